@@ -1,0 +1,97 @@
+//! Reno: additive increase of one segment per round trip, halving at a loss.
+//!
+//! Source: RFC 5681 (M. Allman, V. Paxson, E. Blanton, *TCP Congestion Control*, 2009); the window policy of Tahoe
+//! (V. Jacobson, *Congestion Avoidance and Control*, SIGCOMM 1988), Reno and NewReno (RFC 6582) is this one file; they differ
+//! in loss recovery.
+//!
+//! Deviations: none. The increase is equation 3 counted per ACK, as in ns-2; scenarios can choose to count segments.
+
+use crate::registry::{Info, Params};
+use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
+
+/// Tahoe: this window policy over Tahoe's recovery.
+pub const TAHOE: Info = Info {
+    name: "tahoe",
+    paper: "V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988; RFC 5681",
+    recovery: Recovery::Tahoe,
+    params: &[],
+};
+
+/// Reno: this window policy over Reno's fast recovery.
+pub const RENO: Info = Info {
+    name: "reno",
+    paper: "RFC 5681: TCP Congestion Control (2009), with the fast recovery of RFC 2581",
+    recovery: Recovery::Reno,
+    params: &[],
+};
+
+/// NewReno: this window policy over NewReno's fast recovery.
+pub const NEWRENO: Info = Info {
+    name: "newreno",
+    paper: "RFC 6582: The NewReno Modification to TCP's Fast Recovery Algorithm (2012)",
+    recovery: Recovery::NewReno,
+    params: &[],
+};
+
+/// The response of RFC 5681.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reno;
+
+impl Reno {
+    /// Reno in its frame.
+    pub fn controller(_params: &Params, initial_window: f64) -> Classic<Reno> {
+        Classic::new(initial_window, Reno)
+    }
+}
+
+impl Response for Reno {
+    /// 1/w per ACK: RFC 5681 equation 3 in segments.
+    #[inline]
+    fn increase(&mut self, w: f64, _flow: &Flow, _ack: &Ack) -> f64 {
+        1.0 / w
+    }
+
+    /// w/2: RFC 5681 equation 4.
+    fn decrease(&mut self, w: f64, _flow: &Flow, _signal: Signal) -> f64 {
+        w / 2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CongestionControl;
+
+    fn acked(cc: &mut Classic<Reno>, in_recovery: bool) {
+        let flow = Flow { cwnd_limited: true, in_recovery, ..Flow::default() };
+        cc.on_ack(&flow, &Ack { acked: 1, credit: 1.0, ..Ack::default() });
+    }
+
+    /// RFC 5681 section 3.1: slow start adds a segment per ACK; after a loss at 16 the window is 8 and grows by 1/8, then
+    /// 1/8.125 per ACK.
+    #[test]
+    fn slow_start_then_halving_then_one_segment_per_window() {
+        let mut cc = Reno::controller(&Params::defaults(&RENO), 2.0);
+        for _ in 0..14 {
+            acked(&mut cc, false);
+        }
+        assert_eq!(cc.cwnd(), 16.0);
+        let flow = Flow { cwnd_limited: true, in_flight: 16, ..Flow::default() };
+        cc.on_congestion(&flow, Signal::Loss);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (8.0, 8.0));
+        acked(&mut cc, true);
+        assert_eq!(cc.cwnd(), 8.0, "no growth in recovery");
+        acked(&mut cc, false);
+        assert_eq!(cc.cwnd(), 8.125);
+        acked(&mut cc, false);
+        assert_eq!(cc.cwnd(), 8.125 + 1.0 / 8.125);
+    }
+
+    /// RFC 5681 section 3.1: a timeout sets cwnd to one segment and ssthresh to half, at least two segments (equation 4).
+    #[test]
+    fn timeout_restarts_from_one_segment() {
+        let mut cc = Reno::controller(&Params::defaults(&RENO), 3.0);
+        cc.on_congestion(&Flow { cwnd_limited: true, in_flight: 3, ..Flow::default() }, Signal::Timeout);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 2.0));
+    }
+}

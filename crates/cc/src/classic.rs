@@ -1,0 +1,101 @@
+//! The frame that loss-driven algorithms share: slow start, floors and the timeout around a [`Response`].
+
+use crate::{Ack, CongestionControl, Flow, Signal};
+
+/// What distinguishes one loss-driven algorithm from another: how much an ACK adds, how much a loss takes.
+pub trait Response {
+    /// Sees every ACK of new data before the window changes, in slow start and recovery too.
+    fn observe(&mut self, _flow: &Flow, _ack: &Ack) {}
+
+    /// Congestion avoidance: the gain in segments per unit of [`Ack::credit`], at window `w`.
+    fn increase(&mut self, w: f64, flow: &Flow, ack: &Ack) -> f64;
+
+    /// The window after a congestion event that found it at `w`; [`Classic`] applies the floor of two segments.
+    fn decrease(&mut self, w: f64, flow: &Flow, signal: Signal) -> f64;
+
+    /// Recovery is over (see [`CongestionControl::on_recovered`]).
+    fn recovered(&mut self, _flow: &Flow) {}
+
+    /// Named internals (see [`CongestionControl::inspect`]).
+    fn inspect(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// Slow start, congestion avoidance and backoff (RFC 5681) around a [`Response`].
+///
+/// - Slow start while cwnd < ssthresh: one segment per unit of credit (RFC 5681 equation 2).
+/// - Above it: what [`Response::increase`] says.
+/// - Loss: cwnd = ssthresh = [`Response::decrease`], at least 2 segments (RFC 5681 equation 4).
+/// - Timeout: ssthresh the same way, cwnd = 1 (RFC 5681 section 3.1).
+/// - No growth in recovery, nor while something other than the window limits the sender (RFC 7661 section 4.1).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classic<R> {
+    cwnd: f64,
+    ssthresh: f64,
+    /// The algorithm itself.
+    pub response: R,
+}
+
+/// The least ssthresh, in segments (RFC 5681 equation 4).
+pub const MIN_SSTHRESH: f64 = 2.0;
+
+impl<R: Response> Classic<R> {
+    /// Starts with a window of `initial_window` segments, in slow start.
+    pub fn new(initial_window: f64, response: R) -> Self {
+        Classic { cwnd: initial_window, ssthresh: f64::INFINITY, response }
+    }
+
+    /// Whether slow start governs the window.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Sets both the window and the threshold; for algorithms that leave the frame's path (a second cut, an early exit).
+    pub fn set_window(&mut self, segments: f64) {
+        self.cwnd = segments.max(1.0);
+        self.ssthresh = segments.max(MIN_SSTHRESH);
+    }
+}
+
+impl<R: Response> CongestionControl for Classic<R> {
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    #[inline]
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        self.response.observe(flow, ack);
+        if flow.in_recovery || !flow.cwnd_limited {
+            return;
+        }
+        if self.in_slow_start() {
+            self.cwnd += ack.credit;
+        } else {
+            self.cwnd += ack.credit * self.response.increase(self.cwnd, flow, ack);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
+        // RFC 5681 equation 4 takes FlightSize; where the window limits the sender the two agree to a fraction of a segment.
+        let w = if flow.cwnd_limited { self.cwnd } else { self.cwnd.min(flow.in_flight as f64) };
+        self.ssthresh = self.response.decrease(w, flow, signal).max(MIN_SSTHRESH);
+        self.cwnd = if signal == Signal::Timeout { 1.0 } else { self.ssthresh };
+    }
+
+    fn on_recovered(&mut self, flow: &Flow) {
+        self.response.recovered(flow);
+    }
+
+    fn on_idle_restart(&mut self, _flow: &Flow) {
+        self.cwnd = self.cwnd.min(MIN_SSTHRESH);
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.response.inspect(visit);
+    }
+}

@@ -1,0 +1,8 @@
+//! The packet-level simulator: a [`Scenario`] goes in, a [`Report`] comes out, the same bytes for the same scenario and seed.
+#![forbid(unsafe_code)]
+
+mod report;
+pub mod scenario;
+
+pub use report::{FlowReport, LinkReport, Report, Series, TrafficReport};
+pub use scenario::Scenario;

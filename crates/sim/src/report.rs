@@ -1,0 +1,107 @@
+//! What a run yields: figures per link and per flow, and time series, in SI units.
+
+/// Everything a run yields.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// One entry per link, in the scenario's order.
+    pub links: Vec<LinkReport>,
+    /// One entry per long-lived or finite flow, in the scenario's order.
+    pub flows: Vec<FlowReport>,
+    /// One entry per UDP group, then one per web group, in the scenario's order.
+    pub traffic: Vec<TrafficReport>,
+    /// TCP data segments sent, warm-up, retransmissions and web traffic included.
+    pub data_packets: u64,
+    /// Jain's fairness index of the flows' goodputs; 1 for a single flow.
+    pub jain_index: f64,
+    /// Series of the flows.
+    pub flow_series: Series,
+    /// Series of the links: columns `queue_packets` and `utilization`, `entity` is the link's index.
+    pub link_series: Series,
+}
+
+/// One link. The plain fields are the forward direction, `reverse` the other one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkReport {
+    /// As in the scenario.
+    pub name: String,
+    /// In the direction paths name.
+    pub forward: DirectionReport,
+    /// Against it.
+    pub reverse: DirectionReport,
+}
+
+/// One direction of a link, outside the warm-up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DirectionReport {
+    /// Bytes sent over capacity; 0 to 1.
+    pub utilization: f64,
+    /// Packets lost (full queue and wire) over packets that arrived; 0 where none arrived.
+    pub loss_rate: f64,
+    /// Packets lost to a full queue.
+    pub dropped_packets: u64,
+    /// Packets lost on the wire by the link's random loss.
+    pub wire_lost_packets: u64,
+    /// Packets that arrived at the queue.
+    pub arrived_packets: u64,
+    /// Time average of the packets in the system, the one being sent included.
+    pub mean_queue_packets: f64,
+    /// Most packets in the system.
+    pub max_queue_packets: u64,
+}
+
+/// One flow, outside the warm-up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowReport {
+    /// Position among all flows, from 0.
+    pub id: u32,
+    /// As the registry calls it.
+    pub algorithm: String,
+    /// Bits per second that reached the receiver, duplicates included, headers included.
+    pub throughput_bps: f64,
+    /// Bits per second newly acknowledged, headers included.
+    pub goodput_bps: f64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Times fast recovery began.
+    pub fast_recoveries: u64,
+    /// Mean of the RTT samples, seconds; NaN without any.
+    pub mean_rtt_s: f64,
+    /// Time average of the window policy's cwnd while the flow was active, segments.
+    pub mean_cwnd_packets: f64,
+    /// Round trip without queueing and transmission, seconds.
+    pub base_rtt_s: f64,
+    /// When the last segment was acknowledged, seconds from the flow's start; NaN for a flow that did not finish.
+    pub completion_s: f64,
+}
+
+/// A group of UDP or web traffic, outside the warm-up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrafficReport {
+    /// "udp" or "web".
+    pub kind: &'static str,
+    /// Bits per second that reached the receivers, headers included.
+    pub throughput_bps: f64,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Packets that reached the receivers.
+    pub received_packets: u64,
+    /// Transfers begun (web only).
+    pub transfers_started: u64,
+    /// Transfers completed (web only).
+    pub transfers_completed: u64,
+    /// Mean time from start to last ACK of completed transfers, seconds (web only); NaN without any.
+    pub mean_completion_s: f64,
+}
+
+/// Samples at a fixed interval, column by column: one row per entity and time, all times of the first entity first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Sample times, seconds.
+    pub t_s: Vec<f64>,
+    /// Flow id or link index of each row.
+    pub entity: Vec<u32>,
+    /// Named columns, all of the length of `t_s`; NaN where a row's entity has no such value.
+    pub columns: Vec<(String, Vec<f64>)>,
+}

@@ -1,0 +1,222 @@
+//! What a run is made of. Everything here is already checked and in the engine's own units (nanoseconds, bits per second,
+//! bytes, segments); [`parse`] gets it from TOML or from a tree of values, and its errors name the file and the key.
+
+use fullpipe_cc::{Nanos, Recovery};
+
+/// A whole scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// How long the run lasts.
+    pub duration: Nanos,
+    /// The part at the beginning that is left out of every average; less than `duration`.
+    pub warmup: Nanos,
+    /// Seeds every random choice.
+    pub seed: u64,
+    /// Data packets on the wire, headers included, bytes.
+    pub packet_size: u32,
+    /// ACK packets on the wire, bytes.
+    pub ack_size: u32,
+    /// Time between samples of the series; `None` samples nothing.
+    pub series_interval: Option<Nanos>,
+    /// The links; paths name them by their index here.
+    pub links: Vec<Link>,
+    /// The TCP flows, in groups of like ones.
+    pub flows: Vec<FlowGroup>,
+    /// Constant-rate sources without congestion control.
+    pub udp: Vec<Udp>,
+    /// Web-like traffic: many short TCP flows.
+    pub web: Vec<Web>,
+}
+
+/// A full-duplex link: the same rate, delay and queue in each direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Unique in the scenario.
+    pub name: String,
+    /// Bits per second.
+    pub rate_bps: u64,
+    /// One-way propagation delay.
+    pub delay: Nanos,
+    /// How much waits at each end, the packet being sent included (as ns-2 counts).
+    pub buffer: Buffer,
+    /// What happens to a packet that finds the buffer full.
+    pub queue: Queue,
+    /// Probability that a packet is lost on the wire, each direction; 0 for none.
+    pub loss: f64,
+}
+
+/// A limit on a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffer {
+    /// In packets of any size.
+    Packets(u64),
+    /// In bytes.
+    Bytes(u64),
+    /// None: nothing is ever dropped.
+    Unlimited,
+}
+
+/// A queueing discipline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// First in, first out; what does not fit is dropped.
+    DropTail,
+}
+
+/// A value, or a uniform random choice for each flow, drawn from the scenario's seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// Least.
+    pub low: Nanos,
+    /// Greatest; equal to `low` for a plain value.
+    pub high: Nanos,
+}
+
+impl Spread {
+    /// The same for every flow.
+    pub const fn fixed(value: Nanos) -> Self {
+        Spread { low: value, high: value }
+    }
+}
+
+/// An algorithm and the parameters given for it; already checked against the registry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Algorithm {
+    /// As the registry calls it.
+    pub name: String,
+    /// Parameters that differ from their defaults.
+    pub params: Vec<(String, Setting)>,
+}
+
+/// A parameter's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    /// A number.
+    Number(f64),
+    /// On or off.
+    Flag(bool),
+    /// One of several names.
+    Name(String),
+}
+
+/// What TCP flows of every origin (long-lived, finite, web) are configured by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tcp {
+    /// The window policy.
+    pub algorithm: Algorithm,
+    /// How losses are found and repaired.
+    pub recovery: Recovery,
+    /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
+    pub delayed_ack: bool,
+    /// How long an ACK is held back at most.
+    pub delayed_ack_timeout: Nanos,
+    /// Windows grow by segments acknowledged (RFC 3465) instead of by ACKs.
+    pub byte_counting: bool,
+    /// First congestion window, segments.
+    pub initial_window: u32,
+    /// Window advertised by the receiver, segments; `None` for one that never limits.
+    pub max_window: Option<u64>,
+    /// Least retransmission timeout (RFC 6298 rule 2.4).
+    pub min_rto: Nanos,
+    /// Resolution of the timestamp clocks; 0 for exact ones.
+    pub timestamp_tick: Nanos,
+    /// One-way delay between the sender and its first link.
+    pub access_delay: Spread,
+    /// Rate of the sender's access link, bits per second; `None` for one that takes no time.
+    pub access_rate_bps: Option<u64>,
+    /// The links the data crosses, in order, as indices.
+    pub path: Vec<usize>,
+    /// Data crosses the path backwards, each link in its reverse direction.
+    pub reverse: bool,
+}
+
+/// Flows that differ only in what their spreads draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowGroup {
+    /// Their protocol and path.
+    pub tcp: Tcp,
+    /// How many.
+    pub count: u32,
+    /// When they start.
+    pub start: Spread,
+    /// When they stop sending new data; `None` for the end of the run.
+    pub stop: Option<Nanos>,
+    /// How many segments they have to send; `None` for no end.
+    pub size: Option<u64>,
+}
+
+/// Constant-rate traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Udp {
+    /// Bits per second on the wire.
+    pub rate_bps: u64,
+    /// Bytes on the wire.
+    pub packet_size: u32,
+    /// First packet.
+    pub start: Spread,
+    /// No packet after this; `None` for the end of the run.
+    pub stop: Option<Nanos>,
+    /// One-way delay between the source and its first link.
+    pub access_delay: Spread,
+    /// The links crossed, in order.
+    pub path: Vec<usize>,
+    /// Crosses the path backwards.
+    pub reverse: bool,
+    /// How many such sources.
+    pub count: u32,
+}
+
+/// Web-like traffic: transfers of Pareto size, each over a new connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Web {
+    /// Protocol and path of the transfers.
+    pub tcp: Tcp,
+    /// How the transfers follow one another.
+    pub arrivals: Arrivals,
+    /// Mean transfer, bytes of payload on the wire.
+    pub mean_size: f64,
+    /// Pareto shape of the sizes; above 1.
+    pub shape: f64,
+    /// First activity.
+    pub start: Spread,
+    /// No new transfer after this; `None` for the end of the run.
+    pub stop: Option<Nanos>,
+}
+
+/// What starts the next transfer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// Each of `sessions` users fetches, waits an exponential gap of mean `mean_gap`, fetches again.
+    Sessions {
+        /// How many users.
+        sessions: u32,
+        /// Mean wait between the end of one transfer and the start of the next.
+        mean_gap: Nanos,
+    },
+    /// Transfers start as a Poisson process, whether or not earlier ones have ended.
+    Poisson {
+        /// Mean transfers a second.
+        per_second: f64,
+    },
+}
+
+impl Tcp {
+    /// Defaults that follow ns-2 and the papers, for an algorithm and its own recovery over a path.
+    pub fn new(algorithm: &str, recovery: Recovery, path: Vec<usize>) -> Self {
+        Tcp {
+            algorithm: Algorithm { name: algorithm.to_owned(), params: Vec::new() },
+            recovery,
+            delayed_ack: false,
+            delayed_ack_timeout: 100_000_000,
+            byte_counting: false,
+            initial_window: 2,
+            max_window: None,
+            min_rto: 200_000_000,
+            timestamp_tick: 0,
+            access_delay: Spread::fixed(0),
+            access_rate_bps: None,
+            path,
+            reverse: false,
+        }
+    }
+}
