@@ -70,7 +70,8 @@ pub enum Recovery {
 
 impl Recovery {
     /// Every kind, in the order of their papers.
-    pub const ALL: [Recovery; 5] = [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Vegas];
+    pub const ALL: [Recovery; 5] =
+        [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Vegas];
 
     /// The name scenarios use.
     pub fn name(self) -> &'static str {

@@ -17,7 +17,7 @@ pub struct Info {
 }
 
 /// A parameter of an algorithm.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Param {
     /// The name scenarios use.
     pub name: &'static str,
