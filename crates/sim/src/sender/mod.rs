@@ -36,6 +36,9 @@ pub struct Sender {
     /// One past the last segment there is to send.
     end: u64,
     phase: Phase,
+    /// Without SACK, duplicate ACKs below this number of segments acknowledged may come from needless retransmissions and
+    /// show no loss (RFC 6582 section 3.2, step 1).
+    trusted_from: u64,
     dupacks: u32,
     /// Segments that duplicate ACKs add to the window in fast recovery without SACK (RFC 5681 section 3.2, step 4).
     inflation: u64,
@@ -120,6 +123,7 @@ impl Sender {
             high: 0,
             end,
             phase: Phase::Open,
+            trusted_from: 0,
             dupacks: 0,
             inflation: 0,
             forced: None,
@@ -150,6 +154,7 @@ impl Sender {
         self.high = 0;
         self.end = end;
         self.phase = Phase::Open;
+        self.trusted_from = 0;
         self.dupacks = 0;
         self.inflation = 0;
         self.forced = None;
@@ -342,7 +347,8 @@ impl Sender {
         match self.phase {
             Phase::Open => {
                 // RFC 6675 section 2: with SACK, a duplicate ACK is one that brings news.
-                if with_sack && newly_sacked == 0 {
+                let news = if with_sack { newly_sacked > 0 } else { self.una >= self.trusted_from };
+                if !news {
                     return;
                 }
                 self.dupacks += 1;
@@ -399,6 +405,7 @@ impl Sender {
             self.board.lose_all(self.una, self.high);
         } else {
             self.nxt = self.una;
+            self.trusted_from = self.high + 1;
         }
         if let Some(fine) = &mut self.fine {
             fine.cut_at = now;
