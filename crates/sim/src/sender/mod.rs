@@ -8,6 +8,8 @@
 //! renegs; no pacing; losses of retransmissions are found by the timer alone.
 
 mod meter;
+#[cfg(test)]
+mod tests;
 mod rto;
 mod scoreboard;
 
@@ -98,7 +100,7 @@ struct FineTimes {
     /// ACKs of new data since the last fast retransmission, up to 2 checked.
     unchecked: u32,
     /// When the window was last cut: a segment sent before is no reason to cut again.
-    cut_at: Nanos,
+    cut_at: Option<Nanos>,
 }
 
 /// An ACK as the sender gets it.
@@ -384,7 +386,7 @@ impl Sender {
         }
         if let Some(fine) = &mut self.fine {
             fine.unchecked = 2;
-            fine.cut_at = now;
+            fine.cut_at = Some(now);
         }
         self.deadline = now + self.rtt.timeout();
     }
@@ -408,7 +410,7 @@ impl Sender {
             self.trusted_from = self.high + 1;
         }
         if let Some(fine) = &mut self.fine {
-            fine.cut_at = now;
+            fine.cut_at = Some(now);
         }
     }
 
@@ -492,7 +494,7 @@ impl Sender {
     /// Brakmo and Peterson 1995, section 3.1: several losses in a window cut it once; a segment sent before the last cut says
     /// nothing new.
     fn may_cut(&self) -> bool {
-        self.fine.as_ref().is_none_or(|fine| fine.sent_at(self.una).is_none_or(|sent| sent > fine.cut_at))
+        self.fine.as_ref().is_none_or(|fine| fine.sent_at(self.una) > fine.cut_at)
     }
 
     /// Brakmo and Peterson 1995, section 3.1: at a duplicate ACK the first segment is sent again if it is older than the fine
