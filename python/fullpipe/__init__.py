@@ -12,13 +12,15 @@
 ['newreno', 'newreno']
 """
 
-from fullpipe._core import VERSION as __version__
+from fullpipe import _core
 from fullpipe.algorithms import Algorithm, Param, algorithms
 from fullpipe.comparison import Comparison, compare
 from fullpipe.errors import Cancelled, FullpipeError, ScenarioError
 from fullpipe.result import Result
 from fullpipe.runner import run, run_many
 from fullpipe.scenario import Scenario
+
+__version__ = _core.VERSION
 
 __all__ = [
     "Algorithm",

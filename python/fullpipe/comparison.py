@@ -31,7 +31,8 @@ def compare(
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
 ) -> Comparison:
-    """Runs a scenario once per algorithm, all its flows using that one; its recovery too, unless the scenario names one.
+    """Runs a scenario once per algorithm, all its flows using that one; its recovery too, unless the scenario names
+    one.
 
     Args:
         scenario: What to run.
@@ -70,8 +71,8 @@ class Comparison:
 
     def rows(self) -> list[dict[str, Any]]:
         """A row per algorithm and link: ``algorithm``, ``engine``, ``link``, ``utilization``, ``loss_rate``,
-        ``mean_queue_packets``; and, over all flows, ``goodput_bps`` summed, ``mean_rtt_s`` averaged, ``retransmits`` and
-        ``timeouts`` summed, ``jain_index``.
+        ``mean_queue_packets``; and, over all flows, ``goodput_bps`` summed, ``mean_rtt_s`` averaged, ``retransmits``
+        and ``timeouts`` summed, ``jain_index``.
         """
         return [row for label, result in self.results.items() for row in _rows(label, result)]
 

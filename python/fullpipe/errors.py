@@ -33,5 +33,5 @@ class ScenarioError(InputError):
         return type(self), (self.key, self.what, self.file, self.line)
 
 
-class Cancelled(FullpipeError):  # noqa: N818  # it is no error, like asyncio's CancelledError
+class Cancelled(FullpipeError):  # it is no error, like asyncio's CancelledError
     """A run was told to stop before its end."""

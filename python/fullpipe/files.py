@@ -45,7 +45,8 @@ def check_directory(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def staged(directory: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary directory beside ``directory``; its files move into ``directory`` at the end, unless an exception comes.
+    """A temporary directory beside ``directory``; its files move into ``directory`` at the end, unless an exception
+    comes.
 
     Raises:
         InputError: The directory can't be made or written.

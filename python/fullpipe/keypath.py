@@ -33,11 +33,9 @@ def _set(table: dict[str, Any], steps: list[str], value: Any) -> None:
     if step == "algorithm" and isinstance(table[step], str):
         table[step] = {"name": table[step]}
     inside = table[step]
-    if isinstance(inside, dict):
-        return _set(inside, rest, value)
-    if not isinstance(inside, list):
+    if not isinstance(inside, dict | list):
         raise KeyError(f"{step!r} has no keys inside")
-    chosen, rest = _choose(inside, rest)
+    chosen, rest = _choose(inside, rest) if isinstance(inside, list) else ([inside], rest)
     for entry in chosen:
         _set(entry, rest, value)
 

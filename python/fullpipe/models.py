@@ -20,9 +20,9 @@ def hyun_jang_gain(k: float) -> float:
 def reno_utilization(k: float) -> float:
     """Utilization of a link by one Reno flow in its steady sawtooth, as a fluid.
 
-    Derived from Reno's rules (RFC 5681, one segment per round trip, halving at a loss), independently of equation (5), which
-    is its inverse: in units of the bandwidth-delay product the window goes from p/2 to p, p = 1 + k. Below 1 a round trip
-    takes one base RTT and carries the window; above 1 it is longer in proportion and the link is full.
+    Derived from Reno's rules (RFC 5681, one segment per round trip, halving at a loss), independently of equation (5),
+    which is its inverse: in units of the bandwidth-delay product the window goes from p/2 to p, p = 1 + k. Below 1 a
+    round trip takes one base RTT and carries the window; above 1 it is longer in proportion and the link is full.
 
     Args:
         k: Buffer over the bandwidth-delay product, 0 to 1.

@@ -27,7 +27,7 @@ __all__ = ["COLOURS", "STYLE", "comparison_figure", "flow_series", "result_figur
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#a6761d", "#1b1b1b", "#b5a800")
 """Told apart by colour-blind readers too (Okabe and Ito, 2008), with four more."""
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "axes.axisbelow": True,
     "axes.grid": True,
     "axes.spines.right": False,

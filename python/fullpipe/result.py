@@ -21,14 +21,14 @@ __all__ = ["Result"]
 
 
 class Result:
-    """The outcome of one run. Tables are Arrow tables on the engine's own memory; a figure without a value is NaN there and
-    null in JSON. All figures leave the warm-up out.
+    """The outcome of one run. Tables are Arrow tables on the engine's own memory; a figure without a value is NaN there
+    and null in JSON. All figures leave the warm-up out.
 
     Attributes:
         scenario: What was run.
         engine: What ran it.
-        totals: ``data_packets`` sent, warm-up included; ``wall_s``, the run's length on the clock on the wall; ``jain_index``,
-            fairness of the flows' goodputs, 1 where all are equal.
+        totals: ``data_packets`` sent, warm-up included; ``wall_s``, the run's length on the clock on the wall;
+            ``jain_index``, fairness of the flows' goodputs, 1 where all are equal.
     """
 
     def __init__(self, scenario: Scenario, columns: dict[str, Any], *, engine: str, wall_s: float) -> None:
@@ -67,8 +67,9 @@ class Result:
 
     @cached_property
     def series(self) -> pa.Table:
-        """A row per flow and sample: ``t_s``, ``flow``, ``cwnd_packets``, ``ssthresh_packets`` (infinite before the first
-        loss), ``rtt_s``, ``in_flight_packets``, and the algorithms' named internals; flow by flow, in order of time.
+        """A row per flow and sample: ``t_s``, ``flow``, ``cwnd_packets``, ``ssthresh_packets`` (infinite before the
+        first loss), ``rtt_s``, ``in_flight_packets``, and the algorithms' named internals; flow by flow, in order of
+        time.
         """
         return tables.to_arrow(self._columns["series"])
 
@@ -98,8 +99,8 @@ class Result:
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``result.json``, ``scenario.toml``, and ``links``, ``flows``, ``traffic``, ``series``, ``link_series`` as
-        Parquet into a directory, which is made if need be. All files appear whole or not at all.
+        """Writes ``result.json``, ``scenario.toml``, and ``links``, ``flows``, ``traffic``, ``series``, ``link_series``
+        as Parquet into a directory, which is made if need be. All files appear whole or not at all.
 
         Raises:
             InputError: The directory can't be made or written.

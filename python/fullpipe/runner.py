@@ -33,8 +33,8 @@ def run(
     Args:
         scenario: What to run.
         seed: Takes the place of the scenario's own.
-        progress: Called about ten times a second of wall time with the simulated seconds reached and the whole duration; an
-            exception it raises ends the run.
+        progress: Called about ten times a second of wall time with the simulated seconds reached and the whole
+            duration; an exception it raises ends the run.
         engine: One of `ENGINES`.
 
     Raises:

@@ -79,8 +79,8 @@ class Scenario:
     def replace(self, **changes: Any) -> Scenario:
         """A copy with some keys changed.
 
-        A key inside a table is named by its path: ``replace(**{"links.bottleneck.buffer": "0.5 BDP"})`` changes the link of
-        that name, ``"flows.0.count"`` the first group of flows, ``"flows.algorithm"`` every group,
+        A key inside a table is named by its path: ``replace(**{"links.bottleneck.buffer": "0.5 BDP"})`` changes the
+        link of that name, ``"flows.0.count"`` the first group of flows, ``"flows.algorithm"`` every group,
         ``"flows.algorithm.alpha"`` a parameter. None removes a key, so that its default holds.
 
         Raises:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Columns", "rows", "to_arrow", "to_list", "to_numpy"]
 
-Columns: TypeAlias = Mapping[str, "Column | Sequence[Any]"]
+Columns: TypeAlias = Mapping[str, Any]
 """A table column by column: numbers in a `Column`, anything else in a list."""
 
 
@@ -58,4 +58,5 @@ def _array(column: Column | Sequence[Any]) -> pa.Array[Any]:
     if not isinstance(column, Column):
         return pa.array(column, pa.string() if not column else None)
     type_ = pa.type_for_alias(column.dtype)
-    return pa.Array.from_buffers(type_, len(column), [None, pa.py_buffer(column)])
+    buffer: Any = column  # the stubs know the buffer protocol from Python 3.12 on
+    return pa.Array.from_buffers(type_, len(column), [None, pa.py_buffer(buffer)])

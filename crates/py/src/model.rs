@@ -64,7 +64,7 @@ impl Model {
 #[pyfunction]
 pub fn load<'py>(py: Python<'py>, text: &str) -> PyResult<(Model, Bound<'py, PyAny>)> {
     let model = Model(Scenario::from_toml(text).map_err(raise)?);
-    let tree: Table = text.parse().map_err(|error| PyValueError::new_err(format!("{error}")))?;
+    let tree: Table = text.parse().expect("TOML that has just been read");
     Ok((model, to_python(py, &Value::Table(tree))?))
 }
 

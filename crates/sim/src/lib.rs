@@ -6,5 +6,5 @@ mod report;
 pub mod scenario;
 
 pub use engine::{Interrupted, run};
-pub use report::{FlowReport, LinkReport, Report, Series, TrafficReport};
+pub use report::{DirectionReport, FlowReport, LinkReport, Report, Series, TrafficReport};
 pub use scenario::Scenario;

@@ -26,21 +26,19 @@ COMMANDS = {
 class Commands(click.Group):
     """Loads a command's module only when the command is used."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         """The commands in the order a user meets them."""
-        del ctx
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command called ``cmd_name``."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"fullpipe.cli.{cmd_name}").command
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Lists the commands without loading them."""
-        del ctx
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -57,7 +55,7 @@ def main() -> NoReturn:
         sys.exit(fullpipe_command.main(standalone_mode=False))
     except InputError as error:
         _fail(str(error), 2)
-    except click.NoArgsIsHelpError as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(2)
     except click.UsageError as error:

@@ -43,8 +43,11 @@ def _print_one(algorithm: Algorithm) -> None:
     if not algorithm.params:
         click.echo("No parameters.")
         return
-    rows = [(p.name, _value(p.default), p.unit, _allowed(p), p.doc, p.source) for p in algorithm.params]
-    print_table("", ("parameter", "default", "unit", "allowed", "what it does", "source of the default"), rows, left=6)
+    for param in algorithm.params:
+        unit = "" if param.unit == "1" else f" {param.unit}"
+        click.echo(f"\n  {param.name} = {_value(param.default)}{unit} (allowed: {_allowed(param)})")
+        click.echo(f"      {param.doc}")
+        click.echo(f"      Source: {param.source}")
 
 
 def _value(value: float | bool | str) -> str:

@@ -40,13 +40,13 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     for row in rows:
         table.add_row(*row)
     # A file or a pipe has no width: nothing is folded there.
-    Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
+    Console(width=None if sys.stdout.isatty() else 1000, highlight=False).print(table)
 
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[float, float], None]]:
-    """A function to tell progress to, (simulated seconds reached, total); it draws a bar on a terminal's standard error once
-    a run takes longer than a second.
+    """A function to tell progress to, (simulated seconds reached, total); it draws a bar on a terminal's standard error
+    once a run takes longer than a second.
     """
     begun = time.perf_counter()
     bar: tuple[Progress, TaskID] | None = None

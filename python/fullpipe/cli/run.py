@@ -73,11 +73,10 @@ def print_result(result: Result) -> None:
     _print_traffic(figures["traffic"])
     totals = figures["totals"]
     speed = totals["data_packets"] / totals["wall_s"] / 1e6 if totals["wall_s"] else 0.0
-    fairness = (
-        "" if totals["jain_index"] is None or len(figures["flows"]) < 2 else f"Jain index {totals['jain_index']:.3f}; "
-    )
+    if len(figures["flows"]) > 1 and totals["jain_index"] is not None:
+        click.echo(f"Jain index {totals['jain_index']:.3f}")
     click.echo(
-        f"{fairness}{totals['data_packets']:,} data packets in {totals['wall_s']:.2f} s ({speed:.1f} million a second); "
+        f"{totals['data_packets']:,} data packets in {totals['wall_s']:.2f} s, {speed:.1f} million a second; "
         f"seed {figures['seed']}"
     )
 

@@ -31,8 +31,8 @@ SCHEMES = {"reno": "reno", "proposed": {"name": "hyun-jang", "a": 1.1, "alpha": 
 def link_scenario(k: float, algorithm: object) -> Scenario:
     """One flow over the paper's link: 100 Mbit/s, 80 ms, a drop-tail buffer of k bandwidth-delay products.
 
-    The paper gives no access rate ("faster"), no length and no averaging window: 1 Gbit/s over 1 ms, 400 s, the first 100 s
-    left out.
+    The paper gives no access rate ("faster"), no length and no averaging window: 1 Gbit/s over 1 ms, 400 s, the first
+    100 s left out.
     """
     return Scenario(
         duration="400 s",
@@ -68,7 +68,7 @@ def _table_1_measure(results: Results) -> dict[str, float]:
 
 
 def _table_1_picture(results: Results) -> Figure:
-    """The windows at k = 1/8, Reno's above the proposed scheme's with `extra` shaded, and what the link makes of them."""
+    """The windows at k = 1/8, Reno's above the proposed scheme's with `extra` shaded, and the link's utilization."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

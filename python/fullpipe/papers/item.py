@@ -31,8 +31,8 @@ Results = Mapping[str, "Result"]
 class Item:
     """A table or figure of a paper: what to run, what to measure, what to draw.
 
-    The published values are not here but in ``data/<paper>.toml``, under the names that ``measure`` gives its figures; no
-    code between a scenario and a measured figure sees them.
+    The published values are not here but in ``data/<paper>.toml``, under the names that ``measure`` gives its figures;
+    no code between a scenario and a measured figure sees them.
 
     Attributes:
         id: ``paper/item``.
