@@ -3,7 +3,9 @@
 use fullpipe_cc::Recovery;
 use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Queue, Spread, Table, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{
+    Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Setting, Spread, Table, Tcp, Udp, Web,
+};
 use proptest::prelude::*;
 
 const LINK: &str = "[[links]]\nname = \"l\"\nrate = \"100 Mbit/s\"\ndelay = \"39 ms\"\nbuffer = \"0.25 BDP\"\n";
@@ -105,6 +107,21 @@ fn every_tcp_key_is_read() {
     assert_eq!(group.tcp, expected);
     assert_eq!((group.count, group.stop), (3, Some(60 * SECOND)));
     assert_eq!(group.start, Spread { low: SECOND, high: 2 * SECOND });
+}
+
+/// Numbers may be whole, what equals the default is left out, and the paper's recovery is the default.
+#[test]
+fn an_algorithm_with_parameters() {
+    let flow = "[[flows]]\nalgorithm = { name = \"vegas\", beta = 4, alpha = 2.5, gamma = 1 }\n\
+        [[flows]]\nalgorithm = { name = \"bic\", search = \"smooth\", fast_convergence = false }\n";
+    let scenario = parse(&format!("duration = \"9 s\"\n{LINK}{flow}"));
+    let vegas = vec![("alpha".to_owned(), Setting::Number(2.5)), ("beta".to_owned(), Setting::Number(4.0))];
+    assert_eq!(scenario.flows[0].tcp.algorithm, Algorithm { name: "vegas".to_owned(), params: vegas });
+    assert_eq!(scenario.flows[0].tcp.recovery, Recovery::Vegas);
+    let (search, fast) = (Setting::Name("smooth".to_owned()), Setting::Flag(false));
+    let bic = vec![("fast_convergence".to_owned(), fast), ("search".to_owned(), search)];
+    assert_eq!(scenario.flows[1].tcp.algorithm, Algorithm { name: "bic".to_owned(), params: bic });
+    assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 
 #[test]
