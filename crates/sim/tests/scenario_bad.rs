@@ -1,4 +1,5 @@
-//! Bad input: each case changes one thing in a good scenario; the message names the key, what is wrong, what is allowed.
+//! Bad input: each case changes one thing in a good scenario; the message names the key, what is wrong, and what is
+//! allowed.
 
 use fullpipe_sim::Scenario;
 
@@ -194,7 +195,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["links[0].rate: \"11000 Gbit/s\" is out of range"],
     ),
     ("\"39 ms\"", "\"NaN ms\"", &["links[0].delay: \"NaN ms\" is not a finite number"]),
-    ("\"39 ms\"", "\"-1 ms\"", &["links[0].delay: \"-1 ms\" is out of range; allowed: 0 ns to 100 s"]),
+    ("\"39 ms\"", "\"-1 ms\"", &["links[0].delay: \"-1 ms\" is out of range; allowed: 0 s to 100 s"]),
     ("\"39 ms\"", "\"1e300 s\"", &["links[0].delay: \"1e300 s\" is out of range"]),
     (
         "\"39 ms\"",
