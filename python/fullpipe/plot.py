@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
     from fullpipe.result import Result
 
-__all__ = ["COLOURS", "STYLE", "comparison_figure", "flow_series", "result_figure", "write"]
+__all__ = [
+    "COLOURS",
+    "STYLE",
+    "comparison_figure",
+    "flow_series",
+    "legend_above",
+    "moving_mean",
+    "result_figure",
+    "write",
+]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#a6761d", "#1b1b1b", "#b5a800")
 """Told apart by colour-blind readers too (Okabe and Ito, 2008), with four more."""
@@ -86,6 +95,8 @@ def link_series(result: Result) -> list[Line]:
 def result_figure(result: Result) -> Figure:
     """One run: the flows' windows and RTTs, the links' queues and utilizations.
 
+    Of many flows the mean is drawn bold, and so is, of their links, the mean over a fiftieth of the run.
+
     Raises:
         InputError: The run sampled no series.
     """
@@ -95,8 +106,8 @@ def result_figure(result: Result) -> Figure:
         _draw_flows(window, flows, "cwnd_packets", threshold="ssthresh_packets")
         _draw_flows(rtt, flows, "rtt_s", scale=1e3)
         for colour, line in zip(_cycle(len(links)), links, strict=True):
-            queue.plot(line.t_s, line.values["queue_packets"], color=colour, label=line.label)
-            utilization.plot(line.t_s, line.values["utilization"], color=colour, label=line.label)
+            _draw(queue, line.t_s, line.values["queue_packets"], colour, line.label, smooth=len(flows) > FEW)
+            _draw(utilization, line.t_s, line.values["utilization"], colour, None, smooth=len(flows) > FEW)
         _finish(window, queue, utilization, rtt)
     return figure
 
@@ -104,24 +115,46 @@ def result_figure(result: Result) -> Figure:
 def comparison_figure(results: Mapping[str, Result]) -> Figure:
     """Several runs of one scenario in one picture: of each, the mean over its flows, and its first link.
 
+    Where several flows share the link, what is drawn bold is the mean over a fiftieth of the run, over the samples.
+
     Raises:
         InputError: A run sampled no series.
     """
     first = next(iter(results.values()))
+    busy = len(first.columns("flows")["id"]) > 1 or len(first.columns("traffic")["kind"]) > 0
     with mpl.rc_context(STYLE):
         figure, (window, queue, utilization, rtt) = _panels(first)
         for colour, (label, result) in zip(_cycle(len(results)), results.items(), strict=True):
             flows, link = flow_series(result), link_series(result)[0]
             for axes, name, scale in ((window, "cwnd_packets", 1.0), (rtt, "rtt_s", 1e3)):
                 t_s, mean = _mean(flows, name)
-                axes.plot(t_s, mean * scale, color=colour, label=label)
-            queue.plot(link.t_s, link.values["queue_packets"], color=colour, label=label)
-            utilization.plot(link.t_s, link.values["utilization"], color=colour, label=label)
+                _draw(axes, t_s, mean * scale, colour, label, smooth=busy)
+            _draw(queue, link.t_s, link.values["queue_packets"], colour, None, smooth=busy)
+            _draw(utilization, link.t_s, link.values["utilization"], colour, None, smooth=busy)
         if len(first.columns("flows")["id"]) > 1:
             window.set_title("congestion window, mean of the flows")
-            rtt.set_title("round-trip time, mean of the flows")
+        if len(first.columns("links")["name"]) > 1:
+            name = first.columns("links")["name"][0]
+            queue.set_title(f"queue of {name}")
+            utilization.set_title(f"utilization of {name}")
         _finish(window, queue, utilization, rtt)
     return figure
+
+
+def moving_mean(values: NDArray[np.float64], samples: int) -> NDArray[np.float64]:
+    """The mean of the ``samples`` nearest samples, of those that have a value; fewer at the ends."""
+    known = np.isfinite(values)
+    kernel = np.ones(max(1, min(samples, len(values))))
+    counts = np.convolve(known, kernel, "same")
+    sums = np.convolve(np.where(known, values, 0.0), kernel, "same")
+    mean: NDArray[np.float64] = np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0.5)
+    return mean
+
+
+def legend_above(axes: Axes) -> None:
+    """Puts the legend beside the title, where it hides nothing."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=8, borderaxespad=0.0, columnspacing=1.2)
 
 
 def write(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -147,9 +180,7 @@ def _panels(result: Result) -> tuple[Figure, Sequence[Axes]]:
         axes.set_ylabel(unit)
         if warmup_s > 0:
             axes.axvspan(0, warmup_s, color="#000000", alpha=0.05, linewidth=0)
-    if warmup_s > 0:
-        panels[0].set_title("shaded: warm-up", loc="right", fontweight="normal", fontsize=8, color="#666666")
-    panels[-1].set_xlabel("time, s")
+    panels[-1].set_xlabel("time, s" if warmup_s == 0 else f"time, s (shaded: the warm-up, {warmup_s:g} s)")
     panels[-1].set_xlim(0, result.scenario.duration_s)
     return figure, list(panels)
 
@@ -178,9 +209,18 @@ def _finish(*panels: Axes) -> None:
     for axes in panels:
         axes.set_ylim(bottom=0)
     panels[2].set_ylim(0, 1.05)
-    for axes in panels[:2]:
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(loc="upper right", ncols=4)
+    legend_above(panels[0])
+    if len(panels[1].get_legend_handles_labels()[0]) > 1:
+        legend_above(panels[1])
+
+
+def _draw(
+    axes: Axes, t_s: NDArray[np.float64], values: NDArray[np.float64], colour: str, label: str | None, *, smooth: bool
+) -> None:
+    if smooth:
+        axes.plot(t_s, values, color=colour, linewidth=0.5, alpha=0.2)
+        values = moving_mean(values, len(values) // 50)
+    axes.plot(t_s, values, color=colour, label=label)
 
 
 def _mean(lines: list[Line], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

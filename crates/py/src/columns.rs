@@ -37,12 +37,13 @@ impl From<Vec<u64>> for Column {
 }
 
 impl Column {
-    fn bytes(&self) -> (*const c_void, usize) {
-        match &self.numbers {
+    fn bytes(&self) -> (*mut c_void, ffi::Py_ssize_t) {
+        let (start, size): (*const c_void, usize) = match &self.numbers {
             Numbers::F64(v) => (v.as_ptr().cast(), size_of_val(v.as_slice())),
             Numbers::U32(v) => (v.as_ptr().cast(), size_of_val(v.as_slice())),
             Numbers::U64(v) => (v.as_ptr().cast(), size_of_val(v.as_slice())),
-        }
+        };
+        (start.cast_mut(), size as ffi::Py_ssize_t)
     }
 }
 
@@ -83,9 +84,7 @@ impl Column {
         let (start, length) = slf.get().bytes();
         // SAFETY: the view keeps a reference to the column, the column is frozen and never moves or frees its vector while it
         // lives, and the view is read-only, so that the pointer is valid for as long as the view is.
-        let status = unsafe {
-            ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start.cast_mut(), length.cast_signed() as ffi::Py_ssize_t, 1, flags)
-        };
+        let status = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, length, 1, flags) };
         if status == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
     }
 }

@@ -72,7 +72,7 @@ def _table_1_picture(results: Results) -> Figure:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from fullpipe.plot import COLOURS, STYLE
+    from fullpipe.plot import COLOURS, STYLE, legend_above, moving_mean
 
     reno, proposed = results[_name("reno", "1/8")], results[_name("proposed", "1/8")]
     with mpl.rc_context(STYLE):
@@ -82,19 +82,23 @@ def _table_1_picture(results: Results) -> Figure:
         _draw_window(below, proposed, COLOURS[1], "proposed: Reno's window plus extra")
         for result, colour, label in ((reno, COLOURS[0], "Reno"), (proposed, COLOURS[1], "proposed")):
             series = result.link_series
-            mean = f"{label}, mean {_utilization(result):.3f} after {result.scenario.warmup_s:g} s"
-            link.plot(series["t_s"], series["utilization"], color=colour, linewidth=0.8, label=mean)
-        link.set_title("utilization of the link")
+            mean = f"{label}, {_utilization(result):.3f} from {result.scenario.warmup_s:g} s on"
+            # Samples are 100 ms apart, round trips at least 80 ms long: eight samples are ten round trips.
+            used = moving_mean(series["utilization"].to_numpy(), 8)
+            link.plot(series["t_s"], used, color=colour, label=mean)
+        link.set_title("utilization of the link, mean over 0.8 s")
         link.set_ylabel("of capacity")
         link.set_ylim(0, 1.05)
         link.set_xlabel("time, s")
         link.set_xlim(0, reno.scenario.duration_s)
-        link.legend(loc="lower right", ncols=2)
+        legend_above(link)
         figure.suptitle("One flow, 100 Mbit/s, 80 ms, a buffer of 1/8 BDP", x=0.01, ha="left")
     return figure
 
 
 def _draw_window(axes: Axes, result: Result, colour: str, title: str) -> None:
+    from fullpipe.plot import legend_above
+
     series = result.series
     t_s, cwnd = series["t_s"].to_numpy(), series["cwnd_packets"].to_numpy()
     axes.plot(t_s, cwnd, color=colour, label="congestion window")
@@ -105,8 +109,8 @@ def _draw_window(axes: Axes, result: Result, colour: str, title: str) -> None:
     axes.axhline(W_FULL_PACKETS, color="#666666", linewidth=0.8, linestyle=":", label="full pipe, 1000 packets")
     axes.set_title(title)
     axes.set_ylabel("packets")
-    axes.set_ylim(0, 1500)
-    axes.legend(loc="upper right", ncols=4)
+    axes.set_ylim(0, 1250)
+    legend_above(axes)
 
 
 def _name(scheme: str, k: str) -> str:
