@@ -8,10 +8,10 @@
 //! renegs; no pacing; losses of retransmissions are found by the timer alone.
 
 mod meter;
-#[cfg(test)]
-mod tests;
 mod rto;
 mod scoreboard;
+#[cfg(test)]
+mod tests;
 
 pub use meter::{COMMON_COLUMNS, FlowSamples, Meter};
 
@@ -190,18 +190,11 @@ impl Sender {
         self.end = self.end.min(self.high);
     }
 
-    /// Segments sent and not cumulatively acknowledged.
-    #[inline]
-    pub fn in_flight(&self) -> u64 {
-        self.nxt - self.una
-    }
-
     /// Brings the meter up to `now`; call before anything changes.
     #[inline]
     pub fn pass_time(&mut self, now: Nanos) {
         if now >= self.meter.next_mark() {
-            let (cwnd, ssthresh, in_flight) = (self.cc.cwnd(), self.cc.ssthresh(), self.in_flight());
-            self.meter.pass_marks(now, cwnd, ssthresh, in_flight, &self.cc);
+            self.meter.pass_marks(now, self.in_network(), &self.cc);
         }
         self.meter.integrate(now, self.cc.cwnd());
     }
@@ -214,7 +207,7 @@ impl Sender {
         let newly_sacked = arrival.sack.map_or(0, |blocks| self.add_sack(cumulative, blocks));
         if cumulative > self.una {
             self.on_new_ack(now, cumulative, arrival);
-        } else if cumulative == self.una && self.in_flight() > 0 {
+        } else if cumulative == self.una && self.flight_size() > 0 {
             self.on_duplicate_ack(now, newly_sacked);
         }
     }
@@ -447,7 +440,7 @@ impl Sender {
         }
         // RFC 3042: the first two duplicate ACKs each let one new segment go.
         let limited_transmit = if self.phase == Phase::Open { u64::from(self.dupacks) } else { 0 };
-        if self.in_flight() >= self.cc.cwnd() as u64 + self.inflation + limited_transmit {
+        if self.flight_size() >= self.cc.cwnd() as u64 + self.inflation + limited_transmit {
             self.cwnd_limited = true;
             return None;
         }
@@ -461,7 +454,22 @@ impl Sender {
 
     #[inline]
     fn has_new_data(&self) -> bool {
-        self.nxt < self.end && self.in_flight() < self.limits.max_window
+        self.nxt < self.end && self.flight_size() < self.limits.max_window
+    }
+
+    /// RFC 5681's FlightSize: segments sent and not cumulatively acknowledged.
+    #[inline]
+    fn flight_size(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// Segments thought to be in the network: RFC 6675's pipe; without SACK each duplicate ACK stands for one that has left.
+    fn in_network(&self) -> u64 {
+        match (self.limits.recovery, self.phase) {
+            (Recovery::Sack, _) => self.board.pipe(self.una, self.nxt),
+            (_, Phase::Open) => self.flight_size().saturating_sub(u64::from(self.dupacks)),
+            _ => self.flight_size().saturating_sub(self.inflation),
+        }
     }
 
     /// The state the congestion control sees.
@@ -471,7 +479,7 @@ impl Sender {
             now,
             delivered: self.una,
             lost: self.meter.counters.retransmits,
-            in_flight: self.in_flight(),
+            in_flight: self.flight_size(),
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.least(),
             round: self.round,
@@ -514,7 +522,7 @@ impl Sender {
             return;
         }
         fine.unchecked -= 1;
-        if self.in_flight() > 0 && self.fine_timeout_expired(now) {
+        if self.flight_size() > 0 && self.fine_timeout_expired(now) {
             self.forced = Some(una);
             self.phase = Phase::Recovery { point: self.high, partial: false };
         }
