@@ -650,8 +650,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn link_reports(&self) -> Vec<LinkReport> {
-        let pairs = self.network.directions.chunks_exact(2).zip(&self.scenario.links);
+    fn link_reports(&mut self) -> Vec<LinkReport> {
+        let pairs = self.network.directions.chunks_exact_mut(2).zip(&self.scenario.links);
         pairs
             .map(|(pair, link)| LinkReport {
                 name: link.name.clone(),
