@@ -1,6 +1,10 @@
 //! Names to controllers: every algorithm, its paper, its parameters with units, defaults and sources.
 
+use crate::algorithms::bic::{self, Bic};
+use crate::algorithms::hstcp::{self, Hstcp};
 use crate::algorithms::reno::{self, Reno};
+use crate::algorithms::scalable::{self, Scalable};
+use crate::algorithms::vegas::{self, Vegas};
 use crate::{Ack, Classic, CongestionControl, Flow, Recovery, Signal};
 
 /// What is known of an algorithm before it runs.
@@ -197,6 +201,14 @@ macro_rules! algorithms {
 algorithms! {
     /// Tahoe, Reno and NewReno: one window policy.
     Reno(Classic<Reno>): reno::TAHOE => Reno::controller, reno::RENO => Reno::controller, reno::NEWRENO => Reno::controller;
+    /// Vegas.
+    Vegas(Vegas): vegas::VEGAS => Vegas::controller;
+    /// HighSpeed TCP.
+    Hstcp(Classic<Hstcp>): hstcp::HSTCP => Hstcp::controller;
+    /// Scalable TCP.
+    Scalable(Classic<Scalable>): scalable::SCALABLE => Scalable::controller;
+    /// BIC.
+    Bic(Classic<Bic>): bic::BIC => Bic::controller;
 }
 
 /// The algorithm called `name`.

@@ -1,5 +1,21 @@
 //! What a run is made of. Everything here is already checked and in the engine's own units (nanoseconds, bits per second,
-//! bytes, segments); [`parse`] gets it from TOML or from a tree of values, and its errors name the file and the key.
+//! bytes, segments). [`Scenario::from_toml`] and [`Scenario::from_value`] get it from TOML or from a tree of values and say
+//! which key is wrong; [`Scenario::to_toml`] writes it back.
+
+mod algorithm;
+mod limits;
+mod network;
+mod parse;
+mod problem;
+mod reader;
+mod render;
+mod text;
+mod traffic;
+mod units;
+
+pub use problem::Problem;
+/// The tree of values a scenario is read from and written to.
+pub use toml::{Table, Value};
 
 use fullpipe_cc::{Nanos, Recovery};
 

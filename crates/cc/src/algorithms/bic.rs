@@ -1,0 +1,270 @@
+//! BIC: binary search for the window at which the last loss occurred, then a growing probe beyond it.
+//!
+//! Source: L. Xu, K. Harfoush, I. Rhee, *Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks*, INFOCOM
+//! 2004. Above `low_window`, with `max` the window at the last loss, the increase per round trip is
+//!
+//! - below max: (max - w)/2, at most s_max (additive increase), at least s_min (binary search);
+//! - beyond max: 1, 2, 4, ... up to s_max, as slow start would (max probing); then s_max.
+//!
+//! A loss cuts the window by the fraction beta and sets max to the window lost at; if that is lower than the max before,
+//! max is set to the middle between it and the cut window (fast convergence). Below `low_window` everything is Reno's.
+//!
+//! Deviations, from the paper's pseudo-code:
+//! - max is recorded at losses below low_window as well; the pseudo-code would keep a stale one from a larger window.
+//! - The fast convergence test uses the last max found; the pseudo-code's has been overwritten by "default max" if max
+//!   probing was under way, so that the test would always hold.
+//! - A timeout counts as a loss for max (the paper does not say).
+//!
+//! `search = "smooth"` gives the steps of the Linux module that ns-2 carries (`tcp_bic`), for comparison with it:
+//! floor((max - w)/divisor) limited to s_max, s_min within two of those; beyond max: s_min for the first `divisor` segments,
+//! then (w - max)/(divisor - 1) up to s_max.
+
+use crate::registry::{Info, Kind, Param, Params};
+use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
+
+/// BIC.
+pub const BIC: Info = Info {
+    name: "bic",
+    paper: "L. Xu, K. Harfoush, I. Rhee, Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks, \
+            INFOCOM 2004",
+    recovery: Recovery::Sack,
+    params: &[
+        Param {
+            name: "s_max",
+            unit: "segments per round trip",
+            kind: Kind::Number { default: 32.0, min: 1.0, max: 1e6 },
+            doc: "Largest increase.",
+            source: "Xu et al. 2004, preset parameters: Smax = 32 (ns-2's Linux module: max_increment = 16)",
+        },
+        Param {
+            name: "s_min",
+            unit: "segments per round trip",
+            kind: Kind::Number { default: 0.01, min: 1e-6, max: 1.0 },
+            doc: "Smallest increase.",
+            source: "Xu et al. 2004, preset parameters: Smin = 0.01 (ns-2's Linux module: B/smooth_part = 4/20)",
+        },
+        Param {
+            name: "beta",
+            unit: "1",
+            kind: Kind::Number { default: 0.125, min: 0.01, max: 0.9 },
+            doc: "Fraction of the window cut at a loss above low_window.",
+            source: "Xu et al. 2004, preset parameters: beta = 0.125 (ns-2's Linux module: 1 - 819/1024 = 0.2002)",
+        },
+        Param {
+            name: "low_window",
+            unit: "segments",
+            kind: Kind::Number { default: 14.0, min: 1.0, max: 1e6 },
+            doc: "Below this window the algorithm is Reno.",
+            source: "Xu et al. 2004, preset parameters: low_window = 14",
+        },
+        Param {
+            name: "fast_convergence",
+            unit: "1",
+            kind: Kind::Flag { default: true },
+            doc: "Release bandwidth when the window at a loss is below the one before.",
+            source: "Xu et al. 2004, fast convergence",
+        },
+        Param {
+            name: "divisor",
+            unit: "1",
+            kind: Kind::Number { default: 2.0, min: 2.0, max: 64.0 },
+            doc: "The search goes this part of the distance to the last maximum in a round trip.",
+            source: "Xu et al. 2004, binary search: the middle, 2 (ns-2's Linux module: B = 4)",
+        },
+        Param {
+            name: "search",
+            unit: "1",
+            kind: Kind::Choice(&["binary", "smooth"]),
+            doc: "The paper's binary search and slow-start-like probing, or the smooth steps of ns-2's Linux module.",
+            source: "Xu et al. 2004, binary search and max probing",
+        },
+    ],
+};
+
+/// The response of BIC.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bic {
+    s_max: f64,
+    s_min: f64,
+    beta: f64,
+    low_window: f64,
+    divisor: f64,
+    fast_convergence: bool,
+    smooth: bool,
+    /// The window to search for: where the last loss was, less what fast convergence gave away.
+    max: f64,
+    phase: Phase,
+}
+
+/// Where the window stands in its search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// Towards the last maximum.
+    Search,
+    /// Beyond it: `step` segments in this round trip, until the window reaches `until`.
+    Probe { step: f64, until: f64 },
+}
+
+impl Bic {
+    /// BIC in its frame.
+    pub fn controller(params: &Params, initial_window: f64) -> Classic<Bic> {
+        let response = Bic {
+            s_max: params.number("s_max"),
+            s_min: params.number("s_min"),
+            beta: params.number("beta"),
+            low_window: params.number("low_window"),
+            divisor: params.number("divisor"),
+            fast_convergence: params.flag("fast_convergence"),
+            smooth: params.choice("search") == 1,
+            max: 0.0,
+            phase: Phase::Search,
+        };
+        Classic::new(initial_window, response)
+    }
+
+    /// Segments to add in this round trip, at window `w`.
+    fn step(&mut self, w: f64) -> f64 {
+        if self.smooth { self.smooth_step(w) } else { self.binary_step(w) }
+    }
+
+    /// Xu et al.: binary search, additive increase, max probing.
+    fn binary_step(&mut self, w: f64) -> f64 {
+        if self.phase == Phase::Search {
+            if w < self.max {
+                return ((self.max - w) / self.divisor).max(self.s_min).min(self.s_max);
+            }
+            self.phase = Phase::Probe { step: 1.0, until: w + 1.0 };
+        }
+        let Phase::Probe { step, until } = &mut self.phase else { unreachable!("set above") };
+        if w >= *until {
+            *step = (*step * 2.0).min(self.s_max);
+            *until = w + *step;
+        }
+        *step
+    }
+
+    /// The steps of the Linux module.
+    fn smooth_step(&self, w: f64) -> f64 {
+        let beyond = w - self.max;
+        if beyond < 0.0 {
+            let parts = (-beyond / self.divisor) as u64 as f64;
+            return if parts <= 1.0 { self.s_min } else { parts.min(self.s_max) };
+        }
+        if beyond < self.divisor { self.s_min } else { (beyond / (self.divisor - 1.0)).min(self.s_max) }
+    }
+}
+
+impl Response for Bic {
+    #[inline]
+    fn increase(&mut self, w: f64, _flow: &Flow, _ack: &Ack) -> f64 {
+        if w < self.low_window {
+            return 1.0 / w;
+        }
+        self.step(w) / w
+    }
+
+    fn decrease(&mut self, w: f64, _flow: &Flow, _signal: Signal) -> f64 {
+        self.max = if self.fast_convergence && w < self.max { w * (2.0 - self.beta) / 2.0 } else { w };
+        self.phase = Phase::Search;
+        if w < self.low_window { w / 2.0 } else { w * (1.0 - self.beta) }
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("max_window", self.max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CongestionControl;
+    use crate::registry::Value;
+
+    const FLOW: Flow = Flow {
+        now: 0,
+        delivered: 0,
+        lost: 0,
+        in_flight: 0,
+        srtt: None,
+        min_rtt: None,
+        round: 0,
+        in_recovery: false,
+        cwnd_limited: true,
+    };
+
+    fn after_loss_at(w: f64, given: &[(&str, Value)]) -> Classic<Bic> {
+        let mut cc = Bic::controller(&Params::checked(&BIC, given).unwrap(), w);
+        cc.on_congestion(&FLOW, Signal::Loss);
+        cc
+    }
+
+    fn step_at(cc: &mut Classic<Bic>, w: f64) -> f64 {
+        cc.response.increase(w, &FLOW, &Ack::default()) * w
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-9
+    }
+
+    /// Binary search and additive increase: lost at 1000, cut by 1/8 to 875. The middle, 62.5 away, is further than Smax: +32 a round trip.
+    /// At 960 the middle is 20 away; at 999.99 Smin = 0.01 holds.
+    #[test]
+    fn additive_increase_then_binary_search() {
+        let mut cc = after_loss_at(1000.0, &[]);
+        assert_eq!(cc.cwnd(), 875.0);
+        for (w, step) in [(875.0, 32.0), (936.0, 32.0), (960.0, 20.0), (990.0, 5.0), (999.99, 0.01)] {
+            assert!(close(step_at(&mut cc, w), step), "at {w}: {}", step_at(&mut cc, w));
+        }
+    }
+
+    /// Max probing: beyond the maximum 1, 2, 4, 8, 16, 32, then 32 for ever.
+    #[test]
+    fn max_probing_doubles_up_to_s_max() {
+        let mut cc = after_loss_at(1000.0, &[]);
+        for (w, step) in [(1000.0, 1.0), (1001.0, 2.0), (1003.0, 4.0), (1007.0, 8.0), (1015.0, 16.0), (1031.0, 32.0)] {
+            assert!(close(step_at(&mut cc, w), step), "at {w}");
+        }
+        assert!(close(step_at(&mut cc, 1062.9), 32.0));
+        assert!(close(step_at(&mut cc, 1063.0), 32.0), "no more than Smax");
+    }
+
+    /// Fast convergence: lost at 1000, then at 800: the new search ends at the middle of 800 and 700, 750.
+    #[test]
+    fn fast_convergence_gives_up_half_of_the_cut() {
+        let mut cc = after_loss_at(1000.0, &[]);
+        assert_eq!(cc.response.decrease(800.0, &FLOW, Signal::Loss), 700.0);
+        assert_eq!(cc.response.max, 750.0);
+        let mut off = after_loss_at(1000.0, &[("fast_convergence", Value::Flag(false))]);
+        off.response.decrease(800.0, &FLOW, Signal::Loss);
+        assert_eq!(off.response.max, 800.0);
+    }
+
+    /// Reno mode: below low_window = 14 Reno: 12 to 6, then 1/6 per ACK.
+    #[test]
+    fn is_reno_below_low_window() {
+        let mut cc = after_loss_at(12.0, &[]);
+        assert_eq!(cc.cwnd(), 6.0);
+        assert!(close(step_at(&mut cc, 6.0), 1.0));
+    }
+
+    /// ns-2's Linux module (max_increment 16, B 4, smooth_part 20, beta 819/1024), lost at 1000: at 840 the distance over 4
+    /// is 40, so 16; at 952, 12; at 993, 1.75 rounds to 1 and the step is B/smooth_part = 0.2. Beyond: 0.2 up to 1004;
+    /// at 1012, 12/3 = 4; from 1048 on, 16.
+    #[test]
+    fn can_be_set_like_the_linux_module() {
+        let given = [
+            ("s_max", Value::Number(16.0)),
+            ("s_min", Value::Number(0.2)),
+            ("beta", Value::Number(1.0 - 819.0 / 1024.0)),
+            ("divisor", Value::Number(4.0)),
+            ("search", Value::Name("smooth")),
+        ];
+        let mut cc = after_loss_at(1000.0, &given);
+        assert!(close(cc.cwnd(), 1000.0 * 819.0 / 1024.0));
+        let expected =
+            [(840.0, 16.0), (952.0, 12.0), (993.0, 0.2), (1000.0, 0.2), (1003.0, 0.2), (1012.0, 4.0), (1048.0, 16.0)];
+        for (w, step) in expected {
+            assert!(close(step_at(&mut cc, w), step), "at {w}: {}", step_at(&mut cc, w));
+        }
+    }
+}

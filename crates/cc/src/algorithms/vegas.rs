@@ -1,0 +1,315 @@
+//! Vegas: keeps between alpha and beta segments of its own in the queue, from the difference of expected and actual rate.
+//!
+//! Source: L. Brakmo and L. Peterson, *TCP Vegas: End to End Congestion Avoidance on a Global Internet*, IEEE JSAC 13(8),
+//! 1995. Once per round trip, with W the segments in transit, base_rtt the least RTT and rtt the round's mean RTT:
+//!
+//! - Expected = W/base_rtt, Actual = W/rtt, Diff = (Expected - Actual) base_rtt = W (1 - base_rtt/rtt) (section 3.2);
+//! - Diff < alpha: one segment more over the next round trip; Diff > beta: one segment less at once; otherwise hold;
+//! - slow start grows in every other round trip only, and ends when Diff > gamma (section 3.3).
+//!
+//! The fine-grained retransmission check (section 3.1) is the sender's ([`Recovery::Vegas`]). A sender should report a loss
+//! only if the segment was sent after the last cut, as section 3.1 asks.
+//!
+//! Where the paper gives no number or only words, this follows the authors' code as it came into ns-2 (`Agent/TCP/Vegas`):
+//! - Diff is rounded to whole segments before it is compared (`whole_segments`), so that the window rests where Diff lies
+//!   between alpha - 1/2 and beta + 1/2; off: compared as it is.
+//! - W is what was in transit when the ACK arrived; with a full window, the whole part of cwnd.
+//! - Leaving slow start takes an eighth of the window and sets ssthresh to 2, so that slow start only returns after a
+//!   timeout.
+//! - A loss takes a quarter of the window (`loss_cut`). The code takes half if the segment had been sent more than once before;
+//!   a [`Signal`] does not tell, and the first retransmission is the rule.
+//! - No cut goes below 2 segments, and a timeout restarts at 2: with one segment there is no round trip to compare, since
+//!   half of the slow-start rounds do not grow.
+//! - The round in which recovery runs is not judged.
+//!
+//! Left out of ns-2's: setting base_rtt anew when at most one segment is in transit.
+
+use crate::registry::{Info, Kind, Param, Params};
+use crate::{Ack, CongestionControl, Flow, Recovery, Signal};
+
+/// Vegas.
+pub const VEGAS: Info = Info {
+    name: "vegas",
+    paper: "L. Brakmo, L. Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC 13(8), 1995",
+    recovery: Recovery::Vegas,
+    params: &[
+        Param {
+            name: "alpha",
+            unit: "segments",
+            kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 },
+            doc: "Fewer than this in the queue: the window grows.",
+            source: "ns-2 v_alpha_ = 1 (Brakmo and Peterson 1995, section 3.2, use 2 and, in figure 8, 1)",
+        },
+        Param {
+            name: "beta",
+            unit: "segments",
+            kind: Kind::Number { default: 3.0, min: 0.0, max: 1e6 },
+            doc: "More than this in the queue: the window shrinks; not below alpha.",
+            source: "Brakmo and Peterson 1995, section 3.2; ns-2 v_beta_ = 3",
+        },
+        Param {
+            name: "gamma",
+            unit: "segments",
+            kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 },
+            doc: "More than this in the queue: slow start ends.",
+            source: "Brakmo and Peterson 1995, section 3.3; ns-2 v_gamma_ = 1",
+        },
+        Param {
+            name: "loss_cut",
+            unit: "1",
+            kind: Kind::Number { default: 0.25, min: 0.0, max: 0.9 },
+            doc: "Fraction of the window cut at a loss.",
+            source: "the authors' code in ns-2: a quarter at a first retransmission",
+        },
+        Param {
+            name: "whole_segments",
+            unit: "1",
+            kind: Kind::Flag { default: true },
+            doc: "Round Diff to whole segments before comparing it.",
+            source: "the authors' code in ns-2; the paper compares real numbers",
+        },
+    ],
+};
+
+/// The least window Vegas cuts to, in segments.
+const MIN_WINDOW: f64 = 2.0;
+
+/// The window control of Vegas.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vegas {
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    loss_cut: f64,
+    whole_segments: bool,
+    cwnd: f64,
+    ssthresh: f64,
+    /// Gain per unit of credit, until the next decision.
+    gain: f64,
+    /// Slow start: whether this is a round trip that grows.
+    growing_round: bool,
+    /// Sum and number of this round's RTT samples.
+    rtt_sum: u64,
+    rtt_count: u32,
+    /// The last Diff, unrounded; segments in the queue.
+    diff: f64,
+}
+
+impl Vegas {
+    /// Vegas with a first window of `initial_window` segments, in slow start.
+    pub fn controller(params: &Params, initial_window: f64) -> Vegas {
+        let alpha = params.number("alpha");
+        Vegas {
+            alpha,
+            beta: params.number("beta").max(alpha),
+            gamma: params.number("gamma"),
+            loss_cut: params.number("loss_cut"),
+            whole_segments: params.flag("whole_segments"),
+            cwnd: initial_window,
+            ssthresh: f64::INFINITY,
+            gain: 0.0,
+            growing_round: true,
+            rtt_sum: 0,
+            rtt_count: 0,
+            diff: f64::NAN,
+        }
+    }
+
+    /// The decision at the end of a round trip.
+    fn decide(&mut self, flow: &Flow, ack: &Ack) {
+        self.gain = 0.0;
+        let Some(diff) = self.measure(flow, ack) else { return };
+        if self.cwnd < self.ssthresh { self.slow_start(diff) } else { self.avoid_congestion(diff) }
+    }
+
+    /// Diff of the round that ends; `None` if it gave no RTT sample.
+    fn measure(&mut self, flow: &Flow, ack: &Ack) -> Option<f64> {
+        let base_rtt = flow.min_rtt? as f64;
+        let rtt = if self.rtt_count > 0 { self.rtt_sum as f64 / f64::from(self.rtt_count) } else { ack.rtt? as f64 };
+        self.diff = (flow.in_flight + ack.acked) as f64 * (1.0 - base_rtt / rtt);
+        Some(if self.whole_segments { (self.diff + 0.5) as i64 as f64 } else { self.diff })
+    }
+
+    fn slow_start(&mut self, diff: f64) {
+        self.growing_round = !self.growing_round;
+        if !self.growing_round {
+            return;
+        }
+        if diff > self.gamma {
+            self.ssthresh = MIN_WINDOW;
+            self.cwnd = (self.cwnd * 0.875).max(MIN_WINDOW);
+        } else {
+            self.gain = 1.0;
+        }
+    }
+
+    fn avoid_congestion(&mut self, diff: f64) {
+        if diff > self.beta {
+            self.cwnd = (self.cwnd - 1.0).max(MIN_WINDOW);
+        } else if diff < self.alpha {
+            self.gain = 1.0 / self.cwnd;
+        }
+    }
+
+    fn forget_round(&mut self) {
+        self.gain = 0.0;
+        self.rtt_sum = 0;
+        self.rtt_count = 0;
+    }
+}
+
+impl CongestionControl for Vegas {
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    #[inline]
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        if flow.in_recovery {
+            return;
+        }
+        if ack.round_start {
+            self.decide(flow, ack);
+            self.rtt_sum = 0;
+            self.rtt_count = 0;
+        }
+        if self.gain == 1.0 && self.cwnd >= self.ssthresh {
+            self.gain = 0.0;
+        }
+        if flow.cwnd_limited {
+            self.cwnd += self.gain * ack.credit;
+        }
+        if let Some(rtt) = ack.rtt {
+            self.rtt_sum += rtt;
+            self.rtt_count += 1;
+        }
+    }
+
+    fn on_congestion(&mut self, _flow: &Flow, signal: Signal) {
+        self.forget_round();
+        if signal == Signal::Timeout {
+            self.ssthresh = (self.cwnd / 2.0).max(MIN_WINDOW);
+            self.cwnd = MIN_WINDOW;
+            return;
+        }
+        self.cwnd = (self.cwnd * (1.0 - self.loss_cut)).max(MIN_WINDOW);
+        self.ssthresh = MIN_WINDOW;
+    }
+
+    fn on_recovered(&mut self, _flow: &Flow) {
+        self.forget_round();
+    }
+
+    fn on_idle_restart(&mut self, _flow: &Flow) {
+        self.cwnd = self.cwnd.min(MIN_WINDOW);
+        self.forget_round();
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("backlog", self.diff);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Value;
+    use crate::time::MILLISECOND;
+
+    /// `acks` ACKs with `window` segments in transit and the RTT `rtt_ms` over a base of 100 ms; the first begins a round.
+    fn round(cc: &mut Vegas, window: u64, acks: u64, rtt_ms: u64) {
+        let rtt = rtt_ms * MILLISECOND;
+        for i in 0..acks {
+            let flow =
+                Flow { in_flight: window - 1, min_rtt: Some(100 * MILLISECOND), cwnd_limited: true, ..Flow::default() };
+            cc.on_ack(&flow, &Ack { acked: 1, credit: 1.0, round_start: i == 0, rtt: Some(rtt), ..Ack::default() });
+        }
+    }
+
+    /// In congestion avoidance at `window` segments.
+    fn avoiding(window: f64, given: &[(&str, Value)]) -> Vegas {
+        let mut cc = Vegas::controller(&Params::checked(&VEGAS, given).unwrap(), window);
+        cc.ssthresh = 2.0;
+        cc
+    }
+
+    /// Section 3.2, the three cases with alpha = 1, beta = 3, window 20, base RTT 100 ms:
+    /// 100 ms: Diff = 0 < 1: +1/20 per ACK, 20 ACKs, +1.
+    /// 110 ms: Diff = 20 (1 - 100/110) = 1.82: hold.
+    /// 125 ms: Diff = 20 (1 - 100/125) = 4 > 3: -1 at once.
+    #[test]
+    fn three_cases() {
+        for (rtt_ms, expected) in [(100, 21.0), (110, 20.0), (125, 19.0)] {
+            let mut cc = avoiding(20.0, &[]);
+            round(&mut cc, 20, 20, rtt_ms);
+            assert!((cc.cwnd() - expected).abs() < 1e-9, "RTT {rtt_ms} ms: {}", cc.cwnd());
+        }
+    }
+
+    /// Section 3.2: the RTT judged is the mean of the round: half at 100 ms, half at 150 ms, 125 ms, Diff = 4.
+    #[test]
+    fn judges_the_mean_rtt_of_the_round() {
+        let mut cc = avoiding(20.0, &[]);
+        round(&mut cc, 20, 10, 100);
+        cc.cwnd = 20.0;
+        cc.gain = 0.0;
+        let flow = Flow { in_flight: 19, min_rtt: Some(100 * MILLISECOND), cwnd_limited: true, ..Flow::default() };
+        let late = Ack { acked: 1, credit: 1.0, rtt: Some(150 * MILLISECOND), ..Ack::default() };
+        for _ in 0..10 {
+            cc.on_ack(&flow, &late);
+        }
+        cc.on_ack(&flow, &Ack { round_start: true, ..late });
+        assert_eq!(cc.cwnd(), 19.0);
+        assert!((cc.diff - 4.0).abs() < 1e-9);
+    }
+
+    /// Diff = 20 (1 - 100/104) = 0.77 and 20 (1 - 100/120) = 3.33: rounded, 1 and 3 hold (ns-2); unrounded, the window moves.
+    #[test]
+    fn rounding_widens_the_band_by_half_a_segment() {
+        for (rtt_ms, unrounded) in [(104, 21.0), (120, 19.0)] {
+            for (whole, expected) in [(true, 20.0), (false, unrounded)] {
+                let mut cc = avoiding(20.0, &[("whole_segments", Value::Flag(whole))]);
+                round(&mut cc, 20, 20, rtt_ms);
+                assert!((cc.cwnd() - expected).abs() < 1e-9, "RTT {rtt_ms} ms, {whole}: {}", cc.cwnd());
+            }
+        }
+    }
+
+    /// Section 3.3: slow start doubles in every other round trip: 2, 2, 4, 4, 8, 8, 16.
+    #[test]
+    fn slow_start_grows_every_other_round_trip() {
+        let mut cc = Vegas::controller(&Params::defaults(&VEGAS), 2.0);
+        let windows: [f64; 6] = core::array::from_fn(|_| {
+            let window = cc.cwnd();
+            round(&mut cc, window as u64, window as u64, 100);
+            cc.cwnd()
+        });
+        assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0]);
+    }
+
+    /// Section 3.3: 16 segments at 115 ms: Diff = 16 (1 - 100/115) = 2.1 > gamma ends slow start; an eighth is taken.
+    #[test]
+    fn slow_start_ends_beyond_gamma() {
+        let mut cc = Vegas::controller(&Params::defaults(&VEGAS), 16.0);
+        round(&mut cc, 16, 16, 115);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (16.0, f64::INFINITY), "a round that does not grow does not judge");
+        round(&mut cc, 16, 1, 115);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (14.0, 2.0));
+    }
+
+    /// A quarter off at a loss, no slow start after it; a timeout restarts at 2 with half the window as threshold.
+    #[test]
+    fn loss_and_timeout() {
+        let mut cc = avoiding(20.0, &[]);
+        cc.on_congestion(&Flow::default(), Signal::Loss);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (15.0, 2.0));
+        cc.on_congestion(&Flow::default(), Signal::Timeout);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 7.5));
+    }
+}

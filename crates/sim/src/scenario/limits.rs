@@ -1,0 +1,38 @@
+//! What values a scenario takes. Wide enough for any network; they catch slips of unit and keep the arithmetic exact.
+
+use fullpipe_cc::Nanos;
+use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
+use std::ops::RangeInclusive;
+
+/// The longest run.
+pub const LONGEST: Nanos = 1_000_000 * SECOND;
+/// Lengths of time that must pass: duration, gaps, timeouts.
+pub const SPAN: RangeInclusive<Nanos> = MICROSECOND..=LONGEST;
+/// Points in time.
+pub const MOMENT: RangeInclusive<Nanos> = 0..=LONGEST;
+/// One-way delays.
+pub const DELAY: RangeInclusive<Nanos> = 0..=100 * SECOND;
+/// Delayed ACKs: RFC 1122 section 4.2.3.2 allows at most half a second.
+pub const ACK_DELAY: RangeInclusive<Nanos> = MICROSECOND..=500 * MILLISECOND;
+/// Least retransmission timeouts.
+pub const MIN_RTO: RangeInclusive<Nanos> = MICROSECOND..=100 * SECOND;
+/// Timestamp clocks: RFC 7323 section 5.4 allows at most a second.
+pub const TICK: RangeInclusive<Nanos> = 0..=SECOND;
+/// Rates, bits per second.
+pub const RATE: RangeInclusive<u64> = 1..=10_000_000_000_000;
+/// Data packets, bytes: more than an ACK, at most an IP datagram.
+pub const PACKET: RangeInclusive<u64> = 41..=65_535;
+/// ACKs and UDP packets, bytes.
+pub const SMALL_PACKET: RangeInclusive<u64> = 1..=65_535;
+/// Buffers and transfers in packets, and windows.
+pub const PACKETS: RangeInclusive<u64> = 1..=1_000_000_000_000;
+/// Buffers and transfers in bytes.
+pub const BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
+/// First windows, segments.
+pub const INITIAL_WINDOW: RangeInclusive<u64> = 1..=1_000_000;
+/// Flows, sources and users in one group.
+pub const COUNT: RangeInclusive<u64> = 1..=MOST_ENTITIES;
+/// Flows, sources and users in a scenario.
+pub const MOST_ENTITIES: u64 = 1_000_000;
+/// Rows of the time series a scenario may ask for.
+pub const MOST_ROWS: u64 = 100_000_000;

@@ -1,0 +1,181 @@
+//! A [`Scenario`] back to TOML: every key spelled out, so that the text says exactly what was run even where a default
+//! changes later.
+
+use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
+use super::{
+    Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Scenario, Setting, Spread, Table, Tcp, Udp, Value, Web,
+};
+use fullpipe_cc::Nanos;
+use std::fmt::Write;
+
+impl Scenario {
+    /// The scenario as TOML; [`Scenario::from_toml`] gives the same scenario back.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        for (key, value) in self.to_value() {
+            match value {
+                Value::Array(tables) => tables.iter().for_each(|table| write_table(&mut text, &key, table)),
+                value => write_pair(&mut text, &key, &value),
+            }
+        }
+        text
+    }
+
+    /// The scenario as a tree of values; [`Scenario::from_value`] gives the same scenario back.
+    pub fn to_value(&self) -> Table {
+        let mut table = Table::new();
+        let mut put = |key: &str, value: Value| table.insert(key.to_owned(), value);
+        put("duration", time(self.duration));
+        put("warmup", time(self.warmup));
+        put("seed", whole(self.seed));
+        put("packet_size", whole(self.packet_size));
+        put("ack_size", whole(self.ack_size));
+        put("series_interval", self.series_interval.map_or("off".into(), time));
+        let parts = [
+            ("links", tables(&self.links, link)),
+            ("flows", tables(&self.flows, |group| flows(group, self))),
+            ("udp", tables(&self.udp, |source| udp(source, self))),
+            ("web", tables(&self.web, |traffic| web(traffic, self))),
+        ];
+        for (key, list) in parts {
+            if !list.is_empty() {
+                put(key, Value::Array(list));
+            }
+        }
+        table
+    }
+}
+
+fn write_table(text: &mut String, name: &str, table: &Value) {
+    writeln!(text, "\n[[{name}]]").expect("writing to a string");
+    table.as_table().into_iter().flatten().for_each(|(key, value)| write_pair(text, key, value));
+}
+
+fn write_pair(text: &mut String, key: &str, value: &Value) {
+    writeln!(text, "{key} = {value}").expect("writing to a string");
+}
+
+fn tables<T>(list: &[T], table: impl Fn(&T) -> Pairs) -> Vec<Value> {
+    list.iter().map(|entry| Value::Table(table(entry).into_iter().map(|(k, v)| (k.to_owned(), v)).collect())).collect()
+}
+
+/// The keys of a table in the order they are written.
+type Pairs = Vec<(&'static str, Value)>;
+
+fn link(link: &Link) -> Pairs {
+    let queue = match link.queue {
+        Queue::DropTail => "drop-tail",
+    };
+    let buffer = match link.buffer {
+        Buffer::Packets(packets) => format!("{packets} packets"),
+        Buffer::Bytes(bytes) => DATA.format(bytes),
+        Buffer::Unlimited => "unlimited".to_owned(),
+    };
+    vec![
+        ("name", link.name.as_str().into()),
+        ("rate", quantity(&RATE, link.rate_bps)),
+        ("delay", time(link.delay)),
+        ("buffer", buffer.into()),
+        ("queue", queue.into()),
+        ("loss", link.loss.into()),
+    ]
+}
+
+fn flows(group: &FlowGroup, scenario: &Scenario) -> Pairs {
+    let mut pairs = tcp(&group.tcp, scenario);
+    pairs.push(("count", whole(group.count)));
+    pairs.extend(times(group.start, group.stop));
+    pairs.extend(group.size.map(|segments| ("size", quantity(&PACKETS, segments))));
+    pairs
+}
+
+fn udp(udp: &Udp, scenario: &Scenario) -> Pairs {
+    let mut pairs = vec![
+        ("rate", quantity(&RATE, udp.rate_bps)),
+        ("packet_size", whole(udp.packet_size)),
+        ("access_delay", spread(udp.access_delay)),
+        ("path", path(&udp.path, scenario)),
+        ("reverse", udp.reverse.into()),
+        ("count", whole(udp.count)),
+    ];
+    pairs.extend(times(udp.start, udp.stop));
+    pairs
+}
+
+fn web(web: &Web, scenario: &Scenario) -> Pairs {
+    let mut pairs = tcp(&web.tcp, scenario);
+    match web.arrivals {
+        Arrivals::Sessions { sessions, mean_gap } => {
+            pairs.extend([("sessions", whole(sessions)), ("mean_gap", time(mean_gap))]);
+        }
+        Arrivals::Poisson { per_second } => pairs.push(("transfers_per_second", per_second.into())),
+    }
+    pairs.extend([("mean_size", quantity(&DATA, web.mean_size as u64)), ("shape", web.shape.into())]);
+    pairs.extend(times(web.start, web.stop));
+    pairs
+}
+
+fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
+    vec![
+        ("algorithm", algorithm(&tcp.algorithm)),
+        ("recovery", tcp.recovery.name().into()),
+        ("delayed_ack", tcp.delayed_ack.into()),
+        ("delayed_ack_timeout", time(tcp.delayed_ack_timeout)),
+        ("byte_counting", tcp.byte_counting.into()),
+        ("initial_window", whole(tcp.initial_window)),
+        ("max_window", tcp.max_window.map_or("unlimited".into(), whole)),
+        ("min_rto", time(tcp.min_rto)),
+        ("timestamp_tick", time(tcp.timestamp_tick)),
+        ("access_delay", spread(tcp.access_delay)),
+        ("access_rate", tcp.access_rate_bps.map_or("unlimited".into(), |rate| quantity(&RATE, rate))),
+        ("path", path(&tcp.path, scenario)),
+        ("reverse", tcp.reverse.into()),
+    ]
+}
+
+fn algorithm(algorithm: &Algorithm) -> Value {
+    if algorithm.params.is_empty() {
+        return algorithm.name.as_str().into();
+    }
+    let mut table = Table::new();
+    table.insert("name".to_owned(), algorithm.name.as_str().into());
+    for (name, setting) in &algorithm.params {
+        let value = match setting {
+            Setting::Number(x) => (*x).into(),
+            Setting::Flag(x) => (*x).into(),
+            Setting::Name(x) => x.as_str().into(),
+        };
+        table.insert(name.clone(), value);
+    }
+    Value::Table(table)
+}
+
+fn times(start: Spread, stop: Option<Nanos>) -> Pairs {
+    let mut pairs = vec![("start", spread(start))];
+    pairs.extend(stop.map(|stop| ("stop", time(stop))));
+    pairs
+}
+
+fn path(path: &[usize], scenario: &Scenario) -> Value {
+    Value::Array(path.iter().map(|&i| scenario.links[i].name.as_str().into()).collect())
+}
+
+fn spread(spread: Spread) -> Value {
+    if spread.low == spread.high {
+        return time(spread.low);
+    }
+    format!("{}..{}", TIME.format(spread.low), TIME.format(spread.high)).into()
+}
+
+fn time(nanos: Nanos) -> Value {
+    quantity(&TIME, nanos)
+}
+
+fn quantity(what: &Dimension, value: u64) -> Value {
+    what.format(value).into()
+}
+
+/// Counts come from checked scenarios, whose whole numbers all fit.
+fn whole(value: impl Into<u64>) -> Value {
+    Value::Integer(i64::try_from(value.into()).unwrap_or(i64::MAX))
+}

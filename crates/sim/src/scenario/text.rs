@@ -1,0 +1,60 @@
+//! TOML text to a [`Scenario`], with the line of whatever is wrong.
+
+use super::{Problem, Scenario, Table};
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+impl Scenario {
+    /// Reads a scenario; the keys are those of `docs/scenarios.md`.
+    ///
+    /// # Errors
+    /// The first [`Problem`] found, with its line.
+    pub fn from_toml(text: &str) -> Result<Scenario, Problem> {
+        let table: Table = text.parse().map_err(|error| syntax_problem(text, &error))?;
+        Scenario::from_value(&table).map_err(|problem| Problem { line: line_of_key(text, &problem.key), ..problem })
+    }
+}
+
+fn syntax_problem(text: &str, error: &toml::de::Error) -> Problem {
+    let what = format!("not TOML: {}", error.message().replace(char::is_control, " "));
+    Problem { line: error.span().map(|span| line_of(text, &span)), ..Problem::new("", what) }
+}
+
+/// The line of the deepest part of `key` that the text has: where it is wrong, or the table it is missing from.
+fn line_of_key(text: &str, key: &str) -> Option<usize> {
+    let document = DeTable::parse(text).ok()?;
+    let mut table = document.get_ref();
+    let mut span = None;
+    for step in key.split('.') {
+        let (name, index) = match step.strip_suffix(']').and_then(|step| step.split_once('[')) {
+            Some((name, index)) => (name, index.parse::<usize>().ok()),
+            None => (step, None),
+        };
+        let Some((found, value)) = table.iter().find(|(key, _)| key.get_ref().as_ref() == name) else { break };
+        span = Some(found.span());
+        let Some(next) = descend(value, index, &mut span) else { break };
+        table = next;
+    }
+    span.map(|span| line_of(text, &span))
+}
+
+fn descend<'t, 'i>(
+    value: &'t Spanned<DeValue<'i>>,
+    index: Option<usize>,
+    span: &mut Option<Range<usize>>,
+) -> Option<&'t DeTable<'i>> {
+    match (value.get_ref(), index) {
+        (DeValue::Table(table), None) => Some(table),
+        (DeValue::Array(list), Some(index)) => {
+            let entry = list.get(index)?;
+            *span = Some(entry.span());
+            entry.get_ref().as_table()
+        }
+        _ => None,
+    }
+}
+
+fn line_of(text: &str, span: &Range<usize>) -> usize {
+    1 + text.bytes().take(span.start).filter(|&byte| byte == b'\n').count()
+}

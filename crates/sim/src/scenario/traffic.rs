@@ -1,0 +1,191 @@
+//! `[[flows]]`, `[[udp]]`, `[[web]]`: what crosses the links.
+
+use super::problem::{Problem, quoted};
+use super::reader::Reader;
+use super::units::{DATA, PACKETS, RATE, TIME, split};
+use super::{Arrivals, FlowGroup, Link, Spread, Table, Tcp, Udp, Value, Web, algorithm, limits, network};
+use fullpipe_cc::Nanos;
+
+/// What traffic needs to know of the rest of the scenario.
+pub struct Context<'a> {
+    /// Length of the run.
+    pub duration: Nanos,
+    /// Bytes of a data packet.
+    pub packet_size: u32,
+    /// What paths name.
+    pub links: &'a [Link],
+}
+
+const TCP_KEYS: &[&str] = &[
+    "algorithm",
+    "recovery",
+    "delayed_ack",
+    "delayed_ack_timeout",
+    "byte_counting",
+    "initial_window",
+    "max_window",
+    "min_rto",
+    "timestamp_tick",
+    "access_delay",
+    "access_rate",
+    "path",
+    "reverse",
+    "start",
+    "stop",
+];
+const FLOW_KEYS: &[&str] = &["count", "size"];
+const UDP_KEYS: &[&str] = &["rate", "packet_size", "start", "stop", "access_delay", "path", "reverse", "count"];
+const WEB_KEYS: &[&str] = &["sessions", "mean_gap", "transfers_per_second", "mean_size", "shape"];
+
+/// An entry of `[[flows]]`.
+pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<FlowGroup, Problem> {
+    let reader = Reader::new(table, place.clone(), &[TCP_KEYS, FLOW_KEYS])?;
+    let tcp = tcp(&reader, context)?;
+    let (start, stop) = times(&reader, context)?;
+    Ok(FlowGroup { tcp, count: count(&reader)?, start, stop, size: size(&reader, context.packet_size)? })
+}
+
+/// An entry of `[[udp]]`.
+pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Udp, Problem> {
+    let reader = Reader::new(table, place.clone(), &[UDP_KEYS])?;
+    let rate = reader.quantity("rate", &RATE, limits::RATE)?;
+    let (start, stop) = times(&reader, context)?;
+    Ok(Udp {
+        rate_bps: rate.ok_or_else(|| reader.missing("rate", "\"1 Mbit/s\""))?,
+        packet_size: packet_size(&reader, "packet_size", limits::SMALL_PACKET)?.unwrap_or(context.packet_size),
+        start,
+        stop,
+        access_delay: reader.spread("access_delay", limits::DELAY)?.unwrap_or(Spread::fixed(0)),
+        path: network::path(&reader, context.links)?,
+        reverse: reader.flag("reverse", false)?,
+        count: count(&reader)?,
+    })
+}
+
+/// An entry of `[[web]]`.
+pub fn web((table, place): &(&Table, String), context: &Context) -> Result<Web, Problem> {
+    let reader = Reader::new(table, place.clone(), &[TCP_KEYS, WEB_KEYS])?;
+    let tcp = tcp(&reader, context)?;
+    let (start, stop) = times(&reader, context)?;
+    let mean_size = reader.quantity("mean_size", &DATA, limits::BYTES)?;
+    let shape = reader.number("shape", |a| a > 1.0 && a <= 100.0, "numbers above 1, to 100")?;
+    Ok(Web {
+        tcp,
+        arrivals: arrivals(&reader)?,
+        mean_size: mean_size.ok_or_else(|| reader.missing("mean_size", "\"12 kB\""))? as f64,
+        shape: shape.unwrap_or(1.2),
+        start,
+        stop,
+    })
+}
+
+/// A packet's size in bytes: a whole number, or text with a unit.
+pub fn packet_size(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u64>) -> Result<Option<u32>, Problem> {
+    let size = match reader.value(key) {
+        Some(Value::String(_)) => reader.quantity(key, &DATA, range)?,
+        _ => reader.whole(key, range)?,
+    };
+    Ok(size.map(|bytes| bytes as u32))
+}
+
+fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
+    let (algorithm, info) = algorithm::read(reader)?;
+    let recovery = algorithm::recovery(reader)?.unwrap_or(info.recovery);
+    let default = Tcp::new(info.name, recovery, network::path(reader, context.links)?);
+    let time = |key, range, default| Ok::<Nanos, Problem>(reader.quantity(key, &TIME, range)?.unwrap_or(default));
+    let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;
+    Ok(Tcp {
+        algorithm,
+        delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,
+        delayed_ack_timeout: time("delayed_ack_timeout", limits::ACK_DELAY, default.delayed_ack_timeout)?,
+        byte_counting: reader.flag("byte_counting", default.byte_counting)?,
+        initial_window: initial_window.map_or(default.initial_window, |w| w as u32),
+        max_window: limit(reader, "max_window", |reader, key| segments(reader, key, limits::PACKETS))?,
+        min_rto: time("min_rto", limits::MIN_RTO, default.min_rto)?,
+        timestamp_tick: time("timestamp_tick", limits::TICK, default.timestamp_tick)?,
+        access_delay: reader.spread("access_delay", limits::DELAY)?.unwrap_or(default.access_delay),
+        access_rate_bps: limit(reader, "access_rate", |reader, key| reader.quantity(key, &RATE, limits::RATE))?,
+        reverse: reader.flag("reverse", default.reverse)?,
+        ..default
+    })
+}
+
+/// What `read` makes of `key`; `None` for "unlimited" or if the key is absent.
+fn limit(
+    reader: &Reader,
+    key: &str,
+    read: impl Fn(&Reader, &str) -> Result<Option<u64>, Problem>,
+) -> Result<Option<u64>, Problem> {
+    match reader.value(key) {
+        Some(Value::String(text)) if text == "unlimited" => Ok(None),
+        _ => read(reader, key),
+    }
+}
+
+/// A window: a whole number, or text such as `64 segments`.
+fn segments(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u64>) -> Result<Option<u64>, Problem> {
+    match reader.value(key) {
+        Some(Value::String(_)) => reader.quantity(key, &PACKETS, range),
+        _ => reader.whole(key, range),
+    }
+}
+
+fn count(reader: &Reader) -> Result<u32, Problem> {
+    Ok(reader.whole("count", limits::COUNT)?.unwrap_or(1) as u32)
+}
+
+fn times(reader: &Reader, context: &Context) -> Result<(Spread, Option<Nanos>), Problem> {
+    let start = reader.spread("start", limits::MOMENT)?.unwrap_or(Spread::fixed(0));
+    if start.low >= context.duration {
+        let what =
+            format!("{} is not before the end of the run, {}", TIME.format(start.low), TIME.format(context.duration));
+        return Err(reader.problem("start", what));
+    }
+    let stop = reader.quantity("stop", &TIME, limits::MOMENT)?;
+    match stop {
+        Some(stop) if stop <= start.high => {
+            let what = format!("{} is not after start, {}", TIME.format(stop), TIME.format(start.high));
+            Err(reader.problem("stop", what))
+        }
+        _ => Ok((start, stop)),
+    }
+}
+
+/// A transfer's size in segments; bytes count on the wire and are rounded up to whole packets.
+fn size(reader: &Reader, packet_size: u32) -> Result<Option<u64>, Problem> {
+    let example = "1 MB";
+    let Some(text) = reader.quantity_text("size", example)? else { return Ok(None) };
+    let (_, unit) = split(text, example).map_err(|what| reader.problem("size", what))?;
+    if PACKETS.scale(unit).is_some() {
+        return reader.in_range("size", text, &PACKETS, limits::PACKETS).map(Some);
+    }
+    if DATA.scale(unit).is_none() {
+        let units = [&["segments", "packets"], DATA.names().as_slice()].concat();
+        return Err(reader.problem("size", super::problem::unknown("unit", unit, &units)));
+    }
+    let bytes = reader.in_range("size", text, &DATA, limits::BYTES)?;
+    Ok(Some(bytes.div_ceil(u64::from(packet_size))))
+}
+
+fn arrivals(reader: &Reader) -> Result<Arrivals, Problem> {
+    let sessions = reader.whole("sessions", limits::COUNT)?;
+    let mean_gap = reader.quantity("mean_gap", &TIME, limits::SPAN)?;
+    let rate = |x: f64| x > 0.0 && x <= 1e6;
+    let per_second = reader.number("transfers_per_second", rate, "numbers above 0, to 1000000")?;
+    match (sessions, mean_gap, per_second) {
+        (Some(sessions), Some(mean_gap), None) => Ok(Arrivals::Sessions { sessions: sessions as u32, mean_gap }),
+        (None, None, Some(per_second)) => Ok(Arrivals::Poisson { per_second }),
+        (Some(_), None, None) => Err(reader.missing("mean_gap", "\"1 s\"")),
+        (None, Some(_), None) => Err(reader.missing("sessions", "20")),
+        (None, None, None) => {
+            Err(reader.problem("sessions", "missing; write sessions and mean_gap, or transfers_per_second"))
+        }
+        _ => {
+            let what = format!(
+                "{} cannot stand beside sessions or mean_gap; write one or the other",
+                quoted("transfers_per_second")
+            );
+            Err(reader.problem("transfers_per_second", what))
+        }
+    }
+}

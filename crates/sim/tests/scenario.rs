@@ -1,0 +1,290 @@
+//! Good scenarios: what the keys mean, defaults, and that what is written is read back.
+
+use fullpipe_cc::Recovery;
+use fullpipe_cc::time::{MILLISECOND, SECOND};
+use fullpipe_sim::Scenario;
+use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Queue, Spread, Table, Tcp, Udp, Web};
+use proptest::prelude::*;
+
+const LINK: &str = "[[links]]\nname = \"l\"\nrate = \"100 Mbit/s\"\ndelay = \"39 ms\"\nbuffer = \"0.25 BDP\"\n";
+
+/// One entry of each other kind, to follow a flow.
+const ALL: &str = "[[udp]]\nrate = \"1 Mbit/s\"\n\
+    [[web]]\nalgorithm = \"reno\"\nsessions = 2\nmean_gap = \"1 s\"\nmean_size = \"12 kB\"\n";
+
+fn parse(text: &str) -> Scenario {
+    Scenario::from_toml(text).unwrap_or_else(|problem| panic!("{problem}\n{text}"))
+}
+
+fn with_flow(keys: &str) -> Scenario {
+    parse(&format!("duration = \"400 s\"\n{LINK}[[flows]]\nalgorithm = \"reno\"\naccess_delay = \"1 ms\"\n{keys}"))
+}
+
+/// 100 Mbit/s times 2 (39 ms + 1 ms) is 8 Mbit, 1000 packets of 1000 bytes; a quarter is 250.
+#[test]
+fn defaults_follow_the_documentation() {
+    let scenario = with_flow("");
+    assert_eq!(scenario.duration, 400 * SECOND);
+    assert_eq!((scenario.warmup, scenario.seed), (0, 1));
+    assert_eq!((scenario.packet_size, scenario.ack_size), (1000, 40));
+    assert_eq!(scenario.series_interval, Some(400 * MILLISECOND));
+    let link = Link {
+        name: "l".to_owned(),
+        rate_bps: 100_000_000,
+        delay: 39 * MILLISECOND,
+        buffer: Buffer::Packets(250),
+        queue: Queue::DropTail,
+        loss: 0.0,
+    };
+    assert_eq!(scenario.links, [link]);
+    let group = &scenario.flows[0];
+    assert_eq!((group.count, group.start, group.stop, group.size), (1, Spread::fixed(0), None, None));
+    let tcp = Tcp { access_delay: Spread::fixed(MILLISECOND), ..Tcp::new("reno", Recovery::Reno, vec![0]) };
+    assert_eq!(group.tcp, tcp);
+}
+
+/// The first flow that crosses the link counts, with the middle of its spread: 2 (39 + (80 + 250) / 2) ms = 408 ms, times
+/// 100 Mbit/s is 5100 packets of 1000 bytes.
+#[test]
+fn a_bdp_takes_the_middle_of_a_spread_of_the_first_flow() {
+    let flows = "[[flows]]\nalgorithm = \"reno\"\naccess_delay = \"80 ms..250 ms\"\n[[flows]]\nalgorithm = \"tahoe\"\n";
+    let scenario = parse(&format!("duration = \"9 s\"\n{}{flows}", LINK.replace("0.25", "1")));
+    assert_eq!(scenario.links[0].buffer, Buffer::Packets(5100));
+    let spread = Spread { low: 80 * MILLISECOND, high: 250 * MILLISECOND };
+    assert_eq!(scenario.flows[0].tcp.access_delay, spread);
+}
+
+#[test]
+fn a_tiny_bdp_is_one_packet() {
+    let scenario =
+        parse(&format!("duration = \"9 s\"\n{}[[flows]]\nalgorithm = \"reno\"", LINK.replace("0.25", "1e-6")));
+    assert_eq!(scenario.links[0].buffer, Buffer::Packets(1));
+}
+
+/// 1 MB is 1000 packets of 1000 bytes; a byte more needs another packet.
+#[test]
+fn sizes_in_bytes_are_rounded_up_to_packets() {
+    for (size, segments) in [("1 MB", 1000), ("1000001 B", 1001), ("7 segments", 7), ("1 packet", 1)] {
+        assert_eq!(with_flow(&format!("size = \"{size}\"")).flows[0].size, Some(segments), "{size}");
+    }
+}
+
+#[test]
+fn every_tcp_key_is_read() {
+    let scenario = with_flow(
+        r#"
+        recovery = "sack"
+        delayed_ack = true
+        delayed_ack_timeout = "200 ms"
+        byte_counting = true
+        initial_window = 10
+        max_window = "20 segments"
+        min_rto = "1 s"
+        timestamp_tick = "10 ms"
+        access_rate = "1 Gbit/s"
+        reverse = true
+        count = 3
+        start = "1 s..2 s"
+        stop = "1 min"
+        "#,
+    );
+    let group = &scenario.flows[0];
+    let expected = Tcp {
+        delayed_ack: true,
+        delayed_ack_timeout: 200 * MILLISECOND,
+        byte_counting: true,
+        initial_window: 10,
+        max_window: Some(20),
+        min_rto: SECOND,
+        timestamp_tick: 10 * MILLISECOND,
+        access_delay: Spread::fixed(MILLISECOND),
+        access_rate_bps: Some(1_000_000_000),
+        reverse: true,
+        ..Tcp::new("reno", Recovery::Sack, vec![0])
+    };
+    assert_eq!(group.tcp, expected);
+    assert_eq!((group.count, group.stop), (3, Some(60 * SECOND)));
+    assert_eq!(group.start, Spread { low: SECOND, high: 2 * SECOND });
+}
+
+#[test]
+fn udp_and_both_forms_of_web_traffic() {
+    let tail = r#"
+        [[udp]]
+        rate = "1 Mbit/s"
+        packet_size = "210 B"
+        count = 2
+        [[web]]
+        algorithm = "newreno"
+        transfers_per_second = 12.5
+        mean_size = "12 kB"
+        [[web]]
+        algorithm = "newreno"
+        sessions = 5
+        mean_gap = "500 ms"
+        mean_size = "30 kB"
+        shape = 1.5
+    "#;
+    let scenario = parse(&format!("duration = \"10 s\"\n{LINK}{tail}"));
+    let udp = &scenario.udp[0];
+    assert_eq!((udp.rate_bps, udp.packet_size, udp.count, udp.path.as_slice()), (1_000_000, 210, 2, [0].as_slice()));
+    assert_eq!(scenario.web[0].arrivals, Arrivals::Poisson { per_second: 12.5 });
+    assert_eq!((scenario.web[0].mean_size, scenario.web[0].shape), (12_000.0, 1.2));
+    assert_eq!(scenario.web[1].arrivals, Arrivals::Sessions { sessions: 5, mean_gap: 500 * MILLISECOND });
+    assert_eq!(scenario.web[1].shape, 1.5);
+    // 100 Mbit/s times 78 ms is 975 packets; without flows the first web transfer's path counts.
+    assert_eq!(scenario.links[0].buffer, Buffer::Packets(244));
+}
+
+/// 3000 flows and one link share two million rows: 666 samples each; 2 links and 8 flows have 1000 each.
+#[test]
+fn the_automatic_interval_bounds_the_rows() {
+    assert_eq!(with_flow("count = 2999").series_interval, Some((400 * SECOND).div_ceil(666)));
+    assert_eq!(with_flow("count = 1000000").series_interval, Some(400 * SECOND));
+    assert_eq!(with_flow("count = 8").series_interval, Some(400 * MILLISECOND));
+}
+
+#[test]
+fn the_series_can_be_chosen_or_turned_off() {
+    let flows = "[[flows]]\nalgorithm = \"reno\"";
+    let interval =
+        |given| parse(&format!("duration = \"9 s\"\nseries_interval = {given}\n{LINK}{flows}")).series_interval;
+    assert_eq!(interval("\"off\""), None);
+    assert_eq!(interval("\"100 ms\""), Some(100 * MILLISECOND));
+}
+
+#[test]
+fn the_scenarios_that_come_with_the_project_are_good_and_round_trip() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(directory).expect("the scenarios") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let text = std::fs::read_to_string(&path).expect("text");
+            let scenario = Scenario::from_toml(&text).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
+            assert_eq!(parse(&scenario.to_toml()), scenario, "{}", path.display());
+            assert_eq!(Scenario::from_value(&scenario.to_value()), Ok(scenario), "{}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 6, "{seen} scenarios");
+}
+
+/// A time of at most `most` nanoseconds, often a round one.
+fn time(most: u64) -> impl Strategy<Value = u64> {
+    (0..=most, 0..10_u32).prop_map(|(value, digits)| value - value % 10_u64.pow(digits))
+}
+
+fn spread(most: u64) -> impl Strategy<Value = Spread> {
+    (time(most), time(most)).prop_map(|(a, b)| Spread { low: a.min(b), high: a.max(b) })
+}
+
+fn link() -> impl Strategy<Value = Link> {
+    let buffer = prop_oneof![
+        (1..1_000_000_u64).prop_map(Buffer::Packets),
+        (70_000..1_000_000_000_u64).prop_map(Buffer::Bytes),
+        Just(Buffer::Unlimited),
+    ];
+    ("[^\\p{Cc}]{1,12}", 1..10_000_000_000_000_u64, time(100 * SECOND), buffer, 0.0..0.9).prop_map(
+        |(name, rate_bps, delay, buffer, loss)| Link { name, rate_bps, delay, buffer, queue: Queue::DropTail, loss },
+    )
+}
+
+fn tcp() -> impl Strategy<Value = Tcp> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let windows = (1..100_u32, prop::option::of(1..9999_u64));
+    let network = (time(SECOND), spread(100 * SECOND), prop::option::of(1..9_000_000_000_u64));
+    (prop::sample::select(&Recovery::ALL), flags, windows, network).prop_map(
+        |(recovery, (delayed_ack, byte_counting, reverse), (initial_window, max_window), (tick, access, rate))| Tcp {
+            delayed_ack,
+            byte_counting,
+            reverse,
+            initial_window,
+            max_window,
+            timestamp_tick: tick,
+            access_delay: access,
+            access_rate_bps: rate,
+            ..Tcp::new("reno", recovery, vec![0])
+        },
+    )
+}
+
+fn flows(start: Spread) -> impl Strategy<Value = FlowGroup> {
+    (tcp(), 1..1000_u32, prop::option::of(1..9999_u64)).prop_map(move |(tcp, count, size)| {
+        let stop = size.map(|_| start.high + 1);
+        FlowGroup { tcp, count, start, stop, size }
+    })
+}
+
+fn udp(start: Spread) -> impl Strategy<Value = Udp> {
+    (1..1_000_000_000_u64, 1..65_535_u32, spread(SECOND), any::<bool>(), 1..1000_u32).prop_map(
+        move |(rate_bps, packet_size, access_delay, reverse, count)| {
+            let path = vec![0];
+            Udp { rate_bps, packet_size, start, stop: None, access_delay, path, reverse, count }
+        },
+    )
+}
+
+fn web(start: Spread) -> impl Strategy<Value = Web> {
+    let sessions =
+        (1..1000_u32, 1000..SECOND).prop_map(|(sessions, mean_gap)| Arrivals::Sessions { sessions, mean_gap });
+    let arrivals = prop_oneof![sessions, (0.001..1e6).prop_map(|per_second| Arrivals::Poisson { per_second })];
+    (tcp(), arrivals, 1..1_000_000_000_u32, 1.01..50.0).prop_map(move |(tcp, arrivals, mean, shape)| {
+        let mean_size = f64::from(mean);
+        Web { tcp, arrivals, mean_size, shape, start, stop: None }
+    })
+}
+
+fn scenario() -> impl Strategy<Value = Scenario> {
+    let times = (1000..1_000_000_000_u64, time(500 * SECOND), spread(1000 * SECOND), any::<bool>());
+    let numbers = (0..=i64::MAX as u64, 41..65_535_u32, 1..65_535_u32);
+    (times, numbers, link()).prop_flat_map(|((rest, warmup, start, sampled), (seed, packet_size, ack_size), link)| {
+        let duration = warmup.max(start.high) + rest;
+        (flows(start), udp(start), web(start)).prop_map(move |(flows, udp, web)| Scenario {
+            duration,
+            warmup,
+            seed,
+            packet_size,
+            ack_size,
+            series_interval: sampled.then_some(duration),
+            links: vec![link.clone()],
+            flows: vec![flows],
+            udp: vec![udp],
+            web: vec![web],
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_back(scenario in scenario()) {
+        prop_assert_eq!(Scenario::from_value(&scenario.to_value()), Ok(scenario.clone()));
+        prop_assert_eq!(Scenario::from_toml(&scenario.to_toml()), Ok(scenario));
+    }
+
+    #[test]
+    fn no_text_panics_and_every_message_is_one_line(text in any::<String>()) {
+        if let Err(problem) = Scenario::from_toml(&text) {
+            prop_assert!(!problem.to_string().contains('\n'), "{}", problem);
+        }
+    }
+
+    /// Any value under any key, so that the parser is reached behind TOML's own syntax.
+    #[test]
+    fn no_value_panics(
+        key in "duration|warmup|seed|rate|buffer|name|delay|loss|algorithm|path|start|stop|size|links|flows|sessions|shape|[a-z\"\\.]{1,4}",
+        value in "\"[-+.0-9eE]{0,5} ?(s|ms|bit/s|packets|BDP|kB|\\.\\.1 s)?\"|[-0-9]{1,20}|nan|-inf|true|\\[[0-9]?\\]|\\{\\}",
+        place in prop::sample::select(vec!["", "links", "flows", "udp", "web"]),
+    ) {
+        let Ok(given) = format!("key = {value}").parse::<Table>() else { return Ok(()) };
+        let mut scenario = with_flow(ALL).to_value();
+        let table = match scenario.get_mut(place) {
+            Some(tables) => tables[0].as_table_mut().expect("a table"),
+            None => &mut scenario,
+        };
+        table.insert(key, given["key"].clone());
+        if let Err(problem) = Scenario::from_value(&scenario) {
+            prop_assert!(!problem.to_string().contains('\n'), "{}", problem);
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Bad input: each case changes one thing in a good scenario; the message names the key, what is wrong, what is allowed.
+
+use fullpipe_sim::Scenario;
+
+const GOOD: &str = r#"
+duration = "400 s"
+warmup = "100 s"
+packet_size = 1000
+
+[[links]]
+name = "first"
+rate = "100 Mbit/s"
+delay = "39 ms"
+buffer = "250 packets"
+
+[[links]]
+name = "second"
+rate = "100 Mbit/s"
+delay = "10 ms"
+buffer = "250 kB"
+
+[[flows]]
+algorithm = "reno"
+path = ["first", "second"]
+access_delay = "1 ms"
+
+[[udp]]
+rate = "1 Mbit/s"
+path = ["first"]
+
+[[web]]
+algorithm = "newreno"
+sessions = 20
+mean_gap = "1 s"
+mean_size = "12 kB"
+path = ["second"]
+"#;
+
+/// What is replaced in the good scenario, by what, and what the message has to contain.
+const CASES: &[(&str, &str, &[&str])] = &[
+    // Keys.
+    (
+        "warmup =",
+        "warm_up =",
+        &["line 3: warm_up: unknown key \"warm_up\"; did you mean \"warmup\"?", "duration, warmup"],
+    ),
+    (
+        "delay = \"39 ms\"",
+        "dealy = \"39 ms\"",
+        &["line 9: links[0].dealy: ", "did you mean \"delay\"?", "buffer, queue, loss"],
+    ),
+    ("access_delay =", "acess_delay =", &["flows[0].acess_delay: ", "did you mean \"access_delay\"?"]),
+    ("sessions = 20", "\"x.y\\nz\" = 20", &["web[0].\"x.y\\nz\": unknown key \"x.y\\nz\" (allowed: "]),
+    ("rate = \"1 Mbit/s\"", "rate = \"1 Mbit/s\"\nalgorithm = \"reno\"", &["udp[0].algorithm: unknown key"]),
+    ("rate = \"1 Mbit/s\"", "", &["udp[0].rate: missing; write e.g. rate = \"1 Mbit/s\""]),
+    ("duration = \"400 s\"", "", &["duration: missing; write e.g. duration = \"400 s\""]),
+    ("name = \"first\"", "", &["line 6: links[0].name: missing"]),
+    ("delay = \"39 ms\"", "", &["links[0].delay: missing"]),
+    ("buffer = \"250 packets\"", "", &["links[0].buffer: missing; write e.g. buffer = \"250 packets\""]),
+    ("algorithm = \"reno\"", "", &["line 18: flows[0].algorithm: missing"]),
+    (
+        "path = [\"first\"]",
+        "",
+        &["udp[0].path: missing; with more than one link a path is needed (links: first, second)"],
+    ),
+    // Names.
+    (
+        "\"reno\"",
+        "\"reon\"",
+        &["line 19: flows[0].algorithm: unknown algorithm \"reon\"; did you mean \"reno\"? (allowed: tahoe, reno"],
+    ),
+    (
+        "\"reno\"",
+        "{ name = \"reon\" }",
+        &["flows[0].algorithm.name: unknown algorithm \"reon\"; did you mean \"reno\"?"],
+    ),
+    ("\"reno\"", "{ alpha = 2 }", &["flows[0].algorithm.name: missing"]),
+    ("\"reno\"", "{ name = 3 }", &["flows[0].algorithm.name: expected an algorithm's name, found the whole number 3"]),
+    ("\"reno\"", "{ name = \"reno\", gain = 2 }", &["flows[0].algorithm.gain: unknown key \"gain\" (allowed: name)"]),
+    ("\"newreno\"", "7", &["web[0].algorithm: expected an algorithm", "found the whole number 7"]),
+    (
+        "\"reno\"",
+        "\"reno\"\nrecovery = \"sacks\"",
+        &[
+            "flows[0].recovery: unknown recovery \"sacks\"; did you mean \"sack\"? (allowed: tahoe, reno, newreno, sack, vegas)",
+        ],
+    ),
+    (
+        "delay = \"39 ms\"",
+        "delay = \"39 ms\"\nqueue = \"droptail\"",
+        &["links[0].queue: unknown queue \"droptail\"; did you mean \"drop-tail\"? (allowed: drop-tail)"],
+    ),
+    ("\"second\"\nrate", "\"first\"\nrate", &["links[1].name: \"first\" is already the name of links[0]"]),
+    ("name = \"first\"", "name = \"\"", &["links[0].name: \"\" is not a name"]),
+    // Paths.
+    (
+        "[\"first\", \"second\"]",
+        "[\"fist\"]",
+        &["flows[0].path: unknown link \"fist\"; did you mean \"first\"? (allowed: first, second)"],
+    ),
+    ("[\"first\", \"second\"]", "[]", &["flows[0].path: empty; name at least one link (links: first, second)"]),
+    (
+        "[\"first\", \"second\"]",
+        "[\"first\", \"second\", \"first\"]",
+        &["flows[0].path: a loop: \"first\" is crossed twice"],
+    ),
+    ("[\"first\", \"second\"]", "\"first\"", &["flows[0].path: expected a list of links", "found text \"first\""]),
+    ("[\"first\", \"second\"]", "[1]", &["flows[0].path: the whole number 1 is not a link's name"]),
+    // Units and types.
+    (
+        "\"100 Mbit/s\"\ndelay = \"39",
+        "\"100\"\ndelay = \"39",
+        &["line 8: links[0].rate: \"100\" has no unit; write e.g. \"100 Mbit/s\""],
+    ),
+    ("\"39 ms\"", "39", &["links[0].delay: 39 has no unit; write e.g. \"80 ms\""]),
+    (
+        "\"39 ms\"",
+        "\"39 msec\"",
+        &["links[0].delay: unknown unit \"msec\"; did you mean \"ms\"? (allowed: ns, us, ms, s, min)"],
+    ),
+    (
+        "\"100 Mbit/s\"\ndelay = \"39",
+        "\"100 Mbps\"\ndelay = \"39",
+        &["links[0].rate: unknown unit \"Mbps\"", "(allowed: bit/s, kbit/s, Mbit/s, Gbit/s)"],
+    ),
+    ("\"100 Mbit/s\"\ndelay = \"39", "\"fast\"\ndelay = \"39", &["links[0].rate: \"fast\" is not a number and a unit"]),
+    ("\"39 ms\"", "true", &["links[0].delay: expected text with a unit", "found true"]),
+    ("\"39 ms\"", "2026-11-21", &["links[0].delay: expected text with a unit", "found a date"]),
+    ("\"250 packets\"", "250", &["links[0].buffer: 250 has no unit; write e.g. \"250 packets\""]),
+    (
+        "\"250 packets\"",
+        "\"250 bananas\"",
+        &["links[0].buffer: unknown unit \"bananas\"", "packets, BDP, B, kB, MB, GB"],
+    ),
+    ("sessions = 20", "sessions = 2.5", &["web[0].sessions: expected a whole number", "found the number 2.5"]),
+    ("packet_size = 1000", "packet_size = \"big\"", &["packet_size: \"big\" is not a number and a unit"]),
+    (
+        "path = [\"first\"]",
+        "path = [\"first\"]\nreverse = 1",
+        &["udp[0].reverse: expected true or false", "found the whole number 1"],
+    ),
+    ("[[udp]]", "[udp]", &["udp: expected a list of tables, written [[udp]], found a table"]),
+    (
+        "\"reno\"",
+        "\"reno\"\nsize = \"1 mile\"",
+        &["flows[0].size: unknown unit \"mile\"", "segments, packets, B, kB, MB, GB"],
+    ),
+    // Values out of range.
+    (
+        "\"100 Mbit/s\"\ndelay = \"39",
+        "\"0 bit/s\"\ndelay = \"39",
+        &["links[0].rate: \"0 bit/s\" is out of range; allowed: 1 bit/s to 10000 Gbit/s"],
+    ),
+    ("\"100 Mbit/s\"\ndelay = \"39", "\"-5 Mbit/s\"\ndelay = \"39", &["links[0].rate: \"-5 Mbit/s\" is out of range"]),
+    (
+        "\"100 Mbit/s\"\ndelay = \"39",
+        "\"11000 Gbit/s\"\ndelay = \"39",
+        &["links[0].rate: \"11000 Gbit/s\" is out of range"],
+    ),
+    ("\"39 ms\"", "\"NaN ms\"", &["links[0].delay: \"NaN ms\" is not a finite number"]),
+    ("\"39 ms\"", "\"-1 ms\"", &["links[0].delay: \"-1 ms\" is out of range; allowed: 0 ns to 100 s"]),
+    ("\"39 ms\"", "\"1e300 s\"", &["links[0].delay: \"1e300 s\" is out of range"]),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nloss = 1.5",
+        &["links[0].loss: 1.5 is out of range; allowed: probabilities from 0 to less than 1"],
+    ),
+    ("\"39 ms\"", "\"39 ms\"\nloss = nan", &["links[0].loss: NaN is out of range"]),
+    ("\"400 s\"", "\"2e6 s\"", &["duration: \"2e6 s\" is out of range", "to 1000000 s"]),
+    ("\"400 s\"", "\"0 s\"", &["duration: \"0 s\" is out of range; allowed: 1 us"]),
+    (
+        "warmup = \"100 s\"",
+        "warmup = \"400 s\"",
+        &["warmup: 400 s leaves nothing to measure; allowed: less than duration, 400 s"],
+    ),
+    (
+        "packet_size = 1000",
+        "packet_size = 40",
+        &["packet_size: 40 is out of range; allowed: whole numbers from 41 to 65535"],
+    ),
+    (
+        "packet_size = 1000",
+        "packet_size = \"70 kB\"",
+        &["packet_size: \"70 kB\" is out of range; allowed: 41 B to 65.535 kB"],
+    ),
+    ("packet_size = 1000", "seed = -1", &["seed: -1 is out of range"]),
+    (
+        "packet_size = 1000",
+        "series_interval = \"1 ns\"",
+        &["series_interval: \"1 ns\" gives 1200000000000 rows; allowed: at most 100000000"],
+    ),
+    ("\"250 packets\"", "\"0 packets\"", &["links[0].buffer: \"0 packets\" is out of range; allowed: 1 packets"]),
+    ("\"250 packets\"", "\"999 B\"", &["links[0].buffer: \"999 B\" is less than one packet of 1000 bytes"]),
+    ("\"250 packets\"", "\"-1 BDP\"", &["links[0].buffer: \"-1 BDP\" is out of range; allowed: more than 0 BDP"]),
+    ("\"250 packets\"", "\"1e30 BDP\"", &["links[0].buffer: \"1e30 BDP\" is ", "allowed: at most 1000000000000"]),
+    (
+        "\"reno\"",
+        "\"reno\"\ncount = 0",
+        &["flows[0].count: 0 is out of range; allowed: whole numbers from 1 to 1000000"],
+    ),
+    (
+        "\"reno\"",
+        "\"reno\"\ncount = 1000000",
+        &["flows: 1000021 flows, sources and sessions in all; allowed: at most 1000000"],
+    ),
+    ("\"reno\"", "\"reno\"\nstart = \"5 s\"\nstop = \"5 s\"", &["flows[0].stop: 5 s is not after start, 5 s"]),
+    ("\"reno\"", "\"reno\"\nstart = \"400 s\"", &["flows[0].start: 400 s is not before the end of the run, 400 s"]),
+    ("\"1 ms\"", "\"250 ms..80 ms\"", &["flows[0].access_delay: \"250 ms..80 ms\" runs backwards"]),
+    ("\"1 ms\"", "\"80..250 ms\"", &["flows[0].access_delay: \"80\" has no unit"]),
+    (
+        "\"reno\"",
+        "\"reno\"\ndelayed_ack_timeout = \"600 ms\"",
+        &["flows[0].delayed_ack_timeout: \"600 ms\" is out of range; allowed: 1 us to 500 ms"],
+    ),
+    ("\"reno\"", "\"reno\"\ninitial_window = 0", &["flows[0].initial_window: 0 is out of range"]),
+    ("\"reno\"", "\"reno\"\nmin_rto = \"0 ms\"", &["flows[0].min_rto: \"0 ms\" is out of range"]),
+    (
+        "rate = \"1 Mbit/s\"\npath = [\"first\"]",
+        "rate = \"1 Mbit/s\"\npath = [\"second\"]\npacket_size = 65536",
+        &["udp[0].packet_size: 65536 is out of range"],
+    ),
+    ("\"12 kB\"", "\"12 kB\"\nshape = 1", &["web[0].shape: 1 is out of range; allowed: numbers above 1, to 100"]),
+    // Web traffic's two forms.
+    ("mean_gap = \"1 s\"", "", &["web[0].mean_gap: missing"]),
+    ("sessions = 20", "", &["web[0].sessions: missing"]),
+    (
+        "sessions = 20\nmean_gap = \"1 s\"",
+        "",
+        &["web[0].sessions: missing; write sessions and mean_gap, or transfers_per_second"],
+    ),
+    (
+        "sessions = 20",
+        "sessions = 20\ntransfers_per_second = 2",
+        &["web[0].transfers_per_second: ", "write one or the other"],
+    ),
+    (
+        "sessions = 20\nmean_gap = \"1 s\"",
+        "transfers_per_second = 0",
+        &["web[0].transfers_per_second: 0 is out of range"],
+    ),
+    // TOML itself.
+    ("\"400 s\"", "\"400 s", &["line 2: not TOML: "]),
+    ("\"400 s\"", "400 s", &["line 2: not TOML: "]),
+    ("warmup = \"100 s\"", "duration = \"1 s\"", &["line 3: not TOML: duplicate key"]),
+    ("warmup = \"100 s\"", "warmup =", &["line 3: not TOML: "]),
+    ("[[flows]]", "[[flows]", &["line 18: not TOML: "]),
+];
+
+/// As the command line shows it.
+fn shown(text: &str) -> String {
+    let problem = Scenario::from_toml(text).expect_err(text);
+    let line = problem.line.map_or(String::new(), |line| format!("line {line}: "));
+    format!("{line}{problem}")
+}
+
+#[test]
+fn the_scenario_the_cases_start_from_is_good() {
+    Scenario::from_toml(GOOD).expect("good");
+}
+
+#[test]
+fn each_fault_is_named_in_one_line() {
+    for (from, to, expected) in CASES {
+        assert!(GOOD.contains(from), "{from} is not in the good scenario");
+        let text = GOOD.replacen(from, to, 1);
+        let message = shown(&text);
+        assert!(!message.contains('\n') && message.len() < 400, "{message}");
+        for part in *expected {
+            assert!(message.contains(part), "{from} -> {to}\n  expected: {part}\n  found:    {message}");
+        }
+    }
+}
+
+#[test]
+fn parts_that_are_missing_as_a_whole() {
+    let link = "[[links]]\nname = \"l\"\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\nbuffer = \"1 BDP\"\n";
+    let cases = [
+        (String::new(), "duration: missing"),
+        ("duration = \"1 s\"".to_owned(), "links: missing; add at least one [[links]] table"),
+        ("duration = \"1 s\"\nlinks = []".to_owned(), "links: missing"),
+        (
+            "duration = \"1 s\"\nlinks = 3".to_owned(),
+            "links: expected a list of tables, written [[links]], found the whole number 3",
+        ),
+        (
+            format!("duration = \"1 s\"\n{}", link.replace("BDP", "packets")),
+            "flows: missing; add at least one [[flows]], [[udp]] or [[web]] table",
+        ),
+        (
+            format!("duration = \"1 s\"\n{link}[[flows]]\nalgorithm = \"reno\""),
+            "links[0].buffer: \"1 BDP\" of a path without delay is nothing",
+        ),
+        (
+            format!(
+                "duration = \"1 s\"\n{}[[udp]]\nrate = \"1 kbit/s\"\npacket_size = 3000",
+                link.replace("1 BDP", "2 kB")
+            ),
+            "links[0].buffer: 2000 bytes is less than one UDP packet of 3000 bytes",
+        ),
+        (
+            format!("duration = \"1 s\"\n{link}[[udp]]\nrate = \"1 kbit/s\""),
+            "links[0].buffer: \"1 BDP\" needs a TCP flow that crosses the link",
+        ),
+    ];
+    for (text, expected) in cases {
+        let message = shown(&text);
+        assert!(message.contains(expected), "expected: {expected}\nfound:    {message}");
+    }
+}
