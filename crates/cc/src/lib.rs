@@ -14,8 +14,11 @@ extern crate std;
 
 pub mod algorithms;
 mod classic;
+mod parts;
 pub mod registry;
 mod signal;
+#[cfg(test)]
+mod testing;
 pub mod time;
 
 pub use classic::{Classic, Response};

@@ -1,7 +1,10 @@
 //! Names to controllers: every algorithm, its paper, its parameters with units, defaults and sources.
 
+use crate::algorithms::adaptive_aimd::{self, AdaptiveAimd};
 use crate::algorithms::bic::{self, Bic};
+use crate::algorithms::ehstcp::{self, EHstcp};
 use crate::algorithms::hstcp::{self, Hstcp};
+use crate::algorithms::hyun_jang::{self, HyunJang};
 use crate::algorithms::reno::{self, Reno};
 use crate::algorithms::scalable::{self, Scalable};
 use crate::algorithms::vegas::{self, Vegas};
@@ -209,6 +212,12 @@ algorithms! {
     Scalable(Classic<Scalable>): scalable::SCALABLE => Scalable::controller;
     /// BIC.
     Bic(Classic<Bic>): bic::BIC => Bic::controller;
+    /// Adaptive AIMD.
+    AdaptiveAimd(Classic<AdaptiveAimd>): adaptive_aimd::ADAPTIVE_AIMD => AdaptiveAimd::controller;
+    /// Hyun and Jang's Reno with extra segments.
+    HyunJang(HyunJang): hyun_jang::HYUN_JANG => HyunJang::controller;
+    /// eHSTCP.
+    EHstcp(EHstcp): ehstcp::EHSTCP => EHstcp::controller;
 }
 
 /// The algorithm called `name`.

@@ -2,9 +2,17 @@
 #![forbid(unsafe_code)]
 
 mod engine;
+mod link;
+mod network;
+mod packet;
+mod ranges;
+mod receiver;
 mod report;
+mod rng;
 pub mod scenario;
+mod schedule;
+mod sender;
 
 pub use engine::{Interrupted, run};
-pub use report::{FlowReport, LinkReport, Report, Series, TrafficReport};
+pub use report::{DirectionReport, FlowReport, LinkReport, PacketCount, Report, Series, TrafficReport};
 pub use scenario::Scenario;

@@ -11,12 +11,28 @@ pub struct Report {
     pub traffic: Vec<TrafficReport>,
     /// TCP data segments sent, warm-up, retransmissions and web traffic included.
     pub data_packets: u64,
+    /// Where the data packets went.
+    pub packets: PacketCount,
     /// Jain's fairness index of the flows' goodputs; 1 for a single flow.
     pub jain_index: f64,
     /// Series of the flows.
     pub flow_series: Series,
     /// Series of the links: columns `queue_packets` and `utilization`, `entity` is the link's index.
     pub link_series: Series,
+}
+
+/// What became of the packets sent, warm-up, retransmissions, datagrams and web traffic included, ACKs left out:
+/// sent = delivered + dropped + in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketCount {
+    /// Left their sender.
+    pub sent: u64,
+    /// Reached their receiver by the end of the run.
+    pub delivered: u64,
+    /// Lost by the end of the run, in a queue or on a wire.
+    pub dropped: u64,
+    /// Still under way at the end.
+    pub in_flight: u64,
 }
 
 /// One link. The plain fields are the forward direction, `reverse` the other one.
@@ -104,4 +120,16 @@ pub struct Series {
     pub entity: Vec<u32>,
     /// Named columns, all of the length of `t_s`; NaN where a row's entity has no such value.
     pub columns: Vec<(String, Vec<f64>)>,
+}
+
+impl Series {
+    /// No rows yet, but room for `rows`.
+    pub(crate) fn with_columns<'a>(names: impl IntoIterator<Item = &'a str>, rows: usize) -> Self {
+        let column = |name: &str| (name.to_owned(), Vec::with_capacity(rows));
+        Series {
+            t_s: Vec::with_capacity(rows),
+            entity: Vec::with_capacity(rows),
+            columns: names.into_iter().map(column).collect(),
+        }
+    }
 }

@@ -1,9 +1,12 @@
 //! Good scenarios: what the keys mean, defaults, and that what is written is read back.
 
 use fullpipe_cc::Recovery;
+use fullpipe_cc::registry::{self, Kind};
 use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Queue, Spread, Table, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{
+    Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Setting, Spread, Table, Tcp, Udp, Web,
+};
 use proptest::prelude::*;
 
 const LINK: &str = "[[links]]\nname = \"l\"\nrate = \"100 Mbit/s\"\ndelay = \"39 ms\"\nbuffer = \"0.25 BDP\"\n";
@@ -43,8 +46,8 @@ fn defaults_follow_the_documentation() {
     assert_eq!(group.tcp, tcp);
 }
 
-/// The first flow that crosses the link counts, with the middle of its spread: 2 (39 + (80 + 250) / 2) ms = 408 ms, times
-/// 100 Mbit/s is 5100 packets of 1000 bytes.
+/// The first flow that crosses the link counts, with the middle of its spread: 2 (39 + (80 + 250) / 2) ms = 408 ms,
+/// times 100 Mbit/s is 5100 packets of 1000 bytes.
 #[test]
 fn a_bdp_takes_the_middle_of_a_spread_of_the_first_flow() {
     let flows = "[[flows]]\nalgorithm = \"reno\"\naccess_delay = \"80 ms..250 ms\"\n[[flows]]\nalgorithm = \"tahoe\"\n";
@@ -105,6 +108,41 @@ fn every_tcp_key_is_read() {
     assert_eq!(group.tcp, expected);
     assert_eq!((group.count, group.stop), (3, Some(60 * SECOND)));
     assert_eq!(group.start, Spread { low: SECOND, high: 2 * SECOND });
+}
+
+/// Numbers may be whole, what equals the default is left out, and the paper's recovery is the default.
+#[test]
+fn an_algorithm_with_parameters() {
+    let flow = "[[flows]]\nalgorithm = { name = \"vegas\", beta = 4, alpha = 2.5, gamma = 1 }\n\
+        [[flows]]\nalgorithm = { name = \"bic\", search = \"smooth\", fast_convergence = false }\n";
+    let scenario = parse(&format!("duration = \"9 s\"\n{LINK}{flow}"));
+    let vegas = vec![("alpha".to_owned(), Setting::Number(2.5)), ("beta".to_owned(), Setting::Number(4.0))];
+    assert_eq!(scenario.flows[0].tcp.algorithm, Algorithm { name: "vegas".to_owned(), params: vegas });
+    assert_eq!(scenario.flows[0].tcp.recovery, Recovery::Vegas);
+    let (search, fast) = (Setting::Name("smooth".to_owned()), Setting::Flag(false));
+    let bic = vec![("fast_convergence".to_owned(), fast), ("search".to_owned(), search)];
+    assert_eq!(scenario.flows[1].tcp.algorithm, Algorithm { name: "bic".to_owned(), params: bic });
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+}
+
+/// The bounds of a parameter are allowed, what lies beyond them is not, for every algorithm there is.
+#[test]
+fn every_algorithm_and_parameter_can_be_given() {
+    let read = |name: &str, key: &str, value: f64| {
+        let flow = format!("[[flows]]\nalgorithm = {{ name = \"{name}\", {key} = {value:?} }}");
+        Scenario::from_toml(&format!("duration = \"9 s\"\n{LINK}{flow}"))
+    };
+    for info in registry::ALL {
+        let scenario = parse(&format!("duration = \"9 s\"\n{LINK}[[flows]]\nalgorithm = \"{}\"", info.name));
+        assert_eq!(scenario.flows[0].tcp, Tcp::new(info.name, info.recovery, vec![0]));
+        for param in info.params {
+            if let Kind::Number { min, max, .. } = param.kind {
+                assert!(read(info.name, param.name, min).is_ok() && read(info.name, param.name, max).is_ok());
+                let problem = read(info.name, param.name, min - 1.0).expect_err(param.name);
+                assert_eq!(problem.key, format!("flows[0].algorithm.{}", param.name));
+            }
+        }
+    }
 }
 
 #[test]
@@ -255,6 +293,11 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     })
 }
 
+const KEYS: &str = "duration|warmup|seed|packet_size|series_interval|rate|buffer|name|delay|loss|algorithm|path|start|stop|\
+    size|count|links|flows|udp|web|sessions|shape|[a-z\"\\.]{1,4}";
+const VALUES: &str =
+    "\"[-+.0-9eE]{0,5} ?(s|ms|bit/s|packets|BDP|kB|\\.\\.1 s)?\"|[-0-9]{1,20}|nan|-inf|true|\\[[0-9]?\\]|\\{\\}";
+
 proptest! {
     #[test]
     fn what_is_written_is_read_back(scenario in scenario()) {
@@ -271,9 +314,9 @@ proptest! {
 
     /// Any value under any key, so that the parser is reached behind TOML's own syntax.
     #[test]
-    fn no_value_panics(
-        key in "duration|warmup|seed|rate|buffer|name|delay|loss|algorithm|path|start|stop|size|links|flows|sessions|shape|[a-z\"\\.]{1,4}",
-        value in "\"[-+.0-9eE]{0,5} ?(s|ms|bit/s|packets|BDP|kB|\\.\\.1 s)?\"|[-0-9]{1,20}|nan|-inf|true|\\[[0-9]?\\]|\\{\\}",
+    fn any_value_is_refused_or_survives_being_written(
+        key in KEYS,
+        value in VALUES,
         place in prop::sample::select(vec!["", "links", "flows", "udp", "web"]),
     ) {
         let Ok(given) = format!("key = {value}").parse::<Table>() else { return Ok(()) };
@@ -283,8 +326,9 @@ proptest! {
             None => &mut scenario,
         };
         table.insert(key, given["key"].clone());
-        if let Err(problem) = Scenario::from_value(&scenario) {
-            prop_assert!(!problem.to_string().contains('\n'), "{}", problem);
+        match Scenario::from_value(&scenario) {
+            Err(problem) => prop_assert!(!problem.to_string().contains('\n'), "{}", problem),
+            Ok(scenario) => prop_assert_eq!(Scenario::from_value(&scenario.to_value()), Ok(scenario)),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Bad input: each case changes one thing in a good scenario; the message names the key, what is wrong, what is allowed.
+//! Bad input: each case changes one thing in a good scenario; the message names the key, what is wrong, and what is
+//! allowed.
 
 use fullpipe_sim::Scenario;
 
@@ -92,6 +93,42 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ),
     ("\"second\"\nrate", "\"first\"\nrate", &["links[1].name: \"first\" is already the name of links[0]"]),
     ("name = \"first\"", "name = \"\"", &["links[0].name: \"\" is not a name"]),
+    // Parameters of algorithms.
+    (
+        "\"reno\"",
+        "{ name = \"vegas\", alhpa = 2 }",
+        &[
+            "flows[0].algorithm.alhpa: unknown key \"alhpa\"; did you mean \"alpha\"? (allowed: name, alpha, beta, gamma",
+        ],
+    ),
+    (
+        "\"reno\"",
+        "{ name = \"vegas\", alpha = -1 }",
+        &[
+            "line 19: flows[0].algorithm.alpha: the whole number -1 is not allowed; allowed: numbers from 0 to 1000000 (segments)",
+        ],
+    ),
+    ("\"reno\"", "{ name = \"vegas\", alpha = nan }", &["flows[0].algorithm.alpha: the number NaN is not allowed"]),
+    (
+        "\"reno\"",
+        "{ name = \"vegas\", alpha = \"2\" }",
+        &["flows[0].algorithm.alpha: text \"2\" is not allowed; allowed: numbers from 0"],
+    ),
+    (
+        "\"reno\"",
+        "{ name = \"vegas\", alpha = [2] }",
+        &["flows[0].algorithm.alpha: expected numbers from 0", "found a list"],
+    ),
+    (
+        "\"reno\"",
+        "{ name = \"bic\", search = \"linear\\nsearch\" }",
+        &["flows[0].algorithm.search: text \"linear\\nsearch\" is not allowed; allowed: binary, smooth"],
+    ),
+    (
+        "\"reno\"",
+        "{ name = \"bic\", fast_convergence = 1 }",
+        &["flows[0].algorithm.fast_convergence: the whole number 1 is not allowed; allowed: true, false"],
+    ),
     // Paths.
     (
         "[\"first\", \"second\"]",
@@ -158,7 +195,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["links[0].rate: \"11000 Gbit/s\" is out of range"],
     ),
     ("\"39 ms\"", "\"NaN ms\"", &["links[0].delay: \"NaN ms\" is not a finite number"]),
-    ("\"39 ms\"", "\"-1 ms\"", &["links[0].delay: \"-1 ms\" is out of range; allowed: 0 ns to 100 s"]),
+    ("\"39 ms\"", "\"-1 ms\"", &["links[0].delay: \"-1 ms\" is out of range; allowed: 0 s to 100 s"]),
     ("\"39 ms\"", "\"1e300 s\"", &["links[0].delay: \"1e300 s\" is out of range"]),
     (
         "\"39 ms\"",

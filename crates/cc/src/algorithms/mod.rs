@@ -1,7 +1,11 @@
 //! One file per algorithm; each opens with its paper, its model and its deviations.
 
+pub mod adaptive_aimd;
 pub mod bic;
+pub mod ehstcp;
 pub mod hstcp;
+pub mod hyun_jang;
+mod lsrtt;
 pub mod reno;
 pub mod scalable;
 pub mod vegas;

@@ -71,7 +71,7 @@ fn setting(param: &Param, value: &Value) -> Result<Setting, String> {
     };
     match param.kind.admits(as_registry_value(&setting)) {
         true => Ok(setting),
-        false => Err(format!("{value} is not allowed; allowed: {}", allowed(param))),
+        false => Err(format!("{} is not allowed; allowed: {}", kind(value), allowed(param))),
     }
 }
 

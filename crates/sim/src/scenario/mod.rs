@@ -1,6 +1,6 @@
-//! What a run is made of. Everything here is already checked and in the engine's own units (nanoseconds, bits per second,
-//! bytes, segments). [`Scenario::from_toml`] and [`Scenario::from_value`] get it from TOML or from a tree of values and say
-//! which key is wrong; [`Scenario::to_toml`] writes it back.
+//! What a run is made of. Everything here is already checked and in the engine's own units (nanoseconds, bits per
+//! second, bytes, segments). [`Scenario::from_toml`] and [`Scenario::from_value`] get it from TOML or from a tree of
+//! values and say which key is wrong; [`Scenario::to_toml`] writes it back.
 
 mod algorithm;
 mod limits;

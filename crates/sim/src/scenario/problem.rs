@@ -4,8 +4,8 @@ use std::fmt;
 
 /// The first thing found wrong with a scenario.
 ///
-/// Displays as one line, `links[0].rate: "100" has no unit; write e.g. "100 Mbit/s"`; whoever knows the file's name puts it,
-/// and `line`, in front.
+/// Displays as one line, `links[0].rate: "100" has no unit; write e.g. "100 Mbit/s"`; whoever knows the file's name puts
+/// it, and `line`, in front.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Where: `links[0].rate`; empty for a fault of the TOML text itself.

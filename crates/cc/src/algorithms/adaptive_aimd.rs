@@ -1,0 +1,334 @@
+//! Adaptive AIMD: the backoff just empties the queue, whatever its size, and the increase follows so that shares stay fair.
+//!
+//! Source: R. Shorten and D. Leith, *On Queue Provisioning, Network Efficiency and the Transmission Control Protocol*, IEEE/ACM
+//! Transactions on Networking 15(4), 2007. At the congestion event k
+//!
+//! - beta = RTTmin/RTTmax, between `beta_min` and `beta_max` (equations 4 and 7); 0.5 at the first event (figure 5);
+//! - alpha = 2(1 - beta) segments per round trip from then on (equation 5);
+//! - RTTmax, the greatest smoothed RTT, is then drawn towards RTTmin: RTTmin + fading (RTTmax - RTTmin) (equation 9).
+//!
+//! With `estimator = "throughput"`: beta(k+1) = beta(k) B-(k)/B+(k), the flow's throughput in the last round trip before event
+//! k over that in the first one after it (equation 10).
+//!
+//! Choices where the text is silent or its symbols were lost:
+//! - The print of equation 10 that we have lost its symbols; without the factor beta(k) it would exceed 1 (before the event
+//!   the flow has w/RTTmax, after it beta w/RTTmin).
+//! - fading: "the fading memory already used in the smoothed RTT", hence 7/8.
+//! - The RTTs of retransmission periods are not looked at, and the round trip in which a recovery ends is not measured.
+//! - A timeout sets ssthresh with the same beta; equation 10 then keeps beta for one event, since slow start follows.
+//! - A first beta of 0.5 outside [beta_min, beta_max] is drawn into it, so that beta_min = beta_max gives a fixed AIMD.
+
+use crate::parts::{Ewma, Mark};
+use crate::registry::{Info, Kind, Param, Params};
+use crate::time::{Nanos, SECOND};
+use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
+
+/// Adaptive AIMD.
+pub const ADAPTIVE_AIMD: Info = Info {
+    name: "adaptive-aimd",
+    paper: "R. Shorten, D. Leith, On Queue Provisioning, Network Efficiency and the Transmission Control Protocol, \
+            IEEE/ACM Transactions on Networking 15(4), 2007",
+    recovery: Recovery::Sack,
+    params: &[
+        Param {
+            name: "beta_min",
+            unit: "1",
+            kind: Kind::Number { default: 0.5, min: 0.05, max: 0.99 },
+            doc: "Least factor kept of the window at a congestion event.",
+            source: "Shorten and Leith 2007, section III: no less than standard TCP's 0.5",
+        },
+        Param {
+            name: "beta_max",
+            unit: "1",
+            kind: Kind::Number { default: 0.8, min: 0.05, max: 0.99 },
+            doc: "Greatest factor kept of the window; wins over a larger beta_min.",
+            source: "Shorten and Leith 2007, section III: 0.8 fills a link with a quarter of a BDP of buffer",
+        },
+        Param {
+            name: "fading",
+            unit: "1",
+            kind: Kind::Number { default: 0.875, min: 0.0, max: 1.0 },
+            doc: "Part of RTTmax - RTTmin remembered past a congestion event.",
+            source: "Shorten and Leith 2007, equation 9, with the memory of the smoothed RTT (RFC 6298: 7/8)",
+        },
+        Param {
+            name: "estimator",
+            unit: "1",
+            kind: Kind::Choice(&["rtt", "throughput"]),
+            doc: "What beta is computed from.",
+            source: "Shorten and Leith 2007, equation 7 (rtt) or 10 (throughput)",
+        },
+    ],
+};
+
+/// The response of adaptive AIMD.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdaptiveAimd {
+    beta_min: f64,
+    beta_max: f64,
+    estimator: Estimator,
+    /// Factor kept at the last congestion event.
+    beta: f64,
+    /// Segments per round trip.
+    alpha: f64,
+    /// No congestion event yet.
+    first: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Estimator {
+    Rtt(RttRatio),
+    Throughput(ThroughputRatio),
+}
+
+impl AdaptiveAimd {
+    /// Adaptive AIMD in its frame.
+    pub fn controller(params: &Params, initial_window: f64) -> Classic<AdaptiveAimd> {
+        let estimator = match params.choice("estimator") {
+            0 => Estimator::Rtt(RttRatio::new(params.number("fading"))),
+            _ => Estimator::Throughput(ThroughputRatio::new()),
+        };
+        let response = AdaptiveAimd {
+            beta_min: params.number("beta_min"),
+            beta_max: params.number("beta_max"),
+            estimator,
+            beta: FIRST_BETA,
+            alpha: 1.0,
+            first: true,
+        };
+        Classic::new(initial_window, response)
+    }
+}
+
+/// The factor kept at the first congestion event (figure 5).
+const FIRST_BETA: f64 = 0.5;
+
+impl Response for AdaptiveAimd {
+    #[inline]
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        if flow.in_recovery {
+            return;
+        }
+        match &mut self.estimator {
+            Estimator::Rtt(rtt) => rtt.observe(ack),
+            Estimator::Throughput(throughput) => throughput.observe(flow, ack),
+        }
+    }
+
+    /// alpha/w per ACK.
+    #[inline]
+    fn increase(&mut self, w: f64, _flow: &Flow, _ack: &Ack) -> f64 {
+        self.alpha / w
+    }
+
+    /// beta w.
+    fn decrease(&mut self, w: f64, flow: &Flow, signal: Signal) -> f64 {
+        let estimate = match &mut self.estimator {
+            Estimator::Rtt(rtt) => rtt.on_event(flow.min_rtt),
+            Estimator::Throughput(throughput) => throughput.on_event(signal).map(|ratio| self.beta * ratio),
+        };
+        if !self.first {
+            self.beta = estimate.unwrap_or(self.beta);
+        }
+        self.first = false;
+        self.beta = self.beta.max(self.beta_min).min(self.beta_max);
+        self.alpha = 2.0 * (1.0 - self.beta);
+        self.beta * w
+    }
+
+    fn recovered(&mut self, flow: &Flow) {
+        if let Estimator::Throughput(throughput) = &mut self.estimator {
+            throughput.start_from = Some(Mark::now(flow));
+        }
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("beta", self.beta);
+        visit("alpha", self.alpha);
+        let rtt_max = match &self.estimator {
+            Estimator::Rtt(rtt) => rtt.max,
+            Estimator::Throughput(_) => None,
+        };
+        visit("rtt_max_s", rtt_max.map_or(f64::NAN, |nanos| nanos / SECOND as f64));
+    }
+}
+
+/// RTTmin/RTTmax (equations 7 and 9).
+#[derive(Clone, Debug, PartialEq)]
+struct RttRatio {
+    fading: f64,
+    srtt: Ewma,
+    /// RTTmax, nanoseconds.
+    max: Option<f64>,
+}
+
+impl RttRatio {
+    fn new(fading: f64) -> RttRatio {
+        RttRatio { fading, srtt: Ewma::default(), max: None }
+    }
+
+    #[inline]
+    fn observe(&mut self, ack: &Ack) {
+        let Some(rtt) = ack.rtt else { return };
+        let srtt = self.srtt.update(rtt as f64);
+        self.max = Some(self.max.map_or(srtt, |max| max.max(srtt)));
+    }
+
+    /// The ratio at this event; the memory of RTTmax then fades. `None` without samples.
+    fn on_event(&mut self, min_rtt: Option<Nanos>) -> Option<f64> {
+        let (min, max) = (min_rtt? as f64, self.max?);
+        self.max = Some(min + self.fading * (max - min));
+        Some(min / max)
+    }
+}
+
+/// B-/B+ (equation 10), each over one round trip.
+#[derive(Clone, Debug, PartialEq)]
+struct ThroughputRatio {
+    /// Where to begin measuring; `None` while measuring.
+    start_from: Option<Mark>,
+    /// Segments delivered, and the time, when the round began.
+    round_delivered: u64,
+    round_began: Nanos,
+    /// Segments per nanosecond: in the last whole round, ...
+    last: Option<f64>,
+    /// ... in the one before the last event, and in the first one after it.
+    before: Option<f64>,
+    after: Option<f64>,
+}
+
+impl ThroughputRatio {
+    fn new() -> ThroughputRatio {
+        ThroughputRatio {
+            start_from: Some(Mark::START),
+            round_delivered: 0,
+            round_began: 0,
+            last: None,
+            before: None,
+            after: None,
+        }
+    }
+
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        if !ack.round_start {
+            return;
+        }
+        match self.start_from {
+            Some(mark) if !mark.passed(flow) => return,
+            Some(_) => self.start_from = None,
+            None if flow.now == self.round_began => return,
+            None => {
+                let rate = (flow.delivered - self.round_delivered) as f64 / (flow.now - self.round_began) as f64;
+                self.after.get_or_insert(rate);
+                self.last = Some(rate);
+            }
+        }
+        self.round_delivered = flow.delivered;
+        self.round_began = flow.now;
+    }
+
+    /// B-/B+ of the event before this one; `None` where it could not be measured.
+    fn on_event(&mut self, signal: Signal) -> Option<f64> {
+        let ratio = self.before.zip(self.after).map(|(before, after)| before / after);
+        self.before = if signal == Signal::Timeout { None } else { self.last };
+        self.after = None;
+        self.last = None;
+        ratio
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CongestionControl;
+    use crate::registry::Value;
+    use crate::testing::Driver;
+
+    fn controller(window: f64, given: &[(&str, Value)]) -> Classic<AdaptiveAimd> {
+        AdaptiveAimd::controller(&Params::checked(&ADAPTIVE_AIMD, given).unwrap(), window)
+    }
+
+    /// Equations 4, 5, 7: the first event halves; RTT 100 ms empty, 130 ms full: beta = 100/130 = 0.769, alpha = 0.462.
+    #[test]
+    fn backoff_empties_the_queue() {
+        let mut cc = controller(100.0, &[]);
+        let mut sender = Driver::new();
+        sender.ack(&mut cc, 100.0);
+        sender.lose(&mut cc);
+        assert_eq!(cc.cwnd(), 50.5, "one ACK of slow start, then half");
+        for _ in 0..300 {
+            sender.ack(&mut cc, 130.0);
+        }
+        let before = cc.cwnd();
+        sender.lose(&mut cc);
+        assert!((cc.cwnd() / before - 100.0 / 130.0).abs() < 1e-9);
+        let after = cc.cwnd();
+        sender.ack(&mut cc, 100.0);
+        assert!((cc.cwnd() - after - 2.0 * (1.0 - 100.0 / 130.0) / after).abs() < 1e-9);
+    }
+
+    /// Section III: beta stays in [0.5, 0.8]: 100/110 = 0.91 gives 0.8, 100/300 gives 0.5.
+    #[test]
+    fn backoff_is_limited() {
+        for (full_ms, beta) in [(110.0, 0.8), (300.0, 0.5)] {
+            let mut cc = controller(100.0, &[]);
+            let mut sender = Driver::new();
+            sender.ack(&mut cc, 100.0);
+            sender.lose(&mut cc);
+            for _ in 0..300 {
+                sender.ack(&mut cc, full_ms);
+            }
+            let before = cc.cwnd();
+            sender.lose(&mut cc);
+            assert!((cc.cwnd() / before - beta).abs() < 1e-9, "{full_ms} ms");
+        }
+    }
+
+    /// Equation 9 with 7/8: RTTmin 100, RTTmax 180: after an event 170, after two 161.25, so beta = 100/170, 100/161.25.
+    #[test]
+    fn memory_of_the_maximum_fades() {
+        let mut ratio = RttRatio { fading: 0.875, srtt: Ewma::default(), max: Some(180.0) };
+        let betas = [0; 3].map(|_| ratio.on_event(Some(100)).unwrap());
+        for (beta, max) in betas.iter().zip([180.0, 170.0, 161.25]) {
+            assert!((beta - 100.0 / max).abs() < 1e-12);
+        }
+    }
+
+    /// Equation 10: first beta 0.5; 200 segments in 130 ms before the event, 100 in 100 ms after it:
+    /// beta = 0.5 (200/130)/(100/100) = 0.769 = RTTmin/RTTmax.
+    #[test]
+    fn throughput_ratio_gives_the_same_backoff() {
+        let mut cc = controller(200.0, &[("estimator", Value::Name("throughput"))]);
+        cc.set_window(200.0);
+        let mut time = 0;
+        let mut delivered = 0;
+        let mut round = |cc: &mut Classic<AdaptiveAimd>, segments: u64, ms: Nanos| {
+            time += ms * 1_000_000;
+            delivered += segments;
+            let flow = Flow { now: time, delivered, in_flight: segments, cwnd_limited: true, ..Flow::default() };
+            cc.on_ack(&flow, &Ack { acked: 1, credit: 0.0, round_start: true, ..Ack::default() });
+            flow
+        };
+        round(&mut cc, 200, 130);
+        let flow = round(&mut cc, 200, 130);
+        cc.on_congestion(&flow, Signal::Loss);
+        assert_eq!(cc.cwnd(), 100.0);
+        cc.on_recovered(&flow);
+        round(&mut cc, 150, 115); // in part sent before the event: not measured
+        round(&mut cc, 100, 100);
+        let flow = round(&mut cc, 100, 100);
+        cc.on_congestion(&flow, Signal::Loss);
+        assert!((cc.cwnd() - 100.0 * 100.0 / 130.0).abs() < 1e-9, "{}", cc.cwnd());
+    }
+
+    /// Section V: with beta fixed at 0.75 (figure 18), alpha = 0.5.
+    #[test]
+    fn can_be_a_fixed_aimd() {
+        let mut cc = controller(100.0, &[("beta_min", Value::Number(0.75)), ("beta_max", Value::Number(0.75))]);
+        let mut sender = Driver::new();
+        sender.lose(&mut cc);
+        assert_eq!(cc.cwnd(), 75.0);
+        sender.ack(&mut cc, 100.0);
+        assert_eq!(cc.cwnd(), 75.0 + 0.5 / 75.0);
+    }
+}

@@ -1,0 +1,350 @@
+//! eHSTCP: HighSpeed TCP while its backlog is small, Reno while it is not, and a cut that just empties the queue.
+//!
+//! Source: Y.-S. Choi, S.-H. Lee, Y.-Z. Cho, *Enhanced Congestion Control Algorithm for High-Speed TCP*, LNCS (2005).
+//!
+//! - eRTT = RTT - d_bq, d_bq = d_b - min d_b: the RTT without the queueing delay of the way back (equations 1, 2);
+//! - N' = cwnd (eRTT - RTTmin)/eRTT, the flow's own backlog on the way forth (equation 3); N' < n_star: HighSpeed TCP's
+//!   increase, otherwise Reno's;
+//! - at a loss the window is cut by beta_e = 1 - RTTmin/eRTT (equation 4). If that is less than HighSpeed TCP's b(w), the
+//!   safety check runs for safety_rtts RTTmax: the window does not grow, and if N' > n_star it falls to w (1 - b(w)).
+//!
+//! Choices where the paper is silent:
+//! - N' is computed once per round trip, from the newest sample.
+//! - Equation 4 uses the last RTT sample before the loss was detected; without one, the cut is HighSpeed TCP's.
+//! - beta_e is kept within 0 and 0.5. Where it exceeds b(w) it is used all the same (equation 4 read literally);
+//!   `cap_beta` takes the smaller of the two.
+//! - The safety check looks at data sent after the recovery only, at the ends of round trips.
+//! - Without timestamps d_bq is 0. RTTmin is the least RTT, the way back included.
+//! - A timeout ends the safety check; ssthresh is HighSpeed TCP's.
+
+use crate::algorithms::hstcp::{self, Hstcp};
+use crate::parts::Mark;
+use crate::registry::{Info, Kind, Param, Params};
+use crate::time::Nanos;
+use crate::{Ack, Classic, CongestionControl, Flow, Recovery, Response, Signal};
+
+/// eHSTCP.
+pub const EHSTCP: Info = Info {
+    name: "ehstcp",
+    paper: "Y.-S. Choi, S.-H. Lee, Y.-Z. Cho, Enhanced Congestion Control Algorithm for High-Speed TCP, LNCS, 2005",
+    recovery: Recovery::Sack,
+    params: &[
+        Param {
+            name: "n_star",
+            unit: "segments",
+            kind: Kind::Number { default: 10.0, min: 0.0, max: 1e6 },
+            doc: "Backlog from which the link counts as fully used.",
+            source: "Choi et al., section 3: N* = 10",
+        },
+        Param {
+            name: "safety_rtts",
+            unit: "RTTmax",
+            kind: Kind::Number { default: 5.0, min: 0.0, max: 1000.0 },
+            doc: "Length of the safety check.",
+            source: "Choi et al., section 3: 5 RTTmax",
+        },
+        Param {
+            name: "cap_beta",
+            unit: "1",
+            kind: Kind::Flag { default: false },
+            doc: "Never cut more than HighSpeed TCP would.",
+            source: "not in the paper, which does not say what happens where equation 4 exceeds b(w)",
+        },
+        hstcp::LOW_WINDOW,
+        hstcp::HIGH_WINDOW,
+        hstcp::HIGH_P,
+        hstcp::HIGH_DECREASE,
+    ],
+};
+
+/// eHSTCP.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EHstcp {
+    n_star: f64,
+    safety_rtts: f64,
+    frame: Classic<Regions>,
+    delays: Delays,
+    /// N', segments, at the end of the last round trip.
+    backlog: f64,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// The window grows.
+    Increase,
+    /// The window stands still: it falls to `fallback` if the backlog exceeds N* before `until`.
+    SafetyCheck {
+        fallback: f64,
+        until: Nanos,
+        /// Data sent before this tells nothing; `None` until recovery is over.
+        from: Option<Mark>,
+    },
+}
+
+impl EHstcp {
+    /// eHSTCP with a first window of `initial_window` segments, in slow start.
+    pub fn controller(params: &Params, initial_window: f64) -> EHstcp {
+        let regions = Regions {
+            hstcp: Hstcp::new(params),
+            cap_beta: params.flag("cap_beta"),
+            region: Region::HighSpeed,
+            beta: None,
+            fallback: None,
+        };
+        EHstcp {
+            n_star: params.number("n_star"),
+            safety_rtts: params.number("safety_rtts"),
+            frame: Classic::new(initial_window, regions),
+            delays: Delays::default(),
+            backlog: 0.0,
+            phase: Phase::Increase,
+        }
+    }
+
+    /// Once per round trip: the backlog, and what it means.
+    fn end_round(&mut self, flow: &Flow) {
+        self.backlog = self.delays.backlog(self.frame.cwnd(), flow.min_rtt);
+        if !flow.in_recovery {
+            self.check_safety(flow);
+        }
+        self.frame.response.region = match self.phase {
+            Phase::SafetyCheck { .. } => Region::Hold,
+            Phase::Increase if self.backlog < self.n_star => Region::HighSpeed,
+            Phase::Increase => Region::Reno,
+        };
+    }
+
+    fn check_safety(&mut self, flow: &Flow) {
+        let Phase::SafetyCheck { fallback, until, from: Some(mark) } = self.phase else { return };
+        if !mark.passed(flow) {
+            return;
+        }
+        if self.backlog > self.n_star {
+            self.frame.set_window(self.frame.cwnd().min(fallback));
+            self.phase = Phase::Increase;
+        } else if flow.now >= until {
+            self.phase = Phase::Increase;
+        }
+    }
+}
+
+impl CongestionControl for EHstcp {
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.frame.cwnd()
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> f64 {
+        self.frame.ssthresh()
+    }
+
+    #[inline]
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        self.delays.observe(ack);
+        if ack.round_start {
+            self.end_round(flow);
+        }
+        self.frame.on_ack(flow, ack);
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
+        self.frame.response.beta = self.delays.beta(flow.min_rtt);
+        self.frame.on_congestion(flow, signal);
+        self.phase = match self.frame.response.fallback {
+            Some(fallback) => Phase::SafetyCheck {
+                fallback,
+                until: flow.now + (self.safety_rtts * self.delays.max_rtt as f64) as Nanos,
+                from: None,
+            },
+            None => Phase::Increase,
+        };
+        self.frame.response.region = if self.phase == Phase::Increase { Region::Reno } else { Region::Hold };
+    }
+
+    fn on_recovered(&mut self, flow: &Flow) {
+        self.frame.on_recovered(flow);
+        if let Phase::SafetyCheck { from, .. } = &mut self.phase {
+            *from = Some(Mark::now(flow));
+        }
+    }
+
+    fn on_idle_restart(&mut self, flow: &Flow) {
+        self.phase = Phase::Increase;
+        self.frame.on_idle_restart(flow);
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("backlog", self.backlog);
+        visit("beta", self.frame.response.beta.unwrap_or(f64::NAN));
+        visit("phase", if self.phase == Phase::Increase { 0.0 } else { 1.0 });
+    }
+}
+
+/// Round-trip and one-way delays (equations 1 and 2).
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Delays {
+    /// Least delay of the way back; the clocks' offset included.
+    min_backward: Option<i64>,
+    /// The newest eRTT, nanoseconds.
+    ertt: Option<f64>,
+    /// The greatest RTT.
+    max_rtt: Nanos,
+}
+
+impl Delays {
+    #[inline]
+    fn observe(&mut self, ack: &Ack) {
+        let queueing = match ack.backward_delay {
+            Some(delay) => {
+                let least = self.min_backward.map_or(delay, |least| least.min(delay));
+                self.min_backward = Some(least);
+                delay - least
+            }
+            None => 0,
+        };
+        if let Some(rtt) = ack.rtt {
+            self.max_rtt = self.max_rtt.max(rtt);
+            self.ertt = Some(rtt as f64 - queueing as f64);
+        }
+    }
+
+    /// N' (equation 3); 0 without samples.
+    fn backlog(&self, cwnd: f64, min_rtt: Option<Nanos>) -> f64 {
+        cwnd * self.queueing_share(min_rtt).unwrap_or(0.0)
+    }
+
+    /// beta_e (equation 4), at most one half.
+    fn beta(&self, min_rtt: Option<Nanos>) -> Option<f64> {
+        self.queueing_share(min_rtt).map(|share| share.min(0.5))
+    }
+
+    /// (eRTT - RTTmin)/eRTT, at least 0.
+    fn queueing_share(&self, min_rtt: Option<Nanos>) -> Option<f64> {
+        let (ertt, min_rtt) = (self.ertt?, min_rtt? as f64);
+        Some(if ertt > min_rtt { (ertt - min_rtt) / ertt } else { 0.0 })
+    }
+}
+
+/// HighSpeed TCP with its increase switched by region and its cut by the queue.
+#[derive(Clone, Debug, PartialEq)]
+struct Regions {
+    hstcp: Hstcp,
+    cap_beta: bool,
+    region: Region,
+    /// beta_e for the coming cut; `None` if unknown.
+    beta: Option<f64>,
+    /// After a cut below HighSpeed TCP's: the window HighSpeed TCP would have.
+    fallback: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Region {
+    HighSpeed,
+    Reno,
+    Hold,
+}
+
+impl Response for Regions {
+    #[inline]
+    fn increase(&mut self, w: f64, flow: &Flow, ack: &Ack) -> f64 {
+        match self.region {
+            Region::HighSpeed => self.hstcp.increase(w, flow, ack),
+            Region::Reno => 1.0 / w,
+            Region::Hold => 0.0,
+        }
+    }
+
+    fn decrease(&mut self, w: f64, _flow: &Flow, signal: Signal) -> f64 {
+        let b = self.hstcp.b(w);
+        let beta = self.beta.filter(|_| signal != Signal::Timeout).unwrap_or(b);
+        self.fallback = (beta < b).then_some(w * (1.0 - b));
+        w * (1.0 - if self.cap_beta { beta.min(b) } else { beta })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Value;
+    use crate::testing::Driver;
+
+    /// In congestion avoidance at `window`, all RTTs 100 ms so far.
+    fn avoiding(window: f64, given: &[(&str, Value)]) -> (EHstcp, Driver) {
+        let mut cc = EHstcp::controller(&Params::checked(&EHSTCP, given).unwrap(), window);
+        let mut sender = Driver::new();
+        sender.ack(&mut cc, 100.0);
+        cc.frame.set_window(window);
+        (cc, sender)
+    }
+
+    /// Equations 1-3: RTT 130 ms, of which 20 ms are queueing on the way back (clocks 1 s apart): eRTT = 110 ms, and with
+    /// cwnd = 1100 and RTTmin = 100 ms, N' = 1100 10/110 = 100.
+    #[test]
+    fn backlog_leaves_out_the_way_back() {
+        let mut delays = Delays::default();
+        delays.observe(&Ack { rtt: Some(100_000_000), backward_delay: Some(-950_000_000), ..Ack::default() });
+        delays.observe(&Ack { rtt: Some(130_000_000), backward_delay: Some(-930_000_000), ..Ack::default() });
+        assert!((delays.backlog(1100.0, Some(100_000_000)) - 100.0).abs() < 1e-9);
+        assert!((delays.beta(Some(100_000_000)).unwrap() - 10.0 / 110.0).abs() < 1e-12, "equation 4");
+    }
+
+    /// Section 2: below N* = 10 HighSpeed TCP's increase, a(1058) = 8 or so in a round trip; beyond, Reno's 1.
+    #[test]
+    fn increase_depends_on_the_backlog() {
+        for (rtt_ms, low, high) in [(100.0, 7.9, 8.6), (100.5, 7.9, 8.6), (101.5, 0.9, 1.1)] {
+            let (mut cc, mut sender) = avoiding(1058.0, &[]);
+            sender.round(&mut cc, rtt_ms);
+            let before = cc.cwnd();
+            sender.round(&mut cc, rtt_ms);
+            let gain = cc.cwnd() - before;
+            assert!((low..high).contains(&gain), "{rtt_ms} ms: {gain}, backlog {}", cc.backlog);
+        }
+    }
+
+    /// Equation 4 and the safety check: lost at 1000 with eRTT = 125 ms: beta_e = 0.2, less than b(1000) = 0.3299, so the
+    /// window is 800 and stands still. An empty queue for 5 RTTmax = 625 ms: growth again from 800.
+    #[test]
+    fn safety_check_passes() {
+        let (mut cc, mut sender) = avoiding(1000.0, &[]);
+        sender.round(&mut cc, 125.0);
+        cc.frame.set_window(1000.0);
+        sender.lose(&mut cc);
+        assert!((cc.cwnd() - 800.0).abs() < 1e-9, "{}", cc.cwnd());
+        let lost_at = sender.flow.now;
+        while cc.cwnd() <= 800.0 + 1e-9 {
+            sender.ack(&mut cc, 100.0);
+        }
+        let waited_ms = (sender.flow.now - lost_at) / 1_000_000;
+        assert!((625..=725).contains(&waited_ms), "{waited_ms} ms");
+    }
+
+    /// The same with 102 ms after the cut: N' = 800 2/102 = 15.7 > 10: the window falls to w_desg = 1000 (1 - 0.3299).
+    #[test]
+    fn safety_check_trips() {
+        let (mut cc, mut sender) = avoiding(1000.0, &[]);
+        sender.round(&mut cc, 125.0);
+        cc.frame.set_window(1000.0);
+        sender.lose(&mut cc);
+        let (mut rounds, outstanding) = (0, sender.flow.delivered + sender.flow.in_flight);
+        while cc.cwnd() > 799.0 {
+            rounds += u32::from(sender.ack(&mut cc, 102.0));
+        }
+        assert!((cc.cwnd() - 670.1).abs() < 0.1, "{}", cc.cwnd());
+        assert!(sender.flow.delivered > outstanding && rounds <= 3, "on data sent after the cut, without delay");
+    }
+
+    /// beta_e = 0.4 (eRTT 166.7 ms) against b(1000) = 0.3299: used as it is, without a safety check, unless capped.
+    #[test]
+    fn a_deeper_cut_needs_no_check() {
+        for (cap, window) in [(false, 600.0), (true, 670.1)] {
+            let (mut cc, mut sender) = avoiding(1000.0, &[("cap_beta", Value::Flag(cap))]);
+            sender.round(&mut cc, 100.0 / 0.6);
+            cc.frame.set_window(1000.0);
+            sender.lose(&mut cc);
+            assert!((cc.cwnd() - window).abs() < 0.1, "{}", cc.cwnd());
+            assert_eq!(cc.phase, Phase::Increase);
+        }
+    }
+}

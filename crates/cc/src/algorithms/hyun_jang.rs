@@ -1,0 +1,382 @@
+//! Hyun and Jang: Reno untouched, plus `extra` segments that fill an under-buffered link while Reno's window is too small to.
+//!
+//! Source: D. Hyun and J. W. Jang, *Enhanced TCP Congestion Control with Higher Utilization in Under-Buffered Links*, IEICE
+//! Transactions on Communications E95-B(4), 2012. In each congestion avoidance cycle i:
+//!
+//! - C = LSRTT/RTTmin > alpha means congestion (equation 1);
+//! - W_full(i) = beta (cwnd + extra) when C first exceeds alpha (equation 2): the least window that fills the link;
+//! - the window is cwnd + extra (equation 3), cwnd being Reno's;
+//! - extra grows quickly while cwnd + extra < W_full(i-1), then holds the sum at W_full(i-1), and is 0 once C > alpha or cwnd
+//!   has reached W_full(i-1) (equation 4).
+//!
+//! Choices, since the letter's text contradicts itself or leaves them open (docs/algorithms has the evidence):
+//! - The quick growth: equation 4 has extra = a cwnd, which doubles the window at once, against the text's "like a slow
+//!   start". Here the sum grows by the factor a per round trip, ACK by ACK.
+//! - LSRTT ("smoothed RTT using log-likelihood"): the average, gain 1/8, of each round trip's least RTT, begun anew at each
+//!   backoff; round trips that began before the end of recovery are not looked at. `lsrtt = "likelihood"` gives a
+//!   change-detection filter instead, whose constants are ours.
+//! - Case 3 of equation 4 says cwnd > cwnd + extra, which cannot be; the text's cwnd + extra >= W_full contradicts case 2.
+//!   Here: cwnd >= W_full. Once extra is 0 it stays so until the next backoff.
+//! - A cycle in which C never exceeds alpha keeps the W_full before.
+//! - Reno's additive increase is one segment per round trip, so each of the cwnd + extra ACKs gives 1/(cwnd + extra).
+//! - "Halves its congestion window": the sum is halved (at a loss from congestion, extra is 0 anyway).
+//! - After a timeout the round trip in which slow start ends is not looked at either.
+
+use crate::algorithms::lsrtt::{Likelihood, Lsrtt};
+use crate::algorithms::reno::Reno;
+use crate::parts::{Ewma, Mark};
+use crate::registry::{Info, Kind, Param, Params};
+use crate::time::Nanos;
+use crate::{Ack, Classic, CongestionControl, Flow, Recovery, Signal};
+
+/// Hyun and Jang's scheme.
+pub const HYUN_JANG: Info = Info {
+    name: "hyun-jang",
+    paper: "D. Hyun, J. W. Jang, Enhanced TCP Congestion Control with Higher Utilization in Under-Buffered Links, \
+            IEICE Transactions on Communications E95-B(4), 2012",
+    recovery: Recovery::Reno,
+    params: &[
+        Param {
+            name: "a",
+            unit: "1",
+            kind: Kind::Number { default: 1.1, min: 1.0, max: 2.0 },
+            doc: "Factor by which cwnd + extra grows per round trip towards W_full.",
+            source: "Hyun and Jang 2012, section 4: a = 1.1",
+        },
+        Param {
+            name: "alpha",
+            unit: "1",
+            kind: Kind::Number { default: 1.02, min: 1.0, max: 10.0 },
+            doc: "LSRTT/RTTmin above this means congestion.",
+            source: "Hyun and Jang 2012, equation 1 and section 4: alpha = 1.02",
+        },
+        Param {
+            name: "beta",
+            unit: "1",
+            kind: Kind::Number { default: 0.97, min: 0.01, max: 1.0 },
+            doc: "Part of the window at the onset of congestion that is taken as W_full.",
+            source: "Hyun and Jang 2012, equation 2 and section 4: beta = 0.97",
+        },
+        Param {
+            name: "lsrtt",
+            unit: "1",
+            kind: Kind::Choice(&["ewma", "likelihood"]),
+            doc: "The smoothing of the RTT: exponential, or the mean since a detected change.",
+            source: "Hyun and Jang 2012, section 2.1, cite Ngwenya and Hancke 2004 without a definition; ours",
+        },
+        Param {
+            name: "lsrtt_shift",
+            unit: "1",
+            kind: Kind::Number { default: 0.02, min: 1e-6, max: 10.0 },
+            doc: "Change of the RTT to detect, as a part of it; for lsrtt = \"likelihood\".",
+            source: "ours: alpha - 1",
+        },
+        Param {
+            name: "lsrtt_sigma",
+            unit: "1",
+            kind: Kind::Number { default: 0.01, min: 1e-6, max: 10.0 },
+            doc: "Standard deviation of the RTT, as a part of it; for lsrtt = \"likelihood\".",
+            source: "ours: half the shift",
+        },
+        Param {
+            name: "lsrtt_threshold",
+            unit: "1",
+            kind: Kind::Number { default: 5.0, min: 0.0, max: 1e6 },
+            doc: "Log-likelihood ratio beyond which the RTT has changed; for lsrtt = \"likelihood\".",
+            source: "ours: odds of e^5, 148 to 1",
+        },
+    ],
+};
+
+/// Reno with extra segments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HyunJang {
+    a: f64,
+    alpha: f64,
+    beta: f64,
+    /// Reno, with its own window.
+    reno: Classic<Reno>,
+    /// Segments on top of Reno's window.
+    extra: f64,
+    /// W_full of the cycle before, segments.
+    w_full: Option<f64>,
+    /// W_full found in this cycle.
+    next_w_full: Option<f64>,
+    lsrtt: Lsrtt,
+    /// The round's least RTT.
+    round_rtt: Option<Nanos>,
+    /// C, LSRTT/RTTmin.
+    congestion: f64,
+    stage: Stage,
+}
+
+/// Where a cycle stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    /// Slow start, in which nothing is measured.
+    SlowStart,
+    /// Fast recovery, likewise.
+    Recovery,
+    /// ACKs of data sent before the mark, likewise.
+    Settling(Mark),
+    /// extra grows.
+    Ramp,
+    /// extra holds the window at W_full.
+    Hold,
+    /// Plain Reno until the next backoff.
+    Reno,
+}
+
+impl HyunJang {
+    /// The scheme with a first window of `initial_window` segments, in slow start.
+    pub fn controller(params: &Params, initial_window: f64) -> HyunJang {
+        let lsrtt = match params.choice("lsrtt") {
+            0 => Lsrtt::Ewma(Ewma::default()),
+            _ => Lsrtt::Likelihood(Likelihood::new(
+                params.number("lsrtt_shift"),
+                params.number("lsrtt_sigma"),
+                params.number("lsrtt_threshold"),
+            )),
+        };
+        HyunJang {
+            a: params.number("a"),
+            alpha: params.number("alpha"),
+            beta: params.number("beta"),
+            reno: Classic::new(initial_window, Reno),
+            extra: 0.0,
+            w_full: None,
+            next_w_full: None,
+            lsrtt,
+            round_rtt: None,
+            congestion: f64::NAN,
+            stage: Stage::SlowStart,
+        }
+    }
+
+    /// Lets Reno see the ACK; its increase is per round trip of cwnd + extra ACKs.
+    #[inline]
+    fn grow_reno(&mut self, flow: &Flow, ack: &Ack) {
+        if self.extra == 0.0 {
+            return self.reno.on_ack(flow, ack);
+        }
+        let share = self.reno.cwnd() / (self.reno.cwnd() + self.extra);
+        self.reno.on_ack(flow, &Ack { credit: ack.credit * share, ..*ack });
+    }
+
+    /// Skips what tells nothing of this cycle; whether the ACK may be measured.
+    #[inline]
+    fn settled(&mut self, flow: &Flow) -> bool {
+        match self.stage {
+            Stage::SlowStart if !self.reno.in_slow_start() => self.stage = Stage::Settling(Mark::now(flow)),
+            Stage::Settling(mark) if mark.passed(flow) => {
+                self.stage = match self.w_full {
+                    Some(w_full) if w_full > self.reno.cwnd() => Stage::Ramp,
+                    _ => Stage::Reno,
+                };
+            }
+            _ => {}
+        }
+        matches!(self.stage, Stage::Ramp | Stage::Hold | Stage::Reno)
+    }
+
+    /// Equations 1 and 2, once per round trip.
+    fn end_round(&mut self, flow: &Flow) {
+        let (Some(rtt), Some(min_rtt)) = (self.round_rtt.take(), flow.min_rtt) else { return };
+        self.congestion = self.lsrtt.update(rtt as f64) / min_rtt as f64;
+        if self.congestion > self.alpha {
+            self.next_w_full.get_or_insert(self.beta * (self.reno.cwnd() + self.extra));
+            self.extra = 0.0;
+            self.stage = Stage::Reno;
+        }
+    }
+
+    /// Equation 4.
+    #[inline]
+    fn adjust_extra(&mut self, ack: &Ack) {
+        let (Stage::Ramp | Stage::Hold, Some(w_full)) = (self.stage, self.w_full) else { return };
+        let room = w_full - self.reno.cwnd();
+        if room <= 0.0 {
+            self.extra = 0.0;
+            self.stage = Stage::Reno;
+        } else if self.stage == Stage::Ramp {
+            self.extra += (self.a - 1.0) * ack.credit;
+            if self.extra >= room {
+                self.extra = room;
+                self.stage = Stage::Hold;
+            }
+        } else {
+            self.extra = room;
+        }
+    }
+}
+
+impl CongestionControl for HyunJang {
+    /// Equation 3.
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.reno.cwnd() + self.extra
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> f64 {
+        self.reno.ssthresh()
+    }
+
+    #[inline]
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        self.grow_reno(flow, ack);
+        if flow.in_recovery || !self.settled(flow) {
+            return;
+        }
+        if let Some(rtt) = ack.rtt {
+            self.round_rtt = Some(self.round_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+        if flow.cwnd_limited {
+            self.adjust_extra(ack);
+        }
+        if ack.round_start {
+            self.end_round(flow);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
+        if self.extra > 0.0 {
+            self.reno.set_window(self.cwnd());
+            self.extra = 0.0;
+        }
+        self.reno.on_congestion(flow, signal);
+        self.w_full = self.next_w_full.take().or(self.w_full);
+        self.lsrtt.reset();
+        self.round_rtt = None;
+        self.stage = if signal == Signal::Timeout { Stage::SlowStart } else { Stage::Recovery };
+    }
+
+    fn on_recovered(&mut self, flow: &Flow) {
+        self.reno.on_recovered(flow);
+        if self.stage == Stage::Recovery {
+            self.stage = Stage::Settling(Mark::now(flow));
+        }
+    }
+
+    fn on_idle_restart(&mut self, flow: &Flow) {
+        self.extra = 0.0;
+        self.stage = Stage::SlowStart;
+        self.reno.on_idle_restart(flow);
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("cwnd_reno", self.reno.cwnd());
+        visit("extra", self.extra);
+        visit("w_full", self.w_full.unwrap_or(f64::NAN));
+        visit("lsrtt_ratio", self.congestion);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Driver;
+
+    /// A sender after its first loss, at 1250 segments with an RTT of 80 ms, so that Reno's window is 625.
+    fn after_first_loss() -> (HyunJang, Driver) {
+        let mut cc = HyunJang::controller(&Params::defaults(&HYUN_JANG), 1249.0);
+        let mut sender = Driver::new();
+        sender.ack(&mut cc, 80.0);
+        sender.lose(&mut cc);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (625.0, 625.0));
+        (cc, sender)
+    }
+
+    /// Sets the window of `cc` as if the cycle had brought it there.
+    fn at(cc: &mut HyunJang, cwnd: f64) {
+        cc.reno.set_window(cwnd);
+    }
+
+    /// Equations 1 and 2: RTT 80 ms, then 90 ms. LSRTT moves an eighth a round: 81.25 (C = 1.0156), 82.34 (C = 1.029 >
+    /// 1.02). W_full = 0.97 times the window there.
+    #[test]
+    fn finds_w_full_when_the_rtt_rises() {
+        let (mut cc, mut sender) = after_first_loss();
+        for _ in 0..4 {
+            sender.round(&mut cc, 80.0);
+        }
+        assert_eq!(cc.congestion, 1.0);
+        at(&mut cc, 1000.0);
+        sender.round(&mut cc, 80.0);
+        let flow = sender.flow;
+        let end_round = |cc: &mut HyunJang| {
+            let ack = Ack { acked: 1, credit: 0.0, round_start: true, rtt: Some(90_000_000), ..Ack::default() };
+            cc.on_ack(&flow, &ack);
+        };
+        end_round(&mut cc);
+        assert!((cc.congestion - 81.25 / 80.0).abs() < 1e-9, "{}", cc.congestion);
+        assert_eq!(cc.next_w_full, None);
+        end_round(&mut cc);
+        let window = cc.cwnd();
+        assert_eq!(cc.next_w_full, Some(0.97 * window));
+        end_round(&mut cc);
+        at(&mut cc, 1200.0);
+        end_round(&mut cc);
+        assert_eq!(cc.next_w_full, Some(0.97 * window), "the first time C exceeds alpha counts");
+    }
+
+    /// Equation 4 over one cycle with W_full = 970 and Reno at 625: the sum grows by the factor 1.1 a round trip, 970/625
+    /// needs ln 1.552/ln 1.1 = 4.6 of them; then it holds 970 while Reno gains a segment a round trip; at cwnd >= 970, extra
+    /// is 0. All the while Reno's window is what plain Reno's would be.
+    #[test]
+    fn extra_ramps_holds_and_vanishes() {
+        let (mut cc, mut sender) = after_first_loss();
+        cc.w_full = Some(970.0);
+        let settled_at = sender.flow.delivered + sender.flow.in_flight;
+        while sender.flow.delivered < settled_at {
+            sender.ack(&mut cc, 80.0);
+            assert_eq!(cc.extra, 0.0, "nothing is added before data sent after recovery is acknowledged");
+        }
+        let (mut rounds, reno_before) = (0, cc.reno.cwnd());
+        while cc.stage != Stage::Hold {
+            let before = cc.cwnd();
+            sender.round(&mut cc, 80.0);
+            rounds += 1;
+            let growth = cc.cwnd() / before;
+            assert!(growth < 1.11 && (rounds == 1 || growth > 1.09 || cc.stage == Stage::Hold), "{rounds}: {growth}");
+        }
+        assert!((5..=6).contains(&rounds), "{rounds} round trips");
+        assert!((cc.reno.cwnd() - reno_before - f64::from(rounds)).abs() < 1.0, "Reno gains one segment a round trip");
+        sender.round(&mut cc, 80.0);
+        assert!((cc.cwnd() - 970.0).abs() < 1e-9);
+        at(&mut cc, 970.5);
+        sender.ack(&mut cc, 80.0);
+        assert_eq!((cc.extra, cc.stage), (0.0, Stage::Reno));
+    }
+
+    /// Equation 4, case 3: congestion takes extra away; "halves its congestion window cwnd_proposed": a loss while
+    /// extra = 300 on 700 leaves 500.
+    #[test]
+    fn congestion_and_loss() {
+        let (mut cc, mut sender) = after_first_loss();
+        at(&mut cc, 700.0);
+        cc.extra = 300.0;
+        let mut lossy = cc.clone();
+        sender.flow.in_flight = 1000;
+        lossy.on_congestion(&sender.flow, Signal::Loss);
+        assert_eq!((lossy.cwnd(), lossy.ssthresh(), lossy.extra), (500.0, 500.0, 0.0));
+
+        cc.stage = Stage::Hold;
+        cc.w_full = Some(1000.0);
+        let ack = Ack { acked: 1, credit: 1.0, round_start: true, rtt: Some(90_000_000), ..Ack::default() };
+        cc.on_ack(&sender.flow, &ack);
+        assert_eq!((cc.extra, cc.stage), (0.0, Stage::Reno));
+    }
+
+    /// Section 2.2: in the first cycle, with no W_full before it, the scheme is Reno.
+    #[test]
+    fn first_cycle_is_reno() {
+        let (mut cc, mut sender) = after_first_loss();
+        let mut reno = cc.reno.clone();
+        for _ in 0..5000 {
+            sender.ack(&mut cc, 80.0);
+            reno.on_ack(&sender.flow, &Ack { acked: 1, credit: 1.0, ..Ack::default() });
+        }
+        assert_eq!(cc.cwnd(), reno.cwnd());
+    }
+}

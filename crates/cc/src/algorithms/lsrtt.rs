@@ -1,0 +1,100 @@
+//! LSRTT: the smoothed RTT that Hyun and Jang's congestion indicator looks at, one sample (the least RTT) per round trip.
+
+use crate::parts::Ewma;
+
+/// Smoothing of one flow's RTT; nanoseconds in and out.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Lsrtt {
+    /// Exponential smoothing with gain 1/8.
+    Ewma(Ewma),
+    /// Mean since the last detected change.
+    Likelihood(Likelihood),
+}
+
+impl Lsrtt {
+    /// Takes a round's least RTT in; the smoothed RTT after it.
+    pub fn update(&mut self, rtt: f64) -> f64 {
+        match self {
+            Lsrtt::Ewma(ewma) => ewma.update(rtt),
+            Lsrtt::Likelihood(likelihood) => likelihood.update(rtt),
+        }
+    }
+
+    /// Forgets all samples.
+    pub fn reset(&mut self) {
+        match self {
+            Lsrtt::Ewma(ewma) => *ewma = Ewma::default(),
+            Lsrtt::Likelihood(likelihood) => likelihood.restart_at(None),
+        }
+    }
+}
+
+/// Change detection by cumulated log-likelihood ratios (a two-sided CUSUM test for a Gaussian mean).
+///
+/// The ratio that a sample x comes from a mean shifted by delta is s = (delta/sigma^2)(x - mean - delta/2); g = max(0, g + s)
+/// rises while the shift lasts, and beyond the threshold the mean starts anew at x.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Likelihood {
+    /// The shift to detect and the samples' standard deviation, as parts of the mean.
+    shift: f64,
+    sigma: f64,
+    /// Threshold of the cumulated log-likelihood ratio.
+    threshold: f64,
+    /// Mean since the last change, and the samples in it.
+    mean: Option<f64>,
+    samples: u32,
+    /// Evidence of a rise and of a fall.
+    up: f64,
+    down: f64,
+}
+
+impl Likelihood {
+    pub fn new(shift: f64, sigma: f64, threshold: f64) -> Likelihood {
+        Likelihood { shift, sigma, threshold, mean: None, samples: 0, up: 0.0, down: 0.0 }
+    }
+
+    fn update(&mut self, rtt: f64) -> f64 {
+        let Some(mean) = self.mean else {
+            self.restart_at(Some(rtt));
+            return rtt;
+        };
+        let deviation = rtt / mean - 1.0;
+        let weight = self.shift / (self.sigma * self.sigma);
+        self.up = (self.up + weight * (deviation - self.shift / 2.0)).max(0.0);
+        self.down = (self.down + weight * (-deviation - self.shift / 2.0)).max(0.0);
+        if self.up > self.threshold || self.down > self.threshold {
+            self.restart_at(Some(rtt));
+            return rtt;
+        }
+        self.samples += 1;
+        let mean = mean + (rtt - mean) / f64::from(self.samples);
+        self.mean = Some(mean);
+        mean
+    }
+
+    fn restart_at(&mut self, mean: Option<f64>) {
+        *self = Likelihood { mean, samples: 1, up: 0.0, down: 0.0, ..*self };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// shift 2 %, sigma 1 %, threshold 5: weight 200. Samples 100, 100, then 103 (+3 %): s = 200 (0.03 - 0.01) = 4, g = 4,
+    /// mean 101; then 103 again: deviation 0.0198, s = 1.96, g = 5.96 > 5: a change, the mean is 103.
+    #[test]
+    fn mean_until_a_change() {
+        let mut lsrtt = Lsrtt::Likelihood(Likelihood::new(0.02, 0.01, 5.0));
+        assert_eq!([100.0, 100.0, 103.0, 103.0].map(|x| lsrtt.update(x)), [100.0, 100.0, 101.0, 103.0]);
+        lsrtt.reset();
+        assert_eq!(lsrtt.update(90.0), 90.0);
+    }
+
+    /// A fall is found as a rise is: 100, then 97: 4; 97 again against 98.5: 200 (0.01523 - 0.01) = 1.05, g = 5.05 > 5.
+    #[test]
+    fn detects_a_fall() {
+        let mut lsrtt = Lsrtt::Likelihood(Likelihood::new(0.02, 0.01, 5.0));
+        assert_eq!([100.0, 97.0, 97.0].map(|x| lsrtt.update(x)), [100.0, 98.5, 97.0]);
+    }
+}

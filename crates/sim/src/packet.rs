@@ -1,0 +1,78 @@
+//! What travels: one small value for data, ACKs and datagrams alike.
+
+use fullpipe_cc::Nanos;
+
+/// A packet between two stops.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// When it reaches its next stop.
+    pub at: Nanos,
+    /// Data: the sender's time when it was sent. ACK: the same, echoed (RFC 7323).
+    pub stamp: Nanos,
+    /// ACK: the receiver's time when it was sent.
+    pub receiver_stamp: Nanos,
+    /// Which flow, or which datagram source.
+    pub flow: u32,
+    /// Data: the segment's number. ACK: the number of the next segment expected. Modulo 2^32.
+    pub seq: u32,
+    /// ACK: where its SACK blocks are kept.
+    pub sack: SackSlot,
+    /// Which connection of the flow (web traffic opens many, one after another).
+    pub incarnation: u16,
+    /// How many links of its route it has entered.
+    pub hop: u8,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// The kinds of packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A TCP segment.
+    Data,
+    /// An acknowledgement.
+    Ack,
+    /// A datagram of constant-rate traffic.
+    Datagram,
+}
+
+/// An index into [`SackStore`], or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SackSlot(u32);
+
+impl SackSlot {
+    /// An ACK without SACK blocks.
+    pub const NONE: SackSlot = SackSlot(u32::MAX);
+}
+
+/// Up to three SACK blocks, as fit beside timestamps (RFC 2018 section 3): first segment and one past the last, modulo 2^32.
+/// Unused blocks are empty.
+pub type SackBlocks = [(u32, u32); 3];
+
+/// SACK blocks of ACKs in flight; most ACKs have none, so they are kept apart. Slots are used again.
+#[derive(Debug, Default)]
+pub struct SackStore {
+    blocks: Vec<SackBlocks>,
+    free: Vec<u32>,
+}
+
+impl SackStore {
+    /// Keeps `blocks` until they are taken.
+    pub fn put(&mut self, blocks: SackBlocks) -> SackSlot {
+        if let Some(index) = self.free.pop() {
+            self.blocks[index as usize] = blocks;
+            return SackSlot(index);
+        }
+        self.blocks.push(blocks);
+        SackSlot(self.blocks.len() as u32 - 1)
+    }
+
+    /// Gives the blocks of an ACK that has arrived (or been lost), and frees their slot.
+    pub fn take(&mut self, slot: SackSlot) -> Option<SackBlocks> {
+        if slot == SackSlot::NONE {
+            return None;
+        }
+        self.free.push(slot.0);
+        Some(self.blocks[slot.0 as usize])
+    }
+}

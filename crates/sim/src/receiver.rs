@@ -1,0 +1,186 @@
+//! The receiver: cumulative and selective acknowledgement, delayed ACKs, timestamps.
+//!
+//! Sources: RFC 5681 section 4.2 (when to acknowledge), RFC 1122 section 4.2.3.2 (delayed ACKs), RFC 2018 (SACK), RFC 7323
+//! section 4.3 (which timestamp to echo).
+
+use crate::packet::SackBlocks;
+use crate::ranges::Ranges;
+use fullpipe_cc::Nanos;
+
+/// One connection's receiving end.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    /// The next segment expected.
+    next: u64,
+    /// RFC 7323's TS.Recent: the timestamp to echo.
+    stamp: Nanos,
+    /// In-order segments received since the last ACK.
+    held: u32,
+    /// When a held ACK must go; `None` if none is held.
+    pub deadline: Option<Nanos>,
+    /// Segments beyond the first hole.
+    beyond: Ranges,
+    /// A member of each of the ranges most lately added to, latest first (RFC 2018 section 4).
+    recent: [u64; 3],
+}
+
+/// What the receiver does about a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Acknowledges at once.
+    Ack,
+    /// Holds the ACK back.
+    Hold,
+}
+
+impl Receiver {
+    /// Takes segment `seq` (modulo 2^32) with timestamp `stamp` at `now`; `delay` is how long an ACK may be held, `None`
+    /// acknowledges every segment.
+    #[inline]
+    pub fn take(&mut self, seq: u32, stamp: Nanos, now: Nanos, delay: Option<Nanos>) -> Reply {
+        let seq = unwrap(seq, self.next);
+        if seq != self.next || !self.beyond.is_empty() {
+            return self.take_out_of_order(seq, stamp);
+        }
+        self.next += 1;
+        self.held += 1;
+        if self.held == 1 {
+            self.stamp = stamp;
+        }
+        match delay {
+            Some(delay) if self.held < 2 => {
+                self.deadline = Some(now + delay);
+                Reply::Hold
+            }
+            _ => Reply::Ack,
+        }
+    }
+
+    /// What the ACK that is now sent carries: the next segment expected, the timestamp echoed.
+    #[inline]
+    pub fn acknowledge(&mut self) -> (u64, Nanos) {
+        self.held = 0;
+        self.deadline = None;
+        (self.next, self.stamp)
+    }
+
+    /// The SACK blocks of the ACK that is now sent: first the range that grew last, then the ones that grew before it.
+    /// `None` where nothing is held beyond a hole.
+    #[inline]
+    pub fn sack_blocks(&self) -> Option<SackBlocks> {
+        if self.beyond.is_empty() {
+            return None;
+        }
+        Some(self.recent.map(|member| {
+            let (start, end) = self.beyond.containing(member).unwrap_or((0, 0));
+            (start as u32, end as u32)
+        }))
+    }
+
+    /// RFC 5681 section 4.2: segments out of order, and those that fill a hole, are acknowledged at once.
+    fn take_out_of_order(&mut self, seq: u64, stamp: Nanos) -> Reply {
+        if seq > self.next {
+            self.beyond.insert(seq, seq + 1);
+            self.remember(seq);
+        } else if seq == self.next {
+            if self.held == 0 {
+                self.stamp = stamp;
+            }
+            self.next = self.beyond.next_missing(seq + 1);
+            self.beyond.remove_below(self.next);
+        }
+        Reply::Ack
+    }
+
+    /// Puts the range of `seq` first among the recent ones, each range once.
+    fn remember(&mut self, seq: u64) {
+        let (start, end) = self.beyond.containing(seq).expect("just inserted");
+        let [first, second, _] = self.recent;
+        let inside = |member: u64| start <= member && member < end;
+        self.recent = match (inside(first), inside(second)) {
+            (true, _) => [seq, self.recent[1], self.recent[2]],
+            (false, true) => [seq, first, self.recent[2]],
+            (false, false) => [seq, first, second],
+        };
+        // A range that has merged into the first is not named twice.
+        for slot in 1..3 {
+            if inside(self.recent[slot]) {
+                self.recent[slot] = 0;
+            }
+        }
+    }
+}
+
+/// The full number of which `low` is the residue modulo 2^32, nearest to `near`.
+#[inline]
+pub fn unwrap(low: u32, near: u64) -> u64 {
+    near.wrapping_add_signed(i64::from(low.wrapping_sub(near as u32) as i32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take_all(receiver: &mut Receiver, segments: impl IntoIterator<Item = u32>) {
+        for seq in segments {
+            assert_eq!(receiver.take(seq, 100 + u64::from(seq), 0, None), Reply::Ack);
+            receiver.acknowledge();
+        }
+    }
+
+    /// RFC 2018 section 4, case 2 of its example: the first segment of eight is lost, the rest arrives: one block that grows.
+    #[test]
+    fn first_segment_lost_gives_one_growing_block() {
+        let mut receiver = Receiver::default();
+        take_all(&mut receiver, 1..8);
+        assert_eq!(receiver.sack_blocks(), Some([(1, 8), (0, 0), (0, 0)]));
+        assert_eq!(receiver.acknowledge().0, 0);
+        take_all(&mut receiver, [0]);
+        assert_eq!((receiver.acknowledge().0, receiver.sack_blocks()), (8, None));
+    }
+
+    /// RFC 2018 section 4, case 3: segments 2, 4, 6 and 8 of 1..8 are lost (here 1, 3, 5, 7 of 0..8): the latest three blocks,
+    /// latest first.
+    #[test]
+    fn every_second_segment_lost_gives_the_latest_blocks_first() {
+        let mut receiver = Receiver::default();
+        take_all(&mut receiver, [0, 2, 4, 6]);
+        assert_eq!(receiver.sack_blocks(), Some([(6, 7), (4, 5), (2, 3)]));
+        // RFC 2018 goes on: the fourth segment arrives and joins two blocks.
+        take_all(&mut receiver, [3]);
+        assert_eq!(receiver.sack_blocks(), Some([(2, 5), (6, 7), (0, 0)]));
+        // The second arrives: everything below the sixth is acknowledged.
+        take_all(&mut receiver, [1]);
+        assert_eq!(receiver.acknowledge().0, 5);
+    }
+
+    /// RFC 1122 section 4.2.3.2: an ACK at least for every second segment, else after the delay; RFC 7323 section 4.3 (A): it
+    /// echoes the earlier segment's timestamp.
+    #[test]
+    fn delayed_acks_answer_every_second_segment() {
+        let mut receiver = Receiver::default();
+        assert_eq!(receiver.take(0, 7, 1000, Some(500)), Reply::Hold);
+        assert_eq!(receiver.deadline, Some(1500));
+        assert_eq!(receiver.take(1, 9, 1100, Some(500)), Reply::Ack);
+        assert_eq!(receiver.acknowledge(), (2, 7));
+        assert_eq!(receiver.deadline, None);
+    }
+
+    /// RFC 7323 section 4.3 (B, C): duplicate ACKs echo the last segment that advanced the window; the segment that fills the
+    /// hole is echoed itself.
+    #[test]
+    fn timestamps_echoed_around_a_hole() {
+        let mut receiver = Receiver::default();
+        take_all(&mut receiver, [0, 2]);
+        assert_eq!(receiver.acknowledge(), (1, 100));
+        receiver.take(1, 555, 0, None);
+        assert_eq!(receiver.acknowledge(), (3, 555));
+    }
+
+    #[test]
+    fn numbers_unwrap_on_both_sides() {
+        let near = (5 << 32) + 3;
+        assert_eq!(unwrap(10, near), (5 << 32) + 10);
+        assert_eq!(unwrap(u32::MAX, near), (5 << 32) - 1);
+    }
+}

@@ -1,0 +1,541 @@
+//! The sender: which segment goes next, and what an ACK says about the ones before. The window itself comes from the
+//! congestion control; everything about losses, timers and round trips is here.
+//!
+//! Sources: RFC 5681 (fast retransmit and recovery), RFC 6582 (NewReno), RFC 6675 (SACK), RFC 3042 (limited transmit), RFC 6298
+//! (timeout), RFC 7323 (timestamps), Brakmo and Peterson 1995 (Vegas's fine-grained check).
+//!
+//! Differences from a kernel's sender: no handshake and no FIN; data is always there until the flow's end; the receiver never
+//! renegs; no pacing; losses of retransmissions are found by the timer alone.
+
+mod meter;
+mod rto;
+mod scoreboard;
+
+pub use meter::{COMMON_COLUMNS, FlowSamples, Meter};
+
+use crate::packet::SackBlocks;
+use crate::receiver::unwrap;
+use crate::scenario::Tcp;
+use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Nanos, Recovery, Signal};
+use rto::RttEstimator;
+use scoreboard::Scoreboard;
+use std::collections::VecDeque;
+
+/// Duplicate ACKs that show a loss (RFC 5681 section 3.2).
+const DUP_THRESH: u32 = 3;
+
+/// One connection's sending end.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// First segment not acknowledged.
+    una: u64,
+    /// Next segment to send; goes back at a timeout where recovery is without SACK.
+    nxt: u64,
+    /// One past the highest segment ever sent.
+    high: u64,
+    /// One past the last segment there is to send.
+    end: u64,
+    phase: Phase,
+    dupacks: u32,
+    /// Segments that duplicate ACKs add to the window in fast recovery without SACK (RFC 5681 section 3.2, step 4).
+    inflation: u64,
+    /// A segment to send whatever the window says: the fast retransmission.
+    forced: Option<u64>,
+    /// The window, and not a lack of data, kept the last segment back.
+    cwnd_limited: bool,
+    /// A round ends when this is acknowledged.
+    round_end: u64,
+    round: u64,
+    /// When the retransmission timer expires; `Nanos::MAX` if it is off.
+    deadline: Nanos,
+    rtt: RttEstimator,
+    /// `una` at the last timeout: a repeated one is no new episode (RFC 5681 section 3.1).
+    timeout_una: Option<u64>,
+    board: Scoreboard,
+    fine: Option<Box<FineTimes>>,
+    limits: Limits,
+    /// The window policy.
+    pub cc: Controller,
+    /// What is measured.
+    pub meter: Meter,
+}
+
+/// What the scenario sets once.
+#[derive(Clone, Debug)]
+struct Limits {
+    recovery: Recovery,
+    byte_counting: bool,
+    max_window: u64,
+    timestamp_tick: Nanos,
+    /// Receiver's clock minus sender's; the clocks are not synchronised.
+    clock_offset: Nanos,
+}
+
+/// Where the sender is between losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing lost.
+    Open,
+    /// Fast recovery, until `point` is acknowledged.
+    Recovery {
+        point: u64,
+        /// An ACK below `point` has been seen.
+        partial: bool,
+    },
+    /// Slow start after a timeout (or Tahoe's fast retransmit), until `point` is acknowledged.
+    Restart { point: u64 },
+}
+
+/// Vegas's fine-grained timeout check: when each outstanding segment was last sent.
+#[derive(Clone, Debug, Default)]
+struct FineTimes {
+    /// Of segments from `base` on.
+    base: u64,
+    sent: VecDeque<Nanos>,
+    /// ACKs of new data since the last fast retransmission, up to 2 checked.
+    unchecked: u32,
+    /// When the window was last cut: a segment sent before is no reason to cut again.
+    cut_at: Nanos,
+}
+
+/// An ACK as the sender gets it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Next segment expected, modulo 2^32.
+    pub cumulative: u32,
+    /// The sender's own timestamp, echoed.
+    pub stamp: Nanos,
+    /// The receiver's time when the ACK left.
+    pub receiver_stamp: Nanos,
+    /// SACK blocks, if any.
+    pub sack: Option<SackBlocks>,
+}
+
+impl Sender {
+    /// A connection that has sent nothing; `end` segments to send; the receiver's clock is `clock_offset` ahead.
+    pub fn new(tcp: &Tcp, cc: Controller, end: u64, clock_offset: Nanos, meter: Meter) -> Self {
+        Sender {
+            una: 0,
+            nxt: 0,
+            high: 0,
+            end,
+            phase: Phase::Open,
+            dupacks: 0,
+            inflation: 0,
+            forced: None,
+            cwnd_limited: false,
+            round_end: 0,
+            round: 0,
+            deadline: Nanos::MAX,
+            rtt: RttEstimator::new(tcp.min_rto),
+            timeout_una: None,
+            board: Scoreboard::default(),
+            fine: (tcp.recovery == Recovery::Vegas).then(Box::default),
+            limits: Limits {
+                recovery: tcp.recovery,
+                byte_counting: tcp.byte_counting,
+                max_window: tcp.max_window.unwrap_or(u64::MAX),
+                timestamp_tick: tcp.timestamp_tick,
+                clock_offset,
+            },
+            cc,
+            meter,
+        }
+    }
+
+    /// Starts over as a new connection with `end` segments to send; the meter goes on.
+    pub fn reopen(&mut self, cc: Controller, end: u64) {
+        self.una = 0;
+        self.nxt = 0;
+        self.high = 0;
+        self.end = end;
+        self.phase = Phase::Open;
+        self.dupacks = 0;
+        self.inflation = 0;
+        self.forced = None;
+        self.cwnd_limited = false;
+        self.round_end = 0;
+        self.round = 0;
+        self.deadline = Nanos::MAX;
+        self.rtt.reset();
+        self.timeout_una = None;
+        self.board.reset();
+        if let Some(fine) = &mut self.fine {
+            **fine = FineTimes::default();
+        }
+        self.cc = cc;
+    }
+
+    /// When the retransmission timer expires; `Nanos::MAX` if it is off.
+    #[inline]
+    pub fn deadline(&self) -> Nanos {
+        self.deadline
+    }
+
+    /// Everything there was to send has been acknowledged.
+    #[inline]
+    pub fn finished(&self) -> bool {
+        self.una >= self.end
+    }
+
+    /// No new data from now on; what has been sent is still repaired.
+    pub fn stop(&mut self) {
+        self.end = self.end.min(self.high);
+    }
+
+    /// Segments sent and not cumulatively acknowledged.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// Brings the meter up to `now`; call before anything changes.
+    #[inline]
+    pub fn pass_time(&mut self, now: Nanos) {
+        if now >= self.meter.next_mark() {
+            let (cwnd, ssthresh, in_flight) = (self.cc.cwnd(), self.cc.ssthresh(), self.in_flight());
+            self.meter.pass_marks(now, cwnd, ssthresh, in_flight, &self.cc);
+        }
+        self.meter.integrate(now, self.cc.cwnd());
+    }
+
+    /// An ACK arrives.
+    #[inline]
+    pub fn on_ack(&mut self, now: Nanos, arrival: &Arrival) {
+        self.pass_time(now);
+        let cumulative = unwrap(arrival.cumulative, self.una);
+        let newly_sacked = arrival.sack.map_or(0, |blocks| self.add_sack(cumulative, blocks));
+        if cumulative > self.una {
+            self.on_new_ack(now, cumulative, arrival);
+        } else if cumulative == self.una && self.in_flight() > 0 {
+            self.on_duplicate_ack(now, newly_sacked);
+        }
+    }
+
+    /// The retransmission timer expires.
+    pub fn on_timeout(&mut self, now: Nanos) {
+        self.pass_time(now);
+        self.meter.counters.timeouts += 1;
+        self.rtt.back_off();
+        self.restart(now);
+        self.deadline = now + self.rtt.timeout();
+    }
+
+    /// The next segment that may be sent at `now`; call until it says `None`. The caller sends it.
+    #[inline]
+    pub fn next_segment(&mut self, now: Nanos) -> Option<u64> {
+        let seq = match self.limits.recovery {
+            Recovery::Sack => self.next_with_sack(),
+            _ => self.next_without_sack(),
+        }?;
+        self.meter.counters.sent += 1;
+        if seq < self.high {
+            self.meter.counters.retransmits += 1;
+        } else {
+            self.high = seq + 1;
+        }
+        if let Some(fine) = &mut self.fine {
+            fine.note(seq, now);
+        }
+        if self.deadline == Nanos::MAX {
+            self.deadline = now + self.rtt.timeout();
+        }
+        Some(seq)
+    }
+
+    fn on_new_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival) {
+        let acked = cumulative - self.una;
+        self.una = cumulative;
+        self.nxt = self.nxt.max(cumulative);
+        self.dupacks = 0;
+        self.timeout_una = None;
+        self.board.advance(cumulative);
+        let ack = self.measure(now, acked, arrival);
+        let before = self.phase;
+        let restart_timer = self.leave_or_repair(acked);
+        // RFC 6298 rules 5.2 and 5.3.
+        if self.una == self.high {
+            self.deadline = Nanos::MAX;
+        } else if restart_timer {
+            self.deadline = now + self.rtt.timeout();
+        }
+        let flow = self.flow(now, matches!(before, Phase::Recovery { .. }));
+        self.cc.on_ack(&flow, &ack);
+        if before != Phase::Open && self.phase == Phase::Open {
+            self.cc.on_recovered(&flow);
+        }
+        if self.fine.is_some() {
+            self.check_fine_times(now);
+        }
+    }
+
+    /// What this ACK tells about round trips and one-way delays.
+    #[inline]
+    fn measure(&mut self, now: Nanos, acked: u64, arrival: &Arrival) -> Ack {
+        let tick = self.limits.timestamp_tick;
+        let (sent, received) = (quantized(arrival.stamp, tick), quantized(now, tick));
+        let turned = quantized(arrival.receiver_stamp + self.limits.clock_offset, tick);
+        let rtt = (received - sent).max(1);
+        self.rtt.sample(rtt);
+        self.meter.sample_rtt(rtt);
+        self.meter.counters.acked += acked;
+        let round_start = self.una >= self.round_end;
+        if round_start {
+            self.round += 1;
+            self.round_end = self.nxt;
+        }
+        Ack {
+            acked,
+            credit: if self.limits.byte_counting { acked as f64 } else { 1.0 },
+            round_start,
+            rtt: Some(rtt),
+            forward_delay: Some(turned as i64 - sent as i64),
+            backward_delay: Some(received as i64 - turned as i64),
+        }
+    }
+
+    /// New data is acknowledged: an episode ends, or its next hole is sent again. Says whether the timer starts anew.
+    #[inline]
+    fn leave_or_repair(&mut self, acked: u64) -> bool {
+        match self.phase {
+            Phase::Open => true,
+            Phase::Recovery { point, .. } if self.una >= point => {
+                self.settle();
+                true
+            }
+            Phase::Restart { point } => {
+                if self.una >= point {
+                    self.settle();
+                }
+                true
+            }
+            Phase::Recovery { point, partial } => match self.limits.recovery {
+                Recovery::Sack => {
+                    self.board.find_losses();
+                    true
+                }
+                Recovery::NewReno => {
+                    // RFC 6582 section 3.2, step 3: repair, deflate by what was acknowledged, add one back; only the first
+                    // partial ACK restarts the timer.
+                    self.forced = Some(self.una);
+                    self.inflation = (self.inflation + 1).saturating_sub(acked);
+                    self.phase = Phase::Recovery { point, partial: true };
+                    !partial
+                }
+                _ => {
+                    // RFC 5681 section 3.2, step 6: any ACK of new data ends it.
+                    self.settle();
+                    true
+                }
+            },
+        }
+    }
+
+    fn settle(&mut self) {
+        self.phase = Phase::Open;
+        self.inflation = 0;
+        self.board.settle(self.una);
+    }
+
+    fn on_duplicate_ack(&mut self, now: Nanos, newly_sacked: u64) {
+        let with_sack = self.limits.recovery == Recovery::Sack;
+        match self.phase {
+            Phase::Open => {
+                // RFC 6675 section 2: with SACK, a duplicate ACK is one that brings news.
+                if with_sack && newly_sacked == 0 {
+                    return;
+                }
+                self.dupacks += 1;
+                let lost = self.dupacks >= DUP_THRESH || (with_sack && self.board.is_lost(self.una));
+                if lost || self.fine_timeout_expired(now) {
+                    self.begin_recovery(now);
+                }
+            }
+            Phase::Recovery { .. } if with_sack => self.board.find_losses(),
+            Phase::Recovery { .. } => self.inflation += 1,
+            Phase::Restart { .. } => {}
+        }
+    }
+
+    fn begin_recovery(&mut self, now: Nanos) {
+        self.meter.counters.fast_recoveries += 1;
+        if self.limits.recovery == Recovery::Tahoe {
+            self.restart(now);
+            self.deadline = now + self.rtt.timeout();
+            return;
+        }
+        if self.may_cut() {
+            let flow = self.flow(now, true);
+            self.cc.on_congestion(&flow, Signal::Loss);
+        }
+        self.phase = Phase::Recovery { point: self.high, partial: false };
+        if self.limits.recovery == Recovery::Sack {
+            self.board.begin_recovery(self.una);
+            self.forced = self.board.next_lost();
+        } else {
+            self.forced = Some(self.una);
+            self.inflation = u64::from(self.dupacks);
+        }
+        if let Some(fine) = &mut self.fine {
+            fine.unchecked = 2;
+            fine.cut_at = now;
+        }
+        self.deadline = now + self.rtt.timeout();
+    }
+
+    /// Slow start from one segment: after a timeout, or Tahoe's fast retransmit.
+    fn restart(&mut self, now: Nanos) {
+        // RFC 5681 section 3.1: ssthresh is not cut again for a segment that the timer has already sent again.
+        if self.timeout_una != Some(self.una) {
+            let flow = self.flow(now, false);
+            self.cc.on_congestion(&flow, Signal::Timeout);
+        }
+        self.timeout_una = Some(self.una);
+        self.phase = Phase::Restart { point: self.high };
+        self.dupacks = 0;
+        self.inflation = 0;
+        self.forced = None;
+        if self.limits.recovery == Recovery::Sack {
+            self.board.lose_all(self.una, self.high);
+        } else {
+            self.nxt = self.una;
+        }
+        if let Some(fine) = &mut self.fine {
+            fine.cut_at = now;
+        }
+    }
+
+    #[inline]
+    fn next_with_sack(&mut self) -> Option<u64> {
+        if self.phase != Phase::Open && self.forced.is_some() {
+            return self.forced.take();
+        }
+        if self.board.pipe(self.una, self.nxt) >= self.cc.cwnd() as u64 {
+            self.cwnd_limited = true;
+            return None;
+        }
+        if self.phase != Phase::Open {
+            if let Some(seq) = self.board.next_lost() {
+                return Some(seq);
+            }
+        }
+        if self.has_new_data() {
+            self.nxt += 1;
+            return Some(self.nxt - 1);
+        }
+        self.cwnd_limited = false;
+        match self.phase {
+            Phase::Recovery { .. } => self.board.next_rescue(self.una, self.nxt),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn next_without_sack(&mut self) -> Option<u64> {
+        if let Some(seq) = self.forced.take() {
+            self.nxt = self.nxt.max(seq + 1);
+            return Some(seq);
+        }
+        // RFC 3042: the first two duplicate ACKs each let one new segment go.
+        let limited_transmit = if self.phase == Phase::Open { u64::from(self.dupacks) } else { 0 };
+        if self.in_flight() >= self.cc.cwnd() as u64 + self.inflation + limited_transmit {
+            self.cwnd_limited = true;
+            return None;
+        }
+        if !self.has_new_data() {
+            self.cwnd_limited = false;
+            return None;
+        }
+        self.nxt += 1;
+        Some(self.nxt - 1)
+    }
+
+    #[inline]
+    fn has_new_data(&self) -> bool {
+        self.nxt < self.end && self.in_flight() < self.limits.max_window
+    }
+
+    /// The state the congestion control sees.
+    #[inline]
+    fn flow(&self, now: Nanos, in_recovery: bool) -> Flow {
+        Flow {
+            now,
+            delivered: self.una,
+            lost: self.meter.counters.retransmits,
+            in_flight: self.in_flight(),
+            srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.least(),
+            round: self.round,
+            in_recovery,
+            cwnd_limited: self.cwnd_limited,
+        }
+    }
+
+    /// Adds SACK blocks to the scoreboard; says how many segments they newly report.
+    fn add_sack(&mut self, cumulative: u64, blocks: SackBlocks) -> u64 {
+        let near = self.una;
+        let known = |edge: u32| unwrap(edge, near).max(cumulative);
+        blocks
+            .iter()
+            .filter(|(start, end)| start != end)
+            .map(|&(start, end)| self.board.add(known(start), known(end)))
+            .sum()
+    }
+
+    /// Brakmo and Peterson 1995, section 3.1: several losses in a window cut it once; a segment sent before the last cut says
+    /// nothing new.
+    fn may_cut(&self) -> bool {
+        self.fine.as_ref().is_none_or(|fine| fine.sent_at(self.una).is_none_or(|sent| sent > fine.cut_at))
+    }
+
+    /// Brakmo and Peterson 1995, section 3.1: at a duplicate ACK the first segment is sent again if it is older than the fine
+    /// timeout, without waiting for a third.
+    fn fine_timeout_expired(&self, now: Nanos) -> bool {
+        let Some(fine) = &self.fine else { return false };
+        let (Some(sent), Some(timeout)) = (fine.sent_at(self.una), self.rtt.fine_timeout()) else { return false };
+        now - sent > timeout
+    }
+
+    /// Brakmo and Peterson 1995, section 3.1: the same check at the first and second ACK of new data after a retransmission.
+    fn check_fine_times(&mut self, now: Nanos) {
+        let una = self.una;
+        let Some(fine) = &mut self.fine else { return };
+        fine.forget_below(una);
+        if fine.unchecked == 0 {
+            return;
+        }
+        fine.unchecked -= 1;
+        if self.in_flight() > 0 && self.fine_timeout_expired(now) {
+            self.forced = Some(una);
+            self.phase = Phase::Recovery { point: self.high, partial: false };
+        }
+    }
+}
+
+impl FineTimes {
+    fn note(&mut self, seq: u64, now: Nanos) {
+        let at = (seq - self.base) as usize;
+        if at < self.sent.len() {
+            self.sent[at] = now;
+        } else {
+            self.sent.push_back(now);
+        }
+    }
+
+    fn sent_at(&self, seq: u64) -> Option<Nanos> {
+        self.sent.get((seq - self.base) as usize).copied()
+    }
+
+    fn forget_below(&mut self, una: u64) {
+        while self.base < una && self.sent.pop_front().is_some() {
+            self.base += 1;
+        }
+        self.base = una;
+    }
+}
+
+/// A clock of the given tick, read at `now`; a tick of 0 is exact.
+#[inline]
+fn quantized(now: Nanos, tick: Nanos) -> Nanos {
+    if tick == 0 { now } else { now - now % tick }
+}

@@ -1,0 +1,221 @@
+//! The SACK scoreboard of RFC 6675: which outstanding segments have arrived, which are lost, what to send again.
+//!
+//! No record is kept per packet, only ranges; every quantity the RFC names is a count over them. Once there is a repair under
+//! way, segments split at `repaired` (the RFC's HighRxt) and `lost_end`:
+//!
+//! ```text
+//!   una ........ repaired ........ lost_end ........ nxt
+//!   sent again (or arrived) | lost, not yet sent again | in flight (or arrived)
+//! ```
+
+use crate::ranges::Ranges;
+
+/// Segments SACKed above a hole that make it lost (RFC 6675 section 2).
+const DUP_THRESH: u64 = 3;
+
+/// What the sender knows of the segments above its cumulative point.
+#[derive(Clone, Debug, Default)]
+pub struct Scoreboard {
+    sacked: Ranges,
+    /// RFC 6675's HighRxt, plus one: everything below has been sent again or has arrived.
+    repaired: u64,
+    /// Every segment below that has not arrived is lost.
+    lost_end: u64,
+    /// Lost segments not yet sent again.
+    pending: u64,
+    /// A rescue retransmission has been made in this episode (RFC 6675 section 4, NextSeg rule 4).
+    rescued: bool,
+}
+
+impl Scoreboard {
+    /// Forgets everything: a new connection.
+    pub fn reset(&mut self) {
+        self.sacked.clear();
+        self.settle(0);
+        self.rescued = false;
+    }
+
+    /// The cumulative point has moved to `una`.
+    #[inline]
+    pub fn advance(&mut self, una: u64) {
+        if !self.sacked.is_empty() {
+            self.sacked.remove_below(una);
+        }
+        if self.repaired < una {
+            let counted = self.pending > 0;
+            self.repaired = una;
+            if counted {
+                self.recount();
+            }
+        }
+    }
+
+    /// Adds what an ACK reports (`start..end`); says how many segments are new.
+    pub fn add(&mut self, start: u64, end: u64) -> u64 {
+        let new = self.sacked.insert(start, end);
+        if new > 0 && start < self.lost_end && end > self.repaired {
+            self.recount();
+        }
+        new
+    }
+
+    /// Whether RFC 6675's IsLost holds for the segment at the cumulative point.
+    #[inline]
+    pub fn is_lost(&self, una: u64) -> bool {
+        self.sacked.count() >= DUP_THRESH && self.sacked.nth_highest(DUP_THRESH).is_some_and(|third| una < third)
+    }
+
+    /// Fast recovery begins at `una`: nothing has been sent again yet.
+    pub fn begin_recovery(&mut self, una: u64) {
+        self.repaired = una;
+        self.lost_end = una;
+        self.pending = 0;
+        self.rescued = false;
+        self.find_losses();
+        // Duplicate ACKs alone show that the first segment is lost (RFC 6675 section 5, step 4).
+        if self.lost_end == una {
+            self.lost_end = una + 1;
+            self.pending = 1;
+        }
+    }
+
+    /// The episode is over at `una`.
+    pub fn settle(&mut self, una: u64) {
+        self.repaired = una;
+        self.lost_end = una;
+        self.pending = 0;
+    }
+
+    /// The timer expired: what has not arrived below `nxt` is lost (RFC 6675 section 5.1).
+    pub fn lose_all(&mut self, una: u64, nxt: u64) {
+        self.repaired = una;
+        self.lost_end = nxt;
+        self.rescued = false;
+        self.recount();
+    }
+
+    /// Looks for segments that have become lost: those with [`DUP_THRESH`] SACKed segments above.
+    pub fn find_losses(&mut self) {
+        let Some(third) = self.sacked.nth_highest(DUP_THRESH) else { return };
+        if third <= self.lost_end {
+            return;
+        }
+        let from = self.lost_end.max(self.repaired);
+        if third > from {
+            self.pending += third - from - self.sacked.count_in(from, third);
+        }
+        self.lost_end = third;
+    }
+
+    /// RFC 6675's pipe: segments thought to be in the network, of those in `una..nxt`.
+    #[inline]
+    pub fn pipe(&self, una: u64, nxt: u64) -> u64 {
+        nxt - una - self.sacked.count() - self.pending
+    }
+
+    /// The next lost segment to send again (NextSeg rule 1).
+    pub fn next_lost(&mut self) -> Option<u64> {
+        if self.pending == 0 {
+            return None;
+        }
+        let seq = self.sacked.next_missing(self.repaired);
+        self.repaired = seq + 1;
+        self.pending -= 1;
+        Some(seq)
+    }
+
+    /// A segment to send again although it is not known to be lost, for when there is no new data: any hole below the highest
+    /// SACKed segment (NextSeg rule 3), else, once per episode, the highest one outstanding (rule 4).
+    pub fn next_rescue(&mut self, una: u64, nxt: u64) -> Option<u64> {
+        let hole = self.sacked.next_missing(self.repaired.max(una));
+        if self.sacked.end().is_some_and(|end| hole < end) {
+            self.repaired = hole + 1;
+            return Some(hole);
+        }
+        if self.rescued || self.sacked.is_empty() || self.repaired >= nxt || self.sacked.end() == Some(nxt) {
+            return None;
+        }
+        self.rescued = true;
+        Some(nxt - 1)
+    }
+
+    fn recount(&mut self) {
+        let from = self.repaired;
+        self.pending = match self.lost_end.checked_sub(from) {
+            Some(span) => span - self.sacked.count_in(from, self.lost_end),
+            None => 0,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Segments 10..30 outstanding; 10 and 15 lost. RFC 6675 section 4 by hand.
+    #[test]
+    fn two_losses_in_a_window() {
+        let mut board = Scoreboard::default();
+        board.advance(10);
+        board.add(11, 13);
+        assert!(!board.is_lost(10), "two SACKed segments are not enough");
+        board.add(11, 14);
+        assert!(board.is_lost(10));
+        board.begin_recovery(10);
+        // 20 outstanding, 3 arrived, 1 lost.
+        assert_eq!(board.pipe(10, 30), 16);
+        assert_eq!(board.next_lost(), Some(10));
+        assert_eq!(board.pipe(10, 30), 17, "the retransmission is in flight");
+        assert_eq!(board.next_lost(), None);
+        board.add(11, 15);
+        board.add(16, 18);
+        board.find_losses();
+        assert_eq!(board.next_lost(), None, "only two SACKed segments above 15");
+        board.add(16, 19);
+        board.find_losses();
+        assert_eq!(board.pipe(10, 30), 20 - 7 - 1);
+        assert_eq!(board.next_lost(), Some(15));
+        board.advance(15);
+        board.advance(19);
+        assert_eq!(board.pipe(19, 30), 11);
+    }
+
+    /// After a timeout only what has not arrived is sent again, in order.
+    #[test]
+    fn a_timeout_loses_all_that_has_not_arrived() {
+        let mut board = Scoreboard::default();
+        board.add(3, 5);
+        board.add(7, 8);
+        board.lose_all(0, 10);
+        assert_eq!(board.pipe(0, 10), 0);
+        let again: Vec<_> = std::iter::from_fn(|| board.next_lost()).collect();
+        assert_eq!(again, [0, 1, 2, 5, 6, 8, 9]);
+        assert_eq!(board.pipe(0, 10), 7);
+    }
+
+    /// A segment believed lost that arrives after all no longer waits for its repair.
+    #[test]
+    fn late_arrivals_are_not_sent_again() {
+        let mut board = Scoreboard::default();
+        board.add(5, 9);
+        board.begin_recovery(0);
+        assert_eq!(board.next_lost(), Some(0));
+        board.add(2, 3);
+        let again: Vec<_> = std::iter::from_fn(|| board.next_lost()).collect();
+        assert_eq!(again, [1, 3, 4]);
+    }
+
+    /// Rules 3 and 4: a hole below the highest SACKed segment first, then one rescue of the last segment.
+    #[test]
+    fn rescue_when_there_is_nothing_else() {
+        let mut board = Scoreboard::default();
+        board.add(1, 4);
+        board.add(5, 6);
+        board.begin_recovery(0);
+        assert_eq!(board.next_lost(), Some(0));
+        assert_eq!(board.next_lost(), None);
+        assert_eq!(board.next_rescue(0, 8), Some(4));
+        assert_eq!(board.next_rescue(0, 8), Some(7));
+        assert_eq!(board.next_rescue(0, 8), None);
+    }
+}
