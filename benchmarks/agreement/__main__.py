@@ -14,7 +14,7 @@ from .cases import SCRIPT, load, ns2_options
 from .compare import Row, compare, run_ns2_cached
 
 HEADER = (
-    f"{'case':<15} {'algorithm':<12} {'utilization':>11} {'ns-2':>6} {'points':>6} {'±ns-2':>5}  "
+    f"{'case':<15} {'algorithm':<14} {'utilization':>11} {'ns-2':>6} {'points':>6} {'±ns-2':>5}  "
     f"{'cwnd':>7} {'ratio':>5} {'±ns-2':>5}  {'loss %':>7} {'ratio':>5} {'±ns-2':>5}  {'RTOs':>5} {'ns-2':>5}"
 )
 
@@ -52,7 +52,7 @@ def line(row: Row) -> str:
     cwnd_spread = row.ns2_spread("cwnd") / row.mean_of("ns2", "cwnd")
     loss_spread = row.ns2_spread("loss_rate") / (row.mean_of("ns2", "loss_rate") or 1)
     return (
-        f"{row.case.name:<15} {row.algorithm.name:<12} {row.mean_of('ours', 'utilization'):>11.4f} "
+        f"{row.case.name:<15} {row.algorithm.name:<14} {row.mean_of('ours', 'utilization'):>11.4f} "
         f"{row.mean_of('ns2', 'utilization'):>6.4f} {row.utilization_points:>+6.2f} "
         f"{100 * row.ns2_spread('utilization'):>5.2f}  {row.mean_of('ours', 'cwnd'):>7.1f} {row.cwnd_ratio:>5.3f} "
         f"{cwnd_spread:>5.3f}  {100 * row.mean_of('ours', 'loss_rate'):>7.4f} {loss} {loss_spread:>5.2f}  "

@@ -17,13 +17,14 @@ GOLDEN_RATIO = 0.6180339887498949
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One algorithm on both sides."""
+    """One algorithm on both sides: fullpipe's name, recovery, parameters and flow options; ns-2's options of dumbbell.tcl."""
 
     name: str
     fullpipe: str
     ns2: dict[str, str]
     recovery: str | None = None
     parameters: dict[str, float | bool | str] = field(default_factory=dict)
+    options: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -117,4 +118,5 @@ def scenario(case: Case, algorithm: Algorithm, run: int) -> str:
         ]
         if algorithm.recovery:
             lines.append(f'recovery = "{algorithm.recovery}"')
+        lines += [f"{key} = {json.dumps(value)}" for key, value in algorithm.options.items()]
     return "\n".join(lines) + "\n"
