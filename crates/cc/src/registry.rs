@@ -2,8 +2,10 @@
 
 use crate::algorithms::adaptive_aimd::{self, AdaptiveAimd};
 use crate::algorithms::bic::{self, Bic};
+use crate::algorithms::cubic::{self, Cubic};
 use crate::algorithms::ehstcp::{self, EHstcp};
 use crate::algorithms::hstcp::{self, Hstcp};
+use crate::algorithms::htcp::{self, Htcp};
 use crate::algorithms::hyun_jang::{self, HyunJang};
 use crate::algorithms::reno::{self, Reno};
 use crate::algorithms::scalable::{self, Scalable};
@@ -218,6 +220,10 @@ algorithms! {
     HyunJang(HyunJang): hyun_jang::HYUN_JANG => HyunJang::controller;
     /// eHSTCP.
     EHstcp(EHstcp): ehstcp::EHSTCP => EHstcp::controller;
+    /// CUBIC.
+    Cubic(Classic<Cubic>): cubic::CUBIC => Cubic::controller;
+    /// H-TCP.
+    Htcp(Classic<Htcp>): htcp::HTCP => Htcp::controller;
 }
 
 /// The algorithm called `name`.

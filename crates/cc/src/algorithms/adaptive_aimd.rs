@@ -18,7 +18,7 @@
 //! - A timeout sets ssthresh with the same beta; equation 10 then keeps beta for one event, since slow start follows.
 //! - A first beta of 0.5 outside [beta_min, beta_max] is drawn into it, so that beta_min = beta_max gives a fixed AIMD.
 
-use crate::parts::{Ewma, Mark};
+use crate::parts::{Ewma, RoundRate};
 use crate::registry::{Info, Kind, Param, Params};
 use crate::time::{Nanos, SECOND};
 use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
@@ -138,7 +138,7 @@ impl Response for AdaptiveAimd {
 
     fn recovered(&mut self, flow: &Flow) {
         if let Estimator::Throughput(throughput) = &mut self.estimator {
-            throughput.start_from = Some(Mark::now(flow));
+            throughput.rate.restart(flow);
         }
     }
 
@@ -182,15 +182,11 @@ impl RttRatio {
     }
 }
 
-/// B-/B+ (equation 10), each over one round trip.
+/// B-/B+ (equation 10), each over one round trip; segments per nanosecond.
 #[derive(Clone, Debug, PartialEq)]
 struct ThroughputRatio {
-    /// Where to begin measuring; `None` while measuring.
-    start_from: Option<Mark>,
-    /// Segments delivered, and the time, when the round began.
-    round_delivered: u64,
-    round_began: Nanos,
-    /// Segments per nanosecond: in the last whole round, ...
+    rate: RoundRate,
+    /// In the last whole round trip, ...
     last: Option<f64>,
     /// ... in the one before the last event, and in the first one after it.
     before: Option<f64>,
@@ -199,32 +195,14 @@ struct ThroughputRatio {
 
 impl ThroughputRatio {
     fn new() -> ThroughputRatio {
-        ThroughputRatio {
-            start_from: Some(Mark::START),
-            round_delivered: 0,
-            round_began: 0,
-            last: None,
-            before: None,
-            after: None,
-        }
+        ThroughputRatio { rate: RoundRate::new(), last: None, before: None, after: None }
     }
 
+    #[inline]
     fn observe(&mut self, flow: &Flow, ack: &Ack) {
-        if !ack.round_start {
-            return;
-        }
-        match self.start_from {
-            Some(mark) if !mark.passed(flow) => return,
-            Some(_) => self.start_from = None,
-            None if flow.now == self.round_began => return,
-            None => {
-                let rate = (flow.delivered - self.round_delivered) as f64 / (flow.now - self.round_began) as f64;
-                self.after.get_or_insert(rate);
-                self.last = Some(rate);
-            }
-        }
-        self.round_delivered = flow.delivered;
-        self.round_began = flow.now;
+        let Some(rate) = self.rate.observe(flow, ack) else { return };
+        self.after.get_or_insert(rate);
+        self.last = Some(rate);
     }
 
     /// B-/B+ of the event before this one; `None` where it could not be measured.

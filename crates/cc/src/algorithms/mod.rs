@@ -2,8 +2,10 @@
 
 pub mod adaptive_aimd;
 pub mod bic;
+pub mod cubic;
 pub mod ehstcp;
 pub mod hstcp;
+pub mod htcp;
 pub mod hyun_jang;
 mod lsrtt;
 pub mod reno;

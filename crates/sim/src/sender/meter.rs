@@ -44,7 +44,7 @@ struct Integrals {
     rtt_count: u64,
 }
 
-/// A flow's series: rows of cwnd, ssthresh, RTT, segments in flight and the algorithm's internals.
+/// A flow's series: rows of cwnd, ssthresh, RTT, segments thought to be in flight and the algorithm's internals.
 #[derive(Clone, Debug)]
 pub struct FlowSamples {
     interval: Nanos,
@@ -129,7 +129,8 @@ impl Meter {
     /// Takes the samples, and the baseline at the end of the warm-up, that are due by `now`; the state has not changed since
     /// the last event.
     #[cold]
-    pub fn pass_marks(&mut self, now: Nanos, cwnd: f64, ssthresh: f64, in_flight: u64, cc: &Controller) {
+    pub fn pass_marks(&mut self, now: Nanos, in_flight: u64, cc: &Controller) {
+        let (cwnd, ssthresh) = (cc.cwnd(), cc.ssthresh());
         while self.next_mark <= now {
             let mark = self.next_mark;
             self.integrate(mark, cwnd);

@@ -10,6 +10,8 @@
 mod meter;
 mod rto;
 mod scoreboard;
+#[cfg(test)]
+mod tests;
 
 pub use meter::{COMMON_COLUMNS, FlowSamples, Meter};
 
@@ -36,6 +38,9 @@ pub struct Sender {
     /// One past the last segment there is to send.
     end: u64,
     phase: Phase,
+    /// Without SACK, duplicate ACKs below this number of segments acknowledged may come from needless retransmissions and
+    /// show no loss (RFC 6582 section 3.2, step 1).
+    trusted_from: u64,
     dupacks: u32,
     /// Segments that duplicate ACKs add to the window in fast recovery without SACK (RFC 5681 section 3.2, step 4).
     inflation: u64,
@@ -95,7 +100,7 @@ struct FineTimes {
     /// ACKs of new data since the last fast retransmission, up to 2 checked.
     unchecked: u32,
     /// When the window was last cut: a segment sent before is no reason to cut again.
-    cut_at: Nanos,
+    cut_at: Option<Nanos>,
 }
 
 /// An ACK as the sender gets it.
@@ -120,6 +125,7 @@ impl Sender {
             high: 0,
             end,
             phase: Phase::Open,
+            trusted_from: 0,
             dupacks: 0,
             inflation: 0,
             forced: None,
@@ -150,6 +156,7 @@ impl Sender {
         self.high = 0;
         self.end = end;
         self.phase = Phase::Open;
+        self.trusted_from = 0;
         self.dupacks = 0;
         self.inflation = 0;
         self.forced = None;
@@ -183,18 +190,11 @@ impl Sender {
         self.end = self.end.min(self.high);
     }
 
-    /// Segments sent and not cumulatively acknowledged.
-    #[inline]
-    pub fn in_flight(&self) -> u64 {
-        self.nxt - self.una
-    }
-
     /// Brings the meter up to `now`; call before anything changes.
     #[inline]
     pub fn pass_time(&mut self, now: Nanos) {
         if now >= self.meter.next_mark() {
-            let (cwnd, ssthresh, in_flight) = (self.cc.cwnd(), self.cc.ssthresh(), self.in_flight());
-            self.meter.pass_marks(now, cwnd, ssthresh, in_flight, &self.cc);
+            self.meter.pass_marks(now, self.in_network(), &self.cc);
         }
         self.meter.integrate(now, self.cc.cwnd());
     }
@@ -207,7 +207,7 @@ impl Sender {
         let newly_sacked = arrival.sack.map_or(0, |blocks| self.add_sack(cumulative, blocks));
         if cumulative > self.una {
             self.on_new_ack(now, cumulative, arrival);
-        } else if cumulative == self.una && self.in_flight() > 0 {
+        } else if cumulative == self.una && self.flight_size() > 0 {
             self.on_duplicate_ack(now, newly_sacked);
         }
     }
@@ -342,7 +342,8 @@ impl Sender {
         match self.phase {
             Phase::Open => {
                 // RFC 6675 section 2: with SACK, a duplicate ACK is one that brings news.
-                if with_sack && newly_sacked == 0 {
+                let news = if with_sack { newly_sacked > 0 } else { self.una >= self.trusted_from };
+                if !news {
                     return;
                 }
                 self.dupacks += 1;
@@ -378,7 +379,7 @@ impl Sender {
         }
         if let Some(fine) = &mut self.fine {
             fine.unchecked = 2;
-            fine.cut_at = now;
+            fine.cut_at = Some(now);
         }
         self.deadline = now + self.rtt.timeout();
     }
@@ -399,9 +400,10 @@ impl Sender {
             self.board.lose_all(self.una, self.high);
         } else {
             self.nxt = self.una;
+            self.trusted_from = self.high + 1;
         }
         if let Some(fine) = &mut self.fine {
-            fine.cut_at = now;
+            fine.cut_at = Some(now);
         }
     }
 
@@ -438,7 +440,7 @@ impl Sender {
         }
         // RFC 3042: the first two duplicate ACKs each let one new segment go.
         let limited_transmit = if self.phase == Phase::Open { u64::from(self.dupacks) } else { 0 };
-        if self.in_flight() >= self.cc.cwnd() as u64 + self.inflation + limited_transmit {
+        if self.flight_size() >= self.cc.cwnd() as u64 + self.inflation + limited_transmit {
             self.cwnd_limited = true;
             return None;
         }
@@ -452,7 +454,22 @@ impl Sender {
 
     #[inline]
     fn has_new_data(&self) -> bool {
-        self.nxt < self.end && self.in_flight() < self.limits.max_window
+        self.nxt < self.end && self.flight_size() < self.limits.max_window
+    }
+
+    /// RFC 5681's FlightSize: segments sent and not cumulatively acknowledged.
+    #[inline]
+    fn flight_size(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// Segments thought to be in the network: RFC 6675's pipe; without SACK each duplicate ACK stands for one that has left.
+    fn in_network(&self) -> u64 {
+        match (self.limits.recovery, self.phase) {
+            (Recovery::Sack, _) => self.board.pipe(self.una, self.nxt),
+            (_, Phase::Open) => self.flight_size().saturating_sub(u64::from(self.dupacks)),
+            _ => self.flight_size().saturating_sub(self.inflation),
+        }
     }
 
     /// The state the congestion control sees.
@@ -462,7 +479,7 @@ impl Sender {
             now,
             delivered: self.una,
             lost: self.meter.counters.retransmits,
-            in_flight: self.in_flight(),
+            in_flight: self.flight_size(),
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.least(),
             round: self.round,
@@ -485,7 +502,7 @@ impl Sender {
     /// Brakmo and Peterson 1995, section 3.1: several losses in a window cut it once; a segment sent before the last cut says
     /// nothing new.
     fn may_cut(&self) -> bool {
-        self.fine.as_ref().is_none_or(|fine| fine.sent_at(self.una).is_none_or(|sent| sent > fine.cut_at))
+        self.fine.as_ref().is_none_or(|fine| fine.sent_at(self.una) > fine.cut_at)
     }
 
     /// Brakmo and Peterson 1995, section 3.1: at a duplicate ACK the first segment is sent again if it is older than the fine
@@ -505,7 +522,7 @@ impl Sender {
             return;
         }
         fine.unchecked -= 1;
-        if self.in_flight() > 0 && self.fine_timeout_expired(now) {
+        if self.flight_size() > 0 && self.fine_timeout_expired(now) {
             self.forced = Some(una);
             self.phase = Phase::Recovery { point: self.high, partial: false };
         }

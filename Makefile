@@ -1,0 +1,72 @@
+# Everything builds from locked dependencies into .venv and target/; nothing outside the clone is touched, except that
+# `make test` installs the Debian packages it needs where it may.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# maturin and cargo find each other and the interpreter by the path.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
+PACKAGES := ns2
+WITH_DEBIAN := $(shell command -v apt-get)
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test test-rust test-python lint format agreement bench clean debian
+
+help: ## This list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: $(VENV)/.built ## The program, at .venv/bin/fullpipe.
+
+demo: build ## The Hyun-Jang paper's Table 1, published beside measured, and a picture of the windows.
+	$(BIN)/fullpipe reproduce hyun-jang/table-1 --out out/demo
+	@echo "The congestion windows: out/demo/hyun-jang/table-1/table-1.png"
+
+test: debian lint test-rust test-python ## Lint, types, and every test.
+
+test-rust: ## The crates' tests.
+	cargo test --workspace --locked
+
+test-python: build ## The package's tests, agreement with ns-2 (fast subset) included.
+	$(BIN)/pytest
+
+lint: build ## Format, clippy, ruff, mypy, stubs.
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/stubtest --concise fullpipe._core
+
+format: $(VENV)/.dependencies ## Format Rust and Python.
+	cargo fmt --all
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+agreement: build debian ## The whole table of agreement with ns-2.
+	$(BIN)/python -m benchmarks.agreement
+
+bench: build debian ## Packets per second, ns-2 beside.
+	$(BIN)/python -m benchmarks.speed
+
+clean: ## Remove what was built.
+	rm -rf $(VENV) target out python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache
+	find python tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV)/.dependencies: requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements.lock
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.dependencies $(RUST_SOURCES)
+	$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# ns-2 for the tests that compare with it; without it they are skipped, and say so.
+debian:
+	@if [ -n "$(WITH_DEBIAN)" ] && ! dpkg-query --show $(PACKAGES) >/dev/null 2>&1; then \
+		if [ "$$(id -u)" = 0 ]; then root=; elif command -v sudo >/dev/null; then root="sudo -n"; else root=false; fi; \
+		{ $$root apt-get -qq update && $$root apt-get -qq install --yes --no-install-recommends $(PACKAGES); } >/dev/null \
+			|| echo "could not install $(PACKAGES): the tests that compare with it are skipped"; \
+	fi

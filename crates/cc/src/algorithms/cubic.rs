@@ -1,0 +1,265 @@
+//! CUBIC: the window as a cubic function of the time since the last congestion event, and never less than Reno's.
+//!
+//! Source: RFC 9438 (L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, *CUBIC for Fast and Long-Distance Networks*, 2023):
+//!
+//! - W_cubic(t) = C (t - K)^3 + W_max, K = cbrt((W_max - cwnd_epoch)/C) (section 4.2, figures 1 and 2);
+//! - per ACK, cwnd += (target - cwnd)/cwnd with target = W_cubic(t + RTT) kept within cwnd and 1.5 cwnd (4.2, 4.4, 4.5);
+//! - W_est += alpha_cubic segments_acked/cwnd, alpha_cubic = 3(1 - beta)/(1 + beta), or 1 once W_est has reached the window
+//!   before the cut; where W_cubic(t) < W_est, cwnd = W_est (Reno-friendly region, 4.3, figure 4);
+//! - a congestion event keeps the part beta of the window (4.6); W_max is the window before it, or, if that is below the W_max
+//!   before, the part (1 + beta)/2 of it (fast convergence, 4.7);
+//! - after a timeout, and where W_max is not above the window, K = 0 and W_max is the window at the beginning (4.8, 4.10).
+//!
+//! Time in which the window does not limit the sender does not count (section 5.8).
+//!
+//! Deviations: no undo of spurious events (section 4.9), which the sender does not detect; slow start without HyStart++
+//! (section 4.10 recommends it).
+
+use crate::registry::{Info, Kind, Param, Params};
+use crate::time::{Nanos, seconds};
+use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
+
+/// CUBIC.
+pub const CUBIC: Info = Info {
+    name: "cubic",
+    paper: "RFC 9438: CUBIC for Fast and Long-Distance Networks (2023)",
+    recovery: Recovery::Sack,
+    params: &[
+        Param {
+            name: "c",
+            unit: "segments/s^3",
+            kind: Kind::Number { default: 0.4, min: 1e-6, max: 1e3 },
+            doc: "Steepness of the cubic.",
+            source: "RFC 9438 section 5: C = 0.4",
+        },
+        Param {
+            name: "beta",
+            unit: "1",
+            kind: Kind::Number { default: 0.7, min: 0.1, max: 0.99 },
+            doc: "Part of the window kept at a congestion event.",
+            source: "RFC 9438 section 4.6: beta_cubic = 0.7",
+        },
+        Param {
+            name: "fast_convergence",
+            unit: "1",
+            kind: Kind::Flag { default: true },
+            doc: "Release bandwidth when the window at a congestion event is below the one before.",
+            source: "RFC 9438 section 4.7",
+        },
+        Param {
+            name: "reno_friendly",
+            unit: "1",
+            kind: Kind::Flag { default: true },
+            doc: "Keep the window at least as large as Reno's estimate.",
+            source: "RFC 9438 section 4.3",
+        },
+    ],
+};
+
+/// The response of CUBIC.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cubic {
+    c: f64,
+    beta: f64,
+    /// alpha_cubic of the Reno-friendly region.
+    alpha: f64,
+    fast_convergence: bool,
+    reno_friendly: bool,
+    /// Segments.
+    w_max: f64,
+    /// The window before the last cut.
+    prior: f64,
+    /// The last event was a timeout.
+    after_timeout: bool,
+    epoch: Option<Epoch>,
+    last_ack: Nanos,
+}
+
+/// A congestion avoidance stage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Epoch {
+    /// When t was 0.
+    began: Nanos,
+    /// Seconds.
+    k: f64,
+    /// The plateau, segments.
+    w_max: f64,
+    /// What Reno would have, segments.
+    w_est: f64,
+}
+
+impl Cubic {
+    /// CUBIC in its frame.
+    pub fn controller(params: &Params, initial_window: f64) -> Classic<Cubic> {
+        let beta = params.number("beta");
+        let response = Cubic {
+            c: params.number("c"),
+            beta,
+            alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
+            fast_convergence: params.flag("fast_convergence"),
+            reno_friendly: params.flag("reno_friendly"),
+            w_max: 0.0,
+            prior: 0.0,
+            after_timeout: false,
+            epoch: None,
+            last_ack: 0,
+        };
+        Classic::new(initial_window, response)
+    }
+
+    /// A stage that begins at window `w` (sections 4.2, 4.8, 4.10).
+    fn begin(&self, w: f64, now: Nanos) -> Epoch {
+        if self.after_timeout || self.w_max <= w {
+            return Epoch { began: now, k: 0.0, w_max: w, w_est: w };
+        }
+        Epoch { began: now, k: libm::cbrt((self.w_max - w) / self.c), w_max: self.w_max, w_est: w }
+    }
+}
+
+impl Response for Cubic {
+    #[inline]
+    fn observe(&mut self, flow: &Flow, _ack: &Ack) {
+        if !flow.cwnd_limited {
+            if let Some(epoch) = &mut self.epoch {
+                epoch.began += flow.now - self.last_ack;
+            }
+        }
+        self.last_ack = flow.now;
+    }
+
+    #[inline]
+    fn increase(&mut self, w: f64, flow: &Flow, ack: &Ack) -> f64 {
+        let mut epoch = self.epoch.unwrap_or_else(|| self.begin(w, flow.now));
+        let per_window = 1.0 / w;
+        let alpha = if epoch.w_est < self.prior { self.alpha } else { 1.0 };
+        epoch.w_est += alpha * ack.acked as f64 * per_window;
+        self.epoch = Some(epoch);
+
+        let t = seconds(flow.now - epoch.began) - epoch.k;
+        if self.reno_friendly && self.c * t * t * t + epoch.w_max < epoch.w_est {
+            return ((epoch.w_est - w) / ack.credit).max(0.0);
+        }
+        let t = t + flow.srtt.map_or(0.0, seconds);
+        let target = (self.c * t * t * t + epoch.w_max).max(w).min(1.5 * w);
+        (target - w) * per_window
+    }
+
+    fn decrease(&mut self, w: f64, _flow: &Flow, signal: Signal) -> f64 {
+        self.w_max = if self.fast_convergence && w < self.w_max { w * (1.0 + self.beta) / 2.0 } else { w };
+        self.prior = w;
+        self.after_timeout = signal == Signal::Timeout;
+        self.epoch = None;
+        self.beta * w
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("w_max", self.w_max);
+        visit("w_est", self.epoch.map_or(f64::NAN, |epoch| epoch.w_est));
+        visit("k_s", self.epoch.map_or(f64::NAN, |epoch| epoch.k));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CongestionControl;
+    use crate::registry::Value;
+    use crate::testing::Driver;
+    use crate::time::{MILLISECOND, SECOND};
+
+    /// Lost at `w`, all else default but for `given`.
+    fn after_loss_at(w: f64, given: &[(&str, Value)]) -> (Classic<Cubic>, Driver) {
+        let mut cc = Cubic::controller(&Params::checked(&CUBIC, given).unwrap(), w);
+        let mut sender = Driver::new();
+        sender.lose(&mut cc);
+        (cc, sender)
+    }
+
+    fn flow_at(now: Nanos, rtt: Nanos) -> Flow {
+        Flow { now, srtt: Some(rtt), min_rtt: Some(rtt), cwnd_limited: true, ..Flow::default() }
+    }
+
+    /// Sections 4.2 and 4.6: lost at 1000: cwnd 700, K = cbrt(300/0.4) = 9.0856 s. At t = 4.0856 with RTT 0:
+    /// W_cubic = 0.4 (-5)^3 + 1000 = 950, so an ACK at 900 adds 50/900. At K it is 1000; 5 s later 1050.
+    #[test]
+    fn follows_the_cubic() {
+        let (mut cc, _) = after_loss_at(1000.0, &[]);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (700.0, 700.0));
+        let ack = Ack { acked: 1, credit: 1.0, ..Ack::default() };
+        cc.response.increase(700.0, &flow_at(0, 0), &ack);
+        let k = cc.response.epoch.unwrap().k;
+        assert!((k - 9.085_6).abs() < 1e-4, "{k}");
+        for (t, w, target) in [(k - 5.0, 900.0, 950.0), (k, 950.0, 1000.0), (k + 5.0, 1000.0, 1050.0)] {
+            let gain = cc.response.increase(w, &flow_at((t * SECOND as f64) as Nanos, 0), &ack);
+            assert!((gain * w - (target - w)).abs() < 1e-5, "at {t} s: {}", gain * w);
+        }
+    }
+
+    /// Section 4.2: the target looks one RTT ahead, and is at most 1.5 cwnd, at least cwnd.
+    #[test]
+    fn target_is_one_rtt_ahead_and_bounded() {
+        let (mut cc, _) = after_loss_at(1000.0, &[]);
+        let ack = Ack { acked: 1, credit: 1.0, ..Ack::default() };
+        cc.response.increase(700.0, &flow_at(0, 0), &ack);
+        let at = (4.0 * SECOND as f64) as Nanos;
+        // t - K + RTT = 4 - 9.085603 + 0.1 = -4.985603; 0.4 (-4.985603)^3 + 1000 = 950.4306
+        let gain = cc.response.increase(900.0, &flow_at(at, 100 * MILLISECOND), &ack) * 900.0;
+        assert!((gain - 50.4306).abs() < 1e-3, "{gain}");
+        assert_eq!(cc.response.increase(400.0, &flow_at(at, 0), &ack), 0.5);
+        assert_eq!(cc.response.increase(990.0, &flow_at(at, 0), &ack), 0.0);
+    }
+
+    /// Section 4.3: alpha_cubic = 3 (0.3)/1.7 = 0.5294; lost at 20 with an RTT of 10 ms the Reno estimate governs: about
+    /// half a segment per round trip until it reaches the window before the cut, 20, and one per round trip from there.
+    #[test]
+    fn reno_friendly_region() {
+        let (mut cc, mut sender) = after_loss_at(20.0, &[]);
+        assert_eq!(cc.cwnd(), 14.0);
+        sender.round(&mut cc, 10.0);
+        let gain = |cc: &mut Classic<Cubic>, sender: &mut Driver| {
+            let before = cc.cwnd();
+            sender.round(cc, 10.0);
+            cc.cwnd() - before
+        };
+        let slow = gain(&mut cc, &mut sender);
+        assert!((slow - 0.5294).abs() < 0.05, "{slow}");
+        while cc.cwnd() < 21.0 {
+            sender.ack(&mut cc, 10.0);
+        }
+        sender.round(&mut cc, 10.0);
+        let fast = gain(&mut cc, &mut sender);
+        assert!((fast - 1.0).abs() < 0.06, "{fast}");
+    }
+
+    /// Section 4.7: lost at 1000, then at 800 < 1000: W_max = 800 (1.7)/2 = 680.
+    #[test]
+    fn fast_convergence() {
+        for (on, w_max) in [(true, 680.0), (false, 800.0)] {
+            let (mut cc, _) = after_loss_at(1000.0, &[("fast_convergence", Value::Flag(on))]);
+            assert!((cc.response.decrease(800.0, &Flow::default(), Signal::Loss) - 560.0).abs() < 1e-9);
+            assert!((cc.response.w_max - w_max).abs() < 1e-9);
+        }
+    }
+
+    /// Section 4.8: after a timeout K = 0 and W_max is the window at the beginning of congestion avoidance.
+    #[test]
+    fn timeout_starts_a_new_plateau() {
+        let (mut cc, sender) = after_loss_at(1000.0, &[]);
+        cc.on_congestion(&sender.flow, Signal::Timeout);
+        assert_eq!(cc.cwnd(), 1.0);
+        assert!((cc.ssthresh() - 490.0).abs() < 1e-9);
+        cc.response.increase(490.0, &flow_at(SECOND, 0), &Ack { acked: 1, credit: 1.0, ..Ack::default() });
+        let epoch = cc.response.epoch.unwrap();
+        assert_eq!((epoch.k, epoch.w_max), (0.0, 490.0));
+    }
+
+    /// Section 5.8: ten seconds in which the application is the limit do not move t.
+    #[test]
+    fn time_without_need_of_the_window_does_not_count() {
+        let (mut cc, _) = after_loss_at(1000.0, &[]);
+        let ack = Ack { acked: 1, credit: 1.0, ..Ack::default() };
+        cc.on_ack(&flow_at(0, 0), &ack);
+        cc.on_ack(&Flow { cwnd_limited: false, ..flow_at(10 * SECOND, 0) }, &ack);
+        assert_eq!(cc.response.epoch.unwrap().began, 10 * SECOND);
+    }
+}

@@ -1,0 +1,308 @@
+//! H-TCP: the increase grows with the time since the last congestion event; the backoff just empties the queue.
+//!
+//! Source: D. Leith and R. Shorten, *H-TCP: TCP Congestion Control for High Bandwidth-Delay Product Paths*, Internet draft
+//! draft-leith-tcp-htcp-06, 2008 (written from memory of it, and of their PFLDnet 2004 paper). With D the time since the last
+//! congestion event:
+//!
+//! - alpha(D) = 1 for D <= D_L, 1 + 10 (D - D_L) + ((D - D_L)/2)^2 beyond, D in seconds;
+//! - beta = RTTmin/RTTmax within [0.5, 0.8], but 0.5 if the throughput at two events in a row differs by more than a fifth
+//!   (adaptive backoff);
+//! - per ACK, cwnd += 2 (1 - beta) alpha(D)/cwnd; at an event, cwnd = beta cwnd.
+//!
+//! RTT scaling, which makes the growth alike for flows of different RTT, multiplies alpha(D) by RTTmin/rtt_ref, with the factor
+//! kept within 0.1 and 2 and the product at least 1.
+//!
+//! Choices:
+//! - Both options are on, as in the implementations in use; the draft leaves them optional.
+//! - RTTmax fades towards RTTmin by a twentieth at each event (`fading`), as implementations do; the draft only speaks of the
+//!   maximum.
+//! - The throughput at an event is that of the last whole round trip before it.
+//! - A timeout is an event as any other.
+
+use crate::parts::RoundRate;
+use crate::registry::{Info, Kind, Param, Params};
+use crate::time::{Nanos, SECOND, seconds};
+use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
+
+/// H-TCP.
+pub const HTCP: Info = Info {
+    name: "htcp",
+    paper: "D. Leith, R. Shorten, H-TCP: TCP Congestion Control for High Bandwidth-Delay Product Paths, \
+            draft-leith-tcp-htcp-06, 2008",
+    recovery: Recovery::Sack,
+    params: &[
+        Param {
+            name: "delta_l",
+            unit: "s",
+            kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 },
+            doc: "Time since the last congestion event up to which the increase is Reno's.",
+            source: "draft-leith-tcp-htcp-06: Delta_L = 1 s",
+        },
+        Param {
+            name: "beta_min",
+            unit: "1",
+            kind: Kind::Number { default: 0.5, min: 0.05, max: 0.99 },
+            doc: "Least part of the window kept at a congestion event.",
+            source: "draft-leith-tcp-htcp-06: 0.5",
+        },
+        Param {
+            name: "beta_max",
+            unit: "1",
+            kind: Kind::Number { default: 0.8, min: 0.05, max: 0.99 },
+            doc: "Greatest part of the window kept; wins over a larger beta_min.",
+            source: "draft-leith-tcp-htcp-06: 0.8",
+        },
+        Param {
+            name: "throughput_change",
+            unit: "1",
+            kind: Kind::Number { default: 0.2, min: 0.0, max: 1e6 },
+            doc: "A relative change of throughput between events above this sets beta to beta_min.",
+            source: "draft-leith-tcp-htcp-06: 0.2",
+        },
+        Param {
+            name: "fading",
+            unit: "1",
+            kind: Kind::Number { default: 0.95, min: 0.0, max: 1.0 },
+            doc: "Part of RTTmax - RTTmin remembered past a congestion event.",
+            source: "not in the draft; 95 % in the Linux and FreeBSD implementations",
+        },
+        Param {
+            name: "rtt_ref",
+            unit: "s",
+            kind: Kind::Number { default: 0.1, min: 1e-6, max: 1e3 },
+            doc: "The RTT at which RTT scaling changes nothing.",
+            source: "Linux and FreeBSD implementations: 100 ms",
+        },
+        Param {
+            name: "adaptive_backoff",
+            unit: "1",
+            kind: Kind::Flag { default: true },
+            doc: "beta = RTTmin/RTTmax; otherwise beta_min.",
+            source: "draft-leith-tcp-htcp-06, optional there",
+        },
+        Param {
+            name: "rtt_scaling",
+            unit: "1",
+            kind: Kind::Flag { default: true },
+            doc: "Scale the increase with RTTmin/rtt_ref.",
+            source: "draft-leith-tcp-htcp-06, optional there",
+        },
+    ],
+};
+
+/// Bounds of the RTT scaling factor (Linux and FreeBSD implementations).
+const MIN_SCALE: f64 = 0.1;
+const MAX_SCALE: f64 = 2.0;
+
+/// The response of H-TCP.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Htcp {
+    delta_l: f64,
+    beta_min: f64,
+    beta_max: f64,
+    throughput_change: f64,
+    fading: f64,
+    /// Seconds; `None` without RTT scaling.
+    rtt_ref: Option<f64>,
+    adaptive_backoff: bool,
+    /// Part of the window kept at the last event.
+    beta: f64,
+    /// alpha(D) scaled, without 2(1 - beta); for traces.
+    alpha: f64,
+    last_event: Option<Nanos>,
+    /// RTTmax, nanoseconds.
+    max_rtt: Option<f64>,
+    rate: RoundRate,
+    /// Throughput in the last whole round, and at the last event; segments per nanosecond.
+    throughput: Option<f64>,
+    event_throughput: Option<f64>,
+}
+
+impl Htcp {
+    /// H-TCP in its frame.
+    pub fn controller(params: &Params, initial_window: f64) -> Classic<Htcp> {
+        let beta_min = params.number("beta_min");
+        let response = Htcp {
+            delta_l: params.number("delta_l"),
+            beta_min,
+            beta_max: params.number("beta_max"),
+            throughput_change: params.number("throughput_change"),
+            fading: params.number("fading"),
+            rtt_ref: params.flag("rtt_scaling").then_some(params.number("rtt_ref")),
+            adaptive_backoff: params.flag("adaptive_backoff"),
+            beta: beta_min,
+            alpha: 1.0,
+            last_event: None,
+            max_rtt: None,
+            rate: RoundRate::new(),
+            throughput: None,
+            event_throughput: None,
+        };
+        Classic::new(initial_window, response)
+    }
+
+    /// alpha(D), scaled.
+    #[inline]
+    fn alpha(&self, flow: &Flow) -> f64 {
+        let late = self.last_event.map_or(0.0, |event| seconds(flow.now - event) - self.delta_l);
+        let alpha = if late > 0.0 { 1.0 + late * (10.0 + 0.25 * late) } else { 1.0 };
+        let (Some(rtt_ref), Some(min_rtt)) = (self.rtt_ref, flow.min_rtt) else { return alpha };
+        let scale = (seconds(min_rtt) / rtt_ref).clamp(MIN_SCALE, MAX_SCALE);
+        (alpha * scale).max(1.0)
+    }
+
+    /// beta for the event that is being reported.
+    fn backoff(&mut self, min_rtt: Option<Nanos>) -> f64 {
+        let before = core::mem::replace(&mut self.event_throughput, self.throughput);
+        let steady = self.event_throughput.zip(before).is_some_and(|(now, before)| {
+            let change = (now - before) / before;
+            change <= self.throughput_change && -change <= self.throughput_change
+        });
+        let Some((min, max)) = min_rtt.zip(self.max_rtt) else { return self.beta_min };
+        let min = min as f64;
+        self.max_rtt = Some(min + self.fading * (max - min));
+        if !(self.adaptive_backoff && steady) {
+            return self.beta_min;
+        }
+        (min / max).max(self.beta_min)
+    }
+}
+
+impl Response for Htcp {
+    #[inline]
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        if flow.in_recovery {
+            return;
+        }
+        if let Some(rtt) = ack.rtt {
+            let rtt = rtt as f64;
+            self.max_rtt = Some(self.max_rtt.map_or(rtt, |max| max.max(rtt)));
+        }
+        if let Some(rate) = self.rate.observe(flow, ack) {
+            self.throughput = Some(rate);
+        }
+    }
+
+    #[inline]
+    fn increase(&mut self, w: f64, flow: &Flow, _ack: &Ack) -> f64 {
+        self.alpha = self.alpha(flow);
+        2.0 * (1.0 - self.beta) * self.alpha / w
+    }
+
+    fn decrease(&mut self, w: f64, flow: &Flow, _signal: Signal) -> f64 {
+        self.beta = self.backoff(flow.min_rtt).min(self.beta_max);
+        self.last_event = Some(flow.now);
+        self.throughput = None;
+        self.beta * w
+    }
+
+    fn recovered(&mut self, flow: &Flow) {
+        self.rate.restart(flow);
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("beta", self.beta);
+        visit("alpha", 2.0 * (1.0 - self.beta) * self.alpha);
+        visit("rtt_max_s", self.max_rtt.map_or(f64::NAN, |nanos| nanos / SECOND as f64));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CongestionControl;
+    use crate::registry::Value;
+    use crate::testing::Driver;
+    use crate::time::MILLISECOND;
+
+    fn controller(given: &[(&str, Value)]) -> Classic<Htcp> {
+        Htcp::controller(&Params::checked(&HTCP, given).unwrap(), 100.0)
+    }
+
+    fn alpha_after(cc: &mut Classic<Htcp>, ms: Nanos, rtt_ms: Nanos) -> f64 {
+        cc.response.last_event = Some(0);
+        let flow = Flow { now: ms * MILLISECOND, min_rtt: Some(rtt_ms * MILLISECOND), ..Flow::default() };
+        cc.response.increase(100.0, &flow, &Ack::default()) * 100.0
+    }
+
+    /// The draft's increase at beta = 0.5 and the reference RTT of 100 ms: 1 up to 1 s; at 2 s 1 + 10 + 0.25 = 11.25; at 3 s
+    /// 1 + 20 + 1 = 22.
+    #[test]
+    fn increase_grows_with_time() {
+        for (ms, alpha) in [(500, 1.0), (1000, 1.0), (2000, 11.25), (3000, 22.0)] {
+            assert!((alpha_after(&mut controller(&[]), ms, 100) - alpha).abs() < 1e-9, "{ms} ms");
+        }
+    }
+
+    /// RTT scaling at 3 s (22): 50 ms 11; 1 ms, factor 0.1, 2.2; 400 ms, factor 2, 44; in the Reno phase never below 1.
+    #[test]
+    fn increase_scales_with_the_rtt() {
+        for (ms, rtt_ms, alpha) in [(3000, 50, 11.0), (3000, 1, 2.2), (3000, 400, 44.0), (500, 50, 1.0)] {
+            assert!((alpha_after(&mut controller(&[]), ms, rtt_ms) - alpha).abs() < 1e-9, "{ms} ms, RTT {rtt_ms} ms");
+        }
+        let mut unscaled = controller(&[("rtt_scaling", Value::Flag(false))]);
+        assert!((alpha_after(&mut unscaled, 3000, 50) - 22.0).abs() < 1e-9);
+    }
+
+    /// Adaptive backoff: RTT 100 ms empty, 140 ms full: beta = 100/140 = 0.714 once the throughput at two events agrees
+    /// within a fifth; 0.5 at the first event, at a change, or without adaptive backoff.
+    #[test]
+    fn backoff_empties_the_queue_in_steady_state() {
+        let keep = |given: &[(&str, Value)], throughputs: [f64; 2]| {
+            let mut response = controller(given).response;
+            response.max_rtt = Some(140e6);
+            let flow = Flow { min_rtt: Some(100 * MILLISECOND), ..Flow::default() };
+            throughputs.map(|throughput| {
+                response.max_rtt = Some(140e6);
+                response.throughput = Some(throughput);
+                response.decrease(100.0, &flow, Signal::Loss)
+            })
+        };
+        let adaptive = 100.0 * 100.0 / 140.0;
+        for (throughputs, second) in
+            [([1.0, 1.1], adaptive), ([1.0, 0.85], adaptive), ([1.0, 1.3], 50.0), ([1.0, 0.7], 50.0)]
+        {
+            let kept = keep(&[], throughputs);
+            assert_eq!(kept[0], 50.0);
+            assert!((kept[1] - second).abs() < 1e-9, "{throughputs:?}: {}", kept[1]);
+        }
+        assert_eq!(keep(&[("adaptive_backoff", Value::Flag(false))], [1.0, 1.0]), [50.0, 50.0]);
+    }
+
+    /// RTTmax is followed: 140 ms, then three events later RTTs of 110 ms: 100 + 0.95^2 40 = 136.1 at the third event.
+    #[test]
+    fn memory_of_the_maximum_fades() {
+        let mut response = controller(&[]).response;
+        response.max_rtt = Some(140e6);
+        let flow = Flow { min_rtt: Some(100 * MILLISECOND), ..Flow::default() };
+        let kept = [0; 3].map(|_| {
+            response.throughput = Some(1.0);
+            response.decrease(1.0, &flow, Signal::Loss)
+        });
+        for (kept, expected) in kept.iter().zip([0.5, 100.0 / 138.0, 100.0 / 136.1]) {
+            assert!((kept - expected).abs() < 1e-9, "{kept}");
+        }
+    }
+
+    /// A whole run: throughput measured by the round gives an adaptive backoff at the second event.
+    #[test]
+    fn measures_its_throughput() {
+        let mut cc = controller(&[]);
+        cc.set_window(100.0);
+        let mut sender = Driver::new();
+        sender.ack(&mut cc, 100.0);
+        for expected in [0.5, 100.0 / 140.0] {
+            for _ in 0..4 {
+                sender.round(&mut cc, 140.0);
+            }
+            cc.set_window(140.0);
+            for _ in 0..3 {
+                sender.round(&mut cc, 140.0);
+            }
+            let before = cc.cwnd();
+            sender.lose(&mut cc);
+            let kept = cc.cwnd() / before;
+            assert!((kept - expected).abs() < 0.02, "{kept}");
+        }
+    }
+}

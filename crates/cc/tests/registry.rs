@@ -1,0 +1,74 @@
+//! The list of algorithms: complete, documented, and strict about what it is given.
+
+use fullpipe_cc::registry::{ALL, Error, Kind, Value, find};
+use fullpipe_cc::{CongestionControl, Controller, build};
+
+#[test]
+fn has_every_algorithm_once() {
+    let mut names: Vec<_> = ALL.iter().map(|info| info.name).collect();
+    names.sort_unstable();
+    let expected = [
+        "adaptive-aimd",
+        "bic",
+        "cubic",
+        "ehstcp",
+        "hstcp",
+        "htcp",
+        "hyun-jang",
+        "newreno",
+        "reno",
+        "scalable",
+        "tahoe",
+        "vegas",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn every_parameter_is_documented_and_its_default_allowed() {
+    for info in ALL {
+        assert!(info.paper.len() > 20, "{}", info.name);
+        for (i, param) in info.params.iter().enumerate() {
+            let name = format!("{} {}", info.name, param.name);
+            assert!(!param.unit.is_empty() && param.doc.ends_with('.') && !param.source.is_empty(), "{name}");
+            assert!(param.name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name}");
+            assert!(info.params[..i].iter().all(|other| other.name != param.name), "{name} twice");
+            match param.kind {
+                Kind::Number { default, min, max } => {
+                    assert!(min <= default && default <= max && max.is_finite(), "{name}");
+                    for outside in [min - 1.0, max + max.abs() + 1.0, f64::NAN, f64::INFINITY] {
+                        assert!(!param.kind.admits(Value::Number(outside)), "{name} = {outside}");
+                    }
+                }
+                Kind::Flag { .. } => assert!(!param.kind.admits(Value::Number(1.0)), "{name}"),
+                Kind::Choice(names) => assert!(names.len() > 1 && !param.kind.admits(Value::Name("")), "{name}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn begins_with_the_window_given() {
+    for info in ALL {
+        let cc = build(info.name, &[], 10.0).unwrap();
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (10.0, f64::INFINITY), "{}", info.name);
+    }
+}
+
+#[test]
+fn refuses_what_it_does_not_know() {
+    assert_eq!(build("rena", &[], 2.0).unwrap_err(), Error::UnknownAlgorithm("rena"));
+    let given = [("alfa", Value::Number(1.0))];
+    assert_eq!(build("vegas", &given, 2.0).unwrap_err(), Error::UnknownParam("alfa"));
+    let alpha = find("vegas").unwrap().params.iter().find(|param| param.name == "alpha").unwrap();
+    for bad in [Value::Number(-1.0), Value::Number(f64::NAN), Value::Flag(true), Value::Name("one")] {
+        assert_eq!(build("vegas", &[("alpha", bad)], 2.0).unwrap_err(), Error::BadValue(alpha));
+    }
+}
+
+/// A flow's state is mostly this; ten thousand flows should stay in cache.
+#[test]
+fn controllers_are_small() {
+    let size = size_of::<Controller>();
+    assert!(size <= 320, "{size} bytes");
+}

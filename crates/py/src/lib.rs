@@ -1,0 +1,20 @@
+//! `fullpipe._core`: convert, call, convert.
+
+mod algorithms;
+mod columns;
+mod model;
+mod report;
+mod watch;
+
+/// The engine and the registry of algorithms, for the package around it.
+#[pyo3::pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::algorithms::algorithms;
+    #[pymodule_export]
+    use crate::columns::Column;
+    #[pymodule_export]
+    use crate::model::{Model, Problem, check, load};
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,148 @@
+//! Scenarios in from Python, results out: the checked [`Scenario`] as an object, TOML text and Python's own values as its source.
+
+use fullpipe_cc::time::seconds;
+use fullpipe_sim::Scenario;
+use fullpipe_sim::scenario::{Problem as Fault, Table, Value};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+
+use crate::report;
+use crate::watch::Watch;
+
+create_exception!(fullpipe._core, Problem, PyValueError, "A scenario is wrong; `args` are key, what, line (or None).");
+
+/// Deeper than any scenario goes; stops values that contain themselves.
+const DEEPEST: usize = 8;
+
+/// A scenario that has been checked and can run.
+#[pyclass(frozen, module = "fullpipe._core")]
+pub struct Model(Scenario);
+
+#[pymethods]
+impl Model {
+    /// Seeds every random choice.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed
+    }
+
+    /// Simulated length, seconds.
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        seconds(self.0.duration)
+    }
+
+    /// The part at the beginning that averages leave out, seconds.
+    #[getter]
+    fn warmup_s(&self) -> f64 {
+        seconds(self.0.warmup)
+    }
+
+    /// Time between samples of the series, seconds; None where nothing is sampled.
+    #[getter]
+    fn series_interval_s(&self) -> Option<f64> {
+        self.0.series_interval.map(seconds)
+    }
+
+    /// Runs on the simulator, without the interpreter's lock. `progress` is called now and then with the simulated seconds
+    /// reached; what it raises, and what a signal handler raises, ends the run.
+    #[pyo3(signature = (progress=None))]
+    fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
+        let mut watch = Watch::new(progress);
+        let outcome = py.detach(|| fullpipe_sim::run(&self.0, &mut |reached| watch.may_go_on(reached)));
+        match (outcome, watch.into_error()) {
+            (Ok(report), None) => report::to_tables(py, report),
+            (_, Some(error)) => Err(error),
+            (Err(_), None) => unreachable!("only the watch interrupts a run"),
+        }
+    }
+}
+
+/// Checks the scenario written in TOML `text`: the model, and the text as a dictionary.
+#[pyfunction]
+pub fn load<'py>(py: Python<'py>, text: &str) -> PyResult<(Model, Bound<'py, PyAny>)> {
+    let model = Model(Scenario::from_toml(text).map_err(raise)?);
+    let tree: Table = text.parse().expect("TOML that has just been read");
+    Ok((model, to_python(py, &Value::Table(tree))?))
+}
+
+/// Checks the scenario given as a dictionary.
+#[pyfunction]
+pub fn check(tree: &Bound<'_, PyAny>) -> PyResult<Model> {
+    let table = to_table(tree.cast()?, "", 0)?;
+    Ok(Model(Scenario::from_value(&table).map_err(raise)?))
+}
+
+fn raise(fault: Fault) -> PyErr {
+    Problem::new_err((fault.key, fault.what, fault.line))
+}
+
+fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::String(text) => PyString::new(py, text).into_any(),
+        Value::Integer(n) => n.into_pyobject(py)?.into_any(),
+        Value::Float(x) => PyFloat::new(py, *x).into_any(),
+        Value::Boolean(flag) => PyBool::new(py, *flag).to_owned().into_any(),
+        Value::Datetime(moment) => PyString::new(py, &moment.to_string()).into_any(),
+        Value::Array(values) => {
+            let list = PyList::empty(py);
+            for value in values {
+                list.append(to_python(py, value)?)?;
+            }
+            list.into_any()
+        }
+        Value::Table(table) => {
+            let dict = PyDict::new(py);
+            for (key, value) in table {
+                dict.set_item(key, to_python(py, value)?)?;
+            }
+            dict.into_any()
+        }
+    })
+}
+
+fn to_value(value: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<Value> {
+    let wrong = |what: String| Problem::new_err((place.to_owned(), what, None::<usize>));
+    if depth > DEEPEST {
+        return Err(wrong("tables nested too deeply".to_owned()));
+    }
+    // A bool is an int in Python, so it comes first.
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(Value::Boolean(flag.is_true()));
+    }
+    if let Ok(number) = value.cast::<PyInt>() {
+        let number = number.extract().map_err(|_| wrong(format!("{number} is out of range of whole numbers")))?;
+        return Ok(Value::Integer(number));
+    }
+    if let Ok(number) = value.cast::<PyFloat>() {
+        return Ok(Value::Float(number.extract()?));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        let text = text.to_str().map_err(|_| wrong("text that is not valid Unicode".to_owned()))?;
+        return Ok(Value::String(text.to_owned()));
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        let item = |(i, item): (usize, PyResult<Bound<PyAny>>)| to_value(&item?, &format!("{place}[{i}]"), depth + 1);
+        return Ok(Value::Array(value.try_iter()?.enumerate().map(item).collect::<PyResult<_>>()?));
+    }
+    if let Ok(mapping) = value.cast::<PyMapping>() {
+        return Ok(Value::Table(to_table(mapping, place, depth + 1)?));
+    }
+    Err(wrong(format!("a value of type {}; allowed: text, numbers, flags, lists and tables", value.get_type().name()?)))
+}
+
+fn to_table(mapping: &Bound<'_, PyMapping>, place: &str, depth: usize) -> PyResult<Table> {
+    let mut table = Table::new();
+    for entry in mapping.items()?.iter() {
+        let (key, value): (Bound<PyAny>, Bound<PyAny>) = entry.extract()?;
+        let Ok(key) = key.extract::<String>() else {
+            let what = format!("keys are text, found {}", key.repr()?);
+            return Err(Problem::new_err((place.to_owned(), what, None::<usize>)));
+        };
+        let value = to_value(&value, &if place.is_empty() { key.clone() } else { format!("{place}.{key}") }, depth)?;
+        table.insert(key, value);
+    }
+    Ok(table)
+}

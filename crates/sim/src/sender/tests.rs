@@ -1,0 +1,196 @@
+//! Episodes of loss, worked by hand: which segment goes when, and how large the window is.
+
+use super::*;
+use crate::link::Window;
+use crate::receiver::{Receiver, Reply};
+
+const MS: Nanos = 1_000_000;
+const RTT: Nanos = 100 * MS;
+
+/// A Reno window policy of `window` segments that does not grow for want of slow start, over a recovery.
+struct Bench {
+    sender: Sender,
+    receiver: Receiver,
+    now: Nanos,
+    sack: bool,
+}
+
+impl Bench {
+    fn new(recovery: Recovery, window: u32) -> Bench {
+        let tcp = Tcp { recovery, initial_window: window, ..Tcp::new("reno", recovery, vec![0]) };
+        let cc = fullpipe_cc::build("reno", &[], f64::from(window)).expect("reno");
+        let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None, &cc);
+        let sender = Sender::new(&tcp, cc, u64::MAX, 0, meter);
+        Bench { sender, receiver: Receiver::default(), now: 0, sack: recovery == Recovery::Sack }
+    }
+
+    /// Everything the sender sends now.
+    fn sends(&mut self) -> Vec<u64> {
+        std::iter::from_fn(|| self.sender.next_segment(self.now)).collect()
+    }
+
+    /// `seq` reaches the receiver, its ACK the sender, a round trip after it was sent; what is sent in return.
+    fn arrives(&mut self, seq: u64) -> Vec<u64> {
+        self.now += MS;
+        let sent = self.now.saturating_sub(RTT);
+        assert_eq!(self.receiver.take(seq as u32, sent, self.now, None), Reply::Ack);
+        let (next, stamp) = self.receiver.acknowledge();
+        let sack = self.receiver.sack_blocks().filter(|_| self.sack);
+        let arrival = Arrival { cumulative: next as u32, stamp, receiver_stamp: self.now, sack };
+        self.sender.on_ack(self.now, &arrival);
+        self.sends()
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.sender.cc.cwnd()
+    }
+}
+
+/// RFC 3042: the first and second duplicate ACK each send a new segment; RFC 5681 section 3.2: the third sends the first one
+/// again, and halves.
+#[test]
+fn limited_transmit_then_fast_retransmit() {
+    for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
+        let mut bench = Bench::new(recovery, 8);
+        assert_eq!(bench.sends(), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(bench.arrives(1), [8], "{recovery:?}");
+        assert_eq!(bench.arrives(2), [9], "{recovery:?}");
+        assert_eq!(bench.arrives(3), [0], "{recovery:?}");
+        assert_eq!(bench.cwnd(), 4.0);
+    }
+}
+
+/// RFC 5681 section 3.2: inflated by each duplicate ACK, the window (4) lets new data go once 4 + 3 + k > 10 outstanding; the
+/// ACK of the retransmission ends recovery at 4.
+#[test]
+fn one_loss_with_reno() {
+    let mut bench = Bench::new(Recovery::Reno, 8);
+    bench.sends();
+    for seq in [1, 2, 3] {
+        bench.arrives(seq);
+    }
+    // Outstanding 0..10; window 4 + 3 + dupacks beyond the third.
+    assert_eq!(bench.arrives(4), []);
+    assert_eq!(bench.arrives(5), []);
+    assert_eq!(bench.arrives(6), []);
+    assert_eq!(bench.arrives(7), [10]);
+    assert_eq!(bench.arrives(8), [11]);
+    assert_eq!(bench.arrives(9), [12]);
+    // Everything up to 9 arrives: 3 outstanding, window 4.
+    assert_eq!(bench.arrives(0), [13]);
+    assert_eq!(bench.cwnd(), 4.0);
+    assert_eq!(bench.sender.phase, Phase::Open);
+}
+
+/// RFC 6582 section 3.2, step 3: the partial ACK sends the next hole again, at once, and recovery goes on without a second cut.
+#[test]
+fn two_losses_with_newreno() {
+    let mut bench = Bench::new(Recovery::NewReno, 8);
+    bench.sends();
+    for seq in [1, 2, 4] {
+        bench.arrives(seq);
+    }
+    assert_eq!(bench.arrives(5), []);
+    // 0 arrives: cumulative 3. Inflation 4, less 3 acknowledged, plus 1: window 4 + 2; 3..10 outstanding.
+    assert_eq!(bench.arrives(0), [3]);
+    assert_eq!(bench.sender.inflation, 2);
+    assert_eq!(bench.cwnd(), 4.0);
+    for seq in [6, 7, 8, 9] {
+        bench.arrives(seq);
+    }
+    bench.arrives(3);
+    assert_eq!(bench.sender.phase, Phase::Open);
+    assert_eq!(bench.cwnd(), 4.0, "one cut for both");
+    assert_eq!(bench.sender.meter.counters.timeouts, 0);
+}
+
+/// RFC 6675: both holes are sent again in the first round trip, one cut. 8 outstanding, 0 and 3 lost.
+#[test]
+fn two_losses_with_sack() {
+    let mut bench = Bench::new(Recovery::Sack, 8);
+    bench.sends();
+    assert_eq!(bench.arrives(1), [8]);
+    assert_eq!(bench.arrives(2), [9]);
+    // Third SACKed segment: 0 is lost. Pipe: 10 outstanding - 3 arrived = 7 with the retransmission; window 4.
+    assert_eq!(bench.arrives(4), [0]);
+    assert_eq!(bench.cwnd(), 4.0);
+    assert_eq!(bench.arrives(5), []);
+    // 4, 5, 6 arrived: 3 is lost. Pipe: 10 - 5 - 1 = 4: no room yet.
+    assert_eq!(bench.arrives(6), []);
+    // Pipe 3: room for one.
+    assert_eq!(bench.arrives(7), [3]);
+    assert_eq!(bench.arrives(8), [10]);
+    assert_eq!(bench.arrives(9), [11]);
+    assert_eq!(bench.arrives(0), [12]);
+    assert_eq!(bench.arrives(3), [13]);
+    assert_eq!(bench.sender.phase, Phase::Open);
+    assert_eq!((bench.cwnd(), bench.sender.meter.counters.fast_recoveries), (4.0, 1));
+}
+
+/// Tahoe: the third duplicate ACK goes back to the first hole with a window of one; the duplicates still to come change
+/// nothing, nor do those that needless retransmissions cause.
+#[test]
+fn one_loss_with_tahoe() {
+    let mut bench = Bench::new(Recovery::Tahoe, 8);
+    bench.sends();
+    assert_eq!([bench.arrives(1), bench.arrives(2), bench.arrives(3)], [vec![8], vec![9], vec![0]]);
+    assert_eq!((bench.cwnd(), bench.sender.cc.ssthresh()), (1.0, 4.0));
+    for seq in [4, 5, 6, 7, 8, 9] {
+        assert_eq!(bench.arrives(seq), []);
+    }
+    assert_eq!(bench.arrives(0), [10, 11], "slow start");
+    assert_eq!(bench.sender.meter.counters.fast_recoveries, 1);
+}
+
+/// RFC 6298 and RFC 5681 section 3.1: a timeout halves once, then waits twice as long each time and cuts no further.
+#[test]
+fn timeouts_back_off() {
+    for recovery in [Recovery::NewReno, Recovery::Sack] {
+        let mut bench = Bench::new(recovery, 8);
+        bench.sends();
+        let expires = bench.sender.deadline();
+        assert_eq!(expires, 1000 * MS, "RFC 6298 rule 2.1");
+        bench.now = expires;
+        bench.sender.on_timeout(expires);
+        assert_eq!(bench.sends(), [0]);
+        assert_eq!((bench.cwnd(), bench.sender.cc.ssthresh()), (1.0, 4.0));
+        assert_eq!(bench.sender.deadline(), expires + 2000 * MS, "rule 5.5");
+        bench.now = bench.sender.deadline();
+        bench.sender.on_timeout(bench.now);
+        assert_eq!(bench.sends(), [0]);
+        assert_eq!(bench.sender.cc.ssthresh(), 4.0, "the same episode");
+        assert_eq!(bench.arrives(0), [1, 2], "slow start");
+    }
+}
+
+/// Brakmo and Peterson 1995, section 3.1: a first duplicate ACK is enough where the segment is older than the fine timeout
+/// (first sample R: R + 4 R/2 = 3 R).
+#[test]
+fn vegas_needs_no_third_duplicate() {
+    let mut bench = Bench::new(Recovery::Vegas, 4);
+    assert_eq!(bench.sends(), [0, 1, 2, 3]);
+    bench.now = RTT - MS;
+    assert_eq!(bench.arrives(0), [4, 5]);
+    let rtt = bench.sender.rtt.smoothed().expect("sampled");
+    bench.now = 3 * rtt - MS;
+    assert_eq!(bench.arrives(2), [6], "3 R old: not yet older");
+    assert_eq!(bench.arrives(3), [1]);
+}
+
+/// Vegas cuts once for the losses of one window: the second hole was sent before the cut.
+#[test]
+fn vegas_cuts_once_a_window() {
+    let mut bench = Bench::new(Recovery::Vegas, 8);
+    bench.sends();
+    bench.now = RTT;
+    for seq in [1, 2, 4, 5, 6, 7] {
+        bench.arrives(seq);
+    }
+    assert_eq!(bench.cwnd(), 4.0);
+    bench.arrives(0);
+    for seq in [8, 9, 10, 11] {
+        bench.arrives(seq);
+    }
+    assert_eq!(bench.sender.meter.counters.fast_recoveries, 2, "the second hole has an episode of its own");
+    assert!(bench.cwnd() >= 4.0, "but no cut of its own");
+}

@@ -1,0 +1,59 @@
+"""The engine and the registry of algorithms, for the package around it."""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypedDict, final
+
+__all__ = ["VERSION", "Column", "Model", "Problem", "algorithms", "check", "load"]
+
+VERSION: str
+
+class Problem(ValueError):
+    """A scenario is wrong; `args` are key, what, line (or None)."""
+
+@final
+class Column:
+    """A column of numbers, all of one type; its bytes are open to Python's buffer protocol, read-only."""
+
+    @property
+    def dtype(self) -> Literal["float64", "uint32", "uint64"]: ...
+    def to_list(self) -> list[int] | list[float]: ...
+    def __len__(self) -> int: ...
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class Model:
+    """A scenario that has been checked and can run."""
+
+    @property
+    def seed(self) -> int: ...
+    @property
+    def duration_s(self) -> float: ...
+    @property
+    def warmup_s(self) -> float: ...
+    @property
+    def series_interval_s(self) -> float | None: ...
+    def run(self, progress: Callable[[float], object] | None = None) -> dict[str, Any]: ...
+
+def load(text: str) -> tuple[Model, dict[str, Any]]: ...
+def check(tree: Mapping[str, Any]) -> Model: ...
+
+class _Param(TypedDict, total=False):
+    name: str
+    unit: str
+    kind: Literal["number", "flag", "choice"]
+    default: float | bool | str
+    min: float
+    max: float
+    choices: list[str]
+    doc: str
+    source: str
+
+class _Algorithm(TypedDict):
+    name: str
+    paper: str
+    recovery: str
+    params: list[_Param]
+
+def algorithms() -> list[_Algorithm]: ...

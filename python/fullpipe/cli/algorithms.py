@@ -1,0 +1,64 @@
+"""``fullpipe algorithms``."""
+
+from __future__ import annotations
+
+import difflib
+import json
+
+import click
+
+from fullpipe.algorithms import Algorithm, Param, algorithms
+from fullpipe.cli.output import json_option, print_json, print_table
+from fullpipe.errors import InputError
+
+__all__ = ["command"]
+
+
+@click.command("algorithms")
+@click.argument("name", required=False)
+@json_option
+def command(name: str | None, as_json: bool) -> None:
+    """List the algorithms, or say all about one called NAME."""
+    known = algorithms()
+    if name is not None and name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"unknown algorithm {name!r}{hint} (allowed: {', '.join(known)})")
+    chosen = list(known.values()) if name is None else [known[name]]
+    if as_json:
+        print_json(json.dumps({"algorithms": [algorithm.to_dict() for algorithm in chosen]}, indent=2))
+    elif name is None:
+        _print_all(chosen)
+    else:
+        _print_one(chosen[0])
+
+
+def _print_all(known: list[Algorithm]) -> None:
+    rows = [(a.name, a.recovery, ", ".join(p.name for p in a.params) or "-", a.paper) for a in known]
+    print_table("", ("algorithm", "recovery", "parameters", "paper"), rows, left=4)
+
+
+def _print_one(algorithm: Algorithm) -> None:
+    click.echo(f"{algorithm.name}\n{algorithm.paper}\nLoss recovery: {algorithm.recovery}")
+    if not algorithm.params:
+        click.echo("No parameters.")
+        return
+    for param in algorithm.params:
+        unit = "" if param.unit == "1" else f" {param.unit}"
+        click.echo(f"\n  {param.name} = {_value(param.default)}{unit} (allowed: {_allowed(param)})")
+        click.echo(f"      {param.doc}")
+        click.echo(f"      Source: {param.source}")
+
+
+def _value(value: float | bool | str) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _allowed(param: Param) -> str:
+    if param.choices:
+        return ", ".join(param.choices)
+    if param.min is None or param.max is None:
+        return "true, false"
+    return f"{param.min:g} to {param.max:g}"

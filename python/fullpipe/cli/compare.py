@@ -1,0 +1,74 @@
+"""``fullpipe compare``."""
+
+from __future__ import annotations
+
+import click
+
+from fullpipe.cli.output import json_option, out_option, plot_option, print_json, print_table, progress_bar
+from fullpipe.cli.run import check_targets, milliseconds, rate
+from fullpipe.comparison import Comparison, compare
+from fullpipe.runner import ENGINES
+from fullpipe.scenario import Scenario
+
+__all__ = ["command"]
+
+
+@click.command("compare")
+@click.argument("file")
+@click.option("--algorithms", required=True, metavar="A,B,C", help="The algorithms, separated by commas.")
+@click.option(
+    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="What runs the scenario."
+)
+@json_option
+@plot_option
+@out_option
+def command(file: str, algorithms: str, engine: str, as_json: bool, plot: str | None, out: str | None) -> None:
+    """Run the scenario in FILE with several algorithms, all flows using one at a time."""
+    scenario = Scenario.load(file)
+    check_targets(plot, out)
+    names = [name.strip() for name in algorithms.split(",") if name.strip()]
+    with progress_bar(file) as progress:
+        comparison = compare(scenario, names, engine=engine, progress=progress)
+    if plot is not None:
+        comparison.plot(plot)
+    if out is not None:
+        comparison.save(out)
+    if as_json:
+        print_json(comparison.to_json())
+    else:
+        _print(comparison)
+
+
+def _print(comparison: Comparison) -> None:
+    rows = comparison.rows()
+    print_table(
+        "",
+        (
+            "algorithm",
+            "link",
+            "utilization",
+            "loss",
+            "mean queue",
+            "goodput",
+            "mean rtt",
+            "sent again",
+            "timeouts",
+            "Jain",
+        ),
+        [
+            (
+                row["algorithm"],
+                row["link"],
+                f"{row['utilization']:.4f}",
+                f"{row['loss_rate']:.2e}",
+                f"{row['mean_queue_packets']:,.1f} packets",
+                rate(row["goodput_bps"]),
+                milliseconds(row["mean_rtt_s"]),
+                f"{row['retransmits']:,}",
+                f"{row['timeouts']:,}",
+                "-" if row["jain_index"] is None else f"{row['jain_index']:.3f}",
+            )
+            for row in rows
+        ],
+        left=2,
+    )

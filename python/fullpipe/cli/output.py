@@ -1,0 +1,78 @@
+"""What the commands share: tables, the progress bar, pictures and directories."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+__all__ = ["json_option", "out_option", "plot_option", "print_json", "print_table", "progress_bar"]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+plot_option = click.option("--plot", metavar="FILE", help="Draw the series into FILE (.png, .svg or .pdf).")
+out_option = click.option("--out", metavar="DIR", help="Write result.json, the scenario and Parquet tables into DIR.")
+
+PATIENCE_S = 1.0
+"""A run this short gets no progress bar, seconds of wall time."""
+
+
+def print_json(text: str) -> None:
+    """Prints one JSON object, the only thing on standard output."""
+    click.echo(text)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
+    """Prints a table on standard output; the first ``left`` columns are text, the others numbers."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="left" if i < left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    # A file or a pipe has no width: nothing is folded there.
+    Console(width=None if sys.stdout.isatty() else 1000, highlight=False).print(table)
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[float, float], None]]:
+    """A function to tell progress to, (simulated seconds reached, total); it draws a bar on a terminal's standard error
+    once a run takes longer than a second.
+    """
+    begun = time.perf_counter()
+    bar: tuple[Progress, TaskID] | None = None
+    with ExitStack() as stack:
+
+        def tell(reached_s: float, total_s: float) -> None:
+            nonlocal bar
+            if bar is None:
+                if time.perf_counter() - begun < PATIENCE_S or not sys.stderr.isatty():
+                    return
+                progress = stack.enter_context(_bar())
+                bar = progress, progress.add_task(label, total=total_s)
+            bar[0].update(bar[1], completed=reached_s)
+
+        yield tell
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f} of {task.total:.0f} s simulated"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

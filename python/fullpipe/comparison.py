@@ -1,0 +1,149 @@
+"""One scenario with several algorithms, side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fullpipe import tables
+from fullpipe.errors import InputError, ScenarioError
+from fullpipe.files import staged
+from fullpipe.runner import run_many
+
+if TYPE_CHECKING:
+    import os
+
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+    from fullpipe.result import Result
+    from fullpipe.scenario import Scenario
+
+__all__ = ["Comparison", "compare"]
+
+
+def compare(
+    scenario: Scenario,
+    algorithms: Sequence[str | Mapping[str, Any]],
+    *,
+    engine: str = "simulator",
+    workers: int | None = None,
+    progress: Callable[[float, float], object] | None = None,
+) -> Comparison:
+    """Runs a scenario once per algorithm, all its flows using that one; its recovery too, unless the scenario names
+    one.
+
+    Args:
+        scenario: What to run.
+        algorithms: Names, or tables such as ``{"name": "vegas", "alpha": 2}``.
+        engine: What runs it.
+        workers: Runs at a time; None for the number of cores.
+        progress: As for `run_many`.
+
+    Raises:
+        ScenarioError: There is no such algorithm or parameter, or the scenario has no flows.
+        InputError: No algorithm is given, or one is given twice.
+    """
+    labels = [_label(algorithm) for algorithm in algorithms]
+    if not labels:
+        raise InputError("no algorithms to compare; name at least one")
+    if len(set(labels)) < len(labels):
+        raise InputError(f"an algorithm is named twice: {', '.join(labels)}")
+    if not scenario.to_dict().get("flows"):
+        raise ScenarioError("flows", "there are none whose algorithm could be compared", scenario.file)
+    scenarios = {
+        label: scenario.replace(**{"flows.algorithm": algorithm})
+        for label, algorithm in zip(labels, algorithms, strict=True)
+    }
+    return Comparison(run_many(scenarios, engine=engine, workers=workers, progress=progress))
+
+
+class Comparison:
+    """The results of one scenario under several algorithms.
+
+    Attributes:
+        results: The results by algorithm, in the order asked for.
+    """
+
+    def __init__(self, results: Mapping[str, Result]) -> None:
+        self.results = dict(results)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per algorithm and link: ``algorithm``, ``engine``, ``link``, ``utilization``, ``loss_rate``,
+        ``mean_queue_packets``; and, over all flows, ``goodput_bps`` summed, ``mean_rtt_s`` averaged, ``retransmits``
+        and ``timeouts`` summed, ``jain_index``.
+        """
+        return [row for label, result in self.results.items() for row in _rows(label, result)]
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(self.rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The algorithms' results as plain values ready for JSON."""
+        return {"runs": [{"algorithm": label, **result.to_dict()} for label, result in self.results.items()]}
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """The same as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes ``comparison.json``, ``comparison.parquet`` and a directory per algorithm, as `Result.save` does.
+
+        Raises:
+            InputError: The directory can't be made or written.
+        """
+        import pyarrow.parquet as pq
+
+        with staged(directory) as stage:
+            (stage / "comparison.json").write_text(self.to_json() + "\n", encoding="utf-8")
+            pq.write_table(self.table, stage / "comparison.parquet")
+            for label, result in self.results.items():
+                result.save(stage / label)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws all runs into one picture; with ``path``, writes it there too.
+
+        Raises:
+            InputError: The runs sampled no series, or the file can't be written.
+        """
+        from fullpipe.plot import comparison_figure, write
+
+        figure = comparison_figure(self.results)
+        if path is not None:
+            write(figure, path)
+        return figure
+
+
+def _label(algorithm: str | Mapping[str, Any]) -> str:
+    if isinstance(algorithm, str):
+        return algorithm
+    params = ", ".join(f"{key}={value}" for key, value in algorithm.items() if key != "name")
+    return f"{algorithm.get('name')} ({params})" if params else str(algorithm.get("name"))
+
+
+def _rows(label: str, result: Result) -> list[dict[str, Any]]:
+    flows = tables.rows(result.columns("flows"))
+    rtts = [flow["mean_rtt_s"] for flow in flows if flow["mean_rtt_s"] is not None]
+    over_flows = {
+        "goodput_bps": sum(flow["goodput_bps"] for flow in flows),
+        "mean_rtt_s": sum(rtts) / len(rtts) if rtts else None,
+        "retransmits": sum(flow["retransmits"] for flow in flows),
+        "timeouts": sum(flow["timeouts"] for flow in flows),
+        "jain_index": result.totals["jain_index"],
+    }
+    of_link = ("utilization", "loss_rate", "mean_queue_packets")
+    return [
+        {
+            "algorithm": label,
+            "engine": result.engine,
+            "link": link["name"],
+            **{k: link[k] for k in of_link},
+            **over_flows,
+        }
+        for link in tables.rows(result.columns("links"))
+    ]

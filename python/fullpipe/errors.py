@@ -1,0 +1,37 @@
+"""What can go wrong, as exceptions whose text is one line."""
+
+__all__ = ["Cancelled", "FullpipeError", "InputError", "ScenarioError"]
+
+
+class FullpipeError(Exception):
+    """Anything fullpipe itself reports."""
+
+
+class InputError(FullpipeError, ValueError):
+    """What was asked for can't be done as asked: an unknown name, a path that can't be written."""
+
+
+class ScenarioError(InputError):
+    """A scenario is wrong.
+
+    Attributes:
+        file: The scenario's file; None for one built in code.
+        key: The key at fault, such as ``links[0].rate``; empty where the fault is in no key.
+        what: What is wrong and what is allowed.
+        line: The line of the file, from 1; None where unknown.
+    """
+
+    def __init__(self, key: str, what: str, file: str | None = None, line: int | None = None) -> None:
+        self.file = file
+        self.key = key
+        self.what = what
+        self.line = line
+        place = f"{file}:{line}" if file and line else file
+        super().__init__(": ".join(part for part in (place, key, what) if part))
+
+    def __reduce__(self) -> tuple[type["ScenarioError"], tuple[str, str, str | None, int | None]]:
+        return type(self), (self.key, self.what, self.file, self.line)
+
+
+class Cancelled(FullpipeError):  # it is no error, like asyncio's CancelledError
+    """A run was told to stop before its end."""

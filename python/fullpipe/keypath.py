@@ -1,0 +1,59 @@
+"""Paths to keys of a scenario, such as ``links.bottleneck.buffer``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["set_value"]
+
+
+def set_value(tree: dict[str, Any], path: str, value: Any) -> None:
+    """Sets the key at ``path`` to ``value``; None removes it.
+
+    A list of tables is entered by the name or the position of one of its tables; else all of them are meant.
+
+    Raises:
+        KeyError: The path leads nowhere; its argument says why.
+    """
+    _set(tree, path.split("."), value)
+
+
+def _set(table: dict[str, Any], steps: list[str], value: Any) -> None:
+    step, *rest = steps
+    if not step:
+        raise KeyError("a step of the path is empty; write e.g. links.bottleneck.buffer")
+    if not rest:
+        if value is None:
+            table.pop(step, None)
+        else:
+            table[step] = value
+        return
+    if step not in table:
+        raise KeyError(f"there is no {step!r} here; there are: {', '.join(table)}")
+    if step == "algorithm" and isinstance(table[step], str):
+        table[step] = {"name": table[step]}
+    inside = table[step]
+    if not isinstance(inside, dict | list):
+        raise KeyError(f"{step!r} has no keys inside")
+    chosen, rest = _choose(inside, rest) if isinstance(inside, list) else ([inside], rest)
+    for entry in chosen:
+        _set(entry, rest, value)
+
+
+def _choose(entries: list[dict[str, Any]], steps: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The tables that ``steps`` go into, and the steps left inside them."""
+    step, *rest = steps
+    names = [entry["name"] for entry in entries if "name" in entry]
+    if step in names:
+        chosen = [entry for entry in entries if entry.get("name") == step]
+    elif step.isdecimal():
+        if int(step) >= len(entries):
+            raise KeyError(f"there is no entry {step}; there are {len(entries)}, counted from 0")
+        chosen = [entries[int(step)]]
+    elif rest and not any(step in entry for entry in entries):
+        raise KeyError(f"there is no {step!r} here; there are: {', '.join(names) or len(entries)}")
+    else:
+        return entries, steps
+    if not rest:
+        raise KeyError(f"ends at a whole table; name one of its keys: {', '.join(chosen[0])}")
+    return chosen, rest

@@ -1,0 +1,40 @@
+"""The papers' tables and figures, regenerated: one module per paper, each item a declaration.
+
+A module has ``PAPER`` (its citation) and ``ITEMS``; the published values are in ``data/<module>.toml``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+
+from fullpipe.errors import InputError
+from fullpipe.papers.item import Check, Item, Outcome, reproduce
+
+__all__ = ["PAPERS", "Check", "Item", "Outcome", "items", "reproduce", "select"]
+
+PAPERS = ("hyun-jang",)
+"""The papers; each one's module has its name with underscores."""
+
+
+def items(paper: str) -> tuple[Item, ...]:
+    """A paper's items, in the paper's order."""
+    module = import_module(f"fullpipe.papers.{paper.replace('-', '_')}")
+    found: tuple[Item, ...] = module.ITEMS
+    return found
+
+
+def select(name: str | None) -> list[Item]:
+    """The items meant by ``paper/item``, ``paper``, or None for all.
+
+    Raises:
+        InputError: There is no such paper or item.
+    """
+    every = [item for paper in PAPERS for item in items(paper)]
+    chosen = [item for item in every if name is None or name in (item.id, item.id.partition("/")[0])]
+    if chosen:
+        return chosen
+    allowed = [*PAPERS, *(item.id for item in every)]
+    near = difflib.get_close_matches(name or "", allowed, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise InputError(f"unknown paper or item {name!r}{hint} (allowed: {', '.join(allowed)})")

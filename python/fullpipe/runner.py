@@ -1,0 +1,104 @@
+"""Runs scenarios: one, or many on all cores."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+from fullpipe.errors import Cancelled, InputError
+from fullpipe.result import Result
+from fullpipe.scenario import Scenario
+
+__all__ = ["ENGINES", "run", "run_many"]
+
+ENGINES = ("simulator",)
+"""What can run a scenario."""
+
+Key = TypeVar("Key")
+
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    progress: Callable[[float, float], object] | None = None,
+    engine: str = "simulator",
+) -> Result:
+    """Runs a scenario to its end; other Python threads go on meanwhile.
+
+    Args:
+        scenario: What to run.
+        seed: Takes the place of the scenario's own.
+        progress: Called about ten times a second of wall time with the simulated seconds reached and the whole
+            duration; an exception it raises ends the run.
+        engine: One of `ENGINES`.
+
+    Raises:
+        ScenarioError: The seed is not allowed.
+        InputError: There is no such engine.
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+    if engine not in ENGINES:
+        raise InputError(f"unknown engine {engine!r} (allowed: {', '.join(ENGINES)})")
+    if seed is not None:
+        scenario = scenario.replace(seed=seed)
+    duration_s = scenario.duration_s
+    tell = None if progress is None else lambda reached_s: progress(reached_s, duration_s)
+    begun = time.perf_counter()
+    tables = scenario.model.run(tell)
+    return Result(scenario, tables, engine=engine, wall_s=time.perf_counter() - begun)
+
+
+def run_many(
+    scenarios: Mapping[Key, Scenario],
+    *,
+    workers: int | None = None,
+    progress: Callable[[float, float], object] | None = None,
+    engine: str = "simulator",
+) -> dict[Key, Result]:
+    """Runs scenarios side by side, each in a thread of its own, and returns their results under the same keys.
+
+    Args:
+        scenarios: What to run.
+        workers: How many at a time; None for the number of cores.
+        progress: As for `run`, with the sums over all scenarios; called from the calling thread.
+        engine: One of `ENGINES`.
+
+    Raises:
+        Exception: The first failure of a run; the others are stopped.
+        KeyboardInterrupt: Ctrl-C was pressed; all runs are stopped.
+    """
+    stop = threading.Event()
+    reached_s = dict.fromkeys(scenarios, 0.0)
+    total_s = sum(scenario.duration_s for scenario in scenarios.values())
+
+    def run_one(key: Key, scenario: Scenario) -> Result:
+        def watch(now_s: float, _duration_s: float) -> None:
+            if stop.is_set():
+                raise Cancelled("stopped")
+            reached_s[key] = now_s
+
+        if stop.is_set():
+            raise Cancelled("stopped")
+        result = run(scenario, progress=watch, engine=engine)
+        reached_s[key] = scenario.duration_s
+        return result
+
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        try:
+            futures = {key: pool.submit(run_one, key, scenario) for key, scenario in scenarios.items()}
+            pending = set(futures.values())
+            while pending:
+                done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+                if progress is not None:
+                    progress(sum(reached_s.values()), total_s)
+        except BaseException:
+            stop.set()
+            raise
+    return {key: future.result() for key, future in futures.items()}

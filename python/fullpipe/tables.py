@@ -1,0 +1,62 @@
+"""Columns as the engines give them, into Arrow tables and plain values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fullpipe._core import Column
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+__all__ = ["Columns", "rows", "to_arrow", "to_list", "to_numpy"]
+
+Columns: TypeAlias = Mapping[str, Any]
+"""A table column by column: numbers in a `Column`, anything else in a list."""
+
+
+def to_arrow(columns: Columns, names: Mapping[str, Sequence[str]] | None = None) -> pa.Table:
+    """An Arrow table that shares the columns' memory.
+
+    Args:
+        columns: The table.
+        names: For columns of indices, what they index; such a column becomes one of names (an Arrow dictionary).
+    """
+    import pyarrow as pa
+
+    arrays = {name: _array(column) for name, column in columns.items()}
+    for name, values in (names or {}).items():
+        arrays[name] = pa.DictionaryArray.from_arrays(arrays[name], pa.array(values, pa.string()))
+    return pa.table(arrays)
+
+
+def to_list(column: Column | Sequence[Any]) -> list[Any]:
+    """The column's values; None in place of what is no finite number."""
+    values = column.to_list() if isinstance(column, Column) else list(column)
+    return [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]
+
+
+def rows(columns: Columns) -> list[dict[str, Any]]:
+    """The table row by row; None in place of what is no finite number."""
+    lists = {name: to_list(column) for name, column in columns.items()}
+    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+
+
+def to_numpy(column: Column | Sequence[Any]) -> np.ndarray[Any, Any]:
+    """The column as a NumPy array; one on the column's own memory where it is a `Column`."""
+    import numpy as np
+
+    return np.frombuffer(column, dtype=column.dtype) if isinstance(column, Column) else np.asarray(column)  # type: ignore[call-overload,unused-ignore]
+
+
+def _array(column: Column | Sequence[Any]) -> pa.Array[Any]:
+    import pyarrow as pa
+
+    if not isinstance(column, Column):
+        return pa.array(column, pa.string() if not column else None)
+    type_ = pa.type_for_alias(column.dtype)
+    buffer: Any = column  # the stubs know the buffer protocol from Python 3.12 on
+    return pa.Array.from_buffers(type_, len(column), [None, pa.py_buffer(buffer)])
