@@ -20,8 +20,6 @@ def set_value(tree: dict[str, Any], path: str, value: Any) -> None:
 
 def _set(table: dict[str, Any], steps: list[str], value: Any) -> None:
     step, *rest = steps
-    if not step:
-        raise KeyError("a step of the path is empty; write e.g. links.bottleneck.buffer")
     if not rest:
         if value is None:
             table.pop(step, None)

@@ -75,7 +75,9 @@ class Result:
 
     @cached_property
     def link_series(self) -> pa.Table:
-        """A row per link and sample: ``t_s``, ``link``, ``queue_packets``, ``utilization`` since the sample before."""
+        """A row per link and sample: ``t_s``, ``link``, ``queue_packets``, ``utilization`` since the sample before,
+        and the same with ``reverse_`` for the other direction.
+        """
         return tables.to_arrow(self._columns["link_series"], {"link": self._columns["links"]["name"]})
 
     def columns(self, table: str) -> tables.Columns:

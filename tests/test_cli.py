@@ -1,0 +1,138 @@
+"""The installed program: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import fullpipe
+from conftest import Program
+from fullpipe import Scenario
+
+
+def one_object(text: str) -> dict[str, object]:
+    """The JSON object that ``text`` is, the whole of it."""
+    value = json.loads(text)
+    assert isinstance(value, dict)
+    return value
+
+
+def timeless(figures: dict[str, object]) -> dict[str, object]:
+    totals = figures["totals"]
+    assert isinstance(totals, dict)
+    return {**figures, "totals": {key: value for key, value in totals.items() if key != "wall_s"}}
+
+
+def test_help_and_version(program: Program) -> None:
+    for arguments in (
+        ["--help"],
+        ["run", "--help"],
+        ["compare", "-h"],
+        ["algorithms", "--help"],
+        ["reproduce", "--help"],
+    ):
+        done = program(*arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("Usage: fullpipe")
+    assert program("--version").stdout == f"fullpipe, version {fullpipe.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "code", ["import fullpipe", "from fullpipe.cli import main; sys.argv[1:] = ['--help']; main()"]
+)
+def test_what_costs_time_to_import_is_left_for_later(code: str) -> None:
+    heavy = "{'pyarrow', 'numpy', 'matplotlib', 'rich', 'tomli_w', 'asyncio'}"
+    report = f"import atexit, sys; atexit.register(lambda: sys.stderr.write(str({heavy} & set(sys.modules)))); {code}"
+    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
+    assert done.stderr == "set()"
+
+
+def test_run_prints_tables(program: Program, small_file: Path) -> None:
+    done = program("run", str(small_file))
+    assert (done.returncode, done.stderr) == (0, "")
+    for word in ("bottleneck", "newreno", "Mbit/s", "packets", "seed 1"):
+        assert word in done.stdout
+
+
+def test_run_json_is_what_the_library_gives(program: Program, small_file: Path, small: Scenario) -> None:
+    done = program("run", str(small_file), "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert timeless(one_object(done.stdout)) == timeless(fullpipe.run(small).to_dict())
+
+
+def test_run_seed_takes_the_place_of_the_scenarios(program: Program, small_file: Path, small: Scenario) -> None:
+    done = program("run", str(small_file), "--json", "--seed", "7")
+    figures = one_object(done.stdout)
+    assert figures["seed"] == 7
+    assert timeless(figures) == timeless(fullpipe.run(small, seed=7).to_dict())
+
+
+def test_run_writes_pictures_and_tables(program: Program, small_file: Path, tmp_path: Path) -> None:
+    done = program("run", str(small_file), "--json", "--plot", "picture.svg", "--out", "a/b")
+    assert done.returncode == 0
+    assert (tmp_path / "picture.svg").read_bytes().startswith(b"<?xml")
+    assert json.loads((tmp_path / "a/b/result.json").read_text()) == one_object(done.stdout)
+    assert pq.read_table(tmp_path / "a/b/flows.parquet")["algorithm"].to_pylist() == ["newreno", "newreno"]
+    assert Scenario.load(tmp_path / "a/b/scenario.toml") == Scenario.load(small_file)
+
+
+def test_compare_prints_one_table_and_writes_one_picture(program: Program, small_file: Path, tmp_path: Path) -> None:
+    done = program(
+        "compare",
+        str(small_file),
+        "--algorithms",
+        "reno, vegas",
+        "--engine",
+        "simulator",
+        "--plot",
+        "c.png",
+        "--out",
+        "c",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
+    assert lines.count("reno") == lines.count("vegas") == 1
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+    assert pq.read_table(tmp_path / "c/comparison.parquet")["algorithm"].to_pylist() == ["reno", "vegas"]
+    assert (tmp_path / "c/vegas/result.json").is_file()
+
+
+def test_compare_json(program: Program, small_file: Path, small: Scenario) -> None:
+    done = program("compare", str(small_file), "--algorithms", "reno,vegas", "--json")
+    runs = one_object(done.stdout)["runs"]
+    assert isinstance(runs, list)
+    assert [run.pop("algorithm") for run in runs] == ["reno", "vegas"]
+    assert timeless(runs[1]) == timeless(fullpipe.run(small.replace(**{"flows.algorithm": "vegas"})).to_dict())
+
+
+def test_algorithms_lists_every_one_with_its_parameters(program: Program) -> None:
+    listed = one_object(program("algorithms", "--json").stdout)["algorithms"]
+    assert isinstance(listed, list)
+    names = [algorithm["name"] for algorithm in listed]
+    fixed = ["tahoe", "reno", "newreno", "vegas", "hstcp", "scalable", "bic", "adaptive-aimd", "hyun-jang", "ehstcp"]
+    assert set(fixed) <= set(names)
+    for algorithm in listed:
+        assert algorithm["paper"]
+        assert algorithm["recovery"]
+        for param in algorithm["params"]:
+            assert {"name", "unit", "kind", "default", "doc", "source"} <= param.keys()
+    params = {algorithm["name"]: {param["name"] for param in algorithm["params"]} for algorithm in listed}
+    assert {"a", "alpha", "beta"} <= params["hyun-jang"]
+    assert {"low_window", "high_window", "high_p", "high_decrease"} <= params["hstcp"]
+    table = program("algorithms").stdout
+    assert all(name in table for name in names)
+
+
+def test_algorithms_says_all_about_one(program: Program) -> None:
+    done = program("algorithms", "scalable")
+    assert done.returncode == 0
+    assert "  a = 0.01" in done.stdout
+    assert "Kelly" in done.stdout
+    assert [a["name"] for a in json.loads(program("algorithms", "scalable", "--json").stdout)["algorithms"]] == [
+        "scalable"
+    ]

@@ -1,0 +1,45 @@
+"""Ctrl-C in the middle: exit status 130, one line, nothing half-written."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import PROGRAM, SMALL
+
+ENDLESS = SMALL.replace('"20 s"', '"900000 s"').replace("10 Mbit/s", "1 Gbit/s")
+
+
+def cpu_ticks(process: subprocess.Popen[str]) -> int:
+    """User time so far, in the kernel's ticks of 10 ms."""
+    return int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "endless.toml", "--json", "--plot", "picture.png", "--out", "deep/out"],
+        ["compare", "endless.toml", "--algorithms", "reno,vegas,bic", "--out", "deep/out"],
+    ],
+    ids=["run", "compare"],
+)
+def test_interrupted(tmp_path: Path, arguments: list[str]) -> None:
+    file = tmp_path / "endless.toml"
+    file.write_text(ENDLESS)
+    process = subprocess.Popen(
+        [PROGRAM, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        # Long past the imports, which take a tenth of a second: in the simulation.
+        while process.poll() is None and cpu_ticks(process) < 100:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, out, err.strip()) == (130, "", "fullpipe: interrupted; nothing was written")
+    assert list(tmp_path.iterdir()) == [file]

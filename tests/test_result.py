@@ -1,0 +1,139 @@
+"""Results: tables on the engine's own memory, JSON in its fixed shape, files written whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fullpipe
+from fullpipe import Result, Scenario
+from fullpipe.tables import to_numpy
+
+# The design's shape: the keys that users' scripts depend on.
+LINK_KEYS = ["name", "utilization", "loss_rate", "dropped_packets", "mean_queue_packets", "max_queue_packets"]
+FLOW_KEYS = [
+    "id",
+    "algorithm",
+    "throughput_bps",
+    "goodput_bps",
+    "retransmits",
+    "timeouts",
+    "mean_rtt_s",
+    "mean_cwnd_packets",
+]
+TOTAL_KEYS = ["data_packets", "wall_s", "jain_index"]
+
+
+@pytest.fixture
+def result(small: Scenario) -> Result:
+    return fullpipe.run(small)
+
+
+def address(array: pa.ChunkedArray) -> int:  # type: ignore[type-arg]
+    (chunk,) = array.chunks
+    return int(chunk.buffers()[1].address)
+
+
+def test_json_has_the_fixed_shape(result: Result) -> None:
+    figures = json.loads(result.to_json())
+    assert figures == result.to_dict()
+    assert {"links", "flows", "totals"} <= figures.keys()
+    for rows, keys in ((figures["links"], LINK_KEYS), (figures["flows"], FLOW_KEYS), ([figures["totals"]], TOTAL_KEYS)):
+        for row in rows:
+            assert set(keys) <= row.keys()
+    assert [flow["id"] for flow in figures["flows"]] == [0, 1]
+    assert figures["links"][0]["name"] == "bottleneck"
+    assert 0.5 < figures["links"][0]["utilization"] <= 1
+
+
+def test_unknown_figures_are_null_in_json_and_nan_in_tables(result: Result) -> None:
+    # A flow without an end has no completion time.
+    assert [flow["completion_s"] for flow in result.to_dict()["flows"]] == [None, None]
+    assert result.flows["completion_s"].to_pandas().isna().all()
+
+
+def test_series_have_a_row_per_flow_and_sample(small: Scenario) -> None:
+    result = fullpipe.run(small.replace(series_interval="1 s"))
+    columns = ["t_s", "flow", "cwnd_packets", "ssthresh_packets", "rtt_s", "in_flight_packets"]
+    assert result.series.column_names[: len(columns)] == columns
+    assert result.link_series.column_names[:4] == ["t_s", "link", "queue_packets", "utilization"]
+    assert set(result.link_series["link"].to_pylist()) == {"bottleneck"}
+    flows = result.series.to_pandas().groupby("flow")["t_s"]
+    assert list(flows.groups) == [0, 1]
+    assert (flows.diff().dropna() - 1 < 1e-9).all()
+
+
+def test_off_samples_nothing(small: Scenario) -> None:
+    result = fullpipe.run(small.replace(series_interval="off"))
+    assert (len(result.series), len(result.link_series)) == (0, 0)
+    with pytest.raises(ValueError, match="sampled no series"):
+        result.plot()
+
+
+def test_tables_share_the_engines_memory(result: Result) -> None:
+    for table, name in (("series", "cwnd_packets"), ("flows", "goodput_bps"), ("links", "dropped_packets")):
+        own = to_numpy(result.columns(table)[name])
+        assert address(getattr(result, table)[name]) == own.ctypes.data
+
+
+def test_pandas_and_polars_share_it_too(result: Result) -> None:
+    column = result.series["cwnd_packets"]
+    here = address(column)
+    assert column.chunk(0).to_numpy(zero_copy_only=True).ctypes.data == here
+    frame = pl.from_arrow(result.series)
+    assert isinstance(frame, pl.DataFrame)
+    assert frame["cwnd_packets"].to_numpy(allow_copy=False).ctypes.data == here
+    pandas = result.series.to_pandas(types_mapper=pd.ArrowDtype)
+    assert address(pa.chunked_array(pandas["cwnd_packets"].array.__arrow_array__())) == here
+
+
+def test_memory_outlives_the_result(small: Scenario) -> None:
+    series = fullpipe.run(small).series
+    again = fullpipe.run(small).series
+    assert series["cwnd_packets"].equals(again["cwnd_packets"])
+    with pytest.raises(ValueError, match="read-only"):
+        series["t_s"].chunk(0).to_numpy()[0] = 1.0
+
+
+def test_saved_files_hold_the_result(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "deep" / "out")
+    out = tmp_path / "deep" / "out"
+    assert sorted(path.name for path in out.iterdir()) == [
+        "flows.parquet",
+        "link_series.parquet",
+        "links.parquet",
+        "result.json",
+        "scenario.toml",
+        "series.parquet",
+        "traffic.parquet",
+    ]
+    assert json.loads((out / "result.json").read_text()) == result.to_dict()
+    assert Scenario.load(out / "scenario.toml") == result.scenario
+    for name in ("links", "flows", "series"):
+        assert pq.read_table(out / f"{name}.parquet").column_names == getattr(result, name).column_names
+    assert pq.read_table(out / "series.parquet")["cwnd_packets"].equals(result.series["cwnd_packets"])
+
+
+def test_saving_again_replaces_and_spares_other_files(result: Result, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "result.json").write_text("old")
+    result.save(tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert json.loads((tmp_path / "result.json").read_text()) == result.to_dict()
+    assert not list(tmp_path.parent.glob(f".{tmp_path.name}*"))
+
+
+def test_a_failure_while_saving_leaves_nothing(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", full)
+    with pytest.raises(OSError, match="No space"):
+        result.save(tmp_path / "deep" / "out")
+    assert list(tmp_path.iterdir()) == []

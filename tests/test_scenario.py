@@ -1,0 +1,123 @@
+"""Scenarios: loading, building in code, changing, writing back."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from fullpipe import Scenario, ScenarioError
+
+LINK = {"name": "bottleneck", "rate": "10 Mbit/s", "delay": "20 ms", "buffer": "50 packets"}
+
+
+def two_links() -> Scenario:
+    return Scenario(
+        duration="10 s",
+        links=[LINK, {**LINK, "name": "second"}],
+        flows=[
+            {"algorithm": "reno", "path": ["bottleneck"]},
+            {"algorithm": {"name": "vegas", "alpha": 2}, "path": ["bottleneck", "second"], "count": 3},
+        ],
+    )
+
+
+def test_the_same_scenario_from_text_and_from_code(small: Scenario) -> None:
+    built = Scenario(
+        duration="20 s",
+        warmup="5 s",
+        links=[{"name": "bottleneck", "rate": "10 Mbit/s", "delay": "19 ms", "buffer": "0.5 BDP"}],
+        flows=[{"algorithm": "newreno", "count": 2, "start": "0 s..1 s", "access_delay": "1 ms..5 ms"}],
+    )
+    assert built == small
+    assert built != small.replace(seed=2)
+    assert built.duration_s == 20
+    assert built.warmup_s == 5
+    assert built.seed == 1
+
+
+def test_what_is_written_reads_back(small: Scenario) -> None:
+    for scenario in (small, two_links()):
+        assert Scenario.loads(scenario.to_toml()) == scenario
+        assert Scenario.from_dict(scenario.to_dict()) == scenario
+        assert pickle.loads(pickle.dumps(scenario)) == scenario
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda file: file.stem)
+def test_the_shipped_scenarios_read_back(file: Path) -> None:
+    scenario = Scenario.load(file)
+    assert Scenario.loads(scenario.to_toml()) == scenario
+
+
+def test_a_scenario_does_not_change_with_what_it_was_built_from() -> None:
+    flow = {"algorithm": "reno"}
+    scenario = Scenario(duration="10 s", links=[LINK], flows=[flow])
+    flow["algorithm"] = "vegas"
+    scenario.to_dict()["flows"].clear()
+    assert scenario.to_dict()["flows"] == [{"algorithm": "reno"}]
+
+
+def test_replace_reaches_keys_by_path() -> None:
+    old = two_links()
+    new = old.replace(
+        **{
+            "duration": "30 s",
+            "links.second.buffer": "0.5 BDP",
+            "flows.0.algorithm": "bic",
+            "flows.1.algorithm.alpha": 1,
+            "flows.start": "1 s",
+        }
+    ).to_dict()
+    assert new["duration"] == "30 s"
+    assert [link["buffer"] for link in new["links"]] == ["50 packets", "0.5 BDP"]
+    assert [flow["algorithm"] for flow in new["flows"]] == ["bic", {"name": "vegas", "alpha": 1}]
+    assert [flow["start"] for flow in new["flows"]] == ["1 s", "1 s"]
+    assert old == two_links()
+
+
+def test_replace_names_all_flows_adds_parameters_and_removes_keys() -> None:
+    new = two_links().replace(**{"flows.algorithm": "vegas", "flows.count": None})
+    assert [flow["algorithm"] for flow in new.to_dict()["flows"]] == ["vegas", "vegas"]
+    assert all("count" not in flow for flow in new.to_dict()["flows"])
+    tuned = new.replace(**{"flows.0.algorithm.beta": 5})
+    assert tuned.to_dict()["flows"][0]["algorithm"] == {"name": "vegas", "beta": 5}
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("links.third.buffer", "bottleneck, second"),
+        ("flows.7.algorithm", "there are 2"),
+        ("links.bottleneck", "ends at a whole table"),
+        ("duration.x", "no keys inside"),
+        ("wep.mean_size", "there is no 'wep'"),
+        ("links..buffer", "there is no ''"),
+        ("", "unknown key"),
+    ],
+)
+def test_a_path_that_leads_nowhere(path: str, says: str) -> None:
+    with pytest.raises(ScenarioError, match=says):
+        two_links().replace(**{path: "1 s"})
+
+
+def test_errors_name_file_line_key_and_fault(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text('duration = "10 s"\n[[links]]\nname = "a"\nrate = "10"\n')
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.load(file)
+    error = caught.value
+    assert (error.file, error.line, error.key) == (str(file), 4, "links[0].rate")
+    assert str(error) == f"{file}:4: links[0].rate: {error.what}"
+    copied = pickle.loads(pickle.dumps(error))
+    assert (str(copied), copied.key) == (str(error), error.key)
+    assert isinstance(error, ValueError)
+
+
+def test_values_that_no_file_could_hold() -> None:
+    endless: dict[str, object] = {}
+    endless["flows"] = [endless]
+    for wrong in ({"duration": object()}, {"seed": 2**70}, {"duration": "\ud800"}, {"links": [{1: 2}]}, endless):
+        with pytest.raises(ScenarioError):
+            Scenario.from_dict(wrong)
