@@ -279,7 +279,7 @@ impl Sender {
         self.rtt.sample(rtt);
         self.meter.sample_rtt(rtt);
         self.meter.counters.acked += acked;
-        let round_start = self.una >= self.round_end;
+        let round_start = self.una > self.round_end;
         if round_start {
             self.round += 1;
             self.round_end = self.nxt;
