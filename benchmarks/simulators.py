@@ -45,7 +45,9 @@ def ns2_command() -> str:
 def ns2_version() -> str:
     """The version of the ns2 package, or "unknown" where dpkg cannot say."""
     try:
-        query = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "ns2"], capture_output=True, text=True, check=True)
+        query = subprocess.run(
+            ["dpkg-query", "-W", "-f", "${Version}", "ns2"], capture_output=True, text=True, check=True
+        )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return query.stdout.strip()
