@@ -21,7 +21,7 @@ class SimulatorError(RuntimeError):
 
 
 def fullpipe_command() -> list[str]:
-    """What starts fullpipe: `$FULLPIPE` split as a shell would, else the program beside this interpreter, else `.venv`."""
+    """What starts fullpipe: `$FULLPIPE` split as a shell would, else the one beside the interpreter, else `.venv`."""
     if command := os.environ.get("FULLPIPE"):
         return shlex.split(command)
     for program in (Path(sys.executable).parent / "fullpipe", ROOT / ".venv/bin/fullpipe"):
