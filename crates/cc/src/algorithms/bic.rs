@@ -17,7 +17,8 @@
 //!
 //! `search = "smooth"` gives the steps of the Linux module that ns-2 carries (`tcp_bic`), for comparison with it:
 //! floor((max - w)/divisor) limited to s_max, s_min within two of those; beyond max: s_min for the first `divisor` segments,
-//! then (w - max)/(divisor - 1) up to s_max.
+//! then (w - max)/(divisor - 1) up to s_max; all times `gain`: the module's estimate of segments per ACK sticks at 31/16 when
+//! every segment is acknowledged.
 
 use crate::registry::{Info, Kind, Param, Params};
 use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
@@ -72,6 +73,13 @@ pub const BIC: Info = Info {
             source: "Xu et al. 2004, binary search: the middle, 2 (ns-2's Linux module: B = 4)",
         },
         Param {
+            name: "gain",
+            unit: "1",
+            kind: Kind::Number { default: 1.0, min: 0.01, max: 100.0 },
+            doc: "Factor on every increase above low_window.",
+            source: "not in the paper; ns-2's Linux module: 31/16, its delayed-ACK ratio with an ACK per segment",
+        },
+        Param {
             name: "search",
             unit: "1",
             kind: Kind::Choice(&["binary", "smooth"]),
@@ -89,6 +97,7 @@ pub struct Bic {
     beta: f64,
     low_window: f64,
     divisor: f64,
+    gain: f64,
     fast_convergence: bool,
     smooth: bool,
     /// The window to search for: where the last loss was, less what fast convergence gave away.
@@ -114,6 +123,7 @@ impl Bic {
             beta: params.number("beta"),
             low_window: params.number("low_window"),
             divisor: params.number("divisor"),
+            gain: params.number("gain"),
             fast_convergence: params.flag("fast_convergence"),
             smooth: params.choice("search") == 1,
             max: 0.0,
@@ -160,7 +170,7 @@ impl Response for Bic {
         if w < self.low_window {
             return 1.0 / w;
         }
-        self.step(w) / w
+        self.gain * self.step(w) / w
     }
 
     fn decrease(&mut self, w: f64, _flow: &Flow, _signal: Signal) -> f64 {
@@ -249,7 +259,7 @@ mod tests {
 
     /// ns-2's Linux module (max_increment 16, B 4, smooth_part 20, beta 819/1024), lost at 1000: at 840 the distance over 4
     /// is 40, so 16; at 952, 12; at 993, 1.75 rounds to 1 and the step is B/smooth_part = 0.2. Beyond: 0.2 up to 1004;
-    /// at 1012, 12/3 = 4; from 1048 on, 16.
+    /// at 1012, 12/3 = 4; from 1048 on, 16. All times 31/16.
     #[test]
     fn can_be_set_like_the_linux_module() {
         let given = [
@@ -257,6 +267,7 @@ mod tests {
             ("s_min", Value::Number(0.2)),
             ("beta", Value::Number(1.0 - 819.0 / 1024.0)),
             ("divisor", Value::Number(4.0)),
+            ("gain", Value::Number(31.0 / 16.0)),
             ("search", Value::Name("smooth")),
         ];
         let mut cc = after_loss_at(1000.0, &given);
@@ -264,7 +275,7 @@ mod tests {
         let expected =
             [(840.0, 16.0), (952.0, 12.0), (993.0, 0.2), (1000.0, 0.2), (1003.0, 0.2), (1012.0, 4.0), (1048.0, 16.0)];
         for (w, step) in expected {
-            assert!(close(step_at(&mut cc, w), step), "at {w}: {}", step_at(&mut cc, w));
+            assert!(close(step_at(&mut cc, w), step * 1.9375), "at {w}: {}", step_at(&mut cc, w));
         }
     }
 }

@@ -279,19 +279,34 @@ impl Sender {
         self.rtt.sample(rtt);
         self.meter.sample_rtt(rtt);
         self.meter.counters.acked += acked;
-        let round_start = self.una >= self.round_end;
+        let round_start = self.una > self.round_end;
         if round_start {
             self.round += 1;
             self.round_end = self.nxt;
         }
         Ack {
             acked,
-            credit: if self.limits.byte_counting { acked as f64 } else { 1.0 },
+            credit: self.credit(acked),
             round_start,
             rtt: Some(rtt),
             forward_delay: Some(turned as i64 - sent as i64),
             backward_delay: Some(received as i64 - turned as i64),
         }
+    }
+
+    /// Window increases an ACK of `acked` segments is worth. Counting segments, slow start takes at most 2 from one ACK, and 1
+    /// after a timeout, where an ACK may cover what arrived long before (RFC 3465 section 2.3).
+    #[inline]
+    fn credit(&self, acked: u64) -> f64 {
+        if !self.limits.byte_counting {
+            return 1.0;
+        }
+        let limit = match self.phase {
+            _ if self.cc.cwnd() >= self.cc.ssthresh() => acked,
+            Phase::Restart { .. } => 1,
+            _ => 2,
+        };
+        acked.min(limit) as f64
     }
 
     /// New data is acknowledged: an episode ends, or its next hole is sent again. Says whether the timer starts anew.

@@ -194,3 +194,25 @@ fn vegas_cuts_once_a_window() {
     assert_eq!(bench.sender.meter.counters.fast_recoveries, 2, "the second hole has an episode of its own");
     assert!(bench.cwnd() >= 4.0, "but no cut of its own");
 }
+
+/// RFC 3465 section 2.3: one ACK of four segments adds two in slow start, and one after a timeout.
+#[test]
+fn counting_segments_is_limited_in_slow_start() {
+    let mut bench = Bench::new(Recovery::NewReno, 4);
+    bench.sender.limits.byte_counting = true;
+    bench.sends();
+    let all = |bench: &mut Bench, cumulative: u32| {
+        bench.now += RTT;
+        let arrival = Arrival { cumulative, stamp: bench.now - RTT, receiver_stamp: bench.now, sack: None };
+        bench.sender.on_ack(bench.now, &arrival);
+        bench.sends()
+    };
+    assert_eq!(all(&mut bench, 4), [4, 5, 6, 7, 8, 9]);
+    assert_eq!(bench.cwnd(), 6.0);
+    bench.now = bench.sender.deadline();
+    bench.sender.on_timeout(bench.now);
+    assert_eq!(bench.sends(), [4]);
+    // ssthresh is 3, so that this is slow start; all but the first had arrived.
+    assert_eq!(all(&mut bench, 10), [10, 11]);
+    assert_eq!(bench.cwnd(), 2.0);
+}

@@ -1,0 +1,1 @@
+"""Comparisons with other simulators, run on demand: agreement of results, and speed."""

@@ -1,0 +1,130 @@
+"""`python -m benchmarks.speed`: data packets a second, ns a packet, peak memory, beside ns-2 and ns-3.
+
+Simulators take turns, so that a busy machine slows all of them; the best of the rounds counts for each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ..simulators import OUT, SimulatorError, ns2_version
+from .measure import HERE, Dumbbell, Timing, build_ns3, time_fullpipe, time_ns2, time_ns3
+
+SERIES = "100 ms"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario file and, where they can run it, the same for ns-2 and (shortened: it is slow) for ns-3."""
+
+    name: str
+    title: str
+    ns2: Dumbbell | None = None
+    ns3: Dumbbell | None = None
+
+
+CASES = [
+    Case(
+        "one-flow",
+        "1 flow, 100 Mbit/s, 80 ms, 250 packets, 400 s",
+        Dumbbell(100e6, 250, 1, 0, 400),
+        Dumbbell(100e6, 250, 1, 0, 20),
+    ),
+    Case(
+        "hundred-flows",
+        "100 flows, 1 Gbit/s, 80-86 ms, 1000 packets, 60 s",
+        Dumbbell(1e9, 1000, 100, 6, 60),
+        Dumbbell(1e9, 1000, 100, 6, 3),
+    ),
+    Case("ten-thousand-flows", "10,000 flows, 10 Gbit/s, 10,000 packets, 20 s"),
+    Case("three-links", "3 links in a row, cross and reverse traffic, 60 flows"),
+    Case("web", "delayed ACKs, 20,000 short web transfers"),
+]
+
+
+def main() -> int:
+    arguments = _arguments()
+    ns3 = None if arguments.no_ns3 else build_ns3()
+    machine = f"{_processor()}, {platform.system()} {platform.release()}"
+    versions = {"ns-2": ns2_version(), "ns-3": ns3[1] if ns3 else "not run"}
+    print(f"{machine}; ns-2 {versions['ns-2']}, ns-3 {versions['ns-3']}; best of {arguments.rounds}")
+    print(f"{'case':<58} {'packets/s':>11} {'ns/packet':>9} {'peak MB':>8} {'beside fullpipe':>16}")
+    records = []
+    for case in CASES:
+        if arguments.case in (None, case.name):
+            records.append(_measure(case, arguments.rounds, ns3[0] if ns3 else None))
+    report = {"machine": machine, "versions": versions, "rounds": arguments.rounds, "cases": records}
+    OUT.joinpath("speed").mkdir(parents=True, exist_ok=True)
+    OUT.joinpath("speed/speed.json").write_text(json.dumps(report, indent=2) + "\n")
+    return 0
+
+
+def _measure(case: Case, rounds: int, ns3: Path | None) -> dict:
+    scenario = HERE / f"{case.name}.toml"
+    with_series = _with_series(scenario)
+    contestants: dict[str, Callable[[], Timing]] = {
+        "fullpipe": lambda: time_fullpipe(scenario),
+        f"fullpipe, series every {SERIES}": lambda: time_fullpipe(with_series),
+    }
+    if dumbbell := case.ns2:
+        contestants["ns-2"] = lambda: time_ns2(dumbbell)
+    if ns3 and (short := case.ns3):
+        contestants[f"ns-3 ({short.duration:.0f} s of it)"] = lambda: time_ns3(ns3, short)
+    timings: dict[str, list[Timing]] = {name: [] for name in contestants}
+    for turn in range(rounds):
+        for name, run in contestants.items():
+            # ns-3 takes longer than all others together and its figure hardly moves: once is enough.
+            if turn == 0 or not name.startswith("ns-3"):
+                timings[name].append(run())
+    best = {name: max(runs, key=lambda run: run.packets_per_second) for name, runs in timings.items()}
+    reference = best["fullpipe"].packets_per_second
+    print(case.title)
+    for name, run in best.items():
+        print(
+            f"  {name:<56} {run.packets_per_second:>11,.0f} {1e9 / run.packets_per_second:>9.1f} "
+            f"{run.peak_bytes / 1e6:>8.1f} {reference / run.packets_per_second:>15.2f}x",
+            flush=True,
+        )
+    runs = {name: [asdict(run) for run in runs] for name, runs in timings.items()}
+    return {"name": case.name, "title": case.title, "runs": runs}
+
+
+def _with_series(scenario: Path) -> Path:
+    """The same scenario with samples; written under out/."""
+    text = scenario.read_text()
+    sampled = text.replace('series_interval = "off"', f'series_interval = "{SERIES}"')
+    if sampled == text:
+        raise SimulatorError(f'{scenario.name}: no line series_interval = "off" to replace')
+    path = OUT / "speed" / f"{scenario.stem}-series.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(sampled)
+    return path
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__.splitlines()[0])
+    parser.add_argument("--case", choices=[case.name for case in CASES], help="only this case")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each simulator runs a case (default 3)")
+    parser.add_argument("--no-ns3", action="store_true", help="leave out ns-3, which takes minutes")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except SimulatorError as error:
+        sys.exit(f"speed: {error}")

@@ -1,0 +1,118 @@
+"""One timed run of each simulator, in a child process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..simulators import OUT, SimulatorError, fullpipe_command, ns2_command
+
+HERE = Path(__file__).parent
+DUMBBELL_TCL = HERE.parent / "agreement" / "dumbbell.tcl"
+NS3_MODULES = ("applications", "internet", "point-to-point", "network", "core", "stats")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A run: data packets sent (retransmissions included), seconds in the event loop, peak memory of the process."""
+
+    data_packets: int
+    wall_s: float
+    peak_bytes: int
+
+    @property
+    def packets_per_second(self) -> float:
+        return self.data_packets / self.wall_s
+
+
+@dataclass(frozen=True)
+class Dumbbell:
+    """What ns-2 and ns-3 are told of a case: bit/s, packets, flows, range of base RTTs above 80 ms in ms, seconds."""
+
+    rate: float
+    buffer: int
+    flows: int
+    spread_ms: float
+    duration: float
+
+
+def time_fullpipe(scenario: Path) -> Timing:
+    """`fullpipe run`; the time is the core's own, the memory is the whole program's."""
+    result, peak = _json_and_peak([*fullpipe_command(), "run", str(scenario), "--json"])
+    totals = result["totals"]
+    return Timing(totals["data_packets"], totals["wall_s"], peak)
+
+
+def time_ns2(case: Dumbbell) -> Timing:
+    """SACK without timestamps and without looks at cwnd: ns-2's fastest way."""
+    flows = []
+    for i in range(case.flows):
+        share = i / max(case.flows - 1, 1)
+        start = share if case.flows > 1 else 0.0
+        flows.append(f"{{{1e-3 + share * case.spread_ms / 2e3:.6f} {start:.6f}}}")
+    options = {
+        "agent": "TCP/Sack1",
+        "sink": "TCPSink/Sack1",
+        "rate": f"{case.rate:.0f}",
+        "delay": "0.039",
+        "buffer": str(case.buffer),
+        "flows": " ".join(flows),
+        "duration": str(case.duration),
+        "warmup": "1",
+        "sample": "0",
+    }
+    words = [word for pair in options.items() for word in pair]
+    return _timing(*_json_and_peak([ns2_command(), str(DUMBBELL_TCL), *words]))
+
+
+def time_ns3(program: Path, case: Dumbbell) -> Timing:
+    """TcpLinuxReno with SACK and timestamps."""
+    options = {
+        "rate": f"{case.rate:.0f}",
+        "buffer": str(case.buffer),
+        "flows": str(case.flows),
+        "spread": str(case.spread_ms),
+        "duration": str(case.duration),
+    }
+    return _timing(*_json_and_peak([str(program), *(f"--{key}={value}" for key, value in options.items())]))
+
+
+def build_ns3() -> tuple[Path, str] | None:
+    """Compiles dumbbell.cc against the installed ns-3; its path and ns-3's version, or `None` without libns3-dev."""
+    version = _output(["pkg-config", "--modversion", "ns3-core"])
+    if not version:
+        return None
+    program, source = OUT / "speed" / "ns3-dumbbell", HERE / "dumbbell.cc"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        # Debian's .pc files carry a stray semicolon, so the flags are spelled out here.
+        libraries = [f"-lns3-{module}" for module in NS3_MODULES]
+        subprocess.run(["g++", "-O2", "-std=c++17", str(source), "-o", str(program), *libraries], check=True)
+    return program, version
+
+
+def _output(command: list[str]) -> str:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def _timing(result: dict, peak: int) -> Timing:
+    return Timing(result["data_packets"], result["wall_s"], peak)
+
+
+def _json_and_peak(command: list[str]) -> tuple[dict, int]:
+    """Runs `command`; the JSON object it prints and its peak resident memory in bytes."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stderr
+        text = process.stdout.read()
+        errors = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0 or "{" not in text:
+        raise SimulatorError(f"{command[0]}: status {process.returncode}: {errors.strip()[-500:]}")
+    return json.JSONDecoder().raw_decode(text[text.index("{") :])[0], usage.ru_maxrss * 1024

@@ -1,0 +1,27 @@
+"""Agreement with ns-2 on the short cases, for every algorithm. Needs Debian's package ns2 and the built `fullpipe`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.agreement.cases import Algorithm, Case, load
+from benchmarks.agreement.compare import compare
+
+ALGORITHMS, CASES = load()
+
+pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed (Debian package ns2)")
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
+@pytest.mark.parametrize("case", [case for case in CASES if case.fast], ids=lambda case: case.name)
+def test_agrees(case: Case, algorithm: Algorithm) -> None:
+    row = compare(case, algorithm)
+    assert not row.outside, (
+        f"utilization {row.utilization_points:+.2f} points, cwnd x{row.cwnd_ratio:.3f}, loss x{row.loss_ratio}"
+    )
