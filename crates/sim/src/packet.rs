@@ -25,6 +25,37 @@ pub struct Packet {
     pub kind: Kind,
 }
 
+/// A TCP segment on its way, before it needs a place in a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// As [`Packet::at`].
+    pub at: Nanos,
+    /// When it was sent, by the sender's time.
+    pub stamp: Nanos,
+    /// Which flow.
+    pub flow: u32,
+    /// Its number modulo 2^32.
+    pub seq: u32,
+    /// As [`Packet::incarnation`].
+    pub incarnation: u16,
+    /// As [`Packet::hop`].
+    pub hop: u8,
+}
+
+impl From<Segment> for Packet {
+    fn from(segment: Segment) -> Packet {
+        let Segment { at, stamp, flow, seq, incarnation, hop } = segment;
+        Packet { at, stamp, receiver_stamp: 0, flow, seq, sack: SackSlot::NONE, incarnation, hop, kind: Kind::Data }
+    }
+}
+
+impl From<Packet> for Segment {
+    fn from(packet: Packet) -> Segment {
+        let Packet { at, stamp, flow, seq, incarnation, hop, .. } = packet;
+        Segment { at, stamp, flow, seq, incarnation, hop }
+    }
+}
+
 /// The kinds of packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
