@@ -319,9 +319,8 @@ impl<'a> Engine<'a> {
         if !flow.active || packet.incarnation != flow.incarnation || now > self.window.to {
             return;
         }
-        let arrival =
-            Arrival { cumulative: packet.seq, stamp: packet.stamp, receiver_stamp: packet.receiver_stamp, sack };
-        flow.sender.on_ack(now, &arrival);
+        let arrival = Arrival { cumulative: packet.seq, stamp: packet.stamp, receiver_stamp: packet.receiver_stamp };
+        flow.sender.on_ack(now, &arrival, sack.as_ref());
         if flow.sender.finished() {
             self.complete(packet.flow, now);
         } else {

@@ -36,8 +36,8 @@ impl Bench {
         assert_eq!(self.receiver.take(seq as u32, sent, self.now, None), Reply::Ack);
         let (next, stamp) = self.receiver.acknowledge();
         let sack = self.receiver.sack_blocks().filter(|_| self.sack);
-        let arrival = Arrival { cumulative: next as u32, stamp, receiver_stamp: self.now, sack };
-        self.sender.on_ack(self.now, &arrival);
+        let arrival = Arrival { cumulative: next as u32, stamp, receiver_stamp: self.now };
+        self.sender.on_ack(self.now, &arrival, sack.as_ref());
         self.sends()
     }
 
