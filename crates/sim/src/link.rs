@@ -4,10 +4,10 @@
 //! departures and needs no events of its own. The queue holds the packet being sent too, as ns-2's limit counts it.
 
 use crate::report::DirectionReport;
+use crate::ring::Ring;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Buffer, Link};
 use fullpipe_cc::Nanos;
-use std::collections::VecDeque;
 
 /// Fractional bits of transmission times: rounding errors do not add up to a wrong rate.
 const FRACTION_BITS: u32 = 20;
@@ -47,7 +47,7 @@ pub struct Direction {
     /// When [`Direction::pass_marks`] is due: the next sample, or an end of the measuring window.
     next_mark: Nanos,
     /// Departures (end of transmission) of the packets in the system.
-    departures: VecDeque<Nanos>,
+    departures: Ring<Nanos>,
     totals: Totals,
     max_queue: usize,
     limit_packets: usize,
@@ -73,7 +73,7 @@ struct Totals {
 struct QueuedBytes {
     limit: u64,
     queued: u64,
-    sizes: VecDeque<u32>,
+    sizes: Ring<u32>,
 }
 
 /// What is noted at certain times.
@@ -104,7 +104,7 @@ impl Direction {
             Buffer::Bytes(limit) => (usize::MAX, Some(limit)),
             Buffer::Unlimited => (usize::MAX, None),
         };
-        let bytes = limit_bytes.map(|limit| Box::new(QueuedBytes { limit, queued: 0, sizes: VecDeque::new() }));
+        let bytes = limit_bytes.map(|limit| Box::new(QueuedBytes { limit, queued: 0, sizes: Ring::default() }));
         let marks = Marks { window, begin: None, end: None, samples: interval.map(|i| Samples::new(i, window.to)) };
         Direction {
             delay: link.delay,
@@ -112,7 +112,7 @@ impl Direction {
             free_fraction: 0,
             sizes: [(0, 0); 2],
             next_mark: marks.next(),
-            departures: VecDeque::new(),
+            departures: Ring::default(),
             totals: Totals::default(),
             max_queue: 0,
             limit_packets,

@@ -3,7 +3,7 @@
 use fullpipe_cc::Nanos;
 
 /// A packet between two stops.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
     /// When it reaches its next stop.
     pub at: Nanos,
@@ -57,9 +57,10 @@ impl From<Packet> for Segment {
 }
 
 /// The kinds of packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// A TCP segment.
+    #[default]
     Data,
     /// An acknowledgement.
     Ack,
@@ -70,6 +71,12 @@ pub enum Kind {
 /// An index into [`SackStore`], or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SackSlot(u32);
+
+impl Default for SackSlot {
+    fn default() -> Self {
+        SackSlot::NONE
+    }
+}
 
 impl SackSlot {
     /// An ACK without SACK blocks.
