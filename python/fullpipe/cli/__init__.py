@@ -62,7 +62,7 @@ def main() -> NoReturn:
         where = error.ctx.command_path if error.ctx else "fullpipe"
         _fail(f"{error.format_message()} (see {where} --help)", 2)
     except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted; nothing was written", 130)
+        _fail("interrupted; nothing is left half-written", 130)
     except BrokenPipeError:
         # The reader of our output has gone; keep the interpreter from writing to it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
