@@ -15,7 +15,7 @@ from fullpipe.scenario import Scenario
 
 __all__ = ["ENGINES", "run", "run_groups", "run_many"]
 
-ENGINES = ("simulator",)
+ENGINES = ("simulator", "linux")
 """What can run a scenario."""
 
 Key = TypeVar("Key")
@@ -41,6 +41,7 @@ def run(
     Raises:
         ScenarioError: The seed is not allowed.
         InputError: There is no such engine.
+        LinuxError: The Linux engine lacks something, or its machine failed.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
     if engine not in ENGINES:
@@ -50,7 +51,12 @@ def run(
     duration_s = scenario.duration_s
     tell = None if progress is None else lambda reached_s: progress(reached_s, duration_s)
     begun = time.perf_counter()
-    tables = scenario.model.run(tell)
+    if engine == "linux":
+        from fullpipe import linux
+
+        tables = linux.run(scenario, tell)
+    else:
+        tables = scenario.model.run(tell)
     return Result(scenario, tables, engine=engine, wall_s=time.perf_counter() - begun)
 
 

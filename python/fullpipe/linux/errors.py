@@ -1,9 +1,9 @@
 """What can go wrong between a scenario and a kernel."""
 
+from fullpipe.errors import FullpipeError
 
-class LinuxError(Exception):
-    """A run or a load on Linux failed; its text is one line that says what failed and what would help."""
+__all__ = ["LinuxError"]
 
 
-class UnsupportedError(LinuxError):
-    """The scenario asks for something a kernel cannot do; its text names the key and what is allowed."""
+class LinuxError(FullpipeError):
+    """A run or a load on Linux failed; its text is one line that says what failed and, where known, what would help."""

@@ -4,7 +4,7 @@
  * It is init (PID 1) of a virtual machine without disk or shell. It reads /job (written by ../job.py), one order a line,
  * and reports by I/O port 0xe9 (QEMU's debugcon, a file on the host), one record a line, after the run.
  *
- * It wakes once per sampling interval and never per packet: the receiver's buffer is drained and the sender's refilled for
+ * It wakes at intervals and never per packet: the receiver's buffer is drained and the sender's refilled for
  * a whole interval at once, without copying (sendfile, MSG_TRUNC), because what the guest executes is what the host waits for.
  *
  * Licence: MIT OR Apache-2.0, as the rest of the package.
@@ -13,10 +13,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ethtool.h>
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/gen_stats.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <net/if.h>
 #include <sched.h>
@@ -26,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/io.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
@@ -44,7 +47,7 @@ typedef int64_t nanos;
 
 struct flow {
     char source_ns[32], sink_ns[32], source_ip[32], sink_ip[32], algorithm[16];
-    int port, buffer_bytes;
+    int port, send_bytes, receive_bytes;
     nanos start, stop;           /* stop < 0: never */
     int64_t bytes_left;          /* < 0: no end */
     int64_t size_bytes;          /* as ordered */
@@ -74,7 +77,7 @@ struct link_sample {
 static struct flow flows[FLOW_LIMIT];
 static struct link links[LINK_LIMIT];
 static int flow_count, link_count, payload_file;
-static nanos interval, duration, epoch;
+static nanos interval, sampling, duration, epoch;  /* `sampling` is a multiple of `interval`, the time between wakes */
 static uint64_t received_bytes[FLOW_LIMIT];
 static struct flow_sample *flow_samples;
 static struct link_sample *link_samples;
@@ -147,6 +150,7 @@ static void emit(const char *format, ...)
     if (length > (int)sizeof text - 2)
         length = sizeof text - 2;
     text[length++] = '\n';
+    __asm__ volatile("" ::: "memory");  /* glibc's outsb does not say that it reads the text */
     outsb(DEBUGCON_PORT, text, length);
 }
 
@@ -233,6 +237,21 @@ static void run(char **words)
     fail("%s %s: %s", words[0], words[1] ? words[1] : "", text);
 }
 
+/* Packets of one segment each: neither the sender nor the device joins or splits them. Checksums stay offloaded. */
+static void turn_offloads_off(const char *device)
+{
+    const uint32_t commands[] = {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        struct ethtool_value value = {.cmd = commands[i], .data = 0};
+        struct ifreq request = {.ifr_data = (void *)&value};
+        snprintf(request.ifr_name, sizeof request.ifr_name, "%s", device);
+        if (ioctl(fd, SIOCETHTOOL, &request))
+            fail("%s: offload %d: %s", device, (int)i, strerror(errno));
+    }
+    close(fd);
+}
+
 static void add_link(char **words)
 {
     struct link *link = &links[link_count++];
@@ -258,7 +277,8 @@ static void add_flow(char **words)
     f->start = atoll(words[7]);
     f->stop = atoll(words[8]);
     f->size_bytes = f->bytes_left = atoll(words[9]);
-    f->buffer_bytes = atoi(words[10]);
+    f->send_bytes = atoi(words[10]);
+    f->receive_bytes = atoi(words[11]);
     f->sender = f->sink = f->listener = -1;
 }
 
@@ -283,19 +303,27 @@ static void obey(char *line, int number)
         make_namespace(words[1]);
     } else if (!strcmp(order, "enter") && n == 2) {
         enter(words[1]);
-    } else if (!strcmp(order, "write") && n == 3) {
-        write_file(words[1], words[2]);
+    } else if (!strcmp(order, "write") && n >= 3) {
+        char text[256] = "";
+        for (int i = 2; i < n; i++) {
+            strncat(text, words[i], sizeof text - strlen(text) - 2);
+            strcat(text, i + 1 < n ? " " : "");
+        }
+        write_file(words[1], text);
+    } else if (!strcmp(order, "offloads-off") && n == 2) {
+        turn_offloads_off(words[1]);
     } else if (!strcmp(order, "run") && n >= 2) {
         run(words + 1);
     } else if (!strcmp(order, "say") && n == 2) {
         emit("%s", words[1]);
     } else if (!strcmp(order, "link") && n == 4 && link_count < LINK_LIMIT) {
         add_link(words);
-    } else if (!strcmp(order, "flow") && n == 11 && flow_count < FLOW_LIMIT) {
+    } else if (!strcmp(order, "flow") && n == 12 && flow_count < FLOW_LIMIT) {
         add_flow(words);
-    } else if (!strcmp(order, "time") && n == 3) {
+    } else if (!strcmp(order, "time") && n == 4) {
         duration = atoll(words[1]);
         interval = atoll(words[2]);
+        sampling = atoll(words[3]);
     } else {
         fail("job line %d: not an order: %s", number, order);
     }
@@ -321,7 +349,7 @@ static void listen_for(struct flow *f)
     enter(f->sink_ns);
     f->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     struct sockaddr_in at = address(f->sink_ip, f->port);
-    set(f->listener, SOL_SOCKET, SO_RCVBUFFORCE, f->buffer_bytes, "receive buffer");
+    set(f->listener, SOL_SOCKET, SO_RCVBUFFORCE, f->receive_bytes, "receive buffer");
     if (bind(f->listener, (struct sockaddr *)&at, sizeof at) || listen(f->listener, 1))
         fail("flow %d: listen on %s: %s", (int)(f - flows), f->sink_ip, strerror(errno));
 }
@@ -332,7 +360,7 @@ static void start(struct flow *f)
     f->sender = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (setsockopt(f->sender, IPPROTO_TCP, TCP_CONGESTION, f->algorithm, strlen(f->algorithm)))
         fail("flow %d: congestion control %s: %s", (int)(f - flows), f->algorithm, strerror(errno));
-    set(f->sender, SOL_SOCKET, SO_SNDBUFFORCE, f->buffer_bytes, "send buffer");
+    set(f->sender, SOL_SOCKET, SO_SNDBUFFORCE, f->send_bytes, "send buffer");
     struct sockaddr_in from = address(f->source_ip, 0), to = address(f->sink_ip, f->port);
     if (bind(f->sender, (struct sockaddr *)&from, sizeof from))
         fail("flow %d: bind to %s: %s", (int)(f - flows), f->source_ip, strerror(errno));
@@ -404,7 +432,7 @@ static void stop(struct flow *f)
     f->finished = 1;
 }
 
-static void attend(struct flow *f, nanos t, int sampling)
+static void attend(struct flow *f, nanos t, int sample)
 {
     if (f->finished || t < f->start)
         return;
@@ -412,13 +440,13 @@ static void attend(struct flow *f, nanos t, int sampling)
         start(f);
     drain(f);
     refill(f);
-    if (sampling)
+    if (sample)
         sample_flow(f, t);
     if (f->stop >= 0 && t >= f->stop)
         stop(f);
 }
 
-/* The next sampling time, or the next start or stop of a flow where that is sooner. */
+/* The next time to drain and refill, or the next start or stop of a flow where that is sooner. */
 static nanos next_wake(nanos t)
 {
     nanos next = (t / interval + 1) * interval;
@@ -491,9 +519,9 @@ static void *reserve(size_t bytes)
 
 static void run_flows(void)
 {
-    if (interval <= 0 || duration <= 0)
+    if (interval <= 0 || sampling <= 0 || duration <= 0)
         fail("job gives no time");
-    size_t steps = duration / interval + 2;
+    size_t steps = duration / sampling + 2;
     flow_samples = reserve(steps * flow_count * sizeof *flow_samples + 1);
     link_samples = reserve(steps * link_count * sizeof *link_samples + 1);
     for (int i = 0; i < flow_count; i++)
@@ -503,11 +531,11 @@ static void run_flows(void)
     nanos progress = 0;
     for (nanos t = 0; t <= duration; t = next_wake(t)) {
         sleep_until(epoch + t);
-        int sampling = t % interval == 0;
-        for (int i = 0; sampling && i < link_count; i++)
+        int sample = t % sampling == 0;
+        for (int i = 0; sample && i < link_count; i++)
             sample_link(&links[i], t);
         for (int i = 0; i < flow_count; i++)
-            attend(&flows[i], t, sampling);
+            attend(&flows[i], t, sample);
         if (t >= progress) {
             emit("t %lld", (long long)t);
             progress += duration / 20;
