@@ -69,7 +69,7 @@ def _compare_engines(
     progress: Callable[[float, float], object] | None,
 ) -> Comparison:
     if len(engines) < 2:
-        raise InputError("nothing to compare; name algorithms, or at least two engines")
+        raise InputError("nothing to compare; name --algorithms, or at least two engines")
     names = dict.fromkeys(_label(group["algorithm"]) for group in scenario.to_dict().get("flows", ()))
     return _run_all({" + ".join(names) or "no flows": scenario}, engines, workers, progress)
 
