@@ -21,7 +21,7 @@ class SimulatorError(RuntimeError):
 
 
 def fullpipe_command() -> list[str]:
-    """What starts fullpipe: `$FULLPIPE` split as a shell would, else the program beside this interpreter, else `.venv`."""
+    """What starts fullpipe: `$FULLPIPE` split as a shell would, else the one beside the interpreter, else `.venv`."""
     if command := os.environ.get("FULLPIPE"):
         return shlex.split(command)
     for program in (Path(sys.executable).parent / "fullpipe", ROOT / ".venv/bin/fullpipe"):
@@ -45,7 +45,9 @@ def ns2_command() -> str:
 def ns2_version() -> str:
     """The version of the ns2 package, or "unknown" where dpkg cannot say."""
     try:
-        query = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "ns2"], capture_output=True, text=True, check=True)
+        query = subprocess.run(
+            ["dpkg-query", "-W", "-f", "${Version}", "ns2"], capture_output=True, text=True, check=True
+        )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return query.stdout.strip()

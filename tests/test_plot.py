@@ -6,12 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import fullpipe
 from fullpipe import Scenario
 from fullpipe.plot import moving_mean
 
 MAGIC = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+
+
+def legend(figure: Figure) -> list[str]:
+    shown = figure.axes[0].get_legend()
+    assert shown is not None
+    return [text.get_text() for text in shown.get_texts()]
 
 
 @pytest.mark.parametrize("suffix", MAGIC)
@@ -30,15 +37,13 @@ def test_panels_are_labelled_with_units(small: Scenario) -> None:
     labels = [axes.get_ylabel() for axes in figure.axes]
     assert labels == ["packets", "packets", "of capacity", "ms"]
     assert figure.axes[-1].get_xlabel() == "time, s (shaded: the warm-up, 5 s)"
-    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert legend == ["newreno #0", "newreno #1", "ssthresh"]
+    assert legend(figure) == ["newreno #0", "newreno #1", "ssthresh"]
 
 
 def test_many_flows_are_drawn_thin_with_their_mean(small: Scenario) -> None:
     result = fullpipe.run(small.replace(**{"flows.count": 100}))
     figure = result.plot()
-    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert legend == ["newreno, mean of 100 flows"]
+    assert legend(figure) == ["newreno, mean of 100 flows"]
     assert len(figure.axes[0].lines) < 100
     mean = figure.axes[0].lines[-1].get_ydata()
     at_end = [row["cwnd_packets"] for row in result.series.to_pylist() if row["t_s"] == 20]
@@ -47,7 +52,7 @@ def test_many_flows_are_drawn_thin_with_their_mean(small: Scenario) -> None:
 
 def test_a_comparison_draws_a_line_per_algorithm(small: Scenario, tmp_path: Path) -> None:
     figure = fullpipe.compare(small, ["reno", "vegas"]).plot(tmp_path / "both.svg")
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["reno", "vegas"]
+    assert legend(figure) == ["reno", "vegas"]
 
 
 @pytest.mark.parametrize("name", ["picture.bmp", "picture", "no/such/folder/picture.png"])

@@ -37,7 +37,9 @@ def result(small: Scenario) -> Result:
 
 def address(array: pa.ChunkedArray) -> int:  # type: ignore[type-arg]
     (chunk,) = array.chunks
-    return int(chunk.buffers()[1].address)
+    buffer = chunk.buffers()[1]
+    assert buffer is not None
+    return int(buffer.address)
 
 
 def test_json_has_the_fixed_shape(result: Result) -> None:

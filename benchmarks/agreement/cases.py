@@ -17,7 +17,7 @@ GOLDEN_RATIO = 0.6180339887498949
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One algorithm on both sides: fullpipe's name, recovery, parameters and flow options; ns-2's options of dumbbell.tcl."""
+    """One algorithm on both sides: fullpipe's name, recovery, parameters, flow options; dumbbell.tcl's options."""
 
     name: str
     fullpipe: str
