@@ -12,7 +12,7 @@ PACKAGES := ns2
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python lint format agreement bench clean debian
+.PHONY: help build demo test test-rust test-python lint format linux-objects agreement bench clean debian
 
 help: ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ format: $(VENV)/.dependencies ## Format Rust and Python.
 	cargo fmt --all
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+
+linux-objects: ## The eBPF programs and the guest's agent, into python/fullpipe/linux/objects.
+	$(MAKE) --quiet --directory bpf
+	$(MAKE) --quiet --directory python/fullpipe/linux/guest
 
 agreement: build debian ## The whole table of agreement with ns-2.
 	$(BIN)/python -m benchmarks.agreement

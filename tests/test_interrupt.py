@@ -41,5 +41,5 @@ def test_interrupted(tmp_path: Path, arguments: list[str]) -> None:
         out, err = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert (process.returncode, out, err.strip()) == (130, "", "fullpipe: interrupted; nothing was written")
+    assert (process.returncode, out, err.strip()) == (130, "", "fullpipe: interrupted; nothing is left half-written")
     assert list(tmp_path.iterdir()) == [file]

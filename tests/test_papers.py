@@ -11,8 +11,9 @@ import pytest
 
 from conftest import Program
 from fullpipe import run_many
-from fullpipe.papers import PAPERS, Outcome, items, reproduce, select
-from fullpipe.papers.item import judge, published
+from fullpipe.papers import PAPERS, Item, Outcome, items, reproduce, reproduce_all, select
+from fullpipe.papers.check import judge
+from fullpipe.papers.item import citation, expected, notes, shorter
 
 QUICK = {"duration": "60 s", "warmup": "30 s"}
 
@@ -57,44 +58,143 @@ def test_wrong_figures_miss(shortened: Outcome) -> None:
 
 
 def test_a_corrupted_published_value_misses(shortened: Outcome) -> None:
-    measured = {check.name: check.measured for check in shortened.checks}
-    exact = [{**entry, "published": measured[entry["name"]]} for entry in published("hyun-jang/table-1")]
-    assert all(check.passed for check in judge(measured, exact))
+    exact = [{**entry, "published": shortened.figures[entry["name"]]} for entry in expected("hyun-jang/table-1")]
+    assert all(check.passed for check in judge(shortened.figures, exact))
     exact[0]["published"] += 0.0101
-    assert [check.passed for check in judge(measured, exact)] == [False] + [True] * (len(exact) - 1)
+    assert [check.passed for check in judge(shortened.figures, exact)] == [False] + [True] * (len(exact) - 1)
 
 
 def test_the_proposed_scheme_without_extra_misses() -> None:
     (item,) = select("hyun-jang/table-1")
     reno = run_many({name: scenario for name, scenario in item.scenarios().items() if name.startswith("reno")})
     broken = {name.replace("reno", "proposed"): result for name, result in reno.items()}
-    checks = judge(item.measure({**reno, **broken}), published(item.id))
+    checks = judge(item.measure({**reno, **broken}), expected(item.id))
     missed = {check.name for check in checks if not check.passed}
     assert {f"utilization, proposed, k={k}" for k in ("1/8", "1/4", "1/2", "3/4")} <= missed
     assert not any(name.startswith("utilization, reno") for name in missed)
 
 
+VALUE = {"name": "x", "published": 1.0, "tolerance": 0.1, "origin": "", "reason": ""}
+SHAPE = {"name": "s", "origin": "", "reason": ""}
+
+
 def test_a_figure_that_is_no_number_misses() -> None:
-    entry = {"name": "x", "published": 1.0, "tolerance": 0.1, "origin": "", "reason": ""}
-    (check,) = judge({"x": math.nan}, [entry])
-    assert not check.passed
-    assert check.to_dict()["measured"] is None
+    (value,) = judge({"x": math.nan}, [VALUE])
+    assert (value.passed, value.status, value.to_dict()["measured"]) == (False, "fail", None)
+    for shape in ({"shape": "rising"}, {"shape": "bounds", "at_least": 0.0}):
+        (check,) = judge({"a": 1.0, "b": math.nan}, [{**SHAPE, **shape, "figures": ["*"]}])
+        assert (check.status, check.to_dict()["measured"]) == ("fail", None)
 
 
 def test_every_figure_needs_its_check_and_every_check_its_figure() -> None:
-    entry = {"name": "x", "published": 1.0, "tolerance": 0.1, "origin": "", "reason": ""}
     for measured in ({}, {"x": 1.0, "y": 1.0}, {"y": 1.0}):
-        with pytest.raises(KeyError, match="without a partner"):
-            judge(measured, [entry])
+        with pytest.raises(KeyError, match=r"check|measured"):
+            judge(measured, [VALUE])
+
+
+@pytest.mark.parametrize(
+    ("shape", "good", "bad", "measured"),
+    [
+        ({"shape": "rising", "figures": ["a", "b", "c"]}, (1, 2, 3), (1, 2, 1.9), -0.1),
+        ({"shape": "rising", "figures": ["a", "b", "c"], "margin": 1.0}, (1, 2, 3), (1, 2, 2.5), 0.5),
+        ({"shape": "rising", "figures": ["a", "b", "c"], "margin": -0.5}, (1, 0.5, 3), (1, 0.4, 3), -0.6),
+        ({"shape": "falling", "figures": ["*"]}, (3, 2, 1), (3, 2, 2.5), -0.5),
+        ({"shape": "below", "figures": ["a"], "than": ["b"], "margin": 0.2}, (1, 1.2, 0), (1, 1.1, 0), 0.1),
+        ({"shape": "bounds", "figures": ["*"], "at_least": 1.0, "at_most": 2.0}, (1, 2, 1.5), (1.5, 2.5, 1), 2.5),
+        ({"shape": "bounds", "figures": ["*"], "at_least": 1.0}, (1, 2, 1e9), (2, 0.75, 3), 0.75),
+    ],
+)
+def test_shapes(shape: dict[str, object], good: tuple[float, ...], bad: tuple[float, ...], measured: float) -> None:
+    rest = {**SHAPE, "name": "rest", "shape": "bounds", "figures": ["*"], "at_most": 1e9}
+    passes, _ = judge(dict(zip("abc", good, strict=True)), [{**SHAPE, **shape}, rest])
+    assert (passes.status, passes.to_dict()["required"]) == ("pass", passes.required)  # type: ignore[attr-defined]
+    fails, _ = judge(dict(zip("abc", bad, strict=True)), [{**SHAPE, **shape}, rest])
+    assert fails.status == "fail"
+    assert fails.to_dict()["measured"] == pytest.approx(measured)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"shape": "rising", "figures": ["a"]},
+        {"shape": "bounds", "figures": ["a"]},
+        {"shape": "below", "figures": ["a"]},
+        {"shape": "below", "figures": ["a"], "than": ["a", "b"]},
+        {"shape": "rising", "figures": ["a", "b"], "at_least": 1.0},
+        {"shape": "sideways", "figures": ["a", "b"]},
+        {"shape": "rising", "figures": ["a", "b"], "miss": "unknown size"},
+        {"shape": "rising", "figures": ["a", "b"], "miss_within": 1.0},
+    ],
+)
+def test_an_expectation_that_judges_nothing_is_refused(entry: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="s: "):
+        judge({"a": 1.0, "b": 2.0}, [{**SHAPE, **entry}])
+
+
+def test_a_known_miss_is_no_pass_and_has_its_limit() -> None:
+    known = {**VALUE, "miss": "the paper does not say", "miss_within": 0.3}
+    shape = {**SHAPE, "shape": "bounds", "figures": ["x"], "at_most": 1.1, "miss": "likewise", "miss_within": 0.2}
+    for measured, status in ((1.05, "pass"), (1.25, "documented miss"), (1.35, "fail")):
+        for check in judge({"x": measured}, [known, shape]):
+            assert (check.status, check.passed) == (status, status == "pass")
+            assert check.to_dict()["miss"] == check.miss
 
 
 def test_every_item_belongs_to_its_paper_and_has_checks() -> None:
     for paper in PAPERS:
+        assert citation(paper)
         for item in items(paper):
             assert item.id.startswith(f"{paper}/")
-            assert published(item.id)
-            assert all(entry["reason"] and entry["origin"] for entry in published(item.id))
+            assert notes(item.id).keys() == {"deviations", "reading"}
+            for quick in (False, True):
+                assert all(entry["reason"] and entry["origin"] for entry in expected(item.id, quick=quick))
+            assert item.variant(False)[1] == ""
+            assert item.quick is None or item.quick.how
     assert [item.id for item in select(None)] == [item.id for paper in PAPERS for item in items(paper)]
+
+
+def test_an_item_without_a_check_is_refused() -> None:
+    with pytest.raises(KeyError, match="has no check"):
+        expected("hyun-jang/table-7")
+
+
+@pytest.fixture
+def tiny() -> Item:
+    """Table 1 from runs of a few milliseconds."""
+    (item,) = select("hyun-jang/table-1")
+    return replace(item, quick=shorter(item.scenarios, "0.5 s instead of 400 s", duration="0.5 s", warmup="0.2 s"))
+
+
+def test_what_is_finished_is_kept_and_what_has_changed_is_not(tiny: Item, tmp_path: Path) -> None:
+    def again(item: Item, quick: bool = True) -> Outcome:
+        (outcome,) = reproduce_all([item], quick=quick, out=tmp_path)
+        return outcome
+
+    first, second = again(tiny), again(tiny)
+    assert (first.kept, second.kept) == (False, True)
+    assert first.shortened == "0.5 s instead of 400 s"
+    assert {**first.to_dict()} == {**second.to_dict()}
+    assert (tmp_path / tiny.id / "table-1.svg").exists()
+    other = replace(tiny, quick=shorter(tiny.scenarios, "0.6 s", duration="0.6 s", warmup="0.2 s"))
+    assert not again(other).kept
+    assert again(other).kept
+    assert not again(tiny).kept
+    (tmp_path / tiny.id / "item.json").write_text("{")
+    assert not again(tiny).kept
+    as_full = replace(tiny, scenarios=tiny.variant(True)[0].copy)  # type: ignore[attr-defined]
+    assert not again(as_full, quick=False).kept
+
+
+def test_what_is_kept_is_judged_anew(tiny: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (first,) = reproduce_all([tiny], quick=True, out=tmp_path)
+    name = first.checks[0].name
+    exact = [{**entry, "published": first.figures[entry["name"]]} for entry in expected(tiny.id)]
+    monkeypatch.setattr("fullpipe.papers.reproduction.expected", lambda *_, **__: exact)
+    (second,) = reproduce_all([tiny], quick=True, out=tmp_path)
+    assert (second.kept, second.status) == (True, "pass")
+    exact[0]["published"] += 1.0
+    (third,) = reproduce_all([tiny], quick=True, out=tmp_path)
+    assert [check.name for check in third.checks if not check.passed] == [name]
 
 
 def test_list_runs_nothing(program: Program) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import fullpipe
 from fullpipe import Result, Scenario
+from fullpipe.runner import run_groups
 
 TABLES = ("links", "flows", "traffic", "series", "link_series")
 
@@ -91,9 +92,9 @@ def test_many_runs_keep_their_names_and_equal_single_ones(small: Scenario) -> No
 
 def test_a_failure_stops_the_other_runs(small: Scenario) -> None:
     def fail(_reached_s: float, _total_s: float) -> None:
-        raise StopIteration
+        raise ZeroDivisionError
 
-    with pytest.raises(StopIteration):
+    with pytest.raises(ZeroDivisionError):
         fullpipe.run_many({1: long(small), 2: long(small)}, workers=2, progress=fail)
 
 
@@ -116,3 +117,12 @@ def test_compare_runs_all_flows_with_each_algorithm(small: Scenario) -> None:
 def test_compare_refuses(small: Scenario, algorithms: list[str]) -> None:
     with pytest.raises(ValueError, match=r"no algorithms|twice|did you mean"):
         fullpipe.compare(small, algorithms)
+
+
+def test_groups_come_in_order_with_their_own_results(small: Scenario) -> None:
+    groups = {name: {seed: small.replace(seed=seed) for seed in seeds} for name, seeds in (("b", (3, 1)), ("a", (2,)))}
+    yielded = [
+        (name, {seed: r.scenario.seed for seed, r in results.items()}) for name, results, _ in run_groups(groups)
+    ]
+    assert yielded == [("b", {3: 3, 1: 1}), ("a", {2: 2})]
+    assert next(iter(run_groups({"none": {}})))[:2] == ("none", {})

@@ -25,19 +25,19 @@ __all__ = ["Comparison", "compare"]
 
 def compare(
     scenario: Scenario,
-    algorithms: Sequence[str | Mapping[str, Any]],
+    algorithms: Sequence[str | Mapping[str, Any]] | None = None,
     *,
-    engine: str = "simulator",
+    engine: str | Sequence[str] = "simulator",
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
 ) -> Comparison:
-    """Runs a scenario once per algorithm, all its flows using that one; its recovery too, unless the scenario names
-    one.
+    """Runs a scenario once per algorithm and engine, all its flows using that algorithm; its recovery too, unless the
+    scenario names one.
 
     Args:
         scenario: What to run.
-        algorithms: Names, or tables such as ``{"name": "vegas", "alpha": 2}``.
-        engine: What runs it.
+        algorithms: Names, or tables such as ``{"name": "vegas", "alpha": 2}``; None for the scenario as it is.
+        engine: What runs it; or several.
         workers: Runs at a time; None for the number of cores.
         progress: As for `run_many`.
 
@@ -45,6 +45,9 @@ def compare(
         ScenarioError: There is no such algorithm or parameter, or the scenario has no flows.
         InputError: No algorithm is given, or one is given twice.
     """
+    engines = [engine] if isinstance(engine, str) else list(engine)
+    if algorithms is None:
+        return _compare_engines(scenario, engines, workers, progress)
     labels = [_label(algorithm) for algorithm in algorithms]
     if not labels:
         raise InputError("no algorithms to compare; name at least one")
@@ -56,7 +59,40 @@ def compare(
         label: scenario.replace(**{"flows.algorithm": algorithm})
         for label, algorithm in zip(labels, algorithms, strict=True)
     }
-    return Comparison(run_many(scenarios, engine=engine, workers=workers, progress=progress))
+    return _run_all(scenarios, engines, workers, progress)
+
+
+def _compare_engines(
+    scenario: Scenario,
+    engines: list[str],
+    workers: int | None,
+    progress: Callable[[float, float], object] | None,
+) -> Comparison:
+    if len(engines) < 2:
+        raise InputError("nothing to compare; name --algorithms, or at least two engines")
+    names = dict.fromkeys(_label(group["algorithm"]) for group in scenario.to_dict().get("flows", ()))
+    return _run_all({" + ".join(names) or "no flows": scenario}, engines, workers, progress)
+
+
+def _run_all(
+    scenarios: Mapping[str, Scenario],
+    engines: list[str],
+    workers: int | None,
+    progress: Callable[[float, float], object] | None,
+) -> Comparison:
+    """One engine after the other; where there are several, a result is called "algorithm on engine"."""
+    if len(set(engines)) < len(engines):
+        raise InputError(f"an engine is named twice: {', '.join(engines)}")
+    results: dict[str, Result] = {}
+    for i, engine in enumerate(engines):
+
+        def tell(reached_s: float, total_s: float, done: int = i) -> None:
+            if progress is not None:
+                progress(done * total_s + reached_s, len(engines) * total_s)
+
+        runs = run_many(scenarios, engine=engine, workers=workers, progress=tell)
+        results |= {label if len(engines) == 1 else f"{label} on {engine}": run for label, run in runs.items()}
+    return Comparison(results)
 
 
 class Comparison:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
@@ -13,12 +13,13 @@ from fullpipe.errors import Cancelled, InputError
 from fullpipe.result import Result
 from fullpipe.scenario import Scenario
 
-__all__ = ["ENGINES", "run", "run_many"]
+__all__ = ["ENGINES", "run", "run_groups", "run_many"]
 
-ENGINES = ("simulator",)
+ENGINES = ("simulator", "linux")
 """What can run a scenario."""
 
 Key = TypeVar("Key")
+Group = TypeVar("Group")
 
 
 def run(
@@ -40,6 +41,7 @@ def run(
     Raises:
         ScenarioError: The seed is not allowed.
         InputError: There is no such engine.
+        LinuxError: The Linux engine lacks something, or its machine failed.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
     if engine not in ENGINES:
@@ -49,7 +51,12 @@ def run(
     duration_s = scenario.duration_s
     tell = None if progress is None else lambda reached_s: progress(reached_s, duration_s)
     begun = time.perf_counter()
-    tables = scenario.model.run(tell)
+    if engine == "linux":
+        from fullpipe import linux
+
+        tables = linux.run(scenario, tell)
+    else:
+        tables = scenario.model.run(tell)
     return Result(scenario, tables, engine=engine, wall_s=time.perf_counter() - begun)
 
 
@@ -72,33 +79,56 @@ def run_many(
         Exception: The first failure of a run; the others are stopped.
         KeyboardInterrupt: Ctrl-C was pressed; all runs are stopped.
     """
-    stop = threading.Event()
-    reached_s = dict.fromkeys(scenarios, 0.0)
-    total_s = sum(scenario.duration_s for scenario in scenarios.values())
+    ((_, results, _),) = run_groups({None: scenarios}, workers=workers, progress=progress, engine=engine)
+    return results
 
-    def run_one(key: Key, scenario: Scenario) -> Result:
+
+def run_groups(
+    groups: Mapping[Group, Mapping[Key, Scenario]],
+    *,
+    workers: int | None = None,
+    progress: Callable[[float, float], object] | None = None,
+    engine: str = "simulator",
+) -> Iterator[tuple[Group, dict[Key, Result], float]]:
+    """Runs groups of scenarios as `run_many` does; later groups go on while the caller works on one's results.
+
+    Yields:
+        A group's key, its results, and when its first run began (`time.perf_counter`), in the order of the groups.
+    """
+    stop = threading.Event()
+    reached_s: dict[tuple[Group, Key], float] = {}
+    begun: dict[Group, float] = {}
+    total_s = sum(scenario.duration_s for group in groups.values() for scenario in group.values())
+
+    def run_one(group: Group, key: Key, scenario: Scenario) -> Result:
         def watch(now_s: float, _duration_s: float) -> None:
             if stop.is_set():
                 raise Cancelled("stopped")
-            reached_s[key] = now_s
+            reached_s[group, key] = now_s
 
         if stop.is_set():
             raise Cancelled("stopped")
+        begun.setdefault(group, time.perf_counter())
         result = run(scenario, progress=watch, engine=engine)
-        reached_s[key] = scenario.duration_s
+        reached_s[group, key] = scenario.duration_s
         return result
 
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         try:
-            futures = {key: pool.submit(run_one, key, scenario) for key, scenario in scenarios.items()}
-            pending = set(futures.values())
-            while pending:
-                done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
-                if progress is not None:
-                    progress(sum(reached_s.values()), total_s)
+            futures = {
+                group: {key: pool.submit(run_one, group, key, scenario) for key, scenario in scenarios.items()}
+                for group, scenarios in groups.items()
+            }
+            for group in groups:
+                pending = set(futures[group].values())
+                while pending:
+                    done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
+                    for future in done:
+                        future.result()
+                    if progress is not None:
+                        progress(sum(list(reached_s.values())), total_s)
+                results = {key: future.result() for key, future in futures.pop(group).items()}
+                yield group, results, begun.get(group, time.perf_counter())
         except BaseException:
             stop.set()
             raise
-    return {key: future.result() for key, future in futures.items()}

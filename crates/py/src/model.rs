@@ -46,6 +46,11 @@ impl Model {
         self.0.series_interval.map(seconds)
     }
 
+    /// The scenario with every key spelled out, defaults included; `check` takes it back.
+    fn resolved<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &Value::Table(self.0.to_value()))
+    }
+
     /// Runs on the simulator, without the interpreter's lock. `progress` is called now and then with the simulated seconds
     /// reached; what it raises, and what a signal handler raises, ends the run.
     #[pyo3(signature = (progress=None))]

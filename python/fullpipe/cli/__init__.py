@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 import fullpipe
-from fullpipe.errors import InputError
+from fullpipe.errors import FullpipeError, InputError
 
 __all__ = ["fullpipe_command", "main"]
 
@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "Run a scenario with several algorithms, side by side.",
     "algorithms": "List the algorithms, their papers and parameters.",
     "reproduce": "Reproduce the papers' tables and figures.",
+    "linux": "Run scenarios on a real kernel; load our algorithms into this one.",
 }
 """The commands and what they do; each is the function `command` of the module of its name."""
 
@@ -55,6 +56,8 @@ def main() -> NoReturn:
         sys.exit(fullpipe_command.main(standalone_mode=False))
     except InputError as error:
         _fail(str(error), 2)
+    except FullpipeError as error:
+        _fail(str(error), 1)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(2)
@@ -62,7 +65,7 @@ def main() -> NoReturn:
         where = error.ctx.command_path if error.ctx else "fullpipe"
         _fail(f"{error.format_message()} (see {where} --help)", 2)
     except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted; nothing was written", 130)
+        _fail("interrupted; nothing is left half-written", 130)
     except BrokenPipeError:
         # The reader of our output has gone; keep the interpreter from writing to it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

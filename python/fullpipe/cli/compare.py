@@ -15,20 +15,25 @@ __all__ = ["command"]
 
 @click.command("compare")
 @click.argument("file")
-@click.option("--algorithms", required=True, metavar="A,B,C", help="The algorithms, separated by commas.")
+@click.option("--algorithms", metavar="A,B,C", help="The algorithms, separated by commas; else the scenario's own.")
 @click.option(
-    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="What runs the scenario."
+    "--engine",
+    "engines",
+    default=ENGINES[0],
+    show_default=True,
+    metavar="ENGINE[,ENGINE]",
+    help=f"What runs the scenario: {' or '.join(ENGINES)}, or both.",
 )
 @json_option
 @plot_option
 @out_option
-def command(file: str, algorithms: str, engine: str, as_json: bool, plot: str | None, out: str | None) -> None:
-    """Run the scenario in FILE with several algorithms, all flows using one at a time."""
+def command(file: str, algorithms: str | None, engines: str, as_json: bool, plot: str | None, out: str | None) -> None:
+    """Run the scenario in FILE with several algorithms, all flows using one at a time, or on several engines."""
     scenario = Scenario.load(file)
     check_targets(plot, out)
-    names = [name.strip() for name in algorithms.split(",") if name.strip()]
+    names = None if algorithms is None else _words(algorithms)
     with progress_bar(file) as progress:
-        comparison = compare(scenario, names, engine=engine, progress=progress)
+        comparison = compare(scenario, names, engine=_words(engines), progress=progress)
     if plot is not None:
         comparison.plot(plot)
     if out is not None:
@@ -37,6 +42,10 @@ def command(file: str, algorithms: str, engine: str, as_json: bool, plot: str | 
         print_json(comparison.to_json())
     else:
         _print(comparison)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _print(comparison: Comparison) -> None:

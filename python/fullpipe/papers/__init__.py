@@ -1,6 +1,6 @@
 """The papers' tables and figures, regenerated: one module per paper, each item a declaration.
 
-A module has ``PAPER`` (its citation) and ``ITEMS``; the published values are in ``data/<module>.toml``.
+A module has ``ITEMS``; citation, published values and what else is expected are in ``data/<module>.toml``.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ import difflib
 from importlib import import_module
 
 from fullpipe.errors import InputError
-from fullpipe.papers.item import Check, Item, Outcome, reproduce
+from fullpipe.papers.check import Check, Shape, Value
+from fullpipe.papers.item import Item
+from fullpipe.papers.reproduction import Outcome, reproduce, reproduce_all
 
-__all__ = ["PAPERS", "Check", "Item", "Outcome", "items", "reproduce", "select"]
+__all__ = ["PAPERS", "Check", "Item", "Outcome", "Shape", "Value", "items", "reproduce", "reproduce_all", "select"]
 
 PAPERS = ("hyun-jang",)
 """The papers; each one's module has its name with underscores."""

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     from fullpipe.result import Result
 
-__all__ = ["ITEMS", "PAPER"]
-
-PAPER = "K. Hyun and J.-W. Jang, IEICE Transactions on Communications E95-B, 1427"
+__all__ = ["ITEMS"]
 
 W_FULL_PACKETS = 1000
 """100 Mbit/s times 80 ms in packets of 1000 bytes."""

@@ -423,7 +423,12 @@ impl Sender {
                 }
             }
             Phase::Recovery { .. } if with_sack => self.board.find_losses(),
-            Phase::Recovery { .. } => self.inflation += 1,
+            Phase::Recovery { .. } => {
+                self.inflation += 1;
+                if self.fine_timeout_expired(now) {
+                    self.forced = Some(self.una);
+                }
+            }
             Phase::Restart { .. } => {}
         }
     }
@@ -438,6 +443,9 @@ impl Sender {
         if self.may_cut() {
             let flow = self.flow(now, true);
             self.cc.on_congestion(&flow, Signal::Loss);
+            if let Some(fine) = &mut self.fine {
+                fine.cut_at = Some(now);
+            }
         }
         self.phase = Phase::Recovery { point: self.high, partial: false };
         if self.recovery == Recovery::Sack {
@@ -449,7 +457,6 @@ impl Sender {
         }
         if let Some(fine) = &mut self.fine {
             fine.unchecked = 2;
-            fine.cut_at = Some(now);
         }
         self.deadline = now + self.rtt.timeout();
     }

@@ -217,3 +217,19 @@ fn counting_segments_is_limited_in_slow_start() {
     assert_eq!(all(&mut bench, 10), [10, 11]);
     assert_eq!(bench.cwnd(), 2.0);
 }
+
+/// Brakmo and Peterson 1995, section 3.1: every duplicate ACK checks the first segment's time, that of its retransmission
+/// included, so that a retransmission lost as well does not wait for the timer. RTT 100 ms: the fine timeout is at most 300 ms.
+#[test]
+fn vegas_repairs_a_lost_retransmission() {
+    let mut bench = Bench::new(Recovery::Vegas, 8);
+    bench.sends();
+    bench.now = RTT;
+    for seq in [0, 2, 3] {
+        bench.arrives(seq);
+    }
+    assert_eq!(bench.arrives(4), [1]);
+    assert_eq!(bench.arrives(5), []);
+    bench.now += 310 * MS;
+    assert_eq!(bench.arrives(6), [1], "sent once more");
+}

@@ -1,0 +1,103 @@
+"""``fullpipe linux``."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from fullpipe.cli.output import json_option, out_option, plot_option, print_json, print_table, progress_bar
+from fullpipe.cli.run import check_targets, print_result
+from fullpipe.errors import InputError
+
+__all__ = ["command"]
+
+
+@click.group("linux")
+def command() -> None:
+    """Run scenarios on a real kernel in a virtual machine; load our algorithms into this machine's kernel."""
+
+
+@command.command("run")
+@click.argument("file")
+@json_option
+@click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
+@click.option(
+    "--accel",
+    type=click.Choice(["tcg", "kvm"]),
+    default="tcg",
+    show_default=True,
+    help="tcg: virtual time, the same on any host; kvm: real time, where it works.",
+)
+@plot_option
+@out_option
+def run_command(file: str, as_json: bool, seed: int | None, accel: str, plot: str | None, out: str | None) -> None:
+    """Run the scenario in FILE on Linux: the same figures as `fullpipe run`."""
+    from fullpipe import linux
+    from fullpipe.result import Result
+    from fullpipe.scenario import Scenario
+
+    scenario = Scenario.load(file)
+    if seed is not None:
+        scenario = scenario.replace(seed=seed)
+    check_targets(plot, out)
+    begun = time.perf_counter()
+    with progress_bar(file) as progress:
+        tables = linux.run(scenario, lambda reached_s: progress(reached_s, scenario.duration_s), accelerator=accel)
+    result = Result(scenario, tables, engine="linux", wall_s=time.perf_counter() - begun)
+    if plot is not None:
+        result.plot(plot)
+    if out is not None:
+        result.save(out)
+    if as_json:
+        print_json(result.to_json())
+    else:
+        print_result(result)
+
+
+@command.command("load")
+@click.argument("name")
+@click.option("--set", "settings", multiple=True, metavar="PARAMETER=VALUE", help="Set a parameter of the algorithm.")
+def load_command(name: str, settings: tuple[str, ...]) -> None:
+    """Register our algorithm NAME with this machine's kernel (root)."""
+    from fullpipe.linux import host
+
+    kernel_name = host.load(name, dict(_setting(text) for text in settings))
+    click.echo(f"{kernel_name} is registered. To use it for all new connections:")
+    click.echo(f"  sysctl net.ipv4.tcp_congestion_control={kernel_name}")
+    click.echo(f"To remove it: fullpipe linux unload {name}")
+
+
+@command.command("unload")
+@click.argument("name")
+def unload_command(name: str) -> None:
+    """Take our algorithm NAME out of this machine's kernel (root)."""
+    from fullpipe.linux import host
+
+    host.unload(name)
+    click.echo(f"{name} is removed")
+
+
+@command.command("list")
+def list_command() -> None:
+    """List our algorithms and whether this machine's kernel has them."""
+    from fullpipe.linux import host, programs
+
+    here = host.loaded()
+    print_table(
+        "",
+        ("algorithm", "in the kernel as", "loaded"),
+        [
+            (name, program.kernel_name, "yes" if program.kernel_name in here else "no")
+            for name, program in programs.OURS.items()
+        ],
+        left=3,
+    )
+
+
+def _setting(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise InputError(f"--set {text}: not a parameter and a number (like beta_max=0.8)") from None

@@ -1,0 +1,129 @@
+"""Our algorithms in the kernel this program runs on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fullpipe.errors import InputError
+from fullpipe.linux import programs
+from fullpipe.linux.errors import LinuxError
+
+__all__ = ["available", "load", "loaded", "unload"]
+
+BTF = Path("/sys/kernel/btf/vmlinux")
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+CURRENT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+
+
+def load(algorithm: str, params: Mapping[str, Any] | None = None) -> str:
+    """Registers one of our algorithms with the kernel; it stays until `unload` or a restart.
+
+    Args:
+        algorithm: As fullpipe calls it, such as ``"adaptive-aimd"``.
+        params: Its parameters; defaults for the rest.
+
+    Returns:
+        The name to use in ``net.ipv4.tcp_congestion_control`` and with TCP_CONGESTION.
+
+    Raises:
+        InputError: There is no such program, or it has no such parameter.
+        LinuxError: The kernel or this user cannot, or it is loaded already.
+    """
+    program = _ours(algorithm)
+    content = program.compiled(programs.complete(algorithm, params or {}))
+    bpftool = _able()
+    if program.kernel_name in available():
+        raise LinuxError(f"{algorithm} is loaded already; `fullpipe linux unload {algorithm}` removes it")
+    with tempfile.NamedTemporaryFile(suffix=".bpf.o") as file:
+        file.write(content)
+        file.flush()
+        _bpftool(bpftool, "struct_ops", "register", file.name)
+    if program.kernel_name not in available():
+        raise LinuxError(f"the kernel took the program, yet {AVAILABLE} does not list {program.kernel_name}")
+    return program.kernel_name
+
+
+def unload(algorithm: str) -> None:
+    """Takes one of our algorithms out of the kernel; connections that use it keep it to their end.
+
+    Raises:
+        InputError: There is no such program.
+        LinuxError: It is not loaded, is the system's default, or this user cannot.
+    """
+    program = _ours(algorithm)
+    bpftool = _able()
+    if program.kernel_name not in loaded():
+        raise LinuxError(f"{algorithm} is not loaded")
+    if CURRENT.read_text().strip() == program.kernel_name:
+        raise LinuxError(
+            f"{program.kernel_name} is this machine's default; `sysctl net.ipv4.tcp_congestion_control=cubic` first"
+        )
+    for map_id in _maps(program.kernel_name):
+        _bpftool(bpftool, "struct_ops", "unregister", "id", str(map_id))
+    if program.kernel_name in available():
+        raise LinuxError(f"{algorithm} is still registered after it was removed")
+
+
+def loaded() -> list[str]:
+    """Those of our programs that the kernel has, as it calls them."""
+    here = set(available())
+    return [program.kernel_name for program in programs.OURS.values() if program.kernel_name in here]
+
+
+def available() -> list[str]:
+    """The congestion controls the kernel offers.
+
+    Raises:
+        LinuxError: This is no Linux.
+    """
+    try:
+        return AVAILABLE.read_text().split()
+    except OSError as error:
+        raise LinuxError(f"{AVAILABLE} cannot be read ({error.strerror}); this needs a Linux kernel") from None
+
+
+def _ours(algorithm: str) -> programs.Program:
+    if algorithm not in programs.OURS:
+        raise InputError(f"no eBPF program for {algorithm!r} (allowed: {', '.join(programs.OURS)})")
+    return programs.OURS[algorithm]
+
+
+def _able() -> str:
+    """Checks what registering needs; the path of bpftool."""
+    if os.geteuid() != 0:
+        raise LinuxError("this needs root: registering a congestion control is a privilege (CAP_BPF, CAP_NET_ADMIN)")
+    if not BTF.exists():
+        raise LinuxError(f"the kernel has no type information ({BTF}); it needs CONFIG_DEBUG_INFO_BTF=y")
+    bpftool = shutil.which("bpftool") or shutil.which("bpftool", path="/usr/sbin:/sbin")
+    if bpftool is None:
+        raise LinuxError("bpftool is not installed (Debian: apt-get install bpftool)")
+    return bpftool
+
+
+def _maps(kernel_name: str) -> list[int]:
+    listing = json.loads(_bpftool(_able(), "-j", "struct_ops", "list") or "[]")
+    return [entry["id"] for entry in listing if entry["name"] == kernel_name]
+
+
+def _bpftool(bpftool: str, *arguments: str) -> str:
+    done = subprocess.run([bpftool, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LinuxError(f"the kernel refused ({arguments[1]} {arguments[0]}): {_reason(done.stderr or done.stdout)}")
+    return done.stdout
+
+
+def _reason(output: str) -> str:
+    """The line of libbpf's chatter that says why."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    for sign in ("GPL", "unknown func", "invalid", "too large", "Operation not permitted", "failed to", "Error"):
+        for line in lines:
+            if sign in line:
+                return line
+    return lines[-1] if lines else "no reason given"

@@ -1,0 +1,362 @@
+"""A plan as the guest's files: its network as batches for ip and tc, its flows as orders for the agent.
+
+Nodes are joined by links; each kind of flow (same delay, path and settings) has a sender's namespace of its own, behind
+a device that only that kind uses, and a receiver's address on the node at the end of its path:
+
+    sender s0 ==== node n0 == tbf ==> n1 (receiver's address 10.3.0.0)
+             netem      ACKs <==
+
+All of a flow's propagation delay is in one netem, which its ACKs cross last: where on a round trip a constant delay
+lies does not change what a queue sees, and a second netem per packet would cost the guest as much as the bottleneck.
+The bottleneck is a tbf whose bucket holds two packets, one being sent and one that makes up for a late timer, over a
+packet-limited fifo.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.errors import InputError, ScenarioError
+from fullpipe.linux import programs
+from fullpipe.linux.errors import LinuxError
+from fullpipe.linux.initramfs import Initramfs
+from fullpipe.linux.plan import ETHERNET_BYTES, Flow, Link, Plan, Tcp
+
+if TYPE_CHECKING:
+    from fullpipe.linux.kernel import Kernel
+
+__all__ = ["Job", "build", "empty_archive"]
+
+TEND_NS = 100_000_000
+"""At most this long between two visits of the agent to its sockets."""
+MOST_SAMPLES = 300_000
+"""Samples of flows and links in all; more would take longer to report than to run."""
+TRUESIZE = 4
+"""What the kernel charges a socket for a byte of data in small packets, at most."""
+UNLIMITED_PACKETS = 10_000_000
+FIRST_PORT = 5001
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to boot with: the archive, the memory it needs, and the time between two samples."""
+
+    archive: bytes
+    memory_mib: int
+    sampling_ns: int
+
+
+def build(plan: Plan, kernel: Kernel, file: str | None = None) -> Job:
+    """The job of a plan.
+
+    Args:
+        plan: What to build.
+        kernel: Whose modules to load.
+        file: Named in errors about algorithms.
+
+    Raises:
+        ScenarioError: An algorithm is not in the kernel, or with other parameters than asked for.
+        LinuxError: A program that the guest needs is not installed here, or was not built.
+    """
+    guest = _Guest()
+    guest.load(kernel, ["veth", "sch_tbf", "sch_netem"])
+    _load_algorithms(guest, plan, kernel, file)
+    guest.order("write /proc/sys/net/ipv4/tcp_mem 4000000 8000000 16000000")
+    nodes = _nodes(plan)
+    kinds = list(dict.fromkeys(_kind(flow) for flow in plan.flows))
+    for name in [*(f"n{node}" for node in range(max(nodes.values()) + 1)), *(f"s{k}" for k in range(len(kinds)))]:
+        guest.order(f"namespace {name}")
+    _Network(guest, plan, nodes, kinds).build()
+    tend_ns, sampling_ns = _intervals(plan)
+    memory = _add_flows(guest, plan, nodes, kinds, tend_ns)
+    guest.order(f"time {plan.duration_ns} {tend_ns} {sampling_ns}")
+    return Job(guest.archive(), 256 + memory // 2**20, sampling_ns)
+
+
+def empty_archive() -> bytes:
+    """A guest that boots, does nothing and ends; for probes."""
+    guest = _Guest()
+    guest.order("time 1 1 1")
+    return guest.archive()
+
+
+class _Guest:
+    """The guest's files, and the orders to its agent."""
+
+    def __init__(self) -> None:
+        self._files = Initramfs()
+        self._orders: list[str] = []
+        self._batches = 0
+        agent = programs.OBJECTS / "agent"
+        if not agent.exists():
+            raise LinuxError("the guest's agent is not built; `make linux-objects` compiles it (needs a C compiler)")
+        self._files.add("/init", agent.read_bytes())
+
+    def order(self, line: str) -> None:
+        self._orders.append(line)
+
+    def load(self, kernel: Kernel, modules: Iterable[str], settings: Iterable[str] = ()) -> None:
+        for module in modules:
+            path = kernel.modules.get(module)
+            if path is None:
+                raise LinuxError(f"the kernel {kernel.version} has no module {module}")
+            self._files.add(f"/modules/{module}.ko", path.read_bytes())
+            self.order(" ".join([f"module /modules/{module}.ko", *settings]))
+
+    def register(self, name: str, content: bytes) -> None:
+        """Loads an eBPF program."""
+        self.tool("bpftool", "bpftool")
+        self._files.add(f"/bpf/{name}.o", content)
+        self.order(f"run /bin/bpftool struct_ops register /bpf/{name}.o")
+
+    def batch(self, tool: str, lines: Iterable[str]) -> None:
+        """Runs ip or tc on many lines, in the namespace entered last."""
+        text = "\n".join(lines)
+        if not text:
+            return
+        self.tool(tool, "iproute2")
+        self._batches += 1
+        path = f"/net/{self._batches}.{tool}"
+        self._files.add(path, f"{text}\n".encode())
+        self.order(f"run /bin/{tool} -batch {path}")
+
+    def tool(self, name: str, package: str) -> None:
+        found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+        if found is None:
+            raise LinuxError(f"{name} is not installed (Debian: apt-get install {package})")
+        self._files.add_program(f"/bin/{name}", Path(found).resolve())
+
+    def archive(self) -> bytes:
+        self._files.add("/job", "".join(f"{line}\n" for line in self._orders).encode())
+        return self._files.pack()
+
+
+def _load_algorithms(guest: _Guest, plan: Plan, kernel: Kernel, file: str | None) -> None:
+    chosen: dict[str, dict[str, Any]] = {}
+    for i, flow in enumerate(plan.flows):
+        key, algorithm, params = f"flows[{i}].algorithm", flow.tcp.algorithm, dict(flow.tcp.params)
+        if programs.find(algorithm) is None:
+            raise ScenarioError(key, f"{algorithm} is not in Linux, nor among our programs for it", file)
+        try:
+            settings = programs.complete(algorithm, params)
+        except InputError as error:
+            raise ScenarioError(key, str(error), file) from None
+        if chosen.setdefault(algorithm, settings) != settings:
+            raise ScenarioError(key, f"the kernel holds one set of parameters for all flows of {algorithm}", file)
+    for algorithm, settings in chosen.items():
+        match programs.find(algorithm):
+            case programs.Module() as module:
+                guest.load(kernel, [f"tcp_{module.kernel_name}"], module.settings(settings))
+            case programs.Program() as program:
+                guest.register(program.kernel_name, program.compiled(settings))
+
+
+def _kind(flow: Flow) -> Flow:
+    """What decides a flow's place in the network; the rest at fixed values."""
+    return replace(flow, tcp=replace(flow.tcp, algorithm="", params=()), start_ns=0, stop_ns=None, size_segments=None)
+
+
+def _nodes(plan: Plan) -> dict[tuple[int, str], int]:
+    """The node at each end ("left", "right") of each link; links that follow one another in a path share one."""
+    node = {(i, side): 2 * i + (side == "right") for i in range(len(plan.links)) for side in ("left", "right")}
+    for flow in plan.flows:
+        for before, after in zip(flow.path, flow.path[1:], strict=False):
+            one, other = node[before, "right"], node[after, "left"]
+            node = {end: one if n == other else n for end, n in node.items()}
+    order = {n: i for i, n in enumerate(sorted(set(node.values())))}
+    return {end: order[n] for end, n in node.items()}
+
+
+def _ends(flow: Flow, nodes: Mapping[tuple[int, str], int]) -> tuple[int, int]:
+    """The nodes where a flow's data enters and where it is received."""
+    left, right = nodes[flow.path[0], "left"], nodes[flow.path[-1], "right"]
+    return (right, left) if flow.reverse else (left, right)
+
+
+@dataclass(frozen=True)
+class _Hop:
+    """One link as data crosses it: from a node, by a device, to an address on the next node; and back."""
+
+    node: int
+    device: str
+    next_ip: str
+    next_node: int
+    back_device: str
+    back_ip: str
+
+
+class _Network:
+    """Orders the network of a plan."""
+
+    def __init__(self, guest: _Guest, plan: Plan, nodes: Mapping[tuple[int, str], int], kinds: list[Flow]) -> None:
+        self._guest, self._plan, self._nodes, self._kinds = guest, plan, nodes, kinds
+        self._mtu = plan.packet_bytes - ETHERNET_BYTES
+        count = max(nodes.values()) + 1
+        self._made: list[list[str]] = [[] for _ in range(count)]
+        self._routed: list[list[str]] = [[] for _ in range(count)]
+        self._queued: list[list[str]] = [[] for _ in range(count)]
+        self._devices: list[list[str]] = [[] for _ in range(count)]
+
+    def build(self) -> None:
+        for i, link in enumerate(self._plan.links):
+            self._link(i, link)
+        for k, kind in enumerate(self._kinds):
+            self._access(k, kind)
+        for node, made in enumerate(self._made):
+            self._guest.order(f"enter n{node}")
+            self._guest.order("write /proc/sys/net/ipv4/ip_forward 1")
+            self._guest.batch("ip", ["link set lo up", *made])
+        # Only now do both ends of every pair exist.
+        for node, routed in enumerate(self._routed):
+            self._guest.order(f"enter n{node}")
+            self._guest.batch("ip", routed)
+            for device in self._devices[node]:
+                self._guest.order(f"offloads-off {device}")
+            self._guest.batch("tc", self._queued[node])
+        for k, kind in enumerate(self._kinds):
+            self._sender(k, kind)
+        for i in range(len(self._plan.links)):
+            self._guest.order(f"link n{self._nodes[i, 'left']} l{i}f 1")
+            self._guest.order(f"link n{self._nodes[i, 'right']} l{i}r 1")
+
+    def _link(self, i: int, link: Link) -> None:
+        left, right = self._nodes[i, "left"], self._nodes[i, "right"]
+        self._pair(left, f"l{i}f", _mac(4, i), f"l{i}r", _mac(5, i), f"n{right}")
+        self._end(left, f"l{i}f", f"10.4.{i}.1/30", f"10.4.{i}.2", _mac(5, i))
+        self._end(right, f"l{i}r", f"10.4.{i}.2/30", f"10.4.{i}.1", _mac(4, i))
+        crossed = [flow for flow in self._plan.flows if i in flow.path]
+        self._queued[left] += _queue(f"l{i}f", link, self._plan, any(not flow.reverse for flow in crossed))
+        self._queued[right] += _queue(f"l{i}r", link, self._plan, any(flow.reverse for flow in crossed))
+
+    def _access(self, k: int, kind: Flow) -> None:
+        first, last = _ends(kind, self._nodes)
+        high, low = divmod(k, 256)
+        sender_ip, receiver_ip = f"10.1.{high}.{low}", f"10.3.{high}.{low}"
+        self._pair(first, f"a{k}", _mac(2, k), "uplink", _mac(1, k), f"s{k}")
+        self._end(first, f"a{k}", "10.2.0.1/32", sender_ip, _mac(1, k))
+        self._made[last].append(f"addr add {receiver_ip}/32 dev lo")
+        if delay_ns := kind.base_rtt_ns(self._plan.links):
+            self._queued[first].append(
+                f"qdisc add dev a{k} root netem delay {delay_ns / 1e3:.3f}us limit {UNLIMITED_PACKETS}"
+            )
+        self._routed[first].append(f"route add {sender_ip}/32 dev a{k}")
+        hops = [self._hop(i, kind.reverse) for i in (reversed(kind.path) if kind.reverse else kind.path)]
+        quick = "" if kind.tcp.delayed_ack else " quickack 1"
+        for hop in hops:
+            self._routed[hop.node].append(f"route add {receiver_ip}/32 via {hop.next_ip} dev {hop.device}")
+            options = quick if hop.next_node == last else ""
+            self._routed[hop.next_node].append(
+                f"route add {sender_ip}/32 via {hop.back_ip} dev {hop.back_device} src {receiver_ip}{options}"
+                if hop.next_node == last
+                else f"route add {sender_ip}/32 via {hop.back_ip} dev {hop.back_device}"
+            )
+
+    def _sender(self, k: int, kind: Flow) -> None:
+        high, low = divmod(k, 256)
+        tcp = kind.tcp
+        self._guest.order(f"enter s{k}")
+        self._guest.order("offloads-off uplink")
+        self._guest.order("write /proc/sys/net/ipv4/tcp_no_metrics_save 1")
+        self._guest.order(f"write /proc/sys/net/ipv4/tcp_sack {int(tcp.sack)}")
+        self._guest.batch(
+            "ip",
+            [
+                f"addr add 10.1.{high}.{low}/32 dev uplink",
+                "link set uplink up",
+                f"neigh add 10.2.0.1 lladdr {_mac(2, k)} dev uplink nud permanent",
+                "route add 10.2.0.1/32 dev uplink",
+                f"route add default via 10.2.0.1 dev uplink {_route_options(tcp)}",
+            ],
+        )
+
+    def _hop(self, i: int, reverse: bool) -> _Hop:
+        left = (self._nodes[i, "left"], f"l{i}f", f"10.4.{i}.1")
+        right = (self._nodes[i, "right"], f"l{i}r", f"10.4.{i}.2")
+        (node, device, ip), (next_node, back_device, next_ip) = (right, left) if reverse else (left, right)
+        return _Hop(node, device, next_ip, next_node, back_device, ip)
+
+    def _pair(self, node: int, device: str, mac: str, peer: str, peer_mac: str, peer_ns: str) -> None:
+        self._made[node].append(
+            f"link add name {device} mtu {self._mtu} address {mac} type veth "
+            f"peer name {peer} mtu {self._mtu} address {peer_mac} netns {peer_ns}"
+        )
+
+    def _end(self, node: int, device: str, address: str, neighbour: str, neighbour_mac: str) -> None:
+        self._routed[node] += [
+            f"addr add {address} dev {device}",
+            f"link set {device} up",
+            f"neigh add {neighbour} lladdr {neighbour_mac} dev {device} nud permanent",
+        ]
+        self._devices[node].append(device)
+
+
+def _queue(device: str, link: Link, plan: Plan, data: bool) -> list[str]:
+    """The queue of one direction of a link; where only ACKs cross it, one that merely counts them."""
+    if not data:
+        return [f"qdisc add dev {device} root handle 1: pfifo limit {UNLIMITED_PACKETS}"]
+    fifo = f"pfifo limit {link.buffer_packets or UNLIMITED_PACKETS}"
+    if link.buffer_bytes:
+        fifo = f"bfifo limit {link.buffer_bytes}"
+    bucket_bytes = 2 * plan.packet_bytes
+    shaper = f"tbf rate {link.rate_bps}bit burst {bucket_bytes} limit {UNLIMITED_PACKETS}"
+    return [f"qdisc add dev {device} root handle 1: {shaper}", f"qdisc add dev {device} parent 1:1 handle 2: {fifo}"]
+
+
+def _route_options(tcp: Tcp) -> str:
+    return f"initcwnd {tcp.initial_window} rto_min {max(1, round(tcp.min_rto_ns / 1e6))}ms"
+
+
+def _mac(kind: int, number: int) -> str:
+    return f"02:00:00:{kind:02x}:{number >> 8:02x}:{number & 255:02x}"
+
+
+def _intervals(plan: Plan) -> tuple[int, int]:
+    """The time between two visits to the sockets, which divides the series' interval where it can, and the time between
+    two samples, a multiple of it.
+    """
+    series = plan.series_interval_ns or TEND_NS
+    least = -(-series // TEND_NS)
+    tend_ns = series // next((parts for parts in range(least, 8 * least) if series % parts == 0), 1)
+    entities = len(plan.flows) + 2 * len(plan.links)
+    most = max(1, MOST_SAMPLES // entities)
+    every = -(-plan.duration_ns // (tend_ns * most))
+    return tend_ns, tend_ns * every
+
+
+def _add_flows(guest: _Guest, plan: Plan, nodes: Mapping[tuple[int, str], int], kinds: list[Flow], tend_ns: int) -> int:
+    """Orders the flows; the memory their buffers may take, bytes."""
+    total = 0
+    for i, flow in enumerate(plan.flows):
+        k = kinds.index(_kind(flow))
+        high, low = divmod(k, 256)
+        rate = min(plan.links[j].rate_bps for j in flow.path) / 8
+        between_visits = rate * tend_ns / 1e9
+        outstanding = sum(_held(plan.links[j], plan) for j in flow.path) + rate * flow.base_rtt_ns(plan.links) / 1e9
+        send = round(TRUESIZE * (2 * outstanding + 2 * between_visits)) + 2**18
+        receive = round(2 * TRUESIZE * (2 * outstanding + 2 * between_visits)) + 2**18
+        total += 2 * send + receive
+        kernel_name = _kernel_name(flow)
+        stop = -1 if flow.stop_ns is None else flow.stop_ns
+        size = -1 if flow.size_segments is None else flow.size_segments * plan.segment_bytes
+        guest.order(
+            f"flow s{k} 10.1.{high}.{low} n{_ends(flow, nodes)[1]} 10.3.{high}.{low} {FIRST_PORT + i} {kernel_name} "
+            f"{flow.start_ns} {stop} {size} {min(send, 2**30)} {min(receive, 2**30)}"
+        )
+    return min(total, 2 * 2**30)
+
+
+def _held(link: Link, plan: Plan) -> float:
+    """Bytes a link's queue may hold."""
+    if link.buffer_bytes is not None:
+        return link.buffer_bytes
+    return (link.buffer_packets if link.buffer_packets is not None else 1000) * plan.packet_bytes
+
+
+def _kernel_name(flow: Flow) -> str:
+    found = programs.find(flow.tcp.algorithm)
+    assert found is not None
+    return found.kernel_name

@@ -1,0 +1,197 @@
+"""A scenario in the laboratory's terms: plain numbers, one entry per flow, and no key a kernel cannot honour."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from fullpipe.scenario import Scenario
+
+__all__ = ["ETHERNET_BYTES", "Flow", "Link", "Plan", "Tcp"]
+
+ETHERNET_BYTES = 14
+"""Header that queues count on top of the IP packet."""
+IP_TCP_BYTES = 20 + 20 + 12
+"""IPv4 and TCP headers with the timestamp option."""
+LEAST_PACKET_BYTES = 128
+"""Smaller packets would leave hardly room for data."""
+
+MOST_LINKS, MOST_FLOWS = 16, 500
+"""What the guest's agent has room for."""
+
+UNITS = {
+    "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10,
+    "bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
+    "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9,
+    "segment": 1, "segments": 1, "packet": 1, "packets": 1,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link; ``delay_ns`` is one way; its queue is in packets or in bytes, None for the other or for no limit."""
+
+    name: str
+    rate_bps: int
+    delay_ns: int
+    buffer_packets: int | None
+    buffer_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Tcp:
+    """How a connection is set up: what the kernel takes per route, namespace or socket."""
+
+    algorithm: str
+    params: tuple[tuple[str, Any], ...]
+    sack: bool
+    delayed_ack: bool
+    initial_window: int
+    min_rto_ns: int
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One connection. ``path`` holds indices of links in the order the data crosses them; ``stop_ns`` and
+    ``size_segments`` are None for no end.
+    """
+
+    tcp: Tcp
+    access_delay_ns: int
+    start_ns: int
+    stop_ns: int | None
+    size_segments: int | None
+    path: tuple[int, ...]
+    reverse: bool
+
+    def base_rtt_ns(self, links: tuple[Link, ...]) -> int:
+        """The round trip without queueing and transmission."""
+        return 2 * (self.access_delay_ns + sum(links[i].delay_ns for i in self.path))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the laboratory builds."""
+
+    duration_ns: int
+    warmup_ns: int
+    series_interval_ns: int | None
+    packet_bytes: int
+    links: tuple[Link, ...]
+    flows: tuple[Flow, ...]
+
+    @property
+    def segment_bytes(self) -> int:
+        """Payload of a full packet."""
+        return self.packet_bytes - ETHERNET_BYTES - IP_TCP_BYTES
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Plan:
+        """The plan of a scenario. Spreads are drawn from its seed, but not the same values the simulator draws.
+
+        Raises:
+            ScenarioError: It asks for what the kernel cannot do.
+        """
+        reader = _Reader(scenario.file)
+        tree = scenario.model.resolved()
+        for key in ("udp", "web"):
+            if tree.get(key):
+                raise reader.cannot(key, "the Linux engine runs TCP flows only")
+        if tree["packet_size"] < LEAST_PACKET_BYTES:
+            raise reader.cannot("packet_size", f"the Linux engine needs at least {LEAST_PACKET_BYTES} bytes")
+        if len(tree["links"]) > MOST_LINKS:
+            raise reader.cannot("links", f"the Linux engine builds at most {MOST_LINKS}")
+        links = tuple(reader.link(i, link) for i, link in enumerate(tree["links"]))
+        names = [link.name for link in links]
+        draw = random.Random(tree["seed"])
+        flows = tuple(
+            reader.flow(group, names, draw)
+            for i, group in enumerate(tree.get("flows", []))
+            for _ in range(reader.checked_count(i, group))
+        )
+        if not 1 <= len(flows) <= MOST_FLOWS:
+            raise reader.cannot("flows", f"the Linux engine runs 1 to {MOST_FLOWS} flows, not {len(flows)}")
+        interval = tree["series_interval"]
+        return cls(
+            duration_ns=_quantity(tree["duration"]),
+            warmup_ns=_quantity(tree["warmup"]),
+            series_interval_ns=None if interval == "off" else _quantity(interval),
+            packet_bytes=tree["packet_size"],
+            links=links,
+            flows=flows,
+        )
+
+
+class _Reader:
+    """Reads a checked scenario's tree; knows its file for errors."""
+
+    def __init__(self, file: str | None) -> None:
+        self._file = file
+
+    def cannot(self, key: str, what: str) -> ScenarioError:
+        return ScenarioError(key, what, self._file)
+
+    def link(self, i: int, link: Mapping[str, Any]) -> Link:
+        if link["loss"]:
+            raise self.cannot(f"links[{i}].loss", "the Linux engine has no random loss (allowed: 0)")
+        packets = size = None
+        if link["buffer"] != "unlimited":
+            if re.search("packet|segment", link["buffer"]):
+                packets = _quantity(link["buffer"])
+            else:
+                size = _quantity(link["buffer"])
+        return Link(link["name"], _quantity(link["rate"]), _quantity(link["delay"]), packets, size)
+
+    def checked_count(self, i: int, group: Mapping[str, Any]) -> int:
+        for key, allowed in (("access_rate", "unlimited"), ("max_window", "unlimited")):
+            if group[key] != allowed:
+                raise self.cannot(f"flows[{i}].{key}", f'the Linux engine cannot limit it (allowed: "{allowed}")')
+        if group["recovery"] == "tahoe":
+            raise self.cannot(
+                f"flows[{i}].recovery", 'Linux has no Tahoe recovery (allowed: "sack", "newreno"; others run as "sack")'
+            )
+        count: int = group["count"]
+        return count
+
+    def flow(self, group: Mapping[str, Any], names: list[str], draw: random.Random) -> Flow:
+        algorithm = group["algorithm"]
+        params = {} if isinstance(algorithm, str) else {k: v for k, v in algorithm.items() if k != "name"}
+        tcp = Tcp(
+            algorithm=algorithm if isinstance(algorithm, str) else algorithm["name"],
+            params=tuple(sorted(params.items())),
+            sack=group["recovery"] != "newreno",
+            delayed_ack=group["delayed_ack"],
+            initial_window=group["initial_window"],
+            min_rto_ns=_quantity(group["min_rto"]),
+        )
+        return Flow(
+            tcp=tcp,
+            access_delay_ns=_drawn(group["access_delay"], draw),
+            start_ns=_drawn(group["start"], draw),
+            stop_ns=_quantity(group["stop"]) if "stop" in group else None,
+            size_segments=_quantity(group["size"]) if "size" in group else None,
+            path=tuple(names.index(name) for name in group["path"]),
+            reverse=group["reverse"],
+        )
+
+
+def _drawn(text: str, draw: random.Random) -> int:
+    low, _, high = text.partition("..")
+    if not high:
+        return _quantity(low)
+    return round(draw.uniform(_quantity(low), _quantity(high)))
+
+
+def _quantity(text: str) -> int:
+    """A quantity as the scenario model writes it, in nanoseconds, bits per second, bytes or packets."""
+    number, unit = re.fullmatch(r"([\d.e+-]+) *(\S+)", text).groups()  # type: ignore[union-attr]
+    value = float(number) * UNITS[unit]
+    assert math.isfinite(value)
+    return round(value)

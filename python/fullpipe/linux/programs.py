@@ -1,0 +1,190 @@
+"""Which congestion control of the kernel stands for which algorithm, and how its parameters are set there."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fullpipe import _core
+from fullpipe.errors import InputError
+from fullpipe.linux.errors import LinuxError
+
+__all__ = ["OBJECTS", "OURS", "Builtin", "Module", "Program", "find"]
+
+OBJECTS = Path(__file__).with_name("objects")
+"""What `make` compiles: the eBPF programs and the guest's agent."""
+
+ONE_Q20 = 1 << 20
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """Compiled into the kernel.
+
+    Attributes:
+        kernel_name: As the kernel calls it.
+        known: None of its parameters can be set.
+        fixed: The values that its parameters have in the kernel, where they can be stated.
+    """
+
+    kernel_name: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of the kernel.
+
+    Attributes:
+        kernel_name: As the kernel calls it; the module is ``tcp_<kernel_name>``.
+        translate: The module's parameters from the algorithm's.
+        known: The algorithm's parameters that can be set.
+        fixed: The values that others have in the kernel, where they can be stated.
+    """
+
+    kernel_name: str
+    translate: Callable[[Mapping[str, Any]], Mapping[str, int]] = lambda _: {}
+    known: frozenset[str] = frozenset()
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    def settings(self, params: Mapping[str, Any]) -> list[str]:
+        """The words behind the module's name when it is loaded."""
+        return [f"{name}={value}" for name, value in self.translate(params).items()]
+
+
+@dataclass(frozen=True)
+class Program:
+    """One of our eBPF programs.
+
+    Attributes:
+        kernel_name: As the kernel calls it.
+        pack: The bytes of its ``params`` from the algorithm's parameters.
+        known: The algorithm's parameters that can be set.
+        fixed: The values that others have in the program.
+    """
+
+    kernel_name: str
+    pack: Callable[[Mapping[str, Any]], bytes]
+    known: frozenset[str]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    def compiled(self, params: Mapping[str, Any]) -> bytes:
+        """The object file with these parameters in it.
+
+        Raises:
+            LinuxError: The object was not built.
+        """
+        path = OBJECTS / f"{self.kernel_name}.bpf.o"
+        try:
+            image = path.read_bytes()
+        except OSError:
+            raise LinuxError(
+                f"{path.name} is not built; `make linux-objects` compiles it (needs clang, libbpf-dev)"
+            ) from None
+        content = self.pack(params)
+        at = _symbol(image, b"params", len(content))
+        return image[:at] + content + image[at + len(content) :]
+
+
+def find(algorithm: str) -> Builtin | Module | Program | None:
+    """What the kernel has for the algorithm; None if nothing."""
+    return _ALL.get(algorithm)
+
+
+def complete(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The algorithm's parameters: defaults, and what was given.
+
+    Raises:
+        InputError: One is given that cannot be set in the kernel.
+    """
+    known, fixed = _ALL[algorithm].known, _ALL[algorithm].fixed
+    for name, value in given.items():
+        if name in fixed and value != fixed[name]:
+            raise InputError(f"parameter {name} of {algorithm} is always {fixed[name]} in Linux")
+        if name not in known and name not in fixed:
+            allowed = ", ".join(sorted(known)) or "none"
+            raise InputError(f"parameter {name} of {algorithm} cannot be set in Linux (allowed: {allowed})")
+    info = next(info for info in _core.algorithms() if info["name"] == algorithm)
+    return {param["name"]: param["default"] for param in info["params"]} | dict(given)
+
+
+def _vegas(params: Mapping[str, Any]) -> Mapping[str, int]:
+    return {name: round(params[name]) for name in ("alpha", "beta", "gamma")}
+
+
+def _bic(params: Mapping[str, Any]) -> Mapping[str, int]:
+    return {
+        "max_increment": round(params["s_max"]),
+        "low_window": round(params["low_window"]),
+        "beta": round(1024 * (1 - params["beta"])),
+        "fast_convergence": int(params["fast_convergence"]),
+    }
+
+
+def _htcp(params: Mapping[str, Any]) -> Mapping[str, int]:
+    return {"use_rtt_scaling": int(params["rtt_scaling"]), "use_bandwidth_switch": int(params["adaptive_backoff"])}
+
+
+def _q20(names: tuple[str, ...], params: Mapping[str, Any]) -> bytes:
+    return struct.pack(f"<{len(names)}I", *(round(params[name] * ONE_Q20) for name in names))
+
+
+def _ehstcp(params: Mapping[str, Any]) -> bytes:
+    return struct.pack("<3I", round(params["n_star"]), round(params["safety_rtts"]), int(params["cap_beta"]))
+
+
+_AIMD, _HYUN_JANG, _EHSTCP = (
+    ("beta_min", "beta_max", "fading"),
+    ("a", "alpha", "beta"),
+    ("n_star", "safety_rtts", "cap_beta"),
+)
+
+_HSTCP = {"low_window": 38, "high_window": 83_000, "high_p": 1e-7, "high_decrease": 0.1}
+_CUBIC = {"c": 0.4, "beta": 0.7, "fast_convergence": True, "reno_friendly": True}
+_SCALABLE = {"a": 0.01, "b": 0.125, "at_least_reno": True}
+_HTCP = {"delta_l": 1, "beta_min": 0.5, "beta_max": 0.8, "fading": 0.95, "throughput_change": 0.2, "rtt_ref": 0.1}
+
+OURS: Mapping[str, Program] = {
+    "adaptive-aimd": Program("adaptive_aimd", partial(_q20, _AIMD), frozenset(_AIMD), {"estimator": "rtt"}),
+    "hyun-jang": Program("hyun_jang", partial(_q20, _HYUN_JANG), frozenset(_HYUN_JANG), {"lsrtt": "ewma"}),
+    "ehstcp": Program("ehstcp", _ehstcp, frozenset(_EHSTCP), _HSTCP),
+}
+
+_ALL: Mapping[str, Builtin | Module | Program] = {
+    "reno": Builtin("reno"),
+    "newreno": Builtin("reno"),
+    "cubic": Builtin("cubic", _CUBIC),
+    "hstcp": Module("highspeed", fixed=_HSTCP),
+    "scalable": Module("scalable", fixed=_SCALABLE),
+    "vegas": Module("vegas", _vegas, frozenset(("alpha", "beta", "gamma")), {"loss_cut": 0.5, "whole_segments": True}),
+    "bic": Module(
+        "bic",
+        _bic,
+        frozenset(("s_max", "low_window", "beta", "fast_convergence")),
+        {"divisor": 4, "search": "smooth"},
+    ),
+    "htcp": Module("htcp", _htcp, frozenset(("rtt_scaling", "adaptive_backoff")), _HTCP),
+    "westwood": Module("westwood"),
+    "bbr": Module("bbr"),
+    **OURS,
+}
+
+
+def _symbol(image: bytes, name: bytes, size: int) -> int:
+    """Where the data of a symbol lies in an ELF file of 64 bits, little-endian (System V ABI, chapter 4)."""
+    table_at, entry_size, count = struct.unpack_from("<Q", image, 0x28)[0], *struct.unpack_from("<2H", image, 0x3A)
+    sections = [struct.unpack_from("<2I4Q2I2Q", image, table_at + i * entry_size) for i in range(count)]
+    for _name, kind, _flags, _address, at, length, link, *_ in sections:
+        if kind != 2:  # SHT_SYMTAB
+            continue
+        names_at = sections[link][4]
+        for entry in range(at, at + length, 24):
+            name_at, _info, _other, section, value, symbol_size = struct.unpack_from("<IBBHQQ", image, entry)
+            if image[names_at + name_at :].startswith(name + b"\0") and symbol_size == size:
+                return int(sections[section][4] + value)
+    raise LinuxError(f"an eBPF object has no {name.decode()} of {size} bytes; build it again")

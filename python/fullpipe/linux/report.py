@@ -1,0 +1,198 @@
+"""What the agent reports, as the tables of a `Result`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from fullpipe.linux.plan import Flow, Plan
+
+__all__ = ["to_tables"]
+
+INFINITE_SSTHRESH = 0x7FFFFFFF
+"""The kernel's threshold before the first loss."""
+CA_RECOVERY, CA_LOSS = 3, 4
+"""States of a connection: fast recovery; after a timeout."""
+
+
+class FlowSample(NamedTuple):
+    """A line ``f``: TCP_INFO at ``t_ns``."""
+
+    t_ns: int
+    flow: int
+    cwnd: int
+    ssthresh: int
+    rtt_us: int
+    min_rtt_us: int
+    in_flight: int
+    retransmits: int
+    state: int
+    acked_bytes: int
+    received_bytes: int
+
+
+class LinkSample(NamedTuple):
+    """A line ``l``: a queue's counters at ``t_ns``; entities are each link's forward and reverse direction in turn."""
+
+    t_ns: int
+    direction: int
+    sent_bytes: int
+    sent_packets: int
+    dropped: int
+    queued: int
+
+
+def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
+    """The tables, column by column, under the names the simulator gives them.
+
+    What the kernel does not count is sampled: ``mean_queue_packets`` and ``mean_cwnd_packets`` are means of samples,
+    ``timeouts`` and ``fast_recoveries`` are changes of state between samples, ``max_queue_packets`` is the buffer where
+    packets were dropped and the greatest sample elsewhere. ``mean_rtt_s`` is the mean of the kernel's smoothed RTT.
+    """
+    flows: list[list[FlowSample]] = [[] for _ in plan.flows]
+    links: list[list[LinkSample]] = [[] for _ in range(2 * len(plan.links))]
+    finished: dict[int, int] = {}
+    for line in lines:
+        kind, _, rest = line.partition(" ")
+        if kind == "f":
+            sample = FlowSample(*map(int, rest.split()))
+            flows[sample.flow].append(sample)
+        elif kind == "l":
+            counters = LinkSample(*map(int, rest.split()))
+            links[counters.direction].append(counters)
+        elif kind == "finished":
+            flow, t_ns = map(int, rest.split())
+            finished[flow] = t_ns
+    return {
+        "links": _links(plan, links),
+        "flows": _columns([_flow(plan, i, flows[i], finished.get(i)) for i in range(len(plan.flows))]),
+        "traffic": _columns([]),
+        "series": _series(plan, flows),
+        "link_series": _link_series(plan, links),
+        "totals": {
+            "data_packets": _data_packets(plan, flows),
+            "jain_index": _jain([_goodput(plan, plan.flows[i], flows[i]) for i in range(len(plan.flows))]),
+        },
+    }
+
+
+def _links(plan: Plan, samples: list[list[LinkSample]]) -> dict[str, list[Any]]:
+    rows = []
+    for i, link in enumerate(plan.links):
+        row: dict[str, Any] = {"name": link.name}
+        for prefix, direction in (("", 2 * i), ("reverse_", 2 * i + 1)):
+            row |= {prefix + key: value for key, value in _direction(plan, i, samples[direction]).items()}
+        rows.append(row)
+    return _columns(rows)
+
+
+def _direction(plan: Plan, i: int, samples: list[LinkSample]) -> dict[str, Any]:
+    counted = [sample for sample in samples if sample.t_ns >= plan.warmup_ns]
+    first, last = counted[0], counted[-1]
+    dropped, sent = last.dropped - first.dropped, last.sent_packets - first.sent_packets
+    queues = [sample.queued for sample in counted]
+    arrived = sent + dropped + last.queued - first.queued
+    limit = plan.links[i].buffer_packets
+    return {
+        "utilization": _utilization(plan, i, first, last),
+        "loss_rate": dropped / arrived if arrived else 0.0,
+        "dropped_packets": dropped,
+        "wire_lost_packets": 0,
+        "arrived_packets": arrived,
+        "mean_queue_packets": sum(queues) / len(queues),
+        "max_queue_packets": limit if dropped and limit else max(queues),
+    }
+
+
+def _utilization(plan: Plan, i: int, first: LinkSample, last: LinkSample) -> float:
+    elapsed_s = (last.t_ns - first.t_ns) / 1e9
+    return (last.sent_bytes - first.sent_bytes) * 8 / elapsed_s / plan.links[i].rate_bps if elapsed_s else 0.0
+
+
+def _flow(plan: Plan, i: int, samples: list[FlowSample], finished_ns: int | None) -> dict[str, Any]:
+    flow = plan.flows[i]
+    counted = [sample for sample in samples if sample.t_ns >= plan.warmup_ns]
+    return {
+        "id": i,
+        "algorithm": flow.tcp.algorithm,
+        "throughput_bps": _rate(plan, flow, samples, "received_bytes"),
+        "goodput_bps": _goodput(plan, flow, samples),
+        "retransmits": counted[-1].retransmits - counted[0].retransmits if counted else 0,
+        "timeouts": _entries(counted, CA_LOSS),
+        "fast_recoveries": _entries(counted, CA_RECOVERY),
+        "mean_rtt_s": _mean([sample.rtt_us for sample in counted if sample.rtt_us]) / 1e6,
+        "mean_cwnd_packets": _mean([sample.cwnd for sample in counted]),
+        "base_rtt_s": flow.base_rtt_ns(plan.links) / 1e9,
+        "completion_s": math.nan if finished_ns is None else (finished_ns - flow.start_ns) / 1e9,
+    }
+
+
+def _goodput(plan: Plan, flow: Flow, samples: list[FlowSample]) -> float:
+    return _rate(plan, flow, samples, "acked_bytes")
+
+
+def _rate(plan: Plan, flow: Flow, samples: list[FlowSample], counter: str) -> float:
+    """Bits per second outside the warm-up, headers included; from a counter of payload bytes."""
+    counted = [sample for sample in samples if sample.t_ns >= plan.warmup_ns]
+    if not counted:
+        return 0.0
+    before = getattr(counted[0], counter) if flow.start_ns < plan.warmup_ns else 0
+    payload: int = getattr(counted[-1], counter) - before
+    return payload / plan.segment_bytes * plan.packet_bytes * 8 / ((plan.duration_ns - plan.warmup_ns) / 1e9)
+
+
+def _entries(samples: list[FlowSample], state: int) -> int:
+    return sum(after.state == state != before.state for before, after in pairwise(samples))
+
+
+def _data_packets(plan: Plan, flows: list[list[FlowSample]]) -> int:
+    return sum(samples[-1].acked_bytes // plan.segment_bytes + samples[-1].retransmits for samples in flows if samples)
+
+
+def _series(plan: Plan, flows: list[list[FlowSample]]) -> dict[str, list[Any]]:
+    kept = [sample for samples in flows for sample in samples if _in_series(plan, sample.t_ns)]
+    return {
+        "t_s": [sample.t_ns / 1e9 for sample in kept],
+        "flow": [sample.flow for sample in kept],
+        "cwnd_packets": [float(sample.cwnd) for sample in kept],
+        "ssthresh_packets": [
+            math.inf if sample.ssthresh >= INFINITE_SSTHRESH else float(sample.ssthresh) for sample in kept
+        ],
+        "rtt_s": [sample.rtt_us / 1e6 if sample.rtt_us else math.nan for sample in kept],
+        "in_flight_packets": [float(sample.in_flight) for sample in kept],
+    }
+
+
+def _link_series(plan: Plan, links: list[list[LinkSample]]) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {"t_s": [], "link": []}
+    for i in range(len(plan.links)):
+        for prefix, direction in (("", 2 * i), ("reverse_", 2 * i + 1)):
+            kept = [sample for sample in links[direction] if _in_series(plan, sample.t_ns)]
+            if not prefix:
+                columns["t_s"] += [sample.t_ns / 1e9 for sample in kept]
+                columns["link"] += [i] * len(kept)
+            columns.setdefault(f"{prefix}queue_packets", []).extend(float(sample.queued) for sample in kept)
+            columns.setdefault(f"{prefix}utilization", []).extend(
+                [math.nan] * bool(kept) + [_utilization(plan, i, first, last) for first, last in pairwise(kept)]
+            )
+    return columns
+
+
+def _in_series(plan: Plan, t_ns: int) -> bool:
+    return plan.series_interval_ns is not None and t_ns % plan.series_interval_ns == 0
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    return {key: [row[key] for row in rows] for key in rows[0]} if rows else {}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
+
+
+def _jain(goodputs: list[float]) -> float:
+    squares = sum(goodput * goodput for goodput in goodputs)
+    return sum(goodputs) ** 2 / (len(goodputs) * squares) if squares else math.nan

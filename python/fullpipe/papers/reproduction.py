@@ -1,0 +1,203 @@
+"""Runs items and keeps what came of them, so that an interrupted reproduction goes on where it stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import fullpipe
+from fullpipe import _core
+from fullpipe.files import staged
+from fullpipe.papers.check import Check, judge
+from fullpipe.papers.item import Item, Results, expected
+from fullpipe.runner import run_groups
+
+if TYPE_CHECKING:
+    import os
+
+    from fullpipe.scenario import Scenario
+
+__all__ = ["Outcome", "reproduce", "reproduce_all"]
+
+RECORD = "item.json"
+"""The file that says what an item's directory holds."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An item that was reproduced.
+
+    Attributes:
+        item: The item.
+        scenarios: What was run, by name.
+        results: The results by the same names; empty if ``kept``.
+        figures: The measured figures by name.
+        checks: The figures beside what is expected of them.
+        shortened: In what the quick variant differs from the full one; empty for a full one.
+        quick: Whether the quick variant was asked for.
+        wall_s: From the start of its first run to its figures on the clock on the wall; other items' runs may go on
+            at the same time.
+        kept: Whether an earlier reproduction's figures were taken.
+    """
+
+    item: Item
+    scenarios: Mapping[str, Scenario]
+    results: Results
+    figures: Mapping[str, float]
+    checks: tuple[Check, ...]
+    shortened: str
+    quick: bool
+    wall_s: float
+    kept: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether all checks did."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def status(self) -> str:
+        """``pass``, ``documented miss`` (no check fails, but some miss for a cause that is named), or ``fail``."""
+        statuses = {check.status for check in self.checks}
+        return next(status for status in ("fail", "documented miss", "pass") if status in statuses)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values ready for JSON."""
+        return {
+            "id": self.item.id,
+            "title": self.item.title,
+            "pass": self.passed,
+            "status": self.status,
+            "wall_s": self.wall_s,
+            "quick": self.quick,
+            "shortened": self.shortened,
+            "version": fullpipe.__version__,
+            "seeds": sorted({scenario.seed for scenario in self.scenarios.values()}),
+            "fingerprint": fingerprint(self.item, self.scenarios, self.quick),
+            "figures": {name: value if abs(value) < float("inf") else None for name, value in self.figures.items()},
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes ``item.json``, the pictures as PNG and SVG, and a directory of results per scenario; of a kept one
+        only ``item.json``, the rest being there.
+
+        Raises:
+            InputError: The directory can't be made or written.
+        """
+        from fullpipe.plot import write
+
+        with staged(directory) as stage:
+            if not self.kept:
+                for name, draw in self.item.pictures.items():
+                    figure = draw(self.results)
+                    for suffix in (".png", ".svg"):
+                        write(figure, stage / f"{name}{suffix}")
+                for name, result in self.results.items():
+                    result.save(stage / name)
+            (stage / RECORD).write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
+
+
+def reproduce(
+    item: Item,
+    *,
+    quick: bool = False,
+    workers: int | None = None,
+    progress: Callable[[float, float], object] | None = None,
+) -> Outcome:
+    """Runs an item's scenarios and judges its figures.
+
+    Args:
+        item: What to reproduce.
+        quick: Run the shortened variant.
+        workers: Runs at a time; None for the number of cores.
+        progress: As for `run_many`.
+    """
+    (outcome,) = reproduce_all([item], quick=quick, workers=workers, progress=progress)
+    return outcome
+
+
+def reproduce_all(
+    items: Sequence[Item],
+    *,
+    quick: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    progress: Callable[[float, float], object] | None = None,
+) -> Iterator[Outcome]:
+    """Reproduces items one after the other, all cores busy, and yields each as soon as it is done.
+
+    Args:
+        items: What to reproduce.
+        quick: Run the shortened variants.
+        out: Save each item into ``out/<id>``. One that is there already is kept and not run again if program, item and
+            scenarios are the same; its figures are judged anew.
+        workers: Runs at a time; None for the number of cores.
+        progress: As for `run_many`, with the sums over all items that are run.
+
+    Raises:
+        InputError: ``out`` can't be made or written.
+        Exception: The first failure of a run; the others are stopped.
+    """
+    variants = {item.id: item.variant(quick) for item in items}
+    kept = {item.id: _kept(item, *variants[item.id], quick, out) for item in items}
+    fresh = {item.id: variants[item.id][0] for item in items if kept[item.id] is None}
+    runs = run_groups(fresh, workers=workers, progress=progress)
+    for item in items:
+        outcome = kept[item.id] or _measured(item, *variants[item.id], quick, next(runs)[1:])
+        if out is not None:
+            outcome.save(Path(out, item.id))
+        yield outcome
+
+
+def fingerprint(item: Item, scenarios: Mapping[str, Scenario], quick: bool) -> str:
+    """Tells whether an item's figures and pictures would come out the same again: a hash of the version, the built
+    engine, the source of the paper's modules and of what draws, the scenarios, and whether they are the shortened ones.
+    """
+    digest = hashlib.sha256(_program(item.id.partition("/")[0]).encode())
+    for name, scenario in scenarios.items():
+        digest.update(f"\0{name}\0{scenario.to_toml()}".encode())
+    digest.update(f"\0{quick}".encode())
+    return digest.hexdigest()
+
+
+@cache
+def _program(paper: str) -> str:
+    here = Path(__file__).parent
+    own = sorted(here.glob(f"{paper.replace('-', '_')}*.py"))
+    digest = hashlib.sha256(fullpipe.__version__.encode())
+    for file in (Path(str(_core.__file__)), *own, here.parent / "models.py", here.parent / "plot.py"):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _measured(
+    item: Item, scenarios: Mapping[str, Scenario], shortened: str, quick: bool, run: tuple[Results, float]
+) -> Outcome:
+    results, begun = run
+    figures = dict(item.measure(results))
+    checks = judge(figures, expected(item.id, quick=quick))
+    return Outcome(item, scenarios, results, figures, checks, shortened, quick, time.perf_counter() - begun)
+
+
+def _kept(
+    item: Item, scenarios: Mapping[str, Scenario], shortened: str, quick: bool, out: str | os.PathLike[str] | None
+) -> Outcome | None:
+    if out is None:
+        return None
+    try:
+        record = json.loads(Path(out, item.id, RECORD).read_text(encoding="utf-8"))
+        if record["fingerprint"] != fingerprint(item, scenarios, quick):
+            return None
+        figures = {name: float("nan") if value is None else float(value) for name, value in record["figures"].items()}
+        wall_s = float(record["wall_s"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    checks = judge(figures, expected(item.id, quick=quick))
+    return Outcome(item, scenarios, {}, figures, checks, shortened, quick, wall_s, kept=True)
