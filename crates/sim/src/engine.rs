@@ -797,11 +797,3 @@ fn add_flow_rows(series: &mut Series, id: u32, samples: &FlowSamples) {
         }
     }
 }
-
-#[cfg(test)]
-mod sizes {
-    #[test]
-    fn sizes() {
-        println!("conn {} sender {} meter {} cc {} receiver {} packet {} rtt {} dir {}", size_of::<super::Connection>(), size_of::<super::Sender>(), size_of::<super::Meter>(), size_of::<super::Controller>(), size_of::<super::Receiver>(), size_of::<super::Packet>(), 0, size_of::<crate::link::Direction>());
-    }
-}
