@@ -475,13 +475,16 @@ impl<'a> Engine<'a> {
     }
 
     fn start(&mut self, id: u32, at: Nanos) {
+        let now = at - self.flows[id as usize].access;
+        if now > self.window.to {
+            return;
+        }
         if let Some(group) = self.flows[id as usize].web {
             if !self.reopen(id, group, at) {
                 return;
             }
         }
         let flow = &mut self.flows[id as usize];
-        let now = at - flow.access;
         flow.active = true;
         flow.started = now;
         flow.sender.meter.start(now);
@@ -508,12 +511,12 @@ impl<'a> Engine<'a> {
 
     fn stop(&mut self, id: u32, at: Nanos) {
         let flow = &mut self.flows[id as usize];
-        if !flow.active {
+        let now = at - flow.access;
+        if !flow.active || now > self.window.to {
             return;
         }
         flow.sender.stop();
         if flow.sender.finished() {
-            let now = at - flow.access;
             flow.sender.pass_time(now);
             self.complete(id, now);
         }
