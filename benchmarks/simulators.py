@@ -63,7 +63,8 @@ def run_ns2_cached(script: Path, options: dict[str, str]) -> dict[str, Any]:
     inputs = json.dumps([script.read_text(), options, ns2_version()], sort_keys=True)
     entry = OUT / "ns2-cache" / f"{hashlib.sha256(inputs.encode()).hexdigest()[:32]}.json"
     if entry.exists():
-        return json.loads(entry.read_text())
+        cached: dict[str, Any] = json.loads(entry.read_text())
+        return cached
     result = run_ns2(script, options)
     entry.parent.mkdir(parents=True, exist_ok=True)
     unfinished = entry.with_suffix(f".{os.getpid()}")
@@ -79,4 +80,5 @@ def _json_of(command: list[str]) -> dict[str, Any]:
         raise SimulatorError(f"{shlex.join(command)}: status {process.returncode}: {process.stderr.strip()[-500:]}")
     # ns-2's Linux agent prints a line of its own before ours; fullpipe's object may span lines.
     text = process.stdout[process.stdout.index(lines[0]) :]
-    return json.JSONDecoder().raw_decode(text)[0]
+    parsed: dict[str, Any] = json.JSONDecoder().raw_decode(text)[0]
+    return parsed

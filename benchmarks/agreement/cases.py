@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -49,7 +50,7 @@ class Case:
     rtt_step_ms: float = 0.0
     start_step: float = 0.0
     runs: int = 3
-    fast: bool = False
+    fast: tuple[str, ...] = ()
 
     @property
     def delay(self) -> float:
@@ -72,11 +73,39 @@ class Case:
         return senders
 
 
-def load(path: Path = HERE / "cases.toml") -> tuple[list[Algorithm], list[Case]]:
+@dataclass(frozen=True)
+class Known:
+    """A difference whose cause has been found (a section of docs/agreement.md), and where: names, patterns of cases."""
+
+    cause: str
+    algorithms: list[str]
+    cases: list[str]
+
+    def covers(self, case: Case, algorithm: Algorithm) -> bool:
+        return algorithm.name in self.algorithms and any(fnmatch(case.name, pattern) for pattern in self.cases)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Everything in cases.toml."""
+
+    algorithms: list[Algorithm]
+    cases: list[Case]
+    known: list[Known]
+
+    def cause(self, case: Case, algorithm: Algorithm) -> str | None:
+        """Why the two are known to differ here, if they are."""
+        return next((known.cause for known in self.known if known.covers(case, algorithm)), None)
+
+
+def load(path: Path = HERE / "cases.toml") -> Grid:
     """Reads the grid."""
     grid = tomllib.loads(path.read_text())
-    algorithms = [Algorithm(name, **entry) for name, entry in grid["algorithms"].items()]
-    return algorithms, [Case(**entry) for entry in grid["cases"]]
+    return Grid(
+        [Algorithm(name, **entry) for name, entry in grid["algorithms"].items()],
+        [Case(**entry) for entry in grid["cases"]],
+        [Known(**entry) for entry in grid["known"]],
+    )
 
 
 def ns2_options(case: Case, algorithm: Algorithm, run: int) -> dict[str, str]:

@@ -66,13 +66,22 @@ class Row:
             failed.append("loss")
         return failed
 
+    @property
+    def within_ns2_range(self) -> bool:
+        """Every figure that disagrees differs by no more than ns-2's own runs do among themselves."""
+        figures = {"utilization": "utilization", "cwnd": "cwnd", "loss": "loss_rate"}
+        return all(
+            abs(self.mean_of("ours", figure) - self.mean_of("ns2", figure)) <= self.ns2_spread(figure)
+            for figure in (figures[name] for name in self.outside)
+        )
+
     def mean_of(self, side: str, figure: str) -> float:
         """Mean over the runs; `side` is "ours" or "ns2"."""
-        return _mean(getattr(self, side), figure)
+        return _mean(self.ours if side == "ours" else self.ns2, figure)
 
     def ns2_spread(self, figure: str) -> float:
         """Greatest minus least among ns-2's own runs: what the phase of starts and delays alone does."""
-        values = [getattr(run, figure) for run in self.ns2]
+        values = _values(self.ns2, figure)
         return max(values) - min(values)
 
 
@@ -113,4 +122,8 @@ def _run_ours(case: Case, algorithm: Algorithm, run: int) -> Figures:
 
 
 def _mean(runs: list[Figures], figure: str) -> float:
-    return mean(getattr(run, figure) for run in runs)
+    return mean(_values(runs, figure))
+
+
+def _values(runs: list[Figures], figure: str) -> list[float]:
+    return [getattr(run, figure) for run in runs]

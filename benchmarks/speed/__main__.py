@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ..simulators import OUT, SimulatorError, ns2_version
 from .measure import HERE, Dumbbell, Timing, build_ns3, time_fullpipe, time_ns2, time_ns3
@@ -65,7 +66,7 @@ def main() -> int:
     return 0
 
 
-def _measure(case: Case, rounds: int, ns3: Path | None) -> dict:
+def _measure(case: Case, rounds: int, ns3: Path | None) -> dict[str, Any]:
     scenario = HERE / f"{case.name}.toml"
     with_series = _with_series(scenario)
     contestants: dict[str, Callable[[], Timing]] = {
@@ -85,10 +86,10 @@ def _measure(case: Case, rounds: int, ns3: Path | None) -> dict:
     best = {name: max(runs, key=lambda run: run.packets_per_second) for name, runs in timings.items()}
     reference = best["fullpipe"].packets_per_second
     print(case.title)
-    for name, run in best.items():
+    for name, fastest in best.items():
         print(
-            f"  {name:<56} {run.packets_per_second:>11,.0f} {1e9 / run.packets_per_second:>9.1f} "
-            f"{run.peak_bytes / 1e6:>8.1f} {reference / run.packets_per_second:>15.2f}x",
+            f"  {name:<56} {fastest.packets_per_second:>11,.0f} {1e9 / fastest.packets_per_second:>9.1f} "
+            f"{fastest.peak_bytes / 1e6:>8.1f} {reference / fastest.packets_per_second:>15.2f}x",
             flush=True,
         )
     runs = {name: [asdict(run) for run in runs] for name, runs in timings.items()}

@@ -7,6 +7,7 @@ import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..simulators import OUT, SimulatorError, fullpipe_command, ns2_command
 
@@ -101,11 +102,11 @@ def _output(command: list[str]) -> str:
         return ""
 
 
-def _timing(result: dict, peak: int) -> Timing:
+def _timing(result: dict[str, Any], peak: int) -> Timing:
     return Timing(result["data_packets"], result["wall_s"], peak)
 
 
-def _json_and_peak(command: list[str]) -> tuple[dict, int]:
+def _json_and_peak(command: list[str]) -> tuple[dict[str, Any], int]:
     """Runs `command`; the JSON object it prints and its peak resident memory in bytes."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stderr

@@ -13,13 +13,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.agreement.cases import Algorithm, Case, load
 from benchmarks.agreement.compare import compare
 
-ALGORITHMS, CASES = load()
+GRID = load()
+FAST = [
+    pytest.param(case, algorithm, id=f"{case.name}-{algorithm.name}")
+    for case in GRID.cases
+    for algorithm in GRID.algorithms
+    if algorithm.name in case.fast
+]
 
 pytestmark = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed (Debian package ns2)")
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.name)
-@pytest.mark.parametrize("case", [case for case in CASES if case.fast], ids=lambda case: case.name)
+@pytest.mark.parametrize(("case", "algorithm"), FAST)
 def test_agrees(case: Case, algorithm: Algorithm) -> None:
     row = compare(case, algorithm)
     assert not row.outside, (
