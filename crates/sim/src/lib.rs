@@ -1,10 +1,11 @@
 //! The packet-level simulator: a [`Scenario`] goes in, a [`Report`] comes out, the same bytes for the same scenario and seed.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod engine;
 mod link;
 mod network;
 mod packet;
+mod prefetch;
 mod ranges;
 mod receiver;
 mod report;

@@ -27,12 +27,18 @@ pub struct Schedule {
     heap: Vec<Key>,
 }
 
-/// A time and a stream as one number, so that one comparison without a branch orders both.
+/// The head of a stream: when it arrives, the stream, and which flow it is of; as one number, so that one comparison without a
+/// branch orders time and stream.
 type Key = u128;
 
 #[inline]
-fn key(at: Nanos, id: StreamId) -> Key {
-    u128::from(at) << 64 | u128::from(id)
+fn key(head: &Packet, id: StreamId) -> Key {
+    u128::from(head.at) << 64 | u128::from(id) << 32 | u128::from(head.flow)
+}
+
+#[inline]
+fn stream_of(key: Key) -> StreamId {
+    (key >> 32) as StreamId
 }
 
 #[inline]
@@ -61,7 +67,7 @@ impl Schedule {
         let was_empty = stream.packets.len() == 0;
         stream.packets.push_back(packet);
         if was_empty {
-            self.heap.push(key(packet.at, id));
+            self.heap.push(key(&packet, id));
             self.rise(self.heap.len() - 1);
         }
     }
@@ -72,14 +78,20 @@ impl Schedule {
         self.heap.first().map_or(Nanos::MAX, |&head| time_of(head))
     }
 
+    /// Which flow the next packet is of.
+    #[inline]
+    pub fn next_flow(&self) -> Option<u32> {
+        self.heap.first().map(|&head| head as u32)
+    }
+
     /// Takes the next packet to arrive.
     #[inline]
     pub fn pop(&mut self) -> Option<(Packet, Destination)> {
-        let id = *self.heap.first()? as StreamId;
+        let id = stream_of(*self.heap.first()?);
         let stream = &mut self.streams[id as usize];
         let packet = stream.packets.pop_front().expect("a head in the heap has a packet");
         let destination = stream.destination;
-        match stream.packets.front().map(|next| key(next.at, id)) {
+        match stream.packets.front().map(|next| key(next, id)) {
             Some(next) => self.sink(next),
             None => {
                 let last = self.heap.pop().expect("just seen");
