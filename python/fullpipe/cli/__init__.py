@@ -17,6 +17,7 @@ __all__ = ["fullpipe_command", "main"]
 COMMANDS = {
     "run": "Run a scenario: figures per link and per flow.",
     "compare": "Run a scenario with several algorithms, side by side.",
+    "sweep": "Run a scenario many times, along axes and over seeds.",
     "algorithms": "List the algorithms, their papers and parameters.",
     "reproduce": "Reproduce the papers' tables and figures.",
     "linux": "Run scenarios on a real kernel; load our algorithms into this one.",
@@ -70,6 +71,8 @@ def main() -> NoReturn:
         # The reader of our output has gone; keep the interpreter from writing to it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except FullpipeError as error:
+        _fail(str(error), 1)
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
 
