@@ -71,8 +71,6 @@ def main() -> NoReturn:
         # The reader of our output has gone; keep the interpreter from writing to it once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except FullpipeError as error:
-        _fail(str(error), 1)
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
 

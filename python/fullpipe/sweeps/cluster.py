@@ -21,7 +21,7 @@ __all__ = ["connect", "run_on_cluster"]
 MOST_TASKS = 10_000
 """Tasks the scheduler is given at a time."""
 
-PATIENCE_S = 10
+PATIENCE_S = 5
 """How long a scheduler may take to answer, seconds of wall time."""
 
 
@@ -33,9 +33,12 @@ def connect(address: str) -> Any:
     """
     try:
         from distributed import Client
+        from distributed.comm.addressing import parse_address
+        from distributed.comm.registry import get_backend
     except ImportError:
         raise InputError("a cluster needs Dask: pip install 'fullpipe[dask]'") from None
     try:
+        get_backend(parse_address(address)[0])
         return Client(address, timeout=PATIENCE_S, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         reason = f"no Dask scheduler answers there in {PATIENCE_S} s" if isinstance(error, OSError) else str(error)
