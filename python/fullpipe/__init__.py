@@ -19,6 +19,7 @@ from fullpipe.errors import Cancelled, FullpipeError, ScenarioError
 from fullpipe.result import Result
 from fullpipe.runner import run, run_many
 from fullpipe.scenario import Scenario
+from fullpipe.sweeps import Sweep, sweep
 
 __version__ = _core.VERSION
 
@@ -31,9 +32,11 @@ __all__ = [
     "Result",
     "Scenario",
     "ScenarioError",
+    "Sweep",
     "__version__",
     "algorithms",
     "compare",
     "run",
     "run_many",
+    "sweep",
 ]

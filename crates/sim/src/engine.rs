@@ -7,7 +7,7 @@
 
 use crate::link::Window;
 use crate::network::{Network, RouteId};
-use crate::packet::{Kind, Packet, SackSlot, SackStore};
+use crate::packet::{Kind, Packet, SackSlot, SackStore, Segment};
 use crate::receiver::{Receiver, Reply};
 use crate::report::{FlowReport, LinkReport, PacketCount, Report, Series, TrafficReport};
 use crate::rng::{Purpose, Rng};
@@ -95,6 +95,15 @@ struct AccessLink {
     rate_bps: u64,
     free: Nanos,
     stream: StreamId,
+}
+
+impl AccessLink {
+    /// A packet is handed over at `at`; says when it has been sent.
+    fn send(&mut self, at: Nanos, size: u32) -> Nanos {
+        let bits = u128::from(size) * 8;
+        self.free = self.free.max(at) + (bits * 1_000_000_000 / u128::from(self.rate_bps)) as Nanos;
+        self.free
+    }
 }
 
 struct DatagramSource {
@@ -275,7 +284,7 @@ impl<'a> Engine<'a> {
                 } else if let Some((packet, destination)) = self.schedule.pop() {
                     match destination {
                         Destination::Sender => self.on_ack(packet),
-                        Destination::NextHop => self.travel(packet),
+                        Destination::NextHop => self.carry(packet),
                     }
                 }
             }
@@ -310,9 +319,8 @@ impl<'a> Engine<'a> {
         if !flow.active || packet.incarnation != flow.incarnation || now > self.window.to {
             return;
         }
-        let arrival =
-            Arrival { cumulative: packet.seq, stamp: packet.stamp, receiver_stamp: packet.receiver_stamp, sack };
-        flow.sender.on_ack(now, &arrival);
+        let arrival = Arrival { cumulative: packet.seq, stamp: packet.stamp, receiver_stamp: packet.receiver_stamp };
+        flow.sender.on_ack(now, &arrival, sack.as_ref());
         if flow.sender.finished() {
             self.complete(packet.flow, now);
         } else {
@@ -327,102 +335,72 @@ impl<'a> Engine<'a> {
             let flow = &mut self.flows[id as usize];
             let now = at - flow.access;
             let Some(seq) = flow.sender.next_segment(now) else { break };
-            let packet = Packet {
-                at,
-                stamp: now,
-                receiver_stamp: 0,
-                flow: id,
-                seq: seq as u32,
-                sack: SackSlot::NONE,
-                incarnation: flow.incarnation,
-                hop: 0,
-                kind: Kind::Data,
-            };
+            let (seq, incarnation) = (seq as u32, flow.incarnation);
             self.count.sent += 1;
             match &mut flow.access_link {
-                None => self.travel(packet),
+                None => self.carry_data(Segment { at, stamp: now, flow: id, seq, incarnation, hop: 0 }),
                 Some(link) => {
-                    let bits = u128::from(self.scenario.packet_size) * 8;
-                    link.free = link.free.max(at) + (bits * 1_000_000_000 / u128::from(link.rate_bps)) as Nanos;
-                    self.schedule.push(link.stream, Packet { at: link.free, ..packet });
+                    let at = link.send(at, self.scenario.packet_size);
+                    let segment = Segment { at, stamp: now, flow: id, seq, incarnation, hop: 0 };
+                    self.schedule.push(link.stream, segment.into());
                 }
             }
         }
         self.arm(id);
     }
 
-    /// Follows a packet until it is lost, delivered, or must wait for its turn in the loop.
+    /// A packet reaches its next stop in its turn.
+    fn carry(&mut self, packet: Packet) {
+        match packet.kind {
+            Kind::Data => self.carry_data(packet.into()),
+            Kind::Ack => self.carry_ack(packet),
+            Kind::Datagram => self.carry_datagram(packet),
+        }
+    }
+
+    /// Follows a segment until it is lost, delivered and acknowledged, or must wait for its turn in the loop.
     #[inline]
-    fn travel(&mut self, mut packet: Packet) {
-        loop {
-            let (route, size) = match packet.kind {
-                Kind::Data => (self.flows[packet.flow as usize].route, self.scenario.packet_size),
-                Kind::Ack => (self.flows[packet.flow as usize].route, self.scenario.ack_size),
-                Kind::Datagram => {
-                    let source = &self.datagrams[packet.flow as usize];
-                    (source.route, source.size)
-                }
-            };
-            let route = &self.network.routes[route as usize];
-            if packet.hop == route.data_hops && packet.kind != Kind::Ack {
-                match self.deliver(packet) {
-                    Some(ack) => packet = ack,
-                    None => return,
-                }
-                continue;
-            }
-            let hop = route.hops[packet.hop as usize];
+    fn carry_data(&mut self, mut segment: Segment) {
+        let route = &self.network.routes[self.flows[segment.flow as usize].route as usize];
+        let hops = &route.hops[..usize::from(route.data_hops)];
+        while let Some(hop) = hops.get(usize::from(segment.hop)) {
             let direction = &mut self.network.directions[hop.direction as usize];
-            let Some(departure) = direction.accept(packet.at, size) else {
-                self.lose(packet);
+            let Some(departure) = direction.accept(segment.at, self.scenario.packet_size) else {
+                self.count_lost(segment.at);
                 return;
             };
-            packet.at = departure + direction.delay;
-            packet.hop += 1;
-            if packet.kind == Kind::Ack && usize::from(packet.hop) == route.hops.len() {
-                let flow = &self.flows[packet.flow as usize];
-                packet.at += 2 * flow.access;
-                self.schedule.push(flow.ack_stream, packet);
-                return;
-            }
+            segment.at = departure + direction.delay;
+            segment.hop += 1;
             if !hop.runs_on {
-                self.schedule.push(self.link_streams[hop.direction as usize], packet);
+                self.schedule.push(self.link_streams[hop.direction as usize], segment.into());
                 return;
             }
         }
+        self.deliver(segment);
     }
 
-    /// Data reaches its receiver; gives the ACK that leaves at once, if one does.
+    /// A segment reaches its receiver, which acknowledges it now or later.
     #[inline]
-    fn deliver(&mut self, packet: Packet) -> Option<Packet> {
-        let in_time = packet.at <= self.window.to;
-        self.count.delivered += u64::from(in_time);
-        self.count.in_flight += u64::from(!in_time);
-        let counted = u64::from(self.window.contains(packet.at));
-        if packet.kind == Kind::Datagram {
-            self.datagrams[packet.flow as usize].received += counted;
-            return None;
+    fn deliver(&mut self, segment: Segment) {
+        self.count_delivered(segment.at);
+        let flow = &mut self.flows[segment.flow as usize];
+        if segment.incarnation != flow.incarnation {
+            return;
         }
-        let flow = &mut self.flows[packet.flow as usize];
-        if packet.incarnation != flow.incarnation {
-            return None;
-        }
-        flow.received += counted;
-        match flow.receiver.take(packet.seq, packet.stamp, packet.at, flow.ack_delay) {
-            Reply::Ack => Some(self.acknowledge(packet.flow, packet.at)),
-            Reply::Hold => {
-                self.arm_ack(packet.flow);
-                None
-            }
+        flow.received += u64::from(self.window.contains(segment.at));
+        match flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay) {
+            Reply::Ack => self.acknowledge(segment.flow, segment.at),
+            Reply::Hold => self.arm_ack(segment.flow),
         }
     }
 
+    /// The receiver sends an ACK.
     #[inline]
-    fn acknowledge(&mut self, id: u32, at: Nanos) -> Packet {
+    fn acknowledge(&mut self, id: u32, at: Nanos) {
         let flow = &mut self.flows[id as usize];
         let (next, stamp) = flow.receiver.acknowledge();
         let blocks = if flow.sack { flow.receiver.sack_blocks() } else { None };
-        Packet {
+        let ack = Packet {
             at,
             stamp,
             receiver_stamp: at,
@@ -432,27 +410,81 @@ impl<'a> Engine<'a> {
             incarnation: flow.incarnation,
             hop: self.network.routes[flow.route as usize].data_hops,
             kind: Kind::Ack,
+        };
+        self.carry_ack(ack);
+    }
+
+    /// Follows an ACK until it is lost, on its way to the sender, or must wait for its turn in the loop.
+    #[inline]
+    fn carry_ack(&mut self, mut ack: Packet) {
+        let flow = &self.flows[ack.flow as usize];
+        let hops = &self.network.routes[flow.route as usize].hops;
+        while let Some(hop) = hops.get(usize::from(ack.hop)) {
+            let direction = &mut self.network.directions[hop.direction as usize];
+            let Some(departure) = direction.accept(ack.at, self.scenario.ack_size) else {
+                self.sacks.take(ack.sack);
+                return;
+            };
+            ack.at = departure + direction.delay;
+            ack.hop += 1;
+            if !hop.runs_on {
+                self.schedule.push(self.link_streams[hop.direction as usize], ack);
+                return;
+            }
+        }
+        ack.at += 2 * flow.access;
+        self.schedule.push(flow.ack_stream, ack);
+    }
+
+    fn carry_datagram(&mut self, mut packet: Packet) {
+        let source = &mut self.datagrams[packet.flow as usize];
+        let hops = &self.network.routes[source.route as usize].hops;
+        while let Some(hop) = hops.get(usize::from(packet.hop)) {
+            let direction = &mut self.network.directions[hop.direction as usize];
+            let Some(departure) = direction.accept(packet.at, source.size) else {
+                self.count_lost(packet.at);
+                return;
+            };
+            packet.at = departure + direction.delay;
+            packet.hop += 1;
+            if !hop.runs_on {
+                self.schedule.push(self.link_streams[hop.direction as usize], packet);
+                return;
+            }
+        }
+        source.received += u64::from(self.window.contains(packet.at));
+        self.count_delivered(packet.at);
+    }
+
+    /// What is worked out ahead of the clock may lie beyond the end of the run: such packets are still in flight then.
+    #[inline]
+    fn count_delivered(&mut self, at: Nanos) {
+        if at <= self.window.to {
+            self.count.delivered += 1;
+        } else {
+            self.count.in_flight += 1;
         }
     }
 
-    #[cold]
-    fn lose(&mut self, packet: Packet) {
-        self.sacks.take(packet.sack);
-        if packet.kind != Kind::Ack {
-            let in_time = packet.at <= self.window.to;
-            self.count.dropped += u64::from(in_time);
-            self.count.in_flight += u64::from(!in_time);
+    fn count_lost(&mut self, at: Nanos) {
+        if at <= self.window.to {
+            self.count.dropped += 1;
+        } else {
+            self.count.in_flight += 1;
         }
     }
 
     fn start(&mut self, id: u32, at: Nanos) {
+        let now = at - self.flows[id as usize].access;
+        if now > self.window.to {
+            return;
+        }
         if let Some(group) = self.flows[id as usize].web {
             if !self.reopen(id, group, at) {
                 return;
             }
         }
         let flow = &mut self.flows[id as usize];
-        let now = at - flow.access;
         flow.active = true;
         flow.started = now;
         flow.sender.meter.start(now);
@@ -479,12 +511,12 @@ impl<'a> Engine<'a> {
 
     fn stop(&mut self, id: u32, at: Nanos) {
         let flow = &mut self.flows[id as usize];
-        if !flow.active {
+        let now = at - flow.access;
+        if !flow.active || now > self.window.to {
             return;
         }
         flow.sender.stop();
         if flow.sender.finished() {
-            let now = at - flow.access;
             flow.sender.pass_time(now);
             self.complete(id, now);
         }
@@ -535,7 +567,7 @@ impl<'a> Engine<'a> {
         let next = at + source.interval;
         self.count.sent += 1;
         self.set_timer(next, Timer::Datagram(id));
-        self.travel(Packet {
+        self.carry_datagram(Packet {
             at,
             stamp: 0,
             receiver_stamp: 0,
@@ -593,10 +625,7 @@ impl<'a> Engine<'a> {
         }
         flow.ack_timer_at = Nanos::MAX;
         match flow.receiver.deadline {
-            Some(due) if due <= at => {
-                let ack = self.acknowledge(id, at);
-                self.travel(ack);
-            }
+            Some(due) if due <= at => self.acknowledge(id, at),
             _ => self.arm_ack(id),
         }
     }
@@ -650,8 +679,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn link_reports(&self) -> Vec<LinkReport> {
-        let pairs = self.network.directions.chunks_exact(2).zip(&self.scenario.links);
+    fn link_reports(&mut self) -> Vec<LinkReport> {
+        let pairs = self.network.directions.chunks_exact_mut(2).zip(&self.scenario.links);
         pairs
             .map(|(pair, link)| LinkReport {
                 name: link.name.clone(),

@@ -8,6 +8,7 @@ mod packet;
 mod ranges;
 mod receiver;
 mod report;
+mod ring;
 mod rng;
 pub mod scenario;
 mod schedule;

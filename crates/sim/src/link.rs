@@ -4,10 +4,10 @@
 //! departures and needs no events of its own. The queue holds the packet being sent too, as ns-2's limit counts it.
 
 use crate::report::DirectionReport;
+use crate::ring::Ring;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Buffer, Link};
 use fullpipe_cc::Nanos;
-use std::collections::VecDeque;
 
 /// Fractional bits of transmission times: rounding errors do not add up to a wrong rate.
 const FRACTION_BITS: u32 = 20;
@@ -22,12 +22,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// How much of the span from `start` to `end` lies inside.
-    #[inline]
-    pub fn overlap(&self, start: Nanos, end: Nanos) -> Nanos {
-        end.min(self.to).saturating_sub(start.max(self.from))
-    }
-
     /// Whether the moment lies inside.
     #[inline]
     pub fn contains(&self, at: Nanos) -> bool {
@@ -45,65 +39,87 @@ impl Window {
 pub struct Direction {
     /// One-way propagation delay.
     pub delay: Nanos,
-    rate_bps: u64,
-    /// The last two packet sizes seen, bytes, and their transmission times in 2^-20 ns.
-    sizes: [(u32, u64); 2],
-    buffer: Buffer,
     /// The transmitter is busy until then: whole nanoseconds and fraction.
     free: Nanos,
     free_fraction: u64,
-    /// Departures (end of transmission) of the packets in the system, and the sizes of those.
-    departures: VecDeque<Nanos>,
-    queued_sizes: VecDeque<u32>,
-    queued_bytes: u64,
+    /// The last two packet sizes seen, bytes, and their transmission times in 2^-20 ns.
+    sizes: [(u32, u64); 2],
+    /// When [`Direction::pass_marks`] is due: the next sample, or an end of the measuring window.
+    next_mark: Nanos,
+    /// Departures (end of transmission) of the packets in the system.
+    departures: Ring<Nanos>,
+    totals: Totals,
+    max_queue: usize,
+    limit_packets: usize,
+    bytes: Option<Box<QueuedBytes>>,
     /// Random loss on the wire.
-    wire: Option<(f64, Rng)>,
-    window: Window,
-    counters: Counters,
-    samples: Option<Samples>,
+    wire: Option<Box<(f64, Rng)>>,
+    rate_bps: u64,
+    marks: Marks,
 }
 
-#[derive(Debug, Default)]
-struct Counters {
+/// Sums over the packets that have arrived, each with all it will cost, however far ahead its departure lies.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
     busy: Nanos,
     sojourn: u128,
     arrived: u64,
     dropped: u64,
     wire_lost: u64,
-    max_queue: u64,
 }
 
-/// Series of the queue and of the utilization at a fixed interval.
+/// A queue limited in bytes: the sizes of the packets in the system.
+#[derive(Debug)]
+struct QueuedBytes {
+    limit: u64,
+    queued: u64,
+    sizes: Ring<u32>,
+}
+
+/// What is noted at certain times.
+#[derive(Debug)]
+struct Marks {
+    window: Window,
+    /// Totals at the beginning and at the end of the window.
+    begin: Option<Totals>,
+    end: Option<(Totals, usize)>,
+    samples: Option<Samples>,
+}
+
+/// Series at a fixed interval.
 #[derive(Debug)]
 struct Samples {
     interval: Nanos,
-    end: Nanos,
-    /// Packets in the system at each sample time.
+    next: Nanos,
+    busy_before: Nanos,
     queue: Vec<f64>,
-    next_queue: Nanos,
-    /// Busy time in the interval that ends at each sample time, over the interval.
     utilization: Vec<f64>,
-    next_busy: Nanos,
-    busy: Nanos,
 }
 
 impl Direction {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
     pub fn new(link: &Link, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
+        let (limit_packets, limit_bytes) = match link.buffer {
+            Buffer::Packets(limit) => (limit as usize, None),
+            Buffer::Bytes(limit) => (usize::MAX, Some(limit)),
+            Buffer::Unlimited => (usize::MAX, None),
+        };
+        let bytes = limit_bytes.map(|limit| Box::new(QueuedBytes { limit, queued: 0, sizes: Ring::default() }));
+        let marks = Marks { window, begin: None, end: None, samples: interval.map(|i| Samples::new(i, window.to)) };
         Direction {
             delay: link.delay,
-            rate_bps: link.rate_bps,
-            sizes: [(0, 0); 2],
-            buffer: link.buffer,
             free: 0,
             free_fraction: 0,
-            departures: VecDeque::new(),
-            queued_sizes: VecDeque::new(),
-            queued_bytes: 0,
-            wire: (link.loss > 0.0).then(|| (link.loss, Rng::new(seed, Purpose::Wire, index))),
-            window,
-            counters: Counters::default(),
-            samples: interval.map(|interval| Samples::new(interval, window.to)),
+            sizes: [(0, 0); 2],
+            next_mark: marks.next(),
+            departures: Ring::default(),
+            totals: Totals::default(),
+            max_queue: 0,
+            limit_packets,
+            bytes,
+            wire: (link.loss > 0.0).then(|| Box::new((link.loss, Rng::new(seed, Purpose::Wire, index)))),
+            rate_bps: link.rate_bps,
+            marks,
         }
     }
 
@@ -111,71 +127,50 @@ impl Direction {
     /// it is lost.
     #[inline]
     pub fn accept(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
-        if self.samples.as_ref().is_some_and(|samples| samples.next_queue <= now) {
-            self.sample_queue(now);
+        if now > self.next_mark {
+            self.pass_marks(now);
         }
         self.release(now);
-        let counted = self.window.contains(now);
-        self.counters.arrived += u64::from(counted);
-        if !self.fits(size) {
-            self.counters.dropped += u64::from(counted);
+        self.totals.arrived += 1;
+        if self.departures.len() >= self.limit_packets || !self.take_bytes(size) {
+            self.totals.dropped += 1;
             return None;
         }
         let (start, departure) = self.transmit(now, size);
         self.departures.push_back(departure);
-        if let Buffer::Bytes(_) = self.buffer {
-            self.queued_sizes.push_back(size);
-            self.queued_bytes += u64::from(size);
-        }
-        if counted {
-            self.counters.max_queue = self.counters.max_queue.max(self.departures.len() as u64);
-        }
-        self.counters.busy += self.window.overlap(start, departure);
-        self.counters.sojourn += u128::from(self.window.overlap(now, departure));
-        if let Some(samples) = &mut self.samples {
-            samples.add_busy(start, departure);
-        }
-        if let Some((loss, rng)) = &mut self.wire {
-            if rng.unit() <= *loss {
-                self.counters.wire_lost += u64::from(counted);
-                return None;
-            }
+        self.max_queue = self.max_queue.max(self.departures.len());
+        self.totals.busy += departure - start;
+        self.totals.sojourn += u128::from(departure - now);
+        if self.wire.is_some() && self.lost_on_the_wire() {
+            return None;
         }
         Some(departure)
     }
 
-    /// The figures of the measuring window.
-    pub fn report(&self) -> DirectionReport {
-        let c = &self.counters;
-        let lost = c.dropped + c.wire_lost;
+    /// The figures of the measuring window; call once the run is over.
+    pub fn report(&mut self) -> DirectionReport {
+        self.pass_marks(Nanos::MAX);
+        let (Some(begin), Some((end, max_queue))) = (self.marks.begin, self.marks.end) else {
+            unreachable!("all marks have been passed")
+        };
+        let length = self.marks.window.length() as f64;
+        let arrived = end.arrived - begin.arrived;
+        let (dropped, wire_lost) = (end.dropped - begin.dropped, end.wire_lost - begin.wire_lost);
         DirectionReport {
-            utilization: c.busy as f64 / self.window.length() as f64,
-            loss_rate: if c.arrived == 0 { 0.0 } else { lost as f64 / c.arrived as f64 },
-            dropped_packets: c.dropped,
-            wire_lost_packets: c.wire_lost,
-            arrived_packets: c.arrived,
-            mean_queue_packets: c.sojourn as f64 / self.window.length() as f64,
-            max_queue_packets: c.max_queue,
+            utilization: (end.busy - begin.busy) as f64 / length,
+            loss_rate: if arrived == 0 { 0.0 } else { (dropped + wire_lost) as f64 / arrived as f64 },
+            dropped_packets: dropped,
+            wire_lost_packets: wire_lost,
+            arrived_packets: arrived,
+            mean_queue_packets: (end.sojourn - begin.sojourn) as f64 / length,
+            max_queue_packets: max_queue as u64,
         }
     }
 
     /// Ends the series, and hands over its columns: packets in the system, utilization.
     pub fn take_series(&mut self) -> Option<(Vec<f64>, Vec<f64>)> {
-        let end = self.samples.as_ref()?.end;
-        self.sample_queue(end);
-        let mut samples = self.samples.take()?;
-        samples.add_busy(end, end);
-        samples.utilization.resize(samples.queue.len(), 0.0);
-        Some((samples.queue, samples.utilization))
-    }
-
-    #[inline]
-    fn fits(&self, size: u32) -> bool {
-        match self.buffer {
-            Buffer::Packets(limit) => (self.departures.len() as u64) < limit,
-            Buffer::Bytes(limit) => self.queued_bytes + u64::from(size) <= limit,
-            Buffer::Unlimited => true,
-        }
+        self.pass_marks(Nanos::MAX);
+        self.marks.samples.take().map(|samples| (samples.queue, samples.utilization))
     }
 
     /// Forgets the packets that have left by `now`; one that leaves at `now` makes room for one that arrives at `now`.
@@ -183,10 +178,22 @@ impl Direction {
     fn release(&mut self, now: Nanos) {
         while self.departures.front().is_some_and(|&departure| departure <= now) {
             self.departures.pop_front();
-            if let Some(size) = self.queued_sizes.pop_front() {
-                self.queued_bytes -= u64::from(size);
+            if let Some(bytes) = &mut self.bytes {
+                bytes.queued -= u64::from(bytes.sizes.pop_front().expect("a size for every packet"));
             }
         }
+    }
+
+    /// Takes room for a packet in a queue limited in bytes, if there is enough.
+    #[inline]
+    fn take_bytes(&mut self, size: u32) -> bool {
+        let Some(bytes) = &mut self.bytes else { return true };
+        let fits = bytes.queued + u64::from(size) <= bytes.limit;
+        if fits {
+            bytes.queued += u64::from(size);
+            bytes.sizes.push_back(size);
+        }
+        fits
     }
 
     /// Occupies the transmitter; says from when to when.
@@ -206,55 +213,81 @@ impl Direction {
     /// In 2^-20 ns. Most links carry two sizes, data and ACKs.
     #[inline]
     fn transmission_time(&mut self, size: u32) -> u64 {
+        if self.sizes[0].0 == size {
+            return self.sizes[0].1;
+        }
+        self.sizes.swap(0, 1);
         if self.sizes[0].0 != size {
-            self.sizes.swap(0, 1);
-            if self.sizes[0].0 != size {
-                let bits = u128::from(size) * 8;
-                let time = ((bits * 1_000_000_000) << FRACTION_BITS) / u128::from(self.rate_bps);
-                self.sizes[0] = (size, u64::try_from(time).expect("a packet takes under hours"));
-            }
+            let bits = u128::from(size) * 8;
+            let time = ((bits * 1_000_000_000) << FRACTION_BITS) / u128::from(self.rate_bps);
+            self.sizes[0] = (size, u64::try_from(time).expect("a packet takes under hours"));
         }
         self.sizes[0].1
     }
 
     #[cold]
-    fn sample_queue(&mut self, now: Nanos) {
-        while let Some(at) = self.samples.as_ref().map(|s| s.next_queue).filter(|&at| at <= now) {
-            self.release(at);
-            let samples = self.samples.as_mut().expect("just seen");
-            if at <= samples.end {
-                samples.queue.push(self.departures.len() as f64);
+    fn lost_on_the_wire(&mut self) -> bool {
+        let Some((loss, rng)) = self.wire.as_deref_mut() else { return false };
+        let lost = rng.unit() <= *loss;
+        self.totals.wire_lost += u64::from(lost);
+        lost
+    }
+
+    /// Notes what is due before `now`.
+    #[cold]
+    fn pass_marks(&mut self, now: Nanos) {
+        while self.next_mark < now {
+            let mark = self.next_mark;
+            self.release(mark);
+            if mark == self.marks.window.from && self.marks.begin.is_none() {
+                self.marks.begin = Some(self.totals_at(mark));
+                self.max_queue = self.departures.len();
             }
-            samples.next_queue = if at < samples.end { at + samples.interval } else { Nanos::MAX };
+            let busy = self.busy_at(mark);
+            if let Some(samples) = self.marks.samples.as_mut().filter(|samples| samples.next == mark) {
+                samples.add(busy, self.departures.len(), self.marks.window.to);
+            }
+            if mark == self.marks.window.to {
+                self.marks.end = Some((self.totals_at(mark), self.max_queue));
+            }
+            self.next_mark = self.marks.next();
         }
+    }
+
+    /// The totals without what lies beyond `mark`, up to which departures have been released.
+    fn totals_at(&self, mark: Nanos) -> Totals {
+        let ahead: Nanos = self.departures.iter().map(|departure| departure - mark).sum();
+        Totals { busy: self.busy_at(mark), sojourn: self.totals.sojourn - u128::from(ahead), ..self.totals }
+    }
+
+    /// How long the transmitter has been busy by `mark`: what lies beyond is one stretch, up to when it is free.
+    fn busy_at(&self, mark: Nanos) -> Nanos {
+        self.totals.busy - self.free.saturating_sub(mark)
+    }
+}
+
+impl Marks {
+    fn next(&self) -> Nanos {
+        let end = if self.end.is_none() { self.window.to } else { Nanos::MAX };
+        let begin = if self.begin.is_none() { self.window.from } else { end };
+        self.samples.as_ref().map_or(Nanos::MAX, |samples| samples.next).min(begin)
     }
 }
 
 impl Samples {
     fn new(interval: Nanos, end: Nanos) -> Self {
         let room = (end / interval) as usize;
-        Samples {
-            interval,
-            end,
-            queue: Vec::with_capacity(room),
-            next_queue: interval,
-            utilization: Vec::with_capacity(room),
-            next_busy: interval,
-            busy: 0,
-        }
+        let next = if interval <= end { interval } else { Nanos::MAX };
+        let (queue, utilization) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        Samples { interval, next, busy_before: 0, queue, utilization }
     }
 
-    /// The transmitter is busy from `start` to `end`; spans come in order.
-    #[inline]
-    fn add_busy(&mut self, mut start: Nanos, end: Nanos) {
-        while self.next_busy <= end {
-            self.busy += self.next_busy.saturating_sub(start);
-            self.utilization.push(self.busy as f64 / self.interval as f64);
-            start = start.max(self.next_busy);
-            self.busy = 0;
-            self.next_busy += self.interval;
-        }
-        self.busy += end - start;
+    fn add(&mut self, busy: Nanos, queued: usize, end: Nanos) {
+        self.queue.push(queued as f64);
+        self.utilization.push((busy - self.busy_before) as f64 / self.interval as f64);
+        self.busy_before = busy;
+        let next = self.next + self.interval;
+        self.next = if next <= end { next } else { Nanos::MAX };
     }
 }
 

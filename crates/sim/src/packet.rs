@@ -3,7 +3,7 @@
 use fullpipe_cc::Nanos;
 
 /// A packet between two stops.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
     /// When it reaches its next stop.
     pub at: Nanos,
@@ -25,10 +25,42 @@ pub struct Packet {
     pub kind: Kind,
 }
 
+/// A TCP segment on its way, before it needs a place in a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// As [`Packet::at`].
+    pub at: Nanos,
+    /// When it was sent, by the sender's time.
+    pub stamp: Nanos,
+    /// Which flow.
+    pub flow: u32,
+    /// Its number modulo 2^32.
+    pub seq: u32,
+    /// As [`Packet::incarnation`].
+    pub incarnation: u16,
+    /// As [`Packet::hop`].
+    pub hop: u8,
+}
+
+impl From<Segment> for Packet {
+    fn from(segment: Segment) -> Packet {
+        let Segment { at, stamp, flow, seq, incarnation, hop } = segment;
+        Packet { at, stamp, receiver_stamp: 0, flow, seq, sack: SackSlot::NONE, incarnation, hop, kind: Kind::Data }
+    }
+}
+
+impl From<Packet> for Segment {
+    fn from(packet: Packet) -> Segment {
+        let Packet { at, stamp, flow, seq, incarnation, hop, .. } = packet;
+        Segment { at, stamp, flow, seq, incarnation, hop }
+    }
+}
+
 /// The kinds of packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// A TCP segment.
+    #[default]
     Data,
     /// An acknowledgement.
     Ack,
@@ -39,6 +71,12 @@ pub enum Kind {
 /// An index into [`SackStore`], or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SackSlot(u32);
+
+impl Default for SackSlot {
+    fn default() -> Self {
+        SackSlot::NONE
+    }
+}
 
 impl SackSlot {
     /// An ACK without SACK blocks.

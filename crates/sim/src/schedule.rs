@@ -4,8 +4,8 @@
 //! that is already sorted. Only the head of each stream sits in a 4-ary heap; ties go to the lower stream number.
 
 use crate::packet::Packet;
+use crate::ring::Ring;
 use fullpipe_cc::Nanos;
-use std::collections::VecDeque;
 
 /// What the packets of a stream are on their way to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,19 +24,32 @@ pub type StreamId = u32;
 pub struct Schedule {
     streams: Vec<Stream>,
     /// A 4-ary heap of the heads of all streams that have any.
-    heap: Vec<(Nanos, StreamId)>,
+    heap: Vec<Key>,
+}
+
+/// A time and a stream as one number, so that one comparison without a branch orders both.
+type Key = u128;
+
+#[inline]
+fn key(at: Nanos, id: StreamId) -> Key {
+    u128::from(at) << 64 | u128::from(id)
+}
+
+#[inline]
+fn time_of(key: Key) -> Nanos {
+    (key >> 64) as Nanos
 }
 
 #[derive(Debug)]
 struct Stream {
-    packets: VecDeque<Packet>,
+    packets: Ring<Packet>,
     destination: Destination,
 }
 
 impl Schedule {
     /// A new, empty stream.
     pub fn add_stream(&mut self, destination: Destination) -> StreamId {
-        self.streams.push(Stream { packets: VecDeque::new(), destination });
+        self.streams.push(Stream { packets: Ring::default(), destination });
         self.streams.len() as StreamId - 1
     }
 
@@ -45,10 +58,10 @@ impl Schedule {
     pub fn push(&mut self, id: StreamId, packet: Packet) {
         let stream = &mut self.streams[id as usize];
         debug_assert!(stream.packets.back().is_none_or(|last| last.at <= packet.at));
-        let was_empty = stream.packets.is_empty();
+        let was_empty = stream.packets.len() == 0;
         stream.packets.push_back(packet);
         if was_empty {
-            self.heap.push((packet.at, id));
+            self.heap.push(key(packet.at, id));
             self.rise(self.heap.len() - 1);
         }
     }
@@ -56,29 +69,31 @@ impl Schedule {
     /// When the next packet arrives; `Nanos::MAX` if none is under way.
     #[inline]
     pub fn next_time(&self) -> Nanos {
-        self.heap.first().map_or(Nanos::MAX, |head| head.0)
+        self.heap.first().map_or(Nanos::MAX, |&head| time_of(head))
     }
 
     /// Takes the next packet to arrive.
     #[inline]
     pub fn pop(&mut self) -> Option<(Packet, Destination)> {
-        let &(_, id) = self.heap.first()?;
+        let id = *self.heap.first()? as StreamId;
         let stream = &mut self.streams[id as usize];
         let packet = stream.packets.pop_front().expect("a head in the heap has a packet");
         let destination = stream.destination;
-        match stream.packets.front() {
-            Some(next) => self.heap[0].0 = next.at,
+        match stream.packets.front().map(|next| key(next.at, id)) {
+            Some(next) => self.sink(next),
             None => {
-                self.heap.swap_remove(0);
+                let last = self.heap.pop().expect("just seen");
+                if !self.heap.is_empty() {
+                    self.sink(last);
+                }
             }
         }
-        self.sink();
         Some((packet, destination))
     }
 
     /// All packets still under way.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        self.streams.iter().flat_map(|stream| &stream.packets)
+        self.streams.iter().flat_map(|stream| stream.packets.iter())
     }
 
     fn rise(&mut self, mut child: usize) {
@@ -92,19 +107,31 @@ impl Schedule {
         }
     }
 
+    /// Puts `key` in the place of the first one and restores the order.
     #[inline]
-    fn sink(&mut self) {
-        let mut parent = 0;
+    fn sink(&mut self, key: Key) {
+        let heap = &mut self.heap[..];
+        let mut hole = 0;
         loop {
-            let first = 4 * parent + 1;
-            let last = (first + 4).min(self.heap.len());
-            let Some(least) = (first..last).min_by_key(|&i| self.heap[i]) else { return };
-            if self.heap[parent] <= self.heap[least] {
-                return;
+            let first = 4 * hole + 1;
+            let (child, least) = if let Some(&[a, b, c, d]) = heap.get(first..).and_then(|rest| rest.first_chunk()) {
+                let (low, high) = (a.min(b), c.min(d));
+                let low_at = first + usize::from(b < a);
+                let high_at = first + 2 + usize::from(d < c);
+                (if high < low { high_at } else { low_at }, low.min(high))
+            } else if let Some(least) = heap.get(first..).and_then(|rest| rest.iter().min().copied()) {
+                let offset = heap[first..].iter().position(|&k| k == least).expect("the least is there");
+                (first + offset, least)
+            } else {
+                break;
+            };
+            if key <= least {
+                break;
             }
-            self.heap.swap(parent, least);
-            parent = least;
+            heap[hole] = least;
+            hole = child;
         }
+        heap[hole] = key;
     }
 }
 

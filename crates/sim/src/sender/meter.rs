@@ -5,18 +5,19 @@ use fullpipe_cc::{CongestionControl, Controller, Nanos, time::seconds};
 
 /// Measures one sender (for web traffic, one connection after another).
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Meter {
+    /// When the warm-up ends or the next sample is due, whichever comes first.
+    next_mark: Nanos,
+    /// Up to when the integrals reach, while the flow is active.
+    last: Nanos,
+    integrals: Integrals,
+    last_rtt: Option<Nanos>,
     /// Since the beginning of the run.
     pub counters: Counters,
     /// What `counters` and the integrals were at the end of the warm-up; they count from there.
     baseline: Option<Box<(Counters, Integrals)>>,
-    integrals: Integrals,
     window: Window,
-    /// Up to when the integrals reach; `Nanos::MAX` before the flow starts.
-    last: Nanos,
-    /// When the warm-up ends or the next sample is due, whichever comes first.
-    next_mark: Nanos,
-    last_rtt: Option<Nanos>,
     samples: Option<Box<FlowSamples>>,
 }
 
@@ -40,7 +41,7 @@ struct Integrals {
     /// cwnd over time, segments times nanoseconds.
     cwnd: f64,
     active: Nanos,
-    rtt_sum: u128,
+    rtt_sum: u64,
     rtt_count: u64,
 }
 
@@ -110,19 +111,17 @@ impl Meter {
     /// Integrates `cwnd`, in force since the last call, up to `now`.
     #[inline]
     pub fn integrate(&mut self, now: Nanos, cwnd: f64) {
-        let span = now.saturating_sub(self.last);
-        if span > 0 {
-            self.integrals.cwnd += cwnd * span as f64;
-            self.integrals.active += span;
-            self.last = now;
-        }
+        let span = now - self.last;
+        self.integrals.cwnd += cwnd * span as i64 as f64;
+        self.integrals.active += span;
+        self.last = now;
     }
 
     /// Counts an RTT sample.
     #[inline]
     pub fn sample_rtt(&mut self, rtt: Nanos) {
         self.last_rtt = Some(rtt);
-        self.integrals.rtt_sum += u128::from(rtt);
+        self.integrals.rtt_sum += rtt;
         self.integrals.rtt_count += 1;
     }
 

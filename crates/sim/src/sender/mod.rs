@@ -26,8 +26,9 @@ use std::collections::VecDeque;
 /// Duplicate ACKs that show a loss (RFC 5681 section 3.2).
 const DUP_THRESH: u32 = 3;
 
-/// One connection's sending end.
+/// One connection's sending end. In the order of use: what every ACK touches comes first, together in memory.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Sender {
     /// First segment not acknowledged.
     una: u64,
@@ -37,6 +38,29 @@ pub struct Sender {
     high: u64,
     /// One past the last segment there is to send.
     end: u64,
+    /// The policy's window and its whole segments, as it last said.
+    cwnd: f64,
+    window: u64,
+    /// When the retransmission timer expires; `Nanos::MAX` if it is off.
+    deadline: Nanos,
+    max_window: u64,
+    timestamp_tick: Nanos,
+    /// Receiver's clock minus sender's; the clocks are not synchronised.
+    clock_offset: Nanos,
+    rtt: RttEstimator,
+    /// A round ends when this is acknowledged.
+    round_end: u64,
+    round: u64,
+    /// Nothing is lost or suspected: no duplicate ACK, no SACK, no repair.
+    quiet: bool,
+    /// The window, and not a lack of data, kept the last segment back.
+    cwnd_limited: bool,
+    byte_counting: bool,
+    recovery: Recovery,
+    /// What is measured.
+    pub meter: Meter,
+    /// The window policy.
+    pub cc: Controller,
     phase: Phase,
     /// Without SACK, duplicate ACKs below this number of segments acknowledged may come from needless retransmissions and
     /// show no loss (RFC 6582 section 3.2, step 1).
@@ -46,34 +70,10 @@ pub struct Sender {
     inflation: u64,
     /// A segment to send whatever the window says: the fast retransmission.
     forced: Option<u64>,
-    /// The window, and not a lack of data, kept the last segment back.
-    cwnd_limited: bool,
-    /// A round ends when this is acknowledged.
-    round_end: u64,
-    round: u64,
-    /// When the retransmission timer expires; `Nanos::MAX` if it is off.
-    deadline: Nanos,
-    rtt: RttEstimator,
     /// `una` at the last timeout: a repeated one is no new episode (RFC 5681 section 3.1).
     timeout_una: Option<u64>,
     board: Scoreboard,
     fine: Option<Box<FineTimes>>,
-    limits: Limits,
-    /// The window policy.
-    pub cc: Controller,
-    /// What is measured.
-    pub meter: Meter,
-}
-
-/// What the scenario sets once.
-#[derive(Clone, Debug)]
-struct Limits {
-    recovery: Recovery,
-    byte_counting: bool,
-    max_window: u64,
-    timestamp_tick: Nanos,
-    /// Receiver's clock minus sender's; the clocks are not synchronised.
-    clock_offset: Nanos,
 }
 
 /// Where the sender is between losses.
@@ -112,40 +112,40 @@ pub struct Arrival {
     pub stamp: Nanos,
     /// The receiver's time when the ACK left.
     pub receiver_stamp: Nanos,
-    /// SACK blocks, if any.
-    pub sack: Option<SackBlocks>,
 }
 
 impl Sender {
     /// A connection that has sent nothing; `end` segments to send; the receiver's clock is `clock_offset` ahead.
     pub fn new(tcp: &Tcp, cc: Controller, end: u64, clock_offset: Nanos, meter: Meter) -> Self {
+        let fine: Option<Box<FineTimes>> = (tcp.recovery == Recovery::Vegas).then(Box::default);
         Sender {
             una: 0,
             nxt: 0,
             high: 0,
             end,
+            cwnd: cc.cwnd(),
+            window: cc.cwnd() as u64,
+            deadline: Nanos::MAX,
+            max_window: tcp.max_window.unwrap_or(u64::MAX),
+            timestamp_tick: tcp.timestamp_tick,
+            clock_offset,
+            rtt: RttEstimator::new(tcp.min_rto),
+            round_end: 0,
+            round: 0,
+            quiet: fine.is_none(),
+            cwnd_limited: false,
+            byte_counting: tcp.byte_counting,
+            recovery: tcp.recovery,
+            meter,
+            cc,
             phase: Phase::Open,
             trusted_from: 0,
             dupacks: 0,
             inflation: 0,
             forced: None,
-            cwnd_limited: false,
-            round_end: 0,
-            round: 0,
-            deadline: Nanos::MAX,
-            rtt: RttEstimator::new(tcp.min_rto),
             timeout_una: None,
             board: Scoreboard::default(),
-            fine: (tcp.recovery == Recovery::Vegas).then(Box::default),
-            limits: Limits {
-                recovery: tcp.recovery,
-                byte_counting: tcp.byte_counting,
-                max_window: tcp.max_window.unwrap_or(u64::MAX),
-                timestamp_tick: tcp.timestamp_tick,
-                clock_offset,
-            },
-            cc,
-            meter,
+            fine,
         }
     }
 
@@ -171,6 +171,8 @@ impl Sender {
             **fine = FineTimes::default();
         }
         self.cc = cc;
+        self.read_window();
+        self.quiet = self.fine.is_none();
     }
 
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
@@ -196,20 +198,20 @@ impl Sender {
         if now >= self.meter.next_mark() {
             self.meter.pass_marks(now, self.in_network(), &self.cc);
         }
-        self.meter.integrate(now, self.cc.cwnd());
+        self.meter.integrate(now, self.cwnd);
     }
 
-    /// An ACK arrives.
+    /// An ACK arrives, with the SACK blocks it carries.
     #[inline]
-    pub fn on_ack(&mut self, now: Nanos, arrival: &Arrival) {
+    pub fn on_ack(&mut self, now: Nanos, arrival: &Arrival, sack: Option<&SackBlocks>) {
         self.pass_time(now);
         let cumulative = unwrap(arrival.cumulative, self.una);
-        let newly_sacked = arrival.sack.map_or(0, |blocks| self.add_sack(cumulative, blocks));
-        if cumulative > self.una {
-            self.on_new_ack(now, cumulative, arrival);
-        } else if cumulative == self.una && self.flight_size() > 0 {
-            self.on_duplicate_ack(now, newly_sacked);
+        if self.quiet && sack.is_none() && cumulative > self.una {
+            self.on_expected_ack(now, cumulative, arrival);
+        } else {
+            self.on_any_ack(now, cumulative, arrival, sack);
         }
+        self.read_window();
     }
 
     /// The retransmission timer expires.
@@ -219,16 +221,50 @@ impl Sender {
         self.rtt.back_off();
         self.restart(now);
         self.deadline = now + self.rtt.timeout();
+        self.quiet = false;
+        self.read_window();
     }
 
     /// The next segment that may be sent at `now`; call until it says `None`. The caller sends it.
     #[inline]
     pub fn next_segment(&mut self, now: Nanos) -> Option<u64> {
-        let seq = match self.limits.recovery {
+        let seq = if self.quiet { self.next_new() } else { self.next_after_loss(now) }?;
+        self.meter.counters.sent += 1;
+        if self.deadline == Nanos::MAX {
+            self.deadline = now + self.rtt.timeout();
+        }
+        Some(seq)
+    }
+
+    #[inline]
+    fn read_window(&mut self) {
+        self.cwnd = self.cc.cwnd();
+        // Through i64, for which processors have an instruction.
+        self.window = self.cwnd as i64 as u64;
+    }
+
+    /// The next new segment, where nothing is lost or suspected.
+    #[inline]
+    fn next_new(&mut self) -> Option<u64> {
+        let flight_size = self.flight_size();
+        if flight_size >= self.window {
+            self.cwnd_limited = true;
+            return None;
+        }
+        if !self.has_new_data() {
+            self.cwnd_limited = false;
+            return None;
+        }
+        self.nxt += 1;
+        self.high = self.nxt;
+        Some(self.nxt - 1)
+    }
+
+    fn next_after_loss(&mut self, now: Nanos) -> Option<u64> {
+        let seq = match self.recovery {
             Recovery::Sack => self.next_with_sack(),
             _ => self.next_without_sack(),
         }?;
-        self.meter.counters.sent += 1;
         if seq < self.high {
             self.meter.counters.retransmits += 1;
         } else {
@@ -237,12 +273,31 @@ impl Sender {
         if let Some(fine) = &mut self.fine {
             fine.note(seq, now);
         }
-        if self.deadline == Nanos::MAX {
-            self.deadline = now + self.rtt.timeout();
-        }
         Some(seq)
     }
 
+    /// New data is acknowledged where nothing is lost or suspected: the case of nearly every ACK.
+    #[inline]
+    fn on_expected_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival) {
+        let acked = cumulative - self.una;
+        self.una = cumulative;
+        let ack = self.measure(now, acked, arrival);
+        self.deadline = if cumulative == self.high { Nanos::MAX } else { now + self.rtt.timeout() };
+        let flow = self.flow(now, false);
+        self.cc.on_ack(&flow, &ack);
+    }
+
+    fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>) {
+        let newly_sacked = sack.map_or(0, |blocks| self.add_sack(cumulative, blocks));
+        if cumulative > self.una {
+            self.on_new_ack(now, cumulative, arrival);
+        } else if cumulative == self.una && self.flight_size() > 0 {
+            self.on_duplicate_ack(now, newly_sacked);
+        }
+        self.quiet = self.phase == Phase::Open && self.dupacks == 0 && self.board.is_empty() && self.fine.is_none();
+    }
+
+    /// New data is acknowledged.
     fn on_new_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival) {
         let acked = cumulative - self.una;
         self.una = cumulative;
@@ -272,9 +327,9 @@ impl Sender {
     /// What this ACK tells about round trips and one-way delays.
     #[inline]
     fn measure(&mut self, now: Nanos, acked: u64, arrival: &Arrival) -> Ack {
-        let tick = self.limits.timestamp_tick;
+        let tick = self.timestamp_tick;
         let (sent, received) = (quantized(arrival.stamp, tick), quantized(now, tick));
-        let turned = quantized(arrival.receiver_stamp + self.limits.clock_offset, tick);
+        let turned = quantized(arrival.receiver_stamp + self.clock_offset, tick);
         let rtt = (received - sent).max(1);
         self.rtt.sample(rtt);
         self.meter.sample_rtt(rtt);
@@ -298,11 +353,11 @@ impl Sender {
     /// after a timeout, where an ACK may cover what arrived long before (RFC 3465 section 2.3).
     #[inline]
     fn credit(&self, acked: u64) -> f64 {
-        if !self.limits.byte_counting {
+        if !self.byte_counting {
             return 1.0;
         }
         let limit = match self.phase {
-            _ if self.cc.cwnd() >= self.cc.ssthresh() => acked,
+            _ if self.cwnd >= self.cc.ssthresh() => acked,
             Phase::Restart { .. } => 1,
             _ => 2,
         };
@@ -324,7 +379,7 @@ impl Sender {
                 }
                 true
             }
-            Phase::Recovery { point, partial } => match self.limits.recovery {
+            Phase::Recovery { point, partial } => match self.recovery {
                 Recovery::Sack => {
                     self.board.find_losses();
                     true
@@ -353,7 +408,7 @@ impl Sender {
     }
 
     fn on_duplicate_ack(&mut self, now: Nanos, newly_sacked: u64) {
-        let with_sack = self.limits.recovery == Recovery::Sack;
+        let with_sack = self.recovery == Recovery::Sack;
         match self.phase {
             Phase::Open => {
                 // RFC 6675 section 2: with SACK, a duplicate ACK is one that brings news.
@@ -380,7 +435,7 @@ impl Sender {
 
     fn begin_recovery(&mut self, now: Nanos) {
         self.meter.counters.fast_recoveries += 1;
-        if self.limits.recovery == Recovery::Tahoe {
+        if self.recovery == Recovery::Tahoe {
             self.restart(now);
             self.deadline = now + self.rtt.timeout();
             return;
@@ -393,7 +448,7 @@ impl Sender {
             }
         }
         self.phase = Phase::Recovery { point: self.high, partial: false };
-        if self.limits.recovery == Recovery::Sack {
+        if self.recovery == Recovery::Sack {
             self.board.begin_recovery(self.una);
             self.forced = self.board.next_lost();
         } else {
@@ -418,7 +473,7 @@ impl Sender {
         self.dupacks = 0;
         self.inflation = 0;
         self.forced = None;
-        if self.limits.recovery == Recovery::Sack {
+        if self.recovery == Recovery::Sack {
             self.board.lose_all(self.una, self.high);
         } else {
             self.nxt = self.una;
@@ -434,7 +489,7 @@ impl Sender {
         if self.phase != Phase::Open && self.forced.is_some() {
             return self.forced.take();
         }
-        if self.board.pipe(self.una, self.nxt) >= self.cc.cwnd() as u64 {
+        if self.board.pipe(self.una, self.nxt) >= self.window {
             self.cwnd_limited = true;
             return None;
         }
@@ -462,7 +517,7 @@ impl Sender {
         }
         // RFC 3042: the first two duplicate ACKs each let one new segment go.
         let limited_transmit = if self.phase == Phase::Open { u64::from(self.dupacks) } else { 0 };
-        if self.flight_size() >= self.cc.cwnd() as u64 + self.inflation + limited_transmit {
+        if self.flight_size() >= self.window + self.inflation + limited_transmit {
             self.cwnd_limited = true;
             return None;
         }
@@ -476,7 +531,7 @@ impl Sender {
 
     #[inline]
     fn has_new_data(&self) -> bool {
-        self.nxt < self.end && self.flight_size() < self.limits.max_window
+        self.nxt < self.end && self.flight_size() < self.max_window
     }
 
     /// RFC 5681's FlightSize: segments sent and not cumulatively acknowledged.
@@ -487,7 +542,7 @@ impl Sender {
 
     /// Segments thought to be in the network: RFC 6675's pipe; without SACK each duplicate ACK stands for one that has left.
     fn in_network(&self) -> u64 {
-        match (self.limits.recovery, self.phase) {
+        match (self.recovery, self.phase) {
             (Recovery::Sack, _) => self.board.pipe(self.una, self.nxt),
             (_, Phase::Open) => self.flight_size().saturating_sub(u64::from(self.dupacks)),
             _ => self.flight_size().saturating_sub(self.inflation),
@@ -511,7 +566,7 @@ impl Sender {
     }
 
     /// Adds SACK blocks to the scoreboard; says how many segments they newly report.
-    fn add_sack(&mut self, cumulative: u64, blocks: SackBlocks) -> u64 {
+    fn add_sack(&mut self, cumulative: u64, blocks: &SackBlocks) -> u64 {
         let near = self.una;
         let known = |edge: u32| unwrap(edge, near).max(cumulative);
         blocks

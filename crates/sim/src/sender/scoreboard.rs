@@ -35,6 +35,11 @@ impl Scoreboard {
         self.rescued = false;
     }
 
+    /// Whether nothing has arrived beyond the cumulative point.
+    pub fn is_empty(&self) -> bool {
+        self.sacked.is_empty()
+    }
+
     /// The cumulative point has moved to `una`.
     #[inline]
     pub fn advance(&mut self, una: u64) {

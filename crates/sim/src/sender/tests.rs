@@ -20,7 +20,8 @@ impl Bench {
         let tcp = Tcp { recovery, initial_window: window, ..Tcp::new("reno", recovery, vec![0]) };
         let cc = fullpipe_cc::build("reno", &[], f64::from(window)).expect("reno");
         let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None, &cc);
-        let sender = Sender::new(&tcp, cc, u64::MAX, 0, meter);
+        let mut sender = Sender::new(&tcp, cc, u64::MAX, 0, meter);
+        sender.meter.start(0);
         Bench { sender, receiver: Receiver::default(), now: 0, sack: recovery == Recovery::Sack }
     }
 
@@ -36,8 +37,8 @@ impl Bench {
         assert_eq!(self.receiver.take(seq as u32, sent, self.now, None), Reply::Ack);
         let (next, stamp) = self.receiver.acknowledge();
         let sack = self.receiver.sack_blocks().filter(|_| self.sack);
-        let arrival = Arrival { cumulative: next as u32, stamp, receiver_stamp: self.now, sack };
-        self.sender.on_ack(self.now, &arrival);
+        let arrival = Arrival { cumulative: next as u32, stamp, receiver_stamp: self.now };
+        self.sender.on_ack(self.now, &arrival, sack.as_ref());
         self.sends()
     }
 
@@ -199,12 +200,12 @@ fn vegas_cuts_once_a_window() {
 #[test]
 fn counting_segments_is_limited_in_slow_start() {
     let mut bench = Bench::new(Recovery::NewReno, 4);
-    bench.sender.limits.byte_counting = true;
+    bench.sender.byte_counting = true;
     bench.sends();
     let all = |bench: &mut Bench, cumulative: u32| {
         bench.now += RTT;
-        let arrival = Arrival { cumulative, stamp: bench.now - RTT, receiver_stamp: bench.now, sack: None };
-        bench.sender.on_ack(bench.now, &arrival);
+        let arrival = Arrival { cumulative, stamp: bench.now - RTT, receiver_stamp: bench.now };
+        bench.sender.on_ack(bench.now, &arrival, None);
         bench.sends()
     };
     assert_eq!(all(&mut bench, 4), [4, 5, 6, 7, 8, 9]);

@@ -1,0 +1,96 @@
+//! A queue in a circular buffer that grows by a quarter, so that it stays close to what it holds, and never shrinks.
+
+/// First in, first out.
+#[derive(Clone, Debug, Default)]
+pub struct Ring<T> {
+    /// All places; those from `head` on, round the end, are taken.
+    slots: Vec<T>,
+    head: usize,
+    len: usize,
+}
+
+/// The least number of places once there is any.
+const LEAST: usize = 4;
+
+impl<T: Copy + Default> Ring<T> {
+    /// How many are waiting.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The one that has waited longest.
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        if self.len == 0 { None } else { self.slots.get(self.head) }
+    }
+
+    /// The newest.
+    pub fn back(&self) -> Option<&T> {
+        self.len.checked_sub(1).map(|last| &self.slots[self.position(last)])
+    }
+
+    /// All, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len).map(|k| &self.slots[self.position(k)])
+    }
+
+    /// Adds one at the end.
+    #[inline]
+    pub fn push_back(&mut self, item: T) {
+        if self.len == self.slots.len() {
+            self.grow();
+        }
+        let at = self.position(self.len);
+        self.slots[at] = item;
+        self.len += 1;
+    }
+
+    /// Takes the one that has waited longest.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<T> {
+        let item = *self.front()?;
+        self.head = self.position(1);
+        self.len -= 1;
+        Some(item)
+    }
+
+    /// Where the `k`th is.
+    #[inline]
+    fn position(&self, k: usize) -> usize {
+        let at = self.head + k;
+        if at >= self.slots.len() { at - self.slots.len() } else { at }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.slots.rotate_left(self.head);
+        self.head = 0;
+        let places = (self.len + self.len / 4).max(self.len + LEAST);
+        self.slots.reserve_exact(places - self.len);
+        self.slots.resize(places, T::default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        /// It agrees with the standard library's queue.
+        #[test]
+        fn behaves_like_a_queue(steps in prop::collection::vec(prop::option::weighted(0.6, any::<u16>()), 0..400)) {
+            let (mut ring, mut queue) = (Ring::default(), VecDeque::new());
+            for step in steps {
+                match step {
+                    Some(item) => { ring.push_back(item); queue.push_back(item); }
+                    None => prop_assert_eq!(ring.pop_front(), queue.pop_front()),
+                }
+                prop_assert_eq!((ring.len(), ring.front(), ring.back()), (queue.len(), queue.front(), queue.back()));
+            }
+            prop_assert!(ring.iter().eq(queue.iter()));
+        }
+    }
+}
