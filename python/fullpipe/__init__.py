@@ -19,6 +19,8 @@ from fullpipe.errors import Cancelled, FullpipeError, ScenarioError
 from fullpipe.result import Result
 from fullpipe.runner import run, run_many
 from fullpipe.scenario import Scenario
+from fullpipe.sizing import Sizing, size
+from fullpipe.sweeps import Sweep, sweep
 
 __version__ = _core.VERSION
 
@@ -31,9 +33,13 @@ __all__ = [
     "Result",
     "Scenario",
     "ScenarioError",
+    "Sizing",
+    "Sweep",
     "__version__",
     "algorithms",
     "compare",
     "run",
     "run_many",
+    "size",
+    "sweep",
 ]

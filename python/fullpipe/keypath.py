@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 __all__ = ["set_value"]
@@ -27,7 +29,7 @@ def _set(table: dict[str, Any], steps: list[str], value: Any) -> None:
             table[step] = value
         return
     if step not in table:
-        raise KeyError(f"there is no {step!r} here; there are: {', '.join(table)}")
+        raise KeyError(_unknown(step, table))
     if step == "algorithm" and isinstance(table[step], str):
         table[step] = {"name": table[step]}
     inside = table[step]
@@ -49,9 +51,16 @@ def _choose(entries: list[dict[str, Any]], steps: list[str]) -> tuple[list[dict[
             raise KeyError(f"there is no entry {step}; there are {len(entries)}, counted from 0")
         chosen = [entries[int(step)]]
     elif rest and not any(step in entry for entry in entries):
-        raise KeyError(f"there is no {step!r} here; there are: {', '.join(names) or len(entries)}")
+        raise KeyError(_unknown(step, names or [str(i) for i in range(len(entries))]))
     else:
         return entries, steps
     if not rest:
         raise KeyError(f"ends at a whole table; name one of its keys: {', '.join(chosen[0])}")
     return chosen, rest
+
+
+def _unknown(step: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = difflib.get_close_matches(step, names, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"unknown key path: there is no {step!r} here{hint} (there are: {', '.join(names)})"

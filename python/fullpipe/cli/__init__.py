@@ -17,6 +17,8 @@ __all__ = ["fullpipe_command", "main"]
 COMMANDS = {
     "run": "Run a scenario: figures per link and per flow.",
     "compare": "Run a scenario with several algorithms, side by side.",
+    "size": "Find the smallest buffer that reaches a utilization.",
+    "sweep": "Run a scenario many times, along axes and over seeds.",
     "algorithms": "List the algorithms, their papers and parameters.",
     "reproduce": "Reproduce the papers' tables and figures.",
     "linux": "Run scenarios on a real kernel; load our algorithms into this one.",

@@ -44,34 +44,34 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[float, float], None]]:
-    """A function to tell progress to, (simulated seconds reached, total); it draws a bar on a terminal's standard error
-    once a run takes longer than a second.
+def progress_bar(label: str, unit: str = "s simulated") -> Iterator[Callable[[float, float], None]]:
+    """A function to tell progress to, (how much of `unit` is done, total); it draws a bar with the time left on a
+    terminal's standard error once a run takes longer than a second.
     """
     begun = time.perf_counter()
     bar: tuple[Progress, TaskID] | None = None
     with ExitStack() as stack:
 
-        def tell(reached_s: float, total_s: float) -> None:
+        def tell(reached: float, total: float) -> None:
             nonlocal bar
             if bar is None:
                 if time.perf_counter() - begun < PATIENCE_S or not sys.stderr.isatty():
                     return
-                progress = stack.enter_context(_bar())
-                bar = progress, progress.add_task(label, total=total_s)
-            bar[0].update(bar[1], completed=reached_s)
+                progress = stack.enter_context(_bar(unit))
+                bar = progress, progress.add_task(label, total=total)
+            bar[0].update(bar[1], completed=reached)
 
         yield tell
 
 
-def _bar() -> Progress:
+def _bar(unit: str) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:.0f} of {task.total:.0f} s simulated"),
+        TextColumn(f"{{task.completed:.0f}} of {{task.total:.0f}} {unit}"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,

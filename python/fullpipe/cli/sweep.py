@@ -1,0 +1,121 @@
+"""``fullpipe sweep``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fullpipe.cli.output import json_option, print_json, print_table, progress_bar
+from fullpipe.cli.run import check_targets
+from fullpipe.sweeps import Sweep, load_plan, sweep_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["command"]
+
+MOST_POINTS = 60
+"""Combinations listed in the table."""
+
+
+@click.command("sweep")
+@click.argument("file")
+@json_option
+@click.option("--out", metavar="DIR", help="Keep rows in DIR as they come; started again, a sweep goes on from there.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the cluster of this Dask scheduler, e.g. tcp://scheduler:8786.")
+@click.option("--plot", nargs=2, metavar="X Y", help="Draw the figure Y against the axis X, e.g. buffer utilization.")
+@click.option("--by", metavar="Z", help="A line for each value of the axis Z; default: of all other axes.")
+@click.option("--picture", metavar="FILE", help="Where the picture goes; default: Y-X.png in DIR, or here.")
+@click.pass_context
+def command(
+    context: click.Context,
+    file: str,
+    as_json: bool,
+    out: str | None,
+    workers: int | None,
+    dask: str | None,
+    plot: tuple[str, str] | None,
+    by: str | None,
+    picture: str | None,
+) -> None:
+    """Run the scenario in FILE with every combination of the values in its [sweep] table.
+
+    Exit status 1 if a run fails.
+    """
+    plan = load_plan(file)
+    if plot is None and (by is not None or picture is not None):
+        raise click.UsageError("--by and --picture need --plot X Y")
+    if dask is not None and workers is not None:
+        raise click.UsageError("--workers counts runs on this machine; with --dask the cluster has its own")
+    if plot is not None:
+        from fullpipe.sweeps.picture import check_figure, find_axis
+
+        check_figure(plot[1])
+        plot = find_axis(plan.axes, plot[0]).path, plot[1]
+        by = None if by is None else find_axis(plan.axes, by).path
+        here = Path(out or ".", f"{plot[1]}-{plot[0].rpartition('.')[2]}.png")
+        check_targets(picture, out)
+        picture = picture or str(here)
+    check_targets(None, out)
+    try:
+        with progress_bar(file, "runs") as progress:
+            outcome = sweep_plan(plan, out=out, workers=workers, client=dask, progress=progress)
+    except KeyboardInterrupt:
+        if out is None:
+            raise
+        click.echo(f"fullpipe: interrupted; finished runs are in {out}: start again to go on", err=True)
+        context.exit(130)
+    if plot is not None:
+        outcome.plot(*plot, by=by, path=picture)
+    if as_json:
+        print_json(outcome.to_json())
+    else:
+        _print(outcome)
+    if outcome.failed:
+        click.echo(f"fullpipe: {outcome.failed} of {plan.runs} runs failed; column error says why", err=True)
+        context.exit(1)
+
+
+def _print(outcome: Sweep) -> None:
+    rows = outcome.summary.slice(0, MOST_POINTS).to_pylist()
+    axes = [axis.path for axis in outcome.plan.axes]
+    figures = [figure for figure in FIGURES if f"{figure}_mean" in outcome.summary.column_names]
+    count = len(outcome.summary)
+    more = f", the first {MOST_POINTS} of {count} combinations" if count > MOST_POINTS else ""
+    repeats = outcome.plan.repeats
+    title = f"Means over {repeats} seeds and their 95 % confidence intervals{more}" if repeats > 1 else more[2:]
+    print_table(
+        title,
+        (*axes, *(FIGURES[figure][0] for figure in figures), "failed"),
+        [
+            (
+                *(str(row[axis]) for axis in axes),
+                *(_estimate(row, figure) for figure in figures),
+                str(row["failed"] or "-"),
+            )
+            for row in rows
+        ],
+        left=max(1, len(axes)),
+    )
+
+
+FIGURES: dict[str, tuple[str, float, str]] = {
+    "utilization": ("utilization", 1.0, ".4f"),
+    "loss_rate": ("loss, %", 100.0, ".4f"),
+    "mean_queue_packets": ("queue, packets", 1.0, ",.1f"),
+    "goodput_bps": ("goodput, Mbit/s", 1e-6, ",.2f"),
+    "mean_rtt_s": ("rtt, ms", 1e3, ",.1f"),
+    "jain_index": ("Jain", 1.0, ".3f"),
+}
+"""The figures shown: their headings, scales and formats."""
+
+
+def _estimate(row: Mapping[str, Any], figure: str) -> str:
+    _, scale, form = FIGURES[figure]
+    mean, ci = row[f"{figure}_mean"], row[f"{figure}_ci95"]
+    if mean is None:
+        return "-"
+    return f"{mean * scale:{form}}" if ci is None else f"{mean * scale:{form}} ± {ci * scale:{form}}"

@@ -1,0 +1,177 @@
+"""The link and the traffic a buffer is sized for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fullpipe import models
+from fullpipe.errors import InputError
+from fullpipe.scenario import Scenario
+from fullpipe.sweeps.quantity import Quantity
+
+__all__ = ["Mix"]
+
+WARMUP_EPOCHS = 3
+"""Congestion epochs left out: the first loss ends slow start, the second is the first that adaptive backoffs are right
+at.
+"""
+
+MEASURED_EPOCHS = 6
+"""Congestion epochs that averages are taken over, at least."""
+
+WARMUP_ROUNDS = 50
+"""Round trips of the longest RTT left out, at least: flows begin over the first fifth of them."""
+
+MEASURED_ROUNDS = 200
+"""Round trips of the longest RTT that averages are taken over, at least."""
+
+WEB_ALGORITHM = "newreno"
+WEB_MEAN_SIZE = 12_000
+"""Bytes; with `WEB_SHAPE` what the experiments of Shorten and Leith with web traffic are reconstructed with."""
+WEB_SHAPE = 1.2
+
+
+@dataclass(frozen=True)
+class Mix:
+    """A link, and flows that cross it.
+
+    The flows' base RTTs lie evenly between the two ends: flow i of n has the middle of the i-th of n equal parts. They
+    begin at random moments, and web transfers are random; nothing else is.
+
+    Attributes:
+        rate_bps: The link's rate.
+        rtt_min_s: The shortest base RTT.
+        rtt_max_s: The longest base RTT.
+        web_load: Part of the link that web transfers ask for, 0 to less than 1: a Poisson process of NewReno transfers
+            of Pareto size, mean 12 kB, shape 1.2.
+        packet_size: Bytes on the wire.
+    """
+
+    rate_bps: float
+    rtt_min_s: float
+    rtt_max_s: float
+    web_load: float = 0.0
+    packet_size: int = 1000
+
+    @classmethod
+    def parse(cls, rate: str, rtt: str, web_load: float = 0.0, packet_size: int = 1000) -> Mix:
+        """From text such as "155 Mbit/s" and "80 ms..250 ms" or "80 ms".
+
+        Raises:
+            InputError: Something is no such quantity or out of range.
+        """
+        ends = [_quantity("rtt", end, "s", '"80 ms" or "80 ms..250 ms"') for end in rtt.split("..", 1)]
+        mix = cls(_quantity("rate", rate, "bps", '"155 Mbit/s"'), ends[0], ends[-1], web_load, packet_size)
+        if mix.rtt_min_s > mix.rtt_max_s:
+            raise InputError(f"rtt = {rtt!r}: the shorter RTT comes first")
+        if not 0 <= web_load < 1:
+            raise InputError(f"web_load = {web_load:g} (allowed: 0 to less than 1)")
+        if mix.bdp_packets < 1:
+            raise InputError(f"rate = {rate!r}, rtt = {rtt!r}: the pipe holds less than a packet")
+        mix.scenario("newreno", 1, 1)
+        return mix
+
+    @property
+    def rtt_s(self) -> float:
+        """The mean base RTT."""
+        return (self.rtt_min_s + self.rtt_max_s) / 2
+
+    @property
+    def packet_s(self) -> float:
+        """How long the link takes to send a packet."""
+        return 8 * self.packet_size / self.rate_bps
+
+    @property
+    def bdp_packets(self) -> float:
+        """The link's rate times the mean base RTT."""
+        return self.rtt_s / self.packet_s
+
+    def epoch_s(self, flows: int, buffer_packets: int) -> float:
+        """From one loss of a flow to its next, were it a Reno flow with its share of pipe and buffer: half that share
+        of round trips with the queue full. Adaptive AIMD's is as long (`models.aimd_epoch_rounds`).
+        """
+        peak = (self.bdp_packets + buffer_packets) / flows
+        return models.aimd_epoch_rounds(peak) * (self.rtt_s + buffer_packets * self.packet_s)
+
+    def warmup_s(self, flows: int, buffer_packets: int) -> float:
+        """What averages leave out."""
+        return max(WARMUP_EPOCHS * self.epoch_s(flows, buffer_packets), WARMUP_ROUNDS * self.rtt_max_s)
+
+    def duration_s(self, flows: int, buffer_packets: int) -> float:
+        """How long a run is."""
+        measured = max(MEASURED_EPOCHS * self.epoch_s(flows, buffer_packets), MEASURED_ROUNDS * self.rtt_max_s)
+        return self.warmup_s(flows, buffer_packets) + measured
+
+    def is_random(self, flows: int) -> bool:
+        """Whether two seeds can differ."""
+        return flows > 1 or self.web_load > 0
+
+    def scenario(self, algorithm: str | Mapping[str, Any], flows: int, buffer_packets: int, seed: int = 1) -> Scenario:
+        """One run.
+
+        Raises:
+            ScenarioError: There is no such algorithm, or a number is absurd.
+        """
+        link_s = self.rtt_min_s / 4
+        starts = WARMUP_ROUNDS / 5 * self.rtt_max_s if flows > 1 else 0.0
+        keys: dict[str, Any] = {
+            "duration": _time(self.duration_s(flows, buffer_packets)),
+            "warmup": _time(self.warmup_s(flows, buffer_packets)),
+            "seed": seed,
+            "packet_size": self.packet_size,
+            "series_interval": "off",
+            "links": [
+                {
+                    "name": "bottleneck",
+                    "rate": f"{self.rate_bps:.0f} bit/s",
+                    "delay": _time(link_s),
+                    "buffer": f"{buffer_packets} packets",
+                    "queue": "drop-tail",
+                }
+            ],
+            "flows": [
+                {
+                    "algorithm": algorithm,
+                    "count": count,
+                    "access_delay": _time(rtt_s / 2 - link_s),
+                    "start": f"0 s..{_time(starts)}" if starts else "0 s",
+                }
+                for rtt_s, count in self._rtts(flows)
+            ],
+        }
+        if self.web_load > 0:
+            keys["web"] = [
+                {
+                    "algorithm": WEB_ALGORITHM,
+                    "transfers_per_second": self.web_load * self.rate_bps / (8 * WEB_MEAN_SIZE),
+                    "mean_size": f"{WEB_MEAN_SIZE} B",
+                    "shape": WEB_SHAPE,
+                    "access_delay": self._web_delay(link_s),
+                }
+            ]
+        return Scenario(**keys)
+
+    def _rtts(self, flows: int) -> list[tuple[float, int]]:
+        """Base RTTs, and how many flows have each."""
+        width = self.rtt_max_s - self.rtt_min_s
+        if not width:
+            return [(self.rtt_s, flows)]
+        return [(self.rtt_min_s + (i + 0.5) / flows * width, 1) for i in range(flows)]
+
+    def _web_delay(self, link_s: float) -> str:
+        low, high = (_time(rtt_s / 2 - link_s) for rtt_s in (self.rtt_min_s, self.rtt_max_s))
+        return low if low == high else f"{low}..{high}"
+
+
+def _quantity(name: str, text: str, base: str, example: str) -> float:
+    quantity = Quantity.parse(text)
+    if quantity is None or quantity.base != base or not 0 < quantity.value < math.inf:
+        raise InputError(f"{name} = {text!r}: expected a quantity with a unit, above 0, e.g. {example}")
+    return quantity.value
+
+
+def _time(seconds: float) -> str:
+    return f"{round(seconds * 1e9)} ns"

@@ -1,0 +1,202 @@
+"""The axes of a sweep: which key of the scenario changes, through which values."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from fullpipe.errors import ScenarioError
+from fullpipe.sweeps.quantity import Quantity
+
+__all__ = ["MOST_VALUES", "Axis", "read_axes"]
+
+MOST_VALUES = 100_000
+"""Values that an axis may have."""
+
+RANGE_KEYS = ("from", "to", "step", "count", "scale")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A key and its values.
+
+    Attributes:
+        path: The key, as `Scenario.replace` takes it.
+        values: What it is set to, in order; never empty, none twice.
+        log: Given as a range of scale "log".
+    """
+
+    path: str
+    values: tuple[Any, ...]
+    log: bool = False
+
+    @cached_property
+    def labels(self) -> tuple[Any, ...]:
+        """The values as a column holds them, of one type: numbers or flags as they are, else text."""
+        if all(isinstance(value, bool) for value in self.values):
+            return self.values
+        if all(_is_number(value) for value in self.values):
+            whole = all(isinstance(value, int) for value in self.values)
+            return self.values if whole else tuple(float(value) for value in self.values)
+        return tuple(_text(value) for value in self.values)
+
+    @cached_property
+    def measure(self) -> str | None:
+        """The column of the values as plain numbers, such as ``links.bottleneck.delay_s``; None where they are no
+        quantities of one kind.
+        """
+        quantities = [Quantity.parse(value) for value in self.values]
+        bases = {quantity.base if quantity else None for quantity in quantities}
+        base = bases.pop()
+        return None if bases or base is None else f"{self.path}_{base}"
+
+    def columns(self, place: int) -> dict[str, Any]:
+        """The axis's columns of a run at one of its values."""
+        quantity = Quantity.parse(self.values[place])
+        measured = {} if self.measure is None or quantity is None else {self.measure: quantity.value}
+        return {self.path: self.labels[place], **measured}
+
+
+def read_axes(table: Mapping[str, Any], file: str | None = None) -> tuple[Axis, ...]:
+    """The axes that a table describes: key paths, dotted or nested, with lists or ranges.
+
+    Raises:
+        ScenarioError: An axis is neither a list nor a range, is empty, or has a value twice.
+    """
+    axes = [_read_axis(path, value, file) for path, value in _leaves(table, "")]
+    paths = [axis.path for axis in axes]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise _wrong(path, "is an axis twice", file)
+    return tuple(axes)
+
+
+def _leaves(table: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:
+    for key, value in table.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, Mapping) and not {"from", "to"} & set(value):
+            yield from _leaves(value, f"{path}.")
+        else:
+            yield path, value
+
+
+def _read_axis(path: str, value: Any, file: str | None) -> Axis:
+    try:
+        if isinstance(value, Mapping):
+            axis = Axis(path, _range(value), value.get("scale") == "log")
+        elif isinstance(value, str | bytes) or not isinstance(value, Iterable):
+            raise ValueError(f'{value!r} is no axis; allowed: a list or {{ from = "...", to = "...", count = 10 }}')
+        else:
+            axis = Axis(path, tuple(_plain(entry) for entry in value))
+    except ValueError as error:
+        raise _wrong(path, str(error), file) from None
+    if not axis.values:
+        raise _wrong(path, "has no values; name at least one", file)
+    if len(axis.values) > MOST_VALUES:
+        raise _wrong(path, f"has {len(axis.values)} values (allowed: at most {MOST_VALUES})", file)
+    for label in axis.labels:
+        if axis.labels.count(label) > 1 and len(set(axis.labels)) < len(axis.labels):
+            raise _wrong(path, f"has the value {label!r} twice", file)
+    return axis
+
+
+def _range(table: Mapping[str, Any]) -> tuple[Any, ...]:
+    """A range's values; both ends belong to it. Whole numbers and packets stay whole, so that few may fall together."""
+    for key in table:
+        if key not in RANGE_KEYS:
+            near = difflib.get_close_matches(key, RANGE_KEYS, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"unknown key {key!r} in a range{hint} (allowed: {', '.join(RANGE_KEYS)})")
+    for key in ("from", "to"):
+        if key not in table:
+            raise ValueError(f"a range needs {key!r}")
+    scale = table.get("scale", "linear")
+    if scale not in ("linear", "log"):
+        raise ValueError(f"unknown scale {scale!r} (allowed: linear, log)")
+    if ("step" in table) == ("count" in table):
+        raise ValueError("a range needs either 'step' or 'count'")
+    if scale == "log" and "step" in table:
+        raise ValueError("a range of scale 'log' needs 'count' instead of 'step'")
+    ends = [_end(key, table[key]) for key in ("from", "to")]
+    steps = [_end("step", table["step"])] if "step" in table else []
+    unit = _common_unit([*ends, *steps])
+    low, high, *step = [end if unit is None else end.in_unit_of(ends[0]) for end in (*ends, *steps)]
+    if not low < high:
+        raise ValueError(f"the range is empty: 'from' = {table['from']!r} is not less than 'to' = {table['to']!r}")
+    numbers = _by_step(low, high, step[0]) if step else _by_count(low, high, table["count"], scale)
+    if unit is None:
+        whole = all(isinstance(table[key], int) for key in ("from", "to", *(["step"] if steps else [])))
+        return tuple(dict.fromkeys(round(number) for number in numbers)) if whole else tuple(map(_tidy, numbers))
+    if ends[0].base == "packets":
+        numbers = list(dict.fromkeys(float(round(number)) for number in numbers))
+    return tuple(f"{number:.12g} {unit}" for number in numbers)
+
+
+def _end(key: str, value: Any) -> Any:
+    value = _plain(value)
+    if _is_number(value) and math.isfinite(value):
+        return value
+    quantity = Quantity.parse(value)
+    if quantity is None or not math.isfinite(quantity.number):
+        raise ValueError(f'{key!r} = {value!r} is neither a number nor one with a unit, e.g. "250 packets"')
+    return quantity
+
+
+def _common_unit(ends: list[Any]) -> str | None:
+    """The unit of the first end; None where all are plain numbers."""
+    bases = {end.base if isinstance(end, Quantity) else "1" for end in ends}
+    if len(bases) > 1:
+        raise ValueError("the ends and the step of a range must have the same kind of unit")
+    return ends[0].unit if isinstance(ends[0], Quantity) else None
+
+
+def _by_step(low: float, high: float, step: float) -> list[float]:
+    if step <= 0:
+        raise ValueError("'step' must be more than 0")
+    steps = (high - low) / step
+    if steps >= MOST_VALUES:
+        raise ValueError(f"the range has more than {MOST_VALUES} values")
+    # A billionth of a step more, so that 0.1 to 0.7 by 0.2 ends at 0.7 in binary fractions too.
+    return [low + i * step for i in range(math.floor(steps + 1e-9) + 1)]
+
+
+def _by_count(low: float, high: float, count: Any, scale: str) -> list[float]:
+    if not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= MOST_VALUES:
+        raise ValueError(f"'count' = {count!r} (allowed: 2 to {MOST_VALUES})")
+    if scale == "linear":
+        return [low + (high - low) * i / (count - 1) for i in range(count)]
+    if low <= 0:
+        raise ValueError("a range of scale 'log' must begin above 0")
+    return [low * (high / low) ** (i / (count - 1)) for i in range(count)]
+
+
+def _tidy(number: float) -> float:
+    return float(f"{number:.12g}")
+
+
+def _plain(value: Any) -> Any:
+    """The value without NumPy's types."""
+    return value.item() if hasattr(value, "item") and hasattr(value, "dtype") else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        params = ", ".join(f"{key}={entry}" for key, entry in value.items() if key != "name")
+        return f"{value.get('name')} ({params})" if params else str(value.get("name"))
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "default" if value is None else str(value)
+
+
+def _wrong(path: str, what: str, file: str | None) -> ScenarioError:
+    return ScenarioError(f"sweep.{path}", what, file)

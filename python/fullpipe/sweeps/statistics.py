@@ -1,0 +1,68 @@
+"""Means over repeats, and how sure they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+__all__ = ["Estimate", "estimate", "student_t"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What repeats say of a figure.
+
+    Attributes:
+        mean: Their mean.
+        sd: Their standard deviation, with n - 1 below; None for one repeat.
+        ci95: Half of the width of the mean's 95 % confidence interval, by Student's t; None for one repeat.
+    """
+
+    mean: float
+    sd: float | None
+    ci95: float | None
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """The mean of at least one value, taking them for independent and normal."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    if n == 1:
+        return Estimate(mean, None, None)
+    sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+    return Estimate(mean, sd, student_t(n - 1) * sd / math.sqrt(n))
+
+
+@cache
+def student_t(freedom: int, confidence: float = 0.95) -> float:
+    """The t that Student's distribution stays within with that probability, on both sides.
+
+    Args:
+        freedom: Degrees of freedom, at least 1.
+        confidence: Probability, above 0, below 1.
+    """
+    low, high = 0.0, 1.0
+    while _within(high, freedom) < confidence:
+        high *= 2
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        if _within(middle, freedom) < confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _within(t: float, freedom: int) -> float:
+    """P(|T| <= t): Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    angle = math.atan(t / math.sqrt(freedom))
+    sine, square = math.sin(angle), math.cos(angle) ** 2
+    odd = freedom % 2
+    term = math.cos(angle) if odd else 1.0
+    total = 0.0
+    for i in range((freedom - 1) // 2 if odd else freedom // 2):
+        total += term
+        term *= square * (2 * i + 1 + odd) / (2 * i + 2 + odd)
+    return 2 / math.pi * (angle + sine * total) if odd else sine * total

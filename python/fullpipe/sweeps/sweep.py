@@ -1,0 +1,216 @@
+"""Runs a sweep, and what comes of it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import closing
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.errors import InputError, ScenarioError
+from fullpipe.scenario import Scenario
+from fullpipe.sweeps.axes import read_axes
+from fullpipe.sweeps.plan import Plan
+
+if TYPE_CHECKING:
+    import os
+
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+__all__ = ["Sweep", "load_plan", "sweep", "sweep_plan"]
+
+Progress = Callable[[float, float], object]
+
+
+def sweep(
+    scenario: Scenario,
+    axes: Mapping[str, Any],
+    *,
+    repeats: int = 1,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    client: Any = None,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Runs a scenario with every combination of some keys' values, each with several seeds, on all cores or on a
+    cluster.
+
+    A run that fails is a row with its error and stops nothing else.
+
+    Args:
+        scenario: What to run; its series are not sampled.
+        axes: By key path, as `Scenario.replace` takes it, a list of values or a range: ``{"from": "10 packets", "to":
+            "1000 packets", "count": 9, "scale": "log"}``, or with ``step``.
+        repeats: Runs of each combination; repeat r uses the scenario's seed + r.
+        out: A directory that rows go to as they come. A sweep that was stopped there goes on where it was.
+        workers: Runs at a time; None for the number of cores.
+        client: A Dask client (`distributed.Client`), or a scheduler's address such as ``tcp://scheduler:8786``; its
+            workers then do the runs.
+        progress: Called ten times a second with the runs done, of unfinished ones their part, and those to do in all.
+
+    Raises:
+        ScenarioError: An axis, a key path or a value is wrong.
+        InputError: The directory can't be written or holds another sweep; no scheduler answers.
+        OSError: The disk is full; what is there stays whole.
+        FullpipeError: The cluster failed.
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+    plan = Plan(scenario, read_axes(axes, scenario.file), repeats)
+    return sweep_plan(plan, out=out, workers=workers, client=client, progress=progress)
+
+
+def load_plan(path: str | os.PathLike[str]) -> Plan:
+    """Reads a sweep from a scenario's file with a table ``[sweep]``: ``repeats``, and key paths with lists or ranges.
+
+    Raises:
+        ScenarioError: The file can't be read, is not TOML, has no such table, or something in it is wrong.
+    """
+    file = str(path)
+    try:
+        tree = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ScenarioError("", f"can't be read: {error.strerror or error}", file) from None
+    except UnicodeDecodeError as error:
+        raise ScenarioError("", f"is not UTF-8 text (byte {error.start}); a scenario is a TOML file", file) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError("", f"is not TOML: {error}", file) from None
+    table = tree.pop("sweep", None)
+    if not isinstance(table, dict):
+        raise ScenarioError("sweep", 'missing; e.g. [sweep] with "flows.algorithm" = ["reno", "cubic"]', file)
+    scenario = Scenario.from_dict(tree, file=file)
+    repeats = table.pop("repeats", 1)
+    return Plan(scenario, read_axes(table, file), repeats)
+
+
+def sweep_plan(
+    plan: Plan,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    client: Any = None,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Runs a plan; arguments and errors as for `sweep`."""
+    if workers is not None and workers < 1:
+        raise InputError(f"workers = {workers} (allowed: at least 1)")
+    if isinstance(client, str):
+        from fullpipe.sweeps.cluster import connect
+
+        with connect(client) as connected:
+            return sweep_plan(plan, out=out, client=connected, progress=progress)
+    table = _run_in_memory(plan, workers, client, progress) if out is None else None
+    return Sweep(plan, table) if table is not None else _run_into(out or "", plan, workers, client, progress)
+
+
+class Sweep:
+    """The outcome of a sweep.
+
+    Attributes:
+        plan: What was run.
+        table: A row per run: ``run``, the axes, ``repeat``, ``seed``, ``error`` (null for a run that succeeded), and
+            the figures that `fullpipe.sweeps.rows.figures` lists. An axis is a column as it was given; where it is
+            quantities of one kind, a column of plain numbers follows, such as ``links.bottleneck.delay_s``.
+    """
+
+    def __init__(self, plan: Plan, table: pa.Table) -> None:
+        self.plan = plan
+        self.table = table
+
+    @cached_property
+    def summary(self) -> pa.Table:
+        """A row per combination: the axes, ``runs``, ``failed``, and each figure's ``_mean``, ``_sd`` and ``_ci95``
+        over the repeats.
+        """
+        from fullpipe.sweeps.summary import summarize
+
+        return summarize(self.table, self.plan)
+
+    @property
+    def failed(self) -> int:
+        """Runs that failed."""
+        return len(self.table) - self.table["error"].null_count
+
+    def to_dict(self) -> dict[str, Any]:
+        """The axes, rows and summary as plain values ready for JSON."""
+        return {
+            "axes": [axis.path for axis in self.plan.axes],
+            "repeats": self.plan.repeats,
+            "rows": self.table.to_pylist(),
+            "summary": self.summary.to_pylist(),
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """The same as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def plot(self, x: str, y: str, *, by: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws a figure against an axis: means with 95 % confidence intervals; with ``path``, writes the picture too.
+
+        Args:
+            x: An axis, by its key path or an ending of it that is clear (``buffer``).
+            y: A figure, such as ``utilization``.
+            by: The axis whose values get a line each; None for all other axes together.
+            path: Where the picture goes.
+
+        Raises:
+            InputError: There is no such axis or figure, or the file can't be written.
+        """
+        from fullpipe.plot import write
+        from fullpipe.sweeps.picture import sweep_figure
+
+        figure = sweep_figure(self, x, y, by)
+        if path is not None:
+            write(figure, path)
+        return figure
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {len(self.table)} runs, {self.failed} failed>"
+
+
+def _run_in_memory(plan: Plan, workers: int | None, client: Any, progress: Progress | None) -> pa.Table:
+    from fullpipe.sweeps.table import join, table_of
+
+    rows = [row for row in _rows(plan, range(plan.runs), workers, client, progress) if row is not None]
+    return join([table_of(rows, plan)], plan)
+
+
+def _run_into(
+    out: str | os.PathLike[str], plan: Plan, workers: int | None, client: Any, progress: Progress | None
+) -> Sweep:
+    from fullpipe.sweeps.store import Store
+
+    with Store(out, plan) as store:
+        todo = [run for run in range(plan.runs) if run not in store.done]
+        with closing(_rows(plan, todo, workers, client, progress)) as rows:
+            for row in rows:
+                if row is not None:
+                    store.add(row)
+                store.tick()
+        outcome = Sweep(plan, store.table())
+        store.finish(outcome.table, outcome.summary)
+        return outcome
+
+
+def _rows(
+    plan: Plan, runs: Iterable[int], workers: int | None, client: Any, progress: Progress | None
+) -> Generator[dict[str, Any] | None]:
+    """The runs' rows as they finish; None where only time has passed."""
+    if client is None:
+        from fullpipe.sweeps.threads import run_in_threads
+
+        outcomes = run_in_threads(plan, runs, workers)
+    else:
+        from fullpipe.sweeps.cluster import run_on_cluster
+
+        outcomes = run_on_cluster(plan, runs, client)
+    total, done = len(list(runs)), 0
+    with closing(outcomes):
+        for row, under_way in outcomes:
+            done += row is not None
+            if progress is not None:
+                progress(done + under_way, total)
+            yield row
