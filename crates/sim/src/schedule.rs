@@ -4,6 +4,7 @@
 //! that is already sorted. Only the head of each stream sits in a 4-ary heap; ties go to the lower stream number.
 
 use crate::packet::Packet;
+use crate::prefetch::prefetch;
 use crate::ring::Ring;
 use fullpipe_cc::Nanos;
 
@@ -78,10 +79,12 @@ impl Schedule {
         self.heap.first().map_or(Nanos::MAX, |&head| time_of(head))
     }
 
-    /// Which flow the next packet is of.
+    /// Which flow the next packet is of. Asks for its stream meanwhile.
     #[inline]
     pub fn next_flow(&self) -> Option<u32> {
-        self.heap.first().map(|&head| head as u32)
+        let &head = self.heap.first()?;
+        prefetch(&self.streams[stream_of(head) as usize], size_of::<Stream>());
+        Some(head as u32)
     }
 
     /// Takes the next packet to arrive.
