@@ -81,8 +81,8 @@ def _contents(paper: str, outcomes: Sequence[Outcome]) -> str:
     )
     return f"""<details open><summary>{escape(paper)}</summary>
 <div class="wide"><table class="contents">
-<thead><tr><th>item</th><th>shows</th><th>verdict</th><th class="number">checks</th><th class="number">wall time</th></tr>
-</thead>
+<thead><tr><th>item</th><th>shows</th><th>verdict</th><th class="number">checks</th>
+<th class="number">wall time</th></tr></thead>
 <tbody>
 {rows}</tbody></table></div></details>
 """
@@ -123,8 +123,8 @@ def _picture(outcome: Outcome, name: str, directory: Path) -> str:
 def _checks(checks: Iterable[Check]) -> str:
     return f"""<div class="wide"><table class="checks">
 <thead><tr><th>quantity</th><th class="number">published</th><th class="number">measured</th>
-<th class="number">difference</th><th class="number">tolerance</th><th>verdict</th><th>origin, and why this tolerance</th></tr>
-</thead>
+<th class="number">difference</th><th class="number">tolerance</th><th>verdict</th>
+<th>origin, and why this tolerance</th></tr></thead>
 <tbody>
 {"".join(_check(check) for check in checks)}</tbody></table></div>
 """
