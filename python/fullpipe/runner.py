@@ -93,8 +93,8 @@ def run_groups(
     """Runs groups of scenarios as `run_many` does; later groups go on while the caller works on one's results.
 
     Yields:
-        A group's key, its results, and the seconds from its first run's beginning to its last one's end, in the order of the
-        groups.
+        In the order of the groups: a group's key, its results, and the seconds from its first run's beginning to its
+        last one's end.
     """
     stop = threading.Event()
     reached_s: dict[tuple[Group, Key], float] = {}
