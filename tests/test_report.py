@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -15,14 +16,21 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from conftest import PROGRAM, ROOT
 from fullpipe.papers import reproduce, select
+from fullpipe.papers.check import judge
+from fullpipe.papers.item import expected
 from fullpipe.report import write_report
 from fullpipe.report.parameters import parameters
 
 CHROMIUM = shutil.which("chromium")
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 WIDTHS = {"phone": 390, "desktop": 1280}
 
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
@@ -65,6 +73,21 @@ def test_every_item_passes_or_misses_for_a_cause_that_is_named(reproduced: dict[
         assert item["checks"]
         for check in item["checks"]:
             assert check["pass"] or check["miss"]
+
+
+def test_a_corrupted_published_value_is_seen(reproduced: dict[str, Any]) -> None:
+    corrupted = 0
+    for item in reproduced["items"]:
+        entries = expected(item["id"], quick=True)
+        figures = {name: math.nan if value is None else value for name, value in item["figures"].items()}
+        for i, entry in enumerate(entries):
+            if "published" not in entry:
+                continue
+            far = 2.1 * max(entry["tolerance"], entry.get("miss_within", 0.0)) + 1e-6
+            changed = [*entries[:i], {**entry, "published": entry["published"] + far}, *entries[i + 1 :]]
+            assert judge(figures, changed)[i].status == "fail", (item["id"], entry["name"])
+            corrupted += 1
+    assert corrupted > 30
 
 
 @needs_browser

@@ -182,7 +182,7 @@ def _measured(
 ) -> Outcome:
     results, wall_s = run
     begun = time.perf_counter()
-    figures = dict(item.measure(results))
+    figures = {name: float(value) for name, value in item.measure(results).items()}
     checks = judge(figures, expected(item.id, quick=quick))
     return Outcome(item, scenarios, results, figures, checks, shortened, quick, wall_s + time.perf_counter() - begun)
 
