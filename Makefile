@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
-PACKAGES := ns2
+PACKAGES := ns2 chromium fonts-dejavu-core
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
@@ -67,10 +67,10 @@ $(VENV)/.built: $(VENV)/.dependencies $(RUST_SOURCES)
 	$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
-# ns-2 for the tests that compare with it; without it they are skipped, and say so.
+# ns-2 and a browser for the tests that need them; without them these are skipped, and say so.
 debian:
 	@if [ -n "$(WITH_DEBIAN)" ] && ! dpkg-query --show $(PACKAGES) >/dev/null 2>&1; then \
 		if [ "$$(id -u)" = 0 ]; then root=; elif command -v sudo >/dev/null; then root="sudo -n"; else root=false; fi; \
 		{ $$root apt-get -qq update && $$root apt-get -qq install --yes --no-install-recommends $(PACKAGES); } >/dev/null \
-			|| echo "could not install $(PACKAGES): the tests that compare with it are skipped"; \
+			|| echo "could not install $(PACKAGES): the tests that need them are skipped"; \
 	fi

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 
 import click
 
 from fullpipe.cli.output import json_option, print_json, print_table, progress_bar
 from fullpipe.files import check_directory
 from fullpipe.papers import Check, Outcome, Shape, reproduce_all, select
+from fullpipe.report import write_report
 
 __all__ = ["command"]
 
@@ -21,7 +24,7 @@ VERDICTS = {"pass": "pass", "documented miss": "miss, documented", "fail": "MISS
 @click.option("--quick", is_flag=True, help="Shorten the runs; the output says how.")
 @json_option
 @click.option(
-    "--out", metavar="DIR", help="Write figures, pictures and results into DIR/PAPER/ITEM; keep what is there."
+    "--out", metavar="DIR", help="Write the report into DIR, the items into DIR/PAPER/ITEM; keep finished ones."
 )
 @click.pass_context
 def command(
@@ -48,7 +51,8 @@ def command(
     elif len(outcomes) > 1:
         _print_summary(outcomes)
     if out is not None:
-        click.echo(f"Pictures and results are in {out}", err=True)
+        report = write_report(outcomes, out, command=shlex.join(["fullpipe", *sys.argv[1:]]))
+        click.echo(f"The report is {report}; scenarios, results and pictures are beside it", err=True)
     if any(outcome.status == "fail" for outcome in outcomes):
         context.exit(1)
     return None

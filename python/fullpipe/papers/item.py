@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fullpipe.result import Result
     from fullpipe.scenario import Scenario
 
-__all__ = ["Item", "Quick", "Results", "Scenarios", "citation", "expected", "notes", "shorter"]
+__all__ = ["Item", "Quick", "Results", "Scenarios", "citation", "expected", "marks", "notes", "shorter"]
 
 Results = Mapping[str, "Result"]
 """An item's results by the names it gave its scenarios."""
@@ -96,6 +96,13 @@ def notes(item_id: str) -> dict[str, Any]:
     paper, _, item = item_id.partition("/")
     found: dict[str, Any] = _data(paper).get("items", {}).get(item, {})
     return {"deviations": found.get("deviations", []), "reading": found.get("reading", "")}
+
+
+def marks(item_id: str) -> dict[str, float]:
+    """Published values that an item's pictures mark with a line; nothing measured sees them."""
+    paper, _, item = item_id.partition("/")
+    found: dict[str, float] = _data(paper).get("marks", {}).get(item, {})
+    return found
 
 
 def citation(paper: str) -> str:

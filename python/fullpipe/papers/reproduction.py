@@ -41,8 +41,8 @@ class Outcome:
         checks: The figures beside what is expected of them.
         shortened: In what the quick variant differs from the full one; empty for a full one.
         quick: Whether the quick variant was asked for.
-        wall_s: From the start of its first run to its figures on the clock on the wall; other items' runs may go on
-            at the same time.
+        wall_s: On the clock on the wall, from its first run's beginning to its last one's end, and for its figures;
+            other items' runs may have shared the cores.
         kept: Whether an earlier reproduction's figures were taken.
     """
 
@@ -180,10 +180,11 @@ def _program(paper: str) -> str:
 def _measured(
     item: Item, scenarios: Mapping[str, Scenario], shortened: str, quick: bool, run: tuple[Results, float]
 ) -> Outcome:
-    results, begun = run
-    figures = dict(item.measure(results))
+    results, wall_s = run
+    begun = time.perf_counter()
+    figures = {name: float(value) for name, value in item.measure(results).items()}
     checks = judge(figures, expected(item.id, quick=quick))
-    return Outcome(item, scenarios, results, figures, checks, shortened, quick, time.perf_counter() - begun)
+    return Outcome(item, scenarios, results, figures, checks, shortened, quick, wall_s + time.perf_counter() - begun)
 
 
 def _kept(
