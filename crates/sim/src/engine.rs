@@ -18,6 +18,7 @@ use crate::sender::{Arrival, COMMON_COLUMNS, FlowSamples, Meter, Sender};
 use fullpipe_cc::{Controller, Nanos, registry, time::seconds};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::num::NonZero;
 
 /// The run was stopped before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +77,7 @@ struct Connection {
     /// Segments that reached the receiver outside the warm-up, duplicates included.
     received: u64,
     /// How long the receiver may hold an ACK.
-    ack_delay: Option<Nanos>,
+    ack_delay: Option<NonZero<Nanos>>,
     access_link: Option<Box<AccessLink>>,
     route: RouteId,
     ack_stream: StreamId,
@@ -165,6 +166,10 @@ impl<'a> Engine<'a> {
 
     fn add_flows(&mut self, routes: &[RouteId]) {
         let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 0);
+        let count = self.scenario.flows.iter().map(|group| group.count as usize).sum();
+        self.flows.reserve_exact(count);
+        self.timers.reserve_exact(count);
+        self.schedule.reserve(count);
         for (group, &route) in self.scenario.flows.iter().zip(routes) {
             for _ in 0..group.count {
                 let start = spreads.spread(group.start);
@@ -265,7 +270,7 @@ impl<'a> Engine<'a> {
             incarnation: 0,
             active: false,
             sack: tcp.recovery == fullpipe_cc::Recovery::Sack,
-            ack_delay: tcp.delayed_ack.then_some(tcp.delayed_ack_timeout),
+            ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
             timer_at: Nanos::MAX,
             ack_timer_at: Nanos::MAX,
             received: 0,
@@ -407,7 +412,7 @@ impl<'a> Engine<'a> {
             return;
         }
         flow.received += u64::from(self.window.contains(segment.at));
-        match flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay) {
+        match flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get)) {
             Reply::Ack => self.acknowledge(segment.flow, segment.at),
             Reply::Hold => self.arm_ack(segment.flow),
         }
@@ -676,7 +681,11 @@ impl<'a> Engine<'a> {
 
     fn flow_reports(&self) -> Vec<FlowReport> {
         let groups = self.scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
-        groups.zip(&self.flows).enumerate().map(|(id, (group, flow))| self.flow_report(id, &group.tcp, flow)).collect()
+        let mut reports = Vec::with_capacity(self.long_lived);
+        reports.extend(
+            groups.zip(&self.flows).enumerate().map(|(id, (group, flow))| self.flow_report(id, &group.tcp, flow)),
+        );
+        reports
     }
 
     fn flow_report(&self, id: usize, tcp: &Tcp, flow: &Connection) -> FlowReport {
@@ -740,6 +749,9 @@ impl<'a> Engine<'a> {
     }
 
     fn flow_series(&mut self) -> Series {
+        if self.scenario.series_interval.is_none() {
+            return Series::with_columns(COMMON_COLUMNS, 0);
+        }
         let flows = &mut self.flows[..self.long_lived];
         let samples: Vec<_> = flows.iter_mut().map(|flow| flow.sender.meter.take_samples()).collect();
         let mut names: Vec<&'static str> = COMMON_COLUMNS.to_vec();

@@ -60,6 +60,12 @@ impl Schedule {
         self.streams.len() as StreamId - 1
     }
 
+    /// Makes room for so many more streams.
+    pub fn reserve(&mut self, streams: usize) {
+        self.streams.reserve_exact(streams);
+        self.heap.reserve_exact(streams);
+    }
+
     /// Appends to a stream; `packet.at` is not before that of the packet ahead of it.
     #[inline]
     pub fn push(&mut self, id: StreamId, packet: Packet) {
