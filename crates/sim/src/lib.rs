@@ -7,6 +7,8 @@ mod network;
 mod packet;
 mod ranges;
 mod receiver;
+#[cfg(feature = "record")]
+pub mod record;
 mod report;
 mod ring;
 mod rng;
