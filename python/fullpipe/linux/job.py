@@ -8,11 +8,12 @@ a device that only that kind uses, and a receiver's address on the node at the e
 
 The bottleneck is a netem with a rate and a limit in packets: a packet leaves at the end of its own transmission, and
 the packet being sent counts, as in the simulator. (A tbf lets as many packets as its bucket holds pass in no time, so
-that the least RTT is a transmission time too short; with the 2 % that Hyun and Jang's alpha leaves at 10 Mbit/s that is
-the difference between finding the pipe full and not.) A buffer in bytes holds as many packets of full size as fit.
+that the least RTT is a transmission time too short; with the 2 % that Hyun and Jang's alpha leaves at 10 Mbit/s that
+is the difference between finding the pipe full and not.) A buffer in bytes holds as many packets of full size as fit.
 
 All of a flow's propagation delay is in one more netem, which its ACKs cross last: where on a round trip a constant
-delay lies does not change what a queue sees, and a second one per packet would cost the guest as much as the bottleneck.
+delay lies does not change what a queue sees, and a second one per packet would cost the guest as much as the
+bottleneck.
 """
 
 from __future__ import annotations
