@@ -8,11 +8,13 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
-PACKAGES := ns2 chromium fonts-dejavu-core
+PACKAGES := ns2 chromium fonts-dejavu-core \
+	qemu-system-x86 iproute2 bpftool clang llvm libbpf-dev libc6-dev gcc
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python lint format linux-objects agreement bench clean debian
+.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench clean debian
+.PHONY: linux-objects linux-objects-if-able
 
 help: ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,8 +30,11 @@ test: debian lint test-rust test-python ## Lint, types, and every test.
 test-rust: ## The crates' tests.
 	cargo test --workspace --locked
 
-test-python: build ## The package's tests, agreement with ns-2 (fast subset) included.
-	$(BIN)/pytest
+test-python: build linux-objects-if-able ## The package's tests, with agreement with ns-2 (fast subset) and a VM run per eBPF program.
+	$(BIN)/pytest -m "not slow_linux"
+
+test-linux: build debian linux-objects ## All tests of the Linux engine: measurements, failures of virtual machines.
+	$(BIN)/pytest -s tests/linux
 
 lint: build ## Format, clippy, ruff, mypy, stubs.
 	cargo fmt --all --check
@@ -43,6 +48,10 @@ format: $(VENV)/.dependencies ## Format Rust and Python.
 	cargo fmt --all
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+
+linux-objects-if-able:
+	@if command -v clang llvm-strip >/dev/null; then $(MAKE) --no-print-directory linux-objects; \
+		else echo "no clang: the tests of the eBPF programs are skipped"; fi
 
 linux-objects: ## The eBPF programs and the guest's agent, into python/fullpipe/linux/objects.
 	$(MAKE) --quiet --directory bpf
