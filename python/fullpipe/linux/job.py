@@ -276,6 +276,9 @@ class _Network:
                 f"route add default via 10.2.0.1 dev uplink {_route_options(tcp)}",
             ],
         )
+        if kind.access_rate_bps:
+            pace = f"netem rate {kind.access_rate_bps}bit limit {UNLIMITED_PACKETS}"
+            self._guest.batch("tc", [f"qdisc add dev uplink root {pace}"])
 
     def _hop(self, i: int, reverse: bool) -> _Hop:
         left = (self._nodes[i, "left"], f"l{i}f", f"10.4.{i}.1")
