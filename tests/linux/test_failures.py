@@ -75,7 +75,7 @@ def assert_one_line(done: subprocess.CompletedProcess[str], status: int, *words:
     [
         ('recovery = "sack"', 'recovery = "tahoe"', ("flows[0].recovery", "sack")),
         ('recovery = "sack"', "max_window = 10", ("flows[0].max_window", "unlimited")),
-        ('algorithm = "reno"', 'algorithm = "tahoe"\nrecovery = "sack"', ("flows[0].algorithm", "tahoe")),
+        ('algorithm = "reno"', 'algorithm = "tahoe"', ("flows[0].algorithm", "tahoe")),
         ('algorithm = "reno"', 'algorithm = { name = "scalable", a = 0.02 }', ("flows[0].algorithm", "0.01")),
         ('algorithm = "reno"', 'algorithm = { name = "vegas", loss_cut = 0.3 }', ("loss_cut", "0.5")),
         ('buffer = "0.5 BDP"', 'buffer = "0.5 BDP"\nloss = 0.01', ("links[0].loss", "0")),
