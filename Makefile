@@ -21,9 +21,11 @@ help: ## This list.
 
 build: $(VENV)/.built ## The program, at .venv/bin/fullpipe.
 
-demo: build ## The Hyun-Jang paper's Table 1, published beside measured, and a picture of the windows.
+demo: build ## One table of a paper at full length, then all papers in short: out/report/index.html.
 	$(BIN)/fullpipe reproduce hyun-jang/table-1 --out out/demo
 	@echo "The congestion windows: out/demo/hyun-jang/table-1/table-1.png"
+	$(BIN)/fullpipe reproduce --quick --out out/report
+	@echo "Every table and figure, published beside measured: out/report/index.html"
 
 test: debian lint test-rust test-python ## Lint, types, and every test.
 
