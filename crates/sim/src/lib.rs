@@ -8,6 +8,8 @@ mod packet;
 mod prefetch;
 mod ranges;
 mod receiver;
+#[cfg(feature = "record")]
+pub mod record;
 mod report;
 mod ring;
 mod rng;

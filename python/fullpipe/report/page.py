@@ -105,7 +105,7 @@ def _article(outcome: Outcome, directory: Path) -> str:
 <h3>{escape(outcome.item.id)} {_badge(outcome.status)}</h3>
 <p class="title">{escape(outcome.item.title)}</p>
 {shortened}{reading}{pictures}{_checks(outcome.checks)}{_causes(outcome.checks)}{_deviations(said["deviations"])}
-{_parameters(outcome)}{_origin(outcome)}</article>
+{_figures(outcome)}{_parameters(outcome)}{_origin(outcome)}</article>
 """
 
 
@@ -155,6 +155,17 @@ def _causes(checks: Iterable[Check]) -> str:
 
 def _deviations(deviations: Iterable[str]) -> str:
     return _list("Deviations from the paper", deviations)
+
+
+def _figures(outcome: Outcome) -> str:
+    lines = "".join(
+        f"<tr><td>{escape(name)}</td><td class='number'>{_number(value)}</td></tr>\n"
+        for name, value in outcome.figures.items()
+    )
+    return f"""<details><summary>All {len(outcome.figures)} measured figures</summary>
+<div class="wide"><table><tbody>
+{lines}</tbody></table></div></details>
+"""
 
 
 def _parameters(outcome: Outcome) -> str:

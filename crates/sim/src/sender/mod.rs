@@ -285,6 +285,8 @@ impl Sender {
         self.deadline = if cumulative == self.high { Nanos::MAX } else { now + self.rtt.timeout() };
         let flow = self.flow(now, false);
         self.cc.on_ack(&flow, &ack);
+        #[cfg(feature = "record")]
+        crate::record::ack(&flow, &ack, &self.cc);
     }
 
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>) {
@@ -316,8 +318,12 @@ impl Sender {
         }
         let flow = self.flow(now, matches!(before, Phase::Recovery { .. }));
         self.cc.on_ack(&flow, &ack);
+        #[cfg(feature = "record")]
+        crate::record::ack(&flow, &ack, &self.cc);
         if before != Phase::Open && self.phase == Phase::Open {
             self.cc.on_recovered(&flow);
+            #[cfg(feature = "record")]
+            crate::record::recovered(&flow, &self.cc);
         }
         if self.fine.is_some() {
             self.check_fine_times(now);
@@ -443,6 +449,8 @@ impl Sender {
         if self.may_cut() {
             let flow = self.flow(now, true);
             self.cc.on_congestion(&flow, Signal::Loss);
+            #[cfg(feature = "record")]
+            crate::record::congestion(&flow, Signal::Loss, &self.cc);
             if let Some(fine) = &mut self.fine {
                 fine.cut_at = Some(now);
             }
@@ -467,6 +475,8 @@ impl Sender {
         if !self.timed_out {
             let flow = self.flow(now, false);
             self.cc.on_congestion(&flow, Signal::Timeout);
+            #[cfg(feature = "record")]
+            crate::record::congestion(&flow, Signal::Timeout, &self.cc);
         }
         self.timed_out = true;
         self.phase = Phase::Restart { point: self.high };

@@ -168,6 +168,18 @@ static void sleep_until(nanos t)
         ;
 }
 
+/* Seconds since boot, and those of them spent idle: the rest is what the guest executed. */
+static void emit_idle(void)
+{
+    char text[64] = "";
+    int fd = open("/proc/uptime", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, text, sizeof text - 1) < 0)
+        fail("/proc/uptime: %s", strerror(errno));
+    close(fd);
+    text[strcspn(text, "\n")] = 0;
+    emit("idle %s", text);
+}
+
 /* --- orders ----------------------------------------------------------------------------------------------------------- */
 
 static void enter(const char *name)
@@ -314,8 +326,8 @@ static void obey(char *line, int number)
         turn_offloads_off(words[1]);
     } else if (!strcmp(order, "run") && n >= 2) {
         run(words + 1);
-    } else if (!strcmp(order, "say") && n == 2) {
-        emit("%s", words[1]);
+    } else if (!strcmp(order, "idle") && n == 1) {
+        emit_idle();
     } else if (!strcmp(order, "link") && n == 4 && link_count < LINK_LIMIT) {
         add_link(words);
     } else if (!strcmp(order, "flow") && n == 12 && flow_count < FLOW_LIMIT) {
@@ -527,6 +539,7 @@ static void run_flows(void)
     for (int i = 0; i < flow_count; i++)
         listen_for(&flows[i]);
     emit("running");
+    emit_idle();
     epoch = now();
     nanos progress = 0;
     for (nanos t = 0; t <= duration; t = next_wake(t)) {
@@ -541,6 +554,7 @@ static void run_flows(void)
             progress += duration / 20;
         }
     }
+    emit_idle();
 }
 
 static void report(void)
