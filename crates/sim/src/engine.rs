@@ -17,7 +17,7 @@ use crate::schedule::{Destination, Schedule, StreamId};
 use crate::sender::{Arrival, COMMON_COLUMNS, FlowSamples, Meter, Sender};
 use fullpipe_cc::{Controller, Nanos, registry, time::seconds};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap};
 use std::num::NonZero;
 
 /// The run was stopped before its end.
@@ -49,7 +49,7 @@ struct Engine<'a> {
     datagrams: Vec<DatagramSource>,
     web: Vec<WebGroup>,
     /// Streams of ACKs on their way to senders, by last direction and access delay.
-    ack_streams: HashMap<(u32, Nanos), StreamId>,
+    ack_streams: BTreeMap<(u32, Nanos), StreamId>,
     /// Stream of the packets that have left each direction, for stops that need an event.
     link_streams: Vec<StreamId>,
     long_lived: usize,
@@ -152,7 +152,7 @@ impl<'a> Engine<'a> {
             flows: Vec::new(),
             datagrams: Vec::new(),
             web: Vec::new(),
-            ack_streams: HashMap::new(),
+            ack_streams: BTreeMap::new(),
             link_streams,
             long_lived: 0,
             max_access: 0,
