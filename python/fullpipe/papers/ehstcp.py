@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe.papers.item import Item, Quick, Results
 from fullpipe.scenario import Scenario
+from fullpipe.tables import to_numpy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -256,7 +257,7 @@ def _table_2_measure(results: Results) -> dict[str, float]:
         for ratio in RATIOS:
             for scheme, name in SCHEMES.items():
                 if result := results.get(f"{_name(scheme, setting)}-ratio-{ratio}"):
-                    short, long = result.flows["goodput_bps"].to_pylist()[:2]
+                    short, long = (float(rate) for rate in to_numpy(result.columns("flows")["goodput_bps"])[:2])
                     figures[f"throughput ratio, {name}, RTT ratio {ratio}, {setting}"] = short / long
     return figures
 
@@ -327,7 +328,7 @@ def _figure_1_measure(results: Results) -> dict[str, float]:
 
 def _shares(result: Result, rate_mbps: float) -> list[float]:
     """Of the link, by kind of flow: what reached the receivers; unused is the link's idle time."""
-    rates = result.flows["throughput_bps"].to_pylist()
+    rates = [float(rate) for rate in to_numpy(result.columns("flows")["throughput_bps"])]
     ends = (TABLE_1_FLOWS, TABLE_1_FLOWS + LONG_LIVED, TABLE_1_FLOWS + LONG_LIVED + SMALL)
     parts = [sum(rates[: ends[0]]), sum(rates[ends[0] : ends[1]]), sum(rates[ends[1] : ends[2]])]
     parts.append(float(result.traffic["throughput_bps"][0].as_py()))

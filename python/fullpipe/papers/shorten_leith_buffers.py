@@ -13,6 +13,7 @@ from fullpipe.papers.shorten_leith_common import (
     buffer_for,
     chart,
     dumbbell,
+    goodputs_bps,
     utilization,
 )
 from fullpipe.papers.shorten_leith_theory import aimd_utilization
@@ -479,10 +480,7 @@ def _table_2_scenarios() -> dict[str, Scenario]:
 
 def _table_2_measure(results: Results) -> dict[str, float]:
     figures = {
-        f"Mbit/s, {kind}, {place}, {_flows(n)}": sum(
-            results[f"{kind}-{place.lower()}-flows-{n}"].flows["goodput_bps"].to_pylist()
-        )
-        / 1e6
+        f"Mbit/s, {kind}, {place}, {_flows(n)}": sum(goodputs_bps(results[f"{kind}-{place.lower()}-flows-{n}"])) / 1e6
         for place in TABLE_2_PATHS
         for n in TABLE_2_FLOWS
         for kind in KINDS

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.scenario import Scenario
+from fullpipe.tables import to_numpy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +31,7 @@ __all__ = [
     "dumbbell",
     "fixed_aimd",
     "flow_values",
+    "goodputs_bps",
     "loss_rate",
     "time_charts",
     "utilization",
@@ -86,6 +88,11 @@ def dumbbell(
         flows=[dict(group) for group in flows],
         **{"series_interval": "off", **keys},
     )
+
+
+def goodputs_bps(result: Result) -> list[float]:
+    """What each flow got across, outside the warm-up."""
+    return [float(rate) for rate in to_numpy(result.columns("flows")["goodput_bps"])]
 
 
 def utilization(result: Result, link: int = 0) -> float:

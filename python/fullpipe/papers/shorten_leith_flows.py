@@ -17,6 +17,7 @@ from fullpipe.papers.shorten_leith_common import (
     dumbbell,
     fixed_aimd,
     flow_values,
+    goodputs_bps,
     time_charts,
     utilization,
 )
@@ -331,7 +332,7 @@ def _figure_14_measure(results: Results) -> dict[str, float]:
     drawn, long = results["as-drawn"], results["both-for-long"]
     t_s = drawn.link_series["t_s"].to_numpy()[: len(flow_values(drawn, 0, "beta"))]
     beta = flow_values(drawn, 0, "beta")
-    goodput = long.flows["goodput_bps"].to_pylist()
+    goodput = goodputs_bps(long)
     lows = [
         float(flow_values(long, 0, "beta")[min(event.sample + 2, len(flow_values(long, 0, "beta")) - 1)])
         for event in backoffs(long, 0, since_s=30)
@@ -480,7 +481,7 @@ def _kept_per_epoch(result: Result, start_s: float) -> float | None:
     gaps = [a - b for a, b in both[1 : EPOCHS + 1]]
     if len(gaps) < EPOCHS or gaps[0] < 8 or min(gaps) <= 0.2:
         return None
-    return (gaps[-1] / gaps[0]) ** (1 / (EPOCHS - 1))
+    return math.pow(gaps[-1] / gaps[0], 1 / (EPOCHS - 1))
 
 
 def _epochs(results: Results, prefix: str, first_s: float) -> float:

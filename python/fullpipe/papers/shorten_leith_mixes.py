@@ -217,7 +217,7 @@ def _figure_15_measure(results: Results) -> dict[str, float]:
 
 
 def _events(result: Result, adaptive: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Mean peak window and mean number of congestion events per flow, of the standard flows and of the adaptive ones."""
+    """Mean peak window and mean number of congestion events per flow, of standard flows and of adaptive ones."""
     import numpy as np
 
     def mean(flows: Sequence[int]) -> tuple[float, float]:
