@@ -172,7 +172,9 @@ def chart(title: str, x: str, y: str, *, height: float = 4.2) -> Iterator[tuple[
 def time_charts(
     title: str, labels: Sequence[str], *, x: str = "time, s", height: float = 6.0
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Axes above one another, with a common horizontal axis, in the house style; legends are added at the end."""
+    """Axes above one another with a common horizontal axis, in the house style; legends are added at the end, long ones
+    below the axes.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -186,6 +188,9 @@ def time_charts(
         panels[-1].set_xlabel(x)
         yield figure, panels
         for axes in panels:
-            if axes.get_legend_handles_labels()[0]:
+            count = len(axes.get_legend_handles_labels()[0])
+            if count > 4:
+                figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+            elif count:
                 axes.legend(loc="best")
         figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
