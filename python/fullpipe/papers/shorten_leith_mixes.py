@@ -175,8 +175,8 @@ FIGURE_12 = _reverse_item(12, 20)
 # Figure 15: 155 Mbit/s, 120 ms, a queue of 125 packets, web traffic of 1 % of the link.
 
 FIGURE_15_COUNTS = (1, 5, 10, 15, 20, 24)
-FIGURE_15_RTTS = {"80 to 160 ms": "0 ms..40 ms", "all 120 ms": "20 ms"}
-"""Access delays, one way, of 120 ms on average and of 120 ms; the link's own are 40 ms."""
+FIGURE_15_RTTS = {"80 to 160 ms": 40.0, "all 120 ms": 0.0}
+"""The breadth of the access delays in ms, one way, about 20 ms; the link's own are 40 ms."""
 
 WEB_BYTES = 12_000
 
@@ -192,14 +192,28 @@ def _figure_15_scenarios() -> dict[str, Scenario]:
             "155 Mbit/s",
             "40 ms",
             125,
-            _mix(count, delay),
+            _evenly_spread(count, breadth_ms),
             (300, 100),
-            web=[{**users, "access_delay": delay}],
+            web=[{**users, "access_delay": "20 ms"}],
             series_interval="60 ms",
         )
-        for rtts, delay in FIGURE_15_RTTS.items()
+        for rtts, breadth_ms in FIGURE_15_RTTS.items()
         for count in FIGURE_15_COUNTS
     }
+
+
+def _evenly_spread(adaptive: int, breadth_ms: float) -> list[dict[str, Any]]:
+    """The flows of each kind with access delays evenly spread, so that neither kind has the shorter round trips."""
+    counts = {"standard": FLOWS - adaptive, "adaptive": adaptive}
+    return [
+        {
+            **KINDS[kind],
+            "start": "0 s..5 s",
+            "access_delay": f"{20 + breadth_ms * ((i + 0.5) / count - 0.5):.3f} ms",
+        }
+        for kind, count in counts.items()
+        for i in range(count)
+    ]
 
 
 def _figure_15_name(rtts: str, adaptive: int) -> str:
