@@ -17,39 +17,45 @@ pytestmark = pytest.mark.skipif(
 )  # fmt: skip
 
 
-def scenario(algorithm: str, **keys: str) -> Scenario:
+def scenario(algorithm: str, delay_ms: float = 29) -> Scenario:
     """5 Mbit/s, 60 ms, a quarter of a BDP: Reno fills 0.86 to 0.89 of it (equation 5 of Hyun and Jang: 0.893)."""
-    times = {"duration": "40 s", "warmup": "15 s", "series_interval": "200 ms"} | keys
     return Scenario.from_dict(
         {
-            **times,
-            "links": [{"name": "bottleneck", "rate": "5 Mbit/s", "delay": "29 ms", "buffer": "0.25 BDP"}],
+            "duration": "40 s",
+            "warmup": "15 s",
+            "series_interval": "200 ms",
+            "links": [{"name": "bottleneck", "rate": "5 Mbit/s", "delay": f"{delay_ms} ms", "buffer": "9 packets"}],
             "flows": [{"algorithm": algorithm, "access_delay": "1 ms", "recovery": "sack"}],
         }
     )
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "least"),
+    ("algorithm", "least", "apart"),
     # What each paper promises over Reno's 0.86 to 0.89: a full link (adaptive AIMD, eHSTCP), or, where the window has
     # only 47 segments and 2 % of the RTT is less than one of them, part of the way to it (Hyun-Jang).
-    [("adaptive-aimd", 0.98), ("hyun-jang", 0.90), ("ehstcp", 0.98)],
+    [("adaptive-aimd", 0.98, 0.02), ("hyun-jang", 0.90, 0.04), ("ehstcp", 0.98, 0.02)],
 )
-def test_program(algorithm: str, least: float) -> None:
-    there, here = run(scenario(algorithm), engine="linux"), run(scenario(algorithm))
-    (link,), (flow,) = there.to_dict()["links"], there.to_dict()["flows"]
-    (simulated_link,), (simulated_flow,) = here.to_dict()["links"], here.to_dict()["flows"]
+def test_program(algorithm: str, least: float, apart: float) -> None:
+    """Within 2 points of utilization and 6 % of mean cwnd of the range that the simulator spans for delays within 1 %.
+    Within 4 points for Hyun-Jang: one segment of W_full is 2 points of utilization here.
+    """
+    there = run(scenario(algorithm), engine="linux")
+    here = [run(scenario(algorithm, delay_ms)) for delay_ms in (28.7, 28.8, 28.9, 29, 29.1, 29.2, 29.3)]
+    link = there.to_dict()["links"][0]
+    simulated = sorted(result.to_dict()["links"][0]["utilization"] for result in here)
+    cwnd, *cwnds = (result.to_dict()["flows"][0]["mean_cwnd_packets"] for result in (there, *here))
     print(
-        f"{algorithm}: utilization {link['utilization']:.4f}, simulator {simulated_link['utilization']:.4f}; "
-        f"mean cwnd {flow['mean_cwnd_packets']:.1f}, simulator {simulated_flow['mean_cwnd_packets']:.1f}"
+        f"{algorithm}: utilization {link['utilization']:.4f}, simulator {simulated[0]:.4f} to {simulated[-1]:.4f}; "
+        f"mean cwnd {cwnd:.1f}, simulator {min(cwnds):.1f} to {max(cwnds):.1f}"
     )
     assert least <= link["utilization"] <= 1.001
-    assert link["utilization"] == pytest.approx(simulated_link["utilization"], abs=0.02)
-    assert flow["mean_cwnd_packets"] == pytest.approx(simulated_flow["mean_cwnd_packets"], rel=0.06)
+    assert simulated[0] - apart <= link["utilization"] <= simulated[-1] + apart
+    assert 0.94 * min(cwnds) <= cwnd <= 1.06 * max(cwnds)
     assert link["dropped_packets"] > 0
     assert there.engine == "linux"
-    assert set(there.series.column_names) <= set(here.series.column_names)
-    assert there.series.num_rows == here.series.num_rows
+    assert there.series.column_names == here[0].series.column_names[: there.series.num_columns]
+    assert there.series.num_rows == here[0].series.num_rows
 
 
 @pytest.mark.slow_linux

@@ -380,6 +380,13 @@ static void start(struct flow *f)
         fail("flow %d: connect to %s: %s", (int)(f - flows), f->sink_ip, strerror(errno));
 }
 
+static void lost(struct flow *f, int error) __attribute__((noreturn));
+static void lost(struct flow *f, int error)
+{
+    fail("flow %d: %s: %s to %s: %s", (int)(f - flows), f->sink < 0 ? "never connected" : "connection lost", f->source_ip,
+         f->sink_ip, strerror(error));
+}
+
 static void refill(struct flow *f)
 {
     while (f->bytes_left) {
@@ -392,7 +399,7 @@ static void refill(struct flow *f)
         if (sent < 0 && (errno == EAGAIN || errno == ENOTCONN || errno == EPIPE))
             break;
         if (sent < 0)
-            fail("flow %d: send: %s", (int)(f - flows), strerror(errno));
+            lost(f, errno);
         if (f->bytes_left > 0)
             f->bytes_left -= sent;
         if (sent < (ssize_t)want)
@@ -422,7 +429,7 @@ static void sample_flow(struct flow *f, nanos t)
         int error = 0;
         socklen_t error_size = sizeof error;
         getsockopt(f->sender, SOL_SOCKET, SO_ERROR, &error, &error_size);
-        fail("flow %d: connection lost: %s", (int)(f - flows), strerror(error));
+        lost(f, error);
     }
     flow_samples[flow_sample_count++] = (struct flow_sample){
         .t = t, .flow = f - flows, .cwnd = info.tcpi_snd_cwnd, .ssthresh = info.tcpi_snd_ssthresh,
