@@ -1,5 +1,6 @@
-"""Instructions per data packet, counted by valgrind's callgrind: the same number on every run of the same binary, whatever
-else the machine does. ``python -m benchmarks.speed.instructions``; needs cargo and valgrind.
+"""Instructions per data packet, counted by valgrind: the same on every run of a binary, whatever else the machine does.
+
+``python -m benchmarks.speed.instructions``; needs cargo and valgrind.
 """
 
 from __future__ import annotations
