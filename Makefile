@@ -8,28 +8,35 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
-PACKAGES := ns2
+PACKAGES := ns2 chromium fonts-dejavu-core \
+	qemu-system-x86 iproute2 bpftool clang llvm libbpf-dev libc6-dev gcc
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python lint format linux-objects agreement bench clean debian
+.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core clean debian
+.PHONY: linux-objects linux-objects-if-able
 
 help: ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: $(VENV)/.built ## The program, at .venv/bin/fullpipe.
 
-demo: build ## The Hyun-Jang paper's Table 1, published beside measured, and a picture of the windows.
+demo: build ## One table of a paper at full length, then all papers in short: out/report/index.html.
 	$(BIN)/fullpipe reproduce hyun-jang/table-1 --out out/demo
 	@echo "The congestion windows: out/demo/hyun-jang/table-1/table-1.png"
+	$(BIN)/fullpipe reproduce --quick --out out/report
+	@echo "Every table and figure, published beside measured: out/report/index.html"
 
 test: debian lint test-rust test-python ## Lint, types, and every test.
 
 test-rust: ## The crates' tests.
 	cargo test --workspace --locked
 
-test-python: build ## The package's tests, agreement with ns-2 (fast subset) included.
-	$(BIN)/pytest
+test-python: build linux-objects-if-able ## The package's tests, with agreement with ns-2 (fast subset) and a VM run per eBPF program.
+	$(BIN)/pytest -m "not slow_linux"
+
+test-linux: build debian linux-objects ## All tests of the Linux engine: measurements, failures of virtual machines.
+	$(BIN)/pytest -s tests/linux
 
 lint: build ## Format, clippy, ruff, mypy, stubs.
 	cargo fmt --all --check
@@ -44,6 +51,10 @@ format: $(VENV)/.dependencies ## Format Rust and Python.
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
+linux-objects-if-able:
+	@if command -v clang llvm-strip >/dev/null; then $(MAKE) --no-print-directory linux-objects; \
+		else echo "no clang: the tests of the eBPF programs are skipped"; fi
+
 linux-objects: ## The eBPF programs and the guest's agent, into python/fullpipe/linux/objects.
 	$(MAKE) --quiet --directory bpf
 	$(MAKE) --quiet --directory python/fullpipe/linux/guest
@@ -53,6 +64,10 @@ agreement: build debian ## The whole table of agreement with ns-2.
 
 bench: build debian ## Packets per second, ns-2 beside.
 	$(BIN)/python -m benchmarks.speed
+
+bench-core: ## The engine alone: criterion's benchmarks, and instructions per packet under valgrind.
+	cargo bench --locked --package fullpipe-sim
+	$(PYTHON) -m benchmarks.speed.instructions
 
 clean: ## Remove what was built.
 	rm -rf $(VENV) target out python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache
@@ -67,10 +82,10 @@ $(VENV)/.built: $(VENV)/.dependencies $(RUST_SOURCES)
 	$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
-# ns-2 for the tests that compare with it; without it they are skipped, and say so.
+# ns-2 and a browser for the tests that need them; without them these are skipped, and say so.
 debian:
 	@if [ -n "$(WITH_DEBIAN)" ] && ! dpkg-query --show $(PACKAGES) >/dev/null 2>&1; then \
 		if [ "$$(id -u)" = 0 ]; then root=; elif command -v sudo >/dev/null; then root="sudo -n"; else root=false; fi; \
 		{ $$root apt-get -qq update && $$root apt-get -qq install --yes --no-install-recommends $(PACKAGES); } >/dev/null \
-			|| echo "could not install $(PACKAGES): the tests that compare with it are skipped"; \
+			|| echo "could not install $(PACKAGES): the tests that need them are skipped"; \
 	fi

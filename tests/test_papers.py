@@ -100,6 +100,7 @@ def test_every_figure_needs_its_check_and_every_check_its_figure() -> None:
         ({"shape": "rising", "figures": ["a", "b", "c"], "margin": -0.5}, (1, 0.5, 3), (1, 0.4, 3), -0.6),
         ({"shape": "falling", "figures": ["*"]}, (3, 2, 1), (3, 2, 2.5), -0.5),
         ({"shape": "below", "figures": ["a"], "than": ["b"], "margin": 0.2}, (1, 1.2, 0), (1, 1.1, 0), 0.1),
+        ({"shape": "below", "figures": ["a"], "than": ["b", "c"]}, (1, 1.5, 2), (1, 1.5, 0.75), -0.25),
         ({"shape": "bounds", "figures": ["*"], "at_least": 1.0, "at_most": 2.0}, (1, 2, 1.5), (1.5, 2.5, 1), 2.5),
         ({"shape": "bounds", "figures": ["*"], "at_least": 1.0}, (1, 2, 1e9), (2, 0.75, 3), 0.75),
     ],
@@ -119,7 +120,7 @@ def test_shapes(shape: dict[str, object], good: tuple[float, ...], bad: tuple[fl
         {"shape": "rising", "figures": ["a"]},
         {"shape": "bounds", "figures": ["a"]},
         {"shape": "below", "figures": ["a"]},
-        {"shape": "below", "figures": ["a"], "than": ["a", "b"]},
+        {"shape": "below", "figures": ["a", "b"], "than": ["*"]},
         {"shape": "rising", "figures": ["a", "b"], "at_least": 1.0},
         {"shape": "sideways", "figures": ["a", "b"]},
         {"shape": "rising", "figures": ["a", "b"], "miss": "unknown size"},
@@ -128,7 +129,7 @@ def test_shapes(shape: dict[str, object], good: tuple[float, ...], bad: tuple[fl
 )
 def test_an_expectation_that_judges_nothing_is_refused(entry: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="s: "):
-        judge({"a": 1.0, "b": 2.0}, [{**SHAPE, **entry}])
+        judge({"a": 1.0, "b": 2.0, "c": 3.0}, [{**SHAPE, **entry}])
 
 
 def test_a_known_miss_is_no_pass_and_has_its_limit() -> None:

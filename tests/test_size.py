@@ -7,12 +7,15 @@ import math
 import random
 from pathlib import Path
 
+import click
 import pyarrow.parquet as pq
 import pytest
 
 import fullpipe
 from conftest import Program
 from fullpipe import Scenario, models
+from fullpipe.cli import fullpipe_command
+from fullpipe.errors import InputError
 from fullpipe.sizing import Mix
 from fullpipe.sizing.search import Samples, smallest
 
@@ -81,6 +84,8 @@ def test_warm_up_and_length_by_hand() -> None:
     assert one.epoch_s(1, 50) == pytest.approx(9.0)
     assert one.warmup_s(1, 50) == pytest.approx(27.0)
     assert one.duration_s(1, 50) == pytest.approx(81.0)
+    # Two flows have half of it each, and epochs of half that length; five left out, ten measured.
+    assert one.duration_s(2, 50) == pytest.approx(15 * 4.5)
     # Fifty flows lose every few round trips: 50 round trips left out, 200 measured.
     assert one.duration_s(50, 50) == pytest.approx(250 * 0.08)
 
@@ -167,9 +172,16 @@ def swap(option: str, value: str) -> list[str]:
         (SMALL[2:], "--rate"),
     ],
 )
-def test_bad_input(program: Program, tmp_path: Path, arguments: list[str], names: str) -> None:
-    done = program("size", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
+def test_bad_input(arguments: list[str], names: str) -> None:
+    with pytest.raises((InputError, click.UsageError)) as caught:
+        fullpipe_command.main(["size", *arguments], standalone_mode=False)
+    error = caught.value
+    (line,) = (error.format_message() if isinstance(error, click.UsageError) else str(error)).splitlines()
     assert names in line
+
+
+def test_bad_input_on_the_command_line(program: Program, tmp_path: Path) -> None:
+    done = program("size", *swap("--target", "98"), "--plot", "p.png", "--out", "out", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "fullpipe: target = 98 (allowed: above 0, below 1; 0.98 for 98 %)\n"
     assert list(tmp_path.iterdir()) == []

@@ -93,11 +93,13 @@ def run_groups(
     """Runs groups of scenarios as `run_many` does; later groups go on while the caller works on one's results.
 
     Yields:
-        A group's key, its results, and when its first run began (`time.perf_counter`), in the order of the groups.
+        In the order of the groups: a group's key, its results, and the seconds from its first run's beginning to its
+        last one's end.
     """
     stop = threading.Event()
     reached_s: dict[tuple[Group, Key], float] = {}
     begun: dict[Group, float] = {}
+    ended: dict[Group, float] = {}
     total_s = sum(scenario.duration_s for group in groups.values() for scenario in group.values())
 
     def run_one(group: Group, key: Key, scenario: Scenario) -> Result:
@@ -111,6 +113,7 @@ def run_groups(
         begun.setdefault(group, time.perf_counter())
         result = run(scenario, progress=watch, engine=engine)
         reached_s[group, key] = scenario.duration_s
+        ended[group] = time.perf_counter()
         return result
 
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
@@ -128,7 +131,7 @@ def run_groups(
                     if progress is not None:
                         progress(sum(list(reached_s.values())), total_s)
                 results = {key: future.result() for key, future in futures.pop(group).items()}
-                yield group, results, begun.get(group, time.perf_counter())
+                yield group, results, ended[group] - begun[group] if results else 0.0
         except BaseException:
             stop.set()
             raise

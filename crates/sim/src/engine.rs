@@ -8,6 +8,7 @@
 use crate::link::Window;
 use crate::network::{Network, RouteId};
 use crate::packet::{Kind, Packet, SackSlot, SackStore, Segment};
+use crate::prefetch::prefetch;
 use crate::receiver::{Receiver, Reply};
 use crate::report::{FlowReport, LinkReport, PacketCount, Report, Series, TrafficReport};
 use crate::rng::{Purpose, Rng};
@@ -16,7 +17,8 @@ use crate::schedule::{Destination, Schedule, StreamId};
 use crate::sender::{Arrival, COMMON_COLUMNS, FlowSamples, Meter, Sender};
 use fullpipe_cc::{Controller, Nanos, registry, time::seconds};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap};
+use std::num::NonZero;
 
 /// The run was stopped before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +49,7 @@ struct Engine<'a> {
     datagrams: Vec<DatagramSource>,
     web: Vec<WebGroup>,
     /// Streams of ACKs on their way to senders, by last direction and access delay.
-    ack_streams: HashMap<(u32, Nanos), StreamId>,
+    ack_streams: BTreeMap<(u32, Nanos), StreamId>,
     /// Stream of the packets that have left each direction, for stops that need an event.
     link_streams: Vec<StreamId>,
     long_lived: usize,
@@ -66,29 +68,36 @@ enum Timer {
     Transfer(u32),
 }
 
-/// A TCP connection, both ends.
+/// A TCP connection, both ends. What every packet touches comes first, together in memory.
+#[repr(C, align(64))]
 struct Connection {
-    sender: Sender,
-    receiver: Receiver,
+    access: Nanos,
+    /// When the retransmission timer's entry stands in the loop, on the loop's clock.
+    timer_at: Nanos,
+    /// Segments that reached the receiver outside the warm-up, duplicates included.
+    received: u64,
+    /// How long the receiver may hold an ACK.
+    ack_delay: Option<NonZero<Nanos>>,
+    access_link: Option<Box<AccessLink>>,
     route: RouteId,
     ack_stream: StreamId,
-    access: Nanos,
     incarnation: u16,
     active: bool,
     sack: bool,
-    /// How long the receiver may hold an ACK.
-    ack_delay: Option<Nanos>,
-    /// When the retransmission timer's entry stands in the loop, on the loop's clock.
-    timer_at: Nanos,
+    receiver: Receiver,
+    sender: Sender,
     ack_timer_at: Nanos,
-    /// Segments that reached the receiver outside the warm-up, duplicates included.
-    received: u64,
-    access_link: Option<Box<AccessLink>>,
     started: Nanos,
     completed: Option<Nanos>,
     /// Which web group it serves.
     web: Option<u32>,
 }
+
+/// How much of a connection most packets touch.
+const HOT_BYTES: usize = 512;
+
+/// From so many flows on their state outgrows the cache.
+const MANY_FLOWS: usize = 64;
 
 /// A sender's access link that has a rate: packets leave it one after another.
 struct AccessLink {
@@ -143,7 +152,7 @@ impl<'a> Engine<'a> {
             flows: Vec::new(),
             datagrams: Vec::new(),
             web: Vec::new(),
-            ack_streams: HashMap::new(),
+            ack_streams: BTreeMap::new(),
             link_streams,
             long_lived: 0,
             max_access: 0,
@@ -157,6 +166,10 @@ impl<'a> Engine<'a> {
 
     fn add_flows(&mut self, routes: &[RouteId]) {
         let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 0);
+        let count = self.scenario.flows.iter().map(|group| group.count as usize).sum();
+        self.flows.reserve_exact(count);
+        self.timers.reserve_exact(count);
+        self.schedule.reserve(count);
         for (group, &route) in self.scenario.flows.iter().zip(routes) {
             for _ in 0..group.count {
                 let start = spreads.spread(group.start);
@@ -257,7 +270,7 @@ impl<'a> Engine<'a> {
             incarnation: 0,
             active: false,
             sack: tcp.recovery == fullpipe_cc::Recovery::Sack,
-            ack_delay: tcp.delayed_ack.then_some(tcp.delayed_ack_timeout),
+            ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
             timer_at: Nanos::MAX,
             ack_timer_at: Nanos::MAX,
             received: 0,
@@ -282,6 +295,9 @@ impl<'a> Engine<'a> {
                     let Reverse((at, timer)) = self.timers.pop().expect("just seen");
                     self.on_timer(at, timer);
                 } else if let Some((packet, destination)) = self.schedule.pop() {
+                    if self.flows.len() >= MANY_FLOWS {
+                        self.prefetch_next();
+                    }
                     match destination {
                         Destination::Sender => self.on_ack(packet),
                         Destination::NextHop => self.carry(packet),
@@ -292,6 +308,14 @@ impl<'a> Engine<'a> {
             if !watch(now) {
                 return Err(Interrupted);
             }
+        }
+    }
+
+    #[inline]
+    fn prefetch_next(&self) {
+        let next = self.schedule.next_flow().and_then(|flow| self.flows.get(flow as usize));
+        if let Some(flow) = next {
+            prefetch(flow, HOT_BYTES);
         }
     }
 
@@ -388,7 +412,7 @@ impl<'a> Engine<'a> {
             return;
         }
         flow.received += u64::from(self.window.contains(segment.at));
-        match flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay) {
+        match flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get)) {
             Reply::Ack => self.acknowledge(segment.flow, segment.at),
             Reply::Hold => self.arm_ack(segment.flow),
         }
@@ -657,7 +681,11 @@ impl<'a> Engine<'a> {
 
     fn flow_reports(&self) -> Vec<FlowReport> {
         let groups = self.scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
-        groups.zip(&self.flows).enumerate().map(|(id, (group, flow))| self.flow_report(id, &group.tcp, flow)).collect()
+        let mut reports = Vec::with_capacity(self.long_lived);
+        reports.extend(
+            groups.zip(&self.flows).enumerate().map(|(id, (group, flow))| self.flow_report(id, &group.tcp, flow)),
+        );
+        reports
     }
 
     fn flow_report(&self, id: usize, tcp: &Tcp, flow: &Connection) -> FlowReport {
@@ -721,6 +749,9 @@ impl<'a> Engine<'a> {
     }
 
     fn flow_series(&mut self) -> Series {
+        if self.scenario.series_interval.is_none() {
+            return Series::with_columns(COMMON_COLUMNS, 0);
+        }
         let flows = &mut self.flows[..self.long_lived];
         let samples: Vec<_> = flows.iter_mut().map(|flow| flow.sender.meter.take_samples()).collect();
         let mut names: Vec<&'static str> = COMMON_COLUMNS.to_vec();

@@ -1,12 +1,15 @@
 //! The packet-level simulator: a [`Scenario`] goes in, a [`Report`] comes out, the same bytes for the same scenario and seed.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod engine;
 mod link;
 mod network;
 mod packet;
+mod prefetch;
 mod ranges;
 mod receiver;
+#[cfg(feature = "record")]
+pub mod record;
 mod report;
 mod ring;
 mod rng;

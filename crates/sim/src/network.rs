@@ -2,10 +2,10 @@
 
 use crate::link::{Direction, Window};
 use crate::scenario::{Scenario, Tcp, Udp};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The way of a flow's data to the receiver and of its ACKs back.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Route {
     /// The directions entered, in order; data takes the first `data_hops`, ACKs the rest.
     pub hops: Vec<Hop>,
@@ -14,7 +14,7 @@ pub struct Route {
 }
 
 /// A stop on a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop {
     /// Index of the direction.
     pub direction: u32,
@@ -53,7 +53,7 @@ impl Network {
 
         let feeders = Feeders::of(&ways, directions.len());
         let mut routes = Vec::new();
-        let mut known = HashMap::new();
+        let mut known = BTreeMap::new();
         let ids = ways.iter().map(|way| {
             let route = feeders.route(way);
             *known.entry(route.clone()).or_insert_with(|| {

@@ -9,6 +9,7 @@ use fullpipe_cc::Nanos;
 
 /// One connection's receiving end.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Receiver {
     /// The next segment expected.
     next: u64,

@@ -4,6 +4,7 @@
 //! that is already sorted. Only the head of each stream sits in a 4-ary heap; ties go to the lower stream number.
 
 use crate::packet::Packet;
+use crate::prefetch::prefetch;
 use crate::ring::Ring;
 use fullpipe_cc::Nanos;
 
@@ -27,12 +28,18 @@ pub struct Schedule {
     heap: Vec<Key>,
 }
 
-/// A time and a stream as one number, so that one comparison without a branch orders both.
+/// The head of a stream: when it arrives, the stream, and which flow it is of; as one number, so that one comparison without a
+/// branch orders time and stream.
 type Key = u128;
 
 #[inline]
-fn key(at: Nanos, id: StreamId) -> Key {
-    u128::from(at) << 64 | u128::from(id)
+fn key(head: &Packet, id: StreamId) -> Key {
+    u128::from(head.at) << 64 | u128::from(id) << 32 | u128::from(head.flow)
+}
+
+#[inline]
+fn stream_of(key: Key) -> StreamId {
+    (key >> 32) as StreamId
 }
 
 #[inline]
@@ -53,6 +60,12 @@ impl Schedule {
         self.streams.len() as StreamId - 1
     }
 
+    /// Makes room for so many more streams.
+    pub fn reserve(&mut self, streams: usize) {
+        self.streams.reserve_exact(streams);
+        self.heap.reserve_exact(streams);
+    }
+
     /// Appends to a stream; `packet.at` is not before that of the packet ahead of it.
     #[inline]
     pub fn push(&mut self, id: StreamId, packet: Packet) {
@@ -61,7 +74,7 @@ impl Schedule {
         let was_empty = stream.packets.len() == 0;
         stream.packets.push_back(packet);
         if was_empty {
-            self.heap.push(key(packet.at, id));
+            self.heap.push(key(&packet, id));
             self.rise(self.heap.len() - 1);
         }
     }
@@ -72,14 +85,22 @@ impl Schedule {
         self.heap.first().map_or(Nanos::MAX, |&head| time_of(head))
     }
 
+    /// Which flow the next packet is of. Asks for its stream meanwhile.
+    #[inline]
+    pub fn next_flow(&self) -> Option<u32> {
+        let &head = self.heap.first()?;
+        prefetch(&self.streams[stream_of(head) as usize], size_of::<Stream>());
+        Some(head as u32)
+    }
+
     /// Takes the next packet to arrive.
     #[inline]
     pub fn pop(&mut self) -> Option<(Packet, Destination)> {
-        let id = *self.heap.first()? as StreamId;
+        let id = stream_of(*self.heap.first()?);
         let stream = &mut self.streams[id as usize];
         let packet = stream.packets.pop_front().expect("a head in the heap has a packet");
         let destination = stream.destination;
-        match stream.packets.front().map(|next| key(next.at, id)) {
+        match stream.packets.front().map(|next| key(next, id)) {
             Some(next) => self.sink(next),
             None => {
                 let last = self.heap.pop().expect("just seen");

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 
 import click
 
 from fullpipe.cli.output import json_option, print_json, print_table, progress_bar
 from fullpipe.files import check_directory
 from fullpipe.papers import Check, Outcome, Shape, reproduce_all, select
+from fullpipe.report import write_report
+from fullpipe.runner import ENGINES
 
 __all__ = ["command"]
 
@@ -19,13 +23,16 @@ VERDICTS = {"pass": "pass", "documented miss": "miss, documented", "fail": "MISS
 @click.argument("item", required=False, metavar="[PAPER[/ITEM]]")
 @click.option("--list", "only_list", is_flag=True, help="List the items and run nothing.")
 @click.option("--quick", is_flag=True, help="Shorten the runs; the output says how.")
+@click.option(
+    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="What runs the scenarios."
+)
 @json_option
 @click.option(
-    "--out", metavar="DIR", help="Write figures, pictures and results into DIR/PAPER/ITEM; keep what is there."
+    "--out", metavar="DIR", help="Write the report into DIR, the items into DIR/PAPER/ITEM; keep finished ones."
 )
 @click.pass_context
 def command(
-    context: click.Context, item: str | None, only_list: bool, quick: bool, as_json: bool, out: str | None
+    context: click.Context, item: str | None, only_list: bool, quick: bool, engine: str, as_json: bool, out: str | None
 ) -> None:
     """Reproduce the papers' tables and figures: all, one paper's, or one.
 
@@ -39,7 +46,7 @@ def command(
         check_directory(out)
     outcomes = []
     with progress_bar(f"{len(chosen)} items" if len(chosen) > 1 else chosen[0].id) as progress:
-        for outcome in reproduce_all(chosen, quick=quick, out=out, progress=progress):
+        for outcome in reproduce_all(chosen, quick=quick, out=out, progress=progress, engine=engine):
             if not as_json:
                 _print(outcome)
             outcomes.append(outcome)
@@ -48,7 +55,8 @@ def command(
     elif len(outcomes) > 1:
         _print_summary(outcomes)
     if out is not None:
-        click.echo(f"Pictures and results are in {out}", err=True)
+        report = write_report(outcomes, out, command=shlex.join(["fullpipe", *sys.argv[1:]]))
+        click.echo(f"The report is {report}; scenarios, results and pictures are beside it", err=True)
     if any(outcome.status == "fail" for outcome in outcomes):
         context.exit(1)
     return None
@@ -63,7 +71,7 @@ def _print(outcome: Outcome) -> None:
     for cause in dict.fromkeys(check.miss for check in outcome.checks if check.status == "documented miss"):
         click.echo(f"cause of a miss: {cause}")
     if outcome.shortened:
-        click.echo(f"quick: {outcome.shortened}")
+        click.echo(f"{'Linux' if outcome.engine == 'linux' else 'quick'}: {outcome.shortened}")
     kept = "; kept from an earlier run" if outcome.kept else ""
     click.echo(f"{outcome.item.id}: {_verdict(outcome)}; {outcome.wall_s:.1f} s{kept}")
 

@@ -82,6 +82,8 @@ def command(
 def _print(outcome: Sweep) -> None:
     rows = outcome.summary.slice(0, MOST_POINTS).to_pylist()
     axes = [axis.path for axis in outcome.plan.axes]
+    endings = [axis.rpartition(".")[2] for axis in axes]
+    headings = [end if endings.count(end) == 1 else axis for axis, end in zip(axes, endings, strict=True)]
     figures = [figure for figure in FIGURES if f"{figure}_mean" in outcome.summary.column_names]
     count = len(outcome.summary)
     more = f", the first {MOST_POINTS} of {count} combinations" if count > MOST_POINTS else ""
@@ -89,12 +91,12 @@ def _print(outcome: Sweep) -> None:
     title = f"Means over {repeats} seeds and their 95 % confidence intervals{more}" if repeats > 1 else more[2:]
     print_table(
         title,
-        (*axes, *(FIGURES[figure][0] for figure in figures), "failed"),
+        (*headings, *(FIGURES[figure][0] for figure in figures), *(["failed"] if outcome.failed else [])),
         [
             (
                 *(str(row[axis]) for axis in axes),
                 *(_estimate(row, figure) for figure in figures),
-                str(row["failed"] or "-"),
+                *([str(row["failed"])] if outcome.failed else []),
             )
             for row in rows
         ],

@@ -3,13 +3,17 @@
 Nodes are joined by links; each kind of flow (same delay, path and settings) has a sender's namespace of its own, behind
 a device that only that kind uses, and a receiver's address on the node at the end of its path:
 
-    sender s0 ==== node n0 == tbf ==> n1 (receiver's address 10.3.0.0)
-             netem      ACKs <==
+    sender s0 ==== node n0 == rate ==> n1 (receiver's address 10.3.0.0)
+             delay      ACKs <==
 
-All of a flow's propagation delay is in one netem, which its ACKs cross last: where on a round trip a constant delay
-lies does not change what a queue sees, and a second netem per packet would cost the guest as much as the bottleneck.
-The bottleneck is a tbf whose bucket holds two packets, one being sent and one that makes up for a late timer, over a
-packet-limited fifo.
+The bottleneck is a netem with a rate and a limit in packets: a packet leaves at the end of its own transmission, and
+the packet being sent counts, as in the simulator. (A tbf lets as many packets as its bucket holds pass in no time, so
+that the least RTT is a transmission time too short; with the 2 % that Hyun and Jang's alpha leaves at 10 Mbit/s that
+is the difference between finding the pipe full and not.) A buffer in bytes holds as many packets of full size as fit.
+
+All of a flow's propagation delay is in one more netem, which its ACKs cross last: where on a round trip a constant
+delay lies does not change what a queue sees, and a second one per packet would cost the guest as much as the
+bottleneck.
 """
 
 from __future__ import annotations
@@ -63,7 +67,7 @@ def build(plan: Plan, kernel: Kernel, file: str | None = None) -> Job:
         LinuxError: A program that the guest needs is not installed here, or was not built.
     """
     guest = _Guest()
-    guest.load(kernel, ["veth", "sch_tbf", "sch_netem"])
+    guest.load(kernel, ["veth", "sch_netem"])
     _load_algorithms(guest, plan, kernel, file)
     guest.order("write /proc/sys/net/ipv4/tcp_mem 4000000 8000000 16000000")
     nodes = _nodes(plan)
@@ -272,6 +276,9 @@ class _Network:
                 f"route add default via 10.2.0.1 dev uplink {_route_options(tcp)}",
             ],
         )
+        if kind.access_rate_bps:
+            pace = f"netem rate {kind.access_rate_bps}bit limit {UNLIMITED_PACKETS}"
+            self._guest.batch("tc", [f"qdisc add dev uplink root {pace}"])
 
     def _hop(self, i: int, reverse: bool) -> _Hop:
         left = (self._nodes[i, "left"], f"l{i}f", f"10.4.{i}.1")
@@ -298,12 +305,10 @@ def _queue(device: str, link: Link, plan: Plan, data: bool) -> list[str]:
     """The queue of one direction of a link; where only ACKs cross it, one that merely counts them."""
     if not data:
         return [f"qdisc add dev {device} root handle 1: pfifo limit {UNLIMITED_PACKETS}"]
-    fifo = f"pfifo limit {link.buffer_packets or UNLIMITED_PACKETS}"
-    if link.buffer_bytes:
-        fifo = f"bfifo limit {link.buffer_bytes}"
-    bucket_bytes = 2 * plan.packet_bytes
-    shaper = f"tbf rate {link.rate_bps}bit burst {bucket_bytes} limit {UNLIMITED_PACKETS}"
-    return [f"qdisc add dev {device} root handle 1: {shaper}", f"qdisc add dev {device} parent 1:1 handle 2: {fifo}"]
+    packets = link.buffer_packets or UNLIMITED_PACKETS
+    if link.buffer_bytes is not None:
+        packets = link.buffer_bytes // plan.packet_bytes
+    return [f"qdisc add dev {device} root handle 1: netem rate {link.rate_bps}bit limit {packets}"]
 
 
 def _route_options(tcp: Tcp) -> str:

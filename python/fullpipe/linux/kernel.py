@@ -17,7 +17,7 @@ __all__ = ["Kernel", "cache_directory", "cached", "ensure"]
 
 PACKAGE = "linux-image-cloud-amd64"
 """Debian's package that depends on the newest kernel for virtual machines."""
-MODULES = ("drivers/net/veth", "net/sched/sch_tbf", "net/sched/sch_netem", "net/ipv4/tcp_*")
+MODULES = ("drivers/net/veth", "net/sched/sch_netem", "net/ipv4/tcp_*")
 """What is kept of the kernel's modules; none of them needs another."""
 CHECKSUMS = "SHA256SUMS"
 

@@ -59,12 +59,13 @@ class Tcp:
 
 @dataclass(frozen=True)
 class Flow:
-    """One connection. ``path`` holds indices of links in the order the data crosses them; ``stop_ns`` and
-    ``size_segments`` are None for no end.
+    """One connection. ``path`` holds indices of links in the order the data crosses them; ``access_rate_bps``,
+    ``stop_ns`` and ``size_segments`` are None for no limit.
     """
 
     tcp: Tcp
     access_delay_ns: int
+    access_rate_bps: int | None
     start_ns: int
     stop_ns: int | None
     size_segments: int | None
@@ -150,9 +151,8 @@ class _Reader:
         return Link(link["name"], _quantity(link["rate"]), _quantity(link["delay"]), packets, size)
 
     def checked_count(self, i: int, group: Mapping[str, Any]) -> int:
-        for key, allowed in (("access_rate", "unlimited"), ("max_window", "unlimited")):
-            if group[key] != allowed:
-                raise self.cannot(f"flows[{i}].{key}", f'the Linux engine cannot limit it (allowed: "{allowed}")')
+        if group["max_window"] != "unlimited":
+            raise self.cannot(f"flows[{i}].max_window", 'the Linux engine cannot limit it (allowed: "unlimited")')
         if group["recovery"] == "tahoe":
             raise self.cannot(
                 f"flows[{i}].recovery", 'Linux has no Tahoe recovery (allowed: "sack", "newreno"; others run as "sack")'
@@ -174,6 +174,7 @@ class _Reader:
         return Flow(
             tcp=tcp,
             access_delay_ns=_drawn(group["access_delay"], draw),
+            access_rate_bps=None if group["access_rate"] == "unlimited" else _quantity(group["access_rate"]),
             start_ns=_drawn(group["start"], draw),
             stop_ns=_quantity(group["stop"]) if "stop" in group else None,
             size_segments=_quantity(group["size"]) if "size" in group else None,

@@ -14,6 +14,16 @@ __all__ = ["to_tables"]
 
 INFINITE_SSTHRESH = 0x7FFFFFFF
 """The kernel's threshold before the first loss."""
+TRAFFIC = (
+    "kind",
+    "throughput_bps",
+    "sent_packets",
+    "received_packets",
+    "transfers_started",
+    "transfers_completed",
+    "mean_completion_s",
+)
+"""Columns of a table that is empty here: the guest runs TCP flows only."""
 CA_RECOVERY, CA_LOSS = 3, 4
 """States of a connection: fast recovery; after a timeout."""
 
@@ -69,7 +79,7 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
     return {
         "links": _links(plan, links),
         "flows": _columns([_flow(plan, i, flows[i], finished.get(i)) for i in range(len(plan.flows))]),
-        "traffic": _columns([]),
+        "traffic": {name: [] for name in TRAFFIC},
         "series": _series(plan, flows),
         "link_series": _link_series(plan, links),
         "totals": {
@@ -170,19 +180,20 @@ def _link_series(plan: Plan, links: list[list[LinkSample]]) -> dict[str, list[An
     columns: dict[str, list[Any]] = {"t_s": [], "link": []}
     for i in range(len(plan.links)):
         for prefix, direction in (("", 2 * i), ("reverse_", 2 * i + 1)):
-            kept = [sample for sample in links[direction] if _in_series(plan, sample.t_ns)]
+            counted = [s for s in links[direction] if s.t_ns == 0 or _in_series(plan, s.t_ns)]
+            kept = counted[1:]
             if not prefix:
                 columns["t_s"] += [sample.t_ns / 1e9 for sample in kept]
                 columns["link"] += [i] * len(kept)
             columns.setdefault(f"{prefix}queue_packets", []).extend(float(sample.queued) for sample in kept)
             columns.setdefault(f"{prefix}utilization", []).extend(
-                [math.nan] * bool(kept) + [_utilization(plan, i, first, last) for first, last in pairwise(kept)]
+                _utilization(plan, i, before, after) for before, after in pairwise(counted)
             )
     return columns
 
 
 def _in_series(plan: Plan, t_ns: int) -> bool:
-    return plan.series_interval_ns is not None and t_ns % plan.series_interval_ns == 0
+    return plan.series_interval_ns is not None and t_ns > 0 and t_ns % plan.series_interval_ns == 0
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:

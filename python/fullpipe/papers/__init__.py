@@ -15,7 +15,7 @@ from fullpipe.papers.reproduction import Outcome, reproduce, reproduce_all
 
 __all__ = ["PAPERS", "Check", "Item", "Outcome", "Shape", "Value", "items", "reproduce", "reproduce_all", "select"]
 
-PAPERS = ("hyun-jang",)
+PAPERS = ("hyun-jang", "ehstcp", "shorten-leith", "survey", "beyond")
 """The papers; each one's module has its name with underscores."""
 
 

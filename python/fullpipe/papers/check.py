@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 __all__ = ["Check", "Shape", "Value", "judge"]
@@ -116,8 +116,9 @@ class Shape(Expectation):
 
     Attributes:
         shape: ``rising``: each figure at least ``margin`` above the one before. ``falling``: each at least ``margin``
-            below the one before. ``below``: each at least ``margin`` below its partner in ``than``. ``bounds``: each
-            from ``at_least`` to ``at_most``. A negative ``margin`` is slack.
+            below the one before. ``below``: each at least ``margin`` below its partner in ``than``; a single
+            figure or partner stands for all. ``bounds``: each from ``at_least`` to ``at_most``. A negative ``margin``
+            is slack.
         figures: The figures by name.
         than: The partners of ``below``.
         margin: As above, in the figures' unit.
@@ -137,8 +138,14 @@ class Shape(Expectation):
         least = 2 if self.shape in ("rising", "falling") else 1
         if self.shape not in SHAPES or len(self.figures) < least:
             raise ValueError(f"{self.name}: {self.shape!r} of {len(self.figures)} figures judges nothing")
-        if (self.shape == "below") != (self.than is not None) or len(self.than or self.figures) != len(self.figures):
-            raise ValueError(f"{self.name}: 'below' needs as many partners (than) as figures, other shapes none")
+        if (self.shape == "below") != (self.than is not None):
+            raise ValueError(f"{self.name}: 'below' needs partners (than), other shapes none")
+        if (
+            self.than is not None
+            and len(self.than) != len(self.figures)
+            and 1 not in (len(self.than), len(self.figures))
+        ):
+            raise ValueError(f"{self.name}: {len(self.figures)} figures and {len(self.than)} partners don't pair up")
         if (self.shape == "bounds") != (math.isfinite(self.at_least) or math.isfinite(self.at_most)):
             raise ValueError(f"{self.name}: 'bounds' needs at_least or at_most, other shapes neither")
 
@@ -189,10 +196,14 @@ class Shape(Expectation):
         """Pairs of what there is and the least there must be."""
         values = list(self.figures.values())
         if self.shape == "bounds":
-            pairs = [(value, self.at_least) for value in values] + [(-value, -self.at_most) for value in values]
-            return [pair for pair in pairs if math.isfinite(pair[1])]
+            slacks = [(value, self.at_least) for value in values] + [(-value, -self.at_most) for value in values]
+            return [slack for slack in slacks if math.isfinite(slack[1])]
         if self.shape == "below":
-            steps = [high - low for low, high in zip(values, (self.than or {}).values(), strict=True)]
+            partners = list((self.than or {}).values())
+            pairs = (
+                product(values, partners) if 1 in (len(values), len(partners)) else zip(values, partners, strict=True)
+            )
+            steps = [high - low for low, high in pairs]
         else:
             sign = 1 if self.shape == "rising" else -1
             steps = [sign * (after - before) for before, after in pairwise(values)]

@@ -9,13 +9,15 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.errors import InputError
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from fullpipe.result import Result
     from fullpipe.scenario import Scenario
 
-__all__ = ["Item", "Quick", "Results", "Scenarios", "citation", "expected", "notes", "shorter"]
+__all__ = ["Item", "Quick", "Results", "Scenarios", "citation", "expected", "marks", "notes", "shorter"]
 
 Results = Mapping[str, "Result"]
 """An item's results by the names it gave its scenarios."""
@@ -51,6 +53,7 @@ class Item:
         measure: From the results, the measured figures by name; every one has a check.
         pictures: From the results, the pictures by their file names without suffix.
         quick: The shortened variant; None where the full one is quick enough.
+        linux: What a virtual machine can carry of it; None where it was not thought through for Linux.
     """
 
     id: str
@@ -59,9 +62,18 @@ class Item:
     measure: Callable[[Results], Mapping[str, float]]
     pictures: Mapping[str, Callable[[Results], Figure]] = field(default_factory=dict)
     quick: Quick | None = None
+    linux: Quick | None = None
 
-    def variant(self, quick: bool) -> tuple[Mapping[str, Scenario], str]:
-        """The scenarios to run, and in what they differ from the full ones (empty where in nothing)."""
+    def variant(self, quick: bool, engine: str = "simulator") -> tuple[Mapping[str, Scenario], str]:
+        """The scenarios to run, and in what they differ from the full ones (empty where in nothing).
+
+        Raises:
+            InputError: The engine is Linux, and the item has no variant for it.
+        """
+        if engine == "linux":
+            if self.linux is None:
+                raise InputError(f"{self.id} has no variant for the Linux engine")
+            return self.linux.scenarios(), self.linux.how
         if quick and self.quick is not None:
             return self.quick.scenarios(), self.quick.how
         return self.scenarios(), ""
@@ -96,6 +108,13 @@ def notes(item_id: str) -> dict[str, Any]:
     paper, _, item = item_id.partition("/")
     found: dict[str, Any] = _data(paper).get("items", {}).get(item, {})
     return {"deviations": found.get("deviations", []), "reading": found.get("reading", "")}
+
+
+def marks(item_id: str) -> dict[str, float]:
+    """Published values that an item's pictures mark with a line; nothing measured sees them."""
+    paper, _, item = item_id.partition("/")
+    found: dict[str, float] = _data(paper).get("marks", {}).get(item, {})
+    return found
 
 
 def citation(paper: str) -> str:

@@ -41,9 +41,10 @@ class Outcome:
         checks: The figures beside what is expected of them.
         shortened: In what the quick variant differs from the full one; empty for a full one.
         quick: Whether the quick variant was asked for.
-        wall_s: From the start of its first run to its figures on the clock on the wall; other items' runs may go on
-            at the same time.
+        wall_s: On the clock on the wall, from its first run's beginning to its last one's end, and for its figures;
+            other items' runs may have shared the cores.
         kept: Whether an earlier reproduction's figures were taken.
+        engine: What ran the scenarios.
     """
 
     item: Item
@@ -55,6 +56,7 @@ class Outcome:
     quick: bool
     wall_s: float
     kept: bool = False
+    engine: str = "simulator"
 
     @property
     def passed(self) -> bool:
@@ -79,7 +81,8 @@ class Outcome:
             "shortened": self.shortened,
             "version": fullpipe.__version__,
             "seeds": sorted({scenario.seed for scenario in self.scenarios.values()}),
-            "fingerprint": fingerprint(self.item, self.scenarios, self.quick),
+            "engine": self.engine,
+            "fingerprint": fingerprint(self.item, self.scenarios, self.quick, self.engine),
             "figures": {name: value if abs(value) < float("inf") else None for name, value in self.figures.items()},
             "checks": [check.to_dict() for check in self.checks],
         }
@@ -130,6 +133,7 @@ def reproduce_all(
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
+    engine: str = "simulator",
 ) -> Iterator[Outcome]:
     """Reproduces items one after the other, all cores busy, and yields each as soon as it is done.
 
@@ -140,30 +144,33 @@ def reproduce_all(
             scenarios are the same; its figures are judged anew.
         workers: Runs at a time; None for the number of cores.
         progress: As for `run_many`, with the sums over all items that are run.
+        engine: What runs the scenarios; ``"linux"`` runs the items' variants for it.
 
     Raises:
-        InputError: ``out`` can't be made or written.
+        InputError: ``out`` can't be made or written, or an item has no variant for the engine.
         Exception: The first failure of a run; the others are stopped.
     """
-    variants = {item.id: item.variant(quick) for item in items}
-    kept = {item.id: _kept(item, *variants[item.id], quick, out) for item in items}
+    variants = {item.id: item.variant(quick, engine) for item in items}
+    quick = quick or engine == "linux"  # what is expected of a shortened variant is expected of this one
+    kept = {item.id: _kept(item, *variants[item.id], quick, out, engine) for item in items}
     fresh = {item.id: variants[item.id][0] for item in items if kept[item.id] is None}
-    runs = run_groups(fresh, workers=workers, progress=progress)
+    runs = run_groups(fresh, workers=workers, progress=progress, engine=engine)
     for item in items:
-        outcome = kept[item.id] or _measured(item, *variants[item.id], quick, next(runs)[1:])
+        outcome = kept[item.id] or _measured(item, *variants[item.id], quick, next(runs)[1:], engine)
         if out is not None:
             outcome.save(Path(out, item.id))
         yield outcome
 
 
-def fingerprint(item: Item, scenarios: Mapping[str, Scenario], quick: bool) -> str:
+def fingerprint(item: Item, scenarios: Mapping[str, Scenario], quick: bool, engine: str = "simulator") -> str:
     """Tells whether an item's figures and pictures would come out the same again: a hash of the version, the built
-    engine, the source of the paper's modules and of what draws, the scenarios, and whether they are the shortened ones.
+    engine, the source of the paper's modules and of what draws, the scenarios, whether they are the shortened ones, and
+    what runs them.
     """
     digest = hashlib.sha256(_program(item.id.partition("/")[0]).encode())
     for name, scenario in scenarios.items():
         digest.update(f"\0{name}\0{scenario.to_toml()}".encode())
-    digest.update(f"\0{quick}".encode())
+    digest.update(f"\0{quick}\0{engine}".encode())
     return digest.hexdigest()
 
 
@@ -178,26 +185,38 @@ def _program(paper: str) -> str:
 
 
 def _measured(
-    item: Item, scenarios: Mapping[str, Scenario], shortened: str, quick: bool, run: tuple[Results, float]
+    item: Item,
+    scenarios: Mapping[str, Scenario],
+    shortened: str,
+    quick: bool,
+    run: tuple[Results, float],
+    engine: str,
 ) -> Outcome:
-    results, begun = run
-    figures = dict(item.measure(results))
+    results, wall_s = run
+    begun = time.perf_counter()
+    figures = {name: float(value) for name, value in item.measure(results).items()}
     checks = judge(figures, expected(item.id, quick=quick))
-    return Outcome(item, scenarios, results, figures, checks, shortened, quick, time.perf_counter() - begun)
+    wall_s += time.perf_counter() - begun
+    return Outcome(item, scenarios, results, figures, checks, shortened, quick, wall_s, engine=engine)
 
 
 def _kept(
-    item: Item, scenarios: Mapping[str, Scenario], shortened: str, quick: bool, out: str | os.PathLike[str] | None
+    item: Item,
+    scenarios: Mapping[str, Scenario],
+    shortened: str,
+    quick: bool,
+    out: str | os.PathLike[str] | None,
+    engine: str,
 ) -> Outcome | None:
     if out is None:
         return None
     try:
         record = json.loads(Path(out, item.id, RECORD).read_text(encoding="utf-8"))
-        if record["fingerprint"] != fingerprint(item, scenarios, quick):
+        if record["fingerprint"] != fingerprint(item, scenarios, quick, engine):
             return None
         figures = {name: float("nan") if value is None else float(value) for name, value in record["figures"].items()}
         wall_s = float(record["wall_s"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     checks = judge(figures, expected(item.id, quick=quick))
-    return Outcome(item, scenarios, {}, figures, checks, shortened, quick, wall_s, kept=True)
+    return Outcome(item, scenarios, {}, figures, checks, shortened, quick, wall_s, kept=True, engine=engine)

@@ -14,13 +14,12 @@ from fullpipe.sweeps.quantity import Quantity
 
 __all__ = ["Mix"]
 
-WARMUP_EPOCHS = 3
-"""Congestion epochs left out: the first loss ends slow start, the second is the first that adaptive backoffs are right
-at.
-"""
+EPOCHS_ALONE = (3, 6)
+"""Congestion epochs of one flow left out and measured, at least: it repeats one cycle. The first loss ends slow start,
+the second is the first that adaptive backoffs are right at."""
 
-MEASURED_EPOCHS = 6
-"""Congestion epochs that averages are taken over, at least."""
+EPOCHS_TOGETHER = (5, 10)
+"""The same for several flows, whose windows have to converge first: `models.convergence_epochs(0.5)` is 4.3."""
 
 WARMUP_ROUNDS = 50
 """Round trips of the longest RTT left out, at least: flows begin over the first fifth of them."""
@@ -98,12 +97,14 @@ class Mix:
 
     def warmup_s(self, flows: int, buffer_packets: int) -> float:
         """What averages leave out."""
-        return max(WARMUP_EPOCHS * self.epoch_s(flows, buffer_packets), WARMUP_ROUNDS * self.rtt_max_s)
+        left_out, _ = EPOCHS_ALONE if flows == 1 else EPOCHS_TOGETHER
+        return max(left_out * self.epoch_s(flows, buffer_packets), WARMUP_ROUNDS * self.rtt_max_s)
 
     def duration_s(self, flows: int, buffer_packets: int) -> float:
         """How long a run is."""
-        measured = max(MEASURED_EPOCHS * self.epoch_s(flows, buffer_packets), MEASURED_ROUNDS * self.rtt_max_s)
-        return self.warmup_s(flows, buffer_packets) + measured
+        _, measured = EPOCHS_ALONE if flows == 1 else EPOCHS_TOGETHER
+        measured_s = max(measured * self.epoch_s(flows, buffer_packets), MEASURED_ROUNDS * self.rtt_max_s)
+        return self.warmup_s(flows, buffer_packets) + measured_s
 
     def is_random(self, flows: int) -> bool:
         """Whether two seeds can differ."""

@@ -98,9 +98,9 @@ def _read_axis(path: str, value: Any, file: str | None) -> Axis:
         raise _wrong(path, "has no values; name at least one", file)
     if len(axis.values) > MOST_VALUES:
         raise _wrong(path, f"has {len(axis.values)} values (allowed: at most {MOST_VALUES})", file)
-    for label in axis.labels:
-        if axis.labels.count(label) > 1 and len(set(axis.labels)) < len(axis.labels):
-            raise _wrong(path, f"has the value {label!r} twice", file)
+    if len(set(axis.labels)) < len(axis.labels):
+        twice = next(label for i, label in enumerate(axis.labels) if label in axis.labels[:i])
+        raise _wrong(path, f"has the value {twice!r} twice", file)
     return axis
 
 

@@ -68,10 +68,10 @@ pub struct Sender {
     dupacks: u32,
     /// Segments that duplicate ACKs add to the window in fast recovery without SACK (RFC 5681 section 3.2, step 4).
     inflation: u64,
-    /// A segment to send whatever the window says: the fast retransmission.
-    forced: Option<u64>,
-    /// `una` at the last timeout: a repeated one is no new episode (RFC 5681 section 3.1).
-    timeout_una: Option<u64>,
+    /// Send the first segment again, whatever the window says: the fast retransmission.
+    repeat_first: bool,
+    /// The timer has expired and nothing has been acknowledged since.
+    timed_out: bool,
     board: Scoreboard,
     fine: Option<Box<FineTimes>>,
 }
@@ -142,8 +142,8 @@ impl Sender {
             trusted_from: 0,
             dupacks: 0,
             inflation: 0,
-            forced: None,
-            timeout_una: None,
+            repeat_first: false,
+            timed_out: false,
             board: Scoreboard::default(),
             fine,
         }
@@ -159,13 +159,13 @@ impl Sender {
         self.trusted_from = 0;
         self.dupacks = 0;
         self.inflation = 0;
-        self.forced = None;
+        self.repeat_first = false;
         self.cwnd_limited = false;
         self.round_end = 0;
         self.round = 0;
         self.deadline = Nanos::MAX;
         self.rtt.reset();
-        self.timeout_una = None;
+        self.timed_out = false;
         self.board.reset();
         if let Some(fine) = &mut self.fine {
             **fine = FineTimes::default();
@@ -285,6 +285,8 @@ impl Sender {
         self.deadline = if cumulative == self.high { Nanos::MAX } else { now + self.rtt.timeout() };
         let flow = self.flow(now, false);
         self.cc.on_ack(&flow, &ack);
+        #[cfg(feature = "record")]
+        crate::record::ack(&flow, &ack, &self.cc);
     }
 
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>) {
@@ -303,7 +305,7 @@ impl Sender {
         self.una = cumulative;
         self.nxt = self.nxt.max(cumulative);
         self.dupacks = 0;
-        self.timeout_una = None;
+        self.timed_out = false;
         self.board.advance(cumulative);
         let ack = self.measure(now, acked, arrival);
         let before = self.phase;
@@ -316,8 +318,12 @@ impl Sender {
         }
         let flow = self.flow(now, matches!(before, Phase::Recovery { .. }));
         self.cc.on_ack(&flow, &ack);
+        #[cfg(feature = "record")]
+        crate::record::ack(&flow, &ack, &self.cc);
         if before != Phase::Open && self.phase == Phase::Open {
             self.cc.on_recovered(&flow);
+            #[cfg(feature = "record")]
+            crate::record::recovered(&flow, &self.cc);
         }
         if self.fine.is_some() {
             self.check_fine_times(now);
@@ -387,7 +393,7 @@ impl Sender {
                 Recovery::NewReno => {
                     // RFC 6582 section 3.2, step 3: repair, deflate by what was acknowledged, add one back; only the first
                     // partial ACK restarts the timer.
-                    self.forced = Some(self.una);
+                    self.repeat_first = true;
                     self.inflation = (self.inflation + 1).saturating_sub(acked);
                     self.phase = Phase::Recovery { point, partial: true };
                     !partial
@@ -426,7 +432,7 @@ impl Sender {
             Phase::Recovery { .. } => {
                 self.inflation += 1;
                 if self.fine_timeout_expired(now) {
-                    self.forced = Some(self.una);
+                    self.repeat_first = true;
                 }
             }
             Phase::Restart { .. } => {}
@@ -443,6 +449,8 @@ impl Sender {
         if self.may_cut() {
             let flow = self.flow(now, true);
             self.cc.on_congestion(&flow, Signal::Loss);
+            #[cfg(feature = "record")]
+            crate::record::congestion(&flow, Signal::Loss, &self.cc);
             if let Some(fine) = &mut self.fine {
                 fine.cut_at = Some(now);
             }
@@ -450,9 +458,9 @@ impl Sender {
         self.phase = Phase::Recovery { point: self.high, partial: false };
         if self.recovery == Recovery::Sack {
             self.board.begin_recovery(self.una);
-            self.forced = self.board.next_lost();
+            self.repeat_first = self.board.next_lost().is_some();
         } else {
-            self.forced = Some(self.una);
+            self.repeat_first = true;
             self.inflation = u64::from(self.dupacks);
         }
         if let Some(fine) = &mut self.fine {
@@ -464,15 +472,17 @@ impl Sender {
     /// Slow start from one segment: after a timeout, or Tahoe's fast retransmit.
     fn restart(&mut self, now: Nanos) {
         // RFC 5681 section 3.1: ssthresh is not cut again for a segment that the timer has already sent again.
-        if self.timeout_una != Some(self.una) {
+        if !self.timed_out {
             let flow = self.flow(now, false);
             self.cc.on_congestion(&flow, Signal::Timeout);
+            #[cfg(feature = "record")]
+            crate::record::congestion(&flow, Signal::Timeout, &self.cc);
         }
-        self.timeout_una = Some(self.una);
+        self.timed_out = true;
         self.phase = Phase::Restart { point: self.high };
         self.dupacks = 0;
         self.inflation = 0;
-        self.forced = None;
+        self.repeat_first = false;
         if self.recovery == Recovery::Sack {
             self.board.lose_all(self.una, self.high);
         } else {
@@ -486,8 +496,8 @@ impl Sender {
 
     #[inline]
     fn next_with_sack(&mut self) -> Option<u64> {
-        if self.phase != Phase::Open && self.forced.is_some() {
-            return self.forced.take();
+        if std::mem::take(&mut self.repeat_first) {
+            return Some(self.una);
         }
         if self.board.pipe(self.una, self.nxt) >= self.window {
             self.cwnd_limited = true;
@@ -511,9 +521,9 @@ impl Sender {
 
     #[inline]
     fn next_without_sack(&mut self) -> Option<u64> {
-        if let Some(seq) = self.forced.take() {
-            self.nxt = self.nxt.max(seq + 1);
-            return Some(seq);
+        if std::mem::take(&mut self.repeat_first) {
+            self.nxt = self.nxt.max(self.una + 1);
+            return Some(self.una);
         }
         // RFC 3042: the first two duplicate ACKs each let one new segment go.
         let limited_transmit = if self.phase == Phase::Open { u64::from(self.dupacks) } else { 0 };
@@ -600,7 +610,7 @@ impl Sender {
         }
         fine.unchecked -= 1;
         if self.flight_size() > 0 && self.fine_timeout_expired(now) {
-            self.forced = Some(una);
+            self.repeat_first = true;
             self.phase = Phase::Recovery { point: self.high, partial: false };
         }
     }

@@ -168,6 +168,18 @@ static void sleep_until(nanos t)
         ;
 }
 
+/* Seconds since boot, and those of them spent idle: the rest is what the guest executed. */
+static void emit_idle(void)
+{
+    char text[64] = "";
+    int fd = open("/proc/uptime", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, text, sizeof text - 1) < 0)
+        fail("/proc/uptime: %s", strerror(errno));
+    close(fd);
+    text[strcspn(text, "\n")] = 0;
+    emit("idle %s", text);
+}
+
 /* --- orders ----------------------------------------------------------------------------------------------------------- */
 
 static void enter(const char *name)
@@ -314,8 +326,8 @@ static void obey(char *line, int number)
         turn_offloads_off(words[1]);
     } else if (!strcmp(order, "run") && n >= 2) {
         run(words + 1);
-    } else if (!strcmp(order, "say") && n == 2) {
-        emit("%s", words[1]);
+    } else if (!strcmp(order, "idle") && n == 1) {
+        emit_idle();
     } else if (!strcmp(order, "link") && n == 4 && link_count < LINK_LIMIT) {
         add_link(words);
     } else if (!strcmp(order, "flow") && n == 12 && flow_count < FLOW_LIMIT) {
@@ -368,6 +380,13 @@ static void start(struct flow *f)
         fail("flow %d: connect to %s: %s", (int)(f - flows), f->sink_ip, strerror(errno));
 }
 
+static void lost(struct flow *f, int error) __attribute__((noreturn));
+static void lost(struct flow *f, int error)
+{
+    fail("flow %d: %s: %s to %s: %s", (int)(f - flows), f->sink < 0 ? "never connected" : "connection lost", f->source_ip,
+         f->sink_ip, strerror(error));
+}
+
 static void refill(struct flow *f)
 {
     while (f->bytes_left) {
@@ -380,7 +399,7 @@ static void refill(struct flow *f)
         if (sent < 0 && (errno == EAGAIN || errno == ENOTCONN || errno == EPIPE))
             break;
         if (sent < 0)
-            fail("flow %d: send: %s", (int)(f - flows), strerror(errno));
+            lost(f, errno);
         if (f->bytes_left > 0)
             f->bytes_left -= sent;
         if (sent < (ssize_t)want)
@@ -410,7 +429,7 @@ static void sample_flow(struct flow *f, nanos t)
         int error = 0;
         socklen_t error_size = sizeof error;
         getsockopt(f->sender, SOL_SOCKET, SO_ERROR, &error, &error_size);
-        fail("flow %d: connection lost: %s", (int)(f - flows), strerror(error));
+        lost(f, error);
     }
     flow_samples[flow_sample_count++] = (struct flow_sample){
         .t = t, .flow = f - flows, .cwnd = info.tcpi_snd_cwnd, .ssthresh = info.tcpi_snd_ssthresh,
@@ -527,6 +546,7 @@ static void run_flows(void)
     for (int i = 0; i < flow_count; i++)
         listen_for(&flows[i]);
     emit("running");
+    emit_idle();
     epoch = now();
     nanos progress = 0;
     for (nanos t = 0; t <= duration; t = next_wake(t)) {
@@ -541,6 +561,7 @@ static void run_flows(void)
             progress += duration / 20;
         }
     }
+    emit_idle();
 }
 
 static void report(void)

@@ -1,0 +1,42 @@
+"""Instructions per data packet, counted by valgrind's callgrind: the same number on every run of the same binary, whatever
+else the machine does. ``python -m benchmarks.speed.instructions``; needs cargo and valgrind.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SCENARIO = Path(__file__).with_suffix(".toml")
+
+
+def main() -> int:
+    """Build the bare engine, count, print."""
+    build = ["cargo", "build", "--quiet", "--release", "--locked", "--package", "fullpipe-sim", "--example", "run"]
+    subprocess.run(build, cwd=ROOT, check=True)
+    program = ROOT / "target" / "release" / "examples" / "run"
+    count = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), str(SCENARIO)]
+    try:
+        done = subprocess.run(count, capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        print("instructions: needs valgrind (Debian package valgrind)", file=sys.stderr)
+        return 1
+    instructions = _number(r"Collected\s*:\s*(\d+)", done.stderr)
+    packets = _number(r"data_packets (\d+)", done.stdout)
+    compiler = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    print(f"{instructions} instructions, {packets} data packets: {instructions / packets:.1f} per packet ({compiler})")
+    return 0
+
+
+def _number(pattern: str, text: str) -> int:
+    found = re.search(pattern, text)
+    if found is None:
+        raise ValueError(f"no {pattern!r} in {text!r}")
+    return int(found.group(1))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

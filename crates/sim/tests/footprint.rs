@@ -1,0 +1,121 @@
+//! What a run takes of the heap, counted by an allocator that counts: nothing per packet in steady state, and how many bytes a
+//! flow and a packet in flight cost.
+
+use fullpipe_cc::Recovery;
+use fullpipe_sim::scenario::{Buffer, FlowGroup, Link, Queue, Spread, Tcp};
+use fullpipe_sim::{Scenario, run};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+const MS: u64 = 1_000_000;
+
+/// The system's allocator, counting for each thread.
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+fn count(bytes: isize) {
+    CALLS.set(CALLS.get() + usize::from(bytes > 0));
+    HELD.set(HELD.get() + bytes);
+    PEAK.set(PEAK.get().max(HELD.get()));
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size as isize - layout.size() as isize);
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Calls of the allocator, the most bytes held, and segments sent.
+fn measure(scenario: &Scenario) -> (usize, isize, u64) {
+    let (calls, held) = (CALLS.get(), HELD.get());
+    PEAK.set(held);
+    let report = run(scenario, &mut |_| true).expect("nobody stops it");
+    (CALLS.get() - calls, PEAK.get() - held, report.data_packets)
+}
+
+fn dumbbell(rate_bps: u64, buffer: u64, seconds: u64, flows: u32, start: Spread) -> Scenario {
+    let tcp = Tcp { access_delay: Spread { low: MS, high: 4 * MS }, ..Tcp::new("reno", Recovery::Sack, vec![0]) };
+    Scenario {
+        duration: seconds * 1000 * MS,
+        warmup: 0,
+        seed: 1,
+        packet_size: 1000,
+        ack_size: 40,
+        series_interval: None,
+        links: vec![Link {
+            name: "bottleneck".into(),
+            rate_bps,
+            delay: 39 * MS,
+            buffer: Buffer::Packets(buffer),
+            queue: Queue::DropTail,
+            loss: 0.0,
+        }],
+        flows: vec![FlowGroup { tcp, count: flows, start, stop: None, size: None }],
+        udp: vec![],
+        web: vec![],
+    }
+}
+
+/// Ten times as long is ten times the packets, but not ten times the allocations: what grows in the first seconds is used again.
+#[test]
+fn nothing_is_allocated_per_packet() {
+    let at_once = Spread { low: 0, high: 1000 * MS };
+    let (short, _, few) = measure(&dumbbell(100_000_000, 250, 20, 10, at_once));
+    let (long, _, many) = measure(&dumbbell(100_000_000, 250, 200, 10, at_once));
+    assert!(many - few > 2_000_000);
+    assert!(long - short < 100, "{} more allocations for {} more packets", long - short, many - few);
+}
+
+/// Ten thousand flows that have not started yet, beside one that is at work; looked at while it is.
+#[test]
+fn an_idle_flow_takes_less_than_a_kibibyte() {
+    let held_during = |idle: u32| {
+        let late = Spread::fixed(10_000 * MS);
+        let mut scenario = dumbbell(100_000_000, 250, 10, 1, Spread::fixed(0));
+        scenario.flows.push(dumbbell(100_000_000, 250, 10, idle, late).flows.remove(0));
+        let (before, mut during) = (HELD.get(), 0);
+        run(&scenario, &mut |_| {
+            during = during.max(HELD.get() - before);
+            true
+        })
+        .expect("nobody stops it");
+        during
+    };
+    let (one, many) = (held_during(1), held_during(10_001));
+    assert!(one > 0, "the run is long enough to be looked at");
+    let per_flow = (many - one) as f64 / 1e4;
+    assert!(per_flow <= 1024.0, "{per_flow} bytes");
+}
+
+/// One flow over a long fat link without loss: the pipe fills with packets, nothing else grows.
+#[test]
+fn a_packet_in_flight_takes_at_most_64_bytes() {
+    let flow = |window: u64| {
+        let mut scenario = dumbbell(10_000_000_000, 1_000_000, 4, 1, Spread::fixed(0));
+        scenario.flows[0].tcp.max_window = Some(window);
+        measure(&scenario).1
+    };
+    // 200,000 packets outstanding: 100,000 in the pipe of 10 Gbit/s and 82 ms, the rest in the queue.
+    let per_packet = (flow(200_000) - flow(100)) as f64 / 2e5;
+    assert!(per_packet <= 64.0, "{per_packet} bytes");
+}

@@ -1,0 +1,42 @@
+"""Shorten and Leith: AIMD whose backoff follows the queue, instead of queues sized for AIMD."""
+
+from __future__ import annotations
+
+from fullpipe.papers.shorten_leith_buffers import FIGURE_1, FIGURE_4, FIGURE_7, FIGURE_8, FIGURE_10, TABLE_1, TABLE_2
+from fullpipe.papers.shorten_leith_flows import (
+    EQUATIONS,
+    FIGURE_2,
+    FIGURE_3,
+    FIGURE_5,
+    FIGURE_6,
+    FIGURE_14,
+    FIGURE_16,
+    FIGURE_17,
+    FIGURE_18,
+)
+from fullpipe.papers.shorten_leith_mixes import FIGURE_9, FIGURE_11, FIGURE_12, FIGURE_15
+
+__all__ = ["ITEMS"]
+
+ITEMS = (
+    EQUATIONS,
+    FIGURE_1,
+    FIGURE_2,
+    FIGURE_3,
+    FIGURE_4,
+    FIGURE_5,
+    FIGURE_6,
+    FIGURE_7,
+    FIGURE_8,
+    FIGURE_9,
+    FIGURE_10,
+    FIGURE_11,
+    FIGURE_12,
+    FIGURE_14,
+    FIGURE_15,
+    FIGURE_16,
+    FIGURE_17,
+    FIGURE_18,
+    TABLE_1,
+    TABLE_2,
+)

@@ -1,0 +1,222 @@
+"""The page's HTML."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import fullpipe
+from fullpipe.papers.check import Check, Shape
+from fullpipe.papers.item import citation, notes
+from fullpipe.report.parameters import parameters
+
+if TYPE_CHECKING:
+    from fullpipe.papers import Outcome
+
+__all__ = ["page"]
+
+VERDICTS = {"pass": ("pass", "pass"), "documented miss": ("known", "documented miss"), "fail": ("fail", "miss")}
+"""Class and words of each verdict."""
+
+MOST_VALUES = 8
+"""Values listed of a parameter that the scenarios vary."""
+
+
+def page(outcomes: Sequence[Outcome], directory: Path, *, command: str) -> str:
+    """The whole page; see `write_report`."""
+    style = files("fullpipe.report").joinpath("style.css").read_text(encoding="utf-8")
+    papers = [(paper, list(group)) for paper, group in groupby(outcomes, key=_paper)]
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>fullpipe: the papers, reproduced</title>
+<style>
+{style}</style>
+</head>
+<body>
+<header>
+<h1>The papers, reproduced</h1>
+{_summary(outcomes, command)}
+</header>
+<main>
+<nav aria-label="items">
+{"".join(_contents(paper, group) for paper, group in papers)}
+</nav>
+{"".join(_section(paper, group, directory) for paper, group in papers)}
+</main>
+</body>
+</html>
+"""
+
+
+def _summary(outcomes: Sequence[Outcome], command: str) -> str:
+    counts = {status: sum(outcome.status == status for outcome in outcomes) for status in VERDICTS}
+    words = {"pass": "pass", "documented miss": "miss for a cause that is named", "fail": "miss"}
+    said = ", ".join(f"{count} {words[status]}" for status, count in counts.items() if count)
+    quick = any(outcome.quick for outcome in outcomes)
+    shortened = "<p class='note'>Quick variants: runs are shortened where an item says so.</p>" if quick else ""
+    checks = [check for outcome in outcomes for check in outcome.checks]
+    return f"""<p>Every figure here comes from simulations that were run for this page. Of {len(outcomes)} items {said};
+of {len(checks)} checks {sum(check.passed for check in checks)} pass.</p>
+{shortened}
+<p class="made">fullpipe {escape(fullpipe.__version__)}, made by <code>{escape(command)}</code></p>"""
+
+
+def _contents(paper: str, outcomes: Sequence[Outcome]) -> str:
+    rows = "".join(
+        f"<tr><td><a href='#{_anchor(o)}'>{escape(o.item.id.partition('/')[2])}</a></td><td>{escape(o.item.title)}</td>"
+        f"<td>{_badge(o.status)}</td><td class='number'>{sum(c.passed for c in o.checks)} of {len(o.checks)}</td>"
+        f"<td class='number'>{o.wall_s:.1f} s</td></tr>\n"
+        for o in outcomes
+    )
+    return f"""<details open><summary>{escape(paper)}</summary>
+<div class="wide"><table class="contents">
+<thead><tr><th>item</th><th>shows</th><th>verdict</th><th class="number">checks</th>
+<th class="number">wall time</th></tr></thead>
+<tbody>
+{rows}</tbody></table></div></details>
+"""
+
+
+def _section(paper: str, outcomes: Sequence[Outcome], directory: Path) -> str:
+    return f"""<section id="{escape(paper)}">
+<h2>{escape(paper)}</h2>
+<p class="citation">{escape(citation(paper))}</p>
+{"".join(_article(outcome, directory) for outcome in outcomes)}</section>
+"""
+
+
+def _article(outcome: Outcome, directory: Path) -> str:
+    said = notes(outcome.item.id)
+    reading = f"<p>{escape(said['reading'])}</p>" if said["reading"] else ""
+    shortened = f"<p class='note'>Quick: {escape(outcome.shortened)}.</p>" if outcome.shortened else ""
+    pictures = "".join(_picture(outcome, name, directory) for name in outcome.item.pictures)
+    return f"""<article id="{_anchor(outcome)}" data-item="{escape(outcome.item.id)}">
+<h3>{escape(outcome.item.id)} {_badge(outcome.status)}</h3>
+<p class="title">{escape(outcome.item.title)}</p>
+{shortened}{reading}{pictures}{_checks(outcome.checks)}{_causes(outcome.checks)}{_deviations(said["deviations"])}
+{_figures(outcome)}{_parameters(outcome)}{_origin(outcome)}</article>
+"""
+
+
+def _picture(outcome: Outcome, name: str, directory: Path) -> str:
+    place = f"{outcome.item.id}/{name}"
+    data = base64.b64encode(Path(directory, f"{place}.png").read_bytes()).decode("ascii")
+    label = (
+        f"{outcome.item.id}: {outcome.item.title}" if len(outcome.item.pictures) == 1 else f"{outcome.item.id}: {name}"
+    )
+    return f"""<figure><img alt="{escape(label)}" src="data:image/png;base64,{data}">
+<figcaption><a href="{quote(place)}.svg">SVG</a> <a href="{quote(place)}.png">PNG</a></figcaption></figure>
+"""
+
+
+def _checks(checks: Iterable[Check]) -> str:
+    return f"""<div class="wide"><table class="checks">
+<thead><tr><th>quantity</th><th class="number">published</th><th class="number">measured</th>
+<th class="number">difference</th><th class="number">tolerance</th><th>verdict</th>
+<th>origin, and why this tolerance</th></tr></thead>
+<tbody>
+{"".join(_check(check) for check in checks)}</tbody></table></div>
+"""
+
+
+def _check(check: Check) -> str:
+    if isinstance(check, Shape):
+        asked, measured, difference, tolerance = check.required, _number(check.measured), "", ""
+    else:
+        asked, measured = _number(check.published), _number(check.measured)
+        difference, tolerance = f"{check.difference:+.3g}", _number(check.tolerance)
+    cells = (
+        ("quantity", escape(check.name), ""),
+        ("published" if not isinstance(check, Shape) else "asked", escape(asked), "number"),
+        ("measured", escape(measured), "number"),
+        ("difference", escape(difference), "number"),
+        ("tolerance", escape(tolerance), "number"),
+        ("verdict", _badge(check.status), ""),
+        ("origin", f"{escape(check.origin)}: {escape(check.reason)}", "reason"),
+    )
+    return "<tr>" + "".join(f"<td data-label='{k}' class='{c}'>{v}</td>" for k, v, c in cells) + "</tr>\n"
+
+
+def _causes(checks: Iterable[Check]) -> str:
+    causes = dict.fromkeys(check.miss for check in checks if check.status == "documented miss")
+    return _list("Causes of the misses", causes)
+
+
+def _deviations(deviations: Iterable[str]) -> str:
+    return _list("Deviations from the paper", deviations)
+
+
+def _figures(outcome: Outcome) -> str:
+    lines = "".join(
+        f"<tr><td>{escape(name)}</td><td class='number'>{_number(value)}</td></tr>\n"
+        for name, value in outcome.figures.items()
+    )
+    return f"""<details><summary>All {len(outcome.figures)} measured figures</summary>
+<div class="wide"><table><tbody>
+{lines}</tbody></table></div></details>
+"""
+
+
+def _parameters(outcome: Outcome) -> str:
+    if not outcome.scenarios:
+        return ""
+    common, varied = parameters(outcome.scenarios)
+    rows = [(path, value) for path, value in common.items()] + [(p, _several(values)) for p, values in varied.items()]
+    lines = "".join(f"<tr><td><code>{escape(path)}</code></td><td>{escape(value)}</td></tr>\n" for path, value in rows)
+    links = " ".join(
+        f'<a href="{quote(f"{outcome.item.id}/{name}/scenario.toml")}">{escape(name)}</a>' for name in outcome.scenarios
+    )
+    count = len(outcome.scenarios)
+    return f"""<details><summary>Parameters and {count} scenario file{"s" if count > 1 else ""}</summary>
+<div class="wide"><table class="parameters"><tbody>
+{lines}</tbody></table></div>
+<p class="files">{links}</p></details>
+"""
+
+
+def _origin(outcome: Outcome) -> str:
+    seeds = sorted({scenario.seed for scenario in outcome.scenarios.values()})
+    seeded = f", seed{'s' if len(seeds) > 1 else ''} {_several([str(seed) for seed in seeds])}" if seeds else ""
+    quick = " --quick" if outcome.quick else ""
+    kept = ", kept from an earlier run" if outcome.kept else ""
+    return f"""<p class="made">fullpipe {escape(fullpipe.__version__)}{seeded}, {outcome.wall_s:.1f} s{kept}:
+<code>fullpipe reproduce {escape(outcome.item.id)}{quick}</code></p>
+"""
+
+
+def _list(title: str, entries: Iterable[str]) -> str:
+    items = "".join(f"<li>{escape(entry)}</li>" for entry in entries)
+    return f"<h4>{title}</h4><ul>{items}</ul>\n" if items else ""
+
+
+def _badge(status: str) -> str:
+    kind, words = VERDICTS[status]
+    return f"<span class='badge {kind}'>{words}</span>"
+
+
+def _several(values: Sequence[str]) -> str:
+    shown = " | ".join(values[:MOST_VALUES])
+    return shown if len(values) <= MOST_VALUES else f"{shown} | ... ({len(values)} in all)"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+
+
+def _anchor(outcome: Outcome) -> str:
+    return outcome.item.id.replace("/", "-")
+
+
+def _paper(outcome: Outcome) -> str:
+    return outcome.item.id.partition("/")[0]

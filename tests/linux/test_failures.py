@@ -1,0 +1,249 @@
+"""What fails on the way to a kernel says so in one line and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fullpipe import Scenario
+from fullpipe.errors import InputError, ScenarioError
+from fullpipe.linux import host, job, kernel, machine, programs
+from fullpipe.linux.errors import LinuxError
+from fullpipe.linux.plan import Plan
+
+PROGRAM = Path(sys.executable).parent / "fullpipe"
+
+SCENARIO = """\
+duration = "20 s"
+packet_size = 1500
+[[links]]
+name = "bottleneck"
+rate = "5 Mbit/s"
+delay = "19 ms"
+buffer = "0.5 BDP"
+[[flows]]
+algorithm = "reno"
+access_delay = "1 ms"
+recovery = "sack"
+"""
+
+needs_guest = pytest.mark.skipif(
+    shutil.which(machine.QEMU) is None or shutil.which("apt-get") is None or not (programs.OBJECTS / "agent").exists(),
+    reason="needs qemu-system-x86, apt-get and `make linux-objects`",
+)
+
+
+@pytest.fixture
+def scenario_file(tmp_path: Path) -> Path:
+    file = tmp_path / "scenario.toml"
+    file.write_text(SCENARIO)
+    return file
+
+
+@pytest.fixture
+def no_machine_left() -> Iterator[None]:
+    """Fails if a machine of this process's children outlives the test."""
+    yield
+    assert _machines(os.getpid()) == []
+
+
+def fullpipe(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [PROGRAM, *arguments], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+
+
+def assert_one_line(done: subprocess.CompletedProcess[str], status: int, *words: str) -> None:
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("fullpipe: ")
+    for word in words:
+        assert word in line
+    assert done.returncode == status
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ('recovery = "sack"', 'recovery = "tahoe"', ("flows[0].recovery", "sack")),
+        ('recovery = "sack"', "max_window = 10", ("flows[0].max_window", "unlimited")),
+        ('algorithm = "reno"', 'algorithm = "tahoe"', ("flows[0].algorithm", "tahoe")),
+        ('algorithm = "reno"', 'algorithm = { name = "scalable", a = 0.02 }', ("flows[0].algorithm", "0.01")),
+        ('algorithm = "reno"', 'algorithm = { name = "vegas", loss_cut = 0.3 }', ("loss_cut", "0.5")),
+        ('buffer = "0.5 BDP"', 'buffer = "0.5 BDP"\nloss = 0.01', ("links[0].loss", "0")),
+        ("packet_size = 1500", "packet_size = 100", ("packet_size", "128")),
+        ("[[flows]]", '[[udp]]\nrate = "1 Mbit/s"\n[[flows]]', ("udp",)),
+    ],
+)
+def test_what_a_kernel_cannot_do(tmp_path: Path, before: str, after: str, words: tuple[str, ...]) -> None:
+    assert SCENARIO.count(before) == 1
+    file = tmp_path / "scenario.toml"
+    file.write_text(SCENARIO.replace(before, after))
+    scenario = Scenario.load(file)
+    with pytest.raises(ScenarioError) as caught:
+        job.build(Plan.of(scenario), kernel.Kernel("none", file, {"veth": file, "sch_netem": file}), str(file))
+    assert "\n" not in str(caught.value)
+    for word in (file.name, *words):
+        assert word in str(caught.value)
+
+
+def test_no_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(LinuxError, match=r"qemu-system-x86_64 is not installed \(Debian: apt-get install"):
+        machine.run(machine.Machine(Path("/nowhere/vmlinuz"), b""))
+
+
+def test_no_kernel_and_no_apt(scenario_file: Path, tmp_path: Path) -> None:
+    done = fullpipe("linux", "run", scenario_file, XDG_CACHE_HOME=str(tmp_path / "cache"), PATH="/nowhere")
+    assert_one_line(done, 1, "no kernel in", "no apt-get")
+    assert list((tmp_path / "cache" / "fullpipe" / "linux").iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_made(scenario_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file where the cache should be")
+    done = fullpipe("linux", "run", scenario_file, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert_one_line(done, 1, "cannot be kept in", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A directory with room for next to nothing."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    place = tmp_path / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=True)
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+@needs_guest
+def test_full_disk(scenario_file: Path, full_disk: Path) -> None:
+    done = fullpipe("linux", "run", scenario_file, XDG_CACHE_HOME=str(full_disk))
+    assert_one_line(done, 1, "fetching the kernel failed", "space")
+    assert list((full_disk / "fullpipe" / "linux").iterdir()) == []
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path) -> Path:
+    """A copy of the kernel's cache that a test may damage."""
+    booted = kernel.ensure()
+    home = tmp_path / "cache" / "fullpipe" / "linux" / booted.version
+    shutil.copytree(booted.image.parent, home)
+    return home
+
+
+@needs_guest
+def test_damaged_kernel(scenario_file: Path, own_cache: Path) -> None:
+    with (own_cache / "vmlinuz").open("r+b") as image:
+        image.seek(100_000)
+        image.write(b"damage")
+    done = fullpipe("linux", "run", scenario_file, XDG_CACHE_HOME=str(own_cache.parents[2]))
+    assert_one_line(done, 1, "vmlinuz is damaged", f"remove {own_cache}")
+
+
+@needs_guest
+def test_missing_kernel(scenario_file: Path, own_cache: Path) -> None:
+    (own_cache / "vmlinuz").unlink()
+    done = fullpipe("linux", "run", scenario_file, XDG_CACHE_HOME=str(own_cache.parents[2]))
+    assert_one_line(done, 1, "vmlinuz cannot be read", f"remove {own_cache}")
+
+
+@needs_guest
+@pytest.mark.slow_linux
+@pytest.mark.usefixtures("no_machine_left")
+def test_guest_panic() -> None:
+    """An archive without /init: the kernel has nothing to start."""
+    from fullpipe.linux.initramfs import Initramfs
+
+    with pytest.raises(LinuxError, match="the guest's kernel panicked: "):
+        machine.run(machine.Machine(kernel.ensure().image, Initramfs().pack()))
+
+
+@needs_guest
+@pytest.mark.slow_linux
+@pytest.mark.usefixtures("no_machine_left")
+def test_flow_that_never_connects() -> None:
+    plan = Plan.of(Scenario.loads(SCENARIO))
+    work = job.build(plan, kernel.ensure())
+    # Same length, so that the archive stays one: the node in the middle knows no way to the receiver.
+    archive = work.archive.replace(b"route add 10.3.0.0/32 via", b"route add 10.9.0.0/32 via")
+    assert archive != work.archive
+    with pytest.raises(LinuxError, match="the guest failed: flow 0: never connected"):
+        machine.run(machine.Machine(kernel.ensure().image, archive, work.memory_mib))
+
+
+@needs_guest
+@pytest.mark.slow_linux
+def test_killed_machine(scenario_file: Path) -> None:
+    kernel.ensure()
+    command = [PROGRAM, "linux", "run", scenario_file]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        os.kill(_wait_for_machine(running.pid), signal.SIGKILL)
+        out, errors = running.communicate()
+    assert_one_line(subprocess.CompletedProcess(command, running.returncode, out, errors), 1, "killed (SIGKILL)")
+
+
+@needs_guest
+@pytest.mark.slow_linux
+def test_machine_ends_with_its_parent(scenario_file: Path) -> None:
+    kernel.ensure()
+    with subprocess.Popen([PROGRAM, "linux", "run", scenario_file], stderr=subprocess.DEVNULL) as running:
+        guest = _wait_for_machine(running.pid)
+        running.kill()
+    for _ in range(200):
+        if not Path(f"/proc/{guest}").exists() or "Z" in Path(f"/proc/{guest}/stat").read_text().split()[2]:
+            return
+        time.sleep(0.05)
+    os.kill(guest, signal.SIGKILL)
+    pytest.fail("the machine outlived its parent")
+
+
+def test_load_without_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    if not (programs.OBJECTS / "ehstcp.bpf.o").exists():
+        pytest.skip("needs `make linux-objects`")
+    with pytest.raises(LinuxError, match="needs root"):
+        host.load("ehstcp")
+
+
+def test_load_of_what_there_is_not() -> None:
+    with pytest.raises(InputError, match="allowed: adaptive-aimd, hyun-jang, ehstcp"):
+        host.load("cubic")
+
+
+def test_kernel_without_type_information(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(host, "BTF", tmp_path / "vmlinux")
+    if not (programs.OBJECTS / "ehstcp.bpf.o").exists():
+        pytest.skip("needs `make linux-objects`")
+    with pytest.raises(LinuxError, match="CONFIG_DEBUG_INFO_BTF"):
+        host.load("ehstcp")
+
+
+def _wait_for_machine(parent: int) -> int:
+    for _ in range(1200):
+        if found := _machines(parent):
+            return found[0]
+        time.sleep(0.05)
+    raise AssertionError("no machine started")
+
+
+def _machines(parent: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, rest = stat.read_text().rsplit(")", 1)
+        except OSError:
+            continue
+        if "qemu-system" in name and int(rest.split()[1]) == parent and rest.split()[0] != "Z":
+            found.append(int(stat.parent.name))
+    return found
