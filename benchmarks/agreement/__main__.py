@@ -1,6 +1,6 @@
 """`python -m benchmarks.agreement`: prints the table of agreement with ns-2.
 
-Exit status: 0 where every row is inside or its cause is written down in cases.toml, 1 otherwise.
+Exit status: 0 where every figure is inside or its cause is written down in cases.toml for that very case, 1 otherwise.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> int:
     ]
     if arguments.ns2_only:
         for case, algorithm in pairs:
-            for run in range(case.runs):
+            for run in range(case.runs_of(algorithm)):
                 run_ns2_cached(SCRIPT, ns2_options(case, algorithm, run))
             print(case.name, algorithm.name, file=sys.stderr)
         return 0
@@ -40,17 +40,18 @@ def main() -> int:
     inside = explained = 0
     for case, algorithm in pairs:
         row = compare(case, algorithm)
-        cause = grid.cause(case, algorithm) or ("within the range of ns-2's own runs" if row.within_ns2_range else None)
+        causes = grid.causes(case, algorithm, row.outside)
         inside += not row.outside
-        explained += bool(row.outside and cause)
-        print(line(row, cause), flush=True)
+        explained += bool(row.outside and causes)
+        print(line(row, causes), flush=True)
     print(f"{inside} of {len(pairs)} inside, {explained} outside with a known cause (docs/agreement.md)")
     return 0 if inside + explained == len(pairs) else 1
 
 
-def line(row: Row, cause: str | None) -> str:
+def line(row: Row, causes: list[str] | None) -> str:
     """One row of the table."""
-    verdict = f"outside: {', '.join(row.outside)} ({cause or 'UNEXPLAINED'})" if row.outside else "inside"
+    reason = "; ".join(causes) if causes else "UNEXPLAINED"
+    verdict = f"outside: {', '.join(row.outside)} ({reason})" if row.outside else "inside"
     loss = f"{row.loss_ratio:5.2f}" if row.loss_ratio is not None else "    -"
     cwnd_spread = row.ns2_spread("cwnd") / row.mean_of("ns2", "cwnd")
     loss_spread = row.ns2_spread("loss_rate") / (row.mean_of("ns2", "loss_rate") or 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -25,7 +24,7 @@ class Algorithm:
     ns2: dict[str, str]
     recovery: str | None = None
     parameters: dict[str, float | bool | str] = field(default_factory=dict)
-    options: dict[str, bool] = field(default_factory=dict)
+    options: dict[str, bool | int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,12 +49,17 @@ class Case:
     rtt_step_ms: float = 0.0
     start_step: float = 0.0
     runs: int = 3
+    more_runs: dict[str, int] = field(default_factory=dict)
     fast: tuple[str, ...] = ()
 
     @property
     def delay(self) -> float:
         """One-way delay of the bottleneck, seconds."""
         return round(self.rtt_ms / 2000 * (1 - ACCESS_SHARE), 6)
+
+    def runs_of(self, algorithm: Algorithm) -> int:
+        """How often this algorithm runs."""
+        return self.more_runs.get(algorithm.name, self.runs)
 
     def senders(self, run: int) -> list[Flow]:
         """The flows of a run.
@@ -75,14 +79,15 @@ class Case:
 
 @dataclass(frozen=True)
 class Known:
-    """A difference whose cause has been found (a section of docs/agreement.md), and where: names, patterns of cases."""
+    """A difference whose cause has been found (docs/agreement.md), and where: each case with its figures."""
 
     cause: str
-    algorithms: list[str]
-    cases: list[str]
+    algorithm: str
+    cases: dict[str, list[str]]
 
-    def covers(self, case: Case, algorithm: Algorithm) -> bool:
-        return algorithm.name in self.algorithms and any(fnmatch(case.name, pattern) for pattern in self.cases)
+    def covers(self, case: Case, algorithm: Algorithm, figure: str) -> bool:
+        """Whether this is why `figure` ("utilization", "cwnd" or "loss") differs there."""
+        return algorithm.name == self.algorithm and figure in self.cases.get(case.name, [])
 
 
 @dataclass(frozen=True)
@@ -93,9 +98,15 @@ class Grid:
     cases: list[Case]
     known: list[Known]
 
-    def cause(self, case: Case, algorithm: Algorithm) -> str | None:
-        """Why the two are known to differ here, if they are."""
-        return next((known.cause for known in self.known if known.covers(case, algorithm)), None)
+    def causes(self, case: Case, algorithm: Algorithm, figures: list[str]) -> list[str] | None:
+        """Why the two differ here in `figures`; `None` if the cause of one of them is not known."""
+        causes = [
+            next((known.cause for known in self.known if known.covers(case, algorithm, figure)), None)
+            for figure in figures
+        ]
+        if None in causes:
+            return None
+        return list(dict.fromkeys(cause for cause in causes if cause is not None))
 
 
 def load(path: Path = HERE / "cases.toml") -> Grid:

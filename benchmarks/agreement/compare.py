@@ -66,15 +66,6 @@ class Row:
             failed.append("loss")
         return failed
 
-    @property
-    def within_ns2_range(self) -> bool:
-        """Every figure that disagrees differs by no more than ns-2's own runs do among themselves."""
-        figures = {"utilization": "utilization", "cwnd": "cwnd", "loss": "loss_rate"}
-        return all(
-            abs(self.mean_of("ours", figure) - self.mean_of("ns2", figure)) <= self.ns2_spread(figure)
-            for figure in (figures[name] for name in self.outside)
-        )
-
     def mean_of(self, side: str, figure: str) -> float:
         """Mean over the runs; `side` is "ours" or "ns2"."""
         return _mean(self.ours if side == "ours" else self.ns2, figure)
@@ -87,7 +78,7 @@ class Row:
 
 def compare(case: Case, algorithm: Algorithm) -> Row:
     """Runs a case on both sides, as often as it says."""
-    runs = range(case.runs)
+    runs = range(case.runs_of(algorithm))
     ns2 = [ns2_figures(run_ns2_cached(SCRIPT, ns2_options(case, algorithm, run))) for run in runs]
     return Row(case, algorithm, [_run_ours(case, algorithm, run) for run in runs], ns2)
 

@@ -13,14 +13,16 @@
 //! Where the paper gives no number or only words, this follows the authors' code as it came into ns-2 (`Agent/TCP/Vegas`):
 //! - Diff is rounded to whole segments before it is compared (`whole_segments`), so that the window rests where Diff lies
 //!   between alpha - 1/2 and beta + 1/2; off: compared as it is.
-//! - W is what was in transit when the ACK arrived; with a full window, the whole part of cwnd.
+//! - W is what was in transit when the ACK arrived; with a full window, the whole part of cwnd. Never more than cwnd: after a
+//!   timeout an ACK may cover much that had arrived long before.
 //! - Leaving slow start takes an eighth of the window and sets ssthresh to 2, so that slow start only returns after a
 //!   timeout.
 //! - A loss takes a quarter of the window (`loss_cut`). The code takes half if the segment had been sent more than once before;
 //!   a [`Signal`] does not tell, and the first retransmission is the rule.
 //! - No cut goes below 2 segments, and a timeout restarts at 2: with one segment there is no round trip to compare, since
 //!   half of the slow-start rounds do not grow.
-//! - The round in which recovery runs is not judged.
+//! - The round in which recovery runs is judged like any other, at the ACK that ends it, but the window does not grow before
+//!   recovery is over. A timeout forgets the round.
 //!
 //! Left out of ns-2's: setting base_rtt anew when at most one segment is in transit.
 
@@ -126,7 +128,8 @@ impl Vegas {
     fn measure(&mut self, flow: &Flow, ack: &Ack) -> Option<f64> {
         let base_rtt = flow.min_rtt? as f64;
         let rtt = if self.rtt_count > 0 { self.rtt_sum as f64 / f64::from(self.rtt_count) } else { ack.rtt? as f64 };
-        self.diff = (flow.in_flight + ack.acked) as f64 * (1.0 - base_rtt / rtt);
+        let in_transit = ((flow.in_flight + ack.acked) as f64).min(self.cwnd);
+        self.diff = in_transit * (1.0 - base_rtt / rtt);
         Some(if self.whole_segments { (self.diff + 0.5) as i64 as f64 } else { self.diff })
     }
 
@@ -171,13 +174,13 @@ impl CongestionControl for Vegas {
 
     #[inline]
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        if flow.in_recovery {
-            return;
-        }
         if ack.round_start {
             self.decide(flow, ack);
             self.rtt_sum = 0;
             self.rtt_count = 0;
+        }
+        if flow.in_recovery {
+            return;
         }
         if self.gain == 1.0 && self.cwnd >= self.ssthresh {
             self.gain = 0.0;
@@ -192,18 +195,15 @@ impl CongestionControl for Vegas {
     }
 
     fn on_congestion(&mut self, _flow: &Flow, signal: Signal) {
-        self.forget_round();
+        self.gain = 0.0;
         if signal == Signal::Timeout {
+            self.forget_round();
             self.ssthresh = (self.cwnd / 2.0).max(MIN_WINDOW);
             self.cwnd = MIN_WINDOW;
             return;
         }
         self.cwnd = (self.cwnd * (1.0 - self.loss_cut)).max(MIN_WINDOW);
         self.ssthresh = MIN_WINDOW;
-    }
-
-    fn on_recovered(&mut self, _flow: &Flow) {
-        self.forget_round();
     }
 
     fn on_idle_restart(&mut self, _flow: &Flow) {
@@ -301,6 +301,41 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.ssthresh()), (16.0, f64::INFINITY), "a round that does not grow does not judge");
         round(&mut cc, 16, 1, 115);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (14.0, 2.0));
+    }
+
+    /// After a timeout at 60 segments the window is 2. The ACK that fills the hole covers 40 that had arrived before it, at
+    /// 105 ms over 100: Diff = 2 (1 - 100/105) = 0.1, and slow start goes on; of 41 it would be 1.95 and end it.
+    #[test]
+    fn what_had_arrived_before_a_timeout_is_not_in_transit() {
+        let mut cc = avoiding(60.0, &[]);
+        cc.on_congestion(&Flow::default(), Signal::Timeout);
+        cc.growing_round = false;
+        let flow = Flow { in_flight: 1, min_rtt: Some(100 * MILLISECOND), cwnd_limited: true, ..Flow::default() };
+        let rtt = Some(105 * MILLISECOND);
+        cc.on_ack(&flow, &Ack { acked: 40, credit: 1.0, round_start: true, rtt, ..Ack::default() });
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (3.0, 30.0));
+    }
+
+    /// The round in which a loss is repaired: 10 ACKs at 125 ms over 100, a loss at 20 segments (15 remain), and the ACK that
+    /// ends recovery: Diff = 15 (1 - 100/125) = 3 holds; at 140 ms, 15 (1 - 100/140) = 4.3 takes one more. Neither grows then.
+    #[test]
+    fn the_round_of_a_recovery_is_judged() {
+        for (rtt_ms, expected) in [(125, 15.0), (140, 14.0), (100, 15.0)] {
+            let mut cc = avoiding(20.0, &[]);
+            round(&mut cc, 20, 1, 110);
+            let flow = Flow { in_flight: 19, min_rtt: Some(100 * MILLISECOND), cwnd_limited: true, ..Flow::default() };
+            let rtt = Some(rtt_ms * MILLISECOND);
+            cc.rtt_sum = 0;
+            cc.rtt_count = 0;
+            for _ in 0..10 {
+                cc.on_ack(&flow, &Ack { acked: 1, credit: 1.0, rtt, ..Ack::default() });
+            }
+            cc.on_congestion(&flow, Signal::Loss);
+            let end = Ack { acked: 10, credit: 1.0, round_start: true, rtt, ..Ack::default() };
+            cc.on_ack(&Flow { in_recovery: true, in_flight: 10, ..flow }, &end);
+            cc.on_recovered(&flow);
+            assert_eq!(cc.cwnd(), expected, "{rtt_ms} ms");
+        }
     }
 
     /// A quarter off at a loss, no slow start after it; a timeout restarts at 2 with half the window as threshold.
