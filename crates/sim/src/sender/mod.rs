@@ -91,16 +91,23 @@ enum Phase {
     Restart { point: u64 },
 }
 
-/// Vegas's fine-grained timeout check: when each outstanding segment was last sent.
+/// Vegas's own clock: when each outstanding segment was last sent, for its RTT samples and its fine-grained timeout check.
 #[derive(Clone, Debug, Default)]
 struct FineTimes {
     /// Of segments from `base` on.
     base: u64,
-    sent: VecDeque<Nanos>,
+    sent: VecDeque<SendTime>,
     /// ACKs of new data since the last fast retransmission, up to 2 checked.
     unchecked: u32,
     /// When the window was last cut: a segment sent before is no reason to cut again.
     cut_at: Option<Nanos>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SendTime {
+    last: Nanos,
+    /// Sent more than once.
+    again: bool,
 }
 
 /// An ACK as the sender gets it.
@@ -336,9 +343,15 @@ impl Sender {
         let tick = self.timestamp_tick;
         let (sent, received) = (quantized(arrival.stamp, tick), quantized(now, tick));
         let turned = quantized(arrival.receiver_stamp + self.clock_offset, tick);
-        let rtt = (received - sent).max(1);
-        self.rtt.sample(rtt);
-        self.meter.sample_rtt(rtt);
+        let echoed = (received - sent).max(1);
+        self.meter.sample_rtt(echoed);
+        let rtt = match &self.fine {
+            None => Some(echoed),
+            Some(fine) => fine.sent_once_at(self.una - 1).map(|sent| (received - quantized(sent, tick)).max(1)),
+        };
+        if let Some(rtt) = rtt {
+            self.rtt.sample(rtt);
+        }
         self.meter.counters.acked += acked;
         let round_start = self.una > self.round_end;
         if round_start {
@@ -349,7 +362,7 @@ impl Sender {
             acked,
             credit: self.credit(acked),
             round_start,
-            rtt: Some(rtt),
+            rtt,
             forward_delay: Some(turned as i64 - sent as i64),
             backward_delay: Some(received as i64 - turned as i64),
         }
@@ -620,14 +633,20 @@ impl FineTimes {
     fn note(&mut self, seq: u64, now: Nanos) {
         let at = (seq - self.base) as usize;
         if at < self.sent.len() {
-            self.sent[at] = now;
+            self.sent[at] = SendTime { last: now, again: true };
         } else {
-            self.sent.push_back(now);
+            self.sent.push_back(SendTime { last: now, again: false });
         }
     }
 
     fn sent_at(&self, seq: u64) -> Option<Nanos> {
-        self.sent.get((seq - self.base) as usize).copied()
+        self.sent.get((seq - self.base) as usize).map(|time| time.last)
+    }
+
+    /// Brakmo and Peterson 1995, section 3.1: the RTT is taken from the recorded time of the segment acknowledged, which has
+    /// waited at the receiver if one before it was lost. `None` if it was sent again, when the ACK may be of either (Karn).
+    fn sent_once_at(&self, seq: u64) -> Option<Nanos> {
+        self.sent.get((seq - self.base) as usize).filter(|time| !time.again).map(|time| time.last)
     }
 
     fn forget_below(&mut self, una: u64) {

@@ -233,3 +233,26 @@ fn vegas_repairs_a_lost_retransmission() {
     bench.now += 310 * MS;
     assert_eq!(bench.arrives(6), [1], "sent once more");
 }
+
+/// Brakmo and Peterson 1995, section 3.1: RTTs come from the recorded times of sending. 8 segments leave at 0, 0 is lost and
+/// sent again; its ACK at 180 ms covers 7, sent once: a sample of 180 ms, though the echoed stamp says 100 ms. Then the timer
+/// sends 8 again, and its ACK, which may be of either, is no sample.
+#[test]
+fn vegas_measures_from_the_time_of_sending() {
+    let mut bench = Bench::new(Recovery::Vegas, 8);
+    bench.sends();
+    bench.now = RTT - MS;
+    for seq in 1..8 {
+        bench.arrives(seq);
+    }
+    assert_eq!(bench.sender.rtt.smoothed(), None);
+    bench.now = 179 * MS;
+    bench.arrives(0);
+    assert_eq!(bench.sender.rtt.smoothed(), Some(180 * MS));
+    bench.now = bench.sender.deadline();
+    bench.sender.on_timeout(bench.now);
+    assert_eq!(bench.sends()[0], 8);
+    bench.now += RTT;
+    bench.arrives(8);
+    assert_eq!((bench.sender.una, bench.sender.rtt.smoothed()), (9, Some(180 * MS)));
+}
