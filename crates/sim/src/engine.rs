@@ -97,7 +97,7 @@ struct Connection {
 const HOT_BYTES: usize = 512;
 
 /// From so many flows on their state outgrows the cache.
-const MANY_FLOWS: usize = 64;
+const MANY_FLOWS: usize = 512;
 
 /// A sender's access link that has a rate: packets leave it one after another.
 struct AccessLink {

@@ -94,12 +94,17 @@ impl Schedule {
         self.heap.first().map_or(Nanos::MAX, |head| head.key >> STREAM_BITS)
     }
 
-    /// Which flow the next packet is of. Asks for its stream meanwhile.
+    /// Which flow the next packet is of. Asks for that packet, and for the streams that may come after it.
     #[inline]
     pub fn next_flow(&self) -> Option<u32> {
         let head = self.heap.first()?;
-        if let Some(stream) = self.streams.get(head.stream as usize) {
-            prefetch(stream, size_of::<Stream>());
+        for later in self.heap.iter().skip(1).take(4) {
+            if let Some(stream) = self.streams.get(later.stream as usize) {
+                prefetch(stream, size_of::<Stream>());
+            }
+        }
+        if let Some(packet) = self.streams.get(head.stream as usize).and_then(|stream| stream.packets.front()) {
+            prefetch(packet, size_of::<Packet>());
         }
         Some(head.flow)
     }
