@@ -178,6 +178,14 @@ macro_rules! algorithms {
             Err(Error::UnknownAlgorithm(name))
         }
 
+        impl Controller {
+            /// [`CongestionControl::on_ack`], then [`CongestionControl::cwnd`], in one dispatch.
+            #[inline]
+            pub fn acked(&mut self, flow: &Flow, ack: &Ack) -> f64 {
+                match self { $(Controller::$variant(c) => { c.on_ack(flow, ack); c.cwnd() })+ }
+            }
+        }
+
         impl CongestionControl for Controller {
             #[inline]
             fn cwnd(&self) -> f64 { match self { $(Controller::$variant(c) => c.cwnd(),)+ } }

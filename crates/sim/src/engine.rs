@@ -97,7 +97,7 @@ struct Connection {
 const HOT_BYTES: usize = 512;
 
 /// From so many flows on their state outgrows the cache.
-const MANY_FLOWS: usize = 64;
+const MANY_FLOWS: usize = 512;
 
 /// A sender's access link that has a rate: packets leave it one after another.
 struct AccessLink {
@@ -335,7 +335,7 @@ impl<'a> Engine<'a> {
     }
 
     /// An ACK reaches its sender.
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, packet: Packet) {
         let sack = self.sacks.take(packet.sack);
         let flow = &mut self.flows[packet.flow as usize];
@@ -353,7 +353,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Sends what the window allows. `at` is the loop's time, the flow's is an access delay behind.
-    #[inline]
+    #[inline(always)]
     fn pump(&mut self, id: u32, at: Nanos) {
         loop {
             let flow = &mut self.flows[id as usize];
@@ -383,7 +383,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Follows a segment until it is lost, delivered and acknowledged, or must wait for its turn in the loop.
-    #[inline]
+    #[inline(always)]
     fn carry_data(&mut self, mut segment: Segment) {
         let route = &self.network.routes[self.flows[segment.flow as usize].route as usize];
         let hops = &route.hops[..usize::from(route.data_hops)];
@@ -404,7 +404,7 @@ impl<'a> Engine<'a> {
     }
 
     /// A segment reaches its receiver, which acknowledges it now or later.
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, segment: Segment) {
         self.count_delivered(segment.at);
         let flow = &mut self.flows[segment.flow as usize];
@@ -419,7 +419,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The receiver sends an ACK.
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, id: u32, at: Nanos) {
         let flow = &mut self.flows[id as usize];
         let (next, stamp) = flow.receiver.acknowledge();
@@ -439,7 +439,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Follows an ACK until it is lost, on its way to the sender, or must wait for its turn in the loop.
-    #[inline]
+    #[inline(always)]
     fn carry_ack(&mut self, mut ack: Packet) {
         let flow = &self.flows[ack.flow as usize];
         let hops = &self.network.routes[flow.route as usize].hops;
@@ -606,7 +606,7 @@ impl<'a> Engine<'a> {
 
     /// Sees that the loop wakes the flow when its retransmission timer expires. An entry that is too early is renewed when it
     /// comes up; most ACKs move the timer on and touch no entry.
-    #[inline]
+    #[inline(always)]
     fn arm(&mut self, id: u32) {
         let flow = &mut self.flows[id as usize];
         let due = flow.sender.deadline().saturating_add(flow.access);

@@ -178,9 +178,16 @@ impl Direction {
     fn release(&mut self, now: Nanos) {
         while self.departures.front().is_some_and(|&departure| departure <= now) {
             self.departures.pop_front();
-            if let Some(bytes) = &mut self.bytes {
-                bytes.queued -= u64::from(bytes.sizes.pop_front().expect("a size for every packet"));
+            if self.bytes.is_some() {
+                self.release_bytes();
             }
+        }
+    }
+
+    #[cold]
+    fn release_bytes(&mut self) {
+        if let Some(bytes) = &mut self.bytes {
+            bytes.queued -= u64::from(bytes.sizes.pop_front().expect("a size for every packet"));
         }
     }
 
@@ -213,16 +220,23 @@ impl Direction {
     /// In 2^-20 ns. Most links carry two sizes, data and ACKs.
     #[inline]
     fn transmission_time(&mut self, size: u32) -> u64 {
-        if self.sizes[0].0 == size {
-            return self.sizes[0].1;
+        let [one, other] = self.sizes;
+        if one.0 == size {
+            return one.1;
         }
-        self.sizes.swap(0, 1);
-        if self.sizes[0].0 != size {
-            let bits = u128::from(size) * 8;
-            let time = ((bits * 1_000_000_000) << FRACTION_BITS) / u128::from(self.rate_bps);
-            self.sizes[0] = (size, u64::try_from(time).expect("a packet takes under hours"));
+        if other.0 == size {
+            return other.1;
         }
-        self.sizes[0].1
+        self.learn_size(size)
+    }
+
+    #[cold]
+    fn learn_size(&mut self, size: u32) -> u64 {
+        let bits = u128::from(size) * 8;
+        let time = ((bits * 1_000_000_000) << FRACTION_BITS) / u128::from(self.rate_bps);
+        let time = u64::try_from(time).expect("a packet takes under hours");
+        self.sizes = [self.sizes[1], (size, time)];
+        time
     }
 
     #[cold]

@@ -20,7 +20,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// The one that has waited longest.
-    #[inline]
+    #[inline(always)]
     pub fn front(&self) -> Option<&T> {
         if self.len == 0 { None } else { self.slots.get(self.head) }
     }
@@ -36,7 +36,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Adds one at the end.
-    #[inline]
+    #[inline(always)]
     pub fn push_back(&mut self, item: T) {
         if self.len == self.slots.len() {
             self.grow();
@@ -47,7 +47,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Takes the one that has waited longest.
-    #[inline]
+    #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {
         let item = *self.front()?;
         self.head = self.position(1);
@@ -56,7 +56,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Where the `k`th is.
-    #[inline]
+    #[inline(always)]
     fn position(&self, k: usize) -> usize {
         let at = self.head + k;
         if at >= self.slots.len() { at - self.slots.len() } else { at }

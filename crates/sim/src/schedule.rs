@@ -24,27 +24,37 @@ pub type StreamId = u32;
 #[derive(Debug, Default)]
 pub struct Schedule {
     streams: Vec<Stream>,
-    /// A 4-ary heap of the heads of all streams that have any.
-    heap: Vec<Key>,
+    /// A 4-ary heap of the heads of all streams that have any, filled up with [`NOBODY`] so that a place has four children or
+    /// none.
+    heap: Vec<Head>,
+    heads: usize,
 }
 
-/// The head of a stream: when it arrives, the stream, and which flow it is of; as one number, so that one comparison without a
-/// branch orders time and stream.
-type Key = u128;
-
-#[inline]
-fn key(head: &Packet, id: StreamId) -> Key {
-    u128::from(head.at) << 64 | u128::from(id) << 32 | u128::from(head.flow)
+/// The head of a stream.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    /// When it arrives, then its stream: one comparison orders two.
+    key: u64,
+    stream: StreamId,
+    flow: u32,
 }
 
-#[inline]
-fn stream_of(key: Key) -> StreamId {
-    (key >> 32) as StreamId
-}
+/// Bits of a key that hold the stream; the rest, 50 bits of nanoseconds, is 13 days, and the longest run takes 12. Streams whose
+/// numbers agree in these bits settle ties by their places in the heap, which are the same in every run.
+const STREAM_BITS: u32 = 14;
 
-#[inline]
-fn time_of(key: Key) -> Nanos {
-    (key >> 64) as Nanos
+/// The latest time a key can hold.
+const LATEST: Nanos = Nanos::MAX >> STREAM_BITS;
+
+/// What stands in the heap where there is no stream.
+const NOBODY: Head = Head { key: u64::MAX, stream: u32::MAX, flow: u32::MAX };
+
+impl Head {
+    #[inline(always)]
+    fn new(packet: &Packet, stream: StreamId) -> Head {
+        let low = u64::from(stream) & ((1 << STREAM_BITS) - 1);
+        Head { key: packet.at.min(LATEST) << STREAM_BITS | low, stream, flow: packet.flow }
+    }
 }
 
 #[derive(Debug)]
@@ -63,51 +73,52 @@ impl Schedule {
     /// Makes room for so many more streams.
     pub fn reserve(&mut self, streams: usize) {
         self.streams.reserve_exact(streams);
-        self.heap.reserve_exact(streams);
+        self.heap.reserve_exact(streams + 4);
     }
 
     /// Appends to a stream; `packet.at` is not before that of the packet ahead of it.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, id: StreamId, packet: Packet) {
         let stream = &mut self.streams[id as usize];
         debug_assert!(stream.packets.back().is_none_or(|last| last.at <= packet.at));
         let was_empty = stream.packets.len() == 0;
         stream.packets.push_back(packet);
         if was_empty {
-            self.heap.push(key(&packet, id));
-            self.rise(self.heap.len() - 1);
+            self.rise(Head::new(&packet, id));
         }
     }
 
-    /// When the next packet arrives; `Nanos::MAX` if none is under way.
+    /// When the next packet arrives; beyond every run if none is under way.
     #[inline]
     pub fn next_time(&self) -> Nanos {
-        self.heap.first().map_or(Nanos::MAX, |&head| time_of(head))
+        self.heap.first().map_or(Nanos::MAX, |head| head.key >> STREAM_BITS)
     }
 
-    /// Which flow the next packet is of. Asks for its stream meanwhile.
+    /// Which flow the next packet is of. Asks for that packet, and for the streams that may come after it.
     #[inline]
     pub fn next_flow(&self) -> Option<u32> {
-        let &head = self.heap.first()?;
-        prefetch(&self.streams[stream_of(head) as usize], size_of::<Stream>());
-        Some(head as u32)
+        let head = self.heap.first()?;
+        for later in self.heap.iter().skip(1).take(4) {
+            if let Some(stream) = self.streams.get(later.stream as usize) {
+                prefetch(stream, size_of::<Stream>());
+            }
+        }
+        if let Some(packet) = self.streams.get(head.stream as usize).and_then(|stream| stream.packets.front()) {
+            prefetch(packet, size_of::<Packet>());
+        }
+        Some(head.flow)
     }
 
     /// Takes the next packet to arrive.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Packet, Destination)> {
-        let id = stream_of(*self.heap.first()?);
-        let stream = &mut self.streams[id as usize];
-        let packet = stream.packets.pop_front().expect("a head in the heap has a packet");
+        let id = self.heap.first()?.stream;
+        let stream = self.streams.get_mut(id as usize)?;
+        let packet = stream.packets.pop_front()?;
         let destination = stream.destination;
-        match stream.packets.front().map(|next| key(next, id)) {
+        match stream.packets.front().map(|next| Head::new(next, id)) {
             Some(next) => self.sink(next),
-            None => {
-                let last = self.heap.pop().expect("just seen");
-                if !self.heap.is_empty() {
-                    self.sink(last);
-                }
-            }
+            None => self.remove_first(),
         }
         Some((packet, destination))
     }
@@ -117,42 +128,50 @@ impl Schedule {
         self.streams.iter().flat_map(|stream| stream.packets.iter())
     }
 
-    fn rise(&mut self, mut child: usize) {
-        while child > 0 {
-            let parent = (child - 1) / 4;
-            if self.heap[parent] <= self.heap[child] {
-                return;
+    fn rise(&mut self, head: Head) {
+        if self.heads == self.heap.len() {
+            // One more place of children, or the first of all.
+            self.heap.extend_from_slice(if self.heads == 0 { &[NOBODY] } else { &[NOBODY; 4] });
+        }
+        let mut hole = self.heads;
+        self.heads += 1;
+        while hole > 0 {
+            let parent = (hole - 1) / 4;
+            if self.heap[parent].key <= head.key {
+                break;
             }
-            self.heap.swap(parent, child);
-            child = parent;
+            self.heap[hole] = self.heap[parent];
+            hole = parent;
+        }
+        self.heap[hole] = head;
+    }
+
+    fn remove_first(&mut self) {
+        self.heads -= 1;
+        let last = std::mem::replace(&mut self.heap[self.heads], NOBODY);
+        if self.heads > 0 {
+            self.sink(last);
         }
     }
 
-    /// Puts `key` in the place of the first one and restores the order.
+    /// Puts `head` in the place of the first one and restores the order.
     #[inline]
-    fn sink(&mut self, key: Key) {
+    fn sink(&mut self, head: Head) {
         let heap = &mut self.heap[..];
         let mut hole = 0;
-        loop {
-            let first = 4 * hole + 1;
-            let (child, least) = if let Some(&[a, b, c, d]) = heap.get(first..).and_then(|rest| rest.first_chunk()) {
-                let (low, high) = (a.min(b), c.min(d));
-                let low_at = first + usize::from(b < a);
-                let high_at = first + 2 + usize::from(d < c);
-                (if high < low { high_at } else { low_at }, low.min(high))
-            } else if let Some(least) = heap.get(first..).and_then(|rest| rest.iter().min().copied()) {
-                let offset = heap[first..].iter().position(|&k| k == least).expect("the least is there");
-                (first + offset, least)
-            } else {
-                break;
-            };
-            if key <= least {
+        while let Some(&[a, b, c, d]) = heap.get(4 * hole + 1..).and_then(|rest| rest.first_chunk()) {
+            let (low, high) = (a.key.min(b.key), c.key.min(d.key));
+            let least = low.min(high);
+            if head.key <= least {
                 break;
             }
-            heap[hole] = least;
+            let of_low = usize::from(b.key < a.key);
+            let of_high = 2 + usize::from(d.key < c.key);
+            let child = 4 * hole + 1 + if high < low { of_high } else { of_low };
+            heap[hole] = heap[child];
             hole = child;
         }
-        heap[hole] = key;
+        heap[hole] = head;
     }
 }
 

@@ -178,7 +178,7 @@ impl Sender {
             **fine = FineTimes::default();
         }
         self.cc = cc;
-        self.read_window();
+        self.set_window(self.cc.cwnd());
         self.quiet = self.fine.is_none();
     }
 
@@ -217,8 +217,8 @@ impl Sender {
             self.on_expected_ack(now, cumulative, arrival);
         } else {
             self.on_any_ack(now, cumulative, arrival, sack);
+            self.set_window(self.cc.cwnd());
         }
-        self.read_window();
     }
 
     /// The retransmission timer expires.
@@ -229,7 +229,7 @@ impl Sender {
         self.restart(now);
         self.deadline = now + self.rtt.timeout();
         self.quiet = false;
-        self.read_window();
+        self.set_window(self.cc.cwnd());
     }
 
     /// The next segment that may be sent at `now`; call until it says `None`. The caller sends it.
@@ -244,8 +244,8 @@ impl Sender {
     }
 
     #[inline]
-    fn read_window(&mut self) {
-        self.cwnd = self.cc.cwnd();
+    fn set_window(&mut self, cwnd: f64) {
+        self.cwnd = cwnd;
         // Through i64, for which processors have an instruction.
         self.window = self.cwnd as i64 as u64;
     }
@@ -291,7 +291,8 @@ impl Sender {
         let ack = self.measure(now, acked, arrival);
         self.deadline = if cumulative == self.high { Nanos::MAX } else { now + self.rtt.timeout() };
         let flow = self.flow(now, false);
-        self.cc.on_ack(&flow, &ack);
+        let cwnd = self.cc.acked(&flow, &ack);
+        self.set_window(cwnd);
         #[cfg(feature = "record")]
         crate::record::ack(&flow, &ack, &self.cc);
     }
