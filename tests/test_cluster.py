@@ -20,7 +20,7 @@ from fullpipe import Scenario
 from fullpipe.sweeps import cluster
 
 SWEEP = (
-    SMALL.replace('"20 s"', '"300 s"')
+    SMALL.replace('"20 s"', '"3000 s"')
     + """
 [sweep]
 repeats = 16
@@ -84,7 +84,7 @@ def test_a_worker_killed_in_the_middle_loses_no_row_and_doubles_none(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    wait_for(lambda: len(list(tmp_path.glob("cluster/parts/*.parquet"))) >= 2 or sweep.poll() is not None)
+    wait_for(lambda: len(list(tmp_path.glob("cluster/parts/*.parquet"))) >= 1 or sweep.poll() is not None)
     os.kill(workers[0].pid, signal.SIGKILL)
     assert sweep.poll() is None, "the sweep was over before its worker died"
     output, errors = sweep.communicate(timeout=PATIENCE_S)
