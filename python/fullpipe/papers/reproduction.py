@@ -176,12 +176,19 @@ def fingerprint(item: Item, scenarios: Mapping[str, Scenario], quick: bool, engi
 
 @cache
 def _program(paper: str) -> str:
-    here = Path(__file__).parent
-    own = sorted(here.glob(f"{paper.replace('-', '_')}*.py"))
     digest = hashlib.sha256(fullpipe.__version__.encode())
-    for file in (Path(str(_core.__file__)), *own, here.parent / "models.py", here.parent / "plot.py"):
+    for file in (Path(str(_core.__file__)), *sources(paper)):
         digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def sources(paper: str) -> list[Path]:
+    """The files on which a paper's figures and pictures depend besides engine and scenarios: its modules, and what
+    measures and draws for all papers.
+    """
+    here = Path(__file__).parent
+    own = sorted(here.glob(f"{paper.replace('-', '_')}*.py"))
+    return [*own, here / "drawing.py", here.parent / "models.py", here.parent / "plot.py"]
 
 
 def _measured(
