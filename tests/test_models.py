@@ -177,8 +177,8 @@ def test_a_simulated_flow_with_random_losses_obeys_pftk(loss: float) -> None:
 
 
 def test_a_simulated_cubic_flow_with_random_losses_obeys_rfc_9438() -> None:
-    """Equation 5: a mean window of (C (3 + beta)/(4 (1 - beta)))^(1/4) (RTT/p)^(3/4) = 1.0541 (RTT/p)^(3/4), here at the
-    loss that the run drew. It takes losses for evenly spaced; random ones yield more (1.11 to 1.17 in nine runs).
+    """Equation 5: a mean window of (C (3 + beta)/(4 (1 - beta)))^(1/4) (RTT/p)^(3/4) = 1.0541 (RTT/p)^(3/4); p as drawn
+    by the run. The equation takes losses for evenly spaced; random ones yield more (1.11 to 1.17 in nine runs).
     """
     scenario = one_flow("cubic", "unlimited", rate="10 Gbit/s", delay="50 ms", loss=1e-5).replace(
         duration="1200 s", warmup="100 s"
