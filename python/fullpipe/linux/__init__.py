@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
 
-__all__ = ["run"]
+__all__ = ["run", "usable_accelerator"]
 
 
 def run(
@@ -19,8 +19,8 @@ def run(
     Args:
         scenario: What to run.
         progress: Called about twenty times a second with the simulated seconds reached; what it raises ends the run.
-        accelerator: ``"tcg"``, virtual time whatever the host does; or ``"kvm"``, real time, for which ``"tcg"`` stands
-            in where /dev/kvm does not work.
+        accelerator: ``"tcg"``, virtual time whatever the host does; or ``"kvm"``, real time, where `usable_accelerator`
+            says that it works.
 
     Raises:
         ScenarioError: The scenario asks for what the kernel cannot do.
@@ -33,7 +33,18 @@ def run(
     plan = Plan.of(scenario)
     booted = kernel.ensure()
     work = job.build(plan, booted, scenario.file)
-    if accelerator == "kvm" and not machine.kvm_works(booted.image, job.empty_archive()):
-        accelerator = "tcg"
     lines = machine.run(machine.Machine(booted.image, work.archive, work.memory_mib, accelerator), progress)
     return to_tables(plan, lines)
+
+
+def usable_accelerator(wanted: str) -> str:
+    """The accelerator wanted, or ``"tcg"`` where that is KVM and a probe of at most 20 s finds that it does not work.
+
+    Raises:
+        LinuxError: Something needed is missing.
+    """
+    from fullpipe.linux import job, kernel, machine
+
+    if wanted == "kvm" and not machine.kvm_works(kernel.ensure().image, job.empty_archive()):
+        return "tcg"
+    return wanted
