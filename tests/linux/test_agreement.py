@@ -29,7 +29,7 @@ CASES: dict[str, tuple[Any, int]] = {
     "vegas": ({"name": "vegas", "alpha": 2, "beta": 4, "gamma": 1, "loss_cut": 0.5}, 1500),
     "hstcp": ("hstcp", 1500),
     "scalable": ({"name": "scalable", "at_least_reno": True}, 1500),
-    "bic": ({"name": "bic", "s_max": 16, "beta": 0.2, "divisor": 4, "search": "smooth"}, 1500),
+    "bic": ({"name": "bic", "s_max": 16, "s_min": 0.2, "beta": 0.2, "divisor": 4, "search": "smooth"}, 1500),
     "cubic": ("cubic", 1500),
     "htcp": ("htcp", 1500),
     "adaptive-aimd": ("adaptive-aimd", 1500),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
 
-__all__ = ["run", "usable_accelerator"]
+__all__ = ["fingerprint", "run", "usable_accelerator"]
 
 
 def run(
@@ -48,3 +50,18 @@ def usable_accelerator(wanted: str) -> str:
     if wanted == "kvm" and not machine.kvm_works(kernel.ensure().image, job.empty_archive()):
         return "tcg"
     return wanted
+
+
+def fingerprint() -> str:
+    """Tells whether a run would come out the same again: a hash of the kernel, of what is compiled for it, and of the
+    source that builds the guest.
+
+    Raises:
+        LinuxError: There is no kernel and none can be fetched, or it is damaged.
+    """
+    from fullpipe.linux import kernel, programs
+
+    digest = hashlib.sha256(kernel.ensure().version.encode())
+    for file in sorted([*Path(__file__).parent.glob("*.py"), *programs.OBJECTS.glob("*")]):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
