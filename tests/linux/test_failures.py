@@ -132,6 +132,18 @@ def test_full_disk(scenario_file: Path, full_disk: Path) -> None:
     assert list((full_disk / "fullpipe" / "linux").iterdir()) == []
 
 
+@needs_guest
+@pytest.mark.slow_linux
+def test_full_disk_for_the_result(scenario_file: Path, full_disk: Path) -> None:
+    kernel.ensure()
+    filler = full_disk / "filler"
+    with pytest.raises(OSError, match="space"):
+        filler.write_bytes(bytes(2**21))
+    done = fullpipe("linux", "run", scenario_file, "--out", full_disk / "result")
+    assert_one_line(done, 1, "space")
+    assert list(full_disk.iterdir()) == [filler]
+
+
 @pytest.fixture
 def own_cache(tmp_path: Path) -> Path:
     """A copy of the kernel's cache that a test may damage."""
