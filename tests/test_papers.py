@@ -7,16 +7,19 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import fullpipe
 from conftest import Program
-from fullpipe import run_many
+from fullpipe import Scenario, run, run_many
+from fullpipe.linux.errors import LinuxError
 from fullpipe.papers import PAPERS, Item, Outcome, items, reproduce, reproduce_all, select
 from fullpipe.papers.check import judge
 from fullpipe.papers.item import citation, expected, notes, shorter
 from fullpipe.papers.reproduction import _program, sources
+from fullpipe.tables import to_list
 
 PACKAGE = Path(fullpipe.__file__).parent
 
@@ -235,6 +238,40 @@ def test_what_is_kept_is_judged_anew(tiny: Item, tmp_path: Path, monkeypatch: py
     exact[0]["published"] += 1.0
     (third,) = reproduce_all([tiny], quick=True, out=tmp_path)
     assert [check.name for check in third.checks if not check.passed] == [name]
+
+
+def test_single_runs_are_kept_until_their_item_is_done(
+    tiny: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guest is played by the simulator, and fails at the third run of the first attempt."""
+    asked: list[Scenario] = []
+    fails_at = 3
+
+    def guest(scenario: Scenario, *_: object) -> dict[str, Any]:
+        asked.append(scenario)
+        if len(asked) == fails_at:
+            raise LinuxError("the virtual machine was killed")
+        result = run(scenario)
+        names = ("links", "flows", "traffic", "series", "link_series")
+        tables = {name: {key: to_list(column) for key, column in result.columns(name).items()} for name in names}
+        return {**tables, "totals": result.totals}
+
+    def attempt() -> Outcome:
+        (outcome,) = reproduce_all([item], out=tmp_path, workers=1, engine="linux")
+        return outcome
+
+    monkeypatch.setattr("fullpipe.linux.run", guest)
+    monkeypatch.setattr("fullpipe.linux.fingerprint", lambda: "this kernel")
+    item = replace(tiny, linux=tiny.quick)
+    with pytest.raises(LinuxError, match="killed"):
+        attempt()
+    finished = len(list((tmp_path / item.id / "runs").iterdir()))
+    assert finished >= 2
+    asked, fails_at = [], 0
+    outcome = attempt()
+    assert len(asked) == len(outcome.scenarios) - finished
+    assert outcome.figures == reproduce(item, quick=True).figures
+    assert not (tmp_path / item.id / "runs").exists()
 
 
 def test_list_runs_nothing(program: Program) -> None:
