@@ -207,6 +207,8 @@ def test_a_changed_source_makes_an_item_run_again(tiny: Item, tmp_path: Path, mo
     assert [kept(), kept()] == [False, True]
     drawing.write_text("width = 8.0")
     assert [kept(), kept()] == [False, True]
+    monkeypatch.setattr("fullpipe.papers.reproduction.marks", lambda _: {"published": 0.5})
+    assert [kept(), kept()] == [False, True]
     _program.cache_clear()
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from fullpipe.plot import COLOURS, STYLE
 from fullpipe.scenario import Scenario
@@ -107,23 +109,31 @@ def bars(
     groups: list[str],
     panels: Mapping[str, Mapping[str, list[float]]],
     *,
+    columns: int = 3,
     logarithmic: tuple[str, ...] = (),
+    published: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Figure:
-    """A panel per quantity, a group of bars per scheme, a bar per setting."""
+    """A panel per quantity, a group of bars per scheme, a bar per setting; across a group, the published value."""
+    rows = math.ceil(len(panels) / columns)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.0, 4.4), layout="constrained")
-        for axes, (label, settings) in zip(
-            figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
-        ):
+        figure = Figure(figsize=(9.0, 1.2 + 2.6 * rows), layout="constrained")
+        places = [axes for row in figure.subplots(rows, columns, squeeze=False) for axes in row]
+        for axes, (label, settings) in zip(places, panels.items(), strict=True):
             width = 0.8 / len(settings)
             for index, (colour, (setting, values)) in enumerate(zip(COLOURS, settings.items(), strict=False)):
-                places = np.arange(len(groups)) + (index - (len(settings) - 1) / 2) * width
-                axes.bar(places, values, width, color=colour, label=setting)
+                offsets = np.arange(len(groups)) + (index - (len(settings) - 1) / 2) * width
+                axes.bar(offsets, values, width, color=colour, label=setting)
+            for group, value in ((published or {}).get(label, {})).items():
+                middle = groups.index(group)
+                axes.plot([middle - 0.45, middle + 0.45], [value, value], color="#000000", linewidth=2)
             axes.set_title(label)
-            axes.set_xticks(range(len(groups)), groups)
+            axes.set_xticks(range(len(groups)), [group.replace(" without ", "\nwithout ") for group in groups])
             if label in logarithmic:
                 axes.set_yscale("log")
-        handles, names = axes.get_legend_handles_labels()
+        handles, names = places[0].get_legend_handles_labels()
+        if published:
+            handles.append(Line2D([], [], color="#000000", linewidth=2))
+            names.append("published")
         figure.legend(handles, names, loc="outside lower center", ncols=4)
         figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
     return figure

@@ -84,7 +84,7 @@ def _shares_picture(results: Results) -> Figure:
     figures = _measure(results)
     quantities = {"standard TCP's share": ", %", "loss": ", %", "utilization": ""}
     return bars(
-        "Four standard flows beside two eHSTCP flows: 400 Mbit/s, 40 ms, a buffer of 67 packets",
+        "Four standard flows beside two high-speed ones: 400 Mbit/s, 40 ms, a buffer of 67 packets",
         list(ALGORITHMS),
         {
             f"{quantity}{unit}": {

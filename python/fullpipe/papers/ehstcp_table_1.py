@@ -17,7 +17,7 @@ from fullpipe.papers.ehstcp_common import (
     file_name,
     link_with_background,
 )
-from fullpipe.papers.item import Item, Quick, Results
+from fullpipe.papers.item import Item, Quick, Results, marks
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -95,21 +95,36 @@ def _deviation(rate: Samples) -> float:
     return float(np.std(known, ddof=1) / np.mean(known))
 
 
+PANELS = {
+    "utilization": "utilization",
+    "loss, %": "loss",
+    "deviation, each flow": "normalized deviation",
+    "deviation, all together": "normalized deviation of all together",
+}
+"""Titles and the figures below them."""
+
+
 def _picture(results: Results) -> Figure:
     figures = _measure(results)
-    labels = {"utilization": "", "loss": ", %", "normalized deviation": "", "normalized deviation of all together": ""}
+    published = marks("ehstcp/table-1")
     settings = [setting for setting in SETTINGS if f"utilization, HSTCP, {setting}" in figures]
+    names = list(SCHEMES.values())
+    panels = {}
+    for title, what in PANELS.items():
+        unit = ", %" if what == "loss" else ""
+        panels[title] = {
+            setting: [figures[f"{what}, {name}, {setting}{unit}"] for name in names] for setting in settings
+        }
     return bars(
         "2.5 Gbit/s: utilization, loss, normalized deviation of throughput",
-        list(SCHEMES.values()),
-        {
-            f"{what}{unit}": {
-                setting: [figures[f"{what}, {name}, {setting}{unit}"] for name in SCHEMES.values()]
-                for setting in settings
-            }
-            for what, unit in labels.items()
-        },
+        names,
+        panels,
+        columns=2,
         logarithmic=("loss, %",),
+        published={
+            title: {name: published[f"{title}, {name}"] for name in names if f"{title}, {name}" in published}
+            for title in PANELS
+        },
     )
 
 

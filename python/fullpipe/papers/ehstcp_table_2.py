@@ -13,7 +13,7 @@ from fullpipe.papers.ehstcp_common import (
     file_name,
     link_with_background,
 )
-from fullpipe.papers.item import Item, Quick, Results
+from fullpipe.papers.item import Item, Quick, Results, marks
 from fullpipe.scenario import Scenario
 from fullpipe.tables import to_numpy
 
@@ -81,7 +81,15 @@ def _picture(results: Results) -> Figure:
         for ratio in RATIOS
     }
     title = "1 Gbit/s: throughput of the flow of 40 ms over that of the flow of 120 or 240 ms"
-    return bars(title, list(SCHEMES.values()), panels, logarithmic=tuple(panels))
+    published = marks("ehstcp/table-2")
+    return bars(
+        title,
+        list(SCHEMES.values()),
+        panels,
+        columns=2,
+        logarithmic=tuple(panels),
+        published={panel: {name: published[f"{panel}, {name}"] for name in SCHEMES.values()} for panel in panels},
+    )
 
 
 TABLE_2 = Item(
