@@ -42,6 +42,14 @@ pub struct Segment {
     pub hop: u8,
 }
 
+impl Segment {
+    /// Segment `seq`, sent at `stamp` by the sender's time, on its way to the first link, which it reaches at `at`.
+    #[inline(always)]
+    pub fn new(flow: u32, seq: u64, incarnation: u16, at: Nanos, stamp: Nanos) -> Segment {
+        Segment { at, stamp, flow, seq: seq as u32, incarnation, hop: 0 }
+    }
+}
+
 impl From<Segment> for Packet {
     fn from(segment: Segment) -> Packet {
         let Segment { at, stamp, flow, seq, incarnation, hop } = segment;

@@ -22,6 +22,7 @@ use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Nanos, Recovery, Sig
 use rto::RttEstimator;
 use scoreboard::Scoreboard;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Duplicate ACKs that show a loss (RFC 5681 section 3.2).
 const DUP_THRESH: u32 = 3;
@@ -232,11 +233,47 @@ impl Sender {
         self.set_window(self.cc.cwnd());
     }
 
-    /// The next segment that may be sent at `now`; call until it says `None`. The caller sends it.
-    #[inline]
+    /// Nothing is lost or suspected: [`Sender::new_segments`] says all there is to send.
+    #[inline(always)]
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// The new segments that may be sent at `now` where nothing is lost or suspected. The caller sends them.
+    #[inline(always)]
+    pub fn new_segments(&mut self, now: Nanos) -> Range<u64> {
+        let flight_size = self.flight_size();
+        let room = self.window.min(self.max_window).saturating_sub(flight_size);
+        let count = room.min(self.end.saturating_sub(self.nxt));
+        self.cwnd_limited = flight_size + count >= self.window;
+        let first = self.nxt;
+        if count > 0 {
+            self.nxt += count;
+            self.high = self.nxt;
+            self.meter.counters.sent += count;
+            if self.deadline == Nanos::MAX {
+                self.deadline = now + self.rtt.timeout();
+            }
+        }
+        first..self.nxt
+    }
+
+    /// The next segment that may be sent at `now` where something is lost or suspected; call until it says `None`. The caller
+    /// sends it.
     pub fn next_segment(&mut self, now: Nanos) -> Option<u64> {
-        let seq = if self.quiet { self.next_new() } else { self.next_after_loss(now) }?;
+        let seq = match self.recovery {
+            Recovery::Sack => self.next_with_sack(),
+            _ => self.next_without_sack(),
+        }?;
         self.meter.counters.sent += 1;
+        if seq < self.high {
+            self.meter.counters.retransmits += 1;
+        } else {
+            self.high = seq + 1;
+        }
+        if let Some(fine) = &mut self.fine {
+            fine.note(seq, now);
+        }
         if self.deadline == Nanos::MAX {
             self.deadline = now + self.rtt.timeout();
         }
@@ -248,39 +285,6 @@ impl Sender {
         self.cwnd = cwnd;
         // Through i64, for which processors have an instruction.
         self.window = self.cwnd as i64 as u64;
-    }
-
-    /// The next new segment, where nothing is lost or suspected.
-    #[inline]
-    fn next_new(&mut self) -> Option<u64> {
-        let flight_size = self.flight_size();
-        if flight_size >= self.window {
-            self.cwnd_limited = true;
-            return None;
-        }
-        if !self.has_new_data() {
-            self.cwnd_limited = false;
-            return None;
-        }
-        self.nxt += 1;
-        self.high = self.nxt;
-        Some(self.nxt - 1)
-    }
-
-    fn next_after_loss(&mut self, now: Nanos) -> Option<u64> {
-        let seq = match self.recovery {
-            Recovery::Sack => self.next_with_sack(),
-            _ => self.next_without_sack(),
-        }?;
-        if seq < self.high {
-            self.meter.counters.retransmits += 1;
-        } else {
-            self.high = seq + 1;
-        }
-        if let Some(fine) = &mut self.fine {
-            fine.note(seq, now);
-        }
-        Some(seq)
     }
 
     /// New data is acknowledged where nothing is lost or suspected: the case of nearly every ACK.

@@ -27,6 +27,9 @@ impl Bench {
 
     /// Everything the sender sends now.
     fn sends(&mut self) -> Vec<u64> {
+        if self.sender.is_quiet() {
+            return self.sender.new_segments(self.now).collect();
+        }
         std::iter::from_fn(|| self.sender.next_segment(self.now)).collect()
     }
 
