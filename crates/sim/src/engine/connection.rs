@@ -1,6 +1,6 @@
 //! A TCP connection, both ends.
 
-use crate::network::RouteId;
+use crate::network::{Direct, RouteId};
 use crate::receiver::Receiver;
 use crate::schedule::StreamId;
 use crate::sender::Sender;
@@ -26,6 +26,8 @@ pub struct Connection {
     pub received: u64,
     /// The way of its data and of its ACKs.
     pub route: RouteId,
+    /// The same where it is short and every segment gets its ACK at once.
+    pub direct: Option<Direct>,
     /// Where ACKs wait that are on their way to the sender.
     pub ack_stream: StreamId,
     /// How long the receiver may hold an ACK.

@@ -9,7 +9,7 @@ mod connection;
 mod figures;
 mod transit;
 
-use crate::network::{Network, RouteId};
+use crate::network::{Network, Route, RouteId};
 use crate::packet::{Kind, Packet, SackSlot};
 use crate::prefetch::prefetch;
 use crate::receiver::Receiver;
@@ -189,7 +189,10 @@ impl<'a> Engine<'a> {
         let meter = Meter::new(self.transit.window, interval, &cc);
         // Up to an hour apart.
         let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
-        let last = self.transit.network.routes[route as usize].hops.last().expect("a route has hops").direction;
+        let Route { hops, .. } = &self.transit.network.routes[route as usize];
+        let last = hops.last().expect("a route has hops").direction;
+        let at_once = !tcp.delayed_ack && tcp.access_rate_bps.is_none();
+        let direct = self.transit.network.routes[route as usize].direct().filter(|_| at_once);
         let schedule = &mut self.transit.schedule;
         let ack_stream =
             *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream(Destination::Sender));
@@ -202,6 +205,7 @@ impl<'a> Engine<'a> {
             sender: Sender::new(tcp, cc, segments, clock_offset, meter),
             receiver: Receiver::default(),
             route,
+            direct,
             ack_stream,
             access,
             incarnation: 0,

@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use crate::link::Window;
-use crate::network::{Network, RouteId};
+use crate::network::{Direct, Network, RouteId};
 use crate::packet::{Kind, Packet, SackSlot, SackStore, Segment};
 use crate::receiver::Reply;
 use crate::report::PacketCount;
@@ -70,8 +70,14 @@ impl Transit {
         if flow.sender.is_quiet() {
             let segments = flow.sender.new_segments(now);
             self.count.sent += segments.end - segments.start;
-            for seq in segments {
-                self.send(flow, Segment::new(flow.id, seq, flow.incarnation, at, now));
+            if let Some(direct) = flow.direct {
+                for seq in segments {
+                    self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
+                }
+            } else {
+                for seq in segments {
+                    self.send(flow, Segment::new(flow.id, seq, flow.incarnation, at, now));
+                }
             }
         } else {
             self.pump_after_loss(flow, at, now);
@@ -86,7 +92,38 @@ impl Transit {
         }
     }
 
+    /// The whole way of a segment, and of its ACK, over one link.
     #[inline(always)]
+    fn send_direct(&mut self, flow: &mut Connection, direct: Direct, mut segment: Segment) {
+        let link = &mut self.network.directions[direct.there as usize];
+        let Some(departure) = link.accept(segment.at, self.packet_size) else {
+            self.count_lost(segment.at);
+            return;
+        };
+        segment.at = departure + link.delay;
+        segment.hop = 1;
+        let Some(next) = flow.receiver.take_expected(segment.seq, segment.stamp) else {
+            self.deliver(flow, segment);
+            return;
+        };
+        self.count_delivered(segment.at);
+        flow.received += u64::from(self.window.contains(segment.at));
+        let link = &mut self.network.directions[direct.back as usize];
+        let Some(departure) = link.accept(segment.at, self.ack_size) else { return };
+        let ack = Packet {
+            at: departure + link.delay + 2 * flow.access,
+            stamp: segment.stamp,
+            receiver_stamp: segment.at,
+            flow: flow.id,
+            seq: next as u32,
+            sack: SackSlot::NONE,
+            incarnation: flow.incarnation,
+            hop: 2,
+            kind: Kind::Ack,
+        };
+        self.schedule.push(flow.ack_stream, ack);
+    }
+
     fn send(&mut self, flow: &mut Connection, mut segment: Segment) {
         match &mut flow.access_link {
             None => self.carry_data(flow, segment),
@@ -98,7 +135,6 @@ impl Transit {
     }
 
     /// Follows a segment until it is lost, delivered and acknowledged, or must wait for its turn in the loop.
-    #[inline(always)]
     pub fn carry_data(&mut self, flow: &mut Connection, mut segment: Segment) {
         let route = &self.network.routes[flow.route as usize];
         let hops = &route.hops[..usize::from(route.data_hops)];
@@ -119,7 +155,6 @@ impl Transit {
     }
 
     /// A segment reaches its receiver, which acknowledges it now or later.
-    #[inline(always)]
     fn deliver(&mut self, flow: &mut Connection, segment: Segment) {
         self.count_delivered(segment.at);
         if segment.incarnation != flow.incarnation {

@@ -288,17 +288,29 @@ impl Sender {
     }
 
     /// New data is acknowledged where nothing is lost or suspected: the case of nearly every ACK.
-    #[inline]
+    #[inline(always)]
     fn on_expected_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival) {
         let acked = cumulative - self.una;
         self.una = cumulative;
         let ack = self.measure(now, acked, arrival);
         self.deadline = if cumulative == self.high { Nanos::MAX } else { now + self.rtt.timeout() };
-        let flow = self.flow(now, false);
-        let cwnd = self.cc.acked(&flow, &ack);
-        self.set_window(cwnd);
+        let Sender { una, nxt, round, cwnd_limited, ref rtt, ref meter, ref mut cc, .. } = *self;
+        let lost = meter.counters.retransmits;
+        let flow = || Flow {
+            now,
+            delivered: una,
+            lost,
+            in_flight: nxt - una,
+            srtt: rtt.smoothed(),
+            min_rtt: rtt.least(),
+            round,
+            in_recovery: false,
+            cwnd_limited,
+        };
+        let cwnd = cc.acked(|| (flow(), ack));
         #[cfg(feature = "record")]
-        crate::record::ack(&flow, &ack, &self.cc);
+        crate::record::ack(&flow(), &ack, cc);
+        self.set_window(cwnd);
     }
 
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>) {
@@ -343,7 +355,7 @@ impl Sender {
     }
 
     /// What this ACK tells about round trips and one-way delays.
-    #[inline]
+    #[inline(always)]
     fn measure(&mut self, now: Nanos, acked: u64, arrival: &Arrival) -> Ack {
         let tick = self.timestamp_tick;
         let (sent, received) = (quantized(arrival.stamp, tick), quantized(now, tick));
