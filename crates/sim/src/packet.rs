@@ -1,5 +1,6 @@
 //! What travels: one small value for data, ACKs and datagrams alike.
 
+use crate::prefetch::prefetch;
 use fullpipe_cc::Nanos;
 
 /// A packet between two stops.
@@ -72,6 +73,8 @@ pub enum Kind {
     Data,
     /// An acknowledgement.
     Ack,
+    /// An acknowledgement past its last link: its sender is next.
+    Arriving,
     /// A datagram of constant-rate traffic.
     Datagram,
 }
@@ -111,6 +114,14 @@ impl SackStore {
         }
         self.blocks.push(blocks);
         SackSlot(self.blocks.len() as u32 - 1)
+    }
+
+    /// Asks for the blocks of an ACK that arrives soon.
+    #[inline(always)]
+    pub fn prefetch(&self, slot: SackSlot) {
+        if let Some(blocks) = self.blocks.get(slot.0 as usize) {
+            prefetch(blocks, size_of::<SackBlocks>());
+        }
     }
 
     /// Gives the blocks of an ACK that has arrived (or been lost), and frees their slot.

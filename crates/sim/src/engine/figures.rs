@@ -16,7 +16,8 @@ impl Engine<'_> {
             flow.sender.pass_time(end);
         }
         self.transit.count.in_flight +=
-            self.transit.schedule.packets().filter(|packet| packet.kind != Kind::Ack).count() as u64;
+            self.transit.schedule.packets().filter(|packet| matches!(packet.kind, Kind::Data | Kind::Datagram)).count()
+                as u64;
         let flows = self.flow_reports();
         let jain_index = jain(flows.iter().map(|flow| flow.goodput_bps));
         Report {

@@ -16,7 +16,7 @@ use crate::receiver::Receiver;
 use crate::report::Report;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Algorithm, Arrivals, Scenario, Setting, Spread, Tcp, Web};
-use crate::schedule::{Destination, StreamId};
+use crate::schedule::StreamId;
 use crate::sender::{Meter, Sender};
 use crate::timers::Timer;
 use connection::{AccessLink, Connection, HOT_BYTES};
@@ -104,7 +104,6 @@ impl<'a> Engine<'a> {
         let count = self.scenario.flows.iter().map(|group| group.count as usize).sum();
         self.flows.reserve_exact(count);
         self.transit.timers.reserve(count);
-        self.transit.schedule.reserve(count);
         for (group, &route) in self.scenario.flows.iter().zip(routes) {
             for _ in 0..group.count {
                 let start = spreads.spread(group.start);
@@ -194,10 +193,9 @@ impl<'a> Engine<'a> {
         let at_once = !tcp.delayed_ack && tcp.access_rate_bps.is_none();
         let direct = self.transit.network.routes[route as usize].direct().filter(|_| at_once);
         let schedule = &mut self.transit.schedule;
-        let ack_stream =
-            *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream(Destination::Sender));
+        let ack_stream = *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream());
         let access_link = tcp.access_rate_bps.map(|rate_bps| {
-            let stream = schedule.add_stream(Destination::NextHop);
+            let stream = schedule.add_stream();
             Box::new(AccessLink::new(rate_bps, stream))
         });
         self.flows.push(Connection {
@@ -235,14 +233,10 @@ impl<'a> Engine<'a> {
                 if timer <= packet {
                     let (at, timer) = self.transit.timers.pop().expect("just seen");
                     self.on_timer(at, timer);
-                } else if let Some((packet, destination)) = self.transit.schedule.pop() {
-                    if self.flows.len() >= MANY_FLOWS {
-                        self.prefetch_next();
-                    }
-                    match destination {
-                        Destination::Sender => self.on_ack(packet),
-                        Destination::NextHop => self.carry(packet),
-                    }
+                } else if self.transit.schedule.any_late() {
+                    self.take_late();
+                } else if let Some(packet) = self.transit.schedule.pop() {
+                    self.on_packet(packet);
                 }
             }
             let now = self.transit.schedule.next_time().min(self.transit.window.to);
@@ -252,12 +246,34 @@ impl<'a> Engine<'a> {
         }
     }
 
-    #[inline]
-    fn prefetch_next(&self) {
-        let next = self.transit.schedule.next_flow().and_then(|flow| self.flows.get(flow as usize));
-        if let Some(flow) = next {
+    #[inline(never)]
+    fn take_late(&mut self) {
+        if let Some(packet) = self.transit.schedule.pop_late() {
+            self.on_packet(packet);
+        }
+    }
+
+    /// A packet reaches its next stop in its turn.
+    #[inline(always)]
+    fn on_packet(&mut self, packet: Packet) {
+        if self.flows.len() >= MANY_FLOWS {
+            self.prefetch_upcoming();
+        }
+        match packet.kind {
+            Kind::Arriving => self.on_ack(packet),
+            Kind::Data => self.transit.carry_data(&mut self.flows[packet.flow as usize], packet.into()),
+            Kind::Ack => self.transit.carry_ack(&self.flows[packet.flow as usize], packet),
+            Kind::Datagram => self.carry_datagram(packet),
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_upcoming(&self) {
+        let Some((flow, sack)) = self.transit.schedule.upcoming(1) else { return };
+        if let Some(flow) = self.flows.get(flow as usize) {
             prefetch(flow, HOT_BYTES);
         }
+        self.transit.sacks.prefetch(sack);
     }
 
     fn on_timer(&mut self, at: Nanos, timer: Timer) {
@@ -280,15 +296,6 @@ impl<'a> Engine<'a> {
             self.complete(packet.flow, now);
         } else {
             self.transit.pump(flow, packet.at);
-        }
-    }
-
-    /// A packet reaches its next stop in its turn.
-    fn carry(&mut self, packet: Packet) {
-        match packet.kind {
-            Kind::Data => self.transit.carry_data(&mut self.flows[packet.flow as usize], packet.into()),
-            Kind::Ack => self.transit.carry_ack(&self.flows[packet.flow as usize], packet),
-            Kind::Datagram => self.carry_datagram(packet),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::packet::{Kind, Packet, SackSlot, SackStore, Segment};
 use crate::receiver::Reply;
 use crate::report::PacketCount;
 use crate::scenario::Scenario;
-use crate::schedule::{Destination, Schedule, StreamId};
+use crate::schedule::{Schedule, StreamId};
 use crate::sender::Arrival;
 use crate::timers::{Timer, Timers};
 use fullpipe_cc::Nanos;
@@ -25,7 +25,7 @@ pub struct Transit {
     pub timers: Timers,
     /// What became of all data packets.
     pub count: PacketCount,
-    sacks: SackStore,
+    pub sacks: SackStore,
     packet_size: u32,
     ack_size: u32,
     /// Stream of the packets that have left each direction, for stops that need an event.
@@ -35,8 +35,8 @@ pub struct Transit {
 impl Transit {
     /// An idle network.
     pub fn new(scenario: &Scenario, network: Network) -> Self {
-        let mut schedule = Schedule::default();
-        let link_streams = network.directions.iter().map(|_| schedule.add_stream(Destination::NextHop)).collect();
+        let mut schedule = Schedule::new();
+        let link_streams = network.directions.iter().map(|_| schedule.add_stream()).collect();
         Transit {
             window: Window { from: scenario.warmup, to: scenario.duration },
             network,
@@ -119,9 +119,9 @@ impl Transit {
             sack: SackSlot::NONE,
             incarnation: flow.incarnation,
             hop: 2,
-            kind: Kind::Ack,
+            kind: Kind::Arriving,
         };
-        self.schedule.push(flow.ack_stream, ack);
+        self.schedule.push(flow.ack_stream, &ack);
     }
 
     fn send(&mut self, flow: &mut Connection, mut segment: Segment) {
@@ -129,7 +129,7 @@ impl Transit {
             None => self.carry_data(flow, segment),
             Some(link) => {
                 segment.at = link.send(segment.at, self.packet_size);
-                self.schedule.push(link.stream, segment.into());
+                self.schedule.push(link.stream, &segment.into());
             }
         }
     }
@@ -147,7 +147,7 @@ impl Transit {
             segment.at = departure + direction.delay;
             segment.hop += 1;
             if !hop.runs_on {
-                self.schedule.push(self.link_streams[hop.direction as usize], segment.into());
+                self.schedule.push(self.link_streams[hop.direction as usize], &segment.into());
                 return;
             }
         }
@@ -199,12 +199,13 @@ impl Transit {
             ack.at = departure + direction.delay;
             ack.hop += 1;
             if !hop.runs_on {
-                self.schedule.push(self.link_streams[hop.direction as usize], ack);
+                self.schedule.push(self.link_streams[hop.direction as usize], &ack);
                 return;
             }
         }
         ack.at += 2 * flow.access;
-        self.schedule.push(flow.ack_stream, ack);
+        ack.kind = Kind::Arriving;
+        self.schedule.push(flow.ack_stream, &ack);
     }
 
     /// Follows a datagram of `size` bytes; true where it is delivered inside the measuring window.
@@ -219,7 +220,7 @@ impl Transit {
             packet.at = departure + direction.delay;
             packet.hop += 1;
             if !hop.runs_on {
-                self.schedule.push(self.link_streams[hop.direction as usize], packet);
+                self.schedule.push(self.link_streams[hop.direction as usize], &packet);
                 return false;
             }
         }
