@@ -177,11 +177,14 @@ impl Schedule {
         }
         let place = (slice % SLICES) as usize;
         let entries = &mut self.slices[place];
-        if entries.len() == entries.capacity() && !grow(entries, &mut self.spare) {
-            return false;
+        if entries.len() == entries.capacity() {
+            if !grow(entries, &mut self.spare) {
+                return false;
+            }
+            // An empty slice has no capacity.
+            self.occupied[place / 64] |= 1 << (place % 64);
         }
         entries.push(Entry::new(stream, packet, self.shift));
-        self.occupied[place / 64] |= 1 << (place % 64);
         true
     }
 

@@ -18,12 +18,14 @@ impl Engine<'_> {
         self.transit.count.in_flight +=
             self.transit.schedule.packets().filter(|packet| matches!(packet.kind, Kind::Data | Kind::Datagram)).count()
                 as u64;
+        let data_packets = self.flows.iter().map(|flow| flow.sender.counters().sent).sum();
+        self.transit.count.sent += data_packets;
         let flows = self.flow_reports();
         let jain_index = jain(flows.iter().map(|flow| flow.goodput_bps));
         Report {
             links: self.link_reports(),
             traffic: self.traffic_reports(),
-            data_packets: self.flows.iter().map(|flow| flow.sender.meter.counters.sent).sum(),
+            data_packets,
             packets: self.transit.count,
             jain_index,
             flow_series: self.flow_series(),
@@ -47,7 +49,7 @@ impl Engine<'_> {
     }
 
     fn flow_report(&self, id: usize, tcp: &Tcp, flow: &Connection) -> FlowReport {
-        let (counted, averages) = (flow.sender.meter.counted(), flow.sender.meter.averages());
+        let (counted, averages) = (flow.sender.meter.counted(&flow.sender.counters()), flow.sender.meter.averages());
         let delay: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].delay).sum();
         let size = self.scenario.packet_size;
         FlowReport {
@@ -55,9 +57,9 @@ impl Engine<'_> {
             algorithm: tcp.algorithm.name.clone(),
             throughput_bps: self.bits_per_second(flow.received, size),
             goodput_bps: self.bits_per_second(counted.acked, size),
-            retransmits: counted.retransmits,
-            timeouts: counted.timeouts,
-            fast_recoveries: counted.fast_recoveries,
+            retransmits: counted.events.retransmits,
+            timeouts: counted.events.timeouts,
+            fast_recoveries: counted.events.fast_recoveries,
             mean_rtt_s: averages.rtt_s,
             mean_cwnd_packets: averages.cwnd,
             base_rtt_s: seconds(2 * (delay + flow.access)),
@@ -96,7 +98,7 @@ impl Engine<'_> {
             TrafficReport {
                 kind: "web",
                 throughput_bps: self.bits_per_second(received, self.scenario.packet_size),
-                sent_packets: flows().map(|flow| flow.sender.meter.counted().sent).sum(),
+                sent_packets: flows().map(|flow| flow.sender.meter.counted(&flow.sender.counters()).sent).sum(),
                 received_packets: received,
                 transfers_started: group.started,
                 transfers_completed: group.completed,

@@ -69,7 +69,6 @@ impl Transit {
         let now = at - flow.access;
         if flow.sender.is_quiet() {
             let segments = flow.sender.new_segments(now);
-            self.count.sent += segments.end - segments.start;
             if let Some(direct) = flow.direct {
                 for seq in segments {
                     self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
@@ -87,7 +86,6 @@ impl Transit {
 
     fn pump_after_loss(&mut self, flow: &mut Connection, at: Nanos, now: Nanos) {
         while let Some(seq) = flow.sender.next_segment(now) {
-            self.count.sent += 1;
             self.send(flow, Segment::new(flow.id, seq, flow.incarnation, at, now));
         }
     }
@@ -106,8 +104,7 @@ impl Transit {
             self.deliver(flow, segment);
             return;
         };
-        self.count_delivered(segment.at);
-        flow.received += u64::from(self.window.contains(segment.at));
+        flow.received += u64::from(self.count_delivered(segment.at));
         let link = &mut self.network.directions[direct.back as usize];
         let Some(departure) = link.accept(segment.at, self.ack_size) else { return };
         let ack = Packet {
@@ -156,11 +153,11 @@ impl Transit {
 
     /// A segment reaches its receiver, which acknowledges it now or later.
     fn deliver(&mut self, flow: &mut Connection, segment: Segment) {
-        self.count_delivered(segment.at);
+        let counts = self.count_delivered(segment.at);
         if segment.incarnation != flow.incarnation {
             return;
         }
-        flow.received += u64::from(self.window.contains(segment.at));
+        flow.received += u64::from(counts);
         match flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get)) {
             Reply::Ack => self.acknowledge(flow, segment.at),
             Reply::Hold => self.arm_ack(flow),
@@ -224,18 +221,19 @@ impl Transit {
                 return false;
             }
         }
-        self.count_delivered(packet.at);
-        self.window.contains(packet.at)
+        self.count_delivered(packet.at)
     }
 
-    /// What is worked out ahead of the clock may lie beyond the end of the run: such packets are still in flight then.
+    /// What is worked out ahead of the clock may lie beyond the end of the run: such packets are still in flight then. Says
+    /// whether the moment lies inside the measuring window.
     #[inline(always)]
-    fn count_delivered(&mut self, at: Nanos) {
-        if at <= self.window.to {
-            self.count.delivered += 1;
-        } else {
+    fn count_delivered(&mut self, at: Nanos) -> bool {
+        if at > self.window.to {
             self.count.in_flight += 1;
+            return false;
         }
+        self.count.delivered += 1;
+        at > self.window.from
     }
 
     fn count_lost(&mut self, at: Nanos) {

@@ -13,7 +13,7 @@ mod scoreboard;
 #[cfg(test)]
 mod tests;
 
-pub use meter::{COMMON_COLUMNS, FlowSamples, Meter};
+pub use meter::{COMMON_COLUMNS, Counters, FlowSamples, Meter};
 
 use crate::packet::SackBlocks;
 use crate::receiver::unwrap;
@@ -39,9 +39,8 @@ pub struct Sender {
     high: u64,
     /// One past the last segment there is to send.
     end: u64,
-    /// The policy's window and its whole segments, as it last said.
+    /// The policy's window, as it last said.
     cwnd: f64,
-    window: u64,
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
     deadline: Nanos,
     max_window: u64,
@@ -75,6 +74,8 @@ pub struct Sender {
     timed_out: bool,
     board: Scoreboard,
     fine: Option<Box<FineTimes>>,
+    /// Segments sent (once each) and acknowledged in earlier connections.
+    earlier: (u64, u64),
 }
 
 /// Where the sender is between losses.
@@ -132,7 +133,6 @@ impl Sender {
             high: 0,
             end,
             cwnd: cc.cwnd(),
-            window: cc.cwnd() as u64,
             deadline: Nanos::MAX,
             max_window: tcp.max_window.unwrap_or(u64::MAX),
             timestamp_tick: tcp.timestamp_tick,
@@ -154,11 +154,14 @@ impl Sender {
             timed_out: false,
             board: Scoreboard::default(),
             fine,
+            earlier: (0, 0),
         }
     }
 
     /// Starts over as a new connection with `end` segments to send; the meter goes on.
     pub fn reopen(&mut self, cc: Controller, end: u64) {
+        self.earlier.0 += self.high;
+        self.earlier.1 += self.una;
         self.una = 0;
         self.nxt = 0;
         self.high = 0;
@@ -179,8 +182,15 @@ impl Sender {
             **fine = FineTimes::default();
         }
         self.cc = cc;
-        self.set_window(self.cc.cwnd());
+        self.cwnd = self.cc.cwnd();
         self.quiet = self.fine.is_none();
+    }
+
+    /// Counts since the beginning.
+    pub fn counters(&self) -> Counters {
+        let (sent, acked) = self.earlier;
+        let events = self.meter.events;
+        Counters { sent: sent + self.high + events.retransmits, acked: acked + self.una, events }
     }
 
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
@@ -204,7 +214,8 @@ impl Sender {
     #[inline]
     pub fn pass_time(&mut self, now: Nanos) {
         if now >= self.meter.next_mark() {
-            self.meter.pass_marks(now, self.in_network(), &self.cc);
+            let counters = self.counters();
+            self.meter.pass_marks(now, self.in_network(), &counters, &self.cc);
         }
         self.meter.integrate(now, self.cwnd);
     }
@@ -218,19 +229,19 @@ impl Sender {
             self.on_expected_ack(now, cumulative, arrival);
         } else {
             self.on_any_ack(now, cumulative, arrival, sack);
-            self.set_window(self.cc.cwnd());
+            self.cwnd = self.cc.cwnd();
         }
     }
 
     /// The retransmission timer expires.
     pub fn on_timeout(&mut self, now: Nanos) {
         self.pass_time(now);
-        self.meter.counters.timeouts += 1;
+        self.meter.events.timeouts += 1;
         self.rtt.back_off();
         self.restart(now);
         self.deadline = now + self.rtt.timeout();
         self.quiet = false;
-        self.set_window(self.cc.cwnd());
+        self.cwnd = self.cc.cwnd();
     }
 
     /// Nothing is lost or suspected: [`Sender::new_segments`] says all there is to send.
@@ -242,15 +253,14 @@ impl Sender {
     /// The new segments that may be sent at `now` where nothing is lost or suspected. The caller sends them.
     #[inline(always)]
     pub fn new_segments(&mut self, now: Nanos) -> Range<u64> {
-        let flight_size = self.flight_size();
-        let room = self.window.min(self.max_window).saturating_sub(flight_size);
+        let (flight_size, window) = (self.flight_size(), self.window());
+        let room = window.min(self.max_window).saturating_sub(flight_size);
         let count = room.min(self.end.saturating_sub(self.nxt));
-        self.cwnd_limited = flight_size + count >= self.window;
+        self.cwnd_limited = flight_size + count >= window;
         let first = self.nxt;
         if count > 0 {
             self.nxt += count;
             self.high = self.nxt;
-            self.meter.counters.sent += count;
             if self.deadline == Nanos::MAX {
                 self.deadline = now + self.rtt.timeout();
             }
@@ -265,9 +275,8 @@ impl Sender {
             Recovery::Sack => self.next_with_sack(),
             _ => self.next_without_sack(),
         }?;
-        self.meter.counters.sent += 1;
         if seq < self.high {
-            self.meter.counters.retransmits += 1;
+            self.meter.events.retransmits += 1;
         } else {
             self.high = seq + 1;
         }
@@ -280,11 +289,11 @@ impl Sender {
         Some(seq)
     }
 
-    #[inline]
-    fn set_window(&mut self, cwnd: f64) {
-        self.cwnd = cwnd;
+    /// The window's whole segments.
+    #[inline(always)]
+    fn window(&self) -> u64 {
         // Through i64, for which processors have an instruction.
-        self.window = self.cwnd as i64 as u64;
+        self.cwnd as i64 as u64
     }
 
     /// New data is acknowledged where nothing is lost or suspected: the case of nearly every ACK.
@@ -295,7 +304,7 @@ impl Sender {
         let ack = self.measure(now, acked, arrival);
         self.deadline = if cumulative == self.high { Nanos::MAX } else { now + self.rtt.timeout() };
         let Sender { una, nxt, round, cwnd_limited, ref rtt, ref meter, ref mut cc, .. } = *self;
-        let lost = meter.counters.retransmits;
+        let lost = meter.events.retransmits;
         let flow = || Flow {
             now,
             delivered: una,
@@ -310,7 +319,7 @@ impl Sender {
         let cwnd = cc.acked(|| (flow(), ack));
         #[cfg(feature = "record")]
         crate::record::ack(&flow(), &ack, cc);
-        self.set_window(cwnd);
+        self.cwnd = cwnd;
     }
 
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>) {
@@ -369,7 +378,6 @@ impl Sender {
         if let Some(rtt) = rtt {
             self.rtt.sample(rtt);
         }
-        self.meter.counters.acked += acked;
         let round_start = self.una > self.round_end;
         if round_start {
             self.round += 1;
@@ -470,7 +478,7 @@ impl Sender {
     }
 
     fn begin_recovery(&mut self, now: Nanos) {
-        self.meter.counters.fast_recoveries += 1;
+        self.meter.events.fast_recoveries += 1;
         if self.recovery == Recovery::Tahoe {
             self.restart(now);
             self.deadline = now + self.rtt.timeout();
@@ -529,7 +537,7 @@ impl Sender {
         if std::mem::take(&mut self.repeat_first) {
             return Some(self.una);
         }
-        if self.board.pipe(self.una, self.nxt) >= self.window {
+        if self.board.pipe(self.una, self.nxt) >= self.window() {
             self.cwnd_limited = true;
             return None;
         }
@@ -557,7 +565,7 @@ impl Sender {
         }
         // RFC 3042: the first two duplicate ACKs each let one new segment go.
         let limited_transmit = if self.phase == Phase::Open { u64::from(self.dupacks) } else { 0 };
-        if self.flight_size() >= self.window + self.inflation + limited_transmit {
+        if self.flight_size() >= self.window() + self.inflation + limited_transmit {
             self.cwnd_limited = true;
             return None;
         }
@@ -595,7 +603,7 @@ impl Sender {
         Flow {
             now,
             delivered: self.una,
-            lost: self.meter.counters.retransmits,
+            lost: self.meter.events.retransmits,
             in_flight: self.flight_size(),
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.least(),
