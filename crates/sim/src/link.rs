@@ -252,7 +252,7 @@ impl Direction {
         let bits = u128::from(size) * 8;
         let time = ((bits * 1_000_000_000) << FRACTION_BITS) / u128::from(self.rate_bps);
         let time = u64::try_from(time).expect("a packet takes under hours");
-        self.sizes = [self.sizes[1], (size, time)];
+        self.sizes = [(size, time), self.sizes[0]];
         time
     }
 

@@ -211,17 +211,22 @@ impl Sender {
     }
 
     /// Brings the meter up to `now`; call before anything changes.
-    #[inline]
+    #[inline(always)]
     pub fn pass_time(&mut self, now: Nanos) {
         if now >= self.meter.next_mark() {
-            let counters = self.counters();
-            self.meter.pass_marks(now, self.in_network(), &counters, &self.cc);
+            self.pass_marks(now);
         }
         self.meter.integrate(now, self.cwnd);
     }
 
+    #[cold]
+    fn pass_marks(&mut self, now: Nanos) {
+        let counters = self.counters();
+        self.meter.pass_marks(now, self.in_network(), &counters, &self.cc);
+    }
+
     /// An ACK arrives, with the SACK blocks it carries.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, now: Nanos, arrival: &Arrival, sack: Option<&SackBlocks>) {
         self.pass_time(now);
         let cumulative = unwrap(arrival.cumulative, self.una);
@@ -322,6 +327,7 @@ impl Sender {
         self.cwnd = cwnd;
     }
 
+    #[inline(never)]
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>) {
         let newly_sacked = sack.map_or(0, |blocks| self.add_sack(cumulative, blocks));
         if cumulative > self.una {
