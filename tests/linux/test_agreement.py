@@ -48,9 +48,16 @@ RUNS = [(case, bdp) for bdp in (0.125, 0.25, 0.5) for case in CASES if CASES[cas
 """Cases and buffers; a run with small packets takes as long as three."""
 
 
-def scenario(*cases: str, buffer_bdp: float, delay_ms: float = 49, starts_ms: tuple[int, ...] = (0, 300)) -> Scenario:
+def scenario(
+    *cases: str,
+    buffer_bdp: float,
+    delay_ms: float = 49,
+    starts_ms: tuple[int, ...] = (0, 300),
+    delayed_ack: bool = False,
+) -> Scenario:
+    shared = {"access_delay": "1 ms", "recovery": "sack", "delayed_ack": delayed_ack}
     flows = [
-        {"algorithm": CASES[name][0], "access_delay": "1 ms", "recovery": "sack", "start": f"{start} ms"}
+        {"algorithm": CASES[name][0], "start": f"{start} ms", **shared}
         for name, start in zip(cases, starts_ms, strict=False)
     ]
     link = {"name": "bottleneck", "rate": "10 Mbit/s", "delay": f"{delay_ms} ms", "buffer": f"{buffer_bdp} BDP"}
