@@ -117,7 +117,7 @@ def test_hyun_jang_nearly_fills_the_link() -> None:
 
 
 def test_delayed_acks() -> None:
-    """An ACK for every second segment, not for what a timer of 40 ms has collected: a quarter of a BDP suffices Reno for
+    """An ACK for every second segment, not for what a timer of 40 ms has collected: a quarter of a BDP gives Reno
     0.88 of the link (equation 5 of Hyun and Jang: 0.893).
     """
     there, here = (run(scenario("reno", buffer_bdp=0.25, delayed_ack=True), engine=name) for name in ENGINES[::-1])
