@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 from dataclasses import replace
@@ -10,13 +11,17 @@ from typing import Any
 
 import pytest
 
+import fullpipe
 from conftest import Program
 from fullpipe import Scenario, run, run_many
 from fullpipe.linux.errors import LinuxError
 from fullpipe.papers import PAPERS, Item, Outcome, items, reproduce, reproduce_all, select
 from fullpipe.papers.check import judge
 from fullpipe.papers.item import citation, expected, notes, shorter
+from fullpipe.papers.reproduction import _program, sources
 from fullpipe.tables import to_list
+
+PACKAGE = Path(fullpipe.__file__).parent
 
 QUICK = {"duration": "60 s", "warmup": "30 s"}
 
@@ -187,6 +192,42 @@ def test_what_is_finished_is_kept_and_what_has_changed_is_not(tiny: Item, tmp_pa
     assert not again(tiny).kept
     as_full = replace(tiny, scenarios=tiny.variant(True)[0].copy)  # type: ignore[attr-defined]
     assert not again(as_full, quick=False).kept
+
+
+def test_a_changed_source_makes_an_item_run_again(tiny: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = tmp_path / "drawing.py"
+    drawing.write_text("width = 9.0")
+    monkeypatch.setattr("fullpipe.papers.reproduction.sources", lambda _: [drawing])
+
+    def kept() -> bool:
+        _program.cache_clear()
+        (outcome,) = reproduce_all([tiny], quick=True, out=tmp_path / "out")
+        return outcome.kept
+
+    assert [kept(), kept()] == [False, True]
+    drawing.write_text("width = 8.0")
+    assert [kept(), kept()] == [False, True]
+    monkeypatch.setattr("fullpipe.papers.reproduction.marks", lambda _: {"published": 0.5})
+    assert [kept(), kept()] == [False, True]
+    _program.cache_clear()
+
+
+def test_sources_are_what_the_modules_import_to_measure_and_draw() -> None:
+    """An import of fullpipe's in a paper's module is among its sources, or a type, a scenario, or plumbing."""
+    without_effect = {"errors", "papers.item", "result", "scenario", "tables", "algorithms", "files"}
+    # From these `beyond` takes scenarios, which the fingerprint has by themselves.
+    builders = {"papers.hyun_jang_single", "papers.survey"}
+    for paper in PAPERS:
+        named = {file.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".") for file in sources(paper)}
+        for file in sources(paper):
+            imported = {
+                f"{node.module}.{alias.name}" if node.module == "fullpipe.papers" else str(node.module)
+                for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+                if isinstance(node, ast.ImportFrom) and str(node.module).startswith("fullpipe.")
+                for alias in node.names
+            }
+            inside = {name.removeprefix("fullpipe.") for name in imported}
+            assert inside <= named | without_effect | (builders if paper == "beyond" else set()), file
 
 
 def test_what_is_kept_is_judged_anew(tiny: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

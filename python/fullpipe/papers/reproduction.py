@@ -15,7 +15,7 @@ import fullpipe
 from fullpipe import _core
 from fullpipe.files import staged
 from fullpipe.papers.check import Check, judge
-from fullpipe.papers.item import Item, Results, expected
+from fullpipe.papers.item import Item, Results, expected, marks
 from fullpipe.papers.runs import Runs
 from fullpipe.runner import run_groups
 
@@ -182,24 +182,31 @@ def _single_runs(items: Iterable[str], out: str | os.PathLike[str] | None, engin
 
 def fingerprint(item: Item, scenarios: Mapping[str, Scenario], quick: bool, engine: str = "simulator") -> str:
     """Tells whether an item's figures and pictures would come out the same again: a hash of the version, the built
-    engine, the source of the paper's modules and of what draws, the scenarios, whether they are the shortened ones, and
-    what runs them.
+    engine, the source of the paper's modules and of what draws, the scenarios, what pictures mark, whether those
+    are the shortened ones, and what runs them.
     """
     digest = hashlib.sha256(_program(item.id.partition("/")[0]).encode())
     for name, scenario in scenarios.items():
         digest.update(f"\0{name}\0{scenario.to_toml()}".encode())
-    digest.update(f"\0{quick}\0{engine}".encode())
+    digest.update(f"\0{marks(item.id)}\0{quick}\0{engine}".encode())
     return digest.hexdigest()
 
 
 @cache
 def _program(paper: str) -> str:
-    here = Path(__file__).parent
-    own = sorted(here.glob(f"{paper.replace('-', '_')}*.py"))
     digest = hashlib.sha256(fullpipe.__version__.encode())
-    for file in (Path(str(_core.__file__)), *own, here.parent / "models.py", here.parent / "plot.py"):
+    for file in (Path(str(_core.__file__)), *sources(paper)):
         digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def sources(paper: str) -> list[Path]:
+    """The files on which a paper's figures and pictures depend besides engine and scenarios: its modules, and what
+    measures and draws for all papers.
+    """
+    here = Path(__file__).parent
+    own = sorted(here.glob(f"{paper.replace('-', '_')}*.py"))
+    return [*own, here / "drawing.py", here.parent / "models.py", here.parent / "plot.py"]
 
 
 def _measured(
