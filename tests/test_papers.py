@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import fullpipe
 from conftest import Program
-from fullpipe import run_many
+from fullpipe import Scenario, run, run_many
+from fullpipe.linux.errors import LinuxError
 from fullpipe.papers import PAPERS, Item, Outcome, items, reproduce, reproduce_all, select
 from fullpipe.papers.check import judge
 from fullpipe.papers.item import citation, expected, notes, shorter
+from fullpipe.papers.reproduction import _program, sources
+from fullpipe.tables import to_list
+
+PACKAGE = Path(fullpipe.__file__).parent
 
 QUICK = {"duration": "60 s", "warmup": "30 s"}
 
@@ -186,6 +194,42 @@ def test_what_is_finished_is_kept_and_what_has_changed_is_not(tiny: Item, tmp_pa
     assert not again(as_full, quick=False).kept
 
 
+def test_a_changed_source_makes_an_item_run_again(tiny: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = tmp_path / "drawing.py"
+    drawing.write_text("width = 9.0")
+    monkeypatch.setattr("fullpipe.papers.reproduction.sources", lambda _: [drawing])
+
+    def kept() -> bool:
+        _program.cache_clear()
+        (outcome,) = reproduce_all([tiny], quick=True, out=tmp_path / "out")
+        return outcome.kept
+
+    assert [kept(), kept()] == [False, True]
+    drawing.write_text("width = 8.0")
+    assert [kept(), kept()] == [False, True]
+    monkeypatch.setattr("fullpipe.papers.reproduction.marks", lambda _: {"published": 0.5})
+    assert [kept(), kept()] == [False, True]
+    _program.cache_clear()
+
+
+def test_sources_are_what_the_modules_import_to_measure_and_draw() -> None:
+    """An import of fullpipe's in a paper's module is among its sources, or a type, a scenario, or plumbing."""
+    without_effect = {"errors", "papers.item", "result", "scenario", "tables", "algorithms", "files"}
+    # From these `beyond` takes scenarios, which the fingerprint has by themselves.
+    builders = {"papers.hyun_jang_single", "papers.survey"}
+    for paper in PAPERS:
+        named = {file.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".") for file in sources(paper)}
+        for file in sources(paper):
+            imported = {
+                f"{node.module}.{alias.name}" if node.module == "fullpipe.papers" else str(node.module)
+                for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+                if isinstance(node, ast.ImportFrom) and str(node.module).startswith("fullpipe.")
+                for alias in node.names
+            }
+            inside = {name.removeprefix("fullpipe.") for name in imported}
+            assert inside <= named | without_effect | (builders if paper == "beyond" else set()), file
+
+
 def test_what_is_kept_is_judged_anew(tiny: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (first,) = reproduce_all([tiny], quick=True, out=tmp_path)
     name = first.checks[0].name
@@ -196,6 +240,40 @@ def test_what_is_kept_is_judged_anew(tiny: Item, tmp_path: Path, monkeypatch: py
     exact[0]["published"] += 1.0
     (third,) = reproduce_all([tiny], quick=True, out=tmp_path)
     assert [check.name for check in third.checks if not check.passed] == [name]
+
+
+def test_single_runs_are_kept_until_their_item_is_done(
+    tiny: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guest is played by the simulator, and fails at the third run of the first attempt."""
+    asked: list[Scenario] = []
+    fails_at = 3
+
+    def guest(scenario: Scenario, *_: object) -> dict[str, Any]:
+        asked.append(scenario)
+        if len(asked) == fails_at:
+            raise LinuxError("the virtual machine was killed")
+        result = run(scenario)
+        names = ("links", "flows", "traffic", "series", "link_series")
+        tables = {name: {key: to_list(column) for key, column in result.columns(name).items()} for name in names}
+        return {**tables, "totals": result.totals}
+
+    def attempt() -> Outcome:
+        (outcome,) = reproduce_all([item], out=tmp_path, workers=1, engine="linux")
+        return outcome
+
+    monkeypatch.setattr("fullpipe.linux.run", guest)
+    monkeypatch.setattr("fullpipe.linux.fingerprint", lambda: "this kernel")
+    item = replace(tiny, linux=tiny.quick)
+    with pytest.raises(LinuxError, match="killed"):
+        attempt()
+    finished = len(list((tmp_path / item.id / "runs").iterdir()))
+    assert finished >= 2
+    asked, fails_at = [], 0
+    outcome = attempt()
+    assert len(asked) == len(outcome.scenarios) - finished
+    assert outcome.figures == reproduce(item, quick=True).figures
+    assert not (tmp_path / item.id / "runs").exists()
 
 
 def test_list_runs_nothing(program: Program) -> None:

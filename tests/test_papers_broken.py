@@ -37,6 +37,9 @@ def broken(item: Item, name: str, **params: Any) -> Item:
         ("hyun-jang/figure-3", "hyun-jang", {"a": 1.0}, "utilization, proposed"),
         # The pipe is taken for twice what it is: extra fills the buffer.
         ("hyun-jang/figure-2", "hyun-jang", {"alpha": 1.2, "beta": 1.0}, "W_full is the pipe"),
+        # The safety check is skipped: the cut stays a twentieth, and standard TCP pays.
+        ("ehstcp/safety-check", "ehstcp", {"safety_rtts": 0}, "the check leaves standard TCP more"),
+        ("ehstcp/safety-check", "ehstcp", {"safety_rtts": 0}, "and less is lost"),
     ],
 )
 def test_what_is_broken_is_seen(item_id: str, name: str, params: dict[str, Any], seen_by: str) -> None:

@@ -120,12 +120,19 @@ def _sees(page: Page, item: dict[str, Any]) -> None:
     assert article.is_visible()
     assert article.locator("img").first.is_visible()
     assert article.locator(".checks tbody tr").count() == len(item["checks"])
+    dots = page.locator(f".contents tr:has(a[href='#{item['id'].replace('/', '-')}']) .dots i")
+    kinds = {"pass": "pass", "documented miss": "known", "fail": "fail"}
+    assert [dot.get_attribute("class") for dot in dots.all()] == [kinds[c["status"]] for c in item["checks"]]
     assert item["checks"][0]["name"] in article.inner_text()
     assert article.locator("h3 .badge").inner_text() in ("pass", "documented miss")
     for check in item["checks"]:
         assert check["status"] != "documented miss" or check["miss"] in article.inner_text()
     for link in article.locator("a").all():
-        assert (ROOT / "out/report" / str(link.get_attribute("href"))).exists()
+        target = str(link.get_attribute("href"))
+        if target.startswith("#"):
+            assert page.locator(target).is_visible()
+        else:
+            assert (ROOT / "out/report" / target).exists()
 
 
 def _contrast(page: Page, selector: str) -> float:

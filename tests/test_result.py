@@ -13,7 +13,7 @@ import pytest
 
 import fullpipe
 from fullpipe import Result, Scenario
-from fullpipe.tables import to_numpy
+from fullpipe.tables import to_list, to_numpy
 
 # The design's shape: the keys that users' scripts depend on.
 LINK_KEYS = ["name", "utilization", "loss_rate", "dropped_packets", "mean_queue_packets", "max_queue_packets"]
@@ -139,3 +139,13 @@ def test_a_failure_while_saving_leaves_nothing(result: Result, tmp_path: Path, m
     with pytest.raises(OSError, match="No space"):
         result.save(tmp_path / "deep" / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_lists_without_a_row_can_be_saved(small: Scenario, tmp_path: Path) -> None:
+    """An engine without typed columns (Linux) whose series are off."""
+    names = ("links", "flows", "traffic", "series", "link_series")
+    run = fullpipe.run(small.replace(series_interval="off"))
+    columns = {name: {key: to_list(column) for key, column in run.columns(name).items()} for name in names}
+    assert columns["link_series"]["link"] == []
+    Result(small, {**columns, "totals": run.totals}, engine="linux", wall_s=1.0).save(tmp_path / "out")
+    assert pq.read_table(tmp_path / "out" / "link_series.parquet").num_rows == 0

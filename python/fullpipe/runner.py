@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
 from typing import TypeVar
 
 from fullpipe.errors import Cancelled, InputError
@@ -89,8 +90,16 @@ def run_groups(
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
     engine: str = "simulator",
+    recall: Callable[[Group, Scenario, Callable[[], Result]], Result] | None = None,
 ) -> Iterator[tuple[Group, dict[Key, Result], float]]:
     """Runs groups of scenarios as `run_many` does; later groups go on while the caller works on one's results.
+
+    Args:
+        groups: What to run.
+        workers: As for `run_many`.
+        progress: As for `run_many`.
+        engine: As for `run_many`.
+        recall: Called in place of each run, with its group, its scenario and the run; its result is taken.
 
     Yields:
         In the order of the groups: a group's key, its results, and the seconds from its first run's beginning to its
@@ -111,7 +120,8 @@ def run_groups(
         if stop.is_set():
             raise Cancelled("stopped")
         begun.setdefault(group, time.perf_counter())
-        result = run(scenario, progress=watch, engine=engine)
+        now = partial(run, scenario, progress=watch, engine=engine)
+        result = recall(group, scenario, now) if recall else now()
         reached_s[group, key] = scenario.duration_s
         ended[group] = time.perf_counter()
         return result

@@ -29,7 +29,8 @@ def to_arrow(columns: Columns, names: Mapping[str, Sequence[str]] | None = None)
 
     arrays = {name: _array(column) for name, column in columns.items()}
     for name, values in (names or {}).items():
-        arrays[name] = pa.DictionaryArray.from_arrays(arrays[name], pa.array(values, pa.string()))
+        indices = arrays[name] if len(arrays[name]) else pa.array([], pa.int32())  # an empty list says no type
+        arrays[name] = pa.DictionaryArray.from_arrays(indices, pa.array(values, pa.string()))
     return pa.table(arrays)
 
 

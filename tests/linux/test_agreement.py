@@ -14,7 +14,7 @@ import pytest
 
 from fullpipe import Result, Scenario
 from fullpipe.linux import machine, programs
-from fullpipe.runner import run
+from fullpipe.runner import ENGINES, run
 
 pytestmark = [
     pytest.mark.slow_linux,
@@ -24,36 +24,48 @@ pytestmark = [
     ),
 ]
 
-ALGORITHMS: dict[str, Any] = {
-    "reno": "reno",
-    "vegas": {"name": "vegas", "alpha": 2, "beta": 4, "gamma": 1, "loss_cut": 0.5},
-    "hstcp": "hstcp",
-    "scalable": {"name": "scalable", "at_least_reno": True},
-    "bic": {"name": "bic", "s_max": 16, "beta": 0.2, "divisor": 4, "search": "smooth"},
-    "cubic": "cubic",
-    "htcp": "htcp",
-    "adaptive-aimd": "adaptive-aimd",
-    "hyun-jang": "hyun-jang",
-    "ehstcp": "ehstcp",
+CASES: dict[str, tuple[Any, int]] = {
+    "reno": ("reno", 1500),
+    "vegas": ({"name": "vegas", "alpha": 2, "beta": 4, "gamma": 1, "loss_cut": 0.5}, 1500),
+    "hstcp": ("hstcp", 1500),
+    "scalable": ({"name": "scalable", "at_least_reno": True}, 1500),
+    "bic": ({"name": "bic", "s_max": 16, "s_min": 0.2, "beta": 0.2, "divisor": 4, "search": "smooth"}, 1500),
+    "cubic": ("cubic", 1500),
+    "htcp": ("htcp", 1500),
+    "adaptive-aimd": ("adaptive-aimd", 1500),
+    "ehstcp": ("ehstcp", 1500),
+    "hyun-jang": ("hyun-jang", 1500),
+    "hyun-jang, 400 bytes": ("hyun-jang", 400),
 }
-BUFFERS_BDP = (0.125, 0.25, 0.5)
-PACKET_BYTES = {"hyun-jang": 400}
-"""1500 for the others. With a BDP of 83 packets Hyun and Jang's 2 % are 1.7 packets, and W_full settles in one of
-several cycles according to where it began: simulated, 48.9, 49 and 49.1 ms give 0.924, 0.956 and 0.921 at 1/8 BDP.
+"""What runs, and the packets' size in bytes."""
+DELAYS_MS = {"hyun-jang": (48.5, 48.7, 48.9, 49, 49.1, 49.3, 49.5)}
+"""The link's delays simulated; 49 ms for the others. With a BDP of 83 packets Hyun and Jang's 2 % of the RTT are 1.7
+packets, and W_full settles in one of several cycles: at 1/4 BDP 49 ms give 0.970, 48.9 ms 0.942. Linux, which shows
+whole segments and leaves a recovery with another window, is to be within the range that the simulator spans for delays
+within 1 %. With 400-byte packets there is one cycle.
 """
+RUNS = [(case, bdp) for bdp in (0.125, 0.25, 0.5) for case in CASES if CASES[case][1] == 1500 or bdp == 0.125]
+"""Cases and buffers; a run with small packets takes as long as three."""
 
 
-def scenario(*algorithms: str, buffer_bdp: float) -> Scenario:
+def scenario(
+    *cases: str,
+    buffer_bdp: float,
+    delay_ms: float = 49,
+    starts_ms: tuple[int, ...] = (0, 300),
+    delayed_ack: bool = False,
+) -> Scenario:
+    shared = {"access_delay": "1 ms", "recovery": "sack", "delayed_ack": delayed_ack}
     flows = [
-        {"algorithm": ALGORITHMS[name], "access_delay": "1 ms", "recovery": "sack", "start": f"{300 * i} ms"}
-        for i, name in enumerate(algorithms)
+        {"algorithm": CASES[name][0], "start": f"{start} ms", **shared}
+        for name, start in zip(cases, starts_ms, strict=False)
     ]
-    link = {"name": "bottleneck", "rate": "10 Mbit/s", "delay": "49 ms", "buffer": f"{buffer_bdp} BDP"}
+    link = {"name": "bottleneck", "rate": "10 Mbit/s", "delay": f"{delay_ms} ms", "buffer": f"{buffer_bdp} BDP"}
     return Scenario.from_dict(
         {
             "duration": "240 s",
             "warmup": "40 s",
-            "packet_size": PACKET_BYTES.get(algorithms[0], 1500) if len(algorithms) == 1 else 1500,
+            "packet_size": CASES[cases[0]][1],
             "series_interval": "100 ms",
             "links": [link],
             "flows": flows,
@@ -62,8 +74,12 @@ def scenario(*algorithms: str, buffer_bdp: float) -> Scenario:
 
 
 @cache
-def on_linux(algorithm: str, buffer_bdp: float) -> Result:
-    return run(scenario(algorithm, buffer_bdp=buffer_bdp), engine="linux")
+def on_linux(case: str, buffer_bdp: float) -> Result:
+    return run(scenario(case, buffer_bdp=buffer_bdp), engine="linux")
+
+
+def simulated(case: str, buffer_bdp: float) -> list[Result]:
+    return [run(scenario(case, buffer_bdp=buffer_bdp, delay_ms=delay)) for delay in DELAYS_MS.get(case, (49,))]
 
 
 def utilization(result: Result) -> float:
@@ -76,16 +92,17 @@ def mean_cwnd(result: Result) -> float:
     return value
 
 
-@pytest.mark.parametrize("buffer_bdp", BUFFERS_BDP)
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_linux_and_simulator_agree(algorithm: str, buffer_bdp: float) -> None:
-    there, here = on_linux(algorithm, buffer_bdp), run(scenario(algorithm, buffer_bdp=buffer_bdp))
+@pytest.mark.parametrize(("case", "buffer_bdp"), RUNS)
+def test_linux_and_simulator_agree(case: str, buffer_bdp: float) -> None:
+    """Within 2 percentage points of utilization and 6 % of mean cwnd."""
+    there, here = on_linux(case, buffer_bdp), simulated(case, buffer_bdp)
+    used, windows = sorted(map(utilization, here)), sorted(map(mean_cwnd, here))
     print(
-        f"\n{algorithm}, {buffer_bdp} BDP: utilization Linux {utilization(there):.4f}, simulator "
-        f"{utilization(here):.4f}; mean cwnd {mean_cwnd(there):.1f}, {mean_cwnd(here):.1f}"
+        f"\n{case}, {buffer_bdp} BDP: utilization Linux {utilization(there):.4f}, simulator {_range(used, '.4f')}; "
+        f"mean cwnd {mean_cwnd(there):.1f}, {_range(windows, '.1f')}"
     )
-    assert utilization(there) == pytest.approx(utilization(here), abs=0.02)
-    assert mean_cwnd(there) == pytest.approx(mean_cwnd(here), rel=0.06)
+    assert used[0] - 0.02 <= utilization(there) <= used[-1] + 0.02
+    assert 0.94 * windows[0] <= mean_cwnd(there) <= 1.06 * windows[-1]
 
 
 @pytest.mark.parametrize("buffer_bdp", [0.25, 0.5])
@@ -95,17 +112,35 @@ def test_adaptive_aimd_fills_the_link(buffer_bdp: float) -> None:
 
 
 def test_hyun_jang_nearly_fills_the_link() -> None:
-    assert utilization(on_linux("hyun-jang", 0.125)) >= 0.97
-    assert utilization(on_linux("hyun-jang", 0.125)) > utilization(on_linux("reno", 0.125))
+    assert utilization(on_linux("hyun-jang, 400 bytes", 0.125)) >= 0.97
+    assert utilization(on_linux("hyun-jang", 0.125)) > utilization(on_linux("reno", 0.125)) + 0.03
 
 
+def test_delayed_acks() -> None:
+    """An ACK for every second segment, not for what a timer of 40 ms has collected: a quarter of a BDP gives Reno
+    0.88 of the link (equation 5 of Hyun and Jang: 0.893).
+    """
+    there, here = (run(scenario("reno", buffer_bdp=0.25, delayed_ack=True), engine=name) for name in ENGINES[::-1])
+    print(f"\nreno, delayed ACKs: utilization Linux {utilization(there):.4f}, simulator {utilization(here):.4f}")
+    assert utilization(there) == pytest.approx(utilization(here), abs=0.02)
+    assert mean_cwnd(there) == pytest.approx(mean_cwnd(here), rel=0.06)
+
+
+@pytest.mark.parametrize("buffer_bdp", [0.125, 0.25])
 @pytest.mark.parametrize("algorithm", ["adaptive-aimd", "hyun-jang"])
-def test_friendly_to_reno(algorithm: str) -> None:
-    """One flow of each: neither gets more than 60 %."""
-    pair = scenario(algorithm, "reno", buffer_bdp=0.25)
-    shares = {}
-    for engine in ("linux", "simulator"):
-        ours, reno = (flow["goodput_bps"] for flow in run(pair, engine=engine).to_dict()["flows"])
-        shares[engine] = ours / (ours + reno)
-    print(f"\n{algorithm} beside reno: {shares['linux']:.3f} of both, simulator {shares['simulator']:.3f}")
-    assert 0.4 <= shares["linux"] <= 0.6
+def test_friendly_to_reno(algorithm: str, buffer_bdp: float) -> None:
+    """One flow of each, with delayed ACKs as Linux's receivers send them: neither gets more than 60 %."""
+    linux, simulator = (share(algorithm, buffer_bdp, engine=name, delayed_ack=True) for name in ENGINES[::-1])
+    print(f"\n{algorithm} beside reno, {buffer_bdp} BDP: {linux:.3f} of both, simulator {simulator:.3f}")
+    assert 0.4 <= linux <= 0.6
+
+
+def share(algorithm: str, buffer_bdp: float, *, engine: str, delayed_ack: bool) -> float:
+    """Of both flows' goodput, that of the one beside Reno."""
+    pair = scenario(algorithm, "reno", buffer_bdp=buffer_bdp, delayed_ack=delayed_ack)
+    ours, reno = (flow["goodput_bps"] for flow in run(pair, engine=engine).to_dict()["flows"])
+    return float(ours / (ours + reno))
+
+
+def _range(values: list[float], form: str) -> str:
+    return f"{values[0]:{form}}" + (f" to {values[-1]:{form}}" if len(values) > 1 else "")

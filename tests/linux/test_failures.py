@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from fullpipe import Scenario
+from fullpipe import Scenario, linux
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.linux import host, job, kernel, machine, programs
 from fullpipe.linux.errors import LinuxError
@@ -132,6 +132,18 @@ def test_full_disk(scenario_file: Path, full_disk: Path) -> None:
     assert list((full_disk / "fullpipe" / "linux").iterdir()) == []
 
 
+@needs_guest
+@pytest.mark.slow_linux
+def test_full_disk_for_the_result(scenario_file: Path, full_disk: Path) -> None:
+    kernel.ensure()
+    filler = full_disk / "filler"
+    with pytest.raises(OSError, match="space"):
+        filler.write_bytes(bytes(2**21))
+    done = fullpipe("linux", "run", scenario_file, "--out", full_disk / "result")
+    assert_one_line(done, 1, "space")
+    assert list(full_disk.iterdir()) == [filler]
+
+
 @pytest.fixture
 def own_cache(tmp_path: Path) -> Path:
     """A copy of the kernel's cache that a test may damage."""
@@ -207,6 +219,54 @@ def test_machine_ends_with_its_parent(scenario_file: Path) -> None:
     pytest.fail("the machine outlived its parent")
 
 
+FAKE_QEMU = """\
+#!/bin/sh
+case "$*" in *"-accel kvm"*) {kvm};; *) {tcg};; esac
+"""
+SAY_DONE = 'for word in "$@"; do case $word in file:*) echo done > "${word#file:}"; exit;; esac; done'
+
+
+@pytest.fixture
+def fake_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Puts a QEMU in front of the real one that does as told where KVM is asked for; the device is there."""
+
+    def make(kvm: str, tcg: str = "exit 1") -> None:
+        program = tmp_path / machine.QEMU
+        program.write_text(FAKE_QEMU.format(kvm=kvm, tcg=tcg))
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        monkeypatch.setattr(machine, "KVM", tmp_path)
+        monkeypatch.setattr(machine, "PROBE_S", 1.0)
+
+    return make
+
+
+@pytest.mark.usefixtures("no_machine_left")
+@pytest.mark.parametrize(
+    ("kvm", "works"), [("exec sleep 1000", False), ("kill -ABRT $$", False), ("exit 1", False), (SAY_DONE, True)]
+)
+def test_probe_of_kvm(fake_qemu: Callable[..., None], kvm: str, works: bool) -> None:
+    """It hangs, dies, refuses, works."""
+    fake_qemu(kvm)
+    begun = time.monotonic()
+    assert machine.kvm_works(Path("/nowhere/vmlinuz"), b"") is works
+    assert time.monotonic() - begun < 60
+    assert _children("sleep") == []
+
+
+def test_no_kvm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(machine, "KVM", tmp_path / "kvm")
+    assert machine.kvm_works(Path("/nowhere/vmlinuz"), b"") is False
+
+
+@needs_guest
+def test_virtual_time_stands_in_for_a_kvm_that_hangs(fake_qemu: Callable[..., None]) -> None:
+    fake_qemu("exec sleep 1000")
+    assert (linux.usable_accelerator("kvm"), linux.usable_accelerator("tcg")) == ("tcg", "tcg")
+    fake_qemu(SAY_DONE)
+    assert linux.usable_accelerator("kvm") == "kvm"
+
+
 def test_load_without_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     if not (programs.OBJECTS / "ehstcp.bpf.o").exists():
@@ -238,12 +298,16 @@ def _wait_for_machine(parent: int) -> int:
 
 
 def _machines(parent: int) -> list[int]:
+    return _children("qemu-system", parent)
+
+
+def _children(program: str, parent: int | None = None) -> list[int]:
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             name, rest = stat.read_text().rsplit(")", 1)
         except OSError:
             continue
-        if "qemu-system" in name and int(rest.split()[1]) == parent and rest.split()[0] != "Z":
+        if program in name and int(rest.split()[1]) == (parent or os.getpid()) and rest.split()[0] != "Z":
             found.append(int(stat.parent.name))
     return found

@@ -179,10 +179,13 @@ macro_rules! algorithms {
         }
 
         impl Controller {
-            /// [`CongestionControl::on_ack`], then [`CongestionControl::cwnd`], in one dispatch.
-            #[inline]
-            pub fn acked(&mut self, flow: &Flow, ack: &Ack) -> f64 {
-                match self { $(Controller::$variant(c) => { c.on_ack(flow, ack); c.cwnd() })+ }
+            /// [`CongestionControl::on_ack`], then [`CongestionControl::cwnd`], in one dispatch. `input` is called once the
+            /// algorithm is known, so that one which reads little of it pays for little.
+            #[inline(always)]
+            pub fn acked(&mut self, input: impl FnOnce() -> (Flow, Ack)) -> f64 {
+                match self {
+                    $(Controller::$variant(c) => { let (flow, ack) = input(); c.on_ack(&flow, &ack); c.cwnd() })+
+                }
             }
         }
 

@@ -16,6 +16,7 @@ mod rng;
 pub mod scenario;
 mod schedule;
 mod sender;
+mod timers;
 
 pub use engine::{Interrupted, run};
 pub use report::{DirectionReport, FlowReport, LinkReport, PacketCount, Report, Series, TrafficReport};

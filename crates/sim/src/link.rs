@@ -46,11 +46,13 @@ pub struct Direction {
     sizes: [(u32, u64); 2],
     /// When [`Direction::pass_marks`] is due: the next sample, or an end of the measuring window.
     next_mark: Nanos,
-    /// Departures (end of transmission) of the packets in the system.
-    departures: Ring<Nanos>,
-    totals: Totals,
-    max_queue: usize,
+    /// Neither a limit in bytes nor random loss: most links.
+    plain: bool,
     limit_packets: usize,
+    max_queue: usize,
+    totals: Totals,
+    /// Departures (end of transmission) of the packets in the system but the last, which leaves when the transmitter is free.
+    departures: Ring<Nanos>,
     bytes: Option<Box<QueuedBytes>>,
     /// Random loss on the wire.
     wire: Option<Box<(f64, Rng)>>,
@@ -112,10 +114,11 @@ impl Direction {
             free_fraction: 0,
             sizes: [(0, 0); 2],
             next_mark: marks.next(),
-            departures: Ring::default(),
-            totals: Totals::default(),
-            max_queue: 0,
+            plain: limit_bytes.is_none() && link.loss == 0.0,
             limit_packets,
+            max_queue: 0,
+            totals: Totals::default(),
+            departures: Ring::default(),
             bytes,
             wire: (link.loss > 0.0).then(|| Box::new((link.loss, Rng::new(seed, Purpose::Wire, index)))),
             rate_bps: link.rate_bps,
@@ -125,23 +128,24 @@ impl Direction {
 
     /// A packet of `size` bytes arrives at `now`, not before the one ahead of it. Says when it will have been sent; `None` if
     /// it is lost.
-    #[inline]
+    #[inline(always)]
     pub fn accept(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
         if now > self.next_mark {
             self.pass_marks(now);
         }
-        self.release(now);
         self.totals.arrived += 1;
-        if self.departures.len() >= self.limit_packets || !self.take_bytes(size) {
+        let queued = self.queued(now);
+        if queued >= self.limit_packets || !(self.plain || self.take_bytes(size)) {
             self.totals.dropped += 1;
             return None;
         }
-        let (start, departure) = self.transmit(now, size);
-        self.departures.push_back(departure);
-        self.max_queue = self.max_queue.max(self.departures.len());
-        self.totals.busy += departure - start;
+        if queued > 0 {
+            self.departures.push_back(self.free);
+        }
+        self.max_queue = self.max_queue.max(queued + 1);
+        let departure = self.transmit(now, size);
         self.totals.sojourn += u128::from(departure - now);
-        if self.wire.is_some() && self.lost_on_the_wire() {
+        if !self.plain && self.lost_on_the_wire() {
             return None;
         }
         Some(departure)
@@ -173,15 +177,23 @@ impl Direction {
         self.marks.samples.take().map(|samples| (samples.queue, samples.utilization))
     }
 
-    /// Forgets the packets that have left by `now`; one that leaves at `now` makes room for one that arrives at `now`.
-    #[inline]
-    fn release(&mut self, now: Nanos) {
-        while self.departures.front().is_some_and(|&departure| departure <= now) {
-            self.departures.pop_front();
-            if self.bytes.is_some() {
+    /// Packets in the system at `now`; forgets those that have left. One that leaves at `now` makes room for one that arrives
+    /// at `now`.
+    #[inline(always)]
+    fn queued(&mut self, now: Nanos) -> usize {
+        if self.free <= now {
+            self.departures.clear();
+            if !self.plain {
+                self.release_all_bytes();
+            }
+            return 0;
+        }
+        while self.departures.pop_front_if(|&departure| departure <= now).is_some() {
+            if !self.plain {
                 self.release_bytes();
             }
         }
+        self.departures.len() + 1
     }
 
     #[cold]
@@ -191,8 +203,16 @@ impl Direction {
         }
     }
 
+    #[cold]
+    fn release_all_bytes(&mut self) {
+        if let Some(bytes) = &mut self.bytes {
+            bytes.queued = 0;
+            bytes.sizes.clear();
+        }
+    }
+
     /// Takes room for a packet in a queue limited in bytes, if there is enough.
-    #[inline]
+    #[cold]
     fn take_bytes(&mut self, size: u32) -> bool {
         let Some(bytes) = &mut self.bytes else { return true };
         let fits = bytes.queued + u64::from(size) <= bytes.limit;
@@ -203,18 +223,15 @@ impl Direction {
         fits
     }
 
-    /// Occupies the transmitter; says from when to when.
-    #[inline]
-    fn transmit(&mut self, now: Nanos, size: u32) -> (Nanos, Nanos) {
-        if now > self.free {
-            self.free = now;
-            self.free_fraction = 0;
-        }
-        let start = self.free;
-        let sum = self.free_fraction + self.transmission_time(size);
-        self.free += sum >> FRACTION_BITS;
+    /// Occupies the transmitter; says until when.
+    #[inline(always)]
+    fn transmit(&mut self, now: Nanos, size: u32) -> Nanos {
+        let (start, fraction) = if now > self.free { (now, 0) } else { (self.free, self.free_fraction) };
+        let sum = fraction + self.transmission_time(size);
+        self.free = start + (sum >> FRACTION_BITS);
         self.free_fraction = sum & ((1 << FRACTION_BITS) - 1);
-        (start, self.free)
+        self.totals.busy += self.free - start;
+        self.free
     }
 
     /// In 2^-20 ns. Most links carry two sizes, data and ACKs.
@@ -235,7 +252,7 @@ impl Direction {
         let bits = u128::from(size) * 8;
         let time = ((bits * 1_000_000_000) << FRACTION_BITS) / u128::from(self.rate_bps);
         let time = u64::try_from(time).expect("a packet takes under hours");
-        self.sizes = [self.sizes[1], (size, time)];
+        self.sizes = [(size, time), self.sizes[0]];
         time
     }
 
@@ -252,14 +269,14 @@ impl Direction {
     fn pass_marks(&mut self, now: Nanos) {
         while self.next_mark < now {
             let mark = self.next_mark;
-            self.release(mark);
+            let queued = self.queued(mark);
             if mark == self.marks.window.from && self.marks.begin.is_none() {
                 self.marks.begin = Some(self.totals_at(mark));
-                self.max_queue = self.departures.len();
+                self.max_queue = queued;
             }
             let busy = self.busy_at(mark);
             if let Some(samples) = self.marks.samples.as_mut().filter(|samples| samples.next == mark) {
-                samples.add(busy, self.departures.len(), self.marks.window.to);
+                samples.add(busy, queued, self.marks.window.to);
             }
             if mark == self.marks.window.to {
                 self.marks.end = Some((self.totals_at(mark), self.max_queue));
@@ -270,7 +287,8 @@ impl Direction {
 
     /// The totals without what lies beyond `mark`, up to which departures have been released.
     fn totals_at(&self, mark: Nanos) -> Totals {
-        let ahead: Nanos = self.departures.iter().map(|departure| departure - mark).sum();
+        let last = self.free.saturating_sub(mark);
+        let ahead: Nanos = self.departures.iter().map(|departure| departure - mark).sum::<Nanos>() + last;
         Totals { busy: self.busy_at(mark), sojourn: self.totals.sojourn - u128::from(ahead), ..self.totals }
     }
 

@@ -13,6 +13,27 @@ pub struct Route {
     pub data_hops: u8,
 }
 
+/// A route over one link, there and back, on which nothing waits for its turn: the two directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Direct {
+    /// The data's.
+    pub there: u32,
+    /// The ACKs'.
+    pub back: u32,
+}
+
+impl Route {
+    /// The two directions, if it is so short.
+    pub fn direct(&self) -> Option<Direct> {
+        match self.hops[..] {
+            [there, back] if self.data_hops == 1 && there.runs_on && back.runs_on => {
+                Some(Direct { there: there.direction, back: back.direction })
+            }
+            _ => None,
+        }
+    }
+}
+
 /// A stop on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop {

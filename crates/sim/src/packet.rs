@@ -1,5 +1,6 @@
 //! What travels: one small value for data, ACKs and datagrams alike.
 
+use crate::prefetch::prefetch;
 use fullpipe_cc::Nanos;
 
 /// A packet between two stops.
@@ -42,6 +43,14 @@ pub struct Segment {
     pub hop: u8,
 }
 
+impl Segment {
+    /// Segment `seq`, sent at `stamp` by the sender's time, on its way to the first link, which it reaches at `at`.
+    #[inline(always)]
+    pub fn new(flow: u32, seq: u64, incarnation: u16, at: Nanos, stamp: Nanos) -> Segment {
+        Segment { at, stamp, flow, seq: seq as u32, incarnation, hop: 0 }
+    }
+}
+
 impl From<Segment> for Packet {
     fn from(segment: Segment) -> Packet {
         let Segment { at, stamp, flow, seq, incarnation, hop } = segment;
@@ -64,6 +73,8 @@ pub enum Kind {
     Data,
     /// An acknowledgement.
     Ack,
+    /// An acknowledgement past its last link: its sender is next.
+    Arriving,
     /// A datagram of constant-rate traffic.
     Datagram,
 }
@@ -103,6 +114,14 @@ impl SackStore {
         }
         self.blocks.push(blocks);
         SackSlot(self.blocks.len() as u32 - 1)
+    }
+
+    /// Asks for the blocks of an ACK that arrives soon.
+    #[inline(always)]
+    pub fn prefetch(&self, slot: SackSlot) {
+        if let Some(blocks) = self.blocks.get(slot.0 as usize) {
+            prefetch(blocks, size_of::<SackBlocks>());
+        }
     }
 
     /// Gives the blocks of an ACK that has arrived (or been lost), and frees their slot.

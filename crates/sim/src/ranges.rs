@@ -6,10 +6,14 @@ use std::collections::VecDeque;
 /// A set of segment numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
-    /// First and one past the last of each range.
-    ranges: VecDeque<(u64, u64)>,
+    /// First and one past the last of the highest range, at hand: most changes are to it. Empty if the set is.
+    last: Range,
     count: u64,
+    /// The same of the lower ones.
+    lower: VecDeque<Range>,
 }
+
+type Range = (u64, u64);
 
 impl Ranges {
     /// How many segments are in the set.
@@ -19,66 +23,75 @@ impl Ranges {
     }
 
     /// Whether there are none.
-    #[inline]
+    #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.count == 0
     }
 
     /// One past the highest member.
     pub fn end(&self) -> Option<u64> {
-        self.ranges.back().map(|range| range.1)
+        (!self.is_empty()).then_some(self.last.1)
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.ranges.clear();
+        self.lower.clear();
+        self.last = (0, 0);
         self.count = 0;
     }
 
     /// Adds `start..end`; says how many of them are new.
+    #[inline]
     pub fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
         }
-        let before = self.count;
-        // Ranges from `low` to `high` touch or overlap the new one.
-        let low = self.position(|range| range.1 < start);
-        let high = self.position(|range| range.0 <= end);
-        if low == high {
-            self.ranges.insert(low, (start, end));
-            self.count += end - start;
-            return end - start;
-        }
-        let merged = (self.ranges[low].0.min(start), self.ranges[high - 1].1.max(end));
-        let replaced: u64 = self.ranges.range(low..high).map(|range| range.1 - range.0).sum();
-        self.ranges[low] = merged;
-        if high - low > 1 {
-            self.ranges.drain(low + 1..high);
-        }
-        self.count += merged.1 - merged.0 - replaced;
-        self.count - before
+        let (first, last) = self.last;
+        let new = if self.is_empty() {
+            self.last = (start, end);
+            end - start
+        } else if first <= start && start <= last {
+            self.last.1 = last.max(end);
+            self.last.1 - last
+        } else if start > last {
+            self.lower.push_back(self.last);
+            self.last = (start, end);
+            end - start
+        } else {
+            self.insert_lower(start, end)
+        };
+        self.count += new;
+        new
     }
 
     /// Removes everything below `bound`.
+    #[inline]
     pub fn remove_below(&mut self, bound: u64) {
-        while let Some(&(start, end)) = self.ranges.front() {
+        while let Some(&(start, end)) = self.lower.front() {
             if start >= bound {
                 return;
             }
             if end > bound {
-                self.ranges[0].0 = bound;
+                self.lower[0].0 = bound;
                 self.count -= bound - start;
                 return;
             }
             self.count -= end - start;
-            self.ranges.pop_front();
+            self.lower.pop_front();
         }
+        let start = self.last.0.max(bound.min(self.last.1));
+        self.count -= start - self.last.0;
+        self.last.0 = start;
     }
 
     /// The range that holds `member`.
-    pub fn containing(&self, member: u64) -> Option<(u64, u64)> {
-        let at = self.position(|range| range.1 <= member);
-        self.ranges.get(at).copied().filter(|range| range.0 <= member)
+    #[inline]
+    pub fn containing(&self, member: u64) -> Option<Range> {
+        if member >= self.last.0 {
+            return Some(self.last).filter(|range| member < range.1);
+        }
+        let at = self.lower.partition_point(|range| range.1 <= member);
+        self.lower.get(at).copied().filter(|range| range.0 <= member)
     }
 
     /// The least number from `start` on that is not in the set.
@@ -88,13 +101,13 @@ impl Ranges {
 
     /// How many members are in `start..end`.
     pub fn count_in(&self, start: u64, end: u64) -> u64 {
-        let overlap = |range: &(u64, u64)| range.1.min(end).saturating_sub(range.0.max(start));
-        self.ranges.iter().rev().take_while(|range| range.1 > start).map(overlap).sum()
+        let overlap = |range: &Range| range.1.min(end).saturating_sub(range.0.max(start));
+        self.descending().take_while(|range| range.1 > start).map(overlap).sum()
     }
 
     /// The `n`th highest member (1 is the highest).
     pub fn nth_highest(&self, mut n: u64) -> Option<u64> {
-        for &(start, end) in self.ranges.iter().rev() {
+        for &(start, end) in self.descending() {
             if n <= end - start {
                 return Some(end - n);
             }
@@ -103,15 +116,28 @@ impl Ranges {
         None
     }
 
-    /// The first index whose range does not satisfy `below`; looks at the ends before it searches.
-    fn position(&self, below: impl Fn(&(u64, u64)) -> bool) -> usize {
-        let n = self.ranges.len();
-        match self.ranges.back() {
-            None => 0,
-            Some(last) if below(last) => n,
-            Some(_) if n < 2 || below(&self.ranges[n - 2]) => n - 1,
-            Some(_) => self.ranges.partition_point(below),
-        }
+    fn descending(&self) -> impl Iterator<Item = &Range> {
+        std::iter::once(&self.last).chain(self.lower.iter().rev())
+    }
+
+    /// Adds a range that begins below the highest one; says how many segments are new.
+    fn insert_lower(&mut self, start: u64, end: u64) -> u64 {
+        self.lower.push_back(self.last);
+        // Ranges from `low` to `high` touch or overlap the new one.
+        let low = self.lower.partition_point(|range| range.1 < start);
+        let high = self.lower.partition_point(|range| range.0 <= end);
+        let new = if low == high {
+            self.lower.insert(low, (start, end));
+            end - start
+        } else {
+            let merged = (self.lower[low].0.min(start), self.lower[high - 1].1.max(end));
+            let replaced: u64 = self.lower.range(low..high).map(|range| range.1 - range.0).sum();
+            self.lower[low] = merged;
+            self.lower.drain(low + 1..high);
+            merged.1 - merged.0 - replaced
+        };
+        self.last = self.lower.pop_back().expect("the range just added");
+        new
     }
 }
 
@@ -140,7 +166,8 @@ mod tests {
                     prop_assert_eq!(ranges.count_in(x, x + 7), set.range(x..x + 7).count() as u64);
                     prop_assert_eq!(ranges.nth_highest(x + 1), set.iter().rev().nth(x as usize).copied());
                 }
-                prop_assert!(ranges.ranges.iter().zip(ranges.ranges.iter().skip(1)).all(|(a, b)| a.1 < b.0));
+                prop_assert!(ranges.descending().zip(ranges.descending().skip(1)).all(|(a, b)| b.1 < a.0));
+                prop_assert!(set.is_empty() == ranges.is_empty());
                 ranges.remove_below(bound);
                 set = set.split_off(&bound);
             }

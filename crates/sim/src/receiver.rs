@@ -35,6 +35,18 @@ pub enum Reply {
 }
 
 impl Receiver {
+    /// Takes segment `seq` (modulo 2^32) if it is the one expected and none is missing; the ACK's number. Where every segment is
+    /// acknowledged at once this is the case of nearly all, and [`Receiver::acknowledge`] need not be called.
+    #[inline(always)]
+    pub fn take_expected(&mut self, seq: u32, stamp: Nanos) -> Option<u64> {
+        if seq != self.next as u32 || !self.beyond.is_empty() {
+            return None;
+        }
+        self.next += 1;
+        self.stamp = stamp;
+        Some(self.next)
+    }
+
     /// Takes segment `seq` (modulo 2^32) with timestamp `stamp` at `now`; `delay` is how long an ACK may be held, `None`
     /// acknowledges every segment.
     #[inline]

@@ -6,6 +6,8 @@ pub struct Ring<T> {
     /// All places; those from `head` on, round the end, are taken.
     slots: Vec<T>,
     head: usize,
+    /// The place after the newest.
+    tail: usize,
     len: usize,
 }
 
@@ -14,7 +16,7 @@ const LEAST: usize = 4;
 
 impl<T: Copy + Default> Ring<T> {
     /// How many are waiting.
-    #[inline]
+    #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -25,14 +27,10 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == 0 { None } else { self.slots.get(self.head) }
     }
 
-    /// The newest.
-    pub fn back(&self) -> Option<&T> {
-        self.len.checked_sub(1).map(|last| &self.slots[self.position(last)])
-    }
-
     /// All, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).map(|k| &self.slots[self.position(k)])
+        let (before, from) = self.slots.split_at(self.head);
+        from.iter().chain(before).take(self.len)
     }
 
     /// Adds one at the end.
@@ -41,31 +39,51 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == self.slots.len() {
             self.grow();
         }
-        let at = self.position(self.len);
-        self.slots[at] = item;
+        if let Some(slot) = self.slots.get_mut(self.tail) {
+            *slot = item;
+        }
+        self.tail = self.after(self.tail);
         self.len += 1;
     }
 
     /// Takes the one that has waited longest.
     #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {
+        self.pop_front_if(|_| true)
+    }
+
+    /// The same where `condition` holds for it.
+    #[inline(always)]
+    pub fn pop_front_if(&mut self, condition: impl FnOnce(&T) -> bool) -> Option<T> {
         let item = *self.front()?;
-        self.head = self.position(1);
+        if !condition(&item) {
+            return None;
+        }
+        self.head = self.after(self.head);
         self.len -= 1;
         Some(item)
     }
 
-    /// Where the `k`th is.
+    /// Forgets all.
     #[inline(always)]
-    fn position(&self, k: usize) -> usize {
-        let at = self.head + k;
-        if at >= self.slots.len() { at - self.slots.len() } else { at }
+    pub fn clear(&mut self) {
+        if self.len > 0 {
+            self.head = self.tail;
+            self.len = 0;
+        }
+    }
+
+    #[inline(always)]
+    fn after(&self, place: usize) -> usize {
+        let next = place + 1;
+        if next >= self.slots.len() { 0 } else { next }
     }
 
     #[cold]
     fn grow(&mut self) {
         self.slots.rotate_left(self.head);
         self.head = 0;
+        self.tail = self.len;
         let places = (self.len + self.len / 4).max(self.len + LEAST);
         self.slots.reserve_exact(places - self.len);
         self.slots.resize(places, T::default());
@@ -88,7 +106,7 @@ mod tests {
                     Some(item) => { ring.push_back(item); queue.push_back(item); }
                     None => prop_assert_eq!(ring.pop_front(), queue.pop_front()),
                 }
-                prop_assert_eq!((ring.len(), ring.front(), ring.back()), (queue.len(), queue.front(), queue.back()));
+                prop_assert_eq!((ring.len(), ring.front()), (queue.len(), queue.front()));
             }
             prop_assert!(ring.iter().eq(queue.iter()));
         }

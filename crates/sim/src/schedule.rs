@@ -1,200 +1,538 @@
-//! What happens next: ordered streams of packets, of which only the heads compete.
+//! What happens next: packets under way, in the order in which they arrive.
 //!
-//! A FIFO link delivers in the order it accepted, so packets that follow one another over the same stretch form a stream
-//! that is already sorted. Only the head of each stream sits in a 4-ary heap; ties go to the lower stream number.
+//! Time ahead is cut into slices of one width. A packet is appended to the slice in which it arrives; a slice is sorted
+//! when its turn comes, and then read from the beginning to the end: a calendar (R. Brown, *Calendar Queues*, CACM 1988) of
+//! pages so long that sorting pays, and that the next packets are known well ahead. Packets that arrive in the slice that is being read,
+//! or beyond the last one, go to heaps. The width follows the traffic.
+//!
+//! Ties go to the lower stream number, within a stream to the packet pushed first, whatever the width.
 
-use crate::packet::Packet;
-use crate::prefetch::prefetch;
-use crate::ring::Ring;
+use crate::packet::{Kind, Packet, SackSlot};
 use fullpipe_cc::Nanos;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
-/// What the packets of a stream are on their way to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Destination {
-    /// The next link of their route, or the receiver at its end.
-    NextHop,
-    /// The sender that awaits these ACKs.
-    Sender,
-}
-
-/// The number of a stream.
+/// The number of a stream: packets that follow one another over the same stretch, in order.
 pub type StreamId = u32;
 
-/// All streams, and the order of their heads.
-#[derive(Debug, Default)]
+/// How many slices there are; a power of two.
+const SLICES: u64 = 1024;
+/// Binary logarithm of the width of a slice, nanoseconds: at first, and at most.
+const FIRST_SHIFT: u32 = 19;
+const LAST_SHIFT: u32 = 24;
+/// Bits of a key: time within a slice, stream, place in the slice.
+const STREAM_BITS: u32 = 22;
+const PLACE_BITS: u32 = 64 - STREAM_BITS - LAST_SHIFT;
+/// How many packets fit into a slice.
+const MOST: usize = 1 << PLACE_BITS;
+
+/// All packets under way.
+#[derive(Debug)]
 pub struct Schedule {
-    streams: Vec<Stream>,
-    /// A 4-ary heap of the heads of all streams that have any, filled up with [`NOBODY`] so that a place has four children or
-    /// none.
-    heap: Vec<Head>,
-    heads: usize,
+    streams: StreamId,
+    shift: u32,
+    /// Packets by slice: those of slice `n` at `n % SLICES`.
+    slices: Vec<Vec<Entry>>,
+    /// Which slices hold any, a bit each.
+    occupied: [u64; SLICES as usize / 64],
+    /// Which slice is open: being read.
+    open: u64,
+    /// When it begins.
+    base: Nanos,
+    entries: Vec<Entry>,
+    /// Its entries in order, each a key: time since `base`, stream, place.
+    keys: Vec<u64>,
+    /// How many of them have been read.
+    taken: usize,
+    /// When the next packet arrives.
+    next: Nanos,
+    /// Packets that arrive in the open slice, pushed after it was opened.
+    late: BinaryHeap<Reverse<Waiting>>,
+    /// Packets beyond the last slice.
+    far: BinaryHeap<Reverse<Waiting>>,
+    order: u64,
+    spare: Vec<Vec<Entry>>,
+    traffic: Traffic,
 }
 
-/// The head of a stream.
-#[derive(Clone, Copy, Debug)]
-struct Head {
-    /// When it arrives, then its stream: one comparison orders two.
-    key: u64,
+/// A packet in a slice: its time within the slice.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    stamp: Nanos,
+    receiver_stamp: Nanos,
+    within: u32,
     stream: StreamId,
     flow: u32,
+    seq: u32,
+    sack: SackSlot,
+    incarnation: u16,
+    hop: u8,
+    kind: Kind,
 }
 
-/// Bits of a key that hold the stream; the rest, 50 bits of nanoseconds, is 13 days, and the longest run takes 12. Streams whose
-/// numbers agree in these bits settle ties by their places in the heap, which are the same in every run.
-const STREAM_BITS: u32 = 14;
-
-/// The latest time a key can hold.
-const LATEST: Nanos = Nanos::MAX >> STREAM_BITS;
-
-/// What stands in the heap where there is no stream.
-const NOBODY: Head = Head { key: u64::MAX, stream: u32::MAX, flow: u32::MAX };
-
-impl Head {
-    #[inline(always)]
-    fn new(packet: &Packet, stream: StreamId) -> Head {
-        let low = u64::from(stream) & ((1 << STREAM_BITS) - 1);
-        Head { key: packet.at.min(LATEST) << STREAM_BITS | low, stream, flow: packet.flow }
-    }
+/// A packet in a heap.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    at: Nanos,
+    stream: StreamId,
+    order: u64,
+    packet: Packet,
 }
 
-#[derive(Debug)]
-struct Stream {
-    packets: Ring<Packet>,
-    destination: Destination,
+/// What the width follows: counts since it was last considered.
+#[derive(Debug, Default)]
+struct Traffic {
+    taken: usize,
+    opened: usize,
+    late: usize,
+    far: usize,
+    /// A width at which too many packets came late is not tried again.
+    widest: u32,
 }
 
 impl Schedule {
+    /// Nothing under way.
+    pub fn new() -> Schedule {
+        Schedule {
+            streams: 0,
+            shift: FIRST_SHIFT,
+            slices: vec![Vec::new(); SLICES as usize],
+            occupied: [0; SLICES as usize / 64],
+            open: 0,
+            base: 0,
+            entries: Vec::new(),
+            keys: Vec::new(),
+            taken: 0,
+            next: Nanos::MAX,
+            late: BinaryHeap::new(),
+            far: BinaryHeap::new(),
+            order: 0,
+            spare: Vec::new(),
+            traffic: Traffic { widest: LAST_SHIFT, ..Traffic::default() },
+        }
+    }
+
     /// A new, empty stream.
-    pub fn add_stream(&mut self, destination: Destination) -> StreamId {
-        self.streams.push(Stream { packets: Ring::default(), destination });
-        self.streams.len() as StreamId - 1
+    pub fn add_stream(&mut self) -> StreamId {
+        self.streams += 1;
+        self.streams - 1
     }
 
-    /// Makes room for so many more streams.
-    pub fn reserve(&mut self, streams: usize) {
-        self.streams.reserve_exact(streams);
-        self.heap.reserve_exact(streams + 4);
-    }
-
-    /// Appends to a stream; `packet.at` is not before that of the packet ahead of it.
+    /// Appends to a stream; `packet.at` is not before that of the packet ahead of it, nor before that of a packet taken.
     #[inline(always)]
-    pub fn push(&mut self, id: StreamId, packet: Packet) {
-        let stream = &mut self.streams[id as usize];
-        debug_assert!(stream.packets.back().is_none_or(|last| last.at <= packet.at));
-        let was_empty = stream.packets.len() == 0;
-        stream.packets.push_back(packet);
-        if was_empty {
-            self.rise(Head::new(&packet, id));
+    pub fn push(&mut self, stream: StreamId, packet: &Packet) {
+        if !self.file(stream, packet) {
+            self.put_aside(stream, packet);
+        }
+        if self.taken >= self.keys.len() {
+            self.open_next();
         }
     }
 
     /// When the next packet arrives; beyond every run if none is under way.
-    #[inline]
-    pub fn next_time(&self) -> Nanos {
-        self.heap.first().map_or(Nanos::MAX, |head| head.key >> STREAM_BITS)
-    }
-
-    /// Which flow the next packet is of. Asks for that packet, and for the streams that may come after it.
-    #[inline]
-    pub fn next_flow(&self) -> Option<u32> {
-        let head = self.heap.first()?;
-        for later in self.heap.iter().skip(1).take(4) {
-            if let Some(stream) = self.streams.get(later.stream as usize) {
-                prefetch(stream, size_of::<Stream>());
-            }
-        }
-        if let Some(packet) = self.streams.get(head.stream as usize).and_then(|stream| stream.packets.front()) {
-            prefetch(packet, size_of::<Packet>());
-        }
-        Some(head.flow)
-    }
-
-    /// Takes the next packet to arrive.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<(Packet, Destination)> {
-        let id = self.heap.first()?.stream;
-        let stream = self.streams.get_mut(id as usize)?;
-        let packet = stream.packets.pop_front()?;
-        let destination = stream.destination;
-        match stream.packets.front().map(|next| Head::new(next, id)) {
-            Some(next) => self.sink(next),
-            None => self.remove_first(),
+    pub fn next_time(&self) -> Nanos {
+        self.next
+    }
+
+    /// Whether the next packet must be taken by [`Schedule::pop_late`].
+    #[inline(always)]
+    pub fn any_late(&self) -> bool {
+        !self.late.is_empty()
+    }
+
+    /// Takes the next packet to arrive where none is late.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<Packet> {
+        let entry = self.entries.get(place_in(*self.keys.get(self.taken)?))?;
+        let packet = entry.packet(self.next);
+        self.taken += 1;
+        match self.keys.get(self.taken) {
+            Some(key) => self.next = self.base + within(*key),
+            None => self.open_next(),
         }
-        Some((packet, destination))
+        Some(packet)
+    }
+
+    /// The flow and the SACK blocks of a packet that comes soon: `ahead` 0 is the next one in the open slice.
+    #[inline(always)]
+    pub fn upcoming(&self, ahead: usize) -> Option<(u32, SackSlot)> {
+        let entry = self.entries.get(place_in(*self.keys.get(self.taken + ahead)?))?;
+        Some((entry.flow, entry.sack))
     }
 
     /// All packets still under way.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        self.streams.iter().flat_map(|stream| stream.packets.iter())
+    pub fn packets(&self) -> impl Iterator<Item = Packet> {
+        let open = self.keys[self.taken..].iter().map(|key| &self.entries[place_in(*key)]);
+        let entries = open.chain(self.slices.iter().flatten()).map(|entry| entry.packet(0));
+        entries.chain(self.late.iter().chain(&self.far).map(|waiting| waiting.0.packet))
     }
 
-    fn rise(&mut self, head: Head) {
-        if self.heads == self.heap.len() {
-            // One more place of children, or the first of all.
-            self.heap.extend_from_slice(if self.heads == 0 { &[NOBODY] } else { &[NOBODY; 4] });
+    /// Puts a packet into its slice; false where it has none.
+    #[inline(always)]
+    fn file(&mut self, stream: StreamId, packet: &Packet) -> bool {
+        let slice = slice_of(packet.at, self.shift);
+        if slice.wrapping_sub(self.open + 1) >= SLICES - 1 {
+            return false;
         }
-        let mut hole = self.heads;
-        self.heads += 1;
-        while hole > 0 {
-            let parent = (hole - 1) / 4;
-            if self.heap[parent].key <= head.key {
-                break;
+        let place = (slice % SLICES) as usize;
+        let entries = &mut self.slices[place];
+        if entries.len() == entries.capacity() {
+            if !grow(entries, &mut self.spare) {
+                return false;
             }
-            self.heap[hole] = self.heap[parent];
-            hole = parent;
+            // An empty slice has no capacity.
+            self.occupied[place / 64] |= 1 << (place % 64);
         }
-        self.heap[hole] = head;
+        entries.push(Entry::new(stream, packet, self.shift));
+        true
     }
 
-    fn remove_first(&mut self) {
-        self.heads -= 1;
-        let last = std::mem::replace(&mut self.heap[self.heads], NOBODY);
-        if self.heads > 0 {
-            self.sink(last);
+    #[cold]
+    fn put_aside(&mut self, stream: StreamId, packet: &Packet) {
+        let waiting = Reverse(Waiting { at: packet.at, stream, order: self.order, packet: *packet });
+        self.order += 1;
+        if slice_of(packet.at, self.shift) >= self.open + SLICES {
+            self.traffic.far += 1;
+            self.far.push(waiting);
+        } else {
+            self.traffic.late += 1;
+            self.next = self.next.min(packet.at);
+            self.late.push(waiting);
+        }
+        self.follow_traffic();
+    }
+
+    /// Takes the next packet to arrive.
+    #[inline(never)]
+    pub fn pop_late(&mut self) -> Option<Packet> {
+        let late = self.late.peek().map(|Reverse(waiting)| (waiting.at, waiting.stream))?;
+        let key = self.keys.get(self.taken).copied();
+        let filed = key.filter(|&key| (self.base + within(key), stream_in(key)) <= late);
+        let packet = match filed {
+            Some(key) => {
+                self.taken += 1;
+                self.entries[place_in(key)].packet(self.base + within(key))
+            }
+            None => self.late.pop()?.0.packet,
+        };
+        if self.taken >= self.keys.len() {
+            self.open_next();
+        }
+        self.see_next();
+        Some(packet)
+    }
+
+    fn see_next(&mut self) {
+        let filed = self.keys.get(self.taken).map_or(Nanos::MAX, |&key| self.base + within(key));
+        self.next = self.late.peek().map_or(filed, |Reverse(waiting)| filed.min(waiting.at));
+    }
+
+    /// The open slice has been read: opens the next one that holds any.
+    #[inline(never)]
+    fn open_next(&mut self) {
+        self.traffic.taken += self.keys.len();
+        self.traffic.opened += usize::from(!self.keys.is_empty());
+        self.keys.clear();
+        self.taken = 0;
+        self.follow_traffic();
+        if !self.entries.is_empty() {
+            self.entries.clear();
+            self.spare.push(std::mem::take(&mut self.entries));
+        }
+        if let Some(slice) = self.next_occupied().or_else(|| self.slice_before_far()) {
+            self.open = slice;
+            self.fetch_far();
+            self.read_open();
+        }
+        self.see_next();
+    }
+
+    /// The next slice that holds any packets.
+    fn next_occupied(&self) -> Option<u64> {
+        let first = (self.open + 1) % SLICES;
+        let words = self.occupied.len();
+        // The first word twice: its bits from `first` on, and in the end those before.
+        (0..=words).find_map(|k| {
+            let word = (first as usize / 64 + k) % words;
+            let bits = self.occupied[word] & if k == 0 { u64::MAX << (first % 64) } else { u64::MAX };
+            let place = (64 * word) as u64 + u64::from(bits.trailing_zeros());
+            (bits != 0).then(|| self.open + 1 + place_after(place, first))
+        })
+    }
+
+    /// An empty slice from which the first of the far packets is in reach.
+    fn slice_before_far(&self) -> Option<u64> {
+        self.far.peek().map(|Reverse(waiting)| slice_of(waiting.at, self.shift) - 1)
+    }
+
+    /// Files packets that the last slice has come up to.
+    fn fetch_far(&mut self) {
+        while let Some(Reverse(waiting)) = self.far.peek() {
+            if slice_of(waiting.at, self.shift) >= self.open + SLICES {
+                return;
+            }
+            if let Some(Reverse(waiting)) = self.far.pop() {
+                if !self.file(waiting.stream, &waiting.packet) {
+                    self.late.push(Reverse(waiting));
+                }
+            }
         }
     }
 
-    /// Puts `head` in the place of the first one and restores the order.
+    /// Sorts what the open slice holds.
+    fn read_open(&mut self) {
+        let place = (self.open % SLICES) as usize;
+        self.entries = std::mem::take(&mut self.slices[place]);
+        self.occupied[place / 64] &= !(1 << (place % 64));
+        self.base = (self.open - 1) << self.shift;
+        self.keys.extend(self.entries.iter().enumerate().map(|(place, entry)| entry.key(place)));
+        if !self.keys.is_sorted() {
+            self.keys.sort_unstable();
+        }
+        if self.entries.is_empty() {
+            // Only far packets had been left, and now they are in reach.
+            self.open_next();
+        }
+    }
+
+    /// Considers the width, every so many packets.
     #[inline]
-    fn sink(&mut self, head: Head) {
-        let heap = &mut self.heap[..];
-        let mut hole = 0;
-        while let Some(&[a, b, c, d]) = heap.get(4 * hole + 1..).and_then(|rest| rest.first_chunk()) {
-            let (low, high) = (a.key.min(b.key), c.key.min(d.key));
-            let least = low.min(high);
-            if head.key <= least {
-                break;
+    fn follow_traffic(&mut self) {
+        let Traffic { taken, late, far, .. } = self.traffic;
+        if taken + late + far >= CONSIDERED {
+            let shift = self.better_shift();
+            self.traffic = Traffic { widest: self.traffic.widest, ..Traffic::default() };
+            if shift != self.shift {
+                self.refile(shift);
             }
-            let of_low = usize::from(b.key < a.key);
-            let of_high = 2 + usize::from(d.key < c.key);
-            let child = 4 * hole + 1 + if high < low { of_high } else { of_low };
-            heap[hole] = heap[child];
-            hole = child;
         }
-        heap[hole] = head;
+    }
+
+    #[cold]
+    fn better_shift(&mut self) -> u32 {
+        let Traffic { taken, opened, late, far, .. } = self.traffic;
+        let many = |part: usize| part > (taken + late) / 8;
+        let each = taken / opened.max(1);
+        if many(late) && self.shift > 0 {
+            self.traffic.widest = self.shift - 1;
+            return self.shift - 1;
+        }
+        if many(far) {
+            return (self.shift + 2).min(self.traffic.widest);
+        }
+        if each < FEW {
+            return (self.shift + 1).min(self.traffic.widest);
+        }
+        if each > MANY && self.shift > 0 && self.in_use() < SLICES / 2 {
+            return self.shift - 1;
+        }
+        self.shift
+    }
+
+    /// How many slices ahead the last one is that holds any.
+    fn in_use(&self) -> u64 {
+        let holds = |slice: &u64| !self.slices[(slice % SLICES) as usize].is_empty();
+        (self.open..self.open + SLICES).rev().find(holds).map_or(0, |slice| slice - self.open)
+    }
+
+    /// Sorts all packets into slices of another width.
+    #[cold]
+    fn refile(&mut self, shift: u32) {
+        let first = self.earliest();
+        let (before, open, base) = (self.shift, self.open, self.base);
+        let slices = std::mem::replace(&mut self.slices, vec![Vec::new(); SLICES as usize]);
+        let (keys, entries) = (std::mem::take(&mut self.keys), std::mem::take(&mut self.entries));
+        let heaps = [std::mem::take(&mut self.late), std::mem::take(&mut self.far)];
+        let taken = std::mem::take(&mut self.taken);
+        self.occupied = [0; SLICES as usize / 64];
+        self.spare.clear();
+        self.shift = shift;
+        self.open = slice_of(first, shift) - 1;
+        // Packets of one stream that arrive at one moment stand in one of these, or in the open slice and then among the late.
+        for &key in &keys[taken..] {
+            let entry = &entries[place_in(key)];
+            self.refile_one(entry.stream, &entry.packet(base + within(key)));
+        }
+        for heap in heaps {
+            let mut waiting: Vec<_> = heap.into_iter().map(|Reverse(waiting)| waiting).collect();
+            waiting.sort_unstable_by_key(|waiting| waiting.order);
+            for Waiting { stream, packet, .. } in waiting {
+                self.refile_one(stream, &packet);
+            }
+        }
+        for (place, entries) in (0..).zip(slices) {
+            let slice = open + 1 + place_after(place, open + 1);
+            for entry in entries {
+                self.refile_one(entry.stream, &entry.packet(((slice - 1) << before) + Nanos::from(entry.within)));
+            }
+        }
+    }
+
+    fn refile_one(&mut self, stream: StreamId, packet: &Packet) {
+        if !self.file(stream, packet) {
+            self.far.push(Reverse(Waiting { at: packet.at, stream, order: self.order, packet: *packet }));
+            self.order += 1;
+        }
+    }
+
+    /// No packet arrives before.
+    fn earliest(&self) -> Nanos {
+        let open = self.keys.get(self.taken).map(|&key| self.base + within(key));
+        let slice = self.next_occupied().map(|slice| (slice - 1) << self.shift);
+        let waiting = [&self.late, &self.far].map(|heap| heap.peek().map(|Reverse(waiting)| waiting.at));
+        [open, slice].into_iter().chain(waiting).flatten().min().unwrap_or(0)
+    }
+}
+
+/// Packets after which the width is considered.
+const CONSIDERED: usize = 4096;
+/// Packets a slice should hold: with fewer, opening slices costs more than reading them; with more, they outgrow the
+/// cache.
+const FEW: usize = 16;
+const MANY: usize = 128;
+
+/// Slices count from 1, so that there is one before the first.
+#[inline(always)]
+fn slice_of(at: Nanos, shift: u32) -> u64 {
+    (at >> shift) + 1
+}
+
+/// How many places after that of slice `first` one is.
+fn place_after(place: u64, first: u64) -> u64 {
+    place.wrapping_sub(first) % SLICES
+}
+
+#[inline(always)]
+fn within(key: u64) -> Nanos {
+    key >> (STREAM_BITS + PLACE_BITS)
+}
+
+#[inline(always)]
+fn stream_in(key: u64) -> StreamId {
+    (key >> PLACE_BITS) as StreamId & ((1 << STREAM_BITS) - 1)
+}
+
+#[inline(always)]
+fn place_in(key: u64) -> usize {
+    key as usize & (MOST - 1)
+}
+
+/// Makes room in a slice: it takes one that has been read, or grows by a quarter. False where it is full.
+#[cold]
+fn grow(entries: &mut Vec<Entry>, spare: &mut Vec<Vec<Entry>>) -> bool {
+    if entries.len() >= MOST {
+        return false;
+    }
+    let read = if entries.capacity() == 0 { spare.pop() } else { None };
+    match read {
+        Some(empty) => *entries = empty,
+        None => entries.reserve_exact((entries.len() / 4).max(16)),
+    }
+    true
+}
+
+impl Entry {
+    #[inline(always)]
+    fn new(stream: StreamId, packet: &Packet, shift: u32) -> Entry {
+        let Packet { at, stamp, receiver_stamp, flow, seq, sack, incarnation, hop, kind } = *packet;
+        let within = at as u32 & ((1 << shift) - 1);
+        Entry { stamp, receiver_stamp, within, stream, flow, seq, sack, incarnation, hop, kind }
+    }
+
+    #[inline(always)]
+    fn packet(&self, at: Nanos) -> Packet {
+        let Entry { stamp, receiver_stamp, flow, seq, sack, incarnation, hop, kind, .. } = *self;
+        Packet { at, stamp, receiver_stamp, flow, seq, sack, incarnation, hop, kind }
+    }
+
+    #[inline(always)]
+    fn key(&self, place: usize) -> u64 {
+        u64::from(self.within) << (STREAM_BITS + PLACE_BITS) | u64::from(self.stream) << PLACE_BITS | place as u64
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.at, self.stream, self.order).cmp(&(other.at, other.stream, other.order))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Kind, SackSlot};
+    use proptest::prelude::*;
 
     fn packet(at: Nanos, seq: u32) -> Packet {
-        let sack = SackSlot::NONE;
-        Packet { at, stamp: 0, receiver_stamp: 0, flow: 0, seq, sack, incarnation: 0, hop: 0, kind: Kind::Data }
+        Packet { at, seq, ..Packet::default() }
+    }
+
+    fn take(schedule: &mut Schedule) -> Option<(Nanos, u32)> {
+        let next = schedule.next_time();
+        let taken = if schedule.any_late() { schedule.pop_late() } else { schedule.pop() };
+        assert_eq!(next, taken.map_or(Nanos::MAX, |packet| packet.at));
+        taken.map(|packet| (packet.at, packet.seq))
     }
 
     #[test]
-    fn heads_come_in_time_order_and_ties_by_stream() {
-        let mut schedule = Schedule::default();
-        let ids: Vec<_> = (0..6).map(|_| schedule.add_stream(Destination::NextHop)).collect();
+    fn packets_come_in_time_order_and_ties_by_stream() {
+        let mut schedule = Schedule::new();
+        let ids: Vec<_> = (0..6).map(|_| schedule.add_stream()).collect();
         for (stream, times) in [(5, [1, 4]), (0, [3, 9]), (3, [4, 4]), (1, [4, 5])] {
             for (k, at) in times.into_iter().enumerate() {
-                schedule.push(ids[stream], packet(at, (10 * stream + k) as u32));
+                schedule.push(ids[stream], &packet(at, (10 * stream + k) as u32));
             }
         }
-        let order: Vec<_> = std::iter::from_fn(|| schedule.pop()).map(|(p, _)| (p.at, p.seq)).collect();
+        let order: Vec<_> = std::iter::from_fn(|| take(&mut schedule)).collect();
         assert_eq!(order, [(1, 50), (3, 0), (4, 10), (4, 30), (4, 31), (4, 51), (5, 11), (9, 1)]);
+    }
+
+    proptest! {
+        /// Whatever the delays, near or far beyond the slices, the order is that of a plain list sorted by time, stream and push;
+        /// long enough for the width to change.
+        #[test]
+        fn the_order_is_that_of_a_sorted_list(
+            delays in prop::collection::vec((0u32..30, 1u64..1000, 0u32..4), 1..40),
+            rounds in 1usize..600,
+        ) {
+            let mut schedule = Schedule::new();
+            (0..4).for_each(|_| { schedule.add_stream(); });
+            let mut waiting = std::collections::BTreeSet::new();
+            let mut last = [0; 4];
+            let (mut now, mut pushed) = (0, 0u32);
+            for _ in 0..rounds {
+                for &(magnitude, factor, stream) in &delays {
+                    let at = (now + (factor << magnitude)).max(last[stream as usize]);
+                    last[stream as usize] = at;
+                    schedule.push(stream, &packet(at, pushed));
+                    waiting.insert((at, stream, pushed));
+                    pushed += 1;
+                }
+                for _ in 0..delays.len() - usize::from(rounds % 3 == 0) {
+                    let first = waiting.pop_first();
+                    prop_assert_eq!(take(&mut schedule), first.map(|(at, _, seq)| (at, seq)));
+                    now = first.map_or(now, |(at, ..)| at);
+                }
+            }
+            prop_assert_eq!(schedule.packets().count(), waiting.len());
+            while let Some((at, _, seq)) = waiting.pop_first() {
+                prop_assert_eq!(take(&mut schedule), Some((at, seq)));
+            }
+            prop_assert_eq!(take(&mut schedule), None);
+        }
     }
 }

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import click
 
-from fullpipe.cli.output import json_option, out_option, plot_option, print_json, print_table, progress_bar
-from fullpipe.cli.run import check_targets, milliseconds, rate
+from fullpipe.cli.output import (
+    check_targets,
+    deliver,
+    json_option,
+    out_option,
+    plot_option,
+    print_table,
+    progress_bar,
+)
+from fullpipe.cli.run import milliseconds, rate
 from fullpipe.comparison import Comparison, compare
 from fullpipe.runner import ENGINES
 from fullpipe.scenario import Scenario
@@ -34,14 +42,7 @@ def command(file: str, algorithms: str | None, engines: str, as_json: bool, plot
     names = None if algorithms is None else _words(algorithms)
     with progress_bar(file) as progress:
         comparison = compare(scenario, names, engine=_words(engines), progress=progress)
-    if plot is not None:
-        comparison.plot(plot)
-    if out is not None:
-        comparison.save(out)
-    if as_json:
-        print_json(comparison.to_json())
-    else:
-        _print(comparison)
+    deliver(comparison, _print, as_json=as_json, plot=plot, out=out)
 
 
 def _words(text: str) -> list[str]:

@@ -6,8 +6,16 @@ import time
 
 import click
 
-from fullpipe.cli.output import json_option, out_option, plot_option, print_json, print_table, progress_bar
-from fullpipe.cli.run import check_targets, print_result
+from fullpipe.cli.output import (
+    check_targets,
+    deliver,
+    json_option,
+    out_option,
+    plot_option,
+    print_table,
+    progress_bar,
+)
+from fullpipe.cli.run import print_result
 from fullpipe.errors import InputError
 
 __all__ = ["command"]
@@ -41,18 +49,14 @@ def run_command(file: str, as_json: bool, seed: int | None, accel: str, plot: st
     if seed is not None:
         scenario = scenario.replace(seed=seed)
     check_targets(plot, out)
+    usable = linux.usable_accelerator(accel)
+    if usable != accel:
+        click.echo("fullpipe: /dev/kvm does not work here; the run takes virtual time instead", err=True)
     begun = time.perf_counter()
     with progress_bar(file) as progress:
-        tables = linux.run(scenario, lambda reached_s: progress(reached_s, scenario.duration_s), accelerator=accel)
+        tables = linux.run(scenario, lambda reached_s: progress(reached_s, scenario.duration_s), accelerator=usable)
     result = Result(scenario, tables, engine="linux", wall_s=time.perf_counter() - begun)
-    if plot is not None:
-        result.plot(plot)
-    if out is not None:
-        result.save(out)
-    if as_json:
-        print_json(result.to_json())
-    else:
-        print_result(result)
+    deliver(result, print_result, as_json=as_json, plot=plot, out=out)
 
 
 @command.command("load")

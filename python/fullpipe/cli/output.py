@@ -6,14 +6,25 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import click
+
+from fullpipe.files import check_directory, check_picture
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["json_option", "out_option", "plot_option", "print_json", "print_table", "progress_bar"]
+__all__ = [
+    "check_targets",
+    "deliver",
+    "json_option",
+    "out_option",
+    "plot_option",
+    "print_json",
+    "print_table",
+    "progress_bar",
+]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 plot_option = click.option("--plot", metavar="FILE", help="Draw the series into FILE (.png, .svg or .pdf).")
@@ -21,6 +32,44 @@ out_option = click.option("--out", metavar="DIR", help="Write result.json, the s
 
 PATIENCE_S = 1.0
 """A run this short gets no progress bar, seconds of wall time."""
+
+
+class Deliverable(Protocol):
+    """What a command runs for: a `Result`, a `Comparison`, a `Sizing`."""
+
+    def plot(self, path: str) -> object:
+        """Draws its series into a file."""
+
+    def save(self, directory: str) -> None:
+        """Writes its files into a directory."""
+
+    def to_json(self) -> str:
+        """One JSON object."""
+
+
+Delivered = TypeVar("Delivered", bound=Deliverable)
+
+
+def check_targets(plot: str | None, out: str | None) -> None:
+    """Says no before a run to what could not be written after it."""
+    if plot is not None:
+        check_picture(plot)
+    if out is not None:
+        check_directory(out)
+
+
+def deliver(
+    what: Delivered, show: Callable[[Delivered], None], *, as_json: bool, plot: str | None, out: str | None
+) -> None:
+    """The end of a command: the picture, the directory, and on standard output JSON or what `show` prints."""
+    if plot is not None:
+        what.plot(plot)
+    if out is not None:
+        what.save(out)
+    if as_json:
+        print_json(what.to_json())
+    else:
+        show(what)
 
 
 def print_json(text: str) -> None:

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fullpipe.cli.output import json_option, out_option, plot_option, print_json, print_table, progress_bar
+from fullpipe.cli.output import (
+    check_targets,
+    deliver,
+    json_option,
+    out_option,
+    plot_option,
+    print_table,
+    progress_bar,
+)
 from fullpipe.runner import run
 from fullpipe.scenario import Scenario
 
@@ -31,24 +39,7 @@ def command(file: str, as_json: bool, seed: int | None, plot: str | None, out: s
     check_targets(plot, out)
     with progress_bar(file) as progress:
         result = run(scenario, seed=seed, progress=progress)
-    if plot is not None:
-        result.plot(plot)
-    if out is not None:
-        result.save(out)
-    if as_json:
-        print_json(result.to_json())
-    else:
-        print_result(result)
-
-
-def check_targets(plot: str | None, out: str | None) -> None:
-    """Says no before a run to what could not be written after it."""
-    from fullpipe.files import check_directory, check_picture
-
-    if plot is not None:
-        check_picture(plot)
-    if out is not None:
-        check_directory(out)
+    deliver(result, print_result, as_json=as_json, plot=plot, out=out)
 
 
 def print_result(result: Result) -> None:

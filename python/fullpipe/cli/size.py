@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from fullpipe.cli.output import json_option, print_json, print_table, progress_bar
-from fullpipe.cli.run import check_targets, milliseconds, rate
+from fullpipe.cli.output import check_targets, deliver, json_option, print_table, progress_bar
+from fullpipe.cli.run import milliseconds, rate
 from fullpipe.sizing import Sizing, size
 
 __all__ = ["command"]
@@ -82,14 +82,7 @@ def command(
             workers=workers,
             progress=progress,
         )
-    if plot is not None:
-        sizing.plot(plot)
-    if out is not None:
-        sizing.save(out)
-    if as_json:
-        print_json(sizing.to_json())
-    else:
-        _print(sizing)
+    deliver(sizing, _print, as_json=as_json, plot=plot, out=out)
 
 
 def _print(sizing: Sizing) -> None:

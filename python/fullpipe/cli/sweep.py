@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fullpipe.cli.output import json_option, print_json, print_table, progress_bar
-from fullpipe.cli.run import check_targets
+from fullpipe.cli.output import check_targets, json_option, print_json, print_table, progress_bar
 from fullpipe.sweeps import Sweep, load_plan, sweep_plan
 
 if TYPE_CHECKING:

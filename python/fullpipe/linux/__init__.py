@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
 
-__all__ = ["run"]
+__all__ = ["fingerprint", "run", "usable_accelerator"]
 
 
 def run(
@@ -19,8 +21,8 @@ def run(
     Args:
         scenario: What to run.
         progress: Called about twenty times a second with the simulated seconds reached; what it raises ends the run.
-        accelerator: ``"tcg"``, virtual time whatever the host does; or ``"kvm"``, real time, for which ``"tcg"`` stands
-            in where /dev/kvm does not work.
+        accelerator: ``"tcg"``, virtual time whatever the host does; or ``"kvm"``, real time, where `usable_accelerator`
+            says that it works.
 
     Raises:
         ScenarioError: The scenario asks for what the kernel cannot do.
@@ -33,7 +35,33 @@ def run(
     plan = Plan.of(scenario)
     booted = kernel.ensure()
     work = job.build(plan, booted, scenario.file)
-    if accelerator == "kvm" and not machine.kvm_works(booted.image, job.empty_archive()):
-        accelerator = "tcg"
     lines = machine.run(machine.Machine(booted.image, work.archive, work.memory_mib, accelerator), progress)
     return to_tables(plan, lines)
+
+
+def usable_accelerator(wanted: str) -> str:
+    """The accelerator wanted, or ``"tcg"`` where that is KVM and a probe of at most 20 s finds that it does not work.
+
+    Raises:
+        LinuxError: Something needed is missing.
+    """
+    from fullpipe.linux import job, kernel, machine
+
+    if wanted == "kvm" and not machine.kvm_works(kernel.ensure().image, job.empty_archive()):
+        return "tcg"
+    return wanted
+
+
+def fingerprint() -> str:
+    """Tells whether a run would come out the same again: a hash of the kernel, of what is compiled for it, and of the
+    source that builds the guest.
+
+    Raises:
+        LinuxError: There is no kernel and none can be fetched, or it is damaged.
+    """
+    from fullpipe.linux import kernel, programs
+
+    digest = hashlib.sha256(kernel.ensure().version.encode())
+    for file in sorted([*Path(__file__).parent.glob("*.py"), *programs.OBJECTS.glob("*")]):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -22,6 +22,7 @@ __all__ = ["Accelerator", "Machine", "kvm_works", "run"]
 
 LIBC = ctypes.CDLL(None)
 QEMU = "qemu-system-x86_64"
+KVM = Path("/dev/kvm")
 PATIENCE_S = 600.0
 """A guest silent for this long is given up, seconds of wall time; it reports twenty times per run and more."""
 PROBE_S = 20.0
@@ -89,7 +90,7 @@ def run(
 
 def kvm_works(image: Path, archive: bytes) -> bool:
     """Whether a machine with this archive boots and ends by KVM within `PROBE_S`; on some hosts /dev/kvm hangs."""
-    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+    if not os.access(KVM, os.R_OK | os.W_OK):
         return False
     try:
         run(Machine(image, archive, accelerator="kvm"), patience_s=PROBE_S)

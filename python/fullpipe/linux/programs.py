@@ -166,7 +166,7 @@ _ALL: Mapping[str, Builtin | Module | Program] = {
         "bic",
         _bic,
         frozenset(("s_max", "low_window", "beta", "fast_convergence")),
-        {"divisor": 4, "search": "smooth"},
+        {"divisor": 4, "search": "smooth", "s_min": 0.2},
     ),
     "htcp": Module("htcp", _htcp, frozenset(("rtt_scaling", "adaptive_backoff")), _HTCP),
     "westwood": Module("westwood"),

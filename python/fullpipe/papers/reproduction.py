@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,8 @@ import fullpipe
 from fullpipe import _core
 from fullpipe.files import staged
 from fullpipe.papers.check import Check, judge
-from fullpipe.papers.item import Item, Results, expected
+from fullpipe.papers.item import Item, Results, expected, marks
+from fullpipe.papers.runs import Runs
 from fullpipe.runner import run_groups
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ __all__ = ["Outcome", "reproduce", "reproduce_all"]
 
 RECORD = "item.json"
 """The file that says what an item's directory holds."""
+RUNS = "runs"
+"""The directory of an item's single runs until it is done."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,8 @@ def reproduce_all(
         items: What to reproduce.
         quick: Run the shortened variants.
         out: Save each item into ``out/<id>``. One that is there already is kept and not run again if program, item and
-            scenarios are the same; its figures are judged anew.
+            scenarios are the same; its figures are judged anew. Of one that was interrupted on Linux, the runs that had
+            ended are kept.
         workers: Runs at a time; None for the number of cores.
         progress: As for `run_many`, with the sums over all items that are run.
         engine: What runs the scenarios; ``"linux"`` runs the items' variants for it.
@@ -154,34 +158,55 @@ def reproduce_all(
     quick = quick or engine == "linux"  # what is expected of a shortened variant is expected of this one
     kept = {item.id: _kept(item, *variants[item.id], quick, out, engine) for item in items}
     fresh = {item.id: variants[item.id][0] for item in items if kept[item.id] is None}
-    runs = run_groups(fresh, workers=workers, progress=progress, engine=engine)
+    single = _single_runs(fresh, out, engine)
+    recall = (lambda item_id, scenario, run: single[item_id].recall(scenario, run)) if single else None
+    runs = run_groups(fresh, workers=workers, progress=progress, engine=engine, recall=recall)
     for item in items:
         outcome = kept[item.id] or _measured(item, *variants[item.id], quick, next(runs)[1:], engine)
         if out is not None:
             outcome.save(Path(out, item.id))
+        if item.id in single:
+            single[item.id].remove()
         yield outcome
+
+
+def _single_runs(items: Iterable[str], out: str | os.PathLike[str] | None, engine: str) -> dict[str, Runs]:
+    """Where the items' single runs are kept; nowhere if the simulator makes them, which takes no longer."""
+    if engine != "linux" or out is None:
+        return {}
+    from fullpipe import linux
+
+    program = linux.fingerprint()
+    return {item_id: Runs(Path(out, item_id, RUNS), program) for item_id in items}
 
 
 def fingerprint(item: Item, scenarios: Mapping[str, Scenario], quick: bool, engine: str = "simulator") -> str:
     """Tells whether an item's figures and pictures would come out the same again: a hash of the version, the built
-    engine, the source of the paper's modules and of what draws, the scenarios, whether they are the shortened ones, and
-    what runs them.
+    engine, the source of the paper's modules and of what draws, the scenarios, what pictures mark, whether those
+    are the shortened ones, and what runs them.
     """
     digest = hashlib.sha256(_program(item.id.partition("/")[0]).encode())
     for name, scenario in scenarios.items():
         digest.update(f"\0{name}\0{scenario.to_toml()}".encode())
-    digest.update(f"\0{quick}\0{engine}".encode())
+    digest.update(f"\0{marks(item.id)}\0{quick}\0{engine}".encode())
     return digest.hexdigest()
 
 
 @cache
 def _program(paper: str) -> str:
-    here = Path(__file__).parent
-    own = sorted(here.glob(f"{paper.replace('-', '_')}*.py"))
     digest = hashlib.sha256(fullpipe.__version__.encode())
-    for file in (Path(str(_core.__file__)), *own, here.parent / "models.py", here.parent / "plot.py"):
+    for file in (Path(str(_core.__file__)), *sources(paper)):
         digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def sources(paper: str) -> list[Path]:
+    """The files on which a paper's figures and pictures depend besides engine and scenarios: its modules, and what
+    measures and draws for all papers.
+    """
+    here = Path(__file__).parent
+    own = sorted(here.glob(f"{paper.replace('-', '_')}*.py"))
+    return [*own, here / "drawing.py", here.parent / "models.py", here.parent / "plot.py"]
 
 
 def _measured(

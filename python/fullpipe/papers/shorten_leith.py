@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from fullpipe.papers.shorten_leith_buffers import FIGURE_1, FIGURE_4, FIGURE_7, FIGURE_8, FIGURE_10, TABLE_1, TABLE_2
-from fullpipe.papers.shorten_leith_flows import (
-    EQUATIONS,
-    FIGURE_2,
-    FIGURE_3,
-    FIGURE_5,
-    FIGURE_6,
-    FIGURE_14,
-    FIGURE_16,
-    FIGURE_17,
-    FIGURE_18,
-)
+from fullpipe.papers.shorten_leith_backoff import EQUATIONS, FIGURE_5, FIGURE_14, FIGURE_16
+from fullpipe.papers.shorten_leith_buffers import FIGURE_1, FIGURE_4, FIGURE_7
+from fullpipe.papers.shorten_leith_many import FIGURE_8, FIGURE_10
 from fullpipe.papers.shorten_leith_mixes import FIGURE_9, FIGURE_11, FIGURE_12, FIGURE_15
+from fullpipe.papers.shorten_leith_pairs import FIGURE_2, FIGURE_3, FIGURE_6, FIGURE_17, FIGURE_18
+from fullpipe.papers.shorten_leith_tables import TABLE_1, TABLE_2
 
 __all__ = ["ITEMS"]
 

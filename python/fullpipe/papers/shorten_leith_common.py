@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from fullpipe.papers.drawing import utilization
+from fullpipe.plot import STYLE, flow_series, link_series
 from fullpipe.scenario import Scenario
 from fullpipe.tables import to_numpy
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from fullpipe.result import Result
@@ -23,14 +28,19 @@ __all__ = [
     "BDP_PACKETS_10M",
     "KINDS",
     "NAMES",
+    "RTT_100",
     "STANDARD",
     "Backoff",
+    "backoff_expected",
     "backoffs",
     "buffer_for",
     "chart",
+    "draw",
+    "draw_queue",
     "dumbbell",
     "fixed_aimd",
     "flow_values",
+    "flows",
     "goodputs_bps",
     "loss_rate",
     "time_charts",
@@ -50,8 +60,14 @@ KINDS: dict[str, dict[str, Any]] = {"standard": STANDARD, "adaptive": ADAPTIVE}
 NAMES = {"standard": "standard AIMD", "adaptive": "adaptive AIMD"}
 """How pictures call them."""
 
+BETA_MAX = 0.8
+"""The greatest backoff factor, section III."""
+
 PACKET_BYTES = 1500
 """10 Mbit/s over 2 (50 + 1.2) ms is the paper's delay-bandwidth product of 85 packets with 1500 bytes each."""
+
+RTT_100 = {"access_delay": "1.2 ms"}
+"""Behind a link of 50 ms one way: the round trip of 102.4 ms that the paper calls 100 ms."""
 
 BDP_PACKETS_10M = 10e6 * 0.1024 / (8 * PACKET_BYTES)
 """Of 10 Mbit/s and 102.4 ms: 85 packets."""
@@ -90,14 +106,19 @@ def dumbbell(
     )
 
 
+def flows(n: int) -> str:
+    """How figures' names count flows."""
+    return f"{n} flow" if n == 1 else f"{n} flows"
+
+
+def backoff_expected(kind: str, k: float) -> float:
+    """The backoff factor of one flow on a queue of `k` delay-bandwidth products."""
+    return 0.5 if kind == "standard" else min(BETA_MAX, max(0.5, 1 / (1 + k)))
+
+
 def goodputs_bps(result: Result) -> list[float]:
     """What each flow got across, outside the warm-up."""
     return [float(rate) for rate in to_numpy(result.columns("flows")["goodput_bps"])]
-
-
-def utilization(result: Result, link: int = 0) -> float:
-    """Of capacity, outside the warm-up."""
-    return float(result.links["utilization"][link].as_py())
 
 
 def loss_rate(result: Result) -> float:
@@ -107,8 +128,6 @@ def loss_rate(result: Result) -> float:
 
 def flow_values(result: Result, flow: int, name: str) -> NDArray[np.float64]:
     """A flow's samples of one column of the series."""
-    from fullpipe.plot import flow_series
-
     return flow_series(result)[flow].values[name]
 
 
@@ -129,10 +148,6 @@ class Backoff:
 
 def backoffs(result: Result, flow: int, *, since_s: float = 0.0) -> list[Backoff]:
     """A flow's window cuts: samples after which the window is less by a tenth or more."""
-    import numpy as np
-
-    from fullpipe.plot import flow_series
-
     line = flow_series(result)[flow]
     window = line.values["cwnd_packets"]
     cuts = np.flatnonzero(window[1:] < 0.9 * window[:-1])
@@ -147,8 +162,6 @@ def buffer_for(used: Mapping[int, float], target: float) -> float:
         used: The utilization by buffer, in packets.
         target: The utilization asked for.
     """
-    import math
-
     sizes = sorted(used, reverse=True)
     above = sizes[0]
     for size in sizes:
@@ -175,11 +188,6 @@ def time_charts(
     """Axes above one another with a common horizontal axis, in the house style; legends are added at the end, long ones
     below the axes.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    from fullpipe.plot import STYLE
-
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.0, height), layout="constrained")
         panels = [axes for (axes,) in figure.subplots(len(labels), 1, sharex=True, squeeze=False)]
@@ -194,3 +202,17 @@ def time_charts(
             elif count:
                 axes.legend(loc="best")
         figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+
+
+def draw(
+    axes: Axes, result: Result, flow: int, name: str, colour: str, label: str | None = None, *, scale: float = 1.0
+) -> None:
+    """A flow's samples of one column of the series against time, times `scale`."""
+    line = flow_series(result)[flow]
+    axes.plot(line.t_s, line.values[name] * scale, color=colour, label=label)
+
+
+def draw_queue(axes: Axes, result: Result, colour: str, link: int = 0, label: str | None = None) -> None:
+    """A link's queue against time."""
+    line = link_series(result)[link]
+    axes.plot(line.t_s, line.values["queue_packets"], color=colour, label=label, linewidth=0.8)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fullpipe.papers.item import Item, Results, shorter
 from fullpipe.papers.shorten_leith_common import (
     KINDS,
@@ -17,6 +19,7 @@ from fullpipe.papers.shorten_leith_common import (
     time_charts,
     utilization,
 )
+from fullpipe.plot import COLOURS
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -68,8 +71,6 @@ def _figure_9_picture(results: Results) -> Figure:
 
 
 def _mix_picture(title: str, curves: dict[str, list[tuple[int, float, float]]]) -> Figure:
-    from fullpipe.plot import COLOURS
-
     labels = ("utilization of the link", "loss, %")
     with time_charts(title, labels, x="adaptive flows of 25") as (figure, (used, lost)):
         for colour, (label, points) in zip(COLOURS, curves.items(), strict=False):
@@ -232,7 +233,6 @@ def _figure_15_measure(results: Results) -> dict[str, float]:
 
 def _events(result: Result, adaptive: int) -> tuple[tuple[float, float], tuple[float, float]]:
     """Mean peak window and mean number of congestion events per flow, of standard flows and of adaptive ones."""
-    import numpy as np
 
     def mean(flows: Sequence[int]) -> tuple[float, float]:
         events = [backoffs(result, flow, since_s=result.scenario.warmup_s) for flow in flows]
@@ -243,8 +243,6 @@ def _events(result: Result, adaptive: int) -> tuple[tuple[float, float], tuple[f
 
 
 def _figure_15_picture(results: Results) -> Figure:
-    from fullpipe.plot import COLOURS
-
     figures = _figure_15_measure(results)
     title = f"Mean peak windows: 155 Mbit/s, 120 ms, queue 125 packets of {PACKET_BYTES} bytes, 1 % web"
     with chart(title, "adaptive flows of 25", "standard over adaptive") as (figure, axes):

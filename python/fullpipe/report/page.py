@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import fullpipe
-from fullpipe.papers.check import Check, Shape
+from fullpipe.papers.check import Check, Shape, Value
 from fullpipe.papers.item import citation, notes
 from fullpipe.report.parameters import parameters
 
@@ -23,6 +24,15 @@ __all__ = ["page"]
 
 VERDICTS = {"pass": ("pass", "pass"), "documented miss": ("known", "documented miss"), "fail": ("fail", "miss")}
 """Class and words of each verdict."""
+
+MEANINGS = {
+    "pass": "every check agrees with the paper within its tolerance",
+    "documented miss": "a check misses, and the item names the cause",
+    "fail": "a check misses for no known cause",
+}
+
+MOST_FIGURES = 6
+"""Figures of a shape that are written out."""
 
 MOST_VALUES = 8
 """Values listed of a parameter that the scenarios vary."""
@@ -49,7 +59,7 @@ def page(outcomes: Sequence[Outcome], directory: Path, *, command: str) -> str:
 {_summary(outcomes, command)}
 </header>
 <main>
-<nav aria-label="items">
+<nav id="items" aria-label="items">
 {"".join(_contents(paper, group) for paper, group in papers)}
 </nav>
 {"".join(_section(paper, group, directory) for paper, group in papers)}
@@ -61,31 +71,45 @@ def page(outcomes: Sequence[Outcome], directory: Path, *, command: str) -> str:
 
 def _summary(outcomes: Sequence[Outcome], command: str) -> str:
     counts = {status: sum(outcome.status == status for outcome in outcomes) for status in VERDICTS}
-    words = {"pass": "pass", "documented miss": "miss for a cause that is named", "fail": "miss"}
-    said = ", ".join(f"{count} {words[status]}" for status, count in counts.items() if count)
+    checks = [check for outcome in outcomes for check in outcome.checks]
+    legend = "".join(
+        f"<li>{_badge(status)} <b>{count}</b> {'item' if count == 1 else 'items'}: {MEANINGS[status]}</li>"
+        for status, count in counts.items()
+        if count
+    )
     quick = any(outcome.quick for outcome in outcomes)
     shortened = "<p class='note'>Quick variants: runs are shortened where an item says so.</p>" if quick else ""
-    checks = [check for outcome in outcomes for check in outcome.checks]
-    return f"""<p>Every figure here comes from simulations that were run for this page. Of {len(outcomes)} items {said};
-of {len(checks)} checks {sum(check.passed for check in checks)} pass.</p>
+    return f"""<p>Every figure here comes from simulations that were run for this page. Of {len(checks)} checks in
+{len(outcomes)} items {sum(check.passed for check in checks)} pass.</p>
+<ul class="legend">{legend}</ul>
 {shortened}
 <p class="made">fullpipe {escape(fullpipe.__version__)}, made by <code>{escape(command)}</code></p>"""
 
 
 def _contents(paper: str, outcomes: Sequence[Outcome]) -> str:
     rows = "".join(
-        f"<tr><td><a href='#{_anchor(o)}'>{escape(o.item.id.partition('/')[2])}</a></td><td>{escape(o.item.title)}</td>"
-        f"<td>{_badge(o.status)}</td><td class='number'>{sum(c.passed for c in o.checks)} of {len(o.checks)}</td>"
-        f"<td class='number'>{o.wall_s:.1f} s</td></tr>\n"
+        f"<tr><td class='item'><a href='#{_anchor(o)}'>{escape(o.item.id.partition('/')[2])}</a></td>"
+        f"<td class='shows'>{escape(o.item.title)}</td><td class='verdict'>{_badge(o.status)}</td>"
+        f"<td class='dots'>{_dots(o.checks)}</td>"
+        f"<td class='number passed'>{sum(c.passed for c in o.checks)} of {len(o.checks)}</td>"
+        f"<td class='number wall'>{o.wall_s:.1f} s</td></tr>\n"
         for o in outcomes
     )
-    return f"""<details open><summary>{escape(paper)}</summary>
-<div class="wide"><table class="contents">
-<thead><tr><th>item</th><th>shows</th><th>verdict</th><th class="number">checks</th>
-<th class="number">wall time</th></tr></thead>
+    return f"""<details open><summary><a href="#{escape(paper)}">{escape(paper)}</a>
+<span class="citation">{escape(citation(paper))}</span></summary>
+<table class="contents">
+<thead><tr><th class="item">item</th><th>shows</th><th class="verdict">verdict</th><th class="dots">checks</th>
+<th class="number passed">passed</th><th class="number wall">wall time</th></tr></thead>
 <tbody>
-{rows}</tbody></table></div></details>
+{rows}</tbody></table></details>
 """
+
+
+def _dots(checks: Iterable[Check]) -> str:
+    """A dot per check, in its verdict's colour."""
+    return "".join(
+        f"<i class='{VERDICTS[check.status][0]}' title='{escape(check.name)}: {check.status}'></i>" for check in checks
+    )
 
 
 def _section(paper: str, outcomes: Sequence[Outcome], directory: Path) -> str:
@@ -102,7 +126,7 @@ def _article(outcome: Outcome, directory: Path) -> str:
     shortened = f"<p class='note'>Quick: {escape(outcome.shortened)}.</p>" if outcome.shortened else ""
     pictures = "".join(_picture(outcome, name, directory) for name in outcome.item.pictures)
     return f"""<article id="{_anchor(outcome)}" data-item="{escape(outcome.item.id)}">
-<h3>{escape(outcome.item.id)} {_badge(outcome.status)}</h3>
+<h3>{escape(outcome.item.id)} {_badge(outcome.status)} <a class="up" href="#items">all items</a></h3>
 <p class="title">{escape(outcome.item.title)}</p>
 {shortened}{reading}{pictures}{_checks(outcome.checks)}{_causes(outcome.checks)}{_deviations(said["deviations"])}
 {_figures(outcome)}{_parameters(outcome)}{_origin(outcome)}</article>
@@ -115,14 +139,14 @@ def _picture(outcome: Outcome, name: str, directory: Path) -> str:
     label = (
         f"{outcome.item.id}: {outcome.item.title}" if len(outcome.item.pictures) == 1 else f"{outcome.item.id}: {name}"
     )
-    return f"""<figure><img alt="{escape(label)}" src="data:image/png;base64,{data}">
+    return f"""<figure><div class="wide"><img alt="{escape(label)}" src="data:image/png;base64,{data}"></div>
 <figcaption><a href="{quote(place)}.svg">SVG</a> <a href="{quote(place)}.png">PNG</a></figcaption></figure>
 """
 
 
 def _checks(checks: Iterable[Check]) -> str:
     return f"""<div class="wide"><table class="checks">
-<thead><tr><th>quantity</th><th class="number">published</th><th class="number">measured</th>
+<thead><tr><th>quantity</th><th class="number">published, or asked</th><th class="number">measured</th>
 <th class="number">difference</th><th class="number">tolerance</th><th>verdict</th>
 <th>origin, and why this tolerance</th></tr></thead>
 <tbody>
@@ -132,20 +156,52 @@ def _checks(checks: Iterable[Check]) -> str:
 
 def _check(check: Check) -> str:
     if isinstance(check, Shape):
-        asked, measured, difference, tolerance = check.required, _number(check.measured), "", ""
+        asked, measured, difference, tolerance = check.required, _figures_of(check), "", ""
     else:
-        asked, measured = _number(check.published), _number(check.measured)
-        difference, tolerance = f"{check.difference:+.3g}", _number(check.tolerance)
+        asked, measured, tolerance = _number(check.published), _number(check.measured), _number(check.tolerance)
+        difference = f"{_difference(check)}{_gauge(check)}"
     cells = (
         ("quantity", escape(check.name), ""),
         ("published" if not isinstance(check, Shape) else "asked", escape(asked), "number"),
         ("measured", escape(measured), "number"),
-        ("difference", escape(difference), "number"),
+        ("difference", difference, "number"),
         ("tolerance", escape(tolerance), "number"),
         ("verdict", _badge(check.status), ""),
         ("origin", f"{escape(check.origin)}: {escape(check.reason)}", "reason"),
     )
     return "<tr>" + "".join(f"<td data-label='{k}' class='{c}'>{v}</td>" for k, v, c in cells) + "</tr>\n"
+
+
+def _figures_of(shape: Shape) -> str:
+    """What a shape judges, written out where it is little: bounds by their extremes."""
+    values = list(shape.figures.values())
+    partners = list((shape.than or {}).values())
+    if shape.shape == "bounds":
+        low, high = _number(min(values)), _number(max(values))
+        return low if low == high else f"{low} to {high}"
+    if shape.shape == "below" and len(values) == len(partners) <= MOST_FIGURES // 2:
+        return "; ".join(f"{_number(low)} < {_number(high)}" for low, high in zip(values, partners, strict=True))
+    if shape.shape != "below" and len(values) <= MOST_FIGURES:
+        return ", ".join(_number(value) for value in values)
+    return f"least step {_number(shape.measured)}"
+
+
+def _difference(value: Value) -> str:
+    """To two digits beyond the tolerance's first."""
+    if not math.isfinite(value.difference):
+        return "-"
+    digits = max(0, 2 - math.floor(math.log10(value.tolerance))) if value.tolerance > 0 else 3
+    return f"{value.difference:+.{digits}f}"
+
+
+def _gauge(value: Value) -> str:
+    """Where the measured value lies: the bar's band is the tolerance about the published one, the mark the measured."""
+    if not math.isfinite(value.difference) or value.tolerance <= 0:
+        return ""
+    place = 50 + 25 * max(-1.9, min(1.9, value.difference / value.tolerance))
+    return (
+        f"<span class='gauge {VERDICTS[value.status][0]}' aria-hidden='true'><i style='left:{place:.0f}%'></i></span>"
+    )
 
 
 def _causes(checks: Iterable[Check]) -> str:

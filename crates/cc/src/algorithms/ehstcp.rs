@@ -40,7 +40,7 @@ pub const EHSTCP: Info = Info {
             name: "safety_rtts",
             unit: "RTTmax",
             kind: Kind::Number { default: 5.0, min: 0.0, max: 1000.0 },
-            doc: "Length of the safety check.",
+            doc: "Length of the safety check; 0 leaves it out.",
             source: "Choi et al., section 3: 5 RTTmax",
         },
         Param {
@@ -153,12 +153,12 @@ impl CongestionControl for EHstcp {
         self.frame.response.beta = self.delays.beta(flow.min_rtt);
         self.frame.on_congestion(flow, signal);
         self.phase = match self.frame.response.fallback {
-            Some(fallback) => Phase::SafetyCheck {
+            Some(fallback) if self.safety_rtts > 0.0 => Phase::SafetyCheck {
                 fallback,
                 until: flow.now + (self.safety_rtts * self.delays.max_rtt as f64) as Nanos,
                 from: None,
             },
-            None => Phase::Increase,
+            _ => Phase::Increase,
         };
         self.frame.response.region = if self.phase == Phase::Increase { Region::Reno } else { Region::Hold };
     }
@@ -328,6 +328,20 @@ mod tests {
         }
         assert!((cc.cwnd() - 670.1).abs() < 0.1, "{}", cc.cwnd());
         assert!(sender.flow.delivered > outstanding && rounds <= 3, "on data sent after the cut, without delay");
+    }
+
+    /// The same without a safety check: the window grows from 800 at once, whatever the queue.
+    #[test]
+    fn safety_check_can_be_left_out() {
+        let (mut cc, mut sender) = avoiding(1000.0, &[("safety_rtts", Value::Number(0.0))]);
+        sender.round(&mut cc, 125.0);
+        cc.frame.set_window(1000.0);
+        sender.lose(&mut cc);
+        for _ in 0..4 {
+            let before = cc.cwnd();
+            sender.round(&mut cc, 102.0);
+            assert!(before >= 800.0 - 1e-9 && cc.cwnd() > before, "{}", cc.cwnd());
+        }
     }
 
     /// beta_e = 0.4 (eRTT 166.7 ms) against b(1000) = 0.3299: used as it is, without a safety check, unless capped.

@@ -12,35 +12,52 @@ pub struct Meter {
     /// Up to when the integrals reach, while the flow is active.
     last: Nanos,
     integrals: Integrals,
-    last_rtt: Option<Nanos>,
+    /// Zero before the first.
+    last_rtt: Nanos,
+    /// When the flow became active, and how long it had been before.
+    began: Nanos,
+    active_before: Nanos,
     /// Since the beginning of the run.
-    pub counters: Counters,
-    /// What `counters` and the integrals were at the end of the warm-up; they count from there.
-    baseline: Option<Box<(Counters, Integrals)>>,
+    pub events: Events,
+    /// What counters and integrals were at the end of the warm-up; they count from there.
+    baseline: Option<Box<Baseline>>,
     window: Window,
     samples: Option<Box<FlowSamples>>,
 }
 
-/// Events since the beginning.
+/// What happens seldom, counted.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counters {
-    /// Segments sent, retransmissions included.
-    pub sent: u64,
-    /// Of those, sent again.
+pub struct Events {
+    /// Segments sent again.
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Fast retransmits.
     pub fast_recoveries: u64,
+}
+
+/// Counts since the beginning.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Segments sent, retransmissions included.
+    pub sent: u64,
     /// Segments cumulatively acknowledged.
     pub acked: u64,
+    /// The rest.
+    pub events: Events,
+}
+
+#[derive(Clone, Debug)]
+struct Baseline {
+    counters: Counters,
+    integrals: Integrals,
+    active: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Integrals {
     /// cwnd over time, segments times nanoseconds.
     cwnd: f64,
-    active: Nanos,
     rtt_sum: u64,
     rtt_count: u64,
 }
@@ -76,13 +93,15 @@ impl Meter {
     pub fn new(window: Window, interval: Option<Nanos>, cc: &Controller) -> Self {
         let samples = interval.map(|interval| Box::new(FlowSamples::new(interval, window.to, cc)));
         Meter {
-            counters: Counters::default(),
+            events: Events::default(),
+            began: Nanos::MAX,
+            active_before: 0,
             baseline: None,
             integrals: Integrals::default(),
             window,
             last: Nanos::MAX,
             next_mark: Nanos::MAX,
-            last_rtt: None,
+            last_rtt: 0,
             samples,
         }
     }
@@ -90,6 +109,7 @@ impl Meter {
     /// The flow becomes active at `now`.
     pub fn start(&mut self, now: Nanos) {
         self.last = now;
+        self.began = now;
         if let Some(samples) = &mut self.samples {
             samples.next = now.next_multiple_of(samples.interval).max(samples.interval);
         }
@@ -98,6 +118,8 @@ impl Meter {
 
     /// The flow is no longer active; averages stop here.
     pub fn stop(&mut self) {
+        self.active_before = self.active();
+        self.began = Nanos::MAX;
         self.last = Nanos::MAX;
         self.next_mark = Nanos::MAX;
     }
@@ -113,14 +135,13 @@ impl Meter {
     pub fn integrate(&mut self, now: Nanos, cwnd: f64) {
         let span = now - self.last;
         self.integrals.cwnd += cwnd * span as i64 as f64;
-        self.integrals.active += span;
         self.last = now;
     }
 
     /// Counts an RTT sample.
     #[inline]
     pub fn sample_rtt(&mut self, rtt: Nanos) {
-        self.last_rtt = Some(rtt);
+        self.last_rtt = rtt;
         self.integrals.rtt_sum += rtt;
         self.integrals.rtt_count += 1;
     }
@@ -128,16 +149,17 @@ impl Meter {
     /// Takes the samples, and the baseline at the end of the warm-up, that are due by `now`; the state has not changed since
     /// the last event.
     #[cold]
-    pub fn pass_marks(&mut self, now: Nanos, in_flight: u64, cc: &Controller) {
+    pub fn pass_marks(&mut self, now: Nanos, in_flight: u64, counters: &Counters, cc: &Controller) {
         let (cwnd, ssthresh) = (cc.cwnd(), cc.ssthresh());
         while self.next_mark <= now {
             let mark = self.next_mark;
             self.integrate(mark, cwnd);
             if self.baseline.is_none() && mark >= self.window.from {
-                self.baseline = Some(Box::new((self.counters, self.integrals)));
+                self.baseline =
+                    Some(Box::new(Baseline { counters: *counters, integrals: self.integrals, active: self.active() }));
             }
             if let Some(samples) = self.samples.as_mut().filter(|samples| samples.next == mark) {
-                let rtt = self.last_rtt.map_or(f64::NAN, seconds);
+                let rtt = if self.last_rtt == 0 { f64::NAN } else { seconds(self.last_rtt) };
                 let ssthresh = if ssthresh.is_finite() { ssthresh } else { f64::NAN };
                 samples.add(mark, [cwnd, ssthresh, rtt, in_flight as f64], cc);
             }
@@ -145,27 +167,33 @@ impl Meter {
         }
     }
 
-    /// Events outside the warm-up.
-    pub fn counted(&self) -> Counters {
-        let Some((before, _)) = self.baseline.as_deref() else { return Counters::default() };
-        let now = self.counters;
+    /// Counts outside the warm-up.
+    pub fn counted(&self, now: &Counters) -> Counters {
+        let Some(Baseline { counters: before, .. }) = self.baseline.as_deref() else { return Counters::default() };
         Counters {
             sent: now.sent - before.sent,
-            retransmits: now.retransmits - before.retransmits,
-            timeouts: now.timeouts - before.timeouts,
-            fast_recoveries: now.fast_recoveries - before.fast_recoveries,
             acked: now.acked - before.acked,
+            events: Events {
+                retransmits: now.events.retransmits - before.events.retransmits,
+                timeouts: now.events.timeouts - before.events.timeouts,
+                fast_recoveries: now.events.fast_recoveries - before.events.fast_recoveries,
+            },
         }
     }
 
     /// Averages outside the warm-up.
     pub fn averages(&self) -> Averages {
-        let Some((_, before)) = self.baseline.as_deref() else { return Averages { cwnd: f64::NAN, rtt_s: f64::NAN } };
-        let now = &self.integrals;
+        let Some(before) = self.baseline.as_deref() else { return Averages { cwnd: f64::NAN, rtt_s: f64::NAN } };
+        let (now, before, active) = (&self.integrals, &before.integrals, self.active() - before.active);
         Averages {
-            cwnd: (now.cwnd - before.cwnd) / (now.active - before.active) as f64,
+            cwnd: (now.cwnd - before.cwnd) / active as f64,
             rtt_s: (now.rtt_sum - before.rtt_sum) as f64 / (now.rtt_count - before.rtt_count) as f64 / 1e9,
         }
+    }
+
+    /// How long the flow has been active.
+    fn active(&self) -> Nanos {
+        self.active_before + (self.last - self.began)
     }
 
     /// The series, if one was asked for.

@@ -13,7 +13,7 @@ mod scoreboard;
 #[cfg(test)]
 mod tests;
 
-pub use meter::{COMMON_COLUMNS, FlowSamples, Meter};
+pub use meter::{COMMON_COLUMNS, Counters, FlowSamples, Meter};
 
 use crate::packet::SackBlocks;
 use crate::receiver::unwrap;
@@ -22,6 +22,7 @@ use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Nanos, Recovery, Sig
 use rto::RttEstimator;
 use scoreboard::Scoreboard;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Duplicate ACKs that show a loss (RFC 5681 section 3.2).
 const DUP_THRESH: u32 = 3;
@@ -38,9 +39,8 @@ pub struct Sender {
     high: u64,
     /// One past the last segment there is to send.
     end: u64,
-    /// The policy's window and its whole segments, as it last said.
+    /// The policy's window, as it last said.
     cwnd: f64,
-    window: u64,
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
     deadline: Nanos,
     max_window: u64,
@@ -74,6 +74,8 @@ pub struct Sender {
     timed_out: bool,
     board: Scoreboard,
     fine: Option<Box<FineTimes>>,
+    /// Segments sent (once each) and acknowledged in earlier connections.
+    earlier: (u64, u64),
 }
 
 /// Where the sender is between losses.
@@ -131,7 +133,6 @@ impl Sender {
             high: 0,
             end,
             cwnd: cc.cwnd(),
-            window: cc.cwnd() as u64,
             deadline: Nanos::MAX,
             max_window: tcp.max_window.unwrap_or(u64::MAX),
             timestamp_tick: tcp.timestamp_tick,
@@ -153,11 +154,14 @@ impl Sender {
             timed_out: false,
             board: Scoreboard::default(),
             fine,
+            earlier: (0, 0),
         }
     }
 
     /// Starts over as a new connection with `end` segments to send; the meter goes on.
     pub fn reopen(&mut self, cc: Controller, end: u64) {
+        self.earlier.0 += self.high;
+        self.earlier.1 += self.una;
         self.una = 0;
         self.nxt = 0;
         self.high = 0;
@@ -178,8 +182,15 @@ impl Sender {
             **fine = FineTimes::default();
         }
         self.cc = cc;
-        self.set_window(self.cc.cwnd());
+        self.cwnd = self.cc.cwnd();
         self.quiet = self.fine.is_none();
+    }
+
+    /// Counts since the beginning.
+    pub fn counters(&self) -> Counters {
+        let (sent, acked) = self.earlier;
+        let events = self.meter.events;
+        Counters { sent: sent + self.high + events.retransmits, acked: acked + self.una, events }
     }
 
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
@@ -200,16 +211,22 @@ impl Sender {
     }
 
     /// Brings the meter up to `now`; call before anything changes.
-    #[inline]
+    #[inline(always)]
     pub fn pass_time(&mut self, now: Nanos) {
         if now >= self.meter.next_mark() {
-            self.meter.pass_marks(now, self.in_network(), &self.cc);
+            self.pass_marks(now);
         }
         self.meter.integrate(now, self.cwnd);
     }
 
+    #[cold]
+    fn pass_marks(&mut self, now: Nanos) {
+        let counters = self.counters();
+        self.meter.pass_marks(now, self.in_network(), &counters, &self.cc);
+    }
+
     /// An ACK arrives, with the SACK blocks it carries.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, now: Nanos, arrival: &Arrival, sack: Option<&SackBlocks>) {
         self.pass_time(now);
         let cumulative = unwrap(arrival.cumulative, self.una);
@@ -217,86 +234,100 @@ impl Sender {
             self.on_expected_ack(now, cumulative, arrival);
         } else {
             self.on_any_ack(now, cumulative, arrival, sack);
-            self.set_window(self.cc.cwnd());
+            self.cwnd = self.cc.cwnd();
         }
     }
 
     /// The retransmission timer expires.
     pub fn on_timeout(&mut self, now: Nanos) {
         self.pass_time(now);
-        self.meter.counters.timeouts += 1;
+        self.meter.events.timeouts += 1;
         self.rtt.back_off();
         self.restart(now);
         self.deadline = now + self.rtt.timeout();
         self.quiet = false;
-        self.set_window(self.cc.cwnd());
+        self.cwnd = self.cc.cwnd();
     }
 
-    /// The next segment that may be sent at `now`; call until it says `None`. The caller sends it.
-    #[inline]
+    /// Nothing is lost or suspected: [`Sender::new_segments`] says all there is to send.
+    #[inline(always)]
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// The new segments that may be sent at `now` where nothing is lost or suspected. The caller sends them.
+    #[inline(always)]
+    pub fn new_segments(&mut self, now: Nanos) -> Range<u64> {
+        let (flight_size, window) = (self.flight_size(), self.window());
+        let room = window.min(self.max_window).saturating_sub(flight_size);
+        let count = room.min(self.end.saturating_sub(self.nxt));
+        self.cwnd_limited = flight_size + count >= window;
+        let first = self.nxt;
+        if count > 0 {
+            self.nxt += count;
+            self.high = self.nxt;
+            if self.deadline == Nanos::MAX {
+                self.deadline = now + self.rtt.timeout();
+            }
+        }
+        first..self.nxt
+    }
+
+    /// The next segment that may be sent at `now` where something is lost or suspected; call until it says `None`. The caller
+    /// sends it.
     pub fn next_segment(&mut self, now: Nanos) -> Option<u64> {
-        let seq = if self.quiet { self.next_new() } else { self.next_after_loss(now) }?;
-        self.meter.counters.sent += 1;
-        if self.deadline == Nanos::MAX {
-            self.deadline = now + self.rtt.timeout();
-        }
-        Some(seq)
-    }
-
-    #[inline]
-    fn set_window(&mut self, cwnd: f64) {
-        self.cwnd = cwnd;
-        // Through i64, for which processors have an instruction.
-        self.window = self.cwnd as i64 as u64;
-    }
-
-    /// The next new segment, where nothing is lost or suspected.
-    #[inline]
-    fn next_new(&mut self) -> Option<u64> {
-        let flight_size = self.flight_size();
-        if flight_size >= self.window {
-            self.cwnd_limited = true;
-            return None;
-        }
-        if !self.has_new_data() {
-            self.cwnd_limited = false;
-            return None;
-        }
-        self.nxt += 1;
-        self.high = self.nxt;
-        Some(self.nxt - 1)
-    }
-
-    fn next_after_loss(&mut self, now: Nanos) -> Option<u64> {
         let seq = match self.recovery {
             Recovery::Sack => self.next_with_sack(),
             _ => self.next_without_sack(),
         }?;
         if seq < self.high {
-            self.meter.counters.retransmits += 1;
+            self.meter.events.retransmits += 1;
         } else {
             self.high = seq + 1;
         }
         if let Some(fine) = &mut self.fine {
             fine.note(seq, now);
         }
+        if self.deadline == Nanos::MAX {
+            self.deadline = now + self.rtt.timeout();
+        }
         Some(seq)
     }
 
+    /// The window's whole segments.
+    #[inline(always)]
+    fn window(&self) -> u64 {
+        // Through i64, for which processors have an instruction.
+        self.cwnd as i64 as u64
+    }
+
     /// New data is acknowledged where nothing is lost or suspected: the case of nearly every ACK.
-    #[inline]
+    #[inline(always)]
     fn on_expected_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival) {
         let acked = cumulative - self.una;
         self.una = cumulative;
         let ack = self.measure(now, acked, arrival);
         self.deadline = if cumulative == self.high { Nanos::MAX } else { now + self.rtt.timeout() };
-        let flow = self.flow(now, false);
-        let cwnd = self.cc.acked(&flow, &ack);
-        self.set_window(cwnd);
+        let Sender { una, nxt, round, cwnd_limited, ref rtt, ref meter, ref mut cc, .. } = *self;
+        let lost = meter.events.retransmits;
+        let flow = || Flow {
+            now,
+            delivered: una,
+            lost,
+            in_flight: nxt - una,
+            srtt: rtt.smoothed(),
+            min_rtt: rtt.least(),
+            round,
+            in_recovery: false,
+            cwnd_limited,
+        };
+        let cwnd = cc.acked(|| (flow(), ack));
         #[cfg(feature = "record")]
-        crate::record::ack(&flow, &ack, &self.cc);
+        crate::record::ack(&flow(), &ack, cc);
+        self.cwnd = cwnd;
     }
 
+    #[inline(never)]
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>) {
         let newly_sacked = sack.map_or(0, |blocks| self.add_sack(cumulative, blocks));
         if cumulative > self.una {
@@ -339,7 +370,7 @@ impl Sender {
     }
 
     /// What this ACK tells about round trips and one-way delays.
-    #[inline]
+    #[inline(always)]
     fn measure(&mut self, now: Nanos, acked: u64, arrival: &Arrival) -> Ack {
         let tick = self.timestamp_tick;
         let (sent, received) = (quantized(arrival.stamp, tick), quantized(now, tick));
@@ -353,7 +384,6 @@ impl Sender {
         if let Some(rtt) = rtt {
             self.rtt.sample(rtt);
         }
-        self.meter.counters.acked += acked;
         let round_start = self.una > self.round_end;
         if round_start {
             self.round += 1;
@@ -454,7 +484,7 @@ impl Sender {
     }
 
     fn begin_recovery(&mut self, now: Nanos) {
-        self.meter.counters.fast_recoveries += 1;
+        self.meter.events.fast_recoveries += 1;
         if self.recovery == Recovery::Tahoe {
             self.restart(now);
             self.deadline = now + self.rtt.timeout();
@@ -513,7 +543,7 @@ impl Sender {
         if std::mem::take(&mut self.repeat_first) {
             return Some(self.una);
         }
-        if self.board.pipe(self.una, self.nxt) >= self.window {
+        if self.board.pipe(self.una, self.nxt) >= self.window() {
             self.cwnd_limited = true;
             return None;
         }
@@ -541,7 +571,7 @@ impl Sender {
         }
         // RFC 3042: the first two duplicate ACKs each let one new segment go.
         let limited_transmit = if self.phase == Phase::Open { u64::from(self.dupacks) } else { 0 };
-        if self.flight_size() >= self.window + self.inflation + limited_transmit {
+        if self.flight_size() >= self.window() + self.inflation + limited_transmit {
             self.cwnd_limited = true;
             return None;
         }
@@ -579,7 +609,7 @@ impl Sender {
         Flow {
             now,
             delivered: self.una,
-            lost: self.meter.counters.retransmits,
+            lost: self.meter.events.retransmits,
             in_flight: self.flight_size(),
             srtt: self.rtt.smoothed(),
             min_rtt: self.rtt.least(),

@@ -362,6 +362,9 @@ static void listen_for(struct flow *f)
     f->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     struct sockaddr_in at = address(f->sink_ip, f->port);
     set(f->listener, SOL_SOCKET, SO_RCVBUFFORCE, f->receive_bytes, "receive buffer");
+    /* What arrives waits for this process by intent. Without the mark the kernel would take the receiver for a slow one and
+     * delay its ACKs until a timer of 40 ms, and the sender would send in bursts. */
+    set(f->listener, SOL_SOCKET, SO_RCVLOWAT, f->receive_bytes, "low-water mark");
     if (bind(f->listener, (struct sockaddr *)&at, sizeof at) || listen(f->listener, 1))
         fail("flow %d: listen on %s: %s", (int)(f - flows), f->sink_ip, strerror(errno));
 }

@@ -1,0 +1,173 @@
+//! What a run yields, from the state it ended in.
+
+use super::Engine;
+use super::connection::Connection;
+use crate::packet::Kind;
+use crate::report::{FlowReport, LinkReport, Report, Series, TrafficReport};
+use crate::scenario::Tcp;
+use crate::sender::{COMMON_COLUMNS, FlowSamples};
+use fullpipe_cc::{Nanos, time::seconds};
+
+impl Engine<'_> {
+    /// The figures of a run that has ended.
+    pub fn report(mut self) -> Report {
+        let end = self.transit.window.to;
+        for flow in self.flows.iter_mut().filter(|flow| flow.active) {
+            flow.sender.pass_time(end);
+        }
+        self.transit.count.in_flight +=
+            self.transit.schedule.packets().filter(|packet| matches!(packet.kind, Kind::Data | Kind::Datagram)).count()
+                as u64;
+        let data_packets = self.flows.iter().map(|flow| flow.sender.counters().sent).sum();
+        self.transit.count.sent += data_packets;
+        let flows = self.flow_reports();
+        let jain_index = jain(flows.iter().map(|flow| flow.goodput_bps));
+        Report {
+            links: self.link_reports(),
+            traffic: self.traffic_reports(),
+            data_packets,
+            packets: self.transit.count,
+            jain_index,
+            flow_series: self.flow_series(),
+            link_series: self.link_series(),
+            flows,
+        }
+    }
+
+    /// Bits per second of so many data packets in the measuring window.
+    fn bits_per_second(&self, packets: u64, size: u32) -> f64 {
+        packets as f64 * f64::from(size) * 8.0 / seconds(self.transit.window.length())
+    }
+
+    fn flow_reports(&self) -> Vec<FlowReport> {
+        let groups = self.scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
+        let mut reports = Vec::with_capacity(self.long_lived);
+        reports.extend(
+            groups.zip(&self.flows).enumerate().map(|(id, (group, flow))| self.flow_report(id, &group.tcp, flow)),
+        );
+        reports
+    }
+
+    fn flow_report(&self, id: usize, tcp: &Tcp, flow: &Connection) -> FlowReport {
+        let (counted, averages) = (flow.sender.meter.counted(&flow.sender.counters()), flow.sender.meter.averages());
+        let delay: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].delay).sum();
+        let size = self.scenario.packet_size;
+        FlowReport {
+            id: id as u32,
+            algorithm: tcp.algorithm.name.clone(),
+            throughput_bps: self.bits_per_second(flow.received, size),
+            goodput_bps: self.bits_per_second(counted.acked, size),
+            retransmits: counted.events.retransmits,
+            timeouts: counted.events.timeouts,
+            fast_recoveries: counted.events.fast_recoveries,
+            mean_rtt_s: averages.rtt_s,
+            mean_cwnd_packets: averages.cwnd,
+            base_rtt_s: seconds(2 * (delay + flow.access)),
+            completion_s: flow.completed.map_or(f64::NAN, |at| seconds(at - flow.started)),
+        }
+    }
+
+    fn link_reports(&mut self) -> Vec<LinkReport> {
+        let pairs = self.transit.network.directions.chunks_exact_mut(2).zip(&self.scenario.links);
+        pairs
+            .map(|(pair, link)| LinkReport {
+                name: link.name.clone(),
+                forward: pair[0].report(),
+                reverse: pair[1].report(),
+            })
+            .collect()
+    }
+
+    fn traffic_reports(&self) -> Vec<TrafficReport> {
+        let udp = self.scenario.udp.iter().enumerate().map(|(group, udp)| {
+            let sources = || self.datagrams.iter().filter(|source| source.group == group as u32);
+            let received = sources().map(|source| source.received).sum();
+            TrafficReport {
+                kind: "udp",
+                throughput_bps: self.bits_per_second(received, udp.packet_size),
+                sent_packets: sources().map(|source| source.sent).sum(),
+                received_packets: received,
+                transfers_started: 0,
+                transfers_completed: 0,
+                mean_completion_s: f64::NAN,
+            }
+        });
+        let web = self.web.iter().enumerate().map(|(index, group)| {
+            let flows = || self.flows.iter().filter(|flow| flow.web == Some(index as u32));
+            let received = flows().map(|flow| flow.received).sum();
+            TrafficReport {
+                kind: "web",
+                throughput_bps: self.bits_per_second(received, self.scenario.packet_size),
+                sent_packets: flows().map(|flow| flow.sender.meter.counted(&flow.sender.counters()).sent).sum(),
+                received_packets: received,
+                transfers_started: group.started,
+                transfers_completed: group.completed,
+                mean_completion_s: group.completion_sum / group.completed as f64,
+            }
+        });
+        udp.chain(web).collect()
+    }
+
+    fn flow_series(&mut self) -> Series {
+        if self.scenario.series_interval.is_none() {
+            return Series::with_columns(COMMON_COLUMNS, 0);
+        }
+        let flows = &mut self.flows[..self.long_lived];
+        let samples: Vec<_> = flows.iter_mut().map(|flow| flow.sender.meter.take_samples()).collect();
+        let mut names: Vec<&'static str> = COMMON_COLUMNS.to_vec();
+        for name in samples.iter().flatten().flat_map(|s| &s.internals) {
+            if !names.contains(name) {
+                names.push(name);
+            }
+        }
+        let rows = samples.iter().flatten().map(|s| s.times.len()).sum();
+        let mut series = Series::with_columns(names.iter().copied(), rows);
+        for (id, samples) in samples.into_iter().enumerate() {
+            if let Some(samples) = samples {
+                add_flow_rows(&mut series, id as u32, &samples);
+            }
+        }
+        series
+    }
+
+    fn link_series(&mut self) -> Series {
+        let names = ["queue_packets", "utilization", "reverse_queue_packets", "reverse_utilization"];
+        let Some(interval) = self.scenario.series_interval else { return Series::with_columns(names, 0) };
+        let rows = (self.transit.window.to / interval) as usize * self.scenario.links.len();
+        let mut series = Series::with_columns(names, rows);
+        for (index, pair) in self.transit.network.directions.chunks_exact_mut(2).enumerate() {
+            let columns: Vec<_> = pair.iter_mut().filter_map(|d| d.take_series()).flat_map(|(q, u)| [q, u]).collect();
+            let n = columns[0].len();
+            series.t_s.extend((1..=n as u64).map(|k| seconds(k * interval)));
+            series.entity.extend(std::iter::repeat_n(index as u32, n));
+            for ((_, into), from) in series.columns.iter_mut().zip(columns) {
+                into.extend(from);
+            }
+        }
+        series
+    }
+}
+
+/// Jain's fairness index: (sum x)^2 / (n sum x^2); NaN where nobody got anything.
+fn jain(rates: impl Iterator<Item = f64> + Clone) -> f64 {
+    let n = rates.clone().count() as f64;
+    let sum: f64 = rates.clone().sum();
+    let squares: f64 = rates.map(|x| x * x).sum();
+    sum * sum / (n * squares)
+}
+
+fn add_flow_rows(series: &mut Series, id: u32, samples: &FlowSamples) {
+    let width = COMMON_COLUMNS.len() + samples.internals.len();
+    series.t_s.extend(samples.times.iter().map(|&at| seconds(at)));
+    series.entity.extend(std::iter::repeat_n(id, samples.times.len()));
+    let position = |name: &str| {
+        let common = COMMON_COLUMNS.iter().position(|n| *n == name);
+        common.or_else(|| samples.internals.iter().position(|n| *n == name).map(|k| k + COMMON_COLUMNS.len()))
+    };
+    for (name, column) in &mut series.columns {
+        match position(name) {
+            Some(k) => column.extend(samples.values.iter().skip(k).step_by(width)),
+            None => column.extend(std::iter::repeat_n(f64::NAN, samples.times.len())),
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! The event loop.
+//!
+//! Events are few: an ACK reaches a sender, a packet reaches a link that several sources feed, a timer expires. A sender's
+//! event takes place when what it sends reaches the first link, one access delay after the sender's own moment: nothing in
+//! between concerns anybody else, and packets then enter the link in the order of the loop. So each flow has its own clock,
+//! behind the loop's by its access delay.
+
+mod connection;
+mod figures;
+mod transit;
+
+use crate::network::{Network, Route, RouteId};
+use crate::packet::{Kind, Packet, SackSlot};
+use crate::prefetch::prefetch;
+use crate::receiver::Receiver;
+use crate::report::Report;
+use crate::rng::{Purpose, Rng};
+use crate::scenario::{Algorithm, Arrivals, Scenario, Setting, Spread, Tcp, Web};
+use crate::schedule::StreamId;
+use crate::sender::{Meter, Sender};
+use crate::timers::Timer;
+use connection::{AccessLink, Connection, HOT_BYTES};
+use fullpipe_cc::{Controller, Nanos, registry, time::seconds};
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use transit::Transit;
+
+/// The run was stopped before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
+/// Runs `scenario`. Every few thousand events `watch` is told the simulated time reached; when it answers false the run
+/// stops.
+///
+/// # Errors
+/// [`Interrupted`] if `watch` said so.
+pub fn run(scenario: &Scenario, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<Report, Interrupted> {
+    let mut engine = Engine::new(scenario);
+    engine.run(watch)?;
+    Ok(engine.report())
+}
+
+/// Events between two calls of the watch.
+const WATCH_EVERY: u32 = 1 << 14;
+
+/// From so many flows on their state outgrows the cache.
+const MANY_FLOWS: usize = 512;
+
+struct Engine<'a> {
+    scenario: &'a Scenario,
+    transit: Transit,
+    flows: Vec<Connection>,
+    datagrams: Vec<DatagramSource>,
+    web: Vec<WebGroup>,
+    /// Streams of ACKs on their way to senders, by last direction and access delay.
+    ack_streams: BTreeMap<(u32, Nanos), StreamId>,
+    long_lived: usize,
+    max_access: Nanos,
+}
+
+struct DatagramSource {
+    route: RouteId,
+    access: Nanos,
+    interval: Nanos,
+    size: u32,
+    group: u32,
+    stop: Nanos,
+    /// Packets outside the warm-up.
+    sent: u64,
+    received: u64,
+}
+
+struct WebGroup {
+    rng: Rng,
+    route: RouteId,
+    /// Connections at rest (Poisson arrivals take one, or make one).
+    idle: Vec<u32>,
+    started: u64,
+    completed: u64,
+    completion_sum: f64,
+}
+
+impl<'a> Engine<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        let (network, routes) = Network::new(scenario);
+        let mut engine = Engine {
+            scenario,
+            transit: Transit::new(scenario, network),
+            flows: Vec::new(),
+            datagrams: Vec::new(),
+            web: Vec::new(),
+            ack_streams: BTreeMap::new(),
+            long_lived: 0,
+            max_access: 0,
+        };
+        engine.add_flows(&routes);
+        engine.add_datagrams(&routes[scenario.flows.len()..]);
+        engine.add_web(&routes[scenario.flows.len() + scenario.udp.len()..]);
+        engine
+    }
+
+    fn add_flows(&mut self, routes: &[RouteId]) {
+        let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 0);
+        let count = self.scenario.flows.iter().map(|group| group.count as usize).sum();
+        self.flows.reserve_exact(count);
+        self.transit.timers.reserve(count);
+        for (group, &route) in self.scenario.flows.iter().zip(routes) {
+            for _ in 0..group.count {
+                let start = spreads.spread(group.start);
+                let access = spreads.spread(group.tcp.access_delay);
+                let interval = self.scenario.series_interval;
+                let id = self.add_connection(&group.tcp, route, access, group.size.unwrap_or(u64::MAX), interval, None);
+                self.transit.timers.set(start + access, Timer::Start(id));
+                if let Some(stop) = group.stop {
+                    self.transit.timers.set(stop + access, Timer::Stop(id));
+                }
+            }
+        }
+        self.long_lived = self.flows.len();
+    }
+
+    fn add_datagrams(&mut self, routes: &[RouteId]) {
+        let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 1);
+        for (group, (udp, &route)) in self.scenario.udp.iter().zip(routes).enumerate() {
+            let bits = u128::from(udp.packet_size) * 8;
+            let interval = (bits * 1_000_000_000 / u128::from(udp.rate_bps)) as Nanos;
+            for _ in 0..udp.count {
+                let start = spreads.spread(udp.start);
+                let access = spreads.spread(udp.access_delay);
+                self.max_access = self.max_access.max(access);
+                let stop = udp.stop.unwrap_or(self.scenario.duration);
+                let (size, group) = (udp.packet_size, group as u32);
+                self.datagrams.push(DatagramSource {
+                    route,
+                    access,
+                    interval,
+                    size,
+                    group,
+                    stop,
+                    sent: 0,
+                    received: 0,
+                });
+                self.transit.timers.set(start + access, Timer::Datagram(self.datagrams.len() as u32 - 1));
+            }
+        }
+    }
+
+    fn add_web(&mut self, routes: &[RouteId]) {
+        for (index, (web, &route)) in self.scenario.web.iter().zip(routes).enumerate() {
+            let mut rng = Rng::new(self.scenario.seed, Purpose::Web, index as u64);
+            let begin = |rng: &mut Rng| rng.spread(web.start);
+            let mut starts = Vec::new();
+            match web.arrivals {
+                Arrivals::Sessions { sessions, .. } => starts.extend((0..sessions).map(|_| begin(&mut rng))),
+                Arrivals::Poisson { .. } => {
+                    let start = begin(&mut rng);
+                    self.transit.timers.set(start, Timer::Transfer(index as u32));
+                }
+            }
+            let group = WebGroup { rng, route, idle: Vec::new(), started: 0, completed: 0, completion_sum: 0.0 };
+            self.web.push(group);
+            for start in starts {
+                let id = self.add_web_connection(index as u32);
+                self.transit.timers.set(start + self.flows[id as usize].access, Timer::Start(id));
+            }
+        }
+    }
+
+    fn add_web_connection(&mut self, group: u32) -> u32 {
+        let web = &self.scenario.web[group as usize];
+        let WebGroup { rng, route, .. } = &mut self.web[group as usize];
+        let (access, route) = (rng.spread(web.tcp.access_delay), *route);
+        self.add_connection(&web.tcp, route, access, 0, None, Some(group))
+    }
+
+    fn add_connection(
+        &mut self,
+        tcp: &Tcp,
+        route: RouteId,
+        access: Nanos,
+        segments: u64,
+        interval: Option<Nanos>,
+        web: Option<u32>,
+    ) -> u32 {
+        let id = self.flows.len() as u32;
+        self.max_access = self.max_access.max(access);
+        let cc = controller(&tcp.algorithm, tcp.initial_window);
+        let meter = Meter::new(self.transit.window, interval, &cc);
+        // Up to an hour apart.
+        let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
+        let Route { hops, .. } = &self.transit.network.routes[route as usize];
+        let last = hops.last().expect("a route has hops").direction;
+        let at_once = !tcp.delayed_ack && tcp.access_rate_bps.is_none();
+        let direct = self.transit.network.routes[route as usize].direct().filter(|_| at_once);
+        let schedule = &mut self.transit.schedule;
+        let ack_stream = *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream());
+        let access_link = tcp.access_rate_bps.map(|rate_bps| {
+            let stream = schedule.add_stream();
+            Box::new(AccessLink::new(rate_bps, stream))
+        });
+        self.flows.push(Connection {
+            id,
+            sender: Sender::new(tcp, cc, segments, clock_offset, meter),
+            receiver: Receiver::default(),
+            route,
+            direct,
+            ack_stream,
+            access,
+            incarnation: 0,
+            active: false,
+            sack: tcp.recovery == fullpipe_cc::Recovery::Sack,
+            ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
+            timer_at: Nanos::MAX,
+            ack_timer_at: Nanos::MAX,
+            received: 0,
+            access_link,
+            started: 0,
+            completed: None,
+            web,
+        });
+        id
+    }
+
+    fn run(&mut self, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<(), Interrupted> {
+        let end = self.transit.window.to + self.max_access;
+        loop {
+            for _ in 0..WATCH_EVERY {
+                let timer = self.transit.timers.next_time();
+                let packet = self.transit.schedule.next_time();
+                if timer.min(packet) > end {
+                    return Ok(());
+                }
+                if timer <= packet {
+                    let (at, timer) = self.transit.timers.pop().expect("just seen");
+                    self.on_timer(at, timer);
+                } else if self.transit.schedule.any_late() {
+                    self.take_late();
+                } else if let Some(packet) = self.transit.schedule.pop() {
+                    self.on_packet(packet);
+                }
+            }
+            let now = self.transit.schedule.next_time().min(self.transit.window.to);
+            if !watch(now) {
+                return Err(Interrupted);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn take_late(&mut self) {
+        if let Some(packet) = self.transit.schedule.pop_late() {
+            self.on_packet(packet);
+        }
+    }
+
+    /// A packet reaches its next stop in its turn.
+    #[inline(always)]
+    fn on_packet(&mut self, packet: Packet) {
+        if self.flows.len() >= MANY_FLOWS {
+            self.prefetch_upcoming();
+        }
+        match packet.kind {
+            Kind::Arriving => self.on_ack(packet),
+            Kind::Data => self.transit.carry_data(&mut self.flows[packet.flow as usize], packet.into()),
+            Kind::Ack => self.transit.carry_ack(&self.flows[packet.flow as usize], packet),
+            Kind::Datagram => self.carry_datagram(packet),
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_upcoming(&self) {
+        let Some((flow, sack)) = self.transit.schedule.upcoming(1) else { return };
+        if let Some(flow) = self.flows.get(flow as usize) {
+            prefetch(flow, HOT_BYTES);
+        }
+        self.transit.sacks.prefetch(sack);
+    }
+
+    fn on_timer(&mut self, at: Nanos, timer: Timer) {
+        match timer {
+            Timer::Start(id) => self.start(id, at),
+            Timer::Stop(id) => self.stop(id, at),
+            Timer::Retransmit(id) => self.on_retransmit_timer(id, at),
+            Timer::DelayedAck(id) => self.on_ack_timer(id, at),
+            Timer::Datagram(id) => self.send_datagram(id, at),
+            Timer::Transfer(group) => self.begin_poisson_transfer(group, at),
+        }
+    }
+
+    /// An ACK reaches its sender.
+    #[inline(always)]
+    fn on_ack(&mut self, packet: Packet) {
+        let flow = &mut self.flows[packet.flow as usize];
+        let Some(now) = self.transit.hand_over(flow, &packet) else { return };
+        if flow.sender.finished() {
+            self.complete(packet.flow, now);
+        } else {
+            self.transit.pump(flow, packet.at);
+        }
+    }
+
+    fn carry_datagram(&mut self, packet: Packet) {
+        let source = &mut self.datagrams[packet.flow as usize];
+        source.received += u64::from(self.transit.carry_datagram(source.route, source.size, packet));
+    }
+
+    fn start(&mut self, id: u32, at: Nanos) {
+        let now = at - self.flows[id as usize].access;
+        if now > self.transit.window.to {
+            return;
+        }
+        if let Some(group) = self.flows[id as usize].web {
+            if !self.reopen(id, group, at) {
+                return;
+            }
+        }
+        let flow = &mut self.flows[id as usize];
+        flow.active = true;
+        flow.started = now;
+        flow.sender.meter.start(now);
+        flow.sender.pass_time(now);
+        self.transit.pump(flow, at);
+    }
+
+    /// A new connection for a web transfer; false where none may begin any more.
+    fn reopen(&mut self, id: u32, group: u32, at: Nanos) -> bool {
+        let web = &self.scenario.web[group as usize];
+        let flow = &mut self.flows[id as usize];
+        if web.stop.is_some_and(|stop| at - flow.access > stop) {
+            return false;
+        }
+        let WebGroup { rng, started, .. } = &mut self.web[group as usize];
+        let segments = libm::ceil(rng.pareto(web.mean_size, web.shape) / f64::from(self.scenario.packet_size));
+        *started += u64::from(self.transit.window.contains(at));
+        let cc = controller(&web.tcp.algorithm, web.tcp.initial_window);
+        flow.sender.reopen(cc, segments.clamp(1.0, MAX_TRANSFER_SEGMENTS) as u64);
+        flow.receiver = Receiver::default();
+        flow.incarnation = flow.incarnation.wrapping_add(1);
+        true
+    }
+
+    fn stop(&mut self, id: u32, at: Nanos) {
+        let flow = &mut self.flows[id as usize];
+        let now = at - flow.access;
+        if !flow.active || now > self.transit.window.to {
+            return;
+        }
+        flow.sender.stop();
+        if flow.sender.finished() {
+            flow.sender.pass_time(now);
+            self.complete(id, now);
+        }
+    }
+
+    /// Everything the flow had to send has been acknowledged.
+    fn complete(&mut self, id: u32, now: Nanos) {
+        let flow = &mut self.flows[id as usize];
+        flow.active = false;
+        flow.completed = Some(now);
+        flow.sender.meter.stop();
+        let (access, took) = (flow.access, seconds(now - flow.started));
+        let Some(group) = flow.web else { return };
+        let WebGroup { rng, idle, completed, completion_sum, .. } = &mut self.web[group as usize];
+        if self.transit.window.contains(now) {
+            *completed += 1;
+            *completion_sum += took;
+        }
+        match self.scenario.web[group as usize].arrivals {
+            Arrivals::Sessions { mean_gap, .. } => {
+                let next = now + rng.exponential(mean_gap as f64);
+                self.transit.timers.set(next + access, Timer::Start(id));
+            }
+            Arrivals::Poisson { .. } => idle.push(id),
+        }
+    }
+
+    fn begin_poisson_transfer(&mut self, group: u32, at: Nanos) {
+        let web: &Web = &self.scenario.web[group as usize];
+        let Arrivals::Poisson { per_second } = web.arrivals else { return };
+        let WebGroup { rng, idle, .. } = &mut self.web[group as usize];
+        let next = at + rng.exponential(1e9 / per_second);
+        let id = idle.pop();
+        let id = id.unwrap_or_else(|| self.add_web_connection(group));
+        self.transit.timers.set(at + self.flows[id as usize].access, Timer::Start(id));
+        if web.stop.is_none_or(|stop| next <= stop) {
+            self.transit.timers.set(next, Timer::Transfer(group));
+        }
+    }
+
+    fn send_datagram(&mut self, id: u32, at: Nanos) {
+        let source = &mut self.datagrams[id as usize];
+        let now = at - source.access;
+        if now > source.stop {
+            return;
+        }
+        source.sent += u64::from(self.transit.window.contains(now));
+        let next = at + source.interval;
+        self.transit.count.sent += 1;
+        self.transit.timers.set(next, Timer::Datagram(id));
+        self.carry_datagram(Packet {
+            at,
+            stamp: 0,
+            receiver_stamp: 0,
+            flow: id,
+            seq: 0,
+            sack: SackSlot::NONE,
+            incarnation: 0,
+            hop: 0,
+            kind: Kind::Datagram,
+        });
+    }
+
+    fn on_retransmit_timer(&mut self, id: u32, at: Nanos) {
+        let flow = &mut self.flows[id as usize];
+        if flow.timer_at != at {
+            return;
+        }
+        flow.timer_at = Nanos::MAX;
+        let now = at - flow.access;
+        if !flow.active || now > self.transit.window.to {
+            return;
+        }
+        if flow.sender.deadline() > now {
+            self.transit.arm(flow);
+            return;
+        }
+        flow.sender.on_timeout(now);
+        self.transit.pump(flow, at);
+    }
+
+    fn on_ack_timer(&mut self, id: u32, at: Nanos) {
+        let flow = &mut self.flows[id as usize];
+        if flow.ack_timer_at != at {
+            return;
+        }
+        flow.ack_timer_at = Nanos::MAX;
+        match flow.receiver.deadline {
+            Some(due) if due <= at => self.transit.acknowledge(flow, at),
+            _ => self.transit.arm_ack(flow),
+        }
+    }
+}
+
+/// Receivers' clocks are ahead of their senders' by up to this.
+const CLOCK_OFFSETS: Spread = Spread { low: 0, high: 3_600_000_000_000 };
+
+/// The longest web transfer; a Pareto law has no bound of its own.
+const MAX_TRANSFER_SEGMENTS: f64 = 1e9;
+
+/// Builds an algorithm that the scenario has already been checked for.
+fn controller(algorithm: &Algorithm, initial_window: u32) -> Controller {
+    let given: Vec<_> = algorithm.params.iter().map(|(name, setting)| (name.as_str(), value(setting))).collect();
+    registry::build(&algorithm.name, &given, f64::from(initial_window)).expect("a checked scenario")
+}
+
+fn value(setting: &Setting) -> registry::Value<'_> {
+    match setting {
+        Setting::Number(x) => registry::Value::Number(*x),
+        Setting::Flag(x) => registry::Value::Flag(*x),
+        Setting::Name(x) => registry::Value::Name(x),
+    }
+}

@@ -1,0 +1,264 @@
+//! What packets move through: links, the order of arrivals, timers.
+
+use super::connection::Connection;
+use crate::link::Window;
+use crate::network::{Direct, Network, RouteId};
+use crate::packet::{Kind, Packet, SackSlot, SackStore, Segment};
+use crate::receiver::Reply;
+use crate::report::PacketCount;
+use crate::scenario::Scenario;
+use crate::schedule::{Schedule, StreamId};
+use crate::sender::Arrival;
+use crate::timers::{Timer, Timers};
+use fullpipe_cc::Nanos;
+use std::num::NonZero;
+
+/// Everything packets move through.
+pub struct Transit {
+    /// What figures count.
+    pub window: Window,
+    /// The links.
+    pub network: Network,
+    /// Packets under way.
+    pub schedule: Schedule,
+    /// Alarms.
+    pub timers: Timers,
+    /// What became of all data packets.
+    pub count: PacketCount,
+    pub sacks: SackStore,
+    packet_size: u32,
+    ack_size: u32,
+    /// Stream of the packets that have left each direction, for stops that need an event.
+    link_streams: Vec<StreamId>,
+}
+
+impl Transit {
+    /// An idle network.
+    pub fn new(scenario: &Scenario, network: Network) -> Self {
+        let mut schedule = Schedule::new();
+        let link_streams = network.directions.iter().map(|_| schedule.add_stream()).collect();
+        Transit {
+            window: Window { from: scenario.warmup, to: scenario.duration },
+            network,
+            schedule,
+            timers: Timers::default(),
+            count: PacketCount::default(),
+            sacks: SackStore::default(),
+            packet_size: scenario.packet_size,
+            ack_size: scenario.ack_size,
+            link_streams,
+        }
+    }
+
+    /// An ACK reaches its sender; says at which moment of the flow's own, or `None` if it is of no use any more.
+    #[inline(always)]
+    pub fn hand_over(&mut self, flow: &mut Connection, ack: &Packet) -> Option<Nanos> {
+        let sack = self.sacks.take(ack.sack);
+        let now = ack.at - flow.access;
+        if !flow.active || ack.incarnation != flow.incarnation || now > self.window.to {
+            return None;
+        }
+        let arrival = Arrival { cumulative: ack.seq, stamp: ack.stamp, receiver_stamp: ack.receiver_stamp };
+        flow.sender.on_ack(now, &arrival, sack.as_ref());
+        Some(now)
+    }
+
+    /// Sends what the window allows. `at` is the loop's time, the flow's is an access delay behind.
+    #[inline(always)]
+    pub fn pump(&mut self, flow: &mut Connection, at: Nanos) {
+        let now = at - flow.access;
+        if flow.sender.is_quiet() {
+            let segments = flow.sender.new_segments(now);
+            if let Some(direct) = flow.direct {
+                for seq in segments {
+                    self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
+                }
+            } else {
+                for seq in segments {
+                    self.send(flow, Segment::new(flow.id, seq, flow.incarnation, at, now));
+                }
+            }
+        } else {
+            self.pump_after_loss(flow, at, now);
+        }
+        self.arm(flow);
+    }
+
+    fn pump_after_loss(&mut self, flow: &mut Connection, at: Nanos, now: Nanos) {
+        while let Some(seq) = flow.sender.next_segment(now) {
+            self.send(flow, Segment::new(flow.id, seq, flow.incarnation, at, now));
+        }
+    }
+
+    /// The whole way of a segment, and of its ACK, over one link.
+    #[inline(always)]
+    fn send_direct(&mut self, flow: &mut Connection, direct: Direct, mut segment: Segment) {
+        let link = &mut self.network.directions[direct.there as usize];
+        let Some(departure) = link.accept(segment.at, self.packet_size) else {
+            self.count_lost(segment.at);
+            return;
+        };
+        segment.at = departure + link.delay;
+        segment.hop = 1;
+        let Some(next) = flow.receiver.take_expected(segment.seq, segment.stamp) else {
+            self.deliver(flow, segment);
+            return;
+        };
+        flow.received += u64::from(self.count_delivered(segment.at));
+        let link = &mut self.network.directions[direct.back as usize];
+        let Some(departure) = link.accept(segment.at, self.ack_size) else { return };
+        let ack = Packet {
+            at: departure + link.delay + 2 * flow.access,
+            stamp: segment.stamp,
+            receiver_stamp: segment.at,
+            flow: flow.id,
+            seq: next as u32,
+            sack: SackSlot::NONE,
+            incarnation: flow.incarnation,
+            hop: 2,
+            kind: Kind::Arriving,
+        };
+        self.schedule.push(flow.ack_stream, &ack);
+    }
+
+    fn send(&mut self, flow: &mut Connection, mut segment: Segment) {
+        match &mut flow.access_link {
+            None => self.carry_data(flow, segment),
+            Some(link) => {
+                segment.at = link.send(segment.at, self.packet_size);
+                self.schedule.push(link.stream, &segment.into());
+            }
+        }
+    }
+
+    /// Follows a segment until it is lost, delivered and acknowledged, or must wait for its turn in the loop.
+    pub fn carry_data(&mut self, flow: &mut Connection, mut segment: Segment) {
+        let route = &self.network.routes[flow.route as usize];
+        let hops = &route.hops[..usize::from(route.data_hops)];
+        while let Some(hop) = hops.get(usize::from(segment.hop)) {
+            let direction = &mut self.network.directions[hop.direction as usize];
+            let Some(departure) = direction.accept(segment.at, self.packet_size) else {
+                self.count_lost(segment.at);
+                return;
+            };
+            segment.at = departure + direction.delay;
+            segment.hop += 1;
+            if !hop.runs_on {
+                self.schedule.push(self.link_streams[hop.direction as usize], &segment.into());
+                return;
+            }
+        }
+        self.deliver(flow, segment);
+    }
+
+    /// A segment reaches its receiver, which acknowledges it now or later.
+    fn deliver(&mut self, flow: &mut Connection, segment: Segment) {
+        let counts = self.count_delivered(segment.at);
+        if segment.incarnation != flow.incarnation {
+            return;
+        }
+        flow.received += u64::from(counts);
+        match flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get)) {
+            Reply::Ack => self.acknowledge(flow, segment.at),
+            Reply::Hold => self.arm_ack(flow),
+        }
+    }
+
+    /// The receiver sends an ACK.
+    #[inline(always)]
+    pub fn acknowledge(&mut self, flow: &mut Connection, at: Nanos) {
+        let (next, stamp) = flow.receiver.acknowledge();
+        let blocks = if flow.sack { flow.receiver.sack_blocks() } else { None };
+        let ack = Packet {
+            at,
+            stamp,
+            receiver_stamp: at,
+            flow: flow.id,
+            seq: next as u32,
+            sack: blocks.map_or(SackSlot::NONE, |blocks| self.sacks.put(blocks)),
+            incarnation: flow.incarnation,
+            hop: self.network.routes[flow.route as usize].data_hops,
+            kind: Kind::Ack,
+        };
+        self.carry_ack(flow, ack);
+    }
+
+    /// Follows an ACK until it is lost, on its way to the sender, or must wait for its turn in the loop.
+    #[inline(always)]
+    pub fn carry_ack(&mut self, flow: &Connection, mut ack: Packet) {
+        let hops = &self.network.routes[flow.route as usize].hops;
+        while let Some(hop) = hops.get(usize::from(ack.hop)) {
+            let direction = &mut self.network.directions[hop.direction as usize];
+            let Some(departure) = direction.accept(ack.at, self.ack_size) else {
+                self.sacks.take(ack.sack);
+                return;
+            };
+            ack.at = departure + direction.delay;
+            ack.hop += 1;
+            if !hop.runs_on {
+                self.schedule.push(self.link_streams[hop.direction as usize], &ack);
+                return;
+            }
+        }
+        ack.at += 2 * flow.access;
+        ack.kind = Kind::Arriving;
+        self.schedule.push(flow.ack_stream, &ack);
+    }
+
+    /// Follows a datagram of `size` bytes; true where it is delivered inside the measuring window.
+    pub fn carry_datagram(&mut self, route: RouteId, size: u32, mut packet: Packet) -> bool {
+        let hops = &self.network.routes[route as usize].hops;
+        while let Some(hop) = hops.get(usize::from(packet.hop)) {
+            let direction = &mut self.network.directions[hop.direction as usize];
+            let Some(departure) = direction.accept(packet.at, size) else {
+                self.count_lost(packet.at);
+                return false;
+            };
+            packet.at = departure + direction.delay;
+            packet.hop += 1;
+            if !hop.runs_on {
+                self.schedule.push(self.link_streams[hop.direction as usize], &packet);
+                return false;
+            }
+        }
+        self.count_delivered(packet.at)
+    }
+
+    /// What is worked out ahead of the clock may lie beyond the end of the run: such packets are still in flight then. Says
+    /// whether the moment lies inside the measuring window.
+    #[inline(always)]
+    fn count_delivered(&mut self, at: Nanos) -> bool {
+        if at > self.window.to {
+            self.count.in_flight += 1;
+            return false;
+        }
+        self.count.delivered += 1;
+        at > self.window.from
+    }
+
+    fn count_lost(&mut self, at: Nanos) {
+        if at <= self.window.to {
+            self.count.dropped += 1;
+        } else {
+            self.count.in_flight += 1;
+        }
+    }
+
+    /// Sees that the loop wakes the flow when its retransmission timer expires. An entry that is too early is renewed when it
+    /// comes up; most ACKs move the timer on and touch no entry.
+    #[inline(always)]
+    pub fn arm(&mut self, flow: &mut Connection) {
+        let due = flow.sender.deadline().saturating_add(flow.access);
+        if due < flow.timer_at {
+            flow.timer_at = due;
+            self.timers.set(due, Timer::Retransmit(flow.id));
+        }
+    }
+
+    /// The same for a held ACK, on the receiver's clock, which is the loop's.
+    pub fn arm_ack(&mut self, flow: &mut Connection) {
+        let Some(due) = flow.receiver.deadline.filter(|&due| due < flow.ack_timer_at) else { return };
+        flow.ack_timer_at = due;
+        self.timers.set(due, Timer::DelayedAck(flow.id));
+    }
+}

@@ -1,0 +1,108 @@
+"""Choi, Lee and Cho, figure 1: who gets how much of 20 Mbit/s to 2.5 Gbit/s."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from fullpipe.papers.drawing import utilization
+from fullpipe.papers.ehstcp_common import (
+    BACKGROUND_DELAY,
+    HIGH_SPEED_FLOWS,
+    LONG_LIVED,
+    SCHEMES,
+    SMALL,
+    bdp_packets,
+    file_name,
+    link_with_background,
+)
+from fullpipe.papers.item import Item, Results, shorter
+from fullpipe.plot import COLOURS, STYLE
+from fullpipe.scenario import Scenario
+from fullpipe.tables import to_numpy
+
+if TYPE_CHECKING:
+    from fullpipe.result import Result
+
+__all__ = ["FIGURE_1"]
+
+
+RATES_MBPS = (20, 100, 300, 1000, 2500)
+KINDS = ("high-speed", "long-lived TCP", "small TCP", "web", "unused")
+
+BUFFER_SECONDS = 0.01
+"""At the link's rate: a tenth of a bandwidth-delay product of 100 ms, as for table 1."""
+
+LARGE_BUFFER_SECONDS = 0.1
+
+LINKS: dict[str, tuple[int, float]] = {
+    **{f"{rate} Mbit/s": (rate, BUFFER_SECONDS) for rate in RATES_MBPS},
+    "2500 Mbit/s and ten times the buffer": (2500, LARGE_BUFFER_SECONDS),
+}
+"""Rate and buffer."""
+
+
+def _scenarios() -> dict[str, Scenario]:
+    high_speed = {"count": HIGH_SPEED_FLOWS, "access_delay": BACKGROUND_DELAY, "start": "0 s..5 s"}
+    return {
+        _scenario_name(scheme, link): link_with_background(
+            rate, round(bdp_packets(rate, buffer_s)), [{"algorithm": scheme, **high_speed}], (200, 50)
+        )
+        for link, (rate, buffer_s) in LINKS.items()
+        for scheme in SCHEMES
+    }
+
+
+def _scenario_name(scheme: str, link: str) -> str:
+    return file_name(scheme, link.replace(" Mbit/s", "-Mbps"))
+
+
+def _measure(results: Results) -> dict[str, float]:
+    return {
+        f"{kind}, {name}, {link}, %": 100 * share
+        for link, (rate, _) in LINKS.items()
+        for scheme, name in SCHEMES.items()
+        for kind, share in zip(KINDS, _shares(results[_scenario_name(scheme, link)], rate), strict=True)
+    }
+
+
+def _shares(result: Result, rate_mbps: float) -> list[float]:
+    """Of the link, by kind of flow: what reached the receivers; unused is the link's idle time."""
+    rates = [float(rate) for rate in to_numpy(result.columns("flows")["throughput_bps"])]
+    ends = (HIGH_SPEED_FLOWS, HIGH_SPEED_FLOWS + LONG_LIVED, HIGH_SPEED_FLOWS + LONG_LIVED + SMALL)
+    parts = [sum(rates[: ends[0]]), sum(rates[ends[0] : ends[1]]), sum(rates[ends[1] : ends[2]])]
+    parts.append(float(result.traffic["throughput_bps"][0].as_py()))
+    return [part / (rate_mbps * 1e6) for part in parts] + [1 - utilization(result)]
+
+
+def _picture(results: Results) -> Figure:
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9.0, 4.4), layout="constrained")
+        columns = figure.subplots(1, len(LINKS), sharey=True, squeeze=False)[0]
+        for axes, (link, (rate, buffer_s)) in zip(columns, LINKS.items(), strict=True):
+            bottom = [0.0] * len(SCHEMES)
+            shares = [_shares(results[_scenario_name(scheme, link)], rate) for scheme in SCHEMES]
+            for colour, kind, values in zip((*COLOURS[:4], "#eeeeee"), KINDS, zip(*shares, strict=True), strict=True):
+                percent = [100 * value for value in values]
+                axes.bar(list(SCHEMES.values()), percent, bottom=bottom, color=colour, label=kind)
+                bottom = [low + part for low, part in zip(bottom, percent, strict=True)]
+            large = ",\nlarge buffer" if buffer_s > BUFFER_SECONDS else ""
+            axes.set_title((f"{rate} Mbit/s" if rate < 1000 else f"{rate / 1000:g} Gbit/s") + large)
+            axes.tick_params("x", rotation=60)
+            axes.set_ylim(0, 101)
+        figure.axes[0].set_ylabel("share of the link, %")
+        handles, names = axes.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=5)
+    return figure
+
+
+FIGURE_1 = Item(
+    id="ehstcp/figure-1",
+    title="Shares of the bandwidth by kind of flow, 20 Mbit/s to 2.5 Gbit/s",
+    scenarios=_scenarios,
+    measure=_measure,
+    pictures={"figure-1": _picture},
+    quick=shorter(_scenarios, "40 s instead of 200 s", duration="40 s", warmup="15 s"),
+)

@@ -1,0 +1,109 @@
+"""Choi, Lee and Cho, table 2: two flows over 1 Gbit/s, round trips of 40 ms and of 3 or 6 times that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+from fullpipe.papers.ehstcp_common import (
+    SCHEMES,
+    bars,
+    bdp_packets,
+    file_name,
+    link_with_background,
+)
+from fullpipe.papers.item import Item, Quick, Results, marks
+from fullpipe.scenario import Scenario
+from fullpipe.tables import to_numpy
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["TABLE_2"]
+
+
+RATIOS = (3, 6)
+BDP = bdp_packets(1000, 0.04)
+"""Of 40 ms, 3333 packets."""
+
+AS_RECONSTRUCTED = "as reconstructed"
+LONG, SHORT = (300, 60), (100, 20)
+"""Length of the run and what averages leave out, seconds; the paper gives neither."""
+
+SETTINGS: dict[str, tuple[float, float, tuple[float, float]]] = {
+    "half the buffer": (0.5, 1, LONG),
+    AS_RECONSTRUCTED: (1, 1, LONG),
+    "2.5 times the buffer": (2.5, 1, LONG),
+    "no background": (1, 0, LONG),
+    "20 to 100 s": (1, 1, SHORT),
+}
+"""Buffer in BDP of 40 ms, background in times of what is stated, length."""
+
+
+def _scenarios() -> dict[str, Scenario]:
+    return {
+        f"{file_name(scheme, setting)}-ratio-{ratio}": link_with_background(
+            1000,
+            round(share * BDP),
+            [
+                {"algorithm": scheme, "access_delay": "10 ms"},
+                {"algorithm": scheme, "access_delay": f"{20 * ratio - 10} ms"},
+            ],
+            seconds,
+            load=load,
+        )
+        for setting, (share, load, seconds) in SETTINGS.items()
+        for ratio in RATIOS
+        for scheme in SCHEMES
+    }
+
+
+def _measure(results: Results) -> dict[str, float]:
+    figures = {}
+    for setting in SETTINGS:
+        for ratio in RATIOS:
+            for scheme, name in SCHEMES.items():
+                if result := results.get(f"{file_name(scheme, setting)}-ratio-{ratio}"):
+                    short, long = (float(rate) for rate in to_numpy(result.columns("flows")["goodput_bps"])[:2])
+                    figures[f"throughput ratio, {name}, RTT ratio {ratio}, {setting}"] = short / long
+    return figures
+
+
+def _picture(results: Results) -> Figure:
+    figures = _measure(results)
+    settings = [s for s in SETTINGS if f"throughput ratio, HSTCP, RTT ratio 3, {s}" in figures]
+    panels = {
+        f"RTT ratio {ratio}": {
+            s: [figures[f"throughput ratio, {name}, RTT ratio {ratio}, {s}"] for name in SCHEMES.values()]
+            for s in settings
+        }
+        for ratio in RATIOS
+    }
+    title = "1 Gbit/s: throughput of the flow of 40 ms over that of the flow of 120 or 240 ms"
+    published = marks("ehstcp/table-2")
+    return bars(
+        title,
+        list(SCHEMES.values()),
+        panels,
+        columns=2,
+        logarithmic=tuple(panels),
+        published={panel: {name: published[f"{panel}, {name}"] for name in SCHEMES.values()} for panel in panels},
+    )
+
+
+TABLE_2 = Item(
+    id="ehstcp/table-2",
+    title="Throughput ratio of two flows with different round trips at 1 Gbit/s",
+    scenarios=_scenarios,
+    measure=_measure,
+    pictures={"table-2": _picture},
+    quick=Quick(
+        "60 s instead of 300 s, as reconstructed only",
+        lambda: {
+            name: scenario.replace(duration="60 s", warmup="20 s")
+            for name, scenario in _scenarios().items()
+            if file_name("", AS_RECONSTRUCTED) in name
+        },
+    ),
+)
