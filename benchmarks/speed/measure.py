@@ -48,8 +48,9 @@ def time_fullpipe(scenario: Path) -> Timing:
 
 
 def time_ns2(case: Dumbbell, *, same_figures: bool) -> Timing:
-    """SACK; with `same_figures` also timestamps and the windows' averages, by looks every 10 ms, which fullpipe's figures
-    include; without, ns-2's fastest way."""
+    """SACK; with `same_figures` also timestamps, and the windows' averages by looks every 10 ms: what a run of fullpipe
+    includes. Without them, ns-2's fastest way.
+    """
     flows = []
     for i in range(case.flows):
         share = i / max(case.flows - 1, 1)
