@@ -81,8 +81,8 @@ def test_convergence_epochs(beta: float, rise: float, epochs: float) -> None:
 
 
 def test_newcomers_get_their_share_as_fast_as_the_epochs_say() -> None:
-    # Two Reno flows whose losses coincide, the second long after the first: the first one's excess over its share halves
-    # from peak to peak, and is down to a twentieth after 4.3 of them.
+    # Two Reno flows whose losses coincide, the second long after the first: the first one's excess over its share
+    # halves from peak to peak, and is down to a twentieth after 4.3 of them.
     flow = {"algorithm": "newreno", "recovery": "sack", "access_delay": "1 ms"}
     scenario = Scenario(
         duration="205 s",
