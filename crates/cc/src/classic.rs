@@ -91,10 +91,6 @@ impl<R: Response> CongestionControl for Classic<R> {
         self.response.recovered(flow);
     }
 
-    fn on_idle_restart(&mut self, _flow: &Flow) {
-        self.cwnd = self.cwnd.min(MIN_SSTHRESH);
-    }
-
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         self.response.inspect(visit);
     }

@@ -47,9 +47,6 @@ pub trait CongestionControl {
     /// The episode is over: all data outstanding when it began has been acknowledged.
     fn on_recovered(&mut self, _flow: &Flow) {}
 
-    /// The sender has been idle for longer than its retransmission timeout (RFC 5681 section 4.1).
-    fn on_idle_restart(&mut self, _flow: &Flow) {}
-
     /// Shows the algorithm's named internals (such as `beta` or `extra`) to `visit`, for traces and plots.
     ///
     /// The same names in the same order at every call; an unknown value is `f64::NAN`.

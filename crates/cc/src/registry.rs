@@ -204,9 +204,6 @@ macro_rules! algorithms {
             fn on_recovered(&mut self, flow: &Flow) {
                 match self { $(Controller::$variant(c) => c.on_recovered(flow),)+ }
             }
-            fn on_idle_restart(&mut self, flow: &Flow) {
-                match self { $(Controller::$variant(c) => c.on_idle_restart(flow),)+ }
-            }
             fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Controller::$variant(c) => c.inspect(visit),)+ }
             }

@@ -3,6 +3,19 @@
 use crate::time::{MILLISECOND, Nanos};
 use crate::{Ack, CongestionControl, Flow, Signal};
 
+/// A sender at time 0 whose window is full.
+pub(crate) const FLOW: Flow = Flow {
+    now: 0,
+    delivered: 0,
+    lost: 0,
+    in_flight: 0,
+    srtt: None,
+    min_rtt: None,
+    round: 0,
+    in_recovery: false,
+    cwnd_limited: true,
+};
+
 /// The sender's side of the conversation.
 #[derive(Debug)]
 pub(crate) struct Driver {
@@ -14,7 +27,7 @@ pub(crate) struct Driver {
 impl Driver {
     /// A sender at time 0 that has sent nothing.
     pub fn new() -> Driver {
-        Driver { flow: Flow { cwnd_limited: true, ..Flow::default() }, round_end: 0 }
+        Driver { flow: FLOW, round_end: 0 }
     }
 
     /// One ACK with an RTT of `rtt_ms`; says whether it began a round. Time passes by RTT/window.

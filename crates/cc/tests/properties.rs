@@ -20,7 +20,7 @@ enum Event {
     Loss,
     Ecn,
     Timeout,
-    Idle(Nanos),
+    Pause(Nanos),
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -45,7 +45,7 @@ fn event() -> impl Strategy<Value = Event> {
         3 => Just(Event::Loss),
         1 => Just(Event::Ecn),
         1 => Just(Event::Timeout),
-        1 => (1u64..10_000).prop_map(|ms| Event::Idle(ms * MILLISECOND)),
+        1 => (1u64..10_000).prop_map(|ms| Event::Pause(ms * MILLISECOND)),
     ]
 }
 
@@ -101,10 +101,7 @@ impl Sender {
                 Event::Loss => self.congestion(Signal::Loss),
                 Event::Ecn => self.congestion(Signal::Ecn),
                 Event::Timeout => self.congestion(Signal::Timeout),
-                Event::Idle(time) => {
-                    self.flow.now += time;
-                    self.cc.on_idle_restart(&self.flow);
-                }
+                Event::Pause(time) => self.flow.now += time,
             }
             always(&self.cc);
         }

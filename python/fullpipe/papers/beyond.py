@@ -166,7 +166,10 @@ def _picture(experiment: str, results: Results) -> Figure:
     names = list(algorithms())
     quantities = QUANTITIES[experiment]
     height = 0.32 * len(names) + 0.6
-    with panels((("", ""),), columns=2, title=TITLES[experiment], xlabel="", height=height) as (figure, (axes,)):
+    with panels((("", ""),), columns=2, common_x=False, title=TITLES[experiment], xlabel="", height=height) as (
+        figure,
+        (axes,),
+    ):
         for panel, (quantity, measured) in zip(axes, quantities, strict=True):
             values = [_median(measured, experiment, name, results) for name in names]
             colours = [COLOURS[1] if name in NEWER else COLOURS[0] for name in names]

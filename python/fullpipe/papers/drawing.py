@@ -27,6 +27,7 @@ def panels(
     rows: Sequence[tuple[str, str]],
     *,
     columns: int = 1,
+    common_x: bool = True,
     title: str = "",
     xlabel: str = "time, s",
     width: float = 9.0,
@@ -36,7 +37,8 @@ def panels(
 
     Args:
         rows: Title and unit of each row.
-        columns: Panels side by side; they share both axes.
+        columns: Panels side by side; they share the vertical axis.
+        common_x: They share the horizontal axis too.
         title: Of the whole figure.
         xlabel: Under the last row.
         width: Inches.
@@ -49,7 +51,7 @@ def panels(
 
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, height * len(rows) + 0.6), layout="constrained")
-        axes = figure.subplots(len(rows), columns, sharex=True, sharey="row", squeeze=False)
+        axes = figure.subplots(len(rows), columns, sharex=True if common_x else "col", sharey="row", squeeze=False)
         for row, (name, unit) in zip(axes, rows, strict=True):
             row[0].set_title(name)
             row[0].set_ylabel(unit)

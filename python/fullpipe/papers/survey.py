@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fullpipe.papers.drawing import flow_samples, panels
-from fullpipe.papers.item import Item, Quick, Results
+from fullpipe.papers.item import Item, Quick, Results, marks
 from fullpipe.plot import COLOURS, legend_above
 from fullpipe.scenario import Scenario
 from fullpipe.tables import to_numpy
@@ -153,6 +153,8 @@ def _throughput_picture(results: Results) -> Figure:
         for colour, name in zip(("#d00000", COLOURS[2], COLOURS[0]), SCHEMES, strict=True):  # as the paper's
             curve = [_kbps(results[f"{name}-{s}s"]) for s in TIMES_S]
             axes.plot(TIMES_S, curve, color=colour, marker=".", label=name)
+            (published,) = axes.plot(LENGTH_S, marks("survey/figure-5")[name], "x", color=colour, markersize=9)
+        published.set_label("published")
         axes.axvline(LENGTH_S, color="#999999", linewidth=0.8)
         axes.set_xlim(0, 50)
         axes.set_ylim(0, 1100)

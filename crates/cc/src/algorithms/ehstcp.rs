@@ -170,11 +170,6 @@ impl CongestionControl for EHstcp {
         }
     }
 
-    fn on_idle_restart(&mut self, flow: &Flow) {
-        self.phase = Phase::Increase;
-        self.frame.on_idle_restart(flow);
-    }
-
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("backlog", self.backlog);
         visit("beta", self.frame.response.beta.unwrap_or(f64::NAN));

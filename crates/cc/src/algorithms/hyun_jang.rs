@@ -258,12 +258,6 @@ impl CongestionControl for HyunJang {
         }
     }
 
-    fn on_idle_restart(&mut self, flow: &Flow) {
-        self.extra = 0.0;
-        self.stage = Stage::SlowStart;
-        self.reno.on_idle_restart(flow);
-    }
-
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("cwnd_reno", self.reno.cwnd());
         visit("extra", self.extra);

@@ -90,18 +90,7 @@ mod tests {
     use super::*;
     use crate::CongestionControl;
     use crate::registry::Value;
-
-    const FLOW: Flow = Flow {
-        now: 0,
-        delivered: 0,
-        lost: 0,
-        in_flight: 0,
-        srtt: None,
-        min_rtt: None,
-        round: 0,
-        in_recovery: false,
-        cwnd_limited: true,
-    };
+    use crate::testing::FLOW;
 
     fn acks(cc: &mut Classic<Scalable>, count: u32) {
         for _ in 0..count {

@@ -206,11 +206,6 @@ impl CongestionControl for Vegas {
         self.ssthresh = MIN_WINDOW;
     }
 
-    fn on_idle_restart(&mut self, _flow: &Flow) {
-        self.cwnd = self.cwnd.min(MIN_WINDOW);
-        self.forget_round();
-    }
-
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("backlog", self.diff);
     }
