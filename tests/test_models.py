@@ -80,6 +80,26 @@ def test_convergence_epochs(beta: float, rise: float, epochs: float) -> None:
     assert models.convergence_epochs(beta, rise) == pytest.approx(epochs, abs=0.005)
 
 
+def test_newcomers_get_their_share_as_fast_as_the_epochs_say() -> None:
+    # Two Reno flows whose losses coincide, the second long after the first: the first one's excess over its share
+    # halves from peak to peak, and is down to a twentieth after 4.3 of them.
+    flow = {"algorithm": "newreno", "recovery": "sack", "access_delay": "1 ms"}
+    scenario = Scenario(
+        duration="205 s",
+        packet_size=1500,
+        series_interval="20 ms",
+        links=[{"name": "bottleneck", "rate": "10 Mbit/s", "delay": "49 ms", "buffer": "80 packets"}],
+        flows=[flow, {**flow, "start": "150 s"}],
+    )
+    series = run(scenario).series.to_pandas()
+    cwnd = series[(series.flow == 0) & (series.t_s > 150)].cwnd_packets.to_numpy()
+    peaks = cwnd[:-1][cwnd[1:] < 0.9 * cwnd[:-1]]
+    assert len(peaks) > 8
+    excess = peaks - peaks[-1]
+    fallen = next(epoch for epoch, part in enumerate(excess / excess[0]) if part <= 0.05)
+    assert fallen == math.ceil(models.convergence_epochs(0.5, 0.95))
+
+
 def test_sqrt_rule() -> None:
     # Appenzeller and others, section 1: 10 Gbit/s, 250 ms, 50,000 flows need 10 Mbit (printed) instead of 2.5 Gbit.
     assert models.sqrt_rule_buffer(2.5e9, 50_000) == pytest.approx(11.2e6, rel=0.01)

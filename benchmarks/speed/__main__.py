@@ -74,7 +74,8 @@ def _measure(case: Case, rounds: int, ns3: Path | None) -> dict[str, Any]:
         f"fullpipe, series every {SERIES}": lambda: time_fullpipe(with_series),
     }
     if dumbbell := case.ns2:
-        contestants["ns-2"] = lambda: time_ns2(dumbbell)
+        contestants["ns-2, the same figures"] = lambda: time_ns2(dumbbell, same_figures=True)
+        contestants["ns-2, its fastest"] = lambda: time_ns2(dumbbell, same_figures=False)
     if ns3 and (short := case.ns3):
         contestants[f"ns-3 ({short.duration:.0f} s of it)"] = lambda: time_ns3(ns3, short)
     timings: dict[str, list[Timing]] = {name: [] for name in contestants}

@@ -47,8 +47,10 @@ def time_fullpipe(scenario: Path) -> Timing:
     return Timing(totals["data_packets"], totals["wall_s"], peak)
 
 
-def time_ns2(case: Dumbbell) -> Timing:
-    """SACK without timestamps and without looks at cwnd: ns-2's fastest way."""
+def time_ns2(case: Dumbbell, *, same_figures: bool) -> Timing:
+    """SACK; with `same_figures` also timestamps, and the windows' averages by looks every 10 ms: what a run of fullpipe
+    includes. Without them, ns-2's fastest way.
+    """
     flows = []
     for i in range(case.flows):
         share = i / max(case.flows - 1, 1)
@@ -63,8 +65,11 @@ def time_ns2(case: Dumbbell) -> Timing:
         "flows": " ".join(flows),
         "duration": str(case.duration),
         "warmup": "1",
-        "sample": "0",
+        "sample": "0.01" if same_figures else "0",
     }
+    if same_figures:
+        # Timestamps weigh 10 bytes: packets of 1000 on the wire all the same.
+        options |= {"settings": "timestamps_ true", "payload": "950"}
     words = [word for pair in options.items() for word in pair]
     return _timing(*_json_and_peak([ns2_command(), str(DUMBBELL_TCL), *words]))
 

@@ -5,7 +5,6 @@ use super::connection::Connection;
 use crate::packet::Kind;
 use crate::report::{FlowReport, LinkReport, Report, Series, TrafficReport};
 use crate::scenario::Tcp;
-use crate::sender::{COMMON_COLUMNS, FlowSamples};
 use fullpipe_cc::{Nanos, time::seconds};
 
 impl Engine<'_> {
@@ -13,7 +12,7 @@ impl Engine<'_> {
     pub fn report(mut self) -> Report {
         let end = self.transit.window.to;
         for flow in self.flows.iter_mut().filter(|flow| flow.active) {
-            flow.sender.pass_time(end);
+            flow.sender.pass_time(end, flow.id, &mut self.transit.log);
         }
         self.transit.count.in_flight +=
             self.transit.schedule.packets().filter(|packet| matches!(packet.kind, Kind::Data | Kind::Datagram)).count()
@@ -28,7 +27,7 @@ impl Engine<'_> {
             data_packets,
             packets: self.transit.count,
             jain_index,
-            flow_series: self.flow_series(),
+            flow_series: self.transit.log.series(),
             link_series: self.link_series(),
             flows,
         }
@@ -108,28 +107,6 @@ impl Engine<'_> {
         udp.chain(web).collect()
     }
 
-    fn flow_series(&mut self) -> Series {
-        if self.scenario.series_interval.is_none() {
-            return Series::with_columns(COMMON_COLUMNS, 0);
-        }
-        let flows = &mut self.flows[..self.long_lived];
-        let samples: Vec<_> = flows.iter_mut().map(|flow| flow.sender.meter.take_samples()).collect();
-        let mut names: Vec<&'static str> = COMMON_COLUMNS.to_vec();
-        for name in samples.iter().flatten().flat_map(|s| &s.internals) {
-            if !names.contains(name) {
-                names.push(name);
-            }
-        }
-        let rows = samples.iter().flatten().map(|s| s.times.len()).sum();
-        let mut series = Series::with_columns(names.iter().copied(), rows);
-        for (id, samples) in samples.into_iter().enumerate() {
-            if let Some(samples) = samples {
-                add_flow_rows(&mut series, id as u32, &samples);
-            }
-        }
-        series
-    }
-
     fn link_series(&mut self) -> Series {
         let names = ["queue_packets", "utilization", "reverse_queue_packets", "reverse_utilization"];
         let Some(interval) = self.scenario.series_interval else { return Series::with_columns(names, 0) };
@@ -154,20 +131,4 @@ fn jain(rates: impl Iterator<Item = f64> + Clone) -> f64 {
     let sum: f64 = rates.clone().sum();
     let squares: f64 = rates.map(|x| x * x).sum();
     sum * sum / (n * squares)
-}
-
-fn add_flow_rows(series: &mut Series, id: u32, samples: &FlowSamples) {
-    let width = COMMON_COLUMNS.len() + samples.internals.len();
-    series.t_s.extend(samples.times.iter().map(|&at| seconds(at)));
-    series.entity.extend(std::iter::repeat_n(id, samples.times.len()));
-    let position = |name: &str| {
-        let common = COMMON_COLUMNS.iter().position(|n| *n == name);
-        common.or_else(|| samples.internals.iter().position(|n| *n == name).map(|k| k + COMMON_COLUMNS.len()))
-    };
-    for (name, column) in &mut series.columns {
-        match position(name) {
-            Some(k) => column.extend(samples.values.iter().skip(k).step_by(width)),
-            None => column.extend(std::iter::repeat_n(f64::NAN, samples.times.len())),
-        }
-    }
 }

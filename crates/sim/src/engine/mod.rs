@@ -185,7 +185,10 @@ impl<'a> Engine<'a> {
         let id = self.flows.len() as u32;
         self.max_access = self.max_access.max(access);
         let cc = controller(&tcp.algorithm, tcp.initial_window);
-        let meter = Meter::new(self.transit.window, interval, &cc);
+        let meter = Meter::new(self.transit.window, interval);
+        if let Some(interval) = interval {
+            self.transit.log.add_flow(&cc, (self.transit.window.to / interval) as usize);
+        }
         // Up to an hour apart.
         let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
         let Route { hops, .. } = &self.transit.network.routes[route as usize];
@@ -318,7 +321,7 @@ impl<'a> Engine<'a> {
         flow.active = true;
         flow.started = now;
         flow.sender.meter.start(now);
-        flow.sender.pass_time(now);
+        flow.sender.pass_time(now, id, &mut self.transit.log);
         self.transit.pump(flow, at);
     }
 
@@ -347,7 +350,7 @@ impl<'a> Engine<'a> {
         }
         flow.sender.stop();
         if flow.sender.finished() {
-            flow.sender.pass_time(now);
+            flow.sender.pass_time(now, id, &mut self.transit.log);
             self.complete(id, now);
         }
     }
@@ -424,6 +427,7 @@ impl<'a> Engine<'a> {
             self.transit.arm(flow);
             return;
         }
+        flow.sender.pass_time(now, id, &mut self.transit.log);
         flow.sender.on_timeout(now);
         self.transit.pump(flow, at);
     }

@@ -8,7 +8,7 @@ use crate::receiver::Reply;
 use crate::report::PacketCount;
 use crate::scenario::Scenario;
 use crate::schedule::{Schedule, StreamId};
-use crate::sender::Arrival;
+use crate::sender::{Arrival, SampleLog};
 use crate::timers::{Timer, Timers};
 use fullpipe_cc::Nanos;
 use std::num::NonZero;
@@ -23,6 +23,8 @@ pub struct Transit {
     pub schedule: Schedule,
     /// Alarms.
     pub timers: Timers,
+    /// The series of the flows.
+    pub log: SampleLog,
     /// What became of all data packets.
     pub count: PacketCount,
     pub sacks: SackStore,
@@ -42,6 +44,7 @@ impl Transit {
             network,
             schedule,
             timers: Timers::default(),
+            log: SampleLog::new(scenario.series_interval),
             count: PacketCount::default(),
             sacks: SackStore::default(),
             packet_size: scenario.packet_size,
@@ -59,6 +62,7 @@ impl Transit {
             return None;
         }
         let arrival = Arrival { cumulative: ack.seq, stamp: ack.stamp, receiver_stamp: ack.receiver_stamp };
+        flow.sender.pass_time(now, flow.id, &mut self.log);
         flow.sender.on_ack(now, &arrival, sack.as_ref());
         Some(now)
     }

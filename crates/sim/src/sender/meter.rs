@@ -1,7 +1,7 @@
 //! What is measured of a sender: counters and averages outside the warm-up, and the series.
 
 use crate::link::Window;
-use fullpipe_cc::{CongestionControl, Controller, Nanos, time::seconds};
+use fullpipe_cc::Nanos;
 
 /// Measures one sender (for web traffic, one connection after another).
 #[derive(Clone, Debug)]
@@ -22,7 +22,9 @@ pub struct Meter {
     /// What counters and integrals were at the end of the warm-up; they count from there.
     baseline: Option<Box<Baseline>>,
     window: Window,
-    samples: Option<Box<FlowSamples>>,
+    /// Time between samples, and when the next is due; zero and never without series.
+    interval: Nanos,
+    next_sample: Nanos,
 }
 
 /// What happens seldom, counted.
@@ -62,23 +64,6 @@ struct Integrals {
     rtt_count: u64,
 }
 
-/// A flow's series: rows of cwnd, ssthresh, RTT, segments thought to be in flight and the algorithm's internals.
-#[derive(Clone, Debug)]
-pub struct FlowSamples {
-    interval: Nanos,
-    next: Nanos,
-    end: Nanos,
-    /// Names of the internals.
-    pub internals: Vec<&'static str>,
-    /// Sample times and rows, one after another.
-    pub times: Vec<Nanos>,
-    /// Row by row: four values and the internals.
-    pub values: Vec<f64>,
-}
-
-/// The columns every flow has.
-pub const COMMON_COLUMNS: [&str; 4] = ["cwnd_packets", "ssthresh_packets", "rtt_s", "in_flight_packets"];
-
 /// A flow's averages.
 #[derive(Clone, Copy, Debug)]
 pub struct Averages {
@@ -90,8 +75,7 @@ pub struct Averages {
 
 impl Meter {
     /// Measures in `window`; samples every `interval`, if any.
-    pub fn new(window: Window, interval: Option<Nanos>, cc: &Controller) -> Self {
-        let samples = interval.map(|interval| Box::new(FlowSamples::new(interval, window.to, cc)));
+    pub fn new(window: Window, interval: Option<Nanos>) -> Self {
         Meter {
             events: Events::default(),
             began: Nanos::MAX,
@@ -102,7 +86,8 @@ impl Meter {
             last: Nanos::MAX,
             next_mark: Nanos::MAX,
             last_rtt: 0,
-            samples,
+            interval: interval.unwrap_or(0),
+            next_sample: Nanos::MAX,
         }
     }
 
@@ -110,8 +95,8 @@ impl Meter {
     pub fn start(&mut self, now: Nanos) {
         self.last = now;
         self.began = now;
-        if let Some(samples) = &mut self.samples {
-            samples.next = now.next_multiple_of(samples.interval).max(samples.interval);
+        if self.interval > 0 {
+            self.next_sample = now.next_multiple_of(self.interval).max(self.interval);
         }
         self.next_mark = self.mark_after(now);
     }
@@ -146,11 +131,9 @@ impl Meter {
         self.integrals.rtt_count += 1;
     }
 
-    /// Takes the samples, and the baseline at the end of the warm-up, that are due by `now`; the state has not changed since
-    /// the last event.
-    #[cold]
-    pub fn pass_marks(&mut self, now: Nanos, in_flight: u64, counters: &Counters, cc: &Controller) {
-        let (cwnd, ssthresh) = (cc.cwnd(), cc.ssthresh());
+    /// Takes the baseline at the end of the warm-up, and the samples that are due by `now`: says to `sample` when, and the last
+    /// RTT, zero if unknown. The state has not changed since the last event.
+    pub fn pass_marks(&mut self, now: Nanos, cwnd: f64, counters: &Counters, mut sample: impl FnMut(Nanos, Nanos)) {
         while self.next_mark <= now {
             let mark = self.next_mark;
             self.integrate(mark, cwnd);
@@ -158,10 +141,9 @@ impl Meter {
                 self.baseline =
                     Some(Box::new(Baseline { counters: *counters, integrals: self.integrals, active: self.active() }));
             }
-            if let Some(samples) = self.samples.as_mut().filter(|samples| samples.next == mark) {
-                let rtt = if self.last_rtt == 0 { f64::NAN } else { seconds(self.last_rtt) };
-                let ssthresh = if ssthresh.is_finite() { ssthresh } else { f64::NAN };
-                samples.add(mark, [cwnd, ssthresh, rtt, in_flight as f64], cc);
+            if mark == self.next_sample {
+                sample(mark, self.last_rtt);
+                self.next_sample = if mark < self.window.to { mark + self.interval } else { Nanos::MAX };
             }
             self.next_mark = self.mark_after(mark);
         }
@@ -196,33 +178,8 @@ impl Meter {
         self.active_before + (self.last - self.began)
     }
 
-    /// The series, if one was asked for.
-    pub fn take_samples(&mut self) -> Option<FlowSamples> {
-        self.samples.take().map(|samples| *samples)
-    }
-
     fn mark_after(&self, now: Nanos) -> Nanos {
         let warmup = if self.baseline.is_none() { self.window.from.max(now) } else { Nanos::MAX };
-        self.samples.as_ref().map_or(Nanos::MAX, |samples| samples.next).min(warmup)
-    }
-}
-
-impl FlowSamples {
-    fn new(interval: Nanos, end: Nanos, cc: &Controller) -> Self {
-        let mut internals = Vec::new();
-        cc.inspect(&mut |name, _| internals.push(name));
-        FlowSamples { interval, next: Nanos::MAX, end, internals, times: Vec::new(), values: Vec::new() }
-    }
-
-    fn add(&mut self, at: Nanos, common: [f64; 4], cc: &Controller) {
-        if self.times.is_empty() {
-            let rows = ((self.end - at) / self.interval) as usize + 1;
-            self.times.reserve_exact(rows);
-            self.values.reserve_exact(rows * (common.len() + self.internals.len()));
-        }
-        self.times.push(at);
-        self.values.extend_from_slice(&common);
-        cc.inspect(&mut |_, value| self.values.push(value));
-        self.next = if at < self.end { at + self.interval } else { Nanos::MAX };
+        self.next_sample.min(warmup)
     }
 }

@@ -7,13 +7,15 @@
 //! Differences from a kernel's sender: no handshake and no FIN; data is always there until the flow's end; the receiver never
 //! renegs; no pacing; losses of retransmissions are found by the timer alone.
 
+mod log;
 mod meter;
 mod rto;
 mod scoreboard;
 #[cfg(test)]
 mod tests;
 
-pub use meter::{COMMON_COLUMNS, Counters, FlowSamples, Meter};
+pub use log::SampleLog;
+pub use meter::{Counters, Meter};
 
 use crate::packet::SackBlocks;
 use crate::receiver::unwrap;
@@ -210,25 +212,24 @@ impl Sender {
         self.end = self.end.min(self.high);
     }
 
-    /// Brings the meter up to `now`; call before anything changes.
+    /// Brings the meter up to `now`, and the series of flow `id`; call before anything changes.
     #[inline(always)]
-    pub fn pass_time(&mut self, now: Nanos) {
+    pub fn pass_time(&mut self, now: Nanos, id: u32, log: &mut SampleLog) {
         if now >= self.meter.next_mark() {
-            self.pass_marks(now);
+            self.pass_marks(now, id, log);
         }
         self.meter.integrate(now, self.cwnd);
     }
 
     #[cold]
-    fn pass_marks(&mut self, now: Nanos) {
-        let counters = self.counters();
-        self.meter.pass_marks(now, self.in_network(), &counters, &self.cc);
+    fn pass_marks(&mut self, now: Nanos, id: u32, log: &mut SampleLog) {
+        let (counters, in_flight) = (self.counters(), self.in_network());
+        self.meter.pass_marks(now, self.cwnd, &counters, |at, rtt| log.add(id, at, rtt, in_flight, &self.cc));
     }
 
-    /// An ACK arrives, with the SACK blocks it carries.
+    /// An ACK arrives, with the SACK blocks it carries; [`Sender::pass_time`] first.
     #[inline(always)]
     pub fn on_ack(&mut self, now: Nanos, arrival: &Arrival, sack: Option<&SackBlocks>) {
-        self.pass_time(now);
         let cumulative = unwrap(arrival.cumulative, self.una);
         if self.quiet && sack.is_none() && cumulative > self.una {
             self.on_expected_ack(now, cumulative, arrival);
@@ -238,9 +239,8 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer expires.
+    /// The retransmission timer expires; [`Sender::pass_time`] first.
     pub fn on_timeout(&mut self, now: Nanos) {
-        self.pass_time(now);
         self.meter.events.timeouts += 1;
         self.rtt.back_off();
         self.restart(now);

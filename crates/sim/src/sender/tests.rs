@@ -19,7 +19,7 @@ impl Bench {
     fn new(recovery: Recovery, window: u32) -> Bench {
         let tcp = Tcp { recovery, initial_window: window, ..Tcp::new("reno", recovery, vec![0]) };
         let cc = fullpipe_cc::build("reno", &[], f64::from(window)).expect("reno");
-        let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None, &cc);
+        let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None);
         let mut sender = Sender::new(&tcp, cc, u64::MAX, 0, meter);
         sender.meter.start(0);
         Bench { sender, receiver: Receiver::default(), now: 0, sack: recovery == Recovery::Sack }
