@@ -123,12 +123,6 @@ pub struct Series {
 }
 
 impl Series {
-    /// So many rows of zeros, flows, and NaN.
-    pub(crate) fn filled<'a>(names: impl IntoIterator<Item = &'a str>, rows: usize) -> Self {
-        let column = |name: &str| (name.to_owned(), vec![f64::NAN; rows]);
-        Series { t_s: vec![0.0; rows], entity: vec![0; rows], columns: names.into_iter().map(column).collect() }
-    }
-
     /// No rows yet, but room for `rows`.
     pub(crate) fn with_columns<'a>(names: impl IntoIterator<Item = &'a str>, rows: usize) -> Self {
         let column = |name: &str| (name.to_owned(), Vec::with_capacity(rows));

@@ -11,13 +11,21 @@ const COMMON_COLUMNS: [&str; 4] = ["cwnd_packets", "ssthresh_packets", "rtt_s", 
 #[derive(Debug, Default)]
 pub struct SampleLog {
     interval: Nanos,
-    /// Row by row: which flow, and how many intervals since the beginning.
-    rows: Vec<(u32, u32)>,
+    rows: Vec<Row>,
     /// Row by row: the common values, then the algorithm's internals.
     values: Vec<f64>,
     /// Of each flow, the names of its algorithm's internals: which of `sets`.
     internals: Vec<usize>,
     sets: Vec<Vec<&'static str>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    flow: u32,
+    /// Intervals since the beginning.
+    interval: u32,
+    /// Where its values begin.
+    values: usize,
 }
 
 impl SampleLog {
@@ -46,7 +54,7 @@ impl SampleLog {
     pub fn add(&mut self, flow: u32, at: Nanos, rtt: Nanos, in_flight: u64, cc: &Controller) {
         let ssthresh = if cc.ssthresh().is_finite() { cc.ssthresh() } else { f64::NAN };
         let rtt = if rtt == 0 { f64::NAN } else { seconds(rtt) };
-        self.rows.push((flow, (at / self.interval) as u32));
+        self.rows.push(Row { flow, interval: (at / self.interval) as u32, values: self.values.len() });
         self.values.extend([cc.cwnd(), ssthresh, rtt, in_flight as f64]);
         cc.inspect(&mut |_, value| self.values.push(value));
     }
@@ -59,29 +67,38 @@ impl SampleLog {
                 names.push(name);
             }
         }
-        let position = |name: &&str| names.iter().position(|known| known == name).expect("gathered above");
-        let columns: Vec<Vec<usize>> =
-            self.sets.iter().map(|set| COMMON_COLUMNS.iter().chain(set).map(position).collect()).collect();
-        let mut series = Series::filled(names.iter().copied(), self.rows.len());
-        let mut next = self.first_rows();
-        let mut values = self.values.iter();
-        for &(flow, interval) in &self.rows {
-            let row = next[flow as usize];
-            next[flow as usize] += 1;
-            series.t_s[row] = seconds(u64::from(interval) * self.interval);
-            series.entity[row] = flow;
-            for (&column, &value) in columns[self.internals[flow as usize]].iter().zip(&mut values) {
-                series.columns[column].1[row] = value;
+        // Of each set, where in a row the value of each column stands.
+        let place = |set: &[&str], name| COMMON_COLUMNS.iter().chain(set).position(|known| *known == name);
+        let places: Vec<Vec<Option<usize>>> =
+            self.sets.iter().map(|set| names.iter().map(|name| place(set, *name)).collect()).collect();
+        let mut series = Series::with_columns(names.iter().copied(), self.rows.len());
+        for index in self.by_flow() {
+            let row = &self.rows[index as usize];
+            series.t_s.push(seconds(u64::from(row.interval) * self.interval));
+            series.entity.push(row.flow);
+            for ((_, column), place) in series.columns.iter_mut().zip(&places[self.internals[row.flow as usize]]) {
+                column.push(place.map_or(f64::NAN, |place| self.values[row.values + place]));
             }
         }
         series
     }
 
+    /// The rows' numbers, by flow, in time within a flow.
+    fn by_flow(&self) -> Vec<u32> {
+        let mut next = self.first_rows();
+        let mut order = vec![0; self.rows.len()];
+        for (index, row) in (0..).zip(&self.rows) {
+            order[next[row.flow as usize]] = index;
+            next[row.flow as usize] += 1;
+        }
+        order
+    }
+
     /// Where the rows of each flow begin, sorted.
     fn first_rows(&self) -> Vec<usize> {
         let mut first = vec![0; self.internals.len()];
-        for &(flow, _) in &self.rows {
-            first[flow as usize] += 1;
+        for row in &self.rows {
+            first[row.flow as usize] += 1;
         }
         let mut before = 0;
         for rows in &mut first {
