@@ -2,8 +2,8 @@
 //!
 //! Time ahead is cut into slices of one width. A packet is appended to the slice in which it arrives; a slice is sorted
 //! when its turn comes, and then read from the beginning to the end: a calendar (R. Brown, *Calendar Queues*, CACM 1988) of
-//! pages so long that sorting pays, and that the next packets are known well ahead. Packets that arrive in the slice that is being read,
-//! or beyond the last one, go to heaps. The width follows the traffic.
+//! pages so long that sorting pays, and that the next packets are known well ahead. Packets that arrive in the slice that is
+//! being read, or beyond the last one, go to heaps. The width follows the traffic.
 //!
 //! Ties go to the lower stream number, within a stream to the packet pushed first, whatever the width.
 
@@ -188,10 +188,15 @@ impl Schedule {
         true
     }
 
+    /// A packet for a heap, numbered.
+    fn waiting(&mut self, stream: StreamId, packet: &Packet) -> Reverse<Waiting> {
+        self.order += 1;
+        Reverse(Waiting { at: packet.at, stream, order: self.order, packet: *packet })
+    }
+
     #[cold]
     fn put_aside(&mut self, stream: StreamId, packet: &Packet) {
-        let waiting = Reverse(Waiting { at: packet.at, stream, order: self.order, packet: *packet });
-        self.order += 1;
+        let waiting = self.waiting(stream, packet);
         if slice_of(packet.at, self.shift) >= self.open + SLICES {
             self.traffic.far += 1;
             self.far.push(waiting);
@@ -371,8 +376,8 @@ impl Schedule {
 
     fn refile_one(&mut self, stream: StreamId, packet: &Packet) {
         if !self.file(stream, packet) {
-            self.far.push(Reverse(Waiting { at: packet.at, stream, order: self.order, packet: *packet }));
-            self.order += 1;
+            let waiting = self.waiting(stream, packet);
+            self.far.push(waiting);
         }
     }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from matplotlib.figure import Figure
 
 from fullpipe.papers.ehstcp_common import (
@@ -16,9 +14,6 @@ from fullpipe.papers.ehstcp_common import (
 from fullpipe.papers.item import Item, Quick, Results, marks
 from fullpipe.scenario import Scenario
 from fullpipe.tables import to_numpy
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["TABLE_2"]
 

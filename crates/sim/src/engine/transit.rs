@@ -27,6 +27,7 @@ pub struct Transit {
     pub log: SampleLog,
     /// What became of all data packets.
     pub count: PacketCount,
+    /// SACK blocks of ACKs under way.
     pub sacks: SackStore,
     packet_size: u32,
     ack_size: u32,

@@ -308,6 +308,7 @@ impl Sender {
         self.una = cumulative;
         let ack = self.measure(now, acked, arrival);
         self.deadline = if cumulative == self.high { Nanos::MAX } else { now + self.rtt.timeout() };
+        // As `Sender::flow` has it, but put together once the algorithm is known: a packet costs 3 % more otherwise.
         let Sender { una, nxt, round, cwnd_limited, ref rtt, ref meter, ref mut cc, .. } = *self;
         let lost = meter.events.retransmits;
         let flow = || Flow {
