@@ -49,9 +49,11 @@ pub struct Direction {
     /// Neither a limit in bytes nor random loss: most links.
     plain: bool,
     limit_packets: usize,
+    /// The most packets in the system, outside the warm-up once it is over.
     max_queue: usize,
     totals: Totals,
-    /// Departures (end of transmission) of the packets in the system but the last, which leaves when the transmitter is free.
+    /// Departures (end of transmission) of the packets in the system but the last, which leaves when the transmitter is free;
+    /// those of packets that have left stay until somebody looks.
     departures: Ring<Nanos>,
     bytes: Option<Box<QueuedBytes>>,
     /// Random loss on the wire.
@@ -134,15 +136,22 @@ impl Direction {
             self.pass_marks(now);
         }
         self.totals.arrived += 1;
-        let queued = self.queued(now);
-        if queued >= self.limit_packets || !(self.plain || self.take_bytes(size)) {
-            self.totals.dropped += 1;
-            return None;
-        }
-        if queued > 0 {
+        if self.free <= now {
+            self.forget_departed();
+            if !(self.plain || self.take_bytes(size)) {
+                self.totals.dropped += 1;
+                return None;
+            }
+            self.max_queue = self.max_queue.max(1);
+        } else {
+            // Who has left is looked up when it matters: not before those believed in the queue outnumber the most ever seen.
+            let at_most = self.departures.len() + 1;
+            if (at_most >= self.max_queue || !self.plain) && !self.finds_room(now, size) {
+                self.totals.dropped += 1;
+                return None;
+            }
             self.departures.push_back(self.free);
         }
-        self.max_queue = self.max_queue.max(queued + 1);
         let departure = self.transmit(now, size);
         self.totals.sojourn += u128::from(departure - now);
         if !self.plain && self.lost_on_the_wire() {
@@ -177,15 +186,22 @@ impl Direction {
         self.marks.samples.take().map(|samples| (samples.queue, samples.utilization))
     }
 
+    /// Whether a packet that finds the transmitter busy at `now` may wait: takes its room.
+    #[inline(never)]
+    fn finds_room(&mut self, now: Nanos, size: u32) -> bool {
+        let queued = self.queued(now);
+        let fits = queued < self.limit_packets && (self.plain || self.take_bytes(size));
+        if fits {
+            self.max_queue = self.max_queue.max(queued + 1);
+        }
+        fits
+    }
+
     /// Packets in the system at `now`; forgets those that have left. One that leaves at `now` makes room for one that arrives
     /// at `now`.
-    #[inline(always)]
     fn queued(&mut self, now: Nanos) -> usize {
         if self.free <= now {
-            self.departures.clear();
-            if !self.plain {
-                self.release_all_bytes();
-            }
+            self.forget_departed();
             return 0;
         }
         while self.departures.pop_front_if(|&departure| departure <= now).is_some() {
@@ -194,6 +210,15 @@ impl Direction {
             }
         }
         self.departures.len() + 1
+    }
+
+    /// All have left.
+    #[inline(always)]
+    fn forget_departed(&mut self) {
+        self.departures.clear();
+        if !self.plain {
+            self.release_all_bytes();
+        }
     }
 
     #[cold]
@@ -237,14 +262,9 @@ impl Direction {
     /// In 2^-20 ns. Most links carry two sizes, data and ACKs.
     #[inline]
     fn transmission_time(&mut self, size: u32) -> u64 {
-        let [one, other] = self.sizes;
-        if one.0 == size {
-            return one.1;
-        }
-        if other.0 == size {
-            return other.1;
-        }
-        self.learn_size(size)
+        // Without a branch: where data and ACKs mix, nobody can tell which comes next.
+        let (known, time) = self.sizes[usize::from(size != self.sizes[0].0)];
+        if known == size { time } else { self.learn_size(size) }
     }
 
     #[cold]
