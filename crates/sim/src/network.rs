@@ -1,15 +1,17 @@
 //! Links and routes: where a packet goes after each stop, and which stops need no event of their own.
 
 use crate::link::{Direction, Window};
+use crate::packet::Kind;
 use crate::scenario::{Scenario, Tcp, Udp};
-use std::collections::BTreeMap;
 
-/// The way of a flow's data to the receiver and of its ACKs back.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The way of a flow's data to the receiver and of its ACKs back: a stretch of [`Network::hops`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The directions entered, in order; data takes the first `data_hops`, ACKs the rest.
-    pub hops: Vec<Hop>,
-    /// How many of them are the data's.
+    /// Where it begins.
+    first: u32,
+    /// How many hops it has.
+    pub hops: u8,
+    /// How many of them are the data's, which come first.
     pub data_hops: u8,
 }
 
@@ -22,42 +24,29 @@ pub struct Direct {
     pub back: u32,
 }
 
-impl Route {
-    /// The two directions, if it is so short.
-    pub fn direct(&self) -> Option<Direct> {
-        match self.hops[..] {
-            [there, back] if self.data_hops == 1 && there.runs_on && back.runs_on => {
-                Some(Direct { there: there.direction, back: back.direction })
-            }
-            _ => None,
-        }
-    }
-}
-
 /// A stop on a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// Index of the direction.
     pub direction: u32,
+    /// What a packet is that has passed it.
+    pub then: Kind,
     /// What follows this stop needs no event: it can be worked out as soon as the packet is accepted here.
     pub runs_on: bool,
 }
-
-/// The number of a route.
-pub type RouteId = u32;
 
 /// All directions of all links, and the routes over them. Link `i` forward is direction `2 i`, backward `2 i + 1`.
 #[derive(Debug)]
 pub struct Network {
     /// Every link's two directions.
     pub directions: Vec<Direction>,
-    /// Every distinct route.
-    pub routes: Vec<Route>,
+    /// Those of all routes, one route after another.
+    hops: Vec<Hop>,
 }
 
 impl Network {
     /// The network of a scenario and, in the order of its flow, UDP and web groups, the route of each.
-    pub fn new(scenario: &Scenario) -> (Network, Vec<RouteId>) {
+    pub fn new(scenario: &Scenario) -> (Network, Vec<Route>) {
         let window = Window { from: scenario.warmup, to: scenario.duration };
         let direction = |index: usize| {
             let link = &scenario.links[index / 2];
@@ -73,17 +62,33 @@ impl Network {
         ways.extend(scenario.web.iter().map(|web| tcp(&web.tcp)));
 
         let feeders = Feeders::of(&ways, directions.len());
-        let mut routes = Vec::new();
-        let mut known = BTreeMap::new();
-        let ids = ways.iter().map(|way| {
-            let route = feeders.route(way);
-            *known.entry(route.clone()).or_insert_with(|| {
-                routes.push(route);
-                routes.len() as RouteId - 1
-            })
+        let mut hops: Vec<Hop> = Vec::new();
+        let routes = ways.iter().map(|way| {
+            let first = hops.len() as u32;
+            hops.extend(feeders.hops(way));
+            Route { first, hops: (hops.len() as u32 - first) as u8, data_hops: way.path.len() as u8 }
         });
-        let ids = ids.collect();
-        (Network { directions, routes }, ids)
+        let routes = routes.collect();
+        (Network { directions, hops }, routes)
+    }
+
+    /// A stop of a route.
+    #[inline(always)]
+    pub fn hop(&self, route: Route, number: u8) -> Hop {
+        self.hops[route.first as usize + usize::from(number)]
+    }
+
+    /// The last stop of a route.
+    pub fn last_hop(&self, route: Route) -> Hop {
+        self.hop(route, route.hops - 1)
+    }
+
+    /// The two directions of a route, if it is so short.
+    pub fn direct(&self, route: Route) -> Option<Direct> {
+        if (route.data_hops, route.hops) != (1, 2) || !self.hop(route, 0).runs_on {
+            return None;
+        }
+        Some(Direct { there: self.hop(route, 0).direction, back: self.hop(route, 1).direction })
     }
 }
 
@@ -142,16 +147,24 @@ impl Feeders {
         };
     }
 
-    fn route(&self, way: &Way) -> Route {
+    fn hops(&self, way: &Way) -> impl Iterator<Item = Hop> {
         let (data, acks) = way.legs();
-        let all: Vec<_> = data.iter().chain(&acks).copied().collect();
-        // After the last stop comes a sender's event (ACKs) or nothing at all (datagrams).
-        let runs_on = |k: usize| match all.get(k + 1) {
-            Some(&next) => matches!(self.0[next], Feeder::Direction(_)),
-            None => true,
-        };
-        let hops =
-            all.iter().enumerate().map(|(k, &direction)| Hop { direction: direction as u32, runs_on: runs_on(k) });
-        Route { hops: hops.collect(), data_hops: data.len() as u8 }
+        let (data_hops, acked) = (data.len(), way.acks);
+        let all: Vec<_> = data.into_iter().chain(acks).collect();
+        (0..all.len()).map(move |k| {
+            let then = match k + 1 {
+                _ if !acked => Kind::Datagram,
+                next if next < data_hops => Kind::Data,
+                next if next == data_hops => Kind::Received,
+                next if next < all.len() => Kind::Ack,
+                _ => Kind::Arriving,
+            };
+            // After the last stop of an ACK comes its sender's event, after that of a datagram nothing at all.
+            let runs_on = match all.get(k + 1) {
+                Some(&next) => matches!(self.0[next], Feeder::Direction(_)),
+                None => !acked,
+            };
+            Hop { direction: all[k] as u32, then, runs_on }
+        })
     }
 }

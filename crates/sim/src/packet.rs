@@ -49,16 +49,17 @@ impl Segment {
     pub fn new(flow: u32, seq: u64, incarnation: u16, at: Nanos, stamp: Nanos) -> Segment {
         Segment { at, stamp, flow, seq: seq as u32, incarnation, hop: 0 }
     }
-}
 
-impl From<Segment> for Packet {
-    fn from(segment: Segment) -> Packet {
-        let Segment { at, stamp, flow, seq, incarnation, hop } = segment;
-        Packet { at, stamp, receiver_stamp: 0, flow, seq, sack: SackSlot::NONE, incarnation, hop, kind: Kind::Data }
+    /// The same as a packet: `kind` says what is next.
+    #[inline(always)]
+    pub fn packet(self, kind: Kind) -> Packet {
+        let Segment { at, stamp, flow, seq, incarnation, hop } = self;
+        Packet { at, stamp, receiver_stamp: 0, flow, seq, sack: SackSlot::NONE, incarnation, hop, kind }
     }
 }
 
 impl From<Packet> for Segment {
+    #[inline(always)]
     fn from(packet: Packet) -> Segment {
         let Packet { at, stamp, flow, seq, incarnation, hop, .. } = packet;
         Segment { at, stamp, flow, seq, incarnation, hop }
@@ -71,6 +72,8 @@ pub enum Kind {
     /// A TCP segment.
     #[default]
     Data,
+    /// A TCP segment past its last link: its receiver is next.
+    Received,
     /// An acknowledgement.
     Ack,
     /// An acknowledgement past its last link: its sender is next.

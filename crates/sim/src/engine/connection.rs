@@ -1,6 +1,6 @@
 //! A TCP connection, both ends.
 
-use crate::network::{Direct, RouteId};
+use crate::network::{Direct, Route};
 use crate::receiver::Receiver;
 use crate::schedule::StreamId;
 use crate::sender::Sender;
@@ -25,7 +25,7 @@ pub struct Connection {
     /// Segments that reached the receiver outside the warm-up, duplicates included.
     pub received: u64,
     /// The way of its data and of its ACKs.
-    pub route: RouteId,
+    pub route: Route,
     /// The same where it is short and every segment gets its ACK at once.
     pub direct: Option<Direct>,
     /// Where ACKs wait that are on their way to the sender.

@@ -15,7 +15,7 @@ impl Engine<'_> {
             flow.sender.pass_time(end, flow.id, &mut self.transit.log);
         }
         self.transit.count.in_flight +=
-            self.transit.schedule.packets().filter(|packet| matches!(packet.kind, Kind::Data | Kind::Datagram)).count()
+            self.transit.schedule.packets().filter(|packet| matches!(packet.kind, Kind::Data | Kind::Received | Kind::Datagram)).count()
                 as u64;
         let data_packets = self.flows.iter().map(|flow| flow.sender.counters().sent).sum();
         self.transit.count.sent += data_packets;

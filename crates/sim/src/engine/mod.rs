@@ -9,7 +9,7 @@ mod connection;
 mod figures;
 mod transit;
 
-use crate::network::{Network, Route, RouteId};
+use crate::network::{Network, Route};
 use crate::packet::{Kind, Packet, SackSlot};
 use crate::prefetch::prefetch;
 use crate::receiver::Receiver;
@@ -59,7 +59,7 @@ struct Engine<'a> {
 }
 
 struct DatagramSource {
-    route: RouteId,
+    route: Route,
     access: Nanos,
     interval: Nanos,
     size: u32,
@@ -72,7 +72,7 @@ struct DatagramSource {
 
 struct WebGroup {
     rng: Rng,
-    route: RouteId,
+    route: Route,
     /// Connections at rest (Poisson arrivals take one, or make one).
     idle: Vec<u32>,
     started: u64,
@@ -99,7 +99,7 @@ impl<'a> Engine<'a> {
         engine
     }
 
-    fn add_flows(&mut self, routes: &[RouteId]) {
+    fn add_flows(&mut self, routes: &[Route]) {
         let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 0);
         let count = self.scenario.flows.iter().map(|group| group.count as usize).sum();
         self.flows.reserve_exact(count);
@@ -119,7 +119,7 @@ impl<'a> Engine<'a> {
         self.long_lived = self.flows.len();
     }
 
-    fn add_datagrams(&mut self, routes: &[RouteId]) {
+    fn add_datagrams(&mut self, routes: &[Route]) {
         let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 1);
         for (group, (udp, &route)) in self.scenario.udp.iter().zip(routes).enumerate() {
             let bits = u128::from(udp.packet_size) * 8;
@@ -145,7 +145,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn add_web(&mut self, routes: &[RouteId]) {
+    fn add_web(&mut self, routes: &[Route]) {
         for (index, (web, &route)) in self.scenario.web.iter().zip(routes).enumerate() {
             let mut rng = Rng::new(self.scenario.seed, Purpose::Web, index as u64);
             let begin = |rng: &mut Rng| rng.spread(web.start);
@@ -176,7 +176,7 @@ impl<'a> Engine<'a> {
     fn add_connection(
         &mut self,
         tcp: &Tcp,
-        route: RouteId,
+        route: Route,
         access: Nanos,
         segments: u64,
         interval: Option<Nanos>,
@@ -191,10 +191,9 @@ impl<'a> Engine<'a> {
         }
         // Up to an hour apart.
         let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
-        let Route { hops, .. } = &self.transit.network.routes[route as usize];
-        let last = hops.last().expect("a route has hops").direction;
+        let last = self.transit.network.last_hop(route).direction;
         let at_once = !tcp.delayed_ack && tcp.access_rate_bps.is_none();
-        let direct = self.transit.network.routes[route as usize].direct().filter(|_| at_once);
+        let direct = self.transit.network.direct(route).filter(|_| at_once);
         let schedule = &mut self.transit.schedule;
         let ack_stream = *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream());
         let access_link = tcp.access_rate_bps.map(|rate_bps| {
@@ -264,8 +263,9 @@ impl<'a> Engine<'a> {
         }
         match packet.kind {
             Kind::Arriving => self.on_ack(packet),
-            Kind::Data => self.transit.carry_data(&mut self.flows[packet.flow as usize], packet.into()),
-            Kind::Ack => self.transit.carry_ack(&self.flows[packet.flow as usize], packet),
+            Kind::Data | Kind::Received | Kind::Ack => {
+                self.transit.move_on(&mut self.flows[packet.flow as usize], packet)
+            }
             Kind::Datagram => self.carry_datagram(packet),
         }
     }

@@ -2,12 +2,12 @@
 
 use super::connection::Connection;
 use crate::link::Window;
-use crate::network::{Direct, Network, RouteId};
+use crate::network::{Direct, Network, Route};
 use crate::packet::{Kind, Packet, SackSlot, SackStore, Segment};
 use crate::receiver::Reply;
 use crate::report::PacketCount;
 use crate::scenario::Scenario;
-use crate::schedule::{Schedule, StreamId};
+use crate::schedule::Schedule;
 use crate::sender::{Arrival, SampleLog};
 use crate::timers::{Timer, Timers};
 use fullpipe_cc::Nanos;
@@ -31,15 +31,16 @@ pub struct Transit {
     pub sacks: SackStore,
     packet_size: u32,
     ack_size: u32,
-    /// Stream of the packets that have left each direction, for stops that need an event.
-    link_streams: Vec<StreamId>,
 }
 
 impl Transit {
     /// An idle network.
     pub fn new(scenario: &Scenario, network: Network) -> Self {
         let mut schedule = Schedule::new();
-        let link_streams = network.directions.iter().map(|_| schedule.add_stream()).collect();
+        // Packets that have left a direction, for stops that need an event: the stream of the same number.
+        network.directions.iter().for_each(|_| {
+            schedule.add_stream();
+        });
         Transit {
             window: Window { from: scenario.warmup, to: scenario.duration },
             network,
@@ -50,7 +51,6 @@ impl Transit {
             sacks: SackStore::default(),
             packet_size: scenario.packet_size,
             ack_size: scenario.ack_size,
-            link_streams,
         }
     }
 
@@ -106,7 +106,7 @@ impl Transit {
         segment.at = departure + link.delay;
         segment.hop = 1;
         let Some(next) = flow.receiver.take_expected(segment.seq, segment.stamp) else {
-            self.deliver(flow, segment);
+            self.deliver_by_call(flow, segment);
             return;
         };
         flow.received += u64::from(self.count_delivered(segment.at));
@@ -126,55 +126,98 @@ impl Transit {
         self.schedule.push(flow.ack_stream, &ack);
     }
 
+    #[inline(never)]
     fn send(&mut self, flow: &mut Connection, mut segment: Segment) {
         match &mut flow.access_link {
-            None => self.carry_data(flow, segment),
+            None => self.carry(flow, segment.packet(Kind::Data)),
             Some(link) => {
                 segment.at = link.send(segment.at, self.packet_size);
-                self.schedule.push(link.stream, &segment.into());
+                self.schedule.push(link.stream, &segment.packet(Kind::Data));
             }
         }
     }
 
-    /// Follows a segment until it is lost, delivered and acknowledged, or must wait for its turn in the loop.
-    pub fn carry_data(&mut self, flow: &mut Connection, mut segment: Segment) {
-        let route = &self.network.routes[flow.route as usize];
-        let hops = &route.hops[..usize::from(route.data_hops)];
-        while let Some(hop) = hops.get(usize::from(segment.hop)) {
-            let direction = &mut self.network.directions[hop.direction as usize];
-            let Some(departure) = direction.accept(segment.at, self.packet_size) else {
-                self.count_lost(segment.at);
-                return;
-            };
-            segment.at = departure + direction.delay;
-            segment.hop += 1;
-            if !hop.runs_on {
-                self.schedule.push(self.link_streams[hop.direction as usize], &segment.into());
-                return;
+    /// A segment or an ACK reaches its next stop in its turn.
+    #[inline(always)]
+    pub fn move_on(&mut self, flow: &mut Connection, mut packet: Packet) {
+        if packet.kind == Kind::Received {
+            match self.deliver(flow, packet.into()) {
+                Some(ack) => packet = ack,
+                None => return,
             }
         }
-        self.deliver(flow, segment);
+        self.carry(flow, packet);
+    }
+
+    /// Follows a segment or an ACK, until it is lost or must wait for its turn in the loop; a segment may reach the receiver, and
+    /// its ACK goes on.
+    #[inline(always)]
+    pub fn carry(&mut self, flow: &mut Connection, mut packet: Packet) {
+        loop {
+            let hop = self.network.hop(flow.route, packet.hop);
+            let direction = &mut self.network.directions[hop.direction as usize];
+            let size = if packet.kind == Kind::Data { self.packet_size } else { self.ack_size };
+            let Some(departure) = direction.accept(packet.at, size) else { return self.lose(&packet) };
+            packet.at = departure + direction.delay;
+            packet.hop += 1;
+            packet.kind = hop.then;
+            if !hop.runs_on {
+                let arriving = hop.then == Kind::Arriving;
+                packet.at += if arriving { 2 * flow.access } else { 0 };
+                self.schedule.push(if arriving { flow.ack_stream } else { hop.direction }, &packet);
+                return;
+            }
+            if hop.then == Kind::Received {
+                return self.deliver_by_call(flow, packet.into());
+            }
+        }
+    }
+
+    /// A segment or an ACK has been lost.
+    fn lose(&mut self, packet: &Packet) {
+        match packet.kind {
+            Kind::Ack => drop(self.sacks.take(packet.sack)),
+            _ => self.count_lost(packet.at),
+        }
+    }
+
+    /// A segment reaches its receiver, whose ACK goes on its way if there is one.
+    #[inline(never)]
+    fn deliver_by_call(&mut self, flow: &mut Connection, segment: Segment) {
+        if let Some(ack) = self.deliver(flow, segment) {
+            self.carry(flow, ack);
+        }
     }
 
     /// A segment reaches its receiver, which acknowledges it now or later.
-    fn deliver(&mut self, flow: &mut Connection, segment: Segment) {
+    #[inline(always)]
+    fn deliver(&mut self, flow: &mut Connection, segment: Segment) -> Option<Packet> {
         let counts = self.count_delivered(segment.at);
         if segment.incarnation != flow.incarnation {
-            return;
+            return None;
         }
         flow.received += u64::from(counts);
         match flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get)) {
-            Reply::Ack => self.acknowledge(flow, segment.at),
-            Reply::Hold => self.arm_ack(flow),
+            Reply::Ack => Some(self.ack(flow, segment.at)),
+            Reply::Hold => {
+                self.arm_ack(flow);
+                None
+            }
         }
     }
 
-    /// The receiver sends an ACK.
-    #[inline(always)]
+    /// The receiver sends an ACK that it held.
     pub fn acknowledge(&mut self, flow: &mut Connection, at: Nanos) {
+        let ack = self.ack(flow, at);
+        self.carry(flow, ack);
+    }
+
+    /// The receiver's ACK.
+    #[inline(always)]
+    fn ack(&mut self, flow: &mut Connection, at: Nanos) -> Packet {
         let (next, stamp) = flow.receiver.acknowledge();
         let blocks = if flow.sack { flow.receiver.sack_blocks() } else { None };
-        let ack = Packet {
+        Packet {
             at,
             stamp,
             receiver_stamp: at,
@@ -182,38 +225,15 @@ impl Transit {
             seq: next as u32,
             sack: blocks.map_or(SackSlot::NONE, |blocks| self.sacks.put(blocks)),
             incarnation: flow.incarnation,
-            hop: self.network.routes[flow.route as usize].data_hops,
+            hop: flow.route.data_hops,
             kind: Kind::Ack,
-        };
-        self.carry_ack(flow, ack);
-    }
-
-    /// Follows an ACK until it is lost, on its way to the sender, or must wait for its turn in the loop.
-    #[inline(always)]
-    pub fn carry_ack(&mut self, flow: &Connection, mut ack: Packet) {
-        let hops = &self.network.routes[flow.route as usize].hops;
-        while let Some(hop) = hops.get(usize::from(ack.hop)) {
-            let direction = &mut self.network.directions[hop.direction as usize];
-            let Some(departure) = direction.accept(ack.at, self.ack_size) else {
-                self.sacks.take(ack.sack);
-                return;
-            };
-            ack.at = departure + direction.delay;
-            ack.hop += 1;
-            if !hop.runs_on {
-                self.schedule.push(self.link_streams[hop.direction as usize], &ack);
-                return;
-            }
         }
-        ack.at += 2 * flow.access;
-        ack.kind = Kind::Arriving;
-        self.schedule.push(flow.ack_stream, &ack);
     }
 
     /// Follows a datagram of `size` bytes; true where it is delivered inside the measuring window.
-    pub fn carry_datagram(&mut self, route: RouteId, size: u32, mut packet: Packet) -> bool {
-        let hops = &self.network.routes[route as usize].hops;
-        while let Some(hop) = hops.get(usize::from(packet.hop)) {
+    pub fn carry_datagram(&mut self, route: Route, size: u32, mut packet: Packet) -> bool {
+        while packet.hop < route.hops {
+            let hop = self.network.hop(route, packet.hop);
             let direction = &mut self.network.directions[hop.direction as usize];
             let Some(departure) = direction.accept(packet.at, size) else {
                 self.count_lost(packet.at);
@@ -222,7 +242,7 @@ impl Transit {
             packet.at = departure + direction.delay;
             packet.hop += 1;
             if !hop.runs_on {
-                self.schedule.push(self.link_streams[hop.direction as usize], &packet);
+                self.schedule.push(hop.direction, &packet);
                 return false;
             }
         }
