@@ -42,6 +42,8 @@ pub struct Schedule {
     entries: Vec<Entry>,
     /// Its entries in order, each a key: time since `base`, stream, place.
     keys: Vec<u64>,
+    /// Room for sorting them.
+    unsorted: Vec<u64>,
     /// How many of them have been read.
     taken: usize,
     /// When the next packet arrives.
@@ -102,6 +104,7 @@ impl Schedule {
             base: 0,
             entries: Vec::new(),
             keys: Vec::new(),
+            unsorted: Vec::new(),
             taken: 0,
             next: Nanos::MAX,
             late: BinaryHeap::new(),
@@ -292,9 +295,7 @@ impl Schedule {
         self.occupied[place / 64] &= !(1 << (place % 64));
         self.base = (self.open - 1) << self.shift;
         self.keys.extend(self.entries.iter().enumerate().map(|(place, entry)| entry.key(place)));
-        if !self.keys.is_sorted() {
-            self.keys.sort_unstable();
-        }
+        sort(&mut self.keys, &mut self.unsorted, self.shift);
         if self.entries.is_empty() {
             // Only far packets had been left, and now they are in reach.
             self.open_next();
@@ -422,6 +423,56 @@ fn stream_in(key: u64) -> StreamId {
 fn place_in(key: u64) -> usize {
     key as usize & (MOST - 1)
 }
+
+/// Sorts the keys of a slice of width `shift`. Arrivals are spread over a slice, so each key goes to a bucket by its time, and
+/// then past the few that share it: less guessing by the processor than in comparing keys.
+fn sort(keys: &mut Vec<u64>, unsorted: &mut Vec<u64>, shift: u32) {
+    if keys.is_sorted() {
+        return;
+    }
+    let bits = keys.len().ilog2() + 1;
+    if bits > shift || 1 << bits > BUCKETS {
+        keys.sort_unstable();
+        return;
+    }
+    let bucket = |key: u64| within(key) as usize >> (shift - bits) & (BUCKETS - 1);
+    let mut ends = [0u16; BUCKETS];
+    for &key in keys.iter() {
+        ends[bucket(key)] += 1;
+    }
+    let (mut sum, mut most) = (0, 0);
+    for end in &mut ends[..1 << bits] {
+        most = most.max(*end);
+        sum += std::mem::replace(end, sum);
+    }
+    if most > CROWD {
+        keys.sort_unstable();
+        return;
+    }
+    unsorted.clone_from(keys);
+    for &key in unsorted.iter() {
+        let place = &mut ends[bucket(key)];
+        keys[usize::from(*place)] = key;
+        *place += 1;
+    }
+    insertion_sort(keys);
+}
+
+fn insertion_sort(keys: &mut [u64]) {
+    for end in 1..keys.len() {
+        let key = keys[end];
+        let mut place = end;
+        while place > 0 && keys[place - 1] > key {
+            keys[place] = keys[place - 1];
+            place -= 1;
+        }
+        keys[place] = key;
+    }
+}
+
+/// Most buckets of [`sort`], and most keys in one: beyond, comparing all is faster.
+const BUCKETS: usize = 512;
+const CROWD: u16 = 12;
 
 /// Makes room in a slice: it takes one that has been read, or grows by a quarter. False where it is full.
 #[cold]
