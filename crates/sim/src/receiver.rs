@@ -49,7 +49,7 @@ impl Receiver {
 
     /// Takes segment `seq` (modulo 2^32) with timestamp `stamp` at `now`; `delay` is how long an ACK may be held, `None`
     /// acknowledges every segment.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, seq: u32, stamp: Nanos, now: Nanos, delay: Option<Nanos>) -> Reply {
         let seq = unwrap(seq, self.next);
         if seq != self.next || !self.beyond.is_empty() {
@@ -91,6 +91,7 @@ impl Receiver {
     }
 
     /// RFC 5681 section 4.2: segments out of order, and those that fill a hole, are acknowledged at once.
+    #[inline(never)]
     fn take_out_of_order(&mut self, seq: u64, stamp: Nanos) -> Reply {
         if seq > self.next {
             self.beyond.insert(seq, seq + 1);

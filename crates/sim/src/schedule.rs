@@ -294,11 +294,24 @@ impl Schedule {
         self.entries = std::mem::take(&mut self.slices[place]);
         self.occupied[place / 64] &= !(1 << (place % 64));
         self.base = (self.open - 1) << self.shift;
-        self.keys.extend(self.entries.iter().enumerate().map(|(place, entry)| entry.key(place)));
-        sort(&mut self.keys, &mut self.unsorted, self.shift);
+        self.read_keys();
         if self.entries.is_empty() {
             // Only far packets had been left, and now they are in reach.
             self.open_next();
+        }
+    }
+
+    /// The keys of the entries, sorted.
+    fn read_keys(&mut self) {
+        let (mut sorted, mut last) = (true, 0);
+        self.keys.extend(self.entries.iter().enumerate().map(|(place, entry)| {
+            let key = entry.key(place);
+            sorted &= last <= key;
+            last = key;
+            key
+        }));
+        if !sorted && !spread(&mut self.keys, &mut self.unsorted, self.shift) {
+            self.keys.sort_unstable();
         }
     }
 
@@ -424,18 +437,14 @@ fn place_in(key: u64) -> usize {
     key as usize & (MOST - 1)
 }
 
-/// Sorts the keys of a slice of width `shift`. Arrivals are spread over a slice, so each key goes to a bucket by its time, and
-/// then past the few that share it: less guessing by the processor than in comparing keys.
-fn sort(keys: &mut Vec<u64>, unsorted: &mut Vec<u64>, shift: u32) {
-    if keys.is_sorted() {
-        return;
-    }
+/// Sorts the keys of a slice of width `shift`; false where it is better done by comparing. Arrivals are spread over a slice, so
+/// each key goes to a bucket by its time, and then past the few that share it: less guessing by the processor.
+fn spread(keys: &mut Vec<u64>, unsorted: &mut Vec<u64>, shift: u32) -> bool {
     let bits = keys.len().ilog2() + 1;
     if bits > shift || 1 << bits > BUCKETS {
-        keys.sort_unstable();
-        return;
+        return false;
     }
-    let bucket = |key: u64| within(key) as usize >> (shift - bits) & (BUCKETS - 1);
+    let bucket = |key: u64| (key >> (STREAM_BITS + PLACE_BITS + shift - bits)) as usize & (BUCKETS - 1);
     let mut ends = [0u16; BUCKETS];
     for &key in keys.iter() {
         ends[bucket(key)] += 1;
@@ -446,21 +455,25 @@ fn sort(keys: &mut Vec<u64>, unsorted: &mut Vec<u64>, shift: u32) {
         sum += std::mem::replace(end, sum);
     }
     if most > CROWD {
-        keys.sort_unstable();
-        return;
+        return false;
     }
-    unsorted.clone_from(keys);
+    std::mem::swap(keys, unsorted);
+    keys.resize(unsorted.len(), 0);
     for &key in unsorted.iter() {
         let place = &mut ends[bucket(key)];
         keys[usize::from(*place)] = key;
         *place += 1;
     }
     insertion_sort(keys);
+    true
 }
 
 fn insertion_sort(keys: &mut [u64]) {
     for end in 1..keys.len() {
         let key = keys[end];
+        if keys[end - 1] <= key {
+            continue;
+        }
         let mut place = end;
         while place > 0 && keys[place - 1] > key {
             keys[place] = keys[place - 1];
@@ -470,7 +483,7 @@ fn insertion_sort(keys: &mut [u64]) {
     }
 }
 
-/// Most buckets of [`sort`], and most keys in one: beyond, comparing all is faster.
+/// Most buckets of [`spread`], and most keys in one: beyond, comparing all is faster.
 const BUCKETS: usize = 512;
 const CROWD: u16 = 12;
 

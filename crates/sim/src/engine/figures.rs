@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::connection::Connection;
-use crate::packet::Kind;
+use crate::packet::{Kind, Packet};
 use crate::report::{FlowReport, LinkReport, Report, Series, TrafficReport};
 use crate::scenario::Tcp;
 use fullpipe_cc::{Nanos, time::seconds};
@@ -14,9 +14,8 @@ impl Engine<'_> {
         for flow in self.flows.iter_mut().filter(|flow| flow.active) {
             flow.sender.pass_time(end, flow.id, &mut self.transit.log);
         }
-        self.transit.count.in_flight +=
-            self.transit.schedule.packets().filter(|packet| matches!(packet.kind, Kind::Data | Kind::Received | Kind::Datagram)).count()
-                as u64;
+        let data = |packet: &Packet| matches!(packet.kind, Kind::Data | Kind::Received | Kind::Datagram);
+        self.transit.count.in_flight += self.transit.schedule.packets().filter(data).count() as u64;
         let data_packets = self.flows.iter().map(|flow| flow.sender.counters().sent).sum();
         self.transit.count.sent += data_packets;
         let flows = self.flow_reports();
