@@ -122,6 +122,10 @@ impl Ranges {
 
     /// Adds a range that begins below the highest one; says how many segments are new.
     fn insert_lower(&mut self, start: u64, end: u64) -> u64 {
+        // Most are told again and again.
+        if self.containing(start).is_some_and(|range| end <= range.1) {
+            return 0;
+        }
         self.lower.push_back(self.last);
         // Ranges from `low` to `high` touch or overlap the new one.
         let low = self.lower.partition_point(|range| range.1 < start);
