@@ -2,30 +2,27 @@
 
 use fullpipe_cc::{CongestionControl, Controller, Nanos, time::seconds};
 
+use crate::prefetch::prefetch;
 use crate::report::Series;
 
 /// The columns every flow has.
 const COMMON_COLUMNS: [&str; 4] = ["cwnd_packets", "ssthresh_packets", "rtt_s", "in_flight_packets"];
 
+/// How many words a row has but for the internals: [`header`], then the values of [`COMMON_COLUMNS`].
+const COMMON_WORDS: usize = 1 + COMMON_COLUMNS.len();
+
+/// So many rows ahead they are fetched where the log is read by flow, all over it.
+const AHEAD: usize = 16;
+
 /// Samples at multiples of an interval.
 #[derive(Debug, Default)]
 pub struct SampleLog {
     interval: Nanos,
-    rows: Vec<Row>,
-    /// Row by row: the common values, then the algorithm's internals.
-    values: Vec<f64>,
+    /// Row by row: flow and interval, the bits of the common values, those of the algorithm's internals.
+    words: Vec<u64>,
     /// Of each flow, the names of its algorithm's internals: which of `sets`.
     internals: Vec<usize>,
     sets: Vec<Vec<&'static str>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    flow: u32,
-    /// Intervals since the beginning.
-    interval: u32,
-    /// Where its values begin.
-    values: usize,
 }
 
 impl SampleLog {
@@ -41,8 +38,7 @@ impl SampleLog {
         }
         let mut names = Vec::new();
         cc.inspect(&mut |name, _| names.push(name));
-        self.rows.reserve(rows);
-        self.values.reserve(rows * (COMMON_COLUMNS.len() + names.len()));
+        self.words.reserve(rows * (COMMON_WORDS + names.len()));
         let set = self.sets.iter().position(|set| *set == names).unwrap_or_else(|| {
             self.sets.push(names);
             self.sets.len() - 1
@@ -54,9 +50,10 @@ impl SampleLog {
     pub fn add(&mut self, flow: u32, at: Nanos, rtt: Nanos, in_flight: u64, cc: &Controller) {
         let ssthresh = if cc.ssthresh().is_finite() { cc.ssthresh() } else { f64::NAN };
         let rtt = if rtt == 0 { f64::NAN } else { seconds(rtt) };
-        self.rows.push(Row { flow, interval: (at / self.interval) as u32, values: self.values.len() });
-        self.values.extend([cc.cwnd(), ssthresh, rtt, in_flight as f64]);
-        cc.inspect(&mut |_, value| self.values.push(value));
+        let row = [header(flow, at / self.interval), cc.cwnd().to_bits(), ssthresh.to_bits(), rtt.to_bits()];
+        self.words.extend(row);
+        self.words.push((in_flight as f64).to_bits());
+        cc.inspect(&mut |_, value| self.words.push(value.to_bits()));
     }
 
     /// The rows, sorted by flow and time; a column that a flow does not have is NaN.
@@ -71,39 +68,71 @@ impl SampleLog {
         let place = |set: &[&str], name| COMMON_COLUMNS.iter().chain(set).position(|known| *known == name);
         let places: Vec<Vec<Option<usize>>> =
             self.sets.iter().map(|set| names.iter().map(|name| place(set, *name)).collect()).collect();
-        let mut series = Series::with_columns(names.iter().copied(), self.rows.len());
-        for index in self.by_flow() {
-            let row = &self.rows[index as usize];
-            series.t_s.push(seconds(u64::from(row.interval) * self.interval));
-            series.entity.push(row.flow);
-            for ((_, column), place) in series.columns.iter_mut().zip(&places[self.internals[row.flow as usize]]) {
-                column.push(place.map_or(f64::NAN, |place| self.values[row.values + place]));
+        let (order, ends) = self.by_flow();
+        let mut series = Series::with_columns(names.iter().copied(), order.len());
+        let mut begin = 0;
+        for (flow, (&end, &set)) in (0..).zip(ends.iter().zip(&self.internals)) {
+            let rows = &order[begin..end];
+            let ahead = order.iter().skip(begin + AHEAD).map(Some).chain(std::iter::repeat(None));
+            series.t_s.extend(rows.iter().zip(ahead).map(|(&row, ahead)| {
+                if let Some(&ahead) = ahead {
+                    prefetch(&self.words[ahead], size_of::<u64>());
+                    prefetch(&self.words[ahead + COMMON_WORDS - 1], size_of::<u64>());
+                }
+                seconds(interval_in(self.words[row]) * self.interval)
+            }));
+            series.entity.extend(std::iter::repeat_n(flow, rows.len()));
+            for ((_, column), place) in series.columns.iter_mut().zip(&places[set]) {
+                match place {
+                    Some(place) => column.extend(rows.iter().map(|row| f64::from_bits(self.words[row + 1 + place]))),
+                    None => column.extend(std::iter::repeat_n(f64::NAN, rows.len())),
+                }
             }
+            begin = end;
         }
         series
     }
 
-    /// The rows' numbers, by flow, in time within a flow.
-    fn by_flow(&self) -> Vec<u32> {
-        let mut next = self.first_rows();
-        let mut order = vec![0; self.rows.len()];
-        for (index, row) in (0..).zip(&self.rows) {
-            order[next[row.flow as usize]] = index;
-            next[row.flow as usize] += 1;
-        }
-        order
-    }
-
-    /// Where the rows of each flow begin, sorted.
-    fn first_rows(&self) -> Vec<usize> {
-        let mut first = vec![0; self.internals.len()];
-        for row in &self.rows {
-            first[row.flow as usize] += 1;
+    /// Where the rows begin, by flow, in time within a flow; and how many there are up to each flow, itself included.
+    fn by_flow(&self) -> (Vec<usize>, Vec<usize>) {
+        let mut ends = vec![0; self.internals.len()];
+        let mut rows = 0;
+        for (flow, _) in self.rows() {
+            ends[flow] += 1;
+            rows += 1;
         }
         let mut before = 0;
-        for rows in &mut first {
-            before += std::mem::replace(rows, before);
+        for end in &mut ends {
+            before += std::mem::replace(end, before);
         }
-        first
+        let mut order = vec![0; rows];
+        for (flow, row) in self.rows() {
+            order[ends[flow]] = row;
+            ends[flow] += 1;
+        }
+        (order, ends)
     }
+
+    /// All rows as they were written: of which flow, where they begin.
+    fn rows(&self) -> impl Iterator<Item = (usize, usize)> {
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            let (flow, row) = (flow_in(*self.words.get(next)?), next);
+            next += COMMON_WORDS + self.sets[self.internals[flow]].len();
+            Some((flow, row))
+        })
+    }
+}
+
+/// A row's first word: the flow, and how many intervals have passed since the beginning.
+fn header(flow: u32, interval: u64) -> u64 {
+    u64::from(flow) << 32 | interval
+}
+
+fn flow_in(header: u64) -> usize {
+    (header >> 32) as usize
+}
+
+fn interval_in(header: u64) -> u64 {
+    header & u64::from(u32::MAX)
 }

@@ -73,6 +73,15 @@ pub struct Averages {
     pub rtt_s: f64,
 }
 
+impl Counters {
+    /// After connections that sent (once each) and had acknowledged so many segments, one that has sent `high` and has `una`
+    /// acknowledged.
+    #[inline]
+    pub fn since((sent, acked): (u64, u64), high: u64, una: u64, events: Events) -> Counters {
+        Counters { sent: sent + high + events.retransmits, acked: acked + una, events }
+    }
+}
+
 impl Meter {
     /// Measures in `window`; samples every `interval`, if any.
     pub fn new(window: Window, interval: Option<Nanos>) -> Self {
@@ -133,13 +142,19 @@ impl Meter {
 
     /// Takes the baseline at the end of the warm-up, and the samples that are due by `now`: says to `sample` when, and the last
     /// RTT, zero if unknown. The state has not changed since the last event.
-    pub fn pass_marks(&mut self, now: Nanos, cwnd: f64, counters: &Counters, mut sample: impl FnMut(Nanos, Nanos)) {
+    pub fn pass_marks(
+        &mut self,
+        now: Nanos,
+        cwnd: f64,
+        counters: impl Fn() -> Counters,
+        mut sample: impl FnMut(Nanos, Nanos),
+    ) {
         while self.next_mark <= now {
             let mark = self.next_mark;
             self.integrate(mark, cwnd);
             if self.baseline.is_none() && mark >= self.window.from {
                 self.baseline =
-                    Some(Box::new(Baseline { counters: *counters, integrals: self.integrals, active: self.active() }));
+                    Some(Box::new(Baseline { counters: counters(), integrals: self.integrals, active: self.active() }));
             }
             if mark == self.next_sample {
                 sample(mark, self.last_rtt);

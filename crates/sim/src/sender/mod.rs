@@ -190,9 +190,7 @@ impl Sender {
 
     /// Counts since the beginning.
     pub fn counters(&self) -> Counters {
-        let (sent, acked) = self.earlier;
-        let events = self.meter.events;
-        Counters { sent: sent + self.high + events.retransmits, acked: acked + self.una, events }
+        Counters::since(self.earlier, self.high, self.una, self.meter.events)
     }
 
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
@@ -223,8 +221,11 @@ impl Sender {
 
     #[cold]
     fn pass_marks(&mut self, now: Nanos, id: u32, log: &mut SampleLog) {
-        let (counters, in_flight) = (self.counters(), self.in_network());
-        self.meter.pass_marks(now, self.cwnd, &counters, |at, rtt| log.add(id, at, rtt, in_flight, &self.cc));
+        let in_flight = self.in_network();
+        let Sender { ref mut meter, ref cc, ref earlier, cwnd, una, high, .. } = *self;
+        let events = meter.events;
+        let counters = || Counters::since(*earlier, high, una, events);
+        meter.pass_marks(now, cwnd, counters, |at, rtt| log.add(id, at, rtt, in_flight, cc));
     }
 
     /// An ACK arrives, with the SACK blocks it carries; [`Sender::pass_time`] first.
@@ -597,6 +598,9 @@ impl Sender {
 
     /// Segments thought to be in the network: RFC 6675's pipe; without SACK each duplicate ACK stands for one that has left.
     fn in_network(&self) -> u64 {
+        if self.quiet {
+            return self.flight_size();
+        }
         match (self.recovery, self.phase) {
             (Recovery::Sack, _) => self.board.pipe(self.una, self.nxt),
             (_, Phase::Open) => self.flight_size().saturating_sub(u64::from(self.dupacks)),
