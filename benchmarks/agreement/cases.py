@@ -50,6 +50,7 @@ class Case:
     start_step: float = 0.0
     runs: int = 3
     more_runs: dict[str, int] = field(default_factory=dict)
+    processing_us: dict[str, int] = field(default_factory=dict)
     fast: tuple[str, ...] = ()
 
     @property
@@ -122,6 +123,9 @@ def load(path: Path = HERE / "cases.toml") -> Grid:
 def ns2_options(case: Case, algorithm: Algorithm, run: int) -> dict[str, str]:
     """Arguments of dumbbell.tcl."""
     flows = " ".join(f"{{{flow.access_delay:.6f} {flow.start:.6f}}}" for flow in case.senders(run))
+    options = {key: str(value) for key, value in algorithm.ns2.items()}
+    if processing_us := case.processing_us.get(algorithm.name):
+        options["settings"] = f"{options.get('settings', '')} overhead_ {processing_us}e-6".strip()
     return {
         "rate": f"{case.rate_mbps * 1e6:.0f}",
         "delay": f"{case.delay:.6f}",
@@ -129,7 +133,7 @@ def ns2_options(case: Case, algorithm: Algorithm, run: int) -> dict[str, str]:
         "flows": flows,
         "duration": str(case.duration),
         "warmup": str(case.warmup),
-    } | {key: str(value) for key, value in algorithm.ns2.items()}
+    } | options
 
 
 def scenario(case: Case, algorithm: Algorithm, run: int) -> str:
@@ -156,6 +160,8 @@ def scenario(case: Case, algorithm: Algorithm, run: int) -> str:
             f'access_delay = "{flow.access_delay * 1e6:.0f} us"',
             f'start = "{flow.start * 1e6:.0f} us"',
         ]
+        if processing_us := case.processing_us.get(algorithm.name):
+            lines.append(f'processing_time = "{processing_us} us"')
         if algorithm.recovery:
             lines.append(f'recovery = "{algorithm.recovery}"')
         lines += [f"{key} = {json.dumps(value)}" for key, value in algorithm.options.items()]

@@ -75,6 +75,7 @@ def assert_one_line(done: subprocess.CompletedProcess[str], status: int, *words:
     [
         ('recovery = "sack"', 'recovery = "tahoe"', ("flows[0].recovery", "sack")),
         ('recovery = "sack"', "max_window = 10", ("flows[0].max_window", "unlimited")),
+        ('recovery = "sack"', 'processing_time = "1 ms"', ("flows[0].processing_time", "0 s")),
         ('algorithm = "reno"', 'algorithm = "tahoe"', ("flows[0].algorithm", "tahoe")),
         ('algorithm = "reno"', 'algorithm = { name = "scalable", a = 0.02 }', ("flows[0].algorithm", "0.01")),
         ('algorithm = "reno"', 'algorithm = { name = "vegas", loss_cut = 0.3 }', ("loss_cut", "0.5")),

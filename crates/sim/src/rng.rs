@@ -21,6 +21,8 @@ pub enum Purpose {
     Wire = 3,
     /// Web transfers.
     Web = 4,
+    /// Time that hosts take.
+    Processing = 5,
 }
 
 impl Rng {

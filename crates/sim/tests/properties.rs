@@ -48,6 +48,7 @@ fn tcp() -> impl Strategy<Value = Tcp> {
             timestamp_tick: tick * MS,
             access_delay: Spread { low: access / 2, high: access },
             access_rate_bps: (tick == 1).then_some(50_000_000),
+            processing_time: access / 20 * u64::from(reverse),
             max_window,
             ..Tcp::new(algorithm, recovery, path)
         }

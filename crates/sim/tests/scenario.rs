@@ -85,6 +85,7 @@ fn every_tcp_key_is_read() {
         min_rto = "1 s"
         timestamp_tick = "10 ms"
         access_rate = "1 Gbit/s"
+        processing_time = "400 us"
         reverse = true
         count = 3
         start = "1 s..2 s"
@@ -102,6 +103,7 @@ fn every_tcp_key_is_read() {
         timestamp_tick: 10 * MILLISECOND,
         access_delay: Spread::fixed(MILLISECOND),
         access_rate_bps: Some(1_000_000_000),
+        processing_time: 400_000,
         reverse: true,
         ..Tcp::new("reno", Recovery::Sack, vec![0])
     };
@@ -231,18 +233,23 @@ fn link() -> impl Strategy<Value = Link> {
 fn tcp() -> impl Strategy<Value = Tcp> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>());
     let windows = (1..100_u32, prop::option::of(1..9999_u64));
-    let network = (time(SECOND), spread(100 * SECOND), prop::option::of(1..9_000_000_000_u64));
+    let rate = prop::option::of(1..9_000_000_000_u64);
+    let network = (time(SECOND), spread(100 * SECOND), rate, time(SECOND));
     (prop::sample::select(&Recovery::ALL), flags, windows, network).prop_map(
-        |(recovery, (delayed_ack, byte_counting, reverse), (initial_window, max_window), (tick, access, rate))| Tcp {
-            delayed_ack,
-            byte_counting,
-            reverse,
-            initial_window,
-            max_window,
-            timestamp_tick: tick,
-            access_delay: access,
-            access_rate_bps: rate,
-            ..Tcp::new("reno", recovery, vec![0])
+        |(recovery, (delayed_ack, byte_counting, reverse), (initial_window, max_window), network)| {
+            let (timestamp_tick, access_delay, access_rate_bps, processing_time) = network;
+            Tcp {
+                delayed_ack,
+                byte_counting,
+                reverse,
+                initial_window,
+                max_window,
+                timestamp_tick,
+                access_delay,
+                access_rate_bps,
+                processing_time,
+                ..Tcp::new("reno", recovery, vec![0])
+            }
         },
     )
 }

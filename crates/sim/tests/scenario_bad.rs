@@ -250,6 +250,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["flows[0].delayed_ack_timeout: \"600 ms\" is out of range; allowed: 1 us to 500 ms"],
     ),
     ("\"reno\"", "\"reno\"\ninitial_window = 0", &["flows[0].initial_window: 0 is out of range"]),
+    ("\"reno\"", "\"reno\"\nprocessing_time = \"2 s\"", &["flows[0].processing_time: \"2 s\" is out of range"]),
     ("\"reno\"", "\"reno\"\nmin_rto = \"0 ms\"", &["flows[0].min_rto: \"0 ms\" is out of range"]),
     (
         "rate = \"1 Mbit/s\"\npath = [\"first\"]",

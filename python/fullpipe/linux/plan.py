@@ -153,6 +153,8 @@ class _Reader:
     def checked_count(self, i: int, group: Mapping[str, Any]) -> int:
         if group["max_window"] != "unlimited":
             raise self.cannot(f"flows[{i}].max_window", 'the Linux engine cannot limit it (allowed: "unlimited")')
+        if _quantity(group["processing_time"]):
+            raise self.cannot(f"flows[{i}].processing_time", 'the guest takes the time it takes (allowed: "0 s")')
         if group["recovery"] == "tahoe":
             raise self.cannot(
                 f"flows[{i}].recovery", 'Linux has no Tahoe recovery (allowed: "sack", "newreno"; others run as "sack")'

@@ -2,6 +2,8 @@
 
 use crate::network::{Direct, Route};
 use crate::receiver::Receiver;
+use crate::rng::Rng;
+use crate::scenario::{Spread, Tcp};
 use crate::schedule::StreamId;
 use crate::sender::Sender;
 use fullpipe_cc::Nanos;
@@ -32,7 +34,7 @@ pub struct Connection {
     pub ack_stream: StreamId,
     /// How long the receiver may hold an ACK.
     pub ack_delay: Option<NonZero<Nanos>>,
-    /// An access link that has a rate.
+    /// A sender or an access link that takes its time.
     pub access_link: Option<Box<AccessLink>>,
     /// The receiving end.
     pub receiver: Receiver,
@@ -51,9 +53,14 @@ pub struct Connection {
 /// How much of a connection most packets touch.
 pub const HOT_BYTES: usize = 512;
 
-/// A sender's access link that has a rate: packets leave it one after another.
+/// What is between a sender's window and its first link, where that takes time: the host, which handles its work a random time
+/// after it comes, and the wire, which packets leave one after another.
 pub struct AccessLink {
-    rate_bps: u64,
+    rate_bps: Option<u64>,
+    processing: Spread,
+    rng: Rng,
+    /// When the host wakes up next, or last did.
+    awake: Nanos,
     free: Nanos,
     /// Where packets wait that are on their way to the first link.
     pub stream: StreamId,
@@ -61,14 +68,56 @@ pub struct AccessLink {
 
 impl AccessLink {
     /// An idle one.
-    pub fn new(rate_bps: u64, stream: StreamId) -> Self {
-        AccessLink { rate_bps, free: 0, stream }
+    pub fn new(tcp: &Tcp, rng: Rng, stream: StreamId) -> Self {
+        let processing = Spread { low: 0, high: tcp.processing_time };
+        AccessLink { rate_bps: tcp.access_rate_bps, processing, rng, awake: 0, free: 0, stream }
     }
 
-    /// A packet is handed over at `at`; says when it has been sent.
+    /// The window allows a packet at `at`; says when it has been sent. A packet that finds others waiting for the host goes with
+    /// them.
     pub fn send(&mut self, at: Nanos, size: u32) -> Nanos {
+        if at >= self.awake {
+            self.awake = at + self.rng.spread(self.processing);
+        }
         let bits = u128::from(size) * 8;
-        self.free = self.free.max(at) + (bits * 1_000_000_000 / u128::from(self.rate_bps)) as Nanos;
+        let transmission = self.rate_bps.map_or(0, |rate| (bits * 1_000_000_000 / u128::from(rate)) as Nanos);
+        self.free = self.free.max(self.awake) + transmission;
         self.free
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Purpose;
+    use crate::schedule::Schedule;
+    use fullpipe_cc::Recovery;
+
+    fn access_link(rate_bps: Option<u64>, processing_time: Nanos) -> AccessLink {
+        let tcp = Tcp { access_rate_bps: rate_bps, processing_time, ..Tcp::new("reno", Recovery::Reno, vec![0]) };
+        AccessLink::new(&tcp, Rng::new(1, Purpose::Processing, 0), Schedule::new().add_stream())
+    }
+
+    /// 8 Mbit/s sends 100 bytes in 100 us.
+    #[test]
+    fn packets_leave_a_slow_link_one_after_another() {
+        let mut link = access_link(Some(8_000_000), 0);
+        assert_eq!([5, 5, 500_000].map(|at| link.send(at, 100)), [100_005, 200_005, 600_000]);
+    }
+
+    #[test]
+    fn a_host_takes_a_random_time_and_sends_all_that_waits_at_once() {
+        let mut link = access_link(None, 1000);
+        let mut waits = Vec::new();
+        for round in 1..=1000 {
+            let at = round * 10_000;
+            let first = link.send(at, 100);
+            waits.push(first - at);
+            if first > at {
+                assert_eq!(link.send(first - 1, 100), first, "it joins the one that waits");
+            }
+        }
+        let mean = waits.iter().sum::<Nanos>() / 1000;
+        assert!(waits.iter().all(|&wait| wait <= 1000) && (470..=530).contains(&mean), "mean {mean}");
     }
 }

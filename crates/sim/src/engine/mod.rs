@@ -192,13 +192,14 @@ impl<'a> Engine<'a> {
         // Up to an hour apart.
         let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
         let last = self.transit.network.last_hop(route).direction;
-        let at_once = !tcp.delayed_ack && tcp.access_rate_bps.is_none();
+        let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
+        let at_once = !tcp.delayed_ack && !slow_access;
         let direct = self.transit.network.direct(route).filter(|_| at_once);
         let schedule = &mut self.transit.schedule;
         let ack_stream = *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream());
-        let access_link = tcp.access_rate_bps.map(|rate_bps| {
-            let stream = schedule.add_stream();
-            Box::new(AccessLink::new(rate_bps, stream))
+        let access_link = slow_access.then(|| {
+            let rng = Rng::new(self.scenario.seed, Purpose::Processing, u64::from(id));
+            Box::new(AccessLink::new(tcp, rng, schedule.add_stream()))
         });
         self.flows.push(Connection {
             id,

@@ -18,6 +18,8 @@ pub const ACK_DELAY: RangeInclusive<Nanos> = MICROSECOND..=500 * MILLISECOND;
 pub const MIN_RTO: RangeInclusive<Nanos> = MICROSECOND..=100 * SECOND;
 /// Timestamp clocks: RFC 7323 section 5.4 allows at most a second.
 pub const TICK: RangeInclusive<Nanos> = 0..=SECOND;
+/// Time that a host takes for what it has to do.
+pub const PROCESSING: RangeInclusive<Nanos> = 0..=SECOND;
 /// Rates, bits per second.
 pub const RATE: RangeInclusive<u64> = 1..=10_000_000_000_000;
 /// Data packets, bytes: more than an ACK, at most an IP datagram.

@@ -140,6 +140,9 @@ pub struct Tcp {
     pub access_delay: Spread,
     /// Rate of the sender's access link, bits per second; `None` for one that takes no time.
     pub access_rate_bps: Option<u64>,
+    /// The sender handles what it has to do at most this long after it comes, a random time each (Floyd and Jacobson, *On Traffic
+    /// Phase Effects in Packet-Switched Gateways*, 1992; ns-2's `overhead_`).
+    pub processing_time: Nanos,
     /// The links the data crosses, in order, as indices.
     pub path: Vec<usize>,
     /// Data crosses the path backwards, each link in its reverse direction.
@@ -231,6 +234,7 @@ impl Tcp {
             timestamp_tick: 0,
             access_delay: Spread::fixed(0),
             access_rate_bps: None,
+            processing_time: 0,
             path,
             reverse: false,
         }

@@ -128,6 +128,7 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
         ("timestamp_tick", time(tcp.timestamp_tick)),
         ("access_delay", spread(tcp.access_delay)),
         ("access_rate", tcp.access_rate_bps.map_or("unlimited".into(), |rate| quantity(&RATE, rate))),
+        ("processing_time", time(tcp.processing_time)),
         ("path", path(&tcp.path, scenario)),
         ("reverse", tcp.reverse.into()),
     ]

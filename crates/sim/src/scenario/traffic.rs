@@ -28,6 +28,7 @@ const TCP_KEYS: &[&str] = &[
     "timestamp_tick",
     "access_delay",
     "access_rate",
+    "processing_time",
     "path",
     "reverse",
     "start",
@@ -105,6 +106,7 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         timestamp_tick: time("timestamp_tick", limits::TICK, default.timestamp_tick)?,
         access_delay: reader.spread("access_delay", limits::DELAY)?.unwrap_or(default.access_delay),
         access_rate_bps: limit(reader, "access_rate", |reader, key| reader.quantity(key, &RATE, limits::RATE))?,
+        processing_time: time("processing_time", limits::PROCESSING, default.processing_time)?,
         reverse: reader.flag("reverse", default.reverse)?,
         ..default
     })
