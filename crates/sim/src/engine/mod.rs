@@ -110,6 +110,7 @@ impl<'a> Engine<'a> {
                 let access = spreads.spread(group.tcp.access_delay);
                 let interval = self.scenario.series_interval;
                 let id = self.add_connection(&group.tcp, route, access, group.size.unwrap_or(u64::MAX), interval, None);
+                self.transit.log.add_flow(&self.flows[id as usize].sender.cc, start, self.transit.window.to);
                 self.transit.timers.set(start + access, Timer::Start(id));
                 if let Some(stop) = group.stop {
                     self.transit.timers.set(stop + access, Timer::Stop(id));
@@ -186,9 +187,6 @@ impl<'a> Engine<'a> {
         self.max_access = self.max_access.max(access);
         let cc = controller(&tcp.algorithm, tcp.initial_window);
         let meter = Meter::new(self.transit.window, interval);
-        if let Some(interval) = interval {
-            self.transit.log.add_flow(&cc, (self.transit.window.to / interval) as usize);
-        }
         // Up to an hour apart.
         let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
         let last = self.transit.network.last_hop(route).direction;

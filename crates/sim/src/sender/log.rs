@@ -1,15 +1,18 @@
-//! The series of all flows, one log: written in sequence, however many flows there are, and sorted by flow in the end.
-
-use fullpipe_cc::{CongestionControl, Controller, Nanos, time::seconds};
+//! The series of all flows: samples are logged as they come, and filed by flow some thousands at a time.
 
 use crate::prefetch::prefetch;
 use crate::report::Series;
+use fullpipe_cc::{CongestionControl, Controller, Nanos, time::seconds};
 
 /// The columns every flow has.
 const COMMON_COLUMNS: [&str; 4] = ["cwnd_packets", "ssthresh_packets", "rtt_s", "in_flight_packets"];
 
-/// How many words a row has but for the internals: [`header`], then the values of [`COMMON_COLUMNS`].
+/// How many words a row has but for the internals: flow and interval, then the values of [`COMMON_COLUMNS`].
 const COMMON_WORDS: usize = 1 + COMMON_COLUMNS.len();
+
+/// When rows are filed: so many of each flow, since eight values fill what the processor fetches at once, and so many of all.
+const ROWS_OF_EACH: usize = 8;
+const ROWS_OF_ALL: usize = 512;
 
 /// So many rows ahead they are fetched where the log is read by flow, all over it.
 const AHEAD: usize = 16;
@@ -18,11 +21,45 @@ const AHEAD: usize = 16;
 #[derive(Debug, Default)]
 pub struct SampleLog {
     interval: Nanos,
-    /// Row by row: flow and interval, the bits of the common values, those of the algorithm's internals.
+    /// Rows not yet filed, one after another: flow and interval, the bits of the common values, those of the algorithm's
+    /// internals.
     words: Vec<u64>,
-    /// Of each flow, the names of its algorithm's internals: which of `sets`.
-    internals: Vec<usize>,
+    flows: Vec<Shelf>,
     sets: Vec<Vec<&'static str>>,
+    /// How many rows all flows may have.
+    room: usize,
+    filed: Columns,
+    order: Order,
+}
+
+/// Where the rows of a flow go.
+#[derive(Clone, Copy, Debug)]
+struct Shelf {
+    /// The names of its algorithm's internals: which of the sets.
+    set: usize,
+    /// Where its rows begin in the columns, and where those filed end.
+    begin: usize,
+    end: usize,
+}
+
+/// Rows by flow, in time within a flow. Every flow has its room.
+#[derive(Debug, Default)]
+struct Columns {
+    names: Vec<&'static str>,
+    t_s: Vec<f64>,
+    /// One for each name.
+    values: Vec<Vec<f64>>,
+    /// For each set of internals, where in a row the value of each column stands, counted from the first common one.
+    places: Vec<Vec<Option<usize>>>,
+}
+
+/// Where the rows in the log begin.
+#[derive(Debug, Default)]
+struct Order {
+    /// By flow, in time within a flow.
+    rows: Vec<usize>,
+    /// How many there are up to each flow, itself included.
+    ends: Vec<usize>,
 }
 
 impl SampleLog {
@@ -31,96 +68,132 @@ impl SampleLog {
         SampleLog { interval: interval.unwrap_or(0), ..SampleLog::default() }
     }
 
-    /// Announces the next flow and its algorithm; flows count from 0. There will be so many rows of it at most.
-    pub fn add_flow(&mut self, cc: &Controller, rows: usize) {
+    /// Announces the next flow, its algorithm, and from when to when there may be samples of it; flows count from 0.
+    pub fn add_flow(&mut self, cc: &Controller, from: Nanos, to: Nanos) {
         if self.interval == 0 {
             return;
         }
         let mut names = Vec::new();
         cc.inspect(&mut |name, _| names.push(name));
-        self.words.reserve(rows * (COMMON_WORDS + names.len()));
         let set = self.sets.iter().position(|set| *set == names).unwrap_or_else(|| {
             self.sets.push(names);
             self.sets.len() - 1
         });
-        self.internals.push(set);
+        self.flows.push(Shelf { set, begin: self.room, end: self.room });
+        let first = from.div_ceil(self.interval).max(1);
+        self.room += (to / self.interval + 1).saturating_sub(first) as usize;
     }
 
     /// Adds a row: cwnd, ssthresh, RTT (zero if unknown), segments thought to be in flight, and what `cc` shows.
     pub fn add(&mut self, flow: u32, at: Nanos, rtt: Nanos, in_flight: u64, cc: &Controller) {
         let ssthresh = if cc.ssthresh().is_finite() { cc.ssthresh() } else { f64::NAN };
         let rtt = if rtt == 0 { f64::NAN } else { seconds(rtt) };
-        let row = [header(flow, at / self.interval), cc.cwnd().to_bits(), ssthresh.to_bits(), rtt.to_bits()];
-        self.words.extend(row);
-        self.words.push((in_flight as f64).to_bits());
+        self.words.push(header(flow, at / self.interval));
+        self.words.extend([cc.cwnd(), ssthresh, rtt, in_flight as f64].map(f64::to_bits));
         cc.inspect(&mut |_, value| self.words.push(value.to_bits()));
+        if self.words.len() >= COMMON_WORDS * (ROWS_OF_EACH * self.flows.len()).max(ROWS_OF_ALL) {
+            self.file();
+        }
     }
 
-    /// The rows, sorted by flow and time; a column that a flow does not have is NaN.
-    pub fn series(&self) -> Series {
+    /// All rows, sorted by flow and time; a column that a flow does not have is NaN. The log is empty then.
+    pub fn series(&mut self) -> Series {
+        self.file();
+        let Columns { names, t_s, values, .. } = std::mem::take(&mut self.filed);
+        let close_gaps = |mut column: Vec<f64>| {
+            let mut end = 0;
+            for shelf in &self.flows {
+                if shelf.begin != end {
+                    column.copy_within(shelf.begin..shelf.end, end);
+                }
+                end += shelf.end - shelf.begin;
+            }
+            column.truncate(end);
+            column
+        };
+        let entity =
+            (0..).zip(&self.flows).flat_map(|(flow, shelf)| std::iter::repeat_n(flow, shelf.end - shelf.begin));
+        Series {
+            t_s: close_gaps(t_s),
+            entity: entity.collect(),
+            columns: names.into_iter().map(str::to_owned).zip(values.into_iter().map(close_gaps)).collect(),
+        }
+    }
+
+    /// Empties the log into the columns.
+    #[inline(never)]
+    fn file(&mut self) {
+        if self.filed.names.is_empty() {
+            self.filed = Columns::new(&self.sets, self.room);
+        }
+        self.order.find(&self.words, &self.flows, &self.sets);
+        let (words, order) = (&self.words, &self.order.rows);
+        let mut begin = 0;
+        for (shelf, &end) in self.flows.iter_mut().zip(&self.order.ends) {
+            let rows = &order[begin..end];
+            for &row in order.iter().skip(begin + AHEAD).take(rows.len()) {
+                prefetch(&words[row], size_of::<u64>());
+                prefetch(&words[row + COMMON_WORDS - 1], size_of::<u64>());
+            }
+            let slots = shelf.end..shelf.end + rows.len();
+            for (slot, &row) in self.filed.t_s[slots.clone()].iter_mut().zip(rows) {
+                *slot = seconds(interval_in(words[row]) * self.interval);
+            }
+            for (column, place) in self.filed.values.iter_mut().zip(&self.filed.places[shelf.set]) {
+                let slots = &mut column[slots.clone()];
+                match place {
+                    Some(place) => slots.iter_mut().zip(rows).for_each(|(slot, row)| {
+                        *slot = f64::from_bits(words[row + 1 + place]);
+                    }),
+                    None => slots.fill(f64::NAN),
+                }
+            }
+            shelf.end = slots.end;
+            begin = end;
+        }
+        self.words.clear();
+    }
+}
+
+impl Columns {
+    /// Room for so many rows of flows whose algorithms show these sets of internals; memory nobody has touched yet.
+    fn new(sets: &[Vec<&'static str>], room: usize) -> Columns {
         let mut names = COMMON_COLUMNS.to_vec();
-        for name in self.internals.iter().flat_map(|&set| &self.sets[set]) {
+        for name in sets.iter().flatten() {
             if !names.contains(name) {
                 names.push(name);
             }
         }
-        // Of each set, where in a row the value of each column stands.
         let place = |set: &[&str], name| COMMON_COLUMNS.iter().chain(set).position(|known| *known == name);
-        let places: Vec<Vec<Option<usize>>> =
-            self.sets.iter().map(|set| names.iter().map(|name| place(set, *name)).collect()).collect();
-        let (order, ends) = self.by_flow();
-        let mut series = Series::with_columns(names.iter().copied(), order.len());
-        let mut begin = 0;
-        for (flow, (&end, &set)) in (0..).zip(ends.iter().zip(&self.internals)) {
-            let rows = &order[begin..end];
-            let ahead = order.iter().skip(begin + AHEAD).map(Some).chain(std::iter::repeat(None));
-            series.t_s.extend(rows.iter().zip(ahead).map(|(&row, ahead)| {
-                if let Some(&ahead) = ahead {
-                    prefetch(&self.words[ahead], size_of::<u64>());
-                    prefetch(&self.words[ahead + COMMON_WORDS - 1], size_of::<u64>());
-                }
-                seconds(interval_in(self.words[row]) * self.interval)
-            }));
-            series.entity.extend(std::iter::repeat_n(flow, rows.len()));
-            for ((_, column), place) in series.columns.iter_mut().zip(&places[set]) {
-                match place {
-                    Some(place) => column.extend(rows.iter().map(|row| f64::from_bits(self.words[row + 1 + place]))),
-                    None => column.extend(std::iter::repeat_n(f64::NAN, rows.len())),
-                }
-            }
-            begin = end;
-        }
-        series
+        let places = sets.iter().map(|set| names.iter().map(|name| place(set, *name)).collect()).collect();
+        let values = names.iter().map(|_| vec![0.0; room]).collect();
+        Columns { t_s: vec![0.0; room], names, values, places }
     }
+}
 
-    /// Where the rows begin, by flow, in time within a flow; and how many there are up to each flow, itself included.
-    fn by_flow(&self) -> (Vec<usize>, Vec<usize>) {
-        let mut ends = vec![0; self.internals.len()];
-        let mut rows = 0;
-        for (flow, _) in self.rows() {
-            ends[flow] += 1;
-            rows += 1;
-        }
+impl Order {
+    fn find(&mut self, words: &[u64], flows: &[Shelf], sets: &[Vec<&str>]) {
+        let rows = || {
+            let mut next = 0;
+            std::iter::from_fn(move || {
+                let (flow, row) = (flow_in(*words.get(next)?), next);
+                next += COMMON_WORDS + sets[flows[flow].set].len();
+                Some((flow, row))
+            })
+        };
+        self.ends.clear();
+        self.ends.resize(flows.len(), 0);
+        rows().for_each(|(flow, _)| self.ends[flow] += 1);
         let mut before = 0;
-        for end in &mut ends {
+        for end in &mut self.ends {
             before += std::mem::replace(end, before);
         }
-        let mut order = vec![0; rows];
-        for (flow, row) in self.rows() {
-            order[ends[flow]] = row;
-            ends[flow] += 1;
+        self.rows.clear();
+        self.rows.resize(before, 0);
+        for (flow, row) in rows() {
+            self.rows[self.ends[flow]] = row;
+            self.ends[flow] += 1;
         }
-        (order, ends)
-    }
-
-    /// All rows as they were written: of which flow, where they begin.
-    fn rows(&self) -> impl Iterator<Item = (usize, usize)> {
-        let mut next = 0;
-        std::iter::from_fn(move || {
-            let (flow, row) = (flow_in(*self.words.get(next)?), next);
-            next += COMMON_WORDS + self.sets[self.internals[flow]].len();
-            Some((flow, row))
-        })
     }
 }
 

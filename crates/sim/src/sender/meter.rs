@@ -153,8 +153,7 @@ impl Meter {
             let mark = self.next_mark;
             self.integrate(mark, cwnd);
             if self.baseline.is_none() && mark >= self.window.from {
-                self.baseline =
-                    Some(Box::new(Baseline { counters: counters(), integrals: self.integrals, active: self.active() }));
+                self.take_baseline(&counters);
             }
             if mark == self.next_sample {
                 sample(mark, self.last_rtt);
@@ -162,6 +161,13 @@ impl Meter {
             }
             self.next_mark = self.mark_after(mark);
         }
+    }
+
+    /// A call, lest what only this needs be fetched for every sample.
+    #[inline(never)]
+    fn take_baseline(&mut self, counters: impl Fn() -> Counters) {
+        let (counters, integrals, active) = (counters(), self.integrals, self.active());
+        self.baseline = Some(Box::new(Baseline { counters, integrals, active }));
     }
 
     /// Counts outside the warm-up.
