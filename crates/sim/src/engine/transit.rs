@@ -80,7 +80,12 @@ impl Transit {
                 }
             } else {
                 for seq in segments {
-                    self.send(flow, Segment::new(flow.id, seq, flow.incarnation, at, now));
+                    let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
+                    if flow.access_link.is_some() {
+                        self.send(flow, segment);
+                    } else {
+                        self.carry(flow, segment.packet(Kind::Data));
+                    }
                 }
             }
         } else {
