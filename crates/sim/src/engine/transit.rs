@@ -81,6 +81,7 @@ impl Transit {
             } else {
                 for seq in segments {
                     let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
+                    // As `Transit::send`, without a call where nothing is between: leaving this to it costs one flow 3 % more.
                     if flow.access_link.is_some() {
                         self.send(flow, segment);
                     } else {
