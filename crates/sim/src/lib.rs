@@ -3,6 +3,7 @@
 
 mod engine;
 mod link;
+mod memory;
 mod network;
 mod packet;
 mod prefetch;

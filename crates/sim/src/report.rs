@@ -1,5 +1,7 @@
 //! What a run yields: figures per link and per flow, and time series, in SI units.
 
+use crate::memory;
+
 /// Everything a run yields.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
@@ -125,10 +127,10 @@ pub struct Series {
 impl Series {
     /// No rows yet, but room for `rows`.
     pub(crate) fn with_columns<'a>(names: impl IntoIterator<Item = &'a str>, rows: usize) -> Self {
-        let column = |name: &str| (name.to_owned(), Vec::with_capacity(rows));
+        let column = |name: &str| (name.to_owned(), memory::with_room(rows));
         Series {
-            t_s: Vec::with_capacity(rows),
-            entity: Vec::with_capacity(rows),
+            t_s: memory::with_room(rows),
+            entity: memory::with_room(rows),
             columns: names.into_iter().map(column).collect(),
         }
     }

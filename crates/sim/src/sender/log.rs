@@ -1,13 +1,15 @@
 //! The series of all flows: samples are logged as they come, and filed by flow some thousands at a time.
 
+use crate::memory;
 use crate::prefetch::prefetch;
 use crate::report::Series;
 use fullpipe_cc::{CongestionControl, Controller, Nanos, time::seconds};
+use std::ops::Range;
 
 /// The columns every flow has.
 const COMMON_COLUMNS: [&str; 4] = ["cwnd_packets", "ssthresh_packets", "rtt_s", "in_flight_packets"];
 
-/// How many words a row has but for the internals: flow and interval, then the values of [`COMMON_COLUMNS`].
+/// How many words a row has but for the internals: flow and length, then the values of [`COMMON_COLUMNS`].
 const COMMON_WORDS: usize = 1 + COMMON_COLUMNS.len();
 
 /// When rows are filed: so many of each flow, since eight values fill what the processor fetches at once, and so many of all.
@@ -21,9 +23,11 @@ const AHEAD: usize = 16;
 #[derive(Debug, Default)]
 pub struct SampleLog {
     interval: Nanos,
-    /// Rows not yet filed, one after another: flow and interval, the bits of the common values, those of the algorithm's
+    /// Rows not yet filed, one after another: flow and length, the bits of the common values, those of the algorithm's
     /// internals.
     words: Vec<u64>,
+    /// How many words the longest row has.
+    longest: usize,
     flows: Vec<Shelf>,
     sets: Vec<Vec<&'static str>>,
     /// How many rows all flows may have.
@@ -37,6 +41,8 @@ pub struct SampleLog {
 struct Shelf {
     /// The names of its algorithm's internals: which of the sets.
     set: usize,
+    /// How many intervals pass before its first sample.
+    first: u64,
     /// Where its rows begin in the columns, and where those filed end.
     begin: usize,
     end: usize,
@@ -46,7 +52,6 @@ struct Shelf {
 #[derive(Debug, Default)]
 struct Columns {
     names: Vec<&'static str>,
-    t_s: Vec<f64>,
     /// One for each name.
     values: Vec<Vec<f64>>,
     /// For each set of internals, where in a row the value of each column stands, counted from the first common one.
@@ -79,54 +84,68 @@ impl SampleLog {
             self.sets.push(names);
             self.sets.len() - 1
         });
-        self.flows.push(Shelf { set, begin: self.room, end: self.room });
         let first = from.div_ceil(self.interval).max(1);
+        self.flows.push(Shelf { set, first, begin: self.room, end: self.room });
         self.room += (to / self.interval + 1).saturating_sub(first) as usize;
     }
 
-    /// Adds a row: cwnd, ssthresh, RTT (zero if unknown), segments thought to be in flight, and what `cc` shows.
-    pub fn add(&mut self, flow: u32, at: Nanos, rtt: Nanos, in_flight: u64, cc: &Controller) {
+    /// Adds a row: cwnd, ssthresh, RTT (zero if unknown), segments thought to be in flight, and what `cc` shows. Between a
+    /// flow's rows passes one interval.
+    pub fn add(&mut self, flow: u32, rtt: Nanos, in_flight: u64, cc: &Controller) {
+        if self.filed.names.is_empty() {
+            self.make_room();
+        }
+        let begin = self.words.len();
         let ssthresh = if cc.ssthresh().is_finite() { cc.ssthresh() } else { f64::NAN };
         let rtt = if rtt == 0 { f64::NAN } else { seconds(rtt) };
-        self.words.push(header(flow, at / self.interval));
-        self.words.extend([cc.cwnd(), ssthresh, rtt, in_flight as f64].map(f64::to_bits));
+        let [cwnd, ssthresh, rtt, in_flight] = [cc.cwnd(), ssthresh, rtt, in_flight as f64].map(f64::to_bits);
+        self.words.extend_from_slice(&[header(flow, COMMON_WORDS), cwnd, ssthresh, rtt, in_flight]);
         cc.inspect(&mut |_, value| self.words.push(value.to_bits()));
-        if self.words.len() >= COMMON_WORDS * (ROWS_OF_EACH * self.flows.len()).max(ROWS_OF_ALL) {
+        self.words[begin] = header(flow, self.words.len() - begin);
+        if self.words.capacity() - self.words.len() < self.longest {
             self.file();
         }
     }
 
     /// All rows, sorted by flow and time; a column that a flow does not have is NaN. The log is empty then.
     pub fn series(&mut self) -> Series {
+        if self.filed.names.is_empty() {
+            self.make_room();
+        }
         self.file();
-        let Columns { names, t_s, values, .. } = std::mem::take(&mut self.filed);
+        let Columns { names, values, .. } = std::mem::take(&mut self.filed);
         let close_gaps = |mut column: Vec<f64>| {
             let mut end = 0;
-            for shelf in &self.flows {
-                if shelf.begin != end {
-                    column.copy_within(shelf.begin..shelf.end, end);
-                }
-                end += shelf.end - shelf.begin;
+            for rows in self.flows.iter().map(Shelf::rows) {
+                column.copy_within(rows.clone(), end);
+                end += rows.len();
             }
             column.truncate(end);
             column
         };
-        let entity =
-            (0..).zip(&self.flows).flat_map(|(flow, shelf)| std::iter::repeat_n(flow, shelf.end - shelf.begin));
-        Series {
-            t_s: close_gaps(t_s),
-            entity: entity.collect(),
-            columns: names.into_iter().map(str::to_owned).zip(values.into_iter().map(close_gaps)).collect(),
+        let mut series = Series::with_columns([], self.flows.iter().map(|shelf| shelf.rows().len()).sum());
+        for (flow, shelf) in (0..).zip(&self.flows) {
+            let rows = shelf.rows().len();
+            series.t_s.extend((shelf.first..).take(rows).map(|k| seconds(k * self.interval)));
+            series.entity.extend(std::iter::repeat_n(flow, rows));
         }
+        series.columns = names.into_iter().map(str::to_owned).zip(values.into_iter().map(close_gaps)).collect();
+        series
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        let rows = (ROWS_OF_EACH * self.flows.len()).max(ROWS_OF_ALL);
+        self.longest = COMMON_WORDS + self.sets.iter().map(Vec::len).max().unwrap_or(0);
+        self.words = memory::with_room(rows * self.longest);
+        self.order.rows = memory::with_room(rows * self.longest / COMMON_WORDS);
+        self.filed = Columns::new(&self.sets, self.room);
     }
 
     /// Empties the log into the columns.
     #[inline(never)]
     fn file(&mut self) {
-        if self.filed.names.is_empty() {
-            self.filed = Columns::new(&self.sets, self.room);
-        }
-        self.order.find(&self.words, &self.flows, &self.sets);
+        self.order.find(&self.words, self.flows.len());
         let (words, order) = (&self.words, &self.order.rows);
         let mut begin = 0;
         for (shelf, &end) in self.flows.iter_mut().zip(&self.order.ends) {
@@ -136,9 +155,6 @@ impl SampleLog {
                 prefetch(&words[row + COMMON_WORDS - 1], size_of::<u64>());
             }
             let slots = shelf.end..shelf.end + rows.len();
-            for (slot, &row) in self.filed.t_s[slots.clone()].iter_mut().zip(rows) {
-                *slot = seconds(interval_in(words[row]) * self.interval);
-            }
             for (column, place) in self.filed.values.iter_mut().zip(&self.filed.places[shelf.set]) {
                 let slots = &mut column[slots.clone()];
                 match place {
@@ -155,6 +171,12 @@ impl SampleLog {
     }
 }
 
+impl Shelf {
+    fn rows(&self) -> Range<usize> {
+        self.begin..self.end
+    }
+}
+
 impl Columns {
     /// Room for so many rows of flows whose algorithms show these sets of internals; memory nobody has touched yet.
     fn new(sets: &[Vec<&'static str>], room: usize) -> Columns {
@@ -166,23 +188,23 @@ impl Columns {
         }
         let place = |set: &[&str], name| COMMON_COLUMNS.iter().chain(set).position(|known| *known == name);
         let places = sets.iter().map(|set| names.iter().map(|name| place(set, *name)).collect()).collect();
-        let values = names.iter().map(|_| vec![0.0; room]).collect();
-        Columns { t_s: vec![0.0; room], names, values, places }
+        let values = names.iter().map(|_| memory::zeros(room)).collect();
+        Columns { names, values, places }
     }
 }
 
 impl Order {
-    fn find(&mut self, words: &[u64], flows: &[Shelf], sets: &[Vec<&str>]) {
+    fn find(&mut self, words: &[u64], flows: usize) {
         let rows = || {
             let mut next = 0;
             std::iter::from_fn(move || {
-                let (flow, row) = (flow_in(*words.get(next)?), next);
-                next += COMMON_WORDS + sets[flows[flow].set].len();
-                Some((flow, row))
+                let (row, &header) = (next, words.get(next)?);
+                next += length_in(header);
+                Some((flow_in(header), row))
             })
         };
         self.ends.clear();
-        self.ends.resize(flows.len(), 0);
+        self.ends.resize(flows, 0);
         rows().for_each(|(flow, _)| self.ends[flow] += 1);
         let mut before = 0;
         for end in &mut self.ends {
@@ -197,15 +219,15 @@ impl Order {
     }
 }
 
-/// A row's first word: the flow, and how many intervals have passed since the beginning.
-fn header(flow: u32, interval: u64) -> u64 {
-    u64::from(flow) << 32 | interval
+/// A row's first word: the flow, and how many words the row has.
+fn header(flow: u32, length: usize) -> u64 {
+    u64::from(flow) << 32 | length as u64
 }
 
 fn flow_in(header: u64) -> usize {
     (header >> 32) as usize
 }
 
-fn interval_in(header: u64) -> u64 {
-    header & u64::from(u32::MAX)
+fn length_in(header: u64) -> usize {
+    (header & u64::from(u32::MAX)) as usize
 }

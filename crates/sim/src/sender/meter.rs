@@ -140,14 +140,14 @@ impl Meter {
         self.integrals.rtt_count += 1;
     }
 
-    /// Takes the baseline at the end of the warm-up, and the samples that are due by `now`: says to `sample` when, and the last
-    /// RTT, zero if unknown. The state has not changed since the last event.
+    /// Takes the baseline at the end of the warm-up, and the samples that are due by `now`: gives `sample` the last RTT, zero
+    /// if unknown. The state has not changed since the last event.
     pub fn pass_marks(
         &mut self,
         now: Nanos,
         cwnd: f64,
         counters: impl Fn() -> Counters,
-        mut sample: impl FnMut(Nanos, Nanos),
+        mut sample: impl FnMut(Nanos),
     ) {
         while self.next_mark <= now {
             let mark = self.next_mark;
@@ -156,7 +156,7 @@ impl Meter {
                 self.take_baseline(&counters);
             }
             if mark == self.next_sample {
-                sample(mark, self.last_rtt);
+                sample(self.last_rtt);
                 self.next_sample = if mark < self.window.to { mark + self.interval } else { Nanos::MAX };
             }
             self.next_mark = self.mark_after(mark);

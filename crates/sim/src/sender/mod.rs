@@ -225,7 +225,7 @@ impl Sender {
         let Sender { ref mut meter, ref cc, ref earlier, cwnd, una, high, .. } = *self;
         let events = meter.events;
         let counters = || Counters::since(*earlier, high, una, events);
-        meter.pass_marks(now, cwnd, counters, |at, rtt| log.add(id, at, rtt, in_flight, cc));
+        meter.pass_marks(now, cwnd, counters, |rtt| log.add(id, rtt, in_flight, cc));
     }
 
     /// An ACK arrives, with the SACK blocks it carries; [`Sender::pass_time`] first.
