@@ -99,7 +99,10 @@ impl SackSlot {
 
 /// Up to three SACK blocks, as fit beside timestamps (RFC 2018 section 3): first segment and one past the last, modulo 2^32.
 /// Unused blocks are empty.
-pub type SackBlocks = [(u32, u32); 3];
+pub type SackBlocks = [Block; 3];
+
+/// See [`SackBlocks`].
+pub type Block = (u32, u32);
 
 /// SACK blocks of ACKs in flight; most ACKs have none, so they are kept apart. Slots are used again.
 #[derive(Debug, Default)]

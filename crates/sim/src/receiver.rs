@@ -3,7 +3,7 @@
 //! Sources: RFC 5681 section 4.2 (when to acknowledge), RFC 1122 section 4.2.3.2 (delayed ACKs), RFC 2018 (SACK), RFC 7323
 //! section 4.3 (which timestamp to echo).
 
-use crate::packet::SackBlocks;
+use crate::packet::{Block, SackBlocks};
 use crate::ranges::Ranges;
 use fullpipe_cc::Nanos;
 
@@ -21,8 +21,8 @@ pub struct Receiver {
     pub deadline: Option<Nanos>,
     /// Segments beyond the first hole.
     beyond: Ranges,
-    /// A member of each of the ranges most lately added to, latest first (RFC 2018 section 4).
-    recent: [u64; 3],
+    /// The ranges most lately added to, latest first (RFC 2018 section 4).
+    recent: SackBlocks,
 }
 
 /// What the receiver does about a segment.
@@ -81,13 +81,7 @@ impl Receiver {
     /// `None` where nothing is held beyond a hole.
     #[inline]
     pub fn sack_blocks(&self) -> Option<SackBlocks> {
-        if self.beyond.is_empty() {
-            return None;
-        }
-        Some(self.recent.map(|member| {
-            let (start, end) = self.beyond.containing(member).unwrap_or((0, 0));
-            (start as u32, end as u32)
-        }))
+        (!self.beyond.is_empty()).then_some(self.recent)
     }
 
     /// RFC 5681 section 4.2: segments out of order, and those that fill a hole, are acknowledged at once.
@@ -102,6 +96,8 @@ impl Receiver {
             }
             self.next = self.beyond.next_missing(seq + 1);
             self.beyond.remove_below(self.next);
+            let next = self.next as u32;
+            self.forget(|(_, end)| next.wrapping_sub(end) as i32 >= 0);
         }
         Reply::Ack
     }
@@ -109,17 +105,24 @@ impl Receiver {
     /// Puts the range of `seq` first among the recent ones, each range once.
     fn remember(&mut self, seq: u64) {
         let (start, end) = self.beyond.containing(seq).expect("just inserted");
-        let [first, second, _] = self.recent;
-        let inside = |member: u64| start <= member && member < end;
+        let grown = (start as u32, end as u32);
+        let inside = |block: Block| block.0 != block.1 && block.0.wrapping_sub(grown.0) < grown.1.wrapping_sub(grown.0);
+        let [first, second, third] = self.recent;
         self.recent = match (inside(first), inside(second)) {
-            (true, _) => [seq, self.recent[1], self.recent[2]],
-            (false, true) => [seq, first, self.recent[2]],
-            (false, false) => [seq, first, second],
+            (true, _) => [first, second, third],
+            (false, true) => [second, first, third],
+            (false, false) => [third, first, second],
         };
         // A range that has merged into the first is not named twice.
-        for slot in 1..3 {
-            if inside(self.recent[slot]) {
-                self.recent[slot] = 0;
+        self.forget(inside);
+        self.recent[0] = grown;
+    }
+
+    /// Empties the recent ranges that are `gone`.
+    fn forget(&mut self, gone: impl Fn(Block) -> bool) {
+        for block in &mut self.recent {
+            if gone(*block) {
+                *block = (0, 0);
             }
         }
     }
@@ -134,6 +137,8 @@ pub fn unwrap(low: u32, near: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn take_all(receiver: &mut Receiver, segments: impl IntoIterator<Item = u32>) {
         for seq in segments {
@@ -189,6 +194,40 @@ mod tests {
         assert_eq!(receiver.acknowledge(), (1, 100));
         receiver.take(1, 555, 0, None);
         assert_eq!(receiver.acknowledge(), (3, 555));
+    }
+
+    proptest! {
+        /// RFC 2018 section 4: the first block holds the segment that caused the ACK, every block is a whole range of what has
+        /// arrived, and none is told twice; also where numbers pass 2^32.
+        #[test]
+        fn blocks_are_whole_ranges_latest_first(
+            begin in prop_oneof![Just(0), Just((1 << 32) - 20)],
+            arrivals in prop::collection::vec(0u64..40, 1..80),
+        ) {
+            let mut receiver = Receiver { next: begin, ..Receiver::default() };
+            let mut arrived = BTreeSet::new();
+            for seq in arrivals.into_iter().map(|offset| begin + offset) {
+                arrived.insert(seq);
+                receiver.take(seq as u32, 0, 0, None);
+                let next = (begin..).find(|seq| !arrived.contains(seq)).expect("an end");
+                prop_assert_eq!(receiver.acknowledge().0, next);
+                let Some(blocks) = receiver.sack_blocks() else {
+                    prop_assert!(arrived.range(next..).next().is_none());
+                    continue;
+                };
+                let range = |member: u64| {
+                    let start = (0..=member).rev().take_while(|seq| arrived.contains(seq)).last().expect("itself");
+                    (start as u32, (member..).find(|seq| !arrived.contains(seq)).expect("an end") as u32)
+                };
+                let held: BTreeSet<_> = arrived.range(next..).map(|&member| range(member)).collect();
+                let told: Vec<_> = blocks.into_iter().filter(|block| block.0 != block.1).collect();
+                prop_assert!(told.iter().all(|block| held.contains(block)), "{:?} of {:?}", told, held);
+                prop_assert_eq!(told.iter().collect::<BTreeSet<_>>().len(), told.len());
+                if seq > next {
+                    prop_assert_eq!(blocks[0], range(seq));
+                }
+            }
+        }
     }
 
     #[test]
