@@ -379,9 +379,12 @@ impl Sender {
         let turned = quantized(arrival.receiver_stamp + self.clock_offset, tick);
         let echoed = (received - sent).max(1);
         self.meter.sample_rtt(echoed);
+        // Without looking whether there are fine times where it is known that there are none: they lie far off.
         let rtt = match &self.fine {
-            None => Some(echoed),
-            Some(fine) => fine.sent_once_at(self.una - 1).map(|sent| (received - quantized(sent, tick)).max(1)),
+            Some(fine) if !self.quiet => {
+                fine.sent_once_at(self.una - 1).map(|sent| (received - quantized(sent, tick)).max(1))
+            }
+            _ => Some(echoed),
         };
         if let Some(rtt) = rtt {
             self.rtt.sample(rtt);
