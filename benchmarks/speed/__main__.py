@@ -12,13 +12,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from ..simulators import OUT, SimulatorError, ns2_version
 from .measure import HERE, Dumbbell, Timing, build_ns3, time_fullpipe, time_ns2, time_ns3
 
 SERIES = "100 ms"
-# fullpipe's runs are short, and what series cost is a small difference: so many with and without them by turns, each round.
+PLAIN, SAMPLED = "fullpipe", f"fullpipe, series every {SERIES}"
+# fullpipe's runs are short, and what series cost is little: so many with and without them by turns, each round.
 OWN_RUNS = 4
 
 
@@ -72,8 +74,8 @@ def _measure(case: Case, rounds: int, ns3: Path | None) -> dict[str, Any]:
     scenario = HERE / f"{case.name}.toml"
     with_series = _with_series(scenario)
     own: dict[str, Callable[[], Timing]] = {
-        "fullpipe": lambda: time_fullpipe(scenario),
-        f"fullpipe, series every {SERIES}": lambda: time_fullpipe(with_series),
+        PLAIN: lambda: time_fullpipe(scenario),
+        SAMPLED: lambda: time_fullpipe(with_series),
     }
     others: dict[str, Callable[[], Timing]] = {}
     if dumbbell := case.ns2:
@@ -91,7 +93,7 @@ def _measure(case: Case, rounds: int, ns3: Path | None) -> dict[str, Any]:
             if turn == 0 or not name.startswith("ns-3"):
                 timings[name].append(run())
     best = {name: max(runs, key=lambda run: run.packets_per_second) for name, runs in timings.items()}
-    reference = best["fullpipe"].packets_per_second
+    reference = best[PLAIN].packets_per_second
     print(case.title)
     for name, fastest in best.items():
         print(
@@ -99,8 +101,11 @@ def _measure(case: Case, rounds: int, ns3: Path | None) -> dict[str, Any]:
             f"{fastest.peak_bytes / 1e6:>8.1f} {reference / fastest.packets_per_second:>15.2f}x",
             flush=True,
         )
+    pairs = zip(timings[PLAIN], timings[SAMPLED], strict=True)
+    cost = median(plain.packets_per_second / sampled.packets_per_second for plain, sampled in pairs) - 1
+    print(f"  series cost {cost:.1%}, the median of {len(timings[PLAIN])} pairs of runs", flush=True)
     runs = {name: [asdict(run) for run in runs] for name, runs in timings.items()}
-    return {"name": case.name, "title": case.title, "runs": runs}
+    return {"name": case.name, "title": case.title, "series_cost": cost, "runs": runs}
 
 
 def _with_series(scenario: Path) -> Path:
@@ -126,7 +131,12 @@ def _processor() -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__.splitlines()[0])
     parser.add_argument("--case", choices=[case.name for case in CASES], help="only this case")
-    parser.add_argument("--rounds", type=int, default=3, help=f"how often ns-2 runs a case, fullpipe {OWN_RUNS} times as often (default 3)")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=3,
+        help=f"how often ns-2 runs a case, fullpipe {OWN_RUNS} times as often (default 3)",
+    )
     parser.add_argument("--no-ns3", action="store_true", help="leave out ns-3, which takes minutes")
     return parser.parse_args()
 
