@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,14 +111,20 @@ def _timing(result: dict[str, Any], peak: int) -> Timing:
     return Timing(result["data_packets"], result["wall_s"], peak)
 
 
+_WATCH = """
+import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+sys.exit(status if status >= 0 else 1)
+"""
+"""Runs a command and prints the peak of its resident memory. A process of its own, and small: Linux counts for a child
+what its parent had resident when it began."""
+
+
 def _json_and_peak(command: list[str]) -> tuple[dict[str, Any], int]:
     """Runs `command`; the JSON object it prints and its peak resident memory in bytes."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout and process.stderr
-        text = process.stdout.read()
-        errors = process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0 or "{" not in text:
-        raise SimulatorError(f"{command[0]}: status {process.returncode}: {errors.strip()[-500:]}")
-    return json.JSONDecoder().raw_decode(text[text.index("{") :])[0], usage.ru_maxrss * 1024
+    run = subprocess.run([sys.executable, "-IS", "-c", _WATCH, *command], capture_output=True, text=True, check=False)
+    *errors, peak = run.stderr.strip().splitlines() or [""]
+    if run.returncode != 0 or "{" not in run.stdout:
+        raise SimulatorError(f"{command[0]}: status {run.returncode}: {' '.join(errors)[-500:]}")
+    return json.JSONDecoder().raw_decode(run.stdout[run.stdout.index("{") :])[0], int(peak) * 1024

@@ -112,8 +112,11 @@ def bars(
     columns: int = 3,
     logarithmic: tuple[str, ...] = (),
     published: Mapping[str, Mapping[str, float]] | None = None,
+    spans: Mapping[str, Mapping[str, list[tuple[float, float]]]] | None = None,
 ) -> Figure:
-    """A panel per quantity, a group of bars per scheme, a bar per setting; across a group, the published value."""
+    """A panel per quantity, a group of bars per scheme, a bar per setting; across a group, the published value. Where
+    single runs differ, a line on the bar from the least to the greatest (`spans`, laid out like `panels`).
+    """
     rows = math.ceil(len(panels) / columns)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.0, 1.2 + 2.6 * rows), layout="constrained")
@@ -123,6 +126,9 @@ def bars(
             for index, (colour, (setting, values)) in enumerate(zip(COLOURS, settings.items(), strict=False)):
                 offsets = np.arange(len(groups)) + (index - (len(settings) - 1) / 2) * width
                 axes.bar(offsets, values, width, color=colour, label=setting)
+                for at, (least, greatest) in zip(offsets, (spans or {}).get(label, {}).get(setting, []), strict=False):
+                    if least < greatest:
+                        axes.plot([at, at], [least, greatest], color="#00000080", linewidth=1)
             for group, value in ((published or {}).get(label, {})).items():
                 middle = groups.index(group)
                 axes.plot([middle - 0.45, middle + 0.45], [value, value], color="#000000", linewidth=2)
