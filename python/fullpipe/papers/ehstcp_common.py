@@ -50,6 +50,9 @@ WEB_SESSIONS = 100
 """Web users in each direction; a transfer of 12 kB on average (Pareto, shape 1.2), then a gap of 1 s on average: about
 8 Mbit/s. The paper names web traffic and no more."""
 
+SPAN = "#00000080"
+"""Colour of the lines that show how far runs differ."""
+
 
 def bdp_packets(rate_mbps: float, rtt_s: float) -> float:
     """A link's bandwidth-delay product."""
@@ -128,7 +131,7 @@ def bars(
                 axes.bar(offsets, values, width, color=colour, label=setting)
                 for at, (least, greatest) in zip(offsets, (spans or {}).get(label, {}).get(setting, []), strict=False):
                     if least < greatest:
-                        axes.plot([at, at], [least, greatest], color="#00000080", linewidth=1)
+                        axes.plot([at, at], [least, greatest], color=SPAN, linewidth=1)
             for group, value in ((published or {}).get(label, {})).items():
                 middle = groups.index(group)
                 axes.plot([middle - 0.45, middle + 0.45], [value, value], color="#000000", linewidth=2)
@@ -137,6 +140,10 @@ def bars(
             if label in logarithmic:
                 axes.set_yscale("log")
         handles, names = places[0].get_legend_handles_labels()
+        bounds = (pair for panel in (spans or {}).values() for bar in panel.values() for pair in bar)
+        if any(least < greatest for least, greatest in bounds):
+            handles.append(Line2D([], [], color=SPAN, linewidth=1))
+            names.append("least to greatest of the runs")
         if published:
             handles.append(Line2D([], [], color="#000000", linewidth=2))
             names.append("published")
