@@ -1,4 +1,4 @@
-//! Large pages for large memory, a hint to the system without effect on any result: the state of thousands of flows takes more
+//! Large pages for large memory, a hint to the system without effect on any result: the series of thousands of flows take more
 //! small pages than the processor remembers, and the system hands those out one at a time.
 #![allow(unsafe_code)]
 
