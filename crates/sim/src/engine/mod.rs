@@ -117,6 +117,7 @@ impl<'a> Engine<'a> {
                 }
             }
         }
+        self.transit.log.make_room();
         self.long_lived = self.flows.len();
     }
 

@@ -89,12 +89,18 @@ impl SampleLog {
         self.room += (to / self.interval + 1).saturating_sub(first) as usize;
     }
 
+    /// Makes room for the rows of all flows announced; call once, before the first row.
+    pub fn make_room(&mut self) {
+        let rows = (ROWS_OF_EACH * self.flows.len()).max(ROWS_OF_ALL);
+        self.longest = COMMON_WORDS + self.sets.iter().map(Vec::len).max().unwrap_or(0);
+        self.words = memory::with_room(rows * self.longest);
+        self.order.rows = memory::with_room(rows * self.longest / COMMON_WORDS);
+        self.filed = Columns::new(&self.sets, self.room);
+    }
+
     /// Adds a row: cwnd, ssthresh, RTT (zero if unknown), segments thought to be in flight, and what `cc` shows. Between a
     /// flow's rows passes one interval.
     pub fn add(&mut self, flow: u32, rtt: Nanos, in_flight: u64, cc: &Controller) {
-        if self.filed.names.is_empty() {
-            self.make_room();
-        }
         let begin = self.words.len();
         let ssthresh = if cc.ssthresh().is_finite() { cc.ssthresh() } else { f64::NAN };
         let rtt = if rtt == 0 { f64::NAN } else { seconds(rtt) };
@@ -109,9 +115,6 @@ impl SampleLog {
 
     /// All rows, sorted by flow and time; a column that a flow does not have is NaN. The log is empty then.
     pub fn series(&mut self) -> Series {
-        if self.filed.names.is_empty() {
-            self.make_room();
-        }
         self.file();
         let Columns { names, values, .. } = std::mem::take(&mut self.filed);
         let close_gaps = |mut column: Vec<f64>| {
@@ -131,15 +134,6 @@ impl SampleLog {
         }
         series.columns = names.into_iter().map(str::to_owned).zip(values.into_iter().map(close_gaps)).collect();
         series
-    }
-
-    #[cold]
-    fn make_room(&mut self) {
-        let rows = (ROWS_OF_EACH * self.flows.len()).max(ROWS_OF_ALL);
-        self.longest = COMMON_WORDS + self.sets.iter().map(Vec::len).max().unwrap_or(0);
-        self.words = memory::with_room(rows * self.longest);
-        self.order.rows = memory::with_room(rows * self.longest / COMMON_WORDS);
-        self.filed = Columns::new(&self.sets, self.room);
     }
 
     /// Empties the log into the columns.
