@@ -25,8 +25,19 @@ pub trait Response {
 /// - Slow start while cwnd < ssthresh: one segment per unit of credit (RFC 5681 equation 2).
 /// - Above it: what [`Response::increase`] says.
 /// - Loss: cwnd = ssthresh = [`Response::decrease`], at least 2 segments (RFC 5681 equation 4).
+/// - ECN mark: the same, but cwnd may go down to 1 segment (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
 /// - Timeout: ssthresh the same way, cwnd = 1 (RFC 5681 section 3.1).
 /// - No growth in recovery, nor while something other than the window limits the sender (RFC 7661 section 4.1).
+///
+/// # Deviations
+///
+/// - Equation 4 takes the data in flight (FlightSize); here it is cwnd while the window limits the sender (the two differ by less than
+///   a segment, and inside fast recovery FlightSize is greater), and the smaller of the two otherwise.
+/// - An ACK counts once however much it acknowledges, as in ns-2; a scenario can count segments (RFC 3465). With delayed ACKs every gain
+///   that is stated per round trip is therefore about half as large, unless segments are counted.
+/// - A timeout cuts like a loss and sets ssthresh by the algorithm's own response, in fast recovery too: it tells that a retransmission
+///   was lost, and RFC 5681 section 4.3 has cwnd and ssthresh lowered twice then. Linux cuts once a window. Further timeouts for the
+///   same segment cut no more (RFC 5681 section 3.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classic<R> {
     cwnd: f64,
@@ -70,7 +81,7 @@ impl<R: Response> CongestionControl for Classic<R> {
     #[inline]
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         self.response.observe(flow, ack);
-        if flow.in_recovery || !flow.cwnd_limited {
+        if flow.in_recovery || !flow.cwnd_limited || ack.credit == 0.0 {
             return;
         }
         if self.in_slow_start() {
@@ -81,10 +92,14 @@ impl<R: Response> CongestionControl for Classic<R> {
     }
 
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
-        // RFC 5681 equation 4 takes FlightSize; where the window limits the sender the two agree to a fraction of a segment.
         let w = if flow.cwnd_limited { self.cwnd } else { self.cwnd.min(flow.in_flight as f64) };
-        self.ssthresh = self.response.decrease(w, flow, signal).max(MIN_SSTHRESH);
-        self.cwnd = if signal == Signal::Timeout { 1.0 } else { self.ssthresh };
+        let kept = self.response.decrease(w, flow, signal);
+        self.ssthresh = kept.max(MIN_SSTHRESH);
+        self.cwnd = match signal {
+            Signal::Loss => self.ssthresh,
+            Signal::Ecn => kept.max(1.0),
+            Signal::Timeout => 1.0,
+        };
     }
 
     fn on_recovered(&mut self, flow: &Flow) {

@@ -31,7 +31,7 @@ pub struct Ack {
     /// Segments newly acknowledged; at least 1.
     pub acked: u64,
     /// Window increases this ACK is worth: 1 (RFC 5681 counts ACKs), or `acked` where the sender counts segments
-    /// (RFC 3465).
+    /// (RFC 3465); 0 where the window is not to grow by it.
     pub credit: f64,
     /// This ACK ends a round trip (see [`Flow::round`]).
     pub round_start: bool,

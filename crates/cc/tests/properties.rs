@@ -1,7 +1,7 @@
 //! What holds for every algorithm, whatever its parameters and whatever happens to it.
 
 use fullpipe_cc::registry::{ALL, Info, Kind, Value};
-use fullpipe_cc::time::{MICROSECOND, MILLISECOND, Nanos};
+use fullpipe_cc::time::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Signal, build};
 use proptest::prelude::*;
 
@@ -12,8 +12,11 @@ enum Event {
     Acks {
         count: u16,
         acked: u64,
+        credit: f64,
         rtt: Nanos,
         backward: i64,
+        /// Time stands still: all of them come at once.
+        at_once: bool,
         limited: bool,
         has_rtt: bool,
     },
@@ -24,26 +27,38 @@ enum Event {
 }
 
 fn event() -> impl Strategy<Value = Event> {
+    // A clock that is read in whole ticks gives RTTs of 0; a queue at 1 bit/s, days.
+    let rtt = prop_oneof![
+        12 => (1u64..500_000).prop_map(|us| us * MICROSECOND),
+        1 => Just(0),
+        1 => Just(1),
+        1 => (1u64..1_000_000).prop_map(|s| s * SECOND),
+    ];
+    let credit = prop_oneof![12 => Just(1.0), 2 => Just(0.0), 1 => 0.0..1.0, 1 => 1.0..1000.0];
     let acks = (
         1u16..200,
-        1u64..4,
-        1u64..500_000,
+        prop_oneof![12 => 1u64..4, 1 => 1u64..1_000_000],
+        credit,
+        rtt,
         -1_000_000i64..1_000_000,
+        prop::bool::weighted(0.1),
         prop::bool::weighted(0.9),
         prop::bool::weighted(0.9),
     )
-        .prop_map(|(count, acked, rtt_us, backward_us, limited, has_rtt)| Event::Acks {
+        .prop_map(|(count, acked, credit, rtt, backward_us, at_once, limited, has_rtt)| Event::Acks {
             count,
             acked,
-            rtt: rtt_us * MICROSECOND,
+            credit,
+            rtt,
             backward: backward_us * 1000,
+            at_once,
             limited,
             has_rtt,
         });
     prop_oneof![
         12 => acks,
         3 => Just(Event::Loss),
-        1 => Just(Event::Ecn),
+        2 => Just(Event::Ecn),
         1 => Just(Event::Timeout),
         1 => (1u64..10_000).prop_map(|ms| Event::Pause(ms * MILLISECOND)),
     ]
@@ -89,10 +104,12 @@ impl Sender {
     ) {
         for &event in events {
             match event {
-                Event::Acks { count, acked, rtt, backward, limited, has_rtt } => {
+                Event::Acks { count, acked, credit, rtt, backward, at_once, limited, has_rtt } => {
                     for _ in 0..count {
                         let before = self.cc.cwnd();
-                        self.ack(acked, has_rtt.then_some(rtt), rtt, backward, limited);
+                        self.flow.now += if at_once { 0 } else { 1 + (rtt as f64 / before) as Nanos };
+                        self.flow.cwnd_limited = limited;
+                        self.ack(acked, credit, has_rtt.then_some(rtt), backward);
                         after_ack(&self.cc, &self.flow, before);
                         self.end_recovery();
                         always(&self.cc);
@@ -107,12 +124,10 @@ impl Sender {
         }
     }
 
-    fn ack(&mut self, acked: u64, sample: Option<Nanos>, rtt: Nanos, backward: i64, limited: bool) {
+    fn ack(&mut self, acked: u64, credit: f64, sample: Option<Nanos>, backward: i64) {
         let flow = &mut self.flow;
-        flow.now += 1 + (rtt as f64 / self.cc.cwnd()) as Nanos;
         flow.delivered += acked;
         flow.in_flight = (self.cc.cwnd() as u64).saturating_sub(acked);
-        flow.cwnd_limited = limited;
         flow.srtt = sample.or(flow.srtt);
         flow.min_rtt = flow.min_rtt.into_iter().chain(sample).min();
         let round_start = flow.delivered > self.round_end;
@@ -122,7 +137,7 @@ impl Sender {
         }
         let ack = Ack {
             acked,
-            credit: 1.0,
+            credit,
             round_start,
             rtt: sample,
             forward_delay: Some(-backward),
@@ -175,6 +190,20 @@ proptest! {
             }
         });
         prop_assert!(faults.is_empty(), "{}: {}", info.name, faults[0]);
+    }
+
+    /// An ACK that is worth no increase gives none. (Vegas may shrink at it, and a safety check may end.)
+    #[test]
+    fn no_credit_no_growth((info, given) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
+        let mut sender = Sender::new(build(info.name, &given, 2.0).unwrap());
+        sender.run(&events, |_, _, _| {}, |_| {});
+        for _ in 0..50 {
+            let before = sender.cc.cwnd();
+            sender.flow.now += MILLISECOND;
+            sender.flow.cwnd_limited = true;
+            sender.ack(1, 0.0, Some(MILLISECOND), 0);
+            prop_assert!(sender.cc.cwnd() <= before * (1.0 + 1e-12), "{}: {before} to {}", info.name, sender.cc.cwnd());
+        }
     }
 
     /// No ACK makes the window larger in recovery, nor while something else limits the sender.

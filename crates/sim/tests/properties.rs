@@ -216,6 +216,86 @@ proptest! {
     }
 }
 
+/// One flow over a lossless link with room for everything.
+fn lossless(rate_bps: u64, delay: u64, duration: u64, tcp: Tcp, size: Option<u64>) -> Scenario {
+    Scenario {
+        duration,
+        warmup: 0,
+        seed: 1,
+        packet_size: 1000,
+        ack_size: 40,
+        series_interval: None,
+        links: vec![Link {
+            name: "l".into(),
+            rate_bps,
+            delay,
+            buffer: Buffer::Unlimited,
+            queue: Queue::DropTail,
+            loss: 0.0,
+        }],
+        flows: vec![FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size }],
+        udp: vec![],
+        web: vec![],
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    /// RFC 6298 with its granularity term: no timer expires where the RTT is constant and nothing is lost, whatever the RTT (1 us
+    /// to 10 s), the least timeout and the tick of the clock. 41 bytes at 10 Tbit/s take a thirtieth of a nanosecond.
+    #[test]
+    fn a_constant_rtt_has_no_timeouts(
+        decade in 0..7u32,
+        part in 1000u64..=10_000,
+        access in prop::bool::ANY,
+        tcp in tcp(),
+        window in 1u64..16,
+        min_rto in prop::sample::select(vec![1_000, MS, 200 * MS, 100_000 * MS]),
+        tick in prop::sample::select(vec![0, MS, 10 * MS, 1000 * MS]),
+    ) {
+        let rtt = part * 10u64.pow(decade);
+        let access_delay = Spread::fixed(if access { rtt / 8 } else { 0 });
+        let tcp = Tcp {
+            access_delay,
+            access_rate_bps: None,
+            processing_time: 0,
+            delayed_ack: false,
+            max_window: Some(window),
+            min_rto,
+            timestamp_tick: tick,
+            path: vec![0],
+            ..tcp
+        };
+        let delay = rtt / 2 - access_delay.low;
+        let scenario = Scenario { packet_size: 41, ..lossless(10_000_000_000_000, delay, 1000 * rtt, tcp, None) };
+        let flow = &simulate(&scenario).flows[0];
+        prop_assert_eq!((flow.timeouts, flow.retransmits), (0, 0));
+    }
+}
+
+/// 999 segments, one at a time, over 300 ms.
+#[test]
+fn a_window_of_one_has_no_timeouts() {
+    let tcp = Tcp { max_window: Some(1), ..Tcp::new("reno", Recovery::Reno, vec![0]) };
+    let report = simulate(&lossless(10_000_000, 150 * MS, 400_000 * MS, tcp, Some(999)));
+    assert_eq!((report.flows[0].timeouts, report.data_packets), (0, 999));
+}
+
+/// Nothing changes where the RTT passes the second that RFC 6298 rule 2.1 waits before the first sample: paths of 980 ms, 1 s and
+/// 20 s begin without a timeout, and with the same windows in the same number of round trips.
+#[test]
+fn long_paths_begin_without_a_timeout() {
+    let sent = |delay: u64| {
+        let tcp = Tcp::new("reno", Recovery::Sack, vec![0]);
+        let report = simulate(&lossless(10_000_000_000, delay * MS, 23 * delay * MS, tcp, None));
+        assert_eq!(report.flows[0].timeouts, 0, "{delay} ms");
+        report.data_packets
+    };
+    // 11 whole round trips of slow start from 2 segments, and the twelfth under way: 2 (2^12 - 1).
+    assert_eq!([490, 500, 10_000].map(sent), [8190; 3]);
+}
+
 /// Reno alone on an under-buffered link: the closed form of Hyun and Jang (reciprocal of equation 5): 0.8322 at k = 1/8, 0.8929
 /// at 1/4, 0.9643 at 1/2, 0.9932 at 3/4. It takes the fall of the window as immediate; half a per cent is left for the round
 /// trips it takes.

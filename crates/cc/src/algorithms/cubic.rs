@@ -65,7 +65,7 @@ pub struct Cubic {
     alpha: f64,
     fast_convergence: bool,
     reno_friendly: bool,
-    /// Segments.
+    /// The plateau, segments: what fast convergence compares with, and where the stage's cubic is flat.
     w_max: f64,
     /// The window before the last cut.
     prior: f64,
@@ -82,8 +82,6 @@ struct Epoch {
     began: Nanos,
     /// Seconds.
     k: f64,
-    /// The plateau, segments.
-    w_max: f64,
     /// What Reno would have, segments.
     w_est: f64,
 }
@@ -108,11 +106,11 @@ impl Cubic {
     }
 
     /// A stage that begins at window `w` (sections 4.2, 4.8, 4.10).
-    fn begin(&self, w: f64, now: Nanos) -> Epoch {
+    fn begin(&mut self, w: f64, now: Nanos) -> Epoch {
         if self.after_timeout || self.w_max <= w {
-            return Epoch { began: now, k: 0.0, w_max: w, w_est: w };
+            self.w_max = w;
         }
-        Epoch { began: now, k: libm::cbrt((self.w_max - w) / self.c), w_max: self.w_max, w_est: w }
+        Epoch { began: now, k: libm::cbrt((self.w_max - w) / self.c), w_est: w }
     }
 }
 
@@ -129,18 +127,21 @@ impl Response for Cubic {
 
     #[inline]
     fn increase(&mut self, w: f64, flow: &Flow, ack: &Ack) -> f64 {
-        let mut epoch = self.epoch.unwrap_or_else(|| self.begin(w, flow.now));
+        let mut epoch = match self.epoch {
+            Some(epoch) => epoch,
+            None => self.begin(w, flow.now),
+        };
         let per_window = 1.0 / w;
         let alpha = if epoch.w_est < self.prior { self.alpha } else { 1.0 };
         epoch.w_est += alpha * ack.acked as f64 * per_window;
         self.epoch = Some(epoch);
 
         let t = seconds(flow.now - epoch.began) - epoch.k;
-        if self.reno_friendly && self.c * t * t * t + epoch.w_max < epoch.w_est {
+        if self.reno_friendly && self.c * t * t * t + self.w_max < epoch.w_est {
             return ((epoch.w_est - w) / ack.credit).max(0.0);
         }
         let t = t + flow.srtt.map_or(0.0, seconds);
-        let target = (self.c * t * t * t + epoch.w_max).max(w).min(1.5 * w);
+        let target = (self.c * t * t * t + self.w_max).max(w).min(1.5 * w);
         (target - w) * per_window
     }
 
@@ -249,8 +250,42 @@ mod tests {
         assert_eq!(cc.cwnd(), 1.0);
         assert!((cc.ssthresh() - 490.0).abs() < 1e-9);
         cc.response.increase(490.0, &flow_at(SECOND, 0), &Ack { acked: 1, credit: 1.0, ..Ack::default() });
-        let epoch = cc.response.epoch.unwrap();
-        assert_eq!((epoch.k, epoch.w_max), (0.0, 490.0));
+        assert_eq!((cc.response.epoch.unwrap().k, cc.response.w_max), (0.0, 490.0));
+    }
+
+    /// Sections 4.7 and 4.8: the W_max that the next loss is compared with is the one set after the timeout. Lost at 1000, timeout at
+    /// 700, congestion avoidance from 490: a loss at 600 is above it and keeps W_max = 600; compared with 1000 it would give 510.
+    #[test]
+    fn fast_convergence_after_a_timeout() {
+        let (mut cc, sender) = after_loss_at(1000.0, &[]);
+        cc.on_congestion(&sender.flow, Signal::Timeout);
+        let ack = Ack { acked: 1, credit: 1.0, ..Ack::default() };
+        cc.response.increase(490.0, &flow_at(SECOND, 0), &ack);
+        cc.response.decrease(600.0, &flow_at(2 * SECOND, 0), Signal::Loss);
+        assert_eq!(cc.response.w_max, 600.0);
+        cc.response.decrease(400.0, &flow_at(3 * SECOND, 0), Signal::Loss);
+        assert!((cc.response.w_max - 340.0).abs() < 1e-9, "400 (1.7)/2");
+    }
+
+    /// Section 4.6: the window goes down to 1 segment at a mark and to 2 at a loss, ssthresh to 2; 0.7 (1.4) = 0.98.
+    #[test]
+    fn least_windows() {
+        for (signal, cwnd) in [(Signal::Ecn, 1.0), (Signal::Loss, 2.0), (Signal::Timeout, 1.0)] {
+            let mut cc = Cubic::controller(&Params::defaults(&CUBIC), 1.4);
+            cc.on_congestion(&flow_at(0, 0), signal);
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (cwnd, 2.0), "{signal:?}");
+        }
+    }
+
+    /// An ACK that is worth no increase leaves the window as it is, in the Reno-friendly region too, where W_est is set, not added.
+    #[test]
+    fn no_credit_no_growth() {
+        let (mut cc, _) = after_loss_at(20.0, &[]);
+        for credit in [1.0, 0.0] {
+            let before = cc.cwnd();
+            cc.on_ack(&flow_at(SECOND, 10 * MILLISECOND), &Ack { acked: 1, credit, ..Ack::default() });
+            assert_eq!(cc.cwnd() > before, credit > 0.0, "{before} to {}", cc.cwnd());
+        }
     }
 
     /// Section 5.8: ten seconds in which the application is the limit do not move t.

@@ -155,7 +155,7 @@ impl CongestionControl for EHstcp {
         self.phase = match self.frame.response.fallback {
             Some(fallback) if self.safety_rtts > 0.0 => Phase::SafetyCheck {
                 fallback,
-                until: flow.now + (self.safety_rtts * self.delays.max_rtt as f64) as Nanos,
+                until: flow.now.saturating_add((self.safety_rtts * self.delays.max_rtt as f64) as Nanos),
                 from: None,
             },
             _ => Phase::Increase,

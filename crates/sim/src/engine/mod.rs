@@ -190,6 +190,7 @@ impl<'a> Engine<'a> {
         let meter = Meter::new(self.transit.window, interval);
         // Up to an hour apart.
         let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
+        let one_way = tcp.path.iter().map(|&link| self.scenario.links[link].delay).sum::<Nanos>() + access;
         let last = self.transit.network.last_hop(route).direction;
         let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
         let at_once = !tcp.delayed_ack && !slow_access;
@@ -202,7 +203,7 @@ impl<'a> Engine<'a> {
         });
         self.flows.push(Connection {
             id,
-            sender: Sender::new(tcp, cc, segments, clock_offset, meter),
+            sender: Sender::new(tcp, cc, segments, 2 * one_way, clock_offset, meter),
             receiver: Receiver::default(),
             route,
             direct,
@@ -232,7 +233,8 @@ impl<'a> Engine<'a> {
                 if timer.min(packet) > end {
                     return Ok(());
                 }
-                if timer <= packet {
+                // An ACK comes before the timer that would expire at the same moment.
+                if timer < packet {
                     let (at, timer) = self.transit.timers.pop().expect("just seen");
                     self.on_timer(at, timer);
                 } else if self.transit.schedule.any_late() {

@@ -4,8 +4,15 @@
 //! Sources: RFC 5681 (fast retransmit and recovery), RFC 6582 (NewReno), RFC 6675 (SACK), RFC 3042 (limited transmit), RFC 6298
 //! (timeout), RFC 7323 (timestamps), Brakmo and Peterson 1995 (Vegas's fine-grained check).
 //!
-//! Differences from a kernel's sender: no handshake and no FIN; data is always there until the flow's end; the receiver never
-//! renegs; no pacing; losses of retransmissions are found by the timer alone.
+//! Differences from a kernel's sender: connections begin established (the handshake's RTT sample sets the first timeout, see
+//! [`rto`]) and end without FIN; data is always there until the flow's end; the receiver never renegs; no pacing; losses of
+//! retransmissions are found by the timer alone, and a needless timeout is not undone.
+//!
+//! A timeout cuts once: while the timer expires again for the same segment ssthresh stays (RFC 5681 section 3.1). Inside fast
+//! recovery, which has cut already, it cuts once more, because it says that a retransmission was lost too, and RFC 5681 section 4.3
+//! has both windows lowered twice then. What is cut is the window in force, which is never more than the FlightSize of equation 4.
+//! Linux cuts once a window, whatever becomes of the retransmissions. With NewReno the timer may also expire because there are more
+//! losses than round trips to repair them in (RFC 6582 section 4, "impatient"); this too is a second cut, as in ns-2.
 
 mod log;
 mod meter;
@@ -65,7 +72,7 @@ pub struct Sender {
     pub cc: Controller,
     phase: Phase,
     /// Without SACK, duplicate ACKs below this number of segments acknowledged may come from needless retransmissions and
-    /// show no loss (RFC 6582 section 3.2, step 1).
+    /// show no loss: one more than RFC 6582's recover covers (section 3.2, steps 2 and 4).
     trusted_from: u64,
     dupacks: u32,
     /// Segments that duplicate ACKs add to the window in fast recovery without SACK (RFC 5681 section 3.2, step 4).
@@ -126,8 +133,9 @@ pub struct Arrival {
 }
 
 impl Sender {
-    /// A connection that has sent nothing; `end` segments to send; the receiver's clock is `clock_offset` ahead.
-    pub fn new(tcp: &Tcp, cc: Controller, end: u64, clock_offset: Nanos, meter: Meter) -> Self {
+    /// A connection that has sent nothing; `end` segments to send; the path's RTT without queues is `base_rtt`, and the receiver's
+    /// clock is `clock_offset` ahead.
+    pub fn new(tcp: &Tcp, cc: Controller, end: u64, base_rtt: Nanos, clock_offset: Nanos, meter: Meter) -> Self {
         let fine: Option<Box<FineTimes>> = (tcp.recovery == Recovery::Vegas).then(Box::default);
         Sender {
             una: 0,
@@ -139,7 +147,7 @@ impl Sender {
             max_window: tcp.max_window.unwrap_or(u64::MAX),
             timestamp_tick: tcp.timestamp_tick,
             clock_offset,
-            rtt: RttEstimator::new(tcp.min_rto),
+            rtt: RttEstimator::new(tcp.min_rto, tcp.timestamp_tick, base_rtt),
             round_end: 0,
             round: 0,
             quiet: fine.is_none(),
@@ -511,6 +519,9 @@ impl Sender {
         } else {
             self.repeat_first = true;
             self.inflation = u64::from(self.dupacks);
+            if self.recovery == Recovery::NewReno {
+                self.trusted_from = self.high + 1;
+            }
         }
         if let Some(fine) = &mut self.fine {
             fine.unchecked = 2;
@@ -520,7 +531,8 @@ impl Sender {
 
     /// Slow start from one segment: after a timeout, or Tahoe's fast retransmit.
     fn restart(&mut self, now: Nanos) {
-        // RFC 5681 section 3.1: ssthresh is not cut again for a segment that the timer has already sent again.
+        // RFC 5681 section 3.1: ssthresh is not cut again for a segment that the timer has already sent again. One that fast
+        // recovery has sent again is lost for the second time: section 4.3 has the windows lowered for it as well.
         if !self.timed_out {
             let flow = self.flow(now, false);
             self.cc.on_congestion(&flow, Signal::Timeout);

@@ -1,36 +1,65 @@
 //! The retransmission timer: RFC 6298.
+//!
+//! Its clock granularity G is the tick of the timestamp clock that measures round trips, or the simulator's nanosecond. SRTT and
+//! RTTVAR are kept in eighths and quarters of a nanosecond, what is left over by each step included (Jacobson 1988, appendix A), so
+//! that a constant RTT is met exactly and the RTO stays above it by G at least: the ACK always comes before the timer expires.
+//!
+//! Every ACK gives a sample, with the gains that rules 2.3 means for one in a round trip; RFC 7323 section 4.2 advises smaller ones
+//! then. A jump of the RTT after a constant stretch makes the timer expire in any case (rule 2.4's least RTO of 1 s is what RFC
+//! 6298 has against it; `min_rto` is 200 ms by default, as in ns-2 and Linux).
 
 use fullpipe_cc::Nanos;
 
 /// RTO before the first sample (RFC 6298 rule 2.1).
 const INITIAL_RTO: Nanos = 1_000_000_000;
-/// The greatest RTO (RFC 6298 rule 2.5 allows a maximum of at least 60 s).
+/// The greatest RTO that backing off leads to (RFC 6298 rule 2.5 allows a maximum of at least 60 s). One that is greater by itself,
+/// for the path or for `min_rto`, stays as it is.
 const MAX_RTO: Nanos = 64_000_000_000;
 
 /// RTT estimate and timeout of one connection.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// Zero before the first sample.
-    smoothed: Nanos,
-    variation: Nanos,
+    /// 8 SRTT; zero before the first sample.
+    smoothed_eighths: Nanos,
+    /// 4 RTTVAR.
+    variation_quarters: Nanos,
     /// Without backoff.
     rto: Nanos,
+    /// G.
+    granularity: Nanos,
     backoff: u32,
     min_rto: Nanos,
+    /// Before the first sample.
+    initial_rto: Nanos,
     /// Least sample; `Nanos::MAX` before the first.
     least: Nanos,
 }
 
 impl RttEstimator {
-    /// Nothing known; `min_rto` is the least timeout (rule 2.4; the RFC asks for 1 s, ns-2 and Linux use 200 ms).
-    pub fn new(min_rto: Nanos) -> Self {
-        let rto = INITIAL_RTO.max(min_rto);
-        RttEstimator { smoothed: 0, variation: 0, rto, backoff: 0, min_rto, least: Nanos::MAX }
+    /// Nothing measured. `min_rto` is the least timeout (rule 2.4; the RFC asks for 1 s, ns-2 and Linux use 200 ms), `tick` that of
+    /// the timestamp clock, `base_rtt` the path's without queues: connections begin established, and their handshake has measured
+    /// that. So the first RTO is rule 2.2's for it, 3 `base_rtt`, where that is more than rule 2.1's 1 s.
+    pub fn new(min_rto: Nanos, tick: Nanos, base_rtt: Nanos) -> Self {
+        let initial_rto = INITIAL_RTO.max(3 * base_rtt).max(min_rto);
+        RttEstimator {
+            smoothed_eighths: 0,
+            variation_quarters: 0,
+            rto: initial_rto,
+            granularity: tick.max(1),
+            backoff: 0,
+            min_rto,
+            initial_rto,
+            least: Nanos::MAX,
+        }
     }
 
     /// Forgets everything: a new connection.
     pub fn reset(&mut self) {
-        *self = RttEstimator::new(self.min_rto);
+        self.smoothed_eighths = 0;
+        self.variation_quarters = 0;
+        self.rto = self.initial_rto;
+        self.backoff = 0;
+        self.least = Nanos::MAX;
     }
 
     /// Takes a sample (rules 2.2 and 2.3: gains 1/8 and 1/4, K = 4) and ends the backoff (rule 5.7's note: a sample is of data
@@ -38,15 +67,17 @@ impl RttEstimator {
     #[inline]
     pub fn sample(&mut self, rtt: Nanos) {
         self.least = self.least.min(rtt);
-        if self.smoothed == 0 {
-            self.smoothed = rtt;
-            self.variation = rtt / 2;
+        if self.smoothed_eighths == 0 {
+            self.smoothed_eighths = 8 * rtt;
+            self.variation_quarters = 2 * rtt;
         } else {
-            let error = rtt as i64 - self.smoothed as i64;
-            self.variation = self.variation.wrapping_add_signed((error.abs() - self.variation as i64) >> 2);
-            self.smoothed = self.smoothed.wrapping_add_signed(error >> 3);
+            let error = rtt as i64 - (self.smoothed_eighths >> 3) as i64;
+            let change = error.abs() - (self.variation_quarters >> 2) as i64;
+            self.variation_quarters = self.variation_quarters.wrapping_add_signed(change);
+            self.smoothed_eighths = self.smoothed_eighths.wrapping_add_signed(error);
         }
-        self.rto = (self.smoothed + 4 * self.variation).max(self.min_rto).min(MAX_RTO);
+        let rto = (self.smoothed_eighths >> 3) + self.variation_quarters.max(self.granularity);
+        self.rto = rto.max(self.min_rto);
         self.backoff = 0;
     }
 
@@ -58,13 +89,16 @@ impl RttEstimator {
     /// The timeout in force.
     #[inline]
     pub fn timeout(&self) -> Nanos {
-        (self.rto << self.backoff).min(MAX_RTO)
+        if self.backoff == 0 {
+            return self.rto;
+        }
+        self.rto.saturating_mul(1 << self.backoff).min(MAX_RTO.max(self.rto))
     }
 
     /// Smoothed RTT.
     #[inline]
     pub fn smoothed(&self) -> Option<Nanos> {
-        (self.smoothed != 0).then_some(self.smoothed)
+        (self.smoothed_eighths != 0).then_some(self.smoothed_eighths >> 3)
     }
 
     /// Least RTT.
@@ -73,9 +107,9 @@ impl RttEstimator {
         (self.least != Nanos::MAX).then_some(self.least)
     }
 
-    /// Smoothed RTT and four variations, without the floor: Vegas's fine-grained timeout.
+    /// Smoothed RTT and four variations, without the floors: Vegas's fine-grained timeout.
     pub fn fine_timeout(&self) -> Option<Nanos> {
-        self.smoothed().map(|smoothed| smoothed + 4 * self.variation)
+        self.smoothed().map(|smoothed| smoothed + self.variation_quarters)
     }
 }
 
@@ -89,7 +123,7 @@ mod tests {
     /// 3/4*50 + 1/4*80 = 57.5, SRTT = 7/8*100 + 1/8*180 = 110, RTO = 340.
     #[test]
     fn worked_example() {
-        let mut rtt = RttEstimator::new(200 * MS);
+        let mut rtt = RttEstimator::new(200 * MS, 0, 0);
         assert_eq!(rtt.timeout(), 1000 * MS, "rule 2.1");
         rtt.sample(100 * MS);
         assert_eq!((rtt.smoothed(), rtt.timeout()), (Some(100 * MS), 300 * MS));
@@ -101,7 +135,7 @@ mod tests {
     /// Rule 5.5 doubles at each expiry, up to the maximum; a new sample starts afresh; rule 2.4 sets a floor.
     #[test]
     fn backoff_and_floor() {
-        let mut rtt = RttEstimator::new(200 * MS);
+        let mut rtt = RttEstimator::new(200 * MS, 0, 0);
         rtt.sample(10 * MS);
         assert_eq!(rtt.timeout(), 200 * MS);
         rtt.back_off();
@@ -111,5 +145,74 @@ mod tests {
         assert_eq!(rtt.timeout(), 64_000 * MS);
         rtt.sample(10 * MS);
         assert_eq!(rtt.timeout(), 200 * MS);
+    }
+
+    /// Rule 2.2 for the handshake's sample: 3 R, if that is more than rule 2.1's second and `min_rto`.
+    #[test]
+    fn first_timeout_of_a_long_path() {
+        for (min_rto, base_rtt, expected) in
+            [(200, 0, 1000), (200, 333, 1000), (200, 600, 1800), (200, 20_000, 60_000), (3000, 600, 3000)]
+        {
+            let mut rtt = RttEstimator::new(min_rto * MS, 0, base_rtt * MS);
+            assert_eq!(rtt.timeout(), expected * MS, "base RTT {base_rtt} ms");
+            rtt.sample(10 * MS);
+            rtt.reset();
+            assert_eq!((rtt.timeout(), rtt.smoothed()), (expected * MS, None), "a new connection");
+        }
+    }
+
+    /// Rule 2.3's max(G, K RTTVAR): with samples that do not vary RTTVAR dies away and SRTT + G is left, G the clock's tick.
+    #[test]
+    fn stays_above_a_constant_rtt_by_the_granularity() {
+        for (tick, least) in [(0, 1), (10 * MS, 10 * MS)] {
+            let mut rtt = RttEstimator::new(MS, tick, 0);
+            (0..500).for_each(|_| rtt.sample(300 * MS));
+            assert!(rtt.timeout() >= 300 * MS + least, "{}", rtt.timeout());
+            assert!(
+                rtt.timeout() <= 300 * MS + least.max(3),
+                "nothing but G and three quarters of a nanosecond, four times"
+            );
+        }
+    }
+
+    /// Gains that divide leave remainders; kept, they bring SRTT to the RTT itself, from below and from above, and the RTO to more.
+    #[test]
+    fn remainders_are_not_lost() {
+        for before in [1, 999_999_983, 999_999_993, 1_000_000_019, 5_000_000_000] {
+            let mut rtt = RttEstimator::new(1, 0, 0);
+            (0..500).for_each(|_| rtt.sample(before));
+            (0..500).for_each(|_| rtt.sample(1_000_000_001));
+            assert_eq!(rtt.smoothed(), Some(1_000_000_001), "from {before}");
+            assert!(rtt.timeout() > 1_000_000_001, "from {before}");
+        }
+    }
+
+    /// Rule 2.5's maximum ends the doubling; it shortens neither `min_rto` nor what the path takes.
+    #[test]
+    fn the_maximum_bounds_the_backoff_alone() {
+        let mut floor = RttEstimator::new(100_000 * MS, 0, 0);
+        floor.sample(10 * MS);
+        let mut path = RttEstimator::new(200 * MS, 0, 0);
+        path.sample(40_000 * MS);
+        for (mut rtt, expected) in [(floor, 100_000 * MS), (path, 120_000 * MS)] {
+            assert_eq!(rtt.timeout(), expected);
+            rtt.back_off();
+            assert_eq!(rtt.timeout(), expected);
+        }
+    }
+
+    /// What RFC 6298 itself does on a path of 600 ms: RTTVAR is 300 ms at first and three quarters of that at each further sample,
+    /// so that after 18 the RTO is at least 600 + 4 (300) 0.75^17 = 609 ms and after 19 it is 606.8 ms. A queue of 7 ms that comes
+    /// then outlasts the timer, unless `min_rto` is more (rule 2.4: 1 s).
+    #[test]
+    fn a_queue_that_comes_late_outlasts_the_timer() {
+        let mut rtt = RttEstimator::new(200 * MS, 0, 600 * MS);
+        (0..18).for_each(|_| rtt.sample(600 * MS));
+        assert_eq!(rtt.timeout() / MS, 609);
+        rtt.sample(600 * MS);
+        assert_eq!(rtt.timeout() / MS, 606);
+        let mut careful = RttEstimator::new(1000 * MS, 0, 600 * MS);
+        (0..1000).for_each(|_| careful.sample(600 * MS));
+        assert_eq!(careful.timeout(), 1000 * MS);
     }
 }

@@ -7,6 +7,9 @@
 //!   una ........ repaired ........ lost_end ........ nxt
 //!   sent again (or arrived) | lost, not yet sent again | in flight (or arrived)
 //! ```
+//!
+//! NextSeg's rule 4 (the rescue of the last segment) leaves out what has been sent again already; read literally it would send the
+//! only hole twice within a round trip, whenever there is no new data.
 
 use crate::ranges::Ranges;
 
@@ -137,7 +140,7 @@ impl Scoreboard {
             self.repaired = hole + 1;
             return Some(hole);
         }
-        if self.rescued || self.sacked.is_empty() || self.repaired >= nxt || self.sacked.end() == Some(nxt) {
+        if self.rescued || self.repaired >= nxt || self.sacked.end() == Some(nxt) {
             return None;
         }
         self.rescued = true;
@@ -222,5 +225,29 @@ mod tests {
         assert_eq!(board.next_rescue(0, 8), Some(4));
         assert_eq!(board.next_rescue(0, 8), Some(7));
         assert_eq!(board.next_rescue(0, 8), None);
+    }
+
+    /// Rule 4 asks for outstanding data only, not for SACKed data: 0 is repaired, 4..8 are outstanding and no ACK says more.
+    #[test]
+    fn rescue_when_nothing_is_sacked() {
+        let mut board = Scoreboard::default();
+        board.add(1, 4);
+        board.begin_recovery(0);
+        assert_eq!(board.next_lost(), Some(0));
+        board.advance(4);
+        assert!(board.is_empty());
+        assert_eq!(board.next_rescue(4, 8), Some(7));
+        assert_eq!(board.next_rescue(4, 8), None, "once");
+        assert_eq!(board.pipe(4, 8), 4);
+    }
+
+    /// What has been sent again is not rescued.
+    #[test]
+    fn no_rescue_of_a_retransmission() {
+        let mut board = Scoreboard::default();
+        board.add(1, 4);
+        board.begin_recovery(0);
+        assert_eq!(board.next_lost(), Some(0));
+        assert_eq!(board.next_rescue(0, 4), None);
     }
 }

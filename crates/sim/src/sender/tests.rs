@@ -20,7 +20,7 @@ impl Bench {
         let tcp = Tcp { recovery, initial_window: window, ..Tcp::new("reno", recovery, vec![0]) };
         let cc = fullpipe_cc::build("reno", &[], f64::from(window)).expect("reno");
         let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None);
-        let mut sender = Sender::new(&tcp, cc, u64::MAX, 0, meter);
+        let mut sender = Sender::new(&tcp, cc, u64::MAX, RTT, 0, meter);
         sender.meter.start(0);
         Bench { sender, receiver: Receiver::default(), now: 0, sack: recovery == Recovery::Sack }
     }
@@ -258,4 +258,67 @@ fn vegas_measures_from_the_time_of_sending() {
     bench.now += RTT;
     bench.arrives(8);
     assert_eq!((bench.sender.una, bench.sender.rtt.smoothed()), (9, Some(180 * MS)));
+}
+
+/// RFC 5681 section 4.3: the loss of a retransmission lowers the windows a second time. 16 segments, 0 and its retransmission are
+/// lost: 8, then 4 (equation 4 would allow 9, half of the 18 outstanding); section 3.1: 4 still when the timer expires again.
+#[test]
+fn a_lost_retransmission_is_a_second_indication() {
+    for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
+        let mut bench = Bench::new(recovery, 16);
+        bench.sends();
+        assert_eq!([bench.arrives(1), bench.arrives(2), bench.arrives(3)], [vec![16], vec![17], vec![0]]);
+        assert_eq!((bench.cwnd(), bench.sender.cc.ssthresh()), (8.0, 8.0), "{recovery:?}");
+        for _ in 0..2 {
+            bench.now = bench.sender.deadline();
+            bench.sender.on_timeout(bench.now);
+            assert_eq!(bench.sends(), [0]);
+            assert_eq!((bench.cwnd(), bench.sender.cc.ssthresh()), (1.0, 4.0), "{recovery:?}");
+        }
+    }
+}
+
+/// One fast recovery of a window of 8 in which 0 is lost, until the ACK of its repair, which covers all 10 sent before.
+fn after_one_loss(recovery: Recovery) -> Bench {
+    let mut bench = Bench::new(recovery, 8);
+    bench.sends();
+    for seq in 1..10 {
+        bench.arrives(seq);
+    }
+    assert_eq!(bench.arrives(0), [13]);
+    bench
+}
+
+/// RFC 6582 section 3.2, step 2: recover is 9, the last segment sent before the fast retransmit. The ACK that asks for 10 covers 9
+/// and no more, so that its duplicates start no other fast retransmit; RFC 5681 alone, Reno's, lets them.
+#[test]
+fn duplicates_of_the_ack_that_covers_recover_are_not_trusted() {
+    let mut careful = after_one_loss(Recovery::NewReno);
+    assert_eq!([11, 12, 13].map(|seq| careful.arrives(seq)), [const { Vec::<u64>::new() }; 3]);
+    assert_eq!((careful.cwnd(), careful.sender.meter.events.fast_recoveries), (4.0, 1));
+    let mut reno = after_one_loss(Recovery::Reno);
+    assert_eq!([reno.arrives(11), reno.arrives(12), reno.arrives(13)], [vec![14], vec![15], vec![10]]);
+    assert_eq!((reno.cwnd(), reno.sender.meter.events.fast_recoveries), (2.0, 2));
+}
+
+/// The same with 11 lost: the ACK that asks for it covers 10, more than recover. The window is 4 + 1/4 by then.
+#[test]
+fn duplicates_of_an_ack_beyond_recover_are_trusted() {
+    let mut bench = after_one_loss(Recovery::NewReno);
+    assert_eq!(bench.arrives(10), [14]);
+    assert_eq!([bench.arrives(12), bench.arrives(13), bench.arrives(14)], [vec![15], vec![16], vec![11]]);
+    assert_eq!((bench.cwnd(), bench.sender.meter.events.fast_recoveries), (2.125, 2));
+}
+
+/// RFC 6675's NextSeg rule 4 at the end of the data, 8 segments of which 0 and 7 are lost: once 0 is repaired nothing is SACKed, and
+/// as soon as the window of 4 has room 7 is sent again, without waiting for the timer.
+#[test]
+fn the_last_segment_is_rescued() {
+    let mut bench = Bench::new(Recovery::Sack, 8);
+    bench.sender.end = 8;
+    bench.sends();
+    assert_eq!([bench.arrives(1), bench.arrives(2), bench.arrives(3)], [vec![], vec![], vec![0]]);
+    assert_eq!(bench.arrives(0), [], "4 outstanding");
+    assert_eq!(bench.arrives(4), [7]);
+    assert_eq!(bench.arrives(5), [], "one rescue an episode");
 }
