@@ -127,7 +127,7 @@ impl Sender {
     fn ack(&mut self, acked: u64, credit: f64, sample: Option<Nanos>, backward: i64) {
         let flow = &mut self.flow;
         flow.delivered += acked;
-        flow.in_flight = (self.cc.cwnd() as u64).saturating_sub(acked);
+        flow.in_flight = in_flight(&self.cc).saturating_sub(acked);
         flow.srtt = sample.or(flow.srtt);
         flow.min_rtt = flow.min_rtt.into_iter().chain(sample).min();
         let round_start = flow.delivered > self.round_end;
@@ -150,7 +150,7 @@ impl Sender {
         if self.flow.in_recovery && signal != Signal::Timeout {
             return;
         }
-        self.flow.in_flight = self.cc.cwnd() as u64;
+        self.flow.in_flight = in_flight(&self.cc);
         self.flow.lost += 1;
         self.flow.in_recovery = signal != Signal::Timeout;
         self.recovery_end = self.flow.delivered + self.flow.in_flight;
@@ -163,6 +163,11 @@ impl Sender {
             self.cc.on_recovered(&self.flow);
         }
     }
+}
+
+/// A full window, but not more than a scenario's longest transfer.
+fn in_flight(cc: &Controller) -> u64 {
+    (cc.cwnd() as u64).min(1_000_000_000_000)
 }
 
 fn internals(cc: &Controller) -> Vec<(&'static str, u64)> {

@@ -111,7 +111,7 @@ impl Hstcp {
         }
         let p = libm::exp(self.position(w) * self.log_p_span + self.log_low_p);
         let b = self.b(w);
-        w * w * p * 2.0 * b / (2.0 - b)
+        (w * w * p * 2.0 * b / (2.0 - b)).min(w)
     }
 
     /// b(w), the fraction cut: RFC 3649 section 5.
@@ -193,6 +193,18 @@ mod tests {
         assert!((hstcp().a(38.0 + 1e-9) - 1.0).abs() < 1e-6, "a is continuous at Low_Window");
         assert!((hstcp().a(83_000.0) - 72.515_789).abs() < 1e-5);
         assert!((hstcp().b(83_000.0) - 0.1).abs() < 1e-12);
+    }
+
+    /// A line that rises (High_P = 0.01 at 83000 above Low_P = 1.5/38^2) has p = 1 at 5e11 segments and would have a(w) above w
+    /// far below; a(w) = w is slow start.
+    #[test]
+    fn is_never_faster_than_slow_start() {
+        let given = [("high_p", crate::registry::Value::Number(1e-2))];
+        let rising = Hstcp::new(&Params::checked(&HSTCP, &given).unwrap());
+        for w in [1e6, 1e12, 1e300] {
+            assert_eq!(rising.a(w), w);
+        }
+        assert!([39.0, 1e3, 1e6, 1e12].iter().all(|&w| hstcp().a(w) < 0.03 * w), "the RFC's own line is far from it");
     }
 
     /// RFC 3649 section 5: at p = 1e-7 the average window is High_Window: with one loss per 1e7 segments the sawtooth's mean
