@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -55,3 +56,46 @@ def test_the_readmes_commands_parse() -> None:
 def test_the_readme_names_every_algorithm() -> None:
     named = set(re.findall(r"`([a-z-]+)`", README[README.index("## Algorithms") : README.index("## Measured")]))
     assert set(fullpipe.algorithms()) <= named
+
+
+PAGES = ROOT / "docs/algorithms"
+SOURCES = ROOT / "crates/cc/src"
+
+
+def deviations(lines: list[str]) -> list[str]:
+    """The lines of the section *Deviations and choices* of a Markdown text, up to the next heading."""
+    heading = re.compile("#+ Deviations and choices")
+    (start,) = [number for number, line in enumerate(lines) if heading.match(line)]
+    section = list(itertools.takewhile(lambda line: not line.startswith("#"), lines[start + 1 :]))
+    return "\n".join(section).strip().splitlines()
+
+
+def comment(source: str, mark: str) -> list[str]:
+    """The text of all doc comments of one kind, `//!` or `///`, one after another."""
+    return [line[4:] for line in source.splitlines() if line.startswith(mark)]
+
+
+def algorithm_files() -> list[Path]:
+    return [path for path in sorted((SOURCES / "algorithms").glob("*.rs")) if ": Info = Info {" in path.read_text()]
+
+
+@pytest.mark.parametrize("source", algorithm_files(), ids=lambda path: path.stem)
+def test_deviations_stand_alike_in_code_and_page(source: Path) -> None:
+    page = PAGES / f"{source.stem.replace('_', '-')}.md"
+    of_code = deviations(comment(source.read_text(), "//!"))
+    assert of_code == deviations(page.read_text().splitlines())
+    assert any(line.startswith("- ") for line in of_code)
+
+
+def test_deviations_of_all_stand_alike() -> None:
+    of_code = deviations(comment((SOURCES / "classic.rs").read_text(), "///"))
+    end = next(number for number, line in enumerate(of_code) if not line.startswith(("- ", "  ")))
+    assert of_code[:end] == deviations((PAGES / "README.md").read_text().splitlines())
+
+
+def test_every_algorithm_has_a_page() -> None:
+    table = re.findall(r"^\| \[`([a-z-]+)`\]\(([a-z-]+\.md)\)", (PAGES / "README.md").read_text(), re.MULTILINE)
+    assert {name for name, _ in table} == set(fullpipe.algorithms())
+    pages = {page.name for page in PAGES.glob("*.md")} - {"README.md"}
+    assert {page for _, page in table} == pages
+    assert {f"{source.stem.replace('_', '-')}.md" for source in algorithm_files()} == pages

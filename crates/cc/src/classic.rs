@@ -29,15 +29,17 @@ pub trait Response {
 /// - Timeout: ssthresh the same way, cwnd = 1 (RFC 5681 section 3.1).
 /// - No growth in recovery, nor while something other than the window limits the sender (RFC 7661 section 4.1).
 ///
-/// # Deviations
+/// # Deviations and choices of all
 ///
-/// - Equation 4 takes the data in flight (FlightSize); here it is cwnd while the window limits the sender (the two differ by less than
-///   a segment, and inside fast recovery FlightSize is greater), and the smaller of the two otherwise.
-/// - An ACK counts once however much it acknowledges, as in ns-2; a scenario can count segments (RFC 3465). With delayed ACKs every gain
-///   that is stated per round trip is therefore about half as large, unless segments are counted.
-/// - A timeout cuts like a loss and sets ssthresh by the algorithm's own response, in fast recovery too: it tells that a retransmission
-///   was lost, and RFC 5681 section 4.3 has cwnd and ssthresh lowered twice then. Linux cuts once a window. Further timeouts for the
-///   same segment cut no more (RFC 5681 section 3.1).
+/// - Equation 4 takes the data in flight (FlightSize). Here it is cwnd while the window limits the sender: outside fast
+///   recovery the two differ by less than a segment, inside it FlightSize is greater, which the RFC's "no more than"
+///   allows for. Otherwise it is the smaller of the two.
+/// - An ACK counts once however much it acknowledges, as in ns-2; a scenario can count segments (RFC 3465). With delayed
+///   ACKs every gain that is stated per round trip is therefore about half as large, unless segments are counted.
+/// - A timeout sets ssthresh by the algorithm's own response, as a loss does. Inside fast recovery, which has cut
+///   already, it is a second cut: it says that a retransmission was lost too, and RFC 5681 section 4.3 has cwnd and
+///   ssthresh lowered twice then. From 1015 segments Reno goes to 507.5 and, by such a timeout, to 253.75. Linux cuts
+///   once a window. While the timer expires again for the same segment ssthresh stays (RFC 5681 section 3.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classic<R> {
     cwnd: f64,

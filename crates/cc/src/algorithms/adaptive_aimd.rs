@@ -10,13 +10,23 @@
 //! With `estimator = "throughput"`: beta(k+1) = beta(k) B-(k)/B+(k), the flow's throughput in the last round trip before event
 //! k over that in the first one after it (equation 10).
 //!
-//! Choices where the text is silent or its symbols were lost:
-//! - The print of equation 10 that we have lost its symbols; without the factor beta(k) it would exceed 1 (before the event
-//!   the flow has w/RTTmax, after it beta w/RTTmin).
-//! - fading: "the fading memory already used in the smoothed RTT", hence 7/8.
-//! - The RTTs of retransmission periods are not looked at, and the round trip in which a recovery ends is not measured.
-//! - A timeout sets ssthresh with the same beta; equation 10 then keeps beta for one event, since slow start follows.
-//! - A first beta of 0.5 outside [beta_min, beta_max] is drawn into it, so that beta_min = beta_max gives a fixed AIMD.
+//! # Deviations and choices
+//!
+//! - The text at hand lost the symbols of its equations. Equations 4, 5, 7 and 9 follow from the prose; H-TCP's code
+//!   has the same.
+//! - **Equation 10** needs the factor beta(k): before the event the flow has w/RTTmax, after it beta w/RTTmin, so B-/B+
+//!   alone is RTTmin/(beta RTTmax), which can exceed 1.
+//! - **The first event** halves the window (figure 5), within beta_min and beta_max, so that beta_min = beta_max gives
+//!   a fixed AIMD.
+//! - **fading**: the paper says "the fading memory already used in the smoothed RTT", 7/8; other code has 0.95. The
+//!   results hardly depend on it.
+//! - RTTs of segments acknowledged during recovery are not looked at, and throughput is measured over whole rounds of
+//!   data sent after the recovery.
+//! - The paper's flow halves what is in flight; here it is cwnd, as for all algorithms.
+//! - A timeout sets ssthresh with beta. After it equation 10 keeps its beta once, since B+ would be slow start's. An
+//!   ECN mark is an event like a loss.
+//! - H-TCP's additions (alpha that grows with time, switching to 0.5 when the throughput changes, RTT scaling) are not
+//!   in this paper; `htcp` has them.
 
 use crate::parts::{Ewma, RoundRate};
 use crate::registry::{Info, Kind, Param, Params};

@@ -9,16 +9,18 @@
 //! A loss cuts the window by the fraction beta and sets max to the window lost at; if that is lower than the max before,
 //! max is set to the middle between it and the cut window (fast convergence). Below `low_window` everything is Reno's.
 //!
-//! Deviations, from the paper's pseudo-code:
-//! - max is recorded at losses below low_window as well; the pseudo-code would keep a stale one from a larger window.
-//! - The fast convergence test uses the last max found; the pseudo-code's has been overwritten by "default max" if max
-//!   probing was under way, so that the test would always hold.
-//! - A timeout counts as a loss for max (the paper does not say).
+//! # Deviations and choices
 //!
-//! `search = "smooth"` gives the steps of the Linux module that ns-2 carries (`tcp_bic`), for comparison with it:
-//! floor((max - w)/divisor) limited to s_max, s_min within two of those; beyond max: s_min for the first `divisor` segments,
-//! then (w - max)/(divisor - 1) up to s_max; all times `gain`: the module's estimate of segments per ACK sticks at 31/16 when
-//! every segment is acknowledged.
+//! - max is recorded at every loss. The pseudo-code leaves it alone below low_window, where it would keep a value from
+//!   a much larger window.
+//! - Fast convergence compares with the last max found. In the pseudo-code max probing has overwritten it with "default
+//!   max", an arbitrarily large number, so that the comparison after probing would always hold.
+//! - A timeout counts as a loss for max, and an ECN mark is answered as a loss is (the paper does not say).
+//! - `search = "smooth"` gives the steps of the Linux module that ns-2 carries (`tcp_bic`), for comparison with it:
+//!   below max floor((max - w)/divisor), at most s_max, and s_min where that is 1 or 0; beyond max s_min for the first
+//!   `divisor` segments, then (w - max)/(divisor - 1), at most s_max. All times `gain`: the module divides by an
+//!   estimate of segments per ACK that begins at 2 and, in whole sixteenths, sticks at 31/16 when every segment is
+//!   acknowledged by itself, so that it grows nearly twice as fast as its constants say (`gain = 1.9375`).
 
 use crate::registry::{Info, Kind, Param, Params};
 use crate::{Ack, Classic, Flow, Recovery, Response, Signal};

@@ -12,8 +12,20 @@
 //!
 //! Time in which the window does not limit the sender does not count (section 5.8).
 //!
-//! Deviations: no undo of spurious events (section 4.9), which the sender does not detect; slow start without HyStart++
-//! (section 4.10 recommends it).
+//! # Deviations and choices
+//!
+//! - **RTT** in the target is the smoothed RTT.
+//! - **A stage that begins above W_max** has K = 0 and its plateau at the window it begins with, as after a timeout.
+//!   That plateau is also what fast convergence compares the next loss with.
+//! - **Fast convergence** acts at timeouts and ECN marks as at losses: section 4.7 speaks of congestion events.
+//! - **t stands still** while the window does not limit the sender (section 5.8), and begins with the first ACK of
+//!   congestion avoidance.
+//! - **W_est** counts segments acknowledged, as its equation does, and where it governs an ACK sets the window to it
+//!   however many ACKs there are; the cubic's own steps are per ACK, unless the scenario counts segments.
+//! - **An ECN mark** takes the same cut as a loss; the window may go down to 1 segment, where a loss leaves 2 (section
+//!   4.6).
+//! - **Spurious reductions** (section 4.9) are not undone: the sender does not detect them.
+//! - **Slow start** is plain; section 4.10 recommends HyStart++.
 
 use crate::registry::{Info, Kind, Param, Params};
 use crate::time::{Nanos, seconds};

@@ -8,14 +8,23 @@
 //! - at a loss the window is cut by beta_e = 1 - RTTmin/eRTT (equation 4). If that is less than HighSpeed TCP's b(w), the
 //!   safety check runs for safety_rtts RTTmax: the window does not grow, and if N' > n_star it falls to w (1 - b(w)).
 //!
-//! Choices where the paper is silent:
-//! - N' is computed once per round trip, from the newest sample.
-//! - Equation 4 uses the last RTT sample before the loss was detected; without one, the cut is HighSpeed TCP's.
-//! - beta_e is kept within 0 and 0.5. Where it exceeds b(w) it is used all the same (equation 4 read literally);
-//!   `cap_beta` takes the smaller of the two.
-//! - The safety check looks at data sent after the recovery only, at the ends of round trips.
-//! - Without timestamps d_bq is 0. RTTmin is the least RTT, the way back included.
-//! - A timeout ends the safety check; ssthresh is HighSpeed TCP's.
+//! # Deviations and choices
+//!
+//! The paper leaves these open:
+//!
+//! - **When N' is computed**: once per round trip, from the newest sample. The paper uses it as a binary signal against
+//!   noise.
+//! - **The eRTT of equation 4**: the last sample before the loss was detected. Without any sample the cut is HighSpeed
+//!   TCP's.
+//! - **beta_e >= b(w)**: beta_e is used, as equation 4 reads, limited to 0.5; `cap_beta = true` takes the smaller of
+//!   the two.
+//! - **The safety check** starts with the loss and judges data sent after the recovery only, at the ends of round
+//!   trips. When it ends either way, growth goes on. A new loss replaces it; a timeout ends it. `safety_rtts = 0`
+//!   leaves it out. What it is for: `fullpipe reproduce ehstcp/safety-check`.
+//! - **RTTmin** is the least RTT, the way back included; N' and beta_e are at least 0.
+//! - **Without timestamps** d_bq is 0, and eRTT is the RTT.
+//! - **A timeout** sets ssthresh by HighSpeed TCP's b(w): with beta_e near 0, slow start would run right back into the
+//!   window that failed. An ECN mark is answered as a loss is.
 
 use crate::algorithms::hstcp::{self, Hstcp};
 use crate::parts::Mark;

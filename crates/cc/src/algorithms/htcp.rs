@@ -12,12 +12,23 @@
 //! RTT scaling, which makes the growth alike for flows of different RTT, multiplies alpha(D) by RTTmin/rtt_ref, with the factor
 //! kept within 0.1 and 2 and the product at least 1.
 //!
-//! Choices:
-//! - Both options are on, as in the implementations in use; the draft leaves them optional.
-//! - RTTmax fades towards RTTmin by a twentieth at each event (`fading`), as implementations do; the draft only speaks of the
-//!   maximum.
-//! - The throughput at an event is that of the last whole round trip before it.
-//! - A timeout is an event as any other.
+//! # Deviations and choices
+//!
+//! - **The text** of the draft was not at hand; equations and constants are from memory of it and of the PFLDnet 2004
+//!   paper.
+//! - **Both options** (adaptive backoff, RTT scaling) are on, as in the implementations in use; the draft leaves them
+//!   optional.
+//! - **RTT scaling** keeps the factor RTTmin/rtt_ref within 0.1 and 2, as implementations do, and the product with
+//!   alpha(D) at least 1, before the factor 2 (1 - beta): an increase may be as small as 0.4 segments in a round trip,
+//!   at beta = 0.8.
+//! - **RTTmax** fades by a twentieth of its distance to RTTmin at each event (`fading`), as in implementations; the
+//!   draft speaks of a maximum only, which could never fall. RTTmax and RTTmin are of single samples, those of a
+//!   recovery left out of RTTmax.
+//! - **The throughput** at an event is that of the last whole round trip before it; rounds of data sent before the end
+//!   of a recovery are not measured. Without a measurement at this event and the one before, the backoff is beta_min.
+//! - **D** begins at the first event; before it alpha is 1. It goes on through a recovery.
+//! - **A timeout** and an ECN mark are events like any other.
+//! - `beta_max` wins over a greater `beta_min`.
 
 use crate::parts::RoundRate;
 use crate::registry::{Info, Kind, Param, Params};

@@ -4,7 +4,10 @@
 //! (V. Jacobson, *Congestion Avoidance and Control*, SIGCOMM 1988), Reno and NewReno (RFC 6582) is this one file; they differ
 //! in loss recovery.
 //!
-//! Deviations: none. The increase is equation 3 counted per ACK, as in ns-2; scenarios can choose to count segments.
+//! # Deviations and choices
+//!
+//! - Those that all algorithms share, and no others. The increase is equation 3 counted per ACK, as in ns-2; scenarios
+//!   can choose to count segments.
 
 use crate::registry::{Info, Params};
 use crate::{Ack, Classic, Flow, Recovery, Response, Signal};

@@ -10,21 +10,31 @@
 //! The fine-grained retransmission check (section 3.1) is the sender's ([`Recovery::Vegas`]). A sender should report a loss
 //! only if the segment was sent after the last cut, as section 3.1 asks.
 //!
-//! Where the paper gives no number or only words, this follows the authors' code as it came into ns-2 (`Agent/TCP/Vegas`):
-//! - Diff is rounded to whole segments before it is compared (`whole_segments`), so that the window rests where Diff lies
-//!   between alpha - 1/2 and beta + 1/2; off: compared as it is.
-//! - W is what was in transit when the ACK arrived; with a full window, the whole part of cwnd. Never more than cwnd: after a
-//!   timeout an ACK may cover much that had arrived long before.
-//! - Leaving slow start takes an eighth of the window and sets ssthresh to 2, so that slow start only returns after a
-//!   timeout.
-//! - A loss takes a quarter of the window (`loss_cut`). The code takes half if the segment had been sent more than once before;
-//!   a [`Signal`] does not tell, and the first retransmission is the rule.
-//! - No cut goes below 2 segments, and a timeout restarts at 2: with one segment there is no round trip to compare, since
-//!   half of the slow-start rounds do not grow.
-//! - The round in which recovery runs is judged like any other, at the ACK that ends it, but the window does not grow before
-//!   recovery is over. A timeout forgets the round.
+//! # Deviations and choices
 //!
-//! Left out of ns-2's: setting base_rtt anew when at most one segment is in transit.
+//! The authors' implementation, as it came into ns-2 (`Agent/TCP/Vegas`), is followed where the paper has words but no
+//! number.
+//!
+//! - **Rounding.** The implementation rounds Diff to whole segments before it compares it, so the window rests where
+//!   Diff lies between alpha - 1/2 and beta + 1/2. With windows of about ten segments this is worth several per cent of
+//!   the mean window, so it is on by default; `whole_segments = false` compares real numbers as the paper's text does.
+//! - **W** is what is in transit, the segments just acknowledged included: the whole part of cwnd for a sender with
+//!   data. Never more than cwnd: after a timeout an ACK may cover much that had arrived long before.
+//! - **Leaving slow start** takes an eighth of the window, and sets ssthresh to 2: slow start only returns after a
+//!   timeout.
+//! - **A loss** takes a quarter (`loss_cut`). The implementation takes half if the segment had been sent more than once
+//!   before; the algorithm is not told that, and the first retransmission is by far the more frequent. The sender
+//!   reports a loss only if the segment was sent after the last cut (section 3.1).
+//! - **An ECN mark** is answered as a loss is; the paper knows none.
+//! - **A timeout** restarts at 2 segments, not 1, with ssthresh at half the window: 2 is the least window everywhere in
+//!   Vegas, since with one segment in transit there is nothing to compare, and half of the slow-start rounds do not
+//!   grow. It forgets the round.
+//! - **base_rtt** is the least RTT of the whole flow. ns-2 also takes the RTT as base_rtt whenever at most one segment
+//!   is in transit.
+//! - **Recovery.** The round in which recovery runs is judged like any other, at the ACK that ends it, from the samples
+//!   before the loss; ACKs that arrive in recovery give none, and the window does not grow before recovery is over.
+//! - Vegas, like every algorithm, does not grow while cwnd is not what limits the sender; ns-2's test for that (at most
+//!   two segments of the window unused) is its own.
 
 use crate::registry::{Info, Kind, Param, Params};
 use crate::{Ack, CongestionControl, Flow, Recovery, Signal};

@@ -5,7 +5,7 @@
 //! (timeout), RFC 7323 (timestamps), Brakmo and Peterson 1995 (Vegas's fine-grained check).
 //!
 //! Differences from a kernel's sender: connections begin established (the handshake's RTT sample sets the first timeout, see
-//! [`rto`]) and end without FIN; data is always there until the flow's end; the receiver never renegs; no pacing; losses of
+//! `rto.rs`) and end without FIN; data is always there until the flow's end; the receiver never renegs; no pacing; losses of
 //! retransmissions are found by the timer alone, and a needless timeout is not undone.
 //!
 //! A timeout cuts once: while the timer expires again for the same segment ssthresh stays (RFC 5681 section 3.1). Inside fast

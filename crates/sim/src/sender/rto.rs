@@ -4,9 +4,9 @@
 //! RTTVAR are kept in eighths and quarters of a nanosecond, what is left over by each step included (Jacobson 1988, appendix A), so
 //! that a constant RTT is met exactly and the RTO stays above it by G at least: the ACK always comes before the timer expires.
 //!
-//! Every ACK gives a sample, with the gains that rules 2.3 means for one in a round trip; RFC 7323 section 4.2 advises smaller ones
-//! then. A jump of the RTT after a constant stretch makes the timer expire in any case (rule 2.4's least RTO of 1 s is what RFC
-//! 6298 has against it; `min_rto` is 200 ms by default, as in ns-2 and Linux).
+//! Deviation: every ACK gives a sample, with the gains that rule 2.3 means for one in a round trip; RFC 7323 section 4.2 advises
+//! smaller ones then. A jump of the RTT after a long constant stretch makes the timer expire in any case: what RFC 6298 has against
+//! it is rule 2.4's least RTO of 1 s, where `min_rto` is 200 ms by default, as in ns-2 and Linux.
 
 use fullpipe_cc::Nanos;
 
