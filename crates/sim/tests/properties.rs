@@ -282,6 +282,15 @@ fn a_window_of_one_has_no_timeouts() {
     assert_eq!((report.flows[0].timeouts, report.data_packets), (0, 999));
 }
 
+/// 1000 bytes take 0.8 s at 10 kbit/s and their ACK of 40 bytes 0.032 s; with 84 ms each way it arrives 1 s after the segment left, when
+/// the first timeout (RFC 6298 rule 2.1) is due. It stops the timer.
+#[test]
+fn an_ack_comes_before_the_timer_of_the_same_moment() {
+    let tcp = Tcp::new("reno", Recovery::Reno, vec![0]);
+    let report = simulate(&lossless(10_000, 84 * MS, 10_000 * MS, tcp, Some(1)));
+    assert_eq!((report.flows[0].completion_s, report.flows[0].timeouts), (1.0, 0));
+}
+
 /// Nothing changes where the RTT passes the second that RFC 6298 rule 2.1 waits before the first sample: paths of 980 ms, 1 s and
 /// 20 s begin without a timeout, and with the same windows in the same number of round trips.
 #[test]
