@@ -72,8 +72,10 @@ def print_result(result: Result) -> None:
     )
 
 
-def rate(bits_per_s: float) -> str:
-    """A rate with the unit that reads best."""
+def rate(bits_per_s: float | None) -> str:
+    """A rate with the unit that reads best, or a dash."""
+    if bits_per_s is None:
+        return "-"
     for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
         if bits_per_s >= size:
             return f"{bits_per_s / size:.2f} {unit}"
