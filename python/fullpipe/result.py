@@ -107,6 +107,7 @@ class Result:
             "flows": tables.rows(self._columns["flows"]),
             "traffic": tables.rows(self._columns["traffic"]),
             "totals": self.totals,
+            "warnings": self.scenario.warnings,
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
