@@ -136,3 +136,17 @@ def test_algorithms_says_all_about_one(program: Program) -> None:
     assert [a["name"] for a in json.loads(program("algorithms", "scalable", "--json").stdout)["algorithms"]] == [
         "scalable"
     ]
+
+
+def test_a_queue_that_moves_to_the_senders_is_warned_of(program: Program, small_file: Path, small: Scenario) -> None:
+    # Two flows behind 5 Mbit/s each cannot fill the link's 10.
+    assert fullpipe.run(small).to_dict()["warnings"] == []
+    slow = small.replace(**{"flows.access_rate": "5 Mbit/s"})
+    small_file.write_text(slow.to_toml(), encoding="utf-8")
+    for arguments in (["run", str(small_file), "--json"], ["compare", str(small_file), "--algorithms", "reno"]):
+        done = program(*arguments)
+        assert done.returncode == 0
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"fullpipe: warning: {small_file}: flows[0].access_rate = ")
+    (warning,) = fullpipe.run(slow).to_dict()["warnings"]
+    assert line.endswith(warning)

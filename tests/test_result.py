@@ -20,6 +20,7 @@ LINK_KEYS = ["name", "utilization", "loss_rate", "dropped_packets", "mean_queue_
 FLOW_KEYS = [
     "id",
     "algorithm",
+    "active_s",
     "throughput_bps",
     "goodput_bps",
     "retransmits",

@@ -103,6 +103,26 @@ def test_rows_are_what_runs_give(small: Scenario) -> None:
     assert row["jain_index"] == alone["totals"]["jain_index"]
 
 
+def test_flows_together_carry_no_more_than_the_link() -> None:
+    # Each of five flows has the link, 8 Mbit/s, to itself for some of the time: 500 segments take half a second, and 5
+    # times 500 of them in 10 s are 2 Mbit/s.
+    flows = [{"algorithm": "reno", "size": "500 packets", "start": f"{2 * i} s"} for i in range(5)]
+    link = {"name": "l", "rate": "8 Mbit/s", "delay": "1 ms", "buffer": "unlimited"}
+    (row,) = fullpipe.sweep(Scenario(duration="10 s", links=[link], flows=flows), {"seed": [1]}).table.to_pylist()
+    assert row["goodput_bps"] == row["throughput_bps"] == pytest.approx(2e6)
+    assert row["min_goodput_bps"] > 7e6
+
+
+def test_flows_over_before_the_window_have_no_rate() -> None:
+    link = {"name": "l", "rate": "8 Mbit/s", "delay": "1 ms", "buffer": "unlimited"}
+    flows = [{"algorithm": "reno", "size": "5 packets"}]
+    (row,) = fullpipe.sweep(
+        Scenario(duration="10 s", warmup="5 s", links=[link], flows=flows), {"seed": [1]}
+    ).table.to_pylist()
+    assert row["error"] is None
+    assert (row["goodput_bps"], row["mean_goodput_bps"], row["min_goodput_bps"]) == (0, None, None)
+
+
 def test_several_links_algorithms_and_cross_traffic() -> None:
     scenario = Scenario(
         duration="5 s",

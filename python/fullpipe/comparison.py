@@ -107,8 +107,8 @@ class Comparison:
 
     def rows(self) -> list[dict[str, Any]]:
         """A row per algorithm and link: ``algorithm``, ``engine``, ``link``, ``utilization``, ``loss_rate``,
-        ``mean_queue_packets``; and, over all flows, ``goodput_bps`` summed, ``mean_rtt_s`` averaged, ``retransmits``
-        and ``timeouts`` summed, ``jain_index``.
+        ``mean_queue_packets``; and, over all flows, ``goodput_bps`` together, ``mean_rtt_s`` averaged,
+        ``retransmits`` and ``timeouts`` summed, ``jain_index``.
         """
         return [row for label, result in self.results.items() for row in _rows(label, result)]
 
@@ -166,7 +166,7 @@ def _rows(label: str, result: Result) -> list[dict[str, Any]]:
     flows = tables.rows(result.columns("flows"))
     rtts = [flow["mean_rtt_s"] for flow in flows if flow["mean_rtt_s"] is not None]
     over_flows = {
-        "goodput_bps": sum(flow["goodput_bps"] for flow in flows),
+        "goodput_bps": result.together_bps("goodput_bps"),
         "mean_rtt_s": sum(rtts) / len(rtts) if rtts else None,
         "retransmits": sum(flow["retransmits"] for flow in flows),
         "timeouts": sum(flow["timeouts"] for flow in flows),

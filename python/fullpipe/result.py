@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,8 @@ __all__ = ["Result"]
 
 class Result:
     """The outcome of one run. Tables are Arrow tables on the engine's own memory; a figure without a value is NaN there
-    and null in JSON. All figures leave the warm-up out.
+    and null in JSON. All figures are of the measuring window, from the end of the warm-up to the end of the run: its
+    first instant counts, its last does not. What each of them is stands in ``docs/scenarios.md``.
 
     Attributes:
         scenario: What was run.
@@ -55,14 +57,17 @@ class Result:
 
     @cached_property
     def flows(self) -> pa.Table:
-        """A row per flow: ``id``, ``algorithm``, ``throughput_bps``, ``goodput_bps``, ``retransmits``, ``timeouts``,
+        """A row per flow: ``id``, ``algorithm``, ``active_s`` (how much of its life lies in the measuring window),
+        ``throughput_bps`` and ``goodput_bps`` (over that; NaN without), ``retransmits``, ``timeouts``,
         ``fast_recoveries``, ``mean_rtt_s``, ``mean_cwnd_packets``, ``base_rtt_s``, ``completion_s``.
         """
         return tables.to_arrow(self._columns["flows"])
 
     @cached_property
     def traffic(self) -> pa.Table:
-        """A row per UDP group and per web group: ``kind``, ``throughput_bps``, packets sent and received, transfers."""
+        """A row per UDP group and per web group: ``kind``, ``throughput_bps``, packets sent and received; of web groups
+        the transfers begun in the measuring window, how many of these are complete, and how long they took.
+        """
         return tables.to_arrow(self._columns["traffic"])
 
     @cached_property
@@ -85,6 +90,14 @@ class Result:
         columns: tables.Columns = self._columns[table]
         return columns
 
+    def together_bps(self, rate: str) -> float:
+        """Of all flows together, ``throughput_bps`` or ``goodput_bps`` over the measuring window, whatever part of it
+        each lived.
+        """
+        flows = tables.rows(self._columns["flows"])
+        window_s = self.scenario.duration_s - self.scenario.warmup_s
+        return math.fsum(flow[rate] * flow["active_s"] for flow in flows if flow["active_s"]) / window_s
+
     def to_dict(self) -> dict[str, Any]:
         """The figures, without the series, as plain values ready for JSON."""
         return {
@@ -94,6 +107,7 @@ class Result:
             "flows": tables.rows(self._columns["flows"]),
             "traffic": tables.rows(self._columns["traffic"]),
             "totals": self.totals,
+            "warnings": self.scenario.warnings,
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:

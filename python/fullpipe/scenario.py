@@ -130,6 +130,11 @@ class Scenario:
         return self._model.series_interval_s
 
     @property
+    def warnings(self) -> list[str]:
+        """What is allowed, but probably not what was meant, a line each."""
+        return self._model.warnings
+
+    @property
     def model(self) -> _core.Model:
         """The checked scenario, as the engine takes it."""
         return self._model

@@ -46,6 +46,12 @@ impl Model {
         self.0.series_interval.map(seconds)
     }
 
+    /// What is allowed, but probably not what was meant, a line each.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
     /// The scenario with every key spelled out, defaults included; `check` takes it back.
     fn resolved<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &Value::Table(self.0.to_value()))

@@ -12,7 +12,7 @@ use fullpipe_cc::Nanos;
 /// Fractional bits of transmission times: rounding errors do not add up to a wrong rate.
 const FRACTION_BITS: u32 = 20;
 
-/// A span of simulated time, from just after `from` to `to`.
+/// A span of simulated time, `from` included, `to` excluded: what happens at an instant belongs to one span only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Beginning.
@@ -25,7 +25,7 @@ impl Window {
     /// Whether the moment lies inside.
     #[inline]
     pub fn contains(&self, at: Nanos) -> bool {
-        self.from < at && at <= self.to
+        self.from <= at && at < self.to
     }
 
     /// How long it is.
@@ -132,7 +132,7 @@ impl Direction {
     /// it is lost.
     #[inline(always)]
     pub fn accept(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
-        if now > self.next_mark {
+        if now >= self.next_mark {
             self.pass_marks(now);
         }
         self.totals.arrived += 1;
@@ -162,27 +162,27 @@ impl Direction {
 
     /// The figures of the measuring window; call once the run is over.
     pub fn report(&mut self) -> DirectionReport {
-        self.pass_marks(Nanos::MAX);
+        self.pass_marks(self.marks.window.to);
         let (Some(begin), Some((end, max_queue))) = (self.marks.begin, self.marks.end) else {
             unreachable!("all marks have been passed")
         };
-        let length = self.marks.window.length() as f64;
+        let length = self.marks.window.length();
         let arrived = end.arrived - begin.arrived;
         let (dropped, wire_lost) = (end.dropped - begin.dropped, end.wire_lost - begin.wire_lost);
         DirectionReport {
-            utilization: (end.busy - begin.busy) as f64 / length,
+            utilization: average(u128::from(end.busy - begin.busy), length),
             loss_rate: if arrived == 0 { 0.0 } else { (dropped + wire_lost) as f64 / arrived as f64 },
             dropped_packets: dropped,
             wire_lost_packets: wire_lost,
             arrived_packets: arrived,
-            mean_queue_packets: (end.sojourn - begin.sojourn) as f64 / length,
+            mean_queue_packets: average(end.sojourn - begin.sojourn, length),
             max_queue_packets: max_queue as u64,
         }
     }
 
     /// Ends the series, and hands over its columns: packets in the system, utilization.
     pub fn take_series(&mut self) -> Option<(Vec<f64>, Vec<f64>)> {
-        self.pass_marks(Nanos::MAX);
+        self.pass_marks(self.marks.window.to);
         self.marks.samples.take().map(|samples| (samples.queue, samples.utilization))
     }
 
@@ -284,10 +284,10 @@ impl Direction {
         lost
     }
 
-    /// Notes what is due before `now`.
+    /// Notes what is due by `now`, before anything happens at that moment.
     #[cold]
     fn pass_marks(&mut self, now: Nanos) {
-        while self.next_mark < now {
+        while self.next_mark <= now {
             let mark = self.next_mark;
             let queued = self.queued(mark);
             if mark == self.marks.window.from && self.marks.begin.is_none() {
@@ -308,8 +308,9 @@ impl Direction {
     /// The totals without what lies beyond `mark`, up to which departures have been released.
     fn totals_at(&self, mark: Nanos) -> Totals {
         let last = self.free.saturating_sub(mark);
-        let ahead: Nanos = self.departures.iter().map(|departure| departure - mark).sum::<Nanos>() + last;
-        Totals { busy: self.busy_at(mark), sojourn: self.totals.sojourn - u128::from(ahead), ..self.totals }
+        let waiting = self.departures.iter().map(|departure| departure - mark).chain([last]);
+        let ahead: u128 = waiting.map(u128::from).sum();
+        Totals { busy: self.busy_at(mark), sojourn: self.totals.sojourn - ahead, ..self.totals }
     }
 
     /// How long the transmitter has been busy by `mark`: what lies beyond is one stretch, up to when it is free.
@@ -341,6 +342,13 @@ impl Samples {
         let next = self.next + self.interval;
         self.next = if next <= end { next } else { Nanos::MAX };
     }
+}
+
+/// An integral over time by the length of that time. Never above what was integrated at its highest, which the sum's rounding
+/// could lift it by.
+fn average(sum: u128, length: Nanos) -> f64 {
+    let length = u128::from(length);
+    (sum / length) as f64 + (sum % length) as f64 / length as f64
 }
 
 #[cfg(test)]
@@ -386,6 +394,38 @@ mod tests {
         let mut link = direction(3_000_000_000, Buffer::Unlimited, RUN, None);
         let last = (0..1000).map(|_| link.accept(0, 1).expect("no limit")).last();
         assert_eq!(last, Some(2666));
+    }
+
+    /// 1000 bytes at 1 bit/s take 8000 s: of 3000 packets at once 125 leave in 10^6 s, and on average 2938 are there. Together they
+    /// stay for 3.6e19 ns, which is beyond 64 bits.
+    #[test]
+    fn a_long_queue_is_summed_whole() {
+        let mut link = direction(1, Buffer::Unlimited, Window { from: 0, to: 1_000_000_000_000_000 }, None);
+        (0..3000).for_each(|_| assert!(link.accept(0, 1000).is_some()));
+        let report = link.report();
+        assert_eq!((report.mean_queue_packets, report.max_queue_packets), (2938.0, 3000));
+    }
+
+    /// A queue that never changes is its own mean to the last bit, though the integral does not fit a float.
+    #[test]
+    fn an_average_does_not_exceed_what_is_averaged() {
+        for queue in [3_u64, 49, 1_000_003, 999_999_999_999] {
+            for length in [1, 49, 1_000_000_007, 999_999_999_999_989] {
+                assert_eq!(average(u128::from(queue) * u128::from(length), length), queue as f64);
+            }
+        }
+    }
+
+    /// What happens at an instant belongs to the window that it begins: the packets at 100 and 200 us, not that at 300.
+    #[test]
+    fn the_window_has_its_first_instant_and_not_its_last() {
+        let mut link = direction(8_000_000, Buffer::Packets(1), Window { from: 100_000, to: 300_000 }, None);
+        for at in [0, 100_000, 100_000, 200_000, 300_000, 300_000] {
+            link.accept(at, 100);
+        }
+        let report = link.report();
+        assert_eq!((report.arrived_packets, report.dropped_packets), (3, 1));
+        assert_eq!((report.utilization, report.mean_queue_packets), (1.0, 1.0));
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Receiver {
 pub enum Reply {
     /// Acknowledges at once.
     Ack,
+    /// The same, of a segment that had arrived before.
+    AckAgain,
     /// Holds the ACK back.
     Hold,
 }
@@ -88,17 +90,20 @@ impl Receiver {
     #[inline(never)]
     fn take_out_of_order(&mut self, seq: u64, stamp: Nanos) -> Reply {
         if seq > self.next {
-            self.beyond.insert(seq, seq + 1);
+            let new = self.beyond.insert(seq, seq + 1);
             self.remember(seq);
-        } else if seq == self.next {
-            if self.held == 0 {
-                self.stamp = stamp;
-            }
-            self.next = self.beyond.next_missing(seq + 1);
-            self.beyond.remove_below(self.next);
-            let next = self.next as u32;
-            self.forget(|(_, end)| next.wrapping_sub(end) as i32 >= 0);
+            return if new > 0 { Reply::Ack } else { Reply::AckAgain };
         }
+        if seq < self.next {
+            return Reply::AckAgain;
+        }
+        if self.held == 0 {
+            self.stamp = stamp;
+        }
+        self.next = self.beyond.next_missing(seq + 1);
+        self.beyond.remove_below(self.next);
+        let next = self.next as u32;
+        self.forget(|(_, end)| next.wrapping_sub(end) as i32 >= 0);
         Reply::Ack
     }
 
@@ -198,7 +203,7 @@ mod tests {
 
     proptest! {
         /// RFC 2018 section 4: the first block holds the segment that caused the ACK, every block is a whole range of what has
-        /// arrived, and none is told twice; also where numbers pass 2^32.
+        /// arrived, and none is told twice; also where numbers pass 2^32. A segment that had arrived before is known as such.
         #[test]
         fn blocks_are_whole_ranges_latest_first(
             begin in prop_oneof![Just(0), Just((1 << 32) - 20)],
@@ -207,8 +212,9 @@ mod tests {
             let mut receiver = Receiver { next: begin, ..Receiver::default() };
             let mut arrived = BTreeSet::new();
             for seq in arrivals.into_iter().map(|offset| begin + offset) {
-                arrived.insert(seq);
-                receiver.take(seq as u32, 0, 0, None);
+                let known = !arrived.insert(seq);
+                let reply = receiver.take(seq as u32, 0, 0, None);
+                prop_assert_eq!(reply, if known { Reply::AckAgain } else { Reply::Ack });
                 let next = (begin..).find(|seq| !arrived.contains(seq)).expect("an end");
                 prop_assert_eq!(receiver.acknowledge().0, next);
                 let Some(blocks) = receiver.sack_blocks() else {

@@ -15,7 +15,7 @@ pub struct Report {
     pub data_packets: u64,
     /// Where the data packets went.
     pub packets: PacketCount,
-    /// Jain's fairness index of the flows' goodputs; 1 for a single flow.
+    /// Jain's fairness index of the flows' goodputs, of flows that lived in the measuring window; 1 for a single flow.
     pub jain_index: f64,
     /// Series of the flows.
     pub flow_series: Series,
@@ -48,7 +48,7 @@ pub struct LinkReport {
     pub reverse: DirectionReport,
 }
 
-/// One direction of a link, outside the warm-up.
+/// One direction of a link, in the measuring window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DirectionReport {
     /// Bytes sent over capacity; 0 to 1.
@@ -67,16 +67,21 @@ pub struct DirectionReport {
     pub max_queue_packets: u64,
 }
 
-/// One flow, outside the warm-up.
+/// One flow, in the measuring window, which has its first instant but not its last: what happens at the end of the warm-up counts,
+/// what would happen at the end of the run does not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowReport {
     /// Position among all flows, from 0.
     pub id: u32,
     /// As the registry calls it.
     pub algorithm: String,
-    /// Bits per second that reached the receiver, duplicates included, headers included.
+    /// How much of the flow's life lies in the measuring window, seconds: from its start to its last ACK, or to the end of the
+    /// run. Rates and the mean window are over it.
+    pub active_s: f64,
+    /// Bits per second that reached the receiver, duplicates included, headers included; NaN where `active_s` is 0.
     pub throughput_bps: f64,
-    /// Bits per second newly acknowledged, headers included.
+    /// The same without duplicates: each segment counts once, when it first reaches the receiver, whatever is still missing
+    /// before it.
     pub goodput_bps: f64,
     /// Segments sent again.
     pub retransmits: u64,
@@ -86,7 +91,7 @@ pub struct FlowReport {
     pub fast_recoveries: u64,
     /// Mean of the RTT samples, seconds; NaN without any.
     pub mean_rtt_s: f64,
-    /// Time average of the window policy's cwnd while the flow was active, segments.
+    /// Time average of the window policy's cwnd, segments; NaN where `active_s` is 0.
     pub mean_cwnd_packets: f64,
     /// Round trip without queueing and transmission, seconds.
     pub base_rtt_s: f64,
@@ -94,7 +99,7 @@ pub struct FlowReport {
     pub completion_s: f64,
 }
 
-/// A group of UDP or web traffic, outside the warm-up.
+/// A group of UDP or web traffic, in the measuring window; rates are over all of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrafficReport {
     /// "udp" or "web".
@@ -105,11 +110,11 @@ pub struct TrafficReport {
     pub sent_packets: u64,
     /// Packets that reached the receivers.
     pub received_packets: u64,
-    /// Transfers begun (web only).
+    /// Transfers begun in the window (web only).
     pub transfers_started: u64,
-    /// Transfers completed (web only).
+    /// Those of them that were complete by its end (web only).
     pub transfers_completed: u64,
-    /// Mean time from start to last ACK of completed transfers, seconds (web only); NaN without any.
+    /// Mean time of these from start to last ACK, seconds (web only); NaN without any.
     pub mean_completion_s: f64,
 }
 

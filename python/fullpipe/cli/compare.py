@@ -12,6 +12,7 @@ from fullpipe.cli.output import (
     plot_option,
     print_table,
     progress_bar,
+    warn,
 )
 from fullpipe.cli.run import milliseconds, rate
 from fullpipe.comparison import Comparison, compare
@@ -39,6 +40,7 @@ def command(file: str, algorithms: str | None, engines: str, as_json: bool, plot
     """Run the scenario in FILE with several algorithms, all flows using one at a time, or on several engines."""
     scenario = Scenario.load(file)
     check_targets(plot, out)
+    warn(scenario)
     names = None if algorithms is None else _words(algorithms)
     with progress_bar(file) as progress:
         comparison = compare(scenario, names, engine=_words(engines), progress=progress)

@@ -15,6 +15,8 @@ from fullpipe.files import check_directory, check_picture
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from fullpipe.scenario import Scenario
+
 __all__ = [
     "check_targets",
     "deliver",
@@ -24,6 +26,7 @@ __all__ = [
     "print_json",
     "print_table",
     "progress_bar",
+    "warn",
 ]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
@@ -70,6 +73,12 @@ def deliver(
         print_json(what.to_json())
     else:
         show(what)
+
+
+def warn(scenario: Scenario) -> None:
+    """Says on standard error what is probably not meant, a line each."""
+    for warning in scenario.warnings:
+        click.echo(f"fullpipe: warning: {scenario.file}: {warning}", err=True)
 
 
 def print_json(text: str) -> None:

@@ -14,6 +14,7 @@ from fullpipe.cli.output import (
     plot_option,
     print_table,
     progress_bar,
+    warn,
 )
 from fullpipe.runner import run
 from fullpipe.scenario import Scenario
@@ -37,6 +38,7 @@ def command(file: str, as_json: bool, seed: int | None, plot: str | None, out: s
     """Run the scenario in FILE: figures per link and per flow."""
     scenario = Scenario.load(file)
     check_targets(plot, out)
+    warn(scenario)
     with progress_bar(file) as progress:
         result = run(scenario, seed=seed, progress=progress)
     deliver(result, print_result, as_json=as_json, plot=plot, out=out)
@@ -72,8 +74,10 @@ def print_result(result: Result) -> None:
     )
 
 
-def rate(bits_per_s: float) -> str:
-    """A rate with the unit that reads best."""
+def rate(bits_per_s: float | None) -> str:
+    """A rate with the unit that reads best, or a dash."""
+    if bits_per_s is None:
+        return "-"
     for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
         if bits_per_s >= size:
             return f"{bits_per_s / size:.2f} {unit}"

@@ -33,7 +33,12 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
 
 @click.command("size")
 @click.option("--rate", "link", required=True, metavar="RATE", help="The link's rate, e.g. 155Mbit/s.")
-@click.option("--rtt", required=True, metavar="TIME", help="The flows' base RTT, e.g. 40ms, or evenly in 80ms..250ms.")
+@click.option(
+    "--rtt",
+    required=True,
+    metavar="TIME",
+    help="The flows' base RTT, e.g. 40ms (5 % to either side for several), or evenly in 80ms..250ms.",
+)
 @click.option("--flows", required=True, type=Numbers(int), metavar="N,N", help="Numbers of long-lived flows.")
 @click.option("--target", required=True, type=Numbers(float), metavar="U,U", help="Utilizations to reach, e.g. 0.98.")
 @click.option("--algorithms", required=True, metavar="A,B", help="The algorithms, separated by commas.")

@@ -76,15 +76,16 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
         elif kind == "finished":
             flow, t_ns = map(int, rest.split())
             finished[flow] = t_ns
+    rows = [_flow(plan, i, flows[i], finished.get(i)) for i in range(len(plan.flows))]
     return {
         "links": _links(plan, links),
-        "flows": _columns([_flow(plan, i, flows[i], finished.get(i)) for i in range(len(plan.flows))]),
+        "flows": _columns(rows),
         "traffic": {name: [] for name in TRAFFIC},
         "series": _series(plan, flows),
         "link_series": _link_series(plan, links),
         "totals": {
             "data_packets": _data_packets(plan, flows),
-            "jain_index": _jain([_goodput(plan, plan.flows[i], flows[i]) for i in range(len(plan.flows))]),
+            "jain_index": _jain([row["goodput_bps"] for row in rows if not math.isnan(row["goodput_bps"])]),
         },
     }
 
@@ -128,8 +129,9 @@ def _flow(plan: Plan, i: int, samples: list[FlowSample], finished_ns: int | None
     return {
         "id": i,
         "algorithm": flow.tcp.algorithm,
-        "throughput_bps": _rate(plan, flow, samples, "received_bytes"),
-        "goodput_bps": _goodput(plan, flow, samples),
+        "active_s": _active_s(plan, flow, finished_ns),
+        "throughput_bps": _rate(plan, flow, samples, finished_ns, "received_bytes"),
+        "goodput_bps": _rate(plan, flow, samples, finished_ns, "acked_bytes"),
         "retransmits": counted[-1].retransmits - counted[0].retransmits if counted else 0,
         "timeouts": _entries(counted, CA_LOSS),
         "fast_recoveries": _entries(counted, CA_RECOVERY),
@@ -140,18 +142,21 @@ def _flow(plan: Plan, i: int, samples: list[FlowSample], finished_ns: int | None
     }
 
 
-def _goodput(plan: Plan, flow: Flow, samples: list[FlowSample]) -> float:
-    return _rate(plan, flow, samples, "acked_bytes")
+def _active_s(plan: Plan, flow: Flow, finished_ns: int | None) -> float:
+    """How much of a flow's life lies in the measuring window."""
+    end_ns = plan.duration_ns if finished_ns is None else min(finished_ns, plan.duration_ns)
+    return max(0, end_ns - max(flow.start_ns, plan.warmup_ns)) / 1e9
 
 
-def _rate(plan: Plan, flow: Flow, samples: list[FlowSample], counter: str) -> float:
-    """Bits per second outside the warm-up, headers included; from a counter of payload bytes."""
+def _rate(plan: Plan, flow: Flow, samples: list[FlowSample], finished_ns: int | None, counter: str) -> float:
+    """Bits per second over the flow's life in the measuring window, headers included; from a counter of payload."""
     counted = [sample for sample in samples if sample.t_ns >= plan.warmup_ns]
-    if not counted:
-        return 0.0
+    active_s = _active_s(plan, flow, finished_ns)
+    if not counted or not active_s:
+        return math.nan if not active_s else 0.0
     before = getattr(counted[0], counter) if flow.start_ns < plan.warmup_ns else 0
     payload: int = getattr(counted[-1], counter) - before
-    return payload / plan.segment_bytes * plan.packet_bytes * 8 / ((plan.duration_ns - plan.warmup_ns) / 1e9)
+    return payload / plan.segment_bytes * plan.packet_bytes * 8 / active_s
 
 
 def _entries(samples: list[FlowSample], state: int) -> int:
@@ -205,5 +210,9 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _jain(goodputs: list[float]) -> float:
-    squares = sum(goodput * goodput for goodput in goodputs)
-    return sum(goodputs) ** 2 / (len(goodputs) * squares) if squares else math.nan
+    """Of mean and variance, m^2 / (m^2 + v): rounding cannot lift that above 1."""
+    if not any(goodputs):
+        return math.nan
+    mean = sum(goodputs) / len(goodputs)
+    variance = sum((goodput - mean) ** 2 for goodput in goodputs) / len(goodputs)
+    return mean**2 / (mean**2 + variance)

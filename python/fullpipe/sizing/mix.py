@@ -27,6 +27,14 @@ WARMUP_ROUNDS = 50
 MEASURED_ROUNDS = 200
 """Round trips of the longest RTT that averages are taken over, at least."""
 
+RTT_SPREAD = 0.05
+"""Where one RTT is given, several flows have theirs evenly in so much of it to either side. With exactly one RTT they
+rise and fall together, which no hosts' flows do; docs/sizing.md has what 2, 5 and 10 % change."""
+
+RTO_ABOVE_RTT_S = 0.2
+"""The least retransmission timeout is the base RTT and so much, as in Linux, which adds at least 200 ms to the smoothed
+RTT. 200 ms in all would be no floor on paths that take longer."""
+
 WEB_ALGORITHM = "newreno"
 WEB_MEAN_SIZE = 12_000
 """Bytes; with `WEB_SHAPE` what the experiments of Shorten and Leith with web traffic are reconstructed with."""
@@ -37,13 +45,15 @@ WEB_SHAPE = 1.2
 class Mix:
     """A link, and flows that cross it.
 
-    The flows' base RTTs lie evenly between the two ends: flow i of n has the middle of the i-th of n equal parts. They
-    begin at random moments, and web transfers are random; nothing else is.
+    The flows' base RTTs lie evenly between the two ends, or `RTT_SPREAD` to either side where these are the same: flow
+    i of n has the middle of the i-th of n equal parts. Several flows begin at random moments, and their senders handle
+    what they have to send a random time later, up to the time the link takes for a packet (Floyd and Jacobson 1992,
+    against phase effects); web transfers are random; nothing else is.
 
     Attributes:
         rate_bps: The link's rate.
         rtt_min_s: The shortest base RTT.
-        rtt_max_s: The longest base RTT.
+        rtt_max_s: The longest base RTT; the same for one RTT.
         web_load: Part of the link that web transfers ask for, 0 to less than 1: a Poisson process of NewReno transfers
             of Pareto size, mean 12 kB, shape 1.2.
         packet_size: Bytes on the wire.
@@ -118,6 +128,7 @@ class Mix:
         """
         link_s = self.rtt_min_s / 4
         starts = WARMUP_ROUNDS / 5 * self.rtt_max_s if flows > 1 else 0.0
+        noise_s = self.packet_s if flows > 1 else 0.0
         keys: dict[str, Any] = {
             "duration": _time(self.duration_s(flows, buffer_packets)),
             "warmup": _time(self.warmup_s(flows, buffer_packets)),
@@ -136,11 +147,12 @@ class Mix:
             "flows": [
                 {
                     "algorithm": algorithm,
-                    "count": count,
                     "access_delay": _time(rtt_s / 2 - link_s),
                     "start": f"0 s..{_time(starts)}" if starts else "0 s",
+                    "min_rto": _time(rtt_s + RTO_ABOVE_RTT_S),
+                    "processing_time": _time(noise_s),
                 }
-                for rtt_s, count in self._rtts(flows)
+                for rtt_s in self._rtts(flows)
             ],
         }
         if self.web_load > 0:
@@ -151,16 +163,17 @@ class Mix:
                     "mean_size": f"{WEB_MEAN_SIZE} B",
                     "shape": WEB_SHAPE,
                     "access_delay": self._web_delay(link_s),
+                    "min_rto": _time(self.rtt_max_s + RTO_ABOVE_RTT_S),
                 }
             ]
         return Scenario(**keys)
 
-    def _rtts(self, flows: int) -> list[tuple[float, int]]:
-        """Base RTTs, and how many flows have each."""
-        width = self.rtt_max_s - self.rtt_min_s
-        if not width:
-            return [(self.rtt_s, flows)]
-        return [(self.rtt_min_s + (i + 0.5) / flows * width, 1) for i in range(flows)]
+    def _rtts(self, flows: int) -> list[float]:
+        """Each flow's base RTT."""
+        shortest, width = self.rtt_min_s, self.rtt_max_s - self.rtt_min_s
+        if not width and flows > 1:
+            shortest, width = self.rtt_s * (1 - RTT_SPREAD), self.rtt_s * 2 * RTT_SPREAD
+        return [shortest + (i + 0.5) / flows * width for i in range(flows)]
 
     def _web_delay(self, link_s: float) -> str:
         low, high = (_time(rtt_s / 2 - link_s) for rtt_s in (self.rtt_min_s, self.rtt_max_s))

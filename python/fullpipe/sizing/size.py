@@ -53,7 +53,8 @@ def size(
 
     Args:
         rate: The link's, such as "155 Mbit/s".
-        rtt: The flows' base RTTs, such as "80 ms..250 ms", evenly between the two, or "40 ms" for all.
+        rtt: The flows' base RTTs, such as "80 ms..250 ms", evenly between the two, or "40 ms": for one flow
+            that, for several 5 % to either side of it, lest they move in step.
         flows: Numbers of long-lived flows.
         target: Utilizations, above 0, below 1.
         algorithms: Names; all flows of a run use one.

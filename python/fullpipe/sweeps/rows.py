@@ -41,10 +41,11 @@ def figures(result: Result) -> Row:
 
     The columns of `Result.links` by their own names for the bottleneck, which is the link of that name or the first
     one; those of other links as ``links.NAME.FIGURE``. Over all flows: their number, ``goodput_bps`` and
-    ``throughput_bps`` summed, ``mean_``, ``min_`` and ``max_goodput_bps``, ``retransmits``, ``timeouts`` and
-    ``fast_recoveries`` summed, ``mean_rtt_s``, ``mean_cwnd_packets`` and ``mean_completion_s`` averaged,
-    ``completed_flows``, ``jain_index``; where flows differ in algorithm, ``flows.ALGORITHM.mean_goodput_bps`` too. Of
-    cross traffic, ``udp.`` and ``web.`` with ``throughput_bps``, packets and transfers summed over the groups.
+    ``throughput_bps`` together (`Result.together_bps`), ``mean_``, ``min_`` and ``max_goodput_bps``, ``retransmits``,
+    ``timeouts`` and ``fast_recoveries`` summed, ``mean_rtt_s``, ``mean_cwnd_packets`` and ``mean_completion_s``
+    averaged, ``completed_flows``, ``jain_index``; where flows differ in algorithm,
+    ``flows.ALGORITHM.mean_goodput_bps`` too. Of cross traffic, ``udp.`` and ``web.`` with ``throughput_bps``, packets
+    and transfers summed over the groups.
     """
     row: Row = {}
     links = tables.rows(result.columns("links"))
@@ -53,7 +54,7 @@ def figures(result: Result) -> Row:
     for i, link in enumerate(links):
         prefix = "" if i == bottleneck else f"links.{link['name']}."
         row.update({f"{prefix}{key}": value for key, value in link.items() if key != "name"})
-    row.update(_of_flows(tables.rows(result.columns("flows"))))
+    row.update(_of_flows(result))
     row["jain_index"] = result.totals["jain_index"]
     row["data_packets"] = result.totals["data_packets"]
     for kind in ("udp", "web"):
@@ -63,17 +64,18 @@ def figures(result: Result) -> Row:
     return row
 
 
-def _of_flows(flows: Sequence[Row]) -> Row:
+def _of_flows(result: Result) -> Row:
+    flows = tables.rows(result.columns("flows"))
     if not flows:
         return {"flows": 0}
-    goodputs = [flow["goodput_bps"] for flow in flows]
+    goodputs = [flow["goodput_bps"] for flow in flows if flow["goodput_bps"] is not None]
     row: Row = {
         "flows": len(flows),
-        "goodput_bps": math.fsum(goodputs),
-        "throughput_bps": math.fsum(flow["throughput_bps"] for flow in flows),
+        "goodput_bps": result.together_bps("goodput_bps"),
+        "throughput_bps": result.together_bps("throughput_bps"),
         "mean_goodput_bps": _mean(goodputs),
-        "min_goodput_bps": min(goodputs),
-        "max_goodput_bps": max(goodputs),
+        "min_goodput_bps": min(goodputs, default=None),
+        "max_goodput_bps": max(goodputs, default=None),
         **{key: sum(flow[key] for flow in flows) for key in ("retransmits", "timeouts", "fast_recoveries")},
         "mean_rtt_s": _mean(flow["mean_rtt_s"] for flow in flows),
         "mean_cwnd_packets": _mean(flow["mean_cwnd_packets"] for flow in flows),

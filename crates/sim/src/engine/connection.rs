@@ -24,7 +24,7 @@ pub struct Connection {
     pub access: Nanos,
     /// When the retransmission timer's entry stands in the loop, on the loop's clock.
     pub timer_at: Nanos,
-    /// Segments that reached the receiver outside the warm-up, duplicates included.
+    /// Segments that reached the receiver inside the measuring window for the first time.
     pub received: u64,
     /// The way of its data and of its ACKs.
     pub route: Route,
@@ -46,6 +46,8 @@ pub struct Connection {
     pub started: Nanos,
     /// See `started`.
     pub completed: Option<Nanos>,
+    /// Segments that reached the receiver inside the measuring window, but had done so before.
+    pub duplicates: u64,
     /// Which web group it serves.
     pub web: Option<u32>,
 }

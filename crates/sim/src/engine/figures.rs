@@ -32,11 +32,6 @@ impl Engine<'_> {
         }
     }
 
-    /// Bits per second of so many data packets in the measuring window.
-    fn bits_per_second(&self, packets: u64, size: u32) -> f64 {
-        packets as f64 * f64::from(size) * 8.0 / seconds(self.transit.window.length())
-    }
-
     fn flow_reports(&self) -> Vec<FlowReport> {
         let groups = self.scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
         let mut reports = Vec::with_capacity(self.long_lived);
@@ -53,8 +48,9 @@ impl Engine<'_> {
         FlowReport {
             id: id as u32,
             algorithm: tcp.algorithm.name.clone(),
-            throughput_bps: self.bits_per_second(flow.received, size),
-            goodput_bps: self.bits_per_second(counted.acked, size),
+            active_s: seconds(averages.active),
+            throughput_bps: bits_per_second(flow.received + flow.duplicates, size, averages.active),
+            goodput_bps: bits_per_second(flow.received, size, averages.active),
             retransmits: counted.events.retransmits,
             timeouts: counted.events.timeouts,
             fast_recoveries: counted.events.fast_recoveries,
@@ -77,12 +73,13 @@ impl Engine<'_> {
     }
 
     fn traffic_reports(&self) -> Vec<TrafficReport> {
+        let window = self.transit.window.length();
         let udp = self.scenario.udp.iter().enumerate().map(|(group, udp)| {
             let sources = || self.datagrams.iter().filter(|source| source.group == group as u32);
             let received = sources().map(|source| source.received).sum();
             TrafficReport {
                 kind: "udp",
-                throughput_bps: self.bits_per_second(received, udp.packet_size),
+                throughput_bps: bits_per_second(received, udp.packet_size, window),
                 sent_packets: sources().map(|source| source.sent).sum(),
                 received_packets: received,
                 transfers_started: 0,
@@ -92,10 +89,10 @@ impl Engine<'_> {
         });
         let web = self.web.iter().enumerate().map(|(index, group)| {
             let flows = || self.flows.iter().filter(|flow| flow.web == Some(index as u32));
-            let received = flows().map(|flow| flow.received).sum();
+            let received = flows().map(|flow| flow.received + flow.duplicates).sum();
             TrafficReport {
                 kind: "web",
-                throughput_bps: self.bits_per_second(received, self.scenario.packet_size),
+                throughput_bps: bits_per_second(received, self.scenario.packet_size, window),
                 sent_packets: flows().map(|flow| flow.sender.meter.counted(&flow.sender.counters()).sent).sum(),
                 received_packets: received,
                 transfers_started: group.started,
@@ -124,10 +121,42 @@ impl Engine<'_> {
     }
 }
 
-/// Jain's fairness index: (sum x)^2 / (n sum x^2); NaN where nobody got anything.
+/// The rate of so many packets of `size` bytes in a time; NaN of none.
+fn bits_per_second(packets: u64, size: u32, time: Nanos) -> f64 {
+    if time == 0 {
+        return f64::NAN;
+    }
+    packets as f64 * f64::from(size) * 8.0 / seconds(time)
+}
+
+/// Jain's fairness index, (sum x)^2 / (n sum x^2), of the rates that are known; NaN where nobody got anything. By mean and
+/// variance, m^2 / (m^2 + v), which rounding cannot lift above 1.
 fn jain(rates: impl Iterator<Item = f64> + Clone) -> f64 {
+    let rates = rates.filter(|rate| !rate.is_nan());
     let n = rates.clone().count() as f64;
-    let sum: f64 = rates.clone().sum();
-    let squares: f64 = rates.map(|x| x * x).sum();
-    sum * sum / (n * squares)
+    let mean = rates.clone().sum::<f64>() / n;
+    let variance = rates.map(|rate| (rate - mean) * (rate - mean)).sum::<f64>() / n;
+    mean * mean / (mean * mean + variance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Jain, Chiu and Hawe 1984, section 4: k of n users with equal shares and nothing for the rest give k/n.
+    #[test]
+    fn jains_index() {
+        assert_eq!(jain([20.0, 0.0, 20.0, 0.0, 0.0].into_iter()), 0.4);
+        assert_eq!(jain([7.0, f64::NAN].into_iter()), 1.0, "one whose rate is known");
+        assert!(jain([0.0, 0.0].into_iter()).is_nan());
+    }
+
+    /// Equal shares are 1 to the last bit, whatever their sums round to.
+    #[test]
+    fn equal_shares_are_no_fairer_than_one() {
+        for n in 1..200 {
+            let index = jain(std::iter::repeat_n(0.1, n));
+            assert!(index <= 1.0 && index > 1.0 - 1e-15, "{index} of {n}");
+        }
+    }
 }

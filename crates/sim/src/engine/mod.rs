@@ -55,7 +55,6 @@ struct Engine<'a> {
     /// Streams of ACKs on their way to senders, by last direction and access delay.
     ack_streams: BTreeMap<(u32, Nanos), StreamId>,
     long_lived: usize,
-    max_access: Nanos,
 }
 
 struct DatagramSource {
@@ -65,7 +64,7 @@ struct DatagramSource {
     size: u32,
     group: u32,
     stop: Nanos,
-    /// Packets outside the warm-up.
+    /// Packets in the measuring window.
     sent: u64,
     received: u64,
 }
@@ -75,6 +74,7 @@ struct WebGroup {
     route: Route,
     /// Connections at rest (Poisson arrivals take one, or make one).
     idle: Vec<u32>,
+    /// Transfers begun in the measuring window; those of them that are complete, and how long these took, seconds.
     started: u64,
     completed: u64,
     completion_sum: f64,
@@ -91,7 +91,6 @@ impl<'a> Engine<'a> {
             web: Vec::new(),
             ack_streams: BTreeMap::new(),
             long_lived: 0,
-            max_access: 0,
         };
         engine.add_flows(&routes);
         engine.add_datagrams(&routes[scenario.flows.len()..]);
@@ -129,7 +128,6 @@ impl<'a> Engine<'a> {
             for _ in 0..udp.count {
                 let start = spreads.spread(udp.start);
                 let access = spreads.spread(udp.access_delay);
-                self.max_access = self.max_access.max(access);
                 let stop = udp.stop.unwrap_or(self.scenario.duration);
                 let (size, group) = (udp.packet_size, group as u32);
                 self.datagrams.push(DatagramSource {
@@ -185,7 +183,6 @@ impl<'a> Engine<'a> {
         web: Option<u32>,
     ) -> u32 {
         let id = self.flows.len() as u32;
-        self.max_access = self.max_access.max(access);
         let cc = controller(&tcp.algorithm, tcp.initial_window);
         let meter = Meter::new(self.transit.window, interval);
         // Up to an hour apart.
@@ -216,6 +213,7 @@ impl<'a> Engine<'a> {
             timer_at: Nanos::MAX,
             ack_timer_at: Nanos::MAX,
             received: 0,
+            duplicates: 0,
             access_link,
             started: 0,
             completed: None,
@@ -225,12 +223,12 @@ impl<'a> Engine<'a> {
     }
 
     fn run(&mut self, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<(), Interrupted> {
-        let end = self.transit.window.to + self.max_access;
+        let end = self.transit.window.to + longest_access_delay(self.scenario);
         loop {
             for _ in 0..WATCH_EVERY {
                 let timer = self.transit.timers.next_time();
                 let packet = self.transit.schedule.next_time();
-                if timer.min(packet) > end {
+                if timer.min(packet) >= end {
                     return Ok(());
                 }
                 // An ACK comes before the timer that would expire at the same moment.
@@ -311,11 +309,11 @@ impl<'a> Engine<'a> {
 
     fn start(&mut self, id: u32, at: Nanos) {
         let now = at - self.flows[id as usize].access;
-        if now > self.transit.window.to {
+        if now >= self.transit.window.to {
             return;
         }
         if let Some(group) = self.flows[id as usize].web {
-            if !self.reopen(id, group, at) {
+            if !self.reopen(id, group, now) {
                 return;
             }
         }
@@ -328,15 +326,15 @@ impl<'a> Engine<'a> {
     }
 
     /// A new connection for a web transfer; false where none may begin any more.
-    fn reopen(&mut self, id: u32, group: u32, at: Nanos) -> bool {
+    fn reopen(&mut self, id: u32, group: u32, now: Nanos) -> bool {
         let web = &self.scenario.web[group as usize];
         let flow = &mut self.flows[id as usize];
-        if web.stop.is_some_and(|stop| at - flow.access > stop) {
+        if web.stop.is_some_and(|stop| now > stop) {
             return false;
         }
         let WebGroup { rng, started, .. } = &mut self.web[group as usize];
         let segments = libm::ceil(rng.pareto(web.mean_size, web.shape) / f64::from(self.scenario.packet_size));
-        *started += u64::from(self.transit.window.contains(at));
+        *started += u64::from(self.transit.window.contains(now));
         let cc = controller(&web.tcp.algorithm, web.tcp.initial_window);
         flow.sender.reopen(cc, segments.clamp(1.0, MAX_TRANSFER_SEGMENTS) as u64);
         flow.receiver = Receiver::default();
@@ -347,7 +345,7 @@ impl<'a> Engine<'a> {
     fn stop(&mut self, id: u32, at: Nanos) {
         let flow = &mut self.flows[id as usize];
         let now = at - flow.access;
-        if !flow.active || now > self.transit.window.to {
+        if !flow.active || now >= self.transit.window.to {
             return;
         }
         flow.sender.stop();
@@ -363,12 +361,12 @@ impl<'a> Engine<'a> {
         flow.active = false;
         flow.completed = Some(now);
         flow.sender.meter.stop();
-        let (access, took) = (flow.access, seconds(now - flow.started));
+        let (access, started) = (flow.access, flow.started);
         let Some(group) = flow.web else { return };
         let WebGroup { rng, idle, completed, completion_sum, .. } = &mut self.web[group as usize];
-        if self.transit.window.contains(now) {
+        if self.transit.window.contains(started) {
             *completed += 1;
-            *completion_sum += took;
+            *completion_sum += seconds(now - started);
         }
         match self.scenario.web[group as usize].arrivals {
             Arrivals::Sessions { mean_gap, .. } => {
@@ -395,7 +393,7 @@ impl<'a> Engine<'a> {
     fn send_datagram(&mut self, id: u32, at: Nanos) {
         let source = &mut self.datagrams[id as usize];
         let now = at - source.access;
-        if now > source.stop {
+        if now > source.stop || now >= self.transit.window.to {
             return;
         }
         source.sent += u64::from(self.transit.window.contains(now));
@@ -422,7 +420,7 @@ impl<'a> Engine<'a> {
         }
         flow.timer_at = Nanos::MAX;
         let now = at - flow.access;
-        if !flow.active || now > self.transit.window.to {
+        if !flow.active || now >= self.transit.window.to {
             return;
         }
         if flow.sender.deadline() > now {
@@ -445,6 +443,14 @@ impl<'a> Engine<'a> {
             _ => self.transit.arm_ack(flow),
         }
     }
+}
+
+/// The longest that any access delay may be: connections draw theirs, some of them only when they begin.
+fn longest_access_delay(scenario: &Scenario) -> Nanos {
+    let flows = scenario.flows.iter().map(|group| group.tcp.access_delay);
+    let udp = scenario.udp.iter().map(|group| group.access_delay);
+    let web = scenario.web.iter().map(|group| group.tcp.access_delay);
+    flows.chain(udp).chain(web).map(|delay| delay.high).max().unwrap_or(0)
 }
 
 /// Receivers' clocks are ahead of their senders' by up to this.

@@ -59,7 +59,7 @@ impl Transit {
     pub fn hand_over(&mut self, flow: &mut Connection, ack: &Packet) -> Option<Nanos> {
         let sack = self.sacks.take(ack.sack);
         let now = ack.at - flow.access;
-        if !flow.active || ack.incarnation != flow.incarnation || now > self.window.to {
+        if !flow.active || ack.incarnation != flow.incarnation || now >= self.window.to {
             return None;
         }
         let arrival = Arrival { cumulative: ack.seq, stamp: ack.stamp, receiver_stamp: ack.receiver_stamp };
@@ -200,16 +200,21 @@ impl Transit {
     fn deliver(&mut self, flow: &mut Connection, segment: Segment) -> Option<Packet> {
         let counts = self.count_delivered(segment.at);
         if segment.incarnation != flow.incarnation {
+            // That connection is complete, so this has arrived before.
+            flow.duplicates += u64::from(counts);
             return None;
         }
-        flow.received += u64::from(counts);
-        match flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get)) {
-            Reply::Ack => Some(self.ack(flow, segment.at)),
-            Reply::Hold => {
-                self.arm_ack(flow);
-                None
-            }
+        let reply = flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get));
+        if reply == Reply::AckAgain {
+            flow.duplicates += u64::from(counts);
+        } else {
+            flow.received += u64::from(counts);
         }
+        if reply == Reply::Hold {
+            self.arm_ack(flow);
+            return None;
+        }
+        Some(self.ack(flow, segment.at))
     }
 
     /// The receiver sends an ACK that it held.
@@ -259,16 +264,16 @@ impl Transit {
     /// whether the moment lies inside the measuring window.
     #[inline(always)]
     fn count_delivered(&mut self, at: Nanos) -> bool {
-        if at > self.window.to {
+        if at >= self.window.to {
             self.count.in_flight += 1;
             return false;
         }
         self.count.delivered += 1;
-        at > self.window.from
+        at >= self.window.from
     }
 
     fn count_lost(&mut self, at: Nanos) {
-        if at <= self.window.to {
+        if at < self.window.to {
             self.count.dropped += 1;
         } else {
             self.count.in_flight += 1;

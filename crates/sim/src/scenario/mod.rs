@@ -12,6 +12,7 @@ mod render;
 mod text;
 mod traffic;
 mod units;
+mod warnings;
 
 pub use problem::Problem;
 /// The tree of values a scenario is read from and written to.

@@ -83,8 +83,8 @@ pub struct Sender {
     timed_out: bool,
     board: Scoreboard,
     fine: Option<Box<FineTimes>>,
-    /// Segments sent (once each) and acknowledged in earlier connections.
-    earlier: (u64, u64),
+    /// Segments sent (once each) in earlier connections.
+    earlier: u64,
 }
 
 /// Where the sender is between losses.
@@ -164,14 +164,13 @@ impl Sender {
             timed_out: false,
             board: Scoreboard::default(),
             fine,
-            earlier: (0, 0),
+            earlier: 0,
         }
     }
 
     /// Starts over as a new connection with `end` segments to send; the meter goes on.
     pub fn reopen(&mut self, cc: Controller, end: u64) {
-        self.earlier.0 += self.high;
-        self.earlier.1 += self.una;
+        self.earlier += self.high;
         self.una = 0;
         self.nxt = 0;
         self.high = 0;
@@ -198,7 +197,7 @@ impl Sender {
 
     /// Counts since the beginning.
     pub fn counters(&self) -> Counters {
-        Counters::since(self.earlier, self.high, self.una, self.meter.events)
+        Counters::since(self.earlier + self.high, self.meter.events)
     }
 
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
@@ -230,10 +229,9 @@ impl Sender {
     #[cold]
     fn pass_marks(&mut self, now: Nanos, id: u32, log: &mut SampleLog) {
         let in_flight = self.in_network();
-        let Sender { ref mut meter, ref cc, ref earlier, cwnd, una, high, .. } = *self;
-        let events = meter.events;
-        let counters = || Counters::since(*earlier, high, una, events);
-        meter.pass_marks(now, cwnd, counters, |rtt| log.add(id, rtt, in_flight, cc));
+        let counters = self.counters();
+        let Sender { ref mut meter, ref cc, cwnd, .. } = *self;
+        meter.pass_marks(now, cwnd, &counters, |rtt| log.add(id, rtt, in_flight, cc));
     }
 
     /// An ACK arrives, with the SACK blocks it carries; [`Sender::pass_time`] first.

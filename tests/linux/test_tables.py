@@ -1,0 +1,44 @@
+"""What the agent reports becomes figures; the lines are written by hand."""
+
+from __future__ import annotations
+
+import math
+
+from fullpipe import Scenario
+from fullpipe.linux.plan import Plan
+from fullpipe.linux.report import to_tables
+
+LINES = """\
+l 0 0 0 0 0 0
+l 0 1 0 0 0 0
+f 1000000000 0 10 10 20000 20000 0 0 0 500000 500000
+f 6000000000 0 10 10 20000 20000 0 0 0 2500000 2500000
+f 10000000000 0 10 10 20000 20000 0 0 0 2500000 2500000
+finished 0 6000000000
+f 5000000000 1 10 10 20000 20000 0 0 0 0 0
+f 10000000000 1 10 10 20000 20000 0 0 0 2500000 2500000
+finished 2 1000000000
+l 10000000000 0 0 0 0 0
+l 10000000000 1 0 0 0 0
+"""
+
+
+def test_rates_are_over_a_flows_life_in_the_window() -> None:
+    # Payload of 1000 bytes, 1066 on the wire. From 1 to 10 s: flow 0 has 2 MB acknowledged and ends at 6 s, flow 1
+    # begins at 5 s and has 2.5 MB, flow 2 is over when the window begins.
+    scenario = Scenario(
+        duration="10 s",
+        warmup="1 s",
+        packet_size=1066,
+        links=[{"name": "l", "rate": "8 Mbit/s", "delay": "10 ms", "buffer": "10 packets"}],
+        flows=[{"algorithm": "reno"}, {"algorithm": "reno", "start": "5 s"}, {"algorithm": "reno", "size": "1 packet"}],
+    )
+    tables = to_tables(Plan.of(scenario), LINES.splitlines())
+    flows = tables["flows"]
+    assert flows["active_s"] == [5, 5, 0]
+    first, second, third = flows["goodput_bps"]
+    assert (first, second) == (2e6 * 1.066 * 8 / 5, 2.5e6 * 1.066 * 8 / 5)
+    assert math.isnan(third)
+    assert flows["throughput_bps"][:2] == [first, second]
+    # (2 + 2.5)^2 / (2 (2^2 + 2.5^2)), of the two that live in the window.
+    assert math.isclose(tables["totals"]["jain_index"], 20.25 / 20.5)
