@@ -1,6 +1,5 @@
 //! What holds of the report of every scenario.
 
-use fullpipe_cc::Nanos;
 use fullpipe_sim::scenario::{Arrivals, Buffer, Tcp};
 use fullpipe_sim::{DirectionReport, Interrupted, Report, Scenario, run};
 
@@ -15,34 +14,32 @@ const AWAITED: &[&str] = &[
     "no more completed than started",
 ];
 
-/// Calls of the watch, each after some thousands of events, before a run is given up.
-const PATIENCE: usize = 20;
-
 /// Rounding of sums of doubles.
 const ROUNDING: f64 = 1e-9;
 
-/// Runs `scenario`, for a bounded time; says what does not hold of its report, and nothing of one that was given up.
-pub fn broken(scenario: &Scenario) -> Vec<String> {
+/// Runs `scenario`; says what does not hold of its report, and nothing of one that was given up at the watch's call number
+/// `patience`, of which there is one every some thousands of events.
+pub fn broken(scenario: &Scenario, patience: usize) -> Vec<String> {
     let mut findings = Findings::default();
-    if let Ok(report) = bounded_run(scenario, &mut findings) {
+    if let Ok(report) = bounded_run(scenario, patience, &mut findings) {
         findings.of_packets(&report);
         findings.of_links(scenario, &report);
         findings.of_flows(scenario, &report);
         findings.of_traffic(scenario, &report);
         findings.of_series(scenario, &report);
-        let again = bounded_run(scenario, &mut findings).map(|report| format!("{report:?}"));
+        let again = bounded_run(scenario, patience, &mut findings).map(|report| format!("{report:?}"));
         findings.expect("the same twice", again == Ok(format!("{report:?}")), "another report");
     }
     findings.0
 }
 
-fn bounded_run(scenario: &Scenario, findings: &mut Findings) -> Result<Report, Interrupted> {
+fn bounded_run(scenario: &Scenario, patience: usize, findings: &mut Findings) -> Result<Report, Interrupted> {
     let (mut calls, mut reached) = (0, 0);
     run(scenario, &mut |now| {
         findings.expect("time goes on", reached <= now && now <= scenario.duration, (reached, now));
         reached = now;
         calls += 1;
-        calls < PATIENCE
+        calls < patience
     })
 }
 
@@ -114,8 +111,8 @@ impl Findings {
                 window.is_nan() || (1.0 - ROUNDING..1e15).contains(&window),
                 flow,
             );
-            let delays: Nanos = tcp.path.iter().map(|&link| scenario.links[link].delay).sum();
-            let base = |access: Nanos| 2.0 * (delays + access) as f64 / 1e9;
+            let delays: u64 = tcp.path.iter().map(|&link| scenario.links[link].delay).sum();
+            let base = |access: u64| 2.0 * (delays + access) as f64 / 1e9;
             let (low, high) = (base(tcp.access_delay.low), base(tcp.access_delay.high));
             let base_rtt = flow.base_rtt_s;
             self.expect("base RTT as configured", base_rtt >= low - ROUNDING && base_rtt <= high + ROUNDING, flow);

@@ -10,7 +10,10 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Those of every run of the tests.
-const STANDING: Range<u64> = 0..1000;
+const STANDING: Range<u64> = 0..4000;
+
+/// When a run is given up: 16,384 events times this.
+const PATIENCE: usize = 20;
 
 /// So many are shown; the first tells most.
 const SHOWN: usize = 5;
@@ -41,7 +44,7 @@ fn fault(scenario: &Scenario) -> Option<String> {
         if Scenario::from_toml(&scenario.to_toml()).as_ref() != Ok(scenario) {
             return vec![format!("written and read again: {:?}", Scenario::from_toml(&scenario.to_toml()))];
         }
-        invariants::broken(scenario)
+        invariants::broken(scenario, PATIENCE)
     }));
     let what = match checked {
         Ok(broken) => broken.join("\n"),
