@@ -1,8 +1,12 @@
-//! Any text is either refused in one line or gives a consistent scenario that survives being written and read again.
+//! Any text is either refused in one line or gives a consistent scenario that survives being written and read again, and, unless
+//! it asks for much, runs: what holds of every report is that of the simulator's own tests.
 #![no_main]
 
+#[path = "../../crates/sim/tests/any_scenario/invariants.rs"]
+mod invariants;
+
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::Buffer;
+use fullpipe_sim::scenario::{Arrivals, Buffer};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -14,10 +18,29 @@ fuzz_target!(|text: &str| {
         }
         Ok(scenario) => {
             assert_consistent(&scenario);
-            assert_eq!(Scenario::from_toml(&scenario.to_toml()), Ok(scenario));
+            assert_eq!(Scenario::from_toml(&scenario.to_toml()).as_ref(), Ok(&scenario));
+            if is_small(&scenario) {
+                let broken = invariants::broken(&scenario, 2);
+                assert!(broken.is_empty(), "{}", broken.join("\n"));
+            }
         }
     }
 });
+
+/// Whether its beginning takes little time and memory; what comes after that is bounded by the watch.
+fn is_small(scenario: &Scenario) -> bool {
+    const MOST: u64 = 10_000;
+    let flows = scenario.flows.iter().map(|group| (u64::from(group.count), &group.tcp));
+    let web = scenario.web.iter().map(|web| match web.arrivals {
+        Arrivals::Sessions { sessions, .. } => (u64::from(sessions), &web.tcp),
+        Arrivals::Poisson { .. } => (1, &web.tcp),
+    });
+    let datagrams: u64 = scenario.udp.iter().map(|udp| u64::from(udp.count)).sum();
+    let segments: u64 = flows.chain(web).map(|(count, tcp)| count * u64::from(tcp.initial_window)).sum();
+    let sampled = scenario.flows.iter().map(|group| u64::from(group.count)).sum::<u64>() + scenario.links.len() as u64;
+    let rows = scenario.series_interval.map_or(0, |interval| scenario.duration / interval * sampled);
+    datagrams <= MOST && segments <= MOST && rows <= 100 * MOST
+}
 
 fn assert_consistent(scenario: &Scenario) {
     assert!(scenario.warmup < scenario.duration && !scenario.links.is_empty());

@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod engine;
+mod line;
 mod link;
 mod memory;
 mod network;

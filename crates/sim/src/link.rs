@@ -3,14 +3,12 @@
 //! First in, first out means that a packet's departure is known when it arrives, so a link is a function from arrivals to
 //! departures and needs no events of its own. The queue holds the packet being sent too, as ns-2's limit counts it.
 
+use crate::line::{Line, Transmission};
 use crate::report::DirectionReport;
 use crate::ring::Ring;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Buffer, Link};
 use fullpipe_cc::Nanos;
-
-/// Fractional bits of transmission times: rounding errors do not add up to a wrong rate.
-const FRACTION_BITS: u32 = 20;
 
 /// A span of simulated time, `from` included, `to` excluded: what happens at an instant belongs to one span only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +37,12 @@ impl Window {
 pub struct Direction {
     /// One-way propagation delay.
     pub delay: Nanos,
-    /// The transmitter is busy until then: whole nanoseconds and fraction.
-    free: Nanos,
-    free_fraction: u64,
-    /// The last two packet sizes seen, bytes, and their transmission times in 2^-20 ns.
-    sizes: [(u32, u64); 2],
+    /// The transmitter.
+    line: Line,
+    /// How long the last two packet sizes seen take.
+    transmissions: [Transmission; 2],
+    /// Those sizes, bytes.
+    sizes: [u32; 2],
     /// When [`Direction::pass_marks`] is due: the next sample, or an end of the measuring window.
     next_mark: Nanos,
     /// Neither a limit in bytes nor random loss: most links.
@@ -58,7 +57,6 @@ pub struct Direction {
     bytes: Option<Box<QueuedBytes>>,
     /// Random loss on the wire.
     wire: Option<Box<(f64, Rng)>>,
-    rate_bps: u64,
     marks: Marks,
 }
 
@@ -104,7 +102,7 @@ impl Direction {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
     pub fn new(link: &Link, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
         let (limit_packets, limit_bytes) = match link.buffer {
-            Buffer::Packets(limit) => (limit as usize, None),
+            Buffer::Packets(limit) => (usize::try_from(limit).unwrap_or(usize::MAX), None),
             Buffer::Bytes(limit) => (usize::MAX, Some(limit)),
             Buffer::Unlimited => (usize::MAX, None),
         };
@@ -112,9 +110,9 @@ impl Direction {
         let marks = Marks { window, begin: None, end: None, samples: interval.map(|i| Samples::new(i, window.to)) };
         Direction {
             delay: link.delay,
-            free: 0,
-            free_fraction: 0,
-            sizes: [(0, 0); 2],
+            line: Line::new(link.rate_bps),
+            transmissions: [Transmission::default(); 2],
+            sizes: [0; 2],
             next_mark: marks.next(),
             plain: limit_bytes.is_none() && link.loss == 0.0,
             limit_packets,
@@ -123,7 +121,6 @@ impl Direction {
             departures: Ring::default(),
             bytes,
             wire: (link.loss > 0.0).then(|| Box::new((link.loss, Rng::new(seed, Purpose::Wire, index)))),
-            rate_bps: link.rate_bps,
             marks,
         }
     }
@@ -136,9 +133,10 @@ impl Direction {
             self.pass_marks(now);
         }
         self.totals.arrived += 1;
-        if self.free <= now {
-            self.forget_departed();
-            if !(self.plain || self.take_bytes(size)) {
+        if self.line.free() <= now {
+            self.line.rest_until(now);
+            self.departures.clear();
+            if !(self.plain || self.takes_only(size)) {
                 self.totals.dropped += 1;
                 return None;
             }
@@ -150,9 +148,9 @@ impl Direction {
                 self.totals.dropped += 1;
                 return None;
             }
-            self.departures.push_back(self.free);
+            self.departures.push_back(self.line.free());
         }
-        let departure = self.transmit(now, size);
+        let departure = self.transmit(size);
         self.totals.sojourn += u128::from(departure - now);
         if !self.plain && self.lost_on_the_wire() {
             return None;
@@ -200,7 +198,7 @@ impl Direction {
     /// Packets in the system at `now`; forgets those that have left. One that leaves at `now` makes room for one that arrives
     /// at `now`.
     fn queued(&mut self, now: Nanos) -> usize {
-        if self.free <= now {
+        if self.line.free() <= now {
             self.forget_departed();
             return 0;
         }
@@ -248,32 +246,35 @@ impl Direction {
         fits
     }
 
-    /// Occupies the transmitter; says until when.
-    #[inline(always)]
-    fn transmit(&mut self, now: Nanos, size: u32) -> Nanos {
-        let (start, fraction) = if now > self.free { (now, 0) } else { (self.free, self.free_fraction) };
-        let sum = fraction + self.transmission_time(size);
-        self.free = start + (sum >> FRACTION_BITS);
-        self.free_fraction = sum & ((1 << FRACTION_BITS) - 1);
-        self.totals.busy += self.free - start;
-        self.free
+    /// The same where all before it have left.
+    #[cold]
+    fn takes_only(&mut self, size: u32) -> bool {
+        self.release_all_bytes();
+        self.take_bytes(size)
     }
 
-    /// In 2^-20 ns. Most links carry two sizes, data and ACKs.
+    /// Occupies the transmitter; says until when.
+    #[inline(always)]
+    fn transmit(&mut self, size: u32) -> Nanos {
+        let transmission = self.transmission(size);
+        self.totals.busy += self.line.send(transmission);
+        self.line.free()
+    }
+
+    /// Most links carry two sizes, data and ACKs.
     #[inline]
-    fn transmission_time(&mut self, size: u32) -> u64 {
+    fn transmission(&mut self, size: u32) -> Transmission {
         // Without a branch: where data and ACKs mix, nobody can tell which comes next.
-        let (known, time) = self.sizes[usize::from(size != self.sizes[0].0)];
-        if known == size { time } else { self.learn_size(size) }
+        let which = usize::from(size != self.sizes[0]);
+        if self.sizes[which] == size { self.transmissions[which] } else { self.learn_size(size) }
     }
 
     #[cold]
-    fn learn_size(&mut self, size: u32) -> u64 {
-        let bits = u128::from(size) * 8;
-        let time = ((bits * 1_000_000_000) << FRACTION_BITS) / u128::from(self.rate_bps);
-        let time = u64::try_from(time).expect("a packet takes under hours");
-        self.sizes = [(size, time), self.sizes[0]];
-        time
+    fn learn_size(&mut self, size: u32) -> Transmission {
+        let transmission = self.line.transmission(size);
+        self.sizes = [size, self.sizes[0]];
+        self.transmissions = [transmission, self.transmissions[0]];
+        transmission
     }
 
     #[cold]
@@ -307,7 +308,7 @@ impl Direction {
 
     /// The totals without what lies beyond `mark`, up to which departures have been released.
     fn totals_at(&self, mark: Nanos) -> Totals {
-        let last = self.free.saturating_sub(mark);
+        let last = self.line.free().saturating_sub(mark);
         let waiting = self.departures.iter().map(|departure| departure - mark).chain([last]);
         let ahead: u128 = waiting.map(u128::from).sum();
         Totals { busy: self.busy_at(mark), sojourn: self.totals.sojourn - ahead, ..self.totals }
@@ -315,7 +316,7 @@ impl Direction {
 
     /// How long the transmitter has been busy by `mark`: what lies beyond is one stretch, up to when it is free.
     fn busy_at(&self, mark: Nanos) -> Nanos {
-        self.totals.busy - self.free.saturating_sub(mark)
+        self.totals.busy - self.line.free().saturating_sub(mark)
     }
 }
 
@@ -386,14 +387,6 @@ mod tests {
         assert!(link.accept(1, 900).is_some());
         assert!(link.accept(1, 101).is_none());
         assert!(link.accept(1, 100).is_some());
-    }
-
-    /// 3 Gbit/s sends 1 byte in 2.666... ns: a thousand bytes one by one take 2666 ns, not 2000 or 3000.
-    #[test]
-    fn rounding_does_not_change_the_rate() {
-        let mut link = direction(3_000_000_000, Buffer::Unlimited, RUN, None);
-        let last = (0..1000).map(|_| link.accept(0, 1).expect("no limit")).last();
-        assert_eq!(last, Some(2666));
     }
 
     /// 1000 bytes at 1 bit/s take 8000 s: of 3000 packets at once 125 leave in 10^6 s, and on average 2938 are there. Together they

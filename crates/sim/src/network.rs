@@ -66,7 +66,8 @@ impl Network {
         let routes = ways.iter().map(|way| {
             let first = hops.len() as u32;
             hops.extend(feeders.hops(way));
-            Route { first, hops: (hops.len() as u32 - first) as u8, data_hops: way.path.len() as u8 }
+            let count = |hops: usize| u8::try_from(hops).expect("a path is not that long");
+            Route { first, hops: count(hops.len() - first as usize), data_hops: count(way.path.len()) }
         });
         let routes = routes.collect();
         (Network { directions, hops }, routes)

@@ -23,6 +23,7 @@ const LAST_SHIFT: u32 = 24;
 /// Bits of a key: time within a slice, stream, place in the slice.
 const STREAM_BITS: u32 = 22;
 const PLACE_BITS: u32 = 64 - STREAM_BITS - LAST_SHIFT;
+const MOST_STREAMS: StreamId = 1 << STREAM_BITS;
 /// How many packets fit into a slice.
 const MOST: usize = 1 << PLACE_BITS;
 
@@ -115,10 +116,11 @@ impl Schedule {
         }
     }
 
-    /// A new, empty stream.
+    /// A new, empty stream. Where keys have no bits for more, the last one serves all that come: it settles ties, no more.
     pub fn add_stream(&mut self) -> StreamId {
-        self.streams += 1;
-        self.streams - 1
+        let stream = self.streams;
+        self.streams = (stream + 1).min(MOST_STREAMS - 1);
+        stream
     }
 
     /// Appends to a stream; `packet.at` is not before that of the packet ahead of it, nor before that of a packet taken.
@@ -568,6 +570,18 @@ mod tests {
         }
         let order: Vec<_> = std::iter::from_fn(|| take(&mut schedule)).collect();
         assert_eq!(order, [(1, 50), (3, 0), (4, 10), (4, 30), (4, 31), (4, 51), (5, 11), (9, 1)]);
+    }
+
+    /// Five million streams: keys have 22 bits for their number. A number beyond those would be taken for a later time.
+    #[test]
+    fn more_streams_than_numbers_keep_the_order_of_time() {
+        let mut schedule = Schedule::new();
+        let last = (0..5_000_000).map(|_| schedule.add_stream()).last().expect("five million");
+        schedule.push(0, &packet(2, 0));
+        schedule.push(last, &packet(1, 1));
+        schedule.push(0, &packet(1, 2));
+        let order: Vec<_> = std::iter::from_fn(|| take(&mut schedule)).collect();
+        assert_eq!(order, [(1, 2), (1, 1), (2, 0)]);
     }
 
     proptest! {

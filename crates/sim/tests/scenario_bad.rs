@@ -274,7 +274,12 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "sessions = 20\nmean_gap = \"1 s\"",
         "transfers_per_second = 0",
-        &["web[0].transfers_per_second: 0 is out of range"],
+        &["web[0].transfers_per_second: 0 is out of range; allowed: numbers from 0.000001 to 1000000"],
+    ),
+    (
+        "sessions = 20\nmean_gap = \"1 s\"",
+        "transfers_per_second = 1e-300",
+        &["web[0].transfers_per_second: ", " is out of range; allowed: numbers from 0.000001 to 1000000"],
     ),
     // TOML itself.
     ("\"400 s\"", "\"400 s", &["line 2: not TOML: "]),
@@ -307,6 +312,20 @@ fn each_fault_is_named_in_one_line() {
             assert!(message.contains(part), "{from} -> {to}\n  expected: {part}\n  found:    {message}");
         }
     }
+}
+
+#[test]
+fn more_links_than_packets_count() {
+    let with = |links: usize, path: usize| {
+        let link =
+            |index| format!("[[links]]\nname = \"{index}\"\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\nbuffer = \"1 MB\"\n");
+        let path: Vec<_> = (0..path).map(|index| format!("\"{index}\"")).collect();
+        let links: String = (0..links).map(link).collect();
+        format!("duration = \"1 s\"\n{links}[[udp]]\nrate = \"1 kbit/s\"\npath = [{}]", path.join(", "))
+    };
+    assert!(Scenario::from_toml(&with(128, 127)).is_ok());
+    assert_eq!(shown(&with(128, 128)), "line 645: udp[0].path: 128 links; allowed: at most 127");
+    assert_eq!(shown(&with(10_001, 1)), "line 2: links: 10001 links; allowed: at most 10000");
 }
 
 #[test]

@@ -101,7 +101,7 @@ pub struct Vegas {
     /// Slow start: whether this is a round trip that grows.
     growing_round: bool,
     /// Sum and number of this round's RTT samples.
-    rtt_sum: u64,
+    rtt_sum: f64,
     rtt_count: u32,
     /// The last Diff, unrounded; segments in the queue.
     diff: f64,
@@ -121,7 +121,7 @@ impl Vegas {
             ssthresh: f64::INFINITY,
             gain: 0.0,
             growing_round: true,
-            rtt_sum: 0,
+            rtt_sum: 0.0,
             rtt_count: 0,
             diff: f64::NAN,
         }
@@ -137,7 +137,7 @@ impl Vegas {
     /// Diff of the round that ends; `None` if it gave no RTT sample.
     fn measure(&mut self, flow: &Flow, ack: &Ack) -> Option<f64> {
         let base_rtt = flow.min_rtt? as f64;
-        let rtt = if self.rtt_count > 0 { self.rtt_sum as f64 / f64::from(self.rtt_count) } else { ack.rtt? as f64 };
+        let rtt = if self.rtt_count > 0 { self.rtt_sum / f64::from(self.rtt_count) } else { ack.rtt? as f64 };
         let in_transit = ((flow.in_flight + ack.acked) as f64).min(self.cwnd);
         self.diff = in_transit * (1.0 - base_rtt / rtt);
         Some(if self.whole_segments { (self.diff + 0.5) as i64 as f64 } else { self.diff })
@@ -166,7 +166,7 @@ impl Vegas {
 
     fn forget_round(&mut self) {
         self.gain = 0.0;
-        self.rtt_sum = 0;
+        self.rtt_sum = 0.0;
         self.rtt_count = 0;
     }
 }
@@ -186,7 +186,7 @@ impl CongestionControl for Vegas {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         if ack.round_start {
             self.decide(flow, ack);
-            self.rtt_sum = 0;
+            self.rtt_sum = 0.0;
             self.rtt_count = 0;
         }
         if flow.in_recovery {
@@ -199,7 +199,7 @@ impl CongestionControl for Vegas {
             self.cwnd += self.gain * ack.credit;
         }
         if let Some(rtt) = ack.rtt {
-            self.rtt_sum += rtt;
+            self.rtt_sum += rtt as f64;
             self.rtt_count += 1;
         }
     }
@@ -330,7 +330,7 @@ mod tests {
             round(&mut cc, 20, 1, 110);
             let flow = Flow { in_flight: 19, min_rtt: Some(100 * MILLISECOND), cwnd_limited: true, ..Flow::default() };
             let rtt = Some(rtt_ms * MILLISECOND);
-            cc.rtt_sum = 0;
+            cc.rtt_sum = 0.0;
             cc.rtt_count = 0;
             for _ in 0..10 {
                 cc.on_ack(&flow, &Ack { acked: 1, credit: 1.0, rtt, ..Ack::default() });

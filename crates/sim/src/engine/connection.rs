@@ -1,5 +1,6 @@
 //! A TCP connection, both ends.
 
+use crate::line::Line;
 use crate::network::{Direct, Route};
 use crate::receiver::Receiver;
 use crate::rng::Rng;
@@ -58,12 +59,12 @@ pub const HOT_BYTES: usize = 512;
 /// What is between a sender's window and its first link, where that takes time: the host, which handles its work a random time
 /// after it comes, and the wire, which packets leave one after another.
 pub struct AccessLink {
-    rate_bps: Option<u64>,
+    /// `None` for a wire that takes no time.
+    line: Option<Line>,
     processing: Spread,
     rng: Rng,
     /// When the host wakes up next, or last did.
     awake: Nanos,
-    free: Nanos,
     /// Where packets wait that are on their way to the first link.
     pub stream: StreamId,
 }
@@ -72,7 +73,7 @@ impl AccessLink {
     /// An idle one.
     pub fn new(tcp: &Tcp, rng: Rng, stream: StreamId) -> Self {
         let processing = Spread { low: 0, high: tcp.processing_time };
-        AccessLink { rate_bps: tcp.access_rate_bps, processing, rng, awake: 0, free: 0, stream }
+        AccessLink { line: tcp.access_rate_bps.map(Line::new), processing, rng, awake: 0, stream }
     }
 
     /// The window allows a packet at `at`; says when it has been sent. A packet that finds others waiting for the host goes with
@@ -81,10 +82,14 @@ impl AccessLink {
         if at >= self.awake {
             self.awake = at + self.rng.spread(self.processing);
         }
-        let bits = u128::from(size) * 8;
-        let transmission = self.rate_bps.map_or(0, |rate| (bits * 1_000_000_000 / u128::from(rate)) as Nanos);
-        self.free = self.free.max(self.awake) + transmission;
-        self.free
+        match &mut self.line {
+            Some(line) => {
+                line.rest_until(self.awake);
+                line.send(line.transmission(size));
+                line.free()
+            }
+            None => self.awake,
+        }
     }
 }
 
@@ -105,6 +110,13 @@ mod tests {
     fn packets_leave_a_slow_link_one_after_another() {
         let mut link = access_link(Some(8_000_000), 0);
         assert_eq!([5, 5, 500_000].map(|at| link.send(at, 100)), [100_005, 200_005, 600_000]);
+    }
+
+    /// 3 Gbit/s sends 1 byte in 8/3 ns: three take 8 ns, not 6.
+    #[test]
+    fn a_slow_link_keeps_its_rate() {
+        let mut link = access_link(Some(3_000_000_000), 0);
+        assert_eq!([0, 0, 0].map(|at| link.send(at, 1)), [2, 5, 8]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod connection;
 mod figures;
 mod transit;
 
+use crate::line::{Line, Transmission};
 use crate::network::{Network, Route};
 use crate::packet::{Kind, Packet, SackSlot};
 use crate::prefetch::prefetch;
@@ -60,7 +61,9 @@ struct Engine<'a> {
 struct DatagramSource {
     route: Route,
     access: Nanos,
-    interval: Nanos,
+    /// What the rate makes of `each` datagram: when the next one is due.
+    line: Line,
+    each: Transmission,
     size: u32,
     group: u32,
     stop: Nanos,
@@ -123,17 +126,18 @@ impl<'a> Engine<'a> {
     fn add_datagrams(&mut self, routes: &[Route]) {
         let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 1);
         for (group, (udp, &route)) in self.scenario.udp.iter().zip(routes).enumerate() {
-            let bits = u128::from(udp.packet_size) * 8;
-            let interval = (bits * 1_000_000_000 / u128::from(udp.rate_bps)) as Nanos;
+            let line = Line::new(udp.rate_bps);
+            let each = line.transmission(udp.packet_size);
             for _ in 0..udp.count {
                 let start = spreads.spread(udp.start);
                 let access = spreads.spread(udp.access_delay);
-                let stop = udp.stop.unwrap_or(self.scenario.duration);
+                let stop = udp.stop.map_or(self.transit.window.to, |stop| stop.min(self.transit.window.to));
                 let (size, group) = (udp.packet_size, group as u32);
                 self.datagrams.push(DatagramSource {
                     route,
                     access,
-                    interval,
+                    line,
+                    each,
                     size,
                     group,
                     stop,
@@ -154,7 +158,7 @@ impl<'a> Engine<'a> {
                 Arrivals::Sessions { sessions, .. } => starts.extend((0..sessions).map(|_| begin(&mut rng))),
                 Arrivals::Poisson { .. } => {
                     let start = begin(&mut rng);
-                    self.transit.timers.set(start, Timer::Transfer(index as u32));
+                    self.set_transfer(index as u32, start);
                 }
             }
             let group = WebGroup { rng, route, idle: Vec::new(), started: 0, completed: 0, completion_sum: 0.0 };
@@ -241,8 +245,8 @@ impl<'a> Engine<'a> {
                     self.on_packet(packet);
                 }
             }
-            let now = self.transit.schedule.next_time().min(self.transit.window.to);
-            if !watch(now) {
+            let next = self.transit.schedule.next_time().min(self.transit.timers.next_time());
+            if !watch(next.min(self.transit.window.to)) {
                 return Err(Interrupted);
             }
         }
@@ -381,12 +385,19 @@ impl<'a> Engine<'a> {
         let web: &Web = &self.scenario.web[group as usize];
         let Arrivals::Poisson { per_second } = web.arrivals else { return };
         let WebGroup { rng, idle, .. } = &mut self.web[group as usize];
-        let next = at + rng.exponential(1e9 / per_second);
+        let next = at.saturating_add(rng.exponential(1e9 / per_second));
         let id = idle.pop();
         let id = id.unwrap_or_else(|| self.add_web_connection(group));
         self.transit.timers.set(at + self.flows[id as usize].access, Timer::Start(id));
         if web.stop.is_none_or(|stop| next <= stop) {
-            self.transit.timers.set(next, Timer::Transfer(group));
+            self.set_transfer(group, next);
+        }
+    }
+
+    /// A transfer of a Poisson process begins at `at`, if the run lasts so long.
+    fn set_transfer(&mut self, group: u32, at: Nanos) {
+        if at <= self.transit.window.to {
+            self.transit.timers.set(at, Timer::Transfer(group));
         }
     }
 
@@ -397,7 +408,9 @@ impl<'a> Engine<'a> {
             return;
         }
         source.sent += u64::from(self.transit.window.contains(now));
-        let next = at + source.interval;
+        source.line.rest_until(at);
+        source.line.send(source.each);
+        let next = source.line.free();
         self.transit.count.sent += 1;
         self.transit.timers.set(next, Timer::Datagram(id));
         self.carry_datagram(Packet {

@@ -32,6 +32,13 @@ pub const PACKETS: RangeInclusive<u64> = 1..=1_000_000_000_000;
 pub const BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
 /// First windows, segments.
 pub const INITIAL_WINDOW: RangeInclusive<u64> = 1..=1_000_000;
+/// Links of a scenario.
+pub const MOST_LINKS: usize = 10_000;
+/// Links of a path: there and back at most 254, as many routers as an IP packet may cross (RFC 791 section 3.2), which packets
+/// count in 8 bits.
+pub const LONGEST_PATH: usize = 127;
+/// Web transfers a second: from one in [`LONGEST`] on average.
+pub const TRANSFERS_PER_SECOND: RangeInclusive<f64> = 1e-6..=1e6;
 /// Flows, sources and users in one group.
 pub const COUNT: RangeInclusive<u64> = 1..=MOST_ENTITIES;
 /// Flows, sources and users in a scenario.

@@ -3,7 +3,7 @@
 //! values and say which key is wrong; [`Scenario::to_toml`] writes it back.
 
 mod algorithm;
-mod limits;
+pub(crate) mod limits;
 mod network;
 mod parse;
 mod problem;

@@ -12,6 +12,10 @@ const BUFFERS: &str = "\"250 packets\", \"0.25 BDP\", \"250 kB\" or \"unlimited\
 
 /// The links, their buffers still unlimited: a buffer in BDP needs the flows, and the flows need the links' names.
 pub fn links(tables: &[(&Table, String)]) -> Result<Vec<Link>, Problem> {
+    if tables.len() > limits::MOST_LINKS {
+        let what = format!("{} links; allowed: at most {}", tables.len(), limits::MOST_LINKS);
+        return Err(Problem::new("links", what));
+    }
     let mut links: Vec<Link> = Vec::new();
     for (table, place) in tables {
         let reader = Reader::new(table, place.clone(), &[KEYS])?;
@@ -41,6 +45,9 @@ pub fn path(reader: &Reader, links: &[Link]) -> Result<Vec<usize>, Problem> {
     let Some(list) = value.as_array() else {
         return Err(reader.wrong_type("path", "a list of links", &example, value));
     };
+    if list.len() > limits::LONGEST_PATH {
+        return problem(format!("{} links; allowed: at most {}", list.len(), limits::LONGEST_PATH));
+    }
     let mut path = Vec::new();
     for value in list {
         let Some(name) = value.as_str() else { return problem(format!("{} is not a link's name", kind(value))) };

@@ -172,8 +172,8 @@ fn size(reader: &Reader, packet_size: u32) -> Result<Option<u64>, Problem> {
 fn arrivals(reader: &Reader) -> Result<Arrivals, Problem> {
     let sessions = reader.whole("sessions", limits::COUNT)?;
     let mean_gap = reader.quantity("mean_gap", &TIME, limits::SPAN)?;
-    let rate = |x: f64| x > 0.0 && x <= 1e6;
-    let per_second = reader.number("transfers_per_second", rate, "numbers above 0, to 1000000")?;
+    let rate = |x: f64| limits::TRANSFERS_PER_SECOND.contains(&x);
+    let per_second = reader.number("transfers_per_second", rate, "numbers from 0.000001 to 1000000")?;
     match (sessions, mean_gap, per_second) {
         (Some(sessions), Some(mean_gap), None) => Ok(Arrivals::Sessions { sessions: sessions as u32, mean_gap }),
         (None, None, Some(per_second)) => Ok(Arrivals::Poisson { per_second }),

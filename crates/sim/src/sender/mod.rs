@@ -36,6 +36,9 @@ use std::ops::Range;
 /// Duplicate ACKs that show a loss (RFC 5681 section 3.2).
 const DUP_THRESH: u32 = 3;
 
+/// Most segments outstanding: numbers travel modulo 2^32, and within half of that it is plain which is meant.
+const MOST_OUTSTANDING: u64 = (1 << 31) - 1;
+
 /// One connection's sending end. In the order of use: what every ACK touches comes first, together in memory.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -144,7 +147,7 @@ impl Sender {
             end,
             cwnd: cc.cwnd(),
             deadline: Nanos::MAX,
-            max_window: tcp.max_window.unwrap_or(u64::MAX),
+            max_window: tcp.max_window.map_or(MOST_OUTSTANDING, |window| window.min(MOST_OUTSTANDING)),
             timestamp_tick: tcp.timestamp_tick,
             clock_offset,
             rtt: RttEstimator::new(tcp.min_rto, tcp.timestamp_tick, base_rtt),

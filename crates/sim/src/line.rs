@@ -1,0 +1,131 @@
+//! Sending at a rate, one packet after another: the time a packet takes is seldom a whole number of nanoseconds.
+
+use fullpipe_cc::Nanos;
+
+/// What sends at a rate. What is left of a nanosecond counts for the packets behind, so that no rate comes out wrong, however long
+/// the stream: `n` packets of `t` ns each, back to back, have been sent at the whole part of `n t`.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// All that was given to it has been sent by then: whole nanoseconds, and 2^-64 ns.
+    free: Nanos,
+    fraction: u64,
+    rate_bps: u64,
+}
+
+/// How long a packet takes on a [`Line`]: whole nanoseconds and 2^-64 ns, rounded up. Rounding adds up to a nanosecond after
+/// 2^64 packets, more than any run has; and before `n` times the rate is 2^64 no whole part is another than that of `n t`, since
+/// what is left of a nanosecond is a multiple of 1/rate.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Transmission {
+    whole: Nanos,
+    fraction: u64,
+}
+
+/// 292 years, beyond the end of every run. What would begin to be sent later takes no time: it is in no figure, and the clock does
+/// not overflow where a slow line has a long queue.
+const NEVER: Nanos = 1 << 63;
+
+impl Line {
+    /// An idle one.
+    pub fn new(rate_bps: u64) -> Line {
+        Line { free: 0, fraction: 0, rate_bps }
+    }
+
+    /// When all that was given to it has been sent.
+    #[inline(always)]
+    pub fn free(&self) -> Nanos {
+        self.free
+    }
+
+    /// How long a packet of `size` bytes takes.
+    pub fn transmission(&self, size: u32) -> Transmission {
+        let scaled_bits = 8_000_000_000 * u64::from(size);
+        let left = u128::from(scaled_bits % self.rate_bps) << 64;
+        Transmission {
+            whole: scaled_bits / self.rate_bps,
+            fraction: u64::try_from(left.div_ceil(u128::from(self.rate_bps))).expect("less than a nanosecond"),
+        }
+    }
+
+    /// Nothing is sent before `now` but what has been given to it.
+    #[inline(always)]
+    pub fn rest_until(&mut self, now: Nanos) {
+        if now > self.free {
+            self.free = now;
+            self.fraction = 0;
+        }
+    }
+
+    /// Sends a packet after those before it; says how long that takes.
+    #[inline(always)]
+    pub fn send(&mut self, packet: Transmission) -> Nanos {
+        if self.free >= NEVER {
+            return 0;
+        }
+        let (fraction, carried) = self.fraction.overflowing_add(packet.fraction);
+        let took = packet.whole + u64::from(carried);
+        self.fraction = fraction;
+        self.free += took;
+        took
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::limits;
+    use proptest::prelude::*;
+
+    fn sent(rate_bps: u64, size: u32, packets: usize) -> Nanos {
+        let mut line = Line::new(rate_bps);
+        let packet = line.transmission(size);
+        for _ in 0..packets {
+            line.send(packet);
+        }
+        line.free()
+    }
+
+    /// By hand: 3 Gbit/s sends 1 byte in 8/3 ns, 900 Gbit/s 1000 bytes in 80/9 ns, 10 Tbit/s 1000 bytes in 4/5 ns.
+    #[test]
+    fn what_is_left_of_a_nanosecond_is_not_lost() {
+        assert_eq!(sent(3_000_000_000, 1, 3), 8);
+        assert_eq!(sent(3_000_000_000, 1, 1000), 2666);
+        assert_eq!(sent(900_000_000_000, 1000, 9_000_000), 80_000_000);
+        assert_eq!(sent(10_000_000_000_000, 1000, 5_000_000), 4_000_000);
+        // No power of two divides seven: a second to the nanosecond, after seven million packets.
+        assert_eq!(sent(56_000_000_000, 1000, 7_000_000), 1_000_000_000);
+    }
+
+    #[test]
+    fn a_pause_begins_at_a_whole_nanosecond() {
+        let mut line = Line::new(3_000_000_000);
+        let packet = line.transmission(1);
+        let sent = |now| {
+            line.rest_until(now);
+            line.send(packet);
+            line.free()
+        };
+        assert_eq!([0, 2, 100].map(sent), [2, 5, 102]);
+    }
+
+    /// 65,535 bytes at 1 bit/s take 524,280 s: six days.
+    #[test]
+    fn the_slowest_line_has_no_end_of_time() {
+        let mut line = Line::new(1);
+        let packet = line.transmission(65_535);
+        assert_eq!(line.send(packet), 524_280_000_000_000);
+        for _ in 0..100_000 {
+            line.send(packet);
+        }
+        assert!(line.free() > 1000 * limits::LONGEST && line.free() - NEVER < 524_280_000_000_000);
+    }
+
+    proptest! {
+        /// Back to back, the last of `n` packets has been sent at the whole part of n * size * 8e9 / rate.
+        #[test]
+        fn a_stream_keeps_its_rate(rate_bps in limits::RATE, size in 1u32..=65_535, packets in 1u32..2000) {
+            let exact = u128::from(packets) * u128::from(size) * 8_000_000_000 / u128::from(rate_bps);
+            prop_assert_eq!(u128::from(sent(rate_bps, size, packets as usize)), exact);
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Any valid scenario, drawn from a number: every key, the ends of every allowed range among its values.
+
+use fullpipe_cc::Recovery;
+use fullpipe_cc::registry::{self, Kind};
+use fullpipe_sim::Scenario;
+use fullpipe_sim::scenario::{Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Setting, Spread, Tcp, Udp, Web};
+use std::ops::RangeInclusive;
+
+const US: u64 = 1000;
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+/// The longest run and the last moment, as `docs/scenarios.md` has them, like every range below.
+const LONGEST: u64 = 1_000_000 * SECOND;
+
+/// About how many packets a scenario may send, so that many can be run: its duration is cut to that.
+const PACKETS: f64 = 20_000.0;
+/// How many rows its series may have.
+const ROWS: u64 = 20_000;
+
+/// The scenario of a number.
+pub fn scenario(number: u64) -> Scenario {
+    Dice(number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).scenario()
+}
+
+/// Numerical Recipes' 64-bit generator of section 7.1.3 (Marsaglia's xorshift and a multiplication); the scenario's own seed is
+/// drawn from it too.
+struct Dice(u64);
+
+impl Dice {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x2545_F491_4F6C_DD1D);
+        let mut x = self.0;
+        x ^= x >> 21;
+        x = x.wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        x ^= x >> 35;
+        x = x.wrapping_mul(0x9FB2_1C65_1E98_DF25);
+        x ^ (x >> 28)
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.bits() % n == 0
+    }
+
+    fn uniform(&mut self, range: RangeInclusive<u64>) -> u64 {
+        let (low, high) = range.into_inner();
+        low + ((u128::from(self.bits()) * (u128::from(high - low) + 1)) >> 64) as u64
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.uniform(0..=from.len() as u64 - 1) as usize]
+    }
+
+    /// A value of `allowed`: mostly a usual one, now and then an end of the range, or of any magnitude.
+    fn any(&mut self, allowed: RangeInclusive<u64>, usual: RangeInclusive<u64>) -> u64 {
+        let (low, high) = allowed.into_inner();
+        match self.bits() % 20 {
+            0 | 1 => low,
+            2 => high,
+            3 => self.uniform(low..=high),
+            4 | 5 => {
+                let magnitude = (low as f64 + 1.0).ln() + self.unit() * ((high as f64 + 1.0) / (low as f64 + 1.0)).ln();
+                ((magnitude.exp() - 1.0).round() as u64).clamp(low, high)
+            }
+            _ => self.uniform(usual),
+        }
+    }
+
+    fn spread(&mut self, allowed: RangeInclusive<u64>, usual: RangeInclusive<u64>) -> Spread {
+        let one = self.any(allowed.clone(), usual.clone());
+        let other = if self.one_in(2) { one } else { self.any(allowed, usual) };
+        Spread { low: one.min(other), high: one.max(other) }
+    }
+
+    fn scenario(&mut self) -> Scenario {
+        let packet_size = self.any(41..=65_535, 500..=1500) as u32;
+        let links = self.links(packet_size);
+        let mut scenario = Scenario {
+            duration: self.any(US..=LONGEST, SECOND..=60 * SECOND),
+            warmup: 0,
+            seed: self.any(0..=i64::MAX as u64, 1..=1000),
+            packet_size,
+            ack_size: self.any(1..=65_535, 40..=60) as u32,
+            series_interval: None,
+            flows: self.several(2).map(|()| self.flows(&links)).collect(),
+            udp: Vec::new(),
+            web: Vec::new(),
+            links,
+        };
+        scenario.udp = self.several(1).map(|()| self.udp(&scenario.links)).collect();
+        scenario.web = self.several(1).map(|()| self.web(&scenario.links)).collect();
+        if scenario.flows.is_empty() && scenario.udp.is_empty() && scenario.web.is_empty() {
+            scenario.flows.push(self.flows(&scenario.links));
+        }
+        make_room(&mut scenario);
+        self.time(&mut scenario);
+        scenario
+    }
+
+    /// None, one or more, `mean` of them.
+    fn several(&mut self, mean: u64) -> impl Iterator<Item = ()> + use<> {
+        std::iter::repeat_n((), self.uniform(0..=2 * mean) as usize)
+    }
+
+    fn links(&mut self, packet_size: u32) -> Vec<Link> {
+        let many = if self.one_in(50) { 130 } else { self.uniform(1..=4) };
+        (0..many).map(|index| self.link(index, packet_size)).collect()
+    }
+
+    fn link(&mut self, index: u64, packet_size: u32) -> Link {
+        let buffer = match self.bits() % 4 {
+            0 | 1 => Buffer::Packets(self.any(1..=1_000_000_000_000, 1..=300)),
+            2 => {
+                let least = u64::from(packet_size);
+                Buffer::Bytes(self.any(least..=1_000_000_000_000_000, least..=300 * least))
+            }
+            _ => Buffer::Unlimited,
+        };
+        let loss = match self.bits() % 8 {
+            0 => self.unit(),
+            1 => 1.0 - f64::EPSILON / 2.0,
+            2 => f64::MIN_POSITIVE,
+            3 => 0.05 * self.unit(),
+            _ => 0.0,
+        };
+        Link {
+            name: format!("link {index} \"\u{e9}\\"),
+            rate_bps: self.any(1..=10_000_000_000_000, 500_000..=1_000_000_000),
+            delay: self.any(0..=100 * SECOND, 0..=50 * MS),
+            buffer,
+            queue: Queue::DropTail,
+            loss,
+        }
+    }
+
+    /// Some of the links, each once, in any order; 127 at most.
+    fn path(&mut self, links: &[Link]) -> Vec<usize> {
+        let mut path: Vec<_> = (0..links.len()).collect();
+        for place in (1..path.len()).rev() {
+            path.swap(place, self.uniform(0..=place as u64) as usize);
+        }
+        let most = links.len().min(127) as u64;
+        let many = if most == 127 && self.one_in(2) { most } else { self.any(1..=most, 1..=most.min(3)) };
+        path.truncate(many as usize);
+        path
+    }
+
+    fn algorithm(&mut self) -> Algorithm {
+        let info = registry::ALL[self.uniform(0..=registry::ALL.len() as u64 - 1) as usize];
+        let mut params = Vec::new();
+        for param in info.params {
+            let setting = match param.kind {
+                _ if self.one_in(2) => continue,
+                Kind::Number { default, min, max } => {
+                    let x = self.unit();
+                    let drawn = self.pick(&[min, max, default, min + x * (max - min), min + x.powi(8) * (max - min)]);
+                    if drawn == default {
+                        continue;
+                    }
+                    Setting::Number(drawn.clamp(min, max))
+                }
+                Kind::Flag { default } => Setting::Flag(!default),
+                Kind::Choice(names) if names.len() > 1 => Setting::Name(self.pick(&names[1..]).to_owned()),
+                Kind::Choice(_) => continue,
+            };
+            params.push((param.name.to_owned(), setting));
+        }
+        Algorithm { name: info.name.to_owned(), params }
+    }
+
+    fn tcp(&mut self, links: &[Link]) -> Tcp {
+        Tcp {
+            algorithm: self.algorithm(),
+            recovery: self.pick(&Recovery::ALL),
+            delayed_ack: self.one_in(2),
+            delayed_ack_timeout: self.any(US..=500 * MS, 40 * MS..=200 * MS),
+            byte_counting: self.one_in(2),
+            initial_window: self.any(1..=1_000_000, 1..=20) as u32,
+            max_window: if self.one_in(2) { None } else { Some(self.any(1..=1_000_000_000_000, 1..=100)) },
+            min_rto: self.any(US..=100 * SECOND, 200 * MS..=SECOND),
+            timestamp_tick: self.any(0..=SECOND, 0..=10 * MS),
+            access_delay: self.spread(0..=100 * SECOND, 0..=10 * MS),
+            access_rate_bps: self.one_in(3).then(|| self.any(1..=10_000_000_000_000, 1_000_000..=1_000_000_000)),
+            processing_time: self.any(0..=SECOND, 0..=100 * US),
+            path: self.path(links),
+            reverse: self.one_in(3),
+        }
+    }
+
+    fn count(&mut self) -> u32 {
+        self.pick(&[1, 1, 1, 2, 3, 10, 300])
+    }
+
+    fn flows(&mut self, links: &[Link]) -> FlowGroup {
+        FlowGroup {
+            tcp: self.tcp(links),
+            count: self.count(),
+            start: Spread::fixed(0),
+            stop: None,
+            size: self.one_in(2).then(|| self.any(1..=1_000_000_000_000, 1..=500)),
+        }
+    }
+
+    fn udp(&mut self, links: &[Link]) -> Udp {
+        Udp {
+            rate_bps: self.any(1..=10_000_000_000_000, 100_000..=1_000_000_000),
+            packet_size: self.any(1..=65_535, 100..=1500) as u32,
+            start: Spread::fixed(0),
+            stop: None,
+            access_delay: self.spread(0..=100 * SECOND, 0..=10 * MS),
+            path: self.path(links),
+            reverse: self.one_in(3),
+            count: self.count(),
+        }
+    }
+
+    fn web(&mut self, links: &[Link]) -> Web {
+        let arrivals = if self.one_in(2) {
+            Arrivals::Sessions { sessions: self.count(), mean_gap: self.any(US..=LONGEST, 10 * MS..=SECOND) }
+        } else {
+            let ends = [1e-6, 1e6, 1.0, 100.0];
+            Arrivals::Poisson { per_second: if self.one_in(2) { self.pick(&ends) } else { 1e-6 + 100.0 * self.unit() } }
+        };
+        Web {
+            tcp: self.tcp(links),
+            arrivals,
+            mean_size: self.any(1..=1_000_000_000_000_000, 1000..=100_000) as f64,
+            shape: self.pick(&[1.0 + f64::EPSILON, 1.2, 2.5, 100.0]),
+            start: Spread::fixed(0),
+            stop: None,
+        }
+    }
+
+    /// Everything that lies on the clock of the run, which is cut so that the scenario stays small.
+    fn time(&mut self, scenario: &mut Scenario) {
+        let affordable = PACKETS / packets_per_second(scenario) * SECOND as f64;
+        let duration = scenario.duration.min(affordable as u64).max(US);
+        scenario.duration = duration;
+        scenario.warmup = self.any(0..=duration - 1, 0..=duration / 2);
+        for group in &mut scenario.flows {
+            (group.start, group.stop) = self.life(duration);
+        }
+        for source in &mut scenario.udp {
+            (source.start, source.stop) = self.life(duration);
+        }
+        for web in &mut scenario.web {
+            (web.start, web.stop) = self.life(duration);
+        }
+        let flows: u64 = scenario.flows.iter().map(|group| u64::from(group.count)).sum();
+        let least = (duration * (flows + scenario.links.len() as u64) / ROWS).max(1);
+        if !self.one_in(4) {
+            scenario.series_interval = Some(self.any(least..=LONGEST, least..=least.max(duration / 10)));
+        }
+    }
+
+    /// When something starts, before the end of the run, and stops, after that.
+    fn life(&mut self, duration: u64) -> (Spread, Option<u64>) {
+        let low = if self.one_in(2) { 0 } else { self.any(0..=duration - 1, 0..=duration / 3) };
+        let high = if self.one_in(2) { low } else { low + self.any(0..=LONGEST - low, 0..=duration / 3) };
+        let stop = (self.one_in(3) && high < LONGEST)
+            .then(|| self.any(high + 1..=LONGEST, high + 1..=(high + duration).min(LONGEST)));
+        (Spread { low, high }, stop)
+    }
+}
+
+/// Datagrams fit the buffers they meet, and bursts stay within what a scenario may send.
+fn make_room(scenario: &mut Scenario) {
+    for source in &scenario.udp {
+        for &link in &source.path {
+            if let Buffer::Bytes(bytes) = &mut scenario.links[link].buffer {
+                *bytes = (*bytes).max(u64::from(source.packet_size));
+            }
+        }
+    }
+    for group in &mut scenario.flows {
+        group.tcp.initial_window = group.tcp.initial_window.min((PACKETS as u32 / group.count).max(1));
+    }
+    for web in &mut scenario.web {
+        web.tcp.initial_window = web.tcp.initial_window.min(100);
+    }
+}
+
+/// About how many packets a second this scenario sends at most.
+fn packets_per_second(scenario: &Scenario) -> f64 {
+    let slowest = |path: &[usize]| path.iter().map(|&link| scenario.links[link].rate_bps).min().unwrap_or(1);
+    let tcp = |tcp: &Tcp| slowest(&tcp.path) as f64 / f64::from(8 * scenario.packet_size);
+    let flows = scenario.flows.iter().map(|group| tcp(&group.tcp));
+    let udp = scenario
+        .udp
+        .iter()
+        .map(|source| f64::from(source.count) * source.rate_bps as f64 / f64::from(8 * source.packet_size));
+    let web = scenario.web.iter().map(|web| {
+        let starts = match web.arrivals {
+            Arrivals::Poisson { per_second } => per_second,
+            Arrivals::Sessions { sessions, mean_gap } => f64::from(sessions) * 1e9 / mean_gap as f64,
+        };
+        tcp(&web.tcp).min(starts * (web.mean_size / f64::from(scenario.packet_size) + 1.0)) + starts
+    });
+    flows.chain(udp).chain(web).sum::<f64>().max(1e-9)
+}

@@ -1,0 +1,206 @@
+//! What holds of the report of every scenario.
+
+use fullpipe_sim::scenario::{Arrivals, Buffer, Tcp};
+use fullpipe_sim::{DirectionReport, Interrupted, Report, Scenario, run};
+
+/// What does not hold yet.
+const AWAITED: &[&str] = &[
+    "goodput within throughput",
+    "goodput within capacity",
+    "a window of a segment and more",
+    "Jain's index from 1/n to 1",
+    "mean queue within its maximum",
+    "no more received than sent",
+    "no more completed than started",
+];
+
+/// Rounding of sums of doubles.
+const ROUNDING: f64 = 1e-9;
+
+/// Runs `scenario`; says what does not hold of its report, and nothing of one that was given up at the watch's call number
+/// `patience`, of which there is one every some thousands of events.
+pub fn broken(scenario: &Scenario, patience: usize) -> Vec<String> {
+    let mut findings = Findings::default();
+    if let Ok(report) = bounded_run(scenario, patience, &mut findings) {
+        findings.of_packets(&report);
+        findings.of_links(scenario, &report);
+        findings.of_flows(scenario, &report);
+        findings.of_traffic(scenario, &report);
+        findings.of_series(scenario, &report);
+        let again = bounded_run(scenario, patience, &mut findings).map(|report| format!("{report:?}"));
+        findings.expect("the same twice", again == Ok(format!("{report:?}")), "another report");
+    }
+    findings.0
+}
+
+fn bounded_run(scenario: &Scenario, patience: usize, findings: &mut Findings) -> Result<Report, Interrupted> {
+    let (mut calls, mut reached) = (0, 0);
+    run(scenario, &mut |now| {
+        findings.expect("time goes on", reached <= now && now <= scenario.duration, (reached, now));
+        reached = now;
+        calls += 1;
+        calls < patience
+    })
+}
+
+#[derive(Default)]
+struct Findings(Vec<String>);
+
+impl Findings {
+    fn expect(&mut self, invariant: &str, holds: bool, found: impl std::fmt::Debug) {
+        if !holds && !AWAITED.contains(&invariant) {
+            self.0.push(format!("{invariant}: {found:?}"));
+        }
+    }
+
+    fn of_packets(&mut self, report: &Report) {
+        let count = report.packets;
+        let conserved = count.sent == count.delivered + count.dropped + count.in_flight;
+        self.expect("sent = delivered + dropped + in flight", conserved, count);
+        self.expect("data is among what was sent", report.data_packets <= count.sent, report.data_packets);
+        let goodputs: Vec<_> = report.flows.iter().map(|flow| flow.goodput_bps).collect();
+        let jain = report.jain_index;
+        let in_range = match goodputs.iter().any(|&x| x > 0.0) {
+            true => jain >= 1.0 / goodputs.len() as f64 - ROUNDING && jain <= 1.0,
+            false => jain.is_nan(),
+        };
+        self.expect("Jain's index from 1/n to 1", in_range, jain);
+    }
+
+    fn of_links(&mut self, scenario: &Scenario, report: &Report) {
+        for (link, measured) in scenario.links.iter().zip(&report.links) {
+            for direction in [&measured.forward, &measured.reverse] {
+                let DirectionReport { utilization, loss_rate, mean_queue_packets: mean, .. } = *direction;
+                let (most, arrived) = (direction.max_queue_packets, direction.arrived_packets);
+                let lost = direction.dropped_packets + direction.wire_lost_packets;
+                self.expect("utilization from 0 to 1", (0.0..=1.0).contains(&utilization), direction);
+                self.expect("loss rate from 0 to 1", (0.0..=1.0).contains(&loss_rate), direction);
+                self.expect("no more lost than arrived", lost <= arrived, direction);
+                let rate = if arrived == 0 { 0.0 } else { lost as f64 / arrived as f64 };
+                self.expect("loss rate is lost over arrived", loss_rate == rate, direction);
+                let within = mean >= 0.0 && mean <= most as f64 * (1.0 + ROUNDING);
+                self.expect("mean queue within its maximum", within, direction);
+                match link.buffer {
+                    Buffer::Packets(limit) => self.expect("queue within its limit", most <= limit, direction),
+                    Buffer::Bytes(limit) => self.expect("queue within its limit", most <= limit, direction),
+                    Buffer::Unlimited => self.expect("unlimited", direction.dropped_packets == 0, direction),
+                }
+                // What was sent in the window was in the queue when it began, or came later.
+                let largest = scenario.udp.iter().map(|udp| udp.packet_size).max().unwrap_or(0);
+                let largest = largest.max(scenario.packet_size).max(scenario.ack_size);
+                let each = (8e9 * f64::from(largest) / link.rate_bps as f64).ceil();
+                let sent = utilization * (scenario.duration - scenario.warmup) as f64;
+                let there = (arrived - lost + direction.wire_lost_packets + most) as f64;
+                self.expect("no more sent than there was", sent <= there * each * (1.0 + ROUNDING), direction);
+            }
+        }
+    }
+
+    fn of_flows(&mut self, scenario: &Scenario, report: &Report) {
+        let configured = scenario.flows.iter().flat_map(|group| std::iter::repeat_n(&group.tcp, group.count as usize));
+        self.expect("a row for each flow", configured.clone().count() == report.flows.len(), report.flows.len());
+        for (tcp, flow) in configured.zip(&report.flows) {
+            let capacity = self.capacity(scenario, tcp.path_end(), scenario.packet_size);
+            self.expect("throughput within capacity", (0.0..=capacity).contains(&flow.throughput_bps), flow);
+            self.expect("goodput within capacity", (0.0..=capacity).contains(&flow.goodput_bps), flow);
+            let useful = flow.goodput_bps <= flow.throughput_bps * (1.0 + ROUNDING);
+            self.expect("goodput within throughput", useful, flow);
+            let window = flow.mean_cwnd_packets;
+            self.expect(
+                "a window of a segment and more",
+                window.is_nan() || (1.0 - ROUNDING..1e15).contains(&window),
+                flow,
+            );
+            let delays: u64 = tcp.path.iter().map(|&link| scenario.links[link].delay).sum();
+            let base = |access: u64| 2.0 * (delays + access) as f64 / 1e9;
+            let (low, high) = (base(tcp.access_delay.low), base(tcp.access_delay.high));
+            let base_rtt = flow.base_rtt_s;
+            self.expect("base RTT as configured", base_rtt >= low - ROUNDING && base_rtt <= high + ROUNDING, flow);
+            let least = (base_rtt - tcp.timestamp_tick as f64 / 1e9) * (1.0 - ROUNDING);
+            let rtt = flow.mean_rtt_s;
+            self.expect("RTT not below its base", rtt.is_nan() || (rtt >= least && rtt.is_finite()), flow);
+            let took = flow.completion_s;
+            let bounded = took > 0.0 && took <= scenario.duration as f64 / 1e9;
+            self.expect("completion within the run", took.is_nan() || bounded, flow);
+        }
+    }
+
+    fn of_traffic(&mut self, scenario: &Scenario, report: &Report) {
+        let groups = scenario.udp.len() + scenario.web.len();
+        self.expect("a row for each group", groups == report.traffic.len(), report.traffic.len());
+        let from_the_start = scenario.warmup == 0;
+        for (udp, traffic) in scenario.udp.iter().zip(&report.traffic) {
+            let end = path_end(&udp.path, udp.reverse);
+            let capacity = self.capacity(scenario, end, udp.packet_size);
+            self.expect("throughput within capacity", (0.0..=capacity).contains(&traffic.throughput_bps), traffic);
+            let asked =
+                f64::from(udp.count) * (udp.rate_bps as f64 + 8.0 * f64::from(udp.packet_size) / length_s(scenario));
+            let sent = traffic.sent_packets as f64 * 8.0 * f64::from(udp.packet_size) / length_s(scenario);
+            self.expect("datagrams at the rate asked for", sent <= asked * (1.0 + ROUNDING), traffic);
+            let received = traffic.received_packets <= traffic.sent_packets;
+            self.expect("no more received than sent", !from_the_start || received, traffic);
+        }
+        for (web, traffic) in scenario.web.iter().zip(&report.traffic[scenario.udp.len()..]) {
+            let capacity = self.capacity(scenario, web.tcp.path_end(), scenario.packet_size);
+            self.expect("throughput within capacity", (0.0..=capacity).contains(&traffic.throughput_bps), traffic);
+            let received = traffic.received_packets <= traffic.sent_packets;
+            self.expect("no more received than sent", !from_the_start || received, traffic);
+            let completed = traffic.transfers_completed <= traffic.transfers_started;
+            self.expect("no more completed than started", !from_the_start || completed, traffic);
+            let mean = traffic.mean_completion_s;
+            let known = if traffic.transfers_completed == 0 { mean.is_nan() } else { mean > 0.0 && mean.is_finite() };
+            self.expect("a mean of what was completed", known, traffic);
+            if let Arrivals::Sessions { sessions, .. } = web.arrivals {
+                let open = traffic.transfers_started <= traffic.transfers_completed + u64::from(sessions);
+                self.expect("one transfer at a time for each user", open, traffic);
+            }
+        }
+    }
+
+    fn of_series(&mut self, scenario: &Scenario, report: &Report) {
+        for series in [&report.flow_series, &report.link_series] {
+            let end = scenario.duration as f64 / 1e9;
+            let in_time = series.t_s.iter().all(|&t| t > 0.0 && t <= end * (1.0 + ROUNDING));
+            self.expect("samples within the run", in_time, &series.t_s);
+            for (name, column) in &series.columns {
+                self.expect("a value for each time", column.len() == series.t_s.len(), name);
+                let allowed = match name.as_str() {
+                    "cwnd_packets" => |x: f64| (1.0..1e15).contains(&x),
+                    "utilization" | "reverse_utilization" => |x: f64| (0.0..=1.0).contains(&x),
+                    "queue_packets" | "reverse_queue_packets" | "in_flight_packets" => {
+                        |x: f64| (0.0..1e13).contains(&x)
+                    }
+                    "ssthresh_packets" | "rtt_s" => |x: f64| x.is_nan() || (x > 0.0 && x.is_finite()),
+                    _ => |x: f64| !x.is_infinite(),
+                };
+                let odd = column.iter().find(|&&x| !allowed(x));
+                self.expect("samples make sense", odd.is_none(), (name, odd));
+            }
+        }
+    }
+
+    /// What the last link of a path carries, and one packet more: what was sent before the window may arrive in it.
+    fn capacity(&self, scenario: &Scenario, last: usize, size: u32) -> f64 {
+        let packet = 8.0 * f64::from(size) / length_s(scenario);
+        (scenario.links[last].rate_bps as f64 + packet) * (1.0 + ROUNDING)
+    }
+}
+
+trait PathEnd {
+    fn path_end(&self) -> usize;
+}
+
+impl PathEnd for Tcp {
+    /// The link that data crosses last.
+    fn path_end(&self) -> usize {
+        path_end(&self.path, self.reverse)
+    }
+}
+
+fn path_end(path: &[usize], reverse: bool) -> usize {
+    if reverse { path[0] } else { path[path.len() - 1] }
+}
+
+fn length_s(scenario: &Scenario) -> f64 {
+    (scenario.duration - scenario.warmup) as f64 / 1e9
+}

@@ -1,0 +1,77 @@
+//! Any valid scenario runs to its end, overflows nothing, gives the same bytes again, and its report makes sense. Scenarios are
+//! drawn from numbers; `FULLPIPE_SCENARIOS=0..50000` (or any other numbers) runs those instead of the standing ones.
+
+mod dice;
+mod extremes;
+mod invariants;
+
+use fullpipe_sim::Scenario;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Those of every run of the tests.
+const STANDING: Range<u64> = 0..4000;
+
+/// When a run is given up: 16,384 events times this.
+const PATIENCE: usize = 20;
+
+/// So many are shown; the first tells most.
+const SHOWN: usize = 5;
+
+#[test]
+fn any_scenario_makes_sense() {
+    let mut faults = Vec::new();
+    for number in asked_for() {
+        let scenario = dice::scenario(number);
+        if let Some(fault) = fault(&scenario) {
+            faults.push(format!("scenario {number}: {fault}\n{}", scenario.to_toml()));
+        }
+    }
+    let shown = faults.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("\n");
+    assert!(faults.is_empty(), "{} scenarios:\n{shown}", faults.len());
+}
+
+fn asked_for() -> Range<u64> {
+    let Ok(text) = std::env::var("FULLPIPE_SCENARIOS") else { return STANDING };
+    let number = |text: &str| text.parse::<u64>().expect("FULLPIPE_SCENARIOS=from..to");
+    let (from, to) = text.split_once("..").expect("FULLPIPE_SCENARIOS=from..to");
+    number(from)..number(to)
+}
+
+/// What is wrong, if anything is.
+fn fault(scenario: &Scenario) -> Option<String> {
+    let checked = catch_unwind(AssertUnwindSafe(|| {
+        if Scenario::from_toml(&scenario.to_toml()).as_ref() != Ok(scenario) {
+            return vec![format!("written and read again: {:?}", Scenario::from_toml(&scenario.to_toml()))];
+        }
+        invariants::broken(scenario, PATIENCE)
+    }));
+    let what = match checked {
+        Ok(broken) => broken.join("\n"),
+        Err(panic) => format!("panic: {:?}", panic.downcast_ref::<String>()),
+    };
+    (!what.is_empty()).then_some(what)
+}
+
+/// The standing scenarios use every algorithm and recovery, and paths as long as they may be.
+#[test]
+fn the_standing_scenarios_have_everything() {
+    let all: Vec<_> = STANDING.map(dice::scenario).collect();
+    let tcp = || {
+        let flows = all.iter().flat_map(|scenario| scenario.flows.iter().map(|group| &group.tcp));
+        flows.chain(all.iter().flat_map(|scenario| scenario.web.iter().map(|web| &web.tcp)))
+    };
+    for info in fullpipe_cc::registry::ALL {
+        let of_this = || tcp().filter(|tcp| tcp.algorithm.name == info.name);
+        for recovery in fullpipe_cc::Recovery::ALL {
+            assert!(of_this().any(|tcp| tcp.recovery == recovery), "{} with {recovery:?}", info.name);
+        }
+        for param in info.params {
+            let given =
+                |tcp: &&fullpipe_sim::scenario::Tcp| tcp.algorithm.params.iter().any(|(name, _)| name == param.name);
+            assert!(of_this().any(|tcp| given(&tcp)), "{}.{}", info.name, param.name);
+        }
+    }
+    assert!(tcp().any(|tcp| tcp.path.len() == 127));
+    assert!(all.iter().any(|scenario| scenario.links.iter().any(|link| link.rate_bps == 1)));
+}
