@@ -16,7 +16,10 @@ from fullpipe.linux import host, programs
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 
-pytestmark = pytest.mark.skipif(not (programs.OBJECTS / "agent").exists(), reason="needs `make linux-objects`")
+pytestmark = [
+    pytest.mark.xdist_group("this machine's kernel"),
+    pytest.mark.skipif(not (programs.OBJECTS / "agent").exists(), reason="needs `make linux-objects`"),
+]
 
 
 QUICKLY = {
