@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from fullpipe.papers import Item, Outcome, reproduce, select
-from fullpipe.papers.item import expected, notes, shorter
+from fullpipe.papers.item import expected, notes, published, shorter
 from fullpipe.papers.prose import MEASURED, PUBLISHED, SENTENCES, filled, with_published
 from fullpipe.report import write_report
 
@@ -92,8 +93,11 @@ def raw_prose(item: Item) -> Iterator[str]:
 
 def quoted(item: Item, figures: Mapping[str, float]) -> set[str]:
     """The numbers by which placeholders are replaced."""
-    formats = [match for text in raw_prose(item) for match in MEASURED.finditer(text) if match[1] in figures]
-    return {plain(format(figures[match[1]], match[2]).lstrip("-")) for match in formats}
+    texts = list(raw_prose(item))
+    measured = [match for text in texts for match in MEASURED.finditer(text) if match[1] in figures]
+    told = [format(figures[match[1]], match[2]).lstrip("-") for match in measured]
+    told += [with_published(match[0], partial(published, item.id)) for t in texts for match in PUBLISHED.finditer(t)]
+    return {plain(number) for number in told}
 
 
 @pytest.mark.parametrize("item", select(None), ids=lambda item: item.id)
