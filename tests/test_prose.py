@@ -190,3 +190,16 @@ def test_every_cause_and_reason_stands_without_the_figures_of_other_variants() -
                 if entry.get("miss"):
                     assert filled(entry["miss"], {}), (item.id, entry["name"])
         assert "{" not in "".join(notes(item.id)["deviations"])
+
+
+def test_what_is_said_of_shortened_variants_is_what_their_scenarios_say() -> None:
+    said = 0
+    for item in select(None):
+        full = {scenario.duration_s for scenario in item.scenarios().values()}
+        for variant in filter(None, (item.quick, item.linux)):
+            lengths = {scenario.duration_s for scenario in variant.scenarios().values()}
+            for shortened, instead_of in re.findall(r"(\d[\d, and]*) s instead of (\d+) s", variant.how):
+                said += 1
+                assert {float(number) for number in re.findall(r"\d+", shortened)} <= lengths, item.id
+                assert float(instead_of) in full, item.id
+    assert said > 20
