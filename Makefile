@@ -34,7 +34,7 @@ test-rust: ## The crates' tests.
 	cargo test --workspace --locked
 
 test-python: build linux-objects-if-able ## The package's tests, with agreement with ns-2 (fast subset) and a VM run per eBPF program.
-	$(BIN)/pytest --numprocesses=logical --dist=loadgroup --no-loadscope-reorder --durations=15 -m "not slow_linux"
+	$(BIN)/pytest --numprocesses=logical --dist=loadfile --no-loadscope-reorder --durations=15 -m "not slow_linux"
 
 test-linux: build debian linux-objects ## All tests of the Linux engine: measurements, failures of virtual machines.
 	$(BIN)/pytest -s tests/linux

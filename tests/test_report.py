@@ -35,8 +35,6 @@ FLAGS = [
 ]
 WIDTHS = {"phone": 390, "desktop": 1280}
 
-pytestmark = pytest.mark.xdist_group("report")
-
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
 
 

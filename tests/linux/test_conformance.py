@@ -15,10 +15,7 @@ ROOT = Path(__file__).parents[2]
 BPF = ROOT / "bpf"
 CC = shutil.which("cc")
 
-pytestmark = [
-    pytest.mark.xdist_group("conformance"),
-    pytest.mark.skipif(CC is None, reason="needs a C compiler"),
-]
+pytestmark = pytest.mark.skipif(CC is None, reason="needs a C compiler")
 
 
 @pytest.fixture(scope="session")

@@ -22,8 +22,6 @@ from fullpipe.linux.plan import Plan
 
 PROGRAM = Path(sys.executable).parent / "fullpipe"
 
-pytestmark = pytest.mark.xdist_group("this machine's kernel")
-
 SCENARIO = """\
 duration = "20 s"
 packet_size = 1500

@@ -14,7 +14,7 @@ from fullpipe.linux import host, programs
 from fullpipe.linux.errors import LinuxError
 
 pytestmark = [
-    pytest.mark.xdist_group("this machine's kernel"),
+    pytest.mark.usefixtures("kernel_alone"),
     pytest.mark.skipif(
         os.geteuid() != 0
         or not host.BTF.exists()

@@ -16,10 +16,7 @@ from fullpipe.linux import host, programs
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 
-pytestmark = [
-    pytest.mark.xdist_group("this machine's kernel"),
-    pytest.mark.skipif(not (programs.OBJECTS / "agent").exists(), reason="needs `make linux-objects`"),
-]
+pytestmark = pytest.mark.skipif(not (programs.OBJECTS / "agent").exists(), reason="needs `make linux-objects`")
 
 
 QUICKLY = {
@@ -132,6 +129,7 @@ def test_no_path_of_the_builder_is_inside(installed: Path) -> None:
 @pytest.mark.skipif(
     os.geteuid() != 0 or not host.BTF.exists() or "ehstcp" in host.available(), reason="needs root, BTF, and no ehstcp"
 )
+@pytest.mark.usefixtures("kernel_alone")
 def test_load_list_unload(installed: Path) -> None:
     try:
         assert "sysctl net.ipv4.tcp_congestion_control=ehstcp" in fullpipe(installed, "linux", "load", "ehstcp").stdout
