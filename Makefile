@@ -27,13 +27,14 @@ demo: build ## One table of a paper at full length, then all papers in short: ou
 	$(BIN)/fullpipe reproduce --quick --out out/report
 	@echo "Every table and figure, published beside measured: out/report/index.html"
 
-test: debian lint test-rust test-python ## Lint, types, and every test.
+test: debian lint ## Lint, types, and every test.
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-rust test-python
 
 test-rust: ## The crates' tests.
 	cargo test --workspace --locked
 
 test-python: build linux-objects-if-able ## The package's tests, with agreement with ns-2 (fast subset) and a VM run per eBPF program.
-	$(BIN)/pytest -m "not slow_linux"
+	$(BIN)/pytest --numprocesses=logical --dist=loadfile --no-loadscope-reorder --durations=15 -m "not slow_linux"
 
 test-linux: build debian linux-objects ## All tests of the Linux engine: measurements, failures of virtual machines.
 	$(BIN)/pytest -s tests/linux

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +37,36 @@ count = 2
 start = "0 s..1 s"
 access_delay = "1 ms..5 ms"
 """
+
+
+def pytest_configure() -> None:
+    """Lets what the tests start be interrupted: in a shell's background SIGINT is ignored, which children inherit."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The report's tests come first, then those of Linux: they take longest, and workers should end together."""
+    order = ["test_report.py", "linux"]
+    items.sort(key=lambda item: [name not in item.path.parts for name in order])
+
+
+@contextmanager
+def started(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """A process that does not outlive its test; options as for `subprocess.Popen`."""
+    with subprocess.Popen(command, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def kernel_alone() -> Iterator[None]:
+    """No other test loads into this machine's kernel at the same time, whichever process it is in."""
+    with Path(tempfile.gettempdir(), "fullpipe-tests-kernel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fullpipe
-from conftest import PROGRAM, SMALL, Program
+from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario
 from fullpipe.sweeps import cluster
 
@@ -78,16 +78,12 @@ def test_a_worker_killed_in_the_middle_loses_no_row_and_doubles_none(
 ) -> None:
     (tmp_path / "sweep.toml").write_text(SWEEP)
     command = [PROGRAM, "sweep", "sweep.toml", "--json"]
-    sweep = subprocess.Popen(
-        [*command, "--dask", scheduler, "--out", "cluster"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    wait_for(lambda: len(list(tmp_path.glob("cluster/parts/*.parquet"))) >= 1 or sweep.poll() is not None)
-    os.kill(workers[0].pid, signal.SIGKILL)
-    assert sweep.poll() is None, "the sweep was over before its worker died"
-    output, errors = sweep.communicate(timeout=PATIENCE_S)
+    on_cluster = [*command, "--dask", scheduler, "--out", "cluster"]
+    with started(on_cluster, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as sweep:
+        wait_for(lambda: len(list(tmp_path.glob("cluster/parts/*.parquet"))) >= 1 or sweep.poll() is not None)
+        os.kill(workers[0].pid, signal.SIGKILL)
+        assert sweep.poll() is None, "the sweep was over before its worker died"
+        output, errors = sweep.communicate(timeout=PATIENCE_S)
     assert (sweep.returncode, errors) == (0, b"")
     assert workers[1].poll() is None
     table = pq.read_table(tmp_path / "cluster/sweep.parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import re
@@ -20,6 +21,7 @@ from fullpipe.papers.check import judge
 from fullpipe.papers.item import expected
 from fullpipe.report import write_report
 from fullpipe.report.parameters import parameters
+from test_prose import given, quoted, strange
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
@@ -36,11 +38,19 @@ WIDTHS = {"phone": 390, "desktop": 1280}
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
 
 
+@pytest.fixture(scope="session")
+def directory(pytestconfig: pytest.Config) -> Path:
+    """Of the tests alone, not where a user's report is; what is there and current is not run again."""
+    cache = pytestconfig.cache
+    assert cache is not None
+    return cache.mkdir("report")
+
+
 @pytest.fixture(scope="module")
-def reproduced() -> dict[str, Any]:
-    """The quick reproduction of everything, where `make demo` leaves it: what is there and current is not run again."""
+def reproduced(directory: Path) -> dict[str, Any]:
+    """The quick reproduction of everything."""
     done = subprocess.run(
-        [PROGRAM, "reproduce", "--quick", "--json", "--out", "out/report"], cwd=ROOT, capture_output=True, check=False
+        [PROGRAM, "reproduce", "--quick", "--json", "--out", directory], cwd=ROOT, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr.decode()
     outcome: dict[str, Any] = json.loads(done.stdout)
@@ -48,9 +58,9 @@ def reproduced() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def page_file(reproduced: dict[str, Any]) -> Path:
+def page_file(reproduced: dict[str, Any], directory: Path) -> Path:
     assert reproduced["items"]
-    return ROOT / "out/report/index.html"
+    return directory / "index.html"
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +93,33 @@ def test_a_corrupted_published_value_is_seen(reproduced: dict[str, Any]) -> None
         for i, entry in enumerate(entries):
             if "published" not in entry:
                 continue
-            far = 2.1 * max(entry["tolerance"], entry.get("miss_within", 0.0)) + 1e-6
-            changed = [*entries[:i], {**entry, "published": entry["published"] + far}, *entries[i + 1 :]]
+            if "within_factor" in entry:
+                far = entry["published"] * 1.1 * max(entry["within_factor"], entry.get("miss_within", 0.0)) ** 2
+            else:
+                away = 2.1 * max(entry["tolerance"], entry.get("miss_within", 0.0)) + 1e-6
+                far = entry["published"] + math.copysign(away, entry["published"])
+            changed = [*entries[:i], {**entry, "published": far}, *entries[i + 1 :]]
             assert judge(figures, changed)[i].status == "fail", (item["id"], entry["name"])
             corrupted += 1
     assert corrupted > 30
+
+
+def test_the_page_has_no_figure_in_prose_that_was_not_measured_for_it(
+    reproduced: dict[str, Any], page_file: Path
+) -> None:
+    articles = dict(
+        re.findall(r'<article id="\S+" data-item="(\S+)">(.*?)</article>', page_file.read_text(), re.DOTALL)
+    )
+    for (item,) in (select(entry["id"]) for entry in reproduced["items"]):
+        (entry,) = (entry for entry in reproduced["items"] if entry["id"] == item.id)
+        measured = {name: value for name, value in entry["figures"].items() if value is not None}
+        prose = re.findall(
+            r"<p>(.*?)</p>|<p class='note'>(.*?)</p>|<li>(.*?)</li>|class='reason'>(.*?)</td>", articles[item.id]
+        )
+        assert prose
+        known = given(item) | quoted(item, measured)
+        for text in (html.unescape("".join(groups)) for groups in prose):
+            assert strange(text, known) == [], (item.id, text)
 
 
 @needs_browser
@@ -105,7 +137,7 @@ def test_the_page(browser: Browser, page_file: Path, reproduced: dict[str, Any],
     assert said == []
     assert [url for url in asked if not url.startswith("data:")] == [page_file.as_uri()]
     for item in reproduced["items"]:
-        _sees(page, item)
+        _sees(page, item, page_file.parent)
     # Nothing has to be scrolled sideways but wide tables, which do so by themselves.
     assert page.evaluate("document.documentElement.scrollWidth") <= WIDTHS[width]
     assert page.evaluate("[...document.images].every((i) => i.complete && i.naturalWidth > 0)")
@@ -115,7 +147,7 @@ def test_the_page(browser: Browser, page_file: Path, reproduced: dict[str, Any],
     context.close()
 
 
-def _sees(page: Page, item: dict[str, Any]) -> None:
+def _sees(page: Page, item: dict[str, Any], directory: Path) -> None:
     article = page.locator(f"article[data-item='{item['id']}']")
     assert article.is_visible()
     assert article.locator("img").first.is_visible()
@@ -132,7 +164,7 @@ def _sees(page: Page, item: dict[str, Any]) -> None:
         if target.startswith("#"):
             assert page.locator(target).is_visible()
         else:
-            assert (ROOT / "out/report" / target).exists()
+            assert (directory / target).exists()
 
 
 def _contrast(page: Page, selector: str) -> float:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fullpipe
-from conftest import PROGRAM, SMALL, Program
+from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario, ScenarioError
 from fullpipe.errors import InputError
 from fullpipe.sweeps import load_plan
@@ -192,15 +192,13 @@ def test_killed_again_and_again_it_ends_with_the_same_table(sweep_file: Path, tm
     chance = random.Random(4)
     kills = 0
     for _ in range(5):
-        process = subprocess.Popen(
-            [*command, "--out", "killed"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        begun = time.monotonic()
-        while not (tmp_path / "killed/parts").is_dir() and process.poll() is None and time.monotonic() < begun + 60:
-            time.sleep(0.01)
-        time.sleep(chance.uniform(0.0, 1.2))
-        process.kill()
-        kills += process.wait() == -signal.SIGKILL
+        quietly = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with started([*command, "--out", "killed"], cwd=tmp_path, **quietly) as process:
+            begun = time.monotonic()
+            while not (tmp_path / "killed/parts").is_dir() and process.poll() is None and time.monotonic() < begun + 60:
+                time.sleep(0.01)
+            time.sleep(chance.uniform(0.0, 1.2))
+        kills += process.returncode == -signal.SIGKILL
     assert kills >= 1
     last = subprocess.run([*command, "--out", "killed"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert last.stdout == undisturbed.stdout
@@ -215,14 +213,13 @@ def test_killed_again_and_again_it_ends_with_the_same_table(sweep_file: Path, tm
 
 def test_interrupted_it_keeps_what_is_finished(sweep_file: Path, tmp_path: Path) -> None:
     sweep_file.write_text(SWEEP.replace('"20 s"', '"2000 s"').replace("repeats = 3", "repeats = 100"))
-    process = subprocess.Popen(
-        [PROGRAM, "sweep", sweep_file.name, "--out", "out"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
-    begun = time.monotonic()
-    while len(list(tmp_path.glob("out/parts/*.parquet"))) < 2 and time.monotonic() < begun + 60:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    command = [PROGRAM, "sweep", sweep_file.name, "--out", "out"]
+    with started(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        begun = time.monotonic()
+        while len(list(tmp_path.glob("out/parts/*.parquet"))) < 2 and time.monotonic() < begun + 60:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors.splitlines() == ["fullpipe: interrupted; finished runs are in out: start again to go on"]
     kept = [row for part in tmp_path.glob("out/parts/*.parquet") for row in pq.read_table(part)["run"].to_pylist()]

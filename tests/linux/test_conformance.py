@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from conftest import started
+
 ROOT = Path(__file__).parents[2]
 BPF = ROOT / "bpf"
 CC = shutil.which("cc")
@@ -52,7 +54,7 @@ def test_windows_stay_within_a_segment_or_two_percent(record: Path, conform: Pat
         f'[[links]]\nname = "b"\nrate = "{rate}"\ndelay = "{delay}"\nbuffer = "{buffer}"\nloss = {loss}\n'
         f'[[flows]]\nalgorithm = "{algorithm}"\naccess_delay = "1 ms"\nrecovery = "{recovery}"\n'
     )
-    with subprocess.Popen([record, file], stdout=subprocess.PIPE) as events:
+    with started([record, file], stdout=subprocess.PIPE) as events:
         said = subprocess.run([conform, algorithm], stdin=events.stdout, capture_output=True, text=True, check=True)
     assert events.returncode == 0
     outcome = json.loads(said.stdout)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import started
 from fullpipe import Scenario, linux
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.linux import host, job, kernel, machine, programs
@@ -199,7 +200,7 @@ def test_flow_that_never_connects() -> None:
 def test_killed_machine(scenario_file: Path) -> None:
     kernel.ensure()
     command = [PROGRAM, "linux", "run", scenario_file]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         os.kill(_wait_for_machine(running.pid), signal.SIGKILL)
         out, errors = running.communicate()
     assert_one_line(subprocess.CompletedProcess(command, running.returncode, out, errors), 1, "killed (SIGKILL)")
@@ -209,7 +210,7 @@ def test_killed_machine(scenario_file: Path) -> None:
 @pytest.mark.slow_linux
 def test_machine_ends_with_its_parent(scenario_file: Path) -> None:
     kernel.ensure()
-    with subprocess.Popen([PROGRAM, "linux", "run", scenario_file], stderr=subprocess.DEVNULL) as running:
+    with started([PROGRAM, "linux", "run", scenario_file], stderr=subprocess.DEVNULL) as running:
         guest = _wait_for_machine(running.pid)
         running.kill()
     for _ in range(200):

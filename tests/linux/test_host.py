@@ -13,13 +13,16 @@ import pytest
 from fullpipe.linux import host, programs
 from fullpipe.linux.errors import LinuxError
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0
-    or not host.BTF.exists()
-    or shutil.which("bpftool", path="/usr/sbin:/usr/bin") is None
-    or not (programs.OBJECTS / "ehstcp.bpf.o").exists(),
-    reason="needs root, a kernel with BTF, bpftool and `make linux-objects`",
-)
+pytestmark = [
+    pytest.mark.usefixtures("kernel_alone"),
+    pytest.mark.skipif(
+        os.geteuid() != 0
+        or not host.BTF.exists()
+        or shutil.which("bpftool", path="/usr/sbin:/usr/bin") is None
+        or not (programs.OBJECTS / "ehstcp.bpf.o").exists(),
+        reason="needs root, a kernel with BTF, bpftool and `make linux-objects`",
+    ),
+]
 
 
 @pytest.fixture(params=list(programs.OURS))

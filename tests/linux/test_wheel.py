@@ -1,10 +1,12 @@
-"""The wheel holds what the laboratory and `fullpipe linux` need, and works from where it is installed."""
+"""The source distribution is complete, and the wheel made of it holds what the laboratory needs, and works there."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -17,20 +19,86 @@ BIN = Path(sys.executable).parent
 pytestmark = pytest.mark.skipif(not (programs.OBJECTS / "agent").exists(), reason="needs `make linux-objects`")
 
 
+QUICKLY = {
+    "CARGO_TARGET_DIR": str(ROOT / "target/wheel"),
+    "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
+    "CARGO_PROFILE_RELEASE_LTO": "off",
+    "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16",
+}
+"""What is tested is what is inside, not how fast it is."""
+
+
+def run(command: list[object], **environment: str) -> subprocess.CompletedProcess[str]:
+    known = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", **environment}
+    return subprocess.run([str(word) for word in command], text=True, capture_output=True, env=known, check=False)
+
+
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with nothing but the installed wheel."""
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What version control has of this directory, and nothing that was built in it."""
+    place = tmp_path_factory.mktemp("clone")
+    for name in run(["git", "-C", ROOT, "ls-files"]).stdout.splitlines():
+        if (ROOT / name).is_file():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, place / name)
+    return place
+
+
+@pytest.fixture(scope="module")
+def sdist(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution of the clone, unpacked."""
+    place = tmp_path_factory.mktemp("sdist")
+    code = "import sys; sys.path.insert(0, 'pep517'); import backend; backend.build_sdist(sys.argv[1])"
+    done = run([sys.executable, "-c", f"import os; os.chdir({str(clone)!r}); {code}", place])
+    assert done.returncode == 0, done.stderr
+    (archive,) = place.iterdir()
+    with tarfile.open(archive) as file:
+        file.extractall(place, filter="data")
+    return place / archive.name.removesuffix(".tar.gz")
+
+
+@pytest.fixture(scope="module")
+def installed(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with nothing but the installed wheel, which is built from the source distribution."""
     place = tmp_path_factory.mktemp("wheel")
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
     for command in (
-        ["wheel", "--no-build-isolation", "--wheel-dir", place, ROOT],
+        ["wheel", "--no-build-isolation", "--wheel-dir", place, sdist],
         ["install", "--target", place / "installed", "--no-index", "--find-links", place, "fullpipe"],
     ):
-        subprocess.run(
-            [sys.executable, "-m", "pip", "--quiet", *command, "--no-deps"],
-            check=True, capture_output=True, env=environment,
-        )  # fmt: skip
+        done = run([sys.executable, "-m", "pip", "--quiet", *command, "--no-deps"], **QUICKLY)
+        assert done.returncode == 0, done.stderr
     return place / "installed"
+
+
+@pytest.mark.parametrize("tool", ["CLANG", "STRIP", "CC"])
+def test_there_is_no_wheel_without_its_linux_part(clone: Path, tmp_path: Path, tool: str) -> None:
+    shutil.copytree(clone, tmp_path / "clone")
+    command = [sys.executable, "-m", "pip", "--quiet", "wheel", "--no-build-isolation", "--no-deps"]
+    # A make variable as the environment gives it; no compiler of Rust is come to.
+    done = run([*command, "--wheel-dir", tmp_path / "wheel", tmp_path / "clone"], MAKEFLAGS=f"{tool}=false", **QUICKLY)
+    assert done.returncode != 0
+    part = "python/fullpipe/linux/guest" if tool == "CC" else "bpf"
+    assert f"fullpipe: {part} can't be compiled, see above; a wheel needs make, clang, llvm-strip" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.glob("wheel/*"))
+
+
+def test_the_source_distribution_has_every_source(clone: Path, sdist: Path) -> None:
+    for part in ("bpf", "pep517", "crates", "python", "LICENSE-MIT", "LICENSE-APACHE", "README.md", "Cargo.lock"):
+        for file in [clone / part] if (clone / part).is_file() else (clone / part).rglob("*.*"):
+            name = file.relative_to(clone)
+            if file.is_file() and (name.suffix != ".md" or name.name == "README.md" == part):
+                assert (sdist / name).read_bytes() == file.read_bytes(), name
+    assert not list(sdist.rglob("*.o"))
+
+
+def test_the_crates_can_be_packaged(tmp_path: Path) -> None:
+    crates = ["-p", "fullpipe-cc", "-p", "fullpipe-sim"]
+    options = ["--locked", "--offline", "--no-verify", "--allow-dirty", "--target-dir", tmp_path]
+    done = run(["cargo", "package", "--manifest-path", ROOT / "Cargo.toml", *crates, *options])
+    assert done.returncode == 0, done.stderr
+    names = sorted(file.name for file in (tmp_path / "package").glob("*.crate"))
+    assert [name.rpartition("-")[0] for name in names] == ["fullpipe-cc", "fullpipe-sim"]
 
 
 def fullpipe(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -61,6 +129,7 @@ def test_no_path_of_the_builder_is_inside(installed: Path) -> None:
 @pytest.mark.skipif(
     os.geteuid() != 0 or not host.BTF.exists() or "ehstcp" in host.available(), reason="needs root, BTF, and no ehstcp"
 )
+@pytest.mark.usefixtures("kernel_alone")
 def test_load_list_unload(installed: Path) -> None:
     try:
         assert "sysctl net.ipv4.tcp_congestion_control=ehstcp" in fullpipe(installed, "linux", "load", "ehstcp").stdout

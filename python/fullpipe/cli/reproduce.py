@@ -108,12 +108,16 @@ def _row(check: Check) -> tuple[str, ...]:
     if isinstance(check, Shape):
         return (check.name, check.required, f"{check.measured:.4g}", "", "", verdict, check.origin)
     digits = 2 if check.name.endswith("%") else 3
+    if check.within_factor is None:
+        difference, tolerance = f"{check.difference:+.{digits + 1}f}", f"{check.allowed:.{digits}f}"
+    else:
+        difference, tolerance = f"{check.ratio:.3g} times", f"factor {check.allowed:g}"
     return (
         check.name,
         f"{check.published:.{digits}f}",
         f"{check.measured:.{digits + 1}f}",
-        f"{check.difference:+.{digits + 1}f}",
-        f"{check.tolerance:.{digits}f}",
+        difference,
+        tolerance,
         verdict,
         check.origin,
     )

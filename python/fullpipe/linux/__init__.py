@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from fullpipe.fingerprint import build_fingerprint
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
@@ -53,15 +54,12 @@ def usable_accelerator(wanted: str) -> str:
 
 
 def fingerprint() -> str:
-    """Tells whether a run would come out the same again: a hash of the kernel, of what is compiled for it, and of the
-    source that builds the guest.
+    """Tells whether a run would come out the same again: a hash of the kernel and of the build, and so of what is
+    compiled for the guest.
 
     Raises:
         LinuxError: There is no kernel and none can be fetched, or it is damaged.
     """
-    from fullpipe.linux import kernel, programs
+    from fullpipe.linux import kernel
 
-    digest = hashlib.sha256(kernel.ensure().version.encode())
-    for file in sorted([*Path(__file__).parent.glob("*.py"), *programs.OBJECTS.glob("*")]):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+    return hashlib.sha256(f"{kernel.ensure().version}\0{build_fingerprint()}".encode()).hexdigest()

@@ -10,7 +10,9 @@ from fnmatch import fnmatchcase
 from itertools import pairwise, product
 from typing import Any
 
-__all__ = ["Check", "Shape", "Value", "judge"]
+from fullpipe.papers.prose import filled
+
+__all__ = ["Check", "Shape", "Value", "judge", "refuse_if_void"]
 
 SHAPES = ("rising", "falling", "below", "bounds")
 """What a shape can be; see `Shape`."""
@@ -72,17 +74,32 @@ class Expectation(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Value(Expectation):
-    """A measured figure beside the published one.
+    """A measured figure beside the published one, which it may miss by a difference or by a factor.
 
     Attributes:
         published: What the paper prints.
         measured: What was just simulated or computed.
-        tolerance: How far apart the two may be.
+        tolerance: How far apart the two may be; less than the published value, since 0 would pass with that.
+        within_factor: By how much the greater may exceed the less, in place of a tolerance; then `miss_within` is a
+            factor too.
     """
 
     published: float
     measured: float
-    tolerance: float
+    tolerance: float | None = None
+    within_factor: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.tolerance is None) == (self.within_factor is None):
+            raise ValueError(f"{self.name}: a published value needs either tolerance or within_factor")
+        if self.tolerance is not None and self.published != 0 and not 0 <= self.tolerance < abs(self.published):
+            raise ValueError(
+                f"{self.name}: tolerance {self.tolerance:g} is the whole published value {self.published:g} or more, "
+                "so that 0 would pass; allowed is less, or within_factor"
+            )
+        if self.within_factor is not None and not (1 < self.within_factor < math.inf and self.published != 0):
+            raise ValueError(f"{self.name}: within_factor must be above 1, and the published value not 0")
 
     @property
     def difference(self) -> float:
@@ -90,14 +107,36 @@ class Value(Expectation):
         return self.measured - self.published
 
     @property
+    def ratio(self) -> float:
+        """Measured over published; NaN where that is 0."""
+        return self.measured / self.published if self.published else math.nan
+
+    @property
     def gap(self) -> float:
-        """The difference without its sign."""
-        return abs(self.difference)
+        """The difference without its sign; of a factor the ratio or its inverse, whichever is greater: infinite for a
+        figure that is 0 or has the other sign.
+        """
+        if self.within_factor is None:
+            return abs(self.difference)
+        if math.isnan(self.ratio):
+            return math.nan
+        return max(self.ratio, 1 / self.ratio) if self.ratio > 0 else math.inf
 
     @property
     def allowed(self) -> float:
-        """The tolerance."""
-        return self.tolerance
+        """The tolerance, or the factor."""
+        return self.within_factor or self.tolerance or 0.0
+
+    @property
+    def place(self) -> float:
+        """Where the measured figure lies: 0 at the published one, -1 and 1 at the ends of what passes; NaN where these
+        are one point.
+        """
+        if self.within_factor is None:
+            return self.difference / self.allowed if self.allowed else math.nan
+        if math.isnan(self.ratio):
+            return math.nan
+        return math.log(self.ratio) / math.log(self.within_factor) if self.ratio > 0 else -math.inf
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values ready for JSON."""
@@ -106,6 +145,7 @@ class Value(Expectation):
             "published": self.published,
             "measured": _finite(self.measured),
             "tolerance": self.tolerance,
+            **({} if self.within_factor is None else {"within_factor": self.within_factor}),
             **self._common(),
         }
 
@@ -220,7 +260,8 @@ def judge(figures: Mapping[str, float], expected: Sequence[Mapping[str, Any]]) -
     Args:
         figures: The measured figures by name.
         expected: As the data file has them: those with ``published`` judge the figure of their name, those with
-            ``shape`` the figures they list, where ``*`` stands for any text and the order is the measured one.
+            ``shape`` the figures they list, where ``*`` stands for any text and the order is the measured one. In
+            ``reason`` and ``miss``, measured figures are filled in.
 
     Raises:
         KeyError: A check's figure was not measured, or a measured figure has no check.
@@ -228,7 +269,7 @@ def judge(figures: Mapping[str, float], expected: Sequence[Mapping[str, Any]]) -
     """
     used: set[str] = set()
     checks: list[Check] = []
-    for entry in expected:
+    for entry in (_with_figures(entry, figures) for entry in expected):
         if "published" in entry:
             picked = _pick(figures, [entry["name"]], literally=True)
             checks.append(Value(measured=picked[entry["name"]], **entry))
@@ -241,6 +282,20 @@ def judge(figures: Mapping[str, float], expected: Sequence[Mapping[str, Any]]) -
     if unused := [name for name in figures if name not in used]:
         raise KeyError(f"figures without a check: {unused}")
     return tuple(checks)
+
+
+def refuse_if_void(entry: Mapping[str, Any]) -> None:
+    """Refuses a published value with a tolerance that would let 0 pass, as soon as it is read.
+
+    Raises:
+        ValueError: It is one.
+    """
+    if "published" in entry:
+        Value(measured=math.nan, **entry)
+
+
+def _with_figures(entry: Mapping[str, Any], figures: Mapping[str, float]) -> Mapping[str, Any]:
+    return {key: filled(value, figures) if key in ("reason", "miss") else value for key, value in entry.items()}
 
 
 def _pick(figures: Mapping[str, float], patterns: Sequence[str], *, literally: bool = False) -> dict[str, float]:

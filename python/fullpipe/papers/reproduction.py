@@ -7,15 +7,15 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fullpipe
-from fullpipe import _core
 from fullpipe.files import staged
+from fullpipe.fingerprint import build_fingerprint
 from fullpipe.papers.check import Check, judge
-from fullpipe.papers.item import Item, Results, expected, marks
+from fullpipe.papers.item import Item, Results, expected, notes
+from fullpipe.papers.prose import filled
 from fullpipe.papers.runs import Runs
 from fullpipe.runner import run_groups
 
@@ -65,6 +65,27 @@ class Outcome:
     def passed(self) -> bool:
         """Whether all checks did."""
         return all(check.passed for check in self.checks)
+
+    @property
+    def full(self) -> bool:
+        """Whether these are the paper's own runs in the simulator, not shortened ones, nor another engine's."""
+        return not self.shortened and self.engine == "simulator"
+
+    @property
+    def reading(self) -> str:
+        """What came of it, in words: those of the data file are said of full runs, and of others nothing is."""
+        return filled(notes(self.item.id)["reading"], self.figures) if self.full else ""
+
+    @property
+    def variant(self) -> str:
+        """``linux``, ``quick``, or nothing for the item's own."""
+        return "linux" if self.engine == "linux" else "quick" if self.quick else ""
+
+    @property
+    def command(self) -> str:
+        """What makes it, as typed."""
+        options = {"linux": " --engine linux", "quick": " --quick", "": ""}
+        return f"fullpipe reproduce {self.item.id}{options[self.variant]}"
 
     @property
     def status(self) -> str:
@@ -156,6 +177,8 @@ def reproduce_all(
     """
     variants = {item.id: item.variant(quick, engine) for item in items}
     quick = quick or engine == "linux"  # what is expected of a shortened variant is expected of this one
+    for item in items:
+        expected(item.id, quick=quick)  # refuses bad data now, not after the runs
     kept = {item.id: _kept(item, *variants[item.id], quick, out, engine) for item in items}
     fresh = {item.id: variants[item.id][0] for item in items if kept[item.id] is None}
     single = _single_runs(fresh, out, engine)
@@ -174,39 +197,27 @@ def _single_runs(items: Iterable[str], out: str | os.PathLike[str] | None, engin
     """Where the items' single runs are kept; nowhere if the simulator makes them, which takes no longer."""
     if engine != "linux" or out is None:
         return {}
-    from fullpipe import linux
-
-    program = linux.fingerprint()
+    program = _program(engine)
     return {item_id: Runs(Path(out, item_id, RUNS), program) for item_id in items}
 
 
 def fingerprint(item: Item, scenarios: Mapping[str, Scenario], quick: bool, engine: str = "simulator") -> str:
-    """Tells whether an item's figures and pictures would come out the same again: a hash of the version, the built
-    engine, the source of the paper's modules and of what draws, the scenarios, what pictures mark, whether those
-    are the shortened ones, and what runs them.
+    """Tells whether an item's figures and pictures would come out the same again: a hash of the build, the scenarios,
+    whether those are the shortened ones, and what runs them.
     """
-    digest = hashlib.sha256(_program(item.id.partition("/")[0]).encode())
+    digest = hashlib.sha256(_program(engine).encode())
     for name, scenario in scenarios.items():
         digest.update(f"\0{name}\0{scenario.to_toml()}".encode())
-    digest.update(f"\0{marks(item.id)}\0{quick}\0{engine}".encode())
+    digest.update(f"\0{item.id}\0{quick}\0{engine}".encode())
     return digest.hexdigest()
 
 
-@cache
-def _program(paper: str) -> str:
-    digest = hashlib.sha256(fullpipe.__version__.encode())
-    for file in (Path(str(_core.__file__)), *sources(paper)):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+def _program(engine: str) -> str:
+    if engine != "linux":
+        return build_fingerprint()
+    from fullpipe import linux
 
-
-def sources(paper: str) -> list[Path]:
-    """The files on which a paper's figures and pictures depend besides engine and scenarios: its modules, and what
-    measures and draws for all papers.
-    """
-    here = Path(__file__).parent
-    own = sorted(here.glob(f"{paper.replace('-', '_')}*.py"))
-    return [*own, here / "drawing.py", here.parent / "models.py", here.parent / "plot.py"]
+    return linux.fingerprint()
 
 
 def _measured(

@@ -31,6 +31,14 @@ MEANINGS = {
     "fail": "a check misses for no known cause",
 }
 
+ENGINES = {"simulator": "in the simulator", "linux": "on Linux in a virtual machine"}
+"""What ran the scenarios, in words."""
+
+VARIANTS = {
+    "quick": "Quick variants: runs are shortened where an item says so.",
+    "linux": "Linux variants: what a virtual machine can carry; in what they differ, each item says.",
+}
+
 MOST_FIGURES = 6
 """Figures of a shape that are written out."""
 
@@ -77,10 +85,12 @@ def _summary(outcomes: Sequence[Outcome], command: str) -> str:
         for status, count in counts.items()
         if count
     )
-    quick = any(outcome.quick for outcome in outcomes)
-    shortened = "<p class='note'>Quick variants: runs are shortened where an item says so.</p>" if quick else ""
-    return f"""<p>Every figure here comes from simulations that were run for this page. Of {len(checks)} checks in
-{len(outcomes)} items {sum(check.passed for check in checks)} pass.</p>
+    variants = dict.fromkeys(outcome.variant for outcome in outcomes if outcome.variant)
+    shortened = "".join(f"<p class='note'>{VARIANTS[variant]}</p>" for variant in variants)
+    engines = " and ".join(dict.fromkeys(ENGINES[outcome.engine] for outcome in outcomes))
+    return f"""<p>Every measured figure here comes from runs {engines} that were made for this page; a sentence that
+names ns-2 tells of runs of ns-2, made elsewhere. Of {len(checks)} checks in {len(outcomes)} items
+{sum(check.passed for check in checks)} pass.</p>
 <ul class="legend">{legend}</ul>
 {shortened}
 <p class="made">fullpipe {escape(fullpipe.__version__)}, made by <code>{escape(command)}</code></p>"""
@@ -121,14 +131,15 @@ def _section(paper: str, outcomes: Sequence[Outcome], directory: Path) -> str:
 
 
 def _article(outcome: Outcome, directory: Path) -> str:
-    said = notes(outcome.item.id)
-    reading = f"<p>{escape(said['reading'])}</p>" if said["reading"] else ""
-    shortened = f"<p class='note'>Quick: {escape(outcome.shortened)}.</p>" if outcome.shortened else ""
+    reading = f"<p>{escape(outcome.reading)}</p>" if outcome.reading else ""
+    variant = outcome.variant.capitalize()
+    shortened = f"<p class='note'>{variant}: {escape(outcome.shortened)}.</p>" if outcome.shortened else ""
+    deviations = _deviations(notes(outcome.item.id)["deviations"])
     pictures = "".join(_picture(outcome, name, directory) for name in outcome.item.pictures)
     return f"""<article id="{_anchor(outcome)}" data-item="{escape(outcome.item.id)}">
 <h3>{escape(outcome.item.id)} {_badge(outcome.status)} <a class="up" href="#items">all items</a></h3>
 <p class="title">{escape(outcome.item.title)}</p>
-{shortened}{reading}{pictures}{_checks(outcome.checks)}{_causes(outcome.checks)}{_deviations(said["deviations"])}
+{shortened}{reading}{pictures}{_checks(outcome.checks)}{_causes(outcome.checks)}{deviations}
 {_figures(outcome)}{_parameters(outcome)}{_origin(outcome)}</article>
 """
 
@@ -158,7 +169,7 @@ def _check(check: Check) -> str:
     if isinstance(check, Shape):
         asked, measured, difference, tolerance = check.required, _figures_of(check), "", ""
     else:
-        asked, measured, tolerance = _number(check.published), _number(check.measured), _number(check.tolerance)
+        asked, measured, tolerance = _number(check.published), _number(check.measured), _tolerance(check)
         difference = f"{_difference(check)}{_gauge(check)}"
     cells = (
         ("quantity", escape(check.name), ""),
@@ -186,19 +197,25 @@ def _figures_of(shape: Shape) -> str:
     return f"least step {_number(shape.measured)}"
 
 
+def _tolerance(value: Value) -> str:
+    return _number(value.allowed) if value.within_factor is None else f"factor {_number(value.allowed)}"
+
+
 def _difference(value: Value) -> str:
-    """To two digits beyond the tolerance's first."""
+    """To two digits beyond the tolerance's first; the ratio where a factor is allowed."""
     if not math.isfinite(value.difference):
         return "-"
-    digits = max(0, 2 - math.floor(math.log10(value.tolerance))) if value.tolerance > 0 else 3
+    if value.within_factor is not None:
+        return f"{_number(value.ratio)} times"
+    digits = max(0, 2 - math.floor(math.log10(value.allowed))) if value.allowed > 0 else 3
     return f"{value.difference:+.{digits}f}"
 
 
 def _gauge(value: Value) -> str:
     """Where the measured value lies: the bar's band is the tolerance about the published one, the mark the measured."""
-    if not math.isfinite(value.difference) or value.tolerance <= 0:
+    if math.isnan(value.place):
         return ""
-    place = 50 + 25 * max(-1.9, min(1.9, value.difference / value.tolerance))
+    place = 50 + 25 * max(-1.9, min(1.9, value.place))
     return (
         f"<span class='gauge {VERDICTS[value.status][0]}' aria-hidden='true'><i style='left:{place:.0f}%'></i></span>"
     )
@@ -244,10 +261,10 @@ def _parameters(outcome: Outcome) -> str:
 def _origin(outcome: Outcome) -> str:
     seeds = sorted({scenario.seed for scenario in outcome.scenarios.values()})
     seeded = f", seed{'s' if len(seeds) > 1 else ''} {_several([str(seed) for seed in seeds])}" if seeds else ""
-    quick = " --quick" if outcome.quick else ""
     kept = ", kept from an earlier run" if outcome.kept else ""
-    return f"""<p class="made">fullpipe {escape(fullpipe.__version__)}{seeded}, {outcome.wall_s:.1f} s{kept}:
-<code>fullpipe reproduce {escape(outcome.item.id)}{quick}</code></p>
+    made = f"{seeded}, {ENGINES[outcome.engine]}, {outcome.wall_s:.1f} s{kept}"
+    return f"""<p class="made">fullpipe {escape(fullpipe.__version__)}{made}:
+<code>{escape(outcome.command)}</code></p>
 """
 
 

@@ -1,0 +1,54 @@
+"""The fingerprint of the build changes with every file of the package."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import fullpipe
+from fullpipe.fingerprint import _hash_of, build_fingerprint
+
+PACKAGE = Path(fullpipe.__file__).parent
+EXTENSION = next(file.name for file in PACKAGE.glob("_core*.so"))
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package, without bytecode."""
+    place = tmp_path_factory.mktemp("copy") / "fullpipe"
+    shutil.copytree(PACKAGE, place, ignore=shutil.ignore_patterns("__pycache__"))
+    return place
+
+
+def test_the_same_files_are_the_same_build(copy: Path) -> None:
+    assert _hash_of(copy) == build_fingerprint()
+    (copy / "__pycache__").mkdir(exist_ok=True)
+    (copy / "__pycache__/tables.cpython-311.pyc").write_bytes(b"bytecode")
+    assert _hash_of(copy) == build_fingerprint()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tables.py", "result.py", "keypath.py", "papers/hyun_jang_single.py", "papers/data/survey.toml", EXTENSION],
+)
+def test_every_file_counts(copy: Path, name: str) -> None:
+    file = copy / name
+    before = file.read_bytes()
+    file.write_bytes(before + b"\n")
+    assert _hash_of(copy) != build_fingerprint()
+    file.write_bytes(before)
+    assert _hash_of(copy) == build_fingerprint()
+
+
+def test_names_and_the_borders_between_files_count(tmp_path: Path) -> None:
+    def hash_of(**files: str) -> str:
+        package = tmp_path / str(len(list(tmp_path.iterdir())))
+        package.mkdir()
+        for name, text in files.items():
+            (package / name).write_text(text)
+        return _hash_of(package)
+
+    hashes = [hash_of(a="xy", b=""), hash_of(a="x", b="y"), hash_of(a="xy"), hash_of(b="xy"), hash_of(a="xyb", c="")]
+    assert len(set(hashes)) == len(hashes)
