@@ -324,7 +324,7 @@ fn more_links_than_packets_count() {
         format!("duration = \"1 s\"\n{links}[[udp]]\nrate = \"1 kbit/s\"\npath = [{}]", path.join(", "))
     };
     assert!(Scenario::from_toml(&with(128, 127)).is_ok());
-    assert_eq!(shown(&with(128, 128)), "line 645: udp[0].path: 128 links; allowed: at most 127");
+    assert_eq!(shown(&with(128, 128)), "line 644: udp[0].path: 128 links; allowed: at most 127");
     assert_eq!(shown(&with(10_001, 1)), "line 2: links: 10001 links; allowed: at most 10000");
 }
 

@@ -65,7 +65,7 @@ impl Dice {
                 let magnitude = (low as f64 + 1.0).ln() + self.unit() * ((high as f64 + 1.0) / (low as f64 + 1.0)).ln();
                 ((magnitude.exp() - 1.0).round() as u64).clamp(low, high)
             }
-            _ => self.uniform(usual),
+            _ => self.uniform(usual).clamp(low, high),
         }
     }
 
