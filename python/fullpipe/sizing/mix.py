@@ -11,6 +11,7 @@ from fullpipe import models
 from fullpipe.errors import InputError
 from fullpipe.scenario import Scenario
 from fullpipe.sweeps.quantity import Quantity
+from fullpipe.text import quoted
 
 __all__ = ["Mix"]
 
@@ -65,11 +66,11 @@ class Mix:
         ends = [_quantity("rtt", end, "s", '"80 ms" or "80 ms..250 ms"') for end in rtt.split("..", 1)]
         mix = cls(_quantity("rate", rate, "bps", '"155 Mbit/s"'), ends[0], ends[-1], web_load, packet_size)
         if mix.rtt_min_s > mix.rtt_max_s:
-            raise InputError(f"rtt = {rtt!r}: the shorter RTT comes first")
+            raise InputError(f"rtt = {quoted(rtt)}: the shorter RTT comes first")
         if not 0 <= web_load < 1:
             raise InputError(f"web_load = {web_load:g} (allowed: 0 to less than 1)")
         if mix.bdp_packets < 1:
-            raise InputError(f"rate = {rate!r}, rtt = {rtt!r}: the pipe holds less than a packet")
+            raise InputError(f"rate = {quoted(rate)}, rtt = {quoted(rtt)}: the pipe holds less than a packet")
         mix.scenario("newreno", 1, 1)
         return mix
 
@@ -170,7 +171,7 @@ class Mix:
 def _quantity(name: str, text: str, base: str, example: str) -> float:
     quantity = Quantity.parse(text)
     if quantity is None or quantity.base != base or not 0 < quantity.value < math.inf:
-        raise InputError(f"{name} = {text!r}: expected a quantity with a unit, above 0, e.g. {example}")
+        raise InputError(f"{name} = {quoted(text)}: expected a quantity with a unit, above 0, e.g. {example}")
     return quantity.value
 
 
