@@ -92,7 +92,8 @@ def _print(sizing: Sizing) -> None:
     rtts = milliseconds(mix.rtt_min_s)
     rtts = rtts if mix.rtt_min_s == mix.rtt_max_s else f"{rtts} to {milliseconds(mix.rtt_max_s)}"
     click.echo(
-        f"{rate(mix.rate_bps)}, RTT {rtts}{web}; one BDP is {mix.bdp_packets:,.0f} packets of {mix.packet_size} bytes\n"
+        f"{rate(mix.rate_bps)}, RTT {rtts}{web}; "
+        f"one BDP is {_count(mix.bdp_packets)} packets of {mix.packet_size} bytes\n"
     )
     print_table(
         "Smallest buffer, packets",
@@ -154,4 +155,5 @@ def _ci(half: float) -> str:
 
 
 def _count(packets: float | None) -> str:
-    return "-" if packets is None else f"{math.ceil(packets - 1e-6):,}"
+    """Whole packets: the nearest number, as a scenario's buffer in BDP is rounded too."""
+    return "-" if packets is None else f"{math.floor(packets + 0.5):,}"

@@ -28,6 +28,9 @@ WARMUP_ROUNDS = 50
 MEASURED_ROUNDS = 200
 """Round trips of the longest RTT that averages are taken over, at least."""
 
+LONGEST_S = 1_000_000
+"""The longest run that a scenario may ask for."""
+
 WEB_ALGORITHM = "newreno"
 WEB_MEAN_SIZE = 12_000
 """Bytes; with `WEB_SHAPE` what the experiments of Shorten and Leith with web traffic are reconstructed with."""
@@ -116,11 +119,19 @@ class Mix:
 
         Raises:
             ScenarioError: There is no such algorithm, or a number is absurd.
+            InputError: The run would be too long.
         """
+        length_s = self.duration_s(flows, buffer_packets)
+        if length_s > LONGEST_S:
+            pipe = f"{flows} flow{'s' if flows > 1 else ''} over {self.bdp_packets:,.0f} packets of pipe"
+            raise InputError(
+                f"{pipe} and {buffer_packets:,} of buffer lose so seldom that a run takes {length_s:.3g} s "
+                f"(allowed: at most {LONGEST_S:.0f} s)"
+            )
         link_s = self.rtt_min_s / 4
         starts = WARMUP_ROUNDS / 5 * self.rtt_max_s if flows > 1 else 0.0
         keys: dict[str, Any] = {
-            "duration": _time(self.duration_s(flows, buffer_packets)),
+            "duration": _time(length_s),
             "warmup": _time(self.warmup_s(flows, buffer_packets)),
             "seed": seed,
             "packet_size": self.packet_size,
@@ -176,4 +187,11 @@ def _quantity(name: str, text: str, base: str, example: str) -> float:
 
 
 def _time(seconds: float) -> str:
-    return f"{round(seconds * 1e9)} ns"
+    """Rounded to whole nanoseconds, in the largest unit of which it is at least one."""
+    nanoseconds = round(seconds * 1e9)
+    for unit, digits in (("s", 9), ("ms", 6), ("us", 3)):
+        whole, rest = divmod(nanoseconds, 10**digits)
+        if whole:
+            fraction = f"{rest:0{digits}}".rstrip("0")
+            return f"{whole}.{fraction} {unit}" if fraction else f"{whole} {unit}"
+    return f"{nanoseconds} ns"
