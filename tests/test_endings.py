@@ -164,6 +164,17 @@ def test_the_program_is_a_module_too(start: Started) -> None:
     assert process.returncode == 2
 
 
+@pytest.mark.parametrize("arguments", [["run"], ["run", "missing.toml"]])
+def test_an_older_click(start: Started, arguments: list[str]) -> None:
+    """Before 8.2 it had no exception of its own for no arguments."""
+    code = (
+        "import click.exceptions as e; vars(e).pop('NoArgsIsHelpError', 0); from fullpipe.__main__ import main; main()"
+    )
+    process = start(*arguments, program=(sys.executable, "-c", code))
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.count("\n")) == (2, "", 1)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -10,7 +10,7 @@ import sys
 import time
 from contextlib import suppress
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -30,6 +30,9 @@ COMMANDS = {
     "linux": "Run scenarios on a real kernel; load our algorithms into this one.",
 }
 """The commands and what they do; each is the function `command` of the module of its name."""
+
+NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""What click raises where arguments are missing altogether; its text is the help. None before click 8.2."""
 
 PATIENCE_S = 5.0
 """How long clearing up after Ctrl-C may take before another one interrupts that, seconds of wall time."""
@@ -112,10 +115,10 @@ def _status() -> int:
         return _failed(str(error), 2)
     except FullpipeError as error:
         return _failed(str(error), 1)
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return 2
     except click.UsageError as error:
+        if isinstance(error, NO_ARGUMENTS):
+            error.show()
+            return 2
         where = error.ctx.command_path if error.ctx else "fullpipe"
         return _failed(f"{error.format_message()} (see {where} --help)", 2)
     except (click.Abort, KeyboardInterrupt):

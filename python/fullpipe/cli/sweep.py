@@ -76,7 +76,9 @@ def command(
     else:
         _print(outcome)
     if outcome.failed:
-        note(f"{outcome.failed} of {plan.runs} runs failed; column error says why")
+        first = next(error for error in outcome.table["error"].to_pylist() if error is not None)
+        more = "" if out is None else f" (column error of {Path(out, 'sweep.parquet')} has all)"
+        note(f"{outcome.failed} of {plan.runs} runs failed; the first: {first}{more}")
         context.exit(1)
 
 
