@@ -45,7 +45,7 @@ pub struct Counters {
     pub sent: u64,
     /// Segments cumulatively acknowledged.
     pub acked: u64,
-    /// The rest.
+    /// Retransmits, timeouts and fast retransmits.
     pub events: Events,
 }
 
