@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ import pytest
 import fullpipe
 from conftest import Program
 from fullpipe import InputError, Scenario, ScenarioError
+from fullpipe.cli import output
 from fullpipe.cli.run import print_result
 from fullpipe.errors import FullpipeError
 from fullpipe.linux.plan import Plan
@@ -155,6 +157,18 @@ def test_reports() -> None:
     assert RIGHT_TO_LEFT not in page
     for name in NAMES[:-1]:
         assert f"links.{SHOWN.get(name, name)}.rate" in reader.text, name
+
+
+def test_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(output, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    for name in NAMES:
+        with output.progress_bar(name) as progress:
+            progress(1.0, 2.0)
+    shown = capsys.readouterr().err
+    assert "[/x]" in shown
+    assert "[red]" in shown
+    assert RIGHT_TO_LEFT not in shown
 
 
 # Text by itself.

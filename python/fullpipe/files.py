@@ -31,7 +31,7 @@ def check_picture(path: str | os.PathLike[str]) -> None:
         raise InputError(f"{_shown(target)}: there is no directory {_shown(target.parent)}")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise InputError(f"{_shown(target)}: the directory {_shown(target.parent)} can't be written")
-    if target.is_dir():
+    if _is_there(target) and target.is_dir():
         raise InputError(f"{_shown(target)}: is a directory")
 
 
@@ -42,7 +42,7 @@ def check_directory(path: str | os.PathLike[str]) -> None:
         InputError: The path is a file, or what it would go into can't be written.
     """
     target = Path(path)
-    nearest = next(place for place in (target, *target.absolute().parents) if place.exists())
+    nearest = next(place for place in (target, *target.absolute().parents) if _is_there(place))
     if not nearest.is_dir():
         raise InputError(f"{_shown(target)}: {_shown(nearest)} is not a directory")
     if not os.access(nearest, os.W_OK | os.X_OK):
@@ -121,6 +121,21 @@ def _move(stage: Path, target: Path) -> None:
         place = target / source.relative_to(stage)
         place.parent.mkdir(parents=True, exist_ok=True)
         source.replace(place)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is anything, if only a link that leads nowhere.
+
+    Raises:
+        InputError: There can't be anything; the name is too long, say.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise InputError(f"{_shown(path)}: {error.strerror}") from None
+    return True
 
 
 def _shown(path: Path) -> str:
