@@ -69,7 +69,10 @@ def main() -> NoReturn:
     _open_streams()
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, Interrupt())
-    status = _status()
+    try:
+        status = _status()
+    except KeyboardInterrupt:  # while the status was made out
+        status = 130
     # What is left is the interpreter's own end, which must not change the status.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(status)
