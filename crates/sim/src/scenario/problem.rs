@@ -5,7 +5,7 @@ use std::fmt;
 /// The first thing found wrong with a scenario.
 ///
 /// Displays as one line, `links[0].rate: "100" has no unit; write e.g. "100 Mbit/s"`; whoever knows the file's name puts
-/// it, and `line`, in front. What it repeats of the scenario is short and printable: see [`quoted`], [`listed`], [`number`].
+/// it, and `line`, in front. What it repeats of the scenario is short and printable: see the functions below.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Where: `links[0].rate`; empty for a fault of the TOML text itself.
