@@ -13,7 +13,7 @@ PACKAGES := ns2 chromium fonts-dejavu-core \
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core clean debian
+.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core docs-tables clean debian
 .PHONY: linux-objects linux-objects-if-able
 
 help: ## This list.
@@ -69,6 +69,9 @@ bench: build debian ## Packets per second, ns-2 beside.
 bench-core: ## The engine alone: criterion's benchmarks, and instructions per packet under valgrind.
 	cargo bench --locked --package fullpipe-sim
 	$(PYTHON) -m benchmarks.speed.instructions
+
+docs-tables: build ## The outputs that README.md and docs/ show, made anew (some minutes).
+	$(BIN)/python docs/tables.py
 
 clean: ## Remove what was built.
 	rm -rf $(VENV) target out python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache

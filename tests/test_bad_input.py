@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from conftest import SMALL, Program
+from fullpipe.cli import _status
+from fullpipe.text import printable
 
 LOOP = SMALL.replace('algorithm = "newreno"', 'algorithm = "newreno"\npath = ["bottleneck", "bottleneck"]')
 
@@ -111,3 +115,179 @@ def test_a_wrong_command_line(
     binary.write_bytes(b"\xff\xfe\x00")
     check(program(*arguments), names)
     assert sorted(tmp_path.iterdir()) == [binary, small_file]
+
+
+# Every command, every kind of file and place that won't do; in this process, since there are many.
+
+OF_FILES = {
+    "run": ["run", "FILE"],
+    "compare": ["compare", "FILE", "--algorithms", "reno,vegas"],
+    "compare, two engines": ["compare", "FILE", "--engine", "simulator,linux"],
+    "sweep": ["sweep", "FILE"],
+    "linux run": ["linux", "run", "FILE"],
+}
+FILES = {
+    "missing.toml": "can't be read: No such file",
+    "folder": "can't be read: it is a directory",
+    "/dev/zero": "can't be read: it is no regular file",
+    "pipe": "can't be read: it is no regular file",
+    "huge.toml": "is too large for a scenario (allowed: at most 16 MB)",
+    "binary.toml": "is not UTF-8 text",
+    "empty.toml": "",
+    "loop.toml": "can't be read: ",
+    "a/b": "can't be read: ",
+    "x" * 5000: "can't be read: File name too long",
+    "\x1b[2J\u202e.toml": r"\x1b[2J\u202e.toml: can't be read",
+    "\udcff.toml": r"\udcff.toml: can't be read",
+}
+SIZE = ["size", "--rate", "1Mbit/s", "--rtt", "20ms", "--flows", "1", "--target", "0.9", "--algorithms", "reno"]
+DELIVERING = {
+    "run": ["run", "small.toml"],
+    "compare": ["compare", "small.toml", "--algorithms", "reno,vegas"],
+    "linux run": ["linux", "run", "small.toml"],
+    "size": SIZE,
+}
+PLACES = {
+    "out is a file": ["--out", "small.toml"],
+    "out is under a file": ["--out", "small.toml/a/b"],
+    "out is a device": ["--out", "/dev/null"],
+    "out is a link that leads nowhere": ["--out", "nowhere"],
+    "out is a link to itself": ["--out", "loop.toml"],
+    "out with too long a name": ["--out", "x" * 300],
+    "picture with too long a name": ["--plot", f"{'x' * 300}.png"],
+    "picture of no known kind": ["--plot", "p\x1b.bmp"],
+    "picture without a kind": ["--plot", "p"],
+    "picture in no directory": ["--plot", "no/p.png"],
+    "picture under a file": ["--plot", "small.toml/p.png"],
+    "picture is a directory": ["--plot", "folder.png"],
+}
+LONG = "x" * 100_000
+WORDS = [
+    ["run"],
+    ["run", "small.toml", "--seed", LONG],
+    ["run", "small.toml", "--seed", "99999999999999999999"],
+    ["run", "small.toml", "--seed", "9" * 5000],
+    ["run", "small.toml", LONG],
+    ["run", "small.toml", "--out"],
+    ["compare", "small.toml"],
+    ["compare", "small.toml", "--algorithms", ""],
+    ["compare", "small.toml", "--algorithms", LONG],
+    ["compare", "small.toml", "--algorithms", "\x1b[31m"],
+    ["compare", "small.toml", "--algorithms", "reno,reno"],
+    ["compare", "small.toml", "--algorithms", "reno", "--engine", "\x1b[31m"],
+    ["compare", "small.toml", "--engine", "simulator,simulator"],
+    ["sweep", "small.toml"],
+    ["sweep", "sweep.toml", "--by", "buffer"],
+    ["sweep", "sweep.toml", "--plot", "buffer"],
+    ["sweep", "sweep.toml", "--plot", "\x1b[31m", "utilization"],
+    ["sweep", "sweep.toml", "--plot", "buffer", LONG],
+    ["sweep", "sweep.toml", "--plot", "buffer", "utilization", "--by", LONG],
+    ["sweep", "sweep.toml", "--plot", "buffer", "utilization", "--picture", "p.bmp"],
+    ["sweep", "sweep.toml", "--plot", "buffer", "utilization", "--picture", "no/p.png"],
+    ["sweep", "sweep.toml", "--plot", "buffer", "utilization", "--picture", "folder.png"],
+    ["sweep", "sweep.toml", "--out", "small.toml"],
+    ["sweep", "sweep.toml", "--out", "/dev/null/x"],
+    ["sweep", "sweep.toml", "--workers", "0"],
+    ["size"],
+    *(
+        [*SIZE, *more]
+        for more in (
+            ["--rate", LONG],
+            ["--rate", "\x1b[31m"],
+            ["--rate", "0 bit/s"],
+            ["--rate", "1e30 Gbit/s"],
+            ["--rate", "1 bit/s"],
+            ["--rtt", LONG],
+            ["--rtt", "80ms..20ms"],
+            ["--rtt", "1e30 s"],
+            ["--rtt", "-1 s"],
+            ["--flows", "0"],
+            ["--flows", LONG],
+            ["--flows", "9" * 5000],
+            ["--flows", "1,1"],
+            ["--flows", ""],
+            ["--target", "1"],
+            ["--target", "nan"],
+            ["--target", "0.9,\x1b"],
+            ["--algorithms", LONG],
+            ["--algorithms", ","],
+            ["--web-load", "1"],
+            ["--web-load", "nan"],
+            ["--seeds", "1"],
+            ["--precision", "nan"],
+            ["--packet-size", "1"],
+            ["--workers", "0"],
+        )
+    ),
+    ["algorithms", LONG],
+    ["algorithms", "\x1b[31m"],
+    ["reproduce", LONG],
+    ["reproduce", "\x1b[31m"],
+    ["reproduce", "hyun-jang/table-1", "--out", "small.toml"],
+    ["reproduce", "--engine", LONG],
+    ["linux", LONG],
+    ["linux", "run"],
+    ["linux", "run", "small.toml", "--accel", "\x1b[31m"],
+    ["linux", "load"],
+    ["linux", "load", LONG],
+    ["linux", "load", "\x1b[31m"],
+    ["linux", "load", "adaptive-aimd", "--set", LONG],
+    ["linux", "load", "adaptive-aimd", "--set", f"{LONG}=1"],
+    ["linux", "unload", "reno"],
+    [LONG],
+    ["\x1b[31m"],
+    ["--\x1b[31m"],
+]
+
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Refused:
+    """Runs a command in a directory with some good and many bad files; says the one line it is refused with."""
+    monkeypatch.chdir(tmp_path)
+    Path("small.toml").write_text(SMALL)
+    Path("sweep.toml").write_text(f'{SMALL}\n[sweep]\n"links.bottleneck.buffer" = ["20 packets", "40 packets"]\n')
+    Path("folder").mkdir()
+    Path("folder.png").mkdir()
+    os.mkfifo("pipe")
+    with Path("huge.toml").open("wb") as file:
+        file.truncate(100_000_000)
+    Path("binary.toml").write_bytes(b"\xff\xfe\x00")
+    Path("empty.toml").touch()
+    Path("loop.toml").symlink_to("loop.toml")
+    Path("nowhere").symlink_to("nobody")
+    there = sorted(tmp_path.iterdir())
+
+    def run(*arguments: str) -> str:
+        monkeypatch.setattr("sys.argv", ["fullpipe", *arguments])
+        status = _status()
+        out, err = capfd.readouterr()
+        assert (status, out) == (2, ""), err
+        assert err.endswith("\n")
+        assert err[:-1].isprintable()
+        assert err.startswith("fullpipe: ")
+        assert len(err) < 2200
+        assert sorted(tmp_path.iterdir()) == there
+        return err
+
+    return run
+
+
+@pytest.mark.parametrize("command", OF_FILES)
+def test_every_kind_of_file(refused: Refused, command: str) -> None:
+    for file, why in FILES.items():
+        line = refused(*(file if word == "FILE" else word for word in OF_FILES[command]))
+        assert why in line, file[:20]
+
+
+@pytest.mark.parametrize("command", DELIVERING)
+def test_every_kind_of_place(refused: Refused, command: str) -> None:
+    for kind, options in PLACES.items():
+        line = refused(*DELIVERING[command], *options)
+        assert printable(options[1])[:100] in line, kind
+
+
+def test_every_kind_of_word(refused: Refused) -> None:
+    for words in WORDS:
+        refused(*words)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import itertools
 import re
 import shlex
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
@@ -99,3 +101,41 @@ def test_every_algorithm_has_a_page() -> None:
     pages = {page.name for page in PAGES.glob("*.md")} - {"README.md"}
     assert {page for _, page in table} == pages
     assert {f"{source.stem.replace('_', '-')}.md" for source in algorithm_files()} == pages
+
+
+@pytest.fixture(scope="module")
+def tables() -> ModuleType:
+    """What ``make docs-tables`` runs."""
+    spec = importlib.util.spec_from_file_location("tables", ROOT / "docs/tables.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_short_outputs_are_those_of_the_program(tables: ModuleType) -> None:
+    tried = [each for page in tables.pages() for each in tables.shown(page) if not each.long]
+    assert len(tried) >= 2
+    for each in tried:
+        assert tables.output(each.command) == each.text, f"{each.command}: make docs-tables"
+
+
+def test_every_output_that_is_shown_is_marked_and_its_command_too(tables: ModuleType) -> None:
+    """A table of the program's, known by the line under its head, stands under a comment and after its command."""
+    for page in tables.pages():
+        text = page.read_text()
+        marked = "".join(each.text for each in tables.shown(page))
+        assert text.count("\n ───") == marked.count("\n ───"), page
+        for each in tables.shown(page):
+            command = each.command.partition(" | ")[0]
+            assert re.search(rf"^{re.escape(command)}|`{re.escape(command)}|`make demo`", text, re.MULTILINE), command
+
+
+def test_a_stale_output_is_replaced(tables: ModuleType, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    start, end = "before\n<!-- output of: echo new; echo '  ' -->\n```\n", "```\nafter ```old```\n"
+    page.write_text(f"{start}old\n{end}")
+    assert tables.rewrite(page)
+    assert page.read_text() == f"{start}new\n{end}"
+    assert not tables.rewrite(page)

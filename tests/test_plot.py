@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 import fullpipe
-from fullpipe import Scenario
-from fullpipe.plot import moving_mean
+from fullpipe import InputError, Scenario
+from fullpipe.plot import moving_mean, write
 
 MAGIC = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 
@@ -65,3 +66,52 @@ def test_a_picture_that_can_not_be_written(small: Scenario, tmp_path: Path, name
 def test_moving_mean_by_hand() -> None:
     mean = moving_mean(np.array([1.0, 2.0, np.nan, 4.0, 6.0]), 3)
     assert mean.tolist() == [1.5, 1.5, 3.0, 5.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    "traffic",
+    [
+        {"udp": [{"rate": "5 Mbit/s"}]},
+        {"web": [{"algorithm": "reno", "transfers_per_second": 20, "mean_size": "12 kB"}]},
+    ],
+    ids=["udp", "web"],
+)
+def test_cross_traffic_alone_shows_the_links(small: Scenario, tmp_path: Path, traffic: dict[str, Any]) -> None:
+    tree = small.to_dict()
+    del tree["flows"]
+    tree["links"][0]["buffer"] = "20 packets"
+    result = fullpipe.run(Scenario.from_dict({**tree, **traffic}))
+    figure = result.plot(tmp_path / "p.png")
+    assert [axes.get_title("left") for axes in figure.axes] == ["queue", "utilization"]
+    drawn = np.asarray(figure.axes[1].lines[0].get_ydata())
+    assert drawn.tolist() == [row["utilization"] for row in result.link_series.to_pylist()]
+    both = fullpipe.Comparison({"one": result, "[other]": result}).plot(tmp_path / "c.png")
+    shown = both.axes[0].get_legend()
+    assert shown is not None
+    assert [text.get_text() for text in shown.get_texts()] == ["one", "[other]"]
+
+
+def test_flows_that_begin_too_late_for_a_sample_leave_their_panels_empty(small: Scenario, tmp_path: Path) -> None:
+    late = small.replace(
+        **{"flows.start": "19.9999 s", "series_interval": "1 s", "links.bottleneck.buffer": "9 packets"}
+    )
+    fullpipe.run(late).plot(tmp_path / "p.png")
+    fullpipe.compare(late, ["reno", "vegas"]).plot(tmp_path / "c.png")
+
+
+@pytest.mark.parametrize(("interval", "why"), [("off", '"off"'), ("30 s", "30 s, the run only 20 s")])
+def test_without_samples_the_reason_is_true(small: Scenario, interval: str, why: str) -> None:
+    with pytest.raises(InputError) as caught:
+        fullpipe.run(small.replace(series_interval=interval)).plot()
+    assert str(caught.value) == f"nothing to draw: the run sampled no series (series_interval is {why})"
+
+
+def test_a_full_disk_leaves_no_picture(small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    figure = fullpipe.run(small).plot()
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*p.pdf'"):
+        write(figure, tmp_path / "p.pdf")
+    assert list(tmp_path.iterdir()) == []

@@ -117,10 +117,21 @@ def test_saved_files_hold_the_result(result: Result, tmp_path: Path) -> None:
         "traffic.parquet",
     ]
     assert json.loads((out / "result.json").read_text()) == result.to_dict()
-    assert Scenario.load(out / "scenario.toml") == result.scenario
     for name in ("links", "flows", "series"):
         assert pq.read_table(out / f"{name}.parquet").column_names == getattr(result, name).column_names
     assert pq.read_table(out / "series.parquet")["cwnd_packets"].equals(result.series["cwnd_packets"])
+
+
+def test_a_kept_scenario_says_every_key_and_gives_the_same_figures(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "out")
+    kept = Scenario.load(tmp_path / "out" / "scenario.toml")
+    tree = kept.to_dict()
+    # 0.5 BDP: 10 Mbit/s times twice 19 ms and the middle of 1 to 5 ms, 44 ms, is 55 packets of 1000 bytes.
+    assert tree["links"][0]["buffer"] == "28 packets"
+    assert (tree["ack_size"], tree["flows"][0]["recovery"], tree["flows"][0]["min_rto"]) == (40, "newreno", "200 ms")
+    assert kept.resolved() == kept
+    again = fullpipe.run(kept).to_dict()
+    assert [again[table] for table in ("links", "flows")] == [result.to_dict()[table] for table in ("links", "flows")]
 
 
 def test_saving_again_replaces_and_spares_other_files(result: Result, tmp_path: Path) -> None:
@@ -129,7 +140,7 @@ def test_saving_again_replaces_and_spares_other_files(result: Result, tmp_path: 
     result.save(tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert json.loads((tmp_path / "result.json").read_text()) == result.to_dict()
-    assert not list(tmp_path.parent.glob(f".{tmp_path.name}*"))
+    assert not [path for folder in (tmp_path, tmp_path.parent) for path in folder.glob(".fullpipe*")]
 
 
 def test_a_failure_while_saving_leaves_nothing(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import threading
 from pathlib import Path
 
 import click
@@ -15,9 +16,13 @@ import fullpipe
 from conftest import Program
 from fullpipe import Scenario, models
 from fullpipe.cli import fullpipe_command
+from fullpipe.cli.size import _print
 from fullpipe.errors import InputError
-from fullpipe.sizing import Mix
-from fullpipe.sizing.search import Samples, smallest
+from fullpipe.sizing import Mix, Sizing
+from fullpipe.sizing.mix import _time
+from fullpipe.sizing.search import Bracket, Samples, smallest
+from fullpipe.sizing.size import Search
+from fullpipe.sweeps.quantity import Quantity
 
 SMALL = ["--rate", "2Mbit/s", "--rtt", "20ms..60ms", "--flows", "2,4", "--target", "0.9", "--algorithms", "newreno"]
 
@@ -65,12 +70,69 @@ def test_noise_costs_seeds_where_the_target_is_near() -> None:
     assert max(len(values) for values in samples.values()) == 6
 
 
+def seconds(text: str) -> float:
+    quantity = Quantity.parse(text)
+    assert quantity is not None
+    return quantity.value
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 ns"),
+        (1e-9, "1 ns"),
+        (1.5e-6, "1.5 us"),
+        (0.02, "20 ms"),
+        (0.010125001, "10.125001 ms"),
+        (1, "1 s"),
+        (1411.2, "1411.2 s"),
+        (1411200.0, "1411200 s"),
+    ],
+)
+def test_times_have_the_unit_that_reads_best(seconds: float, text: str) -> None:
+    assert _time(seconds) == text
+
+
+def test_a_run_that_would_be_too_long_is_refused_in_the_users_terms() -> None:
+    # 40 Gbit/s and 100 ms are 500,000 packets; half of them is a flow's epoch, in round trips; 9 epochs are a run.
+    mix = Mix.parse("40 Gbit/s", "100 ms")
+    with pytest.raises(InputError) as caught:
+        mix.scenario("newreno", 1, 3_000_000)
+    # 9 epochs of 3,500,000/2 round trips of 100 ms and 600 ms of queue.
+    why = "lose so seldom that a run takes 1.1e+07 s (allowed: at most 1000000 s)"
+    assert str(caught.value) == f"1 flow over 500,000 packets of pipe and 3,000,000 of buffer {why}"
+
+
+def test_no_flow_gets_anything_through() -> None:
+    mix = Mix.parse("1 Mbit/s", "20 ms")
+    search = Search(mix, "reno", 2, (0.9,), 2, 0.05, threading.Event())
+    lost = {"utilization": 1.0, "loss_rate": 0.5, "mean_queue_packets": 1.0, "jain_index": None}
+    search._figures = {(7, 0): lost, (7, 1): lost}
+    row = search._row(0.9, Bracket(6, 7, 6, 7))
+    assert row["jain_index"] is None
+    _print(Sizing(mix, [row], []))
+    search._figures[7, 1] = {**lost, "jain_index": 0.5}
+    assert search._row(0.9, Bracket(6, 7, 6, 7))["jain_index"] == 0.5
+
+
+def test_the_same_buffer_is_the_same_number_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
+    """1 Mbit/s and 20 ms are 2.5 packets of 1000 bytes, which a scenario rounds to 3."""
+    sizing = fullpipe.size("1 Mbit/s", "20 ms", flows=[1], target=[0.9], algorithms=["reno"])
+    _print(sizing)
+    out = capsys.readouterr().out
+    assert "one BDP is 3 packets" in out
+    (row,) = [line.split() for line in out.splitlines() if line.split()[:2] == ["0.9", "reno"] and ".." in line]
+    assert row[-5:-3] == ["3", "3"]  # one BDP; over the root of one flow
+    scenario = sizing.mix.scenario("reno", 1, 1).replace(**{"links.bottleneck.buffer": "1 BDP"})
+    assert scenario.resolved().to_dict()["links"][0]["buffer"] == "3 packets"
+
+
 def test_a_mix_makes_the_scenario_it_says() -> None:
     mix = Mix.parse("155Mbit/s", "80ms..250ms", web_load=0.1)
     assert mix.bdp_packets == pytest.approx(155e6 * 0.165 / 8000)
     tree = mix.scenario("newreno", 4, 100).to_dict()
-    link_s = int(tree["links"][0]["delay"].split()[0]) / 1e9
-    rtts = [2 * (link_s + int(flow["access_delay"].split()[0]) / 1e9) for flow in tree["flows"]]
+    link_s = seconds(tree["links"][0]["delay"])
+    rtts = [2 * (link_s + seconds(flow["access_delay"])) for flow in tree["flows"]]
     # The middles of four equal parts of 80 to 250 ms.
     assert rtts == pytest.approx([0.10125, 0.14375, 0.18625, 0.22875])
     result = fullpipe.run(mix.scenario("newreno", 4, 100).replace(duration="40 s", warmup="4 s", flows=[]))

@@ -12,23 +12,28 @@
 ['newreno', 'newreno']
 """
 
-from fullpipe import _core
-from fullpipe.algorithms import Algorithm, Param, algorithms
-from fullpipe.comparison import Comparison, compare
-from fullpipe.errors import Cancelled, FullpipeError, ScenarioError
-from fullpipe.result import Result
-from fullpipe.runner import run, run_many
-from fullpipe.scenario import Scenario
-from fullpipe.sizing import Sizing, size
-from fullpipe.sweeps import Sweep, sweep
+from importlib import import_module
 
-__version__ = _core.VERSION
+# Nothing is loaded before it is used: the program can deal with Ctrl-C from its first moment, and starts sooner.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fullpipe.comparison import Comparison, compare
+    from fullpipe.errors import Cancelled, FullpipeError, InputError, ScenarioError
+    from fullpipe.registry import Algorithm, Param, algorithms
+    from fullpipe.result import Result
+    from fullpipe.runner import run, run_many
+    from fullpipe.scenario import Scenario
+    from fullpipe.sizing.size import Sizing, size
+    from fullpipe.sweeps.sweep import Sweep, sweep
+
+    __version__: str
 
 __all__ = [
     "Algorithm",
     "Cancelled",
     "Comparison",
     "FullpipeError",
+    "InputError",
     "Param",
     "Result",
     "Scenario",
@@ -43,3 +48,33 @@ __all__ = [
     "size",
     "sweep",
 ]
+
+_HOMES = {
+    "comparison": ("Comparison", "compare"),
+    "errors": ("Cancelled", "FullpipeError", "InputError", "ScenarioError"),
+    "registry": ("Algorithm", "Param", "algorithms"),
+    "result": ("Result",),
+    "runner": ("run", "run_many"),
+    "scenario": ("Scenario",),
+    "sizing": ("Sizing", "size"),
+    "sweeps": ("Sweep", "sweep"),
+}
+"""The module of each name above."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name == "__version__":
+            value = import_module("fullpipe._core").VERSION
+        elif home := next((home for home, names in _HOMES.items() if name in names), None):
+            value = getattr(import_module(f"fullpipe.{home}"), name)
+        else:
+            try:
+                return import_module(f"fullpipe.{name}")
+            except ModuleNotFoundError:
+                raise AttributeError(f"module 'fullpipe' has no attribute {name!r}") from None
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

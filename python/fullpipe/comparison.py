@@ -10,9 +10,11 @@ from fullpipe import tables
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.files import staged
 from fullpipe.runner import run_many
+from fullpipe.text import listed
 
 if TYPE_CHECKING:
     import os
+    import threading
 
     import pyarrow as pa
     from matplotlib.figure import Figure
@@ -30,6 +32,7 @@ def compare(
     engine: str | Sequence[str] = "simulator",
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
+    stop: threading.Event | None = None,
 ) -> Comparison:
     """Runs a scenario once per algorithm and engine, all its flows using that algorithm; its recovery too, unless the
     scenario names one.
@@ -40,26 +43,28 @@ def compare(
         engine: What runs it; or several.
         workers: Runs at a time; None for the number of cores.
         progress: As for `run_many`.
+        stop: As for `run_many`.
 
     Raises:
         ScenarioError: There is no such algorithm or parameter, or the scenario has no flows.
         InputError: No algorithm is given, or one is given twice.
+        Cancelled: ``stop`` was set.
     """
     engines = [engine] if isinstance(engine, str) else list(engine)
     if algorithms is None:
-        return _compare_engines(scenario, engines, workers, progress)
+        return _compare_engines(scenario, engines, workers, progress, stop)
     labels = [_label(algorithm) for algorithm in algorithms]
     if not labels:
         raise InputError("no algorithms to compare; name at least one")
     if len(set(labels)) < len(labels):
-        raise InputError(f"an algorithm is named twice: {', '.join(labels)}")
+        raise InputError(f"an algorithm is named twice: {listed(labels)}")
     if not scenario.to_dict().get("flows"):
         raise ScenarioError("flows", "there are none whose algorithm could be compared", scenario.file)
     scenarios = {
         label: scenario.replace(**{"flows.algorithm": algorithm})
         for label, algorithm in zip(labels, algorithms, strict=True)
     }
-    return _run_all(scenarios, engines, workers, progress)
+    return _run_all(scenarios, engines, workers, progress, stop)
 
 
 def _compare_engines(
@@ -67,11 +72,12 @@ def _compare_engines(
     engines: list[str],
     workers: int | None,
     progress: Callable[[float, float], object] | None,
+    stop: threading.Event | None,
 ) -> Comparison:
     if len(engines) < 2:
         raise InputError("nothing to compare; name --algorithms, or at least two engines")
     names = dict.fromkeys(_label(group["algorithm"]) for group in scenario.to_dict().get("flows", ()))
-    return _run_all({" + ".join(names) or "no flows": scenario}, engines, workers, progress)
+    return _run_all({" + ".join(names) or "no flows": scenario}, engines, workers, progress, stop)
 
 
 def _run_all(
@@ -79,10 +85,11 @@ def _run_all(
     engines: list[str],
     workers: int | None,
     progress: Callable[[float, float], object] | None,
+    stop: threading.Event | None,
 ) -> Comparison:
     """One engine after the other; where there are several, a result is called "algorithm on engine"."""
     if len(set(engines)) < len(engines):
-        raise InputError(f"an engine is named twice: {', '.join(engines)}")
+        raise InputError(f"an engine is named twice: {listed(engines)}")
     results: dict[str, Result] = {}
     for i, engine in enumerate(engines):
 
@@ -90,7 +97,7 @@ def _run_all(
             if progress is not None:
                 progress(done * total_s + reached_s, len(engines) * total_s)
 
-        runs = run_many(scenarios, engine=engine, workers=workers, progress=tell)
+        runs = run_many(scenarios, engine=engine, workers=workers, progress=tell, stop=stop)
         results |= {label if len(engines) == 1 else f"{label} on {engine}": run for label, run in runs.items()}
     return Comparison(results)
 

@@ -1,10 +1,18 @@
 """What can go wrong, as exceptions whose text is one line."""
 
+from fullpipe.text import one_line, shorten
+
 __all__ = ["Cancelled", "FullpipeError", "InputError", "ScenarioError"]
+
+LONGEST_PLACE = 200
+"""Characters of a file's or a key's name in a message, at most."""
 
 
 class FullpipeError(Exception):
-    """Anything fullpipe itself reports."""
+    """Anything fullpipe itself reports; its text is one line, short and printable whatever it repeats."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 class InputError(FullpipeError, ValueError):
@@ -26,7 +34,8 @@ class ScenarioError(InputError):
         self.key = key
         self.what = what
         self.line = line
-        place = f"{file}:{line}" if file and line else file
+        name, key = (shorten(part or "", LONGEST_PLACE) for part in (file, key))
+        place = f"{name}:{line}" if name and line else name
         super().__init__(": ".join(part for part in (place, key, what) if part))
 
     def __reduce__(self) -> tuple[type["ScenarioError"], tuple[str, str, str | None, int | None]]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fullpipe.errors import InputError
+from fullpipe.errors import LONGEST_PLACE, InputError
+from fullpipe.text import quoted, shorten
 
 __all__ = ["PICTURES", "check_directory", "check_picture", "staged", "staged_file"]
 
@@ -20,13 +21,18 @@ def check_picture(path: str | os.PathLike[str]) -> None:
     """Says no to a picture that can't be written there.
 
     Raises:
-        InputError: The suffix or the directory won't do.
+        InputError: The suffix or the directory won't do, or a directory is there.
     """
     target = Path(path)
     if target.suffix.lower() not in PICTURES:
-        raise InputError(f"{target}: unknown kind of picture {target.suffix!r} (allowed: {', '.join(PICTURES)})")
+        allowed = ", ".join(PICTURES)
+        raise InputError(f"{_shown(target)}: unknown kind of picture {quoted(target.suffix)} (allowed: {allowed})")
+    if not target.parent.is_dir():
+        raise InputError(f"{_shown(target)}: there is no directory {_shown(target.parent)}")
     if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise InputError(f"{target}: there is no directory {target.parent} to write in")
+        raise InputError(f"{_shown(target)}: the directory {_shown(target.parent)} can't be written")
+    if _is_there(target) and target.is_dir():
+        raise InputError(f"{_shown(target)}: is a directory")
 
 
 def check_directory(path: str | os.PathLike[str]) -> None:
@@ -36,31 +42,35 @@ def check_directory(path: str | os.PathLike[str]) -> None:
         InputError: The path is a file, or what it would go into can't be written.
     """
     target = Path(path)
-    nearest = next(place for place in (target, *target.absolute().parents) if place.exists())
+    nearest = next(place for place in (target, *target.absolute().parents) if _is_there(place))
     if not nearest.is_dir():
-        raise InputError(f"{target}: {nearest} is not a directory")
+        raise InputError(f"{_shown(target)}: {_shown(nearest)} is not a directory")
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise InputError(f"{target}: {nearest} can't be written")
+        raise InputError(f"{_shown(target)}: {_shown(nearest)} can't be written")
 
 
 @contextmanager
 def staged(directory: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary directory beside ``directory``; its files move into ``directory`` at the end, unless an exception
-    comes.
+    """A temporary directory in ``directory``, or beside it where it is yet to be made; its files move into
+    ``directory`` at the end, unless an exception comes.
 
     Raises:
         InputError: The directory can't be made or written.
+        OSError: The disk is full or failing.
     """
     check_directory(directory)
     target = Path(directory).absolute()
     missing = [parent for parent in target.parents if not parent.exists()]
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent) as name:
-            stage = Path(name, target.name)
-            stage.mkdir()
-            yield stage
-            _move(stage, target)
+        with _naming(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # A file is moved within one file system: an existing directory may be the root of another one.
+            place = target if target.is_dir() else target.parent
+            with tempfile.TemporaryDirectory(prefix=".fullpipe.", suffix=".tmp", dir=place) as name:
+                stage = Path(name, "stage")
+                stage.mkdir()
+                yield stage
+                _move(stage, target)
     except BaseException:
         for parent in missing:
             _remove_if_empty(parent)
@@ -73,22 +83,34 @@ def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Raises:
         InputError: The file can't be written.
+        OSError: The disk is full or failing.
     """
     target = Path(path)
     if target.is_dir():
-        raise InputError(f"{target}: is a directory")
+        raise InputError(f"{_shown(target)}: is a directory")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=".fullpipe.", suffix=target.suffix, dir=target.parent)
     except OSError as error:
-        raise InputError(f"{target}: can't be written: {error.strerror}") from None
+        raise InputError(f"{_shown(target)}: can't be written: {error.strerror}") from None
     os.close(handle)
     stage = Path(name)
     try:
-        yield stage
-        stage.chmod(0o666 & ~_umask())
-        stage.replace(target)
+        with _naming(target):
+            yield stage
+            stage.chmod(0o666 & ~_umask())
+            stage.replace(target)
     finally:
         stage.unlink(missing_ok=True)
+
+
+@contextmanager
+def _naming(target: Path) -> Iterator[None]:
+    """What the system says of a temporary file is said of the one it stands for."""
+    try:
+        yield
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise OSError(error.errno, why, str(target)) from None
 
 
 def _move(stage: Path, target: Path) -> None:
@@ -99,6 +121,25 @@ def _move(stage: Path, target: Path) -> None:
         place = target / source.relative_to(stage)
         place.parent.mkdir(parents=True, exist_ok=True)
         source.replace(place)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is anything, if only a link that leads nowhere.
+
+    Raises:
+        InputError: There can't be anything; the name is too long, say.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise InputError(f"{_shown(path)}: {error.strerror}") from None
+    return True
+
+
+def _shown(path: Path) -> str:
+    return shorten(str(path), LONGEST_PLACE)
 
 
 def _remove_if_empty(folder: Path) -> None:

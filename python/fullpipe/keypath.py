@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
+
+from fullpipe.text import hint, listed, quoted
 
 __all__ = ["set_value"]
 
@@ -34,7 +35,7 @@ def _set(table: dict[str, Any], steps: list[str], value: Any) -> None:
         table[step] = {"name": table[step]}
     inside = table[step]
     if not isinstance(inside, dict | list):
-        raise KeyError(f"{step!r} has no keys inside")
+        raise KeyError(f"{quoted(step)} has no keys inside")
     chosen, rest = _choose(inside, rest) if isinstance(inside, list) else ([inside], rest)
     for entry in chosen:
         _set(entry, rest, value)
@@ -55,12 +56,10 @@ def _choose(entries: list[dict[str, Any]], steps: list[str]) -> tuple[list[dict[
     else:
         return entries, steps
     if not rest:
-        raise KeyError(f"ends at a whole table; name one of its keys: {', '.join(chosen[0])}")
+        raise KeyError(f"ends at a whole table; name one of its keys: {listed(chosen[0])}")
     return chosen, rest
 
 
 def _unknown(step: str, known: Iterable[str]) -> str:
     names = list(known)
-    near = difflib.get_close_matches(step, names, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"unknown key path: there is no {step!r} here{hint} (there are: {', '.join(names)})"
+    return f"unknown key path: there is no {quoted(step)} here{hint(step, names)} (there are: {listed(names)})"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import io
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -13,6 +16,7 @@ from matplotlib.figure import Figure
 from fullpipe.errors import InputError
 from fullpipe.files import check_picture, staged_file
 from fullpipe.tables import to_numpy
+from fullpipe.text import shorten
 
 if TYPE_CHECKING:
     import os
@@ -27,6 +31,7 @@ __all__ = [
     "STYLE",
     "comparison_figure",
     "flow_series",
+    "label",
     "legend_above",
     "moving_mean",
     "result_figure",
@@ -62,6 +67,9 @@ FEW = 6
 MOST = 60
 """Flows drawn at all."""
 
+LONGEST_LABEL = 60
+"""Characters of a name in a picture, at most."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -72,12 +80,21 @@ class Line:
     values: Mapping[str, NDArray[np.float64]]
 
 
+def label(name: object) -> str:
+    """A name from outside as pictures show it: as it is, whatever matplotlib would take it for (``$`` begins formulas,
+    a leading ``_`` hides a line from the legend).
+    """
+    text = shorten(str(name), LONGEST_LABEL).replace("$", r"\$")
+    return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
+
+
 def flow_series(result: Result) -> list[Line]:
     """Each flow's samples, labelled with its algorithm and id.
 
     Raises:
         InputError: The run sampled no series.
     """
+    _check_sampled(result)
     flows = result.columns("flows")
     names = [f"{name} #{flow}" for flow, name in zip(to_numpy(flows["id"]), flows["algorithm"], strict=True)]
     return list(_split(result.columns("series"), "flow", names))
@@ -89,11 +106,13 @@ def link_series(result: Result) -> list[Line]:
     Raises:
         InputError: The run sampled no series.
     """
-    return list(_split(result.columns("link_series"), "link", result.columns("links")["name"]))
+    _check_sampled(result)
+    names = [label(name) for name in result.columns("links")["name"]]
+    return list(_split(result.columns("link_series"), "link", names))
 
 
 def result_figure(result: Result) -> Figure:
-    """One run: the flows' windows and RTTs, the links' queues and utilizations.
+    """One run: the flows' windows and RTTs, the links' queues and utilizations; without flows the links' alone.
 
     Of many flows the mean is drawn bold, and so is, of their links, the mean over a fiftieth of the run.
 
@@ -102,13 +121,15 @@ def result_figure(result: Result) -> Figure:
     """
     flows, links = flow_series(result), link_series(result)
     with mpl.rc_context(STYLE):
-        figure, (window, queue, utilization, rtt) = _panels(result)
-        _draw_flows(window, flows, "cwnd_packets", threshold="ssthresh_packets")
-        _draw_flows(rtt, flows, "rtt_s", scale=1e3)
+        figure, panels = _panels(result, PANELS if flows else OF_LINKS)
+        if flows:
+            _draw_flows(panels["window"], flows, "cwnd_packets", threshold="ssthresh_packets")
+            _draw_flows(panels["rtt"], flows, "rtt_s", scale=1e3)
         for colour, line in zip(_cycle(len(links)), links, strict=True):
-            _draw(queue, line.t_s, line.values["queue_packets"], colour, line.label, smooth=len(flows) > FEW)
-            _draw(utilization, line.t_s, line.values["utilization"], colour, None, smooth=len(flows) > FEW)
-        _finish(window, queue, utilization, rtt)
+            smooth = len(flows) > FEW
+            _draw(panels["queue"], line.t_s, line.values["queue_packets"], colour, line.label, smooth=smooth)
+            _draw(panels["utilization"], line.t_s, line.values["utilization"], colour, None, smooth=smooth)
+        _finish(panels)
     return figure
 
 
@@ -123,21 +144,21 @@ def comparison_figure(results: Mapping[str, Result]) -> Figure:
     first = next(iter(results.values()))
     busy = len(first.columns("flows")["id"]) > 1 or len(first.columns("traffic")["kind"]) > 0
     with mpl.rc_context(STYLE):
-        figure, (window, queue, utilization, rtt) = _panels(first)
-        for colour, (label, result) in zip(_cycle(len(results)), results.items(), strict=True):
-            flows, link = flow_series(result), link_series(result)[0]
-            for axes, name, scale in ((window, "cwnd_packets", 1.0), (rtt, "rtt_s", 1e3)):
+        samples = {run: (flow_series(result), link_series(result)[0]) for run, result in results.items()}
+        figure, panels = _panels(first, PANELS if any(flows for flows, _ in samples.values()) else OF_LINKS)
+        for colour, (run, (flows, link)) in zip(_cycle(len(samples)), samples.items(), strict=True):
+            for panel, name, scale in (("window", "cwnd_packets", 1.0), ("rtt", "rtt_s", 1e3)) if flows else ():
                 t_s, mean = _mean(flows, name)
-                _draw(axes, t_s, mean * scale, colour, label, smooth=busy)
-            _draw(queue, link.t_s, link.values["queue_packets"], colour, None, smooth=busy)
-            _draw(utilization, link.t_s, link.values["utilization"], colour, None, smooth=busy)
+                _draw(panels[panel], t_s, mean * scale, colour, label(run), smooth=busy)
+            shown = None if "window" in panels else label(run)
+            _draw(panels["queue"], link.t_s, link.values["queue_packets"], colour, shown, smooth=busy)
+            _draw(panels["utilization"], link.t_s, link.values["utilization"], colour, None, smooth=busy)
         if len(first.columns("flows")["id"]) > 1:
-            window.set_title("congestion window, mean of the flows")
+            panels["window"].set_title("congestion window, mean of the flows")
         if len(first.columns("links")["name"]) > 1:
-            name = first.columns("links")["name"][0]
-            queue.set_title(f"queue of {name}")
-            utilization.set_title(f"utilization of {name}")
-        _finish(window, queue, utilization, rtt)
+            for panel in OF_LINKS:
+                panels[panel].set_title(f"{panel} of {label(first.columns('links')['name'][0])}")
+        _finish(panels)
     return figure
 
 
@@ -162,18 +183,36 @@ def write(figure: Figure, path: str | os.PathLike[str]) -> None:
 
     Raises:
         InputError: The suffix or the directory won't do.
+        OSError: The disk is full or failing.
     """
     check_picture(path)
+    kind = Path(path).suffix.lower()
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    with staged_file(path) as stage, mpl.rc_context(STYLE):
-        figure.savefig(stage, metadata=dates.get(stage.suffix.lower()))
+    drawn = io.BytesIO()
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        # A name may have characters that no font here has; they become boxes.
+        warnings.filterwarnings("ignore", r"Glyph .* missing from font")
+        figure.savefig(drawn, format=kind[1:], metadata=dates.get(kind))
+    with staged_file(path) as stage:
+        stage.write_bytes(drawn.getbuffer())
 
 
-def _panels(result: Result) -> tuple[Figure, Sequence[Axes]]:
-    figure = Figure(figsize=(9.0, 9.0), layout="constrained")
-    panels = figure.subplots(4, 1, sharex=True, height_ratios=(3, 2, 1.4, 2))
-    titles = ("congestion window", "queue", "utilization", "round-trip time")
-    units = ("packets", "packets", "of capacity", "ms")
+PANELS = {
+    "window": ("congestion window", "packets", 3.0),
+    "queue": ("queue", "packets", 2.0),
+    "utilization": ("utilization", "of capacity", 1.4),
+    "rtt": ("round-trip time", "ms", 2.0),
+}
+"""The panels over time: title, unit, and height as a part of the picture's."""
+
+OF_LINKS = ("queue", "utilization")
+"""Those of links; the others need flows."""
+
+
+def _panels(result: Result, names: Iterable[str]) -> tuple[Figure, dict[str, Axes]]:
+    titles, units, heights = zip(*(PANELS[name] for name in names), strict=True)
+    figure = Figure(figsize=(9.0, 9.0 * sum(heights) / 8.4), layout="constrained")
+    panels = list(figure.subplots(len(titles), 1, sharex=True, height_ratios=heights))
     warmup_s = result.scenario.warmup_s
     for axes, title, unit in zip(panels, titles, units, strict=True):
         axes.set_title(title)
@@ -182,7 +221,7 @@ def _panels(result: Result) -> tuple[Figure, Sequence[Axes]]:
             axes.axvspan(0, warmup_s, color="#000000", alpha=0.05, linewidth=0)
     panels[-1].set_xlabel("time, s" if warmup_s == 0 else f"time, s (shaded: the warm-up, {warmup_s:g} s)")
     panels[-1].set_xlim(0, result.scenario.duration_s)
-    return figure, list(panels)
+    return figure, dict(zip(names, panels, strict=True))
 
 
 def _draw_flows(axes: Axes, flows: list[Line], name: str, *, scale: float = 1.0, threshold: str | None = None) -> None:
@@ -205,13 +244,14 @@ def _draw_flows(axes: Axes, flows: list[Line], name: str, *, scale: float = 1.0,
         axes.plot(t_s, mean * scale, color=colour, linewidth=1.8, label=f"{algorithm}, mean of {len(lines)} flows")
 
 
-def _finish(*panels: Axes) -> None:
-    for axes in panels:
+def _finish(panels: Mapping[str, Axes]) -> None:
+    for axes in panels.values():
         axes.set_ylim(bottom=0)
-    panels[2].set_ylim(0, 1.05)
-    legend_above(panels[0])
-    if len(panels[1].get_legend_handles_labels()[0]) > 1:
-        legend_above(panels[1])
+    panels["utilization"].set_ylim(0, 1.05)
+    if "window" in panels:
+        legend_above(panels["window"])
+    if len(panels["queue"].get_legend_handles_labels()[0]) > 1:
+        legend_above(panels["queue"])
 
 
 def _draw(
@@ -233,11 +273,19 @@ def _mean(lines: list[Line], name: str) -> tuple[NDArray[np.float64], NDArray[np
     return times, np.divide(sums, counts, out=np.full(len(times), np.nan), where=counts > 0)
 
 
+def _check_sampled(result: Result) -> None:
+    if len(result.columns("link_series")["t_s"]):
+        return
+    interval_s, duration_s = result.scenario.series_interval_s, result.scenario.duration_s
+    why = '"off"' if interval_s is None else f"{interval_s:g} s, the run only {duration_s:g} s"
+    raise InputError(f"nothing to draw: the run sampled no series (series_interval is {why})")
+
+
 def _split(columns: Mapping[str, Any], entity: str, labels: Sequence[str]) -> Iterator[Line]:
     arrays = {name: to_numpy(column) for name, column in columns.items()}
     owner, t_s = arrays.pop(entity), arrays.pop("t_s")
     if not len(t_s):
-        raise InputError('nothing to draw: the run sampled no series (series_interval = "off")')
+        return
     starts = np.flatnonzero(np.diff(owner, prepend=owner[0] + 1))
     for start, end in zip(starts, [*starts[1:], len(owner)], strict=True):
         values = {name: array[start:end] for name, array in arrays.items()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import tables
 from fullpipe.files import staged
+from fullpipe.text import listed
 
 if TYPE_CHECKING:
     import os
@@ -115,8 +116,9 @@ class Result:
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``result.json``, ``scenario.toml``, and ``links``, ``flows``, ``traffic``, ``series``, ``link_series``
-        as Parquet into a directory, which is made if need be. All files appear whole or not at all.
+        """Writes ``result.json``, ``scenario.toml`` (every key spelled out, as `Scenario.resolved` does), and
+        ``links``, ``flows``, ``traffic``, ``series``, ``link_series`` as Parquet into a directory, which is made if
+        need be. All files appear whole or not at all.
 
         Raises:
             InputError: The directory can't be made or written.
@@ -125,7 +127,7 @@ class Result:
 
         with staged(directory) as stage:
             (stage / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            (stage / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
+            (stage / "scenario.toml").write_text(self.scenario.resolved().to_toml(), encoding="utf-8")
             for name in ("links", "flows", "traffic", "series", "link_series"):
                 pq.write_table(getattr(self, name), stage / f"{name}.parquet")
 
@@ -143,5 +145,5 @@ class Result:
         return figure
 
     def __repr__(self) -> str:
-        links = ", ".join(f"{row['name']} {row['utilization']:.3f}" for row in tables.rows(self._columns["links"]))
+        links = listed(f"{row['name']} {row['utilization']:.3f}" for row in tables.rows(self._columns["links"]))
         return f"<Result of {len(self._columns['flows']['id'])} flows on {self.engine}; utilization: {links}>"

@@ -13,8 +13,9 @@ from typing import TypeVar
 from fullpipe.errors import Cancelled, InputError
 from fullpipe.result import Result
 from fullpipe.scenario import Scenario
+from fullpipe.text import unknown
 
-__all__ = ["ENGINES", "run", "run_groups", "run_many"]
+__all__ = ["ENGINES", "check_stop", "run", "run_groups", "run_many"]
 
 ENGINES = ("simulator", "linux")
 """What can run a scenario."""
@@ -28,29 +29,40 @@ def run(
     *,
     seed: int | None = None,
     progress: Callable[[float, float], object] | None = None,
+    stop: threading.Event | None = None,
     engine: str = "simulator",
 ) -> Result:
     """Runs a scenario to its end; other Python threads go on meanwhile.
+
+    Ctrl-C reaches Python's main thread alone; ``stop`` ends a run in any.
 
     Args:
         scenario: What to run.
         seed: Takes the place of the scenario's own.
         progress: Called about ten times a second of wall time with the simulated seconds reached and the whole
             duration; an exception it raises ends the run.
+        stop: Ends the run within about a tenth of a second of wall time, once it is set.
         engine: One of `ENGINES`.
 
     Raises:
         ScenarioError: The seed is not allowed.
         InputError: There is no such engine.
         LinuxError: The Linux engine lacks something, or its machine failed.
+        Cancelled: ``stop`` was set.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
     if engine not in ENGINES:
-        raise InputError(f"unknown engine {engine!r} (allowed: {', '.join(ENGINES)})")
+        raise InputError(unknown("engine", engine, ENGINES))
     if seed is not None:
         scenario = scenario.replace(seed=seed)
     duration_s = scenario.duration_s
-    tell = None if progress is None else lambda reached_s: progress(reached_s, duration_s)
+
+    def tell(reached_s: float) -> None:
+        check_stop(stop)
+        if progress is not None:
+            progress(reached_s, duration_s)
+
+    check_stop(stop)
     begun = time.perf_counter()
     if engine == "linux":
         from fullpipe import linux
@@ -61,11 +73,22 @@ def run(
     return Result(scenario, tables, engine=engine, wall_s=time.perf_counter() - begun)
 
 
+def check_stop(stop: threading.Event | None) -> None:
+    """Ends what is under way if it is set.
+
+    Raises:
+        Cancelled: It is.
+    """
+    if stop is not None and stop.is_set():
+        raise Cancelled("stopped")
+
+
 def run_many(
     scenarios: Mapping[Key, Scenario],
     *,
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
+    stop: threading.Event | None = None,
     engine: str = "simulator",
 ) -> dict[Key, Result]:
     """Runs scenarios side by side, each in a thread of its own, and returns their results under the same keys.
@@ -74,13 +97,15 @@ def run_many(
         scenarios: What to run.
         workers: How many at a time; None for the number of cores.
         progress: As for `run`, with the sums over all scenarios; called from the calling thread.
+        stop: As for `run`.
         engine: One of `ENGINES`.
 
     Raises:
         Exception: The first failure of a run; the others are stopped.
+        Cancelled: ``stop`` was set; all runs are stopped.
         KeyboardInterrupt: Ctrl-C was pressed; all runs are stopped.
     """
-    ((_, results, _),) = run_groups({None: scenarios}, workers=workers, progress=progress, engine=engine)
+    ((_, results, _),) = run_groups({None: scenarios}, workers=workers, progress=progress, stop=stop, engine=engine)
     return results
 
 
@@ -89,6 +114,7 @@ def run_groups(
     *,
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
+    stop: threading.Event | None = None,
     engine: str = "simulator",
     recall: Callable[[Group, Scenario, Callable[[], Result]], Result] | None = None,
 ) -> Iterator[tuple[Group, dict[Key, Result], float]]:
@@ -98,6 +124,7 @@ def run_groups(
         groups: What to run.
         workers: As for `run_many`.
         progress: As for `run_many`.
+        stop: As for `run_many`.
         engine: As for `run_many`.
         recall: Called in place of each run, with its group, its scenario and the run; its result is taken.
 
@@ -105,7 +132,7 @@ def run_groups(
         In the order of the groups: a group's key, its results, and the seconds from its first run's beginning to its
         last one's end.
     """
-    stop = threading.Event()
+    ended_early = threading.Event()
     reached_s: dict[tuple[Group, Key], float] = {}
     begun: dict[Group, float] = {}
     ended: dict[Group, float] = {}
@@ -113,14 +140,11 @@ def run_groups(
 
     def run_one(group: Group, key: Key, scenario: Scenario) -> Result:
         def watch(now_s: float, _duration_s: float) -> None:
-            if stop.is_set():
-                raise Cancelled("stopped")
             reached_s[group, key] = now_s
 
-        if stop.is_set():
-            raise Cancelled("stopped")
+        check_stop(ended_early)
         begun.setdefault(group, time.perf_counter())
-        now = partial(run, scenario, progress=watch, engine=engine)
+        now = partial(run, scenario, progress=watch, stop=ended_early, engine=engine)
         result = recall(group, scenario, now) if recall else now()
         reached_s[group, key] = scenario.duration_s
         ended[group] = time.perf_counter()
@@ -138,10 +162,11 @@ def run_groups(
                     done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
                     for future in done:
                         future.result()
+                    check_stop(stop)
                     if progress is not None:
                         progress(sum(list(reached_s.values())), total_s)
                 results = {key: future.result() for key, future in futures.pop(group).items()}
                 yield group, results, ended[group] - begun[group] if results else 0.0
         except BaseException:
-            stop.set()
+            ended_early.set()
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,10 @@ from fullpipe.keypath import set_value
 if TYPE_CHECKING:
     import os
 
-__all__ = ["Scenario"]
+__all__ = ["MOST_BYTES", "Scenario", "read_text"]
+
+MOST_BYTES = 16_000_000
+"""Size of a scenario's file, at most: of 100,000 flows with a table each."""
 
 
 class Scenario:
@@ -39,16 +43,7 @@ class Scenario:
         Raises:
             ScenarioError: The file can't be read, is not TOML, or is not a scenario.
         """
-        file = str(path)
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except OSError as error:
-            raise ScenarioError("", f"can't be read: {error.strerror or error}", file) from None
-        except UnicodeDecodeError as error:
-            raise ScenarioError(
-                "", f"is not UTF-8 text (byte {error.start}); a scenario is a TOML file", file
-            ) from None
-        return cls.loads(text, file=file)
+        return cls.loads(read_text(path), file=str(path))
 
     @classmethod
     def loads(cls, text: str, *, file: str | None = None) -> Scenario:
@@ -97,6 +92,12 @@ class Scenario:
     def to_dict(self) -> dict[str, Any]:
         """The keys as they were given, as plain dictionaries and lists."""
         return copy.deepcopy(self._tree)
+
+    def resolved(self) -> Scenario:
+        """The same scenario with every key spelled out: defaults as values, buffers in BDP as packets. It says what is
+        run even where a default changes later.
+        """
+        return self.from_dict(self._model.resolved(), file=self._file)
 
     def to_toml(self) -> str:
         """The keys as they were given, as the text of a scenario file."""
@@ -157,6 +158,34 @@ class Scenario:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self._tree, self._file)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a scenario's file.
+
+    Raises:
+        ScenarioError: It can't be read, is no regular file (a device or a pipe may never end), is too large or is not
+            UTF-8.
+    """
+    file, data = Path(path), None
+
+    def wrong(what: str) -> ScenarioError:
+        return ScenarioError("", what, str(path))
+
+    try:
+        if stat.S_ISREG(file.stat().st_mode):
+            with file.open("rb") as opened:
+                data = opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise wrong(f"can't be read: {error.strerror or error}") from None
+    if data is None:
+        raise wrong(f"can't be read: it is {'a directory' if file.is_dir() else 'no regular file'}")
+    if len(data) > MOST_BYTES:
+        raise wrong(f"is too large for a scenario (allowed: at most {MOST_BYTES / 1e6:g} MB)")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise wrong(f"is not UTF-8 text (byte {error.start}); a scenario is a TOML file") from None
 
 
 def _restore(tree: dict[str, Any], file: str | None) -> Scenario:

@@ -124,7 +124,7 @@ fn to_value(value: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<Val
         return Ok(Value::Boolean(flag.is_true()));
     }
     if let Ok(number) = value.cast::<PyInt>() {
-        let number = number.extract().map_err(|_| wrong(format!("{number} is out of range of whole numbers")))?;
+        let number = number.extract().map_err(|_| wrong("a whole number of more than 64 bits".to_owned()))?;
         return Ok(Value::Integer(number));
     }
     if let Ok(number) = value.cast::<PyFloat>() {

@@ -29,7 +29,8 @@ impl Watch {
             return true;
         }
         self.looked = now;
-        self.error = Python::attach(|py| self.look(py, reached)).err();
+        let Some(looked) = Python::try_attach(|py| self.look(py, reached)) else { wait_for_the_end() };
+        self.error = looked.err();
         self.error.is_none()
     }
 
@@ -44,6 +45,13 @@ impl Watch {
             progress.call1(py, (seconds(reached),))?;
         }
         Ok(())
+    }
+}
+
+/// The interpreter is shutting down, and this thread can never go back to Python: it ends with the process.
+fn wait_for_the_end() -> ! {
+    loop {
+        std::thread::park();
     }
 }
 

@@ -6,14 +6,14 @@
 #[cfg(target_os = "linux")]
 const LARGE_PAGE: usize = 2 << 20;
 
-/// An empty vector with room for so many items.
+/// An empty vector with room for `items`.
 pub fn with_room<T>(items: usize) -> Vec<T> {
     let items = Vec::with_capacity(items);
     prefer_large_pages(&items);
     items
 }
 
-/// So many zeros; memory nobody has touched yet.
+/// A vector of zeros, in memory that the system has yet to hand out.
 pub fn zeros(numbers: usize) -> Vec<f64> {
     let numbers = vec![0.0; numbers];
     prefer_large_pages(&numbers);

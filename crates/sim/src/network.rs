@@ -29,7 +29,7 @@ pub struct Direct {
 pub struct Hop {
     /// Index of the direction.
     pub direction: u32,
-    /// What a packet is that has passed it.
+    /// The kind that a packet has once it has passed this stop.
     pub then: Kind,
     /// What follows this stop needs no event: it can be worked out as soon as the packet is accepted here.
     pub runs_on: bool,
@@ -40,7 +40,7 @@ pub struct Hop {
 pub struct Network {
     /// Every link's two directions.
     pub directions: Vec<Direction>,
-    /// Those of all routes, one route after another.
+    /// The hops of all routes, one route after another.
     hops: Vec<Hop>,
 }
 

@@ -50,7 +50,7 @@ impl Segment {
         Segment { at, stamp, flow, seq: seq as u32, incarnation, hop: 0 }
     }
 
-    /// The same as a packet: `kind` says what is next.
+    /// The segment as a packet whose `kind` says which stop is next.
     #[inline(always)]
     pub fn packet(self, kind: Kind) -> Packet {
         let Segment { at, stamp, flow, seq, incarnation, hop } = self;

@@ -42,9 +42,9 @@ pub struct PacketCount {
 pub struct LinkReport {
     /// As in the scenario.
     pub name: String,
-    /// In the direction paths name.
+    /// The direction of data, but for traffic with `reverse`.
     pub forward: DirectionReport,
-    /// Against it.
+    /// The other direction.
     pub reverse: DirectionReport,
 }
 

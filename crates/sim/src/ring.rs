@@ -46,13 +46,13 @@ impl<T: Copy + Default> Ring<T> {
         self.len += 1;
     }
 
-    /// Takes the one that has waited longest.
+    /// Takes the item that has waited longest.
     #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {
         self.pop_front_if(|_| true)
     }
 
-    /// The same where `condition` holds for it.
+    /// Takes the item that has waited longest, if `condition` holds for it.
     #[inline(always)]
     pub fn pop_front_if(&mut self, condition: impl FnOnce(&T) -> bool) -> Option<T> {
         let item = *self.front()?;

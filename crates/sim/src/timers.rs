@@ -26,23 +26,23 @@ pub enum Timer {
 pub struct Timers(BinaryHeap<Reverse<(Nanos, Timer)>>);
 
 impl Timers {
-    /// Makes room for so many more.
+    /// Makes room for `timers` more alarms.
     pub fn reserve(&mut self, timers: usize) {
         self.0.reserve_exact(timers);
     }
 
-    /// Sets one more.
+    /// Sets an alarm.
     pub fn set(&mut self, at: Nanos, timer: Timer) {
         self.0.push(Reverse((at, timer)));
     }
 
-    /// When the next one is due; beyond every run if none is set.
+    /// When the next alarm is due; beyond every run if none is set.
     #[inline(always)]
     pub fn next_time(&self) -> Nanos {
         self.0.peek().map_or(Nanos::MAX, |entry| entry.0.0)
     }
 
-    /// Takes the next one.
+    /// Takes the alarm that is due next.
     pub fn pop(&mut self) -> Option<(Nanos, Timer)> {
         self.0.pop().map(|Reverse(entry)| entry)
     }

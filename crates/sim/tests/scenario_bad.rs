@@ -2,6 +2,7 @@
 //! allowed.
 
 use fullpipe_sim::Scenario;
+use fullpipe_sim::scenario::{Table, Value};
 
 const GOOD: &str = r#"
 duration = "400 s"
@@ -363,4 +364,69 @@ fn parts_that_are_missing_as_a_whole() {
         let message = shown(&text);
         assert!(message.contains(expected), "expected: {expected}\nfound:    {message}");
     }
+}
+
+/// Copies of `value`, each with `nasty` in the place of one value or key inside it, or of the whole.
+fn spoiled(value: &Value, nasty: &Value) -> Vec<Value> {
+    let mut copies = vec![nasty.clone()];
+    match value {
+        Value::Table(table) => {
+            for (key, value) in table {
+                copies.extend(spoiled(value, nasty).into_iter().map(|value| {
+                    let mut copy = table.clone();
+                    copy.insert(key.clone(), value);
+                    Value::Table(copy)
+                }));
+                let mut renamed = table.clone();
+                renamed.remove(key);
+                renamed.insert(nasty.as_str().unwrap_or(key).to_owned(), value.clone());
+                copies.push(Value::Table(renamed));
+            }
+        }
+        Value::Array(list) => {
+            for i in 0..list.len() {
+                copies.extend(spoiled(&list[i], nasty).into_iter().map(|entry| {
+                    let mut copy = list.clone();
+                    copy[i] = entry;
+                    Value::Array(copy)
+                }));
+            }
+        }
+        _ => {}
+    }
+    copies
+}
+
+#[test]
+fn messages_stay_short_and_printable_whatever_stands_in_the_scenario() {
+    let good: Table = GOOD.replace("\"reno\"", "{ name = \"vegas\", alpha = 2 }").parse().expect("TOML");
+    let long = "x".repeat(100_000);
+    let nasty = [
+        Value::from("\u{1b}[2J\u{202e}\u{7}\n[red]$x$".repeat(1000)),
+        Value::from(format!("{long}\u{2066}")),
+        Value::from(format!("1 {long}")),
+        Value::from(long),
+        Value::from(f64::MAX),
+        Value::from(-f64::MIN_POSITIVE),
+        Value::from(i64::MIN),
+        Value::from(vec![1; 100_000]),
+    ];
+    let mut refused = 0;
+    for nasty in &nasty {
+        for copy in spoiled(&Value::Table(good.clone()), nasty) {
+            let Value::Table(table) = copy else { continue };
+            let Err(problem) = Scenario::from_value(&table) else { continue };
+            let message = problem.to_string();
+            assert!(message.chars().all(|c| c == ' ' || c.is_ascii_graphic()), "{message:?}");
+            assert!(message.len() < 1500, "{} bytes: {}", message.len(), &message[..200]);
+            refused += 1;
+        }
+    }
+    assert!(refused > 200, "{refused}");
+}
+
+#[test]
+fn a_fault_in_a_long_key_has_its_line() {
+    let text = GOOD.replacen("warmup", &"w".repeat(100), 1);
+    assert!(shown(&text).starts_with("line 3: \"www"), "{}", shown(&text));
 }

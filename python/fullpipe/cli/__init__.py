@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import signal
 import sys
+import time
+from contextlib import suppress
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 import fullpipe
 from fullpipe.errors import FullpipeError, InputError
+from fullpipe.text import one_line
 
 __all__ = ["fullpipe_command", "main"]
 
@@ -24,6 +30,12 @@ COMMANDS = {
     "linux": "Run scenarios on a real kernel; load our algorithms into this one.",
 }
 """The commands and what they do; each is the function `command` of the module of its name."""
+
+NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""What click raises where arguments are missing altogether; its text is the help. None before click 8.2."""
+
+PATIENCE_S = 5.0
+"""How long clearing up after Ctrl-C may take before another one interrupts that, seconds of wall time."""
 
 
 class Commands(click.Group):
@@ -54,29 +66,89 @@ def fullpipe_command() -> None:
 
 def main() -> NoReturn:
     """Runs the program: exit status 0 success, 2 bad input, 130 Ctrl-C, 1 anything else."""
+    _open_streams()
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, Interrupt())
     try:
-        sys.exit(fullpipe_command.main(standalone_mode=False))
-    except InputError as error:
-        _fail(str(error), 2)
-    except FullpipeError as error:
-        _fail(str(error), 1)
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        sys.exit(2)
-    except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "fullpipe"
-        _fail(f"{error.format_message()} (see {where} --help)", 2)
-    except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted; nothing is left half-written", 130)
-    except BrokenPipeError:
-        # The reader of our output has gone; keep the interpreter from writing to it once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
-
-
-def _fail(message: str, status: int) -> NoReturn:
-    line = " ".join(message.split())
-    print(f"fullpipe: {line}", file=sys.stderr)
+        status = _status()
+    except KeyboardInterrupt:  # while the status was made out
+        status = 130
+    # What is left is the interpreter's own end, which must not change the status.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(status)
+
+
+class Interrupt:
+    """What Ctrl-C does: the first one interrupts; more of them don't disturb the clearing up, unless it takes long."""
+
+    def __init__(self) -> None:
+        self._last_s: float | None = None
+
+    def __call__(self, _number: int, _frame: object) -> None:
+        """Takes the signal."""
+        now_s = time.monotonic()
+        if self._last_s is None or now_s - self._last_s > PATIENCE_S:
+            self._last_s = now_s
+            raise KeyboardInterrupt
+
+
+def _open_streams() -> None:
+    """Closed standard streams lead nowhere, so that no file of ours takes their place; an output that is closed is an
+    error.
+    """
+    for stream in range(3):
+        try:
+            os.fstat(stream)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w")
+    if sys.stdout is None:
+        sys.exit(_failed("standard output is closed", 1))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _status() -> int:
+    """Runs the command; the exit status."""
+    try:
+        status = fullpipe_command.main(standalone_mode=False)
+        sys.stdout.flush()
+    except InputError as error:
+        return _failed(str(error), 2)
+    except FullpipeError as error:
+        return _failed(str(error), 1)
+    except click.UsageError as error:
+        if isinstance(error, NO_ARGUMENTS):
+            error.show()
+            return 2
+        where = error.ctx.command_path if error.ctx else "fullpipe"
+        return _failed(f"{error.format_message()} (see {where} --help)", 2)
+    except (click.Abort, KeyboardInterrupt):
+        return _failed("interrupted; nothing is left half-written", 130)
+    except BrokenPipeError:
+        _drop_output()
+        return 1
+    except OSError as error:
+        _drop_output()
+        # Files are named where they are written; what is not named is standard output.
+        unnamed = "standard output" if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO) else None
+        return _failed(": ".join(str(part) for part in (error.filename or unnamed, error.strerror or error) if part), 1)
+    except MemoryError:
+        return _failed("out of memory", 1)
+    except SystemExit as ended:  # click and rich end so where the reader of our output has gone
+        _drop_output()
+        return ended.code if isinstance(ended.code, int) else 1
+    return status if isinstance(status, int) else 0
+
+
+def _failed(message: str, status: int) -> int:
+    with suppress(OSError):
+        print(f"fullpipe: {one_line(message)}", file=sys.stderr, flush=True)
+    return status
+
+
+def _drop_output() -> None:
+    """Keeps the interpreter from writing to standard output once more at its end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 
 import click
 
-from fullpipe.algorithms import Algorithm, Param, algorithms
 from fullpipe.cli.output import json_option, print_json, print_table
 from fullpipe.errors import InputError
+from fullpipe.registry import Algorithm, Param, algorithms
+from fullpipe.text import unknown
 
 __all__ = ["command"]
 
@@ -21,9 +21,7 @@ def command(name: str | None, as_json: bool) -> None:
     """List the algorithms, or say all about one called NAME."""
     known = algorithms()
     if name is not None and name not in known:
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"unknown algorithm {name!r}{hint} (allowed: {', '.join(known)})")
+        raise InputError(unknown("algorithm", name, known))
     chosen = list(known.values()) if name is None else [known[name]]
     if as_json:
         print_json(json.dumps({"algorithms": [algorithm.to_dict() for algorithm in chosen]}, indent=2))

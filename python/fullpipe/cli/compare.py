@@ -8,7 +8,6 @@ from fullpipe.cli.output import (
     check_targets,
     deliver,
     json_option,
-    out_option,
     plot_option,
     print_table,
     progress_bar,
@@ -24,7 +23,11 @@ __all__ = ["command"]
 
 @click.command("compare")
 @click.argument("file")
-@click.option("--algorithms", metavar="A,B,C", help="The algorithms, separated by commas; else the scenario's own.")
+@click.option(
+    "--algorithms",
+    metavar="A,B,C",
+    help="The algorithms, separated by commas; default, where there are several engines: the scenario's own.",
+)
 @click.option(
     "--engine",
     "engines",
@@ -35,7 +38,7 @@ __all__ = ["command"]
 )
 @json_option
 @plot_option
-@out_option
+@click.option("--out", metavar="DIR", help="Write comparison.json, a Parquet table and each run's files into DIR.")
 def command(file: str, algorithms: str | None, engines: str, as_json: bool, plot: str | None, out: str | None) -> None:
     """Run the scenario in FILE with several algorithms, all flows using one at a time, or on several engines."""
     scenario = Scenario.load(file)

@@ -10,6 +10,7 @@ from fullpipe.cli.output import (
     check_targets,
     deliver,
     json_option,
+    note,
     out_option,
     plot_option,
     print_table,
@@ -17,6 +18,7 @@ from fullpipe.cli.output import (
 )
 from fullpipe.cli.run import print_result
 from fullpipe.errors import InputError
+from fullpipe.text import quoted
 
 __all__ = ["command"]
 
@@ -51,7 +53,7 @@ def run_command(file: str, as_json: bool, seed: int | None, accel: str, plot: st
     check_targets(plot, out)
     usable = linux.usable_accelerator(accel)
     if usable != accel:
-        click.echo("fullpipe: /dev/kvm does not work here; the run takes virtual time instead", err=True)
+        note("/dev/kvm does not work here; the run takes virtual time instead")
     begun = time.perf_counter()
     with progress_bar(file) as progress:
         tables = linux.run(scenario, lambda reached_s: progress(reached_s, scenario.duration_s), accelerator=usable)
@@ -104,4 +106,4 @@ def _setting(text: str) -> tuple[str, float]:
     try:
         return name, float(value)
     except ValueError:
-        raise InputError(f"--set {text}: not a parameter and a number (like beta_max=0.8)") from None
+        raise InputError(f"--set {quoted(text)}: not a parameter and a number (like beta_max=0.8)") from None

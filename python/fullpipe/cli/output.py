@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import click
 
 from fullpipe.files import check_directory, check_picture
+from fullpipe.text import one_line, printable, shorten
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -21,6 +22,7 @@ __all__ = [
     "check_targets",
     "deliver",
     "json_option",
+    "note",
     "out_option",
     "plot_option",
     "print_json",
@@ -32,6 +34,9 @@ __all__ = [
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 plot_option = click.option("--plot", metavar="FILE", help="Draw the series into FILE (.png, .svg or .pdf).")
 out_option = click.option("--out", metavar="DIR", help="Write result.json, the scenario and Parquet tables into DIR.")
+
+LONGEST_CELL = 100
+"""Characters of a table's cell, at most."""
 
 PATIENCE_S = 1.0
 """A run this short gets no progress bar, seconds of wall time."""
@@ -78,7 +83,12 @@ def deliver(
 def warn(scenario: Scenario) -> None:
     """Says on standard error what is probably not meant, a line each."""
     for warning in scenario.warnings:
-        click.echo(f"fullpipe: warning: {scenario.file}: {warning}", err=True)
+        note(f"warning: {scenario.file}: {warning}")
+
+
+def note(message: str) -> None:
+    """Prints a line on standard error."""
+    click.echo(f"fullpipe: {one_line(message)}", err=True)
 
 
 def print_json(text: str) -> None:
@@ -87,18 +97,23 @@ def print_json(text: str) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
-    """Prints a table on standard output; the first ``left`` columns are text, the others numbers."""
+    """Prints a table on standard output; the first ``left`` columns are text, the others numbers. What a cell says is
+    shown as it is, whatever it would mean to the terminal or to rich.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=printable(title) or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+    )
     for i, column in enumerate(columns):
-        table.add_column(column, justify="left" if i < left else "right", overflow="fold")
+        table.add_column(shorten(column, LONGEST_CELL), justify="left" if i < left else "right", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(shorten(cell, LONGEST_CELL) for cell in row))
     # A file or a pipe has no width: nothing is folded there.
-    Console(width=None if sys.stdout.isatty() else 1000, highlight=False).print(table)
+    width = None if sys.stdout.isatty() else 1000
+    Console(width=width, highlight=False, markup=False, emoji=False).print(table)
 
 
 @contextmanager
@@ -116,7 +131,7 @@ def progress_bar(label: str, unit: str = "s simulated") -> Iterator[Callable[[fl
                 if time.perf_counter() - begun < PATIENCE_S or not sys.stderr.isatty():
                     return
                 progress = stack.enter_context(_bar(unit))
-                bar = progress, progress.add_task(label, total=total)
+                bar = progress, progress.add_task(shorten(label), total=total)
             bar[0].update(bar[1], completed=reached)
 
         yield tell
@@ -127,7 +142,7 @@ def _bar(unit: str) -> Progress:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn(f"{{task.completed:.0f}} of {{task.total:.0f}} {unit}"),
         TimeRemainingColumn(),

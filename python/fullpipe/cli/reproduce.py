@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from fullpipe.cli.output import json_option, print_json, print_table, progress_bar
+from fullpipe.cli.output import json_option, note, print_json, print_table, progress_bar
 from fullpipe.files import check_directory
 from fullpipe.papers import Check, Outcome, Shape, reproduce_all, select
 from fullpipe.report import write_report
@@ -56,7 +56,7 @@ def command(
         _print_summary(outcomes)
     if out is not None:
         report = write_report(outcomes, out, command=shlex.join(["fullpipe", *sys.argv[1:]]))
-        click.echo(f"The report is {report}; scenarios, results and pictures are beside it", err=True)
+        note(f"the report is {report}; scenarios, results and pictures are beside it")
     if any(outcome.status == "fail" for outcome in outcomes):
         context.exit(1)
     return None

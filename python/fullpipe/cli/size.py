@@ -10,6 +10,7 @@ import click
 from fullpipe.cli.output import check_targets, deliver, json_option, print_table, progress_bar
 from fullpipe.cli.run import milliseconds, rate
 from fullpipe.sizing import Sizing, size
+from fullpipe.text import quoted
 
 __all__ = ["command"]
 
@@ -28,7 +29,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
             return [self.kind(part) for part in value.split(",")]
         except ValueError:
             what = "whole numbers" if self.kind is int else "numbers"
-            self.fail(f"{value!r}: expected {what} separated by commas", param, ctx)
+            self.fail(f"{quoted(value)}: expected {what} separated by commas", param, ctx)
 
 
 @click.command("size")
@@ -96,7 +97,8 @@ def _print(sizing: Sizing) -> None:
     rtts = milliseconds(mix.rtt_min_s)
     rtts = rtts if mix.rtt_min_s == mix.rtt_max_s else f"{rtts} to {milliseconds(mix.rtt_max_s)}"
     click.echo(
-        f"{rate(mix.rate_bps)}, RTT {rtts}{web}; one BDP is {mix.bdp_packets:,.0f} packets of {mix.packet_size} bytes\n"
+        f"{rate(mix.rate_bps)}, RTT {rtts}{web}; "
+        f"one BDP is {_count(mix.bdp_packets)} packets of {mix.packet_size} bytes\n"
     )
     print_table(
         "Smallest buffer, packets",
@@ -140,7 +142,7 @@ def _print(sizing: Sizing) -> None:
                 f"{row['utilization']:.4f}" + ("" if row["utilization_ci95"] is None else _ci(row["utilization_ci95"])),
                 f"{100 * row['loss_rate']:.4f}",
                 milliseconds(row["queueing_delay_s"]),
-                f"{row['jain_index']:.3f}",
+                "-" if row["jain_index"] is None else f"{row['jain_index']:.3f}",
                 str(row["seeds"]),
                 f"{row['warmup_s']:,.0f} s",
                 f"{row['duration_s']:,.0f} s",
@@ -158,4 +160,5 @@ def _ci(half: float) -> str:
 
 
 def _count(packets: float | None) -> str:
-    return "-" if packets is None else f"{math.ceil(packets - 1e-6):,}"
+    """Whole packets: the nearest number, as a scenario's buffer in BDP is rounded too."""
+    return "-" if packets is None else f"{math.floor(packets + 0.5):,}"

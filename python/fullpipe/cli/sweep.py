@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fullpipe.cli.output import check_targets, json_option, print_json, print_table, progress_bar
+from fullpipe.cli.output import check_targets, json_option, note, print_json, print_table, progress_bar
 from fullpipe.sweeps import Sweep, load_plan, sweep_plan
+from fullpipe.text import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,9 +56,10 @@ def command(
         check_figure(plot[1])
         plot = find_axis(plan.axes, plot[0]).path, plot[1]
         by = None if by is None else find_axis(plan.axes, by).path
-        here = Path(out or ".", f"{plot[1]}-{plot[0].rpartition('.')[2]}.png")
-        check_targets(picture, out)
-        picture = picture or str(here)
+        name = file_name(f"{plot[1]}-{plot[0].rpartition('.')[2]}")
+        here = str(Path(out or ".", f"{name}.png"))
+        check_targets(picture or (here if out is None else None), out)
+        picture = picture or here
     check_targets(None, out)
     try:
         with progress_bar(file, "runs") as progress:
@@ -65,7 +67,7 @@ def command(
     except KeyboardInterrupt:
         if out is None:
             raise
-        click.echo(f"fullpipe: interrupted; finished runs are in {out}: start again to go on", err=True)
+        note(f"interrupted; finished runs are in {out}: start again to go on")
         context.exit(130)
     if plot is not None:
         outcome.plot(*plot, by=by, path=picture)
@@ -74,7 +76,9 @@ def command(
     else:
         _print(outcome)
     if outcome.failed:
-        click.echo(f"fullpipe: {outcome.failed} of {plan.runs} runs failed; column error says why", err=True)
+        first = next(error for error in outcome.table["error"].to_pylist() if error is not None)
+        more = "" if out is None else f" (column error of {Path(out, 'sweep.parquet')} has all)"
+        note(f"{outcome.failed} of {plan.runs} runs failed; the first: {first}{more}")
         context.exit(1)
 
 

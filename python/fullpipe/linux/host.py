@@ -14,6 +14,7 @@ from typing import Any
 from fullpipe.errors import InputError
 from fullpipe.linux import programs
 from fullpipe.linux.errors import LinuxError
+from fullpipe.text import unknown
 
 __all__ = ["available", "load", "loaded", "unload"]
 
@@ -91,7 +92,7 @@ def available() -> list[str]:
 
 def _ours(algorithm: str) -> programs.Program:
     if algorithm not in programs.OURS:
-        raise InputError(f"no eBPF program for {algorithm!r} (allowed: {', '.join(programs.OURS)})")
+        raise InputError(unknown("eBPF program", algorithm, programs.OURS))
     return programs.OURS[algorithm]
 
 

@@ -5,13 +5,13 @@ A module has ``ITEMS``; citation, published values and what else is expected are
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 
 from fullpipe.errors import InputError
 from fullpipe.papers.check import Check, Shape, Value
 from fullpipe.papers.item import Item
 from fullpipe.papers.reproduction import Outcome, reproduce, reproduce_all
+from fullpipe.text import unknown
 
 __all__ = ["PAPERS", "Check", "Item", "Outcome", "Shape", "Value", "items", "reproduce", "reproduce_all", "select"]
 
@@ -37,6 +37,4 @@ def select(name: str | None) -> list[Item]:
     if chosen:
         return chosen
     allowed = [*PAPERS, *(item.id for item in every)]
-    near = difflib.get_close_matches(name or "", allowed, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise InputError(f"unknown paper or item {name!r}{hint} (allowed: {', '.join(allowed)})")
+    raise InputError(unknown("paper or item", name, allowed))

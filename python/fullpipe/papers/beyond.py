@@ -10,11 +10,11 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.algorithms import algorithms
 from fullpipe.papers import hyun_jang_single, survey
 from fullpipe.papers.drawing import panels, utilization
 from fullpipe.papers.item import Item, Quick, Results
 from fullpipe.plot import COLOURS
+from fullpipe.registry import algorithms
 from fullpipe.scenario import Scenario
 from fullpipe.tables import to_numpy
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterable, Sequence
-from html import escape
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
@@ -16,6 +15,7 @@ import fullpipe
 from fullpipe.papers.check import Check, Shape, Value
 from fullpipe.papers.item import citation, notes
 from fullpipe.report.parameters import parameters
+from fullpipe.text import html as escape
 
 if TYPE_CHECKING:
     from fullpipe.papers import Outcome

@@ -11,6 +11,7 @@ from fullpipe import models
 from fullpipe.errors import InputError
 from fullpipe.scenario import Scenario
 from fullpipe.sweeps.quantity import Quantity
+from fullpipe.text import quoted
 
 __all__ = ["Mix"]
 
@@ -34,6 +35,9 @@ rise and fall together, which no hosts' flows do; docs/sizing.md has what 2, 5 a
 RTO_ABOVE_RTT_S = 0.2
 """The least retransmission timeout is the base RTT and so much, as in Linux, which adds at least 200 ms to the smoothed
 RTT. 200 ms in all would be no floor on paths that take longer."""
+
+LONGEST_S = 1_000_000
+"""The longest run that a scenario may ask for."""
 
 WEB_ALGORITHM = "newreno"
 WEB_MEAN_SIZE = 12_000
@@ -75,11 +79,11 @@ class Mix:
         ends = [_quantity("rtt", end, "s", '"80 ms" or "80 ms..250 ms"') for end in rtt.split("..", 1)]
         mix = cls(_quantity("rate", rate, "bps", '"155 Mbit/s"'), ends[0], ends[-1], web_load, packet_size)
         if mix.rtt_min_s > mix.rtt_max_s:
-            raise InputError(f"rtt = {rtt!r}: the shorter RTT comes first")
+            raise InputError(f"rtt = {quoted(rtt)}: the shorter RTT comes first")
         if not 0 <= web_load < 1:
             raise InputError(f"web_load = {web_load:g} (allowed: 0 to less than 1)")
         if mix.bdp_packets < 1:
-            raise InputError(f"rate = {rate!r}, rtt = {rtt!r}: the pipe holds less than a packet")
+            raise InputError(f"rate = {quoted(rate)}, rtt = {quoted(rtt)}: the pipe holds less than a packet")
         mix.scenario("newreno", 1, 1)
         return mix
 
@@ -125,12 +129,20 @@ class Mix:
 
         Raises:
             ScenarioError: There is no such algorithm, or a number is absurd.
+            InputError: The run would be too long.
         """
+        length_s = self.duration_s(flows, buffer_packets)
+        if length_s > LONGEST_S:
+            pipe = f"{flows} flow{'s' if flows > 1 else ''} over {self.bdp_packets:,.0f} packets of pipe"
+            raise InputError(
+                f"{pipe} and {buffer_packets:,} of buffer lose so seldom that a run takes {length_s:.3g} s "
+                f"(allowed: at most {LONGEST_S:.0f} s)"
+            )
         link_s = self.rtt_min_s / 4
         starts = WARMUP_ROUNDS / 5 * self.rtt_max_s if flows > 1 else 0.0
         noise_s = self.packet_s if flows > 1 else 0.0
         keys: dict[str, Any] = {
-            "duration": _time(self.duration_s(flows, buffer_packets)),
+            "duration": _time(length_s),
             "warmup": _time(self.warmup_s(flows, buffer_packets)),
             "seed": seed,
             "packet_size": self.packet_size,
@@ -183,9 +195,16 @@ class Mix:
 def _quantity(name: str, text: str, base: str, example: str) -> float:
     quantity = Quantity.parse(text)
     if quantity is None or quantity.base != base or not 0 < quantity.value < math.inf:
-        raise InputError(f"{name} = {text!r}: expected a quantity with a unit, above 0, e.g. {example}")
+        raise InputError(f"{name} = {quoted(text)}: expected a quantity with a unit, above 0, e.g. {example}")
     return quantity.value
 
 
 def _time(seconds: float) -> str:
-    return f"{round(seconds * 1e9)} ns"
+    """Rounded to whole nanoseconds, in the largest unit of which it is at least one."""
+    nanoseconds = round(seconds * 1e9)
+    for unit, digits in (("s", 9), ("ms", 6), ("us", 3)):
+        whole, rest = divmod(nanoseconds, 10**digits)
+        if whole:
+            fraction = f"{rest:0{digits}}".rstrip("0")
+            return f"{whole}.{fraction} {unit}" if fraction else f"{whole} {unit}"
+    return f"{nanoseconds} ns"

@@ -12,12 +12,13 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import models, runner
-from fullpipe.errors import Cancelled, InputError
+from fullpipe.errors import InputError
 from fullpipe.files import staged
 from fullpipe.sizing.mix import Mix
 from fullpipe.sizing.search import Bracket, Samples, smallest
 from fullpipe.sweeps.rows import figures
 from fullpipe.sweeps.statistics import estimate
+from fullpipe.text import listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,6 +48,7 @@ def size(
     precision: float = 0.05,
     workers: int | None = None,
     progress: Progress | None = None,
+    stop: threading.Event | None = None,
 ) -> Sizing:
     """The smallest buffer with which a link reaches a utilization, for each algorithm, number of flows and target, by
     simulation; beside it, what the rules say.
@@ -64,17 +66,19 @@ def size(
         precision: How far below the answer a buffer is known to fail, as a part of it.
         workers: Searches at a time; None for the number of cores.
         progress: Called ten times a second with the answers found and those to find in all.
+        stop: As for `run`.
 
     Raises:
         InputError: A quantity, number or algorithm is not allowed.
+        Cancelled: ``stop`` was set.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
     mix = Mix.parse(rate, rtt, web_load, packet_size)
     _check(flows, target, algorithms, seeds, precision)
     for algorithm in algorithms:
         mix.scenario(algorithm, 1, 1)
-    stop = threading.Event()
-    searches = [Search(mix, a, n, tuple(target), seeds, precision, stop) for a in algorithms for n in flows]
+    ended_early = threading.Event()
+    searches = [Search(mix, a, n, tuple(target), seeds, precision, ended_early) for a in algorithms for n in flows]
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         try:
             # Few flows have the longest epochs and runs.
@@ -83,10 +87,11 @@ def size(
                 done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
                 for future in done:
                     future.result()
+                runner.check_stop(stop)
                 if progress is not None:
                     progress(sum(len(search.rows) for search in searches), len(searches) * len(target))
         except BaseException:
-            stop.set()
+            ended_early.set()
             raise
     rows = sorted((row for search in searches for row in search.rows), key=lambda row: target.index(row["target"]))
     tried = [row for search in searches for row in search.tried()]
@@ -103,10 +108,11 @@ class Sizing:
             does; ``buffer_bdp``; ``too_small_packets``, the largest found not to; ``sure_low_packets`` and
             ``sure_high_packets``, the nearest buffers of which the 95 % confidence interval of the utilization lies
             below and above the target. At that buffer, over ``seeds`` runs: ``utilization`` and ``utilization_ci95``,
-            half of its 95 % confidence interval; ``loss_rate``, ``queueing_delay_s``, ``jain_index``; ``warmup_s``,
-            ``duration_s``. The rules: ``rule_bdp_packets``, ``rule_sqrt_packets`` (one bandwidth-delay product over the
-            root of the flows), ``rule_reno_packets`` and ``rule_adaptive_packets`` (closed forms of one flow, or
-            synchronized ones, at the target), ``rule_adaptive_full_packets`` (the same for a link that is always full).
+            half of its 95 % confidence interval; ``loss_rate``, ``queueing_delay_s``; ``jain_index``, None where no
+            flow got anything through; ``warmup_s``, ``duration_s``. The rules: ``rule_bdp_packets``,
+            ``rule_sqrt_packets`` (one bandwidth-delay product over the root of the flows), ``rule_reno_packets`` and
+            ``rule_adaptive_packets`` (closed forms of one flow, or synchronized ones, at the target),
+            ``rule_adaptive_full_packets`` (the same for a link that is always full).
         tried: A row per run made: ``algorithm``, ``flows``, ``buffer_packets``, ``seed``, ``utilization``.
     """
 
@@ -214,14 +220,8 @@ class Search:
         ]
 
     def _measure(self, buffer: int, seed: int) -> float:
-        def watch(_reached_s: float, _duration_s: float) -> None:
-            if self.stop.is_set():
-                raise Cancelled("stopped")
-
-        if self.stop.is_set():
-            raise Cancelled("stopped")
         scenario = self.mix.scenario(self.algorithm, self.flows, buffer, 1 + seed)
-        found = figures(runner.run(scenario, progress=watch))
+        found = figures(runner.run(scenario, stop=self.stop))
         self._figures[buffer, seed] = found
         return float(found["utilization"])
 
@@ -249,13 +249,14 @@ class Search:
         """The figures with a buffer, over its seeds."""
         runs = [found for (tried, _), found in self._figures.items() if tried == buffer]
         used = estimate([found["utilization"] for found in runs])
+        known = [found["jain_index"] for found in runs if found["jain_index"] is not None]
         return {
             "seeds": len(runs),
             "utilization": used.mean,
             "utilization_ci95": used.ci95,
             "loss_rate": estimate([found["loss_rate"] for found in runs]).mean,
             "queueing_delay_s": estimate([found["mean_queue_packets"] for found in runs]).mean * self.mix.packet_s,
-            "jain_index": estimate([found["jain_index"] for found in runs]).mean,
+            "jain_index": estimate(known).mean if known else None,
             "warmup_s": self.mix.warmup_s(self.flows, buffer),
             "duration_s": self.mix.duration_s(self.flows, buffer),
         }
@@ -268,7 +269,7 @@ def _check(
         if not values:
             raise InputError(f"{name}: there are none; name at least one")
         if len(set(values)) < len(values):
-            raise InputError(f"{name}: one is named twice: {', '.join(map(str, values))}")
+            raise InputError(f"{name}: one is named twice: {listed(values)}")
     for count in flows:
         if not 1 <= count <= MOST_FLOWS:
             raise InputError(f"flows = {count} (allowed: 1 to {MOST_FLOWS})")

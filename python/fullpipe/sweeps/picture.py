@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,10 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from fullpipe.errors import InputError
-from fullpipe.plot import COLOURS, STYLE, legend_above
+from fullpipe.plot import COLOURS, STYLE, label, legend_above
 from fullpipe.sweeps.statistics import estimate
 from fullpipe.sweeps.table import FIRST
+from fullpipe.text import hint, listed, quoted
 
 if TYPE_CHECKING:
     from fullpipe.sweeps.axes import Axis
@@ -65,15 +65,15 @@ def sweep_figure(sweep: Sweep, x: str, y: str, by: str | None = None) -> Figure:
                 marker="o",
                 markersize=3,
                 capsize=2,
-                label=", ".join(map(str, labels)) or None,
+                label=", ".join(map(label, labels)) or None,
             )
         if across.log:
             panel.set_xscale("log")
         if not numeric:
-            panel.set_xticks(range(len(across.labels)), [str(label) for label in across.labels])
+            panel.set_xticks(range(len(across.labels)), [label(value) for value in across.labels])
         unit = "" if across.measure is None else f", {UNITS[across.measure.rpartition('_')[2]]}"
-        panel.set_xlabel(f"{across.path}{unit}")
-        panel.set_title(f"{name}, mean and 95 % confidence interval")
+        panel.set_xlabel(f"{label(across.path)}{unit}")
+        panel.set_title(f"{label(name)}, mean and 95 % confidence interval")
         legend_above(panel)
         if any(points) and len(points) > 4:
             panel.legend(loc="best")
@@ -93,7 +93,7 @@ def find_axis(axes: Sequence[Axis], name: str) -> Axis:
     if len(ending) == 1:
         return ending[0]
     problem = "could be several axes" if ending else "is no axis"
-    raise InputError(f"{name!r} {problem} (allowed: {', '.join(axis.path for axis in axes) or 'there are none'})")
+    raise InputError(f"{quoted(name)} {problem} (allowed: {listed(axis.path for axis in axes)})")
 
 
 def find_figure(sweep: Sweep, name: str) -> str:
@@ -120,6 +120,4 @@ def check_figure(name: str) -> None:
 
 
 def _unknown(name: str, known: Sequence[str]) -> InputError:
-    near = difflib.get_close_matches(name, known, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return InputError(f"{name!r} is no figure of a run{hint} (allowed: {', '.join(known)})")
+    return InputError(f"{quoted(name)} is no figure of a run{hint(name, known)} (allowed: {listed(known)})")

@@ -7,11 +7,10 @@ import tomllib
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import InputError, ScenarioError
-from fullpipe.scenario import Scenario
+from fullpipe.scenario import Scenario, read_text
 from fullpipe.sweeps.axes import read_axes
 from fullpipe.sweeps.plan import Plan
 
@@ -71,11 +70,7 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
     """
     file = str(path)
     try:
-        tree = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ScenarioError("", f"can't be read: {error.strerror or error}", file) from None
-    except UnicodeDecodeError as error:
-        raise ScenarioError("", f"is not UTF-8 text (byte {error.start}); a scenario is a TOML file", file) from None
+        tree = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError("", f"is not TOML: {error}", file) from None
     table = tree.pop("sweep", None)

@@ -196,9 +196,9 @@ impl RttRatio {
 #[derive(Clone, Debug, PartialEq)]
 struct ThroughputRatio {
     rate: RoundRate,
-    /// In the last whole round trip, ...
+    /// Throughput in the last whole round trip.
     last: Option<f64>,
-    /// ... in the one before the last event, and in the first one after it.
+    /// B- and B+: throughput in the round trip before the last event, and in the first one after it.
     before: Option<f64>,
     after: Option<f64>,
 }

@@ -29,13 +29,13 @@ pub struct Connection {
     pub received: u64,
     /// The way of its data and of its ACKs.
     pub route: Route,
-    /// The same where it is short and every segment gets its ACK at once.
+    /// The two directions of its route, where that is one link and every segment gets its ACK at once.
     pub direct: Option<Direct>,
     /// Where ACKs wait that are on their way to the sender.
     pub ack_stream: StreamId,
     /// How long the receiver may hold an ACK.
     pub ack_delay: Option<NonZero<Nanos>>,
-    /// A sender or an access link that takes its time.
+    /// What holds packets back before the first link; `None` where neither the host nor its link takes time.
     pub access_link: Option<Box<AccessLink>>,
     /// The receiving end.
     pub receiver: Receiver,
@@ -70,7 +70,7 @@ pub struct AccessLink {
 }
 
 impl AccessLink {
-    /// An idle one.
+    /// One on which nothing waits.
     pub fn new(tcp: &Tcp, rng: Rng, stream: StreamId) -> Self {
         let processing = Spread { low: 0, high: tcp.processing_time };
         AccessLink { line: tcp.access_rate_bps.map(Line::new), processing, rng, awake: 0, stream }

@@ -15,7 +15,7 @@ use std::num::NonZero;
 
 /// Everything packets move through.
 pub struct Transit {
-    /// What figures count.
+    /// The span that figures count: the run without its warm-up.
     pub window: Window,
     /// The links.
     pub network: Network,

@@ -1,6 +1,6 @@
 //! `[[links]]`: links, their buffers, and the paths across them.
 
-use super::problem::{Problem, quoted, unknown};
+use super::problem::{Problem, listed, quoted, unknown};
 use super::reader::{Reader, kind};
 use super::units::{DATA, PACKETS, RATE, TIME, split};
 use super::{Buffer, Link, Queue, Spread, Table, Tcp, limits};
@@ -38,10 +38,10 @@ pub fn path(reader: &Reader, links: &[Link]) -> Result<Vec<usize>, Problem> {
     let Some(value) = reader.value("path") else {
         return match links.len() {
             1 => Ok(vec![0]),
-            _ => problem(format!("missing; with more than one link a path is needed (links: {})", names.join(", "))),
+            _ => problem(format!("missing; with more than one link a path is needed (links: {})", listed(&names))),
         };
     };
-    let example = format!("[{:?}]", names[0]);
+    let example = format!("[{}]", quoted(names[0]));
     let Some(list) = value.as_array() else {
         return Err(reader.wrong_type("path", "a list of links", &example, value));
     };
@@ -58,7 +58,7 @@ pub fn path(reader: &Reader, links: &[Link]) -> Result<Vec<usize>, Problem> {
         path.push(index);
     }
     match path.is_empty() {
-        true => problem(format!("empty; name at least one link (links: {})", names.join(", "))),
+        true => problem(format!("empty; name at least one link (links: {})", listed(&names))),
         false => Ok(path),
     }
 }

@@ -1,6 +1,6 @@
 //! Reads typed values out of a table, and says exactly which key is wrong, how, and what is allowed.
 
-use super::problem::{Problem, quoted, unknown};
+use super::problem::{self, Problem, quoted, unknown};
 use super::units::{Dimension, TIME};
 use super::{Spread, Table, Value};
 use fullpipe_cc::Nanos;
@@ -42,8 +42,7 @@ impl<'a> Reader<'a> {
 
     /// The full path of `key`.
     pub fn at(&self, key: &str) -> String {
-        let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let key = if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { quoted(key) };
+        let key = problem::key(key);
         if self.place.is_empty() { key } else { format!("{}.{key}", self.place) }
     }
 
@@ -97,7 +96,7 @@ impl<'a> Reader<'a> {
         if found.is_finite() && allowed(found) {
             return Ok(Some(found));
         }
-        Err(self.problem(key, format!("{found} is out of range; allowed: {bounds}")))
+        Err(self.problem(key, format!("{} is out of range; allowed: {bounds}", problem::number(found))))
     }
 
     /// A quantity with a unit, in the model's unit and in `range`.
@@ -111,8 +110,9 @@ impl<'a> Reader<'a> {
         match self.value(key) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(value) if as_number(value).is_some() => {
-                Err(self.problem(key, format!("{value} has no unit; write e.g. {example:?}")))
+            Some(value @ (Value::Integer(_) | Value::Float(_))) => {
+                let found = as_number(value).map(problem::number).unwrap_or_default();
+                Err(self.problem(key, format!("{found} has no unit; write e.g. {example:?}")))
             }
             Some(value) => Err(self.wrong_type(key, "text with a unit", &format!("{example:?}"), value)),
         }
@@ -166,7 +166,7 @@ pub fn kind(value: &Value) -> String {
     match value {
         Value::String(text) => format!("text {}", quoted(text)),
         Value::Integer(n) => format!("the whole number {n}"),
-        Value::Float(x) => format!("the number {x}"),
+        Value::Float(x) => format!("the number {}", problem::number(*x)),
         Value::Boolean(x) => format!("{x}"),
         Value::Datetime(_) => "a date or time of day".to_owned(),
         Value::Array(_) => "a list".to_owned(),

@@ -1,6 +1,6 @@
 //! TOML text to a [`Scenario`], with the line of whatever is wrong.
 
-use super::{Problem, Scenario, Table};
+use super::{Problem, Scenario, Table, problem};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -17,7 +17,7 @@ impl Scenario {
 }
 
 fn syntax_problem(text: &str, error: &toml::de::Error) -> Problem {
-    let what = format!("not TOML: {}", error.message().replace(char::is_control, " "));
+    let what = format!("not TOML: {}", problem::message(error.message()));
     Problem { line: error.span().map(|span| line_of(text, &span)), ..Problem::new("", what) }
 }
 
@@ -26,17 +26,28 @@ fn line_of_key(text: &str, key: &str) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
     let mut table = document.get_ref();
     let mut span = None;
-    for step in key.split('.') {
-        let (name, index) = match step.strip_suffix(']').and_then(|step| step.split_once('[')) {
-            Some((name, index)) => (name, index.parse::<usize>().ok()),
-            None => (step, None),
+    let mut path = key;
+    while let Some((found, value, rest)) = step(table, path) {
+        span = Some(found);
+        let (index, rest) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((index, rest)) => (index.parse::<usize>().ok(), rest),
+            None => (None, rest),
         };
-        let Some((found, value)) = table.iter().find(|(key, _)| key.get_ref().as_ref() == name) else { break };
-        span = Some(found.span());
         let Some(next) = descend(value, index, &mut span) else { break };
-        table = next;
+        (table, path) = (next, rest.strip_prefix('.').unwrap_or(rest));
     }
     span.map(|span| line_of(text, &span))
+}
+
+/// The entry of `table` that `path` begins with: where its key is, its value, and what of the path is left.
+fn step<'t, 'i, 'p>(
+    table: &'t DeTable<'i>,
+    path: &'p str,
+) -> Option<(Range<usize>, &'t Spanned<DeValue<'i>>, &'p str)> {
+    table.iter().find_map(|(key, value)| {
+        let rest = path.strip_prefix(&problem::key(key.get_ref()))?;
+        (rest.is_empty() || rest.starts_with(['.', '['])).then(|| (key.span(), value, rest))
+    })
 }
 
 fn descend<'t, 'i>(

@@ -39,7 +39,7 @@ pub struct SampleLog {
 /// Where the rows of a flow go.
 #[derive(Clone, Copy, Debug)]
 struct Shelf {
-    /// The names of its algorithm's internals: which of the sets.
+    /// Which of the log's sets of names its algorithm's internals have.
     set: usize,
     /// How many intervals pass before its first sample.
     first: u64,
@@ -52,7 +52,7 @@ struct Shelf {
 #[derive(Debug, Default)]
 struct Columns {
     names: Vec<&'static str>,
-    /// One for each name.
+    /// A column for each name.
     values: Vec<Vec<f64>>,
     /// For each set of internals, where in a row the value of each column stands, counted from the first common one.
     places: Vec<Vec<Option<usize>>>,
@@ -61,9 +61,9 @@ struct Columns {
 /// Where the rows in the log begin.
 #[derive(Debug, Default)]
 struct Order {
-    /// By flow, in time within a flow.
+    /// The places in the log where rows begin, by flow and in time within a flow.
     rows: Vec<usize>,
-    /// How many there are up to each flow, itself included.
+    /// For each flow, how many rows it and all flows before it have.
     ends: Vec<usize>,
 }
 

@@ -42,7 +42,7 @@ pub struct Events {
 pub struct Counters {
     /// Segments sent, retransmissions included.
     pub sent: u64,
-    /// The rest.
+    /// Retransmits, timeouts and fast retransmits.
     pub events: Events,
 }
 

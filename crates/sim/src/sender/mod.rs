@@ -108,7 +108,7 @@ enum Phase {
 /// Vegas's own clock: when each outstanding segment was last sent, for its RTT samples and its fine-grained timeout check.
 #[derive(Clone, Debug, Default)]
 struct FineTimes {
-    /// Of segments from `base` on.
+    /// The first segment that `sent` has a time of.
     base: u64,
     sent: VecDeque<SendTime>,
     /// ACKs of new data since the last fast retransmission, up to 2 checked.

@@ -1,0 +1,75 @@
+"""Text from outside (names, paths, values) as tables, pages and messages show it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from html import escape
+
+__all__ = ["file_name", "hint", "html", "listed", "one_line", "printable", "quoted", "shorten", "unknown"]
+
+LONGEST = 60
+"""Characters of one name or value that a message repeats, at most."""
+
+LONGEST_MESSAGE = 2000
+"""Characters of a whole message, at most."""
+
+MOST_NAMES = 60
+"""Names listed in a message, at most."""
+
+
+def printable(text: str) -> str:
+    r"""The text with everything escaped that can't be seen or would move what stands about it, as ``\x1b`` for ESC:
+    control characters, marks of direction, halves of characters.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def shorten(text: str, most: int = LONGEST) -> str:
+    """The text, printable, with dots in place of its middle where it has more than ``most`` characters."""
+    if len(text) <= most:
+        return printable(text)
+    tail = most // 3
+    return f"{printable(text[: most - tail])}...{printable(text[-tail:])}"
+
+
+def one_line(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """A message as it is shown: line breaks become spaces, the rest is as for `shorten`."""
+    return shorten(" ".join(text.split()), most)
+
+
+def quoted(value: object) -> str:
+    """A value as messages repeat it: as Python writes it, short."""
+    return shorten(repr(value))
+
+
+def listed(names: Iterable[object]) -> str:
+    """Names as messages list them: the first ones, each short."""
+    known = [shorten(str(name)) for name in names]
+    more = [f"... ({len(known)} in all)"] if len(known) > MOST_NAMES else []
+    return ", ".join(known[:MOST_NAMES] + more) or "none"
+
+
+def unknown(thing: str, name: object, allowed: Iterable[object]) -> str:
+    """``unknown algorithm 'reon'; did you mean 'reno'? (allowed: tahoe, reno)``."""
+    known = [str(each) for each in allowed]
+    return f"unknown {thing} {quoted(name)}{hint(name, known)} (allowed: {listed(known)})"
+
+
+def hint(name: object, known: Iterable[str]) -> str:
+    """``; did you mean 'reno'?`` where one of the known names is like it; else nothing."""
+    near = difflib.get_close_matches(str(name)[:LONGEST], known, 1)
+    return f"; did you mean {quoted(near[0])}?" if near else ""
+
+
+def html(text: str) -> str:
+    """The text as a page shows it, between tags or in an attribute."""
+    return escape(printable(text))
+
+
+def file_name(text: str) -> str:
+    """A name for a file made of any text: what a path, or a shell, would take for something else becomes ``_``."""
+    kept = "".join(c if c.isalnum() or c in "-_.,= ()" else "_" for c in text[:LONGEST])
+    return kept.lstrip(".") or "_"
