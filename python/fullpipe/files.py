@@ -1,16 +1,18 @@
-"""Writing files so that none is ever left half-written."""
+"""Writing files so that none is ever left half-written; the package's own files."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from fullpipe.errors import InputError
 
-__all__ = ["PICTURES", "check_directory", "check_picture", "staged", "staged_file"]
+__all__ = ["PICTURES", "check_directory", "check_picture", "package_fingerprint", "staged", "staged_file"]
 
 PICTURES = (".png", ".svg", ".pdf")
 """What pictures can be written as."""
@@ -89,6 +91,21 @@ def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         stage.replace(target)
     finally:
         stage.unlink(missing_ok=True)
+
+
+@cache
+def package_fingerprint() -> str:
+    """Tells whether two installations of the package are the same: a hash of its sources, its data and the built
+    engine.
+    """
+    package = Path(__file__).parent
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*")):
+        if file.suffix in (".py", ".so", ".toml"):
+            content = file.read_bytes()
+            digest.update(f"{file.relative_to(package).as_posix()}\0{len(content)}\0".encode())
+            digest.update(content)
+    return digest.hexdigest()
 
 
 def _move(stage: Path, target: Path) -> None:

@@ -14,7 +14,7 @@ from fullpipe.keypath import set_value
 if TYPE_CHECKING:
     import os
 
-__all__ = ["Scenario"]
+__all__ = ["Scenario", "parse"]
 
 
 class Scenario:
@@ -152,6 +152,18 @@ class Scenario:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self._tree, self._file)
+
+
+def parse(text: str, *, file: str | None = None) -> dict[str, Any]:
+    """Reads TOML text as a dictionary, whatever its keys; ``file`` is named in errors.
+
+    Raises:
+        ScenarioError: The text is not TOML.
+    """
+    try:
+        return _core.parse(text)
+    except _core.Problem as problem:
+        raise _named(problem, file) from None
 
 
 def _restore(tree: dict[str, Any], file: str | None) -> Scenario:

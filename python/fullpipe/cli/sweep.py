@@ -44,7 +44,8 @@ def command(
 
     Exit status 1 if a run fails.
     """
-    plan = load_plan(file)
+    with progress_bar(file, "values checked") as checked:
+        plan = load_plan(file, progress=checked)
     if plot is None and (by is not None or picture is not None):
         raise click.UsageError("--by and --picture need --plot X Y")
     if dask is not None and workers is not None:
@@ -67,15 +68,24 @@ def command(
             raise
         click.echo(f"fullpipe: interrupted; finished runs are in {out}: start again to go on", err=True)
         context.exit(130)
-    if plot is not None:
-        outcome.plot(*plot, by=by, path=picture)
     if as_json:
         print_json(outcome.to_json())
     else:
         _print(outcome)
+    if plot is not None and outcome.failed < plan.runs:
+        outcome.plot(*plot, by=by, path=picture)
     if outcome.failed:
-        click.echo(f"fullpipe: {outcome.failed} of {plan.runs} runs failed; column error says why", err=True)
+        again = "" if out is None else "; started again, they are tried again"
+        click.echo(f"fullpipe: {_failures(outcome)}{again}", err=True)
         context.exit(1)
+
+
+def _failures(outcome: Sweep) -> str:
+    """How many runs failed, and why the first of them did."""
+    run, why = next(
+        (row["run"], row["error"]) for row in outcome.table.select(["run", "error"]).to_pylist() if row["error"]
+    )
+    return f"{outcome.failed} of {outcome.plan.runs} runs failed, run {run}: {why}"
 
 
 def _print(outcome: Sweep) -> None:

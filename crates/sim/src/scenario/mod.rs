@@ -14,6 +14,7 @@ mod traffic;
 mod units;
 
 pub use problem::Problem;
+pub use text::parse;
 /// The tree of values a scenario is read from and written to.
 pub use toml::{Table, Value};
 
