@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -17,6 +20,7 @@ import pytest
 import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario
+from fullpipe.errors import InputError
 from fullpipe.sweeps import cluster
 
 SWEEP = (
@@ -38,9 +42,10 @@ def wait_for(what: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def dask(folder: Path, log: str, *arguments: str) -> subprocess.Popen[bytes]:
+def dask(folder: Path, log: str, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "dask", *arguments]
     with (folder / log).open("wb") as file:
-        return subprocess.Popen([sys.executable, "-m", "dask", *arguments], cwd=folder, stderr=file, stdout=file)
+        return subprocess.Popen(command, cwd=folder, stderr=file, stdout=file, env={**os.environ, **environment})
 
 
 @pytest.fixture
@@ -49,10 +54,25 @@ def scheduler(tmp_path: Path) -> Iterator[str]:
     folder = tmp_path / "dask"
     folder.mkdir()
     process = dask(folder, "scheduler.log", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    (folder / "scheduler.pid").write_text(str(process.pid))
     address = re.compile(r"Scheduler at:\s+(tcp://127\.0\.0\.1:\d+)")
     try:
         wait_for(lambda: address.search((folder / "scheduler.log").read_text()) is not None)
         yield address.findall((folder / "scheduler.log").read_text())[0]
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def worker(folder: Path, scheduler: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker process of one thread, at work, with some environment variables set."""
+    registered = (folder / "scheduler.log").read_text().count("Register worker addr")
+    options = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
+    process = dask(folder, "worker.log", "worker", scheduler, *options, **environment)
+    try:
+        wait_for(lambda: (folder / "scheduler.log").read_text().count("Register worker addr") > registered)
+        yield process
     finally:
         process.kill()
         process.wait()
@@ -104,19 +124,94 @@ def test_a_client_of_ones_own(scheduler: str, small: Scenario) -> None:
     assert there.table.equals(fullpipe.sweep(small, axes, repeats=2).table)
 
 
+@pytest.fixture
+def silent_port() -> Iterator[str]:
+    """The address of a program that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+
 @pytest.mark.parametrize(
-    ("address", "names"), [("tcp://127.0.0.1:1", "no Dask scheduler answers"), ("nonsense://x", "nonsense")]
+    ("address", "names"),
+    [("SILENT", "no Dask scheduler answers there in 5 s"), ("tcp://", "missing port number")],
 )
-def test_a_scheduler_that_is_not_there(program: Program, tmp_path: Path, address: str, names: str) -> None:
+def test_a_scheduler_that_is_not_there(
+    program: Program, tmp_path: Path, silent_port: str, address: str, names: str
+) -> None:
     (tmp_path / "sweep.toml").write_text(SWEEP)
+    address = address.replace("SILENT", silent_port)
     done = program("sweep", "sweep.toml", "--dask", address, "--out", "out")
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    assert address in line
+    assert line.startswith(f"fullpipe: {address}: ")
     assert names in line
     assert not (tmp_path / "out").exists()
 
 
-def test_a_worker_with_another_version(small: Scenario) -> None:
-    with pytest.raises(fullpipe.FullpipeError, match=r"a worker has fullpipe .* where the sweep has 0\.0\.0"):
-        cluster.task(small, {}, "0.0.0")
+@pytest.mark.parametrize(
+    ("address", "names"),
+    [
+        ("tcp://127.0.0.1:1", "no Dask scheduler answers there in 5 s"),
+        ("tcp://no-such-host.invalid:8786", "no Dask scheduler answers there in 5 s"),
+        ("nonsense://x", "unknown address scheme 'nonsense'"),
+        ("127.0.0.1", "missing port number"),
+        ("tcp://127.0.0.1:x", "'x'"),
+        ("tls://127.0.0.1:1", "TLS"),
+        ("inproc://x", "an address is such as tcp://scheduler:8786"),
+        ("ucx://127.0.0.1:1", "an address is such as tcp://scheduler:8786"),
+    ],
+)
+def test_an_address_where_no_scheduler_can_be(address: str, names: str) -> None:
+    with pytest.raises(InputError) as caught, cluster.connect(address):
+        pass
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith(f"{address}: ")
+    assert names in line
+
+
+def test_workers_that_can_not_run_it(scheduler: str, program: Program, small: Scenario, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    (tmp_path / "broken/fullpipe").mkdir(parents=True)
+    (tmp_path / "broken/fullpipe/__init__.py").write_text("raise ImportError('half an installation')")
+    with worker(tmp_path / "dask", scheduler, PYTHONPATH=str(tmp_path / "broken")) as broken:
+        done = program("sweep", "sweep.toml", "--dask", scheduler, "--out", "out")
+        assert (done.returncode, done.stdout) == (2, "")
+        why = r"can't import fullpipe \(ImportError: half an installation\)"
+        assert re.fullmatch(rf"fullpipe: the worker tcp://\S+ {why}\n", done.stderr)
+        assert not (tmp_path / "out").exists()
+        assert broken.poll() is None, "the worker lives on"
+
+        # A worker is no scheduler.
+        (address,) = re.findall(r"tcp://\S+", done.stderr)
+        with pytest.raises(InputError, match="something other than a Dask scheduler"), cluster.connect(address):
+            pass
+
+    package = tmp_path / "other/fullpipe"
+    shutil.copytree(Path(fullpipe.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "tables.py").write_text((package / "tables.py").read_text() + "# another build\n")
+    with (
+        worker(tmp_path / "dask", scheduler, PYTHONPATH=str(package.parent)),
+        cluster.connect(scheduler) as client,
+        pytest.raises(InputError, match=r"the worker tcp://\S+ has another build of fullpipe than the sweep"),
+    ):
+        fullpipe.sweep(small, {"flows.count": [1, 2]}, client=client)
+
+
+def test_a_scheduler_that_dies_and_no_workers_at_first(scheduler: str, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    command = [PROGRAM, "sweep", "sweep.toml", "--dask", scheduler, "--out", "out"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sweep:
+        try:
+            assert sweep.stderr is not None
+            line = sweep.stderr.readline()
+            assert line == "fullpipe: the cluster has no workers yet; the sweep waits for some\n"
+            with worker(tmp_path / "dask", scheduler):
+                wait_for(lambda: len(list(tmp_path.glob("out/parts/*.parquet"))) >= 2 or sweep.poll() is not None)
+                os.kill(int((tmp_path / "dask/scheduler.pid").read_text()), signal.SIGKILL)
+                output, errors = sweep.communicate(timeout=PATIENCE_S)
+        finally:
+            sweep.kill()
+    assert (sweep.returncode, output) == (1, "")
+    assert errors == "fullpipe: the Dask scheduler is gone; start it and the sweep again\n"
+    kept = [row for part in tmp_path.glob("out/parts/*.parquet") for row in pq.read_table(part)["run"].to_pylist()]
+    assert 0 < len(kept) == len(set(kept)) <= RUNS

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import json
 import math
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -19,10 +23,13 @@ import pytest
 import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario, ScenarioError
-from fullpipe.errors import InputError
-from fullpipe.sweeps import load_plan
+from fullpipe.errors import FullpipeError, InputError
+from fullpipe.sweeps import Plan, load_plan
+from fullpipe.sweeps import plan as plans
+from fullpipe.sweeps import store as stores
 from fullpipe.sweeps.axes import read_axes
 from fullpipe.sweeps.statistics import estimate, student_t
+from fullpipe.sweeps.store import Store
 
 SWEEP = (
     SMALL
@@ -226,21 +233,168 @@ def test_interrupted_it_keeps_what_is_finished(sweep_file: Path, tmp_path: Path)
     assert 0 < len(kept) == len(set(kept)) < 800
 
 
-def test_only_one_sweep_at_a_time_in_a_directory(small: Scenario, tmp_path: Path) -> None:
-    from fullpipe.sweeps.plan import Plan
-    from fullpipe.sweeps.store import Store
+def test_only_one_sweep_at_a_time_in_a_directory(program: Program, sweep_file: Path, tmp_path: Path) -> None:
+    plan = load_plan(sweep_file)
+    with Store(tmp_path / "out", plan):
+        with pytest.raises(InputError, match="another sweep is writing"):
+            fullpipe.sweeps.sweep_plan(plan, out=tmp_path / "out")
+        done = program("sweep", sweep_file.name, "--out", "out")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == "fullpipe: out: another sweep is writing there\n"
+    assert program("sweep", sweep_file.name, "--out", "out").returncode == 0
 
+
+def test_of_sweeps_that_begin_together_one_writes(
+    small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = Plan(small, read_axes({"flows.count": [1, 2]}))
-    with Store(tmp_path / "out", plan), pytest.raises(InputError, match="another sweep is writing"):
-        fullpipe.sweep(small, {"flows.count": [1, 2]}, out=tmp_path / "out")
+    to_dict = Plan.to_dict
+
+    def slow(self: Plan) -> dict[str, Any]:
+        time.sleep(0.05)  # between finding the directory empty and writing sweep.json
+        return to_dict(self)
+
+    monkeypatch.setattr(Plan, "to_dict", slow)
+    at_once, all_done = threading.Barrier(4, timeout=20), threading.Barrier(4, timeout=20)
+    entered: list[bool] = []
+    refused: list[str] = []
+
+    def begin(directory: Path) -> None:
+        at_once.wait()
+        try:
+            with Store(directory, plan):
+                entered.append(True)
+                all_done.wait()
+        except InputError as error:
+            refused.append(str(error))
+            all_done.wait()
+
+    threads = [threading.Thread(target=begin, args=[tmp_path / "out"]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert entered == [True]
+    assert refused == 3 * [f"{tmp_path / 'out'}: another sweep is writing there"]
 
 
-def test_another_sweep_is_refused(small: Scenario, tmp_path: Path) -> None:
-    fullpipe.sweep(small, {"flows.count": [1]}, out=tmp_path / "out")
-    with pytest.raises(InputError, match="its axes differs"):
-        fullpipe.sweep(small, {"flows.count": [2]}, out=tmp_path / "out")
-    with pytest.raises(InputError, match="its scenario differs"):
-        fullpipe.sweep(small.replace(warmup="6 s"), {"flows.count": [1]}, out=tmp_path / "out")
+def test_a_file_system_without_locks(small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(stores.fcntl, "flock", refuse)
+    with pytest.raises(InputError, match=r"out: its file system has no locks .*No locks available.*another directory"):
+        fullpipe.sweep(small, {"flows.count": [1]}, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_sweep_is_refused(small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    axes = {"flows.count": [1]}
+    fullpipe.sweep(small, axes, out=out)
+    with pytest.raises(InputError, match=r"another sweep \(other axes\)"):
+        fullpipe.sweep(small, {"flows.count": [2]}, out=out)
+    with pytest.raises(InputError, match=r"another sweep \(other scenario\)"):
+        fullpipe.sweep(small.replace(warmup="6 s"), axes, out=out)
+    with pytest.raises(InputError, match=r"another sweep \(other scenario\)"):
+        fullpipe.sweep(small.replace(seed=2), axes, out=out)
+    with pytest.raises(InputError, match=r"another sweep \(other repeats\)"):
+        fullpipe.sweep(small, axes, repeats=2, out=out)
+    monkeypatch.setattr(plans, "build_fingerprint", lambda: "another")
+    with pytest.raises(InputError, match="another build of fullpipe"):
+        fullpipe.sweep(small, axes, out=out)
+    for text in ("{}", "[]", "nonsense", "[" * 100_000):
+        (out / "sweep.json").write_text(text)
+        with pytest.raises(InputError, match=r"its sweep\.json is none of ours"):
+            fullpipe.sweep(small, axes, out=out)
+
+
+def test_the_same_axes_in_another_order_are_another_sweep(small: Scenario, tmp_path: Path) -> None:
+    buffers, counts = {"links.bottleneck.buffer": ["10 packets", "30 packets"]}, {"flows.count": [1, 2, 3]}
+    out = tmp_path / "out"
+    table = fullpipe.sweep(small, {**buffers, **counts}, out=out).table
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    with pytest.raises(InputError, match=r"in another order \(links\.bottleneck\.buffer, flows\.count\); keep to that"):
+        fullpipe.sweep(small, {**counts, **buffers}, out=out)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert fullpipe.sweep(small, {**buffers, **counts}, out=out).table.equals(table)
+
+
+@pytest.mark.parametrize("rows", ["parts", "sweep.parquet", "summary.parquet"])
+def test_rows_of_another_sweep_are_not_taken_for_ones_own(small: Scenario, tmp_path: Path, rows: str) -> None:
+    theirs, mine = tmp_path / "theirs", tmp_path / "mine"
+    with Store(theirs, Plan(small, read_axes({"flows.count": [3, 4]}))) as store:
+        store.add({"run": 0, "flows.count": 3, "repeat": 0, "seed": 1, "error": None, "utilization": 0.5})
+        store.finish(store.table(), store.table()) if rows != "parts" else None
+    (theirs / "sweep.json").unlink()
+    for other in ("sweep.parquet", "summary.parquet"):
+        if other != rows:
+            (theirs / other).unlink(missing_ok=True)
+    before = sorted(theirs.rglob("*"))
+    with pytest.raises(InputError, match="parquet holds another sweep; choose another directory"):
+        fullpipe.sweep(small, {"flows.count": [1, 2]}, out=theirs)
+    assert sorted(theirs.rglob("*")) == before
+    # The same beside a sweep.json of ours.
+    fullpipe.sweep(small, {"flows.count": [1, 2]}, out=mine)
+    (theirs / rows).rename(mine / "parts" if rows == "parts" else mine / rows)
+    with pytest.raises(InputError, match="parquet holds another sweep; choose another directory"):
+        fullpipe.sweep(small, {"flows.count": [1, 2]}, out=mine)
+
+
+def test_a_lost_or_broken_off_sweep_json_is_written_again(small: Scenario, tmp_path: Path) -> None:
+    axes = {"flows.count": [1, 2]}
+    table = fullpipe.sweep(small, axes, out=tmp_path / "out").table
+    text = (tmp_path / "out/sweep.json").read_bytes()
+    for there in (b"", text[:30]):
+        (tmp_path / "out/sweep.json").write_bytes(there)
+        assert fullpipe.sweep(small, axes, out=tmp_path / "out").table.equals(table)
+        assert (tmp_path / "out/sweep.json").read_bytes() == text
+
+
+def test_what_breaks_in_one_run_stops_no_other(
+    small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    axes = {"flows.count": [1, 2, 3, 4]}
+    whole = fullpipe.sweep(small, axes).table
+    run = fullpipe.runner.run
+    faults: dict[int, BaseException] = {
+        2: FullpipeError("needs 80 GB of memory; there are 4"),
+        3: MemoryError(),
+        4: RuntimeError("a panic\nof two lines"),
+    }
+
+    def faulty(scenario: Scenario, **options: Any) -> Any:
+        fault = faults.get(scenario.to_dict()["flows"][0]["count"])
+        if fault is not None:
+            raise fault
+        return run(scenario, **options)
+
+    monkeypatch.setattr(fullpipe.sweeps.rows.runner, "run", faulty)
+    first = fullpipe.sweep(small, axes, out=tmp_path / "out")
+    reasons = [None, "needs 80 GB of memory; there are 4", "MemoryError", "a panic of two lines"]
+    assert first.table["error"].to_pylist() == reasons
+    assert first.failed == first.to_dict()["failed"] == 3
+    assert first.summary["failed"].to_pylist() == [0, 1, 1, 1]
+    title = first.plot("count", "utilization").axes[0].get_title("left")
+    assert title.endswith("(3 of 4 runs failed)")
+
+    # The failed ones are tried again, and a success counts, however often parts are put together meanwhile.
+    monkeypatch.setattr(stores, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(stores, "MOST_PARTS", 1)
+    faults.clear()
+    assert fullpipe.sweep(small, axes, out=tmp_path / "out", workers=1).table.equals(whole)
+
+
+def test_failed_runs_on_the_command_line(program: Program, tmp_path: Path) -> None:
+    text = SMALL + '[sweep]\nduration = ["4 s", "10 s"]\nwarmup = ["2 s", "8 s"]\n'
+    (tmp_path / "sweep.toml").write_text(text)
+    done = program("sweep", "sweep.toml", "--out", "out", "--plot", "duration", "utilization")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("fullpipe: 1 of 4 runs failed, run 1: sweep.toml: warmup: ")
+    assert line.endswith("; started again, they are tried again")
+    assert done.stdout.split("\n")[1].split()[-1] == "failed"
+    assert (tmp_path / "out/utilization-duration.png").exists()
 
 
 def test_a_full_disk(sweep_file: Path, tmp_path: Path) -> None:
@@ -269,6 +423,11 @@ BAD = {
     "unknown algorithm": ('["newreno"', '["newrneo"', "sweep.flows.algorithm: newrneo: unknown algorithm"),
     "unknown parameter": ("alpha = 2", "alhpa = 2", "alhpa"),
     "a value twice": ('["newreno"', '["newreno", "newreno"', "twice"),
+    "a table twice": (
+        '["newreno", ',
+        '["newreno", { name = "vegas", beta = 4, alpha = 2 }, { alpha = 2, beta = 4, name = "vegas" }, ',
+        "has the value 'vegas (alpha=2, beta=4)' twice",
+    ),
     "empty list": ('["newreno", { name = "vegas", alpha = 2 }]', "[]", "no values"),
     "no list": ('["newreno", { name = "vegas", alpha = 2 }]', '"newreno"', "a list or"),
     "backward range": ('to = "100 packets"', 'to = "1 packets"', "empty"),
@@ -292,6 +451,26 @@ BAD = {
     "empty table": (SWEEP[SWEEP.index("[sweep]") :], "[sweep]", "neither an axis nor repeats"),
     "wrong scenario": ("warmup", "warmpu", "warmpu"),
     "not TOML": ("[sweep]", "[sweep", "TOML"),
+    "a whole number beyond 64 bits": (
+        "alpha = 2",
+        "alpha = 9223372036854775808",
+        "not TOML: u64 value was too large",
+    ),
+    "one of 5,000 digits": ("repeats = 3", f"repeats = {'9' * 5000}", "not TOML: integer number overflowed"),
+    "one in a range": ("count = 4", f"count = {'9' * 400}", "not TOML: integer number overflowed"),
+    "seeds beyond 64 bits": (
+        "duration",
+        "seed = 9223372036854775807\nduration",
+        "sweep.repeats: 3 seeds from 922",
+    ),
+    "nested lists": ('["newreno"', f'[{"[" * 2000}{"]" * 2000}, "newreno"', "not TOML: cannot recurse further"),
+    "nested tables": ("alpha = 2", f"alpha = {'{a=' * 2000}1{'}' * 2000}", "not TOML: cannot recurse further"),
+    "a few nested lists": ('["newreno"', f'[{"[" * 20}{"]" * 20}, "newreno"', "nested too deeply"),
+    "a few nested keys": ('"flows.algorithm"', f"a{'.a' * 20}", "nested too deeply"),
+    "a key of 5,000 digits": ("links.bottleneck.buffer", f"links.{'1' * 5000}.buffer", "there is no entry 1111"),
+    "the same key twice": ("[sweep]", '[sweep]\n"links.0.buffer" = ["10 packets"]', "sets what links.0.buffer sets"),
+    "a parameter before its algorithm": ("[sweep]", "[sweep]\nflows.algorithm.beta = [4]", "put it before that"),
+    "series": ("[sweep]", '[sweep]\nseries_interval = ["1 s"]', "a sweep samples no series"),
 }
 
 
@@ -304,8 +483,81 @@ def test_a_wrong_sweep(tmp_path: Path, case: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         load_plan(file)
     (line,) = str(caught.value).splitlines()
-    assert line.startswith(f"{file}: ")
+    assert re.match(rf"{re.escape(str(file))}(:\d+)?: ", line)
     assert names in line
+
+
+def nested(depth: int) -> list[Any]:
+    """A list in a list in a list."""
+    lists: list[Any] = []
+    for _ in range(depth):
+        lists = [lists]
+    return lists
+
+
+@pytest.mark.parametrize(
+    ("axes", "names"),
+    [
+        ({"flows.count": [1, 2**63]}, "sweep.flows.count: a whole number beyond 64 bits"),
+        ({"flows.count": [10**5000, 1.5]}, "sweep.flows.count: a whole number beyond 64 bits"),
+        (
+            {"flows.algorithm": [{"name": "vegas", "alpha": -(2**63) - 1}]},
+            "sweep.flows.algorithm: a whole number beyond",
+        ),
+        ({"flows.count": {"from": 1, "to": 10**400, "count": 3}}, "sweep.flows.count: a whole number beyond 64 bits"),
+        ({"flows.count": {"from": 1, "to": 3, "step": 10**400}}, "sweep.flows.count: a whole number beyond 64 bits"),
+        ({"flows.count": nested(2000)}, "sweep.flows.count: lists or tables nested too deeply"),
+        ({"flows.count": itertools.count(1)}, "sweep.flows.count: has more than 100000 values"),
+        ({f"links.a{i}.delay": ["1 ms", "2 ms"] for i in range(100_000)}, "sweep: has more than 100 axes"),
+        ({f"links.a{i}.delay": range(100_000) for i in range(100)}, "sweep: makes too many runs"),
+    ],
+)
+def test_axes_that_no_file_could_hold(
+    small: Scenario, monkeypatch: pytest.MonkeyPatch, axes: dict[str, Any], names: str
+) -> None:
+    monkeypatch.delattr(Scenario, "replace")  # all this is refused before any combination is looked at
+    with pytest.raises(ScenarioError) as caught:
+        fullpipe.sweep(small, axes)
+    assert str(caught.value).startswith(names)
+
+
+@pytest.mark.parametrize("repeats", [10**5000, "3", None, True], ids=["huge", "text", "none", "flag"])
+def test_repeats_that_are_no_number_of_runs(small: Scenario, repeats: Any) -> None:
+    with pytest.raises(ScenarioError, match=r"sweep\.repeats: .* \(allowed: whole numbers from 1 to 10000000\)$"):
+        fullpipe.sweep(small, {}, repeats=repeats)
+
+
+def test_large_whole_numbers_stay_exact() -> None:
+    (axis,) = read_axes({"seed": {"from": 2**63 - 5, "to": 2**63 - 1, "step": 2}})
+    assert axis.values == (2**63 - 5, 2**63 - 3, 2**63 - 1)
+    (axis,) = read_axes({"seed": {"from": 2**53 + 1, "to": 2**53 + 3, "count": 3}})
+    assert axis.values == (2**53 + 1, 2**53 + 2, 2**53 + 3)
+
+
+def test_the_check_of_a_plan_is_linear(small: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace = Scenario.replace
+    checks = itertools.count()
+
+    def counting(self: Scenario, **changes: Any) -> Scenario:
+        next(checks)
+        return replace(self, **changes)
+
+    monkeypatch.setattr(Scenario, "replace", counting)
+    # None of these runs alone: the scenario lasts 20 s, 5 s of them for the warm-up.
+    warmups, durations = [f"{s} s" for s in range(21, 421)], [f"{s} s" for s in range(422, 822)]
+    told: list[tuple[float, float]] = []
+    axes = read_axes({"warmup": warmups, "duration": durations})
+    plan = Plan(small, axes, 1, lambda done, total: told.append((done, total)))
+    assert plan.runs == 160_000
+    assert told == [(i, 800) for i in range(1, 801)]
+    assert next(checks) < 2000
+    # A value that none of 400 combinations runs with is refused once they were tried.
+    with pytest.raises(ScenarioError, match=r"sweep\.warmup: 900 s: "):
+        Plan(small, read_axes({"warmup": [*warmups, "900 s"], "duration": durations}))
+    assert next(checks) < 4000
+    # Where there are too many combinations the runs tell.
+    monkeypatch.setattr(plans, "MOST_TRIED", 50)
+    Plan(small, read_axes({"warmup": [*warmups, "900 s"], "duration": durations}))
 
 
 def test_a_wrong_sweep_on_the_command_line(program: Program, tmp_path: Path) -> None:
@@ -326,6 +578,7 @@ def test_a_wrong_sweep_on_the_command_line(program: Program, tmp_path: Path) -> 
         (["--out", "sweep.toml"], "not a directory"),
         (["--out", "sweep.toml/out"], "not a directory"),
         (["--workers", "0"], "--workers"),
+        (["--workers", "1000000000"], "workers = 1000000000 (allowed: 1 to 1000)"),
         (["--by", "algorithm"], "--plot"),
         (["--plot", "delay", "utilization"], "'delay' is no axis (allowed: links.bottleneck.buffer, flows.algorithm)"),
         (["--plot", "buffer", "utilisation"], "did you mean 'utilization'"),

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypedDict, final
 
-__all__ = ["VERSION", "Column", "Model", "Problem", "algorithms", "check", "load"]
+__all__ = ["VERSION", "Column", "Model", "Problem", "algorithms", "check", "load", "parse"]
 
 VERSION: str
 
@@ -40,6 +40,7 @@ class Model:
     def run(self, progress: Callable[[float], object] | None = None) -> dict[str, Any]: ...
 
 def load(text: str) -> tuple[Model, dict[str, Any]]: ...
+def parse(text: str) -> dict[str, Any]: ...
 def check(tree: Mapping[str, Any]) -> Model: ...
 
 class _Param(TypedDict, total=False):

@@ -7,56 +7,62 @@ from typing import Any
 
 from fullpipe.text import hint, listed, quoted
 
-__all__ = ["set_value"]
+__all__ = ["Place", "set_value"]
+
+Place = tuple[str | int, ...]
+"""The keys and positions that lead to a value of a tree."""
 
 
-def set_value(tree: dict[str, Any], path: str, value: Any) -> None:
-    """Sets the key at ``path`` to ``value``; None removes it.
+def set_value(tree: dict[str, Any], path: str, value: Any) -> list[Place]:
+    """Sets the key at ``path`` to ``value``; None removes it. Returns the places it is at.
 
     A list of tables is entered by the name or the position of one of its tables; else all of them are meant.
 
     Raises:
         KeyError: The path leads nowhere; its argument says why.
     """
-    _set(tree, path.split("."), value)
+    return _set(tree, path.split("."), value, ())
 
 
-def _set(table: dict[str, Any], steps: list[str], value: Any) -> None:
+def _set(table: dict[str, Any], steps: list[str], value: Any, place: Place) -> list[Place]:
     step, *rest = steps
+    place = (*place, step)
     if not rest:
         if value is None:
             table.pop(step, None)
         else:
             table[step] = value
-        return
+        return [place]
     if step not in table:
         raise KeyError(_unknown(step, table))
     if step == "algorithm" and isinstance(table[step], str):
         table[step] = {"name": table[step]}
     inside = table[step]
-    if not isinstance(inside, dict | list):
+    if isinstance(inside, dict):
+        return _set(inside, rest, value, place)
+    if not isinstance(inside, list):
         raise KeyError(f"{quoted(step)} has no keys inside")
-    chosen, rest = _choose(inside, rest) if isinstance(inside, list) else ([inside], rest)
-    for entry in chosen:
-        _set(entry, rest, value)
+    chosen, rest = _choose(inside, rest)
+    return [one for i in chosen for one in _set(inside[i], rest, value, (*place, i))]
 
 
-def _choose(entries: list[dict[str, Any]], steps: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The tables that ``steps`` go into, and the steps left inside them."""
+def _choose(entries: list[dict[str, Any]], steps: list[str]) -> tuple[list[int], list[str]]:
+    """The positions of the tables that ``steps`` go into, and the steps left inside them."""
     step, *rest = steps
     names = [entry["name"] for entry in entries if "name" in entry]
     if step in names:
-        chosen = [entry for entry in entries if entry.get("name") == step]
+        chosen = [i for i, entry in enumerate(entries) if entry.get("name") == step]
     elif step.isdecimal():
-        if int(step) >= len(entries):
+        # Python refuses to read numbers of thousands of digits.
+        if len(step) > 9 or int(step) >= len(entries):
             raise KeyError(f"there is no entry {step}; there are {len(entries)}, counted from 0")
-        chosen = [entries[int(step)]]
+        chosen = [int(step)]
     elif rest and not any(step in entry for entry in entries):
         raise KeyError(_unknown(step, names or [str(i) for i in range(len(entries))]))
     else:
-        return entries, steps
+        return list(range(len(entries))), steps
     if not rest:
-        raise KeyError(f"ends at a whole table; name one of its keys: {listed(chosen[0])}")
+        raise KeyError(f"ends at a whole table; name one of its keys: {listed(entries[chosen[0]])}")
     return chosen, rest
 
 

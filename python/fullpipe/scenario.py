@@ -15,7 +15,7 @@ from fullpipe.keypath import set_value
 if TYPE_CHECKING:
     import os
 
-__all__ = ["MOST_BYTES", "Scenario", "read_text"]
+__all__ = ["MOST_BYTES", "Scenario", "parse", "read_text"]
 
 MOST_BYTES = 16_000_000
 """Size of a scenario's file, at most: of 100,000 flows with a table each."""
@@ -186,6 +186,18 @@ def read_text(path: str | os.PathLike[str]) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise wrong(f"is not UTF-8 text (byte {error.start}); a scenario is a TOML file") from None
+
+
+def parse(text: str, *, file: str | None = None) -> dict[str, Any]:
+    """Reads TOML text as a dictionary, whatever its keys; ``file`` is named in errors.
+
+    Raises:
+        ScenarioError: The text is not TOML.
+    """
+    try:
+        return _core.parse(text)
+    except _core.Problem as problem:
+        raise _named(problem, file) from None
 
 
 def _restore(tree: dict[str, Any], file: str | None) -> Scenario:

@@ -14,7 +14,7 @@ mod _core {
     #[pymodule_export]
     use crate::columns::Column;
     #[pymodule_export]
-    use crate::model::{Model, Problem, check, load};
+    use crate::model::{Model, Problem, check, load, parse};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

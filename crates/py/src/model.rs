@@ -75,8 +75,13 @@ impl Model {
 #[pyfunction]
 pub fn load<'py>(py: Python<'py>, text: &str) -> PyResult<(Model, Bound<'py, PyAny>)> {
     let model = Model(Scenario::from_toml(text).map_err(raise)?);
-    let tree: Table = text.parse().expect("TOML that has just been read");
-    Ok((model, to_python(py, &Value::Table(tree))?))
+    Ok((model, parse(py, text)?))
+}
+
+/// TOML `text` as a dictionary, whatever its keys.
+#[pyfunction]
+pub fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    to_python(py, &Value::Table(fullpipe_sim::scenario::parse(text).map_err(raise)?))
 }
 
 /// Checks the scenario given as a dictionary.

@@ -45,7 +45,8 @@ def command(
 
     Exit status 1 if a run fails.
     """
-    plan = load_plan(file)
+    with progress_bar(file, "values checked") as checked:
+        plan = load_plan(file, progress=checked)
     if plot is None and (by is not None or picture is not None):
         raise click.UsageError("--by and --picture need --plot X Y")
     if dask is not None and workers is not None:
@@ -69,17 +70,24 @@ def command(
             raise
         note(f"interrupted; finished runs are in {out}: start again to go on")
         context.exit(130)
-    if plot is not None:
-        outcome.plot(*plot, by=by, path=picture)
     if as_json:
         print_json(outcome.to_json())
     else:
         _print(outcome)
+    if plot is not None and outcome.failed < plan.runs:
+        outcome.plot(*plot, by=by, path=picture)
     if outcome.failed:
-        first = next(error for error in outcome.table["error"].to_pylist() if error is not None)
-        more = "" if out is None else f" (column error of {Path(out, 'sweep.parquet')} has all)"
-        note(f"{outcome.failed} of {plan.runs} runs failed; the first: {first}{more}")
+        again = "" if out is None else "; started again, they are tried again"
+        note(f"{_failures(outcome)}{again}")
         context.exit(1)
+
+
+def _failures(outcome: Sweep) -> str:
+    """How many runs failed, and why the first of them did."""
+    run, why = next(
+        (row["run"], row["error"]) for row in outcome.table.select(["run", "error"]).to_pylist() if row["error"]
+    )
+    return f"{outcome.failed} of {outcome.plan.runs} runs failed, run {run}: {why}"
 
 
 def _print(outcome: Sweep) -> None:

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from fullpipe.errors import ScenarioError
 from fullpipe.sweeps.quantity import Quantity
 
-__all__ = ["MOST_VALUES", "Axis", "read_axes"]
+__all__ = ["LARGEST", "MOST_AXES", "MOST_RUNS", "MOST_VALUES", "Axis", "read_axes"]
+
+MOST_AXES = 100
+"""Axes that a sweep may have."""
 
 MOST_VALUES = 100_000
 """Values that an axis may have."""
 
+MOST_RUNS = 10_000_000
+"""Runs that a sweep may have."""
+
+DEEPEST = 8
+"""How deep an axis's tables and lists may lie in one another; no scenario goes deeper."""
+
+LARGEST = 2**63 - 1
+"""The largest whole number a scenario can hold, as in TOML; the smallest is one less than its negative."""
+
 RANGE_KEYS = ("from", "to", "step", "count", "scale")
+
+
+Real = float | Fraction
 
 
 @dataclass(frozen=True)
@@ -65,23 +83,33 @@ def read_axes(table: Mapping[str, Any], file: str | None = None) -> tuple[Axis, 
     """The axes that a table describes: key paths, dotted or nested, with lists or ranges.
 
     Raises:
-        ScenarioError: An axis is neither a list nor a range, is empty, or has a value twice.
+        ScenarioError: There are too many; an axis is neither a list nor a range, is empty, has a value twice or one
+            that no scenario can hold.
     """
-    axes = [_read_axis(path, value, file) for path, value in _leaves(table, "")]
-    paths = [axis.path for axis in axes]
-    for path in paths:
-        if paths.count(path) > 1:
+    leaves = list(islice(_leaves(table, (), file), MOST_AXES + 1))
+    if len(leaves) > MOST_AXES:
+        raise ScenarioError("sweep", f"has more than {MOST_AXES} axes", file)
+    axes: dict[str, Axis] = {}
+    points = 1
+    for path, value in leaves:
+        if path in axes:
             raise _wrong(path, "is an axis twice", file)
-    return tuple(axes)
+        axes[path] = _read_axis(path, value, file)
+        points *= len(axes[path].values)
+        if points > MOST_RUNS:
+            raise ScenarioError("sweep", f"makes too many runs (allowed: at most {MOST_RUNS})", file)
+    return tuple(axes.values())
 
 
-def _leaves(table: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:
+def _leaves(table: Mapping[str, Any], above: tuple[str, ...], file: str | None) -> Iterable[tuple[str, Any]]:
+    if len(above) > DEEPEST:
+        raise _wrong(".".join(above), "tables nested too deeply", file)
     for key, value in table.items():
-        path = f"{prefix}{key}"
+        path = (*above, str(key))
         if isinstance(value, Mapping) and not {"from", "to"} & set(value):
-            yield from _leaves(value, f"{path}.")
+            yield from _leaves(value, path, file)
         else:
-            yield path, value
+            yield ".".join(path), value
 
 
 def _read_axis(path: str, value: Any, file: str | None) -> Axis:
@@ -91,16 +119,21 @@ def _read_axis(path: str, value: Any, file: str | None) -> Axis:
         elif isinstance(value, str | bytes) or not isinstance(value, Iterable):
             raise ValueError(f'{value!r} is no axis; allowed: a list or {{ from = "...", to = "...", count = 10 }}')
         else:
-            axis = Axis(path, tuple(_plain(entry) for entry in value))
+            axis = Axis(path, tuple(_plain(entry) for entry in islice(value, MOST_VALUES + 1)))
     except ValueError as error:
         raise _wrong(path, str(error), file) from None
     if not axis.values:
         raise _wrong(path, "has no values; name at least one", file)
     if len(axis.values) > MOST_VALUES:
-        raise _wrong(path, f"has {len(axis.values)} values (allowed: at most {MOST_VALUES})", file)
-    if len(set(axis.labels)) < len(axis.labels):
-        twice = next(label for i, label in enumerate(axis.labels) if label in axis.labels[:i])
-        raise _wrong(path, f"has the value {twice!r} twice", file)
+        raise _wrong(path, f"has more than {MOST_VALUES} values", file)
+    seen: set[Any] = set()
+    for value, label in zip(axis.values, axis.labels, strict=True):
+        same = {label}
+        if isinstance(value, Mapping):  # the same table with its keys in another order
+            same.add((json.dumps(value, sort_keys=True, default=str),))
+        if seen & same:
+            raise _wrong(path, f"has the value {label!r} twice", file)
+        seen |= same
     return axis
 
 
@@ -124,12 +157,14 @@ def _range(table: Mapping[str, Any]) -> tuple[Any, ...]:
     ends = [_end(key, table[key]) for key in ("from", "to")]
     steps = [_end("step", table["step"])] if "step" in table else []
     unit = _common_unit([*ends, *steps])
-    low, high, *step = [end if unit is None else end.in_unit_of(ends[0]) for end in (*ends, *steps)]
+    whole = all(isinstance(end, int) for end in (*ends, *steps))
+    # Whole numbers may be larger than what binary fractions tell apart.
+    plain = Fraction if whole else float
+    low, high, *step = [plain(end) if unit is None else end.in_unit_of(ends[0]) for end in (*ends, *steps)]
     if not low < high:
         raise ValueError(f"the range is empty: 'from' = {table['from']!r} is not less than 'to' = {table['to']!r}")
     numbers = _by_step(low, high, step[0]) if step else _by_count(low, high, table["count"], scale)
     if unit is None:
-        whole = all(isinstance(table[key], int) for key in ("from", "to", *(["step"] if steps else [])))
         return tuple(dict.fromkeys(round(number) for number in numbers)) if whole else tuple(map(_tidy, numbers))
     if ends[0].base == "packets":
         numbers = list(dict.fromkeys(float(round(number)) for number in numbers))
@@ -154,7 +189,7 @@ def _common_unit(ends: list[Any]) -> str | None:
     return ends[0].unit if isinstance(ends[0], Quantity) else None
 
 
-def _by_step(low: float, high: float, step: float) -> list[float]:
+def _by_step(low: Real, high: Real, step: Real) -> list[Real]:
     if step <= 0:
         raise ValueError("'step' must be more than 0")
     steps = (high - low) / step
@@ -164,23 +199,37 @@ def _by_step(low: float, high: float, step: float) -> list[float]:
     return [low + i * step for i in range(math.floor(steps + 1e-9) + 1)]
 
 
-def _by_count(low: float, high: float, count: Any, scale: str) -> list[float]:
+def _by_count(low: Real, high: Real, count: Any, scale: str) -> list[Real]:
     if not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= MOST_VALUES:
         raise ValueError(f"'count' = {count!r} (allowed: 2 to {MOST_VALUES})")
     if scale == "linear":
         return [low + (high - low) * i / (count - 1) for i in range(count)]
     if low <= 0:
         raise ValueError("a range of scale 'log' must begin above 0")
-    return [low * (high / low) ** (i / (count - 1)) for i in range(count)]
+    return [low, *(low * (high / low) ** (i / (count - 1)) for i in range(1, count - 1)), high]
 
 
-def _tidy(number: float) -> float:
-    return float(f"{number:.12g}")
+def _tidy(number: Real) -> float:
+    return float(f"{float(number):.12g}")
 
 
-def _plain(value: Any) -> Any:
-    """The value without NumPy's types."""
-    return value.item() if hasattr(value, "item") and hasattr(value, "dtype") else value
+def _plain(value: Any, depth: int = 0) -> Any:
+    """A copy without NumPy's types, tables as dictionaries and sequences as lists.
+
+    Raises:
+        ValueError: No scenario can hold it.
+    """
+    if depth > DEEPEST:
+        raise ValueError("lists or tables nested too deeply")
+    if hasattr(value, "item") and hasattr(value, "dtype"):
+        value = value.item() if value.ndim == 0 else value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(entry, depth + 1) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry, depth + 1) for entry in value]
+    if isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
+        raise ValueError(f"a whole number beyond 64 bits (allowed: up to {LARGEST})")
+    return value
 
 
 def _is_number(value: Any) -> bool:

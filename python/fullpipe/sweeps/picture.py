@@ -73,7 +73,8 @@ def sweep_figure(sweep: Sweep, x: str, y: str, by: str | None = None) -> Figure:
             panel.set_xticks(range(len(across.labels)), [label(value) for value in across.labels])
         unit = "" if across.measure is None else f", {UNITS[across.measure.rpartition('_')[2]]}"
         panel.set_xlabel(f"{label(across.path)}{unit}")
-        panel.set_title(f"{label(name)}, mean and 95 % confidence interval")
+        missing = f" ({sweep.failed} of {sweep.plan.runs} runs failed)" if sweep.failed else ""
+        panel.set_title(f"{label(name)}, mean and 95 % confidence interval{missing}")
         legend_above(panel)
         if any(points) and len(points) > 4:
             panel.legend(loc="best")

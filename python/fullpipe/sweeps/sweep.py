@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import InputError, ScenarioError
-from fullpipe.scenario import Scenario, read_text
+from fullpipe.scenario import Scenario, parse, read_text
 from fullpipe.sweeps.axes import read_axes
 from fullpipe.sweeps.plan import Plan
 
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Sweep", "load_plan", "sweep", "sweep_plan"]
+
+MOST_WORKERS = 1000
+"""Runs at a time on this machine; each takes a thread."""
 
 Progress = Callable[[float, float], object]
 
@@ -62,23 +64,24 @@ def sweep(
     return sweep_plan(plan, out=out, workers=workers, client=client, progress=progress)
 
 
-def load_plan(path: str | os.PathLike[str]) -> Plan:
+def load_plan(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Plan:
     """Reads a sweep from a scenario's file with a table ``[sweep]``: ``repeats``, and key paths with lists or ranges.
+
+    Args:
+        path: The file.
+        progress: Called with the values checked so far and those to check in all.
 
     Raises:
         ScenarioError: The file can't be read, is not TOML, has no such table, or something in it is wrong.
     """
     file = str(path)
-    try:
-        tree = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError("", f"is not TOML: {error}", file) from None
+    tree = parse(read_text(path), file=file)
     table = tree.pop("sweep", None)
     if not isinstance(table, dict):
         raise ScenarioError("sweep", 'missing; e.g. [sweep] with "flows.algorithm" = ["reno", "cubic"]', file)
     scenario = Scenario.from_dict(tree, file=file)
     repeats = table.pop("repeats", 1)
-    return Plan(scenario, read_axes(table, file), repeats)
+    return Plan(scenario, read_axes(table, file), repeats, progress)
 
 
 def sweep_plan(
@@ -90,8 +93,8 @@ def sweep_plan(
     progress: Progress | None = None,
 ) -> Sweep:
     """Runs a plan; arguments and errors as for `sweep`."""
-    if workers is not None and workers < 1:
-        raise InputError(f"workers = {workers} (allowed: at least 1)")
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise InputError(f"workers = {workers} (allowed: 1 to {MOST_WORKERS})")
     if isinstance(client, str):
         from fullpipe.sweeps.cluster import connect
 
@@ -134,6 +137,7 @@ class Sweep:
         return {
             "axes": [axis.path for axis in self.plan.axes],
             "repeats": self.plan.repeats,
+            "failed": self.failed,
             "rows": self.table.to_pylist(),
             "summary": self.summary.to_pylist(),
         }

@@ -32,7 +32,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], plan: Plan) -> pa.Table:
 
 def join(tables: Iterable[pa.Table], plan: Plan) -> pa.Table:
     """Tables of some runs each as one, the same however the runs were shared out; of a run that is there several times
-    the first counts.
+    the last counts.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -40,8 +40,8 @@ def join(tables: Iterable[pa.Table], plan: Plan) -> pa.Table:
     table = pa.concat_tables(tables, promote_options="permissive")
     place = pa.array(range(len(table)), pa.int64())
     table = table.append_column("__place", place)
-    first = table.group_by("run").aggregate([("__place", "min")])["__place_min"]
-    table = table.filter(pc.is_in(table["__place"], value_set=first.combine_chunks())).drop_columns("__place")
+    last = table.group_by("run").aggregate([("__place", "max")])["__place_max"]
+    table = table.filter(pc.is_in(table["__place"], value_set=last.combine_chunks())).drop_columns("__place")
     leading = [*plan.label_columns, "error"]
     # The order of the other columns must not depend on which run came first.
     figures = sorted(set(table.column_names) - set(leading), key=_rank)

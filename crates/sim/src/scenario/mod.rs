@@ -15,6 +15,7 @@ mod units;
 mod warnings;
 
 pub use problem::Problem;
+pub use text::parse;
 /// The tree of values a scenario is read from and written to.
 pub use toml::{Table, Value};
 

@@ -11,9 +11,17 @@ impl Scenario {
     /// # Errors
     /// The first [`Problem`] found, with its line.
     pub fn from_toml(text: &str) -> Result<Scenario, Problem> {
-        let table: Table = text.parse().map_err(|error| syntax_problem(text, &error))?;
-        Scenario::from_value(&table).map_err(|problem| Problem { line: line_of_key(text, &problem.key), ..problem })
+        Scenario::from_value(&parse(text)?)
+            .map_err(|problem| Problem { line: line_of_key(text, &problem.key), ..problem })
     }
+}
+
+/// Reads TOML text as a tree of values, whatever its keys.
+///
+/// # Errors
+/// A [`Problem`] with its line where the text is no TOML.
+pub fn parse(text: &str) -> Result<Table, Problem> {
+    text.parse().map_err(|error| syntax_problem(text, &error))
 }
 
 fn syntax_problem(text: &str, error: &toml::de::Error) -> Problem {
