@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,14 +26,32 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(params=list(programs.OURS))
-def algorithm(request: pytest.FixtureRequest) -> Iterator[str]:
-    name: str = request.param
+PROGRAM = Path(sys.executable).parent / "fullpipe"
+ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+
+
+@contextmanager
+def unused(name: str) -> Iterator[str]:
+    """An algorithm that this machine does not have loaded, before and after; dead registrations do not matter."""
     if programs.OURS[name].kernel_name in host.available():
         pytest.skip(f"{name} is in use on this machine")
-    yield name
-    if programs.OURS[name].kernel_name in host.available():
-        host.unload(name)
+    try:
+        yield name
+    finally:
+        if programs.OURS[name].kernel_name in host.available():
+            host.unload(name)
+
+
+@pytest.fixture(params=list(programs.OURS))
+def algorithm(request: pytest.FixtureRequest) -> Iterator[str]:
+    with unused(request.param) as name:
+        yield name
+
+
+@pytest.fixture
+def ehstcp() -> Iterator[str]:
+    with unused("ehstcp") as name:
+        yield name
 
 
 def test_load_and_unload(algorithm: str) -> None:
@@ -42,6 +64,70 @@ def test_load_and_unload(algorithm: str) -> None:
     assert kernel_name not in host.available()
     with pytest.raises(LinuxError, match="is not loaded"):
         host.unload(algorithm)
+
+
+@contextmanager
+def connection(kernel_name: str) -> Iterator[None]:
+    """A connection on this machine that uses the algorithm."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, kernel_name.encode())
+        client.connect(server.getsockname())
+        peer, _ = server.accept()
+        with peer:
+            yield
+
+
+def registrations(kernel_name: str) -> int:
+    listing = subprocess.run(["bpftool", "struct_ops", "list"], capture_output=True, text=True, check=True).stdout
+    return listing.split().count(kernel_name)
+
+
+def test_unload_in_use(ehstcp: str) -> None:
+    """What is removed while a connection uses it stays, dead; the next registration comes and goes beside it."""
+    before = registrations("ehstcp")
+    host.load(ehstcp)
+    with connection("ehstcp"):
+        host.unload(ehstcp)
+        assert "ehstcp" in host.dead()
+        assert "ehstcp" not in host.loaded()
+        listed = subprocess.run([PROGRAM, "linux", "list"], capture_output=True, text=True, check=True).stdout
+        assert "removed, still in use" in listed
+        host.load(ehstcp)
+        assert registrations("ehstcp") == before + 2
+        host.unload(ehstcp)
+        assert "ehstcp" not in host.available()
+    for _ in range(100):  # the kernel frees it in its own time
+        if registrations("ehstcp") == before:
+            return
+        time.sleep(0.1)
+    pytest.fail("a registration was left behind")
+
+
+@pytest.fixture
+def namespace(ehstcp: str) -> Iterator[Path]:
+    """A network namespace whose default is the algorithm."""
+    allowed = ALLOWED.read_text()
+    host.load(ehstcp)
+    ALLOWED.write_text(f"{allowed.strip()} ehstcp")
+    setting = "net/ipv4/tcp_congestion_control"
+    command = ["unshare", "--net", "sh", "-c", f"echo ehstcp > /proc/sys/{setting} && echo ready && exec cat"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as inside:
+        try:
+            assert inside.stdout is not None
+            assert inside.stdout.readline() == "ready\n"
+            yield Path(f"/proc/{inside.pid}/ns/net")
+            give_back = ["nsenter", f"--net=/proc/{inside.pid}/ns/net", "sh", "-c", f"echo reno > /proc/sys/{setting}"]
+            subprocess.run(give_back, check=True)
+        finally:
+            inside.kill()
+            ALLOWED.write_text(allowed)
+
+
+def test_default_of_a_namespace(namespace: Path) -> None:
+    """It would keep the algorithm, and give it to new connections, without anything that shows it."""
+    with pytest.raises(LinuxError, match=f"other network namespaces .*nsenter --net={namespace}"):
+        host.unload("ehstcp")
+    assert "ehstcp" in host.available()
 
 
 def test_wrong_licence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
