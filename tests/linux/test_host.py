@@ -108,7 +108,10 @@ def namespace(ehstcp: str) -> Iterator[Path]:
     """A network namespace whose default is the algorithm."""
     allowed = ALLOWED.read_text()
     host.load(ehstcp)
-    ALLOWED.write_text(f"{allowed.strip()} ehstcp")
+    try:
+        ALLOWED.write_text(f"{allowed.strip()} ehstcp")
+    except OSError:
+        pytest.skip("this machine's list of allowed algorithms cannot be changed from here")
     setting = "net/ipv4/tcp_congestion_control"
     command = ["unshare", "--net", "sh", "-c", f"echo ehstcp > /proc/sys/{setting} && echo ready && exec cat"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as inside:

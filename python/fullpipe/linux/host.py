@@ -23,7 +23,7 @@ from fullpipe.linux.errors import LinuxError
 
 __all__ = ["available", "dead", "load", "loaded", "unload"]
 
-LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC = ctypes.CDLL(None)
 CLONE_NEWNET = 0x40000000
 BTF = Path("/sys/kernel/btf/vmlinux")
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -92,17 +92,15 @@ def loaded() -> list[str]:
 
 
 def dead() -> list[str]:
-    """Those of our programs, as the kernel calls them, that were removed and are still in use; only root sees any.
-
-    Raises:
-        LinuxError: bpftool fails.
+    """Those of our programs, as the kernel calls them, that were removed and are still in use; none where this user may
+    not look (it takes root and bpftool).
     """
+    names = [program.kernel_name for program in programs.OURS.values()]
     try:
         bpftool = _able()
+        return [name for name in names if not all(alive for _, alive in _registrations(bpftool, name))]
     except LinuxError:
         return []
-    names = [program.kernel_name for program in programs.OURS.values()]
-    return [name for name in names if any(not alive for _, alive in _registrations(bpftool, name))]
 
 
 def available() -> list[str]:
@@ -166,17 +164,14 @@ def _namespaces() -> Iterator[Path]:
 
 
 def _default_in(namespace: Path) -> str | None:
-    """The congestion control that new connections of a network namespace take; None if it is gone."""
+    """The congestion control that new connections of a network namespace take; None where it cannot be entered."""
 
     def look() -> str | None:
         try:
-            fd = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
+            with namespace.open("rb") as entrance:
+                return None if LIBC.setns(entrance.fileno(), CLONE_NEWNET) else CURRENT.read_text().strip()
         except OSError:
             return None
-        try:
-            return None if LIBC.setns(fd, CLONE_NEWNET) else CURRENT.read_text().strip()
-        finally:
-            os.close(fd)
 
     with ThreadPoolExecutor(1) as other:  # a thread enters alone, and ends there
         return other.submit(look).result()
