@@ -17,6 +17,8 @@ import pytest
 from fullpipe.linux import host, programs
 from fullpipe.linux.errors import LinuxError
 
+from .conftest import Claim
+
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0
     or not host.BTF.exists()
@@ -30,28 +32,17 @@ PROGRAM = Path(sys.executable).parent / "fullpipe"
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 
 
-@contextmanager
-def unused(name: str) -> Iterator[str]:
-    """An algorithm that this machine does not have loaded, before and after; dead registrations do not matter."""
-    if programs.OURS[name].kernel_name in host.available():
-        pytest.skip(f"{name} is in use on this machine")
-    try:
-        yield name
-    finally:
-        if programs.OURS[name].kernel_name in host.available():
-            host.unload(name)
-
-
 @pytest.fixture(params=list(programs.OURS))
-def algorithm(request: pytest.FixtureRequest) -> Iterator[str]:
-    with unused(request.param) as name:
-        yield name
+def algorithm(request: pytest.FixtureRequest, claim: Claim) -> str:
+    name: str = request.param
+    claim(name)
+    return name
 
 
 @pytest.fixture
-def ehstcp() -> Iterator[str]:
-    with unused("ehstcp") as name:
-        yield name
+def ehstcp(claim: Claim) -> str:
+    claim("ehstcp")
+    return "ehstcp"
 
 
 def test_load_and_unload(algorithm: str) -> None:
@@ -133,8 +124,9 @@ def test_default_of_a_namespace(namespace: Path) -> None:
     assert "ehstcp" in host.available()
 
 
-def test_wrong_licence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_licence(claim: Claim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel takes congestion controls under the GPL only."""
+    claim("adaptive-aimd")
     source = programs.OBJECTS / "adaptive_aimd.bpf.o"
     assert source.read_bytes().count(b"GPL\0") == 1
     (tmp_path / source.name).write_bytes(source.read_bytes().replace(b"GPL\0", b"MIT\0"))
