@@ -96,6 +96,7 @@ void BPF_PROG(ehstcp_set_state, struct sock *sk, __u8 next)
 	struct cc_flow flow = flow_of(sk);
 
 	if (next == CA_LOSS) {
+		caught_up(sk);
 		ehstcp_timeout(&s->algorithm);
 		tcp(sk)->snd_ssthresh = whole(s->algorithm.ssthresh);
 	} else if (recovery_ends(sk, next)) {

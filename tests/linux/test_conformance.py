@@ -185,6 +185,11 @@ def test_ehstcp_timeout_in_recovery_is_no_second_cut(say: Say) -> None:
     assert 6 <= after - before <= 7
 
 
+def test_ehstcp_switched_to_during_a_timeout(say: Say) -> None:
+    """Another timeout of the same episode, which the kernel asks nothing for: its threshold of 300 stays."""
+    assert say("ehstcp", "connect 600 600", "loss", "connect 280 300", "timeout")[-1] == (1, 300)
+
+
 def test_ehstcp_safety_check_tells_the_kernel(say: Say) -> None:
     """800 segments and an RTT of 102 ms after the recovery: N' = 800 2/102 = 15.7 > 10, so 670 for both."""
     told = say("ehstcp", *QUEUED, "loss", "recovered", "ack 800 102000", "ack 201 102000")
