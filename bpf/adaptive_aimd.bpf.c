@@ -5,7 +5,7 @@
 
 char _license[] SEC("license") = "GPL";
 
-const volatile struct adaptive_aimd_params params = ADAPTIVE_AIMD_DEFAULTS;
+SET_AT_LOAD struct adaptive_aimd_params params = ADAPTIVE_AIMD_DEFAULTS;
 
 struct private {
 	struct adaptive_aimd algorithm;
@@ -16,7 +16,17 @@ _Static_assert(sizeof(struct private) <= sizeof(((struct inet_connection_sock *)
 
 static __always_inline struct adaptive_aimd_params chosen(void)
 {
-	return (struct adaptive_aimd_params){params.beta_min_q20, params.beta_max_q20, params.fading_q20};
+	return adaptive_aimd_within(params.beta_min_q20, params.beta_max_q20, params.fading_q20);
+}
+
+/* The state, with the window and the threshold that the kernel has. */
+static __always_inline struct private *caught_up(struct sock *sk)
+{
+	struct private *s = private_area(sk);
+
+	s->algorithm.w = adopted(s->algorithm.w, tcp(sk)->snd_cwnd);
+	s->algorithm.ssthresh = adopted(s->algorithm.ssthresh, tcp(sk)->snd_ssthresh);
+	return s;
 }
 
 SEC("struct_ops/adaptive_aimd_init")
@@ -24,7 +34,7 @@ void BPF_PROG(adaptive_aimd_start, struct sock *sk)
 {
 	struct private *s = private_area(sk);
 
-	adaptive_aimd_init(&s->algorithm, tcp(sk)->snd_cwnd);
+	adaptive_aimd_init(&s->algorithm, tcp(sk)->snd_cwnd, tcp(sk)->snd_ssthresh);
 	s->connection = (struct connection){.round_end = tcp(sk)->snd_nxt};
 }
 
@@ -41,22 +51,18 @@ void BPF_PROG(adaptive_aimd_pkts_acked, struct sock *sk, const struct ack_sample
 SEC("struct_ops/adaptive_aimd_cong_avoid")
 void BPF_PROG(adaptive_aimd_cong_avoid, struct sock *sk, __u32 ack_sequence, __u32 acked)
 {
-	struct private *s = private_area(sk);
+	struct private *s = caught_up(sk);
 	struct cc_flow flow = flow_of(sk);
 	struct cc_ack ack = this_ack(&s->connection, acked);
 
-	if (tcp(sk)->snd_cwnd != whole(s->algorithm.w)) {
-		s->algorithm.w = segments(tcp(sk)->snd_cwnd);
-		s->algorithm.ssthresh = kernel_ssthresh(tcp(sk));
-	}
 	adaptive_aimd_increase(&s->algorithm, &flow, &ack);
-	show_window(sk, s->algorithm.w);
+	show_window(sk, adaptive_aimd_window(&s->algorithm));
 }
 
 SEC("struct_ops/adaptive_aimd_ssthresh")
 __u32 BPF_PROG(adaptive_aimd_ssthresh, struct sock *sk)
 {
-	struct private *s = private_area(sk);
+	struct private *s = caught_up(sk);
 	struct cc_flow flow = flow_of(sk);
 	struct adaptive_aimd_params p = chosen();
 

@@ -5,8 +5,9 @@
  *
  *   pkts_acked = observe (every ACK), cong_avoid = increase (outside recovery), ssthresh = decrease, set_state = recovered.
  *
- * The kernel moves the window too: proportional rate reduction in recovery, one segment after a timeout, a restart after
- * idleness, an undo. So the window is adopted from it whenever it is not the one written last.
+ * The kernel moves the window and the threshold too: proportional rate reduction in recovery, one segment after a timeout, a
+ * restart after idleness, an undo. So both are adopted from it before every use, where they are not what was shown last, and
+ * an algorithm that takes over a connection begins with them.
  */
 #ifndef FULLPIPE_GLUE_H
 #define FULLPIPE_GLUE_H
@@ -85,12 +86,6 @@ static __always_inline void show_window(struct sock *sk, window_q32 w)
 	if (n < 1)
 		n = 1;
 	tp->snd_cwnd = n < most ? n : most;
-}
-
-/* The kernel's threshold, which is the greatest __s32 before the first loss. */
-static __always_inline window_q32 kernel_ssthresh(const struct tcp_sock *tp)
-{
-	return tp->snd_ssthresh >= 0x7fffffff ? ~0ull : segments(tp->snd_ssthresh);
 }
 
 static __always_inline _Bool recovery_ends(struct sock *sk, __u8 next)

@@ -5,7 +5,7 @@
 
 char _license[] SEC("license") = "GPL";
 
-const volatile struct hyun_jang_params params = HYUN_JANG_DEFAULTS;
+SET_AT_LOAD struct hyun_jang_params params = HYUN_JANG_DEFAULTS;
 
 struct private {
 	struct hyun_jang algorithm;
@@ -16,7 +16,18 @@ _Static_assert(sizeof(struct private) <= sizeof(((struct inet_connection_sock *)
 
 static __always_inline struct hyun_jang_params chosen(void)
 {
-	return (struct hyun_jang_params){params.a_q20, params.alpha_q20, params.beta_q20};
+	return hyun_jang_within(params.a_q20, params.alpha_q20, params.beta_q20);
+}
+
+/* The state, with the window and the threshold that the kernel has; where it moved the window, the cycle begins anew. */
+static __always_inline struct private *caught_up(struct sock *sk)
+{
+	struct private *s = private_area(sk);
+
+	if (tcp(sk)->snd_cwnd != whole(hyun_jang_window(&s->algorithm)))
+		hyun_jang_restart(&s->algorithm, tcp(sk)->snd_cwnd);
+	s->algorithm.ssthresh = adopted(s->algorithm.ssthresh, tcp(sk)->snd_ssthresh);
+	return s;
 }
 
 SEC("struct_ops/hyun_jang_init")
@@ -24,7 +35,7 @@ void BPF_PROG(hyun_jang_start, struct sock *sk)
 {
 	struct private *s = private_area(sk);
 
-	hyun_jang_init(&s->algorithm, tcp(sk)->snd_cwnd);
+	hyun_jang_init(&s->algorithm, tcp(sk)->snd_cwnd, tcp(sk)->snd_ssthresh);
 	s->connection = (struct connection){.round_end = tcp(sk)->snd_nxt};
 }
 
@@ -40,15 +51,11 @@ void BPF_PROG(hyun_jang_pkts_acked, struct sock *sk, const struct ack_sample *sa
 SEC("struct_ops/hyun_jang_cong_avoid")
 void BPF_PROG(hyun_jang_cong_avoid, struct sock *sk, __u32 ack_sequence, __u32 acked)
 {
-	struct private *s = private_area(sk);
+	struct private *s = caught_up(sk);
 	struct cc_flow flow = flow_of(sk);
 	struct cc_ack ack = this_ack(&s->connection, acked);
 	struct hyun_jang_params p = chosen();
 
-	if (tcp(sk)->snd_cwnd != whole(hyun_jang_window(&s->algorithm))) {
-		hyun_jang_restart(&s->algorithm, tcp(sk)->snd_cwnd);
-		s->algorithm.ssthresh = kernel_ssthresh(tcp(sk));
-	}
 	hyun_jang_increase(&s->algorithm, &flow, &ack, &p);
 	show_window(sk, hyun_jang_window(&s->algorithm));
 }
@@ -56,7 +63,7 @@ void BPF_PROG(hyun_jang_cong_avoid, struct sock *sk, __u32 ack_sequence, __u32 a
 SEC("struct_ops/hyun_jang_ssthresh")
 __u32 BPF_PROG(hyun_jang_ssthresh, struct sock *sk)
 {
-	struct private *s = private_area(sk);
+	struct private *s = caught_up(sk);
 	struct cc_flow flow = flow_of(sk);
 
 	hyun_jang_decrease(&s->algorithm, &flow);

@@ -22,6 +22,16 @@ struct hyun_jang_params {
 /* a = 1.1, alpha = 1.02, beta = 0.97 (section 4), rounded to the nearest. */
 #define HYUN_JANG_DEFAULTS { 1153434, 1069548, 1017119 }
 
+/* The ranges of crates/cc/src/algorithms/hyun_jang.rs. */
+static __always_inline struct hyun_jang_params hyun_jang_within(__u32 a, __u32 alpha, __u32 beta)
+{
+	return (struct hyun_jang_params){
+		within(a, ONE_Q20, 2 * ONE_Q20),
+		within(alpha, ONE_Q20, 10 * ONE_Q20),
+		within(beta, PERCENT_Q20(1), ONE_Q20),
+	};
+}
+
 enum hyun_jang_stage {
 	HJ_SLOW_START,  /* nothing is measured, ... */
 	HJ_RECOVERY,    /* ... nor here, ... */
@@ -44,9 +54,9 @@ static __always_inline window_q32 hyun_jang_window(const struct hyun_jang *s)
 	return s->reno + s->extra;
 }
 
-static __always_inline void hyun_jang_init(struct hyun_jang *s, __u32 initial_window)
+static __always_inline void hyun_jang_init(struct hyun_jang *s, __u32 window, __u32 ssthresh)
 {
-	*s = (struct hyun_jang){.reno = segments(initial_window), .ssthresh = ~0ull, .stage = HJ_SLOW_START};
+	*s = (struct hyun_jang){.reno = segments(window), .ssthresh = segments(ssthresh), .stage = HJ_SLOW_START};
 }
 
 /* Every ACK, in recovery too. */
@@ -60,7 +70,7 @@ static __always_inline void hyun_jang_observe(struct hyun_jang *s, const struct 
 static __always_inline void hyun_jang_grow_reno(struct hyun_jang *s, const struct cc_ack *ack)
 {
 	if (s->reno < s->ssthresh)
-		s->reno += segments(ack->credit);
+		s->reno = slow_started(s->reno, s->ssthresh, ack->credit);
 	else
 		s->reno += share(ONE_Q20, ack->credit, hyun_jang_window(s));
 }

@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the programs know of the kernel: the members they touch and no more. Offsets are filled in at load time from the
- * kernel's own BTF (CO-RE), so that the order and the gaps here mean nothing.
+ * kernel's own BTF (CO-RE), so that the order and the gaps here mean nothing. Where the compiler is not one for BPF, the
+ * programs become plain functions: conform.c drives them on the host.
  */
 #ifndef FULLPIPE_KERNEL_H
 #define FULLPIPE_KERNEL_H
 
 #include <linux/types.h>
+
+#ifdef __bpf__
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
-
+#define SET_AT_LOAD const volatile
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+#else
+#define SEC(name)
+#define BPF_PROG(name, arguments...) name(arguments)
+#define BPF_CORE_READ_BITFIELD(record, member) ((record)->member)
+#define SET_AT_LOAD
+__u64 bpf_ktime_get_ns(void);
+#endif
 
 struct sock;
 
@@ -50,7 +60,9 @@ struct tcp_congestion_ops {
 	char name[16];
 };
 
+#ifdef __bpf__
 #pragma clang attribute pop
+#endif
 
 /* States of a connection's loss detection (linux/tcp.h, enum tcp_ca_state). */
 enum { CA_OPEN = 0, CA_CWR = 2, CA_RECOVERY = 3, CA_LOSS = 4 };

@@ -15,9 +15,10 @@
 #endif
 
 #define ONE_Q20 (1u << 20)
+#define PERCENT_Q20(percent) ((__u32)((percent) * (1ull << 20) / 100))
 #define SEGMENT (1ull << 32)  /* one segment, Q32 */
 #define MIN_SSTHRESH 2u       /* segments (RFC 5681 equation 4) */
-#define MAX_SAMPLE_US (1u << 24)  /* RTTs above this (16.8 s) count as this, so that 8 fractional bits fit beside them */
+#define MAX_SAMPLE_US (1u << 23)  /* RTTs above this (8.4 s) count as this, so that 8 fractional bits and a sign fit in */
 
 typedef __u64 window_q32;
 
@@ -47,6 +48,29 @@ static __always_inline __u32 whole(window_q32 w)
 static __always_inline window_q32 segments(__u32 n)
 {
 	return (window_q32)n << 32;
+}
+
+/* A parameter, drawn into its range: whoever loads the object without fullpipe may have written anything into it. */
+static __always_inline __u32 within(__u32 value, __u32 least, __u32 most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
+/* What the kernel shows, unless it is the whole part of ours: the kernel moved it, and the fraction means nothing. */
+static __always_inline window_q32 adopted(window_q32 ours, __u32 shown)
+{
+	return whole(ours) == shown ? ours : segments(shown);
+}
+
+/*
+ * Slow start: a segment for each one acknowledged, until the threshold is reached or passed by less than one. What an ACK of
+ * many segments acknowledges beyond that adds nothing.
+ */
+static __always_inline window_q32 slow_started(window_q32 w, window_q32 ssthresh, __u32 credit)
+{
+	__u32 missing = whole(ssthresh - w + SEGMENT - 1);
+
+	return w + segments(credit < missing ? credit : missing);
 }
 
 /* factor * w. */
@@ -89,6 +113,35 @@ static __always_inline __u32 averaged(__u32 average_q8, __u32 sample_us)
 		return sample_q8;
 	return sample_q8 > average_q8 ? average_q8 + (sample_q8 - average_q8) / 8 : average_q8 - (average_q8 - sample_q8) / 8;
 }
+
+/*
+ * The greatest of the values seen lately: in the last one to two spans of time. Values compare modulo 2^32; the least of some
+ * is the greatest of their negatives, negated.
+ */
+struct recent {
+	__s32 greatest, before;  /* in the span that runs, in the one before it */
+	__u32 since_ms;          /* when the span that runs began; 0 before the first value */
+};
+
+static __always_inline void see(struct recent *r, __s32 value, __u64 now_us, __u32 span_ms)
+{
+	__u32 now_ms = (__u32)(now_us / 1000) | 1, elapsed_ms = now_ms - r->since_ms;
+
+	if (!r->since_ms || elapsed_ms >= 2 * span_ms)
+		*r = (struct recent){value, value, now_ms};
+	else if (elapsed_ms >= span_ms)
+		*r = (struct recent){value, r->greatest, now_ms};
+	else if (beyond(value, r->greatest))
+		r->greatest = value;
+}
+
+static __always_inline __s32 greatest(const struct recent *r)
+{
+	return beyond(r->before, r->greatest) ? r->before : r->greatest;
+}
+
+/* How long the greatest RTT is remembered: in the papers, for the whole connection. */
+#define RTT_MEMORY_MS (10 * 60 * 1000u)
 
 static __always_inline __u32 least(__u32 known_us, __u32 sample_us)
 {

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,14 +57,6 @@ def started(command: Sequence[str | Path], **options: Any) -> Iterator[subproces
             yield process
         finally:
             process.kill()
-
-
-@pytest.fixture
-def kernel_alone() -> Iterator[None]:
-    """No other test loads into this machine's kernel at the same time, whichever process it is in."""
-    with Path(tempfile.gettempdir(), "fullpipe-tests-kernel.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 @pytest.fixture

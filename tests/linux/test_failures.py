@@ -291,6 +291,35 @@ def test_kernel_without_type_information(monkeypatch: pytest.MonkeyPatch, tmp_pa
         host.load("ehstcp")
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "setting", "allowed"),
+    [
+        ("adaptive-aimd", "beta_min=3", "numbers from 0.05 to 0.99"),
+        ("adaptive-aimd", "beta_min=-1", "numbers from 0.05 to 0.99"),
+        ("adaptive-aimd", "beta_max=nan", "numbers from 0.05 to 0.99"),
+        ("adaptive-aimd", "fading=1e300", "numbers from 0 to 1"),
+        ("hyun-jang", "a=inf", "numbers from 1 to 2"),
+        ("hyun-jang", "alpha=true", "numbers from 1 to 10"),
+        ("ehstcp", "n_star=-inf", "whole numbers from 0 to 1e+06 segments"),
+        ("ehstcp", "safety_rtts=0.5", "whole numbers from 0 to 1000 RTTmax"),
+        ("ehstcp", "cap_beta=2", "true, false"),
+        ("ehstcp", "n_star=ten", "a number, true or false"),
+        ("ehstcp", "high_p=0.5", "always 1e-07"),
+        ("ehstcp", "beta=0.5", "n_star"),
+    ],
+)
+def test_parameters_that_are_not_allowed(algorithm: str, setting: str, allowed: str) -> None:
+    """One line, exit status 2, nothing loaded."""
+    done = fullpipe("linux", "load", algorithm, "--set", setting)
+    assert_one_line(done, 2, allowed, setting.partition("=")[0])
+
+
+def test_whole_numbers_of_modules() -> None:
+    with pytest.raises(InputError, match="whole numbers from 0 to"):
+        programs.complete("vegas", {"alpha": 2.5})
+    assert programs.complete("vegas", {"alpha": 2})["alpha"] == 2
+
+
 def _wait_for_machine(parent: int) -> int:
     for _ in range(1200):
         if found := _machines(parent):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,26 +17,32 @@ import pytest
 from fullpipe.linux import host, programs
 from fullpipe.linux.errors import LinuxError
 
-pytestmark = [
-    pytest.mark.usefixtures("kernel_alone"),
-    pytest.mark.skipif(
-        os.geteuid() != 0
-        or not host.BTF.exists()
-        or shutil.which("bpftool", path="/usr/sbin:/usr/bin") is None
-        or not (programs.OBJECTS / "ehstcp.bpf.o").exists(),
-        reason="needs root, a kernel with BTF, bpftool and `make linux-objects`",
-    ),
-]
+from .conftest import Claim
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0
+    or not host.BTF.exists()
+    or shutil.which("bpftool", path="/usr/sbin:/usr/bin") is None
+    or not (programs.OBJECTS / "ehstcp.bpf.o").exists(),
+    reason="needs root, a kernel with BTF, bpftool and `make linux-objects`",
+)
+
+
+PROGRAM = Path(sys.executable).parent / "fullpipe"
+ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 
 
 @pytest.fixture(params=list(programs.OURS))
-def algorithm(request: pytest.FixtureRequest) -> Iterator[str]:
+def algorithm(request: pytest.FixtureRequest, claim: Claim) -> str:
     name: str = request.param
-    if programs.OURS[name].kernel_name in host.available():
-        pytest.skip(f"{name} is in use on this machine")
-    yield name
-    if programs.OURS[name].kernel_name in host.available():
-        host.unload(name)
+    claim(name)
+    return name
+
+
+@pytest.fixture
+def ehstcp(claim: Claim) -> str:
+    claim("ehstcp")
+    return "ehstcp"
 
 
 def test_load_and_unload(algorithm: str) -> None:
@@ -47,8 +57,76 @@ def test_load_and_unload(algorithm: str) -> None:
         host.unload(algorithm)
 
 
-def test_wrong_licence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def connection(kernel_name: str) -> Iterator[None]:
+    """A connection on this machine that uses the algorithm."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, kernel_name.encode())
+        client.connect(server.getsockname())
+        peer, _ = server.accept()
+        with peer:
+            yield
+
+
+def registrations(kernel_name: str) -> int:
+    listing = subprocess.run(["bpftool", "struct_ops", "list"], capture_output=True, text=True, check=True).stdout
+    return listing.split().count(kernel_name)
+
+
+def test_unload_in_use(ehstcp: str) -> None:
+    """What is removed while a connection uses it stays, dead; the next registration comes and goes beside it."""
+    before = registrations("ehstcp")
+    host.load(ehstcp)
+    with connection("ehstcp"):
+        host.unload(ehstcp)
+        assert "ehstcp" in host.dead()
+        assert "ehstcp" not in host.loaded()
+        listed = subprocess.run([PROGRAM, "linux", "list"], capture_output=True, text=True, check=True).stdout
+        assert "removed, still in use" in listed
+        host.load(ehstcp)
+        assert registrations("ehstcp") == before + 2
+        host.unload(ehstcp)
+        assert "ehstcp" not in host.available()
+    for _ in range(100):  # the kernel frees it in its own time
+        if registrations("ehstcp") == before:
+            return
+        time.sleep(0.1)
+    pytest.fail("a registration was left behind")
+
+
+@pytest.fixture
+def namespace(ehstcp: str) -> Iterator[Path]:
+    """A network namespace whose default is the algorithm."""
+    allowed = ALLOWED.read_text()
+    host.load(ehstcp)
+    try:
+        ALLOWED.write_text(f"{allowed.strip()} ehstcp")
+    except OSError:
+        pytest.skip("this machine's list of allowed algorithms cannot be changed from here")
+    setting = "net/ipv4/tcp_congestion_control"
+    command = ["unshare", "--net", "sh", "-c", f"echo ehstcp > /proc/sys/{setting} && echo ready && exec cat"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as inside:
+        try:
+            assert inside.stdout is not None
+            assert inside.stdout.readline() == "ready\n"
+            yield Path(f"/proc/{inside.pid}/ns/net")
+            give_back = ["nsenter", f"--net=/proc/{inside.pid}/ns/net", "sh", "-c", f"echo reno > /proc/sys/{setting}"]
+            subprocess.run(give_back, check=True)
+        finally:
+            inside.kill()
+            ALLOWED.write_text(allowed)
+
+
+def test_default_of_a_namespace(namespace: Path) -> None:
+    """It would keep the algorithm, and give it to new connections, without anything that shows it."""
+    with pytest.raises(LinuxError, match=f"other network namespaces .*nsenter --net={namespace}"):
+        host.unload("ehstcp")
+    assert "ehstcp" in host.available()
+
+
+def test_wrong_licence(claim: Claim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel takes congestion controls under the GPL only."""
+    claim("adaptive-aimd")
     source = programs.OBJECTS / "adaptive_aimd.bpf.o"
     assert source.read_bytes().count(b"GPL\0") == 1
     (tmp_path / source.name).write_bytes(source.read_bytes().replace(b"GPL\0", b"MIT\0"))

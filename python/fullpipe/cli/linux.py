@@ -39,9 +39,16 @@ def command() -> None:
     show_default=True,
     help="tcg: virtual time, the same on any host; kvm: real time, where it works.",
 )
+@click.option(
+    "--kernel",
+    metavar="PACKAGE[/SUITE]",
+    help="Debian's package of the kernel; with a suite, from there.  [default: linux-image-cloud-amd64]",
+)
 @plot_option
 @out_option
-def run_command(file: str, as_json: bool, seed: int | None, accel: str, plot: str | None, out: str | None) -> None:
+def run_command(
+    file: str, as_json: bool, seed: int | None, accel: str, kernel: str | None, plot: str | None, out: str | None
+) -> None:
     """Run the scenario in FILE on Linux: the same figures as `fullpipe run`."""
     from fullpipe import linux
     from fullpipe.result import Result
@@ -51,12 +58,17 @@ def run_command(file: str, as_json: bool, seed: int | None, accel: str, plot: st
     if seed is not None:
         scenario = scenario.replace(seed=seed)
     check_targets(plot, out)
-    usable = linux.usable_accelerator(accel)
+    usable = linux.usable_accelerator(accel, kernel)
     if usable != accel:
         note("/dev/kvm does not work here; the run takes virtual time instead")
     begun = time.perf_counter()
     with progress_bar(file) as progress:
-        tables = linux.run(scenario, lambda reached_s: progress(reached_s, scenario.duration_s), accelerator=usable)
+        tables = linux.run(
+            scenario,
+            lambda reached_s: progress(reached_s, scenario.duration_s),
+            accelerator=usable,
+            kernel=kernel,
+        )
     result = Result(scenario, tables, engine="linux", wall_s=time.perf_counter() - begun)
     deliver(result, print_result, as_json=as_json, plot=plot, out=out)
 
@@ -86,24 +98,24 @@ def unload_command(name: str) -> None:
 
 @command.command("list")
 def list_command() -> None:
-    """List our algorithms and whether this machine's kernel has them."""
+    """List our algorithms and whether this machine's kernel has them (those removed and still in use: as root)."""
     from fullpipe.linux import host, programs
 
-    here = host.loaded()
+    state = dict.fromkeys(host.dead(), "removed, still in use") | dict.fromkeys(host.loaded(), "yes")
     print_table(
         "",
         ("algorithm", "in the kernel as", "loaded"),
-        [
-            (name, program.kernel_name, "yes" if program.kernel_name in here else "no")
-            for name, program in programs.OURS.items()
-        ],
+        [(name, program.kernel_name, state.get(program.kernel_name, "no")) for name, program in programs.OURS.items()],
         left=3,
     )
 
 
 def _setting(text: str) -> tuple[str, float]:
     name, _, value = text.partition("=")
+    if value in ("true", "false"):
+        return name, value == "true"
     try:
         return name, float(value)
     except ValueError:
-        raise InputError(f"--set {quoted(text)}: not a parameter and a number (like beta_max=0.8)") from None
+        what = "not a parameter with a number, true or false (like beta_max=0.8)"
+        raise InputError(f"--set {quoted(text)}: {what}") from None

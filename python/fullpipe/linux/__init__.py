@@ -15,7 +15,11 @@ __all__ = ["fingerprint", "run", "usable_accelerator"]
 
 
 def run(
-    scenario: Scenario, progress: Callable[[float], object] | None = None, *, accelerator: str = "tcg"
+    scenario: Scenario,
+    progress: Callable[[float], object] | None = None,
+    *,
+    accelerator: str = "tcg",
+    kernel: str | None = None,
 ) -> dict[str, Any]:
     """Runs a scenario on Linux; the tables of a `fullpipe.Result`, column by column.
 
@@ -24,31 +28,36 @@ def run(
         progress: Called about twenty times a second with the simulated seconds reached; what it raises ends the run.
         accelerator: ``"tcg"``, virtual time whatever the host does; or ``"kvm"``, real time, where `usable_accelerator`
             says that it works.
+        kernel: Debian's package of the kernel, or ``"PACKAGE/SUITE"``; by default `fullpipe.linux.kernel.PACKAGE`.
 
     Raises:
+        InputError: `kernel` is not such a name.
         ScenarioError: The scenario asks for what the kernel cannot do.
         LinuxError: Something needed is missing, or the machine failed.
     """
-    from fullpipe.linux import job, kernel, machine
+    from fullpipe.linux import job, machine
+    from fullpipe.linux.kernel import PACKAGE, ensure
     from fullpipe.linux.plan import Plan
     from fullpipe.linux.report import to_tables
 
     plan = Plan.of(scenario)
-    booted = kernel.ensure()
+    booted = ensure(kernel or PACKAGE)
     work = job.build(plan, booted, scenario.file)
     lines = machine.run(machine.Machine(booted.image, work.archive, work.memory_mib, accelerator), progress)
     return to_tables(plan, lines)
 
 
-def usable_accelerator(wanted: str) -> str:
+def usable_accelerator(wanted: str, kernel: str | None = None) -> str:
     """The accelerator wanted, or ``"tcg"`` where that is KVM and a probe of at most 20 s finds that it does not work.
 
     Raises:
+        InputError: `kernel` is not a name as for `run`.
         LinuxError: Something needed is missing.
     """
-    from fullpipe.linux import job, kernel, machine
+    from fullpipe.linux import job, machine
+    from fullpipe.linux.kernel import PACKAGE, ensure
 
-    if wanted == "kvm" and not machine.kvm_works(kernel.ensure().image, job.empty_archive()):
+    if wanted == "kvm" and not machine.kvm_works(ensure(kernel or PACKAGE).image, job.empty_archive()):
         return "tcg"
     return wanted
 

@@ -1,13 +1,19 @@
-"""Our algorithms in the kernel this program runs on."""
+"""Our algorithms in the kernel this program runs on.
+
+A registration that is removed while connections, or network namespaces that have it as their default, use it stays in
+the kernel until the last of them is gone: it is dead, is listed among those alive, and cannot be removed again.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +22,10 @@ from fullpipe.linux import programs
 from fullpipe.linux.errors import LinuxError
 from fullpipe.text import unknown
 
-__all__ = ["available", "load", "loaded", "unload"]
+__all__ = ["available", "dead", "load", "loaded", "unload"]
 
+LIBC = ctypes.CDLL(None)
+CLONE_NEWNET = 0x40000000
 BTF = Path("/sys/kernel/btf/vmlinux")
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 CURRENT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
@@ -56,18 +64,24 @@ def unload(algorithm: str) -> None:
 
     Raises:
         InputError: There is no such program.
-        LinuxError: It is not loaded, is the system's default, or this user cannot.
+        LinuxError: It is not loaded, is the default of this machine or of a network namespace, or this user cannot.
     """
     program = _ours(algorithm)
     bpftool = _able()
-    if program.kernel_name not in loaded():
+    if program.kernel_name not in available():
         raise LinuxError(f"{algorithm} is not loaded")
     if CURRENT.read_text().strip() == program.kernel_name:
         raise LinuxError(
             f"{program.kernel_name} is this machine's default; `sysctl net.ipv4.tcp_congestion_control=cubic` first"
         )
-    for map_id in _maps(program.kernel_name):
-        _bpftool(bpftool, "struct_ops", "unregister", "id", str(map_id))
+    if places := [path for path in _namespaces() if _default_in(path) == program.kernel_name]:
+        raise LinuxError(
+            f"{program.kernel_name} is the default of other network namespaces ({len(places)}), which would keep it; "
+            f"`nsenter --net={places[0]} sysctl net.ipv4.tcp_congestion_control=cubic` first"
+        )
+    for map_id, alive in _registrations(bpftool, program.kernel_name):
+        if alive:
+            _bpftool(bpftool, "struct_ops", "unregister", "id", str(map_id))
     if program.kernel_name in available():
         raise LinuxError(f"{algorithm} is still registered after it was removed")
 
@@ -76,6 +90,18 @@ def loaded() -> list[str]:
     """Those of our programs that the kernel has, as it calls them."""
     here = set(available())
     return [program.kernel_name for program in programs.OURS.values() if program.kernel_name in here]
+
+
+def dead() -> list[str]:
+    """Those of our programs, as the kernel calls them, that were removed and are still in use; none where this user may
+    not look (it takes root and bpftool).
+    """
+    names = [program.kernel_name for program in programs.OURS.values()]
+    try:
+        bpftool = _able()
+        return [name for name in names if not all(alive for _, alive in _registrations(bpftool, name))]
+    except LinuxError:
+        return []
 
 
 def available() -> list[str]:
@@ -108,9 +134,48 @@ def _able() -> str:
     return bpftool
 
 
-def _maps(kernel_name: str) -> list[int]:
-    listing = json.loads(_bpftool(_able(), "-j", "struct_ops", "list") or "[]")
-    return [entry["id"] for entry in listing if entry["name"] == kernel_name]
+def _registrations(bpftool: str, kernel_name: str) -> list[tuple[int, bool]]:
+    """The registrations of this name: number, and whether it is alive."""
+    listing = json.loads(_bpftool(bpftool, "-j", "struct_ops", "list") or "[]")
+    numbers = [entry["id"] for entry in listing if entry["name"] == kernel_name]
+    return [(number, _alive(bpftool, number)) for number in numbers]
+
+
+def _alive(bpftool: str, number: int) -> bool:
+    try:
+        dump = _bpftool(bpftool, "-j", "struct_ops", "dump", "id", str(number))
+    except LinuxError:  # a dead one whose last user has gone since it was listed
+        return False
+    return "BPF_STRUCT_OPS_STATE_INUSE" in dump
+
+
+def _namespaces() -> Iterator[Path]:
+    """A path to each network namespace but this process's that a name or another process holds."""
+    seen = {Path("/proc/self/ns/net").stat().st_ino}
+    mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    named = [Path(fields[4]) for fields in mounts if fields[3].startswith("net:[")]
+    for path in [*named, *Path("/proc").glob("[0-9]*/ns/net")]:
+        try:
+            number = path.stat().st_ino
+        except OSError:  # the process has ended, or is none of this user's
+            continue
+        if number not in seen:
+            seen.add(number)
+            yield path
+
+
+def _default_in(namespace: Path) -> str | None:
+    """The congestion control that new connections of a network namespace take; None where it cannot be entered."""
+
+    def look() -> str | None:
+        try:
+            with namespace.open("rb") as entrance:
+                return None if LIBC.setns(entrance.fileno(), CLONE_NEWNET) else CURRENT.read_text().strip()
+        except OSError:
+            return None
+
+    with ThreadPoolExecutor(1) as other:  # a thread enters alone, and ends there
+        return other.submit(look).result()
 
 
 def _bpftool(bpftool: str, *arguments: str) -> str:

@@ -1,8 +1,13 @@
-"""The guest's kernel: Debian's cloud image, fetched once by apt-get and kept in the cache with its checksums."""
+"""The guest's kernel: one of Debian's, fetched once by apt-get and kept in the cache with its checksums.
+
+Up to Linux 6 one package holds all of a kernel, with modules as they are (6.1) or compressed (6.12); since 7 it depends
+on others that hold image and modules.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import lzma
 import os
 import re
 import shutil
@@ -11,15 +16,21 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from fullpipe.errors import InputError
 from fullpipe.linux.errors import LinuxError
 
-__all__ = ["Kernel", "cache_directory", "cached", "ensure"]
+__all__ = ["PACKAGE", "Kernel", "cache_directory", "cached", "ensure"]
 
 PACKAGE = "linux-image-cloud-amd64"
 """Debian's package that depends on the newest kernel for virtual machines."""
 MODULES = ("drivers/net/veth", "net/sched/sch_netem", "net/ipv4/tcp_*")
 """What is kept of the kernel's modules; none of them needs another."""
 CHECKSUMS = "SHA256SUMS"
+REQUEST = re.compile(r"([a-z0-9][a-z0-9+.-]+)(?:/([a-z0-9][a-z0-9-]*))?")
+"""A package, or a package and a suite, as apt-get takes them (Debian Policy 5.6.1)."""
+PART = re.compile(r"^ *Depends: (linux-(?:image|binary|modules)-\S+)$", re.MULTILINE)
+"""A package that a kernel's package depends on for its files, as apt-cache lists it."""
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 @dataclass(frozen=True)
@@ -42,27 +53,33 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fullpipe" / "linux"
 
 
-def ensure() -> Kernel:
-    """The newest kernel in the cache; fetched first if there is none.
+def ensure(package: str = PACKAGE) -> Kernel:
+    """The newest kernel of a package in the cache; fetched first if there is none.
+
+    Args:
+        package: Debian's name of the package, or ``"PACKAGE/SUITE"`` for one in a suite of Debian that this machine's
+            apt does not follow, such as ``"linux-image-cloud-amd64/trixie"``.
 
     Raises:
+        InputError: This is not such a name.
         LinuxError: It cannot be fetched, or what the cache holds is damaged.
     """
-    if kernel := cached():
+    if kernel := cached(package):
         return kernel
-    _fetch()
-    if kernel := cached():
+    _fetch(package)
+    if kernel := cached(package):
         return kernel
-    raise LinuxError(f"no kernel appeared in {cache_directory()} after it was fetched")
+    raise LinuxError(f"no kernel appeared in {_shelf(package)} after it was fetched")
 
 
-def cached() -> Kernel | None:
-    """The newest kernel in the cache; None if there is none.
+def cached(package: str = PACKAGE) -> Kernel | None:
+    """The newest kernel of a package in the cache; None if there is none.
 
     Raises:
+        InputError: `package` is not a name as for `ensure`.
         LinuxError: A file of it is missing or not what was fetched.
     """
-    homes = sorted(cache_directory().glob(f"*/{CHECKSUMS}"), key=lambda path: path.stat().st_mtime)
+    homes = sorted(_shelf(package).glob(f"*/{CHECKSUMS}"), key=lambda path: path.stat().st_mtime)
     if not homes:
         return None
     home = homes[-1].parent
@@ -71,6 +88,13 @@ def cached() -> Kernel | None:
         _check(home / name, digest)
     modules = {path.name.removesuffix(".ko"): path for path in home.glob("*.ko")}
     return Kernel(home.name, home / "vmlinuz", modules)
+
+
+def _shelf(package: str) -> Path:
+    """Where the kernels of a package are kept, each in a directory of its own."""
+    if not REQUEST.fullmatch(package):
+        raise InputError(f"--kernel {package}: not a package, nor a package and a suite (like {PACKAGE}/trixie)")
+    return cache_directory() if package == PACKAGE else cache_directory() / package.replace("/", "_")
 
 
 def _check(path: Path, digest: str) -> None:
@@ -83,49 +107,94 @@ def _check(path: Path, digest: str) -> None:
         raise LinuxError(f"the kernel's file {path.name} is damaged (its checksum differs); {remedy}")
 
 
-def _fetch() -> None:
-    cache = cache_directory()
+def _fetch(request: str) -> None:
+    shelf = _shelf(request)
+    package, _, suite = request.partition("/")
     try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".fetch.", dir=cache) as name:
+        cache_directory().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".fetch.", dir=cache_directory()) as name:
             stage = Path(name)
-            package = _newest_package()
-            _run(["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", package], stage, "fetching the kernel")
-            _run(["dpkg-deb", "-x", str(next(stage.glob("*.deb"))), "unpacked"], stage, "unpacking the kernel")
-            _keep(stage / "unpacked", stage / package)
+            apt = _options(stage, suite)
+            _run(["apt-get", *apt, "download", "-qq", *_parts(package, apt)], stage, "fetching the kernel")
+            for archive in stage.glob("*.deb"):
+                _run(["dpkg-deb", "-x", str(archive), "unpacked"], stage, "unpacking the kernel")
+            home = _keep(stage, package)
+            shelf.mkdir(exist_ok=True)
             try:
-                (stage / package).rename(cache / package)
+                home.rename(shelf / home.name)
             except OSError:
-                if not (cache / package / CHECKSUMS).exists():  # else another process was faster
+                if not (shelf / home.name / CHECKSUMS).exists():  # else another process was faster
                     raise
     except OSError as error:
-        raise LinuxError(f"the kernel cannot be kept in {cache}: {error.strerror or error}") from None
+        raise LinuxError(f"the kernel cannot be kept in {shelf}: {error.strerror or error}") from None
 
 
-def _newest_package() -> str:
-    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
-        raise LinuxError(
-            f"no kernel in {cache_directory()}, and no apt-get to fetch Debian's {PACKAGE} with; "
-            "copy the directory from a Debian machine"
-        )
-    listing = _run(["apt-cache", "depends", PACKAGE], Path.cwd(), "looking for the kernel")
-    found = re.search(r"Depends: (linux-image-\S+)", listing)
-    if not found:
-        raise LinuxError(f"apt knows no package {PACKAGE}; run `apt-get update` (as root) and try again")
-    return found[1]
+def _options(stage: Path, suite: str) -> list[str]:
+    """How apt is to be called; for a suite, with lists of its own, from the mirror that this machine's apt knows."""
+    for program in ("apt-get", "dpkg-deb"):
+        if shutil.which(program) is None:
+            raise LinuxError(
+                f"no kernel in {cache_directory()}, and no {program} to fetch Debian's {PACKAGE} with; "
+                "copy the directory from a Debian machine"
+            )
+    options = ["-o", "APT::Sandbox::User=root"]
+    if not suite:
+        return options
+    query = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian"]
+    mirrors = _run(query, stage, "looking for Debian's mirror").split()
+    if not mirrors:
+        raise LinuxError(f"apt knows no mirror of Debian to look for {suite} on; run `apt-get update` (as root)")
+    signed = f" [signed-by={KEYRING}]" if KEYRING.exists() else ""
+    (stage / "sources.list").write_text(f"deb{signed} {mirrors[0]} {suite} main\n", encoding="utf-8")
+    (stage / "lists" / "partial").mkdir(parents=True)
+    own = {
+        "Dir::Etc::SourceList": stage / "sources.list",
+        "Dir::Etc::SourceParts": os.devnull,
+        "Dir::State::Lists": stage / "lists",
+        "Dir::Cache": stage / "apt",
+        "Acquire::Languages": "none",
+    }
+    options += [word for name, value in own.items() for word in ("-o", f"{name}={value}")]
+    _run(["apt-get", *options, "update", "-qq"], stage, f"looking into {suite}")
+    return options
 
 
-def _keep(unpacked: Path, home: Path) -> None:
-    """Moves what is needed of an unpacked package to ``home`` and writes the checksums."""
+def _parts(package: str, apt: list[str]) -> list[str]:
+    """The packages that hold a kernel's files together: `package`, and what it needs of others built with it."""
+    parts, pending = [], [package]
+    while pending:
+        parts.append(pending.pop())
+        try:
+            listing = _run(["apt-cache", *apt, "depends", parts[-1]], Path.cwd(), "looking for the kernel")
+        except LinuxError:
+            raise LinuxError(
+                f"apt knows no package {parts[-1]}; `apt-get update` (as root), or name a suite of Debian that has it "
+                f"(like {PACKAGE}/trixie)"
+            ) from None
+        pending += [name for name in PART.findall(listing) if name not in [*parts, *pending]]
+    return parts
+
+
+def _keep(stage: Path, package: str) -> Path:
+    """Moves what is needed of the unpacked packages to a directory of the kernel's name and writes the checksums."""
+    trees = [path for root in ("", "usr/") for path in (stage / "unpacked").glob(f"{root}lib/modules/*")]
+    images = [*(stage / "unpacked").glob("boot/vmlinuz-*"), *(path / "vmlinuz" for path in trees)]
+    image = next((path for path in images if path.exists()), None)
+    modules = [path for tree in trees for pattern in MODULES for path in tree.glob(f"kernel/{pattern}.ko*")]
+    if image is None or not modules:
+        raise LinuxError(f"{package} does not hold a kernel with the modules needed")
+    home = stage / f"linux-image-{trees[0].name}"
     home.mkdir()
-    images = list(unpacked.glob("boot/vmlinuz-*"))
-    modules = [path for pattern in MODULES for path in unpacked.glob(f"lib/modules/*/kernel/{pattern}.ko")]
-    if not images or not modules:
-        raise LinuxError(f"{home.name} does not hold a kernel with the modules needed")
-    for source, name in [(images[0], "vmlinuz"), *((path, path.name) for path in modules)]:
-        source.rename(home / name)
+    image.rename(home / "vmlinuz")
+    for path in modules:
+        name, _, compression = path.name.partition(".ko")
+        if compression not in ("", ".xz"):
+            raise LinuxError(f"{path.name} of {package} is compressed in a way that is not known here (known: .xz)")
+        content = path.read_bytes()
+        (home / f"{name}.ko").write_bytes(lzma.decompress(content) if compression else content)
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(home.iterdir())]
     (home / CHECKSUMS).write_text("".join(sums), encoding="utf-8")
+    return home
 
 
 def _run(command: list[str], directory: Path, what: str) -> str:

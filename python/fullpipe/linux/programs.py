@@ -27,13 +27,14 @@ class Builtin:
 
     Attributes:
         kernel_name: As the kernel calls it.
-        known: None of its parameters can be set.
+        known, whole: None of its parameters can be set.
         fixed: The values that its parameters have in the kernel, where they can be stated.
     """
 
     kernel_name: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,14 @@ class Module:
         translate: The module's parameters from the algorithm's.
         known: The algorithm's parameters that can be set.
         fixed: The values that others have in the kernel, where they can be stated.
+        whole: Those of `known` that are whole numbers there.
     """
 
     kernel_name: str
     translate: Callable[[Mapping[str, Any]], Mapping[str, int]] = lambda _: {}
     known: frozenset[str] = frozenset()
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    whole: frozenset[str] = frozenset()
 
     def settings(self, params: Mapping[str, Any]) -> list[str]:
         """The words behind the module's name when it is loaded."""
@@ -66,12 +69,14 @@ class Program:
         pack: The bytes of its ``params`` from the algorithm's parameters.
         known: The algorithm's parameters that can be set.
         fixed: The values that others have in the program.
+        whole: Those of `known` that are whole numbers there.
     """
 
     kernel_name: str
     pack: Callable[[Mapping[str, Any]], bytes]
     known: frozenset[str]
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    whole: frozenset[str] = frozenset()
 
     def compiled(self, params: Mapping[str, Any]) -> bytes:
         """The object file with these parameters in it.
@@ -100,21 +105,35 @@ def complete(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The algorithm's parameters: defaults, and what was given.
 
     Raises:
-        InputError: One is given that cannot be set in the kernel.
+        InputError: One is given that cannot be set in the kernel, or is not among the values that the algorithm allows.
     """
-    known, fixed = _ALL[algorithm].known, _ALL[algorithm].fixed
-    for name, value in given.items():
-        if name in fixed and value != fixed[name]:
-            raise InputError(f"parameter {name} of {algorithm} is always {fixed[name]} in Linux")
-        if name not in known and name not in fixed:
-            allowed = ", ".join(sorted(known)) or "none"
-            raise InputError(f"parameter {name} of {algorithm} cannot be set in Linux (allowed: {allowed})")
+    chosen = _ALL[algorithm]
     info = next(info for info in _core.algorithms() if info["name"] == algorithm)
-    return {param["name"]: param["default"] for param in info["params"]} | dict(given)
+    params = {param["name"]: param for param in info["params"]}
+    for name, value in given.items():
+        if name in chosen.fixed and value != chosen.fixed[name]:
+            raise InputError(f"parameter {name} of {algorithm} is always {chosen.fixed[name]} in Linux")
+        if name not in chosen.known and name not in chosen.fixed:
+            settable = ", ".join(sorted(chosen.known)) or "none"
+            raise InputError(f"parameter {name} of {algorithm} cannot be set in Linux (allowed: {settable})")
+        if name in chosen.known and (allowed := _refusal(params[name], value, name in chosen.whole)):
+            raise InputError(f"parameter {name} of {algorithm}: {value} is not allowed in Linux; allowed: {allowed}")
+    return {name: param["default"] for name, param in params.items()} | dict(given)
+
+
+def _refusal(param: Mapping[str, Any], value: Any, whole: bool) -> str | None:
+    """What is allowed, if `value` is not; the registry knows."""
+    if param["kind"] == "flag":
+        return None if value in (True, False) else "true, false"
+    least, most, unit = param["min"], param["max"], param["unit"]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and least <= value <= most and (not whole or value == int(value)):
+        return None
+    return f"{'whole ' * whole}numbers from {least:g} to {most:g}{f' {unit}' if unit != '1' else ''}"
 
 
 def _vegas(params: Mapping[str, Any]) -> Mapping[str, int]:
-    return {name: round(params[name]) for name in ("alpha", "beta", "gamma")}
+    return {name: round(params[name]) for name in _VEGAS}
 
 
 def _bic(params: Mapping[str, Any]) -> Mapping[str, int]:
@@ -144,6 +163,7 @@ _AIMD, _HYUN_JANG, _EHSTCP = (
     ("n_star", "safety_rtts", "cap_beta"),
 )
 
+_VEGAS = frozenset(("alpha", "beta", "gamma"))
 _HSTCP = {"low_window": 38, "high_window": 83_000, "high_p": 1e-7, "high_decrease": 0.1}
 _CUBIC = {"c": 0.4, "beta": 0.7, "fast_convergence": True, "reno_friendly": True}
 _SCALABLE = {"a": 0.01, "b": 0.125, "at_least_reno": True}
@@ -152,7 +172,7 @@ _HTCP = {"delta_l": 1, "beta_min": 0.5, "beta_max": 0.8, "fading": 0.95, "throug
 OURS: Mapping[str, Program] = {
     "adaptive-aimd": Program("adaptive_aimd", partial(_q20, _AIMD), frozenset(_AIMD), {"estimator": "rtt"}),
     "hyun-jang": Program("hyun_jang", partial(_q20, _HYUN_JANG), frozenset(_HYUN_JANG), {"lsrtt": "ewma"}),
-    "ehstcp": Program("ehstcp", _ehstcp, frozenset(_EHSTCP), _HSTCP),
+    "ehstcp": Program("ehstcp", _ehstcp, frozenset(_EHSTCP), _HSTCP, frozenset(("n_star", "safety_rtts"))),
 }
 
 _ALL: Mapping[str, Builtin | Module | Program] = {
@@ -161,12 +181,13 @@ _ALL: Mapping[str, Builtin | Module | Program] = {
     "cubic": Builtin("cubic", _CUBIC),
     "hstcp": Module("highspeed", fixed=_HSTCP),
     "scalable": Module("scalable", fixed=_SCALABLE),
-    "vegas": Module("vegas", _vegas, frozenset(("alpha", "beta", "gamma")), {"loss_cut": 0.5, "whole_segments": True}),
+    "vegas": Module("vegas", _vegas, _VEGAS, {"loss_cut": 0.5, "whole_segments": True}, _VEGAS),
     "bic": Module(
         "bic",
         _bic,
         frozenset(("s_max", "low_window", "beta", "fast_convergence")),
         {"divisor": 4, "search": "smooth", "s_min": 0.2},
+        frozenset(("s_max", "low_window")),
     ),
     "htcp": Module("htcp", _htcp, frozenset(("rtt_scaling", "adaptive_backoff")), _HTCP),
     "westwood": Module("westwood"),

@@ -1,0 +1,35 @@
+"""What the tests of the Linux part share."""
+
+from __future__ import annotations
+
+import fcntl
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fullpipe.linux import host, programs
+
+Claim = Callable[[str], None]
+
+
+@pytest.fixture
+def claim() -> Iterator[Claim]:
+    """Call it with an algorithm that this machine's kernel is to have and to lose: one test at a time may, whichever
+    process runs it; what someone else has loaded is left alone; what the test leaves is removed. Dead registrations do
+    not matter.
+    """
+    claimed: list[str] = []
+    with (Path(tempfile.gettempdir()) / "fullpipe-tests-of-this-kernel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        def take(algorithm: str) -> None:
+            if programs.OURS[algorithm].kernel_name in host.available():
+                pytest.skip(f"{algorithm} is in use on this machine")
+            claimed.append(algorithm)
+
+        yield take
+        for algorithm in claimed:
+            if programs.OURS[algorithm].kernel_name in host.available():
+                host.unload(algorithm)
