@@ -56,6 +56,11 @@ pub struct Schedule {
     order: u64,
     spare: Vec<Vec<Entry>>,
     traffic: Traffic,
+    /// How many packets have been pushed or read, about, since the width last changed.
+    since_refiled: usize,
+    /// How many times it changed, and how many packets were sorted anew for it.
+    #[cfg(test)]
+    refilings: (usize, usize),
 }
 
 /// A packet in a slice: its time within the slice.
@@ -113,6 +118,9 @@ impl Schedule {
             order: 0,
             spare: Vec::new(),
             traffic: Traffic { widest: LAST_SHIFT, ..Traffic::default() },
+            since_refiled: 0,
+            #[cfg(test)]
+            refilings: (0, 0),
         }
     }
 
@@ -322,9 +330,11 @@ impl Schedule {
     fn follow_traffic(&mut self) {
         let Traffic { taken, late, far, .. } = self.traffic;
         if taken + late + far >= CONSIDERED {
+            self.since_refiled += taken + late + far;
             let shift = self.better_shift();
             self.traffic = Traffic { widest: self.traffic.widest, ..Traffic::default() };
-            if shift != self.shift {
+            // Each packet pays for one to be sorted anew, so that however the traffic changes it costs no more than twice its filing.
+            if shift != self.shift && self.since_refiled >= self.waiting_packets() {
                 self.refile(shift);
             }
         }
@@ -345,7 +355,7 @@ impl Schedule {
         if each < FEW {
             return (self.shift + 1).min(self.traffic.widest);
         }
-        if each > MANY && self.shift > 0 && self.in_use() < SLICES / 2 {
+        if each > MANY && self.shift > 0 && self.in_use() < SLICES / 4 {
             return self.shift - 1;
         }
         self.shift
@@ -357,9 +367,20 @@ impl Schedule {
         (self.open..self.open + SLICES).rev().find(holds).map_or(0, |slice| slice - self.open)
     }
 
+    /// How many packets wait.
+    fn waiting_packets(&self) -> usize {
+        let filed: usize = self.slices.iter().map(Vec::len).sum();
+        self.keys.len() - self.taken + filed + self.late.len() + self.far.len()
+    }
+
     /// Sorts all packets into slices of another width.
     #[cold]
     fn refile(&mut self, shift: u32) {
+        #[cfg(test)]
+        {
+            self.refilings = (self.refilings.0 + 1, self.refilings.1 + self.waiting_packets());
+        }
+        self.since_refiled = 0;
         let first = self.earliest();
         let (before, open, base) = (self.shift, self.open, self.base);
         let slices = std::mem::replace(&mut self.slices, vec![Vec::new(); SLICES as usize]);
@@ -618,4 +639,43 @@ mod tests {
             prop_assert_eq!(take(&mut schedule), None);
         }
     }
+
+    /// So many packets under way, each sent again as soon as it arrives, for the delay that `delay` says by the number of packets so far:
+    /// how many times the width changed, and how many packets were sorted anew for each that arrived.
+    fn refilings(held: u32, packets: u32, delay: impl Fn(u32) -> Nanos) -> (usize, f64) {
+        let mut schedule = Schedule::new();
+        let streams = [schedule.add_stream(), schedule.add_stream()];
+        let mut last = [0; 2];
+        for k in 0..packets + held {
+            let now = if k < held { 0 } else { take(&mut schedule).expect("one under way").0 };
+            let stream = k as usize % 2;
+            last[stream] = last[stream].max(now + delay(k));
+            schedule.push(streams[stream], &packet(last[stream], k));
+        }
+        let (times, moved) = schedule.refilings;
+        (times, moved as f64 / f64::from(packets))
+    }
+
+    /// No load makes the calendar sort more packets anew than pass through it, nor go on changing its width: steady ones, a queue
+    /// that swells and drains as a sawtooth does, and two paths of different lengths.
+    #[test]
+    fn the_width_settles_whatever_the_load() {
+        const PACKETS: u32 = 400_000;
+        for held in [10, 1_000, 30_000, 100_000] {
+            for rtt in [MS / 10, 10 * MS, 100 * MS, 1000 * MS] {
+                let spaced = |k: u32| rtt + rtt * Nanos::from(k.min(held)) / Nanos::from(held);
+                let sawtooth = |k: u32| spaced(k) + rtt * Nanos::from(k % (3 * held)) / Nanos::from(3 * held);
+                let paths = |k: u32| spaced(k) * if k % 2 == 0 { 1 } else { 7 };
+                let loads: [(&str, &dyn Fn(u32) -> Nanos); 3] =
+                    [("steady", &spaced), ("sawtooth", &sawtooth), ("paths", &paths)];
+                for (name, load) in loads {
+                    let (times, moved) = refilings(held, PACKETS, load);
+                    assert!(moved <= 2.0, "{moved} moves a packet: {name}, {held} under way, {rtt} ns");
+                    assert!(times <= 24, "{times} widths: {name}, {held} under way, {rtt} ns");
+                }
+            }
+        }
+    }
+
+    const MS: Nanos = 1_000_000;
 }
