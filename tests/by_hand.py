@@ -1,5 +1,5 @@
-"""A result written by hand: no engine had a part in it, and no two of its figures are alike, so that a table, a picture or a
-row that shows one in another's place, or in another unit, is seen.
+"""A result written by hand: no engine had a part in it, and no two of its figures are alike, so that a table, a picture
+or a row that shows one in another's place, or in another unit, is seen.
 """
 
 from __future__ import annotations

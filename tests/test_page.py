@@ -1,4 +1,4 @@
-"""The report's page, from checks and figures written by hand: an article word by word, and what each cell of its table says."""
+"""The report's page, from checks and figures written by hand: an article word by word, each cell of its table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cells(check: Value | Shape) -> dict[str, str]:
 
 
 def gauge(check: Value) -> tuple[str, int]:
-    """The gauge's colour, and where its mark stands: 25 to 75 % are within the tolerance, 50 % is the published value."""
+    """The gauge's colour, and where its mark stands: 50 % is the published value, 25 to 75 % the tolerance."""
     ((colour, place),) = re.findall(r"class='gauge (\w+)'[^>]*><i style='left:(\d+)%'>", pages._check(check))
     return colour, int(place)
 
@@ -106,9 +106,7 @@ def test_what_is_no_number_has_neither_difference_nor_gauge() -> None:
 
 def outcome(directory: Path, *checks: Value | Shape, **changes: Any) -> Outcome:
     """An item with two scenarios and a picture, as it lies in its directory."""
-    item = Item(
-        "survey/table-9", "What <it> shows", lambda: {}, lambda _: {}, {"a picture": lambda _: by_hand().plot()}
-    )
+    item = Item("survey/table-9", "What <it> shows", dict, lambda _: {}, {"a picture": lambda _: by_hand().plot()})
     place = directory / "survey/table-9"
     place.mkdir(parents=True)
     (place / "a picture.png").write_bytes(b"not really")

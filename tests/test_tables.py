@@ -220,7 +220,7 @@ def test_size(printed: Printed) -> None:
 
 
 def outcome(*checks: Value | Shape, **changes: Any) -> Outcome:
-    item = Item("paper/table-9", "What it shows", lambda: {}, lambda _: {})
+    item = Item("paper/table-9", "What it shows", dict, lambda _: {})
     given = {"scenarios": {}, "results": {}, "figures": {}, "shortened": "", "quick": False, "wall_s": 3.25}
     return Outcome(item=item, checks=checks, **{**given, **changes})
 
