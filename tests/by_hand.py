@@ -1,0 +1,110 @@
+"""A result written by hand: no engine had a part in it, and no two of its figures are alike, so that a table, a picture
+or a row that shows one in another's place, or in another unit, is seen.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from fullpipe import Result, Scenario
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+NO = math.nan
+"""A figure without a value."""
+
+SCENARIO: dict[str, Any] = {
+    "duration": "4 s",
+    "warmup": "1 s",
+    "seed": 7,
+    "links": [
+        {"name": "bottleneck", "rate": "100 Mbit/s", "delay": "39 ms", "buffer": "250 packets"},
+        {"name": "edge", "rate": "1 Gbit/s", "delay": "2 ms", "buffer": "500 packets"},
+    ],
+    "flows": [{"algorithm": "reno", "path": ["bottleneck"]}, {"algorithm": "vegas", "path": ["edge", "bottleneck"]}],
+    "udp": [{"rate": "1 Mbit/s", "path": ["bottleneck"]}],
+    "web": [{"algorithm": "reno", "transfers_per_second": 5, "mean_size": "10 kB", "path": ["edge"]}],
+}
+
+LINKS: dict[str, list[Any]] = {
+    "name": ["bottleneck", "edge"],
+    "utilization": [0.8123, 0.0617],
+    "loss_rate": [0.00125, 0.0],
+    "dropped_packets": [1234, 0],
+    "wire_lost_packets": [5, 6],
+    "arrived_packets": [987654, 87654],
+    "mean_queue_packets": [61.25, 1.375],
+    "max_queue_packets": [2500, 17],
+    "reverse_utilization": [0.0321, 0.0043],
+    "reverse_loss_rate": [0.0002, 0.0003],
+    "reverse_dropped_packets": [21, 22],
+    "reverse_wire_lost_packets": [23, 24],
+    "reverse_arrived_packets": [50001, 50002],
+    "reverse_mean_queue_packets": [0.75, 0.25],
+    "reverse_max_queue_packets": [31, 32],
+}
+
+FLOWS: dict[str, list[Any]] = {
+    "id": [0, 1],
+    "algorithm": ["reno", "vegas"],
+    "throughput_bps": [61.5e6, 2.15e6],
+    "goodput_bps": [60.25e6, 950e3],
+    "retransmits": [2740, 11],
+    "timeouts": [3, 1],
+    "fast_recoveries": [70, 20],
+    "mean_rtt_s": [0.0852, 0.0904],
+    "mean_cwnd_packets": [1880.125, 13.5],
+    "base_rtt_s": [0.078, 0.082],
+    "completion_s": [NO, 2.5],
+}
+
+TRAFFIC: dict[str, list[Any]] = {
+    "kind": ["udp", "web"],
+    "throughput_bps": [1.5e9, 640.0],
+    "sent_packets": [2000, 800],
+    "received_packets": [1990, 790],
+    "transfers_started": [0, 41],
+    "transfers_completed": [0, 39],
+    "mean_completion_s": [NO, 0.375],
+}
+
+SERIES: dict[str, list[Any]] = {
+    "t_s": [1.0, 2.0, 3.0, 4.0] * 2,
+    "flow": [0, 0, 0, 0, 1, 1, 1, 1],
+    "cwnd_packets": [10.0, 20.0, 30.0, 15.0, 2.0, 4.0, 6.0, 8.0],
+    "ssthresh_packets": [math.inf, math.inf, 12.0, 13.0, 50.0, 51.0, 52.0, 53.0],
+    "rtt_s": [NO, 0.081, 0.082, 0.083, 0.091, 0.092, 0.093, 0.094],
+    "in_flight_packets": [9.0, 19.0, 29.0, 14.0, 1.0, 3.0, 5.0, 7.0],
+}
+
+LINK_SERIES: dict[str, list[Any]] = {
+    "t_s": [1.0, 2.0, 3.0, 4.0] * 2,
+    "link": [0, 0, 0, 0, 1, 1, 1, 1],
+    "queue_packets": [100.0, 200.0, 300.0, 400.0, 11.0, 12.0, 13.0, 14.0],
+    "utilization": [0.5, 0.6, 0.7, 0.8, 0.01, 0.02, 0.03, 0.04],
+    "reverse_queue_packets": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0],
+    "reverse_utilization": [0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18],
+}
+
+TOTALS: dict[str, Any] = {"data_packets": 1234567, "jain_index": 0.8079}
+
+
+def by_hand(*, engine: str = "simulator", wall_s: float = 0.5, **tables: Any) -> Result:
+    """The result above; ``tables`` take the place of its own by name, columns of theirs those of the same name."""
+    own = {
+        "links": LINKS,
+        "flows": FLOWS,
+        "traffic": TRAFFIC,
+        "series": SERIES,
+        "link_series": LINK_SERIES,
+        "totals": TOTALS,
+    }
+    columns = {name: {**table, **tables.get(name, {})} for name, table in own.items()}
+    return Result(Scenario(**SCENARIO), columns, engine=engine, wall_s=wall_s)
+
+
+def snapshot(name: str) -> str:
+    """The text that is expected, checked by hand against the figures above."""
+    return (SNAPSHOTS / name).read_text(encoding="utf-8")

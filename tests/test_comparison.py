@@ -1,0 +1,139 @@
+"""What a comparison runs, and what it says no to; results are written by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from by_hand import SCENARIO, by_hand
+from fullpipe import Result, Scenario, ScenarioError, compare, comparison
+from fullpipe.comparison import Comparison
+from fullpipe.errors import InputError
+
+
+class Runs:
+    """Stands for `run_many`: notes what it is asked for, and tells progress halfway."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[dict[str, Scenario], str, int | None]] = []
+
+    def __call__(
+        self,
+        scenarios: Mapping[str, Scenario],
+        *,
+        engine: str,
+        workers: int | None,
+        progress: Callable[[float, float], object],
+    ) -> dict[str, Result]:
+        self.asked.append((dict(scenarios), engine, workers))
+        progress(3.0, 8.0)
+        return {label: by_hand(engine=engine) for label in scenarios}
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
+    stand_in = Runs()
+    monkeypatch.setattr(comparison, "run_many", stand_in)
+    return stand_in
+
+
+def test_algorithms_take_all_flows(runs: Runs) -> None:
+    said: list[tuple[float, float]] = []
+    both = compare(
+        Scenario(**SCENARIO),
+        ["bic", {"name": "vegas", "alpha": 1, "beta": 3}, {"name": "tahoe"}],
+        workers=5,
+        progress=lambda reached, whole: said.append((reached, whole)),
+    )
+    ((scenarios, engine, workers),) = runs.asked
+    assert list(scenarios) == list(both.results) == ["bic", "vegas (alpha=1, beta=3)", "tahoe"]
+    flows = [[group["algorithm"] for group in scenario.to_dict()["flows"]] for scenario in scenarios.values()]
+    assert flows == [["bic"] * 2, [{"name": "vegas", "alpha": 1, "beta": 3}] * 2, [{"name": "tahoe"}] * 2]
+    assert (engine, workers) == ("simulator", 5)
+    assert said == [(3, 8)]
+
+
+def test_several_engines_run_one_after_the_other(runs: Runs) -> None:
+    said: list[tuple[float, float]] = []
+    both = compare(
+        Scenario(**SCENARIO),
+        ["bic"],
+        engine=["simulator", "linux"],
+        workers=2,
+        progress=lambda reached, whole: said.append((reached, whole)),
+    )
+    assert [(engine, workers) for _, engine, workers in runs.asked] == [("simulator", 2), ("linux", 2)]
+    assert {label: run.engine for label, run in both.results.items()} == {
+        "bic on simulator": "simulator",
+        "bic on linux": "linux",
+    }
+    # Two engines of eight seconds each: three of the first, then the whole first and three of the second.
+    assert said == [(3, 16), (11, 16)]
+    assert compare(Scenario(**SCENARIO), ["bic"], engine=["simulator", "linux"]).results
+
+
+def test_without_algorithms_the_scenarios_own_run_on_several_engines(runs: Runs) -> None:
+    said: list[tuple[float, float]] = []
+    both = compare(
+        Scenario(**SCENARIO),
+        engine=("linux", "simulator"),
+        workers=3,
+        progress=lambda reached, whole: said.append((reached, whole)),
+    )
+    assert list(both.results) == ["reno + vegas on linux", "reno + vegas on simulator"]
+    ((scenarios, _, workers), _) = runs.asked
+    assert scenarios == {"reno + vegas": Scenario(**SCENARIO)}
+    assert workers == 3
+    assert said == [(3, 16), (11, 16)]
+    compare(
+        Scenario(**{key: value for key, value in SCENARIO.items() if key != "flows"}), engine=("linux", "simulator")
+    )
+    assert list(runs.asked[-1][0]) == ["no flows"]
+
+
+def test_what_it_says_no_to(runs: Runs) -> None:
+    scenario = Scenario(**SCENARIO)
+    for algorithms, engine, problem in (
+        ([], "simulator", "no algorithms to compare; name at least one"),
+        (["bic", "bic"], "simulator", "an algorithm is named twice: bic, bic"),
+        (None, "simulator", "nothing to compare; name --algorithms, or at least two engines"),
+        (["bic"], ["linux", "linux"], "an engine is named twice: linux, linux"),
+    ):
+        with pytest.raises(InputError) as error:
+            compare(scenario, algorithms, engine=engine)
+        assert str(error.value) == problem
+    without = Scenario.from_dict({key: value for key, value in SCENARIO.items() if key != "flows"}, file="a.toml")
+    with pytest.raises(ScenarioError) as wrong:
+        compare(without, ["bic"])
+    assert str(wrong.value) == "a.toml: flows: there are none whose algorithm could be compared"
+    assert runs.asked == []
+
+
+def test_files_and_json(tmp_path: Path) -> None:
+    both = Comparison({"bic": by_hand(), "vegas (alpha=1)": by_hand(engine="linux")})
+    both.save(tmp_path / "out")
+    assert sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").glob("*")) == [
+        "bic",
+        "comparison.json",
+        "comparison.parquet",
+        "vegas (alpha=1)",
+    ]
+    text = (tmp_path / "out/comparison.json").read_text(encoding="utf-8")
+    assert text == both.to_json() + "\n"
+    assert text.startswith('{\n  "runs": [\n    {\n      "algorithm": "bic",\n')
+    runs: list[dict[str, Any]] = json.loads(text)["runs"]
+    assert [(run["algorithm"], run["engine"]) for run in runs] == [("bic", "simulator"), ("vegas (alpha=1)", "linux")]
+    assert {**runs[1], "engine": "simulator"} == {"algorithm": "vegas (alpha=1)", **by_hand().to_dict()}
+    assert pq.read_table(tmp_path / "out/comparison.parquet").to_pylist() == both.rows()
+    assert json.loads((tmp_path / "out/bic/result.json").read_text()) == by_hand().to_dict()
+
+
+def test_a_picture_is_written_where_asked(tmp_path: Path) -> None:
+    both = Comparison({"bic": by_hand()})
+    both.plot(tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")

@@ -1,0 +1,168 @@
+"""The numbers behind every axis of every picture, from figures written by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from by_hand import LINK_SERIES, NO, SERIES, by_hand
+from fullpipe.comparison import Comparison
+from fullpipe.plot import COLOURS, FEW
+from test_tables import sized, swept
+
+PANELS = {"congestion window": "packets", "queue": "packets", "utilization": "of capacity", "round-trip time": "ms"}
+TIMES = [1.0, 2.0, 3.0, 4.0]
+
+
+def panels(figure: Figure) -> dict[str, Axes]:
+    """The panels by their titles."""
+    return {axes.get_title(loc="left"): axes for axes in figure.axes}
+
+
+def drawn(axes: Axes) -> list[tuple[list[float], list[Any]]]:
+    """What each line shows; None where it has a gap. Without the empty ones, which stand for a kind in the legend."""
+    return [(x, y) for x, y in map(points, axes.lines) if x]
+
+
+def points(line: Line2D) -> tuple[list[float], list[Any]]:
+    x, y = (np.asarray(data, dtype=float) for data in line.get_data())
+    return x.tolist(), [None if math.isnan(value) else round(value, 9) for value in y.tolist()]
+
+
+def bold(axes: Axes) -> list[Line2D]:
+    """The lines that are named in a legend."""
+    return [line for line in axes.lines if not str(line.get_label()).startswith("_") and len(line.get_xdata())]  # type: ignore[arg-type]
+
+
+def shaded(axes: Axes) -> tuple[float, float]:
+    """From when to when the panel is shaded."""
+    (patch,) = axes.patches
+    box = patch.get_extents().transformed(axes.transData.inverted())
+    return round(box.x0, 9), round(box.x1, 9)
+
+
+def test_a_run() -> None:
+    figure = by_hand().plot()
+    found = panels(figure)
+    assert {title: axes.get_ylabel() for title, axes in found.items()} == PANELS
+    assert drawn(found["congestion window"]) == [
+        (TIMES, [10, 20, 30, 15]),
+        (TIMES, [None, None, 12, 13]),
+        (TIMES, [2, 4, 6, 8]),
+        (TIMES, [50, 51, 52, 53]),
+    ]
+    assert drawn(found["round-trip time"]) == [(TIMES, [None, 81, 82, 83]), (TIMES, [91, 92, 93, 94])]
+    assert drawn(found["queue"]) == [(TIMES, [100, 200, 300, 400]), (TIMES, [11, 12, 13, 14])]
+    assert drawn(found["utilization"]) == [(TIMES, [0.5, 0.6, 0.7, 0.8]), (TIMES, [0.01, 0.02, 0.03, 0.04])]
+    assert [line.get_label() for line in bold(found["congestion window"])] == ["reno #0", "vegas #1"]
+    assert [line.get_label() for line in bold(found["queue"])] == ["bottleneck", "edge"]
+    for axes in found.values():
+        assert shaded(axes) == (0, 1)
+        assert axes.get_ylim()[0] == 0
+    assert found["utilization"].get_ylim() == (0, 1.05)
+    assert found["round-trip time"].get_xlim() == (0, 4)
+
+
+def test_a_flow_has_one_colour_in_all_panels() -> None:
+    found = panels(by_hand().plot())
+    colours = [line.get_color() for line in found["congestion window"].lines if len(line.get_xdata())]  # type: ignore[arg-type]
+    assert colours == [COLOURS[0], COLOURS[0], COLOURS[1], COLOURS[1]]
+    assert [line.get_color() for line in found["round-trip time"].lines] == [COLOURS[0], COLOURS[1]]
+    assert [line.get_color() for line in found["utilization"].lines] == [COLOURS[0], COLOURS[1]]
+
+
+def test_a_run_of_many_flows_shows_the_means_of_each_algorithm() -> None:
+    # Seven flows, more than are told apart: three of reno with windows 10 i, 20 i, ... for i = 1, 2, 3; four of vegas.
+    flows = range(FEW + 1)
+    algorithms = ["reno"] * 3 + ["vegas"] * 4
+    series: dict[str, list[Any]] = {
+        "t_s": TIMES * len(flows),
+        "flow": [i for i in flows for _ in TIMES],
+        "cwnd_packets": [t * 10 * (i + 1) for i in flows for t in TIMES],
+        "ssthresh_packets": [NO] * 4 * len(flows),
+        "rtt_s": [NO if i == 0 else 0.1 * i for i in flows for _ in TIMES],
+        "in_flight_packets": [1.0] * 4 * len(flows),
+    }
+    columns = {name: [column[0]] * len(flows) for name, column in by_hand().columns("flows").items()}
+    result = by_hand(series=series, flows={**columns, "id": list(flows), "algorithm": algorithms})
+    found = panels(result.plot())
+    means = bold(found["congestion window"])
+    assert [line.get_label() for line in means] == ["reno, mean of 3 flows", "vegas, mean of 4 flows"]
+    assert [points(line) for line in means] == [(TIMES, [20, 40, 60, 80]), (TIMES, [55, 110, 165, 220])]
+    assert len(drawn(found["congestion window"])) == 7 + 2
+    # The first flow has no RTT: the mean is over the others, of 0.1 and 0.2 s.
+    reno, vegas = bold(found["round-trip time"])
+    assert points(reno) == (TIMES, [150] * 4)
+    assert points(vegas) == (TIMES, [450] * 4)
+
+
+def test_a_comparison() -> None:
+    # The second run's samples are twice the first's, but for its utilization, which is half.
+    twice = by_hand(
+        series={name: [2 * x for x in SERIES[name]] for name in ("cwnd_packets", "rtt_s")},
+        link_series={
+            "queue_packets": [2 * x for x in LINK_SERIES["queue_packets"]],
+            "utilization": [x / 2 for x in LINK_SERIES["utilization"]],
+        },
+    )
+    found = panels(Comparison({"first": by_hand(), "second": twice}).plot())
+    window = found["congestion window, mean of the flows"]
+    assert [line.get_label() for line in bold(window)] == ["first", "second"]
+    # Of the two flows' windows 10 and 2, 20 and 4, ...; where only one has an RTT it is that one's.
+    assert [points(line) for line in bold(window)] == [(TIMES, [6, 12, 18, 11.5]), (TIMES, [12, 24, 36, 23])]
+    assert drawn(found["round-trip time"])[1::2] == [(TIMES, [91, 86.5, 87.5, 88.5]), (TIMES, [182, 173, 175, 177])]
+    assert drawn(found["queue of bottleneck"])[1::2] == [(TIMES, [100, 200, 300, 400]), (TIMES, [200, 400, 600, 800])]
+    assert drawn(found["utilization of bottleneck"])[1::2] == [
+        (TIMES, [0.5, 0.6, 0.7, 0.8]),
+        (TIMES, [0.25, 0.3, 0.35, 0.4]),
+    ]
+    assert [line.get_color() for line in bold(window)] == [COLOURS[0], COLOURS[1]]
+
+
+def bars(axes: Axes) -> dict[str, tuple[list[float], list[float], list[float]]]:
+    """Of each line with error bars: places, values, half heights below and above put one after the other."""
+    found = {}
+    for container in axes.containers:
+        assert isinstance(container, ErrorbarContainer)
+        line, _, (stems,) = container.lines
+        assert line is not None
+        (x, y) = points(line)
+        heights = []
+        for (_, low), (_, high) in stems.get_segments():  # type: ignore[attr-defined]
+            heights.append((round(float(low), 6), round(float(high), 6)))
+        found[str(container.get_label())] = (x, y, [edge for pair in heights for edge in pair])
+    return found
+
+
+def test_a_sweep() -> None:
+    (axes,) = swept().plot("buffer", "utilization").axes
+    assert axes.get_xlabel() == "links.bottleneck.buffer, packets"
+    assert axes.get_title(loc="left") == "utilization, mean and 95 % confidence interval"
+    ((x, y, ends),) = bars(axes).values()
+    # Half of the interval: 12.7062 * 0.2 / 2 where the runs gave 0.5 and 0.7.
+    assert (x, y) == ([20, 1000], [0.6, 0.9])
+    assert ends == pytest.approx([0.6 - 1.27062, 0.6 + 1.27062, 0.9, 0.9], abs=1e-5)
+
+
+def test_a_sizing() -> None:
+    figure = sized().plot()
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "smallest buffer for 98 % utilization",
+        "smallest buffer for 99.5 % utilization",
+    ]
+    left, right = figure.axes
+    assert (left.get_xlabel(), left.get_ylabel()) == ("flows", "buffer, packets")
+    assert (left.get_xscale(), left.get_yscale()) == ("log", "log")
+    rules = {str(line.get_label()): points(line) for line in left.lines if not str(line.get_label()).startswith("_")}
+    assert rules["one BDP"] == ([10], [1000.2])
+    assert rules["BDP/√n"] == ([10], [316])
+    assert rules["adaptive AIMD, closed form"] == ([10], [250.00000001])
+    assert bars(left) == {"newreno": ([10], [1234], [1050, 1300]), "vegas": ([], [], [])}
+    assert bars(right)["vegas"] == ([], [], [])

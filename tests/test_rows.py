@@ -1,0 +1,171 @@
+"""A run's row of a sweep, from a result written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from by_hand import FLOWS, NO, TRAFFIC, by_hand
+from fullpipe import Scenario, runner
+from fullpipe.errors import Cancelled
+from fullpipe.sweeps.rows import figures, outcome
+from fullpipe.sweeps.table import FIRST, join, table_of
+from test_store import PLAN
+from test_tables import LINK
+
+
+def test_figures() -> None:
+    assert figures(by_hand()) == {
+        "utilization": 0.8123,
+        "loss_rate": 0.00125,
+        "dropped_packets": 1234,
+        "wire_lost_packets": 5,
+        "arrived_packets": 987654,
+        "mean_queue_packets": 61.25,
+        "max_queue_packets": 2500,
+        "reverse_utilization": 0.0321,
+        "reverse_loss_rate": 0.0002,
+        "reverse_dropped_packets": 21,
+        "reverse_wire_lost_packets": 23,
+        "reverse_arrived_packets": 50001,
+        "reverse_mean_queue_packets": 0.75,
+        "reverse_max_queue_packets": 31,
+        "links.edge.utilization": 0.0617,
+        "links.edge.loss_rate": 0.0,
+        "links.edge.dropped_packets": 0,
+        "links.edge.wire_lost_packets": 6,
+        "links.edge.arrived_packets": 87654,
+        "links.edge.mean_queue_packets": 1.375,
+        "links.edge.max_queue_packets": 17,
+        "links.edge.reverse_utilization": 0.0043,
+        "links.edge.reverse_loss_rate": 0.0003,
+        "links.edge.reverse_dropped_packets": 22,
+        "links.edge.reverse_wire_lost_packets": 24,
+        "links.edge.reverse_arrived_packets": 50002,
+        "links.edge.reverse_mean_queue_packets": 0.25,
+        "links.edge.reverse_max_queue_packets": 32,
+        "flows": 2,
+        "goodput_bps": 61.2e6,
+        "throughput_bps": 63.65e6,
+        "mean_goodput_bps": 30.6e6,
+        "min_goodput_bps": 950e3,
+        "max_goodput_bps": 60.25e6,
+        "retransmits": 2751,
+        "timeouts": 4,
+        "fast_recoveries": 90,
+        "mean_rtt_s": pytest.approx(0.0878),
+        "mean_cwnd_packets": pytest.approx(946.8125),
+        "completed_flows": 1,
+        "mean_completion_s": 2.5,
+        "flows.reno.mean_goodput_bps": 60.25e6,
+        "flows.vegas.mean_goodput_bps": 950e3,
+        "jain_index": 0.8079,
+        "data_packets": 1234567,
+        "udp.throughput_bps": 1.5e9,
+        "udp.sent_packets": 2000,
+        "udp.received_packets": 1990,
+        "web.throughput_bps": 640.0,
+        "web.sent_packets": 800,
+        "web.received_packets": 790,
+        "web.transfers_started": 41,
+        "web.transfers_completed": 39,
+        "web.mean_completion_s": 0.375,
+    }
+
+
+def test_the_bottleneck_is_the_link_of_that_name_or_the_first() -> None:
+    second = figures(by_hand(links={"name": ["edge", "bottleneck"]}))
+    assert (second["utilization"], second["links.edge.utilization"]) == (0.0617, 0.8123)
+    neither = figures(by_hand(links={"name": ["near", "far"]}))
+    assert (neither["utilization"], neither["links.far.utilization"]) == (0.8123, 0.0617)
+
+
+def test_flows_of_one_algorithm_have_no_figures_of_their_own() -> None:
+    row = figures(by_hand(flows={"algorithm": ["reno", "reno"]}))
+    assert not [name for name in row if name.startswith("flows.")]
+
+
+def test_what_has_no_value_is_left_out_of_a_mean() -> None:
+    flows = {"mean_rtt_s": [NO, 0.25], "mean_cwnd_packets": [NO, NO], "completion_s": [1.0, 4.0]}
+    row = figures(by_hand(flows=flows))
+    assert (row["mean_rtt_s"], row["mean_cwnd_packets"]) == (0.25, None)
+    assert (row["completed_flows"], row["mean_completion_s"]) == (2, 2.5)
+
+
+def test_without_flows_or_traffic() -> None:
+    nothing: dict[str, dict[str, list[Any]]] = {
+        "flows": {name: [] for name in FLOWS},
+        "traffic": {name: [] for name in TRAFFIC},
+    }
+    row = figures(by_hand(**nothing))
+    assert row["flows"] == 0
+    assert not [name for name in row if "goodput" in name or name.startswith(("udp", "web"))]
+
+
+def test_web_completions_are_weighed_by_transfers() -> None:
+    # 39 transfers of 0.375 s, one of 4.375 s, none in the third group: (14.625 + 4.375) / 40.
+    columns = {name: [column[1]] * 3 for name, column in TRAFFIC.items()}
+    columns |= {"transfers_completed": [39, 1, 0], "mean_completion_s": [0.375, 4.375, NO]}
+    assert figures(by_hand(traffic=columns))["web.mean_completion_s"] == pytest.approx(0.475)
+    none = {**columns, "transfers_completed": [0, 0, 0], "mean_completion_s": [NO, NO, NO]}
+    assert figures(by_hand(traffic=none))["web.mean_completion_s"] is None
+
+
+def small() -> Scenario:
+    return Scenario(duration="2 s", links=[LINK], flows=[{"algorithm": "reno"}])
+
+
+def test_a_failed_run_says_why_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert outcome(small(), {"warmup": "3 s"})["error"].startswith("warmup: ")
+
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("one\n  two")
+
+    monkeypatch.setattr(runner, "run", fails)
+    assert outcome(small(), {}) == {"error": "one two"}
+
+    def says_nothing(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(runner, "run", says_nothing)
+    assert outcome(small(), {}) == {"error": "RuntimeError"}
+
+
+@pytest.mark.parametrize("error", [Cancelled, KeyboardInterrupt, SystemExit])
+def test_who_stops_a_run_stops_it(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(runner, "run", stopped)
+    with pytest.raises(error):
+        outcome(small(), {})
+
+
+def test_a_run_is_changed_and_watched() -> None:
+    said: list[tuple[float, float]] = []
+    row = outcome(small(), {"flows.count": 3}, lambda reached, whole: said.append((reached, whole)))
+    assert (row["error"], row["flows"]) == (None, 3)
+    assert all(whole == 2.0 for _, whole in said)
+
+
+def test_columns_stand_in_their_order() -> None:
+    # However the rows were shared out: labels, error, the first figures as listed, the others by name.
+    one = {**PLAN.labels(0), "error": None, "web.sent_packets": 1, "utilization": 0.5, "alpha": 2.0}
+    two = {**PLAN.labels(1), "error": None, "jain_index": 1.0, "loss_rate": 0.1, "beta": 3.0}
+    tables = [table_of([each], PLAN) for each in (two, one)]
+    labels = ["run", "links.bottleneck.buffer", "links.bottleneck.buffer_packets", "repeat", "seed", "error"]
+    for order in (tables, tables[::-1]):
+        joined = join(order, PLAN)
+        assert joined.column_names == [
+            *labels,
+            "utilization",
+            "loss_rate",
+            "jain_index",
+            "alpha",
+            "beta",
+            "web.sent_packets",
+        ]
+        assert joined["run"].to_pylist() == [0, 1]
+        assert joined["utilization"].to_pylist() == [0.5, None]
+    assert {"utilization", "goodput_bps", "mean_rtt_s"} <= set(FIRST)

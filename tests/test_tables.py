@@ -1,0 +1,276 @@
+"""Every table that the program prints, from figures written by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from by_hand import NO, by_hand, snapshot
+from fullpipe import Result, Scenario
+from fullpipe.cli import compare, reproduce, run, size, sweep
+from fullpipe.comparison import Comparison
+from fullpipe.papers.check import Shape, Value
+from fullpipe.papers.item import Item
+from fullpipe.papers.reproduction import Outcome
+from fullpipe.sizing import Sizing
+from fullpipe.sizing.mix import Mix
+from fullpipe.sweeps import Sweep
+from fullpipe.sweeps.axes import read_axes
+from fullpipe.sweeps.plan import Plan
+from fullpipe.sweeps.table import table_of
+
+Printed = Callable[[], str]
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
+    """What has been printed, without the blanks at the ends of lines."""
+
+    def text() -> str:
+        return "".join(f"{line.rstrip()}\n" for line in capsys.readouterr().out.splitlines())
+
+    return text
+
+
+def test_run(printed: Printed) -> None:
+    run.print_result(by_hand())
+    assert printed() == snapshot("run.txt")
+
+
+def test_run_of_many_flows_lists_the_first(printed: Printed) -> None:
+    columns = {name: [column[0]] * 21 for name, column in by_hand().columns("flows").items()}
+    run.print_result(by_hand(flows={**columns, "id": list(range(21))}))
+    lines = printed().splitlines()
+    assert "Flows (the first 20 of 21)" in lines
+    listed = [line.split()[0] for line in lines if " reno " in line]
+    assert listed == [str(i) for i in range(20)]
+
+
+def test_run_without_flows_or_cross_traffic(printed: Printed) -> None:
+    def none(table: str) -> dict[str, list[Any]]:
+        return {name: [] for name in by_hand().columns(table)}
+
+    run.print_result(by_hand(wall_s=0.0, flows=none("flows"), traffic=none("traffic"), totals={"jain_index": NO}))
+    text = printed()
+    assert "Flows" not in text
+    assert "Cross traffic" not in text
+    assert "Jain" not in text
+    assert text.endswith("1,234,567 data packets in 0.00 s, 0.0 million a second; seed 7\n")
+
+
+@pytest.mark.parametrize(
+    ("bits_per_s", "text"),
+    [
+        (0.0, "0 bit/s"),
+        (999.0, "999 bit/s"),
+        (1000.0, "1.00 kbit/s"),
+        (999_994.0, "999.99 kbit/s"),
+        (1e6, "1.00 Mbit/s"),
+        (1e9, "1.00 Gbit/s"),
+        (2.5e12, "2500.00 Gbit/s"),
+    ],
+)
+def test_rates(bits_per_s: float, text: str) -> None:
+    assert run.rate(bits_per_s) == text
+
+
+def fast_and_strange() -> Result:
+    """One whose first flow has neither RTT nor window, and no fairness."""
+    flows = {
+        "goodput_bps": [3e3, 9.5e9],
+        "mean_rtt_s": [NO, 0.0031],
+        "retransmits": [1, 2],
+        "timeouts": [40, 50],
+        "mean_cwnd_packets": [NO, 1.0],
+    }
+    return by_hand(flows=flows, totals={"jain_index": NO}, engine="linux")
+
+
+def test_compare(printed: Printed) -> None:
+    compare._print(Comparison({"reno": by_hand(), "vegas (alpha=2)": fast_and_strange()}))
+    assert printed() == snapshot("compare.txt")
+
+
+def test_rows_of_a_comparison() -> None:
+    rows = Comparison({"reno": by_hand(), "vegas (alpha=2)": fast_and_strange()}).rows()
+    assert rows[0] == {
+        "algorithm": "reno",
+        "engine": "simulator",
+        "link": "bottleneck",
+        "utilization": 0.8123,
+        "loss_rate": 0.00125,
+        "mean_queue_packets": 61.25,
+        "goodput_bps": 61.2e6,
+        "mean_rtt_s": pytest.approx(0.0878),
+        "retransmits": 2751,
+        "timeouts": 4,
+        "jain_index": 0.8079,
+    }
+    assert [(row["link"], row["utilization"], row["mean_queue_packets"]) for row in rows] == [
+        ("bottleneck", 0.8123, 61.25),
+        ("edge", 0.0617, 1.375),
+    ] * 2
+    strange = rows[3]
+    assert (strange["engine"], strange["mean_rtt_s"], strange["jain_index"]) == ("linux", 0.0031, None)
+    silent = by_hand(flows={"mean_rtt_s": [NO, NO]})
+    assert Comparison({"reno": silent}).rows()[0]["mean_rtt_s"] is None
+
+
+def swept(*, failing: bool = False) -> Sweep:
+    """Two buffers, two seeds each; the second run with the larger buffer fails if asked to."""
+    scenario = Scenario(duration="10 s", links=[LINK], flows=[{"algorithm": "reno"}])
+    plan = Plan(scenario, read_axes({"links.bottleneck.buffer": ["20 packets", "1000 packets"]}), 2)
+    rows = [
+        {**plan.labels(number), "error": None, **figures}
+        for number, figures in enumerate(
+            (
+                row(0.5, 0.001, 10.0, 50e6, 0.040, 0.9),
+                row(0.7, 0.003, 12.0, 70e6, 0.044, 0.8),
+                row(0.9, 0.0005, 1200.0, 90e6, 0.080, None),
+                row(0.9, 0.0005, 1300.0, 9e9, 1.2, None),
+            )
+        )
+    ]
+    if failing:
+        rows[3] = {**plan.labels(3), "error": "it failed"}
+    return Sweep(plan, table_of(rows, plan))
+
+
+LINK = {"name": "bottleneck", "rate": "100 Mbit/s", "delay": "19 ms", "buffer": "20 packets"}
+
+
+def row(*figures: float | None) -> dict[str, float | None]:
+    names = ("utilization", "loss_rate", "mean_queue_packets", "goodput_bps", "mean_rtt_s", "jain_index")
+    return dict(zip(names, figures, strict=True))
+
+
+def test_sweep(printed: Printed) -> None:
+    # Two values a and b: mean (a + b) / 2, standard deviation |a - b| / sqrt(2), and half of the interval
+    # t(1 degree of freedom) = 12.706 times that over sqrt(2), 6.353 |a - b|.
+    sweep._print(swept())
+    assert printed() == snapshot("sweep.txt")
+
+
+def test_sweep_with_a_run_that_failed(printed: Printed) -> None:
+    sweep._print(swept(failing=True))
+    assert printed() == snapshot("sweep-failed.txt")
+
+
+def test_summary_of_a_sweep() -> None:
+    small, large = swept(failing=True).summary.to_pylist()
+    assert (small["runs"], small["failed"], large["runs"], large["failed"]) == (2, 0, 1, 1)
+    assert small["links.bottleneck.buffer"] == "20 packets"
+    assert small["utilization_mean"] == pytest.approx(0.6)
+    assert small["utilization_sd"] == pytest.approx(0.2 / math.sqrt(2))
+    assert small["utilization_ci95"] == pytest.approx(12.7062 * 0.2 / 2, rel=1e-5)
+    assert (large["utilization_mean"], large["utilization_sd"], large["utilization_ci95"]) == (0.9, None, None)
+    assert large["jain_index_mean"] is None
+    assert "seed_mean" not in small
+
+
+def sized() -> Sizing:
+    rules = {
+        "rule_bdp_packets": 1000.2,
+        "rule_sqrt_packets": 316.0,
+        "rule_adaptive_full_packets": 250.00000001,
+        "rule_reno_packets": 700.5,
+        "rule_adaptive_packets": 120.1,
+    }
+    found = {
+        "target": 0.98,
+        "algorithm": "newreno",
+        "flows": 10,
+        "buffer_packets": 1234,
+        "buffer_bdp": 1.2338,
+        "too_small_packets": 1100,
+        "sure_low_packets": 1050,
+        "sure_high_packets": 1300,
+        "seeds": 5,
+        "utilization": 0.98125,
+        "utilization_ci95": 0.0031,
+        "loss_rate": 0.00123,
+        "queueing_delay_s": 0.0456,
+        "jain_index": 0.876,
+        "warmup_s": 45.0,
+        "duration_s": 1340.0,
+        **rules,
+    }
+    none = {
+        **found,
+        "target": 0.995,
+        "algorithm": "vegas",
+        "flows": 2,
+        "buffer_packets": None,
+        "buffer_bdp": None,
+        "too_small_packets": 4001,
+        "sure_high_packets": None,
+        "utilization_ci95": None,
+        "seeds": 1,
+    }
+    return Sizing(Mix(100e6, 0.04, 0.12, 0.25), [found, none], [])
+
+
+def test_size(printed: Printed) -> None:
+    size._print(sized())
+    assert printed() == snapshot("size.txt")
+
+
+def outcome(*checks: Value | Shape, **changes: Any) -> Outcome:
+    item = Item("paper/table-9", "What it shows", dict, lambda _: {})
+    given = {"scenarios": {}, "results": {}, "figures": {}, "shortened": "", "quick": False, "wall_s": 3.25}
+    return Outcome(item=item, checks=checks, **{**given, **changes})
+
+
+AGREES = Value(
+    name="utilization, reno", origin="Table 1", reason="two digits", published=0.83, measured=0.8351, tolerance=0.01
+)
+ABOVE = Value(
+    name="loss, %",
+    origin="Figure 2",
+    reason="read off",
+    published=20.0,
+    measured=31.25,
+    tolerance=5.0,
+    miss="its timer is coarse",
+    miss_within=12.0,
+)
+BELOW = Value(name="window", origin="Table 3", reason="exact", published=100.0, measured=97.5, tolerance=2.0)
+RISES = Shape(
+    name="order",
+    origin="Figure 4",
+    reason="a curve",
+    shape="rising",
+    figures={"a": 1.0, "b": 3.5, "c": 5.0},
+    margin=1.0,
+)
+
+
+def test_reproduce(printed: Printed) -> None:
+    reproduce._print(outcome(AGREES, ABOVE, BELOW, RISES, shortened="half as long", quick=True))
+    assert printed() == snapshot("reproduce.txt")
+
+
+def test_reproduce_summary(printed: Printed) -> None:
+    reproduce._print_summary(
+        [outcome(AGREES, RISES), outcome(AGREES, ABOVE, wall_s=12.5), outcome(BELOW, AGREES, ABOVE)]
+    )
+    assert printed() == snapshot("reproduce-summary.txt")
+
+
+def test_reproduce_in_words(printed: Printed) -> None:
+    reproduce._print(outcome(AGREES, RISES, kept=True))
+    assert printed().endswith("paper/table-9: all 2 checks pass; 3.2 s; kept from an earlier run\n")
+    reproduce._print(outcome(AGREES, ABOVE, engine="linux", shortened="one flow"))
+    assert printed().endswith(
+        "cause of a miss: its timer is coarse\nLinux: one flow\npaper/table-9: 1 of 2 documented as missed; 3.2 s\n"
+    )
+
+
+def test_columns_without_a_value_are_numbers() -> None:
+    table = swept(failing=True).table
+    assert table.schema.field("jain_index").type == pa.float64()
+    assert table["error"].to_pylist() == [None, None, None, "it failed"]

@@ -1,0 +1,67 @@
+"""Python's units against the engine's own, which it reads scenarios with."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from by_hand import SCENARIO
+from fullpipe import Scenario, ScenarioError
+from fullpipe.sweeps.quantity import UNITS, Quantity
+
+KEYS = {"s": ("delay", "s"), "bps": ("rate", "bit/s"), "bytes": ("buffer", "B"), "packets": ("buffer", "packets")}
+"""Of each base, a key of a link that takes it, and the engine's own name of the base unit."""
+
+NUMBERS = {"min": 0.25, "B": 7000}
+"""What the engine takes of a unit, where 3 of it are too many or too few for the key."""
+
+KNOWN = {
+    "rate": {"bit/s", "kbit/s", "Mbit/s", "Gbit/s"},
+    "delay": {"ns", "us", "ms", "s", "min"},
+    "buffer": {"packets", "BDP", "B", "kB", "MB", "GB"},
+}
+
+
+def resolved(key: str, value: str) -> Any:
+    """What the engine makes of a link's key."""
+    link = {**SCENARIO["links"][0], "name": "bottleneck", key: value}
+    model = Scenario(**{**SCENARIO, "duration": "1000 min", "links": [link, SCENARIO["links"][1]]}).model
+    return model.resolved()["links"][0][key]
+
+
+@pytest.mark.parametrize("unit", [unit for unit in UNITS if unit != "BDP"])
+def test_a_unit_is_as_large_as_the_engines(unit: str) -> None:
+    text = f"{NUMBERS.get(unit, 3)} {unit}"
+    quantity = Quantity.parse(text)
+    assert quantity is not None
+    key, base = KEYS[quantity.base]
+    plain = f"{Decimal(repr(quantity.value)):f} {base}"
+    assert resolved(key, text) == resolved(key, plain)
+
+
+@pytest.mark.parametrize("key", KNOWN)
+def test_the_engine_knows_the_same_units(key: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        resolved(key, "1 furlong")
+    allowed = str(error.value).partition("(allowed: ")[2].partition(")")[0]
+    assert set(allowed.split(", ")) == KNOWN[key]
+    assert KNOWN[key] <= UNITS.keys()
+
+
+def test_by_hand() -> None:
+    assert [
+        (quantity.value, quantity.base)
+        for quantity in map(Quantity.parse, ("1.5 kB", "250 ms", "2 Gbit/s", "1 min", "0.25 BDP", "-3e2us"))
+        if quantity is not None
+    ] == [(1500, "bytes"), (0.25, "s"), (2e9, "bps"), (60, "s"), (0.25, "bdp"), (pytest.approx(-3e-4), "s")]
+    other = Quantity(2.0, "s")
+    assert Quantity(500.0, "ms").in_unit_of(other) == 0.5
+    assert other.in_unit_of(Quantity(1.0, "ms")) == pytest.approx(2000)
+    assert other.in_unit_of(Quantity(7.0, "s")) == 2
+
+
+@pytest.mark.parametrize("text", ["", "ms", "5", "5 parsecs", "1.2.3 ms", "5 ms or so", "e5 ms", None, 5, True])
+def test_what_is_none(text: object) -> None:
+    assert Quantity.parse(text) is None
