@@ -49,6 +49,7 @@ LINKS: dict[str, list[Any]] = {
 FLOWS: dict[str, list[Any]] = {
     "id": [0, 1],
     "algorithm": ["reno", "vegas"],
+    "active_s": [3.0, 1.5],
     "throughput_bps": [61.5e6, 2.15e6],
     "goodput_bps": [60.25e6, 950e3],
     "retransmits": [2740, 11],

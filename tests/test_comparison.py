@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ class Runs:
 
     def __init__(self) -> None:
         self.asked: list[tuple[dict[str, Scenario], str, int | None]] = []
+        self.stops: list[threading.Event | None] = []
 
     def __call__(
         self,
@@ -29,8 +31,10 @@ class Runs:
         engine: str,
         workers: int | None,
         progress: Callable[[float, float], object],
+        stop: threading.Event | None,
     ) -> dict[str, Result]:
         self.asked.append((dict(scenarios), engine, workers))
+        self.stops.append(stop)
         progress(3.0, 8.0)
         return {label: by_hand(engine=engine) for label in scenarios}
 
@@ -44,17 +48,19 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
 
 def test_algorithms_take_all_flows(runs: Runs) -> None:
     said: list[tuple[float, float]] = []
+    stop = threading.Event()
     both = compare(
         Scenario(**SCENARIO),
         ["bic", {"name": "vegas", "alpha": 1, "beta": 3}, {"name": "tahoe"}],
         workers=5,
+        stop=stop,
         progress=lambda reached, whole: said.append((reached, whole)),
     )
     ((scenarios, engine, workers),) = runs.asked
     assert list(scenarios) == list(both.results) == ["bic", "vegas (alpha=1, beta=3)", "tahoe"]
     flows = [[group["algorithm"] for group in scenario.to_dict()["flows"]] for scenario in scenarios.values()]
     assert flows == [["bic"] * 2, [{"name": "vegas", "alpha": 1, "beta": 3}] * 2, [{"name": "tahoe"}] * 2]
-    assert (engine, workers) == ("simulator", 5)
+    assert (engine, workers, runs.stops) == ("simulator", 5, [stop])
     assert said == [(3, 8)]
 
 
@@ -79,16 +85,18 @@ def test_several_engines_run_one_after_the_other(runs: Runs) -> None:
 
 def test_without_algorithms_the_scenarios_own_run_on_several_engines(runs: Runs) -> None:
     said: list[tuple[float, float]] = []
+    stop = threading.Event()
     both = compare(
         Scenario(**SCENARIO),
         engine=("linux", "simulator"),
         workers=3,
+        stop=stop,
         progress=lambda reached, whole: said.append((reached, whole)),
     )
     assert list(both.results) == ["reno + vegas on linux", "reno + vegas on simulator"]
     ((scenarios, _, workers), _) = runs.asked
     assert scenarios == {"reno + vegas": Scenario(**SCENARIO)}
-    assert workers == 3
+    assert (workers, runs.stops) == (3, [stop, stop])
     assert said == [(3, 16), (11, 16)]
     compare(
         Scenario(**{key: value for key, value in SCENARIO.items() if key != "flows"}), engine=("linux", "simulator")

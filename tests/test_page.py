@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from by_hand import by_hand, snapshot
+from conftest import ROOT
 from fullpipe import Scenario
 from fullpipe.papers import Outcome
 from fullpipe.papers.check import Shape, Value
@@ -18,6 +19,8 @@ from fullpipe.papers.item import Item
 from test_tables import ABOVE, AGREES, BELOW, LINK, RISES
 
 pages = import_module("fullpipe.report.page")  # its function has the same name
+
+TWICE = Value(name="loss", origin="Table 4", reason="rare", published=0.5, measured=0.3, within_factor=2.0)
 
 HEADINGS = ["quantity", "published", "measured", "difference", "tolerance", "verdict", "origin"]
 
@@ -97,6 +100,12 @@ def test_the_gauge(measured: float, colour: str, place: int) -> None:
     assert gauge(value) == (colour, place)
 
 
+def test_a_factor_has_a_ratio_and_a_gauge_of_its_own() -> None:
+    # 0.3 is 0.6 of 0.5: of the way to a half, log(0.6) / log(0.5) = 0.737 on the gauge's scale, 50 - 25 * 0.737.
+    assert (cells(TWICE)["difference"], cells(TWICE)["tolerance"]) == ("0.6 times", "factor 2")
+    assert gauge(TWICE) == ("pass", 32)
+
+
 def test_what_is_no_number_has_neither_difference_nor_gauge() -> None:
     for measured, tolerance, difference in ((float("nan"), 1.0, "-"), (3.5, 0.0, "+0.500")):
         value = Value(name="n", origin="o", reason="r", published=3.0, measured=measured, tolerance=tolerance)
@@ -104,44 +113,83 @@ def test_what_is_no_number_has_neither_difference_nor_gauge() -> None:
         assert "gauge" not in pages._check(value)
 
 
-def outcome(directory: Path, *checks: Value | Shape, **changes: Any) -> Outcome:
-    """An item with two scenarios and a picture, as it lies in its directory."""
-    item = Item("survey/table-9", "What <it> shows", dict, lambda _: {}, {"a picture": lambda _: by_hand().plot()})
-    place = directory / "survey/table-9"
+def outcome(
+    directory: Path, name: str, *checks: Value | Shape, pictures: tuple[str, ...] = (), **given: Any
+) -> Outcome:
+    """An item as it lies in its directory; ``seeds`` makes a scenario of each."""
+    place = directory / name
     place.mkdir(parents=True)
-    (place / "a picture.png").write_bytes(b"not really")
-    scenarios = {
-        f"k={count}": Scenario(duration="10 s", seed=3, links=[LINK], flows=[{"algorithm": "reno", "count": count}])
-        for count in (1, 2)
-    }
-    figures = {"utilization, reno": 0.8351, "large": 123456.7}
-    given = {"scenarios": scenarios, "results": {}, "figures": figures, "shortened": "", "quick": False, "wall_s": 3.25}
-    return Outcome(item=item, checks=checks, **{**given, **changes})
-
-
-def test_an_article(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"reading": "It reads <so>.", "deviations": ["A & B differ."]}
-    monkeypatch.setattr(pages, "notes", lambda _: said)
-    monkeypatch.setattr(pages.fullpipe, "__version__", "9.8.7")
-    article = pages._article(
-        outcome(tmp_path, AGREES, ABOVE, BELOW, RISES, shortened="half as long", quick=True, kept=True), tmp_path
+    for picture in pictures:
+        (place / f"{picture}.png").write_bytes(picture.encode())
+    item = Item(
+        name, f"What <{name}> shows", dict, lambda _: {}, {each: lambda _: by_hand().plot() for each in pictures}
     )
-    assert article == snapshot("article.html")
+    scenarios = {
+        f"k={count}": Scenario(duration="10 s", seed=seed, links=[LINK], flows=[{"algorithm": "reno", "count": count}])
+        for count, seed in enumerate(given.pop("seeds", ()), 1)
+    }
+    plain = {"results": {}, "figures": {}, "shortened": "", "quick": False, "wall_s": 3.25}
+    return Outcome(item=item, scenarios=scenarios, checks=checks, **{**plain, **given})
 
 
-def test_the_contents_count_what_passed(tmp_path: Path) -> None:
-    whole = pages.page([outcome(tmp_path, AGREES, ABOVE, BELOW)], tmp_path, command="fullpipe <x>")
-    assert "Of 3 checks in\n1 items 1 pass." in whole
-    assert "<td class='number passed'>1 of 3</td>" in whole
-    assert re.findall(r"<i class='(\w+)' title='([^:]*):", whole) == [
-        ("pass", "utilization, reno"),
-        ("known", "loss, %"),
-        ("fail", "window"),
+def three(directory: Path) -> list[Outcome]:
+    """Of two papers: a quick item that was kept, a full one, and one run on Linux without scenarios or pictures."""
+    figures = {"utilization, reno": 0.8351, "large": 123456.7}
+    return [
+        outcome(
+            directory,
+            "survey/table-9",
+            *(AGREES, ABOVE, BELOW, RISES),
+            pictures=("a picture",),
+            seeds=(3, 3),
+            figures=figures,
+            shortened="half as long",
+            quick=True,
+            kept=True,
+        ),
+        outcome(
+            directory,
+            "survey/table-10",
+            *(AGREES, RISES),
+            pictures=("one", "two"),
+            seeds=(3, 4),
+            figures={"utilization, reno": 0.8351},
+            wall_s=12.0,
+        ),
+        outcome(directory, "ehstcp/figure-9", TWICE, engine="linux", shortened="one flow", seeds=(5,)),
     ]
-    assert "<b>1</b> item: a check misses for no known cause" in whole
-    assert "every check agrees" not in whole
-    assert "fullpipe &lt;x&gt;" in whole
-    assert "Quick" not in whole
+
+
+def said(name: str) -> dict[str, Any]:
+    """What the data files say of the items."""
+    if name == "ehstcp/figure-9":
+        return {"reading": "", "deviations": []}
+    return {"reading": "It reads <{measured: utilization, reno | .2f}>.", "deviations": ["A & B differ.", "C."]}
+
+
+def test_a_page_word_by_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "notes", said)
+    monkeypatch.setattr(import_module("fullpipe.papers.reproduction"), "notes", said)
+    monkeypatch.setattr(pages, "citation", lambda paper: f"The authors of <{paper}>")
+    monkeypatch.setattr(pages.fullpipe, "__version__", "9.8.7")
+    whole = pages.page(three(tmp_path), tmp_path, command="fullpipe <x>")
+    style = (ROOT / "python/fullpipe/report/style.css").read_text(encoding="utf-8")
+    assert style in whole
+    assert whole.replace(style, "") == snapshot("page.html")
+
+
+def test_an_item_without_scenarios_has_no_parameters(tmp_path: Path) -> None:
+    assert pages._parameters(outcome(tmp_path, "survey/table-9", AGREES)) == ""
+    assert ", seed" not in pages._origin(outcome(tmp_path, "survey/table-8", AGREES))
+
+
+def test_large_figures_are_whole_numbers() -> None:
+    assert [pages._number(value) for value in (9999.4, 10000.0, -10000.0, 0.00012346)] == [
+        "9999",
+        "10,000",
+        "-10,000",
+        "0.0001235",
+    ]
 
 
 def test_long_lists_of_values_are_cut() -> None:

@@ -46,8 +46,9 @@ def test_figures() -> None:
         "links.edge.reverse_mean_queue_packets": 0.25,
         "links.edge.reverse_max_queue_packets": 32,
         "flows": 2,
-        "goodput_bps": 61.2e6,
-        "throughput_bps": 63.65e6,
+        # The second flow lives half of the three seconds that are measured.
+        "goodput_bps": 60.725e6,
+        "throughput_bps": 62.575e6,
         "mean_goodput_bps": 30.6e6,
         "min_goodput_bps": 950e3,
         "max_goodput_bps": 60.25e6,

@@ -49,13 +49,13 @@ def test_rows_of_failed_runs_are_not_done(tmp_path: Path) -> None:
         assert store.table()["utilization"].to_pylist() == [0.0, 0.1, 0.2]
 
 
-def test_of_a_run_that_is_there_twice_the_first_counts(tmp_path: Path) -> None:
+def test_of_a_run_that_is_there_twice_the_last_counts(tmp_path: Path) -> None:
     with Store(tmp_path / "out", PLAN) as store:
         store.add(row(1))
         store.table()
         store.add({**row(1), "utilization": 9.0})
         store.add(row(0))
-        assert store.table()["utilization"].to_pylist() == [0.0, 0.1]
+        assert store.table()["utilization"].to_pylist() == [0.0, 9.0]
 
 
 def test_rows_that_wait_are_written_at_the_end(tmp_path: Path) -> None:
