@@ -13,7 +13,7 @@ PACKAGES := ns2 chromium fonts-dejavu-core \
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core docs-tables clean debian
+.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core docs-tables mutants clean debian
 .PHONY: linux-objects linux-objects-if-able
 
 help: ## This list.
@@ -69,6 +69,17 @@ bench: build debian ## Packets per second, ns-2 beside.
 bench-core: ## The engine alone: criterion's benchmarks, and instructions per packet under valgrind.
 	cargo bench --locked --package fullpipe-sim
 	$(PYTHON) -m benchmarks.speed.instructions
+
+mutants: build ## Edits of the code that no test notices: the tables, pictures and page; the algorithms and figures (an hour).
+	$(BIN)/pip install --quiet mutmut==3.8.1
+	rm -rf out/mutants
+	mkdir -p out/mutants
+	cp -r python out/mutants/src
+	cp -r tests scenarios pyproject.toml out/mutants
+	cd out/mutants && ../../$(BIN)/mutmut run
+	cargo install --quiet --locked --version 26.0.0 cargo-mutants
+	cargo mutants --package fullpipe-cc --file 'crates/cc/src/algorithms/*.rs' --output out \
+		--cargo-test-arg=--lib --cargo-test-arg=--test=properties --cargo-test-arg=--test=registry
 
 docs-tables: build ## The outputs that README.md and docs/ show, made anew (some minutes).
 	$(BIN)/python docs/tables.py

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from html import unescape
 from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from by_hand import by_hand, snapshot
-from conftest import ROOT
 from fullpipe import Scenario
 from fullpipe.papers import Outcome
 from fullpipe.papers.check import Shape, Value
@@ -173,7 +173,7 @@ def test_a_page_word_by_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(pages, "citation", lambda paper: f"The authors of <{paper}>")
     monkeypatch.setattr(pages.fullpipe, "__version__", "9.8.7")
     whole = pages.page(three(tmp_path), tmp_path, command="fullpipe <x>")
-    style = (ROOT / "python/fullpipe/report/style.css").read_text(encoding="utf-8")
+    style = files("fullpipe.report").joinpath("style.css").read_text(encoding="utf-8")
     assert style in whole
     assert whole.replace(style, "") == snapshot("page.html")
 
