@@ -19,17 +19,23 @@ const ROWS: u64 = 20_000;
 
 /// The scenario of a number.
 pub fn scenario(number: u64) -> Scenario {
-    Dice(number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).scenario()
+    let mut dice = Dice { state: number.wrapping_mul(0x9E37_79B9_7F4A_7C15), usual: 0 };
+    dice.usual = dice.pick(&[3, 10, 40]);
+    dice.scenario()
 }
 
 /// Numerical Recipes' 64-bit generator of section 7.1.3 (Marsaglia's xorshift and a multiplication); the scenario's own seed is
 /// drawn from it too.
-struct Dice(u64);
+struct Dice {
+    state: u64,
+    /// One value in so many is an unusual one: where all are, little happens.
+    usual: u64,
+}
 
 impl Dice {
     fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x2545_F491_4F6C_DD1D);
-        let mut x = self.0;
+        self.state = self.state.wrapping_add(0x2545_F491_4F6C_DD1D);
+        let mut x = self.state;
         x ^= x >> 21;
         x = x.wrapping_mul(0xD6E8_FEB8_6659_FD93);
         x ^= x >> 35;
@@ -54,18 +60,20 @@ impl Dice {
         from[self.uniform(0..=from.len() as u64 - 1) as usize]
     }
 
-    /// A value of `allowed`: mostly a usual one, now and then an end of the range, or of any magnitude.
+    /// A value of `allowed`: a usual one, or now and then an end of the range, or of any magnitude.
     fn any(&mut self, allowed: RangeInclusive<u64>, usual: RangeInclusive<u64>) -> u64 {
         let (low, high) = allowed.into_inner();
-        match self.bits() % 20 {
+        if !self.one_in(self.usual) {
+            return self.uniform(usual).clamp(low, high);
+        }
+        match self.bits() % 6 {
             0 | 1 => low,
             2 => high,
             3 => self.uniform(low..=high),
-            4 | 5 => {
+            _ => {
                 let magnitude = (low as f64 + 1.0).ln() + self.unit() * ((high as f64 + 1.0) / (low as f64 + 1.0)).ln();
                 ((magnitude.exp() - 1.0).round() as u64).clamp(low, high)
             }
-            _ => self.uniform(usual).clamp(low, high),
         }
     }
 
@@ -128,7 +136,7 @@ impl Dice {
         };
         Link {
             name: format!("link {index} \"\u{e9}\\"),
-            rate_bps: self.any(1..=10_000_000_000_000, 500_000..=1_000_000_000),
+            rate_bps: self.any(1..=10_000_000_000_000, 500_000..=50_000_000),
             delay: self.any(0..=100 * SECOND, 0..=50 * MS),
             buffer,
             queue: Queue::DropTail,
@@ -183,7 +191,7 @@ impl Dice {
             min_rto: self.any(US..=100 * SECOND, 200 * MS..=SECOND),
             timestamp_tick: self.any(0..=SECOND, 0..=10 * MS),
             access_delay: self.spread(0..=100 * SECOND, 0..=10 * MS),
-            access_rate_bps: self.one_in(3).then(|| self.any(1..=10_000_000_000_000, 1_000_000..=1_000_000_000)),
+            access_rate_bps: self.one_in(3).then(|| self.any(1..=10_000_000_000_000, 1_000_000..=100_000_000)),
             processing_time: self.any(0..=SECOND, 0..=100 * US),
             path: self.path(links),
             reverse: self.one_in(3),
@@ -191,7 +199,7 @@ impl Dice {
     }
 
     fn count(&mut self) -> u32 {
-        self.pick(&[1, 1, 1, 2, 3, 10, 300])
+        self.pick(&[1, 1, 1, 1, 2, 3, 10, 10, 300])
     }
 
     fn flows(&mut self, links: &[Link]) -> FlowGroup {
@@ -206,7 +214,7 @@ impl Dice {
 
     fn udp(&mut self, links: &[Link]) -> Udp {
         Udp {
-            rate_bps: self.any(1..=10_000_000_000_000, 100_000..=1_000_000_000),
+            rate_bps: self.any(1..=10_000_000_000_000, 50_000..=5_000_000),
             packet_size: self.any(1..=65_535, 100..=1500) as u32,
             start: Spread::fixed(0),
             stop: None,
