@@ -1,6 +1,6 @@
 """What can go wrong, as exceptions whose text is one line."""
 
-__all__ = ["Cancelled", "FullpipeError", "InputError", "ScenarioError"]
+__all__ = ["Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"]
 
 
 class FullpipeError(Exception):
@@ -31,6 +31,10 @@ class ScenarioError(InputError):
 
     def __reduce__(self) -> tuple[type["ScenarioError"], tuple[str, str, str | None, int | None]]:
         return type(self), (self.key, self.what, self.file, self.line)
+
+
+class MemoryLimitError(ScenarioError):
+    """A scenario needs more memory than its run may hold; `key` names what fills it."""
 
 
 class Cancelled(FullpipeError):  # it is no error, like asyncio's CancelledError

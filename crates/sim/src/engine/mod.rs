@@ -7,6 +7,7 @@
 
 mod connection;
 mod figures;
+mod footprint;
 mod transit;
 
 use crate::network::{Network, Route};
@@ -15,11 +16,12 @@ use crate::prefetch::prefetch;
 use crate::receiver::Receiver;
 use crate::report::Report;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{Algorithm, Arrivals, Scenario, Setting, Spread, Tcp, Web};
+use crate::scenario::{Algorithm, Arrivals, Problem, Scenario, Setting, Spread, Tcp, Web};
 use crate::schedule::StreamId;
 use crate::sender::{Meter, Sender};
 use crate::timers::Timer;
 use connection::{AccessLink, Connection, HOT_BYTES};
+use footprint::Memory;
 use fullpipe_cc::{Controller, Nanos, registry, time::seconds};
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -29,13 +31,36 @@ use transit::Transit;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
+/// Why a run did not reach its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The watch said so.
+    Interrupted,
+    /// It needs more memory than it may take; the problem names the key at fault.
+    Memory(Problem),
+}
+
 /// Runs `scenario`. Every few thousand events `watch` is told the simulated time reached; when it answers false the run
 /// stops.
 ///
 /// # Errors
 /// [`Interrupted`] if `watch` said so.
 pub fn run(scenario: &Scenario, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<Report, Interrupted> {
-    let mut engine = Engine::new(scenario);
+    run_within(scenario, u64::MAX, watch).map_err(|_| Interrupted)
+}
+
+/// The same in so many bytes of memory. What is certain to be needed is worked out beforehand; what grows is looked at as the run
+/// goes, every few thousand events and after each large first window. The limit has no effect on any figure.
+///
+/// # Errors
+/// [`Stopped`], by the watch or for want of memory.
+pub fn run_within(
+    scenario: &Scenario,
+    memory_bytes: u64,
+    watch: &mut dyn FnMut(Nanos) -> bool,
+) -> Result<Report, Stopped> {
+    footprint::check_certain(scenario, memory_bytes).map_err(Stopped::Memory)?;
+    let mut engine = Engine::new(scenario, memory_bytes);
     engine.run(watch)?;
     Ok(engine.report())
 }
@@ -56,6 +81,9 @@ struct Engine<'a> {
     ack_streams: BTreeMap<(u32, Nanos), StreamId>,
     long_lived: usize,
     max_access: Nanos,
+    /// Events until memory is looked at.
+    until_look: u32,
+    memory: Memory,
 }
 
 struct DatagramSource {
@@ -81,7 +109,7 @@ struct WebGroup {
 }
 
 impl<'a> Engine<'a> {
-    fn new(scenario: &'a Scenario) -> Self {
+    fn new(scenario: &'a Scenario, memory_bytes: u64) -> Self {
         let (network, routes) = Network::new(scenario);
         let mut engine = Engine {
             scenario,
@@ -92,6 +120,8 @@ impl<'a> Engine<'a> {
             ack_streams: BTreeMap::new(),
             long_lived: 0,
             max_access: 0,
+            until_look: WATCH_EVERY,
+            memory: Memory::new(scenario, memory_bytes),
         };
         engine.add_flows(&routes);
         engine.add_datagrams(&routes[scenario.flows.len()..]);
@@ -223,10 +253,11 @@ impl<'a> Engine<'a> {
         id
     }
 
-    fn run(&mut self, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<(), Interrupted> {
+    fn run(&mut self, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<(), Stopped> {
         let end = self.transit.window.to + self.max_access;
         loop {
-            for _ in 0..WATCH_EVERY {
+            while self.until_look > 0 {
+                self.until_look -= 1;
                 let timer = self.transit.timers.next_time();
                 let packet = self.transit.schedule.next_time();
                 if timer.min(packet) > end {
@@ -241,9 +272,11 @@ impl<'a> Engine<'a> {
                     self.on_packet(packet);
                 }
             }
+            self.until_look = WATCH_EVERY;
             let now = self.transit.schedule.next_time().min(self.transit.window.to);
+            self.check_memory(now).map_err(Stopped::Memory)?;
             if !watch(now) {
-                return Err(Interrupted);
+                return Err(Stopped::Interrupted);
             }
         }
     }
@@ -322,7 +355,11 @@ impl<'a> Engine<'a> {
         flow.started = now;
         flow.sender.meter.start(now);
         flow.sender.pass_time(now, id, &mut self.transit.log);
+        let before = flow.sender.counters().sent;
         self.transit.pump(flow, at);
+        // A large first window counts as so many events.
+        let sent = u32::try_from(flow.sender.counters().sent - before).unwrap_or(u32::MAX);
+        self.until_look = self.until_look.saturating_sub(sent);
     }
 
     /// A new connection for a web transfer; false where none may begin any more.
