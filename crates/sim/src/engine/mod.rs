@@ -81,8 +81,8 @@ struct Engine<'a> {
     ack_streams: BTreeMap<(u32, Nanos), StreamId>,
     long_lived: usize,
     max_access: Nanos,
-    /// Events until memory is looked at.
-    until_look: u32,
+    /// Segments of first windows sent since memory was last looked at.
+    first_segments: u32,
     memory: Memory,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Engine<'a> {
             ack_streams: BTreeMap::new(),
             long_lived: 0,
             max_access: 0,
-            until_look: WATCH_EVERY,
+            first_segments: 0,
             memory: Memory::new(scenario, memory_bytes),
         };
         engine.add_flows(&routes);
@@ -256,8 +256,7 @@ impl<'a> Engine<'a> {
     fn run(&mut self, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<(), Stopped> {
         let end = self.transit.window.to + self.max_access;
         loop {
-            while self.until_look > 0 {
-                self.until_look -= 1;
+            for _ in 0..WATCH_EVERY {
                 let timer = self.transit.timers.next_time();
                 let packet = self.transit.schedule.next_time();
                 if timer.min(packet) > end {
@@ -266,13 +265,16 @@ impl<'a> Engine<'a> {
                 if timer <= packet {
                     let (at, timer) = self.transit.timers.pop().expect("just seen");
                     self.on_timer(at, timer);
+                    if self.first_segments >= WATCH_EVERY {
+                        break;
+                    }
                 } else if self.transit.schedule.any_late() {
                     self.take_late();
                 } else if let Some(packet) = self.transit.schedule.pop() {
                     self.on_packet(packet);
                 }
             }
-            self.until_look = WATCH_EVERY;
+            self.first_segments = 0;
             let now = self.transit.schedule.next_time().min(self.transit.window.to);
             self.check_memory(now).map_err(Stopped::Memory)?;
             if !watch(now) {
@@ -357,9 +359,8 @@ impl<'a> Engine<'a> {
         flow.sender.pass_time(now, id, &mut self.transit.log);
         let before = flow.sender.counters().sent;
         self.transit.pump(flow, at);
-        // A large first window counts as so many events.
         let sent = u32::try_from(flow.sender.counters().sent - before).unwrap_or(u32::MAX);
-        self.until_look = self.until_look.saturating_sub(sent);
+        self.first_segments = self.first_segments.saturating_add(sent);
     }
 
     /// A new connection for a web transfer; false where none may begin any more.
