@@ -2,7 +2,7 @@
 
 from fullpipe.text import one_line, shorten
 
-__all__ = ["Cancelled", "FullpipeError", "InputError", "ScenarioError"]
+__all__ = ["Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"]
 
 LONGEST_PLACE = 200
 """Characters of a file's or a key's name in a message, at most."""
@@ -40,6 +40,10 @@ class ScenarioError(InputError):
 
     def __reduce__(self) -> tuple[type["ScenarioError"], tuple[str, str, str | None, int | None]]:
         return type(self), (self.key, self.what, self.file, self.line)
+
+
+class MemoryLimitError(ScenarioError):
+    """A scenario needs more memory than its run may hold; `key` names what fills it."""
 
 
 class Cancelled(FullpipeError):  # it is no error, like asyncio's CancelledError

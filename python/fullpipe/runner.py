@@ -10,7 +10,9 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import partial
 from typing import TypeVar
 
-from fullpipe.errors import Cancelled, InputError
+from fullpipe import _core
+from fullpipe.errors import Cancelled, InputError, MemoryLimitError
+from fullpipe.memory import share_bytes
 from fullpipe.result import Result
 from fullpipe.scenario import Scenario
 from fullpipe.text import unknown
@@ -31,6 +33,7 @@ def run(
     progress: Callable[[float, float], object] | None = None,
     stop: threading.Event | None = None,
     engine: str = "simulator",
+    memory_bytes: int | None = None,
 ) -> Result:
     """Runs a scenario to its end; other Python threads go on meanwhile.
 
@@ -43,9 +46,11 @@ def run(
             duration; an exception it raises ends the run.
         stop: Ends the run within about a tenth of a second of wall time, once it is set.
         engine: One of `ENGINES`.
+        memory_bytes: How much memory the simulator may hold; None for half of what is free. No figure depends on it.
 
     Raises:
         ScenarioError: The seed is not allowed.
+        MemoryLimitError: The scenario needs more memory than that.
         InputError: There is no such engine.
         LinuxError: The Linux engine lacks something, or its machine failed.
         Cancelled: ``stop`` was set.
@@ -69,7 +74,12 @@ def run(
 
         tables = linux.run(scenario, tell)
     else:
-        tables = scenario.model.run(tell)
+        limit = share_bytes() if memory_bytes is None else memory_bytes
+        try:
+            tables = scenario.model.run(tell, limit)
+        except _core.Problem as problem:
+            key, what, _ = problem.args
+            raise MemoryLimitError(key, what, scenario.file) from None
     return Result(scenario, tables, engine=engine, wall_s=time.perf_counter() - begun)
 
 
@@ -136,6 +146,8 @@ def run_groups(
     reached_s: dict[tuple[Group, Key], float] = {}
     begun: dict[Group, float] = {}
     ended: dict[Group, float] = {}
+    count = workers or os.cpu_count() or 1
+    memory_bytes = share_bytes(min(count, sum(len(group) for group in groups.values())))
     total_s = sum(scenario.duration_s for group in groups.values() for scenario in group.values())
 
     def run_one(group: Group, key: Key, scenario: Scenario) -> Result:
@@ -144,13 +156,13 @@ def run_groups(
 
         check_stop(ended_early)
         begun.setdefault(group, time.perf_counter())
-        now = partial(run, scenario, progress=watch, stop=ended_early, engine=engine)
+        now = partial(run, scenario, progress=watch, stop=ended_early, engine=engine, memory_bytes=memory_bytes)
         result = recall(group, scenario, now) if recall else now()
         reached_s[group, key] = scenario.duration_s
         ended[group] = time.perf_counter()
         return result
 
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(count) as pool:
         try:
             futures = {
                 group: {key: pool.submit(run_one, group, key, scenario) for key, scenario in scenarios.items()}

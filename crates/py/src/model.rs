@@ -1,8 +1,8 @@
 //! Scenarios in from Python, results out: the checked [`Scenario`] as an object, TOML text and Python's own values as its source.
 
 use fullpipe_cc::time::seconds;
-use fullpipe_sim::Scenario;
 use fullpipe_sim::scenario::{Problem as Fault, Table, Value};
+use fullpipe_sim::{Scenario, Stopped};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -58,15 +58,23 @@ impl Model {
     }
 
     /// Runs on the simulator, without the interpreter's lock. `progress` is called now and then with the simulated seconds
-    /// reached; what it raises, and what a signal handler raises, ends the run.
-    #[pyo3(signature = (progress=None))]
-    fn run<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
+    /// reached; what it raises, and what a signal handler raises, ends the run. A run that needs more than `memory_bytes` raises
+    /// `Problem`.
+    #[pyo3(signature = (progress=None, memory_bytes=None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        progress: Option<Py<PyAny>>,
+        memory_bytes: Option<u64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let mut watch = Watch::new(progress);
-        let outcome = py.detach(|| fullpipe_sim::run(&self.0, &mut |reached| watch.may_go_on(reached)));
+        let limit = memory_bytes.unwrap_or(u64::MAX);
+        let outcome = py.detach(|| fullpipe_sim::run_within(&self.0, limit, &mut |reached| watch.may_go_on(reached)));
         match (outcome, watch.into_error()) {
-            (Ok(report), None) => report::to_tables(py, report),
             (_, Some(error)) => Err(error),
-            (Err(_), None) => unreachable!("only the watch interrupts a run"),
+            (Ok(report), None) => report::to_tables(py, report),
+            (Err(Stopped::Memory(problem)), None) => Err(raise(problem)),
+            (Err(Stopped::Interrupted), None) => unreachable!("only the watch interrupts a run"),
         }
     }
 }

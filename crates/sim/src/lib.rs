@@ -20,6 +20,6 @@ mod schedule;
 mod sender;
 mod timers;
 
-pub use engine::{Interrupted, run};
+pub use engine::{Interrupted, Stopped, run, run_within};
 pub use report::{DirectionReport, FlowReport, LinkReport, PacketCount, Report, Series, TrafficReport};
 pub use scenario::Scenario;

@@ -158,6 +158,16 @@ impl Direction {
         Some(departure)
     }
 
+    /// Packets in its queue, but for some that have left unnoticed.
+    pub fn waiting_packets(&self) -> usize {
+        self.departures.len()
+    }
+
+    /// Bytes that the queue takes on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.departures.heap_bytes() + self.bytes.as_ref().map_or(0, |bytes| bytes.sizes.heap_bytes())
+    }
+
     /// The figures of the measuring window; call once the run is over.
     pub fn report(&mut self) -> DirectionReport {
         self.pass_marks(self.marks.window.to);

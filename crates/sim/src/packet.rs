@@ -122,6 +122,11 @@ impl SackStore {
         SackSlot(self.blocks.len() as u32 - 1)
     }
 
+    /// Bytes they take on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.blocks.capacity() * size_of::<SackBlocks>() + self.free.capacity() * size_of::<u32>()
+    }
+
     /// Asks for the blocks of an ACK that arrives soon.
     #[inline(always)]
     pub fn prefetch(&self, slot: SackSlot) {

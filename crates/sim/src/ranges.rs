@@ -102,7 +102,14 @@ impl Ranges {
         self.containing(start).map_or(start, |range| range.1)
     }
 
-    /// How many of `start..end` are not members; takes time by the ranges in between.
+    /// How many of `start..end` are not members; takes time by the ranges from `start` on.
+    #[inline]
+    pub fn missing_high_in(&self, start: u64, end: u64) -> u64 {
+        let held = |range: Range| range.1.min(end).saturating_sub(range.0.max(start));
+        end - start - self.descending().take_while(|range| range.1 > start).map(held).sum::<u64>()
+    }
+
+    /// The same; takes time by the ranges in between.
     pub fn missing_in(&self, start: u64, end: u64) -> u64 {
         let held = |range: Range| range.1.min(end).saturating_sub(range.0.max(start));
         let missing = end.saturating_sub(start) - held(self.last);
@@ -351,6 +358,7 @@ mod tests {
                 prop_assert_eq!(ranges.end(), set.last().map(|x| x + 1));
                 for x in 0..70 {
                     prop_assert_eq!(ranges.containing(x).is_some(), set.contains(&x));
+                    prop_assert_eq!(ranges.missing_high_in(x, x + 7), ranges.missing_in(x, x + 7));
                     prop_assert_eq!(ranges.next_missing(x), (x..).find(|y| !set.contains(y)).unwrap());
                     prop_assert_eq!(ranges.missing_in(x, x + 7), 7 - set.range(x..x + 7).count() as u64);
                     prop_assert_eq!(ranges.nth_highest(x + 1), set.iter().rev().nth(x as usize).copied());

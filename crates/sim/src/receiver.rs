@@ -86,6 +86,11 @@ impl Receiver {
         (!self.beyond.is_empty()).then_some(self.recent)
     }
 
+    /// Bytes it holds on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.beyond.heap_bytes()
+    }
+
     /// RFC 5681 section 4.2: segments out of order, and those that fill a hole, are acknowledged at once.
     #[inline(never)]
     fn take_out_of_order(&mut self, seq: u64, stamp: Nanos) -> Reply {

@@ -64,6 +64,11 @@ impl<T: Copy + Default> Ring<T> {
         Some(item)
     }
 
+    /// Bytes it holds on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<T>()
+    }
+
     /// Forgets all.
     #[inline(always)]
     pub fn clear(&mut self) {

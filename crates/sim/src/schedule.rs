@@ -181,6 +181,15 @@ impl Schedule {
         entries.chain(self.late.iter().chain(&self.far).map(|waiting| waiting.0.packet))
     }
 
+    /// Bytes that packets under way take on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        let slices = self.slices.iter().chain(&self.spare).chain([&self.entries]);
+        let entries: usize = slices.map(Vec::capacity).sum();
+        let keys = self.keys.capacity() + self.unsorted.capacity();
+        let waiting = self.late.capacity() + self.far.capacity();
+        entries * size_of::<Entry>() + keys * size_of::<u64>() + waiting * size_of::<Waiting>()
+    }
+
     /// Puts a packet into its slice; false where it has none.
     #[inline(always)]
     fn file(&mut self, stream: StreamId, packet: &Packet) -> bool {
@@ -367,8 +376,8 @@ impl Schedule {
         (self.open..self.open + SLICES).rev().find(holds).map_or(0, |slice| slice - self.open)
     }
 
-    /// How many packets wait.
-    fn waiting_packets(&self) -> usize {
+    /// How many packets are under way.
+    pub fn waiting_packets(&self) -> usize {
         let filed: usize = self.slices.iter().map(Vec::len).sum();
         self.keys.len() - self.taken + filed + self.late.len() + self.far.len()
     }

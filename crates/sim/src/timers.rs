@@ -36,6 +36,11 @@ impl Timers {
         self.0.push(Reverse((at, timer)));
     }
 
+    /// Bytes they take on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<Reverse<(Nanos, Timer)>>()
+    }
+
     /// When the next alarm is due; beyond every run if none is set.
     #[inline(always)]
     pub fn next_time(&self) -> Nanos {

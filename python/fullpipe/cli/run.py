@@ -16,6 +16,7 @@ from fullpipe.cli.output import (
     progress_bar,
     warn,
 )
+from fullpipe.memory import parse_bytes
 from fullpipe.runner import run
 from fullpipe.scenario import Scenario
 
@@ -32,15 +33,17 @@ MOST_FLOWS = 20
 @click.argument("file")
 @json_option
 @click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
+@click.option("--memory", metavar="SIZE", help="What the run may hold, such as '8 GB' (default: half of what is free).")
 @plot_option
 @out_option
-def command(file: str, as_json: bool, seed: int | None, plot: str | None, out: str | None) -> None:
+def command(file: str, as_json: bool, seed: int | None, memory: str | None, plot: str | None, out: str | None) -> None:
     """Run the scenario in FILE: figures per link and per flow."""
+    memory_bytes = None if memory is None else parse_bytes(memory)
     scenario = Scenario.load(file)
     check_targets(plot, out)
     warn(scenario)
     with progress_bar(file) as progress:
-        result = run(scenario, seed=seed, progress=progress)
+        result = run(scenario, seed=seed, progress=progress, memory_bytes=memory_bytes)
     deliver(result, print_result, as_json=as_json, plot=plot, out=out)
 
 

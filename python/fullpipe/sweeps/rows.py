@@ -19,15 +19,22 @@ Row = dict[str, Any]
 
 
 def outcome(
-    scenario: Scenario, changes: Mapping[str, Any], progress: Callable[[float, float], object] | None = None
+    scenario: Scenario,
+    changes: Mapping[str, Any],
+    progress: Callable[[float, float], object] | None = None,
+    memory_bytes: int | None = None,
 ) -> Row:
     """Runs a scenario with some keys changed: its figures with ``error`` None, or only the ``error``, in one line.
+    `memory_bytes` as for `run`.
 
     Raises:
         Cancelled: `progress` said so.
     """
     try:
-        return {"error": None, **figures(runner.run(scenario.replace(**changes), progress=progress))}
+        return {
+            "error": None,
+            **figures(runner.run(scenario.replace(**changes), progress=progress, memory_bytes=memory_bytes)),
+        }
     except Cancelled:
         raise
     except (KeyboardInterrupt, SystemExit):

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import Cancelled
+from fullpipe.memory import share_bytes
 from fullpipe.sweeps.rows import outcome
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def run_in_threads(
     The engine holds no interpreter lock, so that threads suffice. Few runs are begun ahead: memory does not grow with
     the sweep. Closing the iterator stops the runs.
     """
+    count = workers or os.cpu_count() or 1
+    memory_bytes = share_bytes(count)
     stop = threading.Event()
     begun: dict[int, float] = {}
 
@@ -38,11 +41,10 @@ def run_in_threads(
 
         if stop.is_set():
             raise Cancelled("stopped")
-        row = {**plan.labels(run), **outcome(plan.scenario, plan.changes(run), watch)}
+        row = {**plan.labels(run), **outcome(plan.scenario, plan.changes(run), watch, memory_bytes)}
         begun.pop(run, None)
         return row
 
-    count = workers or os.cpu_count() or 1
     waiting = iter(runs)
     with ThreadPoolExecutor(count) as pool:
         pending: set[Future[dict[str, Any]]] = set()

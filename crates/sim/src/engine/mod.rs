@@ -7,6 +7,7 @@
 
 mod connection;
 mod figures;
+mod footprint;
 mod transit;
 
 use crate::line::{Line, Transmission};
@@ -16,11 +17,12 @@ use crate::prefetch::prefetch;
 use crate::receiver::Receiver;
 use crate::report::Report;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{Algorithm, Arrivals, Scenario, Setting, Spread, Tcp, Web};
+use crate::scenario::{Algorithm, Arrivals, Problem, Scenario, Setting, Spread, Tcp, Web};
 use crate::schedule::StreamId;
 use crate::sender::{Meter, Sender};
 use crate::timers::Timer;
 use connection::{AccessLink, Connection, HOT_BYTES};
+use footprint::Memory;
 use fullpipe_cc::{Controller, Nanos, registry, time::seconds};
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -30,13 +32,36 @@ use transit::Transit;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
+/// Why a run did not reach its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The watch said so.
+    Interrupted,
+    /// It needs more memory than it may take; the problem names the key at fault.
+    Memory(Problem),
+}
+
 /// Runs `scenario`. Every few thousand events `watch` is told the simulated time reached; when it answers false the run
 /// stops.
 ///
 /// # Errors
 /// [`Interrupted`] if `watch` said so.
 pub fn run(scenario: &Scenario, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<Report, Interrupted> {
-    let mut engine = Engine::new(scenario);
+    run_within(scenario, u64::MAX, watch).map_err(|_| Interrupted)
+}
+
+/// The same in so many bytes of memory. What is certain to be needed is worked out beforehand; what grows is looked at as the run
+/// goes, every few thousand events and after each large first window. The limit has no effect on any figure.
+///
+/// # Errors
+/// [`Stopped`], by the watch or for want of memory.
+pub fn run_within(
+    scenario: &Scenario,
+    memory_bytes: u64,
+    watch: &mut dyn FnMut(Nanos) -> bool,
+) -> Result<Report, Stopped> {
+    footprint::check_certain(scenario, memory_bytes).map_err(Stopped::Memory)?;
+    let mut engine = Engine::new(scenario, memory_bytes);
     engine.run(watch)?;
     Ok(engine.report())
 }
@@ -56,6 +81,9 @@ struct Engine<'a> {
     /// Streams of ACKs on their way to senders, by last direction and access delay.
     ack_streams: BTreeMap<(u32, Nanos), StreamId>,
     long_lived: usize,
+    /// Segments of first windows sent since memory was last looked at.
+    first_segments: u32,
+    memory: Memory,
 }
 
 struct DatagramSource {
@@ -84,7 +112,7 @@ struct WebGroup {
 }
 
 impl<'a> Engine<'a> {
-    fn new(scenario: &'a Scenario) -> Self {
+    fn new(scenario: &'a Scenario, memory_bytes: u64) -> Self {
         let (network, routes) = Network::new(scenario);
         let mut engine = Engine {
             scenario,
@@ -94,6 +122,8 @@ impl<'a> Engine<'a> {
             web: Vec::new(),
             ack_streams: BTreeMap::new(),
             long_lived: 0,
+            first_segments: 0,
+            memory: Memory::new(scenario, memory_bytes),
         };
         engine.add_flows(&routes);
         engine.add_datagrams(&routes[scenario.flows.len()..]);
@@ -226,7 +256,7 @@ impl<'a> Engine<'a> {
         id
     }
 
-    fn run(&mut self, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<(), Interrupted> {
+    fn run(&mut self, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<(), Stopped> {
         let end = self.transit.window.to + longest_access_delay(self.scenario);
         loop {
             for _ in 0..WATCH_EVERY {
@@ -239,15 +269,21 @@ impl<'a> Engine<'a> {
                 if timer < packet {
                     let (at, timer) = self.transit.timers.pop().expect("just seen");
                     self.on_timer(at, timer);
+                    if self.first_segments >= WATCH_EVERY {
+                        break;
+                    }
                 } else if self.transit.schedule.any_late() {
                     self.take_late();
                 } else if let Some(packet) = self.transit.schedule.pop() {
                     self.on_packet(packet);
                 }
             }
+            self.first_segments = 0;
             let next = self.transit.schedule.next_time().min(self.transit.timers.next_time());
-            if !watch(next.min(self.transit.window.to)) {
-                return Err(Interrupted);
+            let now = next.min(self.transit.window.to);
+            self.check_memory(now).map_err(Stopped::Memory)?;
+            if !watch(now) {
+                return Err(Stopped::Interrupted);
             }
         }
     }
@@ -326,7 +362,10 @@ impl<'a> Engine<'a> {
         flow.started = now;
         flow.sender.meter.start(now);
         flow.sender.pass_time(now, id, &mut self.transit.log);
+        let before = flow.sender.counters().sent;
         self.transit.pump(flow, at);
+        let sent = u32::try_from(flow.sender.counters().sent - before).unwrap_or(u32::MAX);
+        self.first_segments = self.first_segments.saturating_add(sent);
     }
 
     /// A new connection for a web transfer; false where none may begin any more.

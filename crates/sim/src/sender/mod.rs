@@ -203,6 +203,12 @@ impl Sender {
         Counters::since(self.earlier + self.high, self.meter.events)
     }
 
+    /// Bytes it holds on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        let times = self.fine.as_ref().map_or(0, |fine| fine.sent.capacity() * size_of::<SendTime>());
+        self.board.heap_bytes() + times
+    }
+
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
     #[inline]
     pub fn deadline(&self) -> Nanos {

@@ -38,6 +38,11 @@ impl Scoreboard {
         self.rescued = false;
     }
 
+    /// Bytes it holds on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.sacked.heap_bytes()
+    }
+
     /// Whether nothing has arrived beyond the cumulative point.
     pub fn is_empty(&self) -> bool {
         self.sacked.is_empty()
@@ -59,10 +64,15 @@ impl Scoreboard {
 
     /// Adds what an ACK reports (`start..end`); says how many segments are new.
     pub fn add(&mut self, start: u64, end: u64) -> u64 {
-        let (from, to) = (start.max(self.repaired), end.min(self.lost_end));
-        if self.pending > 0 && from < to {
-            self.pending -= self.sacked.missing_in(from, to);
+        if self.pending == 0 || end <= self.repaired || start >= self.lost_end {
+            return self.sacked.insert(start, end);
         }
+        if self.repaired <= start && end <= self.lost_end {
+            let new = self.sacked.insert(start, end);
+            self.pending -= new;
+            return new;
+        }
+        self.pending -= self.sacked.missing_in(start.max(self.repaired), end.min(self.lost_end));
         self.sacked.insert(start, end)
     }
 
@@ -109,7 +119,7 @@ impl Scoreboard {
         }
         let from = self.lost_end.max(self.repaired);
         if third > from {
-            self.pending += self.sacked.missing_in(from, third);
+            self.pending += self.sacked.missing_high_in(from, third);
         }
         self.lost_end = third;
     }

@@ -1,0 +1,246 @@
+//! What a run takes of memory: what it is certain to need, before it begins, and what it holds as it goes.
+
+use super::connection::Connection;
+use super::{DatagramSource, Engine};
+use crate::network::Network;
+use crate::report::FlowReport;
+use crate::scenario::{Arrivals, Buffer, FlowGroup, Problem, Scenario};
+use crate::schedule::Schedule;
+use fullpipe_cc::{Nanos, time::seconds};
+
+/// How much a run may hold, and what is known of how much it does.
+pub struct Memory {
+    limit: u64,
+    /// What was allocated for the series at the beginning.
+    series: u64,
+    /// What the connections held when they were last looked at, and after how many looks at the rest that is due again.
+    connections: u64,
+    looks_left: usize,
+}
+
+/// Connections looked at for each look at the rest: one for every 64 events, which costs next to nothing; what a connection can gain
+/// in 64 events is less than its own size.
+const CONNECTIONS_A_LOOK: usize = super::WATCH_EVERY as usize / 64;
+
+impl Memory {
+    /// Nothing held yet.
+    pub fn new(scenario: &Scenario, limit: u64) -> Memory {
+        Memory { limit, series: series_bytes(scenario), connections: 0, looks_left: 0 }
+    }
+}
+
+impl Engine<'_> {
+    /// Whether the run still keeps to its memory at `now`; the problem names what fills it. A call, lest the loop be compiled with it.
+    #[cold]
+    #[inline(never)]
+    pub fn check_memory(&mut self, now: Nanos) -> Result<(), Problem> {
+        if self.memory.looks_left == 0 {
+            let held = |flow: &Connection| flow.sender.heap_bytes() + flow.receiver.heap_bytes();
+            self.memory.connections = self.flows.iter().map(held).sum::<usize>() as u64;
+            self.memory.looks_left = self.flows.len() / CONNECTIONS_A_LOOK + 1;
+        }
+        self.memory.looks_left -= 1;
+        let held = self.held_bytes();
+        if held <= self.memory.limit { Ok(()) } else { Err(self.excess(now)) }
+    }
+
+    fn held_bytes(&self) -> u64 {
+        let transit = &self.transit;
+        let queues: usize = transit.network.directions.iter().map(|direction| direction.heap_bytes()).sum();
+        let rest = transit.schedule.heap_bytes() + transit.sacks.heap_bytes() + transit.timers.heap_bytes();
+        (queues + rest + self.flows.capacity() * size_of::<Connection>()) as u64
+            + self.memory.connections
+            + self.memory.series
+    }
+
+    /// Which key fills the memory.
+    fn excess(&self, now: Nanos) -> Problem {
+        let scenario = self.scenario;
+        let Transited { under_way, index, waiting } = Transited::of(&self.transit.schedule, &self.transit.network);
+        let when = format!("after {:.3} s", seconds(now));
+        let beyond = format!("more than the {} that the run may hold", readable(self.memory.limit));
+        let transfers = self.flows.len() - self.long_lived;
+        if transfers * size_of::<Connection>() > under_way * PACKET_BYTES {
+            let group =
+                scenario.web.iter().position(|web| matches!(web.arrivals, Arrivals::Poisson { .. })).unwrap_or(0);
+            let what = format!(
+                "{transfers} transfers at once {when}, {beyond}; allowed: fewer or smaller ones, or more memory"
+            );
+            return problem(format!("web[{group}]"), what);
+        }
+        if 2 * waiting >= under_way {
+            let what = format!(
+                "{waiting} packets wait here {when}, {beyond}; allowed: a smaller buffer, a smaller max_window of the flows, or more memory"
+            );
+            return problem(format!("links[{}].buffer", index / 2), what);
+        }
+        let what = format!(
+            "{under_way} packets are under way {when}, {beyond}; allowed: a smaller max_window or rate, or more memory"
+        );
+        problem("flows", what)
+    }
+}
+
+/// Where packets are.
+struct Transited {
+    under_way: usize,
+    /// The direction of the longest queue.
+    index: usize,
+    /// How many wait there.
+    waiting: usize,
+}
+
+impl Transited {
+    fn of(schedule: &Schedule, network: &Network) -> Transited {
+        let queues = network.directions.iter().map(|direction| direction.waiting_packets()).enumerate();
+        let (index, waiting) = queues.max_by_key(|queue| queue.1).unwrap_or((0, 0));
+        Transited { under_way: schedule.waiting_packets().max(waiting), index, waiting }
+    }
+}
+
+/// What a packet under way takes at least, queue and calendar together.
+const PACKET_BYTES: usize = 56;
+
+/// Refuses a scenario that is certain to need more than `limit` bytes.
+pub fn check_certain(scenario: &Scenario, limit: u64) -> Result<(), Problem> {
+    let series = series_bytes(scenario);
+    let allowed = |needs: u64, remedy: &str| {
+        let (needs, limit) = (readable(needs), readable(limit));
+        format!("the run needs {needs} of memory at least, and may hold {limit}; allowed: {remedy}, or more memory")
+    };
+    if series > limit {
+        return Err(problem("series_interval", allowed(series, "a longer interval or \"off\"")));
+    }
+    let mut needs = series;
+    let tcp = (size_of::<Connection>() + size_of::<FlowReport>()) as u64;
+    let flows = scenario.flows.iter().map(|group| (u64::from(group.count) * tcp, "flows", "count"));
+    let udp =
+        scenario.udp.iter().map(|group| (u64::from(group.count) * size_of::<DatagramSource>() as u64, "udp", "count"));
+    let web = scenario.web.iter().map(|group| match group.arrivals {
+        Arrivals::Sessions { sessions, .. } => (u64::from(sessions) * tcp, "web", "sessions"),
+        Arrivals::Poisson { .. } => (0, "web", "transfers_per_second"),
+    });
+    for (index, (bytes, table, key)) in flows.enumerate().chain(udp.enumerate()).chain(web.enumerate()) {
+        needs = needs.saturating_add(bytes);
+        if needs > limit {
+            return Err(problem(format!("{table}[{index}].{key}"), allowed(needs, "fewer")));
+        }
+    }
+    for (index, group) in scenario.flows.iter().enumerate() {
+        needs = needs.saturating_add(first_windows(scenario, group).saturating_mul(PACKET_BYTES as u64));
+        if needs > limit {
+            let remedy = "a smaller first window, fewer flows or a buffer with a limit";
+            return Err(problem(format!("flows[{index}].initial_window"), allowed(needs, remedy)));
+        }
+    }
+    Ok(())
+}
+
+/// How many packets the first windows of a group put into the first link's queue at once, where it has no limit: all but those
+/// that may have left before the last flow begins.
+fn first_windows(scenario: &Scenario, group: &FlowGroup) -> u64 {
+    let tcp = &group.tcp;
+    let end = if tcp.reverse { tcp.path.last() } else { tcp.path.first() };
+    let Some(link) = end.map(|&link| &scenario.links[link]) else { return 0 };
+    let own_pace = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
+    let begins = group.start.high.saturating_add(tcp.access_delay.high);
+    if link.buffer != Buffer::Unlimited || link.loss > 0.0 || own_pace || begins > scenario.duration {
+        return 0;
+    }
+    let window =
+        u64::from(tcp.initial_window).min(tcp.max_window.unwrap_or(u64::MAX)).min(group.size.unwrap_or(u64::MAX));
+    let sent = u128::from(window) * u128::from(group.count);
+    let span = begins - group.start.low.saturating_add(tcp.access_delay.low).min(begins);
+    let bits = u128::from(scenario.packet_size) * 8;
+    let gone = u128::from(link.rate_bps) * u128::from(span) / (bits * 1_000_000_000) + 1;
+    u64::try_from(sent.saturating_sub(gone)).unwrap_or(u64::MAX)
+}
+
+/// What the columns of the series take.
+fn series_bytes(scenario: &Scenario) -> u64 {
+    let Some(interval) = scenario.series_interval else { return 0 };
+    // Time, flow or link, and four values of each.
+    const ROW: u64 = 8 + 4 + 4 * 8;
+    let rows = |from: Nanos| scenario.duration.saturating_sub(from) / interval;
+    let flows: u64 = scenario.flows.iter().map(|group| u64::from(group.count) * rows(group.start.high)).sum();
+    (flows + scenario.links.len() as u64 * rows(0)) * ROW
+}
+
+fn problem(key: impl Into<String>, what: String) -> Problem {
+    Problem { key: key.into(), what, line: None }
+}
+
+/// Bytes as people read them.
+fn readable(bytes: u64) -> String {
+    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
+    let bytes = bytes as f64;
+    let (size, unit) = units.into_iter().find(|(size, _)| bytes >= *size).unwrap_or((1e3, "kB"));
+    format!("{:.1} {unit}", bytes / size)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Scenario, Stopped, run, run_within};
+
+    /// A link of 1 Gbit/s and 20 ms without a limit to its queue, and what comes after.
+    fn scenario(rest: &str) -> Scenario {
+        let link = "[[links]]\nname = \"l\"\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\nbuffer = \"unlimited\"\n";
+        let head = "duration = \"10 s\"\nseries_interval = \"off\"\n";
+        Scenario::from_toml(&format!("{head}{link}{rest}")).expect("a scenario of ours")
+    }
+
+    /// The problem with a run in so much memory, as `key: what`.
+    fn refusal(scenario: &Scenario, memory_bytes: u64, mut events: impl FnMut()) -> String {
+        match run_within(scenario, memory_bytes, &mut |_| {
+            events();
+            true
+        }) {
+            Err(Stopped::Memory(problem)) => problem.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn never() {
+        panic!("it has begun");
+    }
+
+    /// 10,000 flows put a million packets each into the queue at once: 10^10 packets of 56 bytes and more.
+    #[test]
+    fn first_windows_that_cannot_fit_are_refused_before_the_run() {
+        let many = scenario("[[flows]]\nalgorithm = \"reno\"\ncount = 10000\ninitial_window = 1000000\n");
+        let refusal = refusal(&many, 8_000_000_000, never);
+        assert!(refusal.starts_with("flows[0].initial_window: the run needs 560.0 GB"), "{refusal}");
+        assert!(refusal.contains("may hold 8.0 GB; allowed: "), "{refusal}");
+    }
+
+    #[test]
+    fn flows_and_samples_that_cannot_fit_are_refused_before_the_run() {
+        let many = scenario("[[flows]]\nalgorithm = \"reno\"\ncount = 1000000\n");
+        let flows = refusal(&many, 100_000_000, never);
+        assert!(flows.starts_with("flows[0].count: the run needs "), "{flows}");
+        let mut sampled = scenario("[[flows]]\nalgorithm = \"reno\"\ncount = 1000\n");
+        sampled.series_interval = Some(1_000_000);
+        // Ten thousand rows of 44 bytes for each flow and link.
+        let series = refusal(&sampled, 100_000_000, never);
+        assert!(series.starts_with("series_interval: the run needs 440.4 MB"), "{series}");
+    }
+
+    /// Slow start into a queue without a limit: 125,000 packets a second stay in it. The run ends long before they take much more
+    /// than they may, and says whose they are.
+    #[test]
+    fn a_queue_that_outgrows_the_memory_ends_the_run() {
+        let one = scenario("[[flows]]\nalgorithm = \"reno\"\ninitial_window = 10000\n");
+        let refusal = refusal(&one, 4_000_000, || {});
+        assert!(refusal.starts_with("links[0].buffer: "), "{refusal}");
+        assert!(refusal.contains("may hold"), "{refusal}");
+    }
+
+    /// What a run holds does not matter as long as it may: the figures are the same.
+    #[test]
+    fn a_limit_changes_no_figure() {
+        let one = scenario("[[flows]]\nalgorithm = \"reno\"\nsize = \"20000 packets\"\n");
+        let free = run(&one, &mut |_| true).expect("nobody stops it");
+        let within = run_within(&one, 100_000_000, &mut |_| true).expect("enough");
+        assert_eq!(format!("{free:?}"), format!("{within:?}"));
+    }
+}
