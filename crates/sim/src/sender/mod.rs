@@ -56,7 +56,6 @@ pub struct Sender {
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
     deadline: Nanos,
     max_window: u64,
-    timestamp_tick: Nanos,
     /// Receiver's clock minus sender's; the clocks are not synchronised.
     clock_offset: Nanos,
     rtt: RttEstimator,
@@ -148,7 +147,6 @@ impl Sender {
             cwnd: cc.cwnd(),
             deadline: Nanos::MAX,
             max_window: tcp.max_window.map_or(MOST_OUTSTANDING, |window| window.min(MOST_OUTSTANDING)),
-            timestamp_tick: tcp.timestamp_tick,
             clock_offset,
             rtt: RttEstimator::new(tcp.min_rto, tcp.timestamp_tick, base_rtt),
             round_end: 0,
@@ -389,7 +387,7 @@ impl Sender {
     /// What this ACK tells about round trips and one-way delays.
     #[inline(always)]
     fn measure(&mut self, now: Nanos, acked: u64, arrival: &Arrival) -> Ack {
-        let tick = self.timestamp_tick;
+        let tick = self.rtt.granularity();
         let (sent, received) = (quantized(arrival.stamp, tick), quantized(now, tick));
         let turned = quantized(arrival.receiver_stamp + self.clock_offset, tick);
         let echoed = (received - sent).max(1);
@@ -715,8 +713,8 @@ impl FineTimes {
     }
 }
 
-/// A clock of the given tick, read at `now`; a tick of 0 is exact.
+/// A clock of the given tick, read at `now`; one of a nanosecond is exact.
 #[inline]
 fn quantized(now: Nanos, tick: Nanos) -> Nanos {
-    if tick == 0 { now } else { now - now % tick }
+    if tick == 1 { now } else { now - now % tick }
 }

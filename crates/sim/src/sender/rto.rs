@@ -62,6 +62,12 @@ impl RttEstimator {
         self.least = Nanos::MAX;
     }
 
+    /// The tick of the timestamp clock, a nanosecond at least.
+    #[inline]
+    pub fn granularity(&self) -> Nanos {
+        self.granularity
+    }
+
     /// Takes a sample (rules 2.2 and 2.3: gains 1/8 and 1/4, K = 4) and ends the backoff (rule 5.7's note: a sample is of data
     /// sent once, or told apart by its timestamp).
     #[inline]
