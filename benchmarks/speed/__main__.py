@@ -50,6 +50,9 @@ CASES = [
     Case("ten-thousand-flows", "10,000 flows, 10 Gbit/s, 10,000 packets, 20 s"),
     Case("three-links", "3 links in a row, cross and reverse traffic, 60 flows"),
     Case("web", "delayed ACKs, 20,000 short web transfers"),
+    Case("forty-gigabit", "4 CUBIC flows, 40 Gbit/s, 100 ms, 10 s"),
+    Case("four-hundred-gigabit", "1 CUBIC flow, 400 Gbit/s, 1 s, 6 s"),
+    Case("hundred-thousand-flows", "100,000 CUBIC flows, 100 Gbit/s, 4 s"),
 ]
 
 

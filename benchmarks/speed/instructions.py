@@ -1,6 +1,6 @@
 """Instructions per data packet, counted by valgrind: the same on every run of a binary, whatever else the machine does.
 
-``python -m benchmarks.speed.instructions``; needs cargo and valgrind.
+``python -m benchmarks.speed.instructions [SCENARIO.toml ...]``; without any, the short one beside it. Needs cargo and valgrind.
 """
 
 from __future__ import annotations
@@ -19,16 +19,21 @@ def main() -> int:
     build = ["cargo", "build", "--quiet", "--release", "--locked", "--package", "fullpipe-sim", "--example", "run"]
     subprocess.run(build, cwd=ROOT, check=True)
     program = ROOT / "target" / "release" / "examples" / "run"
-    count = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), str(SCENARIO)]
-    try:
-        done = subprocess.run(count, capture_output=True, text=True, check=True)
-    except FileNotFoundError:
-        print("instructions: needs valgrind (Debian package valgrind)", file=sys.stderr)
-        return 1
-    instructions = _number(r"Collected\s*:\s*(\d+)", done.stderr)
-    packets = _number(r"data_packets (\d+)", done.stdout)
     compiler = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    print(f"{instructions} instructions, {packets} data packets: {instructions / packets:.1f} per packet ({compiler})")
+    for scenario in sys.argv[1:] or [str(SCENARIO)]:
+        count = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), scenario]
+        try:
+            done = subprocess.run(count, capture_output=True, text=True, check=True)
+        except FileNotFoundError:
+            print("instructions: needs valgrind (Debian package valgrind)", file=sys.stderr)
+            return 1
+        instructions = _number(r"Collected\s*:\s*(\d+)", done.stderr)
+        packets = _number(r"data_packets (\d+)", done.stdout)
+        print(
+            f"{Path(scenario).name}: {instructions} instructions, {packets} data packets: "
+            f"{instructions / packets:.1f} per packet ({compiler})",
+            flush=True,
+        )
     return 0
 
 

@@ -160,8 +160,9 @@ impl Ranges {
 struct Pages {
     /// The highest; mostly there is no other.
     top: Page,
-    /// The lower ones, none empty.
-    below: VecDeque<Page>,
+    /// The lower ones, none empty; apart, so that connections without many losses stay small.
+    #[expect(clippy::box_collection, reason = "a connection has two of these, and seldom uses them")]
+    below: Option<Box<VecDeque<Page>>>,
 }
 
 type Page = VecDeque<Range>;
@@ -187,7 +188,7 @@ impl Pages {
     fn push_back(&mut self, range: Range) {
         count_steps(1);
         if self.top.len() == PAGE {
-            self.below.push_back(std::mem::take(&mut self.top));
+            self.below.get_or_insert_default().push_back(std::mem::take(&mut self.top));
         }
         self.top.push_back(range);
     }
@@ -203,21 +204,21 @@ impl Pages {
     fn pop_back(&mut self) {
         count_steps(1);
         self.top.pop_back();
-        self.drop_if_empty(self.below.len());
+        self.drop_if_empty(self.below_len());
     }
 
     fn clear(&mut self) {
         self.top.clear();
-        self.below.clear();
+        self.below = None;
     }
 
     /// The first range that ends after `member`.
     #[inline]
     fn first_beyond(&self, member: u64) -> Place {
         let ends_before = |range: &Range| range.1 <= member;
-        let page = match self.below.is_empty() {
-            true => 0,
-            false => self.below.partition_point(|page| page.back().is_some_and(ends_before)),
+        let page = match &self.below {
+            Some(below) => below.partition_point(|page| page.back().is_some_and(ends_before)),
+            None => 0,
         };
         (page, self.page(page).partition_point(ends_before))
     }
@@ -229,27 +230,30 @@ impl Pages {
 
     #[inline]
     fn page(&self, page: usize) -> &Page {
-        self.below.get(page).unwrap_or(&self.top)
+        self.below.as_ref().and_then(|below| below.get(page)).unwrap_or(&self.top)
     }
 
     #[inline]
     fn page_mut(&mut self, page: usize) -> &mut Page {
-        self.below.get_mut(page).unwrap_or(&mut self.top)
+        match &mut self.below {
+            Some(below) if page < below.len() => &mut below[page],
+            _ => &mut self.top,
+        }
     }
 
     fn after(&self, (page, at): Place) -> Place {
-        if page < self.below.len() && at + 1 == self.below[page].len() { (page + 1, 0) } else { (page, at + 1) }
+        if page < self.below_len() && at + 1 == self.page(page).len() { (page + 1, 0) } else { (page, at + 1) }
     }
 
     /// All ranges from a place on.
     fn from(&self, (page, at): Place) -> impl Iterator<Item = Range> {
-        let rest = self.below.iter().chain([&self.top]).skip(page + 1).flatten();
+        let rest = (page + 1..=self.below_len()).flat_map(|page| self.page(page));
         self.page(page).range(at..).chain(rest).copied().inspect(|_| count_steps(1))
     }
 
     #[inline]
     fn descending(&self) -> impl Iterator<Item = Range> {
-        let below = self.below.iter().rev().flat_map(|page| page.iter().rev());
+        let below = (0..self.below_len()).rev().flat_map(|page| self.page(page).iter().rev());
         self.top.iter().rev().chain(below).copied().inspect(|_| count_steps(1))
     }
 
@@ -278,9 +282,9 @@ impl Pages {
     fn insert_at(&mut self, (mut page, mut at): Place, range: Range) {
         if self.page(page).len() == PAGE {
             let upper = self.page_mut(page).split_off(PAGE / 2);
-            count_steps(upper.len() + self.below.len() - page);
+            count_steps(upper.len() + self.below_len() - page);
             let lower = std::mem::replace(self.page_mut(page), upper);
-            self.below.insert(page, lower);
+            self.below.get_or_insert_default().insert(page, lower);
             if at > PAGE / 2 {
                 (page, at) = (page + 1, at - PAGE / 2);
             }
@@ -299,24 +303,31 @@ impl Pages {
     /// An empty page goes, unless it is the only one.
     #[inline]
     fn drop_if_empty(&mut self, page: usize) {
-        if !self.below.is_empty() && self.page(page).is_empty() {
+        if self.below_len() > 0 && self.page(page).is_empty() {
             self.drop_page(page);
         }
     }
 
     #[cold]
     fn drop_page(&mut self, page: usize) {
-        count_steps(self.below.len() - page);
-        if page < self.below.len() {
-            self.below.remove(page);
-        } else if let Some(highest) = self.below.pop_back() {
+        let Some(below) = &mut self.below else { return };
+        count_steps(below.len() - page);
+        if page < below.len() {
+            below.remove(page);
+        } else if let Some(highest) = below.pop_back() {
             self.top = highest;
         }
     }
 
+    #[inline]
+    fn below_len(&self) -> usize {
+        self.below.as_ref().map_or(0, |below| below.len())
+    }
+
     fn heap_bytes(&self) -> usize {
-        let ranges = self.top.capacity() + self.below.iter().map(VecDeque::capacity).sum::<usize>();
-        ranges * size_of::<Range>() + self.below.capacity() * size_of::<Page>()
+        let pages = self.below.as_ref().map_or(0, |below| below.capacity() * size_of::<Page>());
+        let ranges: usize = (0..=self.below_len()).map(|page| self.page(page).capacity()).sum();
+        ranges * size_of::<Range>() + pages
     }
 }
 
@@ -391,8 +402,9 @@ mod tests {
             for bound in bounds {
                 let mut descending: Vec<_> = ranges.descending().collect();
                 prop_assert!(descending.windows(2).all(|pair| pair[1].1 < pair[0].0));
-                prop_assert!(ranges.lower.below.iter().all(|page| (1..=PAGE).contains(&page.len())));
-                prop_assert!(!ranges.lower.top.is_empty() || ranges.lower.below.is_empty());
+                let lower = &ranges.lower;
+                let lengths: Vec<_> = (0..=lower.below_len()).map(|page| lower.page(page).len()).collect();
+                prop_assert!(lengths.len() == 1 || lengths.iter().all(|length| (1..=PAGE).contains(length)));
                 descending.reverse();
                 prop_assert!(descending.into_iter().flat_map(|(start, end)| start..end).eq(set.iter().copied()));
                 prop_assert_eq!(ranges.missing_in(bound, 9000), 9000u64.saturating_sub(bound) - set.range(bound..9000.max(bound)).count() as u64);

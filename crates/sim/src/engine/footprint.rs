@@ -30,9 +30,7 @@ impl Memory {
 }
 
 impl Engine<'_> {
-    /// Whether the run still keeps to its memory at `now`; the problem names what fills it. A call, lest the loop be compiled with it.
-    #[cold]
-    #[inline(never)]
+    /// Whether the run still keeps to its memory at `now`; the problem names what fills it.
     pub fn check_memory(&mut self, now: Nanos) -> Result<(), Problem> {
         if self.memory.looks_left == 0 {
             let held = |flow: &Connection| flow.sender.heap_bytes() + flow.receiver.heap_bytes();

@@ -18,9 +18,9 @@ use crate::receiver::Receiver;
 use crate::report::Report;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Algorithm, Arrivals, Problem, Scenario, Setting, Spread, Tcp, Web};
-use crate::schedule::StreamId;
+use crate::schedule::{Schedule, StreamId};
 use crate::sender::{Meter, Sender};
-use crate::timers::Timer;
+use crate::timers::{Timer, Timers};
 use connection::{AccessLink, Connection, HOT_BYTES};
 use footprint::Memory;
 use fullpipe_cc::{Controller, Nanos, registry, time::seconds};
@@ -84,6 +84,8 @@ struct Engine<'a> {
     /// Segments of first windows sent since memory was last looked at.
     first_segments: u32,
     memory: Memory,
+    /// Why the run ends before its time.
+    excess: Option<Problem>,
 }
 
 struct DatagramSource {
@@ -124,6 +126,7 @@ impl<'a> Engine<'a> {
             long_lived: 0,
             first_segments: 0,
             memory: Memory::new(scenario, memory_bytes),
+            excess: None,
         };
         engine.add_flows(&routes);
         engine.add_datagrams(&routes[scenario.flows.len()..]);
@@ -258,33 +261,47 @@ impl<'a> Engine<'a> {
 
     fn run(&mut self, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<(), Stopped> {
         let end = self.transit.window.to + longest_access_delay(self.scenario);
-        loop {
-            for _ in 0..WATCH_EVERY {
-                let timer = self.transit.timers.next_time();
-                let packet = self.transit.schedule.next_time();
-                if timer.min(packet) >= end {
-                    return Ok(());
-                }
-                // An ACK comes before the timer that would expire at the same moment.
-                if timer < packet {
-                    let (at, timer) = self.transit.timers.pop().expect("just seen");
-                    self.on_timer(at, timer);
-                    if self.first_segments >= WATCH_EVERY {
-                        break;
-                    }
-                } else if self.transit.schedule.any_late() {
-                    self.take_late();
-                } else if let Some(packet) = self.transit.schedule.pop() {
-                    self.on_packet(packet);
-                }
-            }
-            self.first_segments = 0;
+        while self.take_some(end) {
             let next = self.transit.schedule.next_time().min(self.transit.timers.next_time());
             let now = next.min(self.transit.window.to);
-            self.check_memory(now).map_err(Stopped::Memory)?;
+            self.look_at_memory(now);
             if !watch(now) {
                 return Err(Stopped::Interrupted);
             }
+        }
+        self.excess.take().map_or(Ok(()), |problem| Err(Stopped::Memory(problem)))
+    }
+
+    /// The next events, as many as there may be between two looks at watch and memory; false where none is left up to `end`.
+    fn take_some(&mut self, end: Nanos) -> bool {
+        for _ in 0..WATCH_EVERY {
+            let timer = self.transit.timers.next_time();
+            let packet = self.transit.schedule.next_time();
+            if timer.min(packet) >= end {
+                return false;
+            }
+            // An ACK comes before the timer that would expire at the same moment.
+            if timer < packet {
+                let (at, timer) = self.transit.timers.pop().expect("just seen");
+                self.on_timer(at, timer);
+            } else if self.transit.schedule.any_late() {
+                self.take_late();
+            } else if let Some(packet) = self.transit.schedule.pop() {
+                self.on_packet(packet);
+            }
+        }
+        true
+    }
+
+    /// Ends the run where it holds more than it may: no event is left.
+    #[cold]
+    #[inline(never)]
+    fn look_at_memory(&mut self, now: Nanos) {
+        self.first_segments = 0;
+        if let Err(problem) = self.check_memory(now) {
+            self.excess = Some(problem);
+            self.transit.schedule = Schedule::new();
+            self.transit.timers = Timers::default();
         }
     }
 
@@ -366,6 +383,9 @@ impl<'a> Engine<'a> {
         self.transit.pump(flow, at);
         let sent = u32::try_from(flow.sender.counters().sent - before).unwrap_or(u32::MAX);
         self.first_segments = self.first_segments.saturating_add(sent);
+        if self.first_segments >= WATCH_EVERY {
+            self.look_at_memory(now);
+        }
     }
 
     /// A new connection for a web transfer; false where none may begin any more.

@@ -419,7 +419,7 @@ impl Sender {
 
     /// Window increases an ACK of `acked` segments is worth. Counting segments, slow start takes at most 2 from one ACK, and 1
     /// after a timeout, where an ACK may cover what arrived long before (RFC 3465 section 2.3).
-    #[inline]
+    #[inline(always)]
     fn credit(&self, acked: u64) -> f64 {
         if !self.byte_counting {
             return 1.0;

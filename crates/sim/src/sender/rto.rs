@@ -70,7 +70,7 @@ impl RttEstimator {
 
     /// Takes a sample (rules 2.2 and 2.3: gains 1/8 and 1/4, K = 4) and ends the backoff (rule 5.7's note: a sample is of data
     /// sent once, or told apart by its timestamp).
-    #[inline]
+    #[inline(always)]
     pub fn sample(&mut self, rtt: Nanos) {
         self.least = self.least.min(rtt);
         if self.smoothed_eighths == 0 {
