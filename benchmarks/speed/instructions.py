@@ -1,6 +1,6 @@
 """Instructions per data packet, counted by valgrind: the same on every run of a binary, whatever else the machine does.
 
-``python -m benchmarks.speed.instructions [SCENARIO.toml ...]``; without any, the short one beside it. Needs cargo and valgrind.
+``python -m benchmarks.speed.instructions [SCENARIO.toml ...]``, by default the one beside it; needs cargo and valgrind.
 """
 
 from __future__ import annotations

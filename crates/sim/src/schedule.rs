@@ -359,6 +359,10 @@ impl Schedule {
             return self.shift - 1;
         }
         if many(far) {
+            // What came late may have been a burst long gone.
+            if late == 0 {
+                self.traffic.widest = (self.traffic.widest + 1).min(LAST_SHIFT);
+            }
             return (self.shift + 2).min(self.traffic.widest);
         }
         if each < FEW {
