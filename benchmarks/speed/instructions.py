@@ -16,10 +16,7 @@ SCENARIO = Path(__file__).with_suffix(".toml")
 
 def main() -> int:
     """Build the bare engine, count, print."""
-    build = ["cargo", "build", "--quiet", "--release", "--locked", "--package", "fullpipe-sim", "--example", "run"]
-    subprocess.run(build, cwd=ROOT, check=True)
-    program = ROOT / "target" / "release" / "examples" / "run"
-    compiler = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    program, compiler = build_engine()
     for scenario in sys.argv[1:] or [str(SCENARIO)]:
         count = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), scenario]
         try:
@@ -35,6 +32,14 @@ def main() -> int:
             flush=True,
         )
     return 0
+
+
+def build_engine() -> tuple[Path, str]:
+    """Builds the program that is the engine and nothing else; its path, and the compiler's version."""
+    build = ["cargo", "build", "--quiet", "--release", "--locked", "--package", "fullpipe-sim", "--example", "run"]
+    subprocess.run(build, cwd=ROOT, check=True)
+    compiler = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    return ROOT / "target" / "release" / "examples" / "run", compiler
 
 
 def _number(pattern: str, text: str) -> int:

@@ -18,7 +18,7 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fullpipe.comparison import Comparison, compare
-    from fullpipe.errors import Cancelled, FullpipeError, InputError, ScenarioError
+    from fullpipe.errors import Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
     from fullpipe.registry import Algorithm, Param, algorithms
     from fullpipe.result import Result
     from fullpipe.runner import run, run_many
@@ -34,6 +34,7 @@ __all__ = [
     "Comparison",
     "FullpipeError",
     "InputError",
+    "MemoryLimitError",
     "Param",
     "Result",
     "Scenario",
@@ -51,7 +52,7 @@ __all__ = [
 
 _HOMES = {
     "comparison": ("Comparison", "compare"),
-    "errors": ("Cancelled", "FullpipeError", "InputError", "ScenarioError"),
+    "errors": ("Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
     "registry": ("Algorithm", "Param", "algorithms"),
     "result": ("Result",),
     "runner": ("run", "run_many"),

@@ -1,0 +1,73 @@
+"""What a packet costs with 10^3 to 10^7 segments in flight, losses included: processor time of the bare engine.
+
+``python -m benchmarks.speed.windows``; needs cargo. One CUBIC flow, 1 s of RTT, a buffer of half a BDP: slow start
+ends in the loss of about half a window, all of which has to be repaired.
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.speed.instructions import build_engine
+
+SCENARIO = """\
+duration = "{duration_s} s"
+series_interval = "off"
+
+[[links]]
+name = "bottleneck"
+rate = "{rate} bit/s"
+delay = "500 ms"
+buffer = "0.5 BDP"
+
+[[flows]]
+algorithm = "cubic"
+initial_window = {initial_window}
+"""
+
+PACKET_BITS = 8000
+
+CASES = {1_000: 10_000, 10_000: 1_000, 100_000: 120, 1_000_000: 30, 10_000_000: 12}
+"""Segments in a BDP, and seconds to simulate: ten million packets and more each."""
+
+
+def main() -> int:
+    """Build the bare engine, run the cases, print."""
+    program, _ = build_engine()
+    least = None
+    print("| segments in a BDP | data packets | dropped | ns of processor time a packet | of the first |")
+    print("|---|---|---|---|---|")
+    for segments, duration_s in CASES.items():
+        text = SCENARIO.format(
+            duration_s=duration_s, rate=segments * PACKET_BITS, initial_window=max(10, min(1_000_000, segments // 10))
+        )
+        packets, dropped, seconds = _run(program, text)
+        cost = seconds / packets * 1e9
+        least = least or cost
+        print(
+            f"| {segments:,} | {packets:,} | {dropped:,} | {cost:.0f} | {cost / least:.2f} |",
+            flush=True,
+        )
+    return 0
+
+
+def _run(program: Path, scenario: str) -> tuple[int, int, float]:
+    """Data packets, those dropped, and processor seconds."""
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        file.write(scenario)
+        file.flush()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([program, file.name], capture_output=True, text=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    counts = dict(re.findall(r"(\w+): (\d+)", done.stdout))
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return int(counts["sent"]), int(counts["dropped"]), spent
+
+
+if __name__ == "__main__":
+    sys.exit(main())
