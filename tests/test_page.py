@@ -75,6 +75,8 @@ def test_a_shape_shows_what_it_judges() -> None:
     assert (cells(same)["measured"], cells(same)["verdict"]) == ("0.5", "miss")
     below = Shape(**common, shape="below", figures={"a": 1.0, "b": 2.0}, than={"c": 3.0, "d": 5.0})
     assert cells(below)["measured"] == "1 < 3; 2 < 5"
+    three = Shape(**common, shape="below", figures={"a": 1.0, "b": 2.0, "c": 3.0}, than={"d": 4.0, "e": 5.0, "f": 6.0})
+    assert cells(three)["measured"] == "1 < 4; 2 < 5; 3 < 6"
     alone = Shape(**common, shape="below", figures={"a": 1.0, "b": 2.0}, than={"c": 3.0})
     assert cells(alone)["measured"] == "least step 1"
     many = Shape(**common, shape="falling", figures={str(i): 10.0 - 2 * i for i in range(7)})
@@ -104,6 +106,11 @@ def test_a_factor_has_a_ratio_and_a_gauge_of_its_own() -> None:
     # 0.3 is 0.6 of 0.5: of the way to a half, log(0.6) / log(0.5) = 0.737 on the gauge's scale, 50 - 25 * 0.737.
     assert (cells(TWICE)["difference"], cells(TWICE)["tolerance"]) == ("0.6 times", "factor 2")
     assert gauge(TWICE) == ("pass", 32)
+
+
+def test_a_wide_tolerance_has_a_difference_without_digits() -> None:
+    wide = Value(name="n", origin="o", reason="r", published=3000.0, measured=3100.4, tolerance=1500.0)
+    assert cells(wide)["difference"] == "+100"
 
 
 def test_what_is_no_number_has_neither_difference_nor_gauge() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from by_hand import FLOWS, NO, TRAFFIC, by_hand
-from fullpipe import Scenario, runner
+from fullpipe import Result, Scenario, runner
 from fullpipe.errors import Cancelled
 from fullpipe.sweeps.rows import figures, outcome
 from fullpipe.sweeps.table import FIRST, join, table_of
@@ -94,6 +95,12 @@ def test_what_has_no_value_is_left_out_of_a_mean() -> None:
     assert (row["completed_flows"], row["mean_completion_s"]) == (2, 2.5)
 
 
+def test_flows_that_never_lived_have_no_rates() -> None:
+    row = figures(by_hand(flows={"active_s": [0.0, 0.0], "goodput_bps": [NO, NO], "throughput_bps": [NO, NO]}))
+    assert (row["goodput_bps"], row["throughput_bps"]) == (0.0, 0.0)
+    assert (row["mean_goodput_bps"], row["min_goodput_bps"], row["max_goodput_bps"]) == (None, None, None)
+
+
 def test_without_flows_or_traffic() -> None:
     nothing: dict[str, dict[str, list[Any]]] = {
         "flows": {name: [] for name in FLOWS},
@@ -143,11 +150,20 @@ def test_who_stops_a_run_stops_it(monkeypatch: pytest.MonkeyPatch, error: type[B
         outcome(small(), {})
 
 
-def test_a_run_is_changed_and_watched() -> None:
+def test_a_run_is_changed_and_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[tuple[float, float]] = []
+    asked: list[Scenario] = []
+
+    def run(scenario: Scenario, *, progress: Callable[[float, float], object], **_: object) -> Result:
+        asked.append(scenario)
+        progress(1.5, 2.0)
+        return by_hand()
+
+    monkeypatch.setattr(runner, "run", run)
     row = outcome(small(), {"flows.count": 3}, lambda reached, whole: said.append((reached, whole)))
-    assert (row["error"], row["flows"]) == (None, 3)
-    assert all(whole == 2.0 for _, whole in said)
+    assert (row["error"], row["retransmits"]) == (None, 2751)
+    assert asked[0].to_dict()["flows"][0]["count"] == 3
+    assert said == [(1.5, 2.0)]
 
 
 def test_columns_stand_in_their_order() -> None:

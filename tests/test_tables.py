@@ -173,6 +173,15 @@ def test_summary_of_a_sweep() -> None:
     assert "seed_mean" not in small
 
 
+def test_summary_without_repeats() -> None:
+    plan = Plan(swept().plan.scenario, swept().plan.axes)
+    rows = [{**plan.labels(number), "error": None, "utilization": 0.5 + number / 10} for number in (0, 1)]
+    small, large = Sweep(plan, table_of(rows, plan)).summary.to_pylist()
+    assert (small["links.bottleneck.buffer"], small["runs"], small["utilization_mean"]) == ("20 packets", 1, 0.5)
+    assert (large["links.bottleneck.buffer"], large["runs"], large["utilization_mean"]) == ("1000 packets", 1, 0.6)
+    assert (small["utilization_sd"], small["utilization_ci95"]) == (None, None)
+
+
 def sized() -> Sizing:
     rules = {
         "rule_bdp_packets": 1000.2,

@@ -236,6 +236,24 @@ mod tests {
         AdaptiveAimd::controller(&Params::checked(&ADAPTIVE_AIMD, given).unwrap(), window)
     }
 
+    /// Before an event beta is 0.5 and alpha, which goes with it, 1; RTTmax is the greatest of the smoothed RTTs, in seconds.
+    #[test]
+    fn tells_beta_alpha_and_rtt_max() {
+        let mut cc = controller(100.0, &[]);
+        let told = |cc: &Classic<AdaptiveAimd>| {
+            let (mut found, mut count) = ([("", 0.0); 3], 0);
+            cc.inspect(&mut |name, value| {
+                found[count] = (name, value);
+                count += 1;
+            });
+            found
+        };
+        assert_eq!(told(&cc)[..2], [("beta", 0.5), ("alpha", 1.0)]);
+        assert!(told(&cc)[2].1.is_nan());
+        Driver::new().ack(&mut cc, 100.0);
+        assert_eq!(told(&cc)[2], ("rtt_max_s", 0.1));
+    }
+
     /// Equations 4, 5, 7: the first event halves; RTT 100 ms empty, 130 ms full: beta = 100/130 = 0.769, alpha = 0.462.
     #[test]
     fn backoff_empties_the_queue() {

@@ -218,12 +218,14 @@ mod tests {
         }
     }
 
-    /// Max probing: beyond the maximum 1, 2, 4, 8, 16, 32, then 32 for ever.
+    /// Max probing: beyond the maximum 1, 2, 4, 8, 16, 32, then 32 for ever; a step lasts until it has been taken.
     #[test]
     fn max_probing_doubles_up_to_s_max() {
         let mut cc = after_loss_at(1000.0, &[]);
         for (w, step) in [(1000.0, 1.0), (1001.0, 2.0), (1003.0, 4.0), (1007.0, 8.0), (1015.0, 16.0), (1031.0, 32.0)] {
-            assert!(close(step_at(&mut cc, w), step), "at {w}");
+            for within in [w, w + 0.5 * step, w + 0.99 * step] {
+                assert!(close(step_at(&mut cc, within), step), "at {within}");
+            }
         }
         assert!(close(step_at(&mut cc, 1062.9), 32.0));
         assert!(close(step_at(&mut cc, 1063.0), 32.0), "no more than Smax");

@@ -307,6 +307,28 @@ mod tests {
         }
     }
 
+    /// With eRTT = 125 ms: before a loss no beta, increasing; after one equation 4's 1 - 100/125 = 0.2, and the check begins.
+    #[test]
+    fn tells_beta_and_phase() {
+        let told = |cc: &EHstcp| {
+            let mut found = [f64::NAN; 2];
+            cc.inspect(&mut |name, value| match name {
+                "beta" => found[0] = value,
+                "phase" => found[1] = value,
+                _ => {}
+            });
+            found
+        };
+        let (mut cc, mut sender) = avoiding(1000.0, &[]);
+        sender.round(&mut cc, 125.0);
+        cc.frame.set_window(1000.0);
+        assert!(told(&cc)[0].is_nan());
+        assert_eq!(told(&cc)[1], 0.0);
+        sender.lose(&mut cc);
+        assert!((told(&cc)[0] - 0.2).abs() < 1e-9, "{:?}", told(&cc));
+        assert_eq!(told(&cc)[1], 1.0);
+    }
+
     /// Equation 4 and the safety check: lost at 1000 with eRTT = 125 ms: beta_e = 0.2, less than b(1000) = 0.3299, so the
     /// window is 800 and stands still. An empty queue for 5 RTTmax = 625 ms: growth again from 800.
     #[test]
