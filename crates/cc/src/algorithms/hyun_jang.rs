@@ -328,6 +328,22 @@ mod tests {
         assert_eq!(cc.next_w_full, Some(0.97 * window), "the first time C exceeds alpha counts");
     }
 
+    /// Equation 2 takes what is in flight: Reno at 900 with 100 extra, RTT 80 ms and then 200. LSRTT = 80 + 120/8 = 95, C = 1.1875, and
+    /// W_full = 0.97 times 1000, not 900 or 800.
+    #[test]
+    fn w_full_counts_the_extra_window() {
+        let (mut cc, mut sender) = after_first_loss();
+        for _ in 0..4 {
+            sender.round(&mut cc, 80.0);
+        }
+        at(&mut cc, 900.0);
+        cc.extra = 100.0;
+        cc.round_rtt = Some(200_000_000);
+        cc.end_round(&sender.flow);
+        assert!((cc.congestion - 1.1875).abs() < 1e-9, "{}", cc.congestion);
+        assert_eq!((cc.next_w_full, cc.extra), (Some(970.0), 0.0));
+    }
+
     /// Equation 4 over one cycle with W_full = 970 and Reno at 625: the sum grows by the factor 1.1 a round trip, 970/625
     /// needs ln 1.552/ln 1.1 = 4.6 of them; then it holds 970 while Reno gains a segment a round trip; at cwnd >= 970, extra
     /// is 0. All the while Reno's window is what plain Reno's would be.
