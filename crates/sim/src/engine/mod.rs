@@ -273,6 +273,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The next events, as many as there may be between two looks at watch and memory; false where none is left up to `end`.
+    #[inline(always)]
     fn take_some(&mut self, end: Nanos) -> bool {
         for _ in 0..WATCH_EVERY {
             let timer = self.transit.timers.next_time();
