@@ -37,7 +37,7 @@ DERIVED = {
     "shorten-leith/figure-11": "35",  # 25 flows and 10 reverse ones
     "shorten-leith/figure-12": "45",  # 25 flows and 20 reverse ones
     "shorten-leith/figure-14": "200 0.03",  # how long; a margin
-    "shorten-leith/figure-15": "0.4",  # alpha for beta 0.8
+    "shorten-leith/figure-15": "0.4 120 1550 1992",  # alpha for beta 0.8; 120 ms in packets of 77.4 us; a paper's year
     "shorten-leith/figure-16": "1.2 49 0.08",  # shape; round trip with a full queue; between closed forms
     "shorten-leith/figure-17": "4.32",  # ln 0.05 / ln 0.5
     "shorten-leith/table-1": "0.15",  # between closed forms
