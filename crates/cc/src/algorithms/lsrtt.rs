@@ -87,14 +87,25 @@ mod tests {
     fn mean_until_a_change() {
         let mut lsrtt = Lsrtt::Likelihood(Likelihood::new(0.02, 0.01, 5.0));
         assert_eq!([100.0, 100.0, 103.0, 103.0].map(|x| lsrtt.update(x)), [100.0, 100.0, 101.0, 103.0]);
-        lsrtt.reset();
-        assert_eq!(lsrtt.update(90.0), 90.0);
     }
 
-    /// A fall is found as a rise is: 100, then 97: 4; 97 again against 98.5: 200 (0.01523 - 0.01) = 1.05, g = 5.05 > 5.
+    /// Near enough to be taken for no change (102 after 103, 84 after 80), yet it is the first again.
+    #[test]
+    fn forgets_all_samples() {
+        let mut likelihood = Lsrtt::Likelihood(Likelihood::new(0.02, 0.01, 5.0));
+        let mut smoothed = Lsrtt::Ewma(Ewma::default());
+        for (lsrtt, before, after) in [(&mut likelihood, 103.0, 102.0), (&mut smoothed, 80.0, 84.0)] {
+            assert_eq!(lsrtt.update(before), before);
+            lsrtt.reset();
+            assert_eq!(lsrtt.update(after), after);
+        }
+    }
+
+    /// A fall is found as a rise is: 100, then 97: 4; 97 again against 98.5: 200 (0.01523 - 0.01) = 1.05, g = 5.05 > 5. Then the evidence
+    /// counts from 0 again: 96 is 200 (0.01031 - 0.01) = 0.06, no change.
     #[test]
     fn detects_a_fall() {
         let mut lsrtt = Lsrtt::Likelihood(Likelihood::new(0.02, 0.01, 5.0));
-        assert_eq!([100.0, 97.0, 97.0].map(|x| lsrtt.update(x)), [100.0, 98.5, 97.0]);
+        assert_eq!([100.0, 97.0, 97.0, 96.0].map(|x| lsrtt.update(x)), [100.0, 98.5, 97.0, 96.5]);
     }
 }
