@@ -1,4 +1,4 @@
-"""Writing files so that none is ever left half-written; the package's own files."""
+"""Writing files so that none is ever left half-written."""
 
 from __future__ import annotations
 
