@@ -2,23 +2,18 @@
 #![deny(unsafe_code)]
 
 mod engine;
-mod line;
-mod link;
 mod memory;
 mod network;
 mod packet;
 mod prefetch;
-mod ranges;
-mod receiver;
 #[cfg(feature = "record")]
 pub mod record;
 mod report;
 mod ring;
 mod rng;
 pub mod scenario;
-mod schedule;
-mod sender;
-mod timers;
+mod transport;
+mod window;
 
 pub use engine::{Interrupted, Stopped, run, run_within};
 pub use report::{DirectionReport, FlowReport, LinkReport, PacketCount, Report, Series, TrafficReport};

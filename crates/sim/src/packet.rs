@@ -10,8 +10,8 @@ pub struct Packet {
     pub at: Nanos,
     /// Data: the sender's time when it was sent. ACK: the same, echoed (RFC 7323).
     pub stamp: Nanos,
-    /// ACK: the receiver's time when it was sent.
-    pub receiver_stamp: Nanos,
+    /// ACK: the receiver's time when it was sent. Data and datagrams: what their headers say of congestion, [`Marks`].
+    pub aside: u64,
     /// Which flow, or which datagram source.
     pub flow: u32,
     /// Data: the segment's number. ACK: the number of the next segment expected. Modulo 2^32.
@@ -41,28 +41,100 @@ pub struct Segment {
     pub incarnation: u16,
     /// As [`Packet::hop`].
     pub hop: u8,
+    /// What its headers say of congestion.
+    pub marks: Marks,
+}
+
+/// What the headers of a data packet say of congestion: the ECN field of IP (bits 0 and 1) and TCP's CWR (bit 2). Nothing in
+/// particular where ECN is off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks(u8);
+
+impl Marks {
+    /// A segment whose ECN field is `ecn`, with TCP's flag "congestion window reduced" or without.
+    pub fn new(ecn: Ecn, cwr: bool) -> Marks {
+        Marks(ecn as u8 | u8::from(cwr) << 2)
+    }
+
+    /// The ECN field.
+    pub fn ecn(self) -> Ecn {
+        match self.0 & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    /// TCP's flag "congestion window reduced" (RFC 3168 section 6.1.2).
+    pub fn cwr(self) -> bool {
+        self.0 & 4 != 0
+    }
+}
+
+/// The ECN field of the IP header (RFC 3168 section 5; RFC 9331 gives ECT(1) its meaning).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// The transport does not take marks.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable, ECT(1): the identifier of L4S.
+    Ect1 = 1,
+    /// ECN-capable, ECT(0).
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+impl Ecn {
+    /// Whether a queue may mark the packet instead of dropping it (one marked already counts).
+    pub fn capable(self) -> bool {
+        self != Ecn::NotEct
+    }
+}
+
+impl Packet {
+    /// Its ECN field; ACKs are not ECN-capable (RFC 3168 section 6.1.4).
+    pub fn ecn(&self) -> Ecn {
+        self.marks().ecn()
+    }
+
+    /// What its headers say of congestion; nothing for an ACK.
+    pub fn marks(&self) -> Marks {
+        match self.kind {
+            Kind::Data | Kind::Received | Kind::Datagram => Marks(self.aside as u8),
+            Kind::Ack | Kind::Arriving => Marks::default(),
+        }
+    }
+
+    /// Congestion experienced: for ECN-capable packets only.
+    pub fn mark(&mut self) {
+        debug_assert!(self.ecn().capable(), "a packet that is not ECN-capable is never marked");
+        self.aside |= Ecn::Ce as u64;
+    }
 }
 
 impl Segment {
     /// Segment `seq`, sent at `stamp` by the sender's time, on its way to the first link, which it reaches at `at`.
     #[inline(always)]
     pub fn new(flow: u32, seq: u64, incarnation: u16, at: Nanos, stamp: Nanos) -> Segment {
-        Segment { at, stamp, flow, seq: seq as u32, incarnation, hop: 0 }
+        Segment { at, stamp, flow, seq: seq as u32, incarnation, hop: 0, marks: Marks::default() }
     }
 
     /// The segment as a packet whose `kind` says which stop is next.
     #[inline(always)]
     pub fn packet(self, kind: Kind) -> Packet {
-        let Segment { at, stamp, flow, seq, incarnation, hop } = self;
-        Packet { at, stamp, receiver_stamp: 0, flow, seq, sack: SackSlot::NONE, incarnation, hop, kind }
+        let Segment { at, stamp, flow, seq, incarnation, hop, marks } = self;
+        Packet { at, stamp, aside: u64::from(marks.0), flow, seq, sack: SackSlot::NONE, incarnation, hop, kind }
     }
 }
 
 impl From<Packet> for Segment {
     #[inline(always)]
     fn from(packet: Packet) -> Segment {
+        let marks = packet.marks();
         let Packet { at, stamp, flow, seq, incarnation, hop, .. } = packet;
-        Segment { at, stamp, flow, seq, incarnation, hop }
+        Segment { at, stamp, flow, seq, incarnation, hop, marks }
     }
 }
 

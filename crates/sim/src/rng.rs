@@ -1,7 +1,6 @@
 //! Random numbers: SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014), one
 //! independent stream per purpose, so that adding a source does not change what the others draw.
 
-use crate::scenario::Spread;
 use fullpipe_cc::Nanos;
 
 /// One stream of random numbers.
@@ -23,6 +22,8 @@ pub enum Purpose {
     Web = 4,
     /// Time that hosts take.
     Processing = 5,
+    /// Random choices of queueing disciplines.
+    Queue = 6,
 }
 
 impl Rng {
@@ -66,6 +67,22 @@ impl Rng {
     /// Pareto with the given mean and shape (above 1): scale (shape - 1)/shape * mean over a uniform to the 1/shape.
     pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
         mean * (shape - 1.0) / shape / libm::pow(self.unit(), 1.0 / shape)
+    }
+}
+
+/// A value, or a uniform random choice for each flow, drawn from the scenario's seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// Least.
+    pub low: Nanos,
+    /// Greatest; equal to `low` for a plain value.
+    pub high: Nanos,
+}
+
+impl Spread {
+    /// The same for every flow.
+    pub const fn fixed(value: Nanos) -> Self {
+        Spread { low: value, high: value }
     }
 }
 

@@ -1,12 +1,12 @@
 //! A TCP connection, both ends.
 
-use crate::line::Line;
+use crate::engine::schedule::StreamId;
+use crate::network::line::Line;
 use crate::network::{Direct, Route};
-use crate::receiver::Receiver;
 use crate::rng::Rng;
 use crate::scenario::{Spread, Tcp};
-use crate::schedule::StreamId;
-use crate::sender::Sender;
+use crate::transport::receiver::Receiver;
+use crate::transport::sender::Sender;
 use fullpipe_cc::Nanos;
 use std::num::NonZero;
 
@@ -96,8 +96,8 @@ impl AccessLink {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::schedule::Schedule;
     use crate::rng::Purpose;
-    use crate::schedule::Schedule;
     use fullpipe_cc::Recovery;
 
     fn access_link(rate_bps: Option<u64>, processing_time: Nanos) -> AccessLink {

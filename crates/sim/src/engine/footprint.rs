@@ -2,10 +2,10 @@
 
 use super::connection::Connection;
 use super::{DatagramSource, Engine};
+use crate::engine::schedule::Schedule;
 use crate::network::Network;
 use crate::report::FlowReport;
 use crate::scenario::{Arrivals, Buffer, FlowGroup, Problem, Scenario};
-use crate::schedule::Schedule;
 use fullpipe_cc::{Nanos, time::seconds};
 
 /// How much a run may hold, and what is known of how much it does.

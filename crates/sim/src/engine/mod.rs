@@ -8,24 +8,27 @@
 mod connection;
 mod figures;
 mod footprint;
+pub mod schedule;
+pub mod timers;
 mod transit;
 
-use crate::line::{Line, Transmission};
+use crate::network::line::{Line, Transmission};
 use crate::network::{Network, Route};
 use crate::packet::{Kind, Packet, SackSlot};
 use crate::prefetch::prefetch;
-use crate::receiver::Receiver;
 use crate::report::Report;
+use crate::report::meter::Meter;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Algorithm, Arrivals, Problem, Scenario, Setting, Spread, Tcp, Web};
-use crate::schedule::{Schedule, StreamId};
-use crate::sender::{Meter, Sender};
-use crate::timers::{Timer, Timers};
+use crate::transport::receiver::Receiver;
+use crate::transport::sender::Sender;
 use connection::{AccessLink, Connection, HOT_BYTES};
 use footprint::Memory;
 use fullpipe_cc::{Controller, Nanos, registry, time::seconds};
+use schedule::{Schedule, StreamId};
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use timers::{Timer, Timers};
 use transit::Transit;
 
 /// The run was stopped before its end.
@@ -476,7 +479,7 @@ impl<'a> Engine<'a> {
         self.carry_datagram(Packet {
             at,
             stamp: 0,
-            receiver_stamp: 0,
+            aside: 0,
             flow: id,
             seq: 0,
             sack: SackSlot::NONE,

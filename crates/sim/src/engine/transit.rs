@@ -1,15 +1,16 @@
 //! What packets move through: links, the order of arrivals, timers.
 
 use super::connection::Connection;
-use crate::link::Window;
+use crate::engine::schedule::Schedule;
+use crate::engine::timers::{Timer, Timers};
 use crate::network::{Direct, Network, Route};
 use crate::packet::{Kind, Packet, SackSlot, SackStore, Segment};
-use crate::receiver::Reply;
 use crate::report::PacketCount;
+use crate::report::log::SampleLog;
 use crate::scenario::Scenario;
-use crate::schedule::Schedule;
-use crate::sender::{Arrival, SampleLog};
-use crate::timers::{Timer, Timers};
+use crate::transport::receiver::Reply;
+use crate::transport::sender::Arrival;
+use crate::window::Window;
 use fullpipe_cc::Nanos;
 use std::num::NonZero;
 
@@ -62,7 +63,7 @@ impl Transit {
         if !flow.active || ack.incarnation != flow.incarnation || now >= self.window.to {
             return None;
         }
-        let arrival = Arrival { cumulative: ack.seq, stamp: ack.stamp, receiver_stamp: ack.receiver_stamp };
+        let arrival = Arrival { cumulative: ack.seq, stamp: ack.stamp, receiver_stamp: ack.aside };
         flow.sender.pass_time(now, flow.id, &mut self.log);
         flow.sender.on_ack(now, &arrival, sack.as_ref());
         Some(now)
@@ -121,7 +122,7 @@ impl Transit {
         let ack = Packet {
             at: departure + link.delay + 2 * flow.access,
             stamp: segment.stamp,
-            receiver_stamp: segment.at,
+            aside: segment.at,
             flow: flow.id,
             seq: next as u32,
             sack: SackSlot::NONE,
@@ -231,7 +232,7 @@ impl Transit {
         Packet {
             at,
             stamp,
-            receiver_stamp: at,
+            aside: at,
             flow: flow.id,
             seq: next as u32,
             sack: blocks.map_or(SackSlot::NONE, |blocks| self.sacks.put(blocks)),

@@ -14,6 +14,7 @@ mod traffic;
 mod units;
 mod warnings;
 
+pub use crate::rng::Spread;
 pub use problem::Problem;
 pub use text::parse;
 /// The tree of values a scenario is read from and written to.
@@ -79,22 +80,6 @@ pub enum Buffer {
 pub enum Queue {
     /// First in, first out; what does not fit is dropped.
     DropTail,
-}
-
-/// A value, or a uniform random choice for each flow, drawn from the scenario's seed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spread {
-    /// Least.
-    pub low: Nanos,
-    /// Greatest; equal to `low` for a plain value.
-    pub high: Nanos,
-}
-
-impl Spread {
-    /// The same for every flow.
-    pub const fn fixed(value: Nanos) -> Self {
-        Spread { low: value, high: value }
-    }
 }
 
 /// An algorithm and the parameters given for it; already checked against the registry.

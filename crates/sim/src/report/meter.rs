@@ -1,6 +1,6 @@
 //! What is measured of a sender: counters and averages in the measuring window, and the series.
 
-use crate::link::Window;
+use crate::window::Window;
 use fullpipe_cc::Nanos;
 
 /// Measures one sender (for web traffic, one connection after another: counters go on, averages are the last one's).

@@ -1,5 +1,8 @@
 //! What a run yields: figures per link and per flow, and time series, in SI units.
 
+pub mod log;
+pub mod meter;
+
 use crate::memory;
 
 /// Everything a run yields.

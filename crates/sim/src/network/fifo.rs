@@ -3,34 +3,13 @@
 //! First in, first out means that a packet's departure is known when it arrives, so a link is a function from arrivals to
 //! departures and needs no events of its own. The queue holds the packet being sent too, as ns-2's limit counts it.
 
-use crate::line::{Line, Transmission};
+use crate::network::line::{Line, Transmission};
 use crate::report::DirectionReport;
 use crate::ring::Ring;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Buffer, Link};
+use crate::window::Window;
 use fullpipe_cc::Nanos;
-
-/// A span of simulated time, `from` included, `to` excluded: what happens at an instant belongs to one span only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Beginning.
-    pub from: Nanos,
-    /// End.
-    pub to: Nanos,
-}
-
-impl Window {
-    /// Whether the moment lies inside.
-    #[inline]
-    pub fn contains(&self, at: Nanos) -> bool {
-        self.from <= at && at < self.to
-    }
-
-    /// How long it is.
-    pub fn length(&self) -> Nanos {
-        self.to - self.from
-    }
-}
 
 /// One direction of a link.
 #[derive(Debug)]

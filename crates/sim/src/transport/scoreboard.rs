@@ -11,7 +11,7 @@
 //! NextSeg's rule 4 (the rescue of the last segment) leaves out what has been sent again already; read literally it would send the
 //! only hole twice within a round trip, whenever there is no new data.
 
-use crate::ranges::Ranges;
+use crate::transport::ranges::Ranges;
 
 /// Segments SACKed above a hole that make it lost (RFC 6675 section 2).
 const DUP_THRESH: u64 = 3;
@@ -160,8 +160,8 @@ impl Scoreboard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ranges::STEPS;
-    use crate::receiver::Receiver;
+    use crate::transport::ranges::STEPS;
+    use crate::transport::receiver::Receiver;
 
     /// Segments 10..30 outstanding; 10 and 15 lost. RFC 6675 section 4 by hand.
     #[test]

@@ -1,8 +1,8 @@
 //! Episodes of loss, worked by hand: which segment goes when, and how large the window is.
 
 use super::*;
-use crate::link::Window;
-use crate::receiver::{Receiver, Reply};
+use crate::transport::receiver::{Receiver, Reply};
+use crate::window::Window;
 
 const MS: Nanos = 1_000_000;
 const RTT: Nanos = 100 * MS;

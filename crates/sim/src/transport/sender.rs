@@ -14,22 +14,17 @@
 //! Linux cuts once a window, whatever becomes of the retransmissions. With NewReno the timer may also expire because there are more
 //! losses than round trips to repair them in (RFC 6582 section 4, "impatient"); this too is a second cut, as in ns-2.
 
-mod log;
-mod meter;
-mod rto;
-mod scoreboard;
 #[cfg(test)]
 mod tests;
 
-pub use log::SampleLog;
-pub use meter::{Counters, Meter};
-
+use super::rto::RttEstimator;
+use super::scoreboard::Scoreboard;
 use crate::packet::SackBlocks;
-use crate::receiver::unwrap;
+use crate::report::log::SampleLog;
+use crate::report::meter::{Counters, Meter};
 use crate::scenario::Tcp;
+use crate::transport::receiver::unwrap;
 use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Nanos, Recovery, Signal};
-use rto::RttEstimator;
-use scoreboard::Scoreboard;
 use std::collections::VecDeque;
 use std::ops::Range;
 

@@ -4,7 +4,7 @@
 //! section 4.3 (which timestamp to echo).
 
 use crate::packet::{Block, SackBlocks};
-use crate::ranges::Ranges;
+use crate::transport::ranges::Ranges;
 use fullpipe_cc::Nanos;
 
 /// One connection's receiving end.

@@ -67,7 +67,7 @@ pub struct Schedule {
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     stamp: Nanos,
-    receiver_stamp: Nanos,
+    aside: Nanos,
     within: u32,
     stream: StreamId,
     flow: u32,
@@ -540,15 +540,15 @@ fn grow(entries: &mut Vec<Entry>, spare: &mut Vec<Vec<Entry>>) -> bool {
 impl Entry {
     #[inline(always)]
     fn new(stream: StreamId, packet: &Packet, shift: u32) -> Entry {
-        let Packet { at, stamp, receiver_stamp, flow, seq, sack, incarnation, hop, kind } = *packet;
+        let Packet { at, stamp, aside, flow, seq, sack, incarnation, hop, kind } = *packet;
         let within = at as u32 & ((1 << shift) - 1);
-        Entry { stamp, receiver_stamp, within, stream, flow, seq, sack, incarnation, hop, kind }
+        Entry { stamp, aside, within, stream, flow, seq, sack, incarnation, hop, kind }
     }
 
     #[inline(always)]
     fn packet(&self, at: Nanos) -> Packet {
-        let Entry { stamp, receiver_stamp, flow, seq, sack, incarnation, hop, kind, .. } = *self;
-        Packet { at, stamp, receiver_stamp, flow, seq, sack, incarnation, hop, kind }
+        let Entry { stamp, aside, flow, seq, sack, incarnation, hop, kind, .. } = *self;
+        Packet { at, stamp, aside, flow, seq, sack, incarnation, hop, kind }
     }
 
     #[inline(always)]

@@ -1,8 +1,13 @@
 //! Links and routes: where a packet goes after each stop, and which stops need no event of their own.
 
-use crate::link::{Direction, Window};
+pub mod discipline;
+pub mod fifo;
+pub mod line;
+
 use crate::packet::Kind;
 use crate::scenario::{Scenario, Tcp, Udp};
+use crate::window::Window;
+use fifo::Direction;
 
 /// The way of a flow's data to the receiver and of its ACKs back: a stretch of [`Network::hops`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

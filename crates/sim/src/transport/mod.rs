@@ -1,0 +1,7 @@
+//! TCP: what an end of a connection sends, and when.
+
+pub mod ranges;
+pub mod receiver;
+mod rto;
+mod scoreboard;
+pub mod sender;
