@@ -1,0 +1,121 @@
+//! Queueing disciplines: which packet waits, which goes next, which is dropped or marked. One file each.
+//!
+//! A discipline knows nothing of the wire: a served link asks it for the next packet when the transmitter is free, and keeps the
+//! physical limit of the buffer, so that a discipline is only told that it is `full`.
+
+mod drop_tail;
+pub mod params;
+
+use crate::packet::Packet;
+use drop_tail::DropTail;
+use fullpipe_cc::Nanos;
+pub use params::{Info, Settings};
+
+/// A packet in a queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Queued {
+    /// The packet itself.
+    pub packet: Packet,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// When it came.
+    pub entered: Nanos,
+}
+
+/// What a discipline did to packets since somebody looked.
+#[derive(Debug, Default)]
+pub struct Deeds {
+    /// Those it has dropped, in that order.
+    pub dropped: Vec<Queued>,
+    /// How many it has marked.
+    pub marked: u64,
+}
+
+impl Deeds {
+    /// Drops a packet.
+    pub fn drop(&mut self, queued: Queued) {
+        self.dropped.push(queued);
+    }
+
+    /// Marks a packet if it is of an ECN-capable transport (RFC 3168 section 5); says whether it is. One marked before stays so and
+    /// is not counted again.
+    pub fn mark(&mut self, queued: &mut Queued) -> bool {
+        let ecn = queued.packet.ecn();
+        if !ecn.capable() {
+            return false;
+        }
+        self.marked += u64::from(ecn != crate::packet::Ecn::Ce);
+        queued.packet.mark();
+        true
+    }
+}
+
+/// A queueing discipline. Time never goes back from one call to the next; nothing is allocated per packet once it has been as full
+/// as it gets.
+pub trait Discipline {
+    /// A packet comes. `full`: the buffer has no room for it (its room is counted by the link, with the packet being sent, and
+    /// what is dropped here or later gives its room back).
+    fn enqueue(&mut self, now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds);
+
+    /// The transmitter is free: the packet to send; `None` if none is left, however many were dropped in looking.
+    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued>;
+
+    /// The rate of the link is `rate_bps` from `now` on, 0 during an outage; told once before anything else.
+    fn set_rate(&mut self, _now: Nanos, _rate_bps: u64) {}
+
+    /// Bytes it takes on the heap.
+    fn heap_bytes(&self) -> usize;
+}
+
+/// Declares every discipline once: [`ALL`], and [`Any`] that dispatches to it.
+macro_rules! disciplines {
+    ($($variant:ident = $info:expr, $new:expr;)*) => {
+        /// Every discipline, in the order in which they are listed to users.
+        pub static ALL: &[&Info] = &[$(&$info),*];
+
+        /// Any of them, without a boxed call for each packet.
+        #[derive(Debug)]
+        pub enum Any {
+            $(#[doc = "See the type's own file."] $variant($variant)),*
+        }
+
+        impl Any {
+            /// An empty queue as `settings` say. `seed` is of its random choices, `packet_size` the size of most packets (MTU), bytes.
+            pub fn new(settings: &Settings, seed: u64, packet_size: u32) -> Any {
+                $(if settings.info.name == $info.name {
+                    return Any::$variant($new(settings, seed, packet_size));
+                })*
+                unreachable!("{} is not a discipline", settings.info.name)
+            }
+        }
+
+        impl Discipline for Any {
+            #[inline]
+            fn enqueue(&mut self, now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
+                match self { $(Any::$variant(queue) => queue.enqueue(now, queued, full, deeds)),* }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+                match self { $(Any::$variant(queue) => queue.dequeue(now, deeds)),* }
+            }
+
+            fn set_rate(&mut self, now: Nanos, rate_bps: u64) {
+                match self { $(Any::$variant(queue) => queue.set_rate(now, rate_bps)),* }
+            }
+
+            fn heap_bytes(&self) -> usize {
+                match self { $(Any::$variant(queue) => queue.heap_bytes()),* }
+            }
+        }
+    };
+}
+
+disciplines! {
+    DropTail = drop_tail::INFO, DropTail::new;
+}
+
+/// The discipline of that name.
+pub fn find(name: &str) -> Option<&'static Info> {
+    ALL.iter().copied().find(|info| info.name == name)
+}
