@@ -2,12 +2,13 @@
 
 pub mod discipline;
 pub mod fifo;
+mod ledger;
 pub mod line;
 
 use crate::packet::Kind;
 use crate::scenario::{Scenario, Tcp, Udp};
 use crate::window::Window;
-use fifo::Direction;
+use fifo::Fifo;
 
 /// The way of a flow's data to the receiver and of its ACKs back: a stretch of [`Network::hops`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub struct Hop {
 #[derive(Debug)]
 pub struct Network {
     /// Every link's two directions.
-    pub directions: Vec<Direction>,
+    pub directions: Vec<Fifo>,
     /// The hops of all routes, one route after another.
     hops: Vec<Hop>,
 }
@@ -55,7 +56,7 @@ impl Network {
         let window = Window { from: scenario.warmup, to: scenario.duration };
         let direction = |index: usize| {
             let link = &scenario.links[index / 2];
-            Direction::new(link, scenario.seed, index as u64, window, scenario.series_interval)
+            Fifo::new(link, scenario.seed, index as u64, window, scenario.series_interval)
         };
         let directions: Vec<_> = (0..2 * scenario.links.len()).map(direction).collect();
 
