@@ -23,9 +23,11 @@ pub struct Fifo {
     transmissions: Transmissions,
     /// When [`Fifo::pass_marks`] is due: the next sample, or an end of the measuring window.
     next_mark: Nanos,
-    /// Neither a limit in bytes nor random loss: most links.
+    /// Neither a limit in bytes or time nor random loss: most links.
     plain: bool,
     limit_packets: usize,
+    /// How long a packet may wait at most for those before it.
+    limit_time: Option<Nanos>,
     /// The most packets in the system, outside the warm-up once it is over.
     max_queue: usize,
     totals: Totals,
@@ -49,11 +51,12 @@ struct QueuedBytes {
 impl Fifo {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
     pub fn new(link: &Link, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
-        let (limit_packets, limit_bytes) = match link.buffer {
-            Buffer::Packets(limit) => (usize::try_from(limit).unwrap_or(usize::MAX), None),
-            Buffer::Bytes(limit) => (usize::MAX, Some(limit)),
-            Buffer::Unlimited => (usize::MAX, None),
+        let limit_packets = match link.buffer {
+            Buffer::Packets(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
+            _ => usize::MAX,
         };
+        let limit_bytes = if let Buffer::Bytes(limit) = link.buffer { Some(limit) } else { None };
+        let limit_time = if let Buffer::Time(limit) = link.buffer { Some(limit) } else { None };
         let bytes = limit_bytes.map(|limit| Box::new(QueuedBytes { limit, queued: 0, sizes: Ring::default() }));
         let ledger = Ledger::new(window, interval);
         Fifo {
@@ -61,8 +64,9 @@ impl Fifo {
             line: Line::new(link.rate_bps),
             transmissions: Transmissions::default(),
             next_mark: ledger.next(),
-            plain: limit_bytes.is_none() && link.loss == 0.0,
+            plain: (limit_bytes, limit_time) == (None, None) && link.loss == 0.0,
             limit_packets,
+            limit_time,
             max_queue: 0,
             totals: Totals::default(),
             departures: Ring::default(),
@@ -131,7 +135,7 @@ impl Fifo {
     #[inline(never)]
     fn finds_room(&mut self, now: Nanos, size: u32) -> bool {
         let queued = self.queued(now);
-        let fits = queued < self.limit_packets && (self.plain || self.take_bytes(size));
+        let fits = queued < self.limit_packets && (self.plain || self.waits_short(now) && self.take_bytes(size));
         if fits {
             self.max_queue = self.max_queue.max(queued + 1);
         }
@@ -175,6 +179,12 @@ impl Fifo {
             bytes.queued = 0;
             bytes.sizes.clear();
         }
+    }
+
+    /// Whether a packet that comes at `now` waits less than the limit.
+    #[cold]
+    fn waits_short(&self, now: Nanos) -> bool {
+        self.limit_time.is_none_or(|limit| self.line.free() <= now || self.line.free() - now < limit)
     }
 
     /// Takes room for a packet in a queue limited in bytes, if there is enough.
@@ -245,7 +255,7 @@ mod tests {
     use crate::scenario::Queue;
 
     fn direction(rate_bps: u64, buffer: Buffer, window: Window, interval: Option<Nanos>) -> Fifo {
-        let link = Link { name: "l".into(), rate_bps, delay: 5, buffer, queue: Queue::DropTail, loss: 0.0 };
+        let link = Link { name: "l".into(), rate_bps, delay: 5, buffer, queue: Queue::drop_tail(), loss: 0.0 };
         Fifo::new(&link, 1, 0, window, interval)
     }
 

@@ -73,6 +73,12 @@ impl Line {
         }
     }
 
+    /// How long so many bytes take, in whole nanoseconds.
+    pub fn time_of(&self, bytes: u64) -> Nanos {
+        let took = u128::from(bytes) * 8_000_000_000 / u128::from(self.rate_bps);
+        Nanos::try_from(took).unwrap_or(NEVER).min(NEVER)
+    }
+
     /// Nothing is sent before `now` but what has been given to it.
     #[inline(always)]
     pub fn rest_until(&mut self, now: Nanos) {
