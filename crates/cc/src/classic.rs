@@ -1,6 +1,7 @@
 //! The frame that loss-driven algorithms share: slow start, floors and the timeout around a [`Response`].
 
-use crate::{Ack, CongestionControl, Flow, Signal};
+use crate::slow_start::Policy;
+use crate::{Ack, CongestionControl, Flow, Signal, Start};
 
 /// What distinguishes one loss-driven algorithm from another: how much an ACK adds, how much a loss takes.
 pub trait Response {
@@ -22,7 +23,7 @@ pub trait Response {
 
 /// Slow start, congestion avoidance and backoff (RFC 5681) around a [`Response`].
 ///
-/// - Slow start while cwnd < ssthresh: one segment per unit of credit (RFC 5681 equation 2).
+/// - Slow start while cwnd < ssthresh, of the kind chosen at construction ([`SlowStart`](crate::SlowStart)).
 /// - Above it: what [`Response::increase`] says.
 /// - Loss: cwnd = ssthresh = [`Response::decrease`], at least 2 segments (RFC 5681 equation 4).
 /// - ECN mark: the same, but cwnd may go down to 1 segment (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
@@ -46,15 +47,17 @@ pub struct Classic<R> {
     ssthresh: f64,
     /// The algorithm itself.
     pub response: R,
+    slow_start: Policy,
 }
 
 /// The least ssthresh, in segments (RFC 5681 equation 4).
 pub const MIN_SSTHRESH: f64 = 2.0;
 
 impl<R: Response> Classic<R> {
-    /// Starts with a window of `initial_window` segments, in slow start.
-    pub fn new(initial_window: f64, response: R) -> Self {
-        Classic { cwnd: initial_window, ssthresh: f64::INFINITY, response }
+    /// Begins as `start` says, in slow start.
+    pub fn new(start: impl Into<Start>, response: R) -> Self {
+        let Start { window, slow_start } = start.into();
+        Classic { cwnd: window, ssthresh: f64::INFINITY, response, slow_start: Policy::new(slow_start) }
     }
 
     /// Whether slow start governs the window.
@@ -87,7 +90,7 @@ impl<R: Response> CongestionControl for Classic<R> {
             return;
         }
         if self.in_slow_start() {
-            self.cwnd += ack.credit;
+            self.cwnd += self.slow_start.gain(flow, ack);
         } else {
             self.cwnd += ack.credit * self.response.increase(self.cwnd, flow, ack);
         }

@@ -1,6 +1,7 @@
 //! What holds for every algorithm, whatever its parameters and whatever happens to it.
 
-use fullpipe_cc::registry::{ALL, Info, Kind, Value};
+use fullpipe_cc::params::{Info, Kind, Value};
+use fullpipe_cc::registry::ALL;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Signal, build};
 use proptest::prelude::*;
@@ -135,14 +136,11 @@ impl Sender {
             flow.round += 1;
             self.round_end = flow.delivered + flow.in_flight;
         }
-        let ack = Ack {
-            acked,
-            credit,
-            round_start,
-            rtt: sample,
-            forward_delay: Some(-backward),
-            backward_delay: Some(backward),
-        };
+        let ack = Ack::of(acked, credit)
+            .round_start(round_start)
+            .rtt(sample)
+            .forward_delay(Some(-backward))
+            .backward_delay(Some(backward));
         self.cc.on_ack(flow, &ack);
     }
 
@@ -232,7 +230,7 @@ proptest! {
         for signal in [Signal::Loss, Signal::Ecn, Signal::Timeout] {
             let mut cc = sender.cc.clone();
             let before = cc.cwnd();
-            cc.on_congestion(&Flow { in_flight: before as u64, ..sender.flow }, signal);
+            cc.on_congestion(&sender.flow.in_flight(before as u64), signal);
             prop_assert!(cc.cwnd() <= before.max(2.0), "{}: {before} to {} by {signal:?}", info.name, cc.cwnd());
         }
     }

@@ -1,8 +1,7 @@
 //! What a run takes of the heap, counted by an allocator that counts: nothing per packet in steady state, and how many bytes a
 //! flow and a packet in flight cost.
 
-use fullpipe_cc::Recovery;
-use fullpipe_sim::scenario::{Buffer, FlowGroup, Link, Queue, Spread, Tcp};
+use fullpipe_sim::scenario::{Buffer, FlowGroup, Link, Queue, Recovery, Spread, Tcp};
 use fullpipe_sim::{Scenario, run};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,8 +1,7 @@
 //! What counts: the measuring window has its first instant and not its last, the same for every figure. Expected values are worked
 //! by hand: packets of 1000 bytes at 8 Mbit/s take a millisecond each.
 
-use fullpipe_cc::Recovery;
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Queue, Spread, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Queue, Recovery, Spread, Tcp, Udp, Web};
 use fullpipe_sim::{Report, Scenario, run};
 
 const MS: u64 = 1_000_000;

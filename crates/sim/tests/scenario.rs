@@ -1,11 +1,11 @@
 //! Good scenarios: what the keys mean, defaults, and that what is written is read back.
 
-use fullpipe_cc::Recovery;
-use fullpipe_cc::registry::{self, Kind};
+use fullpipe_cc::params::Kind;
+use fullpipe_cc::registry;
 use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Setting, Spread, Table, Tcp, Udp, Web,
+    Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Recovery, Setting, Spread, Table, Tcp, Udp, Web,
 };
 use proptest::prelude::*;
 
@@ -136,7 +136,10 @@ fn every_algorithm_and_parameter_can_be_given() {
     };
     for info in registry::ALL {
         let scenario = parse(&format!("duration = \"9 s\"\n{LINK}[[flows]]\nalgorithm = \"{}\"", info.name));
-        assert_eq!(scenario.flows[0].tcp, Tcp::new(info.name, info.recovery, vec![0]));
+        assert_eq!(
+            scenario.flows[0].tcp,
+            Tcp::new(info.name, Recovery::find(info.recovery).expect("a recovery"), vec![0])
+        );
         for param in info.params {
             if let Kind::Number { min, max, .. } = param.kind {
                 assert!(read(info.name, param.name, min).is_ok() && read(info.name, param.name, max).is_ok());

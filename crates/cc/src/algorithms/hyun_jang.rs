@@ -38,17 +38,17 @@
 
 use crate::algorithms::lsrtt::{Likelihood, Lsrtt};
 use crate::algorithms::reno::Reno;
+use crate::params::{Info, Kind, Param, Params};
 use crate::parts::{Ewma, Mark};
-use crate::registry::{Info, Kind, Param, Params};
 use crate::time::Nanos;
-use crate::{Ack, Classic, CongestionControl, Flow, Recovery, Signal};
+use crate::{Ack, Classic, CongestionControl, Flow, Signal, Start};
 
 /// Hyun and Jang's scheme.
 pub const HYUN_JANG: Info = Info {
     name: "hyun-jang",
     paper: "D. Hyun, J. W. Jang, Enhanced TCP Congestion Control with Higher Utilization in Under-Buffered Links, \
             IEICE Transactions on Communications E95-B(4), 2012",
-    recovery: Recovery::Reno,
+    recovery: "reno",
     params: &[
         Param {
             name: "a",
@@ -142,8 +142,8 @@ enum Stage {
 }
 
 impl HyunJang {
-    /// The scheme with a first window of `initial_window` segments, in slow start.
-    pub fn controller(params: &Params, initial_window: f64) -> HyunJang {
+    /// The scheme that begins in slow start.
+    pub fn controller(params: &Params, start: impl Into<Start>) -> HyunJang {
         let lsrtt = match params.choice("lsrtt") {
             0 => Lsrtt::Ewma(Ewma::default()),
             _ => Lsrtt::Likelihood(Likelihood::new(
@@ -156,7 +156,7 @@ impl HyunJang {
             a: params.number("a"),
             alpha: params.number("alpha"),
             beta: params.number("beta"),
-            reno: Classic::new(initial_window, Reno),
+            reno: Classic::new(start, Reno),
             extra: 0.0,
             w_full: None,
             next_w_full: None,

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::engine::schedule::Schedule;
     use crate::rng::Purpose;
-    use fullpipe_cc::Recovery;
+    use crate::scenario::Recovery;
 
     fn access_link(rate_bps: Option<u64>, processing_time: Nanos) -> AccessLink {
         let tcp = Tcp { access_rate_bps: rate_bps, processing_time, ..Tcp::new("reno", Recovery::Reno, vec![0]) };

@@ -19,12 +19,12 @@ use crate::prefetch::prefetch;
 use crate::report::Report;
 use crate::report::meter::Meter;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{Algorithm, Arrivals, Problem, Scenario, Setting, Spread, Tcp, Web};
+use crate::scenario::{Algorithm, Arrivals, Problem, Recovery, Scenario, Setting, Spread, Tcp, Web};
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use connection::{AccessLink, Connection, HOT_BYTES};
 use footprint::Memory;
-use fullpipe_cc::{Controller, Nanos, registry, time::seconds};
+use fullpipe_cc::{Controller, Nanos, params, registry, time::seconds};
 use schedule::{Schedule, StreamId};
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -259,7 +259,7 @@ impl<'a> Engine<'a> {
             access,
             incarnation: 0,
             active: false,
-            sack: tcp.recovery == fullpipe_cc::Recovery::Sack,
+            sack: tcp.recovery == Recovery::Sack,
             ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
             timer_at: Nanos::MAX,
             ack_timer_at: Nanos::MAX,
@@ -565,10 +565,10 @@ fn controller(algorithm: &Algorithm, initial_window: u32) -> Controller {
     registry::build(&algorithm.name, &given, f64::from(initial_window)).expect("a checked scenario")
 }
 
-fn value(setting: &Setting) -> registry::Value<'_> {
+fn value(setting: &Setting) -> params::Value<'_> {
     match setting {
-        Setting::Number(x) => registry::Value::Number(*x),
-        Setting::Flag(x) => registry::Value::Flag(*x),
-        Setting::Name(x) => registry::Value::Name(x),
+        Setting::Number(x) => params::Value::Number(*x),
+        Setting::Flag(x) => params::Value::Flag(*x),
+        Setting::Name(x) => params::Value::Name(x),
     }
 }

@@ -16,12 +16,13 @@ mod units;
 mod warnings;
 
 pub use crate::rng::Spread;
+pub use crate::transport::recovery::Recovery;
 pub use problem::Problem;
 pub use text::parse;
 /// The tree of values a scenario is read from and written to.
 pub use toml::{Table, Value};
 
-use fullpipe_cc::{Nanos, Recovery};
+use fullpipe_cc::Nanos;
 
 /// A whole scenario.
 #[derive(Clone, Debug, PartialEq)]

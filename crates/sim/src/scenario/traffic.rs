@@ -91,7 +91,7 @@ pub fn packet_size(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u
 
 fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     let (algorithm, info) = algorithm::read(reader)?;
-    let recovery = algorithm::recovery(reader)?.unwrap_or(info.recovery);
+    let recovery = algorithm::recovery(reader, info)?;
     let default = Tcp::new(info.name, recovery, network::path(reader, context.links)?);
     let time = |key, range, default| Ok::<Nanos, Problem>(reader.quantity(key, &TIME, range)?.unwrap_or(default));
     let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;

@@ -2,6 +2,7 @@
 
 pub mod ranges;
 pub mod receiver;
+pub mod recovery;
 mod rto;
 mod scoreboard;
 pub mod sender;

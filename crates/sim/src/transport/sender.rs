@@ -24,7 +24,8 @@ use crate::report::log::SampleLog;
 use crate::report::meter::{Counters, Meter};
 use crate::scenario::Tcp;
 use crate::transport::receiver::unwrap;
-use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Nanos, Recovery, Signal};
+use crate::transport::recovery::Recovery;
+use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Nanos, Signal};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -320,16 +321,15 @@ impl Sender {
         // As `Sender::flow` has it, but put together once the algorithm is known: a packet costs 3 % more otherwise.
         let Sender { una, nxt, round, cwnd_limited, ref rtt, ref meter, ref mut cc, .. } = *self;
         let lost = meter.events.retransmits;
-        let flow = || Flow {
-            now,
-            delivered: una,
-            lost,
-            in_flight: nxt - una,
-            srtt: rtt.smoothed(),
-            min_rtt: rtt.least(),
-            round,
-            in_recovery: false,
-            cwnd_limited,
+        let flow = || {
+            Flow::at(now)
+                .delivered(una)
+                .lost(lost)
+                .in_flight(nxt - una)
+                .srtt(rtt.smoothed())
+                .min_rtt(rtt.least())
+                .round(round)
+                .cwnd_limited(cwnd_limited)
         };
         let cwnd = cc.acked(|| (flow(), ack));
         #[cfg(feature = "record")]
@@ -402,14 +402,11 @@ impl Sender {
             self.round += 1;
             self.round_end = self.nxt;
         }
-        Ack {
-            acked,
-            credit: self.credit(acked),
-            round_start,
-            rtt,
-            forward_delay: Some(turned as i64 - sent as i64),
-            backward_delay: Some(received as i64 - turned as i64),
-        }
+        Ack::of(acked, self.credit(acked))
+            .round_start(round_start)
+            .rtt(rtt)
+            .forward_delay(Some(turned as i64 - sent as i64))
+            .backward_delay(Some(received as i64 - turned as i64))
     }
 
     /// Window increases an ACK of `acked` segments is worth. Counting segments, slow start takes at most 2 from one ACK, and 1
@@ -626,17 +623,15 @@ impl Sender {
     /// The state the congestion control sees.
     #[inline]
     fn flow(&self, now: Nanos, in_recovery: bool) -> Flow {
-        Flow {
-            now,
-            delivered: self.una,
-            lost: self.meter.events.retransmits,
-            in_flight: self.flight_size(),
-            srtt: self.rtt.smoothed(),
-            min_rtt: self.rtt.least(),
-            round: self.round,
-            in_recovery,
-            cwnd_limited: self.cwnd_limited,
-        }
+        Flow::at(now)
+            .delivered(self.una)
+            .lost(self.meter.events.retransmits)
+            .in_flight(self.flight_size())
+            .srtt(self.rtt.smoothed())
+            .min_rtt(self.rtt.least())
+            .round(self.round)
+            .in_recovery(in_recovery)
+            .cwnd_limited(self.cwnd_limited)
     }
 
     /// Adds SACK blocks to the scoreboard; says how many segments they newly report.

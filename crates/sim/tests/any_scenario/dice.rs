@@ -1,9 +1,11 @@
 //! Any valid scenario, drawn from a number: every key, the ends of every allowed range among its values.
 
-use fullpipe_cc::Recovery;
-use fullpipe_cc::registry::{self, Kind};
+use fullpipe_cc::params::Kind;
+use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::{Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Setting, Spread, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{
+    Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Recovery, Setting, Spread, Tcp, Udp, Web,
+};
 use std::ops::RangeInclusive;
 
 const US: u64 = 1000;

@@ -6,6 +6,7 @@ mod extremes;
 mod invariants;
 
 use fullpipe_sim::Scenario;
+use fullpipe_sim::scenario::Recovery;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -63,7 +64,7 @@ fn the_standing_scenarios_have_everything() {
     };
     for info in fullpipe_cc::registry::ALL {
         let of_this = || tcp().filter(|tcp| tcp.algorithm.name == info.name);
-        for recovery in fullpipe_cc::Recovery::ALL {
+        for recovery in Recovery::ALL {
             assert!(of_this().any(|tcp| tcp.recovery == recovery), "{} with {recovery:?}", info.name);
         }
         for param in info.params {
