@@ -1,7 +1,9 @@
 //! TCP: what an end of a connection sends, and when.
 
+mod progress;
 pub mod ranges;
 pub mod receiver;
+mod repair;
 mod rto;
-mod scoreboard;
 pub mod sender;
+mod sent_log;
