@@ -44,7 +44,7 @@ impl Engine<'_> {
 
     fn held_bytes(&self) -> u64 {
         let transit = &self.transit;
-        let queues: usize = transit.network.directions.iter().map(|direction| direction.heap_bytes()).sum();
+        let queues = transit.network.heap_bytes();
         let rest = transit.schedule.heap_bytes() + transit.sacks.heap_bytes() + transit.timers.heap_bytes();
         (queues + rest + self.flows.capacity() * size_of::<Connection>()) as u64
             + self.memory.connections
@@ -90,7 +90,7 @@ struct Transited {
 
 impl Transited {
     fn of(schedule: &Schedule, network: &Network) -> Transited {
-        let queues = network.directions.iter().map(|direction| direction.waiting_packets()).enumerate();
+        let queues = (0..network.directions()).map(|direction| (direction, network.waiting_packets(direction)));
         let (index, waiting) = queues.max_by_key(|queue| queue.1).unwrap_or((0, 0));
         Transited { under_way: schedule.waiting_packets().max(waiting), index, waiting }
     }

@@ -64,8 +64,19 @@ pub fn run_within(
     watch: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Report, Stopped> {
     footprint::check_certain(scenario, memory_bytes).map_err(Stopped::Memory)?;
-    let mut engine = Engine::new(scenario, memory_bytes);
+    let mut engine = Engine::new(scenario, memory_bytes, false);
     engine.run(watch)?;
+    Ok(engine.report())
+}
+
+/// The same with links that are served even where a simpler one gives the same: to see that it does.
+///
+/// # Errors
+/// [`Interrupted`] if `watch` said so.
+#[doc(hidden)]
+pub fn run_served(scenario: &Scenario, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<Report, Interrupted> {
+    let mut engine = Engine::new(scenario, u64::MAX, true);
+    engine.run(watch).map_err(|_| Interrupted)?;
     Ok(engine.report())
 }
 
@@ -117,8 +128,8 @@ struct WebGroup {
 }
 
 impl<'a> Engine<'a> {
-    fn new(scenario: &'a Scenario, memory_bytes: u64) -> Self {
-        let (network, routes) = Network::new(scenario);
+    fn new(scenario: &'a Scenario, memory_bytes: u64, serve_all: bool) -> Self {
+        let (network, routes) = Network::new(scenario, serve_all);
         let mut engine = Engine {
             scenario,
             transit: Transit::new(scenario, network),
@@ -328,6 +339,7 @@ impl<'a> Engine<'a> {
                 self.transit.move_on(&mut self.flows[packet.flow as usize], packet)
             }
             Kind::Datagram => self.carry_datagram(packet),
+            Kind::Turn => self.serve(packet.flow, packet.at),
         }
     }
 
@@ -360,6 +372,18 @@ impl<'a> Engine<'a> {
             self.complete(packet.flow, now);
         } else {
             self.transit.pump(flow, packet.at);
+        }
+    }
+
+    /// The transmitter of a served link is free.
+    #[inline(never)]
+    fn serve(&mut self, place: u32, now: Nanos) {
+        let Some(packet) = self.transit.serve(place, now) else { return };
+        if packet.kind == Kind::Datagram {
+            let source = &mut self.datagrams[packet.flow as usize];
+            source.received += u64::from(self.transit.leave_datagram(source.route, source.size, packet));
+        } else {
+            self.transit.leave(&mut self.flows[packet.flow as usize], packet);
         }
     }
 
