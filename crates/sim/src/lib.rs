@@ -12,6 +12,7 @@ mod report;
 mod ring;
 mod rng;
 pub mod scenario;
+mod traffic;
 mod transport;
 mod window;
 

@@ -1,11 +1,12 @@
 //! What a run takes of memory: what it is certain to need, before it begins, and what it holds as it goes.
 
-use super::connection::Connection;
-use super::{DatagramSource, Engine};
+use super::Engine;
 use crate::engine::schedule::Schedule;
 use crate::network::Network;
 use crate::report::FlowReport;
 use crate::scenario::{Arrivals, Buffer, FlowGroup, Problem, Scenario};
+use crate::traffic::connection::Connection;
+use crate::traffic::datagrams::DatagramSource;
 use fullpipe_cc::{Nanos, time::seconds};
 
 /// How much a run may hold, and what is known of how much it does.

@@ -1,6 +1,5 @@
 //! What packets move through: links, the order of arrivals, timers.
 
-use super::connection::Connection;
 use crate::engine::schedule::{Schedule, StreamId};
 use crate::engine::timers::{Timer, Timers};
 use crate::network::served::Done;
@@ -9,6 +8,7 @@ use crate::packet::{Kind, Packet, SackSlot, SackStore, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
 use crate::scenario::Scenario;
+use crate::traffic::connection::Connection;
 use crate::transport::receiver::Reply;
 use crate::transport::sender::Arrival;
 use crate::window::Window;
