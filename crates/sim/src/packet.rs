@@ -107,6 +107,17 @@ impl Packet {
         }
     }
 
+    /// What tells its flow from all others, as addresses, ports and protocol do: data and ACKs go between the same hosts in
+    /// opposite directions, each connection has ports of its own, and datagrams are another protocol.
+    pub fn flow_key(&self) -> u64 {
+        let class: u64 = match self.kind {
+            Kind::Data | Kind::Received => 0,
+            Kind::Ack | Kind::Arriving => 1,
+            Kind::Datagram => 2,
+        };
+        u64::from(self.flow) << 32 | u64::from(self.incarnation) << 16 | class
+    }
+
     /// Congestion experienced: for ECN-capable packets only.
     pub fn mark(&mut self) {
         debug_assert!(self.ecn().capable(), "a packet that is not ECN-capable is never marked");
@@ -216,5 +227,36 @@ impl SackStore {
         }
         self.free.push(slot.0);
         Some(self.blocks[slot.0 as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_differ_by_number_connection_direction_and_protocol() {
+        let base = Packet { flow: 3, incarnation: 5, ..Packet::default() };
+        let others = [
+            Packet { flow: 4, ..base },
+            Packet { incarnation: 6, ..base },
+            Packet { kind: Kind::Ack, ..base },
+            Packet { kind: Kind::Datagram, ..base },
+            Packet { flow: 5, incarnation: 3, ..base },
+        ];
+        let mut keys: Vec<_> = others.iter().map(Packet::flow_key).collect();
+        keys.push(base.flow_key());
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), others.len() + 1);
+    }
+
+    #[test]
+    fn all_packets_of_a_direction_are_of_one_flow() {
+        let data = Packet { flow: 3, incarnation: 5, ..Packet::default() };
+        let later = Packet { at: 7, stamp: 8, aside: 3, seq: 9, hop: 1, kind: Kind::Received, ..data };
+        assert_eq!(data.flow_key(), later.flow_key());
+        let ack = Packet { kind: Kind::Ack, ..data };
+        assert_eq!(ack.flow_key(), Packet { aside: 6, seq: 7, kind: Kind::Arriving, ..ack }.flow_key());
     }
 }

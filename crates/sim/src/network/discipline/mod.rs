@@ -3,13 +3,21 @@
 //! A discipline knows nothing of the wire: a served link asks it for the next packet when the transmitter is free, and keeps the
 //! physical limit of the buffer, so that a discipline is only told that it is `full`.
 
+mod codel;
 mod drop_tail;
+mod fq_codel;
 pub mod params;
+mod step;
+#[cfg(test)]
+mod testing;
 
 use crate::packet::Packet;
+use codel::Codel;
 use drop_tail::DropTail;
+use fq_codel::FqCodel;
 use fullpipe_cc::Nanos;
 pub use params::{Info, Settings};
+use step::Step;
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug, Default)]
@@ -115,6 +123,9 @@ macro_rules! disciplines {
 
 disciplines! {
     DropTail = drop_tail::INFO, DropTail::new;
+    Codel = codel::INFO, Codel::new;
+    FqCodel = fq_codel::INFO, FqCodel::new;
+    Step = step::INFO, Step::new;
 }
 
 /// The discipline of that name.
