@@ -45,6 +45,8 @@ pub struct Ack {
     pub forward_delay: Option<i64>,
     /// One-way delay of the ACK, sender's clock minus receiver's, nanoseconds; same caution.
     pub backward_delay: Option<i64>,
+    /// Segments that it newly tells to have been marked (CE); with classic ECN (RFC 3168) 1 for any number.
+    pub ce: u64,
 }
 
 /// Congestion, reported once per episode.
@@ -110,15 +112,17 @@ impl Ack {
     /// An ACK of `acked` segments that is worth `credit` window increases.
     #[inline(always)]
     pub const fn of(acked: u64, credit: f64) -> Ack {
-        Ack { acked, credit, round_start: false, rtt: None, forward_delay: None, backward_delay: None }
+        Ack { acked, credit, round_start: false, rtt: None, forward_delay: None, backward_delay: None, ce: 0 }
     }
 }
 
 setters! {
     Ack {
+        credit: f64,
         round_start: bool,
         rtt: Option<Nanos>,
         forward_delay: Option<i64>,
         backward_delay: Option<i64>,
+        ce: u64,
     }
 }

@@ -19,6 +19,7 @@ use crate::scenario::{Arrivals, Problem, Scenario, Web};
 use crate::traffic::connection::{Connection, HOT_BYTES, controller};
 use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
+use crate::transport::ecn::Receiving;
 use crate::transport::receiver::Receiver;
 use footprint::Memory;
 use fullpipe_cc::Nanos;
@@ -252,6 +253,9 @@ impl Engine<'_> {
         let segments = self.web[group as usize].begin(web, self.scenario.packet_size, now, self.transit.window);
         flow.sender.reopen(controller(&web.tcp), segments);
         flow.receiver = Receiver::default();
+        if let Some(ecn) = &mut flow.ecn {
+            **ecn = Receiving::new(web.tcp.ecn);
+        }
         flow.incarnation = flow.incarnation.wrapping_add(1);
         true
     }

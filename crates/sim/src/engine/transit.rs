@@ -4,7 +4,7 @@ use crate::engine::schedule::{Schedule, StreamId};
 use crate::engine::timers::{Timer, Timers};
 use crate::network::served::Done;
 use crate::network::{Direct, Hop, Network, Route};
-use crate::packet::{Kind, Packet, SackSlot, SackStore, Segment};
+use crate::packet::{AckNote, Kind, Packet, SackSlot, SackStore, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
 use crate::scenario::Scenario;
@@ -63,14 +63,17 @@ impl Transit {
     /// An ACK reaches its sender; says at which moment of the flow's own, or `None` if it is of no use any more.
     #[inline(always)]
     pub fn hand_over(&mut self, flow: &mut Connection, ack: &Packet) -> Option<Nanos> {
-        let sack = self.sacks.take(ack.sack);
+        let note = self.sacks.take(ack.sack);
         let now = ack.at - flow.access;
         if !flow.active || ack.incarnation != flow.incarnation || now >= self.window.to {
             return None;
         }
         let arrival = Arrival { cumulative: ack.seq, stamp: ack.stamp, receiver_stamp: ack.aside };
         flow.sender.pass_time(now, flow.id, &mut self.log);
-        flow.sender.on_ack(now, &arrival, sack.as_ref());
+        match &note {
+            None => flow.sender.on_ack(now, &arrival, None),
+            Some(note) => flow.sender.on_noted_ack(now, &arrival, note),
+        }
         Some(now)
     }
 
@@ -88,10 +91,10 @@ impl Transit {
                 for seq in segments {
                     let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
                     // As `Transit::send`, without a call where nothing is between: leaving this to it costs one flow 3 % more.
-                    if flow.access_link.is_some() {
-                        self.send(flow, segment);
-                    } else {
+                    if flow.plain {
                         self.carry(flow, segment.packet(Kind::Data));
+                    } else {
+                        self.send(flow, segment, true);
                     }
                 }
             }
@@ -102,8 +105,10 @@ impl Transit {
     }
 
     fn pump_after_loss(&mut self, flow: &mut Connection, at: Nanos, now: Nanos) {
+        let mut high = flow.sender.high();
         while let Some(seq) = flow.sender.next_segment(now) {
-            self.send(flow, Segment::new(flow.id, seq, flow.incarnation, at, now));
+            self.send(flow, Segment::new(flow.id, seq, flow.incarnation, at, now), seq >= high);
+            high = flow.sender.high();
         }
     }
 
@@ -138,8 +143,10 @@ impl Transit {
         self.schedule.push(flow.ack_stream, &ack);
     }
 
+    /// A segment leaves its sender, `new` or for the second time.
     #[inline(never)]
-    fn send(&mut self, flow: &mut Connection, mut segment: Segment) {
+    fn send(&mut self, flow: &mut Connection, mut segment: Segment, new: bool) {
+        segment.marks = flow.sender.marks(new);
         match &mut flow.access_link {
             None => self.carry(flow, segment.packet(Kind::Data)),
             Some(link) => {
@@ -266,7 +273,8 @@ impl Transit {
         } else {
             flow.received += u64::from(counts);
         }
-        if reply == Reply::Hold {
+        let urgent = flow.ecn.as_mut().is_some_and(|ecn| ecn.on_data(segment.marks));
+        if reply == Reply::Hold && !urgent {
             self.arm_ack(flow);
             return None;
         }
@@ -284,13 +292,19 @@ impl Transit {
     fn ack(&mut self, flow: &mut Connection, at: Nanos) -> Packet {
         let (next, stamp) = flow.receiver.acknowledge();
         let blocks = if flow.sack { flow.receiver.sack_blocks() } else { None };
+        let echo = flow.ecn.as_ref().and_then(|ecn| ecn.echo());
+        let noted = blocks.is_some() || echo.is_some();
         Packet {
             at,
             stamp,
             aside: at,
             flow: flow.id,
             seq: next as u32,
-            sack: blocks.map_or(SackSlot::NONE, |blocks| self.sacks.put(blocks)),
+            sack: if noted {
+                self.sacks.put(AckNote { blocks: blocks.unwrap_or_default(), echo })
+            } else {
+                SackSlot::NONE
+            },
             incarnation: flow.incarnation,
             hop: flow.route.data_hops,
             kind: Kind::Ack,
