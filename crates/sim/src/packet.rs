@@ -114,6 +114,7 @@ impl Packet {
             Kind::Data | Kind::Received => 0,
             Kind::Ack | Kind::Arriving => 1,
             Kind::Datagram => 2,
+            Kind::Turn => 3,
         };
         u64::from(self.flow) << 32 | u64::from(self.incarnation) << 16 | class
     }

@@ -212,7 +212,7 @@ impl Discipline for Ared {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random_arrivals::{queued, settings};
+    use super::super::testing::{queued, settings};
     use super::*;
     use crate::packet::Ecn;
 

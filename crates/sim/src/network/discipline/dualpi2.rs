@@ -33,6 +33,7 @@
 
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
+use super::transmitter::Transmitter;
 use super::{Deeds, Discipline, Queued};
 use crate::packet::Ecn;
 use crate::ring::Ring;
@@ -166,6 +167,7 @@ pub struct DualPi2 {
     classic: Queue,
     /// Of the C queue, bytes times a share: it goes next where this is above 0.
     credit: f64,
+    transmitter: Transmitter,
     rng: Rng,
 }
 
@@ -319,6 +321,7 @@ impl DualPi2 {
             l4s: Queue::default(),
             classic: Queue::default(),
             credit: law.credit_at_rest(),
+            transmitter: Transmitter::default(),
             rng: Rng::new(seed, Purpose::Queue, 0),
             law,
         }
@@ -423,6 +426,9 @@ impl Discipline for DualPi2 {
         if full {
             return deeds.drop(queued);
         }
+        if self.l4s.is_empty() && self.classic.is_empty() && self.transmitter.free_at() <= now {
+            self.credit = self.law.credit_at_rest();
+        }
         match queued.packet.ecn() {
             Ecn::Ect1 | Ecn::Ce => self.l4s.push(queued),
             Ecn::Ect0 | Ecn::NotEct => self.classic.push(queued),
@@ -440,15 +446,16 @@ impl Discipline for DualPi2 {
             };
             if let Some(queued) = sent {
                 self.credit += if contended { share * f64::from(queued.size) } else { 0.0 };
+                self.transmitter.take(now, queued.size);
                 return sent;
             }
         }
-        self.credit = self.law.credit_at_rest();
         None
     }
 
-    fn set_rate(&mut self, now: Nanos, _rate_bps: u64) {
+    fn set_rate(&mut self, now: Nanos, rate_bps: u64) {
         self.catch_up(now);
+        self.transmitter.set_rate(rate_bps);
     }
 
     fn heap_bytes(&self) -> usize {
@@ -458,13 +465,16 @@ impl Discipline for DualPi2 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random_arrivals::{queued, settings};
+    use super::super::testing::{queued, settings};
     use super::*;
 
     const LINUX: (&str, Value) = ("variant", Value::Name("linux"));
 
+    /// At 8 Mbit/s, 1000 bytes are a millisecond.
     fn dualpi2(given: &[(&'static str, Value)]) -> DualPi2 {
-        DualPi2::new(&settings(&INFO, given), 1, 1000)
+        let mut dualpi2 = DualPi2::new(&settings(&INFO, given), 1, 1000);
+        dualpi2.set_rate(0, 8_000_000);
+        dualpi2
     }
 
     /// So many packets of a kind come at once.
@@ -676,15 +686,18 @@ mod tests {
         }
     }
 
+    /// Ten L packets have used up two thirds of their share; the last packet is being sent until 1 ms.
     #[test]
     fn an_idle_link_gives_the_l4s_queue_its_turn_back() {
-        let mut dualpi2 = dualpi2(&[]);
-        fill(&mut dualpi2, 10, Ecn::Ect1, 0);
-        fill(&mut dualpi2, 10, Ecn::NotEct, 0);
-        assert_eq!(sent(&mut dualpi2, 100, 0).len(), 20);
-        fill(&mut dualpi2, 50, Ecn::Ect1, 0);
-        fill(&mut dualpi2, 50, Ecn::NotEct, 0);
-        assert_eq!(classic_turns(&mut dualpi2, 0), [16, 32]);
+        for (at, turns) in [(MILLISECOND - 1, vec![6, 22, 38]), (MILLISECOND, vec![16, 32])] {
+            let mut dualpi2 = dualpi2(&[]);
+            fill(&mut dualpi2, 10, Ecn::Ect1, 0);
+            fill(&mut dualpi2, 10, Ecn::NotEct, 0);
+            assert_eq!(sent(&mut dualpi2, 100, 0).len(), 20);
+            fill(&mut dualpi2, 50, Ecn::Ect1, at);
+            fill(&mut dualpi2, 50, Ecn::NotEct, at);
+            assert_eq!(classic_turns(&mut dualpi2, at), turns);
+        }
     }
 
     /// Packets of other sizes: 500 bytes of Classic for 7500 of L4S.

@@ -17,6 +17,7 @@ mod red;
 mod step;
 #[cfg(test)]
 mod testing;
+mod transmitter;
 
 use crate::packet::Packet;
 use ared::Ared;

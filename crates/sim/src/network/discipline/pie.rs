@@ -345,7 +345,7 @@ impl Discipline for Pie {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random_arrivals::{queued, settings};
+    use super::super::testing::{queued, settings};
     use super::*;
     use crate::packet::Ecn;
 

@@ -1,21 +1,12 @@
-//! What the tests of disciplines that choose at random share, and what must hold for those over random parameters, arrivals and rates.
+//! What holds for disciplines that choose at random, over random parameters, arrivals, pauses and rates.
 
 use super::params::{Info, Kind, Settings, Value};
+use super::testing::{queued, settings};
 use super::{Any, Deeds, Discipline, Queued, ared, dualpi2, pie, red};
-use crate::packet::{Ecn, Packet};
+use crate::packet::Ecn;
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MILLISECOND, SECOND};
 use proptest::prelude::*;
-
-/// A data packet of `size` bytes that comes at `entered`.
-pub fn queued(flow: u32, seq: u32, size: u32, ecn: Ecn, entered: Nanos) -> Queued {
-    Queued { packet: Packet { flow, seq, aside: ecn as u64, ..Packet::default() }, size, entered }
-}
-
-/// Parameters that differ from the defaults.
-pub fn settings(info: &'static Info, given: &[(&'static str, Value)]) -> Settings {
-    Settings { info, given: given.to_vec() }
-}
 
 const TRIED: [&Info; 4] = [&red::INFO, &ared::INFO, &pie::INFO, &dualpi2::INFO];
 

@@ -28,6 +28,7 @@
 //! - `max_th` not above `min_th` leaves no room between: p_b begins with max_p at max_th.
 
 use super::params::{Info, Kind, Param, Settings, Value};
+use super::transmitter::Transmitter;
 use super::{Deeds, Discipline, Queued};
 use crate::ring::Ring;
 use crate::rng::{Purpose, Rng};
@@ -161,10 +162,9 @@ pub struct Red {
     average: f64,
     /// count: arrivals let in since the last drop or mark.
     admitted: u64,
-    /// Since when the link has had nothing to send.
-    idle_since: Option<Nanos>,
-    /// What a packet takes to be sent.
-    packet_nanos: f64,
+    /// When a packet came last.
+    sampled_at: Nanos,
+    transmitter: Transmitter,
     packet_size: u32,
     queue: Ring<Queued>,
     rng: Rng,
@@ -191,25 +191,25 @@ impl Red {
             law,
             average: 0.0,
             admitted: 0,
-            idle_since: Some(0),
-            packet_nanos: f64::INFINITY,
+            sampled_at: 0,
+            transmitter: Transmitter::default(),
             packet_size,
             queue: Ring::default(),
             rng: Rng::new(seed, Purpose::Queue, 0),
         }
     }
 
-    /// Whether the link has nothing to send.
-    fn idle(&self) -> bool {
-        self.idle_since.is_some()
+    /// Since when the link has had nothing to send and avg has not been brought up to date, if it has not at `now`.
+    fn idle_since(&self, now: Nanos) -> Option<Nanos> {
+        let since = self.transmitter.free_at().max(self.sampled_at);
+        (self.queue.len() == 0 && since <= now).then_some(since)
     }
 
     /// avg, packets, with the idle time up to `now`.
     pub(super) fn average_at(&self, now: Nanos) -> f64 {
-        match self.idle_since {
-            Some(since) => self.average * libm::pow(1.0 - self.law.w_q, (now - since) as f64 / self.packet_nanos),
-            None => self.average,
-        }
+        let Some(since) = self.idle_since(now) else { return self.average };
+        let packets = (now - since) as f64 / self.transmitter.nanos_of(self.packet_size);
+        self.average * libm::pow(1.0 - self.law.w_q, packets)
     }
 
     /// Sets avg.
@@ -220,12 +220,13 @@ impl Red {
 
     /// When avg, from `now` on, will have sunk to `bound` if no packet comes or goes; never if it is below, or does not sink.
     pub(super) fn sinks_to(&self, bound: f64, now: Nanos) -> Nanos {
-        let average = self.average_at(now);
-        if !self.idle() || average < bound {
+        let from = now.max(self.transmitter.free_at());
+        let average = self.average_at(from);
+        if self.queue.len() > 0 || average < bound {
             return Nanos::MAX;
         }
         let packets = libm::log(bound / average) / libm::log1p(-self.law.w_q);
-        now.saturating_add((packets * self.packet_nanos) as Nanos)
+        from.saturating_add((packets * self.transmitter.nanos_of(self.packet_size)) as Nanos)
     }
 
     fn verdict(&mut self) -> Verdict {
@@ -251,37 +252,31 @@ impl Red {
 
 impl Discipline for Red {
     fn enqueue(&mut self, now: Nanos, mut queued: Queued, full: bool, deeds: &mut Deeds) {
-        self.average = match self.idle() {
-            true => self.average_at(now),
-            false => (1.0 - self.law.w_q) * self.average + self.law.w_q * self.queue.len() as f64,
+        self.average = match self.idle_since(now) {
+            Some(_) => self.average_at(now),
+            None => (1.0 - self.law.w_q) * self.average + self.law.w_q * self.queue.len() as f64,
         };
+        self.sampled_at = now;
         let admitted = match self.verdict() {
             _ if full => false,
             Verdict::Admit => true,
             Verdict::Signal => self.law.ecn && deeds.mark(&mut queued),
             Verdict::Drop => false,
         };
-        if admitted {
-            self.idle_since = None;
-            self.queue.push_back(queued);
-        } else {
-            self.idle_since = self.idle_since.map(|_| now);
-            deeds.drop(queued);
+        match admitted {
+            true => self.queue.push_back(queued),
+            false => deeds.drop(queued),
         }
     }
 
     fn dequeue(&mut self, now: Nanos, _deeds: &mut Deeds) -> Option<Queued> {
-        let queued = self.queue.pop_front();
-        if queued.is_none() {
-            self.idle_since.get_or_insert(now);
-        }
-        queued
+        let queued = self.queue.pop_front()?;
+        self.transmitter.take(now, queued.size);
+        Some(queued)
     }
 
     fn set_rate(&mut self, _now: Nanos, rate_bps: u64) {
-        if rate_bps > 0 {
-            self.packet_nanos = f64::from(self.packet_size) * 8e9 / rate_bps as f64;
-        }
+        self.transmitter.set_rate(rate_bps);
     }
 
     fn heap_bytes(&self) -> usize {
@@ -291,10 +286,10 @@ impl Discipline for Red {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random_arrivals::{queued, settings};
+    use super::super::testing::{queued, settings};
     use super::*;
     use crate::packet::Ecn;
-    use fullpipe_cc::time::MILLISECOND;
+    use fullpipe_cc::time::{MICROSECOND, MILLISECOND};
 
     /// At 10 Mbit/s, a packet of 1000 bytes takes 0.8 ms.
     fn red(given: &[(&'static str, Value)]) -> Red {
@@ -346,17 +341,16 @@ mod tests {
     #[test]
     fn idle_time_counts_as_the_packets_that_could_have_been_sent() {
         let mut red = red(&[]);
-        (red.average, red.idle_since) = (4.0, None);
-        // The transmitter finds nothing at 10 ms, and again at 12 ms; 500 packet times after the former: 0.998^500 = 0.3675.
-        for at in [10, 12] {
-            assert!(red.dequeue(at * MILLISECOND, &mut Deeds::default()).is_none());
-        }
+        arrive(&mut red, 0, Ecn::NotEct);
+        // It is being sent from 9.2 to 10 ms; 400 ms later are 500 packet times: 0.998^500 = 0.3675.
+        red.dequeue(9200 * MICROSECOND, &mut Deeds::default());
+        red.average = 4.0;
         arrive(&mut red, 410 * MILLISECOND, Ecn::NotEct);
         assert!((red.average - 4.0 * 0.367_51).abs() < 1e-4, "{}", red.average);
-        // An arrival that finds it empty with the link busy is a sample of 0, whatever the time.
-        red.average = 4.0;
+        // The next is being sent to 410.8 ms: what comes before that is a sample of 0, and time does not count.
         red.dequeue(410 * MILLISECOND, &mut Deeds::default());
-        arrive(&mut red, 810 * MILLISECOND, Ecn::NotEct);
+        red.average = 4.0;
+        arrive(&mut red, 410_790 * MICROSECOND, Ecn::NotEct);
         assert_eq!(red.average, 0.998 * 4.0);
     }
 
@@ -430,7 +424,7 @@ mod tests {
         let mut red = red(&[("ecn", Value::Flag(ecn)), ("w_q", Value::Number(1e-6))]);
         let (mut dropped, mut marked) = (0, 0);
         for _ in 0..1000 {
-            (red.average, red.idle_since) = (average, None);
+            red.average = average;
             let deeds = arrive(&mut red, 0, field);
             (dropped, marked) = (dropped + deeds.dropped.len(), marked + deeds.marked);
             red.dequeue(0, &mut Deeds::default());
