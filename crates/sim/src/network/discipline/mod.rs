@@ -3,20 +3,32 @@
 //! A discipline knows nothing of the wire: a served link asks it for the next packet when the transmitter is free, and keeps the
 //! physical limit of the buffer, so that a discipline is only told that it is `full`.
 
+mod ared;
 mod codel;
 mod drop_tail;
+mod dualpi2;
 mod fq_codel;
 pub mod params;
+mod periodic;
+mod pie;
+#[cfg(test)]
+mod random_arrivals;
+mod red;
 mod step;
 #[cfg(test)]
 mod testing;
+mod transmitter;
 
 use crate::packet::Packet;
+use ared::Ared;
 use codel::Codel;
 use drop_tail::DropTail;
+use dualpi2::DualPi2;
 use fq_codel::FqCodel;
 use fullpipe_cc::Nanos;
 pub use params::{Info, Settings};
+use pie::Pie;
+use red::Red;
 use step::Step;
 
 /// A packet in a queue.
@@ -123,8 +135,12 @@ macro_rules! disciplines {
 
 disciplines! {
     DropTail = drop_tail::INFO, DropTail::new;
+    Red = red::INFO, Red::new;
+    Ared = ared::INFO, Ared::new;
     Codel = codel::INFO, Codel::new;
     FqCodel = fq_codel::INFO, FqCodel::new;
+    Pie = pie::INFO, Pie::new;
+    DualPi2 = dualpi2::INFO, DualPi2::new;
     Step = step::INFO, Step::new;
 }
 
