@@ -56,7 +56,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => Just(Step::Departure),
         2 => (0..30_000 * MICROSECOND).prop_map(Step::Pause),
     ];
-    prop::collection::vec(step, 0..1500)
+    prop::collection::vec(step, 0..1000)
 }
 
 /// The ECN field of a flow's packets: all four occur.
@@ -70,19 +70,21 @@ const LIMIT: usize = 60;
 
 /// A discipline and what must be true of it.
 struct Trial {
+    settings: Settings,
     queue: Any,
     deeds: Deeds,
     /// Flow, direction and number of each packet inside.
     inside: Vec<(u32, Kind, u32)>,
     fullest: usize,
-    ce_seen: u64,
+    /// Packets that came unmarked and left or were dropped marked.
+    marked: u64,
 }
 
 impl Trial {
-    fn new(settings: &Settings, seed: u64) -> Trial {
-        let mut queue = Any::new(settings, seed, 1000);
+    fn new(settings: Settings, seed: u64) -> Trial {
+        let mut queue = Any::new(&settings, seed, 1000);
         queue.set_rate(0, RATE_BPS);
-        Trial { queue, deeds: Deeds::default(), inside: Vec::new(), fullest: 0, ce_seen: 0 }
+        Trial { settings, queue, deeds: Deeds::default(), inside: Vec::new(), fullest: 0, marked: 0 }
     }
 
     fn arrive(&mut self, now: Nanos, packet: Queued) {
@@ -90,33 +92,39 @@ impl Trial {
         self.inside.push(key(&packet));
         self.queue.enqueue(now, packet, full, &mut self.deeds);
         self.fullest = self.fullest.max(self.inside.len());
-        self.leave_dropped();
-        assert!(self.inside.len() <= LIMIT, "what comes to a full buffer makes no room");
+        self.look_at_dropped();
+        assert!(self.inside.len() <= LIMIT, "{:?}: no room is made for what comes", self.settings);
     }
 
     /// False once it gives nothing.
     fn depart(&mut self, now: Nanos) -> bool {
         let sent = self.queue.dequeue(now, &mut self.deeds);
-        self.leave_dropped();
+        self.look_at_dropped();
         let Some(sent) = sent else {
-            assert!(self.inside.is_empty(), "nothing to send with {} inside", self.inside.len());
+            assert!(self.inside.is_empty(), "{:?}: sends nothing with {} inside", self.settings, self.inside.len());
             return false;
         };
-        let first = self.inside.iter().position(|one| (one.0, one.1) == (sent.packet.flow, sent.packet.kind));
-        let first = self.inside.remove(first.expect("what leaves had come and not left before"));
-        assert_eq!(first.2, sent.packet.seq, "first in, first out within a flow");
-        let (before, after) = (ecn_of(sent.packet.flow), sent.packet.ecn());
-        if sent.packet.kind == Kind::Data {
-            self.ce_seen += u64::from(before != Ecn::Ce && after == Ecn::Ce);
-            assert!(after == before || after == Ecn::Ce && before.capable(), "{before:?} became {after:?}");
-        }
+        let of_flow = |one: &&(u32, Kind, u32)| (one.0, one.1) == (sent.packet.flow, sent.packet.kind);
+        assert_eq!(self.inside.iter().find(of_flow), Some(&key(&sent)), "{:?}: out of its flow's order", self.settings);
+        self.leave(&sent);
         true
     }
 
-    fn leave_dropped(&mut self) {
-        for dropped in self.deeds.dropped.drain(..) {
-            let at = self.inside.iter().position(|one| *one == key(&dropped));
-            self.inside.remove(at.expect("what is dropped had come and not left before"));
+    fn look_at_dropped(&mut self) {
+        for dropped in std::mem::take(&mut self.deeds.dropped) {
+            self.leave(&dropped);
+        }
+    }
+
+    /// A packet is gone: it was inside, and its ECN field is as it came or properly marked.
+    fn leave(&mut self, gone: &Queued) {
+        let at = self.inside.iter().position(|one| *one == key(gone));
+        self.inside.remove(at.unwrap_or_else(|| panic!("{:?}: gives {gone:?} unasked", self.settings)));
+        let (before, after) = (ecn_of(gone.packet.flow) as u64, gone.packet.aside);
+        if before != after {
+            let may = gone.packet.kind == Kind::Data && ecn_of(gone.packet.flow).capable();
+            assert!(may && after == Ecn::Ce as u64, "{:?}: {before} became {after}", self.settings);
+            self.marked += 1;
         }
     }
 }
@@ -133,7 +141,7 @@ proptest! {
     #[test]
     fn packets_are_conserved(steps in steps(), seed in any::<u64>()) {
         for settings in variants() {
-            let mut trial = Trial::new(&settings, seed);
+            let mut trial = Trial::new(settings, seed);
             let empty_bytes = trial.queue.heap_bytes();
             let mut now = 0;
             for (number, step) in steps.iter().enumerate() {
@@ -152,11 +160,11 @@ proptest! {
             while trial.depart(now) {
                 now += MICROSECOND;
             }
-            // Marks that were dropped afterwards are counted too.
-            prop_assert!(trial.ce_seen <= trial.deeds.marked, "{}: an uncounted mark", settings.info.name);
+            let settings = &trial.settings;
+            prop_assert_eq!(trial.marked, trial.deeds.marked, "{:?}", settings);
             let places = 2 * (trial.fullest * 5 / 4 + 8);
             let most_bytes = empty_bytes + places * (size_of::<Queued>() + 16);
-            prop_assert!(trial.queue.heap_bytes() <= most_bytes, "{}: more than the fullest needs", settings.info.name);
+            prop_assert!(trial.queue.heap_bytes() <= most_bytes, "{:?}: more than the fullest needs", settings);
         }
     }
 }
@@ -169,6 +177,22 @@ fn every_parameter_is_declared_in_full() {
         for param in info.params {
             assert!(param.doc.ends_with('.') && !param.source.is_empty(), "{}: {}", info.name, param.name);
             assert_eq!(info.params.iter().filter(|other| other.name == param.name).count(), 1);
+        }
+    }
+}
+
+#[test]
+fn every_parameter_is_on_its_page() {
+    let read = |page: &str| {
+        let path = format!("{}/../../docs/queues/{page}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("no {path}"))
+    };
+    let list = read("README.md");
+    for info in ALL {
+        let link = list.split_once(&format!("\n- [`{}`](", info.name)).expect(info.name).1;
+        let page = read(link.split_once(')').expect("a link ends").0);
+        for param in info.params {
+            assert!(page.contains(&format!("`{}`", param.name)), "{}: {}", info.name, param.name);
         }
     }
 }
