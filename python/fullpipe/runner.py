@@ -74,7 +74,7 @@ def run(
 
         tables = linux.run(scenario, tell)
     else:
-        limit = share_bytes() if memory_bytes is None else memory_bytes
+        limit = share_bytes(1, memory_bytes)
         try:
             tables = scenario.model.run(tell, limit)
         except _core.Problem as problem:
@@ -147,7 +147,7 @@ def run_groups(
     begun: dict[Group, float] = {}
     ended: dict[Group, float] = {}
     count = workers or os.cpu_count() or 1
-    memory_bytes = share_bytes(min(count, sum(len(group) for group in groups.values())))
+    memory_bytes = share_bytes(min(count, sum(len(group) for group in groups.values())), None)
     total_s = sum(scenario.duration_s for group in groups.values() for scenario in group.values())
 
     def run_one(group: Group, key: Key, scenario: Scenario) -> Result:

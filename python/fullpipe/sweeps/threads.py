@@ -29,7 +29,7 @@ def run_in_threads(
     the sweep. Closing the iterator stops the runs.
     """
     count = workers or os.cpu_count() or 1
-    memory_bytes = share_bytes(count)
+    memory_bytes = share_bytes(count, None)
     stop = threading.Event()
     begun: dict[int, float] = {}
 
