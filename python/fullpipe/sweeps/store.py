@@ -88,9 +88,8 @@ class Store:
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         try:
-            if kind is None or issubclass(kind, KeyboardInterrupt):
-                self._flush()
-            elif issubclass(kind, InputError) and self._new and not self._has_rows():
+            self._flush()
+            if kind is not None and issubclass(kind, InputError) and self._new and not self._has_rows():
                 shutil.rmtree(self._parts)
                 self._remove()
         finally:
