@@ -95,10 +95,16 @@ def test_deviations_of_all_stand_alike() -> None:
     assert of_code[:end] == deviations((PAGES / "README.md").read_text().splitlines())
 
 
+@pytest.mark.parametrize("name", ["hystart", "hystart_plus_plus"])
+def test_deviations_of_slow_start_stand_alike(name: str) -> None:
+    of_code = deviations(comment((SOURCES / f"slow_start/{name}.rs").read_text(), "//!"))
+    assert "\n".join(["### Deviations and choices", "", *of_code, ""]) in (PAGES / "slow-start.md").read_text()
+
+
 def test_every_algorithm_has_a_page() -> None:
     table = re.findall(r"^\| \[`([a-z-]+)`\]\(([a-z-]+\.md)\)", (PAGES / "README.md").read_text(), re.MULTILINE)
     assert {name for name, _ in table} == set(fullpipe.algorithms())
-    pages = {page.name for page in PAGES.glob("*.md")} - {"README.md"}
+    pages = {page.name for page in PAGES.glob("*.md")} - {"README.md", "slow-start.md"}
     assert {page for _, page in table} == pages
     assert {f"{source.stem.replace('_', '-')}.md" for source in algorithm_files()} == pages
 

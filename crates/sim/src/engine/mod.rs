@@ -19,12 +19,12 @@ use crate::prefetch::prefetch;
 use crate::report::Report;
 use crate::report::meter::Meter;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{Algorithm, Arrivals, Problem, Recovery, Scenario, Setting, Spread, Tcp, Web};
+use crate::scenario::{Arrivals, Problem, Recovery, Scenario, Setting, Spread, Tcp, Web};
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use connection::{AccessLink, Connection, HOT_BYTES};
 use footprint::Memory;
-use fullpipe_cc::{Controller, Nanos, params, registry, time::seconds};
+use fullpipe_cc::{Controller, Nanos, Start, params, registry, time::seconds};
 use schedule::{Schedule, StreamId};
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -223,7 +223,7 @@ impl<'a> Engine<'a> {
         web: Option<u32>,
     ) -> u32 {
         let id = self.flows.len() as u32;
-        let cc = controller(&tcp.algorithm, tcp.initial_window);
+        let cc = controller(tcp);
         let meter = Meter::new(self.transit.window, interval);
         // Up to an hour apart.
         let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
@@ -402,7 +402,7 @@ impl<'a> Engine<'a> {
         let WebGroup { rng, started, .. } = &mut self.web[group as usize];
         let segments = libm::ceil(rng.pareto(web.mean_size, web.shape) / f64::from(self.scenario.packet_size));
         *started += u64::from(self.transit.window.contains(now));
-        let cc = controller(&web.tcp.algorithm, web.tcp.initial_window);
+        let cc = controller(&web.tcp);
         flow.sender.reopen(cc, segments.clamp(1.0, MAX_TRANSFER_SEGMENTS) as u64);
         flow.receiver = Receiver::default();
         flow.incarnation = flow.incarnation.wrapping_add(1);
@@ -536,9 +536,10 @@ const CLOCK_OFFSETS: Spread = Spread { low: 0, high: 3_600_000_000_000 };
 const MAX_TRANSFER_SEGMENTS: f64 = 1e9;
 
 /// Builds an algorithm that the scenario has already been checked for.
-fn controller(algorithm: &Algorithm, initial_window: u32) -> Controller {
-    let given: Vec<_> = algorithm.params.iter().map(|(name, setting)| (name.as_str(), value(setting))).collect();
-    registry::build(&algorithm.name, &given, f64::from(initial_window)).expect("a checked scenario")
+fn controller(tcp: &Tcp) -> Controller {
+    let given: Vec<_> = tcp.algorithm.params.iter().map(|(name, setting)| (name.as_str(), value(setting))).collect();
+    let start = Start::from(f64::from(tcp.initial_window)).slow_start(tcp.slow_start);
+    registry::build(&tcp.algorithm.name, &given, start).expect("a checked scenario")
 }
 
 fn value(setting: &Setting) -> params::Value<'_> {

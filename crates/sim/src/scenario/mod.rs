@@ -16,6 +16,7 @@ mod warnings;
 
 pub use crate::rng::Spread;
 pub use crate::transport::recovery::Recovery;
+pub use fullpipe_cc::SlowStart;
 pub use problem::Problem;
 pub use text::parse;
 /// The tree of values a scenario is read from and written to.
@@ -110,6 +111,8 @@ pub struct Tcp {
     pub algorithm: Algorithm,
     /// How losses are found and repaired.
     pub recovery: Recovery,
+    /// How the window grows at first; for algorithms without a slow start of their own.
+    pub slow_start: SlowStart,
     /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
     pub delayed_ack: bool,
     /// How long an ACK is held back at most.
@@ -213,6 +216,7 @@ impl Tcp {
         Tcp {
             algorithm: Algorithm { name: algorithm.to_owned(), params: Vec::new() },
             recovery,
+            slow_start: SlowStart::Standard,
             delayed_ack: false,
             delayed_ack_timeout: 100_000_000,
             byte_counting: false,

@@ -19,6 +19,7 @@ pub struct Context<'a> {
 const TCP_KEYS: &[&str] = &[
     "algorithm",
     "recovery",
+    "slow_start",
     "delayed_ack",
     "delayed_ack_timeout",
     "byte_counting",
@@ -97,6 +98,7 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;
     Ok(Tcp {
         algorithm,
+        slow_start: algorithm::slow_start(reader)?,
         delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,
         delayed_ack_timeout: time("delayed_ack_timeout", limits::ACK_DELAY, default.delayed_ack_timeout)?,
         byte_counting: reader.flag("byte_counting", default.byte_counting)?,
