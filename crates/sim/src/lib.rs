@@ -12,9 +12,18 @@ mod report;
 mod ring;
 mod rng;
 pub mod scenario;
+mod traffic;
 mod transport;
 mod window;
 
+/// Queueing disciplines by name, with their parameters.
+pub mod queues {
+    pub use crate::network::discipline::params::{Info, Kind, Param, Settings, Value};
+    pub use crate::network::discipline::{ALL, find};
+}
+
+#[doc(hidden)]
+pub use engine::run_served;
 pub use engine::{Interrupted, Stopped, run, run_within};
 pub use report::{DirectionReport, FlowReport, LinkReport, PacketCount, Report, Series, TrafficReport};
 pub use scenario::Scenario;

@@ -103,7 +103,7 @@ impl Packet {
     pub fn marks(&self) -> Marks {
         match self.kind {
             Kind::Data | Kind::Received | Kind::Datagram => Marks(self.aside as u8),
-            Kind::Ack | Kind::Arriving => Marks::default(),
+            Kind::Ack | Kind::Arriving | Kind::Turn => Marks::default(),
         }
     }
 
@@ -152,6 +152,8 @@ pub enum Kind {
     Arriving,
     /// A datagram of constant-rate traffic.
     Datagram,
+    /// No packet: the transmitter of a served link, whose number stands for the flow's, is free.
+    Turn,
 }
 
 /// An index into [`SackStore`], or none.

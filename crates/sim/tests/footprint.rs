@@ -66,7 +66,7 @@ fn dumbbell(rate_bps: u64, buffer: u64, seconds: u64, flows: u32, start: Spread)
             rate_bps,
             delay: 39 * MS,
             buffer: Buffer::Packets(buffer),
-            queue: Queue::DropTail,
+            queue: Queue::drop_tail(),
             loss: 0.0,
         }],
         flows: vec![FlowGroup { tcp, count: flows, start, stop: None, size: None }],

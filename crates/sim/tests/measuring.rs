@@ -25,7 +25,7 @@ fn idle(mbps: u64, delay: u64, buffer: Buffer, warmup: u64, duration: u64) -> Sc
             rate_bps: mbps * 1_000_000,
             delay,
             buffer,
-            queue: Queue::DropTail,
+            queue: Queue::drop_tail(),
             loss: 0.0,
         }],
         flows: vec![],

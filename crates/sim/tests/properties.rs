@@ -29,7 +29,7 @@ fn link(name: &str) -> impl Strategy<Value = Link> {
         rate_bps,
         delay,
         buffer,
-        queue: Queue::DropTail,
+        queue: Queue::drop_tail(),
         loss,
     })
 }
@@ -224,7 +224,7 @@ proptest! {
                     rate_bps: 10_000_000,
                     delay: 20 * MS,
                     buffer: Buffer::Packets(20),
-                    queue: Queue::DropTail,
+                    queue: Queue::drop_tail(),
                     loss,
                 }],
                 flows: vec![group],
@@ -254,7 +254,7 @@ fn lossless(rate_bps: u64, delay: u64, duration: u64, tcp: Tcp, size: Option<u64
             rate_bps,
             delay,
             buffer: Buffer::Unlimited,
-            queue: Queue::DropTail,
+            queue: Queue::drop_tail(),
             loss: 0.0,
         }],
         flows: vec![FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size }],
@@ -348,7 +348,7 @@ fn reno_meets_its_closed_form() {
                 rate_bps: 100_000_000,
                 delay: 39 * MS,
                 buffer: Buffer::Packets(buffer),
-                queue: Queue::DropTail,
+                queue: Queue::drop_tail(),
                 loss: 0.0,
             }],
             flows: vec![FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size: None }],
@@ -369,7 +369,7 @@ fn a_run_can_be_stopped() {
         rate_bps: 100_000_000,
         delay: MS,
         buffer: Buffer::Packets(50),
-        queue: Queue::DropTail,
+        queue: Queue::drop_tail(),
         loss: 0.0,
     };
     let scenario = Scenario {

@@ -36,7 +36,7 @@ fn defaults_follow_the_documentation() {
         rate_bps: 100_000_000,
         delay: 39 * MILLISECOND,
         buffer: Buffer::Packets(250),
-        queue: Queue::DropTail,
+        queue: Queue::drop_tail(),
         loss: 0.0,
     };
     assert_eq!(scenario.links, [link]);
@@ -231,7 +231,7 @@ fn link() -> impl Strategy<Value = Link> {
         Just(Buffer::Unlimited),
     ];
     ("[^\\p{Cc}]{1,12}", 1..10_000_000_000_000_u64, time(100 * SECOND), buffer, 0.0..0.9).prop_map(
-        |(name, rate_bps, delay, buffer, loss)| Link { name, rate_bps, delay, buffer, queue: Queue::DropTail, loss },
+        |(name, rate_bps, delay, buffer, loss)| Link { name, rate_bps, delay, buffer, queue: Queue::drop_tail(), loss },
     )
 }
 

@@ -1,10 +1,11 @@
 //! What a run yields, from the state it ended in.
 
 use super::Engine;
-use super::connection::Connection;
+use crate::network::served::Served;
 use crate::packet::{Kind, Packet};
 use crate::report::{FlowReport, LinkReport, Report, Series, TrafficReport};
-use crate::scenario::Tcp;
+use crate::scenario::{Link, Tcp};
+use crate::traffic::connection::Connection;
 use fullpipe_cc::{Nanos, time::seconds};
 
 impl Engine<'_> {
@@ -16,6 +17,7 @@ impl Engine<'_> {
         }
         let data = |packet: &Packet| matches!(packet.kind, Kind::Data | Kind::Received | Kind::Datagram);
         self.transit.count.in_flight += self.transit.schedule.packets().filter(data).count() as u64;
+        self.transit.count.in_flight += self.transit.network.served.iter().map(Served::waiting_data).sum::<u64>();
         let data_packets = self.flows.iter().map(|flow| flow.sender.counters().sent).sum();
         self.transit.count.sent += data_packets;
         let flows = self.flow_reports();
@@ -62,14 +64,13 @@ impl Engine<'_> {
     }
 
     fn link_reports(&mut self) -> Vec<LinkReport> {
-        let pairs = self.transit.network.directions.chunks_exact_mut(2).zip(&self.scenario.links);
-        pairs
-            .map(|(pair, link)| LinkReport {
-                name: link.name.clone(),
-                forward: pair[0].report(),
-                reverse: pair[1].report(),
-            })
-            .collect()
+        let network = &mut self.transit.network;
+        let report = |(index, link): (usize, &Link)| LinkReport {
+            name: link.name.clone(),
+            forward: network.report(2 * index),
+            reverse: network.report(2 * index + 1),
+        };
+        self.scenario.links.iter().enumerate().map(report).collect()
     }
 
     fn traffic_reports(&self) -> Vec<TrafficReport> {
@@ -108,8 +109,10 @@ impl Engine<'_> {
         let Some(interval) = self.scenario.series_interval else { return Series::with_columns(names, 0) };
         let rows = (self.transit.window.to / interval) as usize * self.scenario.links.len();
         let mut series = Series::with_columns(names, rows);
-        for (index, pair) in self.transit.network.directions.chunks_exact_mut(2).enumerate() {
-            let columns: Vec<_> = pair.iter_mut().filter_map(|d| d.take_series()).flat_map(|(q, u)| [q, u]).collect();
+        for index in 0..self.scenario.links.len() {
+            let mut taken = |direction| self.transit.network.take_series(direction);
+            let columns = [2 * index, 2 * index + 1].into_iter().filter_map(&mut taken);
+            let columns: Vec<_> = columns.flat_map(|(queue, utilization)| [queue, utilization]).collect();
             let n = columns[0].len();
             series.t_s.extend((1..=n as u64).map(|k| seconds(k * interval)));
             series.entity.extend(std::iter::repeat_n(index as u32, n));

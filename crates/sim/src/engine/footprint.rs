@@ -1,11 +1,12 @@
 //! What a run takes of memory: what it is certain to need, before it begins, and what it holds as it goes.
 
-use super::connection::Connection;
-use super::{DatagramSource, Engine};
+use super::Engine;
 use crate::engine::schedule::Schedule;
 use crate::network::Network;
 use crate::report::FlowReport;
 use crate::scenario::{Arrivals, Buffer, FlowGroup, Problem, Scenario};
+use crate::traffic::connection::Connection;
+use crate::traffic::datagrams::DatagramSource;
 use fullpipe_cc::{Nanos, time::seconds};
 
 /// How much a run may hold, and what is known of how much it does.
@@ -44,7 +45,7 @@ impl Engine<'_> {
 
     fn held_bytes(&self) -> u64 {
         let transit = &self.transit;
-        let queues: usize = transit.network.directions.iter().map(|direction| direction.heap_bytes()).sum();
+        let queues = transit.network.heap_bytes();
         let rest = transit.schedule.heap_bytes() + transit.sacks.heap_bytes() + transit.timers.heap_bytes();
         (queues + rest + self.flows.capacity() * size_of::<Connection>()) as u64
             + self.memory.connections
@@ -90,7 +91,7 @@ struct Transited {
 
 impl Transited {
     fn of(schedule: &Schedule, network: &Network) -> Transited {
-        let queues = network.directions.iter().map(|direction| direction.waiting_packets()).enumerate();
+        let queues = (0..network.directions()).map(|direction| (direction, network.waiting_packets(direction)));
         let (index, waiting) = queues.max_by_key(|queue| queue.1).unwrap_or((0, 0));
         Transited { under_way: schedule.waiting_packets().max(waiting), index, waiting }
     }

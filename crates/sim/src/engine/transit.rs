@@ -1,13 +1,14 @@
 //! What packets move through: links, the order of arrivals, timers.
 
-use super::connection::Connection;
-use crate::engine::schedule::Schedule;
+use crate::engine::schedule::{Schedule, StreamId};
 use crate::engine::timers::{Timer, Timers};
-use crate::network::{Direct, Network, Route};
+use crate::network::served::Done;
+use crate::network::{Direct, Hop, Network, Route};
 use crate::packet::{Kind, Packet, SackSlot, SackStore, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
 use crate::scenario::Scenario;
+use crate::traffic::connection::Connection;
 use crate::transport::receiver::Reply;
 use crate::transport::sender::Arrival;
 use crate::window::Window;
@@ -30,6 +31,8 @@ pub struct Transit {
     pub count: PacketCount,
     /// SACK blocks of ACKs under way.
     pub sacks: SackStore,
+    /// The stream of served links' turns.
+    turns: StreamId,
     packet_size: u32,
     ack_size: u32,
 }
@@ -39,10 +42,12 @@ impl Transit {
     pub fn new(scenario: &Scenario, network: Network) -> Self {
         let mut schedule = Schedule::new();
         // Packets that have left a direction, for stops that need an event: the stream of the same number.
-        network.directions.iter().for_each(|_| {
+        (0..network.directions()).for_each(|_| {
             schedule.add_stream();
         });
+        let turns = schedule.add_stream();
         Transit {
+            turns,
             window: Window { from: scenario.warmup, to: scenario.duration },
             network,
             schedule,
@@ -105,7 +110,7 @@ impl Transit {
     /// The whole way of a segment, and of its ACK, over one link.
     #[inline(always)]
     fn send_direct(&mut self, flow: &mut Connection, direct: Direct, mut segment: Segment) {
-        let link = &mut self.network.directions[direct.there as usize];
+        let link = &mut self.network.fifos[direct.there as usize];
         let Some(departure) = link.accept(segment.at, self.packet_size) else {
             self.count_lost(segment.at);
             return;
@@ -117,7 +122,7 @@ impl Transit {
             return;
         };
         flow.received += u64::from(self.count_delivered(segment.at));
-        let link = &mut self.network.directions[direct.back as usize];
+        let link = &mut self.network.fifos[direct.back as usize];
         let Some(departure) = link.accept(segment.at, self.ack_size) else { return };
         let ack = Packet {
             at: departure + link.delay + 2 * flow.access,
@@ -162,21 +167,71 @@ impl Transit {
     pub fn carry(&mut self, flow: &mut Connection, mut packet: Packet) {
         loop {
             let hop = self.network.hop(flow.route, packet.hop);
-            let direction = &mut self.network.directions[hop.direction as usize];
             let size = if packet.kind == Kind::Data { self.packet_size } else { self.ack_size };
-            let Some(departure) = direction.accept(packet.at, size) else { return self.lose(&packet) };
-            packet.at = departure + direction.delay;
-            packet.hop += 1;
-            packet.kind = hop.then;
-            if !hop.runs_on {
-                let arriving = hop.then == Kind::Arriving;
-                packet.at += if arriving { 2 * flow.access } else { 0 };
-                self.schedule.push(if arriving { flow.ack_stream } else { hop.direction }, &packet);
+            if hop.served {
+                match self.offer(hop, packet, size) {
+                    Some(sent) => packet = sent,
+                    None => return,
+                }
+            } else {
+                let link = &mut self.network.fifos[hop.place as usize];
+                let Some(departure) = link.accept(packet.at, size) else { return self.lose(&packet) };
+                packet.at = departure + link.delay;
+            }
+            if !self.goes_on(flow, hop, &mut packet) {
                 return;
             }
-            if hop.then == Kind::Received {
-                return self.deliver_by_call(flow, packet.into());
-            }
+        }
+    }
+
+    /// The packet has left a link, and `packet.at` is when it reaches the far end. Says whether it goes on at once; otherwise it
+    /// waits for its turn in the loop, or its receiver has got it.
+    #[inline(always)]
+    fn goes_on(&mut self, flow: &mut Connection, hop: Hop, packet: &mut Packet) -> bool {
+        packet.hop += 1;
+        packet.kind = hop.then;
+        if !hop.runs_on {
+            let arriving = hop.then == Kind::Arriving;
+            packet.at += if arriving { 2 * flow.access } else { 0 };
+            self.schedule.push(if arriving { flow.ack_stream } else { hop.direction }, packet);
+            return false;
+        }
+        if hop.then == Kind::Received {
+            self.deliver_by_call(flow, (*packet).into());
+            return false;
+        }
+        true
+    }
+
+    /// A packet comes to a served link; gives it back where it is sent at once.
+    #[inline(never)]
+    fn offer(&mut self, hop: Hop, packet: Packet, size: u32) -> Option<Packet> {
+        let done = self.network.served[hop.place as usize].accept(packet, size);
+        self.settle(hop.place, done)
+    }
+
+    /// The transmitter of a served link is free; says which packet leaves it next.
+    pub fn serve(&mut self, place: u32, now: Nanos) -> Option<Packet> {
+        let done = self.network.served[place as usize].serve(now);
+        self.settle(place, done)
+    }
+
+    /// Sees to what a served link has lost, and that it is called again.
+    fn settle(&mut self, place: u32, done: Done) -> Option<Packet> {
+        while let Some(lost) = self.network.served[place as usize].lost() {
+            self.lose(&lost);
+        }
+        if let Some(at) = done.call_at {
+            self.schedule.push(self.turns, &Packet { at, flow: place, kind: Kind::Turn, ..Packet::default() });
+        }
+        done.sent
+    }
+
+    /// A packet that has waited at a served link leaves it: a segment or an ACK of `flow`.
+    pub fn leave(&mut self, flow: &mut Connection, mut packet: Packet) {
+        let hop = self.network.hop(flow.route, packet.hop);
+        if self.goes_on(flow, hop, &mut packet) {
+            self.carry(flow, packet);
         }
     }
 
@@ -201,9 +256,9 @@ impl Transit {
     fn deliver(&mut self, flow: &mut Connection, segment: Segment) -> Option<Packet> {
         let counts = self.count_delivered(segment.at);
         if segment.incarnation != flow.incarnation {
-            // That connection is complete, so this has arrived before.
+            // That connection is complete, so this has arrived before; its end acknowledges it for a while (RFC 9293 section 3.10.7.4).
             flow.duplicates += u64::from(counts);
-            return None;
+            return Some(Packet { aside: segment.at, kind: Kind::Ack, ..segment.packet(Kind::Data) });
         }
         let reply = flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get));
         if reply == Reply::AckAgain {
@@ -246,19 +301,38 @@ impl Transit {
     pub fn carry_datagram(&mut self, route: Route, size: u32, mut packet: Packet) -> bool {
         while packet.hop < route.hops {
             let hop = self.network.hop(route, packet.hop);
-            let direction = &mut self.network.directions[hop.direction as usize];
-            let Some(departure) = direction.accept(packet.at, size) else {
-                self.count_lost(packet.at);
-                return false;
-            };
-            packet.at = departure + direction.delay;
-            packet.hop += 1;
-            if !hop.runs_on {
-                self.schedule.push(hop.direction, &packet);
+            if hop.served {
+                match self.offer(hop, packet, size) {
+                    Some(sent) => packet = sent,
+                    None => return false,
+                }
+            } else {
+                let link = &mut self.network.fifos[hop.place as usize];
+                let Some(departure) = link.accept(packet.at, size) else {
+                    self.count_lost(packet.at);
+                    return false;
+                };
+                packet.at = departure + link.delay;
+            }
+            if !self.datagram_goes_on(hop, &mut packet) {
                 return false;
             }
         }
         self.count_delivered(packet.at)
+    }
+
+    /// As [`Transit::leave`], for a datagram.
+    pub fn leave_datagram(&mut self, route: Route, size: u32, mut packet: Packet) -> bool {
+        let hop = self.network.hop(route, packet.hop);
+        self.datagram_goes_on(hop, &mut packet) && self.carry_datagram(route, size, packet)
+    }
+
+    fn datagram_goes_on(&mut self, hop: Hop, packet: &mut Packet) -> bool {
+        packet.hop += 1;
+        if !hop.runs_on {
+            self.schedule.push(hop.direction, packet);
+        }
+        hop.runs_on
     }
 
     /// What is worked out ahead of the clock may lie beyond the end of the run: such packets are still in flight then. Says

@@ -3,7 +3,8 @@
 //! First in, first out means that a packet's departure is known when it arrives, so a link is a function from arrivals to
 //! departures and needs no events of its own. The queue holds the packet being sent too, as ns-2's limit counts it.
 
-use crate::network::line::{Line, Transmission};
+use super::ledger::{Ledger, Totals};
+use crate::network::line::{Line, Transmissions};
 use crate::report::DirectionReport;
 use crate::ring::Ring;
 use crate::rng::{Purpose, Rng};
@@ -13,20 +14,20 @@ use fullpipe_cc::Nanos;
 
 /// One direction of a link.
 #[derive(Debug)]
-pub struct Direction {
+pub struct Fifo {
     /// One-way propagation delay.
     pub delay: Nanos,
     /// The transmitter.
     line: Line,
-    /// How long the last two packet sizes seen take.
-    transmissions: [Transmission; 2],
-    /// Those sizes, bytes.
-    sizes: [u32; 2],
-    /// When [`Direction::pass_marks`] is due: the next sample, or an end of the measuring window.
+    /// How long packets take.
+    transmissions: Transmissions,
+    /// When [`Fifo::pass_marks`] is due: the next sample, or an end of the measuring window.
     next_mark: Nanos,
-    /// Neither a limit in bytes nor random loss: most links.
+    /// Neither a limit in bytes or time nor random loss: most links.
     plain: bool,
     limit_packets: usize,
+    /// How long a packet may wait at most for those before it.
+    limit_time: Option<Nanos>,
     /// The most packets in the system, outside the warm-up once it is over.
     max_queue: usize,
     totals: Totals,
@@ -36,17 +37,7 @@ pub struct Direction {
     bytes: Option<Box<QueuedBytes>>,
     /// Random loss on the wire.
     wire: Option<Box<(f64, Rng)>>,
-    marks: Marks,
-}
-
-/// Sums over the packets that have arrived, each with all it will cost, however far ahead its departure lies.
-#[derive(Clone, Copy, Debug, Default)]
-struct Totals {
-    busy: Nanos,
-    sojourn: u128,
-    arrived: u64,
-    dropped: u64,
-    wire_lost: u64,
+    ledger: Ledger,
 }
 
 /// A queue limited in bytes: the sizes of the packets in the system.
@@ -57,50 +48,31 @@ struct QueuedBytes {
     sizes: Ring<u32>,
 }
 
-/// What is noted at certain times.
-#[derive(Debug)]
-struct Marks {
-    window: Window,
-    /// Totals at the beginning and at the end of the window.
-    begin: Option<Totals>,
-    end: Option<(Totals, usize)>,
-    samples: Option<Samples>,
-}
-
-/// Series at a fixed interval.
-#[derive(Debug)]
-struct Samples {
-    interval: Nanos,
-    next: Nanos,
-    busy_before: Nanos,
-    queue: Vec<f64>,
-    utilization: Vec<f64>,
-}
-
-impl Direction {
+impl Fifo {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
     pub fn new(link: &Link, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
-        let (limit_packets, limit_bytes) = match link.buffer {
-            Buffer::Packets(limit) => (usize::try_from(limit).unwrap_or(usize::MAX), None),
-            Buffer::Bytes(limit) => (usize::MAX, Some(limit)),
-            Buffer::Unlimited => (usize::MAX, None),
+        let limit_packets = match link.buffer {
+            Buffer::Packets(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
+            _ => usize::MAX,
         };
+        let limit_bytes = if let Buffer::Bytes(limit) = link.buffer { Some(limit) } else { None };
+        let limit_time = if let Buffer::Time(limit) = link.buffer { Some(limit) } else { None };
         let bytes = limit_bytes.map(|limit| Box::new(QueuedBytes { limit, queued: 0, sizes: Ring::default() }));
-        let marks = Marks { window, begin: None, end: None, samples: interval.map(|i| Samples::new(i, window.to)) };
-        Direction {
+        let ledger = Ledger::new(window, interval);
+        Fifo {
             delay: link.delay,
             line: Line::new(link.rate_bps),
-            transmissions: [Transmission::default(); 2],
-            sizes: [0; 2],
-            next_mark: marks.next(),
-            plain: limit_bytes.is_none() && link.loss == 0.0,
+            transmissions: Transmissions::default(),
+            next_mark: ledger.next(),
+            plain: (limit_bytes, limit_time) == (None, None) && link.loss == 0.0,
             limit_packets,
+            limit_time,
             max_queue: 0,
             totals: Totals::default(),
             departures: Ring::default(),
             bytes,
             wire: (link.loss > 0.0).then(|| Box::new((link.loss, Rng::new(seed, Purpose::Wire, index)))),
-            marks,
+            ledger,
         }
     }
 
@@ -149,35 +121,21 @@ impl Direction {
 
     /// The figures of the measuring window; call once the run is over.
     pub fn report(&mut self) -> DirectionReport {
-        self.pass_marks(self.marks.window.to);
-        let (Some(begin), Some((end, max_queue))) = (self.marks.begin, self.marks.end) else {
-            unreachable!("all marks have been passed")
-        };
-        let length = self.marks.window.length();
-        let arrived = end.arrived - begin.arrived;
-        let (dropped, wire_lost) = (end.dropped - begin.dropped, end.wire_lost - begin.wire_lost);
-        DirectionReport {
-            utilization: average(u128::from(end.busy - begin.busy), length),
-            loss_rate: if arrived == 0 { 0.0 } else { (dropped + wire_lost) as f64 / arrived as f64 },
-            dropped_packets: dropped,
-            wire_lost_packets: wire_lost,
-            arrived_packets: arrived,
-            mean_queue_packets: average(end.sojourn - begin.sojourn, length),
-            max_queue_packets: max_queue as u64,
-        }
+        self.pass_marks(self.ledger.end());
+        self.ledger.report()
     }
 
     /// Ends the series, and hands over its columns: packets in the system, utilization.
     pub fn take_series(&mut self) -> Option<(Vec<f64>, Vec<f64>)> {
-        self.pass_marks(self.marks.window.to);
-        self.marks.samples.take().map(|samples| (samples.queue, samples.utilization))
+        self.pass_marks(self.ledger.end());
+        self.ledger.take_series()
     }
 
     /// Whether a packet that finds the transmitter busy at `now` may wait: takes its room.
     #[inline(never)]
     fn finds_room(&mut self, now: Nanos, size: u32) -> bool {
         let queued = self.queued(now);
-        let fits = queued < self.limit_packets && (self.plain || self.take_bytes(size));
+        let fits = queued < self.limit_packets && (self.plain || self.waits_short(now) && self.take_bytes(size));
         if fits {
             self.max_queue = self.max_queue.max(queued + 1);
         }
@@ -223,6 +181,12 @@ impl Direction {
         }
     }
 
+    /// Whether a packet that comes at `now` waits less than the limit.
+    #[cold]
+    fn waits_short(&self, now: Nanos) -> bool {
+        self.limit_time.is_none_or(|limit| self.line.free() <= now || self.line.free() - now < limit)
+    }
+
     /// Takes room for a packet in a queue limited in bytes, if there is enough.
     #[cold]
     fn take_bytes(&mut self, size: u32) -> bool {
@@ -245,25 +209,9 @@ impl Direction {
     /// Occupies the transmitter; says until when.
     #[inline(always)]
     fn transmit(&mut self, size: u32) -> Nanos {
-        let transmission = self.transmission(size);
+        let transmission = self.transmissions.of(&self.line, size);
         self.totals.busy += self.line.send(transmission);
         self.line.free()
-    }
-
-    /// Most links carry two sizes, data and ACKs.
-    #[inline]
-    fn transmission(&mut self, size: u32) -> Transmission {
-        // Without a branch: where data and ACKs mix, nobody can tell which comes next.
-        let which = usize::from(size != self.sizes[0]);
-        if self.sizes[which] == size { self.transmissions[which] } else { self.learn_size(size) }
-    }
-
-    #[cold]
-    fn learn_size(&mut self, size: u32) -> Transmission {
-        let transmission = self.line.transmission(size);
-        self.sizes = [size, self.sizes[0]];
-        self.transmissions = [transmission, self.transmissions[0]];
-        transmission
     }
 
     #[cold]
@@ -280,18 +228,10 @@ impl Direction {
         while self.next_mark <= now {
             let mark = self.next_mark;
             let queued = self.queued(mark);
-            if mark == self.marks.window.from && self.marks.begin.is_none() {
-                self.marks.begin = Some(self.totals_at(mark));
-                self.max_queue = queued;
-            }
             let busy = self.busy_at(mark);
-            if let Some(samples) = self.marks.samples.as_mut().filter(|samples| samples.next == mark) {
-                samples.add(busy, queued, self.marks.window.to);
-            }
-            if mark == self.marks.window.to {
-                self.marks.end = Some((self.totals_at(mark), self.max_queue));
-            }
-            self.next_mark = self.marks.next();
+            let totals = self.ledger.needs_totals(mark).then(|| self.totals_at(mark));
+            self.ledger.note(mark, queued, busy, totals, &mut self.max_queue);
+            self.next_mark = self.ledger.next();
         }
     }
 
@@ -309,46 +249,14 @@ impl Direction {
     }
 }
 
-impl Marks {
-    fn next(&self) -> Nanos {
-        let end = if self.end.is_none() { self.window.to } else { Nanos::MAX };
-        let begin = if self.begin.is_none() { self.window.from } else { end };
-        self.samples.as_ref().map_or(Nanos::MAX, |samples| samples.next).min(begin)
-    }
-}
-
-impl Samples {
-    fn new(interval: Nanos, end: Nanos) -> Self {
-        let room = (end / interval) as usize;
-        let next = if interval <= end { interval } else { Nanos::MAX };
-        let (queue, utilization) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Samples { interval, next, busy_before: 0, queue, utilization }
-    }
-
-    fn add(&mut self, busy: Nanos, queued: usize, end: Nanos) {
-        self.queue.push(queued as f64);
-        self.utilization.push((busy - self.busy_before) as f64 / self.interval as f64);
-        self.busy_before = busy;
-        let next = self.next + self.interval;
-        self.next = if next <= end { next } else { Nanos::MAX };
-    }
-}
-
-/// An integral over time by the length of that time. Never above what was integrated at its highest, which the sum's rounding
-/// could lift it by.
-fn average(sum: u128, length: Nanos) -> f64 {
-    let length = u128::from(length);
-    (sum / length) as f64 + (sum % length) as f64 / length as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scenario::Queue;
 
-    fn direction(rate_bps: u64, buffer: Buffer, window: Window, interval: Option<Nanos>) -> Direction {
-        let link = Link { name: "l".into(), rate_bps, delay: 5, buffer, queue: Queue::DropTail, loss: 0.0 };
-        Direction::new(&link, 1, 0, window, interval)
+    fn direction(rate_bps: u64, buffer: Buffer, window: Window, interval: Option<Nanos>) -> Fifo {
+        let link = Link { name: "l".into(), rate_bps, delay: 5, buffer, queue: Queue::drop_tail(), loss: 0.0 };
+        Fifo::new(&link, 1, 0, window, interval)
     }
 
     const RUN: Window = Window { from: 0, to: 1_000_000 };
@@ -386,16 +294,6 @@ mod tests {
         (0..3000).for_each(|_| assert!(link.accept(0, 1000).is_some()));
         let report = link.report();
         assert_eq!((report.mean_queue_packets, report.max_queue_packets), (2938.0, 3000));
-    }
-
-    /// A queue that never changes is its own mean to the last bit, though the integral does not fit a float.
-    #[test]
-    fn an_average_does_not_exceed_what_is_averaged() {
-        for queue in [3_u64, 49, 1_000_003, 999_999_999_999] {
-            for length in [1, 49, 1_000_000_007, 999_999_999_999_989] {
-                assert_eq!(average(u128::from(queue) * u128::from(length), length), queue as f64);
-            }
-        }
     }
 
     /// What happens at an instant belongs to the window that it begins: the packets at 100 and 200 us, not that at 300.

@@ -21,6 +21,32 @@ pub struct Transmission {
     fraction: u64,
 }
 
+/// How long the last two packet sizes seen take on a [`Line`]. Most links carry two, data and ACKs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Transmissions {
+    transmissions: [Transmission; 2],
+    /// Those sizes, bytes.
+    sizes: [u32; 2],
+}
+
+impl Transmissions {
+    /// How long a packet of `size` bytes takes on `line`, always the same one.
+    #[inline]
+    pub fn of(&mut self, line: &Line, size: u32) -> Transmission {
+        // Without a branch: where data and ACKs mix, nobody can tell which comes next.
+        let which = usize::from(size != self.sizes[0]);
+        if self.sizes[which] == size { self.transmissions[which] } else { self.learn(line, size) }
+    }
+
+    #[cold]
+    fn learn(&mut self, line: &Line, size: u32) -> Transmission {
+        let transmission = line.transmission(size);
+        self.sizes = [size, self.sizes[0]];
+        self.transmissions = [transmission, self.transmissions[0]];
+        transmission
+    }
+}
+
 /// 292 years, beyond the end of every run. What would begin to be sent later takes no time: it is in no figure, and the clock does
 /// not overflow where a slow line has a long queue.
 const NEVER: Nanos = 1 << 63;
@@ -45,6 +71,12 @@ impl Line {
             whole: scaled_bits / self.rate_bps,
             fraction: u64::try_from(left.div_ceil(u128::from(self.rate_bps))).expect("less than a nanosecond"),
         }
+    }
+
+    /// How long so many bytes take, in whole nanoseconds.
+    pub fn time_of(&self, bytes: u64) -> Nanos {
+        let took = u128::from(bytes) * 8_000_000_000 / u128::from(self.rate_bps);
+        Nanos::try_from(took).unwrap_or(NEVER).min(NEVER)
     }
 
     /// Nothing is sent before `now` but what has been given to it.

@@ -2,12 +2,16 @@
 
 pub mod discipline;
 pub mod fifo;
+mod ledger;
 pub mod line;
+pub mod served;
 
 use crate::packet::Kind;
+use crate::report::DirectionReport;
 use crate::scenario::{Scenario, Tcp, Udp};
 use crate::window::Window;
-use fifo::Direction;
+use fifo::Fifo;
+use served::Served;
 
 /// The way of a flow's data to the receiver and of its ACKs back: a stretch of [`Network::hops`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +24,7 @@ pub struct Route {
     pub data_hops: u8,
 }
 
-/// A route over one link, there and back, on which nothing waits for its turn: the two directions.
+/// A route over one link, there and back, on which nothing waits for its turn: the two directions, among [`Network::fifos`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Direct {
     /// The data's.
@@ -32,8 +36,12 @@ pub struct Direct {
 /// A stop on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// Index of the direction.
+    /// Index of the direction among all, which is its stream's number too.
     pub direction: u32,
+    /// Its index among those of its kind, [`Network::fifos`] or [`Network::served`].
+    pub place: u32,
+    /// It is one of the served.
+    pub served: bool,
     /// The kind that a packet has once it has passed this stop.
     pub then: Kind,
     /// What follows this stop needs no event: it can be worked out as soon as the packet is accepted here.
@@ -43,21 +51,40 @@ pub struct Hop {
 /// All directions of all links, and the routes over them. Link `i` forward is direction `2 i`, backward `2 i + 1`.
 #[derive(Debug)]
 pub struct Network {
-    /// Every link's two directions.
-    pub directions: Vec<Direction>,
+    /// Which kind each direction is, and where it is among its kind.
+    ends: Vec<End>,
+    /// The directions whose packets' departures are known when they arrive.
+    pub fifos: Vec<Fifo>,
+    /// Those that decide when the transmitter is free.
+    pub served: Vec<Served>,
     /// The hops of all routes, one route after another.
     hops: Vec<Hop>,
 }
 
+/// A direction: its index among those of its kind.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Fifo(u32),
+    Served(u32),
+}
+
 impl Network {
-    /// The network of a scenario and, in the order of its flow, UDP and web groups, the route of each.
-    pub fn new(scenario: &Scenario) -> (Network, Vec<Route>) {
+    /// The network of a scenario and, in the order of its flow, UDP and web groups, the route of each. `serve_all` has a served
+    /// link even where a simpler one gives the same, which is how that is tested.
+    pub fn new(scenario: &Scenario, serve_all: bool) -> (Network, Vec<Route>) {
         let window = Window { from: scenario.warmup, to: scenario.duration };
-        let direction = |index: usize| {
+        let mut network = Network { ends: Vec::new(), fifos: Vec::new(), served: Vec::new(), hops: Vec::new() };
+        for index in 0..2 * scenario.links.len() {
             let link = &scenario.links[index / 2];
-            Direction::new(link, scenario.seed, index as u64, window, scenario.series_interval)
-        };
-        let directions: Vec<_> = (0..2 * scenario.links.len()).map(direction).collect();
+            let (seed, number, interval) = (scenario.seed, index as u64, scenario.series_interval);
+            if serve_all || !link.queue.is_drop_tail() {
+                network.ends.push(End::Served(network.served.len() as u32));
+                network.served.push(Served::new(link, scenario.packet_size, seed, number, window, interval));
+            } else {
+                network.ends.push(End::Fifo(network.fifos.len() as u32));
+                network.fifos.push(Fifo::new(link, seed, number, window, interval));
+            }
+        }
 
         let tcp =
             |tcp: &Tcp| Way { path: tcp.path.clone(), reverse: tcp.reverse, acks: true, timed_acks: tcp.delayed_ack };
@@ -66,16 +93,50 @@ impl Network {
         ways.extend(scenario.udp.iter().map(udp));
         ways.extend(scenario.web.iter().map(|web| tcp(&web.tcp)));
 
-        let feeders = Feeders::of(&ways, directions.len());
-        let mut hops: Vec<Hop> = Vec::new();
+        let feeders = Feeders::of(&ways, &network.ends);
         let routes = ways.iter().map(|way| {
-            let first = hops.len() as u32;
-            hops.extend(feeders.hops(way));
+            let first = network.hops.len() as u32;
+            network.hops.extend(feeders.hops(way, &network.ends));
             let count = |hops: usize| u8::try_from(hops).expect("a path is not that long");
-            Route { first, hops: count(hops.len() - first as usize), data_hops: count(way.path.len()) }
+            Route { first, hops: count(network.hops.len() - first as usize), data_hops: count(way.path.len()) }
         });
         let routes = routes.collect();
-        (Network { directions, hops }, routes)
+        (network, routes)
+    }
+
+    /// How many directions there are.
+    pub fn directions(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The figures of a direction; call once the run is over.
+    pub fn report(&mut self, direction: usize) -> DirectionReport {
+        match self.ends[direction] {
+            End::Fifo(place) => self.fifos[place as usize].report(),
+            End::Served(place) => self.served[place as usize].report(),
+        }
+    }
+
+    /// Ends a direction's series, and hands over its columns: packets in the system, utilization.
+    pub fn take_series(&mut self, direction: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+        match self.ends[direction] {
+            End::Fifo(place) => self.fifos[place as usize].take_series(),
+            End::Served(place) => self.served[place as usize].take_series(),
+        }
+    }
+
+    /// Packets in a direction's queue, but for some that have left unnoticed.
+    pub fn waiting_packets(&self, direction: usize) -> usize {
+        match self.ends[direction] {
+            End::Fifo(place) => self.fifos[place as usize].waiting_packets(),
+            End::Served(place) => self.served[place as usize].waiting_packets(),
+        }
+    }
+
+    /// Bytes that all queues take on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        let fifos = self.fifos.iter().map(Fifo::heap_bytes);
+        fifos.chain(self.served.iter().map(Served::heap_bytes)).sum()
     }
 
     /// A stop of a route.
@@ -91,10 +152,12 @@ impl Network {
 
     /// The two directions of a route, if it is so short.
     pub fn direct(&self, route: Route) -> Option<Direct> {
-        if (route.data_hops, route.hops) != (1, 2) || !self.hop(route, 0).runs_on {
+        if (route.data_hops, route.hops) != (1, 2) {
             return None;
         }
-        Some(Direct { there: self.hop(route, 0).direction, back: self.hop(route, 1).direction })
+        let (there, back) = (self.hop(route, 0), self.hop(route, 1));
+        let fit = there.runs_on && !there.served && !back.served;
+        fit.then_some(Direct { there: there.place, back: back.place })
     }
 }
 
@@ -125,13 +188,14 @@ struct Feeders(Vec<Feeder>);
 enum Feeder {
     Nothing,
     Direction(usize),
-    /// Senders, timers, or more than one direction.
+    /// Senders, timers, or more than one direction; or it needs its events whoever feeds it.
     Several,
 }
 
 impl Feeders {
-    fn of(ways: &[Way], directions: usize) -> Feeders {
-        let mut feeders = Feeders(vec![Feeder::Nothing; directions]);
+    fn of(ways: &[Way], ends: &[End]) -> Feeders {
+        let unknown = |end: &End| if matches!(end, End::Served(_)) { Feeder::Several } else { Feeder::Nothing };
+        let mut feeders = Feeders(ends.iter().map(unknown).collect());
         for way in ways {
             let (data, acks) = way.legs();
             let mut before = None;
@@ -153,7 +217,7 @@ impl Feeders {
         };
     }
 
-    fn hops(&self, way: &Way) -> impl Iterator<Item = Hop> {
+    fn hops<'a>(&'a self, way: &Way, ends: &'a [End]) -> impl Iterator<Item = Hop> + 'a {
         let (data, acks) = way.legs();
         let (data_hops, acked) = (data.len(), way.acks);
         let all: Vec<_> = data.into_iter().chain(acks).collect();
@@ -170,7 +234,11 @@ impl Feeders {
                 Some(&next) => matches!(self.0[next], Feeder::Direction(_)),
                 None => !acked,
             };
-            Hop { direction: all[k] as u32, then, runs_on }
+            let (place, served) = match ends[all[k]] {
+                End::Fifo(place) => (place, false),
+                End::Served(place) => (place, true),
+            };
+            Hop { direction: all[k] as u32, place, served, then, runs_on }
         })
     }
 }

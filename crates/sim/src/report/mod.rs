@@ -60,6 +60,8 @@ pub struct DirectionReport {
     pub loss_rate: f64,
     /// Packets lost to a full queue.
     pub dropped_packets: u64,
+    /// Packets that the queue marked instead (ECN).
+    pub marked_packets: u64,
     /// Packets lost on the wire by the link's random loss.
     pub wire_lost_packets: u64,
     /// Packets that arrived at the queue.

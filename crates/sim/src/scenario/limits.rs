@@ -30,6 +30,8 @@ pub const SMALL_PACKET: RangeInclusive<u64> = 1..=65_535;
 pub const PACKETS: RangeInclusive<u64> = 1..=1_000_000_000_000;
 /// Buffers and transfers in bytes.
 pub const BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
+/// Buffers in time.
+pub const BUFFER_TIME: RangeInclusive<Nanos> = 1..=LONGEST;
 /// First windows, segments.
 pub const INITIAL_WINDOW: RangeInclusive<u64> = 1..=1_000_000;
 /// Links of a scenario.

@@ -7,6 +7,7 @@ pub(crate) mod limits;
 mod network;
 mod parse;
 mod problem;
+mod queue;
 mod reader;
 mod render;
 mod text;
@@ -66,6 +67,20 @@ pub struct Link {
     pub loss: f64,
 }
 
+impl Default for Link {
+    /// 1 Mbit/s without a name, a delay, a limit or losses.
+    fn default() -> Self {
+        Link {
+            name: String::new(),
+            rate_bps: 1_000_000,
+            delay: 0,
+            buffer: Buffer::Unlimited,
+            queue: Queue::drop_tail(),
+            loss: 0.0,
+        }
+    }
+}
+
 /// A limit on a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer {
@@ -73,16 +88,14 @@ pub enum Buffer {
     Packets(u64),
     /// In bytes.
     Bytes(u64),
+    /// In time: a packet is admitted while those before it take less than this to send.
+    Time(Nanos),
     /// None: nothing is ever dropped.
     Unlimited,
 }
 
-/// A queueing discipline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
-    /// First in, first out; what does not fit is dropped.
-    DropTail,
-}
+/// A queueing discipline and its parameters.
+pub use crate::network::discipline::Settings as Queue;
 
 /// An algorithm and the parameters given for it; already checked against the registry.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,12 +3,12 @@
 use super::problem::{Problem, listed, quoted, unknown};
 use super::reader::{Reader, kind};
 use super::units::{DATA, PACKETS, RATE, TIME, split};
-use super::{Buffer, Link, Queue, Spread, Table, Tcp, limits};
+use super::{Buffer, Link, Spread, Table, Tcp, limits, queue};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::seconds;
 
 const KEYS: &[&str] = &["name", "rate", "delay", "buffer", "queue", "loss"];
-const BUFFERS: &str = "\"250 packets\", \"0.25 BDP\", \"250 kB\" or \"unlimited\"";
+const BUFFERS: &str = "\"250 packets\", \"0.25 BDP\", \"250 kB\", \"50 ms\" or \"unlimited\"";
 
 /// The links, their buffers still unlimited: a buffer in BDP needs the flows, and the flows need the links' names.
 pub fn links(tables: &[(&Table, String)]) -> Result<Vec<Link>, Problem> {
@@ -89,8 +89,11 @@ pub fn buffer<'a>(
             false => Ok(Buffer::Bytes(bytes)),
         };
     }
+    if TIME.scale(unit).is_some() {
+        return reader.in_range("buffer", text, &TIME, limits::BUFFER_TIME).map(Buffer::Time);
+    }
     if unit != "BDP" {
-        let units = [&["packets", "BDP"], DATA.names().as_slice()].concat();
+        let units = [&["packets", "BDP"], DATA.names().as_slice(), TIME.names().as_slice()].concat();
         return Err(problem(format!("{}; write e.g. {BUFFERS}", unknown("unit", unit, &units))));
     }
     let first = flows.into_iter().find(|tcp| tcp.path.contains(&index));
@@ -140,14 +143,7 @@ fn link(reader: &Reader) -> Result<Link, Problem> {
         rate_bps: rate.ok_or_else(|| reader.missing("rate", "\"100 Mbit/s\""))?,
         delay: delay.ok_or_else(|| reader.missing("delay", "\"39 ms\""))?,
         buffer: Buffer::Unlimited,
-        queue: queue(reader)?,
+        queue: queue::read(reader)?,
         loss: loss.unwrap_or(0.0),
     })
-}
-
-fn queue(reader: &Reader) -> Result<Queue, Problem> {
-    match reader.text("queue", "\"drop-tail\"")? {
-        None | Some("drop-tail") => Ok(Queue::DropTail),
-        Some(name) => Err(reader.problem("queue", unknown("queue", name, &["drop-tail"]))),
-    }
 }

@@ -3,7 +3,7 @@
 
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
-    Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Scenario, Setting, Spread, Table, Tcp, Udp, Value, Web,
+    Algorithm, Arrivals, Buffer, FlowGroup, Link, Scenario, Setting, Spread, Table, Tcp, Udp, Value, Web, queue,
 };
 use fullpipe_cc::Nanos;
 use std::fmt::Write;
@@ -63,12 +63,10 @@ fn tables<T>(list: &[T], table: impl Fn(&T) -> Pairs) -> Vec<Value> {
 type Pairs = Vec<(&'static str, Value)>;
 
 fn link(link: &Link) -> Pairs {
-    let queue = match link.queue {
-        Queue::DropTail => "drop-tail",
-    };
     let buffer = match link.buffer {
         Buffer::Packets(packets) => format!("{packets} packets"),
         Buffer::Bytes(bytes) => DATA.format(bytes),
+        Buffer::Time(nanos) => TIME.format(nanos),
         Buffer::Unlimited => "unlimited".to_owned(),
     };
     vec![
@@ -76,7 +74,7 @@ fn link(link: &Link) -> Pairs {
         ("rate", quantity(&RATE, link.rate_bps)),
         ("delay", time(link.delay)),
         ("buffer", buffer.into()),
-        ("queue", queue.into()),
+        ("queue", queue::write(&link.queue)),
         ("loss", link.loss.into()),
     ]
 }

@@ -1,8 +1,10 @@
 //! TCP: what an end of a connection sends, and when.
 
+mod progress;
 pub mod ranges;
 pub mod receiver;
 pub mod recovery;
+mod repair;
 mod rto;
-mod scoreboard;
 pub mod sender;
+mod sent_log;

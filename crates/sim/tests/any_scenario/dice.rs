@@ -141,7 +141,7 @@ impl Dice {
             rate_bps: self.any(1..=10_000_000_000_000, 500_000..=50_000_000),
             delay: self.any(0..=100 * SECOND, 0..=50 * MS),
             buffer,
-            queue: Queue::DropTail,
+            queue: Queue::drop_tail(),
             loss,
         }
     }

@@ -1,7 +1,7 @@
 //! What holds of the report of every scenario.
 
 use fullpipe_sim::scenario::{Arrivals, Buffer, Tcp};
-use fullpipe_sim::{DirectionReport, Interrupted, Report, Scenario, run};
+use fullpipe_sim::{DirectionReport, Interrupted, Report, Scenario, run, run_served};
 
 /// What does not hold yet.
 const AWAITED: &[&str] = &[
@@ -29,8 +29,29 @@ pub fn broken(scenario: &Scenario, patience: usize) -> Vec<String> {
         findings.of_series(scenario, &report);
         let again = bounded_run(scenario, patience, &mut findings).map(|report| format!("{report:?}"));
         findings.expect("the same twice", again == Ok(format!("{report:?}")), "another report");
+        if let Ok(served) = run_served(scenario, &mut patient(SERVED_PATIENCE * patience)) {
+            let (served, plain) = (format!("{served:?}"), format!("{report:?}"));
+            findings.expect("the same with served links", served == plain, difference(&served, &plain));
+        }
     }
     findings.0
+}
+
+/// Served links take an event for each transmission, where others need none.
+const SERVED_PATIENCE: usize = 8;
+
+fn patient(mut calls: usize) -> impl FnMut(u64) -> bool {
+    move |_| {
+        calls -= 1;
+        calls > 0
+    }
+}
+
+/// Where two texts differ first.
+fn difference(one: &str, other: &str) -> (String, String) {
+    let same = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let from = |text: &str| text.chars().skip(same.saturating_sub(80)).take(160).collect();
+    (from(one), from(other))
 }
 
 fn bounded_run(scenario: &Scenario, patience: usize, findings: &mut Findings) -> Result<Report, Interrupted> {
@@ -83,6 +104,7 @@ impl Findings {
                 match link.buffer {
                     Buffer::Packets(limit) => self.expect("queue within its limit", most <= limit, direction),
                     Buffer::Bytes(limit) => self.expect("queue within its limit", most <= limit, direction),
+                    Buffer::Time(_) => {}
                     Buffer::Unlimited => self.expect("unlimited", direction.dropped_packets == 0, direction),
                 }
                 // What was sent in the window was in the queue when it began, or came later.

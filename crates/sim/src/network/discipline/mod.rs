@@ -20,6 +20,8 @@ pub struct Queued {
     pub size: u32,
     /// When it came.
     pub entered: Nanos,
+    /// The wire will lose it: no queue's concern.
+    pub doomed: bool,
 }
 
 /// What a discipline did to packets since somebody looked.

@@ -4,10 +4,10 @@ use crate::engine::schedule::StreamId;
 use crate::network::line::Line;
 use crate::network::{Direct, Route};
 use crate::rng::Rng;
-use crate::scenario::{Spread, Tcp};
+use crate::scenario::{Algorithm, Setting, Spread, Tcp};
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
-use fullpipe_cc::Nanos;
+use fullpipe_cc::{Controller, Nanos, Start, params, registry};
 use std::num::NonZero;
 
 /// A TCP connection, both ends. What every packet touches comes first, together in memory.
@@ -90,6 +90,22 @@ impl AccessLink {
             }
             None => self.awake,
         }
+    }
+}
+
+/// Builds an algorithm that the scenario has already been checked for.
+pub fn controller(tcp: &Tcp) -> Controller {
+    let Algorithm { name, params } = &tcp.algorithm;
+    let given: Vec<_> = params.iter().map(|(name, setting)| (name.as_str(), value(setting))).collect();
+    let start = Start::from(f64::from(tcp.initial_window)).slow_start(tcp.slow_start);
+    registry::build(name, &given, start).expect("a checked scenario")
+}
+
+fn value(setting: &Setting) -> params::Value<'_> {
+    match setting {
+        Setting::Number(x) => params::Value::Number(*x),
+        Setting::Flag(x) => params::Value::Flag(*x),
+        Setting::Name(x) => params::Value::Name(x),
     }
 }
 

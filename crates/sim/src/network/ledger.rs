@@ -1,0 +1,147 @@
+//! What is noted of a link's direction: its totals at both ends of the measuring window, and its series.
+
+use crate::report::DirectionReport;
+use crate::window::Window;
+use fullpipe_cc::Nanos;
+
+/// Sums since the beginning of the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// How long the transmitter has been busy.
+    pub busy: Nanos,
+    /// How long packets have been in the system, together: the integral over time of their number.
+    pub sojourn: u128,
+    /// Packets that came.
+    pub arrived: u64,
+    /// Those of them that the queue dropped.
+    pub dropped: u64,
+    /// Those that it marked.
+    pub marked: u64,
+    /// Those that the wire loses.
+    pub wire_lost: u64,
+}
+
+/// What is noted at certain times.
+#[derive(Debug)]
+pub struct Ledger {
+    window: Window,
+    /// Totals at the beginning and at the end of the window.
+    begin: Option<Totals>,
+    end: Option<(Totals, usize)>,
+    samples: Option<Samples>,
+}
+
+/// Series at a fixed interval.
+#[derive(Debug)]
+struct Samples {
+    interval: Nanos,
+    next: Nanos,
+    busy_before: Nanos,
+    queue: Vec<f64>,
+    utilization: Vec<f64>,
+}
+
+impl Ledger {
+    /// Nothing noted yet; `interval` is that of the series.
+    pub fn new(window: Window, interval: Option<Nanos>) -> Ledger {
+        Ledger { window, begin: None, end: None, samples: interval.map(|i| Samples::new(i, window.to)) }
+    }
+
+    /// When [`Ledger::note`] is due: the next sample, or an end of the measuring window.
+    pub fn next(&self) -> Nanos {
+        let end = if self.end.is_none() { self.window.to } else { Nanos::MAX };
+        let begin = if self.begin.is_none() { self.window.from } else { end };
+        self.samples.as_ref().map_or(Nanos::MAX, |samples| samples.next).min(begin)
+    }
+
+    /// The end of the measuring window, when the last note is due.
+    pub fn end(&self) -> Nanos {
+        self.window.to
+    }
+
+    /// Whether [`Ledger::note`] needs the totals at `mark`: at both ends of the window.
+    pub fn needs_totals(&self, mark: Nanos) -> bool {
+        mark == self.window.to || mark == self.window.from && self.begin.is_none()
+    }
+
+    /// Notes what is due at `mark`, when `queued` packets are in the system: how long the transmitter has been `busy`, the `totals` up
+    /// to then if they are needed, and the most packets there have been since the window began, which are counted anew where it
+    /// begins now.
+    pub fn note(&mut self, mark: Nanos, queued: usize, busy: Nanos, totals: Option<Totals>, most: &mut usize) {
+        if mark == self.window.from && self.begin.is_none() {
+            self.begin = totals;
+            *most = queued;
+        }
+        if let Some(samples) = self.samples.as_mut().filter(|samples| samples.next == mark) {
+            samples.add(busy, queued, self.window.to);
+        }
+        if mark == self.window.to {
+            self.end = totals.map(|totals| (totals, *most));
+        }
+    }
+
+    /// The figures of the measuring window, once all is noted.
+    pub fn report(&self) -> DirectionReport {
+        let (Some(begin), Some((end, most))) = (self.begin, self.end) else {
+            unreachable!("all marks have been passed")
+        };
+        let length = self.window.length();
+        let arrived = end.arrived - begin.arrived;
+        // A packet may be dropped that had been counted as the wire's before the window began.
+        let (dropped, wire_lost) = (end.dropped - begin.dropped, end.wire_lost.saturating_sub(begin.wire_lost));
+        DirectionReport {
+            utilization: average(u128::from(end.busy - begin.busy), length),
+            loss_rate: if arrived == 0 { 0.0 } else { (dropped + wire_lost) as f64 / arrived as f64 },
+            dropped_packets: dropped,
+            marked_packets: end.marked - begin.marked,
+            wire_lost_packets: wire_lost,
+            arrived_packets: arrived,
+            mean_queue_packets: average(end.sojourn - begin.sojourn, length),
+            max_queue_packets: most as u64,
+        }
+    }
+
+    /// The columns of the series: packets in the system, utilization.
+    pub fn take_series(&mut self) -> Option<(Vec<f64>, Vec<f64>)> {
+        self.samples.take().map(|samples| (samples.queue, samples.utilization))
+    }
+}
+
+impl Samples {
+    fn new(interval: Nanos, end: Nanos) -> Self {
+        let room = (end / interval) as usize;
+        let next = if interval <= end { interval } else { Nanos::MAX };
+        let (queue, utilization) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        Samples { interval, next, busy_before: 0, queue, utilization }
+    }
+
+    fn add(&mut self, busy: Nanos, queued: usize, end: Nanos) {
+        self.queue.push(queued as f64);
+        self.utilization.push((busy - self.busy_before) as f64 / self.interval as f64);
+        self.busy_before = busy;
+        let next = self.next + self.interval;
+        self.next = if next <= end { next } else { Nanos::MAX };
+    }
+}
+
+/// An integral over time by the length of that time. Never above what was integrated at its highest, which the sum's rounding
+/// could lift it by.
+fn average(sum: u128, length: Nanos) -> f64 {
+    let length = u128::from(length);
+    (sum / length) as f64 + (sum % length) as f64 / length as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A queue that never changes is its own mean to the last bit, though the integral does not fit a float.
+    #[test]
+    fn an_average_does_not_exceed_what_is_averaged() {
+        for queue in [3_u64, 49, 1_000_003, 999_999_999_999] {
+            for length in [1, 49, 1_000_000_007, 999_999_999_999_989] {
+                assert_eq!(average(u128::from(queue) * u128::from(length), length), queue as f64);
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! One direction of a link whose queue decides when the transmitter is free: an event for each transmission.
+//!
+//! The buffer's limit counts the packet being sent too, as `fifo.rs` does, whatever the queue. A packet that leaves at `now` makes
+//! room for one that comes at `now`.
+
+use super::discipline::{Any, Deeds, Discipline, Queued};
+use super::ledger::{Ledger, Totals};
+use super::line::{Line, Transmissions};
+use crate::packet::{Kind, Packet};
+use crate::report::DirectionReport;
+use crate::rng::{Purpose, Rng};
+use crate::scenario::{Buffer, Link};
+use crate::window::Window;
+use fullpipe_cc::Nanos;
+
+/// See the head of the file.
+#[derive(Debug)]
+pub struct Served {
+    /// One-way propagation delay.
+    delay: Nanos,
+    line: Line,
+    transmissions: Transmissions,
+    queue: Any,
+    limit: Buffer,
+    /// What waits in the queue.
+    waiting: Waiting,
+    /// Size of the packet being sent, bytes; `None` where it has left, which is noticed when somebody looks.
+    sending: Option<u32>,
+    /// An event stands in the loop for when the transmitter is free.
+    awaited: bool,
+    /// Random loss on the wire.
+    wire: Option<(f64, Rng)>,
+    /// What the queue did in the call under way.
+    deeds: Deeds,
+    /// See [`Served::lost`].
+    lost: Vec<Packet>,
+    totals: Totals,
+    /// Up to when `totals.sojourn` counts.
+    counted_to: Nanos,
+    max_queue: usize,
+    next_mark: Nanos,
+    ledger: Ledger,
+}
+
+/// Packets in a queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    packets: u64,
+    bytes: u64,
+    /// Data and datagrams that are not lost yet.
+    data: u64,
+}
+
+/// What a served link has done.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Done {
+    /// The packet that it has begun to send, with the time when it reaches the far end; `None` also where the wire loses it.
+    pub sent: Option<Packet>,
+    /// When the loop has to call [`Served::serve`].
+    pub call_at: Option<Nanos>,
+}
+
+impl Served {
+    /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
+    pub fn new(link: &Link, packet_size: u32, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
+        let ledger = Ledger::new(window, interval);
+        let mut queue = Any::new(&link.queue, Rng::new(seed, Purpose::Queue, index).bits(), packet_size);
+        queue.set_rate(0, link.rate_bps);
+        Served {
+            delay: link.delay,
+            line: Line::new(link.rate_bps),
+            transmissions: Transmissions::default(),
+            queue,
+            limit: link.buffer,
+            waiting: Waiting::default(),
+            sending: None,
+            awaited: false,
+            wire: (link.loss > 0.0).then(|| (link.loss, Rng::new(seed, Purpose::Wire, index))),
+            deeds: Deeds::default(),
+            lost: Vec::new(),
+            totals: Totals::default(),
+            counted_to: 0,
+            max_queue: 0,
+            next_mark: ledger.next(),
+            ledger,
+        }
+    }
+
+    /// A packet of `size` bytes comes at `packet.at`. Look at [`Served::lost`] afterwards.
+    pub fn accept(&mut self, packet: Packet, size: u32) -> Done {
+        let now = packet.at;
+        self.pass_time(now);
+        self.totals.arrived += 1;
+        let full = !self.has_room(now, size);
+        let queued = Queued { packet, size, entered: now, doomed: !full && self.lost_on_the_wire() };
+        if queued.doomed {
+            self.lost.push(packet);
+        }
+        self.waiting.add(&queued);
+        self.queue.enqueue(now, queued, full, &mut self.deeds);
+        self.note_deeds(now);
+        self.max_queue = self.max_queue.max(self.queued());
+        if self.awaited || self.waiting.packets == 0 {
+            return Done::default();
+        }
+        if self.line.free() > now {
+            self.awaited = true;
+            return Done { sent: None, call_at: Some(self.line.free()) };
+        }
+        self.send_next(now)
+    }
+
+    /// The transmitter is free at `now`, as it has said it would be. Look at [`Served::lost`] afterwards.
+    pub fn serve(&mut self, now: Nanos) -> Done {
+        self.awaited = false;
+        self.pass_time(now);
+        self.send_next(now)
+    }
+
+    /// Takes a packet that was lost in the last call, if there is one left: dropped by the queue, or one that the wire will lose,
+    /// which stays in the queue as if nothing had happened.
+    pub fn lost(&mut self) -> Option<Packet> {
+        self.lost.pop()
+    }
+
+    /// Packets in its queue.
+    pub fn waiting_packets(&self) -> usize {
+        self.waiting.packets as usize
+    }
+
+    /// Data packets and datagrams in its queue that are not lost yet.
+    pub fn waiting_data(&self) -> u64 {
+        self.waiting.data
+    }
+
+    /// Bytes that the queue takes on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.queue.heap_bytes()
+            + self.deeds.dropped.capacity() * size_of::<Queued>()
+            + self.lost.capacity() * size_of::<Packet>()
+    }
+
+    /// The figures of the measuring window; call once the run is over.
+    pub fn report(&mut self) -> DirectionReport {
+        self.pass_marks(self.ledger.end());
+        self.ledger.report()
+    }
+
+    /// Ends the series, and hands over its columns: packets in the system, utilization.
+    pub fn take_series(&mut self) -> Option<(Vec<f64>, Vec<f64>)> {
+        self.pass_marks(self.ledger.end());
+        self.ledger.take_series()
+    }
+
+    /// Whether the buffer holds `size` bytes more at `now`.
+    fn has_room(&self, now: Nanos, size: u32) -> bool {
+        match self.limit {
+            Buffer::Unlimited => true,
+            Buffer::Packets(limit) => (self.queued() as u64) < limit,
+            Buffer::Bytes(limit) => {
+                self.waiting.bytes + u64::from(self.sending.unwrap_or(0)) + u64::from(size) <= limit
+            }
+            Buffer::Time(limit) => {
+                let waits = self.line.free().saturating_sub(now) + self.line.time_of(self.waiting.bytes);
+                waits < limit || self.queued() == 0
+            }
+        }
+    }
+
+    /// Takes the next packet out of the queue and sends it.
+    fn send_next(&mut self, now: Nanos) -> Done {
+        let next = self.queue.dequeue(now, &mut self.deeds);
+        self.note_deeds(now);
+        let Some(queued) = next else { return Done::default() };
+        self.waiting.remove(&queued);
+        self.line.rest_until(now);
+        self.totals.busy += self.line.send(self.transmissions.of(&self.line, queued.size));
+        self.sending = Some(queued.size);
+        self.awaited = self.waiting.packets > 0;
+        let arriving = Packet { at: self.line.free() + self.delay, ..queued.packet };
+        Done { sent: (!queued.doomed).then_some(arriving), call_at: self.awaited.then(|| self.line.free()) }
+    }
+
+    /// Counts what the queue has just done.
+    fn note_deeds(&mut self, now: Nanos) {
+        self.totals.marked += std::mem::take(&mut self.deeds.marked);
+        for queued in self.deeds.dropped.drain(..) {
+            self.waiting.remove(&queued);
+            self.totals.dropped += 1;
+            if queued.doomed {
+                // It is the queue's and not the wire's.
+                self.totals.wire_lost -= 1;
+            } else {
+                self.lost.push(Packet { at: now, ..queued.packet });
+            }
+        }
+    }
+
+    /// Decided when a packet comes, as `fifo.rs` does.
+    fn lost_on_the_wire(&mut self) -> bool {
+        let Some((loss, rng)) = &mut self.wire else { return false };
+        let lost = rng.unit() <= *loss;
+        self.totals.wire_lost += u64::from(lost);
+        lost
+    }
+
+    /// Packets in the system.
+    fn queued(&self) -> usize {
+        self.waiting.packets as usize + usize::from(self.sending.is_some())
+    }
+
+    /// Brings everything up to `now`, before anything happens at that moment.
+    fn pass_time(&mut self, now: Nanos) {
+        if now >= self.next_mark {
+            self.pass_marks(now);
+        }
+        self.count_to(now);
+    }
+
+    #[cold]
+    fn pass_marks(&mut self, now: Nanos) {
+        while self.next_mark <= now {
+            let mark = self.next_mark;
+            self.count_to(mark);
+            let busy = self.totals.busy - self.line.free().saturating_sub(mark);
+            let totals = self.ledger.needs_totals(mark).then_some(Totals { busy, ..self.totals });
+            self.ledger.note(mark, self.queued(), busy, totals, &mut self.max_queue);
+            self.next_mark = self.ledger.next();
+        }
+    }
+
+    /// Counts how long packets have been in the system up to `now`; the one being sent may have left before.
+    fn count_to(&mut self, now: Nanos) {
+        if self.sending.is_some() && self.line.free() <= now {
+            self.count_span(self.line.free());
+            self.sending = None;
+        }
+        self.count_span(now);
+    }
+
+    fn count_span(&mut self, to: Nanos) {
+        self.totals.sojourn += self.queued() as u128 * u128::from(to - self.counted_to);
+        self.counted_to = to;
+    }
+}
+
+impl Waiting {
+    fn add(&mut self, queued: &Queued) {
+        self.packets += 1;
+        self.bytes += u64::from(queued.size);
+        self.data += u64::from(is_data(queued));
+    }
+
+    fn remove(&mut self, queued: &Queued) {
+        self.packets -= 1;
+        self.bytes -= u64::from(queued.size);
+        self.data -= u64::from(is_data(queued));
+    }
+}
+
+fn is_data(queued: &Queued) -> bool {
+    !queued.doomed && matches!(queued.packet.kind, Kind::Data | Kind::Datagram)
+}
