@@ -92,7 +92,7 @@ def names_and_pages(pages: Path, row: str) -> list[tuple[str, str]]:
     """What the list of pages links to, each once; its targets are all the pages there are."""
     text = (pages / "README.md").read_text()
     listed = re.findall(row + r"\[`([a-z0-9-]+)`\]\(([a-z0-9-]+\.md)\)", text, re.MULTILINE)
-    assert {page for _, page in listed} == {page.name for page in pages.glob("*.md")} - {"README.md"}
+    assert {page for _, page in listed} == {page.name for page in pages.glob("*.md")} - {"README.md", "slow-start.md"}
     return listed
 
 
@@ -112,6 +112,12 @@ def test_deviations_of_all_stand_alike() -> None:
     of_code = deviations(comment((SOURCES / "classic.rs").read_text(), "///"))
     end = next(number for number, line in enumerate(of_code) if not line.startswith(("- ", "  ")))
     assert of_code[:end] == deviations((PAGES / "README.md").read_text().splitlines())
+
+
+@pytest.mark.parametrize("name", ["hystart", "hystart_plus_plus"])
+def test_deviations_of_slow_start_stand_alike(name: str) -> None:
+    of_code = deviations(comment((SOURCES / f"slow_start/{name}.rs").read_text(), "//!"))
+    assert "\n".join(["### Deviations and choices", "", *of_code, ""]) in (PAGES / "slow-start.md").read_text()
 
 
 def test_every_algorithm_has_a_page() -> None:

@@ -36,8 +36,10 @@ pub trait CongestionControl {
 pub struct Start {
     /// The first window, segments.
     pub window: f64,
-    /// How the window grows until something is known of the path; for algorithms in the frame [`Classic`](crate::Classic).
+    /// How the window grows until something is known of the path; for algorithms without a slow start of their own.
     pub slow_start: SlowStart,
+    /// Packets leave at a rate, and not as ACKs come.
+    pub paced: bool,
 }
 
 impl Start {
@@ -46,10 +48,16 @@ impl Start {
     pub fn slow_start(self, slow_start: SlowStart) -> Start {
         Start { slow_start, ..self }
     }
+
+    /// The same, paced or not.
+    #[must_use]
+    pub fn paced(self, paced: bool) -> Start {
+        Start { paced, ..self }
+    }
 }
 
 impl From<f64> for Start {
     fn from(window: f64) -> Start {
-        Start { window, slow_start: SlowStart::default() }
+        Start { window, slow_start: SlowStart::default(), paced: false }
     }
 }

@@ -10,6 +10,8 @@ pub struct Info {
     /// The loss recovery its paper assumes, by the name scenarios use; `"sack"` where it does not say. Which there are is the
     /// sender's business.
     pub recovery: &'static str,
+    /// It has a slow start of its own, in whose place no [`SlowStart`](crate::SlowStart) can stand.
+    pub own_slow_start: bool,
     /// The parameters it takes.
     pub params: &'static [Param],
 }

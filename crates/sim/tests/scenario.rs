@@ -5,7 +5,7 @@ use fullpipe_cc::registry;
 use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Recovery, Setting, Spread, Table, Tcp, Udp, Web,
+    Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Recovery, Setting, SlowStart, Spread, Table, Tcp, Udp, Web,
 };
 use proptest::prelude::*;
 
@@ -79,6 +79,7 @@ fn every_tcp_key_is_read() {
         recovery = "sack"
         delayed_ack = true
         delayed_ack_timeout = "200 ms"
+        slow_start = "hystart"
         byte_counting = true
         initial_window = 10
         max_window = "20 segments"
@@ -96,6 +97,7 @@ fn every_tcp_key_is_read() {
     let expected = Tcp {
         delayed_ack: true,
         delayed_ack_timeout: 200 * MILLISECOND,
+        slow_start: SlowStart::HyStart,
         byte_counting: true,
         initial_window: 10,
         max_window: Some(20),
@@ -238,10 +240,11 @@ fn tcp() -> impl Strategy<Value = Tcp> {
     let windows = (1..100_u32, prop::option::of(1..9999_u64));
     let rate = prop::option::of(1..9_000_000_000_u64);
     let network = (time(SECOND), spread(100 * SECOND), rate, time(SECOND));
-    (prop::sample::select(&Recovery::ALL), flags, windows, network).prop_map(
-        |(recovery, (delayed_ack, byte_counting, reverse), (initial_window, max_window), network)| {
+    (prop::sample::select(&Recovery::ALL), prop::sample::select(&SlowStart::ALL), flags, windows, network).prop_map(
+        |(recovery, slow_start, (delayed_ack, byte_counting, reverse), (initial_window, max_window), network)| {
             let (timestamp_tick, access_delay, access_rate_bps, processing_time) = network;
             Tcp {
+                slow_start,
                 delayed_ack,
                 byte_counting,
                 reverse,

@@ -152,6 +152,14 @@ class _Reader:
             raise self.cannot(
                 f"flows[{i}].recovery", 'Linux has no Tahoe recovery (allowed: "sack", "newreno"; others run as "sack")'
             )
+        algorithm = group["algorithm"]
+        name = algorithm if isinstance(algorithm, str) else algorithm["name"]
+        kernels = ("standard", "hystart") if name == "cubic" else ("standard",)
+        if group["slow_start"] not in kernels:
+            allowed = ", ".join(f'"{kind}"' for kind in kernels)
+            raise self.cannot(
+                f"flows[{i}].slow_start", f'the kernel\'s {name} has no "{group["slow_start"]}" (allowed: {allowed})'
+            )
         count: int = group["count"]
         return count
 

@@ -39,6 +39,7 @@ pub const ADAPTIVE_AIMD: Info = Info {
     paper: "R. Shorten, D. Leith, On Queue Provisioning, Network Efficiency and the Transmission Control Protocol, \
             IEEE/ACM Transactions on Networking 15(4), 2007",
     recovery: "sack",
+    own_slow_start: false,
     params: &[
         Param {
             name: "beta_min",

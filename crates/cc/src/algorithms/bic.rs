@@ -31,6 +31,7 @@ pub const BIC: Info = Info {
     paper: "L. Xu, K. Harfoush, I. Rhee, Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks, \
             INFOCOM 2004",
     recovery: "sack",
+    own_slow_start: false,
     params: &[
         Param {
             name: "s_max",

@@ -25,7 +25,7 @@
 //! - **An ECN mark** takes the same cut as a loss; the window may go down to 1 segment, where a loss leaves 2 (section
 //!   4.6).
 //! - **Spurious reductions** (section 4.9) are not undone: the sender does not detect them.
-//! - **Slow start** is plain; section 4.10 recommends HyStart++.
+//! - **Slow start** is plain by default; section 4.10 recommends HyStart++, which is `slow_start = "hystart++"`.
 
 use crate::params::{Info, Kind, Param, Params};
 use crate::time::{Nanos, seconds};
@@ -36,6 +36,7 @@ pub const CUBIC: Info = Info {
     name: "cubic",
     paper: "RFC 9438: CUBIC for Fast and Long-Distance Networks (2023)",
     recovery: "sack",
+    own_slow_start: false,
     params: &[
         Param {
             name: "c",

@@ -32,6 +32,7 @@ pub const HSTCP: Info = Info {
     name: "hstcp",
     paper: "RFC 3649: HighSpeed TCP for Large Congestion Windows (2003)",
     recovery: "sack",
+    own_slow_start: false,
     params: &[LOW_WINDOW, HIGH_WINDOW, HIGH_P, HIGH_DECREASE],
 };
 

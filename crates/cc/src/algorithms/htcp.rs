@@ -41,6 +41,7 @@ pub const HTCP: Info = Info {
     paper: "D. Leith, R. Shorten, H-TCP: TCP Congestion Control for High Bandwidth-Delay Product Paths, \
             draft-leith-tcp-htcp-06, 2008",
     recovery: "sack",
+    own_slow_start: false,
     params: &[
         Param {
             name: "delta_l",

@@ -49,6 +49,7 @@ pub const HYUN_JANG: Info = Info {
     paper: "D. Hyun, J. W. Jang, Enhanced TCP Congestion Control with Higher Utilization in Under-Buffered Links, \
             IEICE Transactions on Communications E95-B(4), 2012",
     recovery: "reno",
+    own_slow_start: false,
     params: &[
         Param {
             name: "a",

@@ -17,6 +17,7 @@ pub const TAHOE: Info = Info {
     name: "tahoe",
     paper: "V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988; RFC 5681",
     recovery: "tahoe",
+    own_slow_start: false,
     params: &[],
 };
 
@@ -25,6 +26,7 @@ pub const RENO: Info = Info {
     name: "reno",
     paper: "RFC 5681: TCP Congestion Control (2009), with the fast recovery of RFC 2581",
     recovery: "reno",
+    own_slow_start: false,
     params: &[],
 };
 
@@ -33,6 +35,7 @@ pub const NEWRENO: Info = Info {
     name: "newreno",
     paper: "RFC 6582: The NewReno Modification to TCP's Fast Recovery Algorithm (2012)",
     recovery: "newreno",
+    own_slow_start: false,
     params: &[],
 };
 

@@ -19,6 +19,7 @@ pub const SCALABLE: Info = Info {
     name: "scalable",
     paper: "T. Kelly, Scalable TCP: Improving Performance in Highspeed Wide Area Networks, ACM CCR 33(2), 2003",
     recovery: "sack",
+    own_slow_start: false,
     params: &[
         Param {
             name: "a",

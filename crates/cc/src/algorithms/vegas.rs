@@ -44,6 +44,7 @@ pub const VEGAS: Info = Info {
     name: "vegas",
     paper: "L. Brakmo, L. Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC 13(8), 1995",
     recovery: "vegas",
+    own_slow_start: true,
     params: &[
         Param {
             name: "alpha",

@@ -2,7 +2,7 @@
 
 use super::problem::{Problem, unknown};
 use super::reader::{Reader, as_number, kind};
-use super::{Algorithm, Recovery, Setting, Table, Value};
+use super::{Algorithm, Recovery, Setting, SlowStart, Table, Value};
 use fullpipe_cc::params::{self, Info, Kind, Param};
 use fullpipe_cc::registry;
 
@@ -25,6 +25,13 @@ pub fn recovery(reader: &Reader, info: &Info) -> Result<Recovery, Problem> {
     let name = reader.text("recovery", "\"sack\"")?.unwrap_or(info.recovery);
     Recovery::find(name)
         .ok_or_else(|| reader.problem("recovery", unknown("recovery", name, &Recovery::ALL.map(Recovery::name))))
+}
+
+/// The slow start asked for.
+pub fn slow_start(reader: &Reader) -> Result<SlowStart, Problem> {
+    let name = reader.text("slow_start", "\"hystart++\"")?.unwrap_or(SlowStart::default().name());
+    SlowStart::find(name)
+        .ok_or_else(|| reader.problem("slow_start", unknown("slow start", name, &SlowStart::ALL.map(SlowStart::name))))
 }
 
 fn find(name: &str) -> Result<&'static Info, String> {

@@ -19,6 +19,7 @@ pub use crate::packet::Ecn;
 pub use crate::rng::Spread;
 pub use crate::transport::ecn::EcnMode;
 pub use crate::transport::recovery::Recovery;
+pub use fullpipe_cc::SlowStart;
 pub use problem::Problem;
 pub use text::parse;
 /// The tree of values a scenario is read from and written to.
@@ -125,6 +126,8 @@ pub struct Tcp {
     pub algorithm: Algorithm,
     /// How losses are found and repaired.
     pub recovery: Recovery,
+    /// How the window grows at first; for algorithms without a slow start of their own.
+    pub slow_start: SlowStart,
     /// What both ends make of ECN.
     pub ecn: EcnMode,
     /// How new segments are ECN-capable, where ECN is on: ECT(0) or ECT(1).
@@ -232,6 +235,7 @@ impl Tcp {
         Tcp {
             algorithm: Algorithm { name: algorithm.to_owned(), params: Vec::new() },
             recovery,
+            slow_start: SlowStart::Standard,
             ecn: EcnMode::Off,
             ect: Ecn::Ect0,
             delayed_ack: false,

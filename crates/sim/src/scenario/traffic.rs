@@ -19,6 +19,7 @@ pub struct Context<'a> {
 const TCP_KEYS: &[&str] = &[
     "algorithm",
     "recovery",
+    "slow_start",
     "ecn",
     "ect",
     "delayed_ack",
@@ -99,6 +100,7 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;
     Ok(Tcp {
         algorithm,
+        slow_start: algorithm::slow_start(reader)?,
         ecn: ecn(reader)?.unwrap_or(default.ecn),
         ect: reader.whole("ect", 0..=1)?.map_or(default.ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
         delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,

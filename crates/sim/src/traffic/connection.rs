@@ -8,7 +8,7 @@ use crate::scenario::{Algorithm, Setting, Spread, Tcp};
 use crate::transport::ecn::Receiving;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
-use fullpipe_cc::{Controller, Nanos, params, registry};
+use fullpipe_cc::{Controller, Nanos, Start, params, registry};
 use std::num::NonZero;
 
 /// A TCP connection, both ends. What every packet touches comes first, together in memory.
@@ -102,7 +102,8 @@ impl AccessLink {
 pub fn controller(tcp: &Tcp) -> Controller {
     let Algorithm { name, params } = &tcp.algorithm;
     let given: Vec<_> = params.iter().map(|(name, setting)| (name.as_str(), value(setting))).collect();
-    registry::build(name, &given, f64::from(tcp.initial_window)).expect("a checked scenario")
+    let start = Start::from(f64::from(tcp.initial_window)).slow_start(tcp.slow_start);
+    registry::build(name, &given, start).expect("a checked scenario")
 }
 
 fn value(setting: &Setting) -> params::Value<'_> {
