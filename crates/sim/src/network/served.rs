@@ -5,7 +5,7 @@
 
 use super::discipline::{Any, Deeds, Discipline, Queued};
 use super::ledger::{Ledger, Totals};
-use super::line::{Line, Transmissions};
+use super::line::{Line, Span, Transmissions};
 use crate::packet::{Kind, Packet};
 use crate::report::DirectionReport;
 use crate::rng::{Purpose, Rng};
@@ -49,6 +49,8 @@ struct Waiting {
     bytes: u64,
     /// Data and datagrams that are not lost yet.
     data: u64,
+    /// How long they take to send; known where the limit is a time.
+    time: Span,
 }
 
 /// What a served link has done.
@@ -96,7 +98,7 @@ impl Served {
         if queued.doomed {
             self.lost.push(packet);
         }
-        self.waiting.add(&queued);
+        self.add_waiting(&queued);
         self.queue.enqueue(now, queued, full, &mut self.deeds);
         self.note_deeds(now);
         self.max_queue = self.max_queue.max(self.queued());
@@ -161,8 +163,7 @@ impl Served {
                 self.waiting.bytes + u64::from(self.sending.unwrap_or(0)) + u64::from(size) <= limit
             }
             Buffer::Time(limit) => {
-                let waits = self.line.free().saturating_sub(now) + self.line.time_of(self.waiting.bytes);
-                waits < limit || self.queued() == 0
+                self.queued() == 0 || self.line.free_after(self.waiting.time).saturating_sub(now) < limit
             }
         }
     }
@@ -172,7 +173,7 @@ impl Served {
         let next = self.queue.dequeue(now, &mut self.deeds);
         self.note_deeds(now);
         let Some(queued) = next else { return Done::default() };
-        self.waiting.remove(&queued);
+        self.remove_waiting(&queued);
         self.line.rest_until(now);
         self.totals.busy += self.line.send(self.transmissions.of(&self.line, queued.size));
         self.sending = Some(queued.size);
@@ -184,8 +185,9 @@ impl Served {
     /// Counts what the queue has just done.
     fn note_deeds(&mut self, now: Nanos) {
         self.totals.marked += std::mem::take(&mut self.deeds.marked);
-        for queued in self.deeds.dropped.drain(..) {
-            self.waiting.remove(&queued);
+        let mut dropped = std::mem::take(&mut self.deeds.dropped);
+        for queued in dropped.drain(..) {
+            self.remove_waiting(&queued);
             self.totals.dropped += 1;
             if queued.doomed {
                 // It is the queue's and not the wire's.
@@ -193,6 +195,25 @@ impl Served {
             } else {
                 self.lost.push(Packet { at: now, ..queued.packet });
             }
+        }
+        self.deeds.dropped = dropped;
+    }
+
+    fn add_waiting(&mut self, queued: &Queued) {
+        self.waiting.packets += 1;
+        self.waiting.bytes += u64::from(queued.size);
+        self.waiting.data += u64::from(is_data(queued));
+        if let Buffer::Time(_) = self.limit {
+            self.waiting.time = self.waiting.time.with(self.transmissions.of(&self.line, queued.size));
+        }
+    }
+
+    fn remove_waiting(&mut self, queued: &Queued) {
+        self.waiting.packets -= 1;
+        self.waiting.bytes -= u64::from(queued.size);
+        self.waiting.data -= u64::from(is_data(queued));
+        if let Buffer::Time(_) = self.limit {
+            self.waiting.time = self.waiting.time.without(self.transmissions.of(&self.line, queued.size));
         }
     }
 
@@ -241,20 +262,6 @@ impl Served {
     fn count_span(&mut self, to: Nanos) {
         self.totals.sojourn += self.queued() as u128 * u128::from(to - self.counted_to);
         self.counted_to = to;
-    }
-}
-
-impl Waiting {
-    fn add(&mut self, queued: &Queued) {
-        self.packets += 1;
-        self.bytes += u64::from(queued.size);
-        self.data += u64::from(is_data(queued));
-    }
-
-    fn remove(&mut self, queued: &Queued) {
-        self.packets -= 1;
-        self.bytes -= u64::from(queued.size);
-        self.data -= u64::from(is_data(queued));
     }
 }
 
