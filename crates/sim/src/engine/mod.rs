@@ -166,7 +166,6 @@ impl Engine<'_> {
                 self.transit.move_on(&mut self.flows[packet.flow as usize], packet)
             }
             Kind::Datagram => self.carry_datagram(packet),
-            Kind::Turn => self.serve(packet.flow, packet.at),
         }
     }
 
@@ -187,6 +186,7 @@ impl Engine<'_> {
             Timer::DelayedAck(id) => self.on_ack_timer(id, at),
             Timer::Datagram(id) => self.send_datagram(id, at),
             Timer::Transfer(group) => self.begin_poisson_transfer(group, at),
+            Timer::Turn(place) => self.serve(place, at),
         }
     }
 

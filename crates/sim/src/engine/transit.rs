@@ -1,6 +1,6 @@
 //! What packets move through: links, the order of arrivals, timers.
 
-use crate::engine::schedule::{Schedule, StreamId};
+use crate::engine::schedule::Schedule;
 use crate::engine::timers::{Timer, Timers};
 use crate::network::served::Done;
 use crate::network::{Direct, Hop, Network, Route};
@@ -31,8 +31,6 @@ pub struct Transit {
     pub count: PacketCount,
     /// SACK blocks of ACKs under way.
     pub sacks: SackStore,
-    /// The stream of served links' turns.
-    turns: StreamId,
     packet_size: u32,
     ack_size: u32,
 }
@@ -45,9 +43,7 @@ impl Transit {
         (0..network.directions()).for_each(|_| {
             schedule.add_stream();
         });
-        let turns = schedule.add_stream();
         Transit {
-            turns,
             window: Window { from: scenario.warmup, to: scenario.duration },
             network,
             schedule,
@@ -229,7 +225,7 @@ impl Transit {
             self.lose(&lost);
         }
         if let Some(at) = done.call_at {
-            self.schedule.push(self.turns, &Packet { at, flow: place, kind: Kind::Turn, ..Packet::default() });
+            self.timers.set(at, Timer::Turn(place));
         }
         done.sent
     }

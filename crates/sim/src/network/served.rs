@@ -22,6 +22,8 @@ pub struct Served {
     transmissions: Transmissions,
     queue: Any,
     limit: Buffer,
+    /// The limit is a time.
+    timed: bool,
     /// What waits in the queue.
     waiting: Waiting,
     /// Size of the packet being sent, bytes; `None` where it has left, which is noticed when somebody looks.
@@ -74,6 +76,7 @@ impl Served {
             transmissions: Transmissions::default(),
             queue,
             limit: link.buffer,
+            timed: matches!(link.buffer, Buffer::Time(_)),
             waiting: Waiting::default(),
             sending: None,
             awaited: false,
@@ -89,6 +92,7 @@ impl Served {
     }
 
     /// A packet of `size` bytes comes at `packet.at`. Look at [`Served::lost`] afterwards.
+    #[inline]
     pub fn accept(&mut self, packet: Packet, size: u32) -> Done {
         let now = packet.at;
         self.pass_time(now);
@@ -100,7 +104,9 @@ impl Served {
         }
         self.add_waiting(&queued);
         self.queue.enqueue(now, queued, full, &mut self.deeds);
-        self.note_deeds(now);
+        if self.deeds.any() {
+            self.note_deeds(now);
+        }
         self.max_queue = self.max_queue.max(self.queued());
         if self.awaited || self.waiting.packets == 0 {
             return Done::default();
@@ -113,6 +119,7 @@ impl Served {
     }
 
     /// The transmitter is free at `now`, as it has said it would be. Look at [`Served::lost`] afterwards.
+    #[inline]
     pub fn serve(&mut self, now: Nanos) -> Done {
         self.awaited = false;
         self.pass_time(now);
@@ -121,6 +128,7 @@ impl Served {
 
     /// Takes a packet that was lost in the last call, if there is one left: dropped by the queue, or one that the wire will lose,
     /// which stays in the queue as if nothing had happened.
+    #[inline(always)]
     pub fn lost(&mut self) -> Option<Packet> {
         self.lost.pop()
     }
@@ -155,6 +163,7 @@ impl Served {
     }
 
     /// Whether the buffer holds `size` bytes more at `now`.
+    #[inline(always)]
     fn has_room(&self, now: Nanos, size: u32) -> bool {
         match self.limit {
             Buffer::Unlimited => true,
@@ -171,7 +180,9 @@ impl Served {
     /// Takes the next packet out of the queue and sends it.
     fn send_next(&mut self, now: Nanos) -> Done {
         let next = self.queue.dequeue(now, &mut self.deeds);
-        self.note_deeds(now);
+        if self.deeds.any() {
+            self.note_deeds(now);
+        }
         let Some(queued) = next else { return Done::default() };
         self.remove_waiting(&queued);
         self.line.rest_until(now);
@@ -183,6 +194,7 @@ impl Served {
     }
 
     /// Counts what the queue has just done.
+    #[inline(never)]
     fn note_deeds(&mut self, now: Nanos) {
         self.totals.marked += std::mem::take(&mut self.deeds.marked);
         let mut dropped = std::mem::take(&mut self.deeds.dropped);
@@ -199,20 +211,22 @@ impl Served {
         self.deeds.dropped = dropped;
     }
 
+    #[inline(always)]
     fn add_waiting(&mut self, queued: &Queued) {
         self.waiting.packets += 1;
         self.waiting.bytes += u64::from(queued.size);
         self.waiting.data += u64::from(is_data(queued));
-        if let Buffer::Time(_) = self.limit {
+        if self.timed {
             self.waiting.time = self.waiting.time.with(self.transmissions.of(&self.line, queued.size));
         }
     }
 
+    #[inline(always)]
     fn remove_waiting(&mut self, queued: &Queued) {
         self.waiting.packets -= 1;
         self.waiting.bytes -= u64::from(queued.size);
         self.waiting.data -= u64::from(is_data(queued));
-        if let Buffer::Time(_) = self.limit {
+        if self.timed {
             self.waiting.time = self.waiting.time.without(self.transmissions.of(&self.line, queued.size));
         }
     }
@@ -231,6 +245,7 @@ impl Served {
     }
 
     /// Brings everything up to `now`, before anything happens at that moment.
+    #[inline(always)]
     fn pass_time(&mut self, now: Nanos) {
         if now >= self.next_mark {
             self.pass_marks(now);
@@ -251,6 +266,7 @@ impl Served {
     }
 
     /// Counts how long packets have been in the system up to `now`; the one being sent may have left before.
+    #[inline(always)]
     fn count_to(&mut self, now: Nanos) {
         if self.sending.is_some() && self.line.free() <= now {
             self.count_span(self.line.free());
@@ -259,6 +275,7 @@ impl Served {
         self.count_span(now);
     }
 
+    #[inline(always)]
     fn count_span(&mut self, to: Nanos) {
         self.totals.sojourn += self.queued() as u128 * u128::from(to - self.counted_to);
         self.counted_to = to;

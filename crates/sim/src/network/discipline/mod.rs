@@ -54,6 +54,12 @@ pub struct Deeds {
 }
 
 impl Deeds {
+    /// Whether it did anything to any.
+    #[inline(always)]
+    pub fn any(&self) -> bool {
+        self.marked > 0 || !self.dropped.is_empty()
+    }
+
     /// Drops a packet.
     pub fn drop(&mut self, queued: Queued) {
         self.dropped.push(queued);
