@@ -395,6 +395,17 @@ mod tests {
         assert_eq!(bench.turns(4), [0, 1, 0, 1]);
     }
 
+    /// RFC 8290 section 4.1: what a queue that comes to the lists again had left, 514 bytes here, is no more.
+    #[test]
+    fn a_new_queue_has_a_quantum_of_credit() {
+        let mut bench = Bench::new(&[LONG]);
+        bench.arrive(0, 1000);
+        assert_eq!(bench.turn(), 0);
+        assert!(bench.queue.dequeue(0, &mut bench.deeds).is_none());
+        (0..4).for_each(|_| (0..2).for_each(|flow| bench.arrive(flow, 1000)));
+        assert_eq!(bench.turns(5), [0, 0, 1, 1, 0]);
+    }
+
     /// Each queue has a CoDel of its own: 20 packets at 0 lose one at 110 ms (RFC 8289 section 5.5) while another's, come late, do not.
     #[test]
     fn codel_works_on_each_queue() {
