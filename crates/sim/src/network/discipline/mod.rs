@@ -10,6 +10,7 @@ pub mod params;
 mod step;
 #[cfg(test)]
 mod testing;
+mod transmitter;
 
 use crate::packet::Packet;
 use codel::Codel;
