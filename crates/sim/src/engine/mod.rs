@@ -205,7 +205,10 @@ impl Engine<'_> {
     /// The transmitter of a served link is free.
     #[inline(never)]
     fn serve(&mut self, place: u32, now: Nanos) {
-        let Some(packet) = self.transit.serve(place, now) else { return };
+        let mut packet = Packet::default();
+        if !self.transit.serve(place, now, &mut packet) {
+            return;
+        }
         if packet.kind == Kind::Datagram {
             let source = &mut self.datagrams[packet.flow as usize];
             source.received += u64::from(self.transit.leave_datagram(source.route, source.size, packet));

@@ -3,7 +3,7 @@
 //! The buffer's limit counts the packet being sent too, as `fifo.rs` does, whatever the queue. A packet that leaves at `now` makes
 //! room for one that comes at `now`.
 
-use super::discipline::{Any, Deeds, Discipline, Queued};
+use super::discipline::{Any, Deeds, Discipline, Fate, Queued};
 use super::ledger::{Ledger, Totals};
 use super::line::{Line, Span, Transmissions};
 use crate::packet::{Kind, Packet};
@@ -30,6 +30,8 @@ pub struct Served {
     sending: Option<u32>,
     /// An event stands in the loop for when the transmitter is free.
     awaited: bool,
+    /// See [`Served::call_at`].
+    call_at: Option<Nanos>,
     /// Random loss on the wire.
     wire: Option<(f64, Rng)>,
     /// What the queue did in the call under way.
@@ -55,15 +57,6 @@ struct Waiting {
     time: Span,
 }
 
-/// What a served link has done.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Done {
-    /// The packet that it has begun to send, with the time when it reaches the far end; `None` also where the wire loses it.
-    pub sent: Option<Packet>,
-    /// When the loop has to call [`Served::serve`].
-    pub call_at: Option<Nanos>,
-}
-
 impl Served {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
     pub fn new(link: &Link, packet_size: u32, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
@@ -80,6 +73,7 @@ impl Served {
             waiting: Waiting::default(),
             sending: None,
             awaited: false,
+            call_at: None,
             wire: (link.loss > 0.0).then(|| (link.loss, Rng::new(seed, Purpose::Wire, index))),
             deeds: Deeds::default(),
             lost: Vec::new(),
@@ -91,16 +85,22 @@ impl Served {
         }
     }
 
-    /// A packet of `size` bytes comes at `packet.at`. Look at [`Served::lost`] afterwards.
+    /// A packet of `size` bytes comes at `packet.at`. Says whether a packet is sent at once: `packet` is that one then, and `packet.at`
+    /// when it reaches the far end. Look at [`Served::lost`] and [`Served::call_at`] afterwards.
     #[inline]
-    pub fn accept(&mut self, packet: Packet, size: u32) -> Done {
+    pub fn accept(&mut self, packet: &mut Packet, size: u32) -> bool {
         let now = packet.at;
         self.pass_time(now);
         self.totals.arrived += 1;
         let full = !self.has_room(now, size);
-        let queued = Queued { packet, size, entered: now, doomed: !full && self.lost_on_the_wire() };
-        if queued.doomed {
-            self.lost.push(packet);
+        let fate = match packet.kind {
+            _ if !full && self.lost_on_the_wire() => Fate::Lost,
+            Kind::Data | Kind::Datagram => Fate::Arrives,
+            _ => Fate::AckArrives,
+        };
+        let queued = Queued { packet: *packet, size, entered: now, fate };
+        if fate == Fate::Lost {
+            self.lost.push(*packet);
         }
         self.add_waiting(&queued);
         self.queue.enqueue(now, queued, full, &mut self.deeds);
@@ -109,21 +109,28 @@ impl Served {
         }
         self.max_queue = self.max_queue.max(self.queued());
         if self.awaited || self.waiting.packets == 0 {
-            return Done::default();
+            return false;
         }
         if self.line.free() > now {
             self.awaited = true;
-            return Done { sent: None, call_at: Some(self.line.free()) };
+            self.call_at = Some(self.line.free());
+            return false;
         }
-        self.send_next(now)
+        self.send_next(now, packet)
     }
 
-    /// The transmitter is free at `now`, as it has said it would be. Look at [`Served::lost`] afterwards.
+    /// The transmitter is free at `now`, as it has said it would be. The rest is as of [`Served::accept`].
     #[inline]
-    pub fn serve(&mut self, now: Nanos) -> Done {
+    pub fn serve(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         self.awaited = false;
         self.pass_time(now);
-        self.send_next(now)
+        self.send_next(now, packet)
+    }
+
+    /// When the loop has to call [`Served::serve`], if the last call has made that known.
+    #[inline(always)]
+    pub fn call_at(&mut self) -> Option<Nanos> {
+        self.call_at.take()
     }
 
     /// Takes a packet that was lost in the last call, if there is one left: dropped by the queue, or one that the wire will lose,
@@ -177,20 +184,25 @@ impl Served {
         }
     }
 
-    /// Takes the next packet out of the queue and sends it.
-    fn send_next(&mut self, now: Nanos) -> Done {
+    /// Takes the next packet out of the queue and sends it; false where none is left or the wire loses it.
+    #[inline]
+    fn send_next(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         let next = self.queue.dequeue(now, &mut self.deeds);
         if self.deeds.any() {
             self.note_deeds(now);
         }
-        let Some(queued) = next else { return Done::default() };
+        let Some(queued) = next else { return false };
         self.remove_waiting(&queued);
         self.line.rest_until(now);
         self.totals.busy += self.line.send(self.transmissions.of(&self.line, queued.size));
         self.sending = Some(queued.size);
-        self.awaited = self.waiting.packets > 0;
-        let arriving = Packet { at: self.line.free() + self.delay, ..queued.packet };
-        Done { sent: (!queued.doomed).then_some(arriving), call_at: self.awaited.then(|| self.line.free()) }
+        if self.waiting.packets > 0 {
+            self.awaited = true;
+            self.call_at = Some(self.line.free());
+        }
+        *packet = queued.packet;
+        packet.at = self.line.free() + self.delay;
+        queued.fate != Fate::Lost
     }
 
     /// Counts what the queue has just done.
@@ -201,7 +213,7 @@ impl Served {
         for queued in dropped.drain(..) {
             self.remove_waiting(&queued);
             self.totals.dropped += 1;
-            if queued.doomed {
+            if queued.fate == Fate::Lost {
                 // It is the queue's and not the wire's.
                 self.totals.wire_lost -= 1;
             } else {
@@ -215,7 +227,7 @@ impl Served {
     fn add_waiting(&mut self, queued: &Queued) {
         self.waiting.packets += 1;
         self.waiting.bytes += u64::from(queued.size);
-        self.waiting.data += u64::from(is_data(queued));
+        self.waiting.data += u64::from(queued.fate == Fate::Arrives);
         if self.timed {
             self.waiting.time = self.waiting.time.with(self.transmissions.of(&self.line, queued.size));
         }
@@ -225,7 +237,7 @@ impl Served {
     fn remove_waiting(&mut self, queued: &Queued) {
         self.waiting.packets -= 1;
         self.waiting.bytes -= u64::from(queued.size);
-        self.waiting.data -= u64::from(is_data(queued));
+        self.waiting.data -= u64::from(queued.fate == Fate::Arrives);
         if self.timed {
             self.waiting.time = self.waiting.time.without(self.transmissions.of(&self.line, queued.size));
         }
@@ -280,8 +292,4 @@ impl Served {
         self.totals.sojourn += self.queued() as u128 * u128::from(to - self.counted_to);
         self.counted_to = to;
     }
-}
-
-fn is_data(queued: &Queued) -> bool {
-    !queued.doomed && matches!(queued.packet.kind, Kind::Data | Kind::Datagram)
 }
