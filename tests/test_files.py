@@ -15,7 +15,7 @@ import pytest
 
 from fullpipe import files
 from fullpipe.errors import InputError
-from fullpipe.files import check_directory, check_picture, clear_stages, staged, staged_file
+from fullpipe.files import check_directory, check_picture, clear_stages, remove_if_empty, staged, staged_file
 from fullpipe.text import shorten
 
 
@@ -116,6 +116,8 @@ def test_what_is_no_place_to_write(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"unknown kind of picture '.gif' \(allowed: .png, .svg, .pdf\)"):
         check_picture(tmp_path / "a.gif")
     check_picture(tmp_path / "a.PNG")
+    (tmp_path / "a.PNG").touch()
+    check_picture(tmp_path / "a.PNG")  # what is there will be replaced
 
 
 @pytest.mark.parametrize(
@@ -224,6 +226,15 @@ def test_a_full_disk_leaves_no_directories(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(OSError, match="No space left on device"), staged(tmp_path / "a/b/c"):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_with_something_in_it_is_not_removed(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/file").touch()
+    (tmp_path / "empty").mkdir()
+    for name in ("full", "empty", "missing"):
+        remove_if_empty(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["full"]
 
 
 def test_only_what_was_staged_is_cleared_away(tmp_path: Path) -> None:

@@ -111,6 +111,9 @@ def test_finished_tables_take_the_place_of_the_parts(tmp_path: Path) -> None:
     assert not (tmp_path / "out/parts").exists()
     assert pq.read_table(tmp_path / "out/sweep.parquet").equals(table)
     assert pq.read_table(tmp_path / "out/summary.parquet").column_names == ["run"]
+    with Store(tmp_path / "out", PLAN) as store:
+        assert store.done == {0, 1, 2}
+        assert store.table().equals(table)
 
 
 def test_another_sweep_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -210,6 +213,8 @@ def test_what_is_refused_and_in_which_words(tmp_path: Path, monkeypatch: pytest.
         store.add(row(0))
     with_seeds = Plan(PLAN.scenario, PLAN.axes, 2)
     assert refusal(out, with_seeds) == "holds another sweep (other repeats); choose another directory"
+    longer = Plan(PLAN.scenario.replace(duration="20 s"), PLAN.axes, 2)
+    assert refusal(out, longer) == "holds another sweep (other scenario, repeats); choose another directory"
     two = Scenario(duration="10 s", links=[LINK], flows=[{"algorithm": "reno"}, {"algorithm": "bic"}])
     axes = {"flows.0.count": [1, 2], "flows.1.count": [1, 2]}
     here, there = (Plan(two, read_axes(dict(order))) for order in (axes.items(), reversed(axes.items())))
@@ -226,7 +231,8 @@ def test_what_is_refused_and_in_which_words(tmp_path: Path, monkeypatch: pytest.
     )
     monkeypatch.undo()
     (out / "parts/000000007.parquet").write_text("PAR1 no\nmore")
-    assert re.fullmatch(r"its rows can't be read \([^\n]+\); choose another directory", refusal(out))
+    why = refusal(out)
+    assert re.fullmatch(r"its rows can't be read \([^\n]*Parquet[^\n]*\); choose another directory", why), why
     (out / "parts/000000007.parquet").unlink()
     (out / "sweep.json").write_text('{"fullpipe": "1", "axes": 5}')
     assert refusal(out) == "its sweep.json is none of ours; choose another directory"
