@@ -7,7 +7,7 @@ pub(crate) mod limits;
 mod network;
 mod parse;
 mod problem;
-mod queue;
+pub(crate) mod queue;
 mod reader;
 mod render;
 mod text;
