@@ -156,13 +156,14 @@ impl Ared {
     #[inline]
     fn catch_up(&mut self, now: Nanos) {
         while let Some(at) = self.adaptations.due(now) {
-            let unchanged_until = self.adapt(at);
-            self.adaptations.skip(unchanged_until.min(now));
+            if self.adapt(at) {
+                self.adaptations.skip(now);
+            }
         }
     }
 
-    /// One adaptation; until when those that follow it change nothing, should no packet come or go.
-    fn adapt(&mut self, at: Nanos) -> Nanos {
+    /// One adaptation; whether those that follow it change nothing, before a packet comes or goes.
+    fn adapt(&mut self, at: Nanos) -> bool {
         let average = self.red.average_at(at);
         let Law { min_th, max_th, max_p, .. } = self.red.law;
         let (low, high) = (min_th + 0.4 * (max_th - min_th), min_th + 0.6 * (max_th - min_th));
@@ -171,10 +172,7 @@ impl Ared {
         } else if average < low && max_p > self.bottom {
             self.red.law.max_p = (max_p * self.beta).max(self.bottom);
         }
-        if self.red.law.max_p != max_p {
-            return at;
-        }
-        self.red.sinks_to(if average > high { high } else { low }, at)
+        self.red.law.max_p == max_p && (average < low || self.red.holds_packets())
     }
 }
 

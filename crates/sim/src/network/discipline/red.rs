@@ -202,7 +202,7 @@ impl Red {
     /// Since when the link has had nothing to send and avg has not been brought up to date, if it has not at `now`.
     fn idle_since(&self, now: Nanos) -> Option<Nanos> {
         let since = self.transmitter.free_at().max(self.sampled_at);
-        (self.queue.len() == 0 && since <= now).then_some(since)
+        (!self.holds_packets() && since <= now).then_some(since)
     }
 
     /// avg, packets, with the idle time up to `now`.
@@ -218,15 +218,9 @@ impl Red {
         self.average = average;
     }
 
-    /// When avg, from `now` on, will have sunk to `bound` if no packet comes or goes; never if it is below, or does not sink.
-    pub(super) fn sinks_to(&self, bound: f64, now: Nanos) -> Nanos {
-        let from = now.max(self.transmitter.free_at());
-        let average = self.average_at(from);
-        if self.queue.len() > 0 || average < bound {
-            return Nanos::MAX;
-        }
-        let packets = libm::log(bound / average) / libm::log1p(-self.law.w_q);
-        from.saturating_add((packets * self.transmitter.nanos_of(self.packet_size)) as Nanos)
+    /// Whether any waits, so that avg does not sink until a packet comes or goes.
+    pub(super) fn holds_packets(&self) -> bool {
+        self.queue.len() > 0
     }
 
     fn verdict(&mut self) -> Verdict {
