@@ -1,5 +1,6 @@
-//! What a discipline does every so often, such as an update of its drop probability, done at the next packet: between packets
-//! nothing changes a queue, so that what was missed can be made up exactly, and what no longer changes anything is left out.
+//! What a discipline does every so often, such as an update of its drop probability, done at the next packet: between
+//! packets nothing changes a queue, so that what was missed can be made up exactly, and what no longer changes anything
+//! is left out.
 
 use fullpipe_cc::Nanos;
 
@@ -12,8 +13,8 @@ pub struct Periodic {
     in_a_row: u32,
 }
 
-/// Of more instants at once, all but the last of those beyond are left out: no state changes that slowly, unless a scenario's
-/// parameters make it, and then hours without a packet take no time here.
+/// Of more instants at once, those beyond are left out but the last: no state changes that slowly, unless a scenario's
+/// parameters make it, and hours without a packet are to take no time.
 const MOST_IN_A_ROW: u32 = 1_000_000;
 
 impl Periodic {
