@@ -133,8 +133,8 @@ pub static INFO: Info = Info {
             name: "delay",
             kind: Kind::Choice(&["rate", "timestamp"]),
             default: None,
-            doc: "Queueing delay: what waits over the link's rate, or how long the last packet to leave had waited, as in \
-                  Linux.",
+            doc: "Queueing delay: what waits over the link's rate, or how long the last packet to leave had waited; \
+                  Linux has the latter.",
             source: "RFC 8033 section 4.3; Linux 6.1",
         },
         Param {
@@ -411,8 +411,8 @@ mod tests {
     #[test]
     fn p_decays_when_empty_or_below_half_the_target() {
         let half_target = ("decay", Value::Name("half-target"));
-        let cases: [(&[(&str, Value)], f64, f64, f64); 6] = [
-            (&[], 0.0, 0.0, 0.498_125 * 0.98),
+        let cases = [
+            (&[][..], 0.0, 0.0, 0.498_125 * 0.98),
             (&[], 0.005, 0.005, 0.498_75),
             (&[half_target], 0.0, 0.0, 0.498_125 * 0.98),
             (&[half_target], 0.005, 0.005, 0.498_75 * 0.98),
@@ -514,8 +514,8 @@ mod tests {
     #[test]
     fn ecn_marks_below_a_tenth() {
         let ecn = ("ecn", Value::Flag(true));
-        let cases: [(&[(&str, Value)], f64, Ecn, (usize, u64)); 6] = [
-            (&[ecn], 0.099, Ecn::Ect0, (0, 1)),
+        let cases = [
+            (&[ecn][..], 0.099, Ecn::Ect0, (0, 1)),
             (&[ecn], 0.099, Ecn::Ect1, (0, 1)),
             (&[ecn], 0.099, Ecn::NotEct, (1, 0)),
             (&[ecn], 0.1, Ecn::Ect0, (1, 0)),

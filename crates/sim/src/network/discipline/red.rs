@@ -91,7 +91,7 @@ pub(super) const GAPS: Param = Param {
     name: "gaps",
     kind: Kind::Choice(&["uniform", "geometric", "wait"]),
     default: Some(Value::Name("uniform")),
-    doc: "Packets from one drop to the next: uniform on 1 to 1/p_b; geometric; or, with wait, uniform on 1/p_b to 2/p_b.",
+    doc: "Packets from one drop to the next: uniform on 1 to 1/p_b; geometric; or (wait) uniform on 1/p_b to 2/p_b.",
     source: "Floyd and Jacobson 1993, section 7, methods 2 and 1; ns-2's and ns-3's Wait",
 };
 
