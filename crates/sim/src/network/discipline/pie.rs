@@ -466,8 +466,9 @@ mod tests {
         assert_eq!(pie.burst_allowance, 150 * MILLISECOND);
         pie.update();
         assert_eq!(pie.burst_allowance, 135 * MILLISECOND);
-        // 8 ms wait now.
-        (0..5).for_each(|_| drop(arrive(&mut pie, 0, Ecn::NotEct)));
+        // 7.5 ms wait now, half the target.
+        (0..4).for_each(|_| drop(arrive(&mut pie, 0, Ecn::NotEct)));
+        pie.enqueue(0, queued(0, 0, 500, Ecn::NotEct, 0), false, &mut Deeds::default());
         pie.burst_allowance = 0;
         arrive(&mut pie, 0, Ecn::NotEct);
         assert_eq!(pie.burst_allowance, 0);
