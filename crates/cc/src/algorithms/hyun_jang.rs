@@ -352,7 +352,7 @@ mod tests {
     fn extra_ramps_holds_and_vanishes() {
         let (mut cc, mut sender) = after_first_loss();
         cc.w_full = Some(970.0);
-        let settled_at = sender.flow.delivered + sender.flow.in_flight;
+        let settled_at = sender.flow.delivered + sender.flow.flight_size;
         while sender.flow.delivered < settled_at {
             sender.ack(&mut cc, 80.0);
             assert_eq!(cc.extra, 0.0, "nothing is added before data sent after recovery is acknowledged");
@@ -382,7 +382,7 @@ mod tests {
         at(&mut cc, 700.0);
         cc.extra = 300.0;
         let mut lossy = cc.clone();
-        sender.flow.in_flight = 1000;
+        sender.flow.flight_size = 1000;
         lossy.on_congestion(&sender.flow, Signal::Loss);
         assert_eq!((lossy.cwnd(), lossy.ssthresh(), lossy.extra), (500.0, 500.0, 0.0));
 

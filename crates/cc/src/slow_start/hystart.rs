@@ -91,7 +91,7 @@ mod tests {
     fn ended_by(paced: bool, cwnd: f64, acks: impl IntoIterator<Item = (Nanos, Nanos)>) -> Option<usize> {
         let mut policy = HyStart::new(paced);
         for (number, (at, rtt)) in acks.into_iter().enumerate() {
-            let flow = FLOW.in_flight(9).min_rtt(Some(100 * MS));
+            let flow = FLOW.flight_size(9).min_rtt(Some(100 * MS));
             let ack = Ack::of(1, 1.0).round_start(number == 0).rtt(Some(rtt * MS));
             let gain = policy.gain(cwnd, &Sight::of(&Flow { now: 1000 * MS + at * MS, ..flow }, &ack));
             assert_eq!(gain, if policy.is_over() { 0.0 } else { 1.0 });

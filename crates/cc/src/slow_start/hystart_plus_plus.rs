@@ -109,7 +109,7 @@ mod tests {
 
     fn ack(cc: &mut Classic<Reno>, acked: u64, round_start: bool, rtt_us: Nanos) {
         let ack = Ack::of(acked, 1.0).round_start(round_start).rtt(Some(rtt_us * 1000));
-        cc.on_ack(&Flow { now: SECOND, in_flight: 99, ..FLOW }, &ack);
+        cc.on_ack(&Flow { now: SECOND, flight_size: 99, ..FLOW }, &ack);
     }
 
     /// A round of `acks` ACKs of one segment each, all with this RTT.

@@ -58,6 +58,12 @@ impl Progress {
         }
     }
 
+    /// There is nothing new left to send, and the window did not keep the last segment back.
+    #[inline]
+    pub fn is_app_limited(&self) -> bool {
+        self.nxt >= self.end && !self.cwnd_limited
+    }
+
     /// The next segment of new data, where there is one and the receiver has room for it.
     #[inline]
     pub fn next_new(&mut self) -> Option<u64> {
