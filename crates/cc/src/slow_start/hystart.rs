@@ -38,7 +38,7 @@ pub(crate) struct HyStart {
 
 impl HyStart {
     pub fn new(paced: bool) -> HyStart {
-        HyStart { paced, current: RoundRtt::default(), began: 0, train_end: 0, over: false }
+        HyStart { paced, current: RoundRtt::NONE, began: 0, train_end: 0, over: false }
     }
 
     /// What this ACK adds, segments, at window `cwnd`.
@@ -73,7 +73,7 @@ impl HyStart {
     }
 
     fn rtt_has_risen(&self, sight: &Sight) -> bool {
-        let rise = self.current.settled(SAMPLES).zip(sight.min_rtt).map(|(now, least)| (now - least, least));
+        let rise = self.current.least_of(SAMPLES).zip(sight.min_rtt).map(|(now, least)| (now - least, least));
         rise.is_some_and(|(rise, least)| rise > rise_of_a_queue(least))
     }
 }

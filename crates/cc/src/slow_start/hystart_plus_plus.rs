@@ -30,10 +30,9 @@ const ROUNDS: u32 = 5;
 /// HyStart++ at work.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HyStartPlusPlus {
-    /// L, segments.
-    limit: u64,
-    /// Least RTT of the last round.
-    last: Option<Nanos>,
+    paced: bool,
+    /// The round before, and this one.
+    last: RoundRtt,
     current: RoundRtt,
     phase: Phase,
 }
@@ -51,8 +50,7 @@ enum Phase {
 
 impl HyStartPlusPlus {
     pub fn new(paced: bool) -> HyStartPlusPlus {
-        let limit = if paced { u64::MAX } else { LIMIT };
-        HyStartPlusPlus { limit, last: None, current: RoundRtt::default(), phase: Phase::SlowStart }
+        HyStartPlusPlus { paced, last: RoundRtt::NONE, current: RoundRtt::NONE, phase: Phase::SlowStart }
     }
 
     /// What this ACK adds, segments; growth first, then what its RTT shows (RFC 9406 section 4.2).
@@ -60,7 +58,7 @@ impl HyStartPlusPlus {
         if sight.round_start {
             self.end_round();
         }
-        let growth = sight.acked.min(self.limit) as f64;
+        let growth = if self.paced { sight.acked } else { sight.acked.min(LIMIT) } as f64;
         let gain = if self.phase == Phase::SlowStart { growth } else { growth / GROWTH_DIVISOR };
         self.current.add(sight);
         self.look();
@@ -73,18 +71,18 @@ impl HyStartPlusPlus {
     }
 
     fn end_round(&mut self) {
-        self.last = self.current.least;
-        self.current = RoundRtt::default();
+        self.last = self.current;
+        self.current = RoundRtt::NONE;
         if let Phase::Conservative { rounds, .. } = &mut self.phase {
             *rounds += 1;
         }
     }
 
     fn look(&mut self) {
-        let Some(least) = self.current.settled(SAMPLES) else { return };
+        let Some(least) = self.current.least_of(SAMPLES) else { return };
         match self.phase {
             Phase::SlowStart => {
-                if self.last.is_some_and(|last| least >= last + rise_of_a_queue(last)) {
+                if self.last.least_of(1).is_some_and(|last| least >= last + rise_of_a_queue(last)) {
                     self.phase = Phase::Conservative { baseline: least, rounds: 0 };
                 }
             }

@@ -16,6 +16,7 @@ mod units;
 mod warnings;
 
 pub use crate::rng::Spread;
+pub use crate::transport::pacing::Pacing;
 pub use crate::transport::recovery::Recovery;
 pub use fullpipe_cc::SlowStart;
 pub use problem::Problem;
@@ -126,6 +127,8 @@ pub struct Tcp {
     pub recovery: Recovery,
     /// How the window grows at first; for algorithms without a slow start of their own.
     pub slow_start: SlowStart,
+    /// Whether segments leave at a rate.
+    pub pacing: Pacing,
     /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
     pub delayed_ack: bool,
     /// How long an ACK is held back at most.
@@ -230,6 +233,7 @@ impl Tcp {
             algorithm: Algorithm { name: algorithm.to_owned(), params: Vec::new() },
             recovery,
             slow_start: SlowStart::Standard,
+            pacing: Pacing::Algorithm,
             delayed_ack: false,
             delayed_ack_timeout: 100_000_000,
             byte_counting: false,

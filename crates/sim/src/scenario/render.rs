@@ -118,6 +118,7 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
         ("algorithm", algorithm(&tcp.algorithm)),
         ("recovery", tcp.recovery.name().into()),
         ("slow_start", tcp.slow_start.name().into()),
+        ("pacing", tcp.pacing.name().into()),
         ("delayed_ack", tcp.delayed_ack.into()),
         ("delayed_ack_timeout", time(tcp.delayed_ack_timeout)),
         ("byte_counting", tcp.byte_counting.into()),

@@ -20,6 +20,7 @@ const TCP_KEYS: &[&str] = &[
     "algorithm",
     "recovery",
     "slow_start",
+    "pacing",
     "delayed_ack",
     "delayed_ack_timeout",
     "byte_counting",
@@ -99,6 +100,7 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     Ok(Tcp {
         algorithm,
         slow_start: algorithm::slow_start(reader)?,
+        pacing: algorithm::pacing(reader)?,
         delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,
         delayed_ack_timeout: time("delayed_ack_timeout", limits::ACK_DELAY, default.delayed_ack_timeout)?,
         byte_counting: reader.flag("byte_counting", default.byte_counting)?,

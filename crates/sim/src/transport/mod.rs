@@ -1,7 +1,9 @@
 //! TCP: what an end of a connection sends, and when.
 
+pub mod pacing;
 mod progress;
 pub mod ranges;
+mod rate;
 pub mod receiver;
 pub mod recovery;
 mod repair;

@@ -4,7 +4,7 @@ use fullpipe_cc::params::Kind;
 use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Recovery, Setting, SlowStart, Spread, Tcp, Udp, Web,
+    Algorithm, Arrivals, Buffer, FlowGroup, Link, Pacing, Queue, Recovery, Setting, SlowStart, Spread, Tcp, Udp, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -186,6 +186,7 @@ impl Dice {
             algorithm: self.algorithm(),
             recovery: self.pick(&Recovery::ALL),
             slow_start: self.pick(&SlowStart::ALL),
+            pacing: self.pick(&Pacing::ALL),
             delayed_ack: self.one_in(2),
             delayed_ack_timeout: self.any(US..=500 * MS, 40 * MS..=200 * MS),
             byte_counting: self.one_in(2),
