@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -143,7 +146,7 @@ def test_a_full_disk_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Monke
         assert store.done == {0}
 
 
-def full(_: int) -> None:
+def full(*_: object, **__: object) -> None:
     raise OSError(28, "No space left on device")
 
 
@@ -183,6 +186,48 @@ def test_a_file_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file.png", "old")]
 
 
+def test_a_file_is_on_the_disk_before_it_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file.png").write_text("old")
+    seen = []
+
+    def fsync(handle: int) -> None:
+        seen.append((os.pread(handle, 10, 0), (tmp_path / "file.png").read_text()))
+
+    monkeypatch.setattr(stores.os, "fsync", fsync)
+    with staged_file(tmp_path / "file.png") as stage:
+        stage.write_text("new")
+    assert seen == [(b"new", "old")]
+    assert (tmp_path / "file.png").read_text() == "new"
+
+
+def test_a_disk_that_is_full_from_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    monkeypatch.setattr(tempfile, "mkstemp", full)
+    with pytest.raises(OSError, match="No space left on device") as error, staged_file(tmp_path / "file.png"):
+        pass
+    assert (error.value.errno, error.value.filename) == (28, str(tmp_path / "file.png"))
+
+
+def test_what_a_kill_leaves_in_the_middle_of_writing_is_cleared_away(tmp_path: Path) -> None:
+    code = f"""
+import os
+from fullpipe.sweeps.store import Store
+from test_store import PLAN, row
+with Store({str(tmp_path / "out")!r}, PLAN) as store:
+    store.add(row(0))
+    store.table()
+    os.fsync = lambda _: os.kill(os.getpid(), 9)
+    store.add(row(1))
+    store.table()
+"""
+    killed = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, check=False)
+    assert killed.returncode == -9
+    assert len(list((tmp_path / "out/parts").glob(".*"))) == 1
+    with Store(tmp_path / "out", PLAN) as store:
+        assert not list((tmp_path / "out").rglob(".*"))
+        assert store.done == {0}
+
+
 def test_a_directory_that_fails_leaves_nothing(tmp_path: Path) -> None:
     def fails() -> None:
         with staged(tmp_path / "a/b/c") as stage:
@@ -210,10 +255,11 @@ def test_what_is_no_place_to_write(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file is not a directory"):
         check_directory(tmp_path / "file/deep")
-    with pytest.raises(InputError, match="is a directory"), staged_file(tmp_path):
-        pass
-    with pytest.raises(InputError, match="can't be written: No such file"), staged_file(tmp_path / "no/such.png"):
-        pass
+    for path, why in ((tmp_path, "Is a directory"), (tmp_path / "no/such.png", "No such file")):
+        with pytest.raises(OSError, match=why) as error, staged_file(path) as stage:
+            stage.write_text("whole")
+        assert error.value.filename == str(path)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
     with pytest.raises(InputError, match=r"unknown kind of picture '.gif' \(allowed: .png, .svg, .pdf\)"):
         check_picture(tmp_path / "a.gif")
     check_picture(tmp_path / "a.PNG")

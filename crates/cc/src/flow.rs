@@ -68,7 +68,7 @@ pub struct Ack {
     pub backward_delay: Option<i64>,
     /// Segments found lost since the ACK before.
     pub newly_lost: u64,
-    /// Segments that it newly reports as marked by the network (RFC 3168, RFC 9768).
+    /// Segments that it newly tells to have been marked (CE); with classic ECN (RFC 3168) 1 for any number.
     pub ce: u64,
     /// The rate at which data arrives, for algorithms that take samples; `None` where this ACK gives none.
     pub rate: Option<RateSample>,
@@ -188,6 +188,7 @@ impl Ack {
 
 setters! {
     Ack {
+        credit: f64,
         round_start: bool,
         rtt: Option<Nanos>,
         forward_delay: Option<i64>,

@@ -10,13 +10,13 @@ from fullpipe.cli.output import (
     check_targets,
     deliver,
     json_option,
+    memory_option,
     out_option,
     plot_option,
     print_table,
     progress_bar,
     warn,
 )
-from fullpipe.memory import parse_bytes
 from fullpipe.runner import run
 from fullpipe.scenario import Scenario
 
@@ -33,12 +33,13 @@ MOST_FLOWS = 20
 @click.argument("file")
 @json_option
 @click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
-@click.option("--memory", metavar="SIZE", help="What the run may hold, such as '8 GB' (default: half of what is free).")
+@memory_option
 @plot_option
 @out_option
-def command(file: str, as_json: bool, seed: int | None, memory: str | None, plot: str | None, out: str | None) -> None:
+def command(
+    file: str, as_json: bool, seed: int | None, memory_bytes: int | None, plot: str | None, out: str | None
+) -> None:
     """Run the scenario in FILE: figures per link and per flow."""
-    memory_bytes = None if memory is None else parse_bytes(memory)
     scenario = Scenario.load(file)
     check_targets(plot, out)
     warn(scenario)

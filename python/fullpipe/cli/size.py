@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fullpipe.cli.output import check_targets, deliver, json_option, print_table, progress_bar
+from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, print_table, progress_bar
 from fullpipe.cli.run import milliseconds, rate
 from fullpipe.sizing import Sizing, size
 from fullpipe.text import quoted
@@ -54,6 +54,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     "--precision", type=float, default=0.05, show_default=True, metavar="PART", help="How sharp, as part of the buffer."
 )
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Searches at a time; default: one a core.")
+@memory_option
 @json_option
 @click.option("--plot", metavar="FILE", help="Draw buffers against flows into FILE (.png, .svg or .pdf).")
 @click.option("--out", metavar="DIR", help="Write size.json, Parquet tables and each answer's scenario into DIR.")
@@ -68,6 +69,7 @@ def command(
     seeds: int,
     precision: float,
     workers: int | None,
+    memory_bytes: int | None,
     as_json: bool,
     plot: str | None,
     out: str | None,
@@ -86,6 +88,7 @@ def command(
             seeds=seeds,
             precision=precision,
             workers=workers,
+            memory_bytes=memory_bytes,
             progress=progress,
         )
     deliver(sizing, _print, as_json=as_json, plot=plot, out=out)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fullpipe.cli.output import check_targets, json_option, note, print_json, print_table, progress_bar
+from fullpipe.cli.output import check_targets, json_option, memory_option, note, print_json, print_table, progress_bar
 from fullpipe.sweeps import Sweep, load_plan, sweep_plan
 from fullpipe.text import file_name
 
@@ -25,6 +25,7 @@ MOST_POINTS = 60
 @json_option
 @click.option("--out", metavar="DIR", help="Keep rows in DIR as they come; started again, a sweep goes on from there.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
+@memory_option
 @click.option("--dask", metavar="ADDRESS", help="Run on the cluster of this Dask scheduler, e.g. tcp://scheduler:8786.")
 @click.option("--plot", nargs=2, metavar="X Y", help="Draw the figure Y against the axis X, e.g. buffer utilization.")
 @click.option("--by", metavar="Z", help="A line for each value of the axis Z; default: of all other axes.")
@@ -36,6 +37,7 @@ def command(
     as_json: bool,
     out: str | None,
     workers: int | None,
+    memory_bytes: int | None,
     dask: str | None,
     plot: tuple[str, str] | None,
     by: str | None,
@@ -64,7 +66,9 @@ def command(
     check_targets(None, out)
     try:
         with progress_bar(file, "runs") as progress:
-            outcome = sweep_plan(plan, out=out, workers=workers, client=dask, progress=progress)
+            outcome = sweep_plan(
+                plan, out=out, workers=workers, client=dask, progress=progress, memory_bytes=memory_bytes
+            )
     except KeyboardInterrupt:
         if out is None:
             raise

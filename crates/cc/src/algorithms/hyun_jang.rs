@@ -393,6 +393,41 @@ mod tests {
         assert_eq!((cc.extra, cc.stage), (0.0, Stage::Reno));
     }
 
+    /// What is not looked at after a timeout: all of slow start, here up to 5 segments, then ACKs of the 110 segments sent by its end.
+    /// Then extra grows if W_full is above Reno's window, which is case 3 where the two are equal.
+    #[test]
+    fn settles_after_slow_start() {
+        let flow = |delivered| Flow { delivered, flight_size: 10, ..crate::testing::FLOW };
+        for (w_full, stage) in [(Some(5.5), Stage::Ramp), (Some(5.0), Stage::Reno), (None, Stage::Reno)] {
+            let mut cc = HyunJang::controller(&Params::defaults(&HYUN_JANG), 10.0);
+            cc.on_congestion(&flow(90), Signal::Timeout);
+            cc.w_full = w_full;
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 5.0));
+            assert_eq!((cc.settled(&flow(99)), cc.stage), (false, Stage::SlowStart));
+            at(&mut cc, 5.0);
+            let ends = Mark::now(&flow(100));
+            assert_eq!((cc.settled(&flow(100)), cc.stage), (false, Stage::Settling(ends)));
+            assert_eq!((cc.settled(&flow(110)), cc.stage), (false, Stage::Settling(ends)));
+            assert_eq!((cc.settled(&flow(111)), cc.stage), (true, stage));
+        }
+    }
+
+    /// Equation 1 with alpha = 1.25 and RTTmin = 80 ms: 100 ms is C = 1.25, no congestion; then 108 ms makes LSRTT = 101 ms, C = 1.2625.
+    #[test]
+    fn congestion_is_above_alpha() {
+        let mut cc = HyunJang::controller(&Params::defaults(&HYUN_JANG), 200.0);
+        cc.alpha = 1.25;
+        cc.extra = 100.0;
+        cc.stage = Stage::Hold;
+        let flow = Flow { min_rtt: Some(80_000_000), ..crate::testing::FLOW };
+        cc.round_rtt = Some(100_000_000);
+        cc.end_round(&flow);
+        assert_eq!((cc.congestion, cc.next_w_full, cc.extra, cc.stage), (1.25, None, 100.0, Stage::Hold));
+        cc.round_rtt = Some(108_000_000);
+        cc.end_round(&flow);
+        assert_eq!((cc.congestion, cc.next_w_full, cc.extra, cc.stage), (1.2625, Some(0.97 * 300.0), 0.0, Stage::Reno));
+    }
+
     /// Section 2.2: in the first cycle, with no W_full before it, the scheme is Reno.
     #[test]
     fn first_cycle_is_reno() {

@@ -31,8 +31,8 @@ const ROUNDS: u32 = 5;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HyStartPlusPlus {
     paced: bool,
-    /// The round before, and this one.
-    last: RoundRtt,
+    /// Least RTT of the round before; above all where it had no sample.
+    last: Nanos,
     current: RoundRtt,
     phase: Phase,
 }
@@ -50,7 +50,7 @@ enum Phase {
 
 impl HyStartPlusPlus {
     pub fn new(paced: bool) -> HyStartPlusPlus {
-        HyStartPlusPlus { paced, last: RoundRtt::NONE, current: RoundRtt::NONE, phase: Phase::SlowStart }
+        HyStartPlusPlus { paced, last: RoundRtt::NONE.least, current: RoundRtt::NONE, phase: Phase::SlowStart }
     }
 
     /// What this ACK adds, segments; growth first, then what its RTT shows (RFC 9406 section 4.2).
@@ -71,7 +71,7 @@ impl HyStartPlusPlus {
     }
 
     fn end_round(&mut self) {
-        self.last = self.current;
+        self.last = self.current.least;
         self.current = RoundRtt::NONE;
         if let Phase::Conservative { rounds, .. } = &mut self.phase {
             *rounds += 1;
@@ -82,7 +82,7 @@ impl HyStartPlusPlus {
         let Some(least) = self.current.least_of(SAMPLES) else { return };
         match self.phase {
             Phase::SlowStart => {
-                if self.last.least_of(1).is_some_and(|last| least >= last + rise_of_a_queue(last)) {
+                if least >= self.last.saturating_add(rise_of_a_queue(self.last)) {
                     self.phase = Phase::Conservative { baseline: least, rounds: 0 };
                 }
             }

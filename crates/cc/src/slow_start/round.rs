@@ -7,7 +7,7 @@ use crate::time::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RoundRtt {
     /// The least; of none, one that is above all. (An option would take a flow eight bytes more.)
-    least: Nanos,
+    pub least: Nanos,
     /// How many.
     samples: u32,
 }

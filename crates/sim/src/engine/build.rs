@@ -11,6 +11,7 @@ use crate::scenario::{Arrivals, Scenario, Spread, Tcp};
 use crate::traffic::connection::{AccessLink, Connection, controller};
 use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
+use crate::transport::ecn::{EcnMode, Receiving};
 use crate::transport::receiver::Receiver;
 use crate::transport::recovery::Recovery;
 use crate::transport::sender::Sender;
@@ -123,7 +124,8 @@ impl<'a> Engine<'a> {
         let one_way = tcp.path.iter().map(|&link| self.scenario.links[link].delay).sum::<Nanos>() + access;
         let last = self.transit.network.last_hop(route).direction;
         let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
-        let at_once = !tcp.delayed_ack && !slow_access;
+        let ecn = tcp.ecn != EcnMode::Off;
+        let at_once = !tcp.delayed_ack && !slow_access && !ecn;
         let direct = self.transit.network.direct(route).filter(|_| at_once);
         let schedule = &mut self.transit.schedule;
         let ack_stream = *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream());
@@ -141,6 +143,8 @@ impl<'a> Engine<'a> {
             access,
             incarnation: 0,
             active: false,
+            plain: !slow_access && !ecn,
+            ecn: ecn.then(|| Box::new(Receiving::new(tcp.ecn))),
             sack: tcp.recovery == Recovery::Sack,
             ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
             timer_at: Nanos::MAX,

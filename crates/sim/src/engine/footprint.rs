@@ -169,9 +169,9 @@ fn problem(key: impl Into<String>, what: String) -> Problem {
     Problem { key: key.into(), what, line: None }
 }
 
-/// Bytes as people read them.
+/// Bytes as people read them, in a unit that they may write.
 fn readable(bytes: u64) -> String {
-    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
+    let units = [(1e9, "GB"), (1e6, "MB")];
     let bytes = bytes as f64;
     let (size, unit) = units.into_iter().find(|(size, _)| bytes >= *size).unwrap_or((1e3, "kB"));
     format!("{:.1} {unit}", bytes / size)

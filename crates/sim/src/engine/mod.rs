@@ -19,6 +19,7 @@ use crate::scenario::{Arrivals, Problem, Scenario, Web};
 use crate::traffic::connection::{Connection, HOT_BYTES, controller};
 use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
+use crate::transport::ecn::Receiving;
 use crate::transport::receiver::Receiver;
 use footprint::Memory;
 use fullpipe_cc::Nanos;
@@ -165,7 +166,6 @@ impl Engine<'_> {
                 self.transit.move_on(&mut self.flows[packet.flow as usize], packet)
             }
             Kind::Datagram => self.carry_datagram(packet),
-            Kind::Turn => self.serve(packet.flow, packet.at),
         }
     }
 
@@ -187,6 +187,7 @@ impl Engine<'_> {
             Timer::DelayedAck(id) => self.on_ack_timer(id, at),
             Timer::Datagram(id) => self.send_datagram(id, at),
             Timer::Transfer(group) => self.begin_poisson_transfer(group, at),
+            Timer::Turn(place) => self.serve(place, at),
         }
     }
 
@@ -205,7 +206,10 @@ impl Engine<'_> {
     /// The transmitter of a served link is free.
     #[inline(never)]
     fn serve(&mut self, place: u32, now: Nanos) {
-        let Some(packet) = self.transit.serve(place, now) else { return };
+        let mut packet = Packet::default();
+        if !self.transit.serve(place, now, &mut packet) {
+            return;
+        }
         if packet.kind == Kind::Datagram {
             let source = &mut self.datagrams[packet.flow as usize];
             source.received += u64::from(self.transit.leave_datagram(source.route, source.size, packet));
@@ -253,6 +257,9 @@ impl Engine<'_> {
         let segments = self.web[group as usize].begin(web, self.scenario.packet_size, now, self.transit.window);
         flow.sender.reopen(controller(&web.tcp), segments);
         flow.receiver = Receiver::default();
+        if let Some(ecn) = &mut flow.ecn {
+            **ecn = Receiving::new(web.tcp.ecn);
+        }
         flow.incarnation = flow.incarnation.wrapping_add(1);
         true
     }

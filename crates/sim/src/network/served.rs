@@ -3,9 +3,9 @@
 //! The buffer's limit counts the packet being sent too, as `fifo.rs` does, whatever the queue. A packet that leaves at `now` makes
 //! room for one that comes at `now`.
 
-use super::discipline::{Any, Deeds, Discipline, Queued};
+use super::discipline::{Any, Deeds, Discipline, Fate, Queued};
 use super::ledger::{Ledger, Totals};
-use super::line::{Line, Transmissions};
+use super::line::{Line, Span, Transmissions};
 use crate::packet::{Kind, Packet};
 use crate::report::DirectionReport;
 use crate::rng::{Purpose, Rng};
@@ -22,12 +22,16 @@ pub struct Served {
     transmissions: Transmissions,
     queue: Any,
     limit: Buffer,
+    /// The limit is a time.
+    timed: bool,
     /// What waits in the queue.
     waiting: Waiting,
     /// Size of the packet being sent, bytes; `None` where it has left, which is noticed when somebody looks.
     sending: Option<u32>,
     /// An event stands in the loop for when the transmitter is free.
     awaited: bool,
+    /// See [`Served::call_at`].
+    call_at: Option<Nanos>,
     /// Random loss on the wire.
     wire: Option<(f64, Rng)>,
     /// What the queue did in the call under way.
@@ -49,15 +53,8 @@ struct Waiting {
     bytes: u64,
     /// Data and datagrams that are not lost yet.
     data: u64,
-}
-
-/// What a served link has done.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Done {
-    /// The packet that it has begun to send, with the time when it reaches the far end; `None` also where the wire loses it.
-    pub sent: Option<Packet>,
-    /// When the loop has to call [`Served::serve`].
-    pub call_at: Option<Nanos>,
+    /// How long they take to send; known where the limit is a time.
+    time: Span,
 }
 
 impl Served {
@@ -72,9 +69,11 @@ impl Served {
             transmissions: Transmissions::default(),
             queue,
             limit: link.buffer,
+            timed: matches!(link.buffer, Buffer::Time(_)),
             waiting: Waiting::default(),
             sending: None,
             awaited: false,
+            call_at: None,
             wire: (link.loss > 0.0).then(|| (link.loss, Rng::new(seed, Purpose::Wire, index))),
             deeds: Deeds::default(),
             lost: Vec::new(),
@@ -86,39 +85,57 @@ impl Served {
         }
     }
 
-    /// A packet of `size` bytes comes at `packet.at`. Look at [`Served::lost`] afterwards.
-    pub fn accept(&mut self, packet: Packet, size: u32) -> Done {
+    /// A packet of `size` bytes comes at `packet.at`. Says whether a packet is sent at once: `packet` is that one then, and `packet.at`
+    /// when it reaches the far end. Look at [`Served::lost`] and [`Served::call_at`] afterwards.
+    #[inline]
+    pub fn accept(&mut self, packet: &mut Packet, size: u32) -> bool {
         let now = packet.at;
         self.pass_time(now);
         self.totals.arrived += 1;
         let full = !self.has_room(now, size);
-        let queued = Queued { packet, size, entered: now, doomed: !full && self.lost_on_the_wire() };
-        if queued.doomed {
-            self.lost.push(packet);
+        let fate = match packet.kind {
+            _ if !full && self.lost_on_the_wire() => Fate::Lost,
+            Kind::Data | Kind::Datagram => Fate::Arrives,
+            _ => Fate::AckArrives,
+        };
+        let queued = Queued { packet: *packet, size, entered: now, fate };
+        if fate == Fate::Lost {
+            self.lost.push(*packet);
         }
-        self.waiting.add(&queued);
+        self.add_waiting(&queued);
         self.queue.enqueue(now, queued, full, &mut self.deeds);
-        self.note_deeds(now);
+        if self.deeds.any() {
+            self.note_deeds(now);
+        }
         self.max_queue = self.max_queue.max(self.queued());
         if self.awaited || self.waiting.packets == 0 {
-            return Done::default();
+            return false;
         }
         if self.line.free() > now {
             self.awaited = true;
-            return Done { sent: None, call_at: Some(self.line.free()) };
+            self.call_at = Some(self.line.free());
+            return false;
         }
-        self.send_next(now)
+        self.send_next(now, packet)
     }
 
-    /// The transmitter is free at `now`, as it has said it would be. Look at [`Served::lost`] afterwards.
-    pub fn serve(&mut self, now: Nanos) -> Done {
+    /// The transmitter is free at `now`, as it has said it would be. The rest is as of [`Served::accept`].
+    #[inline]
+    pub fn serve(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         self.awaited = false;
         self.pass_time(now);
-        self.send_next(now)
+        self.send_next(now, packet)
+    }
+
+    /// When the loop has to call [`Served::serve`], if the last call has made that known.
+    #[inline(always)]
+    pub fn call_at(&mut self) -> Option<Nanos> {
+        self.call_at.take()
     }
 
     /// Takes a packet that was lost in the last call, if there is one left: dropped by the queue, or one that the wire will lose,
     /// which stays in the queue as if nothing had happened.
+    #[inline(always)]
     pub fn lost(&mut self) -> Option<Packet> {
         self.lost.pop()
     }
@@ -153,6 +170,7 @@ impl Served {
     }
 
     /// Whether the buffer holds `size` bytes more at `now`.
+    #[inline(always)]
     fn has_room(&self, now: Nanos, size: u32) -> bool {
         match self.limit {
             Buffer::Unlimited => true,
@@ -161,38 +179,67 @@ impl Served {
                 self.waiting.bytes + u64::from(self.sending.unwrap_or(0)) + u64::from(size) <= limit
             }
             Buffer::Time(limit) => {
-                let waits = self.line.free().saturating_sub(now) + self.line.time_of(self.waiting.bytes);
-                waits < limit || self.queued() == 0
+                self.queued() == 0 || self.line.free_after(self.waiting.time).saturating_sub(now) < limit
             }
         }
     }
 
-    /// Takes the next packet out of the queue and sends it.
-    fn send_next(&mut self, now: Nanos) -> Done {
+    /// Takes the next packet out of the queue and sends it; false where none is left or the wire loses it.
+    #[inline]
+    fn send_next(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         let next = self.queue.dequeue(now, &mut self.deeds);
-        self.note_deeds(now);
-        let Some(queued) = next else { return Done::default() };
-        self.waiting.remove(&queued);
+        if self.deeds.any() {
+            self.note_deeds(now);
+        }
+        let Some(queued) = next else { return false };
+        self.remove_waiting(&queued);
         self.line.rest_until(now);
         self.totals.busy += self.line.send(self.transmissions.of(&self.line, queued.size));
         self.sending = Some(queued.size);
-        self.awaited = self.waiting.packets > 0;
-        let arriving = Packet { at: self.line.free() + self.delay, ..queued.packet };
-        Done { sent: (!queued.doomed).then_some(arriving), call_at: self.awaited.then(|| self.line.free()) }
+        if self.waiting.packets > 0 {
+            self.awaited = true;
+            self.call_at = Some(self.line.free());
+        }
+        *packet = queued.packet;
+        packet.at = self.line.free() + self.delay;
+        queued.fate != Fate::Lost
     }
 
     /// Counts what the queue has just done.
+    #[inline(never)]
     fn note_deeds(&mut self, now: Nanos) {
         self.totals.marked += std::mem::take(&mut self.deeds.marked);
-        for queued in self.deeds.dropped.drain(..) {
-            self.waiting.remove(&queued);
+        let mut dropped = std::mem::take(&mut self.deeds.dropped);
+        for queued in dropped.drain(..) {
+            self.remove_waiting(&queued);
             self.totals.dropped += 1;
-            if queued.doomed {
+            if queued.fate == Fate::Lost {
                 // It is the queue's and not the wire's.
                 self.totals.wire_lost -= 1;
             } else {
                 self.lost.push(Packet { at: now, ..queued.packet });
             }
+        }
+        self.deeds.dropped = dropped;
+    }
+
+    #[inline(always)]
+    fn add_waiting(&mut self, queued: &Queued) {
+        self.waiting.packets += 1;
+        self.waiting.bytes += u64::from(queued.size);
+        self.waiting.data += u64::from(queued.fate == Fate::Arrives);
+        if self.timed {
+            self.waiting.time = self.waiting.time.with(self.transmissions.of(&self.line, queued.size));
+        }
+    }
+
+    #[inline(always)]
+    fn remove_waiting(&mut self, queued: &Queued) {
+        self.waiting.packets -= 1;
+        self.waiting.bytes -= u64::from(queued.size);
+        self.waiting.data -= u64::from(queued.fate == Fate::Arrives);
+        if self.timed {
+            self.waiting.time = self.waiting.time.without(self.transmissions.of(&self.line, queued.size));
         }
     }
 
@@ -210,6 +257,7 @@ impl Served {
     }
 
     /// Brings everything up to `now`, before anything happens at that moment.
+    #[inline(always)]
     fn pass_time(&mut self, now: Nanos) {
         if now >= self.next_mark {
             self.pass_marks(now);
@@ -230,6 +278,7 @@ impl Served {
     }
 
     /// Counts how long packets have been in the system up to `now`; the one being sent may have left before.
+    #[inline(always)]
     fn count_to(&mut self, now: Nanos) {
         if self.sending.is_some() && self.line.free() <= now {
             self.count_span(self.line.free());
@@ -238,26 +287,9 @@ impl Served {
         self.count_span(now);
     }
 
+    #[inline(always)]
     fn count_span(&mut self, to: Nanos) {
         self.totals.sojourn += self.queued() as u128 * u128::from(to - self.counted_to);
         self.counted_to = to;
     }
-}
-
-impl Waiting {
-    fn add(&mut self, queued: &Queued) {
-        self.packets += 1;
-        self.bytes += u64::from(queued.size);
-        self.data += u64::from(is_data(queued));
-    }
-
-    fn remove(&mut self, queued: &Queued) {
-        self.packets -= 1;
-        self.bytes -= u64::from(queued.size);
-        self.data -= u64::from(is_data(queued));
-    }
-}
-
-fn is_data(queued: &Queued) -> bool {
-    !queued.doomed && matches!(queued.packet.kind, Kind::Data | Kind::Datagram)
 }

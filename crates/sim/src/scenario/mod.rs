@@ -15,7 +15,9 @@ mod traffic;
 mod units;
 mod warnings;
 
+pub use crate::packet::Ecn;
 pub use crate::rng::Spread;
+pub use crate::transport::ecn::EcnMode;
 pub use crate::transport::pacing::Pacing;
 pub use crate::transport::recovery::Recovery;
 pub use fullpipe_cc::SlowStart;
@@ -129,6 +131,10 @@ pub struct Tcp {
     pub slow_start: SlowStart,
     /// Whether segments leave at a rate.
     pub pacing: Pacing,
+    /// What both ends make of ECN.
+    pub ecn: EcnMode,
+    /// How new segments are ECN-capable, where ECN is on: ECT(0) or ECT(1).
+    pub ect: Ecn,
     /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
     pub delayed_ack: bool,
     /// How long an ACK is held back at most.
@@ -234,6 +240,8 @@ impl Tcp {
             recovery,
             slow_start: SlowStart::Standard,
             pacing: Pacing::Algorithm,
+            ecn: EcnMode::Off,
+            ect: Ecn::Ect0,
             delayed_ack: false,
             delayed_ack_timeout: 100_000_000,
             byte_counting: false,

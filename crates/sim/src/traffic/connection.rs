@@ -5,6 +5,7 @@ use crate::network::line::Line;
 use crate::network::{Direct, Route};
 use crate::rng::Rng;
 use crate::scenario::{Algorithm, Setting, Spread, Tcp};
+use crate::transport::ecn::Receiving;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use fullpipe_cc::{Controller, Nanos, Start, params, registry};
@@ -21,6 +22,8 @@ pub struct Connection {
     pub active: bool,
     /// ACKs carry SACK blocks.
     pub sack: bool,
+    /// Nothing is between its window and the first link, and its packets' headers say nothing.
+    pub plain: bool,
     /// One-way delay of its access link: the flow's clock is so much behind the loop's.
     pub access: Nanos,
     /// When the retransmission timer's entry stands in the loop, on the loop's clock.
@@ -41,6 +44,8 @@ pub struct Connection {
     pub receiver: Receiver,
     /// The sending end.
     pub sender: Sender,
+    /// The receiving end's part of ECN, if it is on.
+    pub ecn: Option<Box<Receiving>>,
     /// When the held ACK's entry stands in the loop.
     pub ack_timer_at: Nanos,
     /// When it began, and when it was complete, on its own clock.

@@ -1,5 +1,6 @@
 //! TCP: what an end of a connection sends, and when.
 
+pub mod ecn;
 pub mod pacing;
 mod progress;
 pub mod ranges;

@@ -16,12 +16,13 @@
 #[cfg(test)]
 mod tests;
 
+use super::ecn::{self, Echo, EcnMode};
 use super::pacing::{self, Pacer};
 use super::progress::{Phase, Progress};
 use super::rate::Sampler;
 use super::repair::{self, Loss, News, Repair};
 use super::rto::RttEstimator;
-use crate::packet::SackBlocks;
+use crate::packet::{AckNote, Marks, SackBlocks};
 use crate::report::log::SampleLog;
 use crate::report::meter::{Counters, Meter};
 use crate::scenario::Tcp;
@@ -52,15 +53,17 @@ pub struct Sender {
     byte_counting: bool,
     /// The timer has expired and nothing has been acknowledged since.
     timed_out: bool,
+    /// Lost segments that the policy has heard of, modulo 2^32.
+    lost_told: u32,
     /// What is measured.
     pub meter: Meter,
     /// The window policy.
     pub cc: Controller,
     repair: repair::Any,
+    /// ECN, if it is on.
+    ecn: Option<Box<ecn::Sending>>,
     /// Segments sent (once each) in earlier connections.
     earlier: u64,
-    /// Lost segments that the policy has heard of.
-    lost_told: u64,
     /// What paces it and measures the rate of delivery; `None` for most, who may rest.
     watch: Option<Box<Watch>>,
 }
@@ -122,11 +125,12 @@ impl Sender {
             quiet: !watched && repair.is_quiet(),
             byte_counting: tcp.byte_counting,
             timed_out: false,
+            lost_told: 0,
             meter,
             cc,
             repair,
+            ecn: (tcp.ecn != EcnMode::Off).then(|| Box::new(ecn::Sending::new(tcp.ecn, tcp.ect))),
             earlier: 0,
-            lost_told: 0,
             watch,
         }
     }
@@ -141,6 +145,9 @@ impl Sender {
         self.rtt.reset();
         self.timed_out = false;
         self.repair.reset();
+        if let Some(ecn) = &mut self.ecn {
+            ecn.reset();
+        }
         self.cc = cc;
         self.cwnd = self.cc.cwnd();
         if let Some(watch) = &mut self.watch {
@@ -201,9 +208,48 @@ impl Sender {
         if self.quiet && sack.is_none() && cumulative > self.progress.una {
             self.on_expected_ack(now, cumulative, arrival);
         } else {
-            self.on_any_ack(now, cumulative, arrival, sack);
+            self.on_any_ack(now, cumulative, arrival, sack, 0);
             self.cwnd = self.cc.cwnd();
         }
+    }
+
+    /// The same of an ACK that carries a note.
+    #[inline(never)]
+    pub fn on_noted_ack(&mut self, now: Nanos, arrival: &Arrival, note: &AckNote) {
+        let marked = note.echo.map_or(0, |echo| self.news_of_marks(now, arrival, echo));
+        if marked == 0 {
+            return self.on_ack(now, arrival, note.sack());
+        }
+        let cumulative = unwrap(arrival.cumulative, self.progress.una);
+        self.on_any_ack(now, cumulative, arrival, note.sack(), marked);
+        self.cwnd = self.cc.cwnd();
+    }
+
+    /// An ACK brings what its receiver says of marks: how many segments it newly tells of. The window is cut if one calls for it.
+    fn news_of_marks(&mut self, now: Nanos, arrival: &Arrival, echo: Echo) -> u64 {
+        let Some(ecn) = &mut self.ecn else { return 0 };
+        let cumulative = unwrap(arrival.cumulative, self.progress.una);
+        // Where segments are missing, the cumulative point does not tell how many have arrived.
+        let acked = if self.quiet { cumulative.saturating_sub(self.progress.una) } else { 0 };
+        let marked = ecn.news(echo, acked);
+        if marked > 0 && self.progress.phase == Phase::Open && ecn.answers(cumulative, self.progress.high) {
+            let flow = self.flow(now, false);
+            self.cc.on_congestion(&flow, Signal::Ecn);
+            #[cfg(feature = "record")]
+            crate::record::congestion(&flow, Signal::Ecn, &self.cc);
+        }
+        marked
+    }
+
+    /// What the headers of the segment just taken from [`Sender::new_segments`] (`new`) or [`Sender::next_segment`] say of congestion.
+    #[inline]
+    pub fn marks(&mut self, new: bool) -> Marks {
+        self.ecn.as_mut().map_or(Marks::NONE, |ecn| ecn.marks(new))
+    }
+
+    /// One past the highest segment ever sent.
+    pub fn high(&self) -> u64 {
+        self.progress.high
     }
 
     /// The retransmission timer expires; [`Sender::pass_time`] first.
@@ -354,12 +400,12 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>) {
+    fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>, marked: u64) {
         let sacked = sack.map_or(0, |blocks| self.repair.on_sack(blocks, cumulative, &self.progress));
         let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
         let delivered = sampler.map_or(0, |sampler| sampler.on_ack(now, cumulative, sack));
         if cumulative > self.progress.una {
-            self.on_new_ack(now, cumulative, sacked, arrival);
+            self.on_new_ack(now, cumulative, arrival, sacked, marked);
         } else if cumulative == self.progress.una && self.progress.flight_size() > 0 {
             let news = News { now, acked: 0, sacked, rtt: &self.rtt };
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
@@ -374,14 +420,17 @@ impl Sender {
     }
 
     /// New data is acknowledged.
-    fn on_new_ack(&mut self, now: Nanos, cumulative: u64, sacked: u64, arrival: &Arrival) {
+    fn on_new_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sacked: u64, marked: u64) {
         let acked = cumulative - self.progress.una;
         self.progress.una = cumulative;
         self.progress.nxt = self.progress.nxt.max(cumulative);
         self.timed_out = false;
         let sampled_from = self.repair.sample_from(cumulative - 1, arrival.stamp);
         let ack = self.measure(now, acked, arrival, sampled_from);
-        let ack = self.rated(ack);
+        let mut ack = self.rated(ack);
+        if marked > 0 {
+            ack = ack.ce(marked).credit(0.0);
+        }
         let news = News { now, acked, sacked, rtt: &self.rtt };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
         let in_recovery = matches!(self.progress.phase, Phase::Recovery { .. });
@@ -407,10 +456,10 @@ impl Sender {
     /// The same ACK with what it tells of losses and of the rate of delivery.
     fn rated(&mut self, ack: Ack) -> Ack {
         let lost = self.lost();
-        let newly_lost = lost - std::mem::replace(&mut self.lost_told, lost);
+        let newly_lost = (lost as u32).wrapping_sub(std::mem::replace(&mut self.lost_told, lost as u32));
         let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
         let rate = sampler.and_then(|sampler| sampler.sample(lost, self.rtt.least()));
-        ack.newly_lost(newly_lost).rate(rate)
+        ack.newly_lost(newly_lost.into()).rate(rate)
     }
 
     /// What this ACK tells about round trips and one-way delays.

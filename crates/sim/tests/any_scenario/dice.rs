@@ -3,8 +3,10 @@
 use fullpipe_cc::params::Kind;
 use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
+use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, FlowGroup, Link, Pacing, Queue, Recovery, Setting, SlowStart, Spread, Tcp, Udp, Web,
+    Algorithm, Arrivals, Buffer, Ecn, EcnMode, FlowGroup, Link, Pacing, Queue, Recovery, Setting, SlowStart, Spread,
+    Tcp, Udp, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -121,7 +123,8 @@ impl Dice {
     }
 
     fn link(&mut self, index: u64, packet_size: u32) -> Link {
-        let buffer = match self.bits() % 4 {
+        let buffer = match self.bits() % 5 {
+            4 => Buffer::Time(self.any(1..=LONGEST, MS..=200 * MS)),
             0 | 1 => Buffer::Packets(self.any(1..=1_000_000_000_000, 1..=300)),
             2 => {
                 let least = u64::from(packet_size);
@@ -141,8 +144,45 @@ impl Dice {
             rate_bps: self.any(1..=10_000_000_000_000, 500_000..=50_000_000),
             delay: self.any(0..=100 * SECOND, 0..=50 * MS),
             buffer,
-            queue: Queue::drop_tail(),
+            queue: self.queue(),
             loss,
+        }
+    }
+
+    /// Half of the queues are drop-tail.
+    fn queue(&mut self) -> Queue {
+        if self.one_in(2) {
+            return Queue::drop_tail();
+        }
+        let info = self.pick(queues::ALL);
+        let mut queue = Queue::defaults(info);
+        for param in info.params {
+            if self.one_in(2) {
+                continue;
+            }
+            let value = self.queue_value(&param.kind);
+            if Some(value) != param.default {
+                queue.given.push((param.name, value));
+            }
+        }
+        queue
+    }
+
+    fn queue_value(&mut self, kind: &queues::Kind) -> queues::Value {
+        use queues::{Kind, Value};
+        match *kind {
+            Kind::Time { min, max } => Value::Time(self.any(min..=max, MS..=200 * MS)),
+            Kind::Packets { min, max } => Value::Packets(self.any(min..=max, 1..=100)),
+            Kind::Bytes { min, max } => Value::Bytes(self.any(min..=max, 100..=10_000)),
+            Kind::Whole { min, max } => Value::Whole(self.any(min..=max, 1..=100)),
+            Kind::Number { min, max } => {
+                let x = self.unit();
+                Value::Number(self.pick(&[min, max, min + x * (max - min), min + x.powi(8) * (max - min)]))
+            }
+            Kind::PacketsOrTime if self.one_in(2) => Value::Packets(self.any(1..=1_000_000_000_000, 1..=100)),
+            Kind::PacketsOrTime => Value::Time(self.any(0..=100 * SECOND, 100 * US..=50 * MS)),
+            Kind::Flag => Value::Flag(self.one_in(2)),
+            Kind::Choice(names) => Value::Name(self.pick(names)),
         }
     }
 
@@ -187,6 +227,8 @@ impl Dice {
             recovery: self.pick(&Recovery::ALL),
             slow_start: self.pick(&SlowStart::ALL),
             pacing: self.pick(&Pacing::ALL),
+            ecn: if self.one_in(2) { EcnMode::Off } else { self.pick(&EcnMode::ALL) },
+            ect: self.pick(&[Ecn::Ect0, Ecn::Ect1]),
             delayed_ack: self.one_in(2),
             delayed_ack_timeout: self.any(US..=500 * MS, 40 * MS..=200 * MS),
             byte_counting: self.one_in(2),

@@ -7,6 +7,7 @@ mod invariants;
 
 use fullpipe_sim::Scenario;
 use fullpipe_sim::scenario::Recovery;
+use fullpipe_sim::scenario::{EcnMode, Link};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -72,6 +73,18 @@ fn the_standing_scenarios_have_everything() {
                 |tcp: &&fullpipe_sim::scenario::Tcp| tcp.algorithm.params.iter().any(|(name, _)| name == param.name);
             assert!(of_this().any(|tcp| given(&tcp)), "{}.{}", info.name, param.name);
         }
+    }
+    for info in fullpipe_sim::queues::ALL {
+        let of_this =
+            || all.iter().flat_map(|scenario| &scenario.links).filter(|link| link.queue.info.name == info.name);
+        assert!(of_this().count() > 0, "{}", info.name);
+        for param in info.params {
+            let given = |link: &Link| link.queue.given.iter().any(|(name, _)| *name == param.name);
+            assert!(of_this().any(given), "{}.{}", info.name, param.name);
+        }
+    }
+    for mode in EcnMode::ALL {
+        assert!(tcp().any(|tcp| tcp.ecn == mode), "{mode:?}");
     }
     assert!(tcp().any(|tcp| tcp.path.len() == 127));
     assert!(all.iter().any(|scenario| scenario.links.iter().any(|link| link.rate_bps == 1)));
