@@ -24,6 +24,11 @@ pub trait CongestionControl {
     /// The episode is over: all data outstanding when it began has been acknowledged.
     fn on_recovered(&mut self, _flow: &Flow) {}
 
+    /// The last congestion event was none: what seemed lost has arrived late. Before it the window was `cwnd` and the threshold
+    /// `ssthresh` segments, and they are at least that again (RFC 4015 section 3.2, RFC 9438 section 4.9); what else is remembered
+    /// of the event may stay.
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64);
+
     /// Shows the algorithm's named internals (such as `beta` or `extra`) to `visit`, for traces and plots.
     ///
     /// The same names in the same order at every call; an unknown value is `f64::NAN`.
