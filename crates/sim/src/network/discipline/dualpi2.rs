@@ -152,6 +152,7 @@ pub static INFO: Info = Info {
             source: "RFC 9332 appendix A.1",
         },
     ],
+    marks: |_| true,
 };
 
 /// See the head of the file.
@@ -468,6 +469,9 @@ mod tests {
     use super::super::testing::{queued, settings};
     use super::*;
 
+    /// What a scenario says of parameters.
+    type Given<'a> = &'a [(&'static str, Value)];
+
     const LINUX: (&str, Value) = ("variant", Value::Name("linux"));
 
     /// At 8 Mbit/s, 1000 bytes are a millisecond.
@@ -519,7 +523,7 @@ mod tests {
     /// The delay goes from 0 to 30 ms and stays: alpha * 0.015 + beta * 0.03, then alpha * 0.015 an update.
     #[test]
     fn p_prime_follows_the_delay() {
-        let expected: [(&[(&str, Value)], [f64; 4]); 2] =
+        let expected: [(Given, [f64; 4]); 2] =
             [(&[], [0.092_25, 0.094_5, 0.1125, 0.315]), (&[LINUX], [0.098_38, 0.100_78, 0.12, 0.3362])];
         for (given, expected) in expected {
             let law = dualpi2(given).law;

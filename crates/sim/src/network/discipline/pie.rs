@@ -142,6 +142,7 @@ pub static INFO: Info = Info {
             source: "Linux 6.1; RFC 8033 has none",
         },
     ],
+    marks: |settings| settings.flag("ecn"),
 };
 
 /// See the head of the file.
@@ -349,6 +350,9 @@ mod tests {
     use super::*;
     use crate::packet::Ecn;
 
+    /// What a scenario says of parameters.
+    type Given<'a> = &'a [(&'static str, Value)];
+
     /// At 8 Mbit/s, 1000 bytes are a millisecond.
     fn pie(given: &[(&'static str, Value)]) -> Pie {
         let mut pie = Pie::new(&settings(&INFO, given), 1, 1000);
@@ -408,7 +412,7 @@ mod tests {
     #[test]
     fn p_decays_when_empty_or_below_half_the_target() {
         let half_target = ("decay", Value::Name("half-target"));
-        let cases: [(&[(&str, Value)], f64, f64, f64); 6] = [
+        let cases: [(Given, f64, f64, f64); 6] = [
             (&[], 0.0, 0.0, 0.498_125 * 0.98),
             (&[], 0.005, 0.005, 0.498_75),
             (&[half_target], 0.0, 0.0, 0.498_125 * 0.98),
@@ -511,7 +515,7 @@ mod tests {
     #[test]
     fn ecn_marks_below_a_tenth() {
         let ecn = ("ecn", Value::Flag(true));
-        let cases: [(&[(&str, Value)], f64, Ecn, (usize, u64)); 6] = [
+        let cases: [(Given, f64, Ecn, (usize, u64)); 6] = [
             (&[ecn], 0.099, Ecn::Ect0, (0, 1)),
             (&[ecn], 0.099, Ecn::Ect1, (0, 1)),
             (&[ecn], 0.099, Ecn::NotEct, (1, 0)),
