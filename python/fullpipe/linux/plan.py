@@ -160,6 +160,10 @@ class _Reader:
             raise self.cannot(
                 f"flows[{i}].slow_start", f'the kernel\'s {name} has no "{group["slow_start"]}" (allowed: {allowed})'
             )
+        if group["pacing"] != "algorithm":
+            raise self.cannot(
+                f"flows[{i}].pacing", 'the kernel paces what its algorithms pace, and nothing else (allowed: "algorithm")'
+            )
         count: int = group["count"]
         return count
 
