@@ -162,7 +162,8 @@ class _Reader:
             )
         if group["pacing"] != "algorithm":
             raise self.cannot(
-                f"flows[{i}].pacing", 'the kernel paces what its algorithms pace, and nothing else (allowed: "algorithm")'
+                f"flows[{i}].pacing",
+                'the kernel paces what its algorithms pace, and nothing else (allowed: "algorithm")',
             )
         count: int = group["count"]
         return count
