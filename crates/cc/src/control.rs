@@ -44,8 +44,10 @@ pub trait CongestionControl {
     /// A segment has been sent, for the first time or again; for algorithms that take rate samples.
     fn on_sent(&mut self, _flow: &Flow) {}
 
-    /// The last episode was needless: nothing had been lost. What it took may be given back.
-    fn on_undo(&mut self, _flow: &Flow) {}
+    /// The last congestion event was none: what seemed lost has arrived late. Before it the window was `cwnd` and the threshold
+    /// `ssthresh` segments, and they are at least that again (RFC 4015 section 3.2, RFC 9438 section 4.9); what else is remembered
+    /// of the event may stay.
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64);
 
     /// Shows the algorithm's named internals (such as `beta` or `extra`) to `visit`, for traces and plots.
     ///

@@ -64,12 +64,14 @@ macro_rules! algorithms {
                 match self { $(Controller::$variant(c) => c.takes_rate_samples(),)+ }
             }
             fn on_sent(&mut self, flow: &Flow) { match self { $(Controller::$variant(c) => c.on_sent(flow),)+ } }
-            fn on_undo(&mut self, flow: &Flow) { match self { $(Controller::$variant(c) => c.on_undo(flow),)+ } }
             fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
                 match self { $(Controller::$variant(c) => c.on_congestion(flow, signal),)+ }
             }
             fn on_recovered(&mut self, flow: &Flow) {
                 match self { $(Controller::$variant(c) => c.on_recovered(flow),)+ }
+            }
+            fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+                match self { $(Controller::$variant(c) => c.on_undo(cwnd, ssthresh),)+ }
             }
             fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Controller::$variant(c) => c.inspect(visit),)+ }

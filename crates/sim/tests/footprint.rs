@@ -90,6 +90,20 @@ fn nothing_is_allocated_per_packet() {
     }
 }
 
+/// The same with a record of every segment sent: RACK.
+#[test]
+fn nothing_is_allocated_per_packet_with_rack() {
+    let run = |seconds| {
+        let mut scenario = dumbbell(100_000_000, 250, seconds, 10, Spread { low: 0, high: 1000 * MS });
+        let tcp = &mut scenario.flows[0].tcp;
+        (tcp.recovery, tcp.prr) = (Recovery::Rack, true);
+        measure(&scenario)
+    };
+    let ((short, _, few), (long, _, many)) = (run(20), run(200));
+    assert!(many - few > 2_000_000);
+    assert!(long - short < 100, "{} more allocations for {} more packets", long - short, many - few);
+}
+
 /// Ten thousand flows that have not started yet, beside one that is at work; looked at while it is.
 #[test]
 fn an_idle_flow_takes_less_than_a_kibibyte() {

@@ -84,9 +84,15 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "\"reno\"",
         "\"reno\"\nrecovery = \"sacks\"",
         &[
-            "flows[0].recovery: unknown recovery \"sacks\"; did you mean \"sack\"? (allowed: tahoe, reno, newreno, sack, vegas)",
+            "flows[0].recovery: unknown recovery \"sacks\"; did you mean \"sack\"? (allowed: tahoe, reno, newreno, sack, rack, vegas)",
         ],
     ),
+    (
+        "\"reno\"",
+        "\"reno\"\nrecovery = \"newreno\"\nprr = true",
+        &["flows[0].prr: recovery \"newreno\" does without; allowed: with recovery \"sack\" or \"rack\""],
+    ),
+    ("\"reno\"", "\"reno\"\nprr = \"on\"", &["flows[0].prr: expected", "found text \"on\""]),
     (
         "\"reno\"",
         "\"reno\"\nslow_start = \"histart\"",

@@ -173,6 +173,10 @@ impl CongestionControl for EHstcp {
         self.frame.response.region = if self.phase == Phase::Increase { Region::Reno } else { Region::Hold };
     }
 
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.frame.on_undo(cwnd, ssthresh);
+    }
+
     fn on_recovered(&mut self, flow: &Flow) {
         self.frame.on_recovered(flow);
         if let Phase::SafetyCheck { from, .. } = &mut self.phase {

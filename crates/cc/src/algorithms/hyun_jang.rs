@@ -266,6 +266,10 @@ impl CongestionControl for HyunJang {
         self.stage = if signal == Signal::Timeout { Stage::SlowStart } else { Stage::Recovery };
     }
 
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.reno.on_undo(cwnd - self.extra, ssthresh);
+    }
+
     fn on_recovered(&mut self, flow: &Flow) {
         self.reno.on_recovered(flow);
         if self.stage == Stage::Recovery {

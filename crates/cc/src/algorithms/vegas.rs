@@ -217,6 +217,11 @@ impl CongestionControl for Vegas {
         self.ssthresh = MIN_WINDOW;
     }
 
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+    }
+
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("backlog", self.diff);
     }

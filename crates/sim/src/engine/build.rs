@@ -13,7 +13,6 @@ use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
 use crate::transport::ecn::{EcnMode, Receiving};
 use crate::transport::receiver::Receiver;
-use crate::transport::recovery::Recovery;
 use crate::transport::sender::Sender;
 use fullpipe_cc::Nanos;
 use std::collections::BTreeMap;
@@ -136,7 +135,7 @@ impl<'a> Engine<'a> {
         self.flows.push(Connection {
             id,
             sender: Sender::new(tcp, cc, segments, 2 * one_way, clock_offset, meter),
-            receiver: Receiver::default(),
+            receiver: Receiver::new(tcp.recovery.telling()),
             route,
             direct,
             ack_stream,
@@ -145,7 +144,6 @@ impl<'a> Engine<'a> {
             active: false,
             plain: !slow_access && !ecn,
             ecn: ecn.then(|| Box::new(Receiving::new(tcp.ecn))),
-            sack: tcp.recovery == Recovery::Sack,
             ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
             timer_at: Nanos::MAX,
             ack_timer_at: Nanos::MAX,

@@ -20,7 +20,6 @@ use crate::traffic::connection::{Connection, HOT_BYTES, controller};
 use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
 use crate::transport::ecn::Receiving;
-use crate::transport::receiver::Receiver;
 use footprint::Memory;
 use fullpipe_cc::Nanos;
 use schedule::{Schedule, StreamId};
@@ -256,7 +255,7 @@ impl Engine<'_> {
         }
         let segments = self.web[group as usize].begin(web, self.scenario.packet_size, now, self.transit.window);
         flow.sender.reopen(controller(&web.tcp), segments);
-        flow.receiver = Receiver::default();
+        flow.receiver.reset();
         if let Some(ecn) = &mut flow.ecn {
             **ecn = Receiving::new(web.tcp.ecn);
         }

@@ -293,7 +293,7 @@ impl Transit {
     #[inline(always)]
     fn ack(&mut self, flow: &mut Connection, at: Nanos) -> Packet {
         let (next, stamp) = flow.receiver.acknowledge();
-        let blocks = if flow.sack { flow.receiver.sack_blocks() } else { None };
+        let blocks = flow.receiver.sack_blocks();
         let echo = flow.ecn.as_ref().and_then(|ecn| ecn.echo());
         let noted = blocks.is_some() || echo.is_some();
         Packet {

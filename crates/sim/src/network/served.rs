@@ -1,7 +1,8 @@
 //! One direction of a link whose queue decides when the transmitter is free: an event for each transmission.
 //!
 //! The buffer's limit counts the packet being sent too, as `fifo.rs` does, whatever the queue. A packet that leaves at `now` makes
-//! room for one that comes at `now`.
+//! room for one that comes at `now`. The clock counts whole nanoseconds: of packets that take less than one each, several leave at
+//! the same instant, each in a call of its own, and what is noted at that instant may be noted between two of them.
 
 use super::discipline::{Any, Deeds, Discipline, Fate, Queued};
 use super::ledger::{Ledger, Totals};

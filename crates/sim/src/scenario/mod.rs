@@ -7,7 +7,7 @@ pub(crate) mod limits;
 mod network;
 mod parse;
 mod problem;
-mod queue;
+pub(crate) mod queue;
 mod reader;
 mod render;
 mod text;
@@ -135,6 +135,8 @@ pub struct Tcp {
     pub ecn: EcnMode,
     /// How new segments are ECN-capable, where ECN is on: ECT(0) or ECT(1).
     pub ect: Ecn,
+    /// Proportional rate reduction governs fast recovery (RFC 9937); for recoveries that [know it](Recovery::prr).
+    pub prr: bool,
     /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
     pub delayed_ack: bool,
     /// How long an ACK is held back at most.
@@ -242,6 +244,7 @@ impl Tcp {
             pacing: Pacing::Algorithm,
             ecn: EcnMode::Off,
             ect: Ecn::Ect0,
+            prr: recovery.prr().unwrap_or(false),
             delayed_ack: false,
             delayed_ack_timeout: 100_000_000,
             byte_counting: false,

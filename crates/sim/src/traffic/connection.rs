@@ -20,8 +20,6 @@ pub struct Connection {
     pub incarnation: u16,
     /// It has begun and is not complete.
     pub active: bool,
-    /// ACKs carry SACK blocks.
-    pub sack: bool,
     /// Nothing is between its window and the first link, and its packets' headers say nothing.
     pub plain: bool,
     /// One-way delay of its access link: the flow's clock is so much behind the loop's.

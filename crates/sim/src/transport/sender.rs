@@ -4,8 +4,8 @@
 //! Sources: RFC 5681 (sending, restart after a timeout), RFC 6298 (timeout), RFC 7323 (timestamps).
 //!
 //! Differences from a kernel's sender: connections begin established (the handshake's RTT sample sets the first timeout, see
-//! `rto.rs`) and end without FIN; data is always there until the flow's end; the receiver never renegs; losses of
-//! retransmissions are found by the timer alone, and a needless timeout is not undone.
+//! `rto.rs`) and end without FIN; data is always there until the flow's end; the receiver never renegs;
+//! losses of retransmissions are found by the timer alone, and needless cuts are not undone, except with RACK.
 //!
 //! A timeout cuts once: while the timer expires again for the same segment ssthresh stays (RFC 5681 section 3.1). Inside fast
 //! recovery, which has cut already, it cuts once more, because it says that a retransmission was lost too, and RFC 5681 section 4.3
@@ -14,13 +14,15 @@
 //! losses than round trips to repair them in (RFC 6582 section 4, "impatient"); this too is a second cut, as in ns-2.
 
 #[cfg(test)]
+mod path_tests;
+#[cfg(test)]
 mod tests;
 
 use super::ecn::{self, Echo, EcnMode};
 use super::pacing::{self, Pacer};
 use super::progress::{Phase, Progress};
 use super::rate::Sampler;
-use super::repair::{self, Loss, News, Repair};
+use super::repair::{self, Expiry, Loss, News, Repair};
 use super::rto::RttEstimator;
 use crate::packet::{AckNote, Marks, SackBlocks};
 use crate::report::log::SampleLog;
@@ -31,7 +33,7 @@ use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Input, Nanos, Signal
 use std::ops::Range;
 
 /// Most segments outstanding: numbers travel modulo 2^32, and within half of that it is plain which is meant.
-const MOST_OUTSTANDING: u64 = (1 << 31) - 1;
+const MOST_OUTSTANDING: u32 = (1 << 31) - 1;
 
 /// One connection's sending end. In the order of use: what every ACK touches comes first, together in memory.
 #[derive(Clone, Debug)]
@@ -108,8 +110,9 @@ impl Sender {
     /// A connection that has sent nothing; `end` segments to send; the path's RTT without queues is `base_rtt`, and the receiver's
     /// clock is `clock_offset` ahead.
     pub fn new(tcp: &Tcp, cc: Controller, end: u64, base_rtt: Nanos, clock_offset: Nanos, meter: Meter) -> Self {
-        let max_window = tcp.max_window.map_or(MOST_OUTSTANDING, |window| window.min(MOST_OUTSTANDING));
-        let repair = repair::Any::new(tcp.recovery);
+        let most = u64::from(MOST_OUTSTANDING);
+        let max_window = tcp.max_window.map_or(MOST_OUTSTANDING, |window| window.min(most) as u32);
+        let repair = repair::Any::new(tcp);
         let pacer = tcp.pacing.applies_to(&cc).then(Pacer::default);
         let sampler = cc.takes_rate_samples().then(Sampler::default);
         let watched = pacer.is_some() || sampler.is_some();
@@ -122,7 +125,7 @@ impl Sender {
             rtt: RttEstimator::new(tcp.min_rto, tcp.timestamp_tick, base_rtt),
             round_end: 0,
             round: 0,
-            quiet: !watched && repair.is_quiet(),
+            quiet: !watched && !repair.watches_all(),
             byte_counting: tcp.byte_counting,
             timed_out: false,
             lost_told: 0,
@@ -230,13 +233,11 @@ impl Sender {
         let Some(ecn) = &mut self.ecn else { return 0 };
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
         // Where segments are missing, the cumulative point does not tell how many have arrived.
-        let acked = if self.quiet { cumulative.saturating_sub(self.progress.una) } else { 0 };
+        let calm = self.progress.phase == Phase::Open && self.repair.is_calm();
+        let acked = if calm { cumulative.saturating_sub(self.progress.una) } else { 0 };
         let marked = ecn.news(echo, acked);
         if marked > 0 && self.progress.phase == Phase::Open && ecn.answers(cumulative, self.progress.high) {
-            let flow = self.flow(now, false);
-            self.cc.on_congestion(&flow, Signal::Ecn);
-            #[cfg(feature = "record")]
-            crate::record::congestion(&flow, Signal::Ecn, &self.cc);
+            self.tell(Signal::Ecn, now);
         }
         marked
     }
@@ -254,10 +255,19 @@ impl Sender {
 
     /// The retransmission timer expires; [`Sender::pass_time`] first.
     pub fn on_timeout(&mut self, now: Nanos) {
-        self.meter.events.timeouts += 1;
-        self.rtt.back_off();
-        self.restart(now);
-        self.deadline = now + self.rtt.timeout();
+        match self.repair.on_timer(now, &self.progress) {
+            Expiry::Timeout => {
+                self.meter.events.timeouts += 1;
+                self.rtt.back_off();
+                self.restart(now);
+                self.start_timer(now);
+            }
+            Expiry::Probe => self.start_timer(now),
+            Expiry::Looked(loss) => {
+                self.act_on(loss, now);
+                self.deadline = self.repair.rewake_at(self.deadline);
+            }
+        }
         self.quiet = false;
         self.cwnd = self.cc.cwnd();
     }
@@ -274,7 +284,7 @@ impl Sender {
         let window = self.window();
         let progress = &mut self.progress;
         let flight_size = progress.flight_size();
-        let room = window.min(progress.max_window).saturating_sub(flight_size);
+        let room = window.min(u64::from(progress.max_window)).saturating_sub(flight_size);
         let count = room.min(progress.end.saturating_sub(progress.nxt));
         progress.cwnd_limited = flight_size + count >= window;
         let first = progress.nxt;
@@ -306,9 +316,11 @@ impl Sender {
         } else {
             self.progress.high = seq + 1;
         }
-        self.repair.on_sent(seq, now);
+        self.repair.on_sent(seq, now, &self.rtt, &self.progress);
         if self.deadline == Nanos::MAX {
-            self.deadline = now + self.rtt.timeout();
+            self.start_timer(now);
+        } else {
+            self.deadline = self.repair.rewake_at(self.deadline);
         }
         Some(seq)
     }
@@ -359,7 +371,10 @@ impl Sender {
 
     /// Nothing but what calls for a repair concerns it.
     fn may_rest(&self) -> bool {
-        self.watch.is_none() && self.progress.phase == Phase::Open && self.repair.is_quiet()
+        self.watch.is_none()
+            && self.progress.phase == Phase::Open
+            && self.repair.is_calm()
+            && !self.repair.watches_all()
     }
 
     /// Segments found lost: those sent again.
@@ -401,13 +416,13 @@ impl Sender {
 
     #[inline(never)]
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>, marked: u64) {
-        let sacked = sack.map_or(0, |blocks| self.repair.on_sack(blocks, cumulative, &self.progress));
+        let sacked = sack.map_or(0, |blocks| self.repair.on_sack(blocks, cumulative, now, &self.progress));
         let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
         let delivered = sampler.map_or(0, |sampler| sampler.on_ack(now, cumulative, sack));
         if cumulative > self.progress.una {
             self.on_new_ack(now, cumulative, arrival, sacked, marked);
         } else if cumulative == self.progress.una && self.progress.flight_size() > 0 {
-            let news = News { now, acked: 0, sacked, rtt: &self.rtt };
+            let news = News { now, stamp: arrival.stamp, acked: 0, sacked, rtt: &self.rtt };
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
             if delivered > 0 {
                 let ack = self.rated(Ack::of(0, 0.0));
@@ -416,6 +431,12 @@ impl Sender {
             }
             self.act_on(loss, now);
         }
+        if let Some((cwnd, ssthresh)) = self.repair.undoes() {
+            self.progress.phase = Phase::Open;
+            self.timed_out = false;
+            self.cc.on_undo(cwnd, ssthresh);
+        }
+        self.deadline = self.repair.rewake_at(self.deadline);
         self.quiet = self.may_rest();
     }
 
@@ -431,14 +452,14 @@ impl Sender {
         if marked > 0 {
             ack = ack.ce(marked).credit(0.0);
         }
-        let news = News { now, acked, sacked, rtt: &self.rtt };
+        let news = News { now, stamp: arrival.stamp, acked, sacked, rtt: &self.rtt };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
         let in_recovery = matches!(self.progress.phase, Phase::Recovery { .. });
         // RFC 6298 rules 5.2 and 5.3.
         if cumulative == self.progress.high {
-            self.deadline = Nanos::MAX;
+            self.deadline = self.repair.wake_at(Nanos::MAX);
         } else if !verdict.keeps_timer {
-            self.deadline = now + self.rtt.timeout();
+            self.start_timer(now);
         }
         let flow = self.flow(now, in_recovery);
         self.cc.on_ack(&flow, &ack);
@@ -446,9 +467,7 @@ impl Sender {
         crate::record::ack(&flow, &ack, &self.cc);
         if verdict.over {
             self.progress.phase = Phase::Open;
-            self.cc.on_recovered(&flow);
-            #[cfg(feature = "record")]
-            crate::record::recovered(&flow, &self.cc);
+            self.recovered(&flow);
         }
         self.act_on(verdict.loss, now);
     }
@@ -501,24 +520,34 @@ impl Sender {
         acked.min(limit) as f64
     }
 
+    /// The retransmission timer starts anew.
+    fn start_timer(&mut self, now: Nanos) {
+        self.deadline = self.repair.wake_at(now + self.rtt.timeout());
+    }
+
     /// What a loss that was found calls for.
     fn act_on(&mut self, loss: Option<Loss>, now: Nanos) {
+        let Some(loss) = loss else { return };
         match loss {
-            None => {}
-            Some(Loss::RepairNext) => self.progress.phase = Phase::Recovery { point: self.progress.high },
-            Some(Loss::Restart) => {
+            Loss::RepairNext => self.progress.phase = Phase::Recovery { point: self.progress.high },
+            Loss::Restart => {
                 self.meter.events.fast_recoveries += 1;
                 self.restart(now);
-                self.deadline = now + self.rtt.timeout();
+                self.start_timer(now);
             }
-            Some(Loss::Cut | Loss::Repair) => {
+            Loss::Cut | Loss::Repair => {
                 self.meter.events.fast_recoveries += 1;
-                if loss == Some(Loss::Cut) {
+                if loss == Loss::Cut {
                     self.tell(Signal::Loss, now);
                 }
                 self.progress.phase = Phase::Recovery { point: self.progress.high };
-                self.repair.begin(&self.progress);
-                self.deadline = now + self.rtt.timeout();
+                self.cwnd = self.cc.cwnd();
+                self.repair.begin(self.window(), &self.progress);
+                self.start_timer(now);
+            }
+            Loss::Repaired => {
+                self.tell(Signal::Loss, now);
+                self.recovered(&self.flow(now, false));
             }
         }
     }
@@ -538,9 +567,17 @@ impl Sender {
     /// Tells the policy of congestion.
     fn tell(&mut self, signal: Signal, now: Nanos) {
         let flow = self.flow(now, signal == Signal::Loss);
+        self.repair.on_cut(self.cc.cwnd(), self.cc.ssthresh());
         self.cc.on_congestion(&flow, signal);
         #[cfg(feature = "record")]
         crate::record::congestion(&flow, signal, &self.cc);
+    }
+
+    /// Tells the policy that an episode is over.
+    fn recovered(&mut self, flow: &Flow) {
+        self.cc.on_recovered(flow);
+        #[cfg(feature = "record")]
+        crate::record::recovered(flow, &self.cc);
     }
 
     /// Segments thought to be in the network: RFC 6675's pipe; without SACK each duplicate ACK stands for one that has left.

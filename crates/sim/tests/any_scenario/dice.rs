@@ -222,13 +222,15 @@ impl Dice {
     }
 
     fn tcp(&mut self, links: &[Link]) -> Tcp {
+        let recovery = self.pick(&Recovery::ALL);
         Tcp {
             algorithm: self.algorithm(),
-            recovery: self.pick(&Recovery::ALL),
+            recovery,
             slow_start: self.pick(&SlowStart::ALL),
             pacing: self.pick(&Pacing::ALL),
             ecn: if self.one_in(2) { EcnMode::Off } else { self.pick(&EcnMode::ALL) },
             ect: self.pick(&[Ecn::Ect0, Ecn::Ect1]),
+            prr: recovery.prr().is_some() && self.one_in(2),
             delayed_ack: self.one_in(2),
             delayed_ack_timeout: self.any(US..=500 * MS, 40 * MS..=200 * MS),
             byte_counting: self.one_in(2),
