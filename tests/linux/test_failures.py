@@ -77,6 +77,8 @@ def assert_one_line(done: subprocess.CompletedProcess[str], status: int, *words:
         ('recovery = "sack"', 'recovery = "tahoe"', ("flows[0].recovery", "sack")),
         ('recovery = "sack"', "max_window = 10", ("flows[0].max_window", "unlimited")),
         ('recovery = "sack"', 'processing_time = "1 ms"', ("flows[0].processing_time", "0 s")),
+        ('algorithm = "reno"', 'algorithm = "cubic"\nslow_start = "hystart++"', ("flows[0].slow_start", "hystart")),
+        ('recovery = "sack"', 'pacing = "on"', ("flows[0].pacing", "algorithm")),
         ('recovery = "sack"', 'ecn = "accurate"', ("flows[0].ecn", '"off", "classic"')),
         ('recovery = "sack"', 'ecn = "ace"', ("flows[0].ecn", '"off", "classic"')),
         ('recovery = "sack"', 'ecn = "classic"\nect = 1', ("flows[0].ect", "ECT(0)", "0")),

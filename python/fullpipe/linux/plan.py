@@ -168,6 +168,11 @@ class _Reader:
             raise self.cannot(
                 f"flows[{i}].slow_start", f'the kernel\'s {name} has no "{group["slow_start"]}" (allowed: {allowed})'
             )
+        if group["pacing"] != "algorithm":
+            raise self.cannot(
+                f"flows[{i}].pacing",
+                'the kernel paces what its algorithms pace, and nothing else (allowed: "algorithm")',
+            )
         if group["ecn"] not in ECN:
             allowed = ", ".join(f'"{kind}"' for kind in ECN)
             raise self.cannot(f"flows[{i}].ecn", f'Linux has no "{group["ecn"]}" ECN here (allowed: {allowed})')
