@@ -190,6 +190,33 @@ def test_the_command(program: Program, sweep_file: Path, tmp_path: Path) -> None
     assert figures["rows"] == pq.read_table(tmp_path / "out/sweep.parquet").to_pylist()
 
 
+def test_queues_and_their_parameters_are_axes(program: Program, sweep_file: Path) -> None:
+    queues = ["drop-tail", {"name": "step", "threshold": "10 packets"}]
+    sweep_file.write_text(
+        SMALL.replace('algorithm = "newreno"', 'algorithm = "newreno"\necn = "classic"')
+        + '[sweep]\n"links.bottleneck.queue" = ["drop-tail", { name = "step", threshold = "10 packets" }]\n'
+    )
+    done = program("sweep", sweep_file.name, "--json")
+    assert done.returncode == 0
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["links.bottleneck.queue"] for row in rows] == ["drop-tail", "step (threshold=10 packets)"]
+    scenario = Scenario.loads(SMALL).replace(**{"flows.ecn": "classic"})
+    plain, marked = (fullpipe.run(scenario.replace(**{"links.0.queue": queue})) for queue in queues)
+    for row, result in zip(rows, (plain, marked), strict=True):
+        assert row["marked_packets"] == result.links["marked_packets"][0].as_py()
+    assert (rows[0]["marked_packets"], rows[1]["marked_packets"] > 0) == (0, True)
+
+    sweep_file.write_text(
+        SMALL.replace('buffer = "0.5 BDP"', 'buffer = "50 ms"\nqueue = "codel"')
+        + '[sweep]\n"links.0.queue.target" = { from = "2 ms", to = "20 ms", count = 2 }\n'
+    )
+    done = program("sweep", sweep_file.name, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    short, long = json.loads(done.stdout)["rows"]
+    assert (short["links.0.queue.target_s"], long["links.0.queue.target_s"]) == (0.002, 0.02)
+    assert short["mean_queue_packets"] < long["mean_queue_packets"]
+
+
 def test_killed_again_and_again_it_ends_with_the_same_table(sweep_file: Path, tmp_path: Path) -> None:
     # Long enough runs that kills hit all stages; the moments are random, the seed is printed by pytest's traceback.
     text = SWEEP.replace('"20 s"', '"400 s"').replace("repeats = 3", "repeats = 5")

@@ -21,7 +21,7 @@ NUMBERS = {"min": 0.25, "B": 7000}
 KNOWN = {
     "rate": {"bit/s", "kbit/s", "Mbit/s", "Gbit/s"},
     "delay": {"ns", "us", "ms", "s", "min"},
-    "buffer": {"packets", "BDP", "B", "kB", "MB", "GB"},
+    "buffer": {"packets", "BDP", "B", "kB", "MB", "GB", "ns", "us", "ms", "s", "min"},
 }
 
 

@@ -114,8 +114,8 @@ class Comparison:
 
     def rows(self) -> list[dict[str, Any]]:
         """A row per algorithm and link: ``algorithm``, ``engine``, ``link``, ``utilization``, ``loss_rate``,
-        ``mean_queue_packets``; and, over all flows, ``goodput_bps`` together, ``mean_rtt_s`` averaged,
-        ``retransmits`` and ``timeouts`` summed, ``jain_index``.
+        ``marked_packets``, ``mean_queue_packets``; and, over all flows, ``goodput_bps`` together, ``mean_rtt_s``
+        averaged, ``retransmits`` and ``timeouts`` summed, ``jain_index``.
         """
         return [row for label, result in self.results.items() for row in _rows(label, result)]
 
@@ -179,13 +179,13 @@ def _rows(label: str, result: Result) -> list[dict[str, Any]]:
         "timeouts": sum(flow["timeouts"] for flow in flows),
         "jain_index": result.totals["jain_index"],
     }
-    of_link = ("utilization", "loss_rate", "mean_queue_packets")
+    of_link = ("utilization", "loss_rate", "marked_packets", "mean_queue_packets")
     return [
         {
             "algorithm": label,
             "engine": result.engine,
             "link": link["name"],
-            **{k: link[k] for k in of_link},
+            **{k: link.get(k) for k in of_link},
             **over_flows,
         }
         for link in tables.rows(result.columns("links"))

@@ -117,7 +117,7 @@ impl<R: Response> CongestionControl for Classic<R> {
     }
 
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
-        let w = if flow.cwnd_limited { self.cwnd } else { self.cwnd.min(flow.in_flight as f64) };
+        let w = if flow.cwnd_limited { self.cwnd } else { self.cwnd.min(flow.flight_size as f64) };
         let kept = self.response.decrease(w, flow, signal);
         self.slow_start.end();
         self.ssthresh = kept.max(MIN_SSTHRESH);

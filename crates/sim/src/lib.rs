@@ -21,6 +21,7 @@ mod window;
 pub mod queues {
     pub use crate::network::discipline::params::{Info, Kind, Param, Settings, Value};
     pub use crate::network::discipline::{ALL, find};
+    pub use crate::scenario::queue::written;
 }
 
 #[doc(hidden)]

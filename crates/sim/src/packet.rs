@@ -107,7 +107,7 @@ impl Packet {
     pub fn marks(&self) -> Marks {
         match self.kind {
             Kind::Data | Kind::Received | Kind::Datagram => Marks(self.aside as u8),
-            Kind::Ack | Kind::Arriving | Kind::Turn => Marks::default(),
+            Kind::Ack | Kind::Arriving => Marks::default(),
         }
     }
 
@@ -118,7 +118,6 @@ impl Packet {
             Kind::Data | Kind::Received => 0,
             Kind::Ack | Kind::Arriving => 1,
             Kind::Datagram => 2,
-            Kind::Turn => 3,
         };
         u64::from(self.flow) << 32 | u64::from(self.incarnation) << 16 | class
     }
@@ -168,8 +167,6 @@ pub enum Kind {
     Arriving,
     /// A datagram of constant-rate traffic.
     Datagram,
-    /// No packet: the transmitter of a served link, whose number stands for the flow's, is free.
-    Turn,
 }
 
 /// An index into [`SackStore`], or none.

@@ -1,7 +1,7 @@
 //! What a run takes of the heap, counted by an allocator that counts: nothing per packet in steady state, and how many bytes a
 //! flow and a packet in flight cost.
 
-use fullpipe_sim::scenario::{Buffer, FlowGroup, Link, Queue, Recovery, Spread, Tcp};
+use fullpipe_sim::scenario::{Buffer, FlowGroup, Link, Pacing, Queue, Recovery, Spread, Tcp};
 use fullpipe_sim::{Scenario, run};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -78,11 +78,16 @@ fn dumbbell(rate_bps: u64, buffer: u64, seconds: u64, flows: u32, start: Spread)
 /// Ten times as long is ten times the packets, but not ten times the allocations: what grows in the first seconds is used again.
 #[test]
 fn nothing_is_allocated_per_packet() {
-    let at_once = Spread { low: 0, high: 1000 * MS };
-    let (short, _, few) = measure(&dumbbell(100_000_000, 250, 20, 10, at_once));
-    let (long, _, many) = measure(&dumbbell(100_000_000, 250, 200, 10, at_once));
-    assert!(many - few > 2_000_000);
-    assert!(long - short < 100, "{} more allocations for {} more packets", long - short, many - few);
+    for pacing in [Pacing::Off, Pacing::On] {
+        let run = |seconds| {
+            let mut scenario = dumbbell(100_000_000, 250, seconds, 10, Spread { low: 0, high: 1000 * MS });
+            scenario.flows[0].tcp.pacing = pacing;
+            measure(&scenario)
+        };
+        let ((short, _, few), (long, _, many)) = (run(20), run(200));
+        assert!(many - few > 2_000_000);
+        assert!(long - short < 100, "{pacing:?}: {} more allocations for {} more packets", long - short, many - few);
+    }
 }
 
 /// The same with a record of every segment sent: RACK.

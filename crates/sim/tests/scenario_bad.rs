@@ -100,6 +100,11 @@ const CASES: &[(&str, &str, &[&str])] = &[
             "flows[0].slow_start: unknown slow start \"histart\"; did you mean \"hystart\"? (allowed: standard, hystart++, hystart)",
         ],
     ),
+    (
+        "\"reno\"",
+        "\"reno\"\npacing = \"onn\"",
+        &["flows[0].pacing: unknown pacing \"onn\"; did you mean \"on\"? (allowed: algorithm, on, off)"],
+    ),
     ("\"reno\"", "\"reno\"\nslow_start = true", &["flows[0].slow_start: expected", "found true"]),
     (
         "delay = \"39 ms\"",

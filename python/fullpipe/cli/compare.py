@@ -15,7 +15,7 @@ from fullpipe.cli.output import (
     progress_bar,
     warn,
 )
-from fullpipe.cli.run import milliseconds, rate
+from fullpipe.cli.run import any_marked, marked, milliseconds, rate
 from fullpipe.comparison import Comparison, compare
 from fullpipe.runner import ENGINES
 from fullpipe.scenario import Scenario
@@ -71,6 +71,7 @@ def _words(text: str) -> list[str]:
 
 def _print(comparison: Comparison) -> None:
     rows = comparison.rows()
+    marks = any_marked(rows)
     print_table(
         "",
         (
@@ -78,6 +79,7 @@ def _print(comparison: Comparison) -> None:
             "link",
             "utilization",
             "loss",
+            *(["marked"] if marks else []),
             "mean queue",
             "goodput",
             "mean rtt",
@@ -91,6 +93,7 @@ def _print(comparison: Comparison) -> None:
                 row["link"],
                 f"{row['utilization']:.4f}",
                 f"{row['loss_rate']:.2e}",
+                *([marked(row)] if marks else []),
                 f"{row['mean_queue_packets']:,.1f} packets",
                 rate(row["goodput_bps"]),
                 milliseconds(row["mean_rtt_s"]),

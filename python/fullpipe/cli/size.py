@@ -49,6 +49,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
 @click.option(
     "--packet-size", type=click.IntRange(41, 65535), default=1000, show_default=True, help="Bytes on the wire."
 )
+@click.option("--queue", default="drop-tail", show_default=True, metavar="NAME", help="The link's queueing discipline.")
 @click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs per buffer, at most.")
 @click.option(
     "--precision", type=float, default=0.05, show_default=True, metavar="PART", help="How sharp, as part of the buffer."
@@ -66,6 +67,7 @@ def command(
     algorithms: str,
     web_load: float,
     packet_size: int,
+    queue: str,
     seeds: int,
     precision: float,
     workers: int | None,
@@ -85,6 +87,7 @@ def command(
             algorithms=[name.strip() for name in algorithms.split(",") if name.strip()],
             web_load=web_load,
             packet_size=packet_size,
+            queue=queue,
             seeds=seeds,
             precision=precision,
             workers=workers,
@@ -99,8 +102,9 @@ def _print(sizing: Sizing) -> None:
     web = f", web transfers asking for {100 * mix.web_load:g} %" if mix.web_load else ""
     rtts = milliseconds(mix.rtt_min_s)
     rtts = rtts if mix.rtt_min_s == mix.rtt_max_s else f"{rtts} to {milliseconds(mix.rtt_max_s)}"
+    queue = "" if mix.queue == "drop-tail" else f", {mix.queue if isinstance(mix.queue, str) else mix.queue['name']}"
     click.echo(
-        f"{rate(mix.rate_bps)}, RTT {rtts}{web}; "
+        f"{rate(mix.rate_bps)}, RTT {rtts}{queue}{web}; "
         f"one BDP is {_count(mix.bdp_packets)} packets of {mix.packet_size} bytes\n"
     )
     print_table(

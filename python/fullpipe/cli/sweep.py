@@ -99,7 +99,10 @@ def _print(outcome: Sweep) -> None:
     axes = [axis.path for axis in outcome.plan.axes]
     endings = [axis.rpartition(".")[2] for axis in axes]
     headings = [end if endings.count(end) == 1 else axis for axis, end in zip(axes, endings, strict=True)]
-    figures = [figure for figure in FIGURES if f"{figure}_mean" in outcome.summary.column_names]
+    known = outcome.summary.column_names
+    figures = [
+        figure for figure in FIGURES if f"{figure}_mean" in known and (figure != "marked_packets" or _marked(outcome))
+    ]
     count = len(outcome.summary)
     more = f", the first {MOST_POINTS} of {count} combinations" if count > MOST_POINTS else ""
     repeats = outcome.plan.repeats
@@ -122,12 +125,18 @@ def _print(outcome: Sweep) -> None:
 FIGURES: dict[str, tuple[str, float, str]] = {
     "utilization": ("utilization", 1.0, ".4f"),
     "loss_rate": ("loss, %", 100.0, ".4f"),
+    "marked_packets": ("marked", 1.0, ",.0f"),
     "mean_queue_packets": ("queue, packets", 1.0, ",.1f"),
     "goodput_bps": ("goodput, Mbit/s", 1e-6, ",.2f"),
     "mean_rtt_s": ("rtt, ms", 1e3, ",.1f"),
     "jain_index": ("Jain", 1.0, ".3f"),
 }
-"""The figures shown: their headings, scales and formats."""
+"""The figures shown: their headings, scales and formats; marks where there are any."""
+
+
+def _marked(outcome: Sweep) -> bool:
+    """Whether any run had a packet marked."""
+    return any(outcome.table["marked_packets"].to_pylist())
 
 
 def _estimate(row: Mapping[str, Any], figure: str) -> str:

@@ -45,6 +45,7 @@ def size(
     algorithms: Sequence[str],
     web_load: float = 0.0,
     packet_size: int = 1000,
+    queue: str | Mapping[str, Any] = "drop-tail",
     seeds: int = 5,
     precision: float = 0.05,
     workers: int | None = None,
@@ -64,6 +65,7 @@ def size(
         algorithms: Names; all flows of a run use one.
         web_load: Part of the link that web transfers ask for besides (`Mix`).
         packet_size: Bytes on the wire.
+        queue: The link's queueing discipline, as a scenario writes it: a name, or a table with parameters.
         seeds: Runs per buffer, at most; fewer where they agree on which side of the target it is.
         precision: How far below the answer a buffer is known to fail, as a part of it.
         workers: Searches at a time; None for the number of cores.
@@ -77,7 +79,7 @@ def size(
         Cancelled: ``stop`` was set.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    mix = Mix.parse(rate, rtt, web_load, packet_size)
+    mix = Mix.parse(rate, rtt, web_load, packet_size, queue)
     _check(flows, target, algorithms, seeds, precision)
     for algorithm in algorithms:
         mix.scenario(algorithm, 1, 1)

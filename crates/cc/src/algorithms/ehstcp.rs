@@ -358,7 +358,7 @@ mod tests {
         sender.round(&mut cc, 125.0);
         cc.frame.set_window(1000.0);
         sender.lose(&mut cc);
-        let (mut rounds, outstanding) = (0, sender.flow.delivered + sender.flow.in_flight);
+        let (mut rounds, outstanding) = (0, sender.flow.delivered + sender.flow.flight_size);
         while cc.cwnd() > 799.0 {
             rounds += u32::from(sender.ack(&mut cc, 102.0));
         }

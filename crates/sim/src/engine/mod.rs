@@ -165,7 +165,6 @@ impl Engine<'_> {
                 self.transit.move_on(&mut self.flows[packet.flow as usize], packet)
             }
             Kind::Datagram => self.carry_datagram(packet),
-            Kind::Turn => self.serve(packet.flow, packet.at),
         }
     }
 
@@ -183,9 +182,11 @@ impl Engine<'_> {
             Timer::Start(id) => self.start(id, at),
             Timer::Stop(id) => self.stop(id, at),
             Timer::Retransmit(id) => self.on_retransmit_timer(id, at),
+            Timer::Pace(id) => self.on_pace_timer(id, at),
             Timer::DelayedAck(id) => self.on_ack_timer(id, at),
             Timer::Datagram(id) => self.send_datagram(id, at),
             Timer::Transfer(group) => self.begin_poisson_transfer(group, at),
+            Timer::Turn(place) => self.serve(place, at),
         }
     }
 
@@ -204,7 +205,10 @@ impl Engine<'_> {
     /// The transmitter of a served link is free.
     #[inline(never)]
     fn serve(&mut self, place: u32, now: Nanos) {
-        let Some(packet) = self.transit.serve(place, now) else { return };
+        let mut packet = Packet::default();
+        if !self.transit.serve(place, now, &mut packet) {
+            return;
+        }
         if packet.kind == Kind::Datagram {
             let source = &mut self.datagrams[packet.flow as usize];
             source.received += u64::from(self.transit.leave_datagram(source.route, source.size, packet));
@@ -334,6 +338,17 @@ impl Engine<'_> {
         }
         flow.sender.pass_time(now, id, &mut self.transit.log);
         flow.sender.on_timeout(now);
+        self.transit.pump(flow, at);
+    }
+
+    /// A sender that was held back goes on; one that is not any more has nothing to send now.
+    fn on_pace_timer(&mut self, id: u32, at: Nanos) {
+        let flow = &mut self.flows[id as usize];
+        let now = at - flow.access;
+        if !flow.active || now >= self.transit.window.to {
+            return;
+        }
+        flow.sender.pass_time(now, id, &mut self.transit.log);
         self.transit.pump(flow, at);
     }
 

@@ -1,8 +1,7 @@
 //! What packets move through: links, the order of arrivals, timers.
 
-use crate::engine::schedule::{Schedule, StreamId};
+use crate::engine::schedule::Schedule;
 use crate::engine::timers::{Timer, Timers};
-use crate::network::served::Done;
 use crate::network::{Direct, Hop, Network, Route};
 use crate::packet::{AckNote, Kind, Packet, SackSlot, SackStore, Segment};
 use crate::report::PacketCount;
@@ -31,8 +30,6 @@ pub struct Transit {
     pub count: PacketCount,
     /// SACK blocks of ACKs under way.
     pub sacks: SackStore,
-    /// The stream of served links' turns.
-    turns: StreamId,
     packet_size: u32,
     ack_size: u32,
 }
@@ -45,9 +42,7 @@ impl Transit {
         (0..network.directions()).for_each(|_| {
             schedule.add_stream();
         });
-        let turns = schedule.add_stream();
         Transit {
-            turns,
             window: Window { from: scenario.warmup, to: scenario.duration },
             network,
             schedule,
@@ -99,12 +94,13 @@ impl Transit {
                 }
             }
         } else {
-            self.pump_after_loss(flow, at, now);
+            self.pump_one_by_one(flow, at, now);
         }
         self.arm(flow);
     }
 
-    fn pump_after_loss(&mut self, flow: &mut Connection, at: Nanos, now: Nanos) {
+    /// The same where something is lost or suspected, or each segment is paced or watched.
+    fn pump_one_by_one(&mut self, flow: &mut Connection, at: Nanos, now: Nanos) {
         let mut high = flow.sender.high();
         while let Some(seq) = flow.sender.next_segment(now) {
             let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
@@ -113,6 +109,9 @@ impl Transit {
                 None => self.send(flow, segment, seq >= high),
             }
             high = flow.sender.high();
+        }
+        if let Some(due) = flow.sender.wake(now) {
+            self.timers.set(due + flow.access, Timer::Pace(flow.id));
         }
     }
 
@@ -180,9 +179,8 @@ impl Transit {
             let hop = self.network.hop(flow.route, packet.hop);
             let size = if packet.kind == Kind::Data { self.packet_size } else { self.ack_size };
             if hop.served {
-                match self.offer(hop, packet, size) {
-                    Some(sent) => packet = sent,
-                    None => return,
+                if !self.offer(hop, &mut packet, size) {
+                    return;
                 }
             } else {
                 let link = &mut self.network.fifos[hop.place as usize];
@@ -214,28 +212,32 @@ impl Transit {
         true
     }
 
-    /// A packet comes to a served link; gives it back where it is sent at once.
+    /// A packet comes to a served link; says whether it, or another one instead, is sent at once.
     #[inline(never)]
-    fn offer(&mut self, hop: Hop, packet: Packet, size: u32) -> Option<Packet> {
-        let done = self.network.served[hop.place as usize].accept(packet, size);
-        self.settle(hop.place, done)
+    fn offer(&mut self, hop: Hop, packet: &mut Packet, size: u32) -> bool {
+        let sent = self.network.served[hop.place as usize].accept(packet, size);
+        self.settle(hop.place);
+        sent
     }
 
     /// The transmitter of a served link is free; says which packet leaves it next.
-    pub fn serve(&mut self, place: u32, now: Nanos) -> Option<Packet> {
-        let done = self.network.served[place as usize].serve(now);
-        self.settle(place, done)
+    #[inline]
+    pub fn serve(&mut self, place: u32, now: Nanos, packet: &mut Packet) -> bool {
+        let sent = self.network.served[place as usize].serve(now, packet);
+        self.settle(place);
+        sent
     }
 
     /// Sees to what a served link has lost, and that it is called again.
-    fn settle(&mut self, place: u32, done: Done) -> Option<Packet> {
+    #[inline]
+    fn settle(&mut self, place: u32) {
+        let link = &mut self.network.served[place as usize];
+        if let Some(at) = link.call_at() {
+            self.timers.set(at, Timer::Turn(place));
+        }
         while let Some(lost) = self.network.served[place as usize].lost() {
             self.lose(&lost);
         }
-        if let Some(at) = done.call_at {
-            self.schedule.push(self.turns, &Packet { at, flow: place, kind: Kind::Turn, ..Packet::default() });
-        }
-        done.sent
     }
 
     /// A packet that has waited at a served link leaves it: a segment or an ACK of `flow`.
@@ -320,9 +322,8 @@ impl Transit {
         while packet.hop < route.hops {
             let hop = self.network.hop(route, packet.hop);
             if hop.served {
-                match self.offer(hop, packet, size) {
-                    Some(sent) => packet = sent,
-                    None => return false,
+                if !self.offer(hop, &mut packet, size) {
+                    return false;
                 }
             } else {
                 let link = &mut self.network.fifos[hop.place as usize];

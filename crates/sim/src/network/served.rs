@@ -1,9 +1,10 @@
 //! One direction of a link whose queue decides when the transmitter is free: an event for each transmission.
 //!
 //! The buffer's limit counts the packet being sent too, as `fifo.rs` does, whatever the queue. A packet that leaves at `now` makes
-//! room for one that comes at `now`.
+//! room for one that comes at `now`. The clock counts whole nanoseconds: of packets that take less than one each, several leave at
+//! the same instant, each in a call of its own, and what is noted at that instant may be noted between two of them.
 
-use super::discipline::{Any, Deeds, Discipline, Queued};
+use super::discipline::{Any, Deeds, Discipline, Fate, Queued};
 use super::ledger::{Ledger, Totals};
 use super::line::{Line, Span, Transmissions};
 use crate::packet::{Kind, Packet};
@@ -22,12 +23,16 @@ pub struct Served {
     transmissions: Transmissions,
     queue: Any,
     limit: Buffer,
+    /// The limit is a time.
+    timed: bool,
     /// What waits in the queue.
     waiting: Waiting,
     /// Size of the packet being sent, bytes; `None` where it has left, which is noticed when somebody looks.
     sending: Option<u32>,
     /// An event stands in the loop for when the transmitter is free.
     awaited: bool,
+    /// See [`Served::call_at`].
+    call_at: Option<Nanos>,
     /// Random loss on the wire.
     wire: Option<(f64, Rng)>,
     /// What the queue did in the call under way.
@@ -53,15 +58,6 @@ struct Waiting {
     time: Span,
 }
 
-/// What a served link has done.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Done {
-    /// The packet that it has begun to send, with the time when it reaches the far end; `None` also where the wire loses it.
-    pub sent: Option<Packet>,
-    /// When the loop has to call [`Served::serve`].
-    pub call_at: Option<Nanos>,
-}
-
 impl Served {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
     pub fn new(link: &Link, packet_size: u32, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
@@ -74,9 +70,11 @@ impl Served {
             transmissions: Transmissions::default(),
             queue,
             limit: link.buffer,
+            timed: matches!(link.buffer, Buffer::Time(_)),
             waiting: Waiting::default(),
             sending: None,
             awaited: false,
+            call_at: None,
             wire: (link.loss > 0.0).then(|| (link.loss, Rng::new(seed, Purpose::Wire, index))),
             deeds: Deeds::default(),
             lost: Vec::new(),
@@ -88,39 +86,57 @@ impl Served {
         }
     }
 
-    /// A packet of `size` bytes comes at `packet.at`. Look at [`Served::lost`] afterwards.
-    pub fn accept(&mut self, packet: Packet, size: u32) -> Done {
+    /// A packet of `size` bytes comes at `packet.at`. Says whether a packet is sent at once: `packet` is that one then, and `packet.at`
+    /// when it reaches the far end. Look at [`Served::lost`] and [`Served::call_at`] afterwards.
+    #[inline]
+    pub fn accept(&mut self, packet: &mut Packet, size: u32) -> bool {
         let now = packet.at;
         self.pass_time(now);
         self.totals.arrived += 1;
         let full = !self.has_room(now, size);
-        let queued = Queued { packet, size, entered: now, doomed: !full && self.lost_on_the_wire() };
-        if queued.doomed {
-            self.lost.push(packet);
+        let fate = match packet.kind {
+            _ if !full && self.lost_on_the_wire() => Fate::Lost,
+            Kind::Data | Kind::Datagram => Fate::Arrives,
+            _ => Fate::AckArrives,
+        };
+        let queued = Queued { packet: *packet, size, entered: now, fate };
+        if fate == Fate::Lost {
+            self.lost.push(*packet);
         }
         self.add_waiting(&queued);
         self.queue.enqueue(now, queued, full, &mut self.deeds);
-        self.note_deeds(now);
+        if self.deeds.any() {
+            self.note_deeds(now);
+        }
         self.max_queue = self.max_queue.max(self.queued());
         if self.awaited || self.waiting.packets == 0 {
-            return Done::default();
+            return false;
         }
         if self.line.free() > now {
             self.awaited = true;
-            return Done { sent: None, call_at: Some(self.line.free()) };
+            self.call_at = Some(self.line.free());
+            return false;
         }
-        self.send_next(now)
+        self.send_next(now, packet)
     }
 
-    /// The transmitter is free at `now`, as it has said it would be. Look at [`Served::lost`] afterwards.
-    pub fn serve(&mut self, now: Nanos) -> Done {
+    /// The transmitter is free at `now`, as it has said it would be. The rest is as of [`Served::accept`].
+    #[inline]
+    pub fn serve(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         self.awaited = false;
         self.pass_time(now);
-        self.send_next(now)
+        self.send_next(now, packet)
+    }
+
+    /// When the loop has to call [`Served::serve`], if the last call has made that known.
+    #[inline(always)]
+    pub fn call_at(&mut self) -> Option<Nanos> {
+        self.call_at.take()
     }
 
     /// Takes a packet that was lost in the last call, if there is one left: dropped by the queue, or one that the wire will lose,
     /// which stays in the queue as if nothing had happened.
+    #[inline(always)]
     pub fn lost(&mut self) -> Option<Packet> {
         self.lost.pop()
     }
@@ -155,6 +171,7 @@ impl Served {
     }
 
     /// Whether the buffer holds `size` bytes more at `now`.
+    #[inline(always)]
     fn has_room(&self, now: Nanos, size: u32) -> bool {
         match self.limit {
             Buffer::Unlimited => true,
@@ -168,28 +185,36 @@ impl Served {
         }
     }
 
-    /// Takes the next packet out of the queue and sends it.
-    fn send_next(&mut self, now: Nanos) -> Done {
+    /// Takes the next packet out of the queue and sends it; false where none is left or the wire loses it.
+    #[inline]
+    fn send_next(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         let next = self.queue.dequeue(now, &mut self.deeds);
-        self.note_deeds(now);
-        let Some(queued) = next else { return Done::default() };
+        if self.deeds.any() {
+            self.note_deeds(now);
+        }
+        let Some(queued) = next else { return false };
         self.remove_waiting(&queued);
         self.line.rest_until(now);
         self.totals.busy += self.line.send(self.transmissions.of(&self.line, queued.size));
         self.sending = Some(queued.size);
-        self.awaited = self.waiting.packets > 0;
-        let arriving = Packet { at: self.line.free() + self.delay, ..queued.packet };
-        Done { sent: (!queued.doomed).then_some(arriving), call_at: self.awaited.then(|| self.line.free()) }
+        if self.waiting.packets > 0 {
+            self.awaited = true;
+            self.call_at = Some(self.line.free());
+        }
+        *packet = queued.packet;
+        packet.at = self.line.free() + self.delay;
+        queued.fate != Fate::Lost
     }
 
     /// Counts what the queue has just done.
+    #[inline(never)]
     fn note_deeds(&mut self, now: Nanos) {
         self.totals.marked += std::mem::take(&mut self.deeds.marked);
         let mut dropped = std::mem::take(&mut self.deeds.dropped);
         for queued in dropped.drain(..) {
             self.remove_waiting(&queued);
             self.totals.dropped += 1;
-            if queued.doomed {
+            if queued.fate == Fate::Lost {
                 // It is the queue's and not the wire's.
                 self.totals.wire_lost -= 1;
             } else {
@@ -199,20 +224,22 @@ impl Served {
         self.deeds.dropped = dropped;
     }
 
+    #[inline(always)]
     fn add_waiting(&mut self, queued: &Queued) {
         self.waiting.packets += 1;
         self.waiting.bytes += u64::from(queued.size);
-        self.waiting.data += u64::from(is_data(queued));
-        if let Buffer::Time(_) = self.limit {
+        self.waiting.data += u64::from(queued.fate == Fate::Arrives);
+        if self.timed {
             self.waiting.time = self.waiting.time.with(self.transmissions.of(&self.line, queued.size));
         }
     }
 
+    #[inline(always)]
     fn remove_waiting(&mut self, queued: &Queued) {
         self.waiting.packets -= 1;
         self.waiting.bytes -= u64::from(queued.size);
-        self.waiting.data -= u64::from(is_data(queued));
-        if let Buffer::Time(_) = self.limit {
+        self.waiting.data -= u64::from(queued.fate == Fate::Arrives);
+        if self.timed {
             self.waiting.time = self.waiting.time.without(self.transmissions.of(&self.line, queued.size));
         }
     }
@@ -231,6 +258,7 @@ impl Served {
     }
 
     /// Brings everything up to `now`, before anything happens at that moment.
+    #[inline(always)]
     fn pass_time(&mut self, now: Nanos) {
         if now >= self.next_mark {
             self.pass_marks(now);
@@ -251,6 +279,7 @@ impl Served {
     }
 
     /// Counts how long packets have been in the system up to `now`; the one being sent may have left before.
+    #[inline(always)]
     fn count_to(&mut self, now: Nanos) {
         if self.sending.is_some() && self.line.free() <= now {
             self.count_span(self.line.free());
@@ -259,12 +288,9 @@ impl Served {
         self.count_span(now);
     }
 
+    #[inline(always)]
     fn count_span(&mut self, to: Nanos) {
         self.totals.sojourn += self.queued() as u128 * u128::from(to - self.counted_to);
         self.counted_to = to;
     }
-}
-
-fn is_data(queued: &Queued) -> bool {
-    !queued.doomed && matches!(queued.packet.kind, Kind::Data | Kind::Datagram)
 }

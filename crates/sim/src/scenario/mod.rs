@@ -7,7 +7,7 @@ pub(crate) mod limits;
 mod network;
 mod parse;
 mod problem;
-mod queue;
+pub(crate) mod queue;
 mod reader;
 mod render;
 mod text;
@@ -18,6 +18,7 @@ mod warnings;
 pub use crate::packet::Ecn;
 pub use crate::rng::Spread;
 pub use crate::transport::ecn::EcnMode;
+pub use crate::transport::pacing::Pacing;
 pub use crate::transport::recovery::Recovery;
 pub use fullpipe_cc::SlowStart;
 pub use problem::Problem;
@@ -128,6 +129,8 @@ pub struct Tcp {
     pub recovery: Recovery,
     /// How the window grows at first; for algorithms without a slow start of their own.
     pub slow_start: SlowStart,
+    /// Whether segments leave at a rate.
+    pub pacing: Pacing,
     /// What both ends make of ECN.
     pub ecn: EcnMode,
     /// How new segments are ECN-capable, where ECN is on: ECT(0) or ECT(1).
@@ -238,6 +241,7 @@ impl Tcp {
             algorithm: Algorithm { name: algorithm.to_owned(), params: Vec::new() },
             recovery,
             slow_start: SlowStart::Standard,
+            pacing: Pacing::Algorithm,
             ecn: EcnMode::Off,
             ect: Ecn::Ect0,
             prr: recovery.prr().unwrap_or(false),

@@ -118,6 +118,7 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
         ("algorithm", algorithm(&tcp.algorithm)),
         ("recovery", tcp.recovery.name().into()),
         ("slow_start", tcp.slow_start.name().into()),
+        ("pacing", tcp.pacing.name().into()),
         ("ecn", tcp.ecn.name().into()),
         ("ect", whole(u64::from(tcp.ect == Ecn::Ect1))),
         ("prr", tcp.prr.into()),

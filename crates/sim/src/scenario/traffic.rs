@@ -22,6 +22,7 @@ const TCP_KEYS: &[&str] = &[
     "algorithm",
     "recovery",
     "slow_start",
+    "pacing",
     "ecn",
     "ect",
     "prr",
@@ -104,6 +105,7 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     Ok(Tcp {
         algorithm,
         slow_start: algorithm::slow_start(reader)?,
+        pacing: algorithm::pacing(reader)?,
         ecn: ecn(reader)?.unwrap_or(default.ecn),
         ect: reader.whole("ect", 0..=1)?.map_or(default.ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
         prr: prr(reader, recovery)?,

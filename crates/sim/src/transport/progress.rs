@@ -58,10 +58,22 @@ impl Progress {
         }
     }
 
+    /// Whether there is new data, and the receiver has room for it.
+    #[inline]
+    pub fn has_new(&self) -> bool {
+        self.nxt < self.end && self.flight_size() < u64::from(self.max_window)
+    }
+
+    /// There is nothing new left to send, and the window did not keep the last segment back.
+    #[inline]
+    pub fn is_app_limited(&self) -> bool {
+        self.nxt >= self.end && !self.cwnd_limited
+    }
+
     /// The next segment of new data, where there is one and the receiver has room for it.
     #[inline]
     pub fn next_new(&mut self) -> Option<u64> {
-        if self.nxt >= self.end || self.flight_size() >= u64::from(self.max_window) {
+        if !self.has_new() {
             self.cwnd_limited = false;
             return None;
         }

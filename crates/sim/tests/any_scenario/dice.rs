@@ -5,8 +5,8 @@ use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Ecn, EcnMode, FlowGroup, Link, Queue, Recovery, Setting, SlowStart, Spread, Tcp, Udp,
-    Web,
+    Algorithm, Arrivals, Buffer, Ecn, EcnMode, FlowGroup, Link, Pacing, Queue, Recovery, Setting, SlowStart, Spread,
+    Tcp, Udp, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -227,6 +227,7 @@ impl Dice {
             algorithm: self.algorithm(),
             recovery,
             slow_start: self.pick(&SlowStart::ALL),
+            pacing: self.pick(&Pacing::ALL),
             ecn: if self.one_in(2) { EcnMode::Off } else { self.pick(&EcnMode::ALL) },
             ect: self.pick(&[Ecn::Ect0, Ecn::Ect1]),
             prr: recovery.prr().is_some() && self.one_in(2),

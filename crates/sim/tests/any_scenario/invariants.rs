@@ -1,6 +1,6 @@
 //! What holds of the report of every scenario.
 
-use fullpipe_sim::scenario::{Arrivals, Buffer, EcnMode, Tcp};
+use fullpipe_sim::scenario::{Arrivals, Buffer, EcnMode, Link, Tcp};
 use fullpipe_sim::{DirectionReport, Interrupted, Report, Scenario, run, run_served};
 
 /// What does not hold yet.
@@ -29,7 +29,12 @@ pub fn broken(scenario: &Scenario, patience: usize) -> Vec<String> {
         findings.of_series(scenario, &report);
         let again = bounded_run(scenario, patience, &mut findings).map(|report| format!("{report:?}"));
         findings.expect("the same twice", again == Ok(format!("{report:?}")), "another report");
-        if let Ok(served) = run_served(scenario, &mut patient(SERVED_PATIENCE * patience)) {
+        let smallest =
+            scenario.udp.iter().map(|udp| udp.packet_size).chain([scenario.packet_size, scenario.ack_size]).min();
+        let slow = |link: &Link| 8_000_000_000 * u64::from(smallest.unwrap_or(1)) >= link.rate_bps;
+        // Several packets that take less than a nanosecond each leave at the same instant; a sample taken then may see some of them.
+        let comparable = scenario.links.iter().all(slow);
+        if let (true, Ok(served)) = (comparable, run_served(scenario, &mut patient(SERVED_PATIENCE * patience))) {
             let (served, plain) = (format!("{served:?}"), format!("{report:?}"));
             findings.expect("the same with served links", served == plain, difference(&served, &plain));
         }

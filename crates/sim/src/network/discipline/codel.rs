@@ -484,10 +484,29 @@ mod tests {
                 assert!((gap - 100.0 / k.sqrt()).abs() < 0.021, "{gap} ms at {k} from {again_ms} ms");
             }
         }
-        let mut overloaded = Overloaded::new(&[], SECOND);
-        assert_eq!(overloaded.drops(SECOND + 250 * MILLISECOND).len(), 2);
-        let times = overloaded.dropped_again(SECOND + 400 * MILLISECOND);
-        assert!((times[1] - times[0]).abs_diff(100 * MILLISECOND) <= STEP, "one drop added is none to go on from");
+        for sqrt in ["exact", "newton"] {
+            let mut overloaded = Overloaded::new(&[("sqrt", Value::Name(sqrt))], SECOND);
+            assert_eq!(overloaded.drops(SECOND + 240 * MILLISECOND).len(), 2);
+            let times = overloaded.dropped_again(SECOND + 400 * MILLISECOND);
+            assert!((times[1] - times[0]).abs_diff(100 * MILLISECOND) <= STEP, "one drop added is none to go on from");
+        }
+    }
+
+    /// RFC 8289 section 5.5: the next drop is planned only if the packet after a drop is late too. Eight drops, a ninth of the last late
+    /// packet, due at 537.14 ms: from there the 16 intervals count, not from what would have followed at 570.48 ms.
+    #[test]
+    fn a_drop_that_ends_the_drop_state_plans_no_other() {
+        for (again_ms, gap_ms) in [(537.1 + 1599.9, 100.0 / 8_f64.sqrt()), (537.1 + 1600.1, 100.0)] {
+            let mut overloaded = Overloaded::new(&[], SECOND);
+            assert_eq!(overloaded.drops(SECOND + 537 * MILLISECOND).len(), 8);
+            overloaded.now = SECOND + 540 * MILLISECOND;
+            overloaded.codel.queue = Fifo::default();
+            fill(&mut overloaded.codel, 1, Ecn::NotEct, SECOND);
+            fill(&mut overloaded.codel, 3, Ecn::NotEct, overloaded.now);
+            assert_eq!(turn(&mut overloaded.codel, overloaded.now), (1, 2));
+            let times = overloaded.dropped_again(SECOND + (again_ms * 1e6) as Nanos);
+            assert!(((times[1] - times[0]) as f64 / 1e6 - gap_ms).abs() < 0.021, "{times:?}");
+        }
     }
 
     impl Overloaded {
@@ -548,10 +567,13 @@ mod tests {
             }
         }
         let mut codel = codel(&[]);
-        fill(&mut codel, 5, Ecn::NotEct, 0);
+        fill(&mut codel, 9, Ecn::NotEct, 0);
         turn(&mut codel, 10 * MILLISECOND);
         assert_eq!(turn(&mut codel, 110 * MILLISECOND - 1).0, 0);
         assert_eq!(turn(&mut codel, 110 * MILLISECOND).0, 1);
+        // So is `now >= drop_next_` (section 5.5).
+        assert_eq!(turn(&mut codel, 210 * MILLISECOND - 1).0, 0);
+        assert_eq!(turn(&mut codel, 210 * MILLISECOND).0, 1);
     }
 
     /// A packet in time or an empty queue between late ones: the interval begins anew (RFC 8289 section 5.6).

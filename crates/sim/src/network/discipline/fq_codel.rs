@@ -19,12 +19,15 @@
 //!   came, however few bytes the half had. Linux stops at half the bytes, and tells CoDel of these drops; the RFC does neither.
 //! - **A new queue found empty** goes to the old ones even where there are none, as the RFC says; Linux then drops it from the
 //!   lists.
+//! - **A link that falls idle** does not ask for a packet where there is none. At the next packet that comes the lists are as if it
+//!   had, which takes all queues off them: from the rate it is known whether the last packet has been sent.
 //! - **The hash** is SplitMix64's mixing of the flow's key, plus a salt from the scenario's seed; the RFC names Jenkins's. A
 //!   connection's two directions are two flows, as are the connections that follow one another in web traffic.
 //! - **The limit** is the link's; the RFC's default is 10240 packets, Linux has one of 32 MB besides.
 
 use super::codel::{self, Backlog, Control, Law};
 use super::params::{Info, Kind, Param, Settings, Value};
+use super::transmitter::Transmitter;
 use super::{Deeds, Discipline, Queued};
 use crate::packet::Packet;
 use crate::pool::{List, Pool};
@@ -87,6 +90,7 @@ pub struct FqCodel {
     new: List,
     old: List,
     turns: Pool<u32>,
+    transmitter: Transmitter,
 }
 
 /// One of the queues that flows are hashed into.
@@ -124,6 +128,7 @@ impl FqCodel {
             new: List::default(),
             old: List::default(),
             turns: Pool::default(),
+            transmitter: Transmitter::default(),
         }
     }
 
@@ -151,7 +156,10 @@ impl FqCodel {
 }
 
 impl Discipline for FqCodel {
-    fn enqueue(&mut self, _now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
+        if self.store.bytes == 0 && self.transmitter.free_at() <= now {
+            self.dequeue(now, deeds);
+        }
         let number = self.queue_of(&queued.packet);
         let queue = &mut self.queues[number as usize];
         Waiting { packets: &mut queue.packets, bytes: &mut queue.bytes, store: &mut self.store }.push(queued);
@@ -177,6 +185,7 @@ impl Discipline for FqCodel {
                 let mut waiting = Waiting { packets, bytes, store: &mut self.store };
                 if let Some(queued) = control.dequeue(&self.law, &mut waiting, now, deeds) {
                     *credit -= i64::from(queued.size);
+                    self.transmitter.take(now, queued.size);
                     return Some(queued);
                 }
                 *listed = new;
@@ -186,6 +195,10 @@ impl Discipline for FqCodel {
                 self.turns.push(&mut self.old, number);
             }
         }
+    }
+
+    fn set_rate(&mut self, _now: Nanos, rate_bps: u64) {
+        self.transmitter.set_rate(rate_bps);
     }
 
     fn heap_bytes(&self) -> usize {
@@ -387,12 +400,39 @@ mod tests {
         assert_eq!(lists(&bench), (1, 0));
     }
 
+    /// RFC 8290 section 4.2: a transmitter that is free asks, finds every queue empty and takes it off the lists. While flow 0's packet
+    /// is still being sent its queue is on one and goes on in turn; later it comes after flow 1, being new after it.
+    #[test]
+    fn when_the_link_falls_idle_no_queue_is_listed() {
+        for (next, order) in [(MILLISECOND - 1, [0, 1]), (MILLISECOND, [1, 0])] {
+            let mut bench = Bench::new(&[LONG]);
+            bench.queue.set_rate(0, 8_000_000);
+            bench.arrive(0, 1000);
+            assert_eq!(bench.turn(), 0);
+            bench.now = next;
+            bench.arrive(1, 1000);
+            bench.arrive(0, 1000);
+            assert_eq!(bench.turns(2), order, "{next} ns");
+        }
+    }
+
     /// RFC 8290 section 3: "until the value of the byte credits counter becomes zero or less".
     #[test]
     fn a_quantum_sent_to_the_byte_ends_the_turn() {
         let mut bench = Bench::new(&[LONG, ("quantum", Value::Bytes(1000))]);
         (0..2).for_each(|_| (0..2).for_each(|flow| bench.arrive(flow, 1000)));
         assert_eq!(bench.turns(4), [0, 1, 0, 1]);
+    }
+
+    /// RFC 8290 section 4.1: what a queue that comes to the lists again had left, 514 bytes here, is no more.
+    #[test]
+    fn a_new_queue_has_a_quantum_of_credit() {
+        let mut bench = Bench::new(&[LONG]);
+        bench.arrive(0, 1000);
+        assert_eq!(bench.turn(), 0);
+        assert!(bench.queue.dequeue(0, &mut bench.deeds).is_none());
+        (0..4).for_each(|_| (0..2).for_each(|flow| bench.arrive(flow, 1000)));
+        assert_eq!(bench.turns(5), [0, 0, 1, 1, 0]);
     }
 
     /// Each queue has a CoDel of its own: 20 packets at 0 lose one at 110 ms (RFC 8289 section 5.5) while another's, come late, do not.

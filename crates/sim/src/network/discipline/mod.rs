@@ -40,8 +40,22 @@ pub struct Queued {
     pub size: u32,
     /// When it came.
     pub entered: Nanos,
-    /// The wire will lose it: no queue's concern.
-    pub doomed: bool,
+    /// What the wire will do to it: no queue's concern.
+    pub fate: Fate,
+}
+
+/// What becomes of a packet once it is sent. A word wide, and all that a link asks of a packet in its queue: where single bytes of a
+/// packet are asked for, compilers copy it in pieces that overlap, and processors wait for these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Fate {
+    /// A segment or a datagram that reaches the far end.
+    #[default]
+    Arrives,
+    /// An ACK that does.
+    AckArrives,
+    /// The wire loses it.
+    Lost,
 }
 
 /// What a discipline did to packets since somebody looked.
@@ -54,6 +68,12 @@ pub struct Deeds {
 }
 
 impl Deeds {
+    /// Whether it did anything to any.
+    #[inline(always)]
+    pub fn any(&self) -> bool {
+        self.marked > 0 || !self.dropped.is_empty()
+    }
+
     /// Drops a packet.
     pub fn drop(&mut self, queued: Queued) {
         self.dropped.push(queued);
@@ -61,6 +81,7 @@ impl Deeds {
 
     /// Marks a packet if it is of an ECN-capable transport (RFC 3168 section 5); says whether it is. One marked before stays so and
     /// is not counted again.
+    #[inline(never)]
     pub fn mark(&mut self, queued: &mut Queued) -> bool {
         let ecn = queued.packet.ecn();
         if !ecn.capable() {

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 pub fn queued(flow: u32, seq: u32, size: u32, ecn: Ecn, entered: Nanos) -> Queued {
     let aside = ecn as u64;
     debug_assert_eq!(Marks::new(ecn, false), Packet { aside, ..Packet::default() }.marks());
-    Queued { packet: Packet { flow, seq, aside, ..Packet::default() }, size, entered, doomed: false }
+    Queued { packet: Packet { flow, seq, aside, ..Packet::default() }, size, entered, ..Queued::default() }
 }
 
 /// Parameters that differ from the defaults.
