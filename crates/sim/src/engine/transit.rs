@@ -103,7 +103,11 @@ impl Transit {
     fn pump_one_by_one(&mut self, flow: &mut Connection, at: Nanos, now: Nanos) {
         let mut high = flow.sender.high();
         while let Some(seq) = flow.sender.next_segment(now) {
-            self.send(flow, Segment::new(flow.id, seq, flow.incarnation, at, now), seq >= high);
+            let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
+            match flow.direct {
+                Some(direct) => self.send_direct(flow, direct, segment),
+                None => self.send(flow, segment, seq >= high),
+            }
             high = flow.sender.high();
         }
         if let Some(due) = flow.sender.wake(now) {

@@ -4,8 +4,8 @@
 //! Sources: RFC 5681 (sending, restart after a timeout), RFC 6298 (timeout), RFC 7323 (timestamps).
 //!
 //! Differences from a kernel's sender: connections begin established (the handshake's RTT sample sets the first timeout, see
-//! `rto.rs`) and end without FIN; data is always there until the flow's end; the receiver never renegs;
-//! losses of retransmissions are found by the timer alone, and needless cuts are not undone, except with RACK.
+//! `rto.rs`) and end without FIN; data is always there until the flow's end; the receiver never renegs; losses of retransmissions
+//! are found by the timer alone, and needless cuts are not undone, except with RACK.
 //!
 //! A timeout cuts once: while the timer expires again for the same segment ssthresh stays (RFC 5681 section 3.1). Inside fast
 //! recovery, which has cut already, it cuts once more, because it says that a retransmission was lost too, and RFC 5681 section 4.3

@@ -99,7 +99,9 @@ impl Repair for Rack {
         for seq in progress.una - news.acked..progress.una {
             self.take_acked(seq, news);
         }
-        self.sacked.remove_below(progress.una);
+        if !self.sacked.is_empty() {
+            self.sacked.remove_below(progress.una);
+        }
         self.probe.on_sample();
         let over = progress.past_point();
         let repairing = progress.phase != Phase::Open && !over;
@@ -162,7 +164,8 @@ impl Repair for Rack {
             progress.cwnd_limited = true;
             return None;
         }
-        self.next_lost().or_else(|| progress.next_new())
+        let lost = if self.lost_count > 0 { self.next_lost() } else { None };
+        lost.or_else(|| progress.next_new())
     }
 
     fn on_sent(&mut self, seq: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
@@ -297,7 +300,9 @@ impl Rack {
         let mut new = 0;
         let mut seq = self.sacked.next_missing(start);
         while seq < end {
-            self.arrive(seq, None, now);
+            if let Some(&sent) = self.log.get(seq) {
+                self.arrive(seq, sent, None, now);
+            }
             self.settle(seq, Fate::Arrived);
             new += self.sacked.insert(seq, seq + 1);
             seq = self.sacked.next_missing(seq + 1);
@@ -307,17 +312,22 @@ impl Rack {
 
     /// Segment `seq` is acknowledged cumulatively.
     fn take_acked(&mut self, seq: u64, news: &News) {
-        if self.log.get(seq).is_some_and(|sent| sent.fate != Fate::Arrived) {
-            self.delivered += 1;
-            self.arrive(seq, Some(news.stamp), news.now);
-            self.settle(seq, Fate::Arrived);
+        if self.overtaken == Some(seq) {
+            self.overtaken = self.log.older(seq);
         }
-        self.log.pop();
+        let Some(sent) = self.log.pop() else { return };
+        match sent.fate {
+            Fate::UnderWay => self.again_count -= u64::from(sent.again),
+            Fate::Lost => self.lost_count -= 1,
+            Fate::Arrived => return,
+        }
+        self.delivered += 1;
+        self.arrive(seq, sent, Some(news.stamp), news.now);
     }
 
     /// Section 6.2, steps 2 and 3: segment `seq` has arrived, by an ACK that echoes `stamp` where it is cumulative.
-    fn arrive(&mut self, seq: u64, stamp: Option<Nanos>, now: Nanos) {
-        let Some(&sent) = self.log.get(seq) else { return };
+    #[inline]
+    fn arrive(&mut self, seq: u64, sent: Sent, stamp: Option<Nanos>, now: Nanos) {
         self.reordering.seen |= seq + 1 < self.fack && !sent.again;
         self.fack = self.fack.max(seq + 1);
         let rtt = now - sent.last.at;
@@ -336,6 +346,12 @@ impl Rack {
     /// Section 6.2, steps 4 and 5: looks for what is lost, and when to look again. Says whether anything is found.
     fn look(&mut self, repairing: bool, now: Nanos) -> bool {
         let Some(latest) = self.latest else { return false };
+        let oldest = self.log.oldest().and_then(|seq| self.log.get(seq));
+        if oldest.is_none_or(|sent| !sent.last.is_before(latest)) {
+            // Nothing is overtaken: the case of nearly every ACK.
+            self.reorder_at = Nanos::MAX;
+            return false;
+        }
         let before = self.lost_count;
         let wait = self.wait(repairing);
         self.lose_overdue(Some(latest), wait, now);

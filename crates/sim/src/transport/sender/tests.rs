@@ -328,49 +328,6 @@ fn the_last_segment_is_rescued() {
     assert_eq!(bench.arrives(5), [], "one rescue an episode");
 }
 
-/// A rate sample counts what SACK delivers as it comes, and what the cumulative point then passes only once: of 8 segments the first is lost,
-/// 7 are delivered before it, and one by its repair. Whoever is watched never rests.
-#[test]
-fn rate_samples_count_each_segment_once() {
-    let mut bench = Bench::new(Recovery::Sack, 8);
-    bench.sender.watch = Some(Box::new(Watch { sampler: Some(Sampler::default()), ..Watch::default() }));
-    bench.sender.quiet = false;
-    bench.now = RTT;
-    bench.sends();
-    let delivered = |bench: &mut Bench| {
-        let sampler = bench.sender.watch.as_mut().and_then(|watch| watch.sampler.as_mut()).expect("it is there");
-        let sample = sampler.sample(1, None).expect("a sample");
-        sample.prior_delivered + sample.delivered
-    };
-    for seq in 1..8 {
-        bench.arrives(seq);
-        assert_eq!(delivered(&mut bench), seq);
-    }
-    bench.arrives(0);
-    assert_eq!(delivered(&mut bench), 8);
-    assert!(!bench.sender.is_quiet());
-}
-
-/// 8 segments in 100 ms, paced by 2 windows a round trip before the first sample: 160 a second, 6.25 ms apart; one at a time, and woken for
-/// the next, once.
-#[test]
-fn a_paced_sender_sends_one_at_a_time() {
-    let tcp = Tcp { initial_window: 8, pacing: pacing::Pacing::On, ..Tcp::new("reno", Recovery::Sack, vec![0]) };
-    let cc = fullpipe_cc::build("reno", &[], 8.0).expect("reno");
-    let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None);
-    let mut bench = Bench { sender: Sender::new(&tcp, cc, u64::MAX, RTT, 0, meter), ..Bench::new(Recovery::Sack, 8) };
-    bench.sender.meter.start(0);
-    for seq in 0..8 {
-        bench.now = seq * 6_250_000;
-        assert_eq!(bench.sends(), [seq]);
-        let due = (seq < 7).then_some(bench.now + 6_250_000);
-        assert_eq!([bench.sender.wake(bench.now), bench.sender.wake(bench.now)], [due, None]);
-    }
-    bench.now += 6_250_000;
-    assert_eq!(bench.sends(), [], "the window is full");
-    assert!(bench.sender.progress.cwnd_limited);
-}
-
 /// SACK with proportional rate reduction, a window of `window` segments under way.
 fn with_prr(algorithm: &str, window: u32) -> Bench {
     let mut bench = Bench::of(algorithm, Tcp { prr: true, ..Tcp::new(algorithm, Recovery::Sack, vec![0]) }, window);
@@ -431,4 +388,47 @@ fn prr_as_linux_shows_it() {
         assert_eq!(bench.arrives(seq), [new]);
         assert_eq!(bench.sender.in_network(), 7);
     }
+}
+
+/// A rate sample counts what SACK delivers as it comes, and what the cumulative point then passes only once: of 8 segments the first is lost,
+/// 7 are delivered before it, and one by its repair. Whoever is watched never rests.
+#[test]
+fn rate_samples_count_each_segment_once() {
+    let mut bench = Bench::new(Recovery::Sack, 8);
+    bench.sender.watch = Some(Box::new(Watch { sampler: Some(Sampler::default()), ..Watch::default() }));
+    bench.sender.quiet = false;
+    bench.now = RTT;
+    bench.sends();
+    let delivered = |bench: &mut Bench| {
+        let sampler = bench.sender.watch.as_mut().and_then(|watch| watch.sampler.as_mut()).expect("it is there");
+        let sample = sampler.sample(1, None).expect("a sample");
+        sample.prior_delivered + sample.delivered
+    };
+    for seq in 1..8 {
+        bench.arrives(seq);
+        assert_eq!(delivered(&mut bench), seq);
+    }
+    bench.arrives(0);
+    assert_eq!(delivered(&mut bench), 8);
+    assert!(!bench.sender.is_quiet());
+}
+
+/// 8 segments in 100 ms, paced by 2 windows a round trip before the first sample: 160 a second, 6.25 ms apart; one at a time, and woken for
+/// the next, once.
+#[test]
+fn a_paced_sender_sends_one_at_a_time() {
+    let tcp = Tcp { initial_window: 8, pacing: pacing::Pacing::On, ..Tcp::new("reno", Recovery::Sack, vec![0]) };
+    let cc = fullpipe_cc::build("reno", &[], 8.0).expect("reno");
+    let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None);
+    let mut bench = Bench { sender: Sender::new(&tcp, cc, u64::MAX, RTT, 0, meter), ..Bench::new(Recovery::Sack, 8) };
+    bench.sender.meter.start(0);
+    for seq in 0..8 {
+        bench.now = seq * 6_250_000;
+        assert_eq!(bench.sends(), [seq]);
+        let due = (seq < 7).then_some(bench.now + 6_250_000);
+        assert_eq!([bench.sender.wake(bench.now), bench.sender.wake(bench.now)], [due, None]);
+    }
+    bench.now += 6_250_000;
+    assert_eq!(bench.sends(), [], "the window is full");
+    assert!(bench.sender.progress.cwnd_limited);
 }
