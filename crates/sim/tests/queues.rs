@@ -127,8 +127,8 @@ fn what_is_not_ecn_capable_is_not_marked() {
     }
 }
 
-/// RFC 3168 section 6.1.2: however many marks a round trip brings, the window is halved once. A step of 20 packets marks all beyond it
-/// for longer than a round trip.
+/// RFC 3168 section 6.1.2: however many marks a round trip brings, the window is halved once. A step marks every packet that finds
+/// more than 20 waiting, until the sender's answer is felt a round trip later.
 #[test]
 fn classic_ecn_halves_the_window_once_a_round_trip() {
     let text = "duration = \"40 s\"\nwarmup = \"20 s\"\nseries_interval = \"1 ms\"\n\
