@@ -1,8 +1,9 @@
 """What today's queues, links and senders cost, as ratios to the plain case of the same run.
 
-``python -m benchmarks.speed.modern [NAME ...]``; needs cargo. The bare engine runs each variant by turns with its plain case, so that
-whatever else the machine does slows both; the median of the ratios of processor time a packet counts. A ratio of 0.5 is half as many packets
-a second. Queues run with 100 flows, what concerns a sender with one; the buffer is the plain case's.
+``python -m benchmarks.speed.modern [NAME ...]``; needs cargo. The bare engine runs each variant by turns with its plain
+case, so that whatever else the machine does slows both; the median of the ratios of processor time a packet counts. A ratio
+of 0.5 is half as many packets a second. Queues run with 100 flows, what concerns a sender with one; the buffer is the plain
+case's.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ VARIANTS = [
         Variant(name, "hundred-flows.toml", "20 s", QUEUE, f'queue = "{name}"', wanted)
         for name, wanted in {"codel": 0.5, "fq-codel": 0.5, "dualpi2": 0.5, "pie": 0.5, "red": 0.5}.items()
     ),
+    Variant("paced", "one-flow.toml", "200 s", FLOW, FLOW + '\npacing = "on"', 0.5),
+    Variant("rack", "one-flow.toml", "200 s", FLOW, 'recovery = "rack"', 0.7),
 ]
 
 
@@ -57,7 +60,10 @@ def main() -> int:
     print(f"{'variant':<12} {'beside':<20} {'packets/s, ratio':>16} {'wanted':>8}   ({compiler}, median of {ROUNDS})")
     for variant in VARIANTS:
         if not sys.argv[1:] or variant.name in sys.argv[1:]:
-            print(f"{variant.name:<12} {variant.plain:<20} {_ratio(program, variant):>16.2f} {variant.wanted:>8}", flush=True)
+            print(
+                f"{variant.name:<12} {variant.plain:<20} {_ratio(program, variant):>16.2f} {variant.wanted:>8}",
+                flush=True,
+            )
     return 0
 
 
