@@ -147,6 +147,26 @@ fn groups_of_datagrams_are_told_apart() {
     assert_eq!(report.packets, PacketCount { sent: 6, delivered: 6, dropped: 0, in_flight: 0 });
 }
 
+/// A datagram each millisecond on a link of 10 ms to another one, where nothing of it has come after 5.5 ms; one each 4 ms from nearby has.
+#[test]
+fn what_is_between_two_links_is_in_flight() {
+    let mut scenario = idle(8, 10 * MS, Buffer::Packets(9), 0, 5_500_000);
+    scenario.links.push(Link { name: "other".into(), delay: 0, ..scenario.links[0].clone() });
+    let far = Udp {
+        rate_bps: 8_000_000,
+        packet_size: 1000,
+        start: Spread::fixed(0),
+        stop: None,
+        access_delay: Spread::fixed(0),
+        path: vec![0, 1],
+        reverse: false,
+        count: 1,
+    };
+    scenario.udp = vec![far.clone(), Udp { rate_bps: 2_000_000, path: vec![1], ..far }];
+    let packets = simulate(&scenario).packets;
+    assert_eq!(packets, PacketCount { sent: 8, delivered: 2, dropped: 0, in_flight: 6 });
+}
+
 /// One transfer of a segment at 5 s, which takes 100 ms, and three at once, which take a millisecond more each.
 #[test]
 fn groups_of_transfers_are_told_apart() {
