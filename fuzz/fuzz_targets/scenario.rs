@@ -6,7 +6,7 @@
 mod invariants;
 
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::{Arrivals, Buffer};
+use fullpipe_sim::scenario::{Arrivals, Buffer, Loss};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -45,8 +45,9 @@ fn is_small(scenario: &Scenario) -> bool {
 fn assert_consistent(scenario: &Scenario) {
     assert!(scenario.warmup < scenario.duration && !scenario.links.is_empty());
     assert!(scenario.series_interval != Some(0));
-    for link in &scenario.links {
-        assert!(link.rate_bps > 0 && (0.0..1.0).contains(&link.loss));
+    for link in scenario.links.iter().flat_map(|link| [link, link.direction(true)]) {
+        let Loss::Independent(loss) = link.loss;
+        assert!(link.rate_bps > 0 && (0.0..1.0).contains(&loss) && !link.name.is_empty());
         assert!(!matches!(link.buffer, Buffer::Packets(0) | Buffer::Bytes(0)));
     }
     let tcp = scenario.flows.iter().map(|group| &group.tcp).chain(scenario.web.iter().map(|web| &web.tcp));

@@ -2,7 +2,7 @@
 //! flow and a packet in flight cost.
 
 use fullpipe_cc::Recovery;
-use fullpipe_sim::scenario::{Buffer, FlowGroup, Link, Queue, Spread, Tcp};
+use fullpipe_sim::scenario::{Buffer, FlowGroup, Link, Spread, Tcp};
 use fullpipe_sim::{Scenario, run};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -67,8 +67,7 @@ fn dumbbell(rate_bps: u64, buffer: u64, seconds: u64, flows: u32, start: Spread)
             rate_bps,
             delay: 39 * MS,
             buffer: Buffer::Packets(buffer),
-            queue: Queue::drop_tail(),
-            loss: 0.0,
+            ..Link::default()
         }],
         flows: vec![FlowGroup { tcp, count: flows, start, stop: None, size: None }],
         udp: vec![],

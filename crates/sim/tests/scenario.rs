@@ -5,7 +5,7 @@ use fullpipe_cc::registry::{self, Kind};
 use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Setting, Spread, Table, Tcp, Udp, Web,
+    Algorithm, Arrivals, Buffer, FlowGroup, Link, Loss, Setting, Spread, Table, Tcp, Udp, Web,
 };
 use proptest::prelude::*;
 
@@ -36,8 +36,7 @@ fn defaults_follow_the_documentation() {
         rate_bps: 100_000_000,
         delay: 39 * MILLISECOND,
         buffer: Buffer::Packets(250),
-        queue: Queue::drop_tail(),
-        loss: 0.0,
+        ..Link::default()
     };
     assert_eq!(scenario.links, [link]);
     let group = &scenario.flows[0];
@@ -219,15 +218,28 @@ fn spread(most: u64) -> impl Strategy<Value = Spread> {
     (time(most), time(most)).prop_map(|(a, b)| Spread { low: a.min(b), high: a.max(b) })
 }
 
-fn link() -> impl Strategy<Value = Link> {
+fn direction() -> impl Strategy<Value = Link> {
     let buffer = prop_oneof![
         (1..1_000_000_u64).prop_map(Buffer::Packets),
         (70_000..1_000_000_000_u64).prop_map(Buffer::Bytes),
         Just(Buffer::Unlimited),
     ];
-    ("[^\\p{Cc}]{1,12}", 1..10_000_000_000_000_u64, time(100 * SECOND), buffer, 0.0..0.9).prop_map(
-        |(name, rate_bps, delay, buffer, loss)| Link { name, rate_bps, delay, buffer, queue: Queue::drop_tail(), loss },
-    )
+    (1..10_000_000_000_000_u64, time(100 * SECOND), buffer, 0.0..0.9).prop_map(|(rate_bps, delay, buffer, loss)| Link {
+        rate_bps,
+        delay,
+        buffer,
+        loss: Loss::Independent(loss),
+        ..Link::default()
+    })
+}
+
+fn link() -> impl Strategy<Value = Link> {
+    let parts = ("[^\\p{Cc}]{1,12}", direction(), prop::option::of(direction()));
+    parts.prop_map(|(name, forward, back)| Link {
+        reverse: back.map(|back| Box::new(Link { name: name.clone(), ..back })),
+        name,
+        ..forward
+    })
 }
 
 fn tcp() -> impl Strategy<Value = Tcp> {

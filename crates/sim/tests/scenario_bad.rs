@@ -259,6 +259,32 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["udp[0].packet_size: 65536 is out of range"],
     ),
     ("\"12 kB\"", "\"12 kB\"\nshape = 1", &["web[0].shape: 1 is out of range; allowed: numbers above 1, to 100"]),
+    // The other direction.
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = \"1 Mbit/s\"",
+        &["line 10: links[0].reverse: expected a table, e.g. { rate = \"1 Mbit/s\" }; found text \"1 Mbit/s\""],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = { rat = \"1 Mbit/s\" }",
+        &[
+            "links[0].reverse.rat: unknown key \"rat\"; did you mean \"rate\"? (allowed: rate, delay, buffer, queue, loss",
+        ],
+    ),
+    ("\"39 ms\"", "\"39 ms\"\nreverse = { name = \"x\" }", &["links[0].reverse.name: unknown key \"name\""]),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = { rate = \"0 bit/s\" }",
+        &["line 10: links[0].reverse.rate: \"0 bit/s\" is out of range"],
+    ),
+    (
+        "\"39 ms\"",
+        "\"39 ms\"\nreverse = { buffer = \"999 B\" }",
+        &["links[0].reverse.buffer: \"999 B\" is less than one packet of 1000 bytes"],
+    ),
+    ("\"39 ms\"", "\"39 ms\"\nreverse = { loss = 1 }", &["links[0].reverse.loss: 1 is out of range"]),
+    ("\"39 ms\"", "\"39 ms\"\nreverse = { queue = \"fifo\" }", &["links[0].reverse.queue: unknown queue \"fifo\""]),
     // Web traffic's two forms.
     ("mean_gap = \"1 s\"", "", &["web[0].mean_gap: missing"]),
     ("sessions = 20", "", &["web[0].sessions: missing"]),

@@ -142,6 +142,8 @@ class _Reader:
     def link(self, i: int, link: Mapping[str, Any]) -> Link:
         if link["loss"]:
             raise self.cannot(f"links[{i}].loss", "the Linux engine has no random loss (allowed: 0)")
+        if "reverse" in link:
+            raise self.cannot(f"links[{i}].reverse", "the Linux engine's links are the same in both directions")
         packets = size = None
         if link["buffer"] != "unlimited":
             if re.search("packet|segment", link["buffer"]):

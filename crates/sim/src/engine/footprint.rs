@@ -5,7 +5,7 @@ use super::{DatagramSource, Engine};
 use crate::engine::schedule::Schedule;
 use crate::network::Network;
 use crate::report::FlowReport;
-use crate::scenario::{Arrivals, Buffer, FlowGroup, Problem, Scenario};
+use crate::scenario::{Arrivals, Buffer, FlowGroup, Loss, Problem, Scenario, buffer_key};
 use fullpipe_cc::{Nanos, time::seconds};
 
 /// How much a run may hold, and what is known of how much it does.
@@ -70,7 +70,7 @@ impl Engine<'_> {
             let what = format!(
                 "{waiting} packets wait here {when}, {beyond}; allowed: a smaller buffer, a smaller max_window of the flows, or more memory"
             );
-            return problem(format!("links[{}].buffer", index / 2), what);
+            return problem(buffer_key(&scenario.links, index / 2, index % 2 == 1), what);
         }
         let what = format!(
             "{under_way} packets are under way {when}, {beyond}; allowed: a smaller max_window or rate, or more memory"
@@ -139,10 +139,10 @@ pub fn check_certain(scenario: &Scenario, limit: u64) -> Result<(), Problem> {
 fn first_windows(scenario: &Scenario, group: &FlowGroup) -> u64 {
     let tcp = &group.tcp;
     let end = if tcp.reverse { tcp.path.last() } else { tcp.path.first() };
-    let Some(link) = end.map(|&link| &scenario.links[link]) else { return 0 };
+    let Some(link) = end.map(|&link| scenario.links[link].direction(tcp.reverse)) else { return 0 };
     let own_pace = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
     let begins = group.start.high.saturating_add(tcp.access_delay.high);
-    if link.buffer != Buffer::Unlimited || link.loss > 0.0 || own_pace || begins > scenario.duration {
+    if link.buffer != Buffer::Unlimited || link.loss != Loss::NONE || own_pace || begins > scenario.duration {
         return 0;
     }
     let window =

@@ -238,7 +238,7 @@ impl<'a> Engine<'a> {
         let meter = Meter::new(self.transit.window, interval);
         // Up to an hour apart.
         let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
-        let one_way = tcp.path.iter().map(|&link| self.scenario.links[link].delay).sum::<Nanos>() + access;
+        let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
         let last = self.transit.network.last_hop(route).direction;
         let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
         let at_once = !tcp.delayed_ack && !slow_access;
@@ -251,7 +251,7 @@ impl<'a> Engine<'a> {
         });
         self.flows.push(Connection {
             id,
-            sender: Sender::new(tcp, cc, segments, 2 * one_way, clock_offset, meter),
+            sender: Sender::new(tcp, cc, segments, round_trip + 2 * access, clock_offset, meter),
             receiver: Receiver::default(),
             route,
             direct,

@@ -8,7 +8,7 @@ use crate::network::line::{Line, Transmissions};
 use crate::report::DirectionReport;
 use crate::ring::Ring;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{Buffer, Link};
+use crate::scenario::{Buffer, Link, Loss};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
 
@@ -59,19 +59,20 @@ impl Fifo {
         let limit_time = if let Buffer::Time(limit) = link.buffer { Some(limit) } else { None };
         let bytes = limit_bytes.map(|limit| Box::new(QueuedBytes { limit, queued: 0, sizes: Ring::default() }));
         let ledger = Ledger::new(window, interval);
+        let Loss::Independent(loss) = link.loss;
         Fifo {
             delay: link.delay,
             line: Line::new(link.rate_bps),
             transmissions: Transmissions::default(),
             next_mark: ledger.next(),
-            plain: (limit_bytes, limit_time) == (None, None) && link.loss == 0.0,
+            plain: (limit_bytes, limit_time) == (None, None) && loss == 0.0,
             limit_packets,
             limit_time,
             max_queue: 0,
             totals: Totals::default(),
             departures: Ring::default(),
             bytes,
-            wire: (link.loss > 0.0).then(|| Box::new((link.loss, Rng::new(seed, Purpose::Wire, index)))),
+            wire: (loss > 0.0).then(|| Box::new((loss, Rng::new(seed, Purpose::Wire, index)))),
             ledger,
         }
     }
@@ -252,10 +253,9 @@ impl Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Queue;
 
     fn direction(rate_bps: u64, buffer: Buffer, window: Window, interval: Option<Nanos>) -> Fifo {
-        let link = Link { name: "l".into(), rate_bps, delay: 5, buffer, queue: Queue::drop_tail(), loss: 0.0 };
+        let link = Link { name: "l".into(), rate_bps, delay: 5, buffer, ..Link::default() };
         Fifo::new(&link, 1, 0, window, interval)
     }
 

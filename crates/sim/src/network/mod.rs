@@ -75,7 +75,7 @@ impl Network {
         let window = Window { from: scenario.warmup, to: scenario.duration };
         let mut network = Network { ends: Vec::new(), fifos: Vec::new(), served: Vec::new(), hops: Vec::new() };
         for index in 0..2 * scenario.links.len() {
-            let link = &scenario.links[index / 2];
+            let link = scenario.links[index / 2].direction(index % 2 == 1);
             let (seed, number, interval) = (scenario.seed, index as u64, scenario.series_interval);
             if serve_all || !link.queue.is_drop_tail() {
                 network.ends.push(End::Served(network.served.len() as u32));

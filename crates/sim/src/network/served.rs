@@ -9,7 +9,7 @@ use super::line::{Line, Transmissions};
 use crate::packet::{Kind, Packet};
 use crate::report::DirectionReport;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{Buffer, Link};
+use crate::scenario::{Buffer, Link, Loss};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
 
@@ -64,6 +64,7 @@ impl Served {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
     pub fn new(link: &Link, packet_size: u32, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
         let ledger = Ledger::new(window, interval);
+        let Loss::Independent(loss) = link.loss;
         let mut queue = Any::new(&link.queue, Rng::new(seed, Purpose::Queue, index).bits(), packet_size);
         queue.set_rate(0, link.rate_bps);
         Served {
@@ -75,7 +76,7 @@ impl Served {
             waiting: Waiting::default(),
             sending: None,
             awaited: false,
-            wire: (link.loss > 0.0).then(|| (link.loss, Rng::new(seed, Purpose::Wire, index))),
+            wire: (loss > 0.0).then(|| (loss, Rng::new(seed, Purpose::Wire, index))),
             deeds: Deeds::default(),
             lost: Vec::new(),
             totals: Totals::default(),

@@ -16,6 +16,7 @@ mod units;
 mod warnings;
 
 pub use crate::rng::Spread;
+pub(crate) use network::buffer_key;
 pub use problem::Problem;
 pub use text::parse;
 /// The tree of values a scenario is read from and written to.
@@ -48,7 +49,7 @@ pub struct Scenario {
     pub web: Vec<Web>,
 }
 
-/// A full-duplex link: the same rate, delay and queue in each direction.
+/// A full-duplex link: the same rate, delay and queue in each direction, unless `reverse` says otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// Unique in the scenario.
@@ -61,8 +62,22 @@ pub struct Link {
     pub buffer: Buffer,
     /// What happens to a packet that finds the buffer full.
     pub queue: Queue,
-    /// Probability that a packet is lost on the wire, each direction; 0 for none.
-    pub loss: f64,
+    /// Losses on the wire.
+    pub loss: Loss,
+    /// The other direction where it differs: a link of the same name, whose own `reverse` is `None`.
+    pub reverse: Option<Box<Link>>,
+}
+
+/// How packets are lost on the wire.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Loss {
+    /// Each with this probability, whatever became of those before it; 0 for none.
+    Independent(f64),
+}
+
+impl Loss {
+    /// No packet is lost.
+    pub const NONE: Loss = Loss::Independent(0.0);
 }
 
 impl Default for Link {
@@ -74,8 +89,21 @@ impl Default for Link {
             delay: 0,
             buffer: Buffer::Unlimited,
             queue: Queue::drop_tail(),
-            loss: 0.0,
+            loss: Loss::NONE,
+            reverse: None,
         }
+    }
+}
+
+impl Link {
+    /// One of its directions.
+    pub fn direction(&self, reverse: bool) -> &Link {
+        self.reverse.as_deref().filter(|_| reverse).unwrap_or(self)
+    }
+
+    /// The propagation delay there and back.
+    pub fn round_trip(&self) -> Nanos {
+        self.delay + self.direction(true).delay
     }
 }
 

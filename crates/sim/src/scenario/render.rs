@@ -3,7 +3,7 @@
 
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
-    Algorithm, Arrivals, Buffer, FlowGroup, Link, Scenario, Setting, Spread, Table, Tcp, Udp, Value, Web, queue,
+    Algorithm, Arrivals, Buffer, FlowGroup, Link, Loss, Scenario, Setting, Spread, Table, Tcp, Udp, Value, Web, queue,
 };
 use fullpipe_cc::Nanos;
 use std::fmt::Write;
@@ -55,27 +55,38 @@ fn write_pair(text: &mut String, key: &str, value: &Value) {
     writeln!(text, "{key} = {value}").expect("writing to a string");
 }
 
-fn tables<T>(list: &[T], table: impl Fn(&T) -> Pairs) -> Vec<Value> {
-    list.iter().map(|entry| Value::Table(table(entry).into_iter().map(|(k, v)| (k.to_owned(), v)).collect())).collect()
+fn tables<T>(list: &[T], pairs: impl Fn(&T) -> Pairs) -> Vec<Value> {
+    list.iter().map(|entry| table(pairs(entry))).collect()
+}
+
+fn table(pairs: Pairs) -> Value {
+    Value::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 /// The keys of a table in the order they are written.
 type Pairs = Vec<(&'static str, Value)>;
 
 fn link(link: &Link) -> Pairs {
+    let mut pairs = vec![("name", link.name.as_str().into())];
+    pairs.extend(direction(link));
+    pairs.extend(link.reverse.as_ref().map(|back| ("reverse", table(direction(back)))));
+    pairs
+}
+
+fn direction(link: &Link) -> Pairs {
     let buffer = match link.buffer {
         Buffer::Packets(packets) => format!("{packets} packets"),
         Buffer::Bytes(bytes) => DATA.format(bytes),
         Buffer::Time(nanos) => TIME.format(nanos),
         Buffer::Unlimited => "unlimited".to_owned(),
     };
+    let Loss::Independent(loss) = link.loss;
     vec![
-        ("name", link.name.as_str().into()),
         ("rate", quantity(&RATE, link.rate_bps)),
         ("delay", time(link.delay)),
         ("buffer", buffer.into()),
         ("queue", queue::write(&link.queue)),
-        ("loss", link.loss.into()),
+        ("loss", loss.into()),
     ]
 }
 

@@ -3,7 +3,7 @@
 use fullpipe_cc::Recovery;
 use fullpipe_cc::registry::{self, Kind};
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::{Algorithm, Arrivals, Buffer, FlowGroup, Link, Queue, Setting, Spread, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{Algorithm, Arrivals, Buffer, FlowGroup, Link, Loss, Setting, Spread, Tcp, Udp, Web};
 use std::ops::RangeInclusive;
 
 const US: u64 = 1000;
@@ -119,6 +119,13 @@ impl Dice {
     }
 
     fn link(&mut self, index: u64, packet_size: u32) -> Link {
+        let name = format!("link {index} \"\u{e9}\\");
+        let forward = Link { name: name.clone(), ..self.direction(packet_size) };
+        let back = self.one_in(6).then(|| Box::new(Link { name, ..self.direction(packet_size) }));
+        Link { reverse: back, ..forward }
+    }
+
+    fn direction(&mut self, packet_size: u32) -> Link {
         let buffer = match self.bits() % 4 {
             0 | 1 => Buffer::Packets(self.any(1..=1_000_000_000_000, 1..=300)),
             2 => {
@@ -135,12 +142,11 @@ impl Dice {
             _ => 0.0,
         };
         Link {
-            name: format!("link {index} \"\u{e9}\\"),
             rate_bps: self.any(1..=10_000_000_000_000, 500_000..=50_000_000),
             delay: self.any(0..=100 * SECOND, 0..=50 * MS),
             buffer,
-            queue: Queue::drop_tail(),
-            loss,
+            loss: Loss::Independent(loss),
+            ..Link::default()
         }
     }
 
@@ -278,8 +284,11 @@ impl Dice {
 fn make_room(scenario: &mut Scenario) {
     for source in &scenario.udp {
         for &link in &source.path {
-            if let Buffer::Bytes(bytes) = &mut scenario.links[link].buffer {
-                *bytes = (*bytes).max(u64::from(source.packet_size));
+            let link = &mut scenario.links[link];
+            for end in [&mut link.buffer].into_iter().chain(link.reverse.as_mut().map(|back| &mut back.buffer)) {
+                if let Buffer::Bytes(bytes) = end {
+                    *bytes = (*bytes).max(u64::from(source.packet_size));
+                }
             }
         }
     }
@@ -293,8 +302,10 @@ fn make_room(scenario: &mut Scenario) {
 
 /// About how many packets a second this scenario sends at most.
 fn packets_per_second(scenario: &Scenario) -> f64 {
-    let slowest = |path: &[usize]| path.iter().map(|&link| scenario.links[link].rate_bps).min().unwrap_or(1);
-    let tcp = |tcp: &Tcp| slowest(&tcp.path) as f64 / f64::from(8 * scenario.packet_size);
+    let slowest = |tcp: &Tcp| {
+        tcp.path.iter().map(|&link| scenario.links[link].direction(tcp.reverse).rate_bps).min().unwrap_or(1)
+    };
+    let tcp = |tcp: &Tcp| slowest(tcp) as f64 / f64::from(8 * scenario.packet_size);
     let flows = scenario.flows.iter().map(|group| tcp(&group.tcp));
     let udp = scenario
         .udp

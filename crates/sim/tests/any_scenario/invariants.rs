@@ -1,6 +1,6 @@
 //! What holds of the report of every scenario.
 
-use fullpipe_sim::scenario::{Arrivals, Buffer, Tcp};
+use fullpipe_sim::scenario::{Arrivals, Buffer, Link};
 use fullpipe_sim::{DirectionReport, Interrupted, Report, Scenario, run, run_served};
 
 /// What does not hold yet.
@@ -90,7 +90,7 @@ impl Findings {
 
     fn of_links(&mut self, scenario: &Scenario, report: &Report) {
         for (link, measured) in scenario.links.iter().zip(&report.links) {
-            for direction in [&measured.forward, &measured.reverse] {
+            for (link, direction) in [(link, &measured.forward), (link.direction(true), &measured.reverse)] {
                 let DirectionReport { utilization, loss_rate, mean_queue_packets: mean, .. } = *direction;
                 let (most, arrived) = (direction.max_queue_packets, direction.arrived_packets);
                 let lost = direction.dropped_packets + direction.wire_lost_packets;
@@ -125,8 +125,11 @@ impl Findings {
             let tcp = &group.tcp;
             // A rate is over the flow's life in the window, where a single packet may be much.
             let lifelong = group.start.high <= scenario.warmup && (group.stop, group.size) == (None, None);
-            let capacity =
-                if lifelong { capacity(scenario, path_end(tcp), scenario.packet_size) } else { f64::INFINITY };
+            let capacity = if lifelong {
+                capacity(last_link(scenario, &tcp.path, tcp.reverse), scenario, scenario.packet_size)
+            } else {
+                f64::INFINITY
+            };
             let allowed = |rate: f64| rate.is_nan() && !lifelong || (0.0..=capacity).contains(&rate);
             self.expect("throughput within capacity", allowed(flow.throughput_bps), flow);
             self.expect("goodput within capacity", allowed(flow.goodput_bps), flow);
@@ -138,8 +141,8 @@ impl Findings {
                 window.is_nan() || (1.0 - ROUNDING..1e15).contains(&window),
                 flow,
             );
-            let delays: u64 = tcp.path.iter().map(|&link| scenario.links[link].delay).sum();
-            let base = |access: u64| 2.0 * (delays + access) as f64 / 1e9;
+            let delays: u64 = tcp.path.iter().map(|&link| scenario.links[link].round_trip()).sum();
+            let base = |access: u64| (delays + 2 * access) as f64 / 1e9;
             let (low, high) = (base(tcp.access_delay.low), base(tcp.access_delay.high));
             let base_rtt = flow.base_rtt_s;
             self.expect("base RTT as configured", base_rtt >= low - ROUNDING && base_rtt <= high + ROUNDING, flow);
@@ -157,8 +160,7 @@ impl Findings {
         self.expect("a row for each group", groups == report.traffic.len(), report.traffic.len());
         let from_the_start = scenario.warmup == 0;
         for (udp, traffic) in scenario.udp.iter().zip(&report.traffic) {
-            let end = last_link(&udp.path, udp.reverse);
-            let capacity = capacity(scenario, end, udp.packet_size);
+            let capacity = capacity(last_link(scenario, &udp.path, udp.reverse), scenario, udp.packet_size);
             self.expect("throughput within capacity", (0.0..=capacity).contains(&traffic.throughput_bps), traffic);
             let asked =
                 f64::from(udp.count) * (udp.rate_bps as f64 + 8.0 * f64::from(udp.packet_size) / length_s(scenario));
@@ -168,7 +170,8 @@ impl Findings {
             self.expect("no more received than sent", !from_the_start || received, traffic);
         }
         for (web, traffic) in scenario.web.iter().zip(&report.traffic[scenario.udp.len()..]) {
-            let capacity = capacity(scenario, path_end(&web.tcp), scenario.packet_size);
+            let end = last_link(scenario, &web.tcp.path, web.tcp.reverse);
+            let capacity = capacity(end, scenario, scenario.packet_size);
             self.expect("throughput within capacity", (0.0..=capacity).contains(&traffic.throughput_bps), traffic);
             let received = traffic.received_packets <= traffic.sent_packets;
             self.expect("no more received than sent", !from_the_start || received, traffic);
@@ -207,19 +210,15 @@ impl Findings {
     }
 }
 
-/// What the last link of a path carries, and one packet more: what was sent before the window may arrive in it.
-fn capacity(scenario: &Scenario, last: usize, size: u32) -> f64 {
+/// What a direction of a link carries, and one packet more: what was sent before the window may arrive in it.
+fn capacity(link: &Link, scenario: &Scenario, size: u32) -> f64 {
     let packet = 8.0 * f64::from(size) / length_s(scenario);
-    (scenario.links[last].rate_bps as f64 + packet) * (1.0 + ROUNDING)
+    (link.rate_bps as f64 + packet) * (1.0 + ROUNDING)
 }
 
-fn path_end(tcp: &Tcp) -> usize {
-    last_link(&tcp.path, tcp.reverse)
-}
-
-/// The link that data crosses last.
-fn last_link(path: &[usize], reverse: bool) -> usize {
-    if reverse { path[0] } else { path[path.len() - 1] }
+/// The direction of a link that data crosses last.
+fn last_link<'a>(scenario: &'a Scenario, path: &[usize], reverse: bool) -> &'a Link {
+    scenario.links[if reverse { path[0] } else { path[path.len() - 1] }].direction(reverse)
 }
 
 fn length_s(scenario: &Scenario) -> f64 {
