@@ -46,8 +46,9 @@ fn assert_consistent(scenario: &Scenario) {
     assert!(scenario.warmup < scenario.duration && !scenario.links.is_empty());
     assert!(scenario.series_interval != Some(0));
     for link in scenario.links.iter().flat_map(|link| [link, link.direction(true)]) {
-        let Loss::Independent(loss) = link.loss;
-        assert!(link.rate_bps > 0 && (0.0..1.0).contains(&loss) && !link.name.is_empty());
+        assert!(link.rate_bps > 0 && !link.name.is_empty());
+        assert!(!matches!(link.loss, Loss::Independent(loss) if !(0.0..1.0).contains(&loss)));
+        assert!(link.schedule.changes.is_sorted_by(|one, next| one.at < next.at));
         assert!(!matches!(link.buffer, Buffer::Packets(0) | Buffer::Bytes(0)));
     }
     let tcp = scenario.flows.iter().map(|group| &group.tcp).chain(scenario.web.iter().map(|web| &web.tcp));

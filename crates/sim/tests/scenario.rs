@@ -5,7 +5,8 @@ use fullpipe_cc::registry::{self, Kind};
 use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, FlowGroup, Link, Loss, Setting, Spread, Table, Tcp, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule,
+    Setting, Spread, Table, Tcp, Trace, Udp, Web,
 };
 use proptest::prelude::*;
 
@@ -224,12 +225,63 @@ fn direction() -> impl Strategy<Value = Link> {
         (70_000..1_000_000_000_u64).prop_map(Buffer::Bytes),
         Just(Buffer::Unlimited),
     ];
-    (1..10_000_000_000_000_u64, time(100 * SECOND), buffer, 0.0..0.9).prop_map(|(rate_bps, delay, buffer, loss)| Link {
-        rate_bps,
-        delay,
-        buffer,
-        loss: Loss::Independent(loss),
-        ..Link::default()
+    let loss = prop_oneof![(0.0..0.9).prop_map(Loss::Independent), bursts()];
+    let usual = (1..10_000_000_000_000_u64, time(100 * SECOND), buffer, loss);
+    (usual, varying()).prop_map(|((rate_bps, delay, buffer, loss), varying)| {
+        let rate_bps = varying.trace.as_ref().map_or(rate_bps, Trace::rate_bps);
+        Link { rate_bps, delay, buffer, loss, ..varying }
+    })
+}
+
+fn bursts() -> impl Strategy<Value = Loss> {
+    let part = || 0.0..=1.0_f64;
+    (part(), part(), part(), part()).prop_map(|(p, r, h, k)| Loss::GilbertElliott { p, r, h, k })
+}
+
+/// What varies of a link, each or not.
+fn varying() -> impl Strategy<Value = Link> {
+    let jitter = (time(SECOND), 0..3_u8).prop_map(|(mean, law)| match law {
+        0 => Jitter { model: JitterModel::Uniform { spread: mean / 3 }, mean },
+        1 => Jitter { model: JitterModel::Normal { spread: 3 * mean }, mean },
+        _ => Jitter { model: JitterModel::Wifi, mean: mean.clamp(MILLISECOND, 91 * MILLISECOND) },
+    });
+    let reorder = (0.0..=1.0_f64, 1..100 * SECOND).prop_map(|(probability, delay)| Reorder { probability, delay });
+    let policer = (1..9_999_999_u64, 70_000..9_999_999_u64).prop_map(|(rate_bps, burst)| Policer { rate_bps, burst });
+    let trace = prop::collection::vec(1..9_u32, 1..20).prop_map(|steps| {
+        let times = steps.iter().scan(0, |time, step| {
+            *time += step;
+            Some(*time)
+        });
+        Trace::new(times.collect()).expect("a trace")
+    });
+    let parts = (
+        prop::option::of(jitter),
+        prop::option::of(reorder),
+        prop::option::of(1..100 * SECOND),
+        prop::option::of(policer),
+        prop::option::of(trace),
+    );
+    (parts, schedule()).prop_map(|((jitter, reorder, aggregation, policer, trace), mut schedule)| {
+        let rates = schedule.changes.iter().any(|change| change.rate_bps.is_some());
+        let trace = trace.filter(|_| !rates);
+        schedule.repeat = schedule.repeat.filter(|_| !schedule.changes.is_empty());
+        Link { jitter, reorder, aggregation, policer, trace, schedule, ..Link::default() }
+    })
+}
+
+fn schedule() -> impl Strategy<Value = Schedule> {
+    let loss = prop_oneof![(0.0..=1.0_f64).prop_map(Loss::Independent), bursts()];
+    let parts = (prop::option::of(0..9_999_u64), prop::option::of(time(SECOND)), prop::option::of(loss));
+    let steps = prop::collection::vec((1..SECOND, parts), 0..4);
+    (steps, prop::option::of(SECOND..9 * SECOND)).prop_map(|(steps, after)| {
+        let mut at = 0;
+        let change = |(step, (rate_bps, delay, loss)): (u64, (Option<u64>, Option<u64>, Option<Loss>))| {
+            at += step;
+            let rate_bps = rate_bps.or(if (delay, loss) == (None, None) { Some(1) } else { None });
+            Change { at, rate_bps, delay, loss }
+        };
+        let changes = steps.into_iter().map(change).collect();
+        Schedule { changes, repeat: after.map(|after| at + after) }
     })
 }
 

@@ -142,7 +142,8 @@ fn first_windows(scenario: &Scenario, group: &FlowGroup) -> u64 {
     let Some(link) = end.map(|&link| scenario.links[link].direction(tcp.reverse)) else { return 0 };
     let own_pace = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
     let begins = group.start.high.saturating_add(tcp.access_delay.high);
-    if link.buffer != Buffer::Unlimited || link.loss != Loss::NONE || own_pace || begins > scenario.duration {
+    let certain = link.buffer == Buffer::Unlimited && link.loss == Loss::NONE && link.is_steady();
+    if !certain || own_pace || begins > scenario.duration {
         return 0;
     }
     let window =

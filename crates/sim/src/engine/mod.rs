@@ -142,10 +142,20 @@ impl<'a> Engine<'a> {
             memory: Memory::new(scenario, memory_bytes),
             excess: None,
         };
+        engine.set_changes();
         engine.add_flows(&routes);
         engine.add_datagrams(&routes[scenario.flows.len()..]);
         engine.add_web(&routes[scenario.flows.len() + scenario.udp.len()..]);
         engine
+    }
+
+    fn set_changes(&mut self) {
+        let Transit { network, timers, .. } = &mut self.transit;
+        for (place, link) in network.served.iter().enumerate() {
+            if let Some(at) = link.next_change() {
+                timers.set(at, Timer::Change(place as u32));
+            }
+        }
     }
 
     fn add_flows(&mut self, routes: &[Route]) {
@@ -354,6 +364,7 @@ impl<'a> Engine<'a> {
 
     fn on_timer(&mut self, at: Nanos, timer: Timer) {
         match timer {
+            Timer::Change(place) => self.change(place, at),
             Timer::Start(id) => self.start(id, at),
             Timer::Stop(id) => self.stop(id, at),
             Timer::Retransmit(id) => self.on_retransmit_timer(id, at),
@@ -378,7 +389,21 @@ impl<'a> Engine<'a> {
     /// The transmitter of a served link is free.
     #[inline(never)]
     fn serve(&mut self, place: u32, now: Nanos) {
-        let Some(packet) = self.transit.serve(place, now) else { return };
+        if let Some(packet) = self.transit.serve(place, now) {
+            self.leave(packet);
+        }
+    }
+
+    /// Something changes of a served link.
+    #[inline(never)]
+    fn change(&mut self, place: u32, now: Nanos) {
+        if let Some(packet) = self.transit.change(place, now) {
+            self.leave(packet);
+        }
+    }
+
+    /// A packet leaves a served link at which it has waited.
+    fn leave(&mut self, packet: Packet) {
         if packet.kind == Kind::Datagram {
             let source = &mut self.datagrams[packet.flow as usize];
             source.received += u64::from(self.transit.leave_datagram(source.route, source.size, packet));

@@ -216,6 +216,16 @@ impl Transit {
         self.settle(place, done)
     }
 
+    /// Something changes of a served link; says which packet leaves it therefore.
+    pub fn change(&mut self, place: u32, now: Nanos) -> Option<Packet> {
+        let link = &mut self.network.served[place as usize];
+        let done = link.change(now);
+        if let Some(next) = link.next_change() {
+            self.timers.set(next, Timer::Change(place));
+        }
+        self.settle(place, done)
+    }
+
     /// Sees to what a served link has lost, and that it is called again.
     fn settle(&mut self, place: u32, done: Done) -> Option<Packet> {
         while let Some(lost) = self.network.served[place as usize].lost() {

@@ -3,24 +3,29 @@
 //! The buffer's limit counts the packet being sent too, as `fifo.rs` does, whatever the queue. A packet that leaves at `now` makes
 //! room for one that comes at `now`.
 
+use super::change::loss::Losses;
+use super::change::policer::Policer;
+use super::change::schedule::{Schedule, Settings};
+use super::change::wire::Wire;
 use super::discipline::{Any, Deeds, Discipline, Queued};
 use super::ledger::{Ledger, Totals};
-use super::line::{Line, Transmissions};
+use super::transmitter::Transmitter;
 use crate::packet::{Kind, Packet};
 use crate::report::DirectionReport;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{Buffer, Link, Loss};
+use crate::scenario::{Buffer, Link};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
 
 /// See the head of the file.
 #[derive(Debug)]
 pub struct Served {
-    /// One-way propagation delay.
-    delay: Nanos,
-    line: Line,
-    transmissions: Transmissions,
+    policer: Option<Policer>,
     queue: Any,
+    transmitter: Transmitter,
+    losses: Losses,
+    wire: Wire,
+    schedule: Option<Box<Schedule>>,
     limit: Buffer,
     /// What waits in the queue.
     waiting: Waiting,
@@ -28,8 +33,6 @@ pub struct Served {
     sending: Option<u32>,
     /// An event stands in the loop for when the transmitter is free.
     awaited: bool,
-    /// Random loss on the wire.
-    wire: Option<(f64, Rng)>,
     /// What the queue did in the call under way.
     deeds: Deeds,
     /// See [`Served::lost`].
@@ -64,19 +67,19 @@ impl Served {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
     pub fn new(link: &Link, packet_size: u32, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
         let ledger = Ledger::new(window, interval);
-        let Loss::Independent(loss) = link.loss;
         let mut queue = Any::new(&link.queue, Rng::new(seed, Purpose::Queue, index).bits(), packet_size);
         queue.set_rate(0, link.rate_bps);
         Served {
-            delay: link.delay,
-            line: Line::new(link.rate_bps),
-            transmissions: Transmissions::default(),
+            policer: link.policer.as_ref().map(Policer::new),
             queue,
+            transmitter: Transmitter::new(link),
+            losses: Losses::new(link.loss, seed, index),
+            wire: Wire::new(link, seed, index),
+            schedule: Schedule::new(link).map(Box::new),
             limit: link.buffer,
             waiting: Waiting::default(),
             sending: None,
             awaited: false,
-            wire: (loss > 0.0).then(|| (loss, Rng::new(seed, Purpose::Wire, index))),
             deeds: Deeds::default(),
             lost: Vec::new(),
             totals: Totals::default(),
@@ -92,34 +95,58 @@ impl Served {
         let now = packet.at;
         self.pass_time(now);
         self.totals.arrived += 1;
+        if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, size)) {
+            self.totals.dropped += 1;
+            self.lost.push(packet);
+            return Done::default();
+        }
         let full = !self.has_room(now, size);
         let queued = Queued { packet, size, entered: now, doomed: !full && self.lost_on_the_wire() };
         if queued.doomed {
             self.lost.push(packet);
+            if self.transmitter.rests() {
+                return Done::default();
+            }
         }
         self.waiting.add(&queued);
         self.queue.enqueue(now, queued, full, &mut self.deeds);
         self.note_deeds(now);
         self.max_queue = self.max_queue.max(self.queued());
-        if self.awaited || self.waiting.packets == 0 {
-            return Done::default();
-        }
-        if self.line.free() > now {
-            self.awaited = true;
-            return Done { sent: None, call_at: Some(self.line.free()) };
-        }
-        self.send_next(now)
+        self.go_on(now)
     }
 
     /// The transmitter is free at `now`, as it has said it would be. Look at [`Served::lost`] afterwards.
     pub fn serve(&mut self, now: Nanos) -> Done {
         self.awaited = false;
         self.pass_time(now);
-        self.send_next(now)
+        if self.transmitter.rests() { Done::default() } else { self.send_next(now) }
+    }
+
+    /// When [`Served::change`] has to be called next, if ever.
+    pub fn next_change(&self) -> Option<Nanos> {
+        self.schedule.as_ref().and_then(|schedule| schedule.next())
+    }
+
+    /// Something changes at `now`, as the schedule said it would. Look at [`Served::lost`] afterwards.
+    pub fn change(&mut self, now: Nanos) -> Done {
+        let Some(schedule) = &mut self.schedule else { return Done::default() };
+        let Settings { rate_bps, delay, loss } = schedule.step();
+        self.pass_time(now);
+        self.wire.set_delay(delay);
+        self.losses.set(loss);
+        if self.transmitter.set_rate(now, rate_bps) {
+            self.queue.set_rate(now, rate_bps);
+        }
+        self.go_on(now)
+    }
+
+    /// Whether no packet overtakes another on the wire.
+    pub fn keeps_order(&self) -> bool {
+        self.wire.keeps_order()
     }
 
     /// Takes a packet that was lost in the last call, if there is one left: dropped by the queue, or one that the wire will lose,
-    /// which stays in the queue as if nothing had happened.
+    /// which stays in the queue as if nothing had happened (during an outage it does not get there).
     pub fn lost(&mut self) -> Option<Packet> {
         self.lost.pop()
     }
@@ -162,10 +189,24 @@ impl Served {
                 self.waiting.bytes + u64::from(self.sending.unwrap_or(0)) + u64::from(size) <= limit
             }
             Buffer::Time(limit) => {
-                let waits = self.line.free().saturating_sub(now) + self.line.time_of(self.waiting.bytes);
+                let waits = self.transmitter.free().saturating_sub(now);
+                let waits = waits.saturating_add(self.transmitter.time_of(self.waiting.bytes));
                 waits < limit || self.queued() == 0
             }
         }
+    }
+
+    /// Sends what waits, now or when the transmitter is free.
+    fn go_on(&mut self, now: Nanos) -> Done {
+        if self.awaited || self.waiting.packets == 0 || self.transmitter.rests() {
+            return Done::default();
+        }
+        let start = self.transmitter.start_after(now);
+        if start > now {
+            self.awaited = true;
+            return Done { sent: None, call_at: Some(start) };
+        }
+        self.send_next(now)
     }
 
     /// Takes the next packet out of the queue and sends it.
@@ -174,12 +215,11 @@ impl Served {
         self.note_deeds(now);
         let Some(queued) = next else { return Done::default() };
         self.waiting.remove(&queued);
-        self.line.rest_until(now);
-        self.totals.busy += self.line.send(self.transmissions.of(&self.line, queued.size));
+        self.transmitter.send(now, queued.size);
         self.sending = Some(queued.size);
         self.awaited = self.waiting.packets > 0;
-        let arriving = Packet { at: self.line.free() + self.delay, ..queued.packet };
-        Done { sent: (!queued.doomed).then_some(arriving), call_at: self.awaited.then(|| self.line.free()) }
+        let arriving = Packet { at: self.wire.arrival(self.transmitter.free()), ..queued.packet };
+        Done { sent: (!queued.doomed).then_some(arriving), call_at: self.awaited.then(|| self.transmitter.start()) }
     }
 
     /// Counts what the queue has just done.
@@ -199,8 +239,7 @@ impl Served {
 
     /// Decided when a packet comes, as `fifo.rs` does.
     fn lost_on_the_wire(&mut self) -> bool {
-        let Some((loss, rng)) = &mut self.wire else { return false };
-        let lost = rng.unit() <= *loss;
+        let lost = self.losses.take_next();
         self.totals.wire_lost += u64::from(lost);
         lost
     }
@@ -223,17 +262,16 @@ impl Served {
         while self.next_mark <= now {
             let mark = self.next_mark;
             self.count_to(mark);
-            let busy = self.totals.busy - self.line.free().saturating_sub(mark);
-            let totals = self.ledger.needs_totals(mark).then_some(Totals { busy, ..self.totals });
-            self.ledger.note(mark, self.queued(), busy, totals, &mut self.max_queue);
+            let totals = self.ledger.needs_totals(mark).then_some(self.totals);
+            self.ledger.note(mark, self.queued(), self.transmitter.use_at(mark), totals, &mut self.max_queue);
             self.next_mark = self.ledger.next();
         }
     }
 
     /// Counts how long packets have been in the system up to `now`; the one being sent may have left before.
     fn count_to(&mut self, now: Nanos) {
-        if self.sending.is_some() && self.line.free() <= now {
-            self.count_span(self.line.free());
+        if self.sending.is_some() && self.transmitter.free() <= now {
+            self.count_span(self.transmitter.free());
             self.sending = None;
         }
         self.count_span(now);

@@ -3,12 +3,12 @@
 use super::problem::{Problem, listed, quoted, unknown};
 use super::reader::{Reader, kind};
 use super::units::{DATA, PACKETS, RATE, TIME, split};
-use super::{Buffer, Link, Loss, Queue, Spread, Table, Tcp, Value, limits, queue};
+use super::{Buffer, Link, Loss, Policer, Queue, Spread, Table, Tcp, Trace, Value, change, limits, queue, trace};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::seconds;
 
 /// Keys of each direction.
-const DIRECTION_KEYS: &[&str] = &["rate", "delay", "buffer", "queue", "loss"];
+const DIRECTION_KEYS: &[&str] = &["rate", "delay", "buffer", "queue", "loss", "trace"];
 const BUFFERS: &str = "\"250 packets\", \"0.25 BDP\", \"250 kB\", \"50 ms\" or \"unlimited\"";
 
 /// The links, their buffers still unlimited: a buffer in BDP needs the flows, and the flows need the links' names.
@@ -77,12 +77,24 @@ pub fn set_buffers<'a>(
     let link = &mut links[index];
     let reader = reader(table, place)?;
     let buffer = |reader: &Reader, link: &Link| buffer(reader, link.rate_bps, base_rtt, packet_size);
+    check_policer(link.policer, &reader, packet_size)?;
     link.buffer = buffer(&reader, link)?.ok_or_else(|| reader.missing("buffer", "\"250 packets\""))?;
     if let Some(back) = &mut link.reverse {
-        let given = reverse(&reader)?.map(|reader| buffer(&reader, back)).transpose()?.flatten();
-        back.buffer = given.unwrap_or(link.buffer);
+        let reader = reverse(&reader)?.ok_or_else(|| reader.missing("reverse", "{}"))?;
+        check_policer(back.policer, &reader, packet_size)?;
+        back.buffer = buffer(&reader, back)?.unwrap_or(link.buffer);
     }
     Ok(())
+}
+
+fn check_policer(policer: Option<Policer>, reader: &Reader, packet_size: u32) -> Result<(), Problem> {
+    match policer {
+        Some(Policer { burst, .. }) if burst < u64::from(packet_size) => {
+            let what = format!("{burst} bytes is less than one packet of {packet_size} bytes");
+            Err(Problem::new(reader.at("policer") + ".burst", what))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// How much a direction of that rate holds, if it is said; `base_rtt` is that of the flow whose BDP counts.
@@ -154,14 +166,16 @@ fn base_rtt(tcp: &Tcp, links: &[Link]) -> Nanos {
 
 /// Reads a table of `[[links]]`.
 fn reader<'a>(table: &'a Table, place: &str) -> Result<Reader<'a>, Problem> {
-    Reader::new(table, place.to_owned(), &[&["name"], DIRECTION_KEYS, &["reverse"]])
+    Reader::new(table, place.to_owned(), &[&["name"], DIRECTION_KEYS, change::KEYS, &["reverse"]])
 }
 
 /// Reads what a link says of its other direction.
 fn reverse<'a>(reader: &Reader<'a>) -> Result<Option<Reader<'a>>, Problem> {
     match reader.value("reverse") {
         None => Ok(None),
-        Some(Value::Table(table)) => Reader::new(table, reader.at("reverse"), &[DIRECTION_KEYS]).map(Some),
+        Some(Value::Table(table)) => {
+            Reader::new(table, reader.at("reverse"), &[DIRECTION_KEYS, change::KEYS]).map(Some)
+        }
         Some(value) => Err(reader.wrong_type("reverse", "a table", "{ rate = \"1 Mbit/s\" }", value)),
     }
 }
@@ -180,17 +194,30 @@ fn link(reader: &Reader) -> Result<Link, Problem> {
 
 /// One direction; what is not said is as in `other`, if there is one. The buffer stays unlimited.
 fn direction(reader: &Reader, other: Option<&Link>) -> Result<Link, Problem> {
-    let rate = reader.quantity("rate", &RATE, limits::RATE)?.or(other.map(|link| link.rate_bps));
+    let (rate_bps, trace) = rate(reader, other)?;
     let delay = reader.quantity("delay", &TIME, limits::DELAY)?.or(other.map(|link| link.delay));
-    let loss = reader.number("loss", |p| (0.0..1.0).contains(&p), "probabilities from 0 to less than 1")?;
+    let loss = change::loss(reader, false)?.or(other.map(|link| link.loss));
     let queue = queue::read(reader)?.or(other.map(|link| link.queue.clone()));
-    Ok(Link {
+    let link = Link {
         name: other.map_or_else(String::new, |link| link.name.clone()),
-        rate_bps: rate.ok_or_else(|| reader.missing("rate", "\"100 Mbit/s\""))?,
+        rate_bps,
+        trace,
         delay: delay.ok_or_else(|| reader.missing("delay", "\"39 ms\""))?,
-        buffer: Buffer::Unlimited,
         queue: queue.unwrap_or_else(Queue::drop_tail),
-        loss: loss.map(Loss::Independent).or(other.map(|link| link.loss)).unwrap_or(Loss::NONE),
-        reverse: None,
-    })
+        loss: loss.unwrap_or(Loss::NONE),
+        ..Link::default()
+    };
+    change::read(reader, link, other)
+}
+
+/// How fast it is: a rate, or a trace and its mean rate.
+fn rate(reader: &Reader, other: Option<&Link>) -> Result<(u64, Option<Trace>), Problem> {
+    let rate = reader.quantity("rate", &RATE, limits::RATE)?;
+    match (rate, trace::read(reader)?, other) {
+        (Some(_), Some(_), _) => Err(reader.problem("trace", "cannot stand beside rate; write one or the other")),
+        (Some(rate), None, _) => Ok((rate, None)),
+        (None, Some(trace), _) => Ok((trace.rate_bps(), Some(trace))),
+        (None, None, Some(other)) => Ok((other.rate_bps, other.trace.clone())),
+        (None, None, None) => Err(reader.missing("rate", "\"100 Mbit/s\"")),
+    }
 }

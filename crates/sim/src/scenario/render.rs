@@ -3,7 +3,8 @@
 
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
-    Algorithm, Arrivals, Buffer, FlowGroup, Link, Loss, Scenario, Setting, Spread, Table, Tcp, Udp, Value, Web, queue,
+    Algorithm, Arrivals, Buffer, FlowGroup, Link, Scenario, Setting, Spread, Table, Tcp, Udp, Value, Web, change,
+    queue, trace,
 };
 use fullpipe_cc::Nanos;
 use std::fmt::Write;
@@ -68,26 +69,29 @@ type Pairs = Vec<(&'static str, Value)>;
 
 fn link(link: &Link) -> Pairs {
     let mut pairs = vec![("name", link.name.as_str().into())];
-    pairs.extend(direction(link));
-    pairs.extend(link.reverse.as_ref().map(|back| ("reverse", table(direction(back)))));
+    pairs.extend(direction(link, None));
+    pairs.extend(link.reverse.as_ref().map(|back| ("reverse", table(direction(back, Some(link))))));
     pairs
 }
 
-fn direction(link: &Link) -> Pairs {
+/// One direction; `forward` is the other one, which it would be like where it says nothing.
+fn direction(link: &Link, forward: Option<&Link>) -> Pairs {
     let buffer = match link.buffer {
         Buffer::Packets(packets) => format!("{packets} packets"),
         Buffer::Bytes(bytes) => DATA.format(bytes),
         Buffer::Time(nanos) => TIME.format(nanos),
         Buffer::Unlimited => "unlimited".to_owned(),
     };
-    let Loss::Independent(loss) = link.loss;
-    vec![
-        ("rate", quantity(&RATE, link.rate_bps)),
+    let rate = quantity(&RATE, link.rate_bps);
+    let mut pairs = vec![
+        link.trace.as_ref().map_or(("rate", rate), |trace| ("trace", trace::write(trace))),
         ("delay", time(link.delay)),
         ("buffer", buffer.into()),
         ("queue", queue::write(&link.queue)),
-        ("loss", loss.into()),
-    ]
+        ("loss", change::write_loss(link.loss)),
+    ];
+    pairs.extend(change::write(link, forward));
+    pairs
 }
 
 fn flows(group: &FlowGroup, scenario: &Scenario) -> Pairs {

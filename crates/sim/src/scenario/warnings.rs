@@ -15,13 +15,14 @@ impl Scenario {
     fn queue_at_the_sender(&self, key: &str, tcp: &Tcp) -> Option<String> {
         let rate = tcp.access_rate_bps?;
         let idle = |&link: &usize| {
-            self.fastest_arrivals(link, tcp.reverse) <= u128::from(self.links[link].direction(tcp.reverse).rate_bps)
+            self.fastest_arrivals(link, tcp.reverse)
+                <= u128::from(self.links[link].direction(tcp.reverse).least_rate_bps())
         };
         if !tcp.path.iter().all(idle) {
             return None;
         }
         let links = tcp.path.iter().map(|&link| self.links[link].direction(tcp.reverse));
-        let slowest = links.min_by_key(|link| link.rate_bps)?;
+        let slowest = links.min_by_key(|link| link.least_rate_bps())?;
         Some(format!(
             "{key}.access_rate = \"{}\": nothing reaches link {:?} faster than it sends, so that queues form at the senders, where \
              there is no limit, no loss and no figure but the round-trip time; raise access_rate for one in the link's buffer",

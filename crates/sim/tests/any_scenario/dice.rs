@@ -3,7 +3,10 @@
 use fullpipe_cc::Recovery;
 use fullpipe_cc::registry::{self, Kind};
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::{Algorithm, Arrivals, Buffer, FlowGroup, Link, Loss, Setting, Spread, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{
+    Algorithm, Arrivals, Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule,
+    Setting, Spread, Tcp, Trace, Udp, Web,
+};
 use std::ops::RangeInclusive;
 
 const US: u64 = 1000;
@@ -120,8 +123,13 @@ impl Dice {
 
     fn link(&mut self, index: u64, packet_size: u32) -> Link {
         let name = format!("link {index} \"\u{e9}\\");
-        let forward = Link { name: name.clone(), ..self.direction(packet_size) };
-        let back = self.one_in(6).then(|| Box::new(Link { name, ..self.direction(packet_size) }));
+        let varied = self.one_in(4);
+        let mut direction = || {
+            let link = Link { name: name.clone(), ..self.direction(packet_size) };
+            if varied { self.varied(link, packet_size) } else { link }
+        };
+        let forward = direction();
+        let back = Some(Box::new(direction())).filter(|_| self.one_in(6));
         Link { reverse: back, ..forward }
     }
 
@@ -148,6 +156,75 @@ impl Dice {
             loss: Loss::Independent(loss),
             ..Link::default()
         }
+    }
+
+    /// Now and then it varies, mostly in one way.
+    fn varied(&mut self, link: Link, packet_size: u32) -> Link {
+        let most = 1.0 - f64::EPSILON / 2.0;
+        let mut link = link;
+        if self.one_in(8) {
+            link.loss = Loss::GilbertElliott { p: self.part(), r: self.part(), h: self.part(), k: self.part() };
+        }
+        if self.one_in(8) {
+            link.schedule = self.schedule();
+        }
+        if link.schedule.changes.iter().all(|change| change.rate_bps.is_none()) && self.one_in(8) {
+            let trace = self.trace();
+            (link.rate_bps, link.trace) = (trace.rate_bps(), Some(trace));
+        }
+        if self.one_in(8) {
+            let mean = self.any(0..=100 * SECOND, 0..=20 * MS);
+            let spread = self.any(0..=mean, 0..=mean);
+            link.jitter = Some(match self.bits() % 3 {
+                0 => Jitter { model: JitterModel::Uniform { spread }, mean },
+                1 => Jitter { model: JitterModel::Normal { spread }, mean },
+                _ => Jitter { model: JitterModel::Wifi, mean: self.any(MS..=91 * MS, MS..=20 * MS) },
+            });
+        }
+        if self.one_in(8) {
+            let delay = self.any(1..=100 * SECOND, 1..=20 * MS);
+            link.reorder = Some(Reorder { probability: self.part().min(most), delay });
+        }
+        if self.one_in(8) {
+            link.aggregation = Some(self.any(1..=100 * SECOND, MS..=20 * MS));
+        }
+        if self.one_in(8) {
+            let least = u64::from(packet_size);
+            let burst = self.any(least..=1_000_000_000_000_000, least..=300 * least);
+            link.policer = Some(Policer { rate_bps: self.any(1..=10_000_000_000_000, 500_000..=50_000_000), burst });
+        }
+        link
+    }
+
+    /// A probability, its ends among them.
+    fn part(&mut self) -> f64 {
+        let x = self.unit();
+        self.pick(&[0.0, 1.0, x, x, 0.1 * x, 0.1 * x])
+    }
+
+    fn schedule(&mut self) -> Schedule {
+        let (mut at, mut changes) = (self.any(0..=LONGEST / 2, 0..=3 * SECOND), Vec::new());
+        for _ in 0..self.uniform(1..=4) {
+            let rate = self.any(1..=10_000_000_000_000, 500_000..=50_000_000);
+            let (rate_bps, delay) = (self.pick(&[None, Some(0), Some(rate)]), self.any(0..=100 * SECOND, 0..=50 * MS));
+            let loss = self.pick(&[None, None, Some(Loss::Independent(1.0)), Some(Loss::Independent(0.1))]);
+            let delay = Some(delay).filter(|_| self.one_in(2) || (rate_bps, loss) == (None, None));
+            changes.push(Change { at, rate_bps, delay, loss });
+            at += self.any(1..=LONGEST / 20, MS..=3 * SECOND);
+        }
+        let repeat = self.one_in(2).then_some(at.max(US)).filter(|&repeat| repeat <= LONGEST);
+        Schedule { changes, repeat }
+    }
+
+    fn trace(&mut self) -> Trace {
+        let mut time = 0;
+        let step = |()| {
+            time += self.any(0..=1_000_000, 0..=3);
+            time as u32
+        };
+        let mut times: Vec<u32> = std::iter::repeat_n((), 40).map(step).collect();
+        times.push(times[times.len() - 1].max(1));
+        Trace::new(times).expect("a trace")
     }
 
     /// Some of the links, each once, in any order; 127 at most.
