@@ -63,6 +63,18 @@ fn a_change_of_rate_holds_from_the_next_packet_on() {
     assert_eq!(report.links[0].forward.utilization, 0.8);
 }
 
+/// What changes at a moment changes before anything else happens then: the fifth of these is sent from 4 ms on, when the rate halves, and takes
+/// 2 ms as the five behind it do.
+#[test]
+fn a_change_comes_first() {
+    let link = "rate = \"8 Mbit/s\"\ndelay = \"0 s\"\nbuffer = \"unlimited\"\nschedule = [{ at = \"4 ms\", rate = \"4 Mbit/s\" }]";
+    let flow = "[[flows]]\nalgorithm = \"reno\"\ninitial_window = 10\nsize = \"10 packets\"";
+    assert_eq!(one_link("duration = \"20 ms\"", link, flow).flows[0].completion_s, 0.01608);
+    // A sender that is there from the first moment finds what holds from then on.
+    let link = link.replace("4 ms", "0 s");
+    assert_eq!(one_link("duration = \"30 ms\"", &link, flow).flows[0].completion_s, 0.02008);
+}
+
 /// A datagram each millisecond, over a link that takes half of one; an outage from 999.5 to 1999.5 ms. A thousand wait, and all arrive
 /// before 4 s; or, where the outage loses them, vanish. 4000 or 3000 times 8000 bits of the three times 16 Mbit that are offered.
 #[test]
@@ -229,4 +241,18 @@ fn what_reverse_does_not_say_is_as_forward() {
     assert_eq!((traced.rate_bps, traced.schedule.changes.len()), (12_032_000, 1));
     let spread = 7_000_000;
     assert_eq!(traced.jitter, Some(Jitter { model: JitterModel::Uniform { spread }, mean: spread }));
+}
+
+/// An ACK that others have overtaken tells of segments that have been acknowledged since: it changes nothing.
+#[test]
+fn overtaken_acks_do_no_harm() {
+    let link = "rate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nbuffer = \"30 packets\"\n\
+                reverse = { reorder = { probability = 0.1, delay = \"30 ms\" } }";
+    for recovery in ["tahoe", "reno", "newreno", "sack", "vegas"] {
+        let flow = format!("[[flows]]\nalgorithm = \"reno\"\nrecovery = \"{recovery}\"");
+        let report = one_link("duration = \"30 s\"", link, &flow);
+        let packets = report.packets;
+        assert_eq!(packets.sent, packets.delivered + packets.dropped + packets.in_flight);
+        assert!(packets.dropped > 0 && report.flows[0].goodput_bps > 5e6, "{recovery}: {:?}", report.flows[0]);
+    }
 }

@@ -201,7 +201,8 @@ fn the_scenarios_that_come_with_the_project_are_good_and_round_trip() {
         let path = entry.expect("an entry").path();
         if path.extension().is_some_and(|extension| extension == "toml") {
             let text = std::fs::read_to_string(&path).expect("text");
-            let scenario = Scenario::from_toml(&text).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
+            let read = Scenario::from_toml_in(&text, directory.as_ref());
+            let (scenario, _) = read.unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
             assert_eq!(parse(&scenario.to_toml()), scenario, "{}", path.display());
             assert_eq!(Scenario::from_value(&scenario.to_value()), Ok(scenario), "{}", path.display());
             seen += 1;

@@ -150,11 +150,8 @@ impl<'a> Engine<'a> {
     }
 
     fn set_changes(&mut self) {
-        let Transit { network, timers, .. } = &mut self.transit;
-        for (place, link) in network.served.iter().enumerate() {
-            if let Some(at) = link.next_change() {
-                timers.set(at, Timer::Change(place as u32));
-            }
+        for place in 0..self.transit.network.served.len() {
+            self.transit.await_change(place as u32);
         }
     }
 

@@ -218,12 +218,17 @@ impl Transit {
 
     /// Something changes of a served link; says which packet leaves it therefore.
     pub fn change(&mut self, place: u32, now: Nanos) -> Option<Packet> {
-        let link = &mut self.network.served[place as usize];
-        let done = link.change(now);
-        if let Some(next) = link.next_change() {
+        let done = self.network.served[place as usize].change(now);
+        self.await_change(place);
+        self.settle(place, done)
+    }
+
+    /// Sees that the loop wakes a served link when something changes there.
+    pub fn await_change(&mut self, place: u32) {
+        let next = self.network.served[place as usize].next_change();
+        if next < Nanos::MAX {
             self.timers.set(next, Timer::Change(place));
         }
-        self.settle(place, done)
     }
 
     /// Sees to what a served link has lost, and that it is called again.

@@ -26,6 +26,8 @@ pub struct Served {
     losses: Losses,
     wire: Wire,
     schedule: Option<Box<Schedule>>,
+    /// When something changes next; never for most links.
+    next_change: Nanos,
     limit: Buffer,
     /// What waits in the queue.
     waiting: Waiting,
@@ -67,6 +69,7 @@ impl Served {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
     pub fn new(link: &Link, packet_size: u32, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
         let ledger = Ledger::new(window, interval);
+        let schedule = Schedule::new(link);
         let mut queue = Any::new(&link.queue, Rng::new(seed, Purpose::Queue, index).bits(), packet_size);
         queue.set_rate(0, link.rate_bps);
         Served {
@@ -75,7 +78,8 @@ impl Served {
             transmitter: Transmitter::new(link),
             losses: Losses::new(link.loss, seed, index),
             wire: Wire::new(link, seed, index),
-            schedule: Schedule::new(link).map(Box::new),
+            next_change: schedule.as_ref().map_or(Nanos::MAX, |schedule| schedule.next()),
+            schedule: schedule.map(Box::new),
             limit: link.buffer,
             waiting: Waiting::default(),
             sending: None,
@@ -122,21 +126,14 @@ impl Served {
         if self.transmitter.rests() { Done::default() } else { self.send_next(now) }
     }
 
-    /// When [`Served::change`] has to be called next, if ever.
-    pub fn next_change(&self) -> Option<Nanos> {
-        self.schedule.as_ref().and_then(|schedule| schedule.next())
+    /// When [`Served::change`] has to be called next; beyond every run if never.
+    pub fn next_change(&self) -> Nanos {
+        self.next_change
     }
 
     /// Something changes at `now`, as the schedule said it would. Look at [`Served::lost`] afterwards.
     pub fn change(&mut self, now: Nanos) -> Done {
-        let Some(schedule) = &mut self.schedule else { return Done::default() };
-        let Settings { rate_bps, delay, loss } = schedule.step();
         self.pass_time(now);
-        self.wire.set_delay(delay);
-        self.losses.set(loss);
-        if self.transmitter.set_rate(now, rate_bps) {
-            self.queue.set_rate(now, rate_bps);
-        }
         self.go_on(now)
     }
 
@@ -255,6 +252,22 @@ impl Served {
             self.pass_marks(now);
         }
         self.count_to(now);
+        while now >= self.next_change {
+            self.make_change(now);
+        }
+    }
+
+    /// What changes at `now` is changed before anything else happens then, whatever asks first.
+    #[cold]
+    fn make_change(&mut self, now: Nanos) {
+        let Some(schedule) = &mut self.schedule else { return };
+        let Settings { rate_bps, delay, loss } = schedule.step();
+        self.next_change = schedule.next();
+        self.wire.set_delay(delay);
+        self.losses.set(loss);
+        if self.transmitter.set_rate(now, rate_bps) {
+            self.queue.set_rate(now, rate_bps);
+        }
     }
 
     #[cold]

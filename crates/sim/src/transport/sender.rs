@@ -642,7 +642,8 @@ impl Sender {
     /// Adds SACK blocks to the scoreboard; says how many segments they newly report.
     fn add_sack(&mut self, cumulative: u64, blocks: &SackBlocks) -> u64 {
         let near = self.una;
-        let known = |edge: u32| unwrap(edge, near).max(cumulative);
+        // An ACK that a later one has overtaken tells of what lies below the cumulative point now.
+        let known = |edge: u32| unwrap(edge, near).max(cumulative).max(near);
         blocks
             .iter()
             .filter(|(start, end)| start != end)

@@ -35,12 +35,10 @@ impl Schedule {
         (!changes.is_empty()).then_some(Schedule { first, now: first, changes, repeat, begun: 0, next: 0 })
     }
 
-    /// When something changes next, if ever.
-    pub fn next(&self) -> Option<Nanos> {
-        match self.changes.get(self.next) {
-            Some(change) => Some(self.begun.saturating_add(change.at)),
-            None => self.repeat.map(|repeat| self.begun.saturating_add(repeat)),
-        }
+    /// When something changes next; beyond every run if never.
+    pub fn next(&self) -> Nanos {
+        let after = self.changes.get(self.next).map(|change| change.at).or(self.repeat);
+        after.map_or(Nanos::MAX, |after| self.begun.saturating_add(after))
     }
 
     /// Makes the next change; says what holds from then on.
@@ -79,7 +77,7 @@ mod tests {
 
     fn steps(mut schedule: Schedule, steps: usize) -> Vec<(Nanos, u64, Nanos)> {
         let step = |_| {
-            let at = schedule.next()?;
+            let at = Some(schedule.next()).filter(|&at| at < Nanos::MAX)?;
             let Settings { rate_bps, delay, .. } = schedule.step();
             Some((at, rate_bps, delay))
         };
