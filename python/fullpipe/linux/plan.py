@@ -144,6 +144,9 @@ class _Reader:
             raise self.cannot(f"links[{i}].loss", "the Linux engine has no random loss (allowed: 0)")
         if "reverse" in link:
             raise self.cannot(f"links[{i}].reverse", "the Linux engine's links are the same in both directions")
+        for key in ("trace", "schedule", "jitter", "reorder", "aggregation", "policer"):
+            if key in link:
+                raise self.cannot(f"links[{i}].{key}", "the Linux engine's links do not vary")
         packets = size = None
         if link["buffer"] != "unlimited":
             if re.search("packet|segment", link["buffer"]):

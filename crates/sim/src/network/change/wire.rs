@@ -47,17 +47,8 @@ impl Wire {
         let leaves = self.aggregation.map_or(sent, |every| sent.next_multiple_of(every));
         let jitter = self.jitter.as_mut().map_or(0, Jitter::draw);
         self.latest = self.latest.max(leaves + self.delay + jitter);
-        let late = match &mut self.reorder {
-            Some((Reorder { probability, delay }, rng)) => {
-                if rng.unit() <= *probability {
-                    *delay
-                } else {
-                    0
-                }
-            }
-            None => 0,
-        };
-        self.latest + late
+        let Some((Reorder { probability, delay }, rng)) = &mut self.reorder else { return self.latest };
+        if rng.unit() <= *probability { self.latest + *delay } else { self.latest }
     }
 }
 
