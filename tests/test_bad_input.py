@@ -176,6 +176,9 @@ WORDS = [
     ["compare", "small.toml", "--algorithms", "reno,reno"],
     ["compare", "small.toml", "--algorithms", "reno", "--engine", "\x1b[31m"],
     ["compare", "small.toml", "--engine", "simulator,simulator"],
+    ["compare", "small.toml", "--algorithms", "reno", "--kernel", "linux-image-amd64"],
+    ["compare", "small.toml", "--engine", "simulator,linux", "--kernel", "\x1b[31m"],
+    ["compare", "small.toml", "--algorithms", "reno", "--memory", "8"],
     ["sweep", "small.toml"],
     ["sweep", "sweep.toml", "--by", "buffer"],
     ["sweep", "sweep.toml", "--plot", "buffer"],
@@ -188,6 +191,7 @@ WORDS = [
     ["sweep", "sweep.toml", "--out", "small.toml"],
     ["sweep", "sweep.toml", "--out", "/dev/null/x"],
     ["sweep", "sweep.toml", "--workers", "0"],
+    ["sweep", "sweep.toml", "--memory", LONG],
     ["size"],
     *(
         [*SIZE, *more]
@@ -217,6 +221,7 @@ WORDS = [
             ["--precision", "nan"],
             ["--packet-size", "1"],
             ["--workers", "0"],
+            ["--memory", "-1 GB"],
         )
     ),
     ["algorithms", LONG],
@@ -225,9 +230,11 @@ WORDS = [
     ["reproduce", "\x1b[31m"],
     ["reproduce", "hyun-jang/table-1", "--out", "small.toml"],
     ["reproduce", "--engine", LONG],
+    ["reproduce", "--kernel", "linux-image-amd64"],
     ["linux", LONG],
     ["linux", "run"],
     ["linux", "run", "small.toml", "--accel", "\x1b[31m"],
+    ["linux", "run", "small.toml", "--kernel", "\x1b[31m"],
     ["linux", "load"],
     ["linux", "load", LONG],
     ["linux", "load", "\x1b[31m"],

@@ -34,6 +34,7 @@ def test_help_and_version(program: Program) -> None:
         ["run", "--help"],
         ["compare", "-h"],
         ["algorithms", "--help"],
+        ["queues", "--help"],
         ["reproduce", "--help"],
     ):
         done = program(*arguments)
@@ -136,6 +137,60 @@ def test_algorithms_says_all_about_one(program: Program) -> None:
     assert [a["name"] for a in json.loads(program("algorithms", "scalable", "--json").stdout)["algorithms"]] == [
         "scalable"
     ]
+
+
+def test_queues_lists_every_one_with_its_parameters(program: Program) -> None:
+    listed = one_object(program("queues", "--json").stdout)["queues"]
+    assert listed == [queue.to_dict() for queue in fullpipe.queues().values()]
+    names = ["drop-tail", "red", "ared", "codel", "fq-codel", "pie", "dualpi2", "step"]
+    assert set(names) <= fullpipe.queues().keys()
+    table = program("queues").stdout
+    assert all(name in table for name in names)
+    params = {param.name: param for param in fullpipe.queues()["fq-codel"].params}
+    # RFC 8290, sections 5.2.1, 5.2.4 to 5.2.6.
+    defaults = {name: params[name].default for name in ("interval", "quantum", "flows", "ecn")}
+    assert defaults == {"interval": "100 ms", "quantum": "1.514 kB", "flows": 1024, "ecn": True}
+    assert (params["interval"].kind, params["quantum"].kind, params["flows"].kind) == ("time", "data", "whole number")
+
+
+def test_every_default_and_bound_of_a_queue_is_one_that_a_scenario_takes(small: Scenario) -> None:
+    for name, queue in fullpipe.queues().items():
+        for param in queue.params:
+            for value in (param.default, param.min, param.max, *param.choices):
+                if value is not None:
+                    chosen = small.replace(**{"links.0.queue": {"name": name, param.name: value}})
+                    assert chosen.model.resolved()["links"][0]["queue"] in (name, {"name": name, param.name: value})
+
+
+def test_queues_says_all_about_one(program: Program) -> None:
+    done = program("queues", "codel")
+    assert done.returncode == 0
+    for text in ("RFC 8289", "  target = 5 ms (allowed: 1 us to 10 s)", "  sqrt = exact (allowed: exact, newton)"):
+        assert text in done.stdout
+    assert "  mtu (allowed: 1 B to 1.048576 MB)" in done.stdout, "no default of its own"
+    assert "  threshold = 65 packets (allowed: packets or time)" in program("queues", "step").stdout
+    assert program("queues", "drop-tail").stdout.endswith("No parameters.\n")
+    wrong = program("queues", "fqcodel")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("fullpipe: unknown queue 'fqcodel'; did you mean 'fq-codel'? (allowed: drop-tail, ")
+
+
+def test_marks_are_seen_in_every_output(program: Program, small_file: Path, small: Scenario, tmp_path: Path) -> None:
+    assert "marked" not in program("run", str(small_file)).stdout
+    marking = small.replace(**{"links.0.queue": {"name": "codel", "ecn": True}, "flows.ecn": "classic"})
+    small_file.write_text(marking.to_toml(), encoding="utf-8")
+    done = program("run", str(small_file), "--out", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    kept = json.loads((tmp_path / "out/result.json").read_text())["links"][0]
+    assert kept["marked_packets"] > 0
+    # An ACK is not ECN-capable.
+    assert kept["reverse_marked_packets"] == 0
+    assert pq.read_table(tmp_path / "out/links.parquet")["marked_packets"].to_pylist() == [kept["marked_packets"]]
+    head, _, row = [line for line in done.stdout.splitlines() if line.strip()][1:4]
+    assert row.split()[head.split().index("marked")] == str(kept["marked_packets"])
+    both = program("compare", str(small_file), "--algorithms", "reno,cubic")
+    assert (both.returncode, both.stderr) == (0, "")
+    assert both.stdout.split().count("marked") == 1
 
 
 def test_a_queue_that_moves_to_the_senders_is_warned_of(program: Program, small_file: Path, small: Scenario) -> None:

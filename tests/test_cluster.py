@@ -65,10 +65,10 @@ def scheduler(tmp_path: Path) -> Iterator[str]:
 
 
 @contextmanager
-def worker(folder: Path, scheduler: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker process of one thread, at work, with some environment variables set."""
+def worker(folder: Path, scheduler: str, threads: int = 1, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker process, at work, with some environment variables set."""
     registered = (folder / "scheduler.log").read_text().count("Register worker addr")
-    options = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
+    options = ("--nthreads", str(threads), "--no-nanny", "--no-dashboard")
     process = dask(folder, "worker.log", "worker", scheduler, *options, **environment)
     try:
         wait_for(lambda: (folder / "scheduler.log").read_text().count("Register worker addr") > registered)
@@ -122,6 +122,13 @@ def test_a_client_of_ones_own(scheduler: str, small: Scenario) -> None:
         there = fullpipe.sweep(small, axes, repeats=2, client=client)
     assert there.failed == 2
     assert there.table.equals(fullpipe.sweep(small, axes, repeats=2).table)
+
+
+def test_a_workers_threads_share_its_limit(scheduler: str, small: Scenario, tmp_path: Path) -> None:
+    many = small.replace(**{"links.buffer": "unlimited", "flows.initial_window": 1_000_000})
+    with worker(tmp_path / "dask", scheduler, threads=4):
+        outcome = fullpipe.sweep(many, {"flows.count": [1, 2]}, client=scheduler, memory_bytes=400_000)
+    assert all("may hold 100.0 kB;" in error for error in outcome.table["error"].to_pylist())
 
 
 @pytest.fixture

@@ -23,18 +23,22 @@ class Runs:
     def __init__(self) -> None:
         self.asked: list[tuple[dict[str, Scenario], str, int | None]] = []
         self.stops: list[threading.Event | None] = []
+        self.others: list[tuple[str | None, int | None]] = []
 
     def __call__(
         self,
         scenarios: Mapping[str, Scenario],
         *,
-        engine: str,
         workers: int | None,
         progress: Callable[[float, float], object],
         stop: threading.Event | None,
+        engine: str,
+        kernel: str | None,
+        memory_bytes: int | None,
     ) -> dict[str, Result]:
         self.asked.append((dict(scenarios), engine, workers))
         self.stops.append(stop)
+        self.others.append((kernel, memory_bytes))
         progress(3.0, 8.0)
         return {label: by_hand(engine=engine) for label in scenarios}
 
@@ -104,6 +108,23 @@ def test_without_algorithms_the_scenarios_own_run_on_several_engines(runs: Runs)
     assert list(runs.asked[-1][0]) == ["no flows"]
 
 
+def test_the_kernel_is_the_linux_engines_the_memory_everyones(runs: Runs) -> None:
+    two = ["simulator", "linux"]
+    compare(Scenario(**SCENARIO), ["bic"], engine=two, kernel="linux-image-cloud-amd64/trixie", memory_bytes=10**9)
+    assert runs.others == [(None, 10**9), ("linux-image-cloud-amd64/trixie", 10**9)]
+
+
+def test_a_kernel_that_none_can_take_is_refused_before_anything_runs(runs: Runs) -> None:
+    for engine, kernel, problem in (
+        ("simulator", "linux-image-amd64", "kernel = 'linux-image-amd64': for the engine linux, not simulator"),
+        (["simulator", "linux"], "../x", "kernel = '../x': not a package, nor a package and a suite"),
+    ):
+        with pytest.raises(InputError) as error:
+            compare(Scenario(**SCENARIO), ["bic"], engine=engine, kernel=kernel)
+        assert str(error.value).startswith(problem)
+    assert runs.asked == []
+
+
 def test_what_it_says_no_to(runs: Runs) -> None:
     scenario = Scenario(**SCENARIO)
     for algorithms, engine, problem in (
@@ -111,6 +132,7 @@ def test_what_it_says_no_to(runs: Runs) -> None:
         (["bic", "bic"], "simulator", "an algorithm is named twice: bic, bic"),
         (None, "simulator", "nothing to compare; name --algorithms, or at least two engines"),
         (["bic"], ["linux", "linux"], "an engine is named twice: linux, linux"),
+        (["bic"], ["simulator", "abacus"], "unknown engine 'abacus' (allowed: simulator, linux)"),
     ):
         with pytest.raises(InputError) as error:
             compare(scenario, algorithms, engine=engine)

@@ -62,6 +62,8 @@ def test_the_readme_names_every_algorithm() -> None:
 
 PAGES = ROOT / "docs/algorithms"
 SOURCES = ROOT / "crates/cc/src"
+QUEUE_PAGES = ROOT / "docs/queues"
+QUEUE_SOURCES = ROOT / "crates/sim/src/network/discipline"
 
 
 def deviations(lines: list[str]) -> list[str]:
@@ -73,19 +75,36 @@ def deviations(lines: list[str]) -> list[str]:
 
 
 def comment(source: str, mark: str) -> list[str]:
-    """The text of all doc comments of one kind, `//!` or `///`, one after another."""
+    """The text of all doc comments of one kind, ``//!`` or ``///``, one after another."""
     return [line[4:] for line in source.splitlines() if line.startswith(mark)]
 
 
-def algorithm_files() -> list[Path]:
-    return [path for path in sorted((SOURCES / "algorithms").glob("*.rs")) if ": Info = Info {" in path.read_text()]
+def declaring(folder: Path) -> list[Path]:
+    """The files that declare an algorithm or a queueing discipline."""
+    return [path for path in sorted(folder.glob("*.rs")) if ": Info =" in path.read_text()]
 
 
-@pytest.mark.parametrize("source", algorithm_files(), ids=lambda path: path.stem)
-def test_deviations_stand_alike_in_code_and_page(source: Path) -> None:
-    page = PAGES / f"{source.stem.replace('_', '-')}.md"
+def page_name(source: Path) -> str:
+    return f"{source.stem.replace('_', '-')}.md"
+
+
+def names_and_pages(pages: Path, row: str) -> list[tuple[str, str]]:
+    """What the list of pages links to, each once; its targets are all the pages there are."""
+    text = (pages / "README.md").read_text()
+    listed = re.findall(row + r"\[`([a-z0-9-]+)`\]\(([a-z0-9-]+\.md)\)", text, re.MULTILINE)
+    assert {page for _, page in listed} == {page.name for page in pages.glob("*.md")} - {"README.md", "slow-start.md"}
+    return listed
+
+
+@pytest.mark.parametrize(
+    ("source", "pages"),
+    [(source, PAGES) for source in declaring(SOURCES / "algorithms")]
+    + [(source, QUEUE_PAGES) for source in declaring(QUEUE_SOURCES)],
+    ids=lambda path: path.stem,
+)
+def test_deviations_stand_alike_in_code_and_page(source: Path, pages: Path) -> None:
     of_code = deviations(comment(source.read_text(), "//!"))
-    assert of_code == deviations(page.read_text().splitlines())
+    assert of_code == deviations((pages / page_name(source)).read_text().splitlines())
     assert any(line.startswith("- ") for line in of_code)
 
 
@@ -95,12 +114,26 @@ def test_deviations_of_all_stand_alike() -> None:
     assert of_code[:end] == deviations((PAGES / "README.md").read_text().splitlines())
 
 
+@pytest.mark.parametrize("name", ["hystart", "hystart_plus_plus"])
+def test_deviations_of_slow_start_stand_alike(name: str) -> None:
+    of_code = deviations(comment((SOURCES / f"slow_start/{name}.rs").read_text(), "//!"))
+    assert "\n".join(["### Deviations and choices", "", *of_code, ""]) in (PAGES / "slow-start.md").read_text()
+
+
 def test_every_algorithm_has_a_page() -> None:
-    table = re.findall(r"^\| \[`([a-z-]+)`\]\(([a-z-]+\.md)\)", (PAGES / "README.md").read_text(), re.MULTILINE)
-    assert {name for name, _ in table} == set(fullpipe.algorithms())
-    pages = {page.name for page in PAGES.glob("*.md")} - {"README.md"}
-    assert {page for _, page in table} == pages
-    assert {f"{source.stem.replace('_', '-')}.md" for source in algorithm_files()} == pages
+    listed = names_and_pages(PAGES, r"^\| ")
+    assert {name for name, _ in listed} == set(fullpipe.algorithms())
+    assert {page_name(source) for source in declaring(SOURCES / "algorithms")} == {page for _, page in listed}
+
+
+def test_every_queueing_discipline_has_a_page() -> None:
+    declared = [
+        (name, page_name(source))
+        for source in declaring(QUEUE_SOURCES)
+        for name in re.findall(r'\bInfo\s*\{\s*name: "([a-z0-9-]+)"', source.read_text())
+    ]
+    assert sorted(names_and_pages(QUEUE_PAGES, "^- ")) == sorted(declared)
+    assert {page for _, page in declared} == {page_name(source) for source in declaring(QUEUE_SOURCES)}
 
 
 @pytest.fixture(scope="module")

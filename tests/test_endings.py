@@ -236,6 +236,7 @@ CALLS: dict[str, Call] = {
     "run": lambda stop: fullpipe.run(Scenario.loads(ENDLESS), stop=stop),
     "run_many": lambda stop: fullpipe.run_many({i: Scenario.loads(ENDLESS) for i in range(4)}, stop=stop),
     "compare": lambda stop: fullpipe.compare(Scenario.loads(ENDLESS), ["reno", "vegas"], stop=stop),
+    "sweep": lambda stop: fullpipe.sweep(Scenario.loads(ENDLESS), {"flows.count": range(1, 9)}, stop=stop),
     "size": lambda stop: fullpipe.size(
         "10 Gbit/s", "100 ms", flows=[1, 2], target=[0.9], algorithms=["reno"], stop=stop
     ),
@@ -261,8 +262,11 @@ def test_a_run_in_a_thread_is_stopped(call: str) -> None:
     assert ended == ["stopped"]
 
 
-def test_what_was_stopped_before_does_not_begin() -> None:
+def test_what_was_stopped_before_does_not_begin(tmp_path: Path) -> None:
     stop = threading.Event()
     stop.set()
     with pytest.raises(Cancelled):
         fullpipe.run(Scenario.loads(SMALL), stop=stop)
+    with pytest.raises(Cancelled):
+        fullpipe.sweep(Scenario.loads(SMALL), {"flows.count": [1]}, out=tmp_path / "out", stop=stop)
+    assert files(tmp_path) == []

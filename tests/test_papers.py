@@ -211,25 +211,34 @@ def test_what_is_finished_is_kept_and_what_has_changed_is_not(tiny: Item, tmp_pa
     assert not again(as_full, quick=False).kept
 
 
+OPTIONS = {
+    ("simulator", None): "quick",
+    ("linux", None): "engine linux",
+    ("linux", "other"): "engine linux --kernel other",
+}
+
+
 def test_another_build_or_kernel_makes_an_item_run_again(
     tiny: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def kept(build: str, kernel: str = "6.1", engine: str = "simulator") -> bool:
+    def kept(build: str, newest: str = "6.1", engine: str = "simulator", kernel: str | None = None) -> bool:
         monkeypatch.setattr("fullpipe.papers.reproduction.build_fingerprint", lambda: build)
-        monkeypatch.setattr("fullpipe.linux.fingerprint", lambda: build + kernel)
-        (outcome,) = reproduce_all([item], quick=True, out=tmp_path / engine, engine=engine)
+        monkeypatch.setattr("fullpipe.linux.fingerprint", lambda asked: build + (asked or newest))
+        (outcome,) = reproduce_all([item], quick=True, out=tmp_path / engine, engine=engine, kernel=kernel)
+        assert outcome.command == f"fullpipe reproduce {item.id} --{OPTIONS[engine, kernel]}"
         return outcome.kept
 
-    def guest(scenario: Scenario, *_: object) -> dict[str, Any]:
+    def guest(scenario: Scenario, *_: object, **__: object) -> dict[str, Any]:
         return played_by_the_simulator(scenario)
 
     monkeypatch.setattr("fullpipe.linux.run", guest)
     item = replace(tiny, linux=tiny.quick)
     assert [kept("one"), kept("one"), kept("other"), kept("other", "6.12")] == [False, True, False, True]
     on_linux = [
-        kept(build, kernel, "linux") for build, kernel in (("a", "6.1"), ("a", "6.1"), ("b", "6.1"), ("b", "7"))
+        kept(build, newest, "linux") for build, newest in (("a", "6.1"), ("a", "6.1"), ("b", "6.1"), ("b", "7"))
     ]
     assert on_linux == [False, True, False, False]
+    assert [kept("b", "7", "linux", kernel) for kernel in ("other", "other", None)] == [False, True, False]
 
 
 def test_what_is_kept_is_judged_anew(tiny: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +260,7 @@ def test_single_runs_are_kept_until_their_item_is_done(
     asked: list[Scenario] = []
     fails_at = 3
 
-    def guest(scenario: Scenario, *_: object) -> dict[str, Any]:
+    def guest(scenario: Scenario, *_: object, **__: object) -> dict[str, Any]:
         asked.append(scenario)
         if len(asked) == fails_at:
             raise LinuxError("the virtual machine was killed")
@@ -262,7 +271,7 @@ def test_single_runs_are_kept_until_their_item_is_done(
         return outcome
 
     monkeypatch.setattr("fullpipe.linux.run", guest)
-    monkeypatch.setattr("fullpipe.linux.fingerprint", lambda: "this kernel")
+    monkeypatch.setattr("fullpipe.linux.fingerprint", lambda _: "this kernel")
     item = replace(tiny, linux=tiny.quick)
     with pytest.raises(LinuxError, match="killed"):
         attempt()

@@ -16,7 +16,16 @@ from fullpipe import Result, Scenario
 from fullpipe.tables import to_list, to_numpy
 
 # The design's shape: the keys that users' scripts depend on.
-LINK_KEYS = ["name", "utilization", "loss_rate", "dropped_packets", "mean_queue_packets", "max_queue_packets"]
+LINK_KEYS = [
+    "name",
+    "utilization",
+    "loss_rate",
+    "dropped_packets",
+    "marked_packets",
+    "mean_queue_packets",
+    "max_queue_packets",
+    "reverse_marked_packets",
+]
 FLOW_KEYS = [
     "id",
     "algorithm",

@@ -21,6 +21,7 @@ def test_figures() -> None:
         "utilization": 0.8123,
         "loss_rate": 0.00125,
         "dropped_packets": 1234,
+        "marked_packets": 4321,
         "wire_lost_packets": 5,
         "arrived_packets": 987654,
         "mean_queue_packets": 61.25,
@@ -28,6 +29,7 @@ def test_figures() -> None:
         "reverse_utilization": 0.0321,
         "reverse_loss_rate": 0.0002,
         "reverse_dropped_packets": 21,
+        "reverse_marked_packets": 27,
         "reverse_wire_lost_packets": 23,
         "reverse_arrived_packets": 50001,
         "reverse_mean_queue_packets": 0.75,
@@ -35,6 +37,7 @@ def test_figures() -> None:
         "links.edge.utilization": 0.0617,
         "links.edge.loss_rate": 0.0,
         "links.edge.dropped_packets": 0,
+        "links.edge.marked_packets": 7,
         "links.edge.wire_lost_packets": 6,
         "links.edge.arrived_packets": 87654,
         "links.edge.mean_queue_packets": 1.375,
@@ -42,6 +45,7 @@ def test_figures() -> None:
         "links.edge.reverse_utilization": 0.0043,
         "links.edge.reverse_loss_rate": 0.0003,
         "links.edge.reverse_dropped_packets": 22,
+        "links.edge.reverse_marked_packets": 28,
         "links.edge.reverse_wire_lost_packets": 24,
         "links.edge.reverse_arrived_packets": 50002,
         "links.edge.reverse_mean_queue_packets": 0.25,
@@ -186,3 +190,13 @@ def test_columns_stand_in_their_order() -> None:
         assert joined["run"].to_pylist() == [0, 1]
         assert joined["utilization"].to_pylist() == [0.5, None]
     assert {"utilization", "goodput_bps", "mean_rtt_s"} <= set(FIRST)
+
+
+def test_rows_of_a_version_without_a_figure_join_those_with_it() -> None:
+    """Links did not always count marks; what such rows do not say is null."""
+    old = {**PLAN.labels(0), "error": None, "dropped_packets": 5, "arrived_packets": 9}
+    new = {**PLAN.labels(1), "error": None, "dropped_packets": 6, "marked_packets": 7, "arrived_packets": 8}
+    for order in ((old, new), (new, old)):
+        joined = join([table_of([row], PLAN) for row in order], PLAN)
+        assert joined.column_names[-3:] == ["dropped_packets", "marked_packets", "arrived_packets"]
+        assert joined["marked_packets"].to_pylist() == [None, 7]

@@ -9,6 +9,7 @@ import pytest
 
 import fullpipe
 from fullpipe import Result, Scenario
+from fullpipe.errors import InputError
 from fullpipe.runner import run_groups
 
 TABLES = ("links", "flows", "traffic", "series", "link_series")
@@ -101,6 +102,22 @@ def test_a_failure_stops_the_other_runs(small: Scenario) -> None:
 def test_unknown_engine(small: Scenario) -> None:
     with pytest.raises(ValueError, match="unknown engine 'abacus'"):
         fullpipe.run(small, engine="abacus")
+
+
+def test_the_kernel_reaches_the_linux_engine_alone(small: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    booted = []
+
+    def guest(scenario: Scenario, _progress: object, *, kernel: str | None) -> object:
+        booted.append(kernel)
+        return scenario.model.run()
+
+    monkeypatch.setattr("fullpipe.linux.run", guest)
+    fullpipe.run(small, engine="linux")
+    fullpipe.run_many({1: small}, engine="linux", kernel="linux-image-amd64/forky")
+    assert booted == [None, "linux-image-amd64/forky"]
+    with pytest.raises(InputError, match="kernel = 'linux-image-amd64': for the engine linux, not simulator"):
+        fullpipe.run(small, kernel="linux-image-amd64")
+    assert len(booted) == 2
 
 
 def test_compare_runs_all_flows_with_each_algorithm(small: Scenario) -> None:

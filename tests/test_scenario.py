@@ -87,6 +87,16 @@ def test_replace_names_all_flows_adds_parameters_and_removes_keys() -> None:
     assert tuned.to_dict()["flows"][0]["algorithm"] == {"name": "vegas", "beta": 5}
 
 
+def test_replace_reaches_the_parameters_of_a_queue() -> None:
+    queued = two_links().replace(**{"links.0.queue": "codel", "links.second.queue": {"name": "step"}})
+    new = queued.replace(**{"links.0.queue.target": "2 ms", "links.second.queue.threshold": "9 packets"})
+    expected = [{"name": "codel", "target": "2 ms"}, {"name": "step", "threshold": "9 packets"}]
+    assert [link["queue"] for link in new.to_dict()["links"]] == expected
+    assert [link["queue"] for link in new.resolved().to_dict()["links"]] == expected
+    with pytest.raises(ScenarioError, match=r"links\[0\]\.queue\.target: unknown unit \"packets\""):
+        queued.replace(**{"links.0.queue.target": "9 packets"})
+
+
 @pytest.mark.parametrize(
     ("path", "says"),
     [

@@ -18,11 +18,11 @@ from fullpipe import Scenario, models
 from fullpipe.cli import fullpipe_command
 from fullpipe.cli.size import _print
 from fullpipe.errors import InputError
+from fullpipe.quantity import Quantity
 from fullpipe.sizing import Mix, Sizing
 from fullpipe.sizing.mix import _time
 from fullpipe.sizing.search import Bracket, Samples, smallest
 from fullpipe.sizing.size import Search
-from fullpipe.sweeps.quantity import Quantity
 
 SMALL = ["--rate", "2Mbit/s", "--rtt", "20ms..60ms", "--flows", "2,4", "--target", "0.9", "--algorithms", "newreno"]
 
@@ -232,6 +232,22 @@ def test_the_command(program: Program, tmp_path: Path) -> None:
         assert sum(at) / len(at) == pytest.approx(row["utilization"])
     again = program("size", *SMALL, "--json", "--web-load", "0.1")
     assert json.loads(again.stdout)["rows"] == rows
+
+
+def test_the_command_with_a_queue(program: Program, tmp_path: Path) -> None:
+    """CoDel allows one Reno flow no queue that stands for longer than its target: at 80 ms and 5 ms RFC 8289, section
+    3.2, gives (3 + 6 f - f^2) / (4 (1 + f)) with f = 1/16, .793, whatever the buffer.
+    """
+    asked = ["--rate", "10Mbit/s", "--rtt", "80ms", "--flows", "1", "--target", "0.9", "--algorithms", "newreno"]
+    done = program("size", *asked, "--queue", "codel", "--out", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "RTT 80.0 ms, codel; one BDP" in done.stdout
+    answer = json.loads((tmp_path / "out/size.json").read_text())
+    assert (answer["mix"]["queue"], answer["rows"][0]["buffer_packets"]) == ("codel", None)
+    assert json.loads(program("size", *asked, "--json").stdout)["rows"][0]["buffer_packets"] < 100
+    wrong = program("size", *asked, "--queue", "coddle")
+    assert wrong.returncode == 2
+    assert 'links[0].queue: unknown queue "coddle"; did you mean "codel"?' in wrong.stderr
 
 
 def swap(option: str, value: str) -> list[str]:

@@ -1,18 +1,21 @@
-"""What a sweep's directory keeps, and files that are written whole or not at all."""
+"""What a sweep's directory keeps."""
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Iterator
+import fcntl
+import json
+import re
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+import fullpipe
 from fullpipe import Scenario
-from fullpipe.errors import InputError
-from fullpipe.files import check_directory, check_picture, staged, staged_file
+from fullpipe.errors import Cancelled, InputError
 from fullpipe.sweeps import store as stores
 from fullpipe.sweeps.axes import read_axes
 from fullpipe.sweeps.plan import Plan
@@ -108,6 +111,9 @@ def test_finished_tables_take_the_place_of_the_parts(tmp_path: Path) -> None:
     assert not (tmp_path / "out/parts").exists()
     assert pq.read_table(tmp_path / "out/sweep.parquet").equals(table)
     assert pq.read_table(tmp_path / "out/summary.parquet").column_names == ["run"]
+    with Store(tmp_path / "out", PLAN) as store:
+        assert store.done == {0, 1, 2}
+        assert store.table().equals(table)
 
 
 def test_another_sweep_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -143,77 +149,202 @@ def test_a_full_disk_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Monke
         assert store.done == {0}
 
 
-def full(_: int) -> None:
+def full(*_: object, **__: object) -> None:
     raise OSError(28, "No space left on device")
 
 
-@pytest.fixture
-def umask() -> Iterator[int]:
-    before = os.umask(0o027)
-    yield 0o027
-    os.umask(before)
+def test_what_a_kill_leaves_in_the_middle_of_writing_is_cleared_away(tmp_path: Path) -> None:
+    code = f"""
+import os
+from fullpipe.sweeps.store import Store
+from test_store import PLAN, row
+with Store({str(tmp_path / "out")!r}, PLAN) as store:
+    store.add(row(0))
+    store.table()
+    os.fsync = lambda _: os.kill(os.getpid(), 9)
+    store.add(row(1))
+    store.table()
+"""
+    killed = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, check=False)
+    assert killed.returncode == -9
+    assert len(list((tmp_path / "out/parts").glob(".*"))) == 1
+    with Store(tmp_path / "out", PLAN) as store:
+        assert not list((tmp_path / "out").rglob(".*"))
+        assert store.done == {0}
 
 
-def mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
+def test_parts_are_numbered_in_their_order(tmp_path: Path) -> None:
+    with Store(tmp_path / "out", PLAN) as store:
+        for run in range(3):
+            store.add(row(run))
+            store.table()
+    names = [path.name for path in sorted((tmp_path / "out/parts").iterdir())]
+    # The first is what was there at the beginning: nothing.
+    assert names == ["000000000.parquet", "000000001.parquet", "000000002.parquet", "000000003.parquet"]
+    assert parts(tmp_path / "out") == [[], [0], [1], [2]]
+    for path in (tmp_path / "out/parts").iterdir():
+        assert pq.read_schema(path).metadata[b"fullpipe.sweep"] == PLAN.fingerprint.encode()
+    with Store(tmp_path / "out", PLAN):
+        assert [path.name for path in (tmp_path / "out/parts").iterdir()] == ["000000004.parquet"]
 
 
-@pytest.mark.usefixtures("umask")
-def test_files_have_the_mode_that_the_user_asks_for(tmp_path: Path) -> None:
-    with staged_file(tmp_path / "file.png") as stage:
-        stage.write_text("whole")
-        assert stage.suffix == ".png"
-    assert mode(tmp_path / "file.png") == 0o640
-    with staged(tmp_path / "deep/folder") as stage:
-        (stage / "file").write_text("whole")
-    assert mode(tmp_path / "deep/folder/file") == 0o640
-    assert mode(tmp_path / "deep/folder") == mode(tmp_path / "deep") == 0o750
-    assert os.umask(0o027) == 0o027
-
-
-def test_a_file_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
-    def fails() -> None:
-        with staged_file(tmp_path / "file.png") as stage:
-            stage.write_text("half")
-            raise ZeroDivisionError
-
-    (tmp_path / "file.png").write_text("old")
-    with pytest.raises(ZeroDivisionError):
-        fails()
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file.png", "old")]
-
-
-def test_a_directory_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    def fails() -> None:
-        with staged(tmp_path / "a/b/c") as stage:
-            (stage / "file").write_text("half")
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fails()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_directory_keeps_what_is_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "out/deep").mkdir(parents=True)
-    (tmp_path / "out/mine").write_text("mine")
-    (tmp_path / "out/deep/file").write_text("old")
-    with staged(tmp_path / "out") as stage:
-        (stage / "deep").mkdir()
-        (stage / "deep/file").write_text("new")
-    assert (tmp_path / "out/mine").read_text() == "mine"
-    assert (tmp_path / "out/deep/file").read_text() == "new"
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_what_is_no_place_to_write(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="file is not a directory"):
-        check_directory(tmp_path / "file/deep")
-    with pytest.raises(InputError, match="is a directory"), staged_file(tmp_path):
+def test_the_directory_says_which_sweep_it_is(tmp_path: Path) -> None:
+    with Store(tmp_path / "out", PLAN):
         pass
-    with pytest.raises(InputError, match="can't be written: No such file"), staged_file(tmp_path / "no/such.png"):
+    text = (tmp_path / "out/sweep.json").read_text(encoding="utf-8")
+    assert text == json.dumps(PLAN.to_dict(), indent=2) + "\n"
+
+
+def refusal(directory: Path, plan: Plan = PLAN) -> str:
+    """What the directory is refused with, without its name."""
+    with pytest.raises(InputError) as error, Store(directory, plan):
         pass
-    with pytest.raises(InputError, match=r"unknown kind of picture '.gif' \(allowed: .png, .svg, .pdf\)"):
-        check_picture(tmp_path / "a.gif")
-    check_picture(tmp_path / "a.PNG")
+    before, colon, what = str(error.value).partition(": ")
+    assert (before, colon) == (str(directory), ": ")
+    # It is open for others while the error is still around.
+    with (directory / "sweep.json").open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return what
+
+
+def test_what_is_refused_and_in_which_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    with Store(out, PLAN) as store:
+        store.add(row(0))
+    with_seeds = Plan(PLAN.scenario, PLAN.axes, 2)
+    assert refusal(out, with_seeds) == "holds another sweep (other repeats); choose another directory"
+    longer = Plan(PLAN.scenario.replace(duration="20 s"), PLAN.axes, 2)
+    assert refusal(out, longer) == "holds another sweep (other scenario, repeats); choose another directory"
+    two = Scenario(duration="10 s", links=[LINK], flows=[{"algorithm": "reno"}, {"algorithm": "bic"}])
+    axes = {"flows.0.count": [1, 2], "flows.1.count": [1, 2]}
+    here, there = (Plan(two, read_axes(dict(order))) for order in (axes.items(), reversed(axes.items())))
+    with Store(tmp_path / "two", here):
+        pass
+    assert refusal(tmp_path / "two", there) == (
+        "holds a sweep of these axes in another order (flows.0.count, flows.1.count); keep to that; "
+        "choose another directory"
+    )
+    monkeypatch.setattr("fullpipe.sweeps.plan.build_fingerprint", lambda: "another")
+    other = Plan(PLAN.scenario, PLAN.axes)
+    assert refusal(out, other) == (
+        f"holds a sweep of another build of fullpipe (version {fullpipe.__version__}); choose another directory"
+    )
+    monkeypatch.undo()
+    (out / "parts/000000007.parquet").write_text("PAR1 no\nmore")
+    why = refusal(out)
+    assert re.fullmatch(r"its rows can't be read \([^\n]*Parquet[^\n]*\); choose another directory", why), why
+    (out / "parts/000000007.parquet").unlink()
+    (out / "sweep.json").write_text('{"fullpipe": "1", "axes": 5}')
+    assert refusal(out) == "its sweep.json is none of ours; choose another directory"
+    (out / "sweep.json").unlink()
+    (out / "sweep.json").mkdir()
+    with pytest.raises(InputError, match=re.escape("out: its sweep.json is none of ours; choose another")):
+        Store(out, PLAN).__enter__()
+
+
+@pytest.mark.parametrize("became", ["removed", "another file"])
+def test_a_sweep_json_that_went_while_it_was_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, became: str
+) -> None:
+    mine = tmp_path / "out/sweep.json"
+
+    def flock(_file: object, how: int) -> None:
+        assert how == fcntl.LOCK_EX | fcntl.LOCK_NB
+        mine.rename(tmp_path / "old")
+        if became == "another file":
+            mine.touch()
+
+    monkeypatch.setattr(stores.fcntl, "flock", flock)
+    with pytest.raises(InputError) as error, Store(tmp_path / "out", PLAN):
+        pass
+    assert str(error.value) == f"{tmp_path}/out: another sweep is writing there"
+    assert mine.exists() == (became == "another file")
+
+
+def test_without_locks_what_is_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(tmp_path / "out", PLAN) as store:
+        store.add(row(0))
+    before = sorted((tmp_path / "out").rglob("*"))
+    monkeypatch.setattr(stores.fcntl, "flock", full)
+    why = (
+        "its file system has no locks against a second sweep there (No space left on device); choose another directory"
+    )
+    with pytest.raises(InputError, match=re.escape(why)), Store(tmp_path / "out", PLAN):
+        pass
+    assert sorted((tmp_path / "out").rglob("*")) == before
+
+
+ENDINGS = {"InputError": InputError("no"), "another error": ZeroDivisionError(), "stopped": Cancelled("stopped")}
+
+
+@pytest.mark.parametrize("with_row", [False, True])
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_what_an_error_leaves(tmp_path: Path, ending: str, there: bool, with_row: bool) -> None:
+    """Only a sweep that is refused leaves nothing, and only if it is new and has no rows."""
+
+    def fails() -> None:
+        with Store(tmp_path / "deep/out", PLAN) as store:
+            if with_row:
+                store.add(row(1))
+            raise ENDINGS[ending]
+
+    if there:
+        with Store(tmp_path / "deep/out", PLAN):
+            pass
+    with pytest.raises(type(ENDINGS[ending])):
+        fails()
+    if ending == "InputError" and not there and not with_row:
+        assert list(tmp_path.iterdir()) == []
+        return
+    with Store(tmp_path / "deep/out", PLAN) as store:
+        assert store.done == ({1} if with_row else set())
+
+
+@pytest.mark.parametrize("step", ["open", "fsync"])
+def test_a_disk_that_is_full_before_the_first_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    (tmp_path / "there").mkdir()
+    monkeypatch.setattr(*{"open": (Path, "open", full), "fsync": (stores.os, "fsync", full)}[step])
+    with pytest.raises(OSError, match="No space left on device") as error, Store(tmp_path / "there/deep/out", PLAN):
+        pass
+    assert (error.value.errno, error.value.filename) == (28, str(tmp_path / "there/deep/out"))
+    assert error.value.strerror == "No space left on device; what is there is whole: start again to go on"
+    monkeypatch.undo()
+    assert list(tmp_path.rglob("*")) == [tmp_path / "there"]
+
+
+def test_a_disk_that_is_full_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(tmp_path / "out", PLAN) as store:
+        store.add(row(0))
+        table = store.table()
+        monkeypatch.setattr(stores.os, "fsync", full)
+        with pytest.raises(OSError, match="start again to go on"):
+            store.finish(table, table)
+        monkeypatch.undo()
+    with Store(tmp_path / "out", PLAN) as store:
+        assert store.done == {0}
+
+
+def test_what_is_appended_piece_by_piece_is_whole() -> None:
+    written = []
+
+    class Slow:
+        def write(self, data: bytes) -> int:
+            written.append(bytes(data[:3]))
+            return len(written[-1])
+
+        def fileno(self) -> int:
+            return synced.fileno()
+
+    with tempfile.TemporaryFile() as synced:
+        stores._append(Slow(), b"12345678")  # type: ignore[arg-type]
+    assert written == [b"123", b"456", b"78"]
+
+
+def test_leftovers_are_cleared_from_both_directories(tmp_path: Path) -> None:
+    with Store(tmp_path / "out", PLAN):
+        pass
+    for folder in ("out", "out/parts"):
+        (tmp_path / folder / ".fullpipe.abc.tmp").mkdir()
+    with Store(tmp_path / "out", PLAN):
+        assert not list((tmp_path / "out").rglob(".*"))

@@ -23,7 +23,7 @@ import pytest
 import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario, ScenarioError
-from fullpipe.errors import FullpipeError, InputError
+from fullpipe.errors import Cancelled, FullpipeError, InputError
 from fullpipe.sweeps import Plan, load_plan
 from fullpipe.sweeps import plan as plans
 from fullpipe.sweeps import store as stores
@@ -190,6 +190,33 @@ def test_the_command(program: Program, sweep_file: Path, tmp_path: Path) -> None
     assert figures["rows"] == pq.read_table(tmp_path / "out/sweep.parquet").to_pylist()
 
 
+def test_queues_and_their_parameters_are_axes(program: Program, sweep_file: Path) -> None:
+    queues = ["drop-tail", {"name": "step", "threshold": "10 packets"}]
+    sweep_file.write_text(
+        SMALL.replace('algorithm = "newreno"', 'algorithm = "newreno"\necn = "classic"')
+        + '[sweep]\n"links.bottleneck.queue" = ["drop-tail", { name = "step", threshold = "10 packets" }]\n'
+    )
+    done = program("sweep", sweep_file.name, "--json")
+    assert done.returncode == 0
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["links.bottleneck.queue"] for row in rows] == ["drop-tail", "step (threshold=10 packets)"]
+    scenario = Scenario.loads(SMALL).replace(**{"flows.ecn": "classic"})
+    plain, marked = (fullpipe.run(scenario.replace(**{"links.0.queue": queue})) for queue in queues)
+    for row, result in zip(rows, (plain, marked), strict=True):
+        assert row["marked_packets"] == result.links["marked_packets"][0].as_py()
+    assert (rows[0]["marked_packets"], rows[1]["marked_packets"] > 0) == (0, True)
+
+    sweep_file.write_text(
+        SMALL.replace('buffer = "0.5 BDP"', 'buffer = "50 ms"\nqueue = "codel"')
+        + '[sweep]\n"links.0.queue.target" = { from = "2 ms", to = "20 ms", count = 2 }\n'
+    )
+    done = program("sweep", sweep_file.name, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    short, long = json.loads(done.stdout)["rows"]
+    assert (short["links.0.queue.target_s"], long["links.0.queue.target_s"]) == (0.002, 0.02)
+    assert short["mean_queue_packets"] < long["mean_queue_packets"]
+
+
 def test_killed_again_and_again_it_ends_with_the_same_table(sweep_file: Path, tmp_path: Path) -> None:
     # Long enough runs that kills hit all stages; the moments are random, the seed is printed by pytest's traceback.
     text = SWEEP.replace('"20 s"', '"400 s"').replace("repeats = 3", "repeats = 5")
@@ -231,6 +258,31 @@ def test_interrupted_it_keeps_what_is_finished(sweep_file: Path, tmp_path: Path)
     assert errors.splitlines() == ["fullpipe: interrupted; finished runs are in out: start again to go on"]
     kept = [row for part in tmp_path.glob("out/parts/*.parquet") for row in pq.read_table(part)["run"].to_pylist()]
     assert 0 < len(kept) == len(set(kept)) < 800
+
+
+@pytest.mark.parametrize("how", ["stop", "Ctrl-C", "an exception"])
+def test_ended_early_it_keeps_what_it_has_told_of_and_goes_on_from_there(
+    small: Scenario, tmp_path: Path, how: str
+) -> None:
+    stop, axes = threading.Event(), {"flows.count": [1, 2, 3, 4]}
+    end = {"stop": stop.set, "Ctrl-C": lambda: signal.raise_signal(signal.SIGINT), "an exception": lambda: 1 / 0}[how]
+    ending = {"stop": Cancelled, "Ctrl-C": KeyboardInterrupt, "an exception": ZeroDivisionError}[how]
+    told, totals = 0.0, list[float]()
+
+    def tell(done: float, _total: float) -> None:
+        nonlocal told
+        told = done
+        if done >= 3:
+            end()
+
+    with pytest.raises(ending):
+        fullpipe.sweep(small, axes, repeats=3, out=tmp_path / "out", workers=1, progress=tell, stop=stop)
+    kept = [row for part in tmp_path.glob("out/parts/*.parquet") for row in pq.read_table(part)["run"].to_pylist()]
+    # What is told counts the part of the run under way, which may be nearly all of it.
+    assert told - 1 <= len(kept) == len(set(kept)) < 12
+    again = fullpipe.sweep(small, axes, repeats=3, out=tmp_path / "out", progress=lambda _, total: totals.append(total))
+    assert again.table.equals(fullpipe.sweep(small, axes, repeats=3).table)
+    assert set(totals) == {12 - len(kept)}
 
 
 def test_only_one_sweep_at_a_time_in_a_directory(program: Program, sweep_file: Path, tmp_path: Path) -> None:

@@ -41,6 +41,28 @@ def test_run(printed: Printed) -> None:
     assert printed() == snapshot("run.txt")
 
 
+def test_marks_are_shown_where_there_are_any(printed: Printed) -> None:
+    def heads(marks: list[int] | None, show: Callable[[Result], None]) -> list[str]:
+        result = by_hand() if marks is None else by_hand(links={"marked_packets": marks})
+        if marks is None:  # an engine that does not say
+            del result._columns["links"]["marked_packets"]
+        show(result)
+        return [
+            word
+            for line in printed().splitlines()
+            if line.lstrip().startswith(("link ", "algorithm "))
+            for word in line.split()
+        ]
+
+    def compared(result: Result) -> None:
+        compare._print(Comparison({"reno": result, "vegas": by_hand(links={"marked_packets": [0, 0]})}))
+
+    for show in (run.print_result, compared):
+        assert "marked" in heads([0, 1], show)
+        assert "marked" not in heads([0, 0], show)
+        assert "marked" not in heads(None, show)
+
+
 def test_run_of_many_flows_lists_the_first(printed: Printed) -> None:
     columns = {name: [column[0]] * 21 for name, column in by_hand().columns("flows").items()}
     run.print_result(by_hand(flows={**columns, "id": list(range(21))}))
@@ -103,6 +125,7 @@ def test_rows_of_a_comparison() -> None:
         "link": "bottleneck",
         "utilization": 0.8123,
         "loss_rate": 0.00125,
+        "marked_packets": 4321,
         "mean_queue_packets": 61.25,
         # The second flow lives half of the three seconds that are measured: 60.25 + 0.95 / 2.
         "goodput_bps": 60.725e6,
@@ -159,6 +182,17 @@ def test_sweep(printed: Printed) -> None:
 def test_sweep_with_a_run_that_failed(printed: Printed) -> None:
     sweep._print(swept(failing=True))
     assert printed() == snapshot("sweep-failed.txt")
+
+
+def test_sweep_with_marks(printed: Printed) -> None:
+    plan = swept().plan
+    rows = [{**plan.labels(run), "error": None, "utilization": 0.5, "marked_packets": 0} for run in range(4)]
+    sweep._print(Sweep(plan, table_of(rows, plan)))
+    assert "marked" not in printed()
+    rows[3]["marked_packets"] = 2000
+    sweep._print(Sweep(plan, table_of(rows, plan)))
+    # Of 0 and 2000: 1000, and t(1) = 12.7062 times a standard deviation of 2000 / sqrt(2) over sqrt(2).
+    assert [line.split()[-3:] for line in printed().splitlines()[-3:-1]] == [["0", "±", "0"], ["1,000", "±", "12,706"]]
 
 
 def test_summary_of_a_sweep() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from by_hand import SCENARIO
 from fullpipe import Scenario, ScenarioError
-from fullpipe.sweeps.quantity import UNITS, Quantity
+from fullpipe.linux import plan
+from fullpipe.quantity import UNITS, Quantity
 
 KEYS = {"s": ("delay", "s"), "bps": ("rate", "bit/s"), "bytes": ("buffer", "B"), "packets": ("buffer", "packets")}
 """Of each base, a key of a link that takes it, and the engine's own name of the base unit."""
@@ -20,7 +21,7 @@ NUMBERS = {"min": 0.25, "B": 7000}
 KNOWN = {
     "rate": {"bit/s", "kbit/s", "Mbit/s", "Gbit/s"},
     "delay": {"ns", "us", "ms", "s", "min"},
-    "buffer": {"packets", "BDP", "B", "kB", "MB", "GB"},
+    "buffer": {"packets", "BDP", "B", "kB", "MB", "GB", "ns", "us", "ms", "s", "min"},
 }
 
 
@@ -65,3 +66,19 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize("text", ["", "ms", "5", "5 parsecs", "1.2.3 ms", "5 ms or so", "e5 ms", None, 5, True])
 def test_what_is_none(text: object) -> None:
     assert Quantity.parse(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("999999.999999999 s", 999_999_999_999_999),
+        ("123.456789 ms", 123_456_789),
+        ("0.001 us", 1),
+        ("1.5 min", 90_000_000_000),
+        ("155.52 Mbit/s", 155_520_000),
+        ("1.5 kB", 1500),
+        ("7 segments", 7),
+    ],
+)
+def test_the_laboratory_reads_whole_numbers(text: str, number: int) -> None:
+    assert plan._quantity(text) == number

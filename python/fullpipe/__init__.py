@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fullpipe.comparison import Comparison, compare
     from fullpipe.errors import Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
-    from fullpipe.registry import Algorithm, Param, algorithms
+    from fullpipe.registry import Algorithm, Param, Queue, algorithms, queues
     from fullpipe.result import Result
     from fullpipe.runner import run, run_many
     from fullpipe.scenario import Scenario
@@ -36,6 +36,7 @@ __all__ = [
     "InputError",
     "MemoryLimitError",
     "Param",
+    "Queue",
     "Result",
     "Scenario",
     "ScenarioError",
@@ -44,6 +45,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "compare",
+    "queues",
     "run",
     "run_many",
     "size",
@@ -53,7 +55,7 @@ __all__ = [
 _HOMES = {
     "comparison": ("Comparison", "compare"),
     "errors": ("Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
-    "registry": ("Algorithm", "Param", "algorithms"),
+    "registry": ("Algorithm", "Param", "Queue", "algorithms", "queues"),
     "result": ("Result",),
     "runner": ("run", "run_many"),
     "scenario": ("Scenario",),

@@ -1,10 +1,10 @@
-"""The engine and the registry of algorithms, for the package around it."""
+"""The engine, the algorithms and the queueing disciplines, for the package around it."""
 
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypedDict, final
 
-__all__ = ["VERSION", "Column", "Model", "Problem", "algorithms", "check", "load", "parse"]
+__all__ = ["VERSION", "Column", "Model", "Problem", "algorithms", "check", "load", "parse", "queues"]
 
 VERSION: str
 
@@ -63,3 +63,20 @@ class _Algorithm(TypedDict):
     params: list[_Param]
 
 def algorithms() -> list[_Algorithm]: ...
+
+class _QueueParam(TypedDict, total=False):
+    name: str
+    kind: Literal["time", "packets", "data", "packets or time", "number", "whole number", "flag", "choice"]
+    default: float | bool | str | None
+    min: float | str
+    max: float | str
+    choices: list[str]
+    doc: str
+    source: str
+
+class _Queue(TypedDict):
+    name: str
+    source: str
+    params: list[_QueueParam]
+
+def queues() -> list[_Queue]: ...

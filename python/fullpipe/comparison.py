@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe import tables
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.files import staged
-from fullpipe.runner import run_many
+from fullpipe.runner import check_engines, run_many
 from fullpipe.text import listed
 
 if TYPE_CHECKING:
@@ -33,9 +33,12 @@ def compare(
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
     stop: threading.Event | None = None,
+    kernel: str | None = None,
+    memory_bytes: int | None = None,
 ) -> Comparison:
     """Runs a scenario once per algorithm and engine, all its flows using that algorithm; its recovery too, unless the
-    scenario names one.
+    scenario names one. Engines run one after the other; where there are several, a result is called "algorithm on
+    engine".
 
     Args:
         scenario: What to run.
@@ -44,15 +47,48 @@ def compare(
         workers: Runs at a time; None for the number of cores.
         progress: As for `run_many`.
         stop: As for `run_many`.
+        kernel: As for `run`.
+        memory_bytes: As for `run_many`.
 
     Raises:
         ScenarioError: There is no such algorithm or parameter, or the scenario has no flows.
-        InputError: No algorithm is given, or one is given twice.
+        InputError: No algorithm is given, or one is given twice; an engine or a kernel is not there.
         Cancelled: ``stop`` was set.
     """
     engines = [engine] if isinstance(engine, str) else list(engine)
+    if len(set(engines)) < len(engines):
+        raise InputError(f"an engine is named twice: {listed(engines)}")
+    check_engines(engines, kernel)
+    scenarios = _scenarios(scenario, algorithms, engines)
+    results: dict[str, Result] = {}
+    for i, name in enumerate(engines):
+
+        def tell(reached_s: float, total_s: float, done: int = i) -> None:
+            if progress is not None:
+                progress(done * total_s + reached_s, len(engines) * total_s)
+
+        runs = run_many(
+            scenarios,
+            workers=workers,
+            progress=tell,
+            stop=stop,
+            engine=name,
+            kernel=kernel if name == "linux" else None,
+            memory_bytes=memory_bytes,
+        )
+        results |= {label if len(engines) == 1 else f"{label} on {name}": run for label, run in runs.items()}
+    return Comparison(results)
+
+
+def _scenarios(
+    scenario: Scenario, algorithms: Sequence[str | Mapping[str, Any]] | None, engines: Sequence[str]
+) -> dict[str, Scenario]:
+    """What each engine runs, by the names that results have."""
     if algorithms is None:
-        return _compare_engines(scenario, engines, workers, progress, stop)
+        if len(engines) < 2:
+            raise InputError("nothing to compare; name --algorithms, or at least two engines")
+        names = dict.fromkeys(_label(group["algorithm"]) for group in scenario.to_dict().get("flows", ()))
+        return {" + ".join(names) or "no flows": scenario}
     labels = [_label(algorithm) for algorithm in algorithms]
     if not labels:
         raise InputError("no algorithms to compare; name at least one")
@@ -60,46 +96,10 @@ def compare(
         raise InputError(f"an algorithm is named twice: {listed(labels)}")
     if not scenario.to_dict().get("flows"):
         raise ScenarioError("flows", "there are none whose algorithm could be compared", scenario.file)
-    scenarios = {
+    return {
         label: scenario.replace(**{"flows.algorithm": algorithm})
         for label, algorithm in zip(labels, algorithms, strict=True)
     }
-    return _run_all(scenarios, engines, workers, progress, stop)
-
-
-def _compare_engines(
-    scenario: Scenario,
-    engines: list[str],
-    workers: int | None,
-    progress: Callable[[float, float], object] | None,
-    stop: threading.Event | None,
-) -> Comparison:
-    if len(engines) < 2:
-        raise InputError("nothing to compare; name --algorithms, or at least two engines")
-    names = dict.fromkeys(_label(group["algorithm"]) for group in scenario.to_dict().get("flows", ()))
-    return _run_all({" + ".join(names) or "no flows": scenario}, engines, workers, progress, stop)
-
-
-def _run_all(
-    scenarios: Mapping[str, Scenario],
-    engines: list[str],
-    workers: int | None,
-    progress: Callable[[float, float], object] | None,
-    stop: threading.Event | None,
-) -> Comparison:
-    """One engine after the other; where there are several, a result is called "algorithm on engine"."""
-    if len(set(engines)) < len(engines):
-        raise InputError(f"an engine is named twice: {listed(engines)}")
-    results: dict[str, Result] = {}
-    for i, engine in enumerate(engines):
-
-        def tell(reached_s: float, total_s: float, done: int = i) -> None:
-            if progress is not None:
-                progress(done * total_s + reached_s, len(engines) * total_s)
-
-        runs = run_many(scenarios, engine=engine, workers=workers, progress=tell, stop=stop)
-        results |= {label if len(engines) == 1 else f"{label} on {engine}": run for label, run in runs.items()}
-    return Comparison(results)
 
 
 class Comparison:
@@ -114,8 +114,8 @@ class Comparison:
 
     def rows(self) -> list[dict[str, Any]]:
         """A row per algorithm and link: ``algorithm``, ``engine``, ``link``, ``utilization``, ``loss_rate``,
-        ``mean_queue_packets``; and, over all flows, ``goodput_bps`` together, ``mean_rtt_s`` averaged,
-        ``retransmits`` and ``timeouts`` summed, ``jain_index``.
+        ``marked_packets``, ``mean_queue_packets``; and, over all flows, ``goodput_bps`` together, ``mean_rtt_s``
+        averaged, ``retransmits`` and ``timeouts`` summed, ``jain_index``.
         """
         return [row for label, result in self.results.items() for row in _rows(label, result)]
 
@@ -179,13 +179,13 @@ def _rows(label: str, result: Result) -> list[dict[str, Any]]:
         "timeouts": sum(flow["timeouts"] for flow in flows),
         "jain_index": result.totals["jain_index"],
     }
-    of_link = ("utilization", "loss_rate", "mean_queue_packets")
+    of_link = ("utilization", "loss_rate", "marked_packets", "mean_queue_packets")
     return [
         {
             "algorithm": label,
             "engine": result.engine,
             "link": link["name"],
-            **{k: link[k] for k in of_link},
+            **{k: link.get(k) for k in of_link},
             **over_flows,
         }
         for link in tables.rows(result.columns("links"))

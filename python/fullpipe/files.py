@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +12,21 @@ from pathlib import Path
 from fullpipe.errors import LONGEST_PLACE, InputError
 from fullpipe.text import quoted, shorten
 
-__all__ = ["PICTURES", "check_directory", "check_picture", "staged", "staged_file"]
+__all__ = [
+    "PICTURES",
+    "check_directory",
+    "check_picture",
+    "clear_stages",
+    "remove_if_empty",
+    "staged",
+    "staged_file",
+]
 
 PICTURES = (".png", ".svg", ".pdf")
 """What pictures can be written as."""
+
+STAGE = ".fullpipe.{}.tmp"
+"""Where files are written before they move to their place."""
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
@@ -62,52 +74,55 @@ def staged(directory: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(directory).absolute()
     missing = [parent for parent in target.parents if not parent.exists()]
     try:
-        with _naming(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            # A file is moved within one file system: an existing directory may be the root of another one.
-            place = target if target.is_dir() else target.parent
-            with tempfile.TemporaryDirectory(prefix=".fullpipe.", suffix=".tmp", dir=place) as name:
-                stage = Path(name, "stage")
-                stage.mkdir()
-                yield stage
-                _move(stage, target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # A file is moved within one file system: an existing directory may be the root of another one.
+        with _stage(target if target.is_dir() else target.parent, target) as stage:
+            stage.mkdir()
+            yield stage
+            _move(stage, target)
     except BaseException:
         for parent in missing:
-            _remove_if_empty(parent)
+            remove_if_empty(parent)
         raise
 
 
 @contextmanager
 def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file beside ``path``, of the same suffix, that takes its place at the end, unless an exception comes.
+    """A path of the same suffix to write to; at the end what is there is on the disk and takes the place of ``path``,
+    unless an exception comes.
 
     Raises:
-        InputError: The file can't be written.
-        OSError: The disk is full or failing.
+        OSError: The directory is not there or can't be written, ``path`` is a directory, the disk is full or failing.
     """
     target = Path(path)
-    if target.is_dir():
-        raise InputError(f"{_shown(target)}: is a directory")
-    try:
-        handle, name = tempfile.mkstemp(prefix=".fullpipe.", suffix=target.suffix, dir=target.parent)
-    except OSError as error:
-        raise InputError(f"{_shown(target)}: can't be written: {error.strerror}") from None
-    os.close(handle)
-    stage = Path(name)
-    try:
-        with _naming(target):
-            yield stage
-            stage.chmod(0o666 & ~_umask())
-            stage.replace(target)
-    finally:
-        stage.unlink(missing_ok=True)
+    with _stage(target.parent, target) as stage:
+        yield stage
+        with stage.open("rb+") as file:
+            os.fsync(file.fileno())
+        stage.replace(target)
+
+
+def clear_stages(directory: Path) -> None:
+    """Removes from a directory what a kill left there in the middle of writing."""
+    for stage in directory.glob(STAGE.format("*")):
+        shutil.rmtree(stage)
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Removes a directory if it is there and nothing is in it."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 @contextmanager
-def _naming(target: Path) -> Iterator[None]:
-    """What the system says of a temporary file is said of the one it stands for."""
+def _stage(place: Path, target: Path) -> Iterator[Path]:
+    """A path in a temporary directory in ``place`` for what becomes the target; what the system says of it is said of
+    the target.
+    """
     try:
-        yield
+        prefix, suffix = STAGE.split("{}")
+        with tempfile.TemporaryDirectory(prefix=prefix, suffix=suffix, dir=place) as name:
+            yield Path(name, "stage").with_suffix(target.suffix)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
         raise OSError(error.errno, why, str(target)) from None
@@ -140,14 +155,3 @@ def _is_there(path: Path) -> bool:
 
 def _shown(path: Path) -> str:
     return shorten(str(path), LONGEST_PLACE)
-
-
-def _remove_if_empty(folder: Path) -> None:
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

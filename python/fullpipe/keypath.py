@@ -16,7 +16,8 @@ Place = tuple[str | int, ...]
 def set_value(tree: dict[str, Any], path: str, value: Any) -> list[Place]:
     """Sets the key at ``path`` to ``value``; None removes it. Returns the places it is at.
 
-    A list of tables is entered by the name or the position of one of its tables; else all of them are meant.
+    A list of tables is entered by the name or the position of one of its tables; else all of them are meant. An
+    algorithm or a queue that is only a name becomes a table with that name.
 
     Raises:
         KeyError: The path leads nowhere; its argument says why.
@@ -35,7 +36,7 @@ def _set(table: dict[str, Any], steps: list[str], value: Any, place: Place) -> l
         return [place]
     if step not in table:
         raise KeyError(_unknown(step, table))
-    if step == "algorithm" and isinstance(table[step], str):
+    if step in ("algorithm", "queue") and isinstance(table[step], str):
         table[step] = {"name": table[step]}
     inside = table[step]
     if isinstance(inside, dict):

@@ -7,22 +7,30 @@ import re
 from pathlib import Path
 
 from fullpipe.errors import InputError
+from fullpipe.quantity import read_quantity
 
 __all__ = ["parse_bytes", "share_bytes"]
 
 SHARE = 0.5
 """Of the free memory, how much runs may hold: the engine has packets twice for a moment where it sorts them anew."""
 
-UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-"""Bytes."""
+MOST_BYTES = 2**63 - 1
+"""The largest limit."""
 
 
-def share_bytes(runs: int = 1) -> int | None:
-    """What each of so many runs side by side may hold: their part of half the memory that is free now; None where the
-    system does not tell.
+def share_bytes(runs: int, together_bytes: int | None) -> int | None:
+    """What each of so many runs side by side may hold: an even part of what they may hold together, which by default
+    is half of the memory that is free now; None where that is asked for and the system does not tell.
+
+    Raises:
+        InputError: `together_bytes` is no limit.
     """
-    free = [size for size in (_free_of_machine(), _free_of_group()) if size is not None]
-    return int(SHARE * min(free) / max(runs, 1)) if free else None
+    if together_bytes is None:
+        free = [size for size in (_free_of_machine(), _free_of_group()) if size is not None]
+        return int(SHARE * min(free) / max(runs, 1)) if free else None
+    if not 1 <= together_bytes <= MOST_BYTES:
+        raise InputError(f"memory of {together_bytes} bytes (allowed: 1 to {MOST_BYTES})")
+    return together_bytes // max(runs, 1)
 
 
 def parse_bytes(text: str) -> int:
@@ -31,12 +39,7 @@ def parse_bytes(text: str) -> int:
     Raises:
         InputError: It is no size.
     """
-    match = re.fullmatch(r"\s*(\d{1,6}(?:\.\d{1,6})?)\s*(kB|MB|GB|TB)\s*", text, re.ASCII)
-    if match is None or not float(match[1]):
-        raise InputError(
-            f"memory: {text[:40]!r} is no size (allowed: a number above 0 and {', '.join(UNITS)}, such as '8 GB')"
-        )
-    return int(float(match[1]) * UNITS[match[2]])
+    return int(read_quantity("memory", text, "bytes", '"8 GB"'))
 
 
 def _free_of_machine() -> int | None:

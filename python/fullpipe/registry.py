@@ -1,4 +1,4 @@
-"""The algorithms, their papers and parameters."""
+"""The algorithms and the queueing disciplines: their papers and parameters."""
 
 from __future__ import annotations
 
@@ -8,34 +8,41 @@ from typing import Any
 
 from fullpipe import _core
 
-__all__ = ["Algorithm", "Param", "algorithms"]
+__all__ = ["Algorithm", "Param", "Queue", "algorithms", "queues"]
 
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter of an algorithm.
+    """A parameter of an algorithm or of a queueing discipline.
 
     Attributes:
         name: As scenarios call it.
-        unit: Its unit; "1" for a plain ratio or count.
-        kind: "number", "flag" or "choice".
-        default: Its value where a scenario is silent.
-        min: Least number allowed; None where it is no number.
-        max: Greatest number allowed; None where it is no number.
+        kind: "number", "flag" or "choice"; of queueing disciplines also "whole number" and the quantities "time",
+            "packets", "data" and "packets or time".
+        default: Its value where a scenario is silent, a quantity as text ("5 ms"); None where it follows from the link
+            or from other parameters, as `doc` says.
+        unit: The unit of an algorithm's number, "1" for a plain ratio or count; None for queueing disciplines.
+        min: Least value allowed; None where there is no such bound.
+        max: Greatest value allowed; None where there is no such bound.
         choices: The names allowed; empty where it is no choice.
         doc: What it does.
         source: Where the default comes from: paper and equation, RFC and section.
     """
 
     name: str
-    unit: str
     kind: str
-    default: float | bool | str
+    default: float | bool | str | None
     doc: str
     source: str
-    min: float | None = None
-    max: float | None = None
+    unit: str | None = None
+    min: float | str | None = None
+    max: float | str | None = None
     choices: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a plain dictionary; keys without meaning for the kind are left out."""
+        every = {**asdict(self), "choices": list(self.choices)}
+        return {key: value for key, value in every.items() if key == "default" or value not in (None, [])}
 
 
 @dataclass(frozen=True)
@@ -56,16 +63,43 @@ class Algorithm:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain dictionaries and lists; keys without meaning for a parameter's kind are left out."""
-        params = [{k: v for k, v in asdict(p).items() if v is not None and v != ()} for p in self.params]
+        params = [param.to_dict() for param in self.params]
         return {"name": self.name, "paper": self.paper, "recovery": self.recovery, "params": params}
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queueing discipline, what a link's ``queue`` names.
+
+    Attributes:
+        name: As scenarios call it.
+        source: The RFC or paper it follows.
+        params: Its parameters.
+    """
+
+    name: str
+    source: str
+    params: tuple[Param, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain dictionaries and lists; keys without meaning for a parameter's kind are left out."""
+        return {"name": self.name, "source": self.source, "params": [param.to_dict() for param in self.params]}
 
 
 @cache
 def algorithms() -> dict[str, Algorithm]:
     """Every algorithm by its name, in the registry's order."""
-    return {entry["name"]: _algorithm(entry) for entry in _core.algorithms()}
+    return {
+        entry["name"]: Algorithm(entry["name"], entry["paper"], entry["recovery"], _params(entry["params"]))
+        for entry in _core.algorithms()
+    }
 
 
-def _algorithm(entry: Any) -> Algorithm:
-    params = tuple(Param(**{**param, "choices": tuple(param.get("choices", ()))}) for param in entry["params"])
-    return Algorithm(entry["name"], entry["paper"], entry["recovery"], params)
+@cache
+def queues() -> dict[str, Queue]:
+    """Every queueing discipline by its name, in the order in which they are listed."""
+    return {entry["name"]: Queue(entry["name"], entry["source"], _params(entry["params"])) for entry in _core.queues()}
+
+
+def _params(entries: Any) -> tuple[Param, ...]:
+    return tuple(Param(**{**entry, "choices": tuple(entry.get("choices", ()))}) for entry in entries)

@@ -51,8 +51,8 @@ class Result:
     @cached_property
     def links(self) -> pa.Table:
         """A row per link: ``name``, ``utilization`` (bytes sent over capacity), ``loss_rate``, ``dropped_packets``,
-        ``wire_lost_packets``, ``arrived_packets``, ``mean_queue_packets``, ``max_queue_packets``, and the same with
-        ``reverse_`` for the other direction.
+        ``marked_packets``, ``wire_lost_packets``, ``arrived_packets``, ``mean_queue_packets``, ``max_queue_packets``,
+        and the same with ``reverse_`` for the other direction.
         """
         return tables.to_arrow(self._columns["links"])
 

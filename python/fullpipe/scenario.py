@@ -78,7 +78,8 @@ class Scenario:
 
         A key inside a table is named by its path: ``replace(**{"links.bottleneck.buffer": "0.5 BDP"})`` changes the
         link of that name, ``"flows.0.count"`` the first group of flows, ``"flows.algorithm"`` every group,
-        ``"flows.algorithm.alpha"`` a parameter. None removes a key, so that its default holds.
+        ``"flows.algorithm.alpha"`` and ``"links.bottleneck.queue.target"`` a parameter. None removes a key, so that its
+        default holds.
 
         Raises:
             ScenarioError: A path leads nowhere, or the changed scenario is wrong.

@@ -1,8 +1,9 @@
 //! What holds for every algorithm, whatever its parameters and whatever happens to it.
 
-use fullpipe_cc::registry::{ALL, Info, Kind, Value};
+use fullpipe_cc::params::{Info, Kind, Value};
+use fullpipe_cc::registry::ALL;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, Nanos, SECOND};
-use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Signal, build};
+use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Signal, SlowStart, Start, build};
 use proptest::prelude::*;
 
 /// What can happen to a sender.
@@ -64,8 +65,14 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// An algorithm and values for all of its parameters, anywhere in their ranges.
-fn algorithm() -> impl Strategy<Value = (&'static Info, Vec<(&'static str, Value<'static>)>)> {
+/// An algorithm, values for all of its parameters, anywhere in their ranges, and how it begins.
+fn algorithm() -> impl Strategy<Value = (&'static Info, Vec<(&'static str, Value<'static>)>, Start)> {
+    let start = (prop::sample::select(&SlowStart::ALL), any::<bool>());
+    let start = start.prop_map(|(slow_start, paced)| Start::from(2.0).slow_start(slow_start).paced(paced));
+    (with_values(), start).prop_map(|((info, given), start)| (info, given, start))
+}
+
+fn with_values() -> impl Strategy<Value = (&'static Info, Vec<(&'static str, Value<'static>)>)> {
     prop::sample::select(ALL).prop_flat_map(|info| {
         let values: Vec<_> = info.params.iter().map(|param| value(param.kind).prop_map(|v| (param.name, v))).collect();
         (Just(info), values)
@@ -135,14 +142,11 @@ impl Sender {
             flow.round += 1;
             self.round_end = flow.delivered + flow.in_flight;
         }
-        let ack = Ack {
-            acked,
-            credit,
-            round_start,
-            rtt: sample,
-            forward_delay: Some(-backward),
-            backward_delay: Some(backward),
-        };
+        let ack = Ack::of(acked, credit)
+            .round_start(round_start)
+            .rtt(sample)
+            .forward_delay(Some(-backward))
+            .backward_delay(Some(backward));
         self.cc.on_ack(flow, &ack);
     }
 
@@ -185,8 +189,8 @@ proptest! {
 
     /// cwnd is finite and at least 1; ssthresh at least 2; internals keep their names and order.
     #[test]
-    fn window_stays_a_window((info, given) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
-        let mut sender = Sender::new(build(info.name, &given, 2.0).unwrap());
+    fn window_stays_a_window((info, given, start) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
+        let mut sender = Sender::new(build(info.name, &given, start).unwrap());
         let first = names(&sender.cc);
         let mut faults = Vec::new();
         sender.run(&events, |_, _, _| {}, |cc| {
@@ -199,8 +203,8 @@ proptest! {
 
     /// An ACK that is worth no increase gives none. (Vegas may shrink at it, and a safety check may end.)
     #[test]
-    fn no_credit_no_growth((info, given) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
-        let mut sender = Sender::new(build(info.name, &given, 2.0).unwrap());
+    fn no_credit_no_growth((info, given, start) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
+        let mut sender = Sender::new(build(info.name, &given, start).unwrap());
         sender.run(&events, |_, _, _| {}, |_| {});
         for _ in 0..50 {
             let before = sender.cc.cwnd();
@@ -213,8 +217,8 @@ proptest! {
 
     /// No ACK makes the window larger in recovery, nor while something else limits the sender.
     #[test]
-    fn window_grows_only_when_it_may((info, given) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
-        let mut sender = Sender::new(build(info.name, &given, 2.0).unwrap());
+    fn window_grows_only_when_it_may((info, given, start) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
+        let mut sender = Sender::new(build(info.name, &given, start).unwrap());
         let mut faults = Vec::new();
         sender.run(&events, |cc, flow, before| {
             if (flow.in_recovery || !flow.cwnd_limited) && cc.cwnd() > before * (1.0 + 1e-12) {
@@ -226,22 +230,22 @@ proptest! {
 
     /// No congestion event leaves the window larger than it was.
     #[test]
-    fn congestion_never_helps((info, given) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
-        let mut sender = Sender::new(build(info.name, &given, 2.0).unwrap());
+    fn congestion_never_helps((info, given, start) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
+        let mut sender = Sender::new(build(info.name, &given, start).unwrap());
         sender.run(&events, |_, _, _| {}, |_| {});
         for signal in [Signal::Loss, Signal::Ecn, Signal::Timeout] {
             let mut cc = sender.cc.clone();
             let before = cc.cwnd();
-            cc.on_congestion(&Flow { in_flight: before as u64, ..sender.flow }, signal);
+            cc.on_congestion(&sender.flow.in_flight(before as u64), signal);
             prop_assert!(cc.cwnd() <= before.max(2.0), "{}: {before} to {} by {signal:?}", info.name, cc.cwnd());
         }
     }
 
     /// The same events give the same windows and internals, bit for bit; a clone goes on as the original does.
     #[test]
-    fn runs_repeat((info, given) in algorithm(), events in prop::collection::vec(event(), 2..40)) {
-        let mut first = Sender::new(build(info.name, &given, 2.0).unwrap());
-        let mut second = Sender::new(build(info.name, &given, 2.0).unwrap());
+    fn runs_repeat((info, given, start) in algorithm(), events in prop::collection::vec(event(), 2..40)) {
+        let mut first = Sender::new(build(info.name, &given, start).unwrap());
+        let mut second = Sender::new(build(info.name, &given, start).unwrap());
         let (head, tail) = events.split_at(events.len() / 2);
         first.run(&events, |_, _, _| {}, |_| {});
         second.run(head, |_, _, _| {}, |_| {});

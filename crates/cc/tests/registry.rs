@@ -1,7 +1,10 @@
 //! The list of algorithms: complete, documented, and strict about what it is given.
 
-use fullpipe_cc::registry::{ALL, Error, Kind, Value, find};
+use fullpipe_cc::params::{Error, Kind, Value};
+use fullpipe_cc::registry::{ALL, find};
 use fullpipe_cc::{CongestionControl, Controller, build};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn has_every_algorithm_once() {
@@ -71,4 +74,19 @@ fn refuses_what_it_does_not_know() {
 fn controllers_are_small() {
     let size = size_of::<Controller>();
     assert!(size <= 320, "{size} bytes");
+}
+
+/// The registry imports the algorithms; only the crate's root, which shows it to the world, imports the registry.
+#[test]
+fn nothing_below_imports_the_registry() {
+    fn sources(dir: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
+        entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for file in sources(&root).iter().filter(|file| !file.ends_with("src/lib.rs")) {
+        let text = fs::read_to_string(file).expect("a source file");
+        let imports = |line: &&str| !line.trim_start().starts_with("//") && line.contains("registry");
+        assert_eq!(text.lines().find(imports), None, "{}", file.display());
+    }
 }

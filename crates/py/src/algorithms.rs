@@ -1,6 +1,7 @@
 //! The registry as Python sees it.
 
-use fullpipe_cc::registry::{self, Info, Kind, Param};
+use fullpipe_cc::params::{Info, Kind, Param};
+use fullpipe_cc::registry;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -14,7 +15,7 @@ fn algorithm<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> 
     let entry = PyDict::new(py);
     entry.set_item("name", info.name)?;
     entry.set_item("paper", info.paper)?;
-    entry.set_item("recovery", info.recovery.name())?;
+    entry.set_item("recovery", info.recovery)?;
     entry.set_item("params", info.params.iter().map(|p| param(py, p)).collect::<PyResult<Vec<_>>>()?)?;
     Ok(entry)
 }

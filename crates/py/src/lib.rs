@@ -3,10 +3,11 @@
 mod algorithms;
 mod columns;
 mod model;
+mod queues;
 mod report;
 mod watch;
 
-/// The engine and the registry of algorithms, for the package around it.
+/// The engine, the algorithms and the queueing disciplines, for the package around it.
 #[pyo3::pymodule]
 mod _core {
     #[pymodule_export]
@@ -15,6 +16,8 @@ mod _core {
     use crate::columns::Column;
     #[pymodule_export]
     use crate::model::{Model, Problem, check, load, parse};
+    #[pymodule_export]
+    use crate::queues::queues;
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

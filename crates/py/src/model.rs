@@ -109,7 +109,8 @@ fn raise(fault: Fault) -> PyErr {
     Problem::new_err((fault.key, fault.what, fault.line))
 }
 
-fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+/// A value of a scenario as Python's own.
+pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::String(text) => PyString::new(py, text).into_any(),
         Value::Integer(n) => n.into_pyobject(py)?.into_any(),

@@ -33,6 +33,7 @@ fn directions<'py>(table: Table<'py>, prefix: &str, rows: &[&DirectionReport]) -
         .numbers(&name("utilization"), column(rows, |d| d.utilization))?
         .numbers(&name("loss_rate"), column(rows, |d| d.loss_rate))?
         .numbers(&name("dropped_packets"), column(rows, |d| d.dropped_packets))?
+        .numbers(&name("marked_packets"), column(rows, |d| d.marked_packets))?
         .numbers(&name("wire_lost_packets"), column(rows, |d| d.wire_lost_packets))?
         .numbers(&name("arrived_packets"), column(rows, |d| d.arrived_packets))?
         .numbers(&name("mean_queue_packets"), column(rows, |d| d.mean_queue_packets))?

@@ -5,6 +5,7 @@ mod engine;
 mod memory;
 mod network;
 mod packet;
+mod pool;
 mod prefetch;
 #[cfg(feature = "record")]
 pub mod record;
@@ -12,6 +13,7 @@ mod report;
 mod ring;
 mod rng;
 pub mod scenario;
+mod traffic;
 mod transport;
 mod window;
 
@@ -19,6 +21,7 @@ mod window;
 pub mod queues {
     pub use crate::network::discipline::params::{Info, Kind, Param, Settings, Value};
     pub use crate::network::discipline::{ALL, find};
+    pub use crate::scenario::queue::written;
 }
 
 #[doc(hidden)]

@@ -1,6 +1,7 @@
 //! What travels: one small value for data, ACKs and datagrams alike.
 
 use crate::prefetch::prefetch;
+use crate::transport::ecn::Echo;
 use fullpipe_cc::Nanos;
 
 /// A packet between two stops.
@@ -51,6 +52,9 @@ pub struct Segment {
 pub struct Marks(u8);
 
 impl Marks {
+    /// Not ECN-capable, no flag.
+    pub const NONE: Marks = Marks(0);
+
     /// A segment whose ECN field is `ecn`, with TCP's flag "congestion window reduced" or without.
     pub fn new(ecn: Ecn, cwr: bool) -> Marks {
         Marks(ecn as u8 | u8::from(cwr) << 2)
@@ -103,8 +107,19 @@ impl Packet {
     pub fn marks(&self) -> Marks {
         match self.kind {
             Kind::Data | Kind::Received | Kind::Datagram => Marks(self.aside as u8),
-            Kind::Ack | Kind::Arriving | Kind::Turn => Marks::default(),
+            Kind::Ack | Kind::Arriving => Marks::default(),
         }
+    }
+
+    /// What tells its flow from all others, as addresses, ports and protocol do: data and ACKs go between the same hosts in
+    /// opposite directions, each connection has ports of its own, and datagrams are another protocol.
+    pub fn flow_key(&self) -> u64 {
+        let class: u64 = match self.kind {
+            Kind::Data | Kind::Received => 0,
+            Kind::Ack | Kind::Arriving => 1,
+            Kind::Datagram => 2,
+        };
+        u64::from(self.flow) << 32 | u64::from(self.incarnation) << 16 | class
     }
 
     /// Congestion experienced: for ECN-capable packets only.
@@ -152,8 +167,6 @@ pub enum Kind {
     Arriving,
     /// A datagram of constant-rate traffic.
     Datagram,
-    /// No packet: the transmitter of a served link, whose number stands for the flow's, is free.
-    Turn,
 }
 
 /// An index into [`SackStore`], or none.
@@ -178,43 +191,91 @@ pub type SackBlocks = [Block; 3];
 /// See [`SackBlocks`].
 pub type Block = (u32, u32);
 
-/// SACK blocks of ACKs in flight; most ACKs have none, so they are kept apart. Slots are used again.
+/// What an ACK carries beside its numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckNote {
+    /// Its SACK blocks; all empty where it has none.
+    pub blocks: SackBlocks,
+    /// What it says of marks (ECN).
+    pub echo: Option<Echo>,
+}
+
+impl AckNote {
+    /// The SACK blocks, if it has any: unused ones are the last.
+    #[inline]
+    pub fn sack(&self) -> Option<&SackBlocks> {
+        (self.blocks[0].0 != self.blocks[0].1).then_some(&self.blocks)
+    }
+}
+
+/// What ACKs in flight carry; most have nothing, so it is kept apart. Slots are used again.
 #[derive(Debug, Default)]
 pub struct SackStore {
-    blocks: Vec<SackBlocks>,
+    notes: Vec<AckNote>,
     free: Vec<u32>,
 }
 
 impl SackStore {
-    /// Keeps `blocks` until they are taken.
-    pub fn put(&mut self, blocks: SackBlocks) -> SackSlot {
+    /// Keeps a note until it is taken.
+    pub fn put(&mut self, note: AckNote) -> SackSlot {
         if let Some(index) = self.free.pop() {
-            self.blocks[index as usize] = blocks;
+            self.notes[index as usize] = note;
             return SackSlot(index);
         }
-        self.blocks.push(blocks);
-        SackSlot(self.blocks.len() as u32 - 1)
+        self.notes.push(note);
+        SackSlot(self.notes.len() as u32 - 1)
     }
 
     /// Bytes they take on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.blocks.capacity() * size_of::<SackBlocks>() + self.free.capacity() * size_of::<u32>()
+        self.notes.capacity() * size_of::<AckNote>() + self.free.capacity() * size_of::<u32>()
     }
 
-    /// Asks for the blocks of an ACK that arrives soon.
+    /// Asks for the note of an ACK that arrives soon.
     #[inline(always)]
     pub fn prefetch(&self, slot: SackSlot) {
-        if let Some(blocks) = self.blocks.get(slot.0 as usize) {
-            prefetch(blocks, size_of::<SackBlocks>());
+        if let Some(note) = self.notes.get(slot.0 as usize) {
+            prefetch(note, size_of::<AckNote>());
         }
     }
 
-    /// Gives the blocks of an ACK that has arrived (or been lost), and frees their slot.
-    pub fn take(&mut self, slot: SackSlot) -> Option<SackBlocks> {
+    /// Gives the note of an ACK that has arrived (or been lost), and frees their slot.
+    pub fn take(&mut self, slot: SackSlot) -> Option<AckNote> {
         if slot == SackSlot::NONE {
             return None;
         }
         self.free.push(slot.0);
-        Some(self.blocks[slot.0 as usize])
+        Some(self.notes[slot.0 as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_differ_by_number_connection_direction_and_protocol() {
+        let base = Packet { flow: 3, incarnation: 5, ..Packet::default() };
+        let others = [
+            Packet { flow: 4, ..base },
+            Packet { incarnation: 6, ..base },
+            Packet { kind: Kind::Ack, ..base },
+            Packet { kind: Kind::Datagram, ..base },
+            Packet { flow: 5, incarnation: 3, ..base },
+        ];
+        let mut keys: Vec<_> = others.iter().map(Packet::flow_key).collect();
+        keys.push(base.flow_key());
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), others.len() + 1);
+    }
+
+    #[test]
+    fn all_packets_of_a_direction_are_of_one_flow() {
+        let data = Packet { flow: 3, incarnation: 5, ..Packet::default() };
+        let later = Packet { at: 7, stamp: 8, aside: 3, seq: 9, hop: 1, kind: Kind::Received, ..data };
+        assert_eq!(data.flow_key(), later.flow_key());
+        let ack = Packet { kind: Kind::Ack, ..data };
+        assert_eq!(ack.flow_key(), Packet { aside: 6, seq: 7, kind: Kind::Arriving, ..ack }.flow_key());
     }
 }

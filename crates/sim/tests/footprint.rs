@@ -1,9 +1,9 @@
 //! What a run takes of the heap, counted by an allocator that counts: nothing per packet in steady state, and how many bytes a
 //! flow and a packet in flight cost.
 
-use fullpipe_cc::Recovery;
 use fullpipe_sim::scenario::{
-    Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule, Spread, Tcp, Trace,
+    Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Policer, Recovery, Reorder, Schedule, Spread, Tcp,
+    Trace,
 };
 use fullpipe_sim::{Scenario, run};
 use std::alloc::{GlobalAlloc, Layout, System};

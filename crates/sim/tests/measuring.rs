@@ -1,9 +1,8 @@
 //! What counts: the measuring window has its first instant and not its last, the same for every figure. Expected values are worked
 //! by hand: packets of 1000 bytes at 8 Mbit/s take a millisecond each.
 
-use fullpipe_cc::Recovery;
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Spread, Tcp, Udp, Web};
-use fullpipe_sim::{Report, Scenario, run};
+use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Recovery, Spread, Tcp, Udp, Web};
+use fullpipe_sim::{PacketCount, Report, Scenario, run};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -55,6 +54,7 @@ fn the_first_instant_counts_and_the_last_does_not() {
         assert_eq!((flow.active_s, flow.throughput_bps), (0.004, 3.0 * 8000.0 / 0.004));
         // ACKs come at 1.04, 2.04 and 3.04 ms.
         assert_eq!((flow.retransmits, flow.mean_rtt_s), (0, 0.00204));
+        assert_eq!(report.packets, PacketCount { sent: 10, delivered: 3, dropped: 6, in_flight: 1 });
     }
 }
 
@@ -95,13 +95,111 @@ fn rates_are_over_the_flows_life_in_the_window() {
     ];
     let report = simulate(&scenario);
     let [before, half, whole, endless] = &report.flows[..] else { panic!("four flows") };
-    assert_eq!((before.completion_s, before.active_s), (1.0, 0.0));
+    assert_eq!((before.completion_s, half.completion_s, whole.completion_s), (1.0, 1.0, 1.0));
+    assert!(endless.completion_s.is_nan());
+    assert_eq!(before.active_s, 0.0);
     assert!(before.throughput_bps.is_nan() && before.goodput_bps.is_nan() && before.mean_cwnd_packets.is_nan());
     for (flow, life) in [(half, 0.5), (whole, 1.0), (endless, 10.0)] {
         assert_eq!((flow.active_s, flow.goodput_bps, flow.throughput_bps), (life, 80_000.0, 80_000.0));
         assert_eq!(flow.mean_rtt_s, 0.1);
     }
     assert_eq!(report.jain_index, 1.0, "of the three that lived in the window");
+}
+
+/// There and back over 10 ms, 5 ms and 3 ms of access.
+#[test]
+fn the_base_rtt_is_the_paths() {
+    let mut scenario = idle(8, 10 * MS, Buffer::Packets(9), 0, SECOND);
+    scenario.links.push(Link { name: "other".into(), delay: 5 * MS, ..scenario.links[0].clone() });
+    let far = Tcp { access_delay: Spread::fixed(3 * MS), ..Tcp::new("reno", Recovery::Reno, vec![0, 1]) };
+    let near = Tcp::new("reno", Recovery::Reno, vec![1]);
+    scenario.flows = vec![flow(far, 0, None), flow(near, 0, None)];
+    let flows = simulate(&scenario).flows;
+    assert_eq!((flows[0].base_rtt_s, flows[1].base_rtt_s), (0.036, 0.010));
+}
+
+/// One source of 1000 bytes each millisecond, and two of 500 bytes each 4 ms, on a link that takes half a millisecond and a quarter
+/// for them: in 3.8 ms four of the first group and one from either source of the second.
+#[test]
+fn groups_of_datagrams_are_told_apart() {
+    let mut scenario = idle(16, 0, Buffer::Packets(9), 0, 3_800_000);
+    let large = Udp {
+        rate_bps: 8_000_000,
+        packet_size: 1000,
+        start: Spread::fixed(0),
+        stop: None,
+        access_delay: Spread::fixed(0),
+        path: vec![0],
+        reverse: false,
+        count: 1,
+    };
+    scenario.udp = vec![large.clone(), Udp { rate_bps: 1_000_000, packet_size: 500, count: 2, ..large }];
+    let report = simulate(&scenario);
+    let counts = report.traffic.iter().map(|group| (group.sent_packets, group.received_packets, group.throughput_bps));
+    assert_eq!(counts.collect::<Vec<_>>(), [(4, 4, 32_000.0 / 0.0038), (2, 2, 8000.0 / 0.0038)]);
+    assert_eq!(report.packets, PacketCount { sent: 6, delivered: 6, dropped: 0, in_flight: 0 });
+}
+
+/// One transfer of a segment at 5 s, which takes 100 ms, and three at once, which take a millisecond more each.
+#[test]
+fn groups_of_transfers_are_told_apart() {
+    let mut scenario = idle(8, 49_480_000, Buffer::Packets(9), 0, 10 * SECOND);
+    let group = |sessions, start| {
+        let arrivals = Arrivals::Sessions { sessions, mean_gap: 1_000_000 * SECOND };
+        small_transfers(arrivals, start, Spread::fixed(0))
+    };
+    scenario.web = vec![group(1, 5 * SECOND), group(3, 0)];
+    let [one, three] = &simulate(&scenario).traffic[..] else { panic!("two groups") };
+    assert_eq!((one.transfers_completed, one.sent_packets, one.received_packets), (1, 1, 1));
+    assert_eq!((three.transfers_completed, three.sent_packets, three.received_packets), (3, 3, 3));
+    assert_eq!((one.throughput_bps, three.throughput_bps), (800.0, 2400.0));
+    assert_eq!(one.mean_completion_s, 0.1);
+    assert!((three.mean_completion_s - 0.101).abs() < 1e-12, "{}", three.mean_completion_s);
+}
+
+/// What web transfers receive has the duplicates, as throughput has: what the link carried. Tahoe sends all beyond a hole again.
+#[test]
+fn transfers_receive_the_duplicates() {
+    let mut scenario = idle(8, 20 * MS, Buffer::Packets(6), 0, 20 * SECOND);
+    let tcp = Tcp { initial_window: 8, ..Tcp::new("tahoe", Recovery::Tahoe, vec![0]) };
+    let arrivals = Arrivals::Sessions { sessions: 1, mean_gap: 1_000_000 * SECOND };
+    let small = small_transfers(arrivals, 0, Spread::fixed(0));
+    scenario.web = vec![Web { tcp, mean_size: 2e6, shape: 10_000.0, ..small }];
+    let report = simulate(&scenario);
+    let (link, web) = (&report.links[0].forward, &report.traffic[0]);
+    assert_eq!((web.transfers_completed, web.sent_packets), (1, link.arrived_packets));
+    assert_eq!(web.received_packets, link.arrived_packets - link.dropped_packets);
+    // Of 2000 segments or a few more: a Pareto law of shape 10,000 has nothing further from its mean.
+    assert!(web.received_packets > 2010, "{} packets", web.received_packets);
+}
+
+/// A datagram of a millisecond each 2 ms, from 1.5 ms on, sampled each 2 ms: one is there at every sample, and was for a quarter of the
+/// first interval and half of each other one. Nothing crosses the second link.
+#[test]
+fn a_links_samples_are_its_own() {
+    let mut scenario = idle(8, 0, Buffer::Packets(9), 0, 6 * MS);
+    scenario.links.push(Link { name: "other".into(), ..scenario.links[0].clone() });
+    scenario.series_interval = Some(2 * MS);
+    scenario.udp = vec![Udp {
+        rate_bps: 4_000_000,
+        packet_size: 1000,
+        start: Spread::fixed(1_500_000),
+        stop: None,
+        access_delay: Spread::fixed(0),
+        path: vec![0],
+        reverse: false,
+        count: 1,
+    }];
+    let series = simulate(&scenario).link_series;
+    assert_eq!((series.t_s, series.entity), (vec![0.002, 0.004, 0.006, 0.002, 0.004, 0.006], vec![0, 0, 0, 1, 1, 1]));
+    let named = |name: &str, values: [f64; 3]| (name.to_owned(), [values, [0.0; 3]].concat());
+    let columns = [
+        named("queue_packets", [1.0; 3]),
+        named("utilization", [0.25, 0.5, 0.5]),
+        named("reverse_queue_packets", [0.0; 3]),
+        named("reverse_utilization", [0.0; 3]),
+    ];
+    assert_eq!(series.columns, columns);
 }
 
 /// A transfer begun in the warm-up is none of the window's, one begun at the window's first instant is. One segment takes 100 ms.

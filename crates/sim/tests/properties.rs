@@ -1,7 +1,7 @@
 //! What holds for every algorithm, every recovery and every scenario.
 
-use fullpipe_cc::{Recovery, registry};
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Loss, Spread, Tcp, Udp, Web};
+use fullpipe_cc::registry;
+use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, Spread, Tcp, Udp, Web};
 use fullpipe_sim::{Report, Scenario, run};
 use proptest::prelude::*;
 
@@ -210,7 +210,7 @@ proptest! {
     #[test]
     fn finite_flows_deliver_their_size(size in 1u64..400, seed in any::<u64>(), loss in 0.0..0.05f64) {
         for info in registry::ALL {
-            let tcp = Tcp::new(info.name, info.recovery, vec![0]);
+            let tcp = Tcp::new(info.name, Recovery::find(info.recovery).expect("a recovery"), vec![0]);
             let group = FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size: Some(size) };
             let scenario = Scenario {
                 duration: 2_000_000 * MS,

@@ -1,12 +1,12 @@
 //! Good scenarios: what the keys mean, defaults, and that what is written is read back.
 
-use fullpipe_cc::Recovery;
-use fullpipe_cc::registry::{self, Kind};
+use fullpipe_cc::params::Kind;
+use fullpipe_cc::registry;
 use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule,
-    Setting, Spread, Table, Tcp, Trace, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Policer, Recovery, Reorder,
+    Schedule, Setting, SlowStart, Spread, Table, Tcp, Trace, Udp, Web,
 };
 use proptest::prelude::*;
 
@@ -79,6 +79,7 @@ fn every_tcp_key_is_read() {
         recovery = "sack"
         delayed_ack = true
         delayed_ack_timeout = "200 ms"
+        slow_start = "hystart"
         byte_counting = true
         initial_window = 10
         max_window = "20 segments"
@@ -96,6 +97,7 @@ fn every_tcp_key_is_read() {
     let expected = Tcp {
         delayed_ack: true,
         delayed_ack_timeout: 200 * MILLISECOND,
+        slow_start: SlowStart::HyStart,
         byte_counting: true,
         initial_window: 10,
         max_window: Some(20),
@@ -136,7 +138,10 @@ fn every_algorithm_and_parameter_can_be_given() {
     };
     for info in registry::ALL {
         let scenario = parse(&format!("duration = \"9 s\"\n{LINK}[[flows]]\nalgorithm = \"{}\"", info.name));
-        assert_eq!(scenario.flows[0].tcp, Tcp::new(info.name, info.recovery, vec![0]));
+        assert_eq!(
+            scenario.flows[0].tcp,
+            Tcp::new(info.name, Recovery::find(info.recovery).expect("a recovery"), vec![0])
+        );
         for param in info.params {
             if let Kind::Number { min, max, .. } = param.kind {
                 assert!(read(info.name, param.name, min).is_ok() && read(info.name, param.name, max).is_ok());
@@ -300,10 +305,11 @@ fn tcp() -> impl Strategy<Value = Tcp> {
     let windows = (1..100_u32, prop::option::of(1..9999_u64));
     let rate = prop::option::of(1..9_000_000_000_u64);
     let network = (time(SECOND), spread(100 * SECOND), rate, time(SECOND));
-    (prop::sample::select(&Recovery::ALL), flags, windows, network).prop_map(
-        |(recovery, (delayed_ack, byte_counting, reverse), (initial_window, max_window), network)| {
+    (prop::sample::select(&Recovery::ALL), prop::sample::select(&SlowStart::ALL), flags, windows, network).prop_map(
+        |(recovery, slow_start, (delayed_ack, byte_counting, reverse), (initial_window, max_window), network)| {
             let (timestamp_tick, access_delay, access_rate_bps, processing_time) = network;
             Tcp {
+                slow_start,
                 delayed_ack,
                 byte_counting,
                 reverse,

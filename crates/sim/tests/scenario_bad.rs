@@ -88,6 +88,14 @@ const CASES: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
+        "\"reno\"",
+        "\"reno\"\nslow_start = \"histart\"",
+        &[
+            "flows[0].slow_start: unknown slow start \"histart\"; did you mean \"hystart\"? (allowed: standard, hystart++, hystart)",
+        ],
+    ),
+    ("\"reno\"", "\"reno\"\nslow_start = true", &["flows[0].slow_start: expected", "found true"]),
+    (
         "delay = \"39 ms\"",
         "delay = \"39 ms\"\nqueue = \"droptail\"",
         &["links[0].queue: unknown queue \"droptail\"; did you mean \"drop-tail\"? (allowed: drop-tail)"],

@@ -26,6 +26,7 @@ COMMANDS = {
     "size": "Find the smallest buffer that reaches a utilization.",
     "sweep": "Run a scenario many times, along axes and over seeds.",
     "algorithms": "List the algorithms, their papers and parameters.",
+    "queues": "List the queueing disciplines, their sources and parameters.",
     "reproduce": "Reproduce the papers' tables and figures.",
     "linux": "Run scenarios on a real kernel; load our algorithms into this one.",
 }

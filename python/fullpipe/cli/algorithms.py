@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import click
 
@@ -11,7 +12,7 @@ from fullpipe.errors import InputError
 from fullpipe.registry import Algorithm, Param, algorithms
 from fullpipe.text import unknown
 
-__all__ = ["command"]
+__all__ = ["command", "print_params"]
 
 
 @click.command("algorithms")
@@ -38,12 +39,17 @@ def _print_all(known: list[Algorithm]) -> None:
 
 def _print_one(algorithm: Algorithm) -> None:
     click.echo(f"{algorithm.name}\n{algorithm.paper}\nLoss recovery: {algorithm.recovery}")
-    if not algorithm.params:
+    print_params(algorithm.params)
+
+
+def print_params(params: Sequence[Param]) -> None:
+    """Prints all about parameters."""
+    if not params:
         click.echo("No parameters.")
-        return
-    for param in algorithm.params:
-        unit = "" if param.unit == "1" else f" {param.unit}"
-        click.echo(f"\n  {param.name} = {_value(param.default)}{unit} (allowed: {_allowed(param)})")
+    for param in params:
+        unit = "" if param.unit in (None, "1") else f" {param.unit}"
+        default = "" if param.default is None else f" = {_value(param.default)}{unit}"
+        click.echo(f"\n  {param.name}{default} (allowed: {_allowed(param)})")
         click.echo(f"      {param.doc}")
         click.echo(f"      Source: {param.source}")
 
@@ -57,6 +63,8 @@ def _value(value: float | bool | str) -> str:
 def _allowed(param: Param) -> str:
     if param.choices:
         return ", ".join(param.choices)
-    if param.min is None or param.max is None:
+    if param.kind == "flag":
         return "true, false"
-    return f"{param.min:g} to {param.max:g}"
+    if param.min is None or param.max is None:
+        return param.kind
+    return f"{_value(param.min)} to {_value(param.max)}"

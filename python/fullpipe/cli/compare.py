@@ -8,12 +8,14 @@ from fullpipe.cli.output import (
     check_targets,
     deliver,
     json_option,
+    kernel_option,
+    memory_option,
     plot_option,
     print_table,
     progress_bar,
     warn,
 )
-from fullpipe.cli.run import milliseconds, rate
+from fullpipe.cli.run import any_marked, marked, milliseconds, rate
 from fullpipe.comparison import Comparison, compare
 from fullpipe.runner import ENGINES
 from fullpipe.scenario import Scenario
@@ -36,17 +38,30 @@ __all__ = ["command"]
     metavar="ENGINE[,ENGINE]",
     help=f"What runs the scenario: {' or '.join(ENGINES)}, or both.",
 )
+@kernel_option
+@memory_option
 @json_option
 @plot_option
 @click.option("--out", metavar="DIR", help="Write comparison.json, a Parquet table and each run's files into DIR.")
-def command(file: str, algorithms: str | None, engines: str, as_json: bool, plot: str | None, out: str | None) -> None:
+def command(
+    file: str,
+    algorithms: str | None,
+    engines: str,
+    kernel: str | None,
+    memory_bytes: int | None,
+    as_json: bool,
+    plot: str | None,
+    out: str | None,
+) -> None:
     """Run the scenario in FILE with several algorithms, all flows using one at a time, or on several engines."""
     scenario = Scenario.load(file)
     check_targets(plot, out)
     warn(scenario)
     names = None if algorithms is None else _words(algorithms)
     with progress_bar(file) as progress:
-        comparison = compare(scenario, names, engine=_words(engines), progress=progress)
+        comparison = compare(
+            scenario, names, engine=_words(engines), progress=progress, kernel=kernel, memory_bytes=memory_bytes
+        )
     deliver(comparison, _print, as_json=as_json, plot=plot, out=out)
 
 
@@ -56,6 +71,7 @@ def _words(text: str) -> list[str]:
 
 def _print(comparison: Comparison) -> None:
     rows = comparison.rows()
+    marks = any_marked(rows)
     print_table(
         "",
         (
@@ -63,6 +79,7 @@ def _print(comparison: Comparison) -> None:
             "link",
             "utilization",
             "loss",
+            *(["marked"] if marks else []),
             "mean queue",
             "goodput",
             "mean rtt",
@@ -76,6 +93,7 @@ def _print(comparison: Comparison) -> None:
                 row["link"],
                 f"{row['utilization']:.4f}",
                 f"{row['loss_rate']:.2e}",
+                *([marked(row)] if marks else []),
                 f"{row['mean_queue_packets']:,.1f} packets",
                 rate(row["goodput_bps"]),
                 milliseconds(row["mean_rtt_s"]),

@@ -10,6 +10,7 @@ from fullpipe.cli.output import (
     check_targets,
     deliver,
     json_option,
+    kernel_option,
     note,
     out_option,
     plot_option,
@@ -39,11 +40,7 @@ def command() -> None:
     show_default=True,
     help="tcg: virtual time, the same on any host; kvm: real time, where it works.",
 )
-@click.option(
-    "--kernel",
-    metavar="PACKAGE[/SUITE]",
-    help="Debian's package of the kernel; with a suite, from there.  [default: linux-image-cloud-amd64]",
-)
+@kernel_option
 @plot_option
 @out_option
 def run_command(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import click
 
 from fullpipe.files import check_directory, check_picture
+from fullpipe.memory import parse_bytes
 from fullpipe.text import one_line, printable, shorten
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ __all__ = [
     "check_targets",
     "deliver",
     "json_option",
+    "kernel_option",
+    "memory_option",
     "note",
     "out_option",
     "plot_option",
@@ -34,6 +37,21 @@ __all__ = [
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 plot_option = click.option("--plot", metavar="FILE", help="Draw the series into FILE (.png, .svg or .pdf).")
 out_option = click.option("--out", metavar="DIR", help="Write result.json, the scenario and Parquet tables into DIR.")
+
+memory_option = click.option(
+    "--memory",
+    "memory_bytes",
+    metavar="SIZE",
+    callback=lambda _context, _option, text: None if text is None else parse_bytes(text),
+    help="What the simulator's runs may hold together, such as '8 GB' (default: half of what is free).",
+)
+
+kernel_option = click.option(
+    "--kernel",
+    metavar="PACKAGE[/SUITE]",
+    help="What the Linux engine boots: Debian's package of the kernel; with a suite, from there.  "
+    "[default: linux-image-cloud-amd64]",
+)
 
 LONGEST_CELL = 100
 """Characters of a table's cell, at most."""

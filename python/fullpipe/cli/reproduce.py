@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from fullpipe.cli.output import json_option, note, print_json, print_table, progress_bar
+from fullpipe.cli.output import json_option, kernel_option, note, print_json, print_table, progress_bar
 from fullpipe.files import check_directory
 from fullpipe.papers import Check, Outcome, Shape, reproduce_all, select
 from fullpipe.report import write_report
@@ -26,13 +26,21 @@ VERDICTS = {"pass": "pass", "documented miss": "miss, documented", "fail": "MISS
 @click.option(
     "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="What runs the scenarios."
 )
+@kernel_option
 @json_option
 @click.option(
     "--out", metavar="DIR", help="Write the report into DIR, the items into DIR/PAPER/ITEM; keep finished ones."
 )
 @click.pass_context
 def command(
-    context: click.Context, item: str | None, only_list: bool, quick: bool, engine: str, as_json: bool, out: str | None
+    context: click.Context,
+    item: str | None,
+    only_list: bool,
+    quick: bool,
+    engine: str,
+    kernel: str | None,
+    as_json: bool,
+    out: str | None,
 ) -> None:
     """Reproduce the papers' tables and figures: all, one paper's, or one.
 
@@ -46,7 +54,7 @@ def command(
         check_directory(out)
     outcomes = []
     with progress_bar(f"{len(chosen)} items" if len(chosen) > 1 else chosen[0].id) as progress:
-        for outcome in reproduce_all(chosen, quick=quick, out=out, progress=progress, engine=engine):
+        for outcome in reproduce_all(chosen, quick=quick, out=out, progress=progress, engine=engine, kernel=kernel):
             if not as_json:
                 _print(outcome)
             outcomes.append(outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,13 +11,13 @@ from fullpipe.cli.output import (
     check_targets,
     deliver,
     json_option,
+    memory_option,
     out_option,
     plot_option,
     print_table,
     progress_bar,
     warn,
 )
-from fullpipe.memory import parse_bytes
 from fullpipe.runner import run
 from fullpipe.scenario import Scenario
 
@@ -33,12 +34,13 @@ MOST_FLOWS = 20
 @click.argument("file")
 @json_option
 @click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
-@click.option("--memory", metavar="SIZE", help="What the run may hold, such as '8 GB' (default: half of what is free).")
+@memory_option
 @plot_option
 @out_option
-def command(file: str, as_json: bool, seed: int | None, memory: str | None, plot: str | None, out: str | None) -> None:
+def command(
+    file: str, as_json: bool, seed: int | None, memory_bytes: int | None, plot: str | None, out: str | None
+) -> None:
     """Run the scenario in FILE: figures per link and per flow."""
-    memory_bytes = None if memory is None else parse_bytes(memory)
     scenario = Scenario.load(file)
     check_targets(plot, out)
     warn(scenario)
@@ -50,15 +52,17 @@ def command(file: str, as_json: bool, seed: int | None, memory: str | None, plot
 def print_result(result: Result) -> None:
     """Prints a result's figures as tables."""
     figures = result.to_dict()
+    marks = any_marked(figures["links"])
     print_table(
         "Links",
-        ("link", "utilization", "loss", "dropped", "mean queue", "max queue"),
+        ("link", "utilization", "loss", "dropped", *(["marked"] if marks else []), "mean queue", "max queue"),
         [
             (
                 link["name"],
                 f"{link['utilization']:.4f}",
                 f"{link['loss_rate']:.2e}",
                 f"{link['dropped_packets']:,}",
+                *([marked(link)] if marks else []),
                 f"{link['mean_queue_packets']:,.1f} packets",
                 f"{link['max_queue_packets']:,} packets",
             )
@@ -90,6 +94,16 @@ def rate(bits_per_s: float | None) -> str:
 def milliseconds(seconds: float | None) -> str:
     """A time in milliseconds, or a dash."""
     return "-" if seconds is None else f"{seconds * 1e3:.1f} ms"
+
+
+def any_marked(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a queue of any of the links has marked a packet; only then a table says so."""
+    return any(row.get("marked_packets") for row in rows)
+
+
+def marked(row: Mapping[str, Any]) -> str:
+    """How many packets a link's queue has marked, or a dash where its engine does not say."""
+    return "-" if row.get("marked_packets") is None else f"{row['marked_packets']:,}"
 
 
 def _print_flows(flows: list[dict[str, Any]]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fullpipe.cli.output import check_targets, deliver, json_option, print_table, progress_bar
+from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, print_table, progress_bar
 from fullpipe.cli.run import milliseconds, rate
 from fullpipe.sizing import Sizing, size
 from fullpipe.text import quoted
@@ -49,11 +49,13 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
 @click.option(
     "--packet-size", type=click.IntRange(41, 65535), default=1000, show_default=True, help="Bytes on the wire."
 )
+@click.option("--queue", default="drop-tail", show_default=True, metavar="NAME", help="The link's queueing discipline.")
 @click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs per buffer, at most.")
 @click.option(
     "--precision", type=float, default=0.05, show_default=True, metavar="PART", help="How sharp, as part of the buffer."
 )
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Searches at a time; default: one a core.")
+@memory_option
 @json_option
 @click.option("--plot", metavar="FILE", help="Draw buffers against flows into FILE (.png, .svg or .pdf).")
 @click.option("--out", metavar="DIR", help="Write size.json, Parquet tables and each answer's scenario into DIR.")
@@ -65,9 +67,11 @@ def command(
     algorithms: str,
     web_load: float,
     packet_size: int,
+    queue: str,
     seeds: int,
     precision: float,
     workers: int | None,
+    memory_bytes: int | None,
     as_json: bool,
     plot: str | None,
     out: str | None,
@@ -83,9 +87,11 @@ def command(
             algorithms=[name.strip() for name in algorithms.split(",") if name.strip()],
             web_load=web_load,
             packet_size=packet_size,
+            queue=queue,
             seeds=seeds,
             precision=precision,
             workers=workers,
+            memory_bytes=memory_bytes,
             progress=progress,
         )
     deliver(sizing, _print, as_json=as_json, plot=plot, out=out)
@@ -96,8 +102,9 @@ def _print(sizing: Sizing) -> None:
     web = f", web transfers asking for {100 * mix.web_load:g} %" if mix.web_load else ""
     rtts = milliseconds(mix.rtt_min_s)
     rtts = rtts if mix.rtt_min_s == mix.rtt_max_s else f"{rtts} to {milliseconds(mix.rtt_max_s)}"
+    queue = "" if mix.queue == "drop-tail" else f", {mix.queue if isinstance(mix.queue, str) else mix.queue['name']}"
     click.echo(
-        f"{rate(mix.rate_bps)}, RTT {rtts}{web}; "
+        f"{rate(mix.rate_bps)}, RTT {rtts}{queue}{web}; "
         f"one BDP is {_count(mix.bdp_packets)} packets of {mix.packet_size} bytes\n"
     )
     print_table(

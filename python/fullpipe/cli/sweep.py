@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fullpipe.cli.output import check_targets, json_option, note, print_json, print_table, progress_bar
+from fullpipe.cli.output import check_targets, json_option, memory_option, note, print_json, print_table, progress_bar
 from fullpipe.sweeps import Sweep, load_plan, sweep_plan
 from fullpipe.text import file_name
 
@@ -25,6 +25,7 @@ MOST_POINTS = 60
 @json_option
 @click.option("--out", metavar="DIR", help="Keep rows in DIR as they come; started again, a sweep goes on from there.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
+@memory_option
 @click.option("--dask", metavar="ADDRESS", help="Run on the cluster of this Dask scheduler, e.g. tcp://scheduler:8786.")
 @click.option("--plot", nargs=2, metavar="X Y", help="Draw the figure Y against the axis X, e.g. buffer utilization.")
 @click.option("--by", metavar="Z", help="A line for each value of the axis Z; default: of all other axes.")
@@ -36,6 +37,7 @@ def command(
     as_json: bool,
     out: str | None,
     workers: int | None,
+    memory_bytes: int | None,
     dask: str | None,
     plot: tuple[str, str] | None,
     by: str | None,
@@ -64,7 +66,9 @@ def command(
     check_targets(None, out)
     try:
         with progress_bar(file, "runs") as progress:
-            outcome = sweep_plan(plan, out=out, workers=workers, client=dask, progress=progress)
+            outcome = sweep_plan(
+                plan, out=out, workers=workers, client=dask, progress=progress, memory_bytes=memory_bytes
+            )
     except KeyboardInterrupt:
         if out is None:
             raise
@@ -95,7 +99,10 @@ def _print(outcome: Sweep) -> None:
     axes = [axis.path for axis in outcome.plan.axes]
     endings = [axis.rpartition(".")[2] for axis in axes]
     headings = [end if endings.count(end) == 1 else axis for axis, end in zip(axes, endings, strict=True)]
-    figures = [figure for figure in FIGURES if f"{figure}_mean" in outcome.summary.column_names]
+    known = outcome.summary.column_names
+    figures = [
+        figure for figure in FIGURES if f"{figure}_mean" in known and (figure != "marked_packets" or _marked(outcome))
+    ]
     count = len(outcome.summary)
     more = f", the first {MOST_POINTS} of {count} combinations" if count > MOST_POINTS else ""
     repeats = outcome.plan.repeats
@@ -118,12 +125,18 @@ def _print(outcome: Sweep) -> None:
 FIGURES: dict[str, tuple[str, float, str]] = {
     "utilization": ("utilization", 1.0, ".4f"),
     "loss_rate": ("loss, %", 100.0, ".4f"),
+    "marked_packets": ("marked", 1.0, ",.0f"),
     "mean_queue_packets": ("queue, packets", 1.0, ",.1f"),
     "goodput_bps": ("goodput, Mbit/s", 1e-6, ",.2f"),
     "mean_rtt_s": ("rtt, ms", 1e3, ",.1f"),
     "jain_index": ("Jain", 1.0, ".3f"),
 }
-"""The figures shown: their headings, scales and formats."""
+"""The figures shown: their headings, scales and formats; marks where there are any."""
+
+
+def _marked(outcome: Sweep) -> bool:
+    """Whether any run had a packet marked."""
+    return any(outcome.table["marked_packets"].to_pylist())
 
 
 def _estimate(row: Mapping[str, Any], figure: str) -> str:

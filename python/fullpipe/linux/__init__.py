@@ -62,13 +62,14 @@ def usable_accelerator(wanted: str, kernel: str | None = None) -> str:
     return wanted
 
 
-def fingerprint() -> str:
+def fingerprint(kernel: str | None = None) -> str:
     """Tells whether a run would come out the same again: a hash of the kernel and of the build, and so of what is
     compiled for the guest.
 
     Raises:
+        InputError: `kernel` is not a name as for `run`.
         LinuxError: There is no kernel and none can be fetched, or it is damaged.
     """
-    from fullpipe.linux import kernel
+    from fullpipe.linux.kernel import PACKAGE, ensure
 
-    return hashlib.sha256(f"{kernel.ensure().version}\0{build_fingerprint()}".encode()).hexdigest()
+    return hashlib.sha256(f"{ensure(kernel or PACKAGE).version}\0{build_fingerprint()}".encode()).hexdigest()

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from fullpipe.errors import InputError
 from fullpipe.linux.errors import LinuxError
+from fullpipe.text import quoted
 
-__all__ = ["PACKAGE", "Kernel", "cache_directory", "cached", "ensure"]
+__all__ = ["PACKAGE", "Kernel", "cache_directory", "cached", "check_name", "ensure"]
 
 PACKAGE = "linux-image-cloud-amd64"
 """Debian's package that depends on the newest kernel for virtual machines."""
@@ -90,10 +91,21 @@ def cached(package: str = PACKAGE) -> Kernel | None:
     return Kernel(home.name, home / "vmlinuz", modules)
 
 
+def check_name(package: str) -> None:
+    """Says no to what can't be asked for.
+
+    Raises:
+        InputError: `package` is not a name as for `ensure`.
+    """
+    if not REQUEST.fullmatch(package):
+        raise InputError(
+            f"kernel = {quoted(package)}: not a package, nor a package and a suite (like {PACKAGE}/trixie)"
+        )
+
+
 def _shelf(package: str) -> Path:
     """Where the kernels of a package are kept, each in a directory of its own."""
-    if not REQUEST.fullmatch(package):
-        raise InputError(f"--kernel {package}: not a package, nor a package and a suite (like {PACKAGE}/trixie)")
+    check_name(package)
     return cache_directory() if package == PACKAGE else cache_directory() / package.replace("/", "_")
 
 

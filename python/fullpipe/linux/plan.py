@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import re
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import ScenarioError
+from fullpipe.quantity import Quantity
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
@@ -25,13 +25,6 @@ LEAST_PACKET_BYTES = 128
 
 MOST_LINKS, MOST_FLOWS = 16, 500
 """What the guest's agent has room for."""
-
-UNITS = {
-    "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10,
-    "bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
-    "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9,
-    "segment": 1, "segments": 1, "packet": 1, "packets": 1,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -164,6 +157,14 @@ class _Reader:
             raise self.cannot(
                 f"flows[{i}].recovery", 'Linux has no Tahoe recovery (allowed: "sack", "newreno"; others run as "sack")'
             )
+        algorithm = group["algorithm"]
+        name = algorithm if isinstance(algorithm, str) else algorithm["name"]
+        kernels = ("standard", "hystart") if name == "cubic" else ("standard",)
+        if group["slow_start"] not in kernels:
+            allowed = ", ".join(f'"{kind}"' for kind in kernels)
+            raise self.cannot(
+                f"flows[{i}].slow_start", f'the kernel\'s {name} has no "{group["slow_start"]}" (allowed: {allowed})'
+            )
         count: int = group["count"]
         return count
 
@@ -199,7 +200,6 @@ def _drawn(text: str, draw: random.Random) -> int:
 
 def _quantity(text: str) -> int:
     """A quantity as the scenario model writes it, in nanoseconds, bits per second, bytes or packets."""
-    number, unit = re.fullmatch(r"([\d.e+-]+) *(\S+)", text).groups()  # type: ignore[union-attr]
-    value = float(number) * UNITS[unit]
-    assert math.isfinite(value)
-    return round(value)
+    quantity = Quantity.parse(text)
+    assert quantity is not None
+    return round(quantity.value * (1e9 if quantity.base == "s" else 1))

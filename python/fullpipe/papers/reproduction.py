@@ -17,7 +17,7 @@ from fullpipe.papers.check import Check, judge
 from fullpipe.papers.item import Item, Results, expected, notes
 from fullpipe.papers.prose import filled
 from fullpipe.papers.runs import Runs
-from fullpipe.runner import run_groups
+from fullpipe.runner import check_engines, run_groups
 
 if TYPE_CHECKING:
     import os
@@ -48,6 +48,7 @@ class Outcome:
             other items' runs may have shared the cores.
         kept: Whether an earlier reproduction's figures were taken.
         engine: What ran the scenarios.
+        kernel: As for `run`.
     """
 
     item: Item
@@ -60,6 +61,7 @@ class Outcome:
     wall_s: float
     kept: bool = False
     engine: str = "simulator"
+    kernel: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -85,7 +87,8 @@ class Outcome:
     def command(self) -> str:
         """What makes it, as typed."""
         options = {"linux": " --engine linux", "quick": " --quick", "": ""}
-        return f"fullpipe reproduce {self.item.id}{options[self.variant]}"
+        kernel = "" if self.kernel is None else f" --kernel {self.kernel}"
+        return f"fullpipe reproduce {self.item.id}{options[self.variant]}{kernel}"
 
     @property
     def status(self) -> str:
@@ -106,7 +109,7 @@ class Outcome:
             "version": fullpipe.__version__,
             "seeds": sorted({scenario.seed for scenario in self.scenarios.values()}),
             "engine": self.engine,
-            "fingerprint": fingerprint(self.item, self.scenarios, self.quick, self.engine),
+            "fingerprint": fingerprint(self.item, self.scenarios, self.quick, self.engine, self.kernel),
             "figures": {name: value if abs(value) < float("inf") else None for name, value in self.figures.items()},
             "checks": [check.to_dict() for check in self.checks],
         }
@@ -158,6 +161,7 @@ def reproduce_all(
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
     engine: str = "simulator",
+    kernel: str | None = None,
 ) -> Iterator[Outcome]:
     """Reproduces items one after the other, all cores busy, and yields each as soon as it is done.
 
@@ -170,22 +174,24 @@ def reproduce_all(
         workers: Runs at a time; None for the number of cores.
         progress: As for `run_many`, with the sums over all items that are run.
         engine: What runs the scenarios; ``"linux"`` runs the items' variants for it.
+        kernel: As for `run`.
 
     Raises:
-        InputError: ``out`` can't be made or written, or an item has no variant for the engine.
+        InputError: ``out`` can't be made or written, an item has no variant for the engine, or there is no such kernel.
         Exception: The first failure of a run; the others are stopped.
     """
+    check_engines([engine], kernel)
     variants = {item.id: item.variant(quick, engine) for item in items}
     quick = quick or engine == "linux"  # what is expected of a shortened variant is expected of this one
     for item in items:
         expected(item.id, quick=quick)  # refuses bad data now, not after the runs
-    kept = {item.id: _kept(item, *variants[item.id], quick, out, engine) for item in items}
+    kept = {item.id: _kept(item, *variants[item.id], quick, out, engine, kernel) for item in items}
     fresh = {item.id: variants[item.id][0] for item in items if kept[item.id] is None}
-    single = _single_runs(fresh, out, engine)
+    single = _single_runs(fresh, out, engine, kernel)
     recall = (lambda item_id, scenario, run: single[item_id].recall(scenario, run)) if single else None
-    runs = run_groups(fresh, workers=workers, progress=progress, engine=engine, recall=recall)
+    runs = run_groups(fresh, workers=workers, progress=progress, engine=engine, kernel=kernel, recall=recall)
     for item in items:
-        outcome = kept[item.id] or _measured(item, *variants[item.id], quick, next(runs)[1:], engine)
+        outcome = kept[item.id] or _measured(item, *variants[item.id], quick, next(runs)[1:], engine, kernel)
         if out is not None:
             outcome.save(Path(out, item.id))
         if item.id in single:
@@ -193,31 +199,35 @@ def reproduce_all(
         yield outcome
 
 
-def _single_runs(items: Iterable[str], out: str | os.PathLike[str] | None, engine: str) -> dict[str, Runs]:
+def _single_runs(
+    items: Iterable[str], out: str | os.PathLike[str] | None, engine: str, kernel: str | None
+) -> dict[str, Runs]:
     """Where the items' single runs are kept; nowhere if the simulator makes them, which takes no longer."""
     if engine != "linux" or out is None:
         return {}
-    program = _program(engine)
+    program = _program(engine, kernel)
     return {item_id: Runs(Path(out, item_id, RUNS), program) for item_id in items}
 
 
-def fingerprint(item: Item, scenarios: Mapping[str, Scenario], quick: bool, engine: str = "simulator") -> str:
+def fingerprint(
+    item: Item, scenarios: Mapping[str, Scenario], quick: bool, engine: str = "simulator", kernel: str | None = None
+) -> str:
     """Tells whether an item's figures and pictures would come out the same again: a hash of the build, the scenarios,
     whether those are the shortened ones, and what runs them.
     """
-    digest = hashlib.sha256(_program(engine).encode())
+    digest = hashlib.sha256(_program(engine, kernel).encode())
     for name, scenario in scenarios.items():
         digest.update(f"\0{name}\0{scenario.to_toml()}".encode())
     digest.update(f"\0{item.id}\0{quick}\0{engine}".encode())
     return digest.hexdigest()
 
 
-def _program(engine: str) -> str:
+def _program(engine: str, kernel: str | None) -> str:
     if engine != "linux":
         return build_fingerprint()
     from fullpipe import linux
 
-    return linux.fingerprint()
+    return linux.fingerprint(kernel)
 
 
 def _measured(
@@ -227,13 +237,14 @@ def _measured(
     quick: bool,
     run: tuple[Results, float],
     engine: str,
+    kernel: str | None,
 ) -> Outcome:
     results, wall_s = run
     begun = time.perf_counter()
     figures = {name: float(value) for name, value in item.measure(results).items()}
     checks = judge(figures, expected(item.id, quick=quick))
     wall_s += time.perf_counter() - begun
-    return Outcome(item, scenarios, results, figures, checks, shortened, quick, wall_s, engine=engine)
+    return Outcome(item, scenarios, results, figures, checks, shortened, quick, wall_s, engine=engine, kernel=kernel)
 
 
 def _kept(
@@ -243,16 +254,19 @@ def _kept(
     quick: bool,
     out: str | os.PathLike[str] | None,
     engine: str,
+    kernel: str | None,
 ) -> Outcome | None:
     if out is None:
         return None
     try:
         record = json.loads(Path(out, item.id, RECORD).read_text(encoding="utf-8"))
-        if record["fingerprint"] != fingerprint(item, scenarios, quick, engine):
+        if record["fingerprint"] != fingerprint(item, scenarios, quick, engine, kernel):
             return None
         figures = {name: float("nan") if value is None else float(value) for name, value in record["figures"].items()}
         wall_s = float(record["wall_s"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     checks = judge(figures, expected(item.id, quick=quick))
-    return Outcome(item, scenarios, {}, figures, checks, shortened, quick, wall_s, kept=True, engine=engine)
+    return Outcome(
+        item, scenarios, {}, figures, checks, shortened, quick, wall_s, kept=True, engine=engine, kernel=kernel
+    )

@@ -30,8 +30,7 @@ def write_report(outcomes: Sequence[Outcome], directory: str | os.PathLike[str],
         The file.
 
     Raises:
-        InputError: The file can't be written.
-        OSError: An item's picture is not there.
+        OSError: An item's picture is not there, or the file can't be written.
     """
     target = Path(directory, "index.html")
     text = page(outcomes, Path(directory), command=command)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fullpipe import models
 from fullpipe.errors import InputError
+from fullpipe.quantity import read_quantity
 from fullpipe.scenario import Scenario
-from fullpipe.sweeps.quantity import Quantity
 from fullpipe.text import quoted
 
 __all__ = ["Mix"]
@@ -61,6 +60,7 @@ class Mix:
         web_load: Part of the link that web transfers ask for, 0 to less than 1: a Poisson process of NewReno transfers
             of Pareto size, mean 12 kB, shape 1.2.
         packet_size: Bytes on the wire.
+        queue: The link's queueing discipline, as a scenario writes it.
     """
 
     rate_bps: float
@@ -68,16 +68,25 @@ class Mix:
     rtt_max_s: float
     web_load: float = 0.0
     packet_size: int = 1000
+    queue: str | Mapping[str, Any] = "drop-tail"
 
     @classmethod
-    def parse(cls, rate: str, rtt: str, web_load: float = 0.0, packet_size: int = 1000) -> Mix:
+    def parse(
+        cls,
+        rate: str,
+        rtt: str,
+        web_load: float = 0.0,
+        packet_size: int = 1000,
+        queue: str | Mapping[str, Any] = "drop-tail",
+    ) -> Mix:
         """From text such as "155 Mbit/s" and "80 ms..250 ms" or "80 ms".
 
         Raises:
             InputError: Something is no such quantity or out of range.
+            ScenarioError: There is no such queue, or it has no such parameter.
         """
-        ends = [_quantity("rtt", end, "s", '"80 ms" or "80 ms..250 ms"') for end in rtt.split("..", 1)]
-        mix = cls(_quantity("rate", rate, "bps", '"155 Mbit/s"'), ends[0], ends[-1], web_load, packet_size)
+        ends = [read_quantity("rtt", end, "s", '"80 ms" or "80 ms..250 ms"') for end in rtt.split("..", 1)]
+        mix = cls(read_quantity("rate", rate, "bps", '"155 Mbit/s"'), ends[0], ends[-1], web_load, packet_size, queue)
         if mix.rtt_min_s > mix.rtt_max_s:
             raise InputError(f"rtt = {quoted(rtt)}: the shorter RTT comes first")
         if not 0 <= web_load < 1:
@@ -153,7 +162,7 @@ class Mix:
                     "rate": f"{self.rate_bps:.0f} bit/s",
                     "delay": _time(link_s),
                     "buffer": f"{buffer_packets} packets",
-                    "queue": "drop-tail",
+                    "queue": self.queue,
                 }
             ],
             "flows": [
@@ -190,13 +199,6 @@ class Mix:
     def _web_delay(self, link_s: float) -> str:
         low, high = (_time(rtt_s / 2 - link_s) for rtt_s in (self.rtt_min_s, self.rtt_max_s))
         return low if low == high else f"{low}..{high}"
-
-
-def _quantity(name: str, text: str, base: str, example: str) -> float:
-    quantity = Quantity.parse(text)
-    if quantity is None or quantity.base != base or not 0 < quantity.value < math.inf:
-        raise InputError(f"{name} = {quoted(text)}: expected a quantity with a unit, above 0, e.g. {example}")
-    return quantity.value
 
 
 def _time(seconds: float) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe import models, runner
 from fullpipe.errors import InputError
 from fullpipe.files import staged
+from fullpipe.memory import share_bytes
 from fullpipe.sizing.mix import Mix
 from fullpipe.sizing.search import Bracket, Samples, smallest
 from fullpipe.sweeps.rows import figures
@@ -44,11 +45,13 @@ def size(
     algorithms: Sequence[str],
     web_load: float = 0.0,
     packet_size: int = 1000,
+    queue: str | Mapping[str, Any] = "drop-tail",
     seeds: int = 5,
     precision: float = 0.05,
     workers: int | None = None,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
+    memory_bytes: int | None = None,
 ) -> Sizing:
     """The smallest buffer with which a link reaches a utilization, for each algorithm, number of flows and target, by
     simulation; beside it, what the rules say.
@@ -62,24 +65,31 @@ def size(
         algorithms: Names; all flows of a run use one.
         web_load: Part of the link that web transfers ask for besides (`Mix`).
         packet_size: Bytes on the wire.
+        queue: The link's queueing discipline, as a scenario writes it: a name, or a table with parameters.
         seeds: Runs per buffer, at most; fewer where they agree on which side of the target it is.
         precision: How far below the answer a buffer is known to fail, as a part of it.
         workers: Searches at a time; None for the number of cores.
         progress: Called ten times a second with the answers found and those to find in all.
         stop: As for `run`.
+        memory_bytes: As for `run_many`.
 
     Raises:
+        MemoryLimitError: A run needs more memory than its part.
         InputError: A quantity, number or algorithm is not allowed.
         Cancelled: ``stop`` was set.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    mix = Mix.parse(rate, rtt, web_load, packet_size)
+    mix = Mix.parse(rate, rtt, web_load, packet_size, queue)
     _check(flows, target, algorithms, seeds, precision)
     for algorithm in algorithms:
         mix.scenario(algorithm, 1, 1)
     ended_early = threading.Event()
-    searches = [Search(mix, a, n, tuple(target), seeds, precision, ended_early) for a in algorithms for n in flows]
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+    count = min(workers or os.cpu_count() or 1, len(algorithms) * len(flows))
+    part_bytes = share_bytes(count, memory_bytes)
+    searches = [
+        Search(mix, a, n, tuple(target), seeds, precision, ended_early, part_bytes) for a in algorithms for n in flows
+    ]
+    with ThreadPoolExecutor(count) as pool:
         try:
             # Few flows have the longest epochs and runs.
             pending = {pool.submit(search.run) for search in sorted(searches, key=lambda search: search.flows)}
@@ -185,6 +195,7 @@ class Search:
     seeds: int
     precision: float
     stop: threading.Event
+    memory_bytes: int | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
     _samples: Samples = field(default_factory=dict)
     _figures: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
@@ -221,7 +232,7 @@ class Search:
 
     def _measure(self, buffer: int, seed: int) -> float:
         scenario = self.mix.scenario(self.algorithm, self.flows, buffer, 1 + seed)
-        found = figures(runner.run(scenario, stop=self.stop))
+        found = figures(runner.run(scenario, stop=self.stop, memory_bytes=self.memory_bytes))
         self._figures[buffer, seed] = found
         return float(found["utilization"])
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from fullpipe.errors import ScenarioError
-from fullpipe.sweeps.quantity import Quantity
+from fullpipe.quantity import Quantity
 
 __all__ = ["LARGEST", "MOST_AXES", "MOST_RUNS", "MOST_VALUES", "Axis", "read_axes"]
 

@@ -7,7 +7,7 @@ import logging
 import queue
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fullpipe.errors import FullpipeError, InputError
 from fullpipe.fingerprint import build_fingerprint
+from fullpipe.memory import share_bytes
 from fullpipe.scenario import Scenario
 from fullpipe.sweeps.rows import outcome
 
@@ -57,11 +58,14 @@ def connect(address: str) -> Iterator[Any]:
                 client.close(timeout=PATIENCE_S)
 
 
-def run_on_cluster(plan: Plan, runs: Iterable[int], client: Any) -> Generator[tuple[dict[str, Any] | None, float]]:
+def run_on_cluster(
+    plan: Plan, runs: Collection[int], *, client: Any, memory_bytes: int | None = None
+) -> Generator[tuple[dict[str, Any] | None, float]]:
     """The rows of runs in the order in which they finish, as `run_in_threads` gives them.
 
     A task whose worker dies goes to another one; Dask gives it up when that has happened more often than its setting
-    ``distributed.scheduler.allowed-failures`` says, and the run has failed. Closing the iterator cancels the tasks.
+    ``distributed.scheduler.allowed-failures`` says, and the run has failed. The runs of one worker may hold so much
+    memory together, each an even part. Closing the iterator cancels the tasks.
 
     Raises:
         InputError: A worker can't import fullpipe, or has another build.
@@ -73,7 +77,8 @@ def run_on_cluster(plan: Plan, runs: Iterable[int], client: Any) -> Generator[tu
     name = f"fullpipe-{uuid.uuid4().hex[:8]}"
     pending: dict[str, tuple[int, Any]] = {}
     waiting = iter(runs)
-    task, common = _task(), (plan.scenario.to_dict(), plan.scenario.file, build_fingerprint())
+    task = _task()
+    common = plan.scenario.to_dict(), plan.scenario.file, build_fingerprint(), memory_bytes
 
     def submit(count: int) -> None:
         for run in islice(waiting, count):
@@ -140,11 +145,16 @@ def _check_scheduler(address: str) -> None:
         raise InputError(f"{address}: something other than a Dask scheduler answers there")
 
 
-def run_task(changes: Mapping[str, Any], scenario: Mapping[str, Any], file: str | None, build: str) -> dict[str, Any]:
+def run_task(
+    changes: Mapping[str, Any], scenario: Mapping[str, Any], file: str | None, build: str, memory_bytes: int | None
+) -> dict[str, Any]:
     """What a worker does: a run's row, or why it is ``refused``; another build might give other figures."""
     if build != build_fingerprint():
         return {"refused": "has another build of fullpipe than the sweep; install the same one everywhere"}
-    return outcome(Scenario.from_dict(scenario, file=file), changes)
+    from distributed import get_worker
+
+    part_bytes = share_bytes(get_worker().state.nthreads, memory_bytes)
+    return outcome(Scenario.from_dict(scenario, file=file), changes, memory_bytes=part_bytes)
 
 
 def _task() -> Callable[..., dict[str, Any]]:

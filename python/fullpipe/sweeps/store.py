@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fullpipe.errors import InputError
-from fullpipe.files import check_directory
+from fullpipe.files import check_directory, clear_stages, remove_if_empty, staged_file
 from fullpipe.sweeps.table import join, table_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Store:
             self._lock = self._mine.open("a+b", buffering=0)
         except OSError as error:
             for folder in self._made:
-                _remove_if_empty(folder)
+                remove_if_empty(folder)
             self._fail(error)
         try:
             self._take_lock()
@@ -88,9 +88,8 @@ class Store:
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         try:
-            if kind is None or issubclass(kind, KeyboardInterrupt):
-                self._flush()
-            elif issubclass(kind, InputError) and self._new and not self._has_rows():
+            self._flush()
+            if kind is not None and issubclass(kind, InputError) and self._new and not self._has_rows():
                 shutil.rmtree(self._parts)
                 self._remove()
         finally:
@@ -159,7 +158,7 @@ class Store:
         """Takes back what was made for a sweep of which there is no row."""
         self._mine.unlink()
         for folder in self._made:
-            _remove_if_empty(folder)
+            remove_if_empty(folder)
 
     def _has_rows(self) -> bool:
         import pyarrow.parquet as pq
@@ -203,8 +202,7 @@ class Store:
         import pyarrow.compute as pc
 
         for folder in (self.directory, self._parts):
-            for path in folder.glob(".*.tmp"):
-                path.unlink()
+            clear_stages(folder)
         rows = join([*self._read(), table_of([], self._plan)], self._plan)
         rows = rows.filter(pc.is_null(rows["error"]))
         self.done = {run for run in rows["run"].to_pylist() if run is not None}
@@ -253,9 +251,8 @@ class Store:
     def _write_table(self, table: pa.Table, path: Path) -> None:
         import pyarrow.parquet as pq
 
-        buffer = io.BytesIO()
-        pq.write_table(table.replace_schema_metadata({MARK: self._plan.fingerprint}), buffer)
-        _write(path, buffer.getbuffer())
+        with staged_file(path) as stage:
+            pq.write_table(table.replace_schema_metadata({MARK: self._plan.fingerprint}), stage)
 
     def _unreadable(self, error: Exception) -> InputError:
         return self._refusal(f"its rows can't be read ({str(error).splitlines()[0]})")
@@ -274,21 +271,3 @@ def _append(file: io.FileIO, data: bytes) -> None:
     while data:
         data = data[file.write(data) :]
     os.fsync(file.fileno())
-
-
-def _write(path: Path, data: bytes | memoryview) -> None:
-    stage = path.with_name(f".{path.name}.tmp")
-    try:
-        with stage.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        stage.replace(path)
-    except BaseException:
-        stage.unlink(missing_ok=True)
-        raise
-
-
-def _remove_if_empty(folder: Path) -> None:
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import InputError, ScenarioError
+from fullpipe.runner import check_stop
 from fullpipe.scenario import Scenario, parse, read_text
 from fullpipe.sweeps.axes import read_axes
 from fullpipe.sweeps.plan import Plan
 
 if TYPE_CHECKING:
     import os
+    import threading
 
     import pyarrow as pa
     from matplotlib.figure import Figure
@@ -25,6 +27,8 @@ MOST_WORKERS = 1000
 """Runs at a time on this machine; each takes a thread."""
 
 Progress = Callable[[float, float], object]
+Run = Callable[[Plan, Collection[int]], Generator[tuple[dict[str, Any] | None, float]]]
+Rows = Callable[[Collection[int]], Generator[dict[str, Any] | None]]
 
 
 def sweep(
@@ -36,6 +40,8 @@ def sweep(
     workers: int | None = None,
     client: Any = None,
     progress: Progress | None = None,
+    stop: threading.Event | None = None,
+    memory_bytes: int | None = None,
 ) -> Sweep:
     """Runs a scenario with every combination of some keys' values, each with several seeds, on all cores or on a
     cluster.
@@ -52,16 +58,22 @@ def sweep(
         client: A Dask client (`distributed.Client`), or a scheduler's address such as ``tcp://scheduler:8786``; its
             workers then do the runs.
         progress: Called ten times a second with the runs done, of unfinished ones their part, and those to do in all.
+        stop: Ends the sweep as Ctrl-C does, in any thread, within about a tenth of a second of wall time once it is
+            set; rows that were finished are kept in ``out``.
+        memory_bytes: As for `run_many`; on a cluster, what the runs of each worker may hold together.
 
     Raises:
         ScenarioError: An axis, a key path or a value is wrong.
         InputError: The directory can't be written or holds another sweep; no scheduler answers.
         OSError: The disk is full; what is there stays whole.
         FullpipeError: The cluster failed.
+        Cancelled: ``stop`` was set.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    plan = Plan(scenario, read_axes(axes, scenario.file), repeats)
-    return sweep_plan(plan, out=out, workers=workers, client=client, progress=progress)
+    plan = Plan(scenario, read_axes(axes, scenario.file), repeats, lambda *_: check_stop(stop))
+    return sweep_plan(
+        plan, out=out, workers=workers, client=client, progress=progress, stop=stop, memory_bytes=memory_bytes
+    )
 
 
 def load_plan(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Plan:
@@ -91,17 +103,28 @@ def sweep_plan(
     workers: int | None = None,
     client: Any = None,
     progress: Progress | None = None,
+    stop: threading.Event | None = None,
+    memory_bytes: int | None = None,
 ) -> Sweep:
     """Runs a plan; arguments and errors as for `sweep`."""
     if workers is not None and not 1 <= workers <= MOST_WORKERS:
         raise InputError(f"workers = {workers} (allowed: 1 to {MOST_WORKERS})")
+    check_stop(stop)
     if isinstance(client, str):
         from fullpipe.sweeps.cluster import connect
 
         with connect(client) as connected:
-            return sweep_plan(plan, out=out, client=connected, progress=progress)
-    table = _run_in_memory(plan, workers, client, progress) if out is None else None
-    return Sweep(plan, table) if table is not None else _run_into(out or "", plan, workers, client, progress)
+            return sweep_plan(plan, out=out, client=connected, progress=progress, stop=stop, memory_bytes=memory_bytes)
+    if client is None:
+        from fullpipe.sweeps.threads import run_in_threads
+
+        run: Run = partial(run_in_threads, workers=workers, memory_bytes=memory_bytes)
+    else:
+        from fullpipe.sweeps.cluster import run_on_cluster
+
+        run = partial(run_on_cluster, client=client, memory_bytes=memory_bytes)
+    rows = partial(_rows, plan, run=run, progress=progress, stop=stop)
+    return _run_in_memory(plan, rows) if out is None else _run_into(out, plan, rows)
 
 
 class Sweep:
@@ -170,22 +193,19 @@ class Sweep:
         return f"<Sweep of {len(self.table)} runs, {self.failed} failed>"
 
 
-def _run_in_memory(plan: Plan, workers: int | None, client: Any, progress: Progress | None) -> pa.Table:
+def _run_in_memory(plan: Plan, rows: Rows) -> Sweep:
     from fullpipe.sweeps.table import join, table_of
 
-    rows = [row for row in _rows(plan, range(plan.runs), workers, client, progress) if row is not None]
-    return join([table_of(rows, plan)], plan)
+    finished = [row for row in rows(range(plan.runs)) if row is not None]
+    return Sweep(plan, join([table_of(finished, plan)], plan))
 
 
-def _run_into(
-    out: str | os.PathLike[str], plan: Plan, workers: int | None, client: Any, progress: Progress | None
-) -> Sweep:
+def _run_into(out: str | os.PathLike[str], plan: Plan, rows: Rows) -> Sweep:
     from fullpipe.sweeps.store import Store
 
     with Store(out, plan) as store:
-        todo = [run for run in range(plan.runs) if run not in store.done]
-        with closing(_rows(plan, todo, workers, client, progress)) as rows:
-            for row in rows:
+        with closing(rows([run for run in range(plan.runs) if run not in store.done])) as finished:
+            for row in finished:
                 if row is not None:
                     store.add(row)
                 store.tick()
@@ -195,21 +215,14 @@ def _run_into(
 
 
 def _rows(
-    plan: Plan, runs: Iterable[int], workers: int | None, client: Any, progress: Progress | None
+    plan: Plan, runs: Collection[int], run: Run, progress: Progress | None, stop: threading.Event | None
 ) -> Generator[dict[str, Any] | None]:
-    """The runs' rows as they finish; None where only time has passed."""
-    if client is None:
-        from fullpipe.sweeps.threads import run_in_threads
-
-        outcomes = run_in_threads(plan, runs, workers)
-    else:
-        from fullpipe.sweeps.cluster import run_on_cluster
-
-        outcomes = run_on_cluster(plan, runs, client)
-    total, done = len(list(runs)), 0
-    with closing(outcomes):
+    """The runs' rows as they finish; None where only time has passed. What was told as done has been given."""
+    done = 0
+    with closing(run(plan, runs)) as outcomes:
         for row, under_way in outcomes:
+            yield row
             done += row is not None
             if progress is not None:
-                progress(done + under_way, total)
-            yield row
+                progress(done + under_way, len(runs))
+            check_stop(stop)

@@ -52,6 +52,7 @@ FIRST = (
     "utilization",
     "loss_rate",
     "dropped_packets",
+    "marked_packets",
     "wire_lost_packets",
     "arrived_packets",
     "mean_queue_packets",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Collection, Generator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -20,16 +20,17 @@ __all__ = ["run_in_threads"]
 
 
 def run_in_threads(
-    plan: Plan, runs: Iterable[int], workers: int | None
+    plan: Plan, runs: Collection[int], *, workers: int | None = None, memory_bytes: int | None = None
 ) -> Generator[tuple[dict[str, Any] | None, float]]:
     """The rows of runs in the order in which they finish, each with how much of the unfinished runs is done, in runs;
     also None in place of a row, ten times a second.
 
     The engine holds no interpreter lock, so that threads suffice. Few runs are begun ahead: memory does not grow with
-    the sweep. Closing the iterator stops the runs.
+    the sweep. Those under way may hold so much of it together, each an even part.
+    Closing the iterator stops the runs.
     """
     count = workers or os.cpu_count() or 1
-    memory_bytes = share_bytes(count)
+    part_bytes = share_bytes(min(count, len(runs)), memory_bytes)
     stop = threading.Event()
     begun: dict[int, float] = {}
 
@@ -41,7 +42,7 @@ def run_in_threads(
 
         if stop.is_set():
             raise Cancelled("stopped")
-        row = {**plan.labels(run), **outcome(plan.scenario, plan.changes(run), watch, memory_bytes)}
+        row = {**plan.labels(run), **outcome(plan.scenario, plan.changes(run), watch, part_bytes)}
         begun.pop(run, None)
         return row
 

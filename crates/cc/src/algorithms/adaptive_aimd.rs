@@ -28,17 +28,18 @@
 //! - H-TCP's additions (alpha that grows with time, switching to 0.5 when the throughput changes, RTT scaling) are not
 //!   in this paper; `htcp` has them.
 
+use crate::params::{Info, Kind, Param, Params};
 use crate::parts::{Ewma, RoundRate};
-use crate::registry::{Info, Kind, Param, Params};
 use crate::time::{Nanos, SECOND};
-use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
+use crate::{Ack, Classic, Flow, Response, Signal, Start};
 
 /// Adaptive AIMD.
 pub const ADAPTIVE_AIMD: Info = Info {
     name: "adaptive-aimd",
     paper: "R. Shorten, D. Leith, On Queue Provisioning, Network Efficiency and the Transmission Control Protocol, \
             IEEE/ACM Transactions on Networking 15(4), 2007",
-    recovery: Recovery::Sack,
+    recovery: "sack",
+    own_slow_start: false,
     params: &[
         Param {
             name: "beta_min",
@@ -93,7 +94,7 @@ enum Estimator {
 
 impl AdaptiveAimd {
     /// Adaptive AIMD in its frame.
-    pub fn controller(params: &Params, initial_window: f64) -> Classic<AdaptiveAimd> {
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<AdaptiveAimd> {
         let estimator = match params.choice("estimator") {
             0 => Estimator::Rtt(RttRatio::new(params.number("fading"))),
             _ => Estimator::Throughput(ThroughputRatio::new()),
@@ -106,7 +107,7 @@ impl AdaptiveAimd {
             alpha: 1.0,
             first: true,
         };
-        Classic::new(initial_window, response)
+        Classic::new(start, response)
     }
 }
 
@@ -229,7 +230,7 @@ impl ThroughputRatio {
 mod tests {
     use super::*;
     use crate::CongestionControl;
-    use crate::registry::Value;
+    use crate::params::Value;
     use crate::testing::Driver;
 
     fn controller(window: f64, given: &[(&str, Value)]) -> Classic<AdaptiveAimd> {

@@ -22,15 +22,16 @@
 //!   estimate of segments per ACK that begins at 2 and, in whole sixteenths, sticks at 31/16 when every segment is
 //!   acknowledged by itself, so that it grows nearly twice as fast as its constants say (`gain = 1.9375`).
 
-use crate::registry::{Info, Kind, Param, Params};
-use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
+use crate::params::{Info, Kind, Param, Params};
+use crate::{Ack, Classic, Flow, Response, Signal, Start};
 
 /// BIC.
 pub const BIC: Info = Info {
     name: "bic",
     paper: "L. Xu, K. Harfoush, I. Rhee, Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks, \
             INFOCOM 2004",
-    recovery: Recovery::Sack,
+    recovery: "sack",
+    own_slow_start: false,
     params: &[
         Param {
             name: "s_max",
@@ -118,7 +119,7 @@ enum Phase {
 
 impl Bic {
     /// BIC in its frame.
-    pub fn controller(params: &Params, initial_window: f64) -> Classic<Bic> {
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Bic> {
         let response = Bic {
             s_max: params.number("s_max"),
             s_min: params.number("s_min"),
@@ -131,7 +132,7 @@ impl Bic {
             max: 0.0,
             phase: Phase::Search,
         };
-        Classic::new(initial_window, response)
+        Classic::new(start, response)
     }
 
     /// Segments to add in this round trip, at window `w`.
@@ -190,7 +191,7 @@ impl Response for Bic {
 mod tests {
     use super::*;
     use crate::CongestionControl;
-    use crate::registry::Value;
+    use crate::params::Value;
     use crate::testing::FLOW;
 
     fn after_loss_at(w: f64, given: &[(&str, Value)]) -> Classic<Bic> {

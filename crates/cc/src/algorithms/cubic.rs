@@ -25,17 +25,18 @@
 //! - **An ECN mark** takes the same cut as a loss; the window may go down to 1 segment, where a loss leaves 2 (section
 //!   4.6).
 //! - **Spurious reductions** (section 4.9) are not undone: the sender does not detect them.
-//! - **Slow start** is plain; section 4.10 recommends HyStart++.
+//! - **Slow start** is plain by default; section 4.10 recommends HyStart++, which is `slow_start = "hystart++"`.
 
-use crate::registry::{Info, Kind, Param, Params};
+use crate::params::{Info, Kind, Param, Params};
 use crate::time::{Nanos, seconds};
-use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
+use crate::{Ack, Classic, Flow, Response, Signal, Start};
 
 /// CUBIC.
 pub const CUBIC: Info = Info {
     name: "cubic",
     paper: "RFC 9438: CUBIC for Fast and Long-Distance Networks (2023)",
-    recovery: Recovery::Sack,
+    recovery: "sack",
+    own_slow_start: false,
     params: &[
         Param {
             name: "c",
@@ -100,7 +101,7 @@ struct Epoch {
 
 impl Cubic {
     /// CUBIC in its frame.
-    pub fn controller(params: &Params, initial_window: f64) -> Classic<Cubic> {
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Cubic> {
         let beta = params.number("beta");
         let response = Cubic {
             c: params.number("c"),
@@ -114,7 +115,7 @@ impl Cubic {
             epoch: None,
             last_ack: 0,
         };
-        Classic::new(initial_window, response)
+        Classic::new(start, response)
     }
 
     /// A stage that begins at window `w` (sections 4.2, 4.8, 4.10).
@@ -176,7 +177,7 @@ impl Response for Cubic {
 mod tests {
     use super::*;
     use crate::CongestionControl;
-    use crate::registry::Value;
+    use crate::params::Value;
     use crate::testing::Driver;
     use crate::time::{MILLISECOND, SECOND};
 

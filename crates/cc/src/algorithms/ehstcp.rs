@@ -27,16 +27,17 @@
 //!   window that failed. An ECN mark is answered as a loss is.
 
 use crate::algorithms::hstcp::{self, Hstcp};
+use crate::params::{Info, Kind, Param, Params};
 use crate::parts::Mark;
-use crate::registry::{Info, Kind, Param, Params};
 use crate::time::Nanos;
-use crate::{Ack, Classic, CongestionControl, Flow, Recovery, Response, Signal};
+use crate::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
 
 /// eHSTCP.
 pub const EHSTCP: Info = Info {
     name: "ehstcp",
     paper: "Y.-S. Choi, S.-H. Lee, Y.-Z. Cho, Enhanced Congestion Control Algorithm for High-Speed TCP, LNCS, 2005",
-    recovery: Recovery::Sack,
+    recovery: "sack",
+    own_slow_start: false,
     params: &[
         Param {
             name: "n_star",
@@ -92,8 +93,8 @@ enum Phase {
 }
 
 impl EHstcp {
-    /// eHSTCP with a first window of `initial_window` segments, in slow start.
-    pub fn controller(params: &Params, initial_window: f64) -> EHstcp {
+    /// eHSTCP that begins in slow start.
+    pub fn controller(params: &Params, start: impl Into<Start>) -> EHstcp {
         let regions = Regions {
             hstcp: Hstcp::new(params),
             cap_beta: params.flag("cap_beta"),
@@ -104,7 +105,7 @@ impl EHstcp {
         EHstcp {
             n_star: params.number("n_star"),
             safety_rtts: params.number("safety_rtts"),
-            frame: Classic::new(initial_window, regions),
+            frame: Classic::new(start, regions),
             delays: Delays::default(),
             backlog: 0.0,
             phase: Phase::Increase,
@@ -271,7 +272,7 @@ impl Response for Regions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Value;
+    use crate::params::Value;
     use crate::testing::Driver;
 
     /// In congestion avoidance at `window`, all RTTs 100 ms so far.

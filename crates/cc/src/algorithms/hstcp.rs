@@ -23,15 +23,16 @@
 //!   it.
 //! - Limited slow start (RFC 3742) is a separate document and not included.
 
-use crate::registry::{Info, Kind, Param, Params};
-use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
+use crate::params::{Info, Kind, Param, Params};
+use crate::{Ack, Classic, Flow, Response, Signal, Start};
 use libm::log;
 
 /// HighSpeed TCP.
 pub const HSTCP: Info = Info {
     name: "hstcp",
     paper: "RFC 3649: HighSpeed TCP for Large Congestion Windows (2003)",
-    recovery: Recovery::Sack,
+    recovery: "sack",
+    own_slow_start: false,
     params: &[LOW_WINDOW, HIGH_WINDOW, HIGH_P, HIGH_DECREASE],
 };
 
@@ -89,8 +90,8 @@ const MIN_B: f64 = 0.01;
 
 impl Hstcp {
     /// HighSpeed TCP in its frame.
-    pub fn controller(params: &Params, initial_window: f64) -> Classic<Hstcp> {
-        Classic::new(initial_window, Hstcp::new(params))
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Hstcp> {
+        Classic::new(start, Hstcp::new(params))
     }
 
     /// The response alone.
@@ -205,7 +206,7 @@ mod tests {
     /// far below; a(w) = w is slow start.
     #[test]
     fn is_never_faster_than_slow_start() {
-        let given = [("high_p", crate::registry::Value::Number(1e-2))];
+        let given = [("high_p", crate::params::Value::Number(1e-2))];
         let rising = Hstcp::new(&Params::checked(&HSTCP, &given).unwrap());
         for w in [1e6, 1e12, 1e300] {
             assert_eq!(rising.a(w), w);

@@ -30,17 +30,18 @@
 //! - **A timeout** and an ECN mark are events like any other.
 //! - `beta_max` wins over a greater `beta_min`.
 
+use crate::params::{Info, Kind, Param, Params};
 use crate::parts::RoundRate;
-use crate::registry::{Info, Kind, Param, Params};
 use crate::time::{Nanos, SECOND, seconds};
-use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
+use crate::{Ack, Classic, Flow, Response, Signal, Start};
 
 /// H-TCP.
 pub const HTCP: Info = Info {
     name: "htcp",
     paper: "D. Leith, R. Shorten, H-TCP: TCP Congestion Control for High Bandwidth-Delay Product Paths, \
             draft-leith-tcp-htcp-06, 2008",
-    recovery: Recovery::Sack,
+    recovery: "sack",
+    own_slow_start: false,
     params: &[
         Param {
             name: "delta_l",
@@ -131,7 +132,7 @@ pub struct Htcp {
 
 impl Htcp {
     /// H-TCP in its frame.
-    pub fn controller(params: &Params, initial_window: f64) -> Classic<Htcp> {
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Htcp> {
         let beta_min = params.number("beta_min");
         let response = Htcp {
             delta_l: params.number("delta_l"),
@@ -149,7 +150,7 @@ impl Htcp {
             throughput: None,
             event_throughput: None,
         };
-        Classic::new(initial_window, response)
+        Classic::new(start, response)
     }
 
     /// alpha(D), scaled.
@@ -222,7 +223,7 @@ impl Response for Htcp {
 mod tests {
     use super::*;
     use crate::CongestionControl;
-    use crate::registry::Value;
+    use crate::params::Value;
     use crate::testing::Driver;
     use crate::time::MILLISECOND;
 

@@ -38,17 +38,18 @@
 
 use crate::algorithms::lsrtt::{Likelihood, Lsrtt};
 use crate::algorithms::reno::Reno;
+use crate::params::{Info, Kind, Param, Params};
 use crate::parts::{Ewma, Mark};
-use crate::registry::{Info, Kind, Param, Params};
 use crate::time::Nanos;
-use crate::{Ack, Classic, CongestionControl, Flow, Recovery, Signal};
+use crate::{Ack, Classic, CongestionControl, Flow, Signal, Start};
 
 /// Hyun and Jang's scheme.
 pub const HYUN_JANG: Info = Info {
     name: "hyun-jang",
     paper: "D. Hyun, J. W. Jang, Enhanced TCP Congestion Control with Higher Utilization in Under-Buffered Links, \
             IEICE Transactions on Communications E95-B(4), 2012",
-    recovery: Recovery::Reno,
+    recovery: "reno",
+    own_slow_start: false,
     params: &[
         Param {
             name: "a",
@@ -142,8 +143,8 @@ enum Stage {
 }
 
 impl HyunJang {
-    /// The scheme with a first window of `initial_window` segments, in slow start.
-    pub fn controller(params: &Params, initial_window: f64) -> HyunJang {
+    /// The scheme that begins in slow start.
+    pub fn controller(params: &Params, start: impl Into<Start>) -> HyunJang {
         let lsrtt = match params.choice("lsrtt") {
             0 => Lsrtt::Ewma(Ewma::default()),
             _ => Lsrtt::Likelihood(Likelihood::new(
@@ -156,7 +157,7 @@ impl HyunJang {
             a: params.number("a"),
             alpha: params.number("alpha"),
             beta: params.number("beta"),
-            reno: Classic::new(initial_window, Reno),
+            reno: Classic::new(start, Reno),
             extra: 0.0,
             w_full: None,
             next_w_full: None,
@@ -390,6 +391,41 @@ mod tests {
         let ack = Ack { acked: 1, credit: 1.0, round_start: true, rtt: Some(90_000_000), ..Ack::default() };
         cc.on_ack(&sender.flow, &ack);
         assert_eq!((cc.extra, cc.stage), (0.0, Stage::Reno));
+    }
+
+    /// What is not looked at after a timeout: all of slow start, here up to 5 segments, then ACKs of the 110 segments sent by its end.
+    /// Then extra grows if W_full is above Reno's window, which is case 3 where the two are equal.
+    #[test]
+    fn settles_after_slow_start() {
+        let flow = |delivered| Flow { delivered, in_flight: 10, ..crate::testing::FLOW };
+        for (w_full, stage) in [(Some(5.5), Stage::Ramp), (Some(5.0), Stage::Reno), (None, Stage::Reno)] {
+            let mut cc = HyunJang::controller(&Params::defaults(&HYUN_JANG), 10.0);
+            cc.on_congestion(&flow(90), Signal::Timeout);
+            cc.w_full = w_full;
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 5.0));
+            assert_eq!((cc.settled(&flow(99)), cc.stage), (false, Stage::SlowStart));
+            at(&mut cc, 5.0);
+            let ends = Mark::now(&flow(100));
+            assert_eq!((cc.settled(&flow(100)), cc.stage), (false, Stage::Settling(ends)));
+            assert_eq!((cc.settled(&flow(110)), cc.stage), (false, Stage::Settling(ends)));
+            assert_eq!((cc.settled(&flow(111)), cc.stage), (true, stage));
+        }
+    }
+
+    /// Equation 1 with alpha = 1.25 and RTTmin = 80 ms: 100 ms is C = 1.25, no congestion; then 108 ms makes LSRTT = 101 ms, C = 1.2625.
+    #[test]
+    fn congestion_is_above_alpha() {
+        let mut cc = HyunJang::controller(&Params::defaults(&HYUN_JANG), 200.0);
+        cc.alpha = 1.25;
+        cc.extra = 100.0;
+        cc.stage = Stage::Hold;
+        let flow = Flow { min_rtt: Some(80_000_000), ..crate::testing::FLOW };
+        cc.round_rtt = Some(100_000_000);
+        cc.end_round(&flow);
+        assert_eq!((cc.congestion, cc.next_w_full, cc.extra, cc.stage), (1.25, None, 100.0, Stage::Hold));
+        cc.round_rtt = Some(108_000_000);
+        cc.end_round(&flow);
+        assert_eq!((cc.congestion, cc.next_w_full, cc.extra, cc.stage), (1.2625, Some(0.97 * 300.0), 0.0, Stage::Reno));
     }
 
     /// Section 2.2: in the first cycle, with no W_full before it, the scheme is Reno.

@@ -89,6 +89,13 @@ mod tests {
         assert_eq!([100.0, 100.0, 103.0, 103.0].map(|x| lsrtt.update(x)), [100.0, 100.0, 101.0, 103.0]);
     }
 
+    /// Evidence of a rise counts from 0 after one: 104.5 after the 103 of the case above is 200 (0.01456 - 0.01) = 0.91, no change.
+    #[test]
+    fn forgets_the_evidence_of_a_rise() {
+        let mut lsrtt = Lsrtt::Likelihood(Likelihood::new(0.02, 0.01, 5.0));
+        assert_eq!([100.0, 100.0, 103.0, 103.0, 104.5].map(|x| lsrtt.update(x))[3..], [103.0, 103.75]);
+    }
+
     /// Near enough to be taken for no change (102 after 103, 84 after 80), yet it is the first again.
     #[test]
     fn forgets_all_samples() {

@@ -9,14 +9,15 @@
 //! - Those that all algorithms share, and no others. The increase is equation 3 counted per ACK, as in ns-2; scenarios
 //!   can choose to count segments.
 
-use crate::registry::{Info, Params};
-use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
+use crate::params::{Info, Params};
+use crate::{Ack, Classic, Flow, Response, Signal, Start};
 
 /// Tahoe: this window policy over Tahoe's recovery.
 pub const TAHOE: Info = Info {
     name: "tahoe",
     paper: "V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988; RFC 5681",
-    recovery: Recovery::Tahoe,
+    recovery: "tahoe",
+    own_slow_start: false,
     params: &[],
 };
 
@@ -24,7 +25,8 @@ pub const TAHOE: Info = Info {
 pub const RENO: Info = Info {
     name: "reno",
     paper: "RFC 5681: TCP Congestion Control (2009), with the fast recovery of RFC 2581",
-    recovery: Recovery::Reno,
+    recovery: "reno",
+    own_slow_start: false,
     params: &[],
 };
 
@@ -32,7 +34,8 @@ pub const RENO: Info = Info {
 pub const NEWRENO: Info = Info {
     name: "newreno",
     paper: "RFC 6582: The NewReno Modification to TCP's Fast Recovery Algorithm (2012)",
-    recovery: Recovery::NewReno,
+    recovery: "newreno",
+    own_slow_start: false,
     params: &[],
 };
 
@@ -42,8 +45,8 @@ pub struct Reno;
 
 impl Reno {
     /// Reno in its frame.
-    pub fn controller(_params: &Params, initial_window: f64) -> Classic<Reno> {
-        Classic::new(initial_window, Reno)
+    pub fn controller(_params: &Params, start: impl Into<Start>) -> Classic<Reno> {
+        Classic::new(start, Reno)
     }
 }
 

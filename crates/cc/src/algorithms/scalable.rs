@@ -11,14 +11,15 @@
 //! - `at_least_reno` gives the increase of the Linux module in ns-2, max(a, 1/w), for comparison with it (there a =
 //!   0.02, and the cut is b at every window: `low_window = 1`).
 
-use crate::registry::{Info, Kind, Param, Params};
-use crate::{Ack, Classic, Flow, Recovery, Response, Signal};
+use crate::params::{Info, Kind, Param, Params};
+use crate::{Ack, Classic, Flow, Response, Signal, Start};
 
 /// Scalable TCP.
 pub const SCALABLE: Info = Info {
     name: "scalable",
     paper: "T. Kelly, Scalable TCP: Improving Performance in Highspeed Wide Area Networks, ACM CCR 33(2), 2003",
-    recovery: Recovery::Sack,
+    recovery: "sack",
+    own_slow_start: false,
     params: &[
         Param {
             name: "a",
@@ -62,14 +63,14 @@ pub struct Scalable {
 
 impl Scalable {
     /// Scalable TCP in its frame.
-    pub fn controller(params: &Params, initial_window: f64) -> Classic<Scalable> {
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Scalable> {
         let response = Scalable {
             a: params.number("a"),
             b: params.number("b"),
             low_window: params.number("low_window"),
             at_least_reno: params.flag("at_least_reno"),
         };
-        Classic::new(initial_window, response)
+        Classic::new(start, response)
     }
 }
 
@@ -93,7 +94,7 @@ impl Response for Scalable {
 mod tests {
     use super::*;
     use crate::CongestionControl;
-    use crate::registry::Value;
+    use crate::params::Value;
     use crate::testing::FLOW;
 
     fn acks(cc: &mut Classic<Scalable>, count: u32) {

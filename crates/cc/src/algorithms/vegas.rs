@@ -7,7 +7,7 @@
 //! - Diff < alpha: one segment more over the next round trip; Diff > beta: one segment less at once; otherwise hold;
 //! - slow start grows in every other round trip only, and ends when Diff > gamma (section 3.3).
 //!
-//! The fine-grained retransmission check (section 3.1) is the sender's ([`Recovery::Vegas`]). A sender should report a loss
+//! The fine-grained retransmission check (section 3.1) is the sender's (recovery `vegas`). A sender should report a loss
 //! only if the segment was sent after the last cut, as section 3.1 asks.
 //!
 //! # Deviations and choices
@@ -36,14 +36,15 @@
 //! - Vegas, like every algorithm, does not grow while cwnd is not what limits the sender; ns-2's test for that (at most
 //!   two segments of the window unused) is its own.
 
-use crate::registry::{Info, Kind, Param, Params};
-use crate::{Ack, CongestionControl, Flow, Recovery, Signal};
+use crate::params::{Info, Kind, Param, Params};
+use crate::{Ack, CongestionControl, Flow, Signal, Start};
 
 /// Vegas.
 pub const VEGAS: Info = Info {
     name: "vegas",
     paper: "L. Brakmo, L. Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC 13(8), 1995",
-    recovery: Recovery::Vegas,
+    recovery: "vegas",
+    own_slow_start: true,
     params: &[
         Param {
             name: "alpha",
@@ -108,8 +109,8 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// Vegas with a first window of `initial_window` segments, in slow start.
-    pub fn controller(params: &Params, initial_window: f64) -> Vegas {
+    /// Vegas that begins in slow start.
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Vegas {
         let alpha = params.number("alpha");
         Vegas {
             alpha,
@@ -117,7 +118,7 @@ impl Vegas {
             gamma: params.number("gamma"),
             loss_cut: params.number("loss_cut"),
             whole_segments: params.flag("whole_segments"),
-            cwnd: initial_window,
+            cwnd: start.into().window,
             ssthresh: f64::INFINITY,
             gain: 0.0,
             growing_round: true,
@@ -224,7 +225,7 @@ impl CongestionControl for Vegas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Value;
+    use crate::params::Value;
     use crate::time::MILLISECOND;
 
     /// `acks` ACKs with `window` segments in transit and the RTT `rtt_ms` over a base of 100 ms; the first begins a round.

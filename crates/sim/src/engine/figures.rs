@@ -1,11 +1,11 @@
 //! What a run yields, from the state it ended in.
 
 use super::Engine;
-use super::connection::Connection;
 use crate::network::served::Served;
 use crate::packet::{Kind, Packet};
 use crate::report::{FlowReport, LinkReport, Report, Series, TrafficReport};
 use crate::scenario::{Link, Tcp};
+use crate::traffic::connection::Connection;
 use fullpipe_cc::{Nanos, time::seconds};
 
 impl Engine<'_> {

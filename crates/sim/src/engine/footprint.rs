@@ -1,11 +1,12 @@
 //! What a run takes of memory: what it is certain to need, before it begins, and what it holds as it goes.
 
-use super::connection::Connection;
-use super::{DatagramSource, Engine};
+use super::Engine;
 use crate::engine::schedule::Schedule;
 use crate::network::Network;
 use crate::report::FlowReport;
 use crate::scenario::{Arrivals, Buffer, FlowGroup, Loss, Problem, Scenario, buffer_key};
+use crate::traffic::connection::Connection;
+use crate::traffic::datagrams::DatagramSource;
 use fullpipe_cc::{Nanos, time::seconds};
 
 /// How much a run may hold, and what is known of how much it does.
@@ -169,9 +170,9 @@ fn problem(key: impl Into<String>, what: String) -> Problem {
     Problem { key: key.into(), what, line: None }
 }
 
-/// Bytes as people read them.
+/// Bytes as people read them, in a unit that they may write.
 fn readable(bytes: u64) -> String {
-    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
+    let units = [(1e9, "GB"), (1e6, "MB")];
     let bytes = bytes as f64;
     let (size, unit) = units.into_iter().find(|(size, _)| bytes >= *size).unwrap_or((1e3, "kB"));
     format!("{:.1} {unit}", bytes / size)

@@ -5,29 +5,26 @@
 //! between concerns anybody else, and packets then enter the link in the order of the loop. So each flow has its own clock,
 //! behind the loop's by its access delay.
 
-mod connection;
+mod build;
 mod figures;
 mod footprint;
 pub mod schedule;
 pub mod timers;
 mod transit;
 
-use crate::network::line::{Line, Transmission};
-use crate::network::{Network, Route};
-use crate::packet::{Kind, Packet, SackSlot};
+use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
 use crate::report::Report;
-use crate::report::meter::Meter;
-use crate::rng::{Purpose, Rng};
-use crate::scenario::{Algorithm, Arrivals, Problem, Scenario, Setting, Spread, Tcp, Web};
+use crate::scenario::{Arrivals, Problem, Scenario, Web};
+use crate::traffic::connection::{Connection, HOT_BYTES, controller};
+use crate::traffic::datagrams::DatagramSource;
+use crate::traffic::web::WebGroup;
+use crate::transport::ecn::Receiving;
 use crate::transport::receiver::Receiver;
-use crate::transport::sender::Sender;
-use connection::{AccessLink, Connection, HOT_BYTES};
 use footprint::Memory;
-use fullpipe_cc::{Controller, Nanos, registry, time::seconds};
+use fullpipe_cc::Nanos;
 use schedule::{Schedule, StreamId};
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use timers::{Timer, Timers};
 use transit::Transit;
 
@@ -102,184 +99,7 @@ struct Engine<'a> {
     excess: Option<Problem>,
 }
 
-struct DatagramSource {
-    route: Route,
-    access: Nanos,
-    /// What the rate makes of `each` datagram: when the next one is due.
-    line: Line,
-    each: Transmission,
-    size: u32,
-    group: u32,
-    stop: Nanos,
-    /// Packets in the measuring window.
-    sent: u64,
-    received: u64,
-}
-
-struct WebGroup {
-    rng: Rng,
-    route: Route,
-    /// Connections at rest (Poisson arrivals take one, or make one).
-    idle: Vec<u32>,
-    /// Transfers begun in the measuring window; those of them that are complete, and how long these took, seconds.
-    started: u64,
-    completed: u64,
-    completion_sum: f64,
-}
-
-impl<'a> Engine<'a> {
-    fn new(scenario: &'a Scenario, memory_bytes: u64, serve_all: bool) -> Self {
-        let (network, routes) = Network::new(scenario, serve_all);
-        let mut engine = Engine {
-            scenario,
-            transit: Transit::new(scenario, network),
-            flows: Vec::new(),
-            datagrams: Vec::new(),
-            web: Vec::new(),
-            ack_streams: BTreeMap::new(),
-            long_lived: 0,
-            first_segments: 0,
-            memory: Memory::new(scenario, memory_bytes),
-            excess: None,
-        };
-        engine.set_changes();
-        engine.add_flows(&routes);
-        engine.add_datagrams(&routes[scenario.flows.len()..]);
-        engine.add_web(&routes[scenario.flows.len() + scenario.udp.len()..]);
-        engine
-    }
-
-    fn set_changes(&mut self) {
-        for place in 0..self.transit.network.served.len() {
-            self.transit.await_change(place as u32);
-        }
-    }
-
-    fn add_flows(&mut self, routes: &[Route]) {
-        let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 0);
-        let count = self.scenario.flows.iter().map(|group| group.count as usize).sum();
-        self.flows.reserve_exact(count);
-        self.transit.timers.reserve(count);
-        for (group, &route) in self.scenario.flows.iter().zip(routes) {
-            for _ in 0..group.count {
-                let start = spreads.spread(group.start);
-                let access = spreads.spread(group.tcp.access_delay);
-                let interval = self.scenario.series_interval;
-                let id = self.add_connection(&group.tcp, route, access, group.size.unwrap_or(u64::MAX), interval, None);
-                self.transit.log.add_flow(&self.flows[id as usize].sender.cc, start, self.transit.window.to);
-                self.transit.timers.set(start + access, Timer::Start(id));
-                if let Some(stop) = group.stop {
-                    self.transit.timers.set(stop + access, Timer::Stop(id));
-                }
-            }
-        }
-        self.transit.log.make_room();
-        self.long_lived = self.flows.len();
-    }
-
-    fn add_datagrams(&mut self, routes: &[Route]) {
-        let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 1);
-        for (group, (udp, &route)) in self.scenario.udp.iter().zip(routes).enumerate() {
-            let line = Line::new(udp.rate_bps);
-            let each = line.transmission(udp.packet_size);
-            for _ in 0..udp.count {
-                let start = spreads.spread(udp.start);
-                let access = spreads.spread(udp.access_delay);
-                let stop = udp.stop.map_or(self.transit.window.to, |stop| stop.min(self.transit.window.to));
-                let (size, group) = (udp.packet_size, group as u32);
-                self.datagrams.push(DatagramSource {
-                    route,
-                    access,
-                    line,
-                    each,
-                    size,
-                    group,
-                    stop,
-                    sent: 0,
-                    received: 0,
-                });
-                self.transit.timers.set(start + access, Timer::Datagram(self.datagrams.len() as u32 - 1));
-            }
-        }
-    }
-
-    fn add_web(&mut self, routes: &[Route]) {
-        for (index, (web, &route)) in self.scenario.web.iter().zip(routes).enumerate() {
-            let mut rng = Rng::new(self.scenario.seed, Purpose::Web, index as u64);
-            let begin = |rng: &mut Rng| rng.spread(web.start);
-            let mut starts = Vec::new();
-            match web.arrivals {
-                Arrivals::Sessions { sessions, .. } => starts.extend((0..sessions).map(|_| begin(&mut rng))),
-                Arrivals::Poisson { .. } => {
-                    let start = begin(&mut rng);
-                    self.set_transfer(index as u32, start);
-                }
-            }
-            let group = WebGroup { rng, route, idle: Vec::new(), started: 0, completed: 0, completion_sum: 0.0 };
-            self.web.push(group);
-            for start in starts {
-                let id = self.add_web_connection(index as u32);
-                self.transit.timers.set(start + self.flows[id as usize].access, Timer::Start(id));
-            }
-        }
-    }
-
-    fn add_web_connection(&mut self, group: u32) -> u32 {
-        let web = &self.scenario.web[group as usize];
-        let WebGroup { rng, route, .. } = &mut self.web[group as usize];
-        let (access, route) = (rng.spread(web.tcp.access_delay), *route);
-        self.add_connection(&web.tcp, route, access, 0, None, Some(group))
-    }
-
-    fn add_connection(
-        &mut self,
-        tcp: &Tcp,
-        route: Route,
-        access: Nanos,
-        segments: u64,
-        interval: Option<Nanos>,
-        web: Option<u32>,
-    ) -> u32 {
-        let id = self.flows.len() as u32;
-        let cc = controller(&tcp.algorithm, tcp.initial_window);
-        let meter = Meter::new(self.transit.window, interval);
-        // Up to an hour apart.
-        let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
-        let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
-        let last = self.transit.network.last_hop(route).direction;
-        let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
-        let at_once = !tcp.delayed_ack && !slow_access;
-        let direct = self.transit.network.direct(route).filter(|_| at_once);
-        let schedule = &mut self.transit.schedule;
-        let ack_stream = *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream());
-        let access_link = slow_access.then(|| {
-            let rng = Rng::new(self.scenario.seed, Purpose::Processing, u64::from(id));
-            Box::new(AccessLink::new(tcp, rng, schedule.add_stream()))
-        });
-        self.flows.push(Connection {
-            id,
-            sender: Sender::new(tcp, cc, segments, round_trip + 2 * access, clock_offset, meter),
-            receiver: Receiver::default(),
-            route,
-            direct,
-            ack_stream,
-            access,
-            incarnation: 0,
-            active: false,
-            sack: tcp.recovery == fullpipe_cc::Recovery::Sack,
-            ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
-            timer_at: Nanos::MAX,
-            ack_timer_at: Nanos::MAX,
-            received: 0,
-            duplicates: 0,
-            access_link,
-            started: 0,
-            completed: None,
-            web,
-        });
-        id
-    }
-
+impl Engine<'_> {
     fn run(&mut self, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<(), Stopped> {
         let end = self.transit.window.to + longest_access_delay(self.scenario);
         while self.take_some(end) {
@@ -346,7 +166,6 @@ impl<'a> Engine<'a> {
                 self.transit.move_on(&mut self.flows[packet.flow as usize], packet)
             }
             Kind::Datagram => self.carry_datagram(packet),
-            Kind::Turn => self.serve(packet.flow, packet.at),
         }
     }
 
@@ -368,6 +187,7 @@ impl<'a> Engine<'a> {
             Timer::DelayedAck(id) => self.on_ack_timer(id, at),
             Timer::Datagram(id) => self.send_datagram(id, at),
             Timer::Transfer(group) => self.begin_poisson_transfer(group, at),
+            Timer::Turn(place) => self.serve(place, at),
         }
     }
 
@@ -386,7 +206,8 @@ impl<'a> Engine<'a> {
     /// The transmitter of a served link is free.
     #[inline(never)]
     fn serve(&mut self, place: u32, now: Nanos) {
-        if let Some(packet) = self.transit.serve(place, now) {
+        let mut packet = Packet::default();
+        if self.transit.serve(place, now, &mut packet) {
             self.leave(packet);
         }
     }
@@ -394,12 +215,14 @@ impl<'a> Engine<'a> {
     /// Something changes of a served link.
     #[inline(never)]
     fn change(&mut self, place: u32, now: Nanos) {
-        if let Some(packet) = self.transit.change(place, now) {
+        let mut packet = Packet::default();
+        if self.transit.change(place, now, &mut packet) {
             self.leave(packet);
         }
     }
 
     /// A packet leaves a served link at which it has waited.
+    #[inline]
     fn leave(&mut self, packet: Packet) {
         if packet.kind == Kind::Datagram {
             let source = &mut self.datagrams[packet.flow as usize];
@@ -445,12 +268,12 @@ impl<'a> Engine<'a> {
         if web.stop.is_some_and(|stop| now > stop) {
             return false;
         }
-        let WebGroup { rng, started, .. } = &mut self.web[group as usize];
-        let segments = libm::ceil(rng.pareto(web.mean_size, web.shape) / f64::from(self.scenario.packet_size));
-        *started += u64::from(self.transit.window.contains(now));
-        let cc = controller(&web.tcp.algorithm, web.tcp.initial_window);
-        flow.sender.reopen(cc, segments.clamp(1.0, MAX_TRANSFER_SEGMENTS) as u64);
+        let segments = self.web[group as usize].begin(web, self.scenario.packet_size, now, self.transit.window);
+        flow.sender.reopen(controller(&web.tcp), segments);
         flow.receiver = Receiver::default();
+        if let Some(ecn) = &mut flow.ecn {
+            **ecn = Receiving::new(web.tcp.ecn);
+        }
         flow.incarnation = flow.incarnation.wrapping_add(1);
         true
     }
@@ -476,17 +299,14 @@ impl<'a> Engine<'a> {
         flow.sender.meter.stop();
         let (access, started) = (flow.access, flow.started);
         let Some(group) = flow.web else { return };
-        let WebGroup { rng, idle, completed, completion_sum, .. } = &mut self.web[group as usize];
-        if self.transit.window.contains(started) {
-            *completed += 1;
-            *completion_sum += seconds(now - started);
-        }
+        let web = &mut self.web[group as usize];
+        web.complete(started, now, self.transit.window);
         match self.scenario.web[group as usize].arrivals {
             Arrivals::Sessions { mean_gap, .. } => {
-                let next = now + rng.exponential(mean_gap as f64);
+                let next = now + web.rng.exponential(mean_gap as f64);
                 self.transit.timers.set(next + access, Timer::Start(id));
             }
-            Arrivals::Poisson { .. } => idle.push(id),
+            Arrivals::Poisson { .. } => web.idle.push(id),
         }
     }
 
@@ -511,28 +331,10 @@ impl<'a> Engine<'a> {
     }
 
     fn send_datagram(&mut self, id: u32, at: Nanos) {
-        let source = &mut self.datagrams[id as usize];
-        let now = at - source.access;
-        if now > source.stop || now >= self.transit.window.to {
-            return;
-        }
-        source.sent += u64::from(self.transit.window.contains(now));
-        source.line.rest_until(at);
-        source.line.send(source.each);
-        let next = source.line.free();
+        let Some((packet, next)) = self.datagrams[id as usize].send(id, at, self.transit.window) else { return };
         self.transit.count.sent += 1;
         self.transit.timers.set(next, Timer::Datagram(id));
-        self.carry_datagram(Packet {
-            at,
-            stamp: 0,
-            aside: 0,
-            flow: id,
-            seq: 0,
-            sack: SackSlot::NONE,
-            incarnation: 0,
-            hop: 0,
-            kind: Kind::Datagram,
-        });
+        self.carry_datagram(packet);
     }
 
     fn on_retransmit_timer(&mut self, id: u32, at: Nanos) {
@@ -573,24 +375,4 @@ fn longest_access_delay(scenario: &Scenario) -> Nanos {
     let udp = scenario.udp.iter().map(|group| group.access_delay);
     let web = scenario.web.iter().map(|group| group.tcp.access_delay);
     flows.chain(udp).chain(web).map(|delay| delay.high).max().unwrap_or(0)
-}
-
-/// Receivers' clocks are ahead of their senders' by up to this.
-const CLOCK_OFFSETS: Spread = Spread { low: 0, high: 3_600_000_000_000 };
-
-/// The longest web transfer; a Pareto law has no bound of its own.
-const MAX_TRANSFER_SEGMENTS: f64 = 1e9;
-
-/// Builds an algorithm that the scenario has already been checked for.
-fn controller(algorithm: &Algorithm, initial_window: u32) -> Controller {
-    let given: Vec<_> = algorithm.params.iter().map(|(name, setting)| (name.as_str(), value(setting))).collect();
-    registry::build(&algorithm.name, &given, f64::from(initial_window)).expect("a checked scenario")
-}
-
-fn value(setting: &Setting) -> registry::Value<'_> {
-    match setting {
-        Setting::Number(x) => registry::Value::Number(*x),
-        Setting::Flag(x) => registry::Value::Flag(*x),
-        Setting::Name(x) => registry::Value::Name(x),
-    }
 }

@@ -21,36 +21,64 @@ pub enum Timer {
     Datagram(u32),
     /// A web transfer of a group begins.
     Transfer(u32),
+    /// The transmitter of a served link is free.
+    Turn(u32),
 }
 
 /// All alarms that are set.
-#[derive(Debug, Default)]
-pub struct Timers(BinaryHeap<Reverse<(Nanos, Timer)>>);
+#[derive(Debug)]
+pub struct Timers {
+    alarms: BinaryHeap<Reverse<(Nanos, Timer)>>,
+    /// Turns of served links, which are many and soon, and few at a time: among all the others they would go to the top each time.
+    turns: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// When the next of them all is due.
+    next: Nanos,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Timers { alarms: BinaryHeap::new(), turns: BinaryHeap::new(), next: Nanos::MAX }
+    }
+}
 
 impl Timers {
     /// Makes room for `timers` more alarms.
     pub fn reserve(&mut self, timers: usize) {
-        self.0.reserve_exact(timers);
+        self.alarms.reserve_exact(timers);
     }
 
     /// Sets an alarm.
     pub fn set(&mut self, at: Nanos, timer: Timer) {
-        self.0.push(Reverse((at, timer)));
+        match timer {
+            Timer::Turn(link) => self.turns.push(Reverse((at, link))),
+            timer => self.alarms.push(Reverse((at, timer))),
+        }
+        self.next = self.next.min(at);
     }
 
     /// Bytes they take on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.0.capacity() * size_of::<Reverse<(Nanos, Timer)>>()
+        self.alarms.capacity() * size_of::<Reverse<(Nanos, Timer)>>()
+            + self.turns.capacity() * size_of::<Reverse<(Nanos, u32)>>()
     }
 
     /// When the next alarm is due; beyond every run if none is set.
     #[inline(always)]
     pub fn next_time(&self) -> Nanos {
-        self.0.peek().map_or(Nanos::MAX, |entry| entry.0.0)
+        self.next
     }
 
-    /// Takes the alarm that is due next.
+    /// Takes the alarm that is due next; links' turns first.
     pub fn pop(&mut self) -> Option<(Nanos, Timer)> {
-        self.0.pop().map(|Reverse(entry)| entry)
+        let taken = match self.turns.peek() {
+            Some(&Reverse((at, link))) if at == self.next => {
+                self.turns.pop();
+                Some((at, Timer::Turn(link)))
+            }
+            _ => self.alarms.pop().map(|Reverse(entry)| entry),
+        };
+        let alarm = self.alarms.peek().map_or(Nanos::MAX, |entry| entry.0.0);
+        self.next = self.turns.peek().map_or(alarm, |turn| alarm.min(turn.0.0));
+        taken
     }
 }

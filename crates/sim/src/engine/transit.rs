@@ -1,14 +1,13 @@
 //! What packets move through: links, the order of arrivals, timers.
 
-use super::connection::Connection;
-use crate::engine::schedule::{Schedule, StreamId};
+use crate::engine::schedule::Schedule;
 use crate::engine::timers::{Timer, Timers};
-use crate::network::served::Done;
 use crate::network::{Direct, Hop, Network, Route};
-use crate::packet::{Kind, Packet, SackSlot, SackStore, Segment};
+use crate::packet::{AckNote, Kind, Packet, SackSlot, SackStore, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
 use crate::scenario::Scenario;
+use crate::traffic::connection::Connection;
 use crate::transport::receiver::Reply;
 use crate::transport::sender::Arrival;
 use crate::window::Window;
@@ -31,8 +30,6 @@ pub struct Transit {
     pub count: PacketCount,
     /// SACK blocks of ACKs under way.
     pub sacks: SackStore,
-    /// The stream of served links' turns.
-    turns: StreamId,
     packet_size: u32,
     ack_size: u32,
 }
@@ -45,9 +42,7 @@ impl Transit {
         (0..network.directions()).for_each(|_| {
             schedule.add_stream();
         });
-        let turns = schedule.add_stream();
         Transit {
-            turns,
             window: Window { from: scenario.warmup, to: scenario.duration },
             network,
             schedule,
@@ -63,14 +58,17 @@ impl Transit {
     /// An ACK reaches its sender; says at which moment of the flow's own, or `None` if it is of no use any more.
     #[inline(always)]
     pub fn hand_over(&mut self, flow: &mut Connection, ack: &Packet) -> Option<Nanos> {
-        let sack = self.sacks.take(ack.sack);
+        let note = self.sacks.take(ack.sack);
         let now = ack.at - flow.access;
         if !flow.active || ack.incarnation != flow.incarnation || now >= self.window.to {
             return None;
         }
         let arrival = Arrival { cumulative: ack.seq, stamp: ack.stamp, receiver_stamp: ack.aside };
         flow.sender.pass_time(now, flow.id, &mut self.log);
-        flow.sender.on_ack(now, &arrival, sack.as_ref());
+        match &note {
+            None => flow.sender.on_ack(now, &arrival, None),
+            Some(note) => flow.sender.on_noted_ack(now, &arrival, note),
+        }
         Some(now)
     }
 
@@ -88,10 +86,10 @@ impl Transit {
                 for seq in segments {
                     let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
                     // As `Transit::send`, without a call where nothing is between: leaving this to it costs one flow 3 % more.
-                    if flow.access_link.is_some() {
-                        self.send(flow, segment);
-                    } else {
+                    if flow.plain {
                         self.carry(flow, segment.packet(Kind::Data));
+                    } else {
+                        self.send(flow, segment, true);
                     }
                 }
             }
@@ -102,8 +100,10 @@ impl Transit {
     }
 
     fn pump_after_loss(&mut self, flow: &mut Connection, at: Nanos, now: Nanos) {
+        let mut high = flow.sender.high();
         while let Some(seq) = flow.sender.next_segment(now) {
-            self.send(flow, Segment::new(flow.id, seq, flow.incarnation, at, now));
+            self.send(flow, Segment::new(flow.id, seq, flow.incarnation, at, now), seq >= high);
+            high = flow.sender.high();
         }
     }
 
@@ -138,8 +138,10 @@ impl Transit {
         self.schedule.push(flow.ack_stream, &ack);
     }
 
+    /// A segment leaves its sender, `new` or for the second time.
     #[inline(never)]
-    fn send(&mut self, flow: &mut Connection, mut segment: Segment) {
+    fn send(&mut self, flow: &mut Connection, mut segment: Segment, new: bool) {
+        segment.marks = flow.sender.marks(new);
         match &mut flow.access_link {
             None => self.carry(flow, segment.packet(Kind::Data)),
             Some(link) => {
@@ -169,9 +171,8 @@ impl Transit {
             let hop = self.network.hop(flow.route, packet.hop);
             let size = if packet.kind == Kind::Data { self.packet_size } else { self.ack_size };
             if hop.served {
-                match self.offer(hop, packet, size) {
-                    Some(sent) => packet = sent,
-                    None => return,
+                if !self.offer(hop, &mut packet, size) {
+                    return;
                 }
             } else {
                 let link = &mut self.network.fifos[hop.place as usize];
@@ -203,24 +204,28 @@ impl Transit {
         true
     }
 
-    /// A packet comes to a served link; gives it back where it is sent at once.
+    /// A packet comes to a served link; says whether it, or another one instead, is sent at once.
     #[inline(never)]
-    fn offer(&mut self, hop: Hop, packet: Packet, size: u32) -> Option<Packet> {
-        let done = self.network.served[hop.place as usize].accept(packet, size);
-        self.settle(hop.place, done)
+    fn offer(&mut self, hop: Hop, packet: &mut Packet, size: u32) -> bool {
+        let sent = self.network.served[hop.place as usize].accept(packet, size);
+        self.settle(hop.place);
+        sent
     }
 
     /// The transmitter of a served link is free; says which packet leaves it next.
-    pub fn serve(&mut self, place: u32, now: Nanos) -> Option<Packet> {
-        let done = self.network.served[place as usize].serve(now);
-        self.settle(place, done)
+    #[inline]
+    pub fn serve(&mut self, place: u32, now: Nanos, packet: &mut Packet) -> bool {
+        let sent = self.network.served[place as usize].serve(now, packet);
+        self.settle(place);
+        sent
     }
 
-    /// Something changes of a served link; says which packet leaves it therefore.
-    pub fn change(&mut self, place: u32, now: Nanos) -> Option<Packet> {
-        let done = self.network.served[place as usize].change(now);
+    /// Something changes of a served link; says whether a packet leaves it therefore.
+    pub fn change(&mut self, place: u32, now: Nanos, packet: &mut Packet) -> bool {
+        let sent = self.network.served[place as usize].change(now, packet);
         self.await_change(place);
-        self.settle(place, done)
+        self.settle(place);
+        sent
     }
 
     /// Sees that the loop wakes a served link when something changes there.
@@ -232,14 +237,15 @@ impl Transit {
     }
 
     /// Sees to what a served link has lost, and that it is called again.
-    fn settle(&mut self, place: u32, done: Done) -> Option<Packet> {
+    #[inline]
+    fn settle(&mut self, place: u32) {
+        let link = &mut self.network.served[place as usize];
+        if let Some(at) = link.call_at() {
+            self.timers.set(at, Timer::Turn(place));
+        }
         while let Some(lost) = self.network.served[place as usize].lost() {
             self.lose(&lost);
         }
-        if let Some(at) = done.call_at {
-            self.schedule.push(self.turns, &Packet { at, flow: place, kind: Kind::Turn, ..Packet::default() });
-        }
-        done.sent
     }
 
     /// A packet that has waited at a served link leaves it: a segment or an ACK of `flow`.
@@ -281,7 +287,8 @@ impl Transit {
         } else {
             flow.received += u64::from(counts);
         }
-        if reply == Reply::Hold {
+        let urgent = flow.ecn.as_mut().is_some_and(|ecn| ecn.on_data(segment.marks));
+        if reply == Reply::Hold && !urgent {
             self.arm_ack(flow);
             return None;
         }
@@ -299,13 +306,19 @@ impl Transit {
     fn ack(&mut self, flow: &mut Connection, at: Nanos) -> Packet {
         let (next, stamp) = flow.receiver.acknowledge();
         let blocks = if flow.sack { flow.receiver.sack_blocks() } else { None };
+        let echo = flow.ecn.as_ref().and_then(|ecn| ecn.echo());
+        let noted = blocks.is_some() || echo.is_some();
         Packet {
             at,
             stamp,
             aside: at,
             flow: flow.id,
             seq: next as u32,
-            sack: blocks.map_or(SackSlot::NONE, |blocks| self.sacks.put(blocks)),
+            sack: if noted {
+                self.sacks.put(AckNote { blocks: blocks.unwrap_or_default(), echo })
+            } else {
+                SackSlot::NONE
+            },
             incarnation: flow.incarnation,
             hop: flow.route.data_hops,
             kind: Kind::Ack,
@@ -317,9 +330,8 @@ impl Transit {
         while packet.hop < route.hops {
             let hop = self.network.hop(route, packet.hop);
             if hop.served {
-                match self.offer(hop, packet, size) {
-                    Some(sent) => packet = sent,
-                    None => return false,
+                if !self.offer(hop, &mut packet, size) {
+                    return false;
                 }
             } else {
                 let link = &mut self.network.fifos[hop.place as usize];

@@ -106,7 +106,11 @@ impl Ledger {
         let (dropped, wire_lost) = (end.dropped - begin.dropped, end.wire_lost.saturating_sub(begin.wire_lost));
         DirectionReport {
             utilization: used.since(used_before),
-            loss_rate: if arrived == 0 { 0.0 } else { (dropped + wire_lost) as f64 / arrived as f64 },
+            // Packets that came before the window began may be dropped in it.
+            loss_rate: match dropped + wire_lost {
+                0 => 0.0,
+                lost => lost as f64 / arrived.max(lost) as f64,
+            },
             dropped_packets: dropped,
             marked_packets: end.marked - begin.marked,
             wire_lost_packets: wire_lost,

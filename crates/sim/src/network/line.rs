@@ -21,6 +21,28 @@ pub struct Transmission {
     fraction: u64,
 }
 
+/// How long several packets take together, in units of 2^-64 ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span(u128);
+
+impl Span {
+    /// With one packet more.
+    pub fn with(self, packet: Transmission) -> Span {
+        Span(self.0.saturating_add(packet.span()))
+    }
+
+    /// With one packet less.
+    pub fn without(self, packet: Transmission) -> Span {
+        Span(self.0.saturating_sub(packet.span()))
+    }
+}
+
+impl Transmission {
+    fn span(self) -> u128 {
+        u128::from(self.whole) << 64 | u128::from(self.fraction)
+    }
+}
+
 /// How long the last two packet sizes seen take on a [`Line`]. Most links carry two, data and ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Transmissions {
@@ -91,6 +113,12 @@ impl Line {
         }
         let took = u128::from(bytes) * 8_000_000_000 / u128::from(self.rate_bps);
         Nanos::try_from(took).unwrap_or(NEVER).min(NEVER)
+    }
+
+    /// When it would be free if it were given `more` now.
+    pub fn free_after(&self, more: Span) -> Nanos {
+        let free = u128::from(self.free) << 64 | u128::from(self.fraction);
+        Nanos::try_from(free.saturating_add(more.0) >> 64).unwrap_or(NEVER)
     }
 
     /// Nothing is sent before `now` but what has been given to it.

@@ -1,14 +1,16 @@
 //! One direction of a link whose queue decides when the transmitter is free: an event for each transmission.
 //!
 //! The buffer's limit counts the packet being sent too, as `fifo.rs` does, whatever the queue. A packet that leaves at `now` makes
-//! room for one that comes at `now`.
+//! room for one that comes at `now`. The clock counts whole nanoseconds: of packets that take less than one each, several leave at
+//! the same instant, each in a call of its own, and what is noted at that instant may be noted between two of them.
 
 use super::change::loss::Losses;
 use super::change::policer::Policer;
 use super::change::schedule::{Schedule, Settings};
 use super::change::wire::Wire;
-use super::discipline::{Any, Deeds, Discipline, Queued};
+use super::discipline::{Any, Deeds, Discipline, Fate, Queued};
 use super::ledger::{Ledger, Totals};
+use super::line::Span;
 use super::transmitter::Transmitter;
 use crate::packet::{Kind, Packet};
 use crate::report::DirectionReport;
@@ -29,12 +31,16 @@ pub struct Served {
     /// When something changes next; never for most links.
     next_change: Nanos,
     limit: Buffer,
+    /// The limit is a time, and how long a packet takes never changes.
+    timed: bool,
     /// What waits in the queue.
     waiting: Waiting,
     /// Size of the packet being sent, bytes; `None` where it has left, which is noticed when somebody looks.
     sending: Option<u32>,
     /// An event stands in the loop for when the transmitter is free.
     awaited: bool,
+    /// See [`Served::call_at`].
+    call_at: Option<Nanos>,
     /// What the queue did in the call under way.
     deeds: Deeds,
     /// See [`Served::lost`].
@@ -54,15 +60,8 @@ struct Waiting {
     bytes: u64,
     /// Data and datagrams that are not lost yet.
     data: u64,
-}
-
-/// What a served link has done.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Done {
-    /// The packet that it has begun to send, with the time when it reaches the far end; `None` also where the wire loses it.
-    pub sent: Option<Packet>,
-    /// When the loop has to call [`Served::serve`].
-    pub call_at: Option<Nanos>,
+    /// How long they take to send; known where [`Served::timed`].
+    time: Span,
 }
 
 impl Served {
@@ -70,20 +69,23 @@ impl Served {
     pub fn new(link: &Link, packet_size: u32, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
         let ledger = Ledger::new(window, interval);
         let schedule = Schedule::new(link);
+        let transmitter = Transmitter::new(link);
         let mut queue = Any::new(&link.queue, Rng::new(seed, Purpose::Queue, index).bits(), packet_size);
         queue.set_rate(0, link.rate_bps);
         Served {
             policer: link.policer.as_ref().map(Policer::new),
             queue,
-            transmitter: Transmitter::new(link),
             losses: Losses::new(link.loss, seed, index),
             wire: Wire::new(link, seed, index),
             next_change: schedule.as_ref().map_or(Nanos::MAX, |schedule| schedule.next()),
             schedule: schedule.map(Box::new),
             limit: link.buffer,
+            timed: matches!(link.buffer, Buffer::Time(_)) && transmitter.is_steady(),
+            transmitter,
             waiting: Waiting::default(),
             sending: None,
             awaited: false,
+            call_at: None,
             deeds: Deeds::default(),
             lost: Vec::new(),
             totals: Totals::default(),
@@ -94,36 +96,46 @@ impl Served {
         }
     }
 
-    /// A packet of `size` bytes comes at `packet.at`. Look at [`Served::lost`] afterwards.
-    pub fn accept(&mut self, packet: Packet, size: u32) -> Done {
+    /// A packet of `size` bytes comes at `packet.at`. Says whether a packet is sent at once: `packet` is that one then, and `packet.at`
+    /// when it reaches the far end. Look at [`Served::lost`] and [`Served::call_at`] afterwards.
+    #[inline]
+    pub fn accept(&mut self, packet: &mut Packet, size: u32) -> bool {
         let now = packet.at;
         self.pass_time(now);
         self.totals.arrived += 1;
         if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, size)) {
             self.totals.dropped += 1;
-            self.lost.push(packet);
-            return Done::default();
+            self.lost.push(*packet);
+            return false;
         }
         let full = !self.has_room(now, size);
-        let queued = Queued { packet, size, entered: now, doomed: !full && self.lost_on_the_wire() };
-        if queued.doomed {
-            self.lost.push(packet);
+        let fate = match packet.kind {
+            _ if !full && self.lost_on_the_wire() => Fate::Lost,
+            Kind::Data | Kind::Datagram => Fate::Arrives,
+            _ => Fate::AckArrives,
+        };
+        let queued = Queued { packet: *packet, size, entered: now, fate };
+        if fate == Fate::Lost {
+            self.lost.push(*packet);
             if self.transmitter.rests() {
-                return Done::default();
+                return false;
             }
         }
-        self.waiting.add(&queued);
+        self.add_waiting(&queued);
         self.queue.enqueue(now, queued, full, &mut self.deeds);
-        self.note_deeds(now);
+        if self.deeds.any() {
+            self.note_deeds(now);
+        }
         self.max_queue = self.max_queue.max(self.queued());
-        self.go_on(now)
+        self.go_on(now, packet)
     }
 
-    /// The transmitter is free at `now`, as it has said it would be. Look at [`Served::lost`] afterwards.
-    pub fn serve(&mut self, now: Nanos) -> Done {
+    /// The transmitter is free at `now`, as it has said it would be. The rest is as of [`Served::accept`].
+    #[inline]
+    pub fn serve(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         self.awaited = false;
         self.pass_time(now);
-        if self.transmitter.rests() { Done::default() } else { self.send_next(now) }
+        !self.transmitter.rests() && self.send_next(now, packet)
     }
 
     /// When [`Served::change`] has to be called next; beyond every run if never.
@@ -131,10 +143,10 @@ impl Served {
         self.next_change
     }
 
-    /// Something changes at `now`, as the schedule said it would. Look at [`Served::lost`] afterwards.
-    pub fn change(&mut self, now: Nanos) -> Done {
+    /// Something changes at `now`, as the schedule said it would. The rest is as of [`Served::accept`].
+    pub fn change(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         self.pass_time(now);
-        self.go_on(now)
+        self.go_on(now, packet)
     }
 
     /// Whether no packet overtakes another on the wire.
@@ -142,8 +154,15 @@ impl Served {
         self.wire.keeps_order()
     }
 
+    /// When the loop has to call [`Served::serve`], if the last call has made that known.
+    #[inline(always)]
+    pub fn call_at(&mut self) -> Option<Nanos> {
+        self.call_at.take()
+    }
+
     /// Takes a packet that was lost in the last call, if there is one left: dropped by the queue, or one that the wire will lose,
     /// which stays in the queue as if nothing had happened (during an outage it does not get there).
+    #[inline(always)]
     pub fn lost(&mut self) -> Option<Packet> {
         self.lost.pop()
     }
@@ -178,6 +197,7 @@ impl Served {
     }
 
     /// Whether the buffer holds `size` bytes more at `now`.
+    #[inline(always)]
     fn has_room(&self, now: Nanos, size: u32) -> bool {
         match self.limit {
             Buffer::Unlimited => true,
@@ -186,51 +206,86 @@ impl Served {
                 self.waiting.bytes + u64::from(self.sending.unwrap_or(0)) + u64::from(size) <= limit
             }
             Buffer::Time(limit) => {
-                let waits = self.transmitter.free().saturating_sub(now);
-                let waits = waits.saturating_add(self.transmitter.time_of(self.waiting.bytes));
-                waits < limit || self.queued() == 0
+                let free = if self.timed {
+                    self.transmitter.free_after(self.waiting.time)
+                } else {
+                    self.transmitter.free().max(now).saturating_add(self.transmitter.time_of(self.waiting.bytes))
+                };
+                self.queued() == 0 || free.saturating_sub(now) < limit
             }
         }
     }
 
     /// Sends what waits, now or when the transmitter is free.
-    fn go_on(&mut self, now: Nanos) -> Done {
+    #[inline]
+    fn go_on(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         if self.awaited || self.waiting.packets == 0 || self.transmitter.rests() {
-            return Done::default();
+            return false;
         }
         let start = self.transmitter.start_after(now);
         if start > now {
             self.awaited = true;
-            return Done { sent: None, call_at: Some(start) };
+            self.call_at = Some(start);
+            return false;
         }
-        self.send_next(now)
+        self.send_next(now, packet)
     }
 
-    /// Takes the next packet out of the queue and sends it.
-    fn send_next(&mut self, now: Nanos) -> Done {
+    /// Takes the next packet out of the queue and sends it; false where none is left or the wire loses it.
+    #[inline]
+    fn send_next(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         let next = self.queue.dequeue(now, &mut self.deeds);
-        self.note_deeds(now);
-        let Some(queued) = next else { return Done::default() };
-        self.waiting.remove(&queued);
+        if self.deeds.any() {
+            self.note_deeds(now);
+        }
+        let Some(queued) = next else { return false };
+        self.remove_waiting(&queued);
         self.transmitter.send(now, queued.size);
         self.sending = Some(queued.size);
-        self.awaited = self.waiting.packets > 0;
-        let arriving = Packet { at: self.wire.arrival(self.transmitter.free()), ..queued.packet };
-        Done { sent: (!queued.doomed).then_some(arriving), call_at: self.awaited.then(|| self.transmitter.start()) }
+        if self.waiting.packets > 0 {
+            self.awaited = true;
+            self.call_at = Some(self.transmitter.start());
+        }
+        *packet = queued.packet;
+        packet.at = self.wire.arrival(self.transmitter.free());
+        queued.fate != Fate::Lost
     }
 
     /// Counts what the queue has just done.
+    #[inline(never)]
     fn note_deeds(&mut self, now: Nanos) {
         self.totals.marked += std::mem::take(&mut self.deeds.marked);
-        for queued in self.deeds.dropped.drain(..) {
-            self.waiting.remove(&queued);
+        let mut dropped = std::mem::take(&mut self.deeds.dropped);
+        for queued in dropped.drain(..) {
+            self.remove_waiting(&queued);
             self.totals.dropped += 1;
-            if queued.doomed {
+            if queued.fate == Fate::Lost {
                 // It is the queue's and not the wire's.
                 self.totals.wire_lost -= 1;
             } else {
                 self.lost.push(Packet { at: now, ..queued.packet });
             }
+        }
+        self.deeds.dropped = dropped;
+    }
+
+    #[inline(always)]
+    fn add_waiting(&mut self, queued: &Queued) {
+        self.waiting.packets += 1;
+        self.waiting.bytes += u64::from(queued.size);
+        self.waiting.data += u64::from(queued.fate == Fate::Arrives);
+        if self.timed {
+            self.waiting.time = self.waiting.time.with(self.transmitter.transmission(queued.size));
+        }
+    }
+
+    #[inline(always)]
+    fn remove_waiting(&mut self, queued: &Queued) {
+        self.waiting.packets -= 1;
+        self.waiting.bytes -= u64::from(queued.size);
+        self.waiting.data -= u64::from(queued.fate == Fate::Arrives);
+        if self.timed {
+            self.waiting.time = self.waiting.time.without(self.transmitter.transmission(queued.size));
         }
     }
 
@@ -247,6 +302,7 @@ impl Served {
     }
 
     /// Brings everything up to `now`, before anything happens at that moment.
+    #[inline(always)]
     fn pass_time(&mut self, now: Nanos) {
         if now >= self.next_mark {
             self.pass_marks(now);
@@ -282,6 +338,7 @@ impl Served {
     }
 
     /// Counts how long packets have been in the system up to `now`; the one being sent may have left before.
+    #[inline(always)]
     fn count_to(&mut self, now: Nanos) {
         if self.sending.is_some() && self.transmitter.free() <= now {
             self.count_span(self.transmitter.free());
@@ -290,26 +347,9 @@ impl Served {
         self.count_span(now);
     }
 
+    #[inline(always)]
     fn count_span(&mut self, to: Nanos) {
         self.totals.sojourn += self.queued() as u128 * u128::from(to - self.counted_to);
         self.counted_to = to;
     }
-}
-
-impl Waiting {
-    fn add(&mut self, queued: &Queued) {
-        self.packets += 1;
-        self.bytes += u64::from(queued.size);
-        self.data += u64::from(is_data(queued));
-    }
-
-    fn remove(&mut self, queued: &Queued) {
-        self.packets -= 1;
-        self.bytes -= u64::from(queued.size);
-        self.data -= u64::from(is_data(queued));
-    }
-}
-
-fn is_data(queued: &Queued) -> bool {
-    !queued.doomed && matches!(queued.packet.kind, Kind::Data | Kind::Datagram)
 }

@@ -2,7 +2,7 @@
 
 use super::change::trace::Opportunities;
 use super::ledger::Use;
-use super::line::{Line, Transmissions};
+use super::line::{Line, Span, Transmission, Transmissions};
 use crate::scenario::Link;
 use fullpipe_cc::Nanos;
 
@@ -21,6 +21,8 @@ pub enum Transmitter {
 pub struct Sending {
     line: Line,
     transmissions: Transmissions,
+    /// The rate never changes.
+    steady: bool,
     /// What a nanosecond counts: the rate, or 1 where it never changes; and what it counts for the packet being sent.
     weight: u64,
     sending_weight: u64,
@@ -39,7 +41,7 @@ impl Transmitter {
         let weight = if steady { 1 } else { link.rate_bps };
         let (line, transmissions) = (Line::new(link.rate_bps), Transmissions::default());
         let sum = Use::default();
-        Transmitter::Line(Sending { line, transmissions, weight, sending_weight: weight, since: 0, sum })
+        Transmitter::Line(Sending { line, transmissions, steady, weight, sending_weight: weight, since: 0, sum })
     }
 
     /// When the last packet given to it has left.
@@ -97,6 +99,28 @@ impl Transmitter {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// Whether how long a packet takes never changes.
+    pub fn is_steady(&self) -> bool {
+        matches!(self, Transmitter::Line(sending) if sending.steady)
+    }
+
+    /// How long a packet takes at the rate; nothing of a trace.
+    #[inline]
+    pub fn transmission(&mut self, size: u32) -> Transmission {
+        match self {
+            Transmitter::Line(sending) => sending.transmissions.of(&sending.line, size),
+            Transmitter::Trace(_) => Transmission::default(),
+        }
+    }
+
+    /// When it would be free if it were given `more` now.
+    pub fn free_after(&self, more: Span) -> Nanos {
+        match self {
+            Transmitter::Line(sending) => sending.line.free_after(more),
+            Transmitter::Trace(opportunities) => opportunities.free(),
         }
     }
 

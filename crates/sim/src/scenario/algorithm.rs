@@ -2,9 +2,9 @@
 
 use super::problem::{Problem, unknown};
 use super::reader::{Reader, as_number, kind};
-use super::{Algorithm, Setting, Table, Value};
-use fullpipe_cc::Recovery;
-use fullpipe_cc::registry::{self, Info, Kind, Param};
+use super::{Algorithm, Recovery, Setting, SlowStart, Table, Value};
+use fullpipe_cc::params::{self, Info, Kind, Param};
+use fullpipe_cc::registry;
 
 const EXAMPLE: &str = "\"reno\" or { name = \"reno\" }";
 
@@ -20,14 +20,18 @@ pub fn read(reader: &Reader) -> Result<(Algorithm, &'static Info), Problem> {
     }
 }
 
-/// The recovery asked for.
-pub fn recovery(reader: &Reader) -> Result<Option<Recovery>, Problem> {
-    let Some(found) = reader.text("recovery", "\"sack\"")? else { return Ok(None) };
-    let names = Recovery::ALL.map(Recovery::name);
-    match Recovery::ALL.into_iter().find(|r| r.name() == found) {
-        Some(recovery) => Ok(Some(recovery)),
-        None => Err(reader.problem("recovery", unknown("recovery", found, &names))),
-    }
+/// The recovery asked for, or else the one that the algorithm's paper assumes.
+pub fn recovery(reader: &Reader, info: &Info) -> Result<Recovery, Problem> {
+    let name = reader.text("recovery", "\"sack\"")?.unwrap_or(info.recovery);
+    Recovery::find(name)
+        .ok_or_else(|| reader.problem("recovery", unknown("recovery", name, &Recovery::ALL.map(Recovery::name))))
+}
+
+/// The slow start asked for.
+pub fn slow_start(reader: &Reader) -> Result<SlowStart, Problem> {
+    let name = reader.text("slow_start", "\"hystart++\"")?.unwrap_or(SlowStart::default().name());
+    SlowStart::find(name)
+        .ok_or_else(|| reader.problem("slow_start", unknown("slow start", name, &SlowStart::ALL.map(SlowStart::name))))
 }
 
 fn find(name: &str) -> Result<&'static Info, String> {
@@ -69,7 +73,7 @@ fn setting(param: &Param, value: &Value) -> Result<Setting, String> {
             None => return Err(format!("expected {}, found {}", allowed(param), kind(value))),
         },
     };
-    match param.kind.admits(as_registry_value(&setting)) {
+    match param.kind.admits(as_value(&setting)) {
         true => Ok(setting),
         false => Err(format!("{} is not allowed; allowed: {}", kind(value), allowed(param))),
     }
@@ -84,11 +88,11 @@ fn is_default(param: &Param, setting: &Setting) -> bool {
     }
 }
 
-fn as_registry_value(setting: &Setting) -> registry::Value<'_> {
+fn as_value(setting: &Setting) -> params::Value<'_> {
     match setting {
-        Setting::Number(x) => registry::Value::Number(*x),
-        Setting::Flag(x) => registry::Value::Flag(*x),
-        Setting::Name(name) => registry::Value::Name(name),
+        Setting::Number(x) => params::Value::Number(*x),
+        Setting::Flag(x) => params::Value::Flag(*x),
+        Setting::Name(name) => params::Value::Name(name),
     }
 }
 

@@ -8,7 +8,7 @@ pub(crate) mod limits;
 mod network;
 mod parse;
 mod problem;
-mod queue;
+pub(crate) mod queue;
 mod reader;
 mod render;
 mod text;
@@ -17,7 +17,11 @@ mod traffic;
 mod units;
 mod warnings;
 
+pub use crate::packet::Ecn;
 pub use crate::rng::Spread;
+pub use crate::transport::ecn::EcnMode;
+pub use crate::transport::recovery::Recovery;
+pub use fullpipe_cc::SlowStart;
 pub(crate) use network::buffer_key;
 pub use problem::Problem;
 pub use text::parse;
@@ -25,7 +29,7 @@ pub use text::parse;
 pub use toml::{Table, Value};
 pub use trace::{Trace, read_traces};
 
-use fullpipe_cc::{Nanos, Recovery};
+use fullpipe_cc::Nanos;
 
 /// A whole scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -263,6 +267,12 @@ pub struct Tcp {
     pub algorithm: Algorithm,
     /// How losses are found and repaired.
     pub recovery: Recovery,
+    /// How the window grows at first; for algorithms without a slow start of their own.
+    pub slow_start: SlowStart,
+    /// What both ends make of ECN.
+    pub ecn: EcnMode,
+    /// How new segments are ECN-capable, where ECN is on: ECT(0) or ECT(1).
+    pub ect: Ecn,
     /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
     pub delayed_ack: bool,
     /// How long an ACK is held back at most.
@@ -366,6 +376,9 @@ impl Tcp {
         Tcp {
             algorithm: Algorithm { name: algorithm.to_owned(), params: Vec::new() },
             recovery,
+            slow_start: SlowStart::Standard,
+            ecn: EcnMode::Off,
+            ect: Ecn::Ect0,
             delayed_ack: false,
             delayed_ack_timeout: 100_000_000,
             byte_counting: false,

@@ -104,7 +104,8 @@ fn packets_or_time(reader: &Reader, name: &'static str) -> Result<Option<Value>,
     Err(reader.problem(name, format!("{}; write e.g. \"65 packets\" or \"1 ms\"", unknown("unit", unit, &units))))
 }
 
-fn written(value: Value) -> Toml {
+/// A parameter's value as a scenario writes it.
+pub fn written(value: Value) -> Toml {
     match value {
         Value::Time(nanos) => TIME.format(nanos).into(),
         Value::Packets(packets) => PACKETS.format(packets).into(),

@@ -3,7 +3,7 @@
 
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
-    Algorithm, Arrivals, Buffer, FlowGroup, Link, Scenario, Setting, Spread, Table, Tcp, Udp, Value, Web, change,
+    Algorithm, Arrivals, Buffer, Ecn, FlowGroup, Link, Scenario, Setting, Spread, Table, Tcp, Udp, Value, Web, change,
     queue, trace,
 };
 use fullpipe_cc::Nanos;
@@ -132,6 +132,9 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
     vec![
         ("algorithm", algorithm(&tcp.algorithm)),
         ("recovery", tcp.recovery.name().into()),
+        ("slow_start", tcp.slow_start.name().into()),
+        ("ecn", tcp.ecn.name().into()),
+        ("ect", whole(u64::from(tcp.ect == Ecn::Ect1))),
         ("delayed_ack", tcp.delayed_ack.into()),
         ("delayed_ack_timeout", time(tcp.delayed_ack_timeout)),
         ("byte_counting", tcp.byte_counting.into()),

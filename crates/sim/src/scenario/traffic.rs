@@ -1,9 +1,9 @@
 //! `[[flows]]`, `[[udp]]`, `[[web]]`: what crosses the links.
 
-use super::problem::{Problem, quoted};
+use super::problem::{Problem, quoted, unknown};
 use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
-use super::{Arrivals, FlowGroup, Link, Spread, Table, Tcp, Udp, Value, Web, algorithm, limits, network};
+use super::{Arrivals, Ecn, EcnMode, FlowGroup, Link, Spread, Table, Tcp, Udp, Value, Web, algorithm, limits, network};
 use fullpipe_cc::Nanos;
 
 /// What traffic needs to know of the rest of the scenario.
@@ -19,6 +19,9 @@ pub struct Context<'a> {
 const TCP_KEYS: &[&str] = &[
     "algorithm",
     "recovery",
+    "slow_start",
+    "ecn",
+    "ect",
     "delayed_ack",
     "delayed_ack_timeout",
     "byte_counting",
@@ -91,12 +94,15 @@ pub fn packet_size(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u
 
 fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     let (algorithm, info) = algorithm::read(reader)?;
-    let recovery = algorithm::recovery(reader)?.unwrap_or(info.recovery);
+    let recovery = algorithm::recovery(reader, info)?;
     let default = Tcp::new(info.name, recovery, network::path(reader, context.links)?);
     let time = |key, range, default| Ok::<Nanos, Problem>(reader.quantity(key, &TIME, range)?.unwrap_or(default));
     let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;
     Ok(Tcp {
         algorithm,
+        slow_start: algorithm::slow_start(reader)?,
+        ecn: ecn(reader)?.unwrap_or(default.ecn),
+        ect: reader.whole("ect", 0..=1)?.map_or(default.ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
         delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,
         delayed_ack_timeout: time("delayed_ack_timeout", limits::ACK_DELAY, default.delayed_ack_timeout)?,
         byte_counting: reader.flag("byte_counting", default.byte_counting)?,
@@ -110,6 +116,12 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         reverse: reader.flag("reverse", default.reverse)?,
         ..default
     })
+}
+
+fn ecn(reader: &Reader) -> Result<Option<EcnMode>, Problem> {
+    let Some(name) = reader.text("ecn", "\"classic\"")? else { return Ok(None) };
+    let mode = EcnMode::find(name);
+    mode.map(Some).ok_or_else(|| reader.problem("ecn", unknown("kind of ECN", name, &EcnMode::ALL.map(EcnMode::name))))
 }
 
 /// What `read` makes of `key`; `None` for "unlimited" or if the key is absent.

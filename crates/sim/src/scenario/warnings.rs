@@ -1,14 +1,18 @@
 //! What is allowed, but probably not what was meant.
 
 use super::units::RATE;
-use super::{Arrivals, Scenario, Tcp};
+use super::{Arrivals, Scenario, SlowStart, Tcp};
+use fullpipe_cc::registry;
 
 impl Scenario {
     /// One line for each: the key, what it leads to, what to do about it.
     pub fn warnings(&self) -> Vec<String> {
         let flows = self.flows.iter().enumerate().map(|(index, group)| (format!("flows[{index}]"), &group.tcp));
         let web = self.web.iter().enumerate().map(|(index, group)| (format!("web[{index}]"), &group.tcp));
-        flows.chain(web).filter_map(|(key, tcp)| self.queue_at_the_sender(&key, tcp)).collect()
+        let all = flows.chain(web);
+        all.flat_map(|(key, tcp)| [self.queue_at_the_sender(&key, tcp), other_slow_start(&key, tcp)])
+            .flatten()
+            .collect()
     }
 
     /// Senders behind access links that together are no faster than any link of the path can't fill a queue there.
@@ -48,6 +52,18 @@ impl Scenario {
         let udp = udp.map(|group| u128::from(group.rate_bps) * u128::from(group.count));
         flows.chain(web).chain(udp).sum()
     }
+}
+
+/// An algorithm with a slow start of its own has no other. No error, so that one scenario can compare it with those that have.
+fn other_slow_start(key: &str, tcp: &Tcp) -> Option<String> {
+    let asked = tcp.slow_start != SlowStart::default();
+    let own = registry::find(&tcp.algorithm.name).is_some_and(|info| info.own_slow_start);
+    (asked && own).then(|| {
+        let (asked, algorithm) = (tcp.slow_start.name(), &tcp.algorithm.name);
+        format!(
+            "{key}.slow_start = {asked:?}: {algorithm} has a slow start of its own and runs that; leave slow_start out"
+        )
+    })
 }
 
 /// More than any link's rate, and the sum of a million of them is a number still.
@@ -96,6 +112,15 @@ mod tests {
         assert!(warned(&(flows(1, "9 Mbit/s", both) + &fast)).is_empty());
         let back = flows(1, "9 Mbit/s", "\"narrow\"") + "reverse = true\n";
         assert!(warned(&(flows(1, "9 Mbit/s", "\"narrow\"") + &back)).is_empty(), "each meets the other's ACKs");
+    }
+
+    #[test]
+    fn a_slow_start_that_an_algorithm_does_not_have_is_warned_of() {
+        let flow = |algorithm: &str, slow_start: &str| {
+            warned(&format!("[[flows]]\nalgorithm = {algorithm:?}\nslow_start = {slow_start:?}\npath = [\"wide\"]\n"))
+        };
+        assert_eq!(flow("vegas", "hystart++"), ["flows[0].slow_start"]);
+        assert!(flow("vegas", "standard").is_empty() && flow("cubic", "hystart++").is_empty());
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! TCP: what an end of a connection sends, and when.
 
+pub mod ecn;
+mod progress;
 pub mod ranges;
 pub mod receiver;
+pub mod recovery;
+mod repair;
 mod rto;
-mod scoreboard;
 pub mod sender;
+mod sent_log;

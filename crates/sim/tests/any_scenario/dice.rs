@@ -1,11 +1,12 @@
 //! Any valid scenario, drawn from a number: every key, the ends of every allowed range among its values.
 
-use fullpipe_cc::Recovery;
-use fullpipe_cc::registry::{self, Kind};
+use fullpipe_cc::params::Kind;
+use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
+use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule,
-    Setting, Spread, Tcp, Trace, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Jitter, JitterModel, Link, Loss, Policer, Queue,
+    Recovery, Reorder, Schedule, Setting, SlowStart, Spread, Tcp, Trace, Udp, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -134,7 +135,8 @@ impl Dice {
     }
 
     fn direction(&mut self, packet_size: u32) -> Link {
-        let buffer = match self.bits() % 4 {
+        let buffer = match self.bits() % 5 {
+            4 => Buffer::Time(self.any(1..=LONGEST, MS..=200 * MS)),
             0 | 1 => Buffer::Packets(self.any(1..=1_000_000_000_000, 1..=300)),
             2 => {
                 let least = u64::from(packet_size);
@@ -153,6 +155,7 @@ impl Dice {
             rate_bps: self.any(1..=10_000_000_000_000, 500_000..=50_000_000),
             delay: self.any(0..=100 * SECOND, 0..=50 * MS),
             buffer,
+            queue: self.queue(),
             loss: Loss::Independent(loss),
             ..Link::default()
         }
@@ -227,6 +230,43 @@ impl Dice {
         Trace::new(times).expect("a trace")
     }
 
+    /// Half of the queues are drop-tail.
+    fn queue(&mut self) -> Queue {
+        if self.one_in(2) {
+            return Queue::drop_tail();
+        }
+        let info = self.pick(queues::ALL);
+        let mut queue = Queue::defaults(info);
+        for param in info.params {
+            if self.one_in(2) {
+                continue;
+            }
+            let value = self.queue_value(&param.kind);
+            if Some(value) != param.default {
+                queue.given.push((param.name, value));
+            }
+        }
+        queue
+    }
+
+    fn queue_value(&mut self, kind: &queues::Kind) -> queues::Value {
+        use queues::{Kind, Value};
+        match *kind {
+            Kind::Time { min, max } => Value::Time(self.any(min..=max, MS..=200 * MS)),
+            Kind::Packets { min, max } => Value::Packets(self.any(min..=max, 1..=100)),
+            Kind::Bytes { min, max } => Value::Bytes(self.any(min..=max, 100..=10_000)),
+            Kind::Whole { min, max } => Value::Whole(self.any(min..=max, 1..=100)),
+            Kind::Number { min, max } => {
+                let x = self.unit();
+                Value::Number(self.pick(&[min, max, min + x * (max - min), min + x.powi(8) * (max - min)]))
+            }
+            Kind::PacketsOrTime if self.one_in(2) => Value::Packets(self.any(1..=1_000_000_000_000, 1..=100)),
+            Kind::PacketsOrTime => Value::Time(self.any(0..=100 * SECOND, 100 * US..=50 * MS)),
+            Kind::Flag => Value::Flag(self.one_in(2)),
+            Kind::Choice(names) => Value::Name(self.pick(names)),
+        }
+    }
+
     /// Some of the links, each once, in any order; 127 at most.
     fn path(&mut self, links: &[Link]) -> Vec<usize> {
         let mut path: Vec<_> = (0..links.len()).collect();
@@ -266,6 +306,9 @@ impl Dice {
         Tcp {
             algorithm: self.algorithm(),
             recovery: self.pick(&Recovery::ALL),
+            slow_start: self.pick(&SlowStart::ALL),
+            ecn: if self.one_in(2) { EcnMode::Off } else { self.pick(&EcnMode::ALL) },
+            ect: self.pick(&[Ecn::Ect0, Ecn::Ect1]),
             delayed_ack: self.one_in(2),
             delayed_ack_timeout: self.any(US..=500 * MS, 40 * MS..=200 * MS),
             byte_counting: self.one_in(2),

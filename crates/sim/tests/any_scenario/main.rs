@@ -6,7 +6,7 @@ mod extremes;
 mod invariants;
 
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::{JitterModel, Link, Loss};
+use fullpipe_sim::scenario::{EcnMode, JitterModel, Link, Loss, Recovery};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -64,7 +64,7 @@ fn the_standing_scenarios_have_everything() {
     };
     for info in fullpipe_cc::registry::ALL {
         let of_this = || tcp().filter(|tcp| tcp.algorithm.name == info.name);
-        for recovery in fullpipe_cc::Recovery::ALL {
+        for recovery in Recovery::ALL {
             assert!(of_this().any(|tcp| tcp.recovery == recovery), "{} with {recovery:?}", info.name);
         }
         for param in info.params {
@@ -72,6 +72,18 @@ fn the_standing_scenarios_have_everything() {
                 |tcp: &&fullpipe_sim::scenario::Tcp| tcp.algorithm.params.iter().any(|(name, _)| name == param.name);
             assert!(of_this().any(|tcp| given(&tcp)), "{}.{}", info.name, param.name);
         }
+    }
+    for info in fullpipe_sim::queues::ALL {
+        let of_this =
+            || all.iter().flat_map(|scenario| &scenario.links).filter(|link| link.queue.info.name == info.name);
+        assert!(of_this().count() > 0, "{}", info.name);
+        for param in info.params {
+            let given = |link: &Link| link.queue.given.iter().any(|(name, _)| *name == param.name);
+            assert!(of_this().any(given), "{}.{}", info.name, param.name);
+        }
+    }
+    for mode in EcnMode::ALL {
+        assert!(tcp().any(|tcp| tcp.ecn == mode), "{mode:?}");
     }
     assert!(tcp().any(|tcp| tcp.path.len() == 127));
     let links = || all.iter().flat_map(|scenario| &scenario.links).flat_map(|link| [link, link.direction(true)]);

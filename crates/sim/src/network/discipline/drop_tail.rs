@@ -1,4 +1,10 @@
 //! Drop-tail: first in, first out; what does not fit is dropped.
+//!
+//! Source: RFC 7567 section 2, which recommends against it; ns-2's `Queue/DropTail`.
+//!
+//! # Deviations and choices
+//!
+//! - **The limit** is the link's, and counts the packet being sent, as in ns-2.
 
 use super::params::{Info, Settings};
 use super::{Deeds, Discipline, Queued};

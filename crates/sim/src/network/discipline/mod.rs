@@ -3,13 +3,33 @@
 //! A discipline knows nothing of the wire: a served link asks it for the next packet when the transmitter is free, and keeps the
 //! physical limit of the buffer, so that a discipline is only told that it is `full`.
 
+mod ared;
+mod codel;
 mod drop_tail;
+mod dualpi2;
+mod fq_codel;
 pub mod params;
+mod periodic;
+mod pie;
+#[cfg(test)]
+mod random_arrivals;
+mod red;
+mod step;
+#[cfg(test)]
+mod testing;
+mod transmitter;
 
 use crate::packet::Packet;
+use ared::Ared;
+use codel::Codel;
 use drop_tail::DropTail;
+use dualpi2::DualPi2;
+use fq_codel::FqCodel;
 use fullpipe_cc::Nanos;
 pub use params::{Info, Settings};
+use pie::Pie;
+use red::Red;
+use step::Step;
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,8 +40,22 @@ pub struct Queued {
     pub size: u32,
     /// When it came.
     pub entered: Nanos,
-    /// The wire will lose it: no queue's concern.
-    pub doomed: bool,
+    /// What the wire will do to it: no queue's concern.
+    pub fate: Fate,
+}
+
+/// What becomes of a packet once it is sent. A word wide, and all that a link asks of a packet in its queue: where single bytes of a
+/// packet are asked for, compilers copy it in pieces that overlap, and processors wait for these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Fate {
+    /// A segment or a datagram that reaches the far end.
+    #[default]
+    Arrives,
+    /// An ACK that does.
+    AckArrives,
+    /// The wire loses it.
+    Lost,
 }
 
 /// What a discipline did to packets since somebody looked.
@@ -34,6 +68,12 @@ pub struct Deeds {
 }
 
 impl Deeds {
+    /// Whether it did anything to any.
+    #[inline(always)]
+    pub fn any(&self) -> bool {
+        self.marked > 0 || !self.dropped.is_empty()
+    }
+
     /// Drops a packet.
     pub fn drop(&mut self, queued: Queued) {
         self.dropped.push(queued);
@@ -41,6 +81,7 @@ impl Deeds {
 
     /// Marks a packet if it is of an ECN-capable transport (RFC 3168 section 5); says whether it is. One marked before stays so and
     /// is not counted again.
+    #[inline(never)]
     pub fn mark(&mut self, queued: &mut Queued) -> bool {
         let ecn = queued.packet.ecn();
         if !ecn.capable() {
@@ -115,6 +156,13 @@ macro_rules! disciplines {
 
 disciplines! {
     DropTail = drop_tail::INFO, DropTail::new;
+    Red = red::INFO, Red::new;
+    Ared = ared::INFO, Ared::new;
+    Codel = codel::INFO, Codel::new;
+    FqCodel = fq_codel::INFO, FqCodel::new;
+    Pie = pie::INFO, Pie::new;
+    DualPi2 = dualpi2::INFO, DualPi2::new;
+    Step = step::INFO, Step::new;
 }
 
 /// The discipline of that name.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::transport::receiver::{Receiver, Reply};
+use crate::transport::recovery::Recovery;
 use crate::window::Window;
 
 const MS: Nanos = 1_000_000;
@@ -83,7 +84,7 @@ fn one_loss_with_reno() {
     // Everything up to 9 arrives: 3 outstanding, window 4.
     assert_eq!(bench.arrives(0), [13]);
     assert_eq!(bench.cwnd(), 4.0);
-    assert_eq!(bench.sender.phase, Phase::Open);
+    assert_eq!(bench.sender.progress.phase, Phase::Open);
 }
 
 /// RFC 6582 section 3.2, step 3: the partial ACK sends the next hole again, at once, and recovery goes on without a second cut.
@@ -97,13 +98,14 @@ fn two_losses_with_newreno() {
     assert_eq!(bench.arrives(5), []);
     // 0 arrives: cumulative 3. Inflation 4, less 3 acknowledged, plus 1: window 4 + 2; 3..10 outstanding.
     assert_eq!(bench.arrives(0), [3]);
-    assert_eq!(bench.sender.inflation, 2);
+    let repair::Any::NewReno(newreno) = &bench.sender.repair else { panic!("another recovery") };
+    assert_eq!(newreno.reno.duplicates.inflation, 2);
     assert_eq!(bench.cwnd(), 4.0);
     for seq in [6, 7, 8, 9] {
         bench.arrives(seq);
     }
     bench.arrives(3);
-    assert_eq!(bench.sender.phase, Phase::Open);
+    assert_eq!(bench.sender.progress.phase, Phase::Open);
     assert_eq!(bench.cwnd(), 4.0, "one cut for both");
     assert_eq!(bench.sender.meter.events.timeouts, 0);
 }
@@ -127,7 +129,7 @@ fn two_losses_with_sack() {
     assert_eq!(bench.arrives(9), [11]);
     assert_eq!(bench.arrives(0), [12]);
     assert_eq!(bench.arrives(3), [13]);
-    assert_eq!(bench.sender.phase, Phase::Open);
+    assert_eq!(bench.sender.progress.phase, Phase::Open);
     assert_eq!((bench.cwnd(), bench.sender.meter.events.fast_recoveries), (4.0, 1));
 }
 
@@ -257,7 +259,7 @@ fn vegas_measures_from_the_time_of_sending() {
     assert_eq!(bench.sends()[0], 8);
     bench.now += RTT;
     bench.arrives(8);
-    assert_eq!((bench.sender.una, bench.sender.rtt.smoothed()), (9, Some(180 * MS)));
+    assert_eq!((bench.sender.progress.una, bench.sender.rtt.smoothed()), (9, Some(180 * MS)));
 }
 
 /// RFC 5681 section 4.3: the loss of a retransmission lowers the windows a second time. 16 segments, 0 and its retransmission are
@@ -315,7 +317,7 @@ fn duplicates_of_an_ack_beyond_recover_are_trusted() {
 #[test]
 fn the_last_segment_is_rescued() {
     let mut bench = Bench::new(Recovery::Sack, 8);
-    bench.sender.end = 8;
+    bench.sender.progress.end = 8;
     bench.sends();
     assert_eq!([bench.arrives(1), bench.arrives(2), bench.arrives(3)], [vec![], vec![], vec![0]]);
     assert_eq!(bench.arrives(0), [], "4 outstanding");

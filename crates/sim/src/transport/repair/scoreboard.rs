@@ -14,7 +14,7 @@
 use crate::transport::ranges::Ranges;
 
 /// Segments SACKed above a hole that make it lost (RFC 6675 section 2).
-const DUP_THRESH: u64 = 3;
+const DUP_THRESH: u64 = super::DUP_THRESH as u64;
 
 /// What the sender knows of the segments above its cumulative point.
 #[derive(Clone, Debug, Default)]

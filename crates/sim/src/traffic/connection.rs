@@ -4,10 +4,11 @@ use crate::engine::schedule::StreamId;
 use crate::network::line::Line;
 use crate::network::{Direct, Route};
 use crate::rng::Rng;
-use crate::scenario::{Spread, Tcp};
+use crate::scenario::{Algorithm, Setting, Spread, Tcp};
+use crate::transport::ecn::Receiving;
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
-use fullpipe_cc::Nanos;
+use fullpipe_cc::{Controller, Nanos, Start, params, registry};
 use std::num::NonZero;
 
 /// A TCP connection, both ends. What every packet touches comes first, together in memory.
@@ -21,6 +22,8 @@ pub struct Connection {
     pub active: bool,
     /// ACKs carry SACK blocks.
     pub sack: bool,
+    /// Nothing is between its window and the first link, and its packets' headers say nothing.
+    pub plain: bool,
     /// One-way delay of its access link: the flow's clock is so much behind the loop's.
     pub access: Nanos,
     /// When the retransmission timer's entry stands in the loop, on the loop's clock.
@@ -41,6 +44,8 @@ pub struct Connection {
     pub receiver: Receiver,
     /// The sending end.
     pub sender: Sender,
+    /// The receiving end's part of ECN, if it is on.
+    pub ecn: Option<Box<Receiving>>,
     /// When the held ACK's entry stands in the loop.
     pub ack_timer_at: Nanos,
     /// When it began, and when it was complete, on its own clock.
@@ -93,12 +98,28 @@ impl AccessLink {
     }
 }
 
+/// Builds an algorithm that the scenario has already been checked for.
+pub fn controller(tcp: &Tcp) -> Controller {
+    let Algorithm { name, params } = &tcp.algorithm;
+    let given: Vec<_> = params.iter().map(|(name, setting)| (name.as_str(), value(setting))).collect();
+    let start = Start::from(f64::from(tcp.initial_window)).slow_start(tcp.slow_start);
+    registry::build(name, &given, start).expect("a checked scenario")
+}
+
+fn value(setting: &Setting) -> params::Value<'_> {
+    match setting {
+        Setting::Number(x) => params::Value::Number(*x),
+        Setting::Flag(x) => params::Value::Flag(*x),
+        Setting::Name(x) => params::Value::Name(x),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::schedule::Schedule;
     use crate::rng::Purpose;
-    use fullpipe_cc::Recovery;
+    use crate::scenario::Recovery;
 
     fn access_link(rate_bps: Option<u64>, processing_time: Nanos) -> AccessLink {
         let tcp = Tcp { access_rate_bps: rate_bps, processing_time, ..Tcp::new("reno", Recovery::Reno, vec![0]) };

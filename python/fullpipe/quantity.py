@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
-__all__ = ["UNITS", "Quantity"]
+from fullpipe.errors import InputError
+from fullpipe.text import quoted
+
+__all__ = ["UNITS", "Quantity", "read_quantity"]
 
 UNITS: dict[str, tuple[str, float]] = {
     "ns": ("s", 1e-9),
@@ -65,3 +69,15 @@ class Quantity:
     def in_unit_of(self, other: Quantity) -> float:
         """The number in the unit of another of the same base."""
         return self.number if self.unit == other.unit else self.value / UNITS[other.unit][1]
+
+
+def read_quantity(name: str, text: str, base: str, example: str) -> float:
+    """What an argument called ``name`` says, above 0, in a base unit.
+
+    Raises:
+        InputError: It is no such quantity; the message shows the ``example``.
+    """
+    quantity = Quantity.parse(text)
+    if quantity is None or quantity.base != base or not 0 < quantity.value < math.inf:
+        raise InputError(f"{name} = {quoted(text)}: expected a quantity with a unit, above 0, e.g. {example}")
+    return quantity.value

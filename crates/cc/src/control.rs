@@ -1,0 +1,63 @@
+//! The trait, and how a connection begins.
+
+use crate::slow_start::SlowStart;
+use crate::{Ack, Flow, Signal};
+
+/// A congestion control algorithm: what [`registry`](crate::registry) builds and a sender drives.
+pub trait CongestionControl {
+    /// The congestion window in segments; at least 1.
+    ///
+    /// Excludes what recovery adds on top of it (the inflation of RFC 5681 section 3.2, step 4).
+    fn cwnd(&self) -> f64;
+
+    /// The slow-start threshold in segments; `f64::INFINITY` until the first congestion event.
+    fn ssthresh(&self) -> f64;
+
+    /// An ACK acknowledged new data (its cumulative point moved).
+    ///
+    /// Called in recovery too, with `flow.in_recovery` set, so that RTT filters stay fed; windows do not grow then.
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack);
+
+    /// Congestion was found; called once per episode, before anything is sent again.
+    fn on_congestion(&mut self, flow: &Flow, signal: Signal);
+
+    /// The episode is over: all data outstanding when it began has been acknowledged.
+    fn on_recovered(&mut self, _flow: &Flow) {}
+
+    /// Shows the algorithm's named internals (such as `beta` or `extra`) to `visit`, for traces and plots.
+    ///
+    /// The same names in the same order at every call; an unknown value is `f64::NAN`.
+    fn inspect(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// How a connection begins. A plain number is its first window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Start {
+    /// The first window, segments.
+    pub window: f64,
+    /// How the window grows until something is known of the path; for algorithms without a slow start of their own.
+    pub slow_start: SlowStart,
+    /// Packets leave at a rate, and not as ACKs come.
+    pub paced: bool,
+}
+
+impl Start {
+    /// The same with another slow start.
+    #[must_use]
+    pub fn slow_start(self, slow_start: SlowStart) -> Start {
+        Start { slow_start, ..self }
+    }
+
+    /// The same, paced or not.
+    #[must_use]
+    pub fn paced(self, paced: bool) -> Start {
+        Start { paced, ..self }
+    }
+}
+
+impl From<f64> for Start {
+    fn from(window: f64) -> Start {
+        Start { window, slow_start: SlowStart::default(), paced: false }
+    }
+}

@@ -1,0 +1,147 @@
+//! What is known of an algorithm before it runs, and the values its parameters are given.
+
+/// What is known of an algorithm before it runs.
+#[derive(Debug)]
+pub struct Info {
+    /// The name scenarios use.
+    pub name: &'static str,
+    /// Authors, title, venue, year; or the RFC.
+    pub paper: &'static str,
+    /// The loss recovery its paper assumes, by the name scenarios use; `"sack"` where it does not say. Which there are is the
+    /// sender's business.
+    pub recovery: &'static str,
+    /// It has a slow start of its own, in whose place no [`SlowStart`](crate::SlowStart) can stand.
+    pub own_slow_start: bool,
+    /// The parameters it takes.
+    pub params: &'static [Param],
+}
+
+/// A parameter of an algorithm.
+#[derive(Debug, PartialEq)]
+pub struct Param {
+    /// The name scenarios use.
+    pub name: &'static str,
+    /// The unit; "1" for a plain ratio or count without one.
+    pub unit: &'static str,
+    /// What values it takes, and the one it has when a scenario is silent.
+    pub kind: Kind,
+    /// What it does, in a sentence.
+    pub doc: &'static str,
+    /// Where the default comes from: paper and equation, RFC and section.
+    pub source: &'static str,
+}
+
+/// The values a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A number from `min` to `max`, both allowed.
+    Number {
+        /// When a scenario is silent.
+        default: f64,
+        /// Least value allowed.
+        min: f64,
+        /// Greatest value allowed.
+        max: f64,
+    },
+    /// On or off.
+    Flag {
+        /// When a scenario is silent.
+        default: bool,
+    },
+    /// One of several names; the first is the default.
+    Choice(&'static [&'static str]),
+}
+
+/// A value given for a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// For [`Kind::Number`].
+    Number(f64),
+    /// For [`Kind::Flag`].
+    Flag(bool),
+    /// For [`Kind::Choice`].
+    Name(&'a str),
+}
+
+/// Why a controller can't be built.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Error<'a> {
+    /// There is no algorithm of this name.
+    UnknownAlgorithm(&'a str),
+    /// The algorithm has no parameter of this name.
+    UnknownParam(&'a str),
+    /// The value is not of the parameter's [`Kind`].
+    BadValue(&'static Param),
+}
+
+/// The parameters of one algorithm: what was given, and defaults for the rest.
+#[derive(Clone, Copy, Debug)]
+pub struct Params<'a> {
+    info: &'static Info,
+    given: &'a [(&'a str, Value<'a>)],
+}
+
+impl<'a> Params<'a> {
+    /// All defaults.
+    pub fn defaults(info: &'static Info) -> Params<'static> {
+        Params { info, given: &[] }
+    }
+
+    /// Checks what was given against the algorithm's parameters.
+    pub fn checked(info: &'static Info, given: &'a [(&'a str, Value<'a>)]) -> Result<Params<'a>, Error<'a>> {
+        for &(name, value) in given {
+            let param = info.params.iter().find(|p| p.name == name).ok_or(Error::UnknownParam(name))?;
+            if !param.kind.admits(value) {
+                return Err(Error::BadValue(param));
+            }
+        }
+        Ok(Params { info, given })
+    }
+
+    /// The number called `name`. Panics if the algorithm declares no such number: a fault of the algorithm's own file.
+    pub fn number(&self, name: &str) -> f64 {
+        match (self.given(name), self.declared(name)) {
+            (Some(Value::Number(x)), _) => x,
+            (None, Kind::Number { default, .. }) => default,
+            _ => panic!("{}: {name} is not a number", self.info.name),
+        }
+    }
+
+    /// The flag called `name`; panics as [`Params::number`] does.
+    pub fn flag(&self, name: &str) -> bool {
+        match (self.given(name), self.declared(name)) {
+            (Some(Value::Flag(x)), _) => x,
+            (None, Kind::Flag { default }) => default,
+            _ => panic!("{}: {name} is not a flag", self.info.name),
+        }
+    }
+
+    /// The chosen name called `name`, as its index in [`Kind::Choice`]; panics as [`Params::number`] does.
+    pub fn choice(&self, name: &str) -> usize {
+        match (self.given(name), self.declared(name)) {
+            (Some(Value::Name(x)), Kind::Choice(names)) => names.iter().position(|n| *n == x).expect("checked"),
+            (None, Kind::Choice(_)) => 0,
+            _ => panic!("{}: {name} is not a choice", self.info.name),
+        }
+    }
+
+    fn given(&self, name: &str) -> Option<Value<'a>> {
+        self.given.iter().find(|(n, _)| *n == name).map(|(_, v)| *v)
+    }
+
+    fn declared(&self, name: &str) -> Kind {
+        self.info.params.iter().find(|p| p.name == name).expect("a declared parameter").kind
+    }
+}
+
+impl Kind {
+    /// Whether `value` is of this kind and in range.
+    pub fn admits(&self, value: Value) -> bool {
+        match (self, value) {
+            (Kind::Number { min, max, .. }, Value::Number(x)) => x >= *min && x <= *max,
+            (Kind::Flag { .. }, Value::Flag(_)) => true,
+            (Kind::Choice(names), Value::Name(x)) => names.contains(&x),
+            _ => false,
+        }
+    }
+}

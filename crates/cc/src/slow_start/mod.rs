@@ -1,0 +1,144 @@
+//! Slow start: how the window grows while nothing is known of the path, and when that ends. An axis of its own: whatever runs in
+//! the frame [`Classic`](crate::Classic) begins with any of them. Beside them all stand a loss, an ECN mark and ssthresh, which end
+//! slow start of every kind.
+
+mod hystart;
+mod hystart_plus_plus;
+mod round;
+
+use crate::time::{MILLISECOND, Nanos};
+use crate::{Ack, Flow};
+use hystart::HyStart;
+use hystart_plus_plus::HyStartPlusPlus;
+
+/// The kinds of slow start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SlowStart {
+    /// A segment per ACK until ssthresh or a loss (RFC 5681 section 3.1).
+    #[default]
+    Standard,
+    /// HyStart++ (RFC 9406): a rise of the RTT slows it down, and five rounds later ends it.
+    HyStartPlusPlus,
+    /// Linux's HyStart (Ha and Rhee 2011): a rise of the RTT, or a train of ACKs of half the least RTT, ends it at once.
+    HyStart,
+}
+
+impl SlowStart {
+    /// Every kind.
+    pub const ALL: [SlowStart; 3] = [SlowStart::Standard, SlowStart::HyStartPlusPlus, SlowStart::HyStart];
+
+    /// The name scenarios use.
+    pub fn name(self) -> &'static str {
+        match self {
+            SlowStart::Standard => "standard",
+            SlowStart::HyStartPlusPlus => "hystart++",
+            SlowStart::HyStart => "hystart",
+        }
+    }
+
+    /// The one of this name.
+    pub fn find(name: &str) -> Option<SlowStart> {
+        SlowStart::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// What a slow start sees of an ACK: few values, so that the ACKs of all other flows need not have the rest at hand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sight {
+    now: Nanos,
+    min_rtt: Option<Nanos>,
+    rtt: Option<Nanos>,
+    round_start: bool,
+    acked: u64,
+    credit: f64,
+}
+
+impl Sight {
+    #[inline(always)]
+    pub fn of(flow: &Flow, ack: &Ack) -> Sight {
+        let &Ack { rtt, round_start, acked, credit, .. } = ack;
+        Sight { now: flow.now, min_rtt: flow.min_rtt, rtt, round_start, acked, credit }
+    }
+}
+
+/// A slow start at work.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Policy {
+    Standard,
+    HyStartPlusPlus(HyStartPlusPlus),
+    HyStart(HyStart),
+}
+
+impl Policy {
+    /// Of a connection whose packets are paced, or leave as ACKs come.
+    pub fn new(kind: SlowStart, paced: bool) -> Policy {
+        match kind {
+            SlowStart::Standard => Policy::Standard,
+            SlowStart::HyStartPlusPlus => Policy::HyStartPlusPlus(HyStartPlusPlus::new(paced)),
+            SlowStart::HyStart => Policy::HyStart(HyStart::new(paced)),
+        }
+    }
+
+    /// Nothing but ssthresh and losses ends it: RFC 5681 section 3.1.
+    #[inline(always)]
+    pub fn is_standard(&self) -> bool {
+        matches!(self, Policy::Standard)
+    }
+
+    /// An ACK in slow start, at window `cwnd`: what it adds, segments, where the window may grow.
+    pub fn gain(&mut self, cwnd: f64, sight: &Sight) -> f64 {
+        match self {
+            Policy::Standard => sight.credit,
+            Policy::HyStartPlusPlus(policy) => policy.gain(sight),
+            Policy::HyStart(policy) => policy.gain(cwnd, sight),
+        }
+    }
+
+    /// Whether slow start ends with the last ACK.
+    pub fn is_over(&self) -> bool {
+        match self {
+            Policy::Standard => false,
+            Policy::HyStartPlusPlus(policy) => policy.is_over(),
+            Policy::HyStart(policy) => policy.is_over(),
+        }
+    }
+
+    /// Congestion has been reported: whatever slow start comes again is another.
+    pub fn end(&mut self) {
+        match self {
+            Policy::Standard => {}
+            // RFC 9406 section 4.3: for the initial slow start only; later ones end at the ssthresh found.
+            Policy::HyStartPlusPlus(_) => *self = Policy::Standard,
+            Policy::HyStart(policy) => policy.restart(),
+        }
+    }
+}
+
+/// How much the RTT must rise over `rtt` to show a queue: an eighth, from 4 to 16 ms (RFC 9406 section 4.3: MIN_RTT_DIVISOR,
+/// MIN_RTT_THRESH, MAX_RTT_THRESH; Linux has the same numbers).
+fn rise_of_a_queue(rtt: Nanos) -> Nanos {
+    (rtt / 8).clamp(4 * MILLISECOND, 16 * MILLISECOND)
+}
+
+/// RTT samples of a round before its least counts (RFC 9406 section 4.3: N_RTT_SAMPLE; the same in Linux).
+const SAMPLES: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9406 section 4.3: 10/8 and 32/8 ms are no more than 4 ms; 50/8 = 6.25; 100/8 = 12.5; 128/8 = 16; 200/8 = 25 is above
+    /// 16.
+    #[test]
+    fn a_queue_shows_by_an_eighth_within_bounds() {
+        let rises = [10, 32, 50, 100, 128, 200].map(|ms| rise_of_a_queue(ms * MILLISECOND));
+        assert_eq!(rises, [4_000_000, 4_000_000, 6_250_000, 12_500_000, 16_000_000, 16_000_000]);
+    }
+
+    #[test]
+    fn names_are_found_again() {
+        assert!(SlowStart::ALL.iter().all(|kind| SlowStart::find(kind.name()) == Some(*kind)));
+        assert_eq!(SlowStart::find("hystart+"), None);
+    }
+}

@@ -1,0 +1,167 @@
+//! A scenario becomes an engine that has not begun: its flows, sources and users, with what they draw at random.
+
+use super::Engine;
+use super::footprint::Memory;
+use super::timers::Timer;
+use super::transit::Transit;
+use crate::network::{Network, Route};
+use crate::report::meter::Meter;
+use crate::rng::{Purpose, Rng};
+use crate::scenario::{Arrivals, Scenario, Spread, Tcp};
+use crate::traffic::connection::{AccessLink, Connection, controller};
+use crate::traffic::datagrams::DatagramSource;
+use crate::traffic::web::WebGroup;
+use crate::transport::ecn::{EcnMode, Receiving};
+use crate::transport::receiver::Receiver;
+use crate::transport::recovery::Recovery;
+use crate::transport::sender::Sender;
+use fullpipe_cc::Nanos;
+use std::collections::BTreeMap;
+use std::num::NonZero;
+
+impl<'a> Engine<'a> {
+    /// The engine of `scenario`; `serve_all` as in [`Network::new`].
+    pub fn new(scenario: &'a Scenario, memory_bytes: u64, serve_all: bool) -> Self {
+        let (network, routes) = Network::new(scenario, serve_all);
+        let mut engine = Engine {
+            scenario,
+            transit: Transit::new(scenario, network),
+            flows: Vec::new(),
+            datagrams: Vec::new(),
+            web: Vec::new(),
+            ack_streams: BTreeMap::new(),
+            long_lived: 0,
+            first_segments: 0,
+            memory: Memory::new(scenario, memory_bytes),
+            excess: None,
+        };
+        engine.set_changes();
+        engine.add_flows(&routes);
+        engine.add_datagrams(&routes[scenario.flows.len()..]);
+        engine.add_web(&routes[scenario.flows.len() + scenario.udp.len()..]);
+        engine
+    }
+
+    fn set_changes(&mut self) {
+        for place in 0..self.transit.network.served.len() {
+            self.transit.await_change(place as u32);
+        }
+    }
+
+    fn add_flows(&mut self, routes: &[Route]) {
+        let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 0);
+        let count = self.scenario.flows.iter().map(|group| group.count as usize).sum();
+        self.flows.reserve_exact(count);
+        self.transit.timers.reserve(count);
+        for (group, &route) in self.scenario.flows.iter().zip(routes) {
+            for _ in 0..group.count {
+                let start = spreads.spread(group.start);
+                let access = spreads.spread(group.tcp.access_delay);
+                let interval = self.scenario.series_interval;
+                let id = self.add_connection(&group.tcp, route, access, group.size.unwrap_or(u64::MAX), interval, None);
+                self.transit.log.add_flow(&self.flows[id as usize].sender.cc, start, self.transit.window.to);
+                self.transit.timers.set(start + access, Timer::Start(id));
+                if let Some(stop) = group.stop {
+                    self.transit.timers.set(stop + access, Timer::Stop(id));
+                }
+            }
+        }
+        self.transit.log.make_room();
+        self.long_lived = self.flows.len();
+    }
+
+    fn add_datagrams(&mut self, routes: &[Route]) {
+        let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 1);
+        for (group, (udp, &route)) in self.scenario.udp.iter().zip(routes).enumerate() {
+            for _ in 0..udp.count {
+                let start = spreads.spread(udp.start);
+                let access = spreads.spread(udp.access_delay);
+                self.datagrams.push(DatagramSource::new(udp, group as u32, route, access));
+                self.transit.timers.set(start + access, Timer::Datagram(self.datagrams.len() as u32 - 1));
+            }
+        }
+    }
+
+    fn add_web(&mut self, routes: &[Route]) {
+        for (index, (web, &route)) in self.scenario.web.iter().zip(routes).enumerate() {
+            let mut rng = Rng::new(self.scenario.seed, Purpose::Web, index as u64);
+            let begin = |rng: &mut Rng| rng.spread(web.start);
+            let mut starts = Vec::new();
+            match web.arrivals {
+                Arrivals::Sessions { sessions, .. } => starts.extend((0..sessions).map(|_| begin(&mut rng))),
+                Arrivals::Poisson { .. } => {
+                    let start = begin(&mut rng);
+                    self.set_transfer(index as u32, start);
+                }
+            }
+            self.web.push(WebGroup::new(rng, route));
+            for start in starts {
+                let id = self.add_web_connection(index as u32);
+                self.transit.timers.set(start + self.flows[id as usize].access, Timer::Start(id));
+            }
+        }
+    }
+
+    /// A connection at rest for the transfers of a group.
+    pub fn add_web_connection(&mut self, group: u32) -> u32 {
+        let web = &self.scenario.web[group as usize];
+        let WebGroup { rng, route, .. } = &mut self.web[group as usize];
+        let (access, route) = (rng.spread(web.tcp.access_delay), *route);
+        self.add_connection(&web.tcp, route, access, 0, None, Some(group))
+    }
+
+    fn add_connection(
+        &mut self,
+        tcp: &Tcp,
+        route: Route,
+        access: Nanos,
+        segments: u64,
+        interval: Option<Nanos>,
+        web: Option<u32>,
+    ) -> u32 {
+        let id = self.flows.len() as u32;
+        let cc = controller(tcp);
+        let meter = Meter::new(self.transit.window, interval);
+        // Up to an hour apart.
+        let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
+        let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
+        let last = self.transit.network.last_hop(route).direction;
+        let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
+        let ecn = tcp.ecn != EcnMode::Off;
+        let at_once = !tcp.delayed_ack && !slow_access && !ecn;
+        let direct = self.transit.network.direct(route).filter(|_| at_once);
+        let schedule = &mut self.transit.schedule;
+        let ack_stream = *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream());
+        let access_link = slow_access.then(|| {
+            let rng = Rng::new(self.scenario.seed, Purpose::Processing, u64::from(id));
+            Box::new(AccessLink::new(tcp, rng, schedule.add_stream()))
+        });
+        self.flows.push(Connection {
+            id,
+            sender: Sender::new(tcp, cc, segments, round_trip + 2 * access, clock_offset, meter),
+            receiver: Receiver::default(),
+            route,
+            direct,
+            ack_stream,
+            access,
+            incarnation: 0,
+            active: false,
+            plain: !slow_access && !ecn,
+            ecn: ecn.then(|| Box::new(Receiving::new(tcp.ecn))),
+            sack: tcp.recovery == Recovery::Sack,
+            ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
+            timer_at: Nanos::MAX,
+            ack_timer_at: Nanos::MAX,
+            received: 0,
+            duplicates: 0,
+            access_link,
+            started: 0,
+            completed: None,
+            web,
+        });
+        id
+    }
+}
+
+/// Receivers' clocks are ahead of their senders' by up to this.
+const CLOCK_OFFSETS: Spread = Spread { low: 0, high: 3_600_000_000_000 };

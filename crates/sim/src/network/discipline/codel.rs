@@ -1,0 +1,646 @@
+//! CoDel: drops or marks at departure, ever more often while packets wait longer than a target.
+//!
+//! Source: RFC 8289, the pseudo-code of sections 5.2 to 5.6. A packet is late if it has waited for `target` or longer when it
+//! is to leave, with more than `mtu` bytes behind it, and that has been so of every packet for an `interval` (section 5.6).
+//!
+//! - The first late packet is dropped: the drop state begins. It ends with the first packet that is not late (section 5.5).
+//! - In it the next drop is due interval/sqrt(count) after the one before, count being the drops so far (section 5.6).
+//! - A drop state that begins within 16 intervals of the next drop that the one before had planned goes on at the count
+//!   that one had added; any other begins at 1 (section 5.5).
+//!
+//! # Deviations and choices
+//!
+//! - **ECN** is off unless asked for (`ecn`), as in Linux. The RFC says only that packets may be marked instead (section 1):
+//!   here a packet is marked wherever it would be dropped, if its transport is ECN-capable, and then leaves; so one packet is
+//!   marked for one that leaves, however many drops are due, and the next drop is planned as after a drop. The rest is
+//!   dropped.
+//! - **The floor** `mtu` is the scenario's packet size. The RFC prints 512 bytes, and asks for the interface's MTU (section
+//!   5.3). It is compared with what waits behind the packet, without it and without the one being sent.
+//! - **The square root** is exact, and a gap is rounded down to a whole nanosecond. `sqrt = "newton"` has Linux's drop times:
+//!   16 bits of 1/sqrt(count), which each drop brings closer by one Newton step x (3 - count x^2)/2, and gaps in whole
+//!   units of 1024 ns. The first of these steps has 1/sqrt(2) at .5, so drops come at 100, 200, 250, 306 ms where the RFC's
+//!   come at 100, 200, 271, 328 ms.
+//! - **Comparisons** are the RFC's: a packet is late once the interval is over, not only after it as in Linux.
+//! - **A drop state that begins before the drop** that the one before had planned counts as one within the 16 intervals; the
+//!   RFC's difference of two times would be negative.
+//! - **`ce_threshold`**, off by default, is Linux's: a packet that leaves after waiting longer is marked if its transport is
+//!   ECN-capable, whatever `ecn` says; RFC 8290 section 5.2.7 names it.
+//! - **A full buffer** drops what comes; that is no drop of CoDel's (section 5.4). The limit is the link's: Linux has 1000
+//!   packets.
+
+use super::params::{Info, Kind, Param, Settings, Value};
+use super::{Deeds, Discipline, Queued};
+use crate::ring::Ring;
+use fullpipe_cc::Nanos;
+use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
+
+/// What scenarios may say of it.
+pub static INFO: Info =
+    Info { name: "codel", source: "RFC 8289", params: &[TARGET, INTERVAL, ecn(false), SQRT, MTU, CE_THRESHOLD] };
+
+/// The delay that may stay.
+pub const TARGET: Param = Param {
+    name: "target",
+    kind: Kind::Time { min: MICROSECOND, max: 10 * SECOND },
+    default: Some(Value::Time(5 * MILLISECOND)),
+    doc: "A queue whose packets all wait this long or longer is too long.",
+    source: "RFC 8289 section 5.3; RFC 8290 section 5.2.2",
+};
+
+/// The time in which a queue must once be short.
+pub const INTERVAL: Param = Param {
+    name: "interval",
+    kind: Kind::Time { min: 100 * MICROSECOND, max: 100 * SECOND },
+    default: Some(Value::Time(100 * MILLISECOND)),
+    doc: "For how long a queue may be too long before a drop, and the gap to the next drop; the largest usual round-trip time.",
+    source: "RFC 8289 section 5.3; RFC 8290 section 5.2.1",
+};
+
+/// Whether to mark where it would drop.
+pub const fn ecn(default: bool) -> Param {
+    Param {
+        name: "ecn",
+        kind: Kind::Flag,
+        default: Some(Value::Flag(default)),
+        doc: "Mark ECN-capable packets instead of dropping them.",
+        source: "RFC 8289 section 1, off in Linux's codel; RFC 8290 section 5.2.6, on",
+    }
+}
+
+/// How the gap between drops is worked out.
+pub const SQRT: Param = Param {
+    name: "sqrt",
+    kind: Kind::Choice(&["exact", "newton"]),
+    default: Some(Value::Name("exact")),
+    doc: "The square root of the control law: exact, or by one Newton step a drop in 16 bits as in Linux.",
+    source: "RFC 8289 section 5.6; Linux's codel",
+};
+
+/// What may wait however late it is.
+pub const MTU: Param = Param {
+    name: "mtu",
+    kind: Kind::Bytes { min: 1, max: 1 << 20 },
+    default: None,
+    doc: "No packet is dropped that leaves no more than this behind it; the scenario's packet size by default.",
+    source: "RFC 8289 sections 4.1 and 5.3",
+};
+
+/// Marks at a shallow delay.
+pub const CE_THRESHOLD: Param = Param {
+    name: "ce_threshold",
+    kind: Kind::Time { min: 0, max: 10 * SECOND },
+    default: None,
+    doc: "ECN-capable packets that have waited longer are marked as they leave; none are by default.",
+    source: "RFC 8290 section 5.2.7; Linux's codel",
+};
+
+/// See the head of the file.
+#[derive(Debug)]
+pub struct Codel {
+    law: Law,
+    control: Control,
+    queue: Fifo,
+}
+
+impl Codel {
+    /// An empty one.
+    pub fn new(settings: &Settings, _seed: u64, packet_size: u32) -> Self {
+        Codel { law: Law::new(settings, packet_size), control: Control::default(), queue: Fifo::default() }
+    }
+}
+
+impl Discipline for Codel {
+    fn enqueue(&mut self, _now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
+        match full {
+            true => deeds.drop(queued),
+            false => self.queue.push(queued),
+        }
+    }
+
+    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+        self.control.dequeue(&self.law, &mut self.queue, now, deeds)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.queue.packets.heap_bytes()
+    }
+}
+
+/// A queue as CoDel needs it.
+pub trait Backlog {
+    /// Takes the packet that has waited longest.
+    fn pop(&mut self) -> Option<Queued>;
+
+    /// Bytes that wait.
+    fn bytes(&self) -> u64;
+}
+
+#[derive(Debug, Default)]
+struct Fifo {
+    packets: Ring<Queued>,
+    bytes: u64,
+}
+
+impl Fifo {
+    fn push(&mut self, queued: Queued) {
+        self.bytes += u64::from(queued.size);
+        self.packets.push_back(queued);
+    }
+}
+
+impl Backlog for Fifo {
+    fn pop(&mut self) -> Option<Queued> {
+        let queued = self.packets.pop_front()?;
+        self.bytes -= u64::from(queued.size);
+        Some(queued)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// What CoDel is told, the same for all queues that follow it.
+#[derive(Clone, Copy, Debug)]
+pub struct Law {
+    target: Nanos,
+    interval: Nanos,
+    ecn: bool,
+    newton: bool,
+    mtu: u64,
+    ce_threshold: Option<Nanos>,
+}
+
+impl Law {
+    /// As `settings` say.
+    pub fn new(settings: &Settings, packet_size: u32) -> Law {
+        Law {
+            target: settings.time("target"),
+            interval: settings.time("interval"),
+            ecn: settings.flag("ecn"),
+            newton: settings.choice("sqrt") == "newton",
+            mtu: settings.value("mtu").map_or(u64::from(packet_size), |_| settings.whole("mtu")),
+            ce_threshold: settings.value("ce_threshold").map(|_| settings.time("ce_threshold")),
+        }
+    }
+
+    /// Marks a packet if that will do, drops it otherwise. The packet, if it may go on.
+    fn mark_or_drop(&self, mut queued: Queued, deeds: &mut Deeds) -> Option<Queued> {
+        if self.ecn && deeds.mark(&mut queued) {
+            return Some(queued);
+        }
+        deeds.drop(queued);
+        None
+    }
+}
+
+/// The state of CoDel over one queue (RFC 8289 section 5.2).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Control {
+    /// When a packet will be late, if none before it is in time.
+    late_from: Option<Nanos>,
+    /// It is in the drop state.
+    dropping: bool,
+    /// When the next drop is due.
+    drop_next: Nanos,
+    /// Drops in this drop state, or as if there had been as many.
+    count: u32,
+    /// With what count this drop state began.
+    first_count: u32,
+    /// About 2^16/sqrt(count), as Linux has it.
+    inverse_sqrt: u16,
+}
+
+/// A packet taken from the queue.
+struct Head {
+    queued: Option<Queued>,
+    late: bool,
+}
+
+impl Head {
+    /// It, if it is late.
+    fn late(&self) -> Option<Queued> {
+        self.queued.filter(|_| self.late)
+    }
+}
+
+impl Control {
+    /// The packet to send (RFC 8289 section 5.5, RFC 8290 section 5.2.7).
+    pub fn dequeue(&mut self, law: &Law, queue: &mut impl Backlog, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+        let mut queued = self.spared(law, queue, now, deeds)?;
+        if law.ce_threshold.is_some_and(|threshold| now - queued.entered > threshold) {
+            deeds.mark(&mut queued);
+        }
+        Some(queued)
+    }
+
+    /// The first packet that is not dropped.
+    fn spared(&mut self, law: &Law, queue: &mut impl Backlog, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+        let mut head = self.take(law, queue, now);
+        if let (false, Some(queued)) = (self.dropping, head.late()) {
+            self.start(law, now);
+            return law.mark_or_drop(queued, deeds).or_else(|| self.take(law, queue, now).queued);
+        }
+        while let Some(queued) = head.late().filter(|_| now >= self.drop_next) {
+            self.count_to(self.count + 1);
+            if let Some(marked) = law.mark_or_drop(queued, deeds) {
+                self.drop_next += self.gap(law);
+                return Some(marked);
+            }
+            head = self.take(law, queue, now);
+            if head.late {
+                self.drop_next += self.gap(law);
+            }
+        }
+        self.dropping = head.late;
+        head.queued
+    }
+
+    /// Takes a packet and says whether it is late (RFC 8289 section 5.6, `dodequeue`).
+    fn take(&mut self, law: &Law, queue: &mut impl Backlog, now: Nanos) -> Head {
+        let queued = queue.pop();
+        let waited_too_long = queued.is_some_and(|queued| now - queued.entered >= law.target);
+        if !waited_too_long || queue.bytes() <= law.mtu {
+            self.late_from = None;
+            return Head { queued, late: false };
+        }
+        let late_from = *self.late_from.get_or_insert(now + law.interval);
+        Head { queued, late: now >= late_from }
+    }
+
+    /// The drop state begins.
+    fn start(&mut self, law: &Law, now: Nanos) {
+        let added = self.count - self.first_count;
+        if added > 1 && now < self.drop_next + 16 * law.interval {
+            self.count_to(added);
+        } else {
+            self.count = 1;
+            self.inverse_sqrt = u16::MAX;
+        }
+        self.first_count = self.count;
+        self.dropping = true;
+        self.drop_next = now + self.gap(law);
+    }
+
+    fn count_to(&mut self, count: u32) {
+        self.count = count;
+        self.inverse_sqrt = newton_step(self.inverse_sqrt, count);
+    }
+
+    /// How long after a drop the next is due (RFC 8289 section 5.6, `control_law`).
+    fn gap(&self, law: &Law) -> Nanos {
+        if law.newton {
+            return ((law.interval / TICK * u64::from(self.inverse_sqrt)) >> 16) * TICK;
+        }
+        (law.interval as f64 / f64::from(self.count).sqrt()) as Nanos
+    }
+}
+
+/// Linux's unit of CoDel's times.
+const TICK: Nanos = 1 << 10;
+
+/// `x`, a fraction of 16 bits, one Newton step nearer to 1/sqrt(count): x (3 - count x^2)/2. That is never above 1/sqrt(count), so
+/// count x^2 is at most 2 at the next step, when count is one greater or has begun again.
+fn newton_step(x: u16, count: u32) -> u16 {
+    let x = u64::from(x);
+    ((((3 << 32) - u64::from(count) * x * x) * x) >> 33) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::discipline::testing::{queued, settings};
+    use crate::packet::Ecn;
+
+    const NEWTON: (&str, Value) = ("sqrt", Value::Name("newton"));
+    const ECN: (&str, Value) = ("ecn", Value::Flag(true));
+
+    fn codel(given: &[(&'static str, Value)]) -> Codel {
+        Codel::new(&settings(&INFO, given), 1, 1000)
+    }
+
+    /// `packets` packets of 1000 bytes, come at `entered`.
+    fn fill(codel: &mut Codel, packets: u32, ecn: Ecn, entered: Nanos) {
+        for seq in 0..packets {
+            codel.enqueue(entered, queued(0, seq, 1000, ecn, entered), false, &mut Deeds::default());
+        }
+    }
+
+    /// What the transmitter's turn at `now` drops, and how many packets wait then.
+    fn turn(codel: &mut Codel, now: Nanos) -> (usize, usize) {
+        let mut deeds = Deeds::default();
+        assert!(codel.dequeue(now, &mut deeds).is_some());
+        (deeds.dropped.len(), codel.queue.packets.len())
+    }
+
+    /// A queue that never gets short, asked for a packet every 10 microseconds; what it drops is made up for.
+    struct Overloaded {
+        codel: Codel,
+        now: Nanos,
+    }
+
+    const STEP: Nanos = 10 * MICROSECOND;
+
+    impl Overloaded {
+        /// Above the target from `now` on.
+        fn new(given: &[(&'static str, Value)], now: Nanos) -> Overloaded {
+            let mut codel = codel(given);
+            fill(&mut codel, 5, Ecn::NotEct, now - 50 * MILLISECOND);
+            Overloaded { codel, now }
+        }
+
+        /// The times of drops up to `end`.
+        fn drops(&mut self, end: Nanos) -> Vec<Nanos> {
+            let mut times = Vec::new();
+            while self.now <= end {
+                let (dropped, _) = turn(&mut self.codel, self.now);
+                times.extend(std::iter::repeat_n(self.now, dropped));
+                fill(&mut self.codel, 1 + dropped as u32, Ecn::NotEct, self.now - 50 * MILLISECOND);
+                self.now += STEP;
+            }
+            times
+        }
+
+        /// One packet that has not waited: the drop state ends.
+        fn relax(&mut self) {
+            self.codel.queue = Fifo::default();
+            fill(&mut self.codel, 5, Ecn::NotEct, self.now);
+            assert_eq!(turn(&mut self.codel, self.now).0, 0);
+            self.codel.queue = Fifo::default();
+            fill(&mut self.codel, 5, Ecn::NotEct, self.now - 50 * MILLISECOND);
+        }
+    }
+
+    /// RFC 8289 section 5.6: 100, 200 ms and on by 100/sqrt(2), 100/sqrt(3), ... ms; sums worked outside this code.
+    #[test]
+    fn drops_come_when_the_control_law_says() {
+        drop_times(
+            &[],
+            [100.0, 200.0, 270.71, 328.45, 378.45, 423.17, 463.99, 501.79, 537.14],
+            [(500, 7), (1000, 27), (2000, 105), (5000, 637), (10_000, 2523)],
+        );
+    }
+
+    /// The same with Linux's 16-bit Newton steps.
+    #[test]
+    fn drops_come_when_linux_drops() {
+        drop_times(
+            &[NEWTON],
+            [100.0, 200.0, 250.0, 306.25, 355.03, 399.18, 439.58, 477.10, 512.25],
+            [(500, 8), (1000, 29), (2000, 107), (5000, 643), (10_000, 2538)],
+        );
+    }
+
+    fn drop_times(given: &[(&'static str, Value)], first_ms: [f64; 9], counts: [(u64, usize); 5]) {
+        let mut overloaded = Overloaded::new(given, SECOND);
+        let times = overloaded.drops(11 * SECOND);
+        for (time, expected) in times.iter().zip(first_ms) {
+            let found = (time - SECOND) as f64 / 1e6;
+            // Two decimals, and asked every 10 microseconds.
+            assert!((found - expected).abs() <= 0.015, "{found} for {expected}");
+        }
+        for (end_ms, expected) in counts {
+            assert_eq!(
+                times.iter().filter(|time| **time <= SECOND + end_ms * MILLISECOND).count(),
+                expected,
+                "{end_ms} ms"
+            );
+        }
+    }
+
+    /// RFC 8289 section 5.5, by hand: at 210 ms one drop, the next due at 310; at 420 ms those of 310 and 380.7, the next due at 438.4.
+    #[test]
+    fn twenty_packets() {
+        worked_case(&[], (2, 13));
+    }
+
+    /// Linux's gaps of 100, 50 and 56.25 ms: due at 310, 360, 416.25 and 471.
+    #[test]
+    fn twenty_packets_in_linux() {
+        worked_case(&[NEWTON], (3, 12));
+    }
+
+    fn worked_case(given: &[(&'static str, Value)], last: (usize, usize)) {
+        let mut codel = codel(given);
+        fill(&mut codel, 20, Ecn::NotEct, 0);
+        assert_eq!(turn(&mut codel, 10 * MILLISECOND), (0, 19));
+        assert_eq!(turn(&mut codel, 210 * MILLISECOND), (1, 17));
+        assert_eq!(turn(&mut codel, 210 * MILLISECOND), (0, 16));
+        assert_eq!(turn(&mut codel, 420 * MILLISECOND), last);
+    }
+
+    /// With ECN nothing is lost: a packet is marked where the first of a turn's drops would be.
+    #[test]
+    fn twenty_packets_with_ecn() {
+        for sqrt in ["exact", "newton"] {
+            let mut codel = codel(&[ECN, ("sqrt", Value::Name(sqrt))]);
+            fill(&mut codel, 20, Ecn::Ect0, 0);
+            let mut deeds = Deeds::default();
+            let mut marked =
+                |at_ms: u64| codel.dequeue(at_ms * MILLISECOND, &mut deeds).unwrap().packet.ecn() == Ecn::Ce;
+            // The mark at 420 ms is that due at 310; the one at once after it that due at 360 or 381; the next is due later.
+            let found = [10, 210, 210, 420, 420, 421].map(&mut marked);
+            let due_at_416 = sqrt == "newton";
+            assert_eq!(found, [false, true, false, true, true, due_at_416], "{sqrt}");
+            assert!(deeds.dropped.is_empty());
+            assert_eq!(deeds.marked, 3 + u64::from(due_at_416));
+        }
+    }
+
+    #[test]
+    fn what_is_not_ecn_capable_is_dropped_until_a_packet_takes_the_mark() {
+        let mut codel = codel(&[ECN]);
+        fill(&mut codel, 3, Ecn::NotEct, 0);
+        fill(&mut codel, 3, Ecn::Ect1, 0);
+        turn(&mut codel, 10 * MILLISECOND);
+        let mut deeds = Deeds::default();
+        // Late at 110 ms: a drop; due at 210 and 280.7 ms: another and a mark.
+        let sent = [110, 290].map(|at| codel.dequeue(at * MILLISECOND, &mut deeds).unwrap().packet.ecn());
+        assert_eq!(sent, [Ecn::NotEct, Ecn::Ce]);
+        assert_eq!((deeds.dropped.len(), deeds.marked), (1, 1));
+    }
+
+    #[test]
+    fn without_ecn_a_capable_packet_is_dropped() {
+        let mut codel = codel(&[]);
+        fill(&mut codel, 5, Ecn::Ect0, 0);
+        turn(&mut codel, 10 * MILLISECOND);
+        assert_eq!(turn(&mut codel, 110 * MILLISECOND), (1, 2));
+    }
+
+    /// RFC 8289 section 5.5: ten drops that began at 1 leave 9 to begin with, within 16 intervals of the drop that was due
+    /// next, at 570.48 + 100/sqrt(10) = 602.10 ms. After that, and after a single drop, it begins at 1.
+    #[test]
+    fn a_drop_state_goes_on_where_the_last_one_was() {
+        let begins = [(700.0, 9.0_f64), (602.1 + 1600.0 - 0.1, 9.0), (602.1 + 1600.0 + 0.1, 1.0)];
+        for (again_ms, count) in begins {
+            let mut overloaded = Overloaded::new(&[], SECOND);
+            assert_eq!(overloaded.drops(SECOND + 571 * MILLISECOND).len(), 10);
+            let again = SECOND + (again_ms * 1e6) as Nanos;
+            let times = overloaded.dropped_again(again);
+            assert!(times[0].abs_diff(again) <= STEP, "{times:?}");
+            let gaps: Vec<_> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e6).collect();
+            for (gap, k) in gaps.iter().zip([count, count + 1.0]) {
+                assert!((gap - 100.0 / k.sqrt()).abs() < 0.021, "{gap} ms at {k} from {again_ms} ms");
+            }
+        }
+        for sqrt in ["exact", "newton"] {
+            let mut overloaded = Overloaded::new(&[("sqrt", Value::Name(sqrt))], SECOND);
+            assert_eq!(overloaded.drops(SECOND + 240 * MILLISECOND).len(), 2);
+            let times = overloaded.dropped_again(SECOND + 400 * MILLISECOND);
+            assert!((times[1] - times[0]).abs_diff(100 * MILLISECOND) <= STEP, "one drop added is none to go on from");
+        }
+    }
+
+    /// RFC 8289 section 5.5: the next drop is planned only if the packet after a drop is late too. Eight drops, a ninth of the last late
+    /// packet, due at 537.14 ms: from there the 16 intervals count, not from what would have followed at 570.48 ms.
+    #[test]
+    fn a_drop_that_ends_the_drop_state_plans_no_other() {
+        for (again_ms, gap_ms) in [(537.1 + 1599.9, 100.0 / 8_f64.sqrt()), (537.1 + 1600.1, 100.0)] {
+            let mut overloaded = Overloaded::new(&[], SECOND);
+            assert_eq!(overloaded.drops(SECOND + 537 * MILLISECOND).len(), 8);
+            overloaded.now = SECOND + 540 * MILLISECOND;
+            overloaded.codel.queue = Fifo::default();
+            fill(&mut overloaded.codel, 1, Ecn::NotEct, SECOND);
+            fill(&mut overloaded.codel, 3, Ecn::NotEct, overloaded.now);
+            assert_eq!(turn(&mut overloaded.codel, overloaded.now), (1, 2));
+            let times = overloaded.dropped_again(SECOND + (again_ms * 1e6) as Nanos);
+            assert!(((times[1] - times[0]) as f64 / 1e6 - gap_ms).abs() < 0.021, "{times:?}");
+        }
+    }
+
+    impl Overloaded {
+        /// Short for a moment, too long again from 100 ms before `again`: the times of drops in the 180 ms from then on.
+        fn dropped_again(&mut self, again: Nanos) -> Vec<Nanos> {
+            self.relax();
+            self.now = again - 100 * MILLISECOND;
+            self.drops(again + 180 * MILLISECOND)
+        }
+    }
+
+    /// A second drop state takes its own drops: begun at 9, it reached 11, so the third begins at 2.
+    #[test]
+    fn only_the_drops_that_a_state_has_added_count() {
+        let mut overloaded = Overloaded::new(&[], SECOND);
+        overloaded.drops(SECOND + 571 * MILLISECOND);
+        overloaded.relax();
+        // Late at 671.02 ms or so; drops then, after 33.33 and after 31.62 ms.
+        assert_eq!(overloaded.drops(SECOND + 740 * MILLISECOND).len(), 3);
+        overloaded.relax();
+        let times = overloaded.drops(SECOND + 920 * MILLISECOND);
+        assert!(((times[1] - times[0]) as f64 / 1e6 - 70.71).abs() < 0.02, "{times:?}");
+    }
+
+    /// RFC 8289 section 4.1: with an MTU behind it a packet is never dropped, with a byte more it is.
+    #[test]
+    fn an_mtu_is_left() {
+        for (size, dropped) in [(1000, 0), (1001, 1)] {
+            let mut codel = codel(&[]);
+            let mut deeds = Deeds::default();
+            let mut found = 0;
+            for step in 0..1000 {
+                let now = SECOND + step * MILLISECOND;
+                while codel.queue.packets.len() < 2 {
+                    codel.enqueue(now, queued(0, 0, size, Ecn::NotEct, now - SECOND), false, &mut deeds);
+                }
+                codel.dequeue(now, &mut deeds);
+                found += std::mem::take(&mut deeds.dropped).len();
+            }
+            // A drop leaves one packet, which nothing is behind: the drop state ends at once, and 101 ms later there is another.
+            assert_eq!(found > 0, dropped > 0, "{size}");
+        }
+        let mut wide = self::codel(&[("mtu", Value::Bytes(1001))]);
+        fill(&mut wide, 3, Ecn::NotEct, 0);
+        turn(&mut wide, 10 * MILLISECOND);
+        assert_eq!(turn(&mut wide, 200 * MILLISECOND), (0, 1));
+    }
+
+    /// RFC 8289 section 5.6: `sojourn_time < TARGET` is in time, so the target itself is late; likewise `now >= first_above_time`.
+    #[test]
+    fn at_the_target_a_packet_is_late() {
+        for (early, dropped) in [(0, 1), (1, 0)] {
+            let mut codel = codel(&[]);
+            for at in [0, 100] {
+                let now = (10 + at) * MILLISECOND;
+                fill(&mut codel, 5, Ecn::NotEct, now - 5 * MILLISECOND + early);
+                assert_eq!(turn(&mut codel, now).0, if at == 100 { dropped } else { 0 });
+            }
+        }
+        let mut codel = codel(&[]);
+        fill(&mut codel, 9, Ecn::NotEct, 0);
+        turn(&mut codel, 10 * MILLISECOND);
+        assert_eq!(turn(&mut codel, 110 * MILLISECOND - 1).0, 0);
+        assert_eq!(turn(&mut codel, 110 * MILLISECOND).0, 1);
+        // So is `now >= drop_next_` (section 5.5).
+        assert_eq!(turn(&mut codel, 210 * MILLISECOND - 1).0, 0);
+        assert_eq!(turn(&mut codel, 210 * MILLISECOND).0, 1);
+    }
+
+    /// A packet in time or an empty queue between late ones: the interval begins anew (RFC 8289 section 5.6).
+    #[test]
+    fn one_short_moment_begins_the_interval_anew() {
+        for empty in [false, true] {
+            let mut codel = codel(&[]);
+            fill(&mut codel, 5, Ecn::NotEct, 0);
+            turn(&mut codel, 10 * MILLISECOND);
+            codel.queue = Fifo::default();
+            if !empty {
+                fill(&mut codel, 5, Ecn::NotEct, 60 * MILLISECOND);
+            }
+            codel.dequeue(60 * MILLISECOND, &mut Deeds::default());
+            codel.queue = Fifo::default();
+            fill(&mut codel, 9, Ecn::NotEct, 0);
+            for (at_ms, dropped) in [(110, 0), (200, 0), (210, 1)] {
+                assert_eq!(turn(&mut codel, at_ms * MILLISECOND).0, dropped, "{at_ms} ms");
+            }
+        }
+    }
+
+    /// RFC 8290 section 5.2.7; more than the threshold, with `ecn` and without, each packet once.
+    #[test]
+    fn the_ce_threshold_marks_what_has_waited_longer() {
+        for ecn in [false, true] {
+            let mut codel = codel(&[("ecn", Value::Flag(ecn)), ("ce_threshold", Value::Time(MILLISECOND))]);
+            let mut deeds = Deeds::default();
+            for (seq, ecn) in [Ecn::Ect0, Ecn::Ect0, Ecn::Ect1, Ecn::NotEct, Ecn::Ce].into_iter().enumerate() {
+                codel.enqueue(0, queued(0, seq as u32, 1000, ecn, 0), false, &mut deeds);
+            }
+            let at = [MILLISECOND, MILLISECOND + 1, MILLISECOND + 2, MILLISECOND + 3, MILLISECOND + 4];
+            let sent = at.map(|now| codel.dequeue(now, &mut deeds).unwrap().packet.ecn());
+            assert_eq!(sent, [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::NotEct, Ecn::Ce]);
+            assert_eq!((deeds.marked, deeds.dropped.len()), (2, 0));
+        }
+    }
+
+    #[test]
+    fn a_full_buffer_drops_what_comes_and_codel_knows_nothing_of_it() {
+        let mut codel = codel(&[]);
+        let mut deeds = Deeds::default();
+        fill(&mut codel, 3, Ecn::NotEct, 0);
+        for seq in 10..20 {
+            codel.enqueue(0, queued(0, seq, 1000, Ecn::NotEct, 0), true, &mut deeds);
+        }
+        let dropped: Vec<_> = deeds.dropped.iter().map(|queued| queued.packet.seq).collect();
+        assert_eq!((dropped, codel.queue.packets.len()), ((10..20).collect(), 3));
+        assert_eq!(codel.control.count, 0);
+    }
+
+    /// 2^16/sqrt(count) within what 16 bits and one step a drop can do: 46341, 37837, 32768, 20724, 6554, 2072.
+    #[test]
+    fn newton_steps_close_in_on_the_square_root() {
+        let mut x = u16::MAX;
+        for count in 2..=1000_u32 {
+            x = newton_step(x, count);
+            match count {
+                // 65535 (3 - 2 0.99997)/2 = 32769.
+                2 => assert_eq!(x, 32_769),
+                // x = .50002: x (3 - 3 x^2)/2 = .56250.
+                3 => assert_eq!(x, 36_864),
+                10 => assert!((20_600..=20_725).contains(&x), "{x}"),
+                100 => assert!((6550..=6554).contains(&x), "{x}"),
+                1000 => assert!((2070..=2072).contains(&x), "{x}"),
+                _ => {}
+            }
+        }
+    }
+}

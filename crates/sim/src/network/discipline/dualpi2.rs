@@ -1,0 +1,751 @@
+//! DualPI2: two queues, one for L4S and one for Classic traffic, and one controller whose output marks the former in proportion and
+//! drops from the latter by its square.
+//!
+//! Source: RFC 9332, K. De Schepper, B. Briscoe, G. White, *Dual-Queue Coupled Active Queue Management (AQM) for Low Latency, Low Loss,
+//! and Scalable Throughput (L4S)*, 2023: section 2.4 and appendix A, figures 2 to 8. ECT(1) and CE wait in the L queue, ECT(0) and
+//! Not-ECT in the C queue. Every T, with d the longer of the times that the two heads have waited:
+//!
+//! - p' += alpha (d - target) + beta (d - d of the update before), p' kept within 0 and 1;
+//! - p_C = p'^2 drops from the C queue what is Not-ECT and marks what is ECT(0), p_CL = k p' marks in the L queue;
+//! - p_L = max(p'_L, p_CL); the ramp p'_L rises from 0 at min_th to 1 at min_th + range with the time that the packet has waited;
+//! - overload: where p_CL reaches 1, L packets are dropped with p_C and those left marked; where p_C reaches min(1/k^2, 1), C packets
+//!   are dropped whatever their ECN field;
+//! - a probability is added up from packet to packet, and every sum above 1 gives 1 back and marks or drops (`recur`).
+//!
+//! The L queue goes first, but the C queue gets a sixteenth of the bytes while both are busy.
+//!
+//! # Deviations and choices
+//!
+//! - **p_CL** is kept at 1 where it would be more: with the sum of figure 4 the excess would go on marking long after the
+//!   overload.
+//! - **The time waited** (`lq.time()` in figure 7) is that of the packet just taken, not of the one behind it.
+//! - **Th_len** counts that packet as well: a packet alone in the L queue is not marked by the ramp.
+//! - **Updates** are at multiples of T from time 0 on, before whatever happens at the same instant. The head that has
+//!   waited since then counts, however long the link is out.
+//! - **The scheduler** is weighted round robin by bytes, which the RFC recommends and leaves open: a credit grows by
+//!   weight times the bytes of each L packet and falls by 1 - weight times those of each C packet, while both queues are
+//!   busy; C goes when it is above 0. It is taken back in favour of L when the link goes idle (appendix A.1, Linux). What
+//!   is dropped on the way out costs none. `scheduler` offers the time-shifted FIFO of appendix B.
+//! - **The buffer** is one for both queues, as in figure 3; a full one drops the arrival.
+//! - **Linux** (`variant`, Linux 6.17 on): T 16 ms, alpha 41/256, beta 819/256, a step at 1 ms instead of the ramp, however
+//!   few packets wait; weight 10 %; coin tosses instead of sums; no Classic or coupled mark or drop while less than 2 MTU
+//!   wait in all, where an MTU is the scenario's packet size.
+
+use super::params::{Info, Kind, Param, Settings, Value};
+use super::periodic::Periodic;
+use super::transmitter::Transmitter;
+use super::{Deeds, Discipline, Queued};
+use crate::packet::Ecn;
+use crate::ring::Ring;
+use crate::rng::{Purpose, Rng};
+use fullpipe_cc::Nanos;
+use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND, seconds};
+
+/// What scenarios may say of it.
+pub static INFO: Info = Info {
+    name: "dualpi2",
+    source: "RFC 9332",
+    params: &[
+        Param {
+            name: "variant",
+            kind: Kind::Choice(&["rfc", "linux"]),
+            default: Some(Value::Name("rfc")),
+            doc: "Whose defaults hold for update, alpha, beta, min_th, range, th_len, classic_weight, marking and min_backlog.",
+            source: "RFC 9332 appendix A; Linux 6.17, net/sched/sch_dualpi2.c",
+        },
+        Param {
+            name: "target",
+            kind: Kind::Time { min: MICROSECOND, max: 1000 * SECOND },
+            default: Some(Value::Time(15 * MILLISECOND)),
+            doc: "Queueing delay aimed for in the C queue.",
+            source: "RFC 9332 figure 2",
+        },
+        Param {
+            name: "rtt_max",
+            kind: Kind::Time { min: MILLISECOND, max: 1000 * SECOND },
+            default: Some(Value::Time(100 * MILLISECOND)),
+            doc: "Longest round trip for which the controller is laid out.",
+            source: "RFC 9332 figure 2",
+        },
+        Param {
+            name: "update",
+            kind: Kind::Time { min: 100 * MICROSECOND, max: 1000 * SECOND },
+            default: None,
+            doc: "Time from one update of p' to the next, Tupdate: the lesser of target and rtt_max/3; 16 ms in Linux.",
+            source: "RFC 9332 figure 2",
+        },
+        Param {
+            name: "alpha",
+            kind: Kind::Number { min: 1e-3, max: 1e6 },
+            default: None,
+            doc: "Integral gain, per second: 0.1 update/rtt_max^2, 0.15 by default; 41/256 in Linux.",
+            source: "RFC 9332 figure 2",
+        },
+        Param {
+            name: "beta",
+            kind: Kind::Number { min: 0.0, max: 1e6 },
+            default: None,
+            doc: "Proportional gain, per second: 0.3/rtt_max, 3 by default; 819/256 in Linux.",
+            source: "RFC 9332 figure 2",
+        },
+        Param {
+            name: "k",
+            kind: Kind::Number { min: 0.0, max: 1e6 },
+            default: Some(Value::Number(2.0)),
+            doc: "Coupling factor: p_CL = k p'.",
+            source: "RFC 9332 figure 2, section 2.5.1",
+        },
+        Param {
+            name: "min_th",
+            kind: Kind::Time { min: 0, max: 1000 * SECOND },
+            default: None,
+            doc: "Time waited in the L queue at which the ramp begins: 800 us; 1 ms in Linux.",
+            source: "RFC 9332 figure 2",
+        },
+        Param {
+            name: "range",
+            kind: Kind::Time { min: 0, max: 1000 * SECOND },
+            default: None,
+            doc: "Width of the ramp: 400 us; 0, a step, in Linux.",
+            source: "RFC 9332 figure 2",
+        },
+        Param {
+            name: "th_len",
+            kind: Kind::Packets { min: 0, max: 1_000_000_000 },
+            default: None,
+            doc: "The ramp does not mark while no more than this wait in the L queue: 1; 0 in Linux.",
+            source: "RFC 9332 figure 2",
+        },
+        Param {
+            name: "scheduler",
+            kind: Kind::Choice(&["weighted", "time-shifted"]),
+            default: Some(Value::Name("weighted")),
+            doc: "Which queue goes next: weighted round robin, or the head that has waited longer, L's counting time_shift more.",
+            source: "RFC 9332 section 4.2.2, appendix A.2",
+        },
+        Param {
+            name: "classic_weight",
+            kind: Kind::Number { min: 0.0, max: 1.0 },
+            default: None,
+            doc: "Part of the bytes for the C queue while both are busy: 1/16; 0.1 in Linux.",
+            source: "RFC 9332 section 4.2.2",
+        },
+        Param {
+            name: "time_shift",
+            kind: Kind::Time { min: 0, max: 1000 * SECOND },
+            default: Some(Value::Time(50 * MILLISECOND)),
+            doc: "Head start of the L queue with scheduler = \"time-shifted\".",
+            source: "RFC 9332 appendix A.2",
+        },
+        Param {
+            name: "marking",
+            kind: Kind::Choice(&["recur", "random"]),
+            default: None,
+            doc: "How a probability becomes marks and drops: evenly spaced by a sum; or by coin tosses, as in Linux.",
+            source: "RFC 9332 figure 4",
+        },
+        Param {
+            name: "min_backlog",
+            kind: Kind::Packets { min: 0, max: 1_000_000_000 },
+            default: None,
+            doc: "While less than this many MTU wait in all, there are no Classic or coupled marks or drops: 0; 2 in Linux.",
+            source: "RFC 9332 appendix A.1",
+        },
+    ],
+};
+
+/// See the head of the file.
+#[derive(Debug)]
+pub struct DualPi2 {
+    law: Law,
+    /// p'.
+    base: f64,
+    /// d of the last update.
+    previous_delay_s: f64,
+    updates: Periodic,
+    l4s: Queue,
+    classic: Queue,
+    /// Of the C queue, bytes times a share: it goes next where this is above 0.
+    credit: f64,
+    transmitter: Transmitter,
+    rng: Rng,
+}
+
+/// One of the two queues.
+#[derive(Debug, Default)]
+struct Queue {
+    packets: Ring<Queued>,
+    bytes: u64,
+    /// The sum of probabilities that have not yet marked or dropped.
+    sum: f64,
+}
+
+impl Queue {
+    fn push(&mut self, queued: Queued) {
+        self.bytes += u64::from(queued.size);
+        self.packets.push_back(queued);
+    }
+
+    fn pop(&mut self) -> Option<Queued> {
+        let queued = self.packets.pop_front()?;
+        self.bytes -= u64::from(queued.size);
+        Some(queued)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.packets.len() == 0
+    }
+
+    /// How long its head has waited; 0 if it is empty.
+    fn delay(&self, now: Nanos) -> Nanos {
+        self.packets.front().map_or(0, |head| now - head.entered)
+    }
+
+    /// `recur` of figure 4: true for such a part of the calls, evenly spaced.
+    fn recur(&mut self, likelihood: f64) -> bool {
+        self.sum += likelihood;
+        if self.sum > 1.0 {
+            self.sum -= 1.0;
+            return true;
+        }
+        false
+    }
+}
+
+/// What a scenario says of it.
+#[derive(Debug)]
+struct Law {
+    target_s: f64,
+    update: Nanos,
+    alpha: f64,
+    beta: f64,
+    k: f64,
+    /// Classic probability from which on ECN is off, p_Cmax.
+    p_c_max: f64,
+    min_th: Nanos,
+    range: Nanos,
+    th_len: usize,
+    time_shift: Option<Nanos>,
+    classic_weight: f64,
+    random: bool,
+    min_backlog_bytes: u64,
+    packet_size: u32,
+}
+
+impl Law {
+    fn new(settings: &Settings, packet_size: u32) -> Law {
+        let linux = settings.choice("variant") == "linux";
+        let is_given = |name| settings.value(name).is_some();
+        let time = |name, rfc, of_linux| match is_given(name) {
+            true => settings.time(name),
+            false => {
+                if linux {
+                    of_linux
+                } else {
+                    rfc
+                }
+            }
+        };
+        let number = |name, rfc, of_linux| match is_given(name) {
+            true => settings.number(name),
+            false => {
+                if linux {
+                    of_linux
+                } else {
+                    rfc
+                }
+            }
+        };
+        let (target, rtt_max, k) = (settings.time("target"), settings.time("rtt_max"), settings.number("k"));
+        let update = time("update", target.min(rtt_max / 3).max(LEAST_UPDATE), 16 * MILLISECOND);
+        let rtt_max_s = seconds(rtt_max);
+        Law {
+            target_s: seconds(target),
+            update,
+            alpha: number("alpha", 0.1 * seconds(update) / (rtt_max_s * rtt_max_s), 41.0 / 256.0),
+            beta: number("beta", 0.3 / rtt_max_s, 819.0 / 256.0),
+            k,
+            p_c_max: (1.0 / (k * k)).min(1.0),
+            min_th: time("min_th", 800 * MICROSECOND, MILLISECOND),
+            range: time("range", 400 * MICROSECOND, 0),
+            th_len: number("th_len", 1.0, 0.0) as usize,
+            time_shift: (settings.choice("scheduler") == "time-shifted").then(|| settings.time("time_shift")),
+            classic_weight: number("classic_weight", 1.0 / 16.0, 0.1),
+            random: if is_given("marking") { settings.choice("marking") == "random" } else { linux },
+            min_backlog_bytes: number("min_backlog", 0.0, 2.0) as u64 * u64::from(packet_size),
+            packet_size,
+        }
+    }
+
+    /// p' after an update, from that before it and the delays of both (figure 6, line 3).
+    fn updated(&self, base: f64, delay_s: f64, previous_delay_s: f64) -> f64 {
+        let step = self.alpha * (delay_s - self.target_s) + self.beta * (delay_s - previous_delay_s);
+        (base + step).clamp(0.0, 1.0)
+    }
+
+    /// p'_L of a packet that has waited `delay` (figure 5).
+    fn ramp(&self, delay: Nanos) -> f64 {
+        if delay >= self.min_th + self.range {
+            1.0
+        } else if delay > self.min_th {
+            (delay - self.min_th) as f64 / self.range as f64
+        } else {
+            0.0
+        }
+    }
+
+    /// The credit of an idle link: as after a C packet between L packets, so that the whole of L's share goes first.
+    fn credit_at_rest(&self) -> f64 {
+        (2.0 * self.classic_weight - 1.0) * f64::from(self.packet_size)
+    }
+}
+
+/// Of a target or round trip that would have the updates come more often.
+const LEAST_UPDATE: Nanos = 100 * MICROSECOND;
+
+/// Which queue is next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Turn {
+    L4s,
+    Classic,
+}
+
+impl DualPi2 {
+    /// An empty one.
+    pub fn new(settings: &Settings, seed: u64, packet_size: u32) -> Self {
+        let law = Law::new(settings, packet_size);
+        DualPi2 {
+            base: 0.0,
+            previous_delay_s: 0.0,
+            updates: Periodic::new(law.update),
+            l4s: Queue::default(),
+            classic: Queue::default(),
+            credit: law.credit_at_rest(),
+            transmitter: Transmitter::default(),
+            rng: Rng::new(seed, Purpose::Queue, 0),
+            law,
+        }
+    }
+
+    /// The updates that have come by `now`.
+    #[inline]
+    fn catch_up(&mut self, now: Nanos) {
+        while let Some(at) = self.updates.due(now) {
+            if self.update(at) {
+                let last = self.updates.skip(now).unwrap_or(at);
+                self.previous_delay_s = self.delay_s(last);
+            }
+        }
+    }
+
+    /// One update (figure 8); whether those that follow it leave p' as it is, before a packet comes or goes.
+    fn update(&mut self, at: Nanos) -> bool {
+        let (delay_s, before, previous_delay_s) = (self.delay_s(at), self.base, self.previous_delay_s);
+        self.base = self.law.updated(before, delay_s, previous_delay_s);
+        self.previous_delay_s = delay_s;
+        if self.l4s.is_empty() && self.classic.is_empty() {
+            return (self.base, delay_s) == (before, previous_delay_s);
+        }
+        // A head waits longer and longer, so that p' at its greatest stays there.
+        self.base == 1.0 && before == 1.0 && delay_s >= self.law.target_s
+    }
+
+    fn delay_s(&self, now: Nanos) -> f64 {
+        seconds(self.l4s.delay(now).max(self.classic.delay(now)))
+    }
+
+    /// p_C = p'^2, equation (2).
+    fn p_c(&self) -> f64 {
+        self.base * self.base
+    }
+
+    /// p_CL = k p', equation (3).
+    fn p_cl(&self) -> f64 {
+        (self.law.k * self.base).min(1.0)
+    }
+
+    fn turn(&self, now: Nanos) -> Option<Turn> {
+        match (self.l4s.is_empty(), self.classic.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(Turn::Classic),
+            (false, true) => Some(Turn::L4s),
+            (false, false) => {
+                let l4s = match self.law.time_shift {
+                    Some(shift) => self.l4s.delay(now) + shift >= self.classic.delay(now),
+                    None => self.credit <= 0.0,
+                };
+                Some(if l4s { Turn::L4s } else { Turn::Classic })
+            }
+        }
+    }
+
+    /// The head of the L queue, marked or not; `None` if it was dropped. `coupled`: whether p_C and p_CL apply.
+    fn take_l4s(&mut self, now: Nanos, coupled: bool, deeds: &mut Deeds) -> Option<Queued> {
+        let few = self.l4s.packets.len() <= self.law.th_len;
+        let mut queued = self.l4s.pop()?;
+        let (p_c, p_cl) = if coupled { (self.p_c(), self.p_cl()) } else { (0.0, 0.0) };
+        let p_l = if p_cl < 1.0 {
+            let ramp = if few { 0.0 } else { self.law.ramp(now - queued.entered) };
+            ramp.max(p_cl)
+        } else if self.happens(Turn::L4s, p_c) {
+            deeds.drop(queued);
+            return None;
+        } else {
+            p_cl
+        };
+        if self.happens(Turn::L4s, p_l) {
+            deeds.mark(&mut queued);
+        }
+        Some(queued)
+    }
+
+    /// The head of the C queue, marked or not; `None` if it was dropped.
+    fn take_classic(&mut self, coupled: bool, deeds: &mut Deeds) -> Option<Queued> {
+        let mut queued = self.classic.pop()?;
+        let p_c = if coupled { self.p_c() } else { 0.0 };
+        if self.happens(Turn::Classic, p_c) && (p_c >= self.law.p_c_max || !deeds.mark(&mut queued)) {
+            deeds.drop(queued);
+            return None;
+        }
+        Some(queued)
+    }
+
+    /// Whether this time a probability of one of the queues strikes.
+    fn happens(&mut self, turn: Turn, likelihood: f64) -> bool {
+        match turn {
+            _ if self.law.random => self.rng.unit() <= likelihood,
+            Turn::L4s => self.l4s.recur(likelihood),
+            Turn::Classic => self.classic.recur(likelihood),
+        }
+    }
+}
+
+impl Discipline for DualPi2 {
+    fn enqueue(&mut self, now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
+        self.catch_up(now);
+        if full {
+            return deeds.drop(queued);
+        }
+        if self.l4s.is_empty() && self.classic.is_empty() && self.transmitter.free_at() <= now {
+            self.credit = self.law.credit_at_rest();
+        }
+        match queued.packet.ecn() {
+            Ecn::Ect1 | Ecn::Ce => self.l4s.push(queued),
+            Ecn::Ect0 | Ecn::NotEct => self.classic.push(queued),
+        }
+    }
+
+    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+        self.catch_up(now);
+        while let Some(turn) = self.turn(now) {
+            let contended = !self.l4s.is_empty() && !self.classic.is_empty();
+            let coupled = self.l4s.bytes + self.classic.bytes >= self.law.min_backlog_bytes;
+            let (sent, share) = match turn {
+                Turn::L4s => (self.take_l4s(now, coupled, deeds), self.law.classic_weight),
+                Turn::Classic => (self.take_classic(coupled, deeds), self.law.classic_weight - 1.0),
+            };
+            if let Some(queued) = sent {
+                self.credit += if contended { share * f64::from(queued.size) } else { 0.0 };
+                self.transmitter.take(now, queued.size);
+                return sent;
+            }
+        }
+        None
+    }
+
+    fn set_rate(&mut self, now: Nanos, rate_bps: u64) {
+        self.catch_up(now);
+        self.transmitter.set_rate(rate_bps);
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.l4s.packets.heap_bytes() + self.classic.packets.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{queued, settings};
+    use super::*;
+
+    const LINUX: (&str, Value) = ("variant", Value::Name("linux"));
+
+    /// At 8 Mbit/s, 1000 bytes are a millisecond.
+    fn dualpi2(given: &[(&'static str, Value)]) -> DualPi2 {
+        let mut dualpi2 = DualPi2::new(&settings(&INFO, given), 1, 1000);
+        dualpi2.set_rate(0, 8_000_000);
+        dualpi2
+    }
+
+    /// So many packets of a kind come at once.
+    fn fill(dualpi2: &mut DualPi2, packets: u32, ecn: Ecn, now: Nanos) {
+        for seq in 0..packets {
+            dualpi2.enqueue(now, queued(0, seq, 1000, ecn, now), false, &mut Deeds::default());
+        }
+    }
+
+    /// The ECN fields of those sent next, at one moment, up to so many.
+    fn sent(dualpi2: &mut DualPi2, count: usize, now: Nanos) -> Vec<Ecn> {
+        let mut deeds = Deeds::default();
+        (0..count).map_while(|_| dualpi2.dequeue(now, &mut deeds)).map(|queued| queued.packet.ecn()).collect()
+    }
+
+    /// Numbers, from 1 on, of the packets that are marked, and of those dropped, of 28 that come at once.
+    fn fates(dualpi2: &mut DualPi2, ecn: Ecn) -> (Vec<u32>, Vec<u32>) {
+        fill(dualpi2, 28, ecn, 0);
+        let mut deeds = Deeds::default();
+        let sent: Vec<_> = std::iter::from_fn(|| dualpi2.dequeue(0, &mut deeds)).collect();
+        let marked = sent.iter().filter(|queued| queued.packet.ecn() == Ecn::Ce && ecn != Ecn::Ce);
+        (
+            marked.map(|queued| queued.packet.seq + 1).collect(),
+            deeds.dropped.iter().map(|queued| queued.packet.seq + 1).collect(),
+        )
+    }
+
+    /// Figure 2, and what Linux has instead: 41/256 = 0.16015625, 819/256 = 3.19921875.
+    #[test]
+    fn constants_follow_from_target_and_longest_round_trip() {
+        let rfc = dualpi2(&[]).law;
+        assert_eq!(rfc.update, 15 * MILLISECOND);
+        assert!((rfc.alpha - 0.15).abs() < 1e-12 && (rfc.beta - 3.0).abs() < 1e-12 && rfc.p_c_max == 0.25);
+        let linux = dualpi2(&[LINUX]).law;
+        assert_eq!((linux.update, linux.alpha, linux.beta), (16 * MILLISECOND, 0.160_156_25, 3.199_218_75));
+        // RTT_max/3 is less than the target: T = 10 ms, alpha = 0.1 * 0.01/0.03^2, beta = 0.3/0.03.
+        let near = dualpi2(&[("rtt_max", Value::Time(30 * MILLISECOND))]).law;
+        assert_eq!(near.update, 10 * MILLISECOND);
+        assert!((near.alpha - 1.111_111).abs() < 1e-6 && (near.beta - 10.0).abs() < 1e-12);
+    }
+
+    /// The delay goes from 0 to 30 ms and stays: alpha * 0.015 + beta * 0.03, then alpha * 0.015 an update.
+    #[test]
+    fn p_prime_follows_the_delay() {
+        let expected: [(&[(&str, Value)], [f64; 4]); 2] =
+            [(&[], [0.092_25, 0.094_5, 0.1125, 0.315]), (&[LINUX], [0.098_38, 0.100_78, 0.12, 0.3362])];
+        for (given, expected) in expected {
+            let law = dualpi2(given).law;
+            let (mut base, mut previous_delay_s, mut found) = (0.0, 0.0, Vec::new());
+            for update in 1..=100 {
+                base = law.updated(base, 0.03, previous_delay_s);
+                previous_delay_s = 0.03;
+                if [1, 2, 10, 100].contains(&update) {
+                    found.push(base);
+                }
+            }
+            assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 2e-5), "{found:?}");
+        }
+    }
+
+    /// The head has waited 15 ms at the first update and 30 ms at the second: 3 * 0.015 = 0.045, then 0.15 * 0.015 + 3 * 0.015 more.
+    #[test]
+    fn the_head_that_has_waited_longest_drives_p_prime() {
+        for ecn in [Ecn::NotEct, Ecn::Ect1] {
+            let mut dualpi2 = dualpi2(&[]);
+            fill(&mut dualpi2, 1, ecn, 0);
+            fill(&mut dualpi2, 1, if ecn == Ecn::Ect1 { Ecn::Ect0 } else { Ecn::Ce }, 10 * MILLISECOND);
+            dualpi2.catch_up(29 * MILLISECOND);
+            assert!((dualpi2.base - 0.045).abs() < 1e-12, "{}", dualpi2.base);
+            dualpi2.catch_up(30 * MILLISECOND);
+            assert!((dualpi2.base - 0.092_25).abs() < 1e-12, "{}", dualpi2.base);
+        }
+    }
+
+    /// Equations (2) and (3) with k = 2.
+    #[test]
+    fn p_prime_is_squared_for_classic_and_doubled_for_l4s() {
+        for (base, p_c, p_cl) in
+            [(0.05, 0.0025, 0.1), (0.1, 0.01, 0.2), (0.25, 0.0625, 0.5), (0.5, 0.25, 1.0), (0.7, 0.49, 1.0)]
+        {
+            let queue = DualPi2 { base, ..dualpi2(&[]) };
+            assert!((queue.p_c() - p_c).abs() < 1e-12 && (queue.p_cl() - p_cl).abs() < 1e-12, "{base}");
+        }
+    }
+
+    #[test]
+    fn three_tenths_mark_every_third_or_fourth() {
+        let mut queue = Queue::default();
+        let struck: Vec<_> = (1..=25).filter(|_| queue.recur(0.3)).collect();
+        assert_eq!(struck, [4, 7, 11, 14, 17, 21, 24]);
+        // So does p_CL = 2 * 0.15 in the L queue.
+        let mut dualpi2 = DualPi2 { base: 0.15, ..dualpi2(&[]) };
+        assert_eq!(fates(&mut dualpi2, Ecn::Ect1), (vec![4, 7, 11, 14, 17, 21, 24, 27], vec![]));
+    }
+
+    #[test]
+    fn the_ramp_rises_from_800_to_1200_us() {
+        let rfc = dualpi2(&[]).law;
+        let ramp = [(799, 0.0), (800, 0.0), (900, 0.25), (1000, 0.5), (1200, 1.0), (5000, 1.0)];
+        for (us, expected) in ramp {
+            assert!((rfc.ramp(us * MICROSECOND) - expected).abs() < 1e-12, "{us} us");
+        }
+        let linux = dualpi2(&[LINUX]).law;
+        assert_eq!([999, 1000, 1001].map(|us| linux.ramp(us * MICROSECOND)), [0.0, 1.0, 1.0]);
+    }
+
+    /// Figure 3.
+    #[test]
+    fn the_ecn_field_chooses_the_queue() {
+        for (ecn, l4s) in [(Ecn::NotEct, 0), (Ecn::Ect0, 0), (Ecn::Ect1, 1), (Ecn::Ce, 1)] {
+            let mut dualpi2 = dualpi2(&[]);
+            fill(&mut dualpi2, 1, ecn, 0);
+            assert_eq!((dualpi2.l4s.packets.len(), dualpi2.classic.packets.len()), (l4s, 1 - l4s), "{ecn:?}");
+        }
+    }
+
+    /// p_C = 0.49^2 = 0.2401 and p_CL = 0.98: no overload. The sum of 0.2401 is above 1 with the 5th, 9th, 13th, 17th, 21st and 25th.
+    #[test]
+    fn below_saturation_marks_replace_drops() {
+        let struck = vec![5, 9, 13, 17, 21, 25];
+        let dualpi2 = || DualPi2 { base: 0.49, ..dualpi2(&[]) };
+        assert_eq!(fates(&mut dualpi2(), Ecn::NotEct), (vec![], struck.clone()));
+        assert_eq!(fates(&mut dualpi2(), Ecn::Ect0), (struck, vec![]));
+        assert_eq!(fates(&mut dualpi2(), Ecn::Ect1).1, Vec::<u32>::new());
+    }
+
+    /// p' = 0.5: p_C = 0.25 reaches 1/k^2 and p_CL = 1. The sum of 0.25 is above 1 with the 5th, 9th, ... arrival; in the L queue those
+    /// not dropped add 1 and are marked.
+    #[test]
+    fn in_overload_ecn_is_off_for_classic_and_l4s_packets_are_dropped() {
+        let struck = vec![5, 9, 13, 17, 21, 25];
+        let dualpi2 = || DualPi2 { base: 0.5, ..dualpi2(&[]) };
+        assert_eq!(fates(&mut dualpi2(), Ecn::NotEct), (vec![], struck.clone()));
+        assert_eq!(fates(&mut dualpi2(), Ecn::Ect0), (vec![], struck.clone()));
+        let others: Vec<_> = (1..=28).filter(|number| !struck.contains(number)).collect();
+        assert_eq!(fates(&mut dualpi2(), Ecn::Ect1), (others, struck.clone()));
+        assert_eq!(fates(&mut dualpi2(), Ecn::Ce), (vec![], struck));
+    }
+
+    /// However far beyond saturation p' was, marking ends with it.
+    #[test]
+    fn overload_leaves_no_marks_behind() {
+        let mut dualpi2 = DualPi2 { base: 1.0, ..dualpi2(&[]) };
+        fates(&mut dualpi2, Ecn::Ect1);
+        dualpi2.base = 0.0;
+        assert_eq!(fates(&mut dualpi2, Ecn::Ect1), (vec![], vec![]));
+    }
+
+    /// Th_len: the ramp leaves alone a packet alone in the queue, which in Linux it does not.
+    #[test]
+    fn a_lone_packet_is_not_marked_by_the_ramp() {
+        let waited = 5 * MILLISECOND;
+        let mut rfc = dualpi2(&[]);
+        rfc.l4s.sum = 0.5;
+        fill(&mut rfc, 3, Ecn::Ect1, 0);
+        assert_eq!(sent(&mut rfc, 3, waited), [Ecn::Ce, Ecn::Ce, Ecn::Ect1]);
+        let mut linux = dualpi2(&[LINUX]);
+        fill(&mut linux, 3, Ecn::Ect1, 0);
+        assert_eq!(sent(&mut linux, 3, waited), [Ecn::Ce; 3]);
+        // Both queues count for the 2 MTU of Linux, the L queue alone for Th_len.
+        let mut coupled = DualPi2 { base: 0.4, ..dualpi2(&[]) };
+        coupled.l4s.sum = 0.3;
+        fill(&mut coupled, 1, Ecn::Ect1, 0);
+        assert_eq!(sent(&mut coupled, 1, 0), [Ecn::Ce], "p_CL = 0.8 knows no Th_len");
+    }
+
+    /// p' = 1 drops and marks all that it may.
+    #[test]
+    fn linux_spares_what_comes_while_less_than_two_packets_wait() {
+        for (given, lost) in [(&[LINUX][..], 0), (&[][..], 1)] {
+            let mut dualpi2 = DualPi2 { base: 1.0, ..dualpi2(given) };
+            dualpi2.classic.sum = 1.0;
+            fill(&mut dualpi2, 1, Ecn::NotEct, 0);
+            assert_eq!(1 - sent(&mut dualpi2, 1, 0).len(), lost);
+        }
+        // Of three, the first two find two or more.
+        let mut dualpi2 = DualPi2 { base: 1.0, ..dualpi2(&[LINUX]) };
+        fill(&mut dualpi2, 3, Ecn::NotEct, 0);
+        assert_eq!(sent(&mut dualpi2, 3, 0).len(), 1);
+    }
+
+    /// 3000 packets at p_CL = 0.3: 900, standard deviation 25; marks in a row occur, which sums never give.
+    #[test]
+    fn linux_tosses_coins() {
+        let mut dualpi2 = DualPi2 { base: 0.15, ..dualpi2(&[LINUX]) };
+        fill(&mut dualpi2, 3000, Ecn::Ect1, 0);
+        let sent = sent(&mut dualpi2, 3000, 0);
+        let marked = sent.iter().filter(|ecn| **ecn == Ecn::Ce).count();
+        assert!((800..1000).contains(&marked), "{marked}");
+        assert!(sent.windows(2).any(|pair| pair == [Ecn::Ce; 2]));
+    }
+
+    /// Which of 40 packets are Classic, as numbers from 1 on, while both queues are busy.
+    fn classic_turns(dualpi2: &mut DualPi2, now: Nanos) -> Vec<usize> {
+        let sent = sent(dualpi2, 40, now);
+        (1..=sent.len()).filter(|number| sent[number - 1] == Ecn::NotEct).collect()
+    }
+
+    /// Section 4.2.2: a sixteenth of the bytes, so that a Classic packet waits for 15 others at most.
+    #[test]
+    fn classic_gets_its_share_while_both_queues_are_busy() {
+        for (given, turns) in [(&[][..], vec![16, 32]), (&[LINUX][..], vec![10, 20, 30, 40])] {
+            let mut dualpi2 = dualpi2(given);
+            // What the L queue sends with nobody waiting does not count.
+            fill(&mut dualpi2, 100, Ecn::Ect1, 0);
+            sent(&mut dualpi2, 50, 0);
+            fill(&mut dualpi2, 50, Ecn::NotEct, 0);
+            assert_eq!(classic_turns(&mut dualpi2, 0), turns);
+        }
+    }
+
+    /// Ten L packets have used up two thirds of their share; the last packet is being sent until 1 ms.
+    #[test]
+    fn an_idle_link_gives_the_l4s_queue_its_turn_back() {
+        for (at, turns) in [(MILLISECOND - 1, vec![6, 22, 38]), (MILLISECOND, vec![16, 32])] {
+            let mut dualpi2 = dualpi2(&[]);
+            fill(&mut dualpi2, 10, Ecn::Ect1, 0);
+            fill(&mut dualpi2, 10, Ecn::NotEct, 0);
+            assert_eq!(sent(&mut dualpi2, 100, 0).len(), 20);
+            fill(&mut dualpi2, 50, Ecn::Ect1, at);
+            fill(&mut dualpi2, 50, Ecn::NotEct, at);
+            assert_eq!(classic_turns(&mut dualpi2, at), turns);
+        }
+    }
+
+    /// Packets of other sizes: 500 bytes of Classic for 7500 of L4S.
+    #[test]
+    fn shares_are_of_bytes() {
+        let mut dualpi2 = dualpi2(&[]);
+        fill(&mut dualpi2, 3000, Ecn::Ect1, 0);
+        for seq in 0..1000 {
+            dualpi2.enqueue(0, queued(0, seq, 500, Ecn::NotEct, 0), false, &mut Deeds::default());
+        }
+        let sent = sent(&mut dualpi2, 1700, 0);
+        let classic = sent.iter().filter(|ecn| **ecn == Ecn::NotEct).count();
+        // 200 of 500 bytes beside 1500 of 1000.
+        assert!((198..=202).contains(&classic), "{classic}");
+    }
+
+    /// Appendix B, figure 10: the Classic head goes first once it has waited 50 ms longer.
+    #[test]
+    fn a_time_shifted_queue_compares_the_heads() {
+        for (classic_ms, first) in [(51, Ecn::NotEct), (50, Ecn::Ect1), (49, Ecn::Ect1)] {
+            let mut dualpi2 = dualpi2(&[("scheduler", Value::Name("time-shifted"))]);
+            fill(&mut dualpi2, 1, Ecn::NotEct, (100 - classic_ms) * MILLISECOND);
+            fill(&mut dualpi2, 1, Ecn::Ect1, 100 * MILLISECOND);
+            dualpi2.base = 0.0;
+            assert_eq!(
+                dualpi2.turn(100 * MILLISECOND),
+                Some(if first == Ecn::Ect1 { Turn::L4s } else { Turn::Classic })
+            );
+        }
+    }
+
+    #[test]
+    fn a_full_buffer_drops_the_arrival() {
+        let mut dualpi2 = dualpi2(&[]);
+        let mut deeds = Deeds::default();
+        dualpi2.enqueue(0, queued(0, 7, 1000, Ecn::Ect1, 0), true, &mut deeds);
+        assert_eq!((deeds.dropped[0].packet.seq, dualpi2.l4s.packets.len(), deeds.marked), (7, 0, 0));
+    }
+
+    /// A year has two thousand million updates: p' stands at 0, or at 1 while a head waits.
+    #[test]
+    fn years_without_packets_take_no_time() {
+        let mut idle = DualPi2 { base: 1.0, ..dualpi2(&[]) };
+        idle.catch_up(Nanos::MAX / 2);
+        assert_eq!((idle.base, idle.previous_delay_s), (0.0, 0.0));
+        let mut out = dualpi2(&[]);
+        fill(&mut out, 1, Ecn::NotEct, 0);
+        out.catch_up(15 * MILLISECOND * 1_000_000_000_000);
+        assert_eq!((out.base, out.previous_delay_s), (1.0, 1.5e10));
+    }
+}

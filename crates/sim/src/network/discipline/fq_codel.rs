@@ -1,0 +1,551 @@
+//! FQ-CoDel: a queue with CoDel for each flow, served in turn by bytes, those of sparse flows first.
+//!
+//! Source: RFC 8290. A flow's packets go to one of `flows` queues, by a salted hash of what tells flows apart (section 4.1).
+//!
+//! - A queue that gets a packet while on no list goes to the end of the new queues, with `quantum` bytes of credit (section 4.1).
+//! - The first of the new queues is served, of the old ones where there is none. One without credit left gets `quantum` and goes
+//!   to the end of the old ones. So does a new one found empty; an old one found empty leaves the list (section 4.2).
+//! - CoDel takes the packet from the queue, as it does from a queue alone, and its size is taken off the credit (section 4.2).
+//! - A packet that finds the buffer full is queued. Then half the packets of the queue with the most bytes are dropped, at most
+//!   `drop_batch`, from its head (section 4.1).
+//!
+//! # Deviations and choices
+//!
+//! - **CoDel** is that of `codel`, with its choices, but for ECN, which is on (section 5.2.6).
+//! - **A queue's credit** is used up at 0, as section 3 and Linux have it; section 4.2 speaks of less than 0, and of a quantum sent.
+//! - **The floor** of CoDel is compared with the bytes of the flow's own queue, as if CoDel were alone there (section 1.3).
+//!   `floor = "all"` takes those of all queues together, as Linux does: there the last packet of a queue may be dropped too.
+//! - **Half the packets** is rounded up. Where the buffer's limit is in bytes or time, more are dropped until there is room for what
+//!   came, however few bytes the half had. Linux stops at half the bytes, and tells CoDel of these drops; the RFC does neither.
+//! - **A new queue found empty** goes to the old ones even where there are none, as the RFC says; Linux then drops it from the
+//!   lists.
+//! - **A link that falls idle** does not ask for a packet where there is none. At the next packet that comes the lists are as if it
+//!   had, which takes all queues off them: from the rate it is known whether the last packet has been sent.
+//! - **The hash** is SplitMix64's mixing of the flow's key, plus a salt from the scenario's seed; the RFC names Jenkins's. A
+//!   connection's two directions are two flows, as are the connections that follow one another in web traffic.
+//! - **The limit** is the link's; the RFC's default is 10240 packets, Linux has one of 32 MB besides.
+
+use super::codel::{self, Backlog, Control, Law};
+use super::params::{Info, Kind, Param, Settings, Value};
+use super::transmitter::Transmitter;
+use super::{Deeds, Discipline, Queued};
+use crate::packet::Packet;
+use crate::pool::{List, Pool};
+use crate::rng::{self, Purpose, Rng};
+use fullpipe_cc::Nanos;
+
+/// What scenarios may say of it.
+pub static INFO: Info = Info {
+    name: "fq-codel",
+    source: "RFC 8290",
+    params: &[
+        Param {
+            name: "flows",
+            kind: Kind::Whole { min: 1, max: 65_535 },
+            default: Some(Value::Whole(1024)),
+            doc: "How many queues there are for flows to be hashed into.",
+            source: "RFC 8290 section 5.2.5",
+        },
+        Param {
+            name: "quantum",
+            kind: Kind::Bytes { min: 256, max: 1 << 20 },
+            default: Some(Value::Bytes(1514)),
+            doc: "How many bytes a queue may send before it is the next one's turn.",
+            source: "RFC 8290 section 5.2.4; bounds as in Linux",
+        },
+        Param {
+            name: "drop_batch",
+            kind: Kind::Packets { min: 1, max: 65_535 },
+            default: Some(Value::Packets(64)),
+            doc: "The most packets dropped at once from the longest queue when the buffer is full.",
+            source: "RFC 8290 section 4.1",
+        },
+        codel::TARGET,
+        codel::INTERVAL,
+        codel::ecn(true),
+        codel::SQRT,
+        codel::MTU,
+        Param {
+            name: "floor",
+            kind: Kind::Choice(&["queue", "all"]),
+            default: Some(Value::Name("queue")),
+            doc: "What is compared with mtu: the bytes of the flow's queue, or those of all queues as in Linux.",
+            source: "RFC 8290 section 1.3; Linux's fq_codel",
+        },
+        codel::CE_THRESHOLD,
+    ],
+};
+
+/// See the head of the file.
+#[derive(Debug)]
+pub struct FqCodel {
+    law: Law,
+    quantum: i64,
+    drop_batch: usize,
+    /// Added to the keys of flows before they are hashed.
+    salt: u64,
+    queues: Vec<FlowQueue>,
+    store: Store,
+    /// The lists of queues, each by its number, and their places.
+    new: List,
+    old: List,
+    turns: Pool<u32>,
+    transmitter: Transmitter,
+}
+
+/// One of the queues that flows are hashed into.
+#[derive(Clone, Debug, Default)]
+struct FlowQueue {
+    packets: List,
+    bytes: u64,
+    /// Bytes that it may still send in this turn.
+    credit: i64,
+    /// It is on one of the lists.
+    listed: bool,
+    control: Control,
+}
+
+/// The packets of all queues.
+#[derive(Debug)]
+struct Store {
+    packets: Pool<Queued>,
+    bytes: u64,
+    /// These bytes are what CoDel's floor is compared with, not the queue's.
+    floor_of_all: bool,
+}
+
+impl FqCodel {
+    /// An empty one.
+    pub fn new(settings: &Settings, seed: u64, packet_size: u32) -> Self {
+        let floor_of_all = settings.choice("floor") == "all";
+        FqCodel {
+            law: Law::new(settings, packet_size),
+            quantum: settings.whole("quantum") as i64,
+            drop_batch: settings.whole("drop_batch") as usize,
+            salt: Rng::new(seed, Purpose::Queue, 0).bits(),
+            queues: vec![FlowQueue::default(); settings.whole("flows") as usize],
+            store: Store { packets: Pool::default(), bytes: 0, floor_of_all },
+            new: List::default(),
+            old: List::default(),
+            turns: Pool::default(),
+            transmitter: Transmitter::default(),
+        }
+    }
+
+    /// The number of the queue of a packet's flow.
+    fn queue_of(&self, packet: &Packet) -> u32 {
+        let hash = rng::mix(packet.flow_key().wrapping_add(self.salt));
+        ((u128::from(hash) * self.queues.len() as u128) >> 64) as u32
+    }
+
+    /// Makes room for `size` bytes at the cost of the queue with the most (RFC 8290 section 4.1).
+    #[cold]
+    fn drop_from_the_longest(&mut self, size: u32, deeds: &mut Deeds) {
+        let longest = self.queues.iter_mut().max_by_key(|queue| queue.bytes);
+        let Some(FlowQueue { packets, bytes, .. }) = longest else { return };
+        let half = packets.len().div_ceil(2).min(self.drop_batch);
+        let mut waiting = Waiting { packets, bytes, store: &mut self.store };
+        let (mut dropped, mut freed) = (0, 0);
+        while dropped < half || freed < size {
+            let Some(queued) = waiting.pop() else { return };
+            dropped += 1;
+            freed += queued.size;
+            deeds.drop(queued);
+        }
+    }
+}
+
+impl Discipline for FqCodel {
+    fn enqueue(&mut self, now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
+        if self.store.bytes == 0 && self.transmitter.free_at() <= now {
+            self.dequeue(now, deeds);
+        }
+        let number = self.queue_of(&queued.packet);
+        let queue = &mut self.queues[number as usize];
+        Waiting { packets: &mut queue.packets, bytes: &mut queue.bytes, store: &mut self.store }.push(queued);
+        if !queue.listed {
+            queue.listed = true;
+            queue.credit = self.quantum;
+            self.turns.push(&mut self.new, number);
+        }
+        if full {
+            self.drop_from_the_longest(queued.size, deeds);
+        }
+    }
+
+    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+        loop {
+            let new = self.new.len() > 0;
+            let list = if new { &mut self.new } else { &mut self.old };
+            let number = *self.turns.front(list)?;
+            let FlowQueue { packets, bytes, credit, listed, control } = &mut self.queues[number as usize];
+            if *credit <= 0 {
+                *credit += self.quantum;
+            } else {
+                let mut waiting = Waiting { packets, bytes, store: &mut self.store };
+                if let Some(queued) = control.dequeue(&self.law, &mut waiting, now, deeds) {
+                    *credit -= i64::from(queued.size);
+                    self.transmitter.take(now, queued.size);
+                    return Some(queued);
+                }
+                *listed = new;
+            }
+            self.turns.pop(list);
+            if *listed {
+                self.turns.push(&mut self.old, number);
+            }
+        }
+    }
+
+    fn set_rate(&mut self, _now: Nanos, rate_bps: u64) {
+        self.transmitter.set_rate(rate_bps);
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.queues.capacity() * size_of::<FlowQueue>() + self.store.packets.heap_bytes() + self.turns.heap_bytes()
+    }
+}
+
+/// One queue with the store that its packets are in.
+struct Waiting<'a> {
+    packets: &'a mut List,
+    bytes: &'a mut u64,
+    store: &'a mut Store,
+}
+
+impl Waiting<'_> {
+    fn push(&mut self, queued: Queued) {
+        *self.bytes += u64::from(queued.size);
+        self.store.bytes += u64::from(queued.size);
+        self.store.packets.push(self.packets, queued);
+    }
+}
+
+impl Backlog for Waiting<'_> {
+    fn pop(&mut self) -> Option<Queued> {
+        let queued = self.store.packets.pop(self.packets)?;
+        *self.bytes -= u64::from(queued.size);
+        self.store.bytes -= u64::from(queued.size);
+        Some(queued)
+    }
+
+    fn bytes(&self) -> u64 {
+        if self.store.floor_of_all { self.store.bytes } else { *self.bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::discipline::testing::{queued, settings};
+    use crate::packet::{Ecn, Kind as PacketKind};
+    use fullpipe_cc::time::{MILLISECOND, SECOND};
+
+    /// CoDel never acts within it.
+    const LONG: (&str, Value) = ("interval", Value::Time(100 * SECOND));
+
+    fn fq_codel(given: &[(&'static str, Value)]) -> FqCodel {
+        FqCodel::new(&settings(&INFO, given), 1, 1000)
+    }
+
+    /// A queue and the packets that flows send into it.
+    struct Bench {
+        queue: FqCodel,
+        deeds: Deeds,
+        now: Nanos,
+        seq: u32,
+    }
+
+    impl Bench {
+        fn new(given: &[(&'static str, Value)]) -> Bench {
+            Bench { queue: fq_codel(given), deeds: Deeds::default(), now: 0, seq: 0 }
+        }
+
+        fn arrive(&mut self, flow: u32, size: u32) {
+            self.come(flow, size, false);
+        }
+
+        fn come(&mut self, flow: u32, size: u32, full: bool) {
+            let packet = queued(flow, self.seq, size, Ecn::NotEct, self.now);
+            self.seq += 1;
+            self.queue.enqueue(self.now, packet, full, &mut self.deeds);
+        }
+
+        /// The flow whose packet is sent.
+        fn turn(&mut self) -> u32 {
+            self.queue.dequeue(self.now, &mut self.deeds).expect("a packet waits").packet.flow
+        }
+
+        fn turns(&mut self, turns: usize) -> Vec<u32> {
+            (0..turns).map(|_| self.turn()).collect()
+        }
+
+        /// The numbers of packets dropped since the last look.
+        fn dropped(&mut self) -> Vec<u32> {
+            self.deeds.dropped.drain(..).map(|queued| queued.packet.seq).collect()
+        }
+    }
+
+    /// RFC 8290 section 3: packets of 1500 and of 500 bytes get equal bytes. At the end of a round each has sent its quanta but for less
+    /// than a packet, so they differ by less than one.
+    #[test]
+    fn large_and_small_packets_get_equal_bytes() {
+        let mut bench = Bench::new(&[LONG]);
+        let sizes = [1500, 500];
+        let mut sent = [0_u64; 2];
+        let mut last = 1;
+        for _ in 0..3 {
+            sizes.iter().enumerate().for_each(|(flow, size)| (0..4).for_each(|_| bench.arrive(flow as u32, *size)));
+        }
+        for _ in 0..4000 {
+            let flow = bench.turn() as usize;
+            if (last, flow) == (1, 0) {
+                assert!(sent[0].abs_diff(sent[1]) < 1514, "{sent:?}");
+            }
+            sent[flow] += u64::from(sizes[flow]);
+            assert!(sent[0].abs_diff(sent[1]) < 1514 + 1500, "{sent:?}");
+            bench.arrive(flow as u32, sizes[flow]);
+            last = flow;
+        }
+        assert!(sent[0] > 900_000, "{sent:?}");
+    }
+
+    /// RFC 8290 section 3: one with packets of a third of the quantum sends three each turn, one with packets of a quantum sends one.
+    #[test]
+    fn three_packets_of_a_third_of_the_quantum_a_turn() {
+        let mut bench = Bench::new(&[LONG, ("quantum", Value::Bytes(1500))]);
+        (0..8).for_each(|_| bench.arrive(0, 500));
+        (0..3).for_each(|_| bench.arrive(1, 1500));
+        assert_eq!(bench.turns(11), [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1]);
+    }
+
+    /// Ten bulk flows with packets of 1000 bytes, a quantum, on a link that takes 1 ms for each, and a flow that sends 500 bytes every
+    /// `gap`: what its packets have waited when they leave.
+    fn waits_of_a_sparse_flow(gap: Nanos) -> Vec<u64> {
+        let mut bench = Bench::new(&[LONG, ("quantum", Value::Bytes(1000))]);
+        let sparse = 10;
+        (0..3).for_each(|_| (0..sparse).for_each(|flow| bench.arrive(flow, 1000)));
+        let mut waits = Vec::new();
+        let mut next = gap;
+        for _ in 0..2000 {
+            // It comes while a packet is being sent.
+            while next < bench.now {
+                let packet = queued(sparse, 0, 500, Ecn::NotEct, next);
+                bench.queue.enqueue(next, packet, false, &mut bench.deeds);
+                next += gap;
+            }
+            let sent = bench.queue.dequeue(bench.now, &mut bench.deeds).unwrap();
+            match sent.packet.flow == sparse {
+                true => waits.push(bench.now - sent.entered),
+                false => bench.arrive(sent.packet.flow, 1000),
+            }
+            bench.now += u64::from(sent.size) * MILLISECOND / 1000;
+        }
+        assert!(waits.len() > 80);
+        waits
+    }
+
+    /// RFC 8290 section 1.3. One packet in 20 ms finds its queue off the lists: it is next. One in 8.3 ms comes when a round of the
+    /// others is not over yet: it waits for at most a quantum of each, and the packet being sent.
+    #[test]
+    fn a_sparse_flow_waits_at_most_a_quantum_of_each_bulk_flow() {
+        let often = 8_300_000;
+        assert!(waits_of_a_sparse_flow(20 * MILLISECOND).iter().all(|wait| *wait <= MILLISECOND));
+        let waits = waits_of_a_sparse_flow(often);
+        assert!(waits.iter().all(|wait| *wait <= 11 * MILLISECOND), "{waits:?}");
+        assert!(waits.iter().any(|wait| *wait > MILLISECOND), "its queue is still an old one now and then");
+    }
+
+    /// RFC 8290 section 4.2: two flows that each send again just as the other is served would be new for ever. By hand: 1 and 2 are new
+    /// behind 0, which one packet's credit makes old; they are served, found empty, and become old behind 0; so all take turns.
+    #[test]
+    fn a_queue_found_empty_passes_through_the_old_ones() {
+        let mut bench = Bench::new(&[LONG, ("quantum", Value::Bytes(1000))]);
+        (0..200).for_each(|_| bench.arrive(0, 1000));
+        assert_eq!(bench.turn(), 0);
+        bench.arrive(1, 500);
+        bench.arrive(2, 500);
+        let mut served = Vec::new();
+        for _ in 0..90 {
+            let flow = bench.turn();
+            served.push(flow);
+            if flow > 0 {
+                bench.arrive(3 - flow, 500);
+            }
+        }
+        assert_eq!(served[..2], [1, 2]);
+        let bulk = served.iter().filter(|flow| **flow == 0).count();
+        // In bytes a third at least: of 90 packets, of which the others' are half as long, a fifth.
+        assert!(bulk >= 18, "{served:?}");
+    }
+
+    /// RFC 8290 figure 1: arrival makes it new, a quantum sent or nothing left old, nothing left there takes it off the lists.
+    #[test]
+    fn queues_go_from_new_to_old_to_none() {
+        let mut bench = Bench::new(&[LONG]);
+        let lists = |bench: &Bench| (bench.queue.new.len(), bench.queue.old.len());
+        bench.arrive(0, 1000);
+        bench.arrive(0, 1000);
+        assert_eq!(lists(&bench), (1, 0));
+        assert_eq!(bench.turns(2), [0, 0]);
+        assert_eq!(lists(&bench), (1, 0));
+        // 1514 - 2000 bytes of credit: it is old when 1 comes, which goes first.
+        bench.arrive(0, 1000);
+        bench.arrive(1, 1000);
+        assert_eq!(bench.turns(2), [1, 0]);
+        assert!(bench.queue.dequeue(0, &mut bench.deeds).is_none());
+        assert_eq!(lists(&bench), (0, 0));
+        assert!(bench.queue.queues.iter().all(|queue| !queue.listed));
+        bench.arrive(0, 1000);
+        assert_eq!(lists(&bench), (1, 0));
+    }
+
+    /// RFC 8290 section 4.2: a transmitter that is free asks, finds every queue empty and takes it off the lists. While flow 0's packet
+    /// is still being sent its queue is on one and goes on in turn; later it comes after flow 1, being new after it.
+    #[test]
+    fn when_the_link_falls_idle_no_queue_is_listed() {
+        for (next, order) in [(MILLISECOND - 1, [0, 1]), (MILLISECOND, [1, 0])] {
+            let mut bench = Bench::new(&[LONG]);
+            bench.queue.set_rate(0, 8_000_000);
+            bench.arrive(0, 1000);
+            assert_eq!(bench.turn(), 0);
+            bench.now = next;
+            bench.arrive(1, 1000);
+            bench.arrive(0, 1000);
+            assert_eq!(bench.turns(2), order, "{next} ns");
+        }
+    }
+
+    /// RFC 8290 section 3: "until the value of the byte credits counter becomes zero or less".
+    #[test]
+    fn a_quantum_sent_to_the_byte_ends_the_turn() {
+        let mut bench = Bench::new(&[LONG, ("quantum", Value::Bytes(1000))]);
+        (0..2).for_each(|_| (0..2).for_each(|flow| bench.arrive(flow, 1000)));
+        assert_eq!(bench.turns(4), [0, 1, 0, 1]);
+    }
+
+    /// RFC 8290 section 4.1: what a queue that comes to the lists again had left, 514 bytes here, is no more.
+    #[test]
+    fn a_new_queue_has_a_quantum_of_credit() {
+        let mut bench = Bench::new(&[LONG]);
+        bench.arrive(0, 1000);
+        assert_eq!(bench.turn(), 0);
+        assert!(bench.queue.dequeue(0, &mut bench.deeds).is_none());
+        (0..4).for_each(|_| (0..2).for_each(|flow| bench.arrive(flow, 1000)));
+        assert_eq!(bench.turns(5), [0, 0, 1, 1, 0]);
+    }
+
+    /// Each queue has a CoDel of its own: 20 packets at 0 lose one at 110 ms (RFC 8289 section 5.5) while another's, come late, do not.
+    #[test]
+    fn codel_works_on_each_queue() {
+        let mut bench = Bench::new(&[]);
+        (0..20).for_each(|_| bench.arrive(0, 1514));
+        bench.now = 10 * MILLISECOND;
+        assert_eq!(bench.turn(), 0);
+        bench.now = 110 * MILLISECOND;
+        (0..20).for_each(|_| bench.arrive(1, 1514));
+        assert_eq!(bench.turns(2), [1, 0]);
+        assert_eq!(bench.dropped(), [1]);
+        assert_eq!(bench.turns(2), [1, 0]);
+        assert_eq!(bench.dropped(), []);
+    }
+
+    /// RFC 8290 section 5.2.6: ECN is on unless turned off.
+    #[test]
+    fn marks_are_the_default() {
+        for (given, marked) in [(&[] as &[_], 1), (&[("ecn", Value::Flag(false))], 0)] {
+            let mut queue = fq_codel(given);
+            let mut deeds = Deeds::default();
+            for seq in 0..5 {
+                queue.enqueue(0, queued(0, seq, 1000, Ecn::Ect0, 0), false, &mut deeds);
+            }
+            queue.dequeue(10 * MILLISECOND, &mut deeds);
+            queue.dequeue(110 * MILLISECOND, &mut deeds);
+            assert_eq!((deeds.marked, deeds.dropped.len() as u64), (marked, 1 - marked));
+        }
+    }
+
+    /// A queue of two packets never loses the last but one to CoDel (RFC 8289 section 4.1); with Linux's floor, compared with the bytes
+    /// of all queues, it does.
+    #[test]
+    fn the_floor_is_the_queues_own_or_that_of_all() {
+        for (floor, dropped) in [("queue", 0), ("all", 1)] {
+            let mut bench = Bench::new(&[("floor", Value::Name(floor))]);
+            (0..3).for_each(|_| bench.arrive(0, 1000));
+            (0..9).for_each(|_| bench.arrive(1, 1000));
+            bench.now = 10 * MILLISECOND;
+            let first = bench.turn();
+            bench.now = 200 * MILLISECOND;
+            assert_eq!((first, bench.turn()), (0, 0));
+            assert_eq!(bench.deeds.dropped.len(), dropped, "{floor}");
+        }
+    }
+
+    /// RFC 8290 section 4.1: half of the queue with the most bytes (10 of 1000 here, not 20 of 400), from its head.
+    #[test]
+    fn a_full_buffer_drops_half_of_the_longest_queue() {
+        let mut bench = Bench::new(&[LONG]);
+        (0..20).for_each(|_| bench.arrive(1, 400));
+        (0..10).for_each(|_| bench.arrive(0, 1000));
+        bench.come(2, 1000, true);
+        assert_eq!(bench.dropped(), [20, 21, 22, 23, 24]);
+        // Now 9000 bytes in 6 packets: 3 of them are too few bytes for the 4000 that came, so it is 4.
+        bench.come(0, 4000, true);
+        assert_eq!(bench.dropped(), [25, 26, 27, 28]);
+    }
+
+    #[test]
+    fn half_is_rounded_up_and_at_most_the_batch() {
+        for (packets, batch, dropped) in [(0, 64, 1), (1, 64, 1), (2, 64, 2), (127, 64, 64), (300, 64, 64), (300, 8, 8)]
+        {
+            let mut bench = Bench::new(&[LONG, ("drop_batch", Value::Packets(batch))]);
+            (0..packets).for_each(|_| bench.arrive(0, 1000));
+            bench.come(0, 1000, true);
+            assert_eq!(bench.dropped(), (0..dropped).collect::<Vec<_>>(), "half of {packets} and one");
+            assert_eq!(bench.queue.store.bytes, u64::from(packets + 1 - dropped) * 1000);
+        }
+    }
+
+    /// (1023/1024)^99 = .9078 of 100 flows are alone in their queue (RFC 8290 section 5.3 prints 90.78 %).
+    #[test]
+    fn the_share_of_flows_alone_in_a_queue() {
+        let (mut alone, seeds) = (0, 1000);
+        for seed in 0..seeds {
+            let queue = FqCodel::new(&Settings::defaults(&INFO), seed, 1000);
+            let mut flows = [0_u32; 1024];
+            let number = |flow| queue.queue_of(&Packet { flow, ..Packet::default() }) as usize;
+            (0..100).for_each(|flow| flows[number(flow)] += 1);
+            alone += flows.iter().filter(|flows| **flows == 1).count();
+        }
+        let share = alone as f64 / (seeds * 100) as f64;
+        assert!((share - 0.9078).abs() < 0.004, "{share}");
+    }
+
+    /// The hash is salted (RFC 8290 section 4.1), and a queue is for one direction of one connection.
+    #[test]
+    fn seeds_directions_and_connections_have_queues_of_their_own() {
+        let data = Packet { flow: 7, ..Packet::default() };
+        let queue_of = |seed, packet: Packet| FqCodel::new(&Settings::defaults(&INFO), seed, 1000).queue_of(&packet);
+        let distinct = |mut numbers: Vec<u32>| {
+            numbers.sort_unstable();
+            numbers.dedup();
+            numbers.len()
+        };
+        assert!(distinct((0..20).map(|seed| queue_of(seed, data)).collect()) > 15);
+        let others = [PacketKind::Ack, PacketKind::Datagram].map(|kind| Packet { kind, ..data });
+        let web = (1..8).map(|incarnation| Packet { incarnation, ..data });
+        assert!(distinct(others.into_iter().chain(web).chain([data]).map(|packet| queue_of(1, packet)).collect()) >= 9);
+    }
+
+    #[test]
+    fn one_queue_is_codel() {
+        let mut bench = Bench::new(&[("flows", Value::Whole(1))]);
+        (0..20).for_each(|flow| bench.arrive(flow, 1000));
+        // The worked case of CoDel: 1 drop at 210 ms, 2 at 420 ms.
+        for (at_ms, dropped) in [(10, 0), (210, 1), (210, 0), (420, 2)] {
+            bench.now = at_ms * MILLISECOND;
+            bench.turn();
+            assert_eq!(bench.dropped().len(), dropped, "{at_ms} ms");
+        }
+    }
+}

@@ -1,0 +1,612 @@
+//! PIE: drops arrivals with a probability that a proportional-integral controller of the queueing delay updates.
+//!
+//! Source: RFC 8033, R. Pan, P. Natarajan, F. Baker, G. White, *Proportional Integral Controller Enhanced (PIE)*, 2017: sections 4 and
+//! 5, appendices A and B. Every T, with d the queueing delay, d_old that of the update before:
+//!
+//! - step = alpha (d - target) + beta (d - d_old), divided by 2048, 512, 128, 32, 8, 2 where p is below 10^-6, 10^-5, ... 0.1; at most
+//!   0.02 from p = 0.1 on; p += step (section 4.2, section 5.5);
+//! - p = 0.98 p where d and d_old are both 0; p is kept within 0 and 1;
+//! - an arrival is dropped with probability p unless d_old < target/2 while p < 0.2, or two packets or less wait (section 4.1), or
+//!   the burst allowance of 150 ms is not used up, which begins anew once p is 0 and delays are below target/2 (section 4.4);
+//! - derandomized: none before the p of the arrivals since the last drop add up to 0.85, always once they add up to 8.5 (section 5.4).
+//!
+//! # Deviations and choices
+//!
+//! - **Decay**: section 4.2 and appendix A have p decay when both delays are 0, appendix B when both are below target/2.
+//!   The former is taken, as in Linux; `decay` offers the latter.
+//! - **The delay** is what waits over the rate of the link, which is known here and not estimated (section 5.2); in an
+//!   outage over the rate before it, the estimate a measurement would keep. `delay` offers timestamps: the time that the
+//!   last packet to leave had waited, 0 if it left none behind.
+//! - **Always active**: that PIE sleeps until a third of the buffer is taken (section 5.3, optional) is left out.
+//! - **Updates** are at multiples of T from time 0 on, before whatever happens at the same instant.
+//! - **While the burst allowance lasts**, arrivals do not add to the sum of probabilities (appendix A; in B they do).
+//! - **A mark** takes the sum of probabilities back to 0 as a drop does, and so does a drop by the sum's upper bound;
+//!   appendix B leaves open which it means. A drop by a full buffer does so too (appendix B).
+//! - **The sum** is held to be at a bound from 10^-9 below it: without that, rounding would put the last of 850 packets
+//!   off by one.
+//! - **ECN** (`ecn`) is off unless asked for: the RFC leaves it open (section 5.1), Linux has it off.
+//! - **The mean packet size** of section 4.1 is the scenario's packet size.
+//! - **Linux** (`variant`): p decays by 1/64, delays are by timestamps, and an update that finds more than 250 ms adds 0.02
+//!   to p. Its alpha and beta are 2/16 and 20/16, the RFC's.
+
+use super::params::{Info, Kind, Param, Settings, Value};
+use super::periodic::Periodic;
+use super::{Deeds, Discipline, Queued};
+use crate::ring::Ring;
+use crate::rng::{Purpose, Rng};
+use fullpipe_cc::Nanos;
+use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND, seconds};
+
+/// What scenarios may say of it.
+pub static INFO: Info = Info {
+    name: "pie",
+    source: "RFC 8033",
+    params: &[
+        Param {
+            name: "variant",
+            kind: Kind::Choice(&["rfc", "linux"]),
+            default: Some(Value::Name("rfc")),
+            doc: "Whose defaults hold for delay, decay_factor and long_delay_step.",
+            source: "RFC 8033; Linux 6.1, net/sched/sch_pie.c",
+        },
+        Param {
+            name: "target",
+            kind: Kind::Time { min: MICROSECOND, max: 1000 * SECOND },
+            default: Some(Value::Time(15 * MILLISECOND)),
+            doc: "Queueing delay aimed for, QDELAY_REF.",
+            source: "RFC 8033 section 4.2",
+        },
+        Param {
+            name: "update",
+            kind: Kind::Time { min: 100 * MICROSECOND, max: 1000 * SECOND },
+            default: Some(Value::Time(15 * MILLISECOND)),
+            doc: "Time from one update of the drop probability to the next, T_UPDATE.",
+            source: "RFC 8033 section 4.2",
+        },
+        Param {
+            name: "alpha",
+            kind: Kind::Number { min: 1e-3, max: 1e6 },
+            default: Some(Value::Number(0.125)),
+            doc: "Gain of the delay beyond target, per second.",
+            source: "RFC 8033 appendix A: 1/8",
+        },
+        Param {
+            name: "beta",
+            kind: Kind::Number { min: 0.0, max: 1e6 },
+            default: Some(Value::Number(1.25)),
+            doc: "Gain of the change of the delay, per second.",
+            source: "RFC 8033 appendix A: 1 + 1/4",
+        },
+        Param {
+            name: "max_burst",
+            kind: Kind::Time { min: 0, max: 1000 * SECOND },
+            default: Some(Value::Time(150 * MILLISECOND)),
+            doc: "How long a burst is let in whole, MAX_BURST.",
+            source: "RFC 8033 section 4.4",
+        },
+        Param {
+            name: "ecn",
+            kind: Kind::Flag,
+            default: Some(Value::Flag(false)),
+            doc: "Marks ECN-capable packets instead of dropping them while p is below ecn_threshold.",
+            source: "RFC 8033 section 5.1 leaves it open; off in Linux",
+        },
+        Param {
+            name: "ecn_threshold",
+            kind: Kind::Number { min: 0.0, max: 1.0 },
+            default: Some(Value::Number(0.1)),
+            doc: "Drop probability from which on ECN-capable packets are dropped too, mark_ecnth.",
+            source: "RFC 8033 section 5.1",
+        },
+        Param {
+            name: "derandomize",
+            kind: Kind::Flag,
+            default: Some(Value::Flag(true)),
+            doc: "Keeps drops from coming close to each other or far apart.",
+            source: "RFC 8033 section 5.4",
+        },
+        Param {
+            name: "cap_step",
+            kind: Kind::Flag,
+            default: Some(Value::Flag(true)),
+            doc: "From p = 0.1 on, no update adds more than 0.02.",
+            source: "RFC 8033 section 5.5",
+        },
+        Param {
+            name: "decay",
+            kind: Kind::Choice(&["empty", "half-target"]),
+            default: Some(Value::Name("empty")),
+            doc: "p decays where two updates in a row find a delay of 0, or find delays below half the target.",
+            source: "RFC 8033 section 4.2; appendix B",
+        },
+        Param {
+            name: "decay_factor",
+            kind: Kind::Number { min: 0.0, max: 1.0 },
+            default: None,
+            doc: "What a decay leaves of p: 0.98, in Linux 63/64.",
+            source: "RFC 8033 section 4.2; Linux 6.1",
+        },
+        Param {
+            name: "delay",
+            kind: Kind::Choice(&["rate", "timestamp"]),
+            default: None,
+            doc: "What is taken for the queueing delay: what waits over the link's rate, or how long the last packet to leave had \
+                  waited; in Linux the latter.",
+            source: "RFC 8033 section 4.3; Linux 6.1",
+        },
+        Param {
+            name: "long_delay_step",
+            kind: Kind::Flag,
+            default: None,
+            doc: "An update that finds more than 250 ms adds 0.02 more to p; on in Linux.",
+            source: "Linux 6.1; RFC 8033 has none",
+        },
+    ],
+};
+
+/// See the head of the file.
+#[derive(Debug)]
+pub struct Pie {
+    law: Law,
+    /// p.
+    probability: f64,
+    /// d_old, as of the last update.
+    previous_delay_s: f64,
+    burst_allowance: Nanos,
+    /// The p of the arrivals since the last drop added up.
+    accumulated: f64,
+    updates: Periodic,
+    /// The link's; while it is out, as before.
+    bytes_per_s: f64,
+    /// How long the last packet to leave had waited; 0 if it left none behind.
+    last_sojourn_s: f64,
+    packet_size: u32,
+    queue: Ring<Queued>,
+    backlog_bytes: u64,
+    rng: Rng,
+}
+
+/// What a scenario says of it.
+#[derive(Debug)]
+struct Law {
+    target_s: f64,
+    update: Nanos,
+    alpha: f64,
+    beta: f64,
+    max_burst: Nanos,
+    ecn: bool,
+    ecn_threshold: f64,
+    derandomize: bool,
+    cap_step: bool,
+    decay_below_half_target: bool,
+    decay_factor: f64,
+    timestamps: bool,
+    long_delay_step: bool,
+}
+
+impl Law {
+    fn new(settings: &Settings) -> Law {
+        let linux = settings.choice("variant") == "linux";
+        let is_given = |name| settings.value(name).is_some();
+        Law {
+            target_s: seconds(settings.time("target")),
+            update: settings.time("update"),
+            alpha: settings.number("alpha"),
+            beta: settings.number("beta"),
+            max_burst: settings.time("max_burst"),
+            ecn: settings.flag("ecn"),
+            ecn_threshold: settings.number("ecn_threshold"),
+            derandomize: settings.flag("derandomize"),
+            cap_step: settings.flag("cap_step"),
+            decay_below_half_target: settings.choice("decay") == "half-target",
+            decay_factor: match is_given("decay_factor") {
+                true => settings.number("decay_factor"),
+                false if linux => 63.0 / 64.0,
+                false => 0.98,
+            },
+            timestamps: if is_given("delay") { settings.choice("delay") == "timestamp" } else { linux },
+            long_delay_step: if is_given("long_delay_step") { settings.flag("long_delay_step") } else { linux },
+        }
+    }
+
+    /// The drop probability after an update, from that before it and the delays of both (section 4.2).
+    fn updated(&self, probability: f64, delay_s: f64, previous_delay_s: f64) -> f64 {
+        let change = self.alpha * (delay_s - self.target_s) + self.beta * (delay_s - previous_delay_s);
+        let scaled =
+            change / SCALES.iter().find(|(below, _)| probability < *below).map_or(1.0, |(_, divisor)| *divisor);
+        let capped = if self.cap_step && probability >= 0.1 { scaled.min(GREATEST_STEP) } else { scaled };
+        let step = if self.long_delay_step && delay_s > LONG_DELAY_S { capped + GREATEST_STEP } else { capped };
+        let decayed = if self.low(delay_s) && self.low(previous_delay_s) { self.decay_factor } else { 1.0 };
+        ((probability + step) * decayed).clamp(0.0, 1.0)
+    }
+
+    /// Whether p decays at such a delay.
+    fn low(&self, delay_s: f64) -> bool {
+        if self.decay_below_half_target { delay_s < self.target_s / 2.0 } else { delay_s == 0.0 }
+    }
+}
+
+/// Below which p the step is divided by what (section 4.2).
+const SCALES: [(f64, f64); 6] = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
+
+/// Of an update from p = 0.1 on (section 5.5); also what Linux adds at long delays.
+const GREATEST_STEP: f64 = 0.02;
+
+/// Linux 6.1.
+const LONG_DELAY_S: f64 = 0.25;
+
+/// Above this p, PIE drops however short the delay (section 4.1).
+const HIGH_PROBABILITY: f64 = 0.2;
+
+/// Bounds of the sum of probabilities (section 5.4), less what sums may lose by rounding.
+const NEVER_BELOW: f64 = 0.85 - 1e-9;
+const ALWAYS_FROM: f64 = 8.5 - 1e-9;
+
+impl Pie {
+    /// An empty one.
+    pub fn new(settings: &Settings, seed: u64, packet_size: u32) -> Self {
+        let law = Law::new(settings);
+        Pie {
+            probability: 0.0,
+            previous_delay_s: 0.0,
+            burst_allowance: law.max_burst,
+            accumulated: 0.0,
+            updates: Periodic::new(law.update),
+            bytes_per_s: f64::INFINITY,
+            last_sojourn_s: 0.0,
+            packet_size,
+            queue: Ring::default(),
+            backlog_bytes: 0,
+            rng: Rng::new(seed, Purpose::Queue, 0),
+            law,
+        }
+    }
+
+    /// The updates that have come by `now`.
+    #[inline]
+    fn catch_up(&mut self, now: Nanos) {
+        while self.updates.due(now).is_some() {
+            if self.update() {
+                self.updates.skip(now);
+            }
+        }
+    }
+
+    /// One update; whether those that follow it change nothing, before a packet comes or goes.
+    fn update(&mut self) -> bool {
+        let before = (self.probability, self.previous_delay_s, self.burst_allowance);
+        let delay_s = self.delay_s();
+        self.probability = self.law.updated(self.probability, delay_s, self.previous_delay_s);
+        self.previous_delay_s = delay_s;
+        self.burst_allowance = self.burst_allowance.saturating_sub(self.law.update);
+        before == (self.probability, self.previous_delay_s, self.burst_allowance)
+    }
+
+    fn delay_s(&self) -> f64 {
+        if self.law.timestamps { self.last_sojourn_s } else { self.backlog_bytes as f64 / self.bytes_per_s }
+    }
+
+    /// Whether this arrival is to be dropped or marked.
+    fn chosen(&mut self) -> bool {
+        let half_target_s = self.law.target_s / 2.0;
+        if self.probability == 0.0 && self.delay_s() < half_target_s && self.previous_delay_s < half_target_s {
+            self.burst_allowance = self.law.max_burst;
+        }
+        let spared = self.previous_delay_s < half_target_s && self.probability < HIGH_PROBABILITY;
+        if self.burst_allowance > 0 || spared || self.backlog_bytes <= 2 * u64::from(self.packet_size) {
+            return false;
+        }
+        if self.law.derandomize {
+            self.accumulated = if self.probability == 0.0 { 0.0 } else { self.accumulated + self.probability };
+            if self.accumulated < NEVER_BELOW {
+                return false;
+            }
+            if self.accumulated >= ALWAYS_FROM {
+                return true;
+            }
+        }
+        self.rng.unit() <= self.probability
+    }
+}
+
+impl Discipline for Pie {
+    fn enqueue(&mut self, now: Nanos, mut queued: Queued, full: bool, deeds: &mut Deeds) {
+        self.catch_up(now);
+        if full || self.chosen() {
+            self.accumulated = 0.0;
+            let marks = !full && self.law.ecn && self.probability < self.law.ecn_threshold;
+            if !(marks && deeds.mark(&mut queued)) {
+                return deeds.drop(queued);
+            }
+        }
+        self.backlog_bytes += u64::from(queued.size);
+        self.queue.push_back(queued);
+    }
+
+    fn dequeue(&mut self, now: Nanos, _deeds: &mut Deeds) -> Option<Queued> {
+        self.catch_up(now);
+        let queued = self.queue.pop_front()?;
+        self.backlog_bytes -= u64::from(queued.size);
+        self.last_sojourn_s = if self.queue.len() == 0 { 0.0 } else { seconds(now - queued.entered) };
+        Some(queued)
+    }
+
+    fn set_rate(&mut self, now: Nanos, rate_bps: u64) {
+        self.catch_up(now);
+        if rate_bps > 0 {
+            self.bytes_per_s = rate_bps as f64 / 8.0;
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.queue.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{queued, settings};
+    use super::*;
+    use crate::packet::Ecn;
+
+    /// At 8 Mbit/s, 1000 bytes are a millisecond.
+    fn pie(given: &[(&'static str, Value)]) -> Pie {
+        let mut pie = Pie::new(&settings(&INFO, given), 1, 1000);
+        pie.set_rate(0, 8_000_000);
+        pie
+    }
+
+    fn arrive(pie: &mut Pie, now: Nanos, ecn: Ecn) -> Deeds {
+        let mut deeds = Deeds::default();
+        pie.enqueue(now, queued(0, 0, 1000, ecn, now), false, &mut deeds);
+        deeds
+    }
+
+    /// One with so many packets waiting since time 0.
+    fn filled(packets: usize, given: &[(&'static str, Value)]) -> Pie {
+        let mut pie = pie(given);
+        (0..packets).for_each(|_| assert!(arrive(&mut pie, 0, Ecn::NotEct).dropped.is_empty()));
+        pie
+    }
+
+    /// One with 30 packets that no longer lets bursts in, with p as given and as long a delay before.
+    fn congested(probability: f64, given: &[(&'static str, Value)]) -> Pie {
+        Pie { probability, previous_delay_s: 0.03, burst_allowance: 0, ..filled(30, given) }
+    }
+
+    /// A delay of 30 ms for ever: 0.125 * 0.015 = 0.001875 an update, over 2048, 512, 128, 32, 8, 2 and 1.
+    #[test]
+    fn a_constant_delay_raises_p_as_section_4_2_says() {
+        let mut pie = congested(0.0, &[]);
+        for expected in [9.155e-7, 1.831e-6, 5.493e-6, 9.155e-6] {
+            pie.update();
+            assert!((pie.probability / expected - 1.0).abs() < 1e-3, "{}", pie.probability);
+        }
+        let mut updates = 4;
+        for (reached, after) in [(1e-5, 5), (1e-4, 11), (1e-3, 27), (0.01, 66), (0.1, 162), (1.0, 642)] {
+            while pie.probability < reached {
+                pie.update();
+                updates += 1;
+            }
+            assert_eq!(updates, after, "p = {reached}");
+        }
+    }
+
+    /// 0.125 * 0.085 + 1.25 * 0.1 = 0.135625.
+    #[test]
+    fn a_step_is_scaled_and_capped() {
+        let law = pie(&[]).law;
+        assert!((law.updated(0.05, 0.1, 0.0) - (0.05 + 0.135_625 / 2.0)).abs() < 1e-12);
+        assert!((law.updated(0.1, 0.1, 0.0) - 0.12).abs() < 1e-12);
+        assert_eq!(law.updated(0.99, 0.1, 0.0), 1.0);
+        assert_eq!(law.updated(0.1, 0.0, 1.0), 0.0);
+        let free = pie(&[("cap_step", Value::Flag(false))]).law;
+        assert!((free.updated(0.1, 0.1, 0.0) - 0.235_625).abs() < 1e-12);
+    }
+
+    /// Empty: 0.5 - 0.125 * 0.015 = 0.498125. At 5 ms: 0.5 - 0.125 * 0.01 = 0.49875.
+    #[test]
+    fn p_decays_when_empty_or_below_half_the_target() {
+        let half_target = ("decay", Value::Name("half-target"));
+        let cases: [(&[(&str, Value)], f64, f64, f64); 6] = [
+            (&[], 0.0, 0.0, 0.498_125 * 0.98),
+            (&[], 0.005, 0.005, 0.498_75),
+            (&[half_target], 0.0, 0.0, 0.498_125 * 0.98),
+            (&[half_target], 0.005, 0.005, 0.498_75 * 0.98),
+            (&[half_target], 0.0, 0.0075, 0.5 - 0.001_875 - 1.25 * 0.0075),
+            (&[("variant", Value::Name("linux"))], 0.0, 0.0, 0.498_125 * 63.0 / 64.0),
+        ];
+        for (given, delay_s, previous_delay_s, expected) in cases {
+            let found = pie(given).law.updated(0.5, delay_s, previous_delay_s);
+            assert!((found - expected).abs() < 1e-12, "{given:?}: {found}");
+        }
+    }
+
+    /// 0.125 * 0.285 = 0.035625, capped at 0.02.
+    #[test]
+    fn linux_adds_to_p_at_long_delays() {
+        let linux = ("variant", Value::Name("linux"));
+        assert!((pie(&[]).law.updated(0.2, 0.3, 0.3) - 0.22).abs() < 1e-12);
+        assert!((pie(&[linux]).law.updated(0.2, 0.3, 0.3) - 0.24).abs() < 1e-12);
+        assert!((pie(&[linux]).law.updated(0.2, 0.25, 0.25) - 0.22).abs() < 1e-12);
+        let without = pie(&[linux, ("long_delay_step", Value::Flag(false))]).law;
+        assert!((without.updated(0.2, 0.3, 0.3) - 0.22).abs() < 1e-12);
+    }
+
+    /// Half a second of packets, and as many come as go.
+    #[test]
+    fn a_burst_is_let_in_for_150_ms() {
+        let mut pie = filled(500, &[]);
+        let first_drop = (1..2000).find(|n| {
+            let dropped = !arrive(&mut pie, n * MILLISECOND, Ecn::NotEct).dropped.is_empty();
+            pie.dequeue(n * MILLISECOND, &mut Deeds::default());
+            dropped
+        });
+        assert!((150..300).contains(&first_drop.expect("p grows")), "{first_drop:?} ms");
+    }
+
+    #[test]
+    fn the_burst_allowance_begins_anew_once_congestion_is_over() {
+        let mut pie = pie(&[]);
+        pie.burst_allowance = 0;
+        // p is not 0.
+        pie.probability = 1e-9;
+        arrive(&mut pie, 0, Ecn::NotEct);
+        assert_eq!(pie.burst_allowance, 0);
+        pie.probability = 0.0;
+        // The delay of the last update was half the target.
+        pie.previous_delay_s = 0.0075;
+        arrive(&mut pie, 0, Ecn::NotEct);
+        assert_eq!(pie.burst_allowance, 0);
+        pie.previous_delay_s = 0.0074;
+        arrive(&mut pie, 0, Ecn::NotEct);
+        assert_eq!(pie.burst_allowance, 150 * MILLISECOND);
+        pie.update();
+        assert_eq!(pie.burst_allowance, 135 * MILLISECOND);
+        // 8 ms wait now.
+        (0..5).for_each(|_| drop(arrive(&mut pie, 0, Ecn::NotEct)));
+        pie.burst_allowance = 0;
+        arrive(&mut pie, 0, Ecn::NotEct);
+        assert_eq!(pie.burst_allowance, 0);
+    }
+
+    /// Arrivals from one drop to the next with p = 0.01.
+    fn gaps(given: &[(&'static str, Value)]) -> Vec<u32> {
+        let mut pie = congested(0.01, given);
+        let (mut gaps, mut gap) = (Vec::new(), 0);
+        for _ in 0..3_000_000 {
+            gap += 1;
+            if arrive(&mut pie, 0, Ecn::NotEct).dropped.is_empty() {
+                pie.dequeue(0, &mut Deeds::default());
+            } else {
+                gaps.push(gap);
+                gap = 0;
+            }
+        }
+        gaps
+    }
+
+    /// Section 5.4: 0.85/0.01 = 85, 8.5/0.01 = 850.
+    #[test]
+    fn drops_are_neither_close_nor_far_apart() {
+        let derandomized = gaps(&[]);
+        assert_eq!((derandomized.iter().min(), derandomized.iter().max()), (Some(&85), Some(&850)));
+        let random = gaps(&[("derandomize", Value::Flag(false))]);
+        assert!(random.contains(&1) && random.iter().any(|gap| *gap > 850));
+    }
+
+    #[test]
+    fn an_uncongested_queue_drops_nothing() {
+        // Two packets wait.
+        let mut pie = Pie { probability: 1.0, previous_delay_s: 1.0, burst_allowance: 0, ..filled(2, &[]) };
+        assert!(arrive(&mut pie, 0, Ecn::NotEct).dropped.is_empty());
+        assert_eq!(arrive(&mut pie, 0, Ecn::NotEct).dropped.len(), 1);
+        // The last delay was below 7.5 ms, and p below 0.2; the third bound of the sum would have every one dropped.
+        for (probability, previous_delay_s, dropped) in [(0.19, 0.0074, 0), (0.19, 0.0075, 1), (0.2, 0.0074, 1)] {
+            let mut pie = Pie { previous_delay_s, accumulated: 9.0, ..congested(probability, &[]) };
+            assert_eq!(arrive(&mut pie, 0, Ecn::NotEct).dropped.len(), dropped, "{probability} {previous_delay_s}");
+        }
+    }
+
+    #[test]
+    fn ecn_marks_below_a_tenth() {
+        let ecn = ("ecn", Value::Flag(true));
+        let cases: [(&[(&str, Value)], f64, Ecn, (usize, u64)); 6] = [
+            (&[ecn], 0.099, Ecn::Ect0, (0, 1)),
+            (&[ecn], 0.099, Ecn::Ect1, (0, 1)),
+            (&[ecn], 0.099, Ecn::NotEct, (1, 0)),
+            (&[ecn], 0.1, Ecn::Ect0, (1, 0)),
+            (&[], 0.099, Ecn::Ect0, (1, 0)),
+            (&[ecn, ("ecn_threshold", Value::Number(0.5))], 0.499, Ecn::Ect0, (0, 1)),
+        ];
+        for (given, probability, field, expected) in cases {
+            let mut pie = Pie { accumulated: 9.0, ..congested(probability, given) };
+            let deeds = arrive(&mut pie, 0, field);
+            assert_eq!((deeds.dropped.len(), deeds.marked), expected, "{given:?} {field:?}");
+            assert_eq!(pie.accumulated, 0.0);
+        }
+    }
+
+    #[test]
+    fn a_full_buffer_drops_and_marks_nothing() {
+        let mut pie = Pie { accumulated: 9.0, ..congested(0.05, &[("ecn", Value::Flag(true))]) };
+        let mut deeds = Deeds::default();
+        pie.enqueue(0, queued(0, 0, 1000, Ecn::Ect0, 0), true, &mut deeds);
+        assert_eq!((deeds.dropped.len(), deeds.marked, pie.accumulated, pie.backlog_bytes), (1, 0, 0.0, 30_000));
+    }
+
+    #[test]
+    fn the_delay_is_what_waits_over_the_rate() {
+        let mut pie = filled(30, &[]);
+        assert_eq!(pie.delay_s(), 0.03);
+        pie.set_rate(0, 16_000_000);
+        assert_eq!(pie.delay_s(), 0.015);
+        pie.set_rate(0, 0);
+        assert_eq!(pie.delay_s(), 0.015);
+        pie.dequeue(0, &mut Deeds::default());
+        assert_eq!(pie.delay_s(), 0.0145);
+    }
+
+    #[test]
+    fn timestamps_tell_how_long_the_last_packet_had_waited() {
+        let mut pie = filled(2, &[("delay", Value::Name("timestamp"))]);
+        assert_eq!(pie.delay_s(), 0.0);
+        pie.dequeue(9 * MILLISECOND, &mut Deeds::default());
+        assert_eq!(pie.delay_s(), 0.009);
+        // None is left.
+        pie.dequeue(10 * MILLISECOND, &mut Deeds::default());
+        assert_eq!(pie.delay_s(), 0.0);
+        let linux = Value::Name("linux");
+        assert!(Pie::new(&settings(&INFO, &[("variant", linux)]), 1, 1000).law.timestamps);
+        assert!(
+            !Pie::new(&settings(&INFO, &[("variant", linux), ("delay", Value::Name("rate"))]), 1, 1000).law.timestamps
+        );
+    }
+
+    /// A year has two thousand million updates: p stands at 0, at 1, or has no reason to change.
+    #[test]
+    fn years_without_packets_take_no_time() {
+        let mut idle = Pie { probability: 1.0, ..pie(&[]) };
+        idle.catch_up(Nanos::MAX / 2);
+        assert_eq!((idle.probability, idle.previous_delay_s, idle.burst_allowance), (0.0, 0.0, 0));
+        for (waiting, probability) in [(30, 1.0), (1, 0.0), (15, 0.3)] {
+            let mut out =
+                Pie { probability: 0.3, previous_delay_s: f64::from(waiting) / 1e3, ..filled(waiting as usize, &[]) };
+            out.set_rate(0, 0);
+            out.catch_up(Nanos::MAX / 2);
+            assert_eq!(out.probability, probability, "{waiting} waiting");
+        }
+    }
+
+    /// ns-3's `pie-queue-disc` tests 2 to 5: from 10 ms on, 400 packets of 1000 bytes come every 10 ms and leave every so often. The drops.
+    fn drops_of_400(delay: &'static str, target_ms: u64, update_ms: u64, departure_ms: u64) -> usize {
+        let millis = |n| Value::Time(n * MILLISECOND);
+        let (target, update, burst) =
+            (("target", millis(target_ms)), ("update", millis(update_ms)), ("max_burst", millis(100)));
+        let mut pie = pie(&[target, update, burst, ("delay", Value::Name(delay))]);
+        pie.set_rate(0, 8_000_000 / departure_ms);
+        let mut deeds = Deeds::default();
+        for now in 1..=8000 {
+            if now % departure_ms == 0 && now <= 400 * departure_ms {
+                pie.dequeue(now * MILLISECOND, &mut deeds);
+            }
+            if now % 10 == 0 && now <= 4000 {
+                pie.enqueue(now * MILLISECOND, queued(0, 0, 1000, Ecn::NotEct, now * MILLISECOND), false, &mut deeds);
+            }
+        }
+        deeds.dropped.len()
+    }
+
+    #[test]
+    fn drops_order_as_in_ns_3() {
+        for delay in ["rate", "timestamp"] {
+            let base = drops_of_400(delay, 20, 30, 12);
+            let (relaxed, slow) = (drops_of_400(delay, 80, 30, 12), drops_of_400(delay, 20, 30, 15));
+            let lazy = drops_of_400(delay, 20, 90, 15);
+            assert!(
+                base > 0 && relaxed < base && slow > base && lazy < slow,
+                "{delay}: {base} {relaxed} {slow} {lazy}"
+            );
+        }
+    }
+}

@@ -1,0 +1,457 @@
+//! RED: drops arrivals at random, the sooner the longer the queue has been on average.
+//!
+//! Source: S. Floyd and V. Jacobson, *Random Early Detection Gateways for Congestion Avoidance*, IEEE/ACM Transactions on
+//! Networking 1(4), 1993, figure 2; gentle as in S. Floyd, *Recommendations on using the "gentle_" variant of RED*, 2000. Each arrival
+//! first brings the average up to date, with q the packets waiting:
+//!
+//! - avg = (1 - w_q) avg + w_q q; where the link has been idle, avg = (1 - w_q)^m avg, m being the packets it could have sent;
+//! - below min_th nothing is dropped; between min_th and max_th p_b = max_p (avg - min_th)/(max_th - min_th), and gentle
+//!   p_b = max_p + (1 - max_p) (avg - max_th)/max_th between max_th and 2 max_th; beyond, every arrival is dropped;
+//! - p_a = p_b/(1 - count p_b), count being the arrivals let in since the last drop: gaps between drops are uniform on 1 to 1/p_b.
+//!
+//! # Deviations and choices
+//!
+//! - **The texts** of the paper and of the recommendation were not at hand; equations and constants are from memory of
+//!   them.
+//! - **The count** of figure 2 is 1 for the first packet after a drop, which makes gaps uniform on 1 to 1/p_b - 1; here it
+//!   is 0, as section 7 defines it, for gaps uniform on 1 to 1/p_b. `gaps` offers independent coin tosses (the paper's
+//!   method 1) and ns-2's rule, ns-3's default, that waits 1/p_b packets before it chooses within the next 1/p_b.
+//! - **The queue** is what an arrival finds waiting, the packet being sent left out. An arrival that finds the queue empty
+//!   but the link busy counts as a sample of 0; idle time begins when the link has sent its last packet.
+//! - **Idle time** is counted in packets of the scenario's packet size at the link's rate, parts of a packet included;
+//!   in an outage, at the rate before it.
+//! - **Queues are counted in packets**, and p_b does not depend on a packet's size (the paper offers both).
+//! - **ECN** (`ecn`) marks below max_th; from max_th on packets are dropped, gentle or not, since marks have failed then
+//!   (RFC 3168 section 7). Linux marks there too unless told `harddrop`.
+//! - **A full buffer** drops the arrival, which has counted for the average; the count goes on.
+//! - `gentle` is on, as recommended since 2000; figure 2 has every packet dropped from max_th on.
+//! - `max_th` not above `min_th` leaves no room between: p_b begins with max_p at max_th.
+
+use super::params::{Info, Kind, Param, Settings, Value};
+use super::transmitter::Transmitter;
+use super::{Deeds, Discipline, Queued};
+use crate::ring::Ring;
+use crate::rng::{Purpose, Rng};
+use fullpipe_cc::Nanos;
+
+/// What scenarios may say of it.
+pub static INFO: Info = Info {
+    name: "red",
+    source: "S. Floyd, V. Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN 1(4), 1993",
+    params: &[
+        Param {
+            name: "min_th",
+            kind: Kind::Packets { min: 1, max: 1_000_000_000 },
+            default: Some(Value::Packets(5)),
+            doc: "Average queue below which nothing is dropped.",
+            source: "Floyd and Jacobson 1993, section 5: 5 packets",
+        },
+        Param {
+            name: "max_th",
+            kind: Kind::Packets { min: 1, max: 1_000_000_000 },
+            default: Some(Value::Packets(15)),
+            doc: "Average queue at which p_b has risen to max_p.",
+            source: "Floyd and Jacobson 1993, section 5: 15 packets, at least twice min_th",
+        },
+        Param {
+            name: "max_p",
+            kind: Kind::Number { min: 0.0, max: 1.0 },
+            default: Some(Value::Number(0.02)),
+            doc: "p_b at max_th.",
+            source: "Floyd and Jacobson 1993, section 5: 1/50",
+        },
+        Param {
+            name: "w_q",
+            kind: Kind::Number { min: 1e-6, max: 1.0 },
+            default: Some(Value::Number(0.002)),
+            doc: "Weight of the newest sample in the average.",
+            source: "Floyd and Jacobson 1993, section 6: 0.002",
+        },
+        GENTLE,
+        GAPS,
+        ECN,
+    ],
+};
+
+/// For ARED too.
+pub(super) const GENTLE: Param = Param {
+    name: "gentle",
+    kind: Kind::Flag,
+    default: Some(Value::Flag(true)),
+    doc: "p_b rises from max_p at max_th to 1 at twice that; otherwise everything is dropped from max_th on.",
+    source: "S. Floyd, Recommendations on using the \"gentle_\" variant of RED, 2000",
+};
+
+/// For ARED too.
+pub(super) const GAPS: Param = Param {
+    name: "gaps",
+    kind: Kind::Choice(&["uniform", "geometric", "wait"]),
+    default: Some(Value::Name("uniform")),
+    doc: "Packets from one drop to the next: uniform on 1 to 1/p_b; geometric with mean 1/p_b; or, wait, uniform on 1/p_b to 2/p_b.",
+    source: "Floyd and Jacobson 1993, section 7, methods 2 and 1; ns-2's and ns-3's Wait",
+};
+
+/// For ARED too.
+pub(super) const ECN: Param = Param {
+    name: "ecn",
+    kind: Kind::Flag,
+    default: Some(Value::Flag(false)),
+    doc: "Below max_th marks ECN-capable packets instead of dropping them.",
+    source: "RFC 3168 section 5; off as in Linux and ns-3",
+};
+
+/// What decides over arrivals.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Law {
+    pub min_th: f64,
+    pub max_th: f64,
+    pub max_p: f64,
+    pub w_q: f64,
+    pub gentle: bool,
+    pub gaps: Gaps,
+    pub ecn: bool,
+}
+
+impl Law {
+    /// p_b: 1 where every arrival is dropped.
+    fn p_b(&self, average: f64) -> f64 {
+        let Law { min_th, max_th, max_p, .. } = *self;
+        if average < min_th {
+            0.0
+        } else if average < max_th {
+            max_p * (average - min_th) / (max_th - min_th)
+        } else if self.gentle && average < 2.0 * max_th {
+            max_p + (1.0 - max_p) * (average - max_th) / max_th
+        } else {
+            1.0
+        }
+    }
+}
+
+/// How many packets are let in between two drops.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Gaps {
+    Uniform,
+    Geometric,
+    Wait,
+}
+
+impl Gaps {
+    /// As `settings` say.
+    pub fn new(settings: &Settings) -> Gaps {
+        match settings.choice("gaps") {
+            "geometric" => Gaps::Geometric,
+            "wait" => Gaps::Wait,
+            _ => Gaps::Uniform,
+        }
+    }
+}
+
+/// What becomes of an arrival.
+enum Verdict {
+    Admit,
+    Signal,
+    Drop,
+}
+
+/// See the head of the file.
+#[derive(Debug)]
+pub struct Red {
+    pub(super) law: Law,
+    /// avg, packets, as of the last arrival.
+    average: f64,
+    /// count: arrivals let in since the last drop or mark.
+    admitted: u64,
+    /// When a packet came last.
+    sampled_at: Nanos,
+    transmitter: Transmitter,
+    packet_size: u32,
+    queue: Ring<Queued>,
+    rng: Rng,
+}
+
+impl Red {
+    /// An empty one.
+    pub fn new(settings: &Settings, seed: u64, packet_size: u32) -> Self {
+        let law = Law {
+            min_th: settings.number("min_th"),
+            max_th: settings.number("max_th"),
+            max_p: settings.number("max_p"),
+            w_q: settings.number("w_q"),
+            gentle: settings.flag("gentle"),
+            gaps: Gaps::new(settings),
+            ecn: settings.flag("ecn"),
+        };
+        Red::with(law, seed, packet_size)
+    }
+
+    /// An empty one that follows `law`.
+    pub(super) fn with(law: Law, seed: u64, packet_size: u32) -> Self {
+        Red {
+            law,
+            average: 0.0,
+            admitted: 0,
+            sampled_at: 0,
+            transmitter: Transmitter::default(),
+            packet_size,
+            queue: Ring::default(),
+            rng: Rng::new(seed, Purpose::Queue, 0),
+        }
+    }
+
+    /// Since when the link has had nothing to send and avg has not been brought up to date, if it has not at `now`.
+    fn idle_since(&self, now: Nanos) -> Option<Nanos> {
+        let since = self.transmitter.free_at().max(self.sampled_at);
+        (self.queue.len() == 0 && since <= now).then_some(since)
+    }
+
+    /// avg, packets, with the idle time up to `now`.
+    pub(super) fn average_at(&self, now: Nanos) -> f64 {
+        let Some(since) = self.idle_since(now) else { return self.average };
+        let packets = (now - since) as f64 / self.transmitter.nanos_of(self.packet_size);
+        self.average * libm::pow(1.0 - self.law.w_q, packets)
+    }
+
+    /// Sets avg.
+    #[cfg(test)]
+    pub(super) fn hold(&mut self, average: f64) {
+        self.average = average;
+    }
+
+    /// When avg, from `now` on, will have sunk to `bound` if no packet comes or goes; never if it is below, or does not sink.
+    pub(super) fn sinks_to(&self, bound: f64, now: Nanos) -> Nanos {
+        let from = now.max(self.transmitter.free_at());
+        let average = self.average_at(from);
+        if self.queue.len() > 0 || average < bound {
+            return Nanos::MAX;
+        }
+        let packets = libm::log(bound / average) / libm::log1p(-self.law.w_q);
+        from.saturating_add((packets * self.transmitter.nanos_of(self.packet_size)) as Nanos)
+    }
+
+    fn verdict(&mut self) -> Verdict {
+        let p_b = self.law.p_b(self.average);
+        if p_b > 0.0 && self.chosen(p_b) {
+            self.admitted = 0;
+            return if self.average < self.law.max_th { Verdict::Signal } else { Verdict::Drop };
+        }
+        self.admitted = if self.average < self.law.min_th { 0 } else { self.admitted + 1 };
+        Verdict::Admit
+    }
+
+    /// Whether this arrival is to go, at p_a.
+    fn chosen(&mut self, p_b: f64) -> bool {
+        let count = self.admitted as f64;
+        match self.law.gaps {
+            Gaps::Uniform => self.rng.unit() * (1.0 - count * p_b) <= p_b,
+            Gaps::Geometric => self.rng.unit() <= p_b,
+            Gaps::Wait => (count + 1.0) * p_b >= 1.0 && self.rng.unit() * (2.0 - (count + 1.0) * p_b) <= p_b,
+        }
+    }
+}
+
+impl Discipline for Red {
+    fn enqueue(&mut self, now: Nanos, mut queued: Queued, full: bool, deeds: &mut Deeds) {
+        self.average = match self.idle_since(now) {
+            Some(_) => self.average_at(now),
+            None => (1.0 - self.law.w_q) * self.average + self.law.w_q * self.queue.len() as f64,
+        };
+        self.sampled_at = now;
+        let admitted = match self.verdict() {
+            _ if full => false,
+            Verdict::Admit => true,
+            Verdict::Signal => self.law.ecn && deeds.mark(&mut queued),
+            Verdict::Drop => false,
+        };
+        match admitted {
+            true => self.queue.push_back(queued),
+            false => deeds.drop(queued),
+        }
+    }
+
+    fn dequeue(&mut self, now: Nanos, _deeds: &mut Deeds) -> Option<Queued> {
+        let queued = self.queue.pop_front()?;
+        self.transmitter.take(now, queued.size);
+        Some(queued)
+    }
+
+    fn set_rate(&mut self, _now: Nanos, rate_bps: u64) {
+        self.transmitter.set_rate(rate_bps);
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.queue.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{queued, settings};
+    use super::*;
+    use crate::packet::Ecn;
+    use fullpipe_cc::time::{MICROSECOND, MILLISECOND};
+
+    /// At 10 Mbit/s, a packet of 1000 bytes takes 0.8 ms.
+    fn red(given: &[(&'static str, Value)]) -> Red {
+        let mut red = Red::new(&settings(&INFO, given), 1, 1000);
+        red.set_rate(0, 10_000_000);
+        red
+    }
+
+    fn arrive(red: &mut Red, now: Nanos, ecn: Ecn) -> Deeds {
+        let mut deeds = Deeds::default();
+        red.enqueue(now, queued(0, 0, 1000, ecn, now), false, &mut deeds);
+        deeds
+    }
+
+    /// avg after arrivals at once that find 0, 1, 2, ... L packets.
+    fn average_of_burst(w_q: f64, l: u64) -> f64 {
+        let mut red =
+            red(&[("w_q", Value::Number(w_q)), ("min_th", Value::Packets(1000)), ("max_th", Value::Packets(3000))]);
+        for _ in 0..=l {
+            arrive(&mut red, 0, Ecn::NotEct);
+        }
+        red.average
+    }
+
+    /// Floyd and Jacobson 1993, section 6: avg = L + 1 + ((1 - w)^(L+1) - 1)/w.
+    #[test]
+    fn bursts_raise_the_average_as_the_paper_says() {
+        for (l, average) in [(10, 0.109), (25, 0.640), (50, 2.469), (100, 9.465)] {
+            assert!((average_of_burst(0.002, l) - average).abs() < 5e-4, "L = {l}: {}", average_of_burst(0.002, l));
+        }
+        // The greatest weight that keeps a burst of 50 below a min_th of 5 is 0.0042, rounded.
+        assert!(average_of_burst(0.004_15, 50) < 5.0 && average_of_burst(0.004_25, 50) > 5.0);
+    }
+
+    /// -1/ln(1 - 0.002) = 499.5 arrivals.
+    #[test]
+    fn the_average_goes_two_thirds_of_the_way_in_499_arrivals() {
+        let mut red = red(&[]);
+        arrive(&mut red, 0, Ecn::NotEct);
+        let mut arrivals = 0;
+        while red.average < 1.0 - libm::exp(-1.0) {
+            arrive(&mut red, 0, Ecn::NotEct);
+            red.dequeue(0, &mut Deeds::default());
+            arrivals += 1;
+        }
+        assert_eq!(arrivals, 500);
+    }
+
+    #[test]
+    fn idle_time_counts_as_the_packets_that_could_have_been_sent() {
+        let mut red = red(&[]);
+        arrive(&mut red, 0, Ecn::NotEct);
+        // It is being sent from 9.2 to 10 ms; 400 ms later are 500 packet times: 0.998^500 = 0.3675.
+        red.dequeue(9200 * MICROSECOND, &mut Deeds::default());
+        red.average = 4.0;
+        arrive(&mut red, 410 * MILLISECOND, Ecn::NotEct);
+        assert!((red.average - 4.0 * 0.367_51).abs() < 1e-4, "{}", red.average);
+        // The next is being sent to 410.8 ms: what comes before that is a sample of 0, and time does not count.
+        red.dequeue(410 * MILLISECOND, &mut Deeds::default());
+        red.average = 4.0;
+        arrive(&mut red, 410_790 * MICROSECOND, Ecn::NotEct);
+        assert_eq!(red.average, 0.998 * 4.0);
+    }
+
+    #[test]
+    fn a_drop_does_not_end_idle_time() {
+        let mut red = red(&[]);
+        red.average = 1000.0;
+        for at in [0, 200, 400] {
+            assert_eq!(arrive(&mut red, at * MILLISECOND, Ecn::NotEct).dropped.len(), 1);
+        }
+        assert!((red.average - 1000.0 * 0.367_51).abs() < 0.01, "{}", red.average);
+    }
+
+    #[test]
+    fn p_b_rises_to_max_p_and_then_gently_to_1() {
+        let gentle = red(&[]).law;
+        let p_b = [(4.9, 0.0), (5.0, 0.0), (10.0, 0.01), (15.0, 0.02), (22.5, 0.51), (30.0, 1.0), (99.0, 1.0)];
+        for (average, expected) in p_b {
+            assert!((gentle.p_b(average) - expected).abs() < 1e-12, "{average}: {}", gentle.p_b(average));
+        }
+        let steep = red(&[("gentle", Value::Flag(false))]).law;
+        assert!((steep.p_b(14.999) - 0.02).abs() < 1e-4);
+        assert_eq!(steep.p_b(15.0), 1.0);
+    }
+
+    /// Packets from one drop to the next with p_b = 0.02: how often each number occurs in a million arrivals.
+    fn gaps(rule: &'static str) -> Vec<u32> {
+        let mut red = red(&[("gaps", Value::Name(rule)), ("max_p", Value::Number(0.04))]);
+        red.average = 10.0;
+        let (mut gaps, mut gap) = (vec![0; 2000], 0);
+        for _ in 0..1_000_000 {
+            gap += 1;
+            if matches!(red.verdict(), Verdict::Signal) {
+                gaps[gap] += 1;
+                gap = 0;
+            }
+        }
+        gaps
+    }
+
+    fn mean(gaps: &[u32]) -> f64 {
+        let sum: f64 = gaps.iter().enumerate().map(|(gap, &n)| gap as f64 * f64::from(n)).sum();
+        sum / f64::from(gaps.iter().sum::<u32>())
+    }
+
+    /// Floyd and Jacobson 1993, section 7: uniform on 1 to 50, mean 25.5; 39,216 gaps, 784 of each, standard deviation 28.
+    #[test]
+    fn gaps_between_drops_are_uniform() {
+        let gaps = gaps("uniform");
+        assert!((mean(&gaps) - 25.5).abs() < 0.3, "{}", mean(&gaps));
+        assert!(gaps[1..=50].iter().all(|n| (784 - 140..784 + 140).contains(n)), "{gaps:?}");
+        assert_eq!(gaps[51..].iter().sum::<u32>(), 0);
+    }
+
+    #[test]
+    fn gaps_may_be_geometric_or_wait() {
+        let geometric = gaps("geometric");
+        assert!((mean(&geometric) - 50.0).abs() < 1.5, "{}", mean(&geometric));
+        // 0.98^50 = 0.364 of them are longer than 50.
+        let long = f64::from(geometric[51..].iter().sum::<u32>()) / f64::from(geometric.iter().sum::<u32>());
+        assert!((long - 0.364).abs() < 0.02, "{long}");
+        // Uniform on 50 to 99.
+        let wait = gaps("wait");
+        assert!((mean(&wait) - 74.5).abs() < 0.6, "{}", mean(&wait));
+        assert!(wait[50..100].iter().all(|n| *n > 0));
+        assert_eq!(wait[..50].iter().chain(&wait[100..]).sum::<u32>(), 0);
+    }
+
+    /// What 1000 arrivals of a kind get at a given average: drops and marks.
+    fn toll(ecn: bool, average: f64, field: Ecn) -> (usize, u64) {
+        let mut red = red(&[("ecn", Value::Flag(ecn)), ("w_q", Value::Number(1e-6))]);
+        let (mut dropped, mut marked) = (0, 0);
+        for _ in 0..1000 {
+            red.average = average;
+            let deeds = arrive(&mut red, 0, field);
+            (dropped, marked) = (dropped + deeds.dropped.len(), marked + deeds.marked);
+            red.dequeue(0, &mut Deeds::default());
+        }
+        (dropped, marked)
+    }
+
+    #[test]
+    fn ecn_marks_below_max_th_alone() {
+        assert_eq!(toll(true, 4.9, Ecn::Ect0), (0, 0));
+        let (dropped, marked) = toll(true, 14.9, Ecn::Ect0);
+        assert!(dropped == 0 && marked > 20, "{dropped} {marked}");
+        let (dropped, marked) = toll(false, 14.9, Ecn::Ect0);
+        assert!(dropped > 20 && marked == 0, "{dropped} {marked}");
+        let (dropped, marked) = toll(true, 14.9, Ecn::NotEct);
+        assert!(dropped > 20 && marked == 0, "{dropped} {marked}");
+        assert_eq!(toll(true, 30.1, Ecn::Ect0), (1000, 0));
+        // Marked before: neither dropped nor counted.
+        assert_eq!(toll(true, 14.9, Ecn::Ce), (0, 0));
+    }
+
+    #[test]
+    fn a_full_buffer_drops_and_the_arrival_counts() {
+        let mut red = red(&[]);
+        arrive(&mut red, 0, Ecn::NotEct);
+        let mut deeds = Deeds::default();
+        red.enqueue(0, queued(0, 7, 1000, Ecn::Ect0, 0), true, &mut deeds);
+        assert_eq!((deeds.dropped[0].packet.seq, red.average, red.queue.len()), (7, 0.002, 1));
+    }
+}

@@ -1,0 +1,164 @@
+//! Step: first in, first out; marks every ECN-capable packet while the queue is longer than a threshold, as DCTCP wants it.
+//!
+//! Source: RFC 8257 section 3.1; M. Alizadeh et al., *Data Center TCP (DCTCP)*, SIGCOMM 2010, section 3.1.
+//!
+//! - A threshold in packets is compared at arrival: a packet that finds more than `threshold` packets waiting is marked.
+//! - A threshold in time is compared at departure: a packet that has waited for longer than `threshold` is marked.
+//!
+//! # Deviations and choices
+//!
+//! - **What a packet finds waiting** is without itself and without the packet being sent.
+//! - **A time** is not in the RFC. It is Linux's `ce_threshold` of codel and fq_codel, alone; there the sojourn time at departure
+//!   is compared too, and a mark so is younger by that time than one given at arrival.
+//! - **What is not ECN-capable** waits as in drop-tail. Switches that make the step of RED's parameters (RFC 8257 section 5)
+//!   drop it above the threshold instead.
+//! - **The default** is 65 packets, the paper's for 10 Gbit/s; the RFC has none, but a bound: more than a seventh of the
+//!   packets that the link sends in a round-trip time.
+
+use super::params::{Info, Kind, Param, Settings, Value};
+use super::{Deeds, Discipline, Queued};
+use crate::ring::Ring;
+use fullpipe_cc::Nanos;
+
+/// What scenarios may say of it.
+pub static INFO: Info = Info {
+    name: "step",
+    source: "RFC 8257 section 3.1",
+    params: &[Param {
+        name: "threshold",
+        kind: Kind::PacketsOrTime,
+        default: Some(Value::Packets(65)),
+        doc: "Mark a packet that finds more packets than this waiting, or one that has waited longer than this time.",
+        source: "Alizadeh et al. 2010, section 4: K = 65 at 10 Gbit/s; RFC 8257 section 3.1: K > RTT C/7",
+    }],
+};
+
+/// See the head of the file.
+#[derive(Debug)]
+pub struct Step {
+    threshold: Threshold,
+    queue: Ring<Queued>,
+}
+
+#[derive(Debug)]
+enum Threshold {
+    Packets(u64),
+    Time(Nanos),
+}
+
+impl Step {
+    /// An empty one.
+    pub fn new(settings: &Settings, _seed: u64, _packet_size: u32) -> Self {
+        let threshold = match settings.value("threshold") {
+            Some(Value::Time(time)) => Threshold::Time(time),
+            _ => Threshold::Packets(settings.whole("threshold")),
+        };
+        Step { threshold, queue: Ring::default() }
+    }
+}
+
+impl Discipline for Step {
+    fn enqueue(&mut self, _now: Nanos, mut queued: Queued, full: bool, deeds: &mut Deeds) {
+        if full {
+            return deeds.drop(queued);
+        }
+        if matches!(self.threshold, Threshold::Packets(most) if self.queue.len() as u64 > most) {
+            deeds.mark(&mut queued);
+        }
+        self.queue.push_back(queued);
+    }
+
+    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+        let mut queued = self.queue.pop_front()?;
+        if matches!(self.threshold, Threshold::Time(longest) if now - queued.entered > longest) {
+            deeds.mark(&mut queued);
+        }
+        Some(queued)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.queue.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::discipline::testing::{queued, settings};
+    use crate::packet::Ecn;
+
+    fn step(threshold: Value) -> Step {
+        Step::new(&settings(&INFO, &[("threshold", threshold)]), 1, 1000)
+    }
+
+    /// The ECN fields with which packets leave that all come at 0 and leave a microsecond apart.
+    fn sent(mut step: Step, come: &[Ecn]) -> (Vec<Ecn>, u64) {
+        let mut deeds = Deeds::default();
+        for (seq, ecn) in come.iter().enumerate() {
+            step.enqueue(0, queued(0, seq as u32, 1000, *ecn, 0), false, &mut deeds);
+        }
+        let mut now = 0;
+        let sent = std::iter::from_fn(|| {
+            now += 1000;
+            Some(step.dequeue(now, &mut deeds)?.packet.ecn())
+        });
+        (sent.collect(), deeds.marked)
+    }
+
+    /// "Its queue length is greater than the congestion threshold" (RFC 8257 section 3.1): the fourth finds three waiting.
+    #[test]
+    fn packets_that_find_more_than_the_threshold_are_marked() {
+        let (sent, marked) = sent(step(Value::Packets(2)), &[Ecn::Ect0, Ecn::Ect1, Ecn::Ect0, Ecn::Ect1, Ecn::Ect0]);
+        assert_eq!(sent, [Ecn::Ect0, Ecn::Ect1, Ecn::Ect0, Ecn::Ce, Ecn::Ce]);
+        assert_eq!(marked, 2);
+    }
+
+    /// The instantaneous queue, not an average: as soon as it is short the marks end.
+    #[test]
+    fn the_queue_as_it_is_decides() {
+        let mut step = step(Value::Packets(0));
+        let mut deeds = Deeds::default();
+        let mut arrive = |step: &mut Step| step.enqueue(0, queued(0, 0, 1000, Ecn::Ect0, 0), false, &mut deeds);
+        arrive(&mut step);
+        arrive(&mut step);
+        let mut leave = || step.dequeue(0, &mut Deeds::default()).unwrap().packet.ecn();
+        assert_eq!([leave(), leave()], [Ecn::Ect0, Ecn::Ce]);
+        arrive(&mut step);
+        assert_eq!(step.dequeue(0, &mut deeds).unwrap().packet.ecn(), Ecn::Ect0);
+        assert_eq!(deeds.marked, 1);
+    }
+
+    /// Linux's `ce_threshold`: the packet that leaves at 2 us has waited the threshold and no longer.
+    #[test]
+    fn packets_that_have_waited_longer_are_marked() {
+        let (sent, marked) = sent(step(Value::Time(2000)), &[Ecn::Ect0, Ecn::Ect1, Ecn::Ect0, Ecn::Ect1]);
+        assert_eq!(sent, [Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::Ce]);
+        assert_eq!(marked, 2);
+    }
+
+    #[test]
+    fn what_is_not_ecn_capable_waits_unmarked_and_a_mark_stays() {
+        for threshold in [Value::Packets(0), Value::Time(0)] {
+            let (sent, marked) = sent(step(threshold), &[Ecn::Ect0, Ecn::NotEct, Ecn::Ce]);
+            assert_eq!((sent[1], sent[2]), (Ecn::NotEct, Ecn::Ce));
+            assert_eq!(marked, u64::from(threshold == Value::Time(0)));
+        }
+    }
+
+    #[test]
+    fn a_full_buffer_drops_what_comes() {
+        let mut step = step(Value::Packets(0));
+        let mut deeds = Deeds::default();
+        step.enqueue(0, queued(0, 1, 1000, Ecn::Ect0, 0), false, &mut deeds);
+        step.enqueue(0, queued(0, 2, 1000, Ecn::Ect0, 0), true, &mut deeds);
+        assert_eq!((deeds.dropped[0].packet.seq, deeds.dropped.len(), deeds.marked), (2, 1, 0));
+        assert_eq!(step.queue.len(), 1);
+    }
+
+    /// K = 65 packets unless said otherwise (Alizadeh et al. 2010, section 4).
+    #[test]
+    fn the_default_is_the_papers() {
+        let (sent, marked) = sent(Step::new(&Settings::defaults(&INFO), 1, 1000), &[Ecn::Ect0; 70]);
+        assert_eq!((sent.iter().position(|ecn| *ecn == Ecn::Ce), marked), (Some(66), 4));
+    }
+}

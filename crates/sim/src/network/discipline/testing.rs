@@ -1,0 +1,198 @@
+//! What the tests of disciplines share, and the properties that hold for every one of them.
+
+use super::params::Value;
+use super::{ALL, Any, Deeds, Discipline, Info, Queued, Settings};
+use crate::packet::{Ecn, Kind, Marks, Packet};
+use fullpipe_cc::Nanos;
+use fullpipe_cc::time::MICROSECOND;
+use proptest::prelude::*;
+
+/// A data packet of `size` bytes that comes at `entered`.
+pub fn queued(flow: u32, seq: u32, size: u32, ecn: Ecn, entered: Nanos) -> Queued {
+    let aside = ecn as u64;
+    debug_assert_eq!(Marks::new(ecn, false), Packet { aside, ..Packet::default() }.marks());
+    Queued { packet: Packet { flow, seq, aside, ..Packet::default() }, size, entered, ..Queued::default() }
+}
+
+/// Parameters that differ from the defaults.
+pub fn settings(info: &'static Info, given: &[(&'static str, Value)]) -> Settings {
+    Settings { info, given: given.to_vec() }
+}
+
+/// Every discipline as it is, and those with a choice that changes what they do the other way.
+fn variants() -> Vec<Settings> {
+    let mut variants: Vec<_> = ALL.iter().map(|info| Settings::defaults(info)).collect();
+    for info in ALL {
+        for param in info.params {
+            let others: Vec<Value> = match (param.kind, param.default) {
+                (super::params::Kind::Flag, Some(Value::Flag(on))) => vec![Value::Flag(!on)],
+                (super::params::Kind::Choice(names), default) => {
+                    names.iter().map(|name| Value::Name(name)).filter(|name| Some(*name) != default).collect()
+                }
+                (super::params::Kind::PacketsOrTime, _) => vec![Value::Packets(5), Value::Time(100 * MICROSECOND)],
+                _ => Vec::new(),
+            };
+            variants.extend(others.into_iter().map(|value| settings(info, &[(param.name, value)])));
+        }
+    }
+    variants
+}
+
+/// What happens to a discipline at one moment.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// A packet of a flow comes.
+    Arrival { flow: u32, ack: bool, size: u32 },
+    /// The transmitter is free.
+    Departure,
+    /// Time goes by.
+    Pause(Nanos),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let arrival = (0..12_u32, any::<bool>(), prop::sample::select(vec![40, 500, 1000, 1500]));
+    let step = prop_oneof![
+        5 => arrival.prop_map(|(flow, ack, size)| Step::Arrival { flow, ack, size }),
+        4 => Just(Step::Departure),
+        2 => (0..30_000 * MICROSECOND).prop_map(Step::Pause),
+    ];
+    prop::collection::vec(step, 0..1000)
+}
+
+/// The ECN field of a flow's packets: all four occur.
+fn ecn_of(flow: u32) -> Ecn {
+    [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][flow as usize % 4]
+}
+
+/// The rate that the properties are tried at, and the most packets waiting, on which a discipline is told that it is full.
+const RATE_BPS: u64 = 10_000_000;
+const LIMIT: usize = 60;
+
+/// A discipline and what must be true of it.
+struct Trial {
+    settings: Settings,
+    queue: Any,
+    deeds: Deeds,
+    /// Flow, direction and number of each packet inside.
+    inside: Vec<(u32, Kind, u32)>,
+    fullest: usize,
+    /// Packets that came unmarked and left or were dropped marked.
+    marked: u64,
+}
+
+impl Trial {
+    fn new(settings: Settings, seed: u64) -> Trial {
+        let mut queue = Any::new(&settings, seed, 1000);
+        queue.set_rate(0, RATE_BPS);
+        Trial { settings, queue, deeds: Deeds::default(), inside: Vec::new(), fullest: 0, marked: 0 }
+    }
+
+    fn arrive(&mut self, now: Nanos, packet: Queued) {
+        let full = self.inside.len() >= LIMIT;
+        self.inside.push(key(&packet));
+        self.queue.enqueue(now, packet, full, &mut self.deeds);
+        self.fullest = self.fullest.max(self.inside.len());
+        self.look_at_dropped();
+        assert!(self.inside.len() <= LIMIT, "{:?}: no room is made for what comes", self.settings);
+    }
+
+    /// False once it gives nothing.
+    fn depart(&mut self, now: Nanos) -> bool {
+        let sent = self.queue.dequeue(now, &mut self.deeds);
+        self.look_at_dropped();
+        let Some(sent) = sent else {
+            assert!(self.inside.is_empty(), "{:?}: sends nothing with {} inside", self.settings, self.inside.len());
+            return false;
+        };
+        let of_flow = |one: &&(u32, Kind, u32)| (one.0, one.1) == (sent.packet.flow, sent.packet.kind);
+        assert_eq!(self.inside.iter().find(of_flow), Some(&key(&sent)), "{:?}: out of its flow's order", self.settings);
+        self.leave(&sent);
+        true
+    }
+
+    fn look_at_dropped(&mut self) {
+        for dropped in std::mem::take(&mut self.deeds.dropped) {
+            self.leave(&dropped);
+        }
+    }
+
+    /// A packet is gone: it was inside, and its ECN field is as it came or properly marked.
+    fn leave(&mut self, gone: &Queued) {
+        let at = self.inside.iter().position(|one| *one == key(gone));
+        self.inside.remove(at.unwrap_or_else(|| panic!("{:?}: gives {gone:?} unasked", self.settings)));
+        let (before, after) = (ecn_of(gone.packet.flow) as u64, gone.packet.aside);
+        if before != after {
+            let may = gone.packet.kind == Kind::Data && ecn_of(gone.packet.flow).capable();
+            assert!(may && after == Ecn::Ce as u64, "{:?}: {before} became {after}", self.settings);
+            self.marked += 1;
+        }
+    }
+}
+
+fn key(queued: &Queued) -> (u32, Kind, u32) {
+    (queued.packet.flow, queued.packet.kind, queued.packet.seq)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Every packet leaves once or is dropped, in its flow's order; what is not ECN-capable is never marked, no mark is taken away; a
+    /// discipline takes no more memory than its fullest moment asked for.
+    #[test]
+    fn packets_are_conserved(steps in steps(), seed in any::<u64>()) {
+        for settings in variants() {
+            let mut trial = Trial::new(settings, seed);
+            let empty_bytes = trial.queue.heap_bytes();
+            let mut now = 0;
+            for (number, step) in steps.iter().enumerate() {
+                match *step {
+                    Step::Arrival { flow, ack, size } => {
+                        let mut packet = queued(flow, number as u32, size, ecn_of(flow), now);
+                        if ack {
+                            packet.packet.kind = Kind::Ack;
+                        }
+                        trial.arrive(now, packet);
+                    }
+                    Step::Departure => { trial.depart(now); }
+                    Step::Pause(nanos) => now += nanos,
+                }
+            }
+            while trial.depart(now) {
+                now += MICROSECOND;
+            }
+            let settings = &trial.settings;
+            prop_assert_eq!(trial.marked, trial.deeds.marked, "{:?}", settings);
+            let places = 2 * (trial.fullest * 5 / 4 + 8);
+            let most_bytes = empty_bytes + places * (size_of::<Queued>() + 16);
+            prop_assert!(trial.queue.heap_bytes() <= most_bytes, "{:?}: more than the fullest needs", settings);
+        }
+    }
+}
+
+#[test]
+fn every_parameter_is_declared_in_full() {
+    for info in ALL {
+        assert!(std::ptr::eq(super::find(info.name).expect("listed under its name"), *info));
+        assert!(!info.source.is_empty());
+        for param in info.params {
+            assert!(param.doc.ends_with('.') && !param.source.is_empty(), "{}: {}", info.name, param.name);
+            assert_eq!(info.params.iter().filter(|other| other.name == param.name).count(), 1);
+        }
+    }
+}
+
+#[test]
+fn every_parameter_is_on_its_page() {
+    let read = |page: &str| {
+        let path = format!("{}/../../docs/queues/{page}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("no {path}"))
+    };
+    let list = read("README.md");
+    for info in ALL {
+        let link = list.split_once(&format!("\n- [`{}`](", info.name)).expect(info.name).1;
+        let page = read(link.split_once(')').expect("a link ends").0);
+        for param in info.params {
+            assert!(page.contains(&format!("`{}`", param.name)), "{}: {}", info.name, param.name);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Who sends: TCP connections, web-like traffic over them, and constant-rate sources.
+
+pub mod connection;
+pub mod datagrams;
+pub mod web;

@@ -1,0 +1,48 @@
+//! Web-like traffic: the users of a group, and what became of their transfers.
+
+use crate::network::Route;
+use crate::rng::Rng;
+use crate::scenario::Web;
+use crate::window::Window;
+use fullpipe_cc::{Nanos, time::seconds};
+
+/// A group of users.
+pub struct WebGroup {
+    /// Draws all that is random about it.
+    pub rng: Rng,
+    /// The way of its transfers.
+    pub route: Route,
+    /// Connections at rest (Poisson arrivals take one, or make one).
+    pub idle: Vec<u32>,
+    /// Transfers begun in the measuring window.
+    pub started: u64,
+    /// Those of them that are complete.
+    pub completed: u64,
+    /// How long these took, seconds.
+    pub completion_sum: f64,
+}
+
+/// The longest web transfer; a Pareto law has no bound of its own.
+const MAX_TRANSFER_SEGMENTS: f64 = 1e9;
+
+impl WebGroup {
+    /// One that has done nothing yet.
+    pub fn new(rng: Rng, route: Route) -> WebGroup {
+        WebGroup { rng, route, idle: Vec::new(), started: 0, completed: 0, completion_sum: 0.0 }
+    }
+
+    /// A transfer begins at `now`; its size in segments of `packet_size` bytes.
+    pub fn begin(&mut self, web: &Web, packet_size: u32, now: Nanos, window: Window) -> u64 {
+        self.started += u64::from(window.contains(now));
+        let segments = libm::ceil(self.rng.pareto(web.mean_size, web.shape) / f64::from(packet_size));
+        segments.clamp(1.0, MAX_TRANSFER_SEGMENTS) as u64
+    }
+
+    /// A transfer that began at `started` is complete at `now`.
+    pub fn complete(&mut self, started: Nanos, now: Nanos, window: Window) {
+        if window.contains(started) {
+            self.completed += 1;
+            self.completion_sum += seconds(now - started);
+        }
+    }
+}

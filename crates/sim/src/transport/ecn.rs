@@ -1,0 +1,246 @@
+//! ECN at both ends of a connection: classic (RFC 3168) and accurate (RFC 9768).
+//!
+//! # Deviations and choices
+//!
+//! - Both ends are agreed on ECN before the connection begins; nothing is negotiated, and no path clears marks.
+//! - Retransmissions and ACKs are not ECN-capable (RFC 3168 sections 6.1.4 and 6.1.5), with accurate ECN neither.
+//! - A mark is answered at once, by what the congestion control says of [`Signal::Ecn`](fullpipe_cc::Signal); a kernel lets
+//!   the window sink over a round trip. It is answered once until what was outstanding then is acknowledged (RFC 3168 section
+//!   6.1.2), and not at all while a loss is repaired, which has cut the window already. An ACK that brings news of a mark
+//!   does not let the window grow (same section).
+//! - `"accurate"` has the number of marked segments exact in every ACK, as the byte counters of the AccECN option make it (RFC 9768
+//!   section 3.2.3). `"ace"` has the three bits of the ACE field alone; where an ACK may stand for more than a whole cycle of
+//!   them, the sender takes the greatest number that is possible (section 3.2.2.5.2); while segments are missing, when it is not
+//!   known how many an ACK stands for, the least.
+//! - With either, an ACK goes at once when a marked segment follows one that is not, or the other way round (RFC 9768 section
+//!   3.2.2.5.1, RFC 8257 section 3.2). DCTCP's echo of single segments (RFC 8257) carries the same as the exact number.
+
+use crate::packet::{Ecn, Marks};
+
+/// What a connection makes of ECN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EcnMode {
+    /// Its packets are not ECN-capable.
+    Off,
+    /// The receiver echoes that there was a mark, until the sender says that it has answered (RFC 3168).
+    Classic,
+    /// The receiver says how many segments were marked (RFC 9768).
+    Accurate,
+    /// The same in the three bits of the ACE field alone.
+    Ace,
+}
+
+impl EcnMode {
+    /// Every kind.
+    pub const ALL: [EcnMode; 4] = [EcnMode::Off, EcnMode::Classic, EcnMode::Accurate, EcnMode::Ace];
+
+    /// The name scenarios use.
+    pub fn name(self) -> &'static str {
+        match self {
+            EcnMode::Off => "off",
+            EcnMode::Classic => "classic",
+            EcnMode::Accurate => "accurate",
+            EcnMode::Ace => "ace",
+        }
+    }
+
+    /// The one of this name.
+    pub fn find(name: &str) -> Option<EcnMode> {
+        EcnMode::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}
+
+/// What an ACK says of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Echo {
+    /// Classic: the flag ECE.
+    pub ece: bool,
+    /// Accurate: marked segments so far; in the ACE field modulo 8, from 5 on.
+    pub marked: u32,
+}
+
+/// The receiving end.
+#[derive(Clone, Debug)]
+pub struct Receiving {
+    mode: EcnMode,
+    ece: bool,
+    /// Segments marked so far.
+    marked: u32,
+    /// The last segment was marked.
+    last: bool,
+}
+
+impl Receiving {
+    /// That of a new connection.
+    pub fn new(mode: EcnMode) -> Receiving {
+        Receiving { mode, ece: false, marked: 0, last: false }
+    }
+
+    /// A segment arrives; says whether it has to be acknowledged at once.
+    pub fn on_data(&mut self, marks: Marks) -> bool {
+        let marked = marks.ecn() == Ecn::Ce;
+        if marked || marks.cwr() {
+            self.ece = marked;
+        }
+        self.marked = self.marked.wrapping_add(u32::from(marked));
+        let changed = std::mem::replace(&mut self.last, marked) != marked;
+        changed && self.mode != EcnMode::Classic
+    }
+
+    /// What the ACK that is now sent says of marks; `None` where it says nothing.
+    pub fn echo(&self) -> Option<Echo> {
+        match self.mode {
+            EcnMode::Off => None,
+            EcnMode::Classic => self.ece.then_some(Echo { ece: true, marked: 0 }),
+            EcnMode::Accurate => Some(Echo { ece: false, marked: self.marked }),
+            EcnMode::Ace => Some(Echo { ece: false, marked: self.marked.wrapping_add(ACE_FIRST) % ACE_CYCLE }),
+        }
+    }
+}
+
+/// The ACE field's first value and how many it has (RFC 9768 section 3.2.2).
+const ACE_FIRST: u32 = 5;
+const ACE_CYCLE: u32 = 8;
+
+/// The sending end.
+#[derive(Clone, Debug)]
+pub struct Sending {
+    mode: EcnMode,
+    ect: Ecn,
+    /// Marked segments that ACKs have told of so far.
+    told: u32,
+    /// A mark counts as an answer's own until more than this is acknowledged: one past the highest segment sent when it was given.
+    answered_to: Option<u64>,
+    /// The next new segment says that the window has been reduced.
+    cwr: bool,
+}
+
+impl Sending {
+    /// That of a new connection whose segments are ECN-capable as `ect` says.
+    pub fn new(mode: EcnMode, ect: Ecn) -> Sending {
+        Sending { mode, ect, told: 0, answered_to: None, cwr: false }
+    }
+
+    /// The same for another connection.
+    pub fn reset(&mut self) {
+        *self = Sending::new(self.mode, self.ect);
+    }
+
+    /// What the headers of the next segment say.
+    pub fn marks(&mut self, new: bool) -> Marks {
+        if !new {
+            return Marks::default();
+        }
+        Marks::new(self.ect, std::mem::take(&mut self.cwr))
+    }
+
+    /// An ACK of `acked` segments brings `echo`: how many segments it tells to be marked; with classic ECN 1 stands for any number.
+    pub fn news(&mut self, echo: Echo, acked: u64) -> u64 {
+        let new = match self.mode {
+            EcnMode::Off => 0,
+            EcnMode::Classic => return u64::from(echo.ece),
+            EcnMode::Accurate => echo.marked.wrapping_sub(self.told),
+            EcnMode::Ace => {
+                let known = self.told.wrapping_add(ACE_FIRST) % ACE_CYCLE;
+                let least = echo.marked.wrapping_sub(known) % ACE_CYCLE;
+                // RFC 9768 section 3.2.2.5.2: as many whole cycles as the segments acknowledged allow.
+                let room = u32::try_from(acked).unwrap_or(u32::MAX).saturating_sub(least);
+                least + room - room % ACE_CYCLE
+            }
+        };
+        self.told = self.told.wrapping_add(new);
+        u64::from(new)
+    }
+
+    /// Whether a mark calls for an answer where an ACK asks for `cumulative`; `high` is one past the highest segment sent. If it
+    /// does, it is taken to be given.
+    pub fn answers(&mut self, cumulative: u64, high: u64) -> bool {
+        if self.answered_to.is_some_and(|point| cumulative <= point) {
+            return false;
+        }
+        self.answered_to = Some(high);
+        self.cwr = self.mode == EcnMode::Classic;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Marks = Marks::NONE;
+
+    fn marks(ecn: Ecn) -> Marks {
+        Marks::new(ecn, false)
+    }
+
+    /// RFC 3168 section 6.1.3: ECE in every ACK from the first mark until a segment with CWR; one that is marked itself keeps it.
+    #[test]
+    fn classic_echo_lasts_until_cwr() {
+        let mut end = Receiving::new(EcnMode::Classic);
+        assert!(!end.on_data(marks(Ecn::Ect0)));
+        assert_eq!(end.echo(), None);
+        assert!(!end.on_data(marks(Ecn::Ce)), "no ACK out of turn");
+        for ecn in [Ecn::Ect0, Ecn::NotEct] {
+            end.on_data(marks(ecn));
+            assert_eq!(end.echo(), Some(Echo { ece: true, marked: 0 }));
+        }
+        end.on_data(Marks::new(Ecn::Ce, true));
+        assert_eq!(end.echo(), Some(Echo { ece: true, marked: 0 }));
+        end.on_data(Marks::new(Ecn::Ect0, true));
+        assert_eq!(end.echo(), None);
+    }
+
+    /// RFC 8257 section 3.2 and RFC 9768 section 3.2.2.5.1.
+    #[test]
+    fn accurate_ecn_acknowledges_a_change_at_once() {
+        let mut end = Receiving::new(EcnMode::Accurate);
+        let urgent = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ect0].map(|ecn| end.on_data(marks(ecn)));
+        assert_eq!(urgent, [false, true, false, true, false]);
+        assert_eq!(end.echo(), Some(Echo { ece: false, marked: 2 }));
+    }
+
+    /// RFC 3168 section 6.1.2: once a window, and the next new segment says so.
+    #[test]
+    fn a_mark_is_answered_once_a_window() {
+        let mut end = Sending::new(EcnMode::Classic, Ecn::Ect0);
+        let echo = Echo { ece: true, marked: 0 };
+        assert_eq!(end.news(echo, 1), 1);
+        assert!(end.answers(10, 30), "segments 10 to 29 are outstanding");
+        assert_eq!(end.marks(false), PLAIN, "a retransmission is not ECN-capable");
+        assert_eq!(end.marks(true), Marks::new(Ecn::Ect0, true));
+        assert_eq!(end.marks(true), Marks::new(Ecn::Ect0, false));
+        assert!(!end.answers(11, 31) && !end.answers(30, 50), "of segments sent before the answer");
+        assert!(end.answers(31, 51), "segment 30 was sent after it");
+    }
+
+    /// Nine marked segments acknowledged by one ACK read as nine where the number is exact. In the ACE field they read as 1 or 9: RFC
+    /// 9768's rule takes the greater one that the segments acknowledged allow.
+    #[test]
+    fn nine_marks_at_once() {
+        let tell = |mode, acked| {
+            let (mut receiving, mut sending) = (Receiving::new(mode), Sending::new(mode, Ecn::Ect1));
+            for _ in 0..9 {
+                receiving.on_data(marks(Ecn::Ce));
+            }
+            sending.news(receiving.echo().expect("an echo"), acked)
+        };
+        assert_eq!(tell(EcnMode::Accurate, 9), 9);
+        assert_eq!(tell(EcnMode::Ace, 9), 9);
+        assert_eq!(tell(EcnMode::Ace, 8), 1, "not nine of eight");
+        assert_eq!(tell(EcnMode::Ace, 16), 9, "sixteen would be 0 in three bits");
+        assert_eq!(tell(EcnMode::Ace, 17), 17, "at worst");
+    }
+
+    /// Seven marks fill the field's cycle from 5 on: 5, 6, 7, 0, 1, 2, 3, 4.
+    #[test]
+    fn the_ace_field_begins_at_five() {
+        let mut end = Receiving::new(EcnMode::Ace);
+        let mut told = vec![end.echo().expect("an echo").marked];
+        for _ in 0..7 {
+            end.on_data(marks(Ecn::Ce));
+            told.push(end.echo().expect("an echo").marked);
+        }
+        assert_eq!(told, [5, 6, 7, 0, 1, 2, 3, 4]);
+    }
+}

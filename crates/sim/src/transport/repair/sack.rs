@@ -1,0 +1,105 @@
+//! Recovery by selective acknowledgement: RFC 6675. What has arrived and what is lost stands on the scoreboard.
+
+use super::scoreboard::Scoreboard;
+use super::{DUP_THRESH, Loss, News, Repair, Verdict};
+use crate::packet::SackBlocks;
+use crate::transport::progress::{Phase, Progress};
+use crate::transport::receiver::unwrap;
+use fullpipe_cc::Nanos;
+
+/// RFC 6675.
+#[derive(Clone, Debug, Default)]
+pub struct Sack {
+    board: Scoreboard,
+    /// Duplicate ACKs since the last one of new data.
+    duplicates: u32,
+    /// Send the first segment again, whatever the window says (section 5, step 4.3).
+    repeat_first: bool,
+}
+
+impl Repair for Sack {
+    fn reset(&mut self) {
+        self.board.reset();
+        self.duplicates = 0;
+        self.repeat_first = false;
+    }
+
+    fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, progress: &Progress) -> u64 {
+        // An ACK that a later one has overtaken tells of what lies below the cumulative point now.
+        let known = |edge: u32| unwrap(edge, progress.una).max(cumulative).max(progress.una);
+        blocks
+            .iter()
+            .filter(|(start, end)| start != end)
+            .map(|&(start, end)| self.board.add(known(start), known(end)))
+            .sum()
+    }
+
+    fn on_new_ack(&mut self, _news: &News, progress: &Progress) -> Verdict {
+        self.duplicates = 0;
+        self.board.advance(progress.una);
+        let over = progress.past_point();
+        if over {
+            self.board.settle(progress.una);
+        } else if matches!(progress.phase, Phase::Recovery { .. }) {
+            self.board.find_losses();
+        }
+        Verdict { over, ..Verdict::default() }
+    }
+
+    fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
+        match progress.phase {
+            // Section 2: a duplicate ACK is one that brings news.
+            Phase::Open if news.sacked > 0 => {
+                self.duplicates += 1;
+                let lost = self.duplicates >= DUP_THRESH || self.board.is_lost(progress.una);
+                lost.then_some(Loss::Cut)
+            }
+            Phase::Recovery { .. } => {
+                self.board.find_losses();
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn begin(&mut self, progress: &Progress) {
+        self.board.begin_recovery(progress.una);
+        self.repeat_first = self.board.next_lost().is_some();
+    }
+
+    fn restart(&mut self, _now: Nanos, progress: &mut Progress) {
+        self.duplicates = 0;
+        self.repeat_first = false;
+        self.board.lose_all(progress.una, progress.high);
+    }
+
+    #[inline]
+    fn next_segment(&mut self, window: u64, progress: &mut Progress) -> Option<u64> {
+        if std::mem::take(&mut self.repeat_first) {
+            return Some(progress.una);
+        }
+        if self.in_network(progress) >= window {
+            progress.cwnd_limited = true;
+            return None;
+        }
+        let lost = if progress.phase == Phase::Open { None } else { self.board.next_lost() };
+        lost.or_else(|| progress.next_new()).or_else(|| match progress.phase {
+            Phase::Recovery { .. } => self.board.next_rescue(progress.una, progress.nxt),
+            _ => None,
+        })
+    }
+
+    /// The RFC's pipe.
+    #[inline]
+    fn in_network(&self, progress: &Progress) -> u64 {
+        self.board.pipe(progress.una, progress.nxt)
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.duplicates == 0 && self.board.is_empty()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.board.heap_bytes()
+    }
+}

@@ -1,0 +1,246 @@
+"""Files and directories that are written whole or not at all, and places that are refused beforehand."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from fullpipe import files
+from fullpipe.errors import InputError
+from fullpipe.files import check_directory, check_picture, clear_stages, remove_if_empty, staged, staged_file
+from fullpipe.text import shorten
+
+
+def full(*_: object, **__: object) -> NoReturn:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.fixture
+def umask() -> Iterator[int]:
+    before = os.umask(0o027)
+    yield 0o027
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.usefixtures("umask")
+def test_files_have_the_mode_that_the_user_asks_for(tmp_path: Path) -> None:
+    with staged_file(tmp_path / "file.png") as stage:
+        stage.write_text("whole")
+        assert stage.suffix == ".png"
+    assert mode(tmp_path / "file.png") == 0o640
+    with staged(tmp_path / "deep/folder") as stage:
+        (stage / "file").write_text("whole")
+    assert mode(tmp_path / "deep/folder/file") == 0o640
+    assert mode(tmp_path / "deep/folder") == mode(tmp_path / "deep") == 0o750
+    assert os.umask(0o027) == 0o027
+
+
+def test_a_file_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    def fails() -> None:
+        with staged_file(tmp_path / "file.png") as stage:
+            stage.write_text("half")
+            raise ZeroDivisionError
+
+    (tmp_path / "file.png").write_text("old")
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file.png", "old")]
+
+
+def test_a_file_is_on_the_disk_before_it_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file.png").write_text("old")
+    seen = []
+
+    def fsync(handle: int) -> None:
+        seen.append((os.pread(handle, 10, 0), (tmp_path / "file.png").read_text()))
+
+    monkeypatch.setattr(files.os, "fsync", fsync)
+    with staged_file(tmp_path / "file.png") as stage:
+        stage.write_text("new")
+    assert seen == [(b"new", "old")]
+    assert (tmp_path / "file.png").read_text() == "new"
+
+
+def test_a_disk_that_is_full_from_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    monkeypatch.setattr(tempfile, "mkstemp", full)
+    with pytest.raises(OSError, match="No space left on device") as error, staged_file(tmp_path / "file.png"):
+        pass
+    assert (error.value.errno, error.value.filename) == (28, str(tmp_path / "file.png"))
+
+
+def test_a_directory_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    def fails() -> None:
+        with staged(tmp_path / "a/b/c") as stage:
+            (stage / "file").write_text("half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_keeps_what_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "out/deep").mkdir(parents=True)
+    (tmp_path / "out/mine").write_text("mine")
+    (tmp_path / "out/deep/file").write_text("old")
+    with staged(tmp_path / "out") as stage:
+        (stage / "deep").mkdir()
+        (stage / "deep/file").write_text("new")
+    assert (tmp_path / "out/mine").read_text() == "mine"
+    assert (tmp_path / "out/deep/file").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_is_no_place_to_write(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file is not a directory"):
+        check_directory(tmp_path / "file/deep")
+    for path, why in ((tmp_path, "Is a directory"), (tmp_path / "no/such.png", "No such file")):
+        with pytest.raises(OSError, match=why) as error, staged_file(path) as stage:
+            stage.write_text("whole")
+        assert error.value.filename == str(path)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    with pytest.raises(InputError, match=r"unknown kind of picture '.gif' \(allowed: .png, .svg, .pdf\)"):
+        check_picture(tmp_path / "a.gif")
+    check_picture(tmp_path / "a.PNG")
+    (tmp_path / "a.PNG").touch()
+    check_picture(tmp_path / "a.PNG")  # what is there will be replaced
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("a.gif", "unknown kind of picture '.gif' (allowed: .png, .svg, .pdf)"),
+        ("a", "unknown kind of picture '' (allowed: .png, .svg, .pdf)"),
+        ("no/a.png", "there is no directory {}/no"),
+        ("folder.png", "is a directory"),
+        ("x" * 300 + ".png", "File name too long"),
+    ],
+)
+def test_a_picture_is_refused_in_these_words(tmp_path: Path, name: str, says: str) -> None:
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(InputError) as error:
+        check_picture(tmp_path / name)
+    assert str(error.value) == f"{shorten(str(tmp_path / name), 200)}: {says.format(tmp_path)}"
+
+
+def test_a_directory_is_refused_in_these_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    Path("nowhere").symlink_to("nobody")
+    check_directory("new/deep")
+    for name, says in (
+        ("file", "file is not a directory"),
+        ("file/deep", f"{tmp_path}/file is not a directory"),
+        ("nowhere", "nowhere is not a directory"),
+        ("x" * 300, "File name too long"),
+    ):
+        with pytest.raises(InputError) as error:
+            check_directory(name)
+        assert str(error.value) == f"{shorten(name, 200)}: {says}"
+
+
+def test_where_nothing_may_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def access(path: Path, how: int) -> bool:
+        asked.append((path, how))
+        return False
+
+    monkeypatch.setattr(files.os, "access", access)
+    with pytest.raises(InputError) as error:
+        check_picture(tmp_path / "a.png")
+    assert str(error.value) == f"{tmp_path}/a.png: the directory {tmp_path} can't be written"
+    with pytest.raises(InputError) as error:
+        check_directory(tmp_path / "a/b")
+    assert str(error.value) == f"{tmp_path}/a/b: {tmp_path} can't be written"
+    # To make a file there takes both.
+    assert asked == [(tmp_path, os.W_OK | os.X_OK)] * 2
+
+
+def test_what_is_staged_moves_within_one_file_system(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    for name, place in (("there", "there"), ("new", "."), ("deep/new", "deep")):
+        with staged(tmp_path / name) as stage:
+            assert stage.parent.parent == tmp_path / place
+            assert re.fullmatch(r"\.fullpipe\..+\.tmp", stage.parent.name)
+    with staged_file(tmp_path / "there/file.svg") as stage:
+        assert stage.parent.parent == tmp_path / "there"
+        stage.touch()
+
+
+def test_a_directory_is_where_it_was_meant_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with staged("out") as stage:
+        (stage / "file").write_text("whole")
+        os.chdir(tmp_path / "elsewhere")
+    assert (tmp_path / "out/file").read_text() == "whole"
+
+
+def test_a_directory_that_is_there_gets_new_ones(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with staged(tmp_path / "out") as stage:
+        (stage / "a/b/c").mkdir(parents=True)
+        (stage / "a/b/c/file").write_text("deep")
+        (stage / "a/file").write_text("less deep")
+    assert (tmp_path / "out/a/b/c/file").read_text() == "deep"
+    assert (tmp_path / "out/a/file").read_text() == "less deep"
+    assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == ["a", "b", "c", "file", "file"]
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (OSError(27, "[Errno 27] writing bytes failed"), (27, "File too large")),
+        (OSError("it broke"), (None, "it broke")),
+    ],
+    ids=["numbered", "in words"],
+)
+def test_an_error_is_of_the_file_that_was_to_be(tmp_path: Path, error: OSError, says: tuple[int | None, str]) -> None:
+    def fails(what: AbstractContextManager[Path]) -> None:
+        with what:
+            raise error
+
+    for target, what in ((tmp_path / "file", staged_file), (tmp_path / "folder", staged)):
+        with pytest.raises(OSError) as caught:  # noqa: PT011  # its parts are looked at
+            fails(what(target))
+        assert (caught.value.errno, caught.value.strerror, caught.value.filename) == (*says, str(target))
+
+
+def test_a_full_disk_leaves_no_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    with pytest.raises(OSError, match="No space left on device"), staged(tmp_path / "a/b/c"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_with_something_in_it_is_not_removed(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/file").touch()
+    (tmp_path / "empty").mkdir()
+    for name in ("full", "empty", "missing"):
+        remove_if_empty(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["full"]
+
+
+def test_only_what_was_staged_is_cleared_away(tmp_path: Path) -> None:
+    (tmp_path / ".fullpipe.abc.tmp/stage").mkdir(parents=True)
+    (tmp_path / ".fullpipe.abc.tmp/stage/file").touch()
+    (tmp_path / ".mine.tmp").touch()
+    (tmp_path / "fullpipe.tmp").touch()
+    clear_stages(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".mine.tmp", "fullpipe.tmp"]

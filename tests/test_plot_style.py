@@ -1,0 +1,239 @@
+"""How pictures look: what stands out, what is thin, where legends are, from figures written by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from by_hand import FLOWS, LINK_SERIES, LINKS, NO, SCENARIO, TRAFFIC, by_hand
+from fullpipe import Result, Scenario
+from fullpipe.comparison import Comparison
+from fullpipe.plot import COLOURS, FEW, MOST, write
+
+PLAIN = 1.2
+"""The width of a line that is nothing special."""
+
+
+def look(line: Line2D) -> tuple[float, float | None, str]:
+    """Width, opacity, solid or dashed."""
+    return line.get_linewidth(), line.get_alpha(), str(line.get_linestyle())
+
+
+def windows(flows: int, algorithms: list[str] | None = None, samples: int = 4) -> Result:
+    """So many flows, each with a window of ten times its number from 1."""
+    names = algorithms or ["reno"] * flows
+    series: dict[str, list[Any]] = {
+        "t_s": [1.0 + 3 * t / max(samples - 1, 1) for _ in range(flows) for t in range(samples)],
+        "flow": [i for i in range(flows) for _ in range(samples)],
+        "cwnd_packets": [10.0 * (i + 1) for i in range(flows) for _ in range(samples)],
+        "ssthresh_packets": [NO] * samples * flows,
+        "rtt_s": [0.1] * samples * flows,
+        "in_flight_packets": [1.0] * samples * flows,
+    }
+    columns = {name: [column[0]] * flows for name, column in FLOWS.items()}
+    return by_hand(series=series, flows={**columns, "id": list(range(flows)), "algorithm": names})
+
+
+def alone(traffic: dict[str, list[Any]] | None = None) -> Result:
+    """One flow over one link, and perhaps cross traffic."""
+    only = {name: column[:1] for name, column in FLOWS.items()}
+    link = {name: column[:4] for name, column in LINK_SERIES.items()}
+    return by_hand(
+        flows=only,
+        traffic=traffic or {name: [] for name in TRAFFIC},
+        links={name: column[:1] for name, column in LINKS.items()},
+        link_series=link,
+        series={
+            "t_s": [1.0, 2.0, 3.0, 4.0],
+            "flow": [0] * 4,
+            "cwnd_packets": [1.0, 2.0, 3.0, 4.0],
+            "ssthresh_packets": [9.0] * 4,
+            "rtt_s": [0.1] * 4,
+            "in_flight_packets": [1.0] * 4,
+        },
+    )
+
+
+def test_panels_lie_over_one_another_on_one_axis_of_time() -> None:
+    figure = by_hand().plot()
+    # Nine inches in all: 3, 2, 1.4 and 2 parts of 8.4.
+    assert figure.get_size_inches().tolist() == [9, 9]
+    assert figure.axes[0].get_gridspec().get_height_ratios() == (3.0, 2.0, 1.4, 2.0)  # type: ignore[union-attr]
+    assert type(figure.get_layout_engine()).__name__ == "ConstrainedLayoutEngine"
+    first, *others = figure.axes
+    assert all(first.get_shared_x_axes().joined(first, axes) for axes in others)
+    # The links' panels alone are as high as with flows.
+    without = by_hand(flows={name: [] for name in FLOWS}, series={name: [] for name in by_hand().columns("series")})
+    assert without.plot().get_size_inches().tolist() == [9, pytest.approx(9 * 3.4 / 8.4)]
+
+
+def test_the_warm_up_is_shaded_lightly_and_only_where_there_is_one() -> None:
+    for axes in by_hand().plot().axes:
+        (patch,) = axes.patches
+        assert (to_hex(patch.get_facecolor()), patch.get_alpha(), patch.get_linewidth()) == ("#000000", 0.05, 0)
+    result = by_hand()
+    cold = Result(
+        Scenario(**{**SCENARIO, "warmup": "0 s"}),
+        {name: result.columns(name) for name in ("links", "flows", "traffic", "series", "link_series")}
+        | {"totals": {"data_packets": 1, "jain_index": 1.0}},
+        engine="simulator",
+        wall_s=0.5,
+    )
+    figure = cold.plot()
+    assert not any(axes.patches for axes in figure.axes)
+    assert figure.axes[-1].get_xlabel() == "time, s"
+
+
+def test_thresholds_are_dashed_and_thin_beside_their_windows() -> None:
+    window, _, _, rtt = by_hand().plot().axes
+    first, limit, second, other, key = window.lines
+    assert look(first) == look(second) == (PLAIN, None, "-")
+    assert look(limit) == look(other) == (0.8, 0.7, "--")
+    # Dashes of four widths and gaps of two; the key in the legend looks alike, and is no flow's colour.
+    assert limit._dash_pattern == other._dash_pattern == key._dash_pattern == (0, pytest.approx([3.2, 1.6]))  # type: ignore[attr-defined]
+    assert (key.get_linewidth(), key.get_color(), key.get_label()) == (0.8, "#666666", "ssthresh")
+    assert [look(line) for line in rtt.lines] == [(PLAIN, None, "-")] * 2
+    assert [str(line.get_label()) for line in rtt.lines] == ["reno #0", "vegas #1"]
+
+
+def test_up_to_six_flows_are_told_apart() -> None:
+    window = windows(FEW).plot().axes[0]
+    lines = [line for line in window.lines if look(line) == (PLAIN, None, "-")]
+    assert [line.get_color() for line in lines] == list(COLOURS[:FEW])
+    assert [str(line.get_label()) for line in lines] == [f"reno #{i}" for i in range(FEW)]
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "shown"),
+    [(["reno"] * (MOST + 10), MOST), (["reno"] * 40 + ["vegas"] * 8, MOST // 2 + 8)],
+    ids=["one algorithm", "two"],
+)
+def test_of_many_flows_the_mean_stands_out(algorithms: list[str], shown: int) -> None:
+    window = windows(len(algorithms), algorithms).plot().axes[0]
+    kinds = list(dict.fromkeys(algorithms))
+    thin = [line for line in window.lines if str(line.get_label()).startswith("_")]
+    means = [line for line in window.lines if line not in thin]
+    assert {look(line) for line in thin} == {(0.5, 0.25, "-")}
+    assert {look(line) for line in means} == {(1.8, None, "-")}
+    assert len(thin) == shown
+    assert [line.get_color() for line in means] == list(COLOURS[: len(kinds)])
+    assert [line.get_color() for line in thin[:1] + thin[-1:]] == [COLOURS[0], COLOURS[len(kinds) - 1]]
+    # The mean is over all of them, shown or not: of 10, 20, ...
+    if len(kinds) == 1:
+        assert means[0].get_ydata()[0] == 5 * (len(algorithms) + 1)  # type: ignore[index]
+
+
+def pulse(flows: int) -> Result:
+    """A queue and a utilization of 200 samples that are 0 but for one."""
+    series = {
+        "t_s": [4 * (k + 1) / 200 for k in range(200)],
+        "link": [0] * 200,
+        **{name: [8.0 if k == 100 else 0.0 for k in range(200)] for name in LINK_SERIES if name not in ("t_s", "link")},
+    }
+    columns = windows(flows)
+    return by_hand(
+        flows=columns.columns("flows"),
+        series=columns.columns("series"),
+        links={name: column[:1] for name, column in LINKS.items()},
+        link_series=series,
+        traffic={name: [] for name in TRAFFIC},
+    )
+
+
+def smoothed(axes: Axes) -> bool:
+    """Whether a line lies thin under the mean of the four samples around, a fiftieth of 200; else it is alone."""
+    samples = [8.0 if k == 100 else 0.0 for k in range(200)]
+    first, *bold = axes.lines
+    assert np.asarray(first.get_ydata()).tolist() == samples
+    if not bold:
+        assert look(first) == (PLAIN, None, "-")
+        return False
+    (mean,) = bold
+    assert (look(first), look(mean)) == ((0.5, 0.2, "-"), (PLAIN, None, "-"))
+    assert first.get_color() == mean.get_color()
+    values = np.asarray(mean.get_ydata())
+    assert sorted(values.tolist())[-5:] == [0, 2, 2, 2, 2]
+    assert set(np.flatnonzero(values)) <= {98, 99, 100, 101, 102}
+    return True
+
+
+def test_links_that_many_flows_share_are_drawn_smooth() -> None:
+    for flows, smooth in ((FEW, False), (FEW + 1, True)):
+        _, queue, utilization, _ = pulse(flows).plot().axes
+        assert (smoothed(queue), smoothed(utilization)) == (smooth, smooth)
+
+
+def test_a_comparison_is_smooth_where_flows_or_cross_traffic_share_the_link() -> None:
+    for flows, smooth in ((1, False), (2, True)):
+        window, queue, utilization, rtt = Comparison({"a": pulse(flows)}).plot().axes
+        assert (smoothed(queue), smoothed(utilization)) == (smooth, smooth)
+        assert len(window.lines) == len(rtt.lines) == 1 + smooth
+        assert window.get_title(loc="left") == f"congestion window{', mean of the flows' if smooth else ''}"
+    assert [len(axes.lines) for axes in Comparison({"a": alone(TRAFFIC)}).plot().axes] == [2, 2, 2, 2]
+
+
+def test_one_flow_over_one_link_is_titled_plainly() -> None:
+    figure = Comparison({"a": alone(), "b": alone()}).plot()
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["congestion window", "queue", "utilization", "round-trip time"]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["packets", "packets", "of capacity", "ms"]
+    assert [len(axes.lines) for axes in figure.axes] == [2, 2, 2, 2]
+    assert [str(line.get_label()) for line in figure.axes[0].lines] == ["a", "b"]
+    assert [line.get_color() for line in figure.axes[2].lines] == [COLOURS[0], COLOURS[1]]
+
+
+def test_legends_are_where_there_is_something_to_tell_apart() -> None:
+    def legends(figure: Figure) -> list[bool]:
+        return [axes.get_legend() is not None for axes in figure.axes]
+
+    assert legends(by_hand().plot()) == [True, True, False, False]
+    assert legends(alone().plot()) == [True, False, False, False]
+    assert legends(Comparison({"a": alone(), "b": alone()}).plot()) == [True, False, False, False]
+
+
+def test_a_legend_is_one_row_over_its_panel_and_hides_nothing() -> None:
+    figure = windows(FEW).plot()
+    FigureCanvasAgg(figure).draw()
+    axes = figure.axes[0]
+    legend = axes.get_legend()
+    assert legend is not None
+    box, panel = legend.get_window_extent(), axes.get_window_extent()
+    assert box.x1 == pytest.approx(panel.x1, abs=1)
+    assert panel.y1 - 0.03 * panel.height < box.y0 < panel.y1 + 1
+    texts = legend.get_texts()
+    assert [text.get_text() for text in texts] == [*(f"reno #{i}" for i in range(FEW)), "ssthresh"]
+    assert len({round(text.get_window_extent().y0) for text in texts if text.get_text() != "ssthresh"}) == 1
+    assert legend.columnspacing == 1.2
+    assert not legend.get_frame_on()
+
+
+def test_more_runs_than_colours_begin_anew() -> None:
+    runs = Comparison({str(i): alone() for i in range(len(COLOURS) + 2)})
+    colours = [line.get_color() for line in runs.plot().axes[0].lines]
+    assert colours == [*COLOURS, *COLOURS[:2]]
+
+
+@pytest.mark.parametrize(("suffix", "date"), [(".svg", b"<dc:date>"), (".PDF", b"/CreationDate")])
+def test_a_file_does_not_tell_when_it_was_made(tmp_path: Path, suffix: str, date: bytes) -> None:
+    write(alone().plot(), tmp_path / f"a{suffix}")
+    assert date not in (tmp_path / f"a{suffix}").read_bytes()
+
+
+def test_a_picture_is_as_large_as_its_figure_says(tmp_path: Path) -> None:
+    write(alone().plot(), tmp_path / "a.png")
+    head = (tmp_path / "a.png").read_bytes()[16:24]
+    # Nine by nine inches, 160 dots each.
+    assert (int.from_bytes(head[:4]), int.from_bytes(head[4:])) == (1440, 1440)
+
+
+def test_what_no_font_has_is_no_warning(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    write(Comparison({"\U0001f9ea": alone()}).plot(), tmp_path / "a.png")
+    assert not recwarn.list
