@@ -127,7 +127,7 @@ def test_linux(capsys: pytest.CaptureFixture[str]) -> None:
     tried = scenario()
     plan = Plan.of(tried)
     ends = range(2 * len(NAMES))
-    lines = [f"l {t_ns} {end} 0 0 0 0" for t_ns in (0, 2_000_000_000) for end in ends]
+    lines = [f"l {t_ns} {end} 0 0 0 0 0" for t_ns in (0, 2_000_000_000) for end in ends]
     lines += [f"f {t_ns} 0 10 2147483647 9000 8000 4 0 0 0 0" for t_ns in (0, 2_000_000_000)]
     result = fullpipe.Result(tried, to_tables(plan, lines), engine="linux", wall_s=1.0)
     print_result(result)

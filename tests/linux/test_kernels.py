@@ -141,6 +141,21 @@ def test_layouts(mirror: Mirror, packages: Packages, version: str) -> None:
 
 
 @needs_apt
+def test_modules_that_an_earlier_version_did_not_keep(mirror: Mirror) -> None:
+    """The kernel is fetched again, into the same directory; one that is built in is not missed."""
+    mirror(PLAIN, "old")
+    kept = kernel.ensure().image.parent
+    sums = (kept / "SHA256SUMS").read_text().splitlines(keepends=True)
+    (kept / "tcp_vegas.ko").unlink()
+    (kept / "SHA256SUMS").write_text("".join(line for line in sums if "tcp_vegas" not in line))
+    assert "tcp_vegas" not in kernel.ensure(modules=["veth", "sch_fq_codel"]).modules
+    again = kernel.ensure(modules=["veth", "tcp_vegas"])
+    assert again.modules["tcp_vegas"] == kept / "tcp_vegas.ko"
+    assert (kept / "SHA256SUMS").read_text() == "".join(sums)
+    assert [path.name for path in kernel.cache_directory().iterdir()] == [kept.name]
+
+
+@needs_apt
 def test_a_kernel_of_another_suite(mirror: Mirror) -> None:
     """It stands beside the default one, which stays the default whatever was fetched last."""
     mirror(PLAIN, "old")

@@ -17,6 +17,9 @@ pub trait Response {
     /// Recovery is over (see [`CongestionControl::on_recovered`]).
     fn recovered(&mut self, _flow: &Flow) {}
 
+    /// The last decrease was needless (see [`CongestionControl::on_undo`]); [`Classic`] restores the windows.
+    fn undo(&mut self) {}
+
     /// Named internals (see [`CongestionControl::inspect`]).
     fn inspect(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -114,7 +117,7 @@ impl<R: Response> CongestionControl for Classic<R> {
     }
 
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
-        let w = if flow.cwnd_limited { self.cwnd } else { self.cwnd.min(flow.in_flight as f64) };
+        let w = if flow.cwnd_limited { self.cwnd } else { self.cwnd.min(flow.flight_size as f64) };
         let kept = self.response.decrease(w, flow, signal);
         self.slow_start.end();
         self.ssthresh = kept.max(MIN_SSTHRESH);
@@ -129,7 +132,36 @@ impl<R: Response> CongestionControl for Classic<R> {
         self.response.recovered(flow);
     }
 
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.response.undo();
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+    }
+
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         self.response.inspect(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::algorithms::reno::{NEWRENO, Reno};
+    use crate::params::Params;
+    use crate::{CongestionControl, Flow, Signal};
+
+    /// RFC 4015 section 3.2: at 20 in slow start a loss takes 10; undone, both windows are what they were. A window that has grown
+    /// beyond that since stays.
+    #[test]
+    fn a_needless_cut_is_undone() {
+        let mut cc = Reno::controller(&Params::defaults(&NEWRENO), 20.0);
+        let flow = Flow::at(0).cwnd_limited(true);
+        cc.on_congestion(&flow, Signal::Loss);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (10.0, 10.0));
+        cc.on_undo(20.0, f64::INFINITY);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (20.0, f64::INFINITY));
+        cc.on_congestion(&flow, Signal::Timeout);
+        cc.set_window(30.0);
+        cc.on_undo(20.0, f64::INFINITY);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (30.0, f64::INFINITY));
     }
 }

@@ -13,7 +13,24 @@ pub trait CongestionControl {
     /// The slow-start threshold in segments; `f64::INFINITY` until the first congestion event.
     fn ssthresh(&self) -> f64;
 
-    /// An ACK acknowledged new data (its cumulative point moved).
+    /// The rate at which packets leave, segments per second; `None` where they leave as ACKs come. An algorithm that gives a rate
+    /// gives one from its construction on.
+    fn pacing_rate(&self) -> Option<f64> {
+        None
+    }
+
+    /// How many segments a paced sender may send back to back; at least 1.
+    fn send_quantum(&self) -> u64 {
+        1
+    }
+
+    /// It needs [`Ack::rate`] and is to hear of every ACK that delivers anything, and of all that is sent; the same from its
+    /// construction on.
+    fn takes_rate_samples(&self) -> bool {
+        false
+    }
+
+    /// An ACK acknowledged new data (its cumulative point moved; SACK's word is enough for an algorithm that takes rate samples).
     ///
     /// Called in recovery too, with `flow.in_recovery` set, so that RTT filters stay fed; windows do not grow then.
     fn on_ack(&mut self, flow: &Flow, ack: &Ack);
@@ -23,6 +40,14 @@ pub trait CongestionControl {
 
     /// The episode is over: all data outstanding when it began has been acknowledged.
     fn on_recovered(&mut self, _flow: &Flow) {}
+
+    /// A segment has been sent, for the first time or again; for algorithms that take rate samples.
+    fn on_sent(&mut self, _flow: &Flow) {}
+
+    /// The last congestion event was none: what seemed lost has arrived late. Before it the window was `cwnd` and the threshold
+    /// `ssthresh` segments, and they are at least that again (RFC 4015 section 3.2, RFC 9438 section 4.9); what else is remembered
+    /// of the event may stay.
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64);
 
     /// Shows the algorithm's named internals (such as `beta` or `extra`) to `visit`, for traces and plots.
     ///

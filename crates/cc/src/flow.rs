@@ -3,65 +3,6 @@
 
 use crate::time::Nanos;
 
-/// The sender's state, read-only, as it is after the event being reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Flow {
-    /// The sender's clock.
-    pub now: Nanos,
-    /// Segments acknowledged since the flow began.
-    pub delivered: u64,
-    /// Segments found lost since the flow began.
-    pub lost: u64,
-    /// Segments sent and not yet cumulatively acknowledged (RFC 5681's FlightSize, in segments).
-    pub in_flight: u64,
-    /// Smoothed RTT (RFC 6298); `None` before the first sample.
-    pub srtt: Option<Nanos>,
-    /// Least RTT seen on this flow; `None` before the first sample.
-    pub min_rtt: Option<Nanos>,
-    /// Round trips completed: a round ends when data sent after its beginning is acknowledged.
-    pub round: u64,
-    /// Fast recovery is under way (never set after a timeout, where slow start runs).
-    pub in_recovery: bool,
-    /// The congestion window, and neither the application nor the receiver, is what limits the sender.
-    pub cwnd_limited: bool,
-}
-
-/// What one ACK that moved the cumulative point adds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Ack {
-    /// Segments newly acknowledged; at least 1.
-    pub acked: u64,
-    /// Window increases this ACK is worth: 1 (RFC 5681 counts ACKs), or `acked` where the sender counts segments
-    /// (RFC 3465); 0 where the window is not to grow by it.
-    pub credit: f64,
-    /// This ACK ends a round trip (see [`Flow::round`]).
-    pub round_start: bool,
-    /// The RTT sample this ACK carries; `None` where it carries none.
-    pub rtt: Option<Nanos>,
-    /// One-way delay of the data, receiver's clock minus sender's, nanoseconds; the offset between the clocks is unknown,
-    /// so that only differences mean anything.
-    pub forward_delay: Option<i64>,
-    /// One-way delay of the ACK, sender's clock minus receiver's, nanoseconds; same caution.
-    pub backward_delay: Option<i64>,
-    /// Segments that it newly tells to have been marked (CE); with classic ECN (RFC 3168) 1 for any number.
-    pub ce: u64,
-}
-
-/// Congestion, reported once per episode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Signal {
-    /// Duplicate ACKs or SACK show a loss; fast recovery begins.
-    Loss,
-    /// The network marked a packet (RFC 3168).
-    Ecn,
-    /// The ACK clock is gone: the retransmission timer expired (RFC 6298), or Tahoe's fast retransmit gave it up. Slow start
-    /// runs again from one segment.
-    Timeout,
-}
-
 /// A method for each field: the same value with that field set. They cost nothing at run time.
 macro_rules! setters {
     ($type:ident { $($field:ident: $kind:ty,)+ }) => {
@@ -77,6 +18,121 @@ macro_rules! setters {
     };
 }
 
+/// The sender's state, read-only, as it is after the event being reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Flow {
+    /// The sender's clock.
+    pub now: Nanos,
+    /// Segments acknowledged since the flow began.
+    pub delivered: u64,
+    /// Segments found lost since the flow began.
+    pub lost: u64,
+    /// Segments sent and not yet cumulatively acknowledged (RFC 5681's FlightSize, in segments).
+    pub flight_size: u64,
+    /// Segments thought to be in the network: those sent, less those known to have arrived and those taken for lost (RFC 6675's
+    /// pipe). While nothing is lost or suspected it is `flight_size`.
+    pub in_flight: u64,
+    /// Smoothed RTT (RFC 6298); `None` before the first sample.
+    pub srtt: Option<Nanos>,
+    /// Least RTT seen on this flow; `None` before the first sample.
+    pub min_rtt: Option<Nanos>,
+    /// Round trips completed: a round ends when data sent after its beginning is acknowledged.
+    pub round: u64,
+    /// Fast recovery is under way (never set after a timeout, where slow start runs).
+    pub in_recovery: bool,
+    /// The congestion window or the pacing rate, and neither the application nor the receiver, is what limits the sender.
+    pub cwnd_limited: bool,
+    /// There is nothing left to send, and the window has room.
+    pub app_limited: bool,
+}
+
+/// What one ACK adds that moved the cumulative point; for algorithms that take rate samples
+/// ([`CongestionControl::takes_rate_samples`](crate::CongestionControl::takes_rate_samples)), every ACK that delivers anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Ack {
+    /// Segments newly acknowledged by the cumulative point; 0 where only SACK tells of new ones.
+    pub acked: u64,
+    /// Window increases this ACK is worth: 1 (RFC 5681 counts ACKs), or `acked` where the sender counts segments
+    /// (RFC 3465); 0 where the window is not to grow by it.
+    pub credit: f64,
+    /// This ACK ends a round trip (see [`Flow::round`]).
+    pub round_start: bool,
+    /// The RTT sample this ACK carries; `None` where it carries none.
+    pub rtt: Option<Nanos>,
+    /// One-way delay of the data, receiver's clock minus sender's, nanoseconds; the offset between the clocks is unknown,
+    /// so that only differences mean anything.
+    pub forward_delay: Option<i64>,
+    /// One-way delay of the ACK, sender's clock minus receiver's, nanoseconds; same caution.
+    pub backward_delay: Option<i64>,
+    /// Segments found lost since the ACK before.
+    pub newly_lost: u64,
+    /// Segments that it newly tells to have been marked (CE); with classic ECN (RFC 3168) 1 for any number.
+    pub ce: u64,
+    /// The rate at which data arrives, for algorithms that take samples; `None` where this ACK gives none.
+    pub rate: Option<RateSample>,
+}
+
+/// How fast data arrived between two ACKs (draft-ietf-ccwg-bbr, section 4.1: RS).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RateSample {
+    /// Segments delivered in `interval`.
+    pub delivered: u64,
+    /// Segments that had been delivered, of the whole flow, when the newest segment of this ACK was sent.
+    pub prior_delivered: u64,
+    /// The longer of the times in which these segments were sent and were acknowledged; more than 0.
+    pub interval: Nanos,
+    /// The newest segment of this ACK was sent while the application had no more to send.
+    pub is_app_limited: bool,
+    /// Segments in the network once that segment had been sent, itself included.
+    pub tx_in_flight: u64,
+    /// Segments found lost since that segment was sent.
+    pub lost: u64,
+}
+
+impl RateSample {
+    /// So many segments in `interval`, measured over data that nothing had been delivered before.
+    pub const fn new(delivered: u64, interval: Nanos) -> RateSample {
+        RateSample { delivered, prior_delivered: 0, interval, is_app_limited: false, tx_in_flight: 0, lost: 0 }
+    }
+
+    /// Segments a second.
+    pub fn per_second(&self) -> f64 {
+        self.delivered as f64 / crate::time::seconds(self.interval)
+    }
+}
+
+setters! {
+    RateSample {
+        prior_delivered: u64,
+        is_app_limited: bool,
+        tx_in_flight: u64,
+        lost: u64,
+    }
+}
+
+/// What an ACK is reported with, put together when it is called for ([`Controller::acked`](crate::Controller::acked)). Not a closure: it
+/// must be inlined, which a closure cannot be told.
+pub trait Input {
+    /// The sender's state after the ACK, and what it adds.
+    fn put_together(self) -> (Flow, Ack);
+}
+
+/// Congestion, reported once per episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Signal {
+    /// Duplicate ACKs or SACK show a loss; fast recovery begins.
+    Loss,
+    /// The network marked a packet (RFC 3168).
+    Ecn,
+    /// The ACK clock is gone: the retransmission timer expired (RFC 6298), or Tahoe's fast retransmit gave it up. Slow start
+    /// runs again from one segment.
+    Timeout,
+}
+
 impl Flow {
     /// A sender of which nothing is known but that it is `now`.
     #[inline(always)]
@@ -85,12 +141,14 @@ impl Flow {
             now,
             delivered: 0,
             lost: 0,
+            flight_size: 0,
             in_flight: 0,
             srtt: None,
             min_rtt: None,
             round: 0,
             in_recovery: false,
             cwnd_limited: false,
+            app_limited: false,
         }
     }
 }
@@ -99,12 +157,14 @@ setters! {
     Flow {
         delivered: u64,
         lost: u64,
+        flight_size: u64,
         in_flight: u64,
         srtt: Option<Nanos>,
         min_rtt: Option<Nanos>,
         round: u64,
         in_recovery: bool,
         cwnd_limited: bool,
+        app_limited: bool,
     }
 }
 
@@ -112,7 +172,17 @@ impl Ack {
     /// An ACK of `acked` segments that is worth `credit` window increases.
     #[inline(always)]
     pub const fn of(acked: u64, credit: f64) -> Ack {
-        Ack { acked, credit, round_start: false, rtt: None, forward_delay: None, backward_delay: None, ce: 0 }
+        Ack {
+            acked,
+            credit,
+            round_start: false,
+            rtt: None,
+            forward_delay: None,
+            backward_delay: None,
+            newly_lost: 0,
+            ce: 0,
+            rate: None,
+        }
     }
 }
 
@@ -123,6 +193,8 @@ setters! {
         rtt: Option<Nanos>,
         forward_delay: Option<i64>,
         backward_delay: Option<i64>,
+        newly_lost: u64,
         ce: u64,
+        rate: Option<RateSample>,
     }
 }

@@ -11,7 +11,7 @@ use crate::algorithms::reno::{self, Reno};
 use crate::algorithms::scalable::{self, Scalable};
 use crate::algorithms::vegas::{self, Vegas};
 use crate::params::{Error, Info, Params, Value};
-use crate::{Ack, Classic, CongestionControl, Flow, Signal, Start};
+use crate::{Ack, Classic, CongestionControl, Flow, Input, Signal, Start};
 
 /// Lists the algorithms once: their names, how they are built, and the enum that dispatches to them.
 macro_rules! algorithms {
@@ -39,12 +39,12 @@ macro_rules! algorithms {
         }
 
         impl Controller {
-            /// [`CongestionControl::on_ack`], then [`CongestionControl::cwnd`], in one dispatch. `input` is called once the
+            /// [`CongestionControl::on_ack`], then [`CongestionControl::cwnd`], in one dispatch. `input` is put together once the
             /// algorithm is known, so that one which reads little of it pays for little.
             #[inline(always)]
-            pub fn acked(&mut self, input: impl FnOnce() -> (Flow, Ack)) -> f64 {
+            pub fn acked(&mut self, input: impl Input) -> f64 {
                 match self {
-                    $(Controller::$variant(c) => { let (flow, ack) = input(); c.on_ack(&flow, &ack); c.cwnd() })+
+                    $(Controller::$variant(c) => { let (flow, ack) = input.put_together(); c.on_ack(&flow, &ack); c.cwnd() })+
                 }
             }
         }
@@ -58,11 +58,20 @@ macro_rules! algorithms {
             fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
                 match self { $(Controller::$variant(c) => c.on_ack(flow, ack),)+ }
             }
+            fn pacing_rate(&self) -> Option<f64> { match self { $(Controller::$variant(c) => c.pacing_rate(),)+ } }
+            fn send_quantum(&self) -> u64 { match self { $(Controller::$variant(c) => c.send_quantum(),)+ } }
+            fn takes_rate_samples(&self) -> bool {
+                match self { $(Controller::$variant(c) => c.takes_rate_samples(),)+ }
+            }
+            fn on_sent(&mut self, flow: &Flow) { match self { $(Controller::$variant(c) => c.on_sent(flow),)+ } }
             fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
                 match self { $(Controller::$variant(c) => c.on_congestion(flow, signal),)+ }
             }
             fn on_recovered(&mut self, flow: &Flow) {
                 match self { $(Controller::$variant(c) => c.on_recovered(flow),)+ }
+            }
+            fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+                match self { $(Controller::$variant(c) => c.on_undo(cwnd, ssthresh),)+ }
             }
             fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Controller::$variant(c) => c.inspect(visit),)+ }

@@ -4,17 +4,7 @@ use crate::time::{MILLISECOND, Nanos};
 use crate::{Ack, CongestionControl, Flow, Signal};
 
 /// A sender at time 0 whose window is full.
-pub(crate) const FLOW: Flow = Flow {
-    now: 0,
-    delivered: 0,
-    lost: 0,
-    in_flight: 0,
-    srtt: None,
-    min_rtt: None,
-    round: 0,
-    in_recovery: false,
-    cwnd_limited: true,
-};
+pub(crate) const FLOW: Flow = Flow::at(0).cwnd_limited(true);
 
 /// The sender's side of the conversation.
 #[derive(Debug)]
@@ -40,12 +30,12 @@ impl Driver {
         let rtt = nanos(rtt_ms);
         self.flow.now += (rtt as f64 / cc.cwnd()) as Nanos;
         self.flow.delivered += 1;
-        self.flow.in_flight = cc.cwnd() as u64 - 1;
+        self.flow.flight_size = cc.cwnd() as u64 - 1;
         self.flow.srtt = Some(rtt);
         self.flow.min_rtt = Some(self.flow.min_rtt.map_or(rtt, |least| least.min(rtt)));
         let round_start = self.flow.delivered > self.round_end;
         if round_start {
-            self.round_end = self.flow.delivered + self.flow.in_flight;
+            self.round_end = self.flow.delivered + self.flow.flight_size;
             self.flow.round += 1;
         }
         let backward_delay = backward_ms.map(|ms| (ms * MILLISECOND as f64) as i64);
@@ -63,7 +53,7 @@ impl Driver {
 
     /// A loss, and its recovery at once.
     pub fn lose(&mut self, cc: &mut impl CongestionControl) {
-        self.flow.in_flight = cc.cwnd() as u64;
+        self.flow.flight_size = cc.cwnd() as u64;
         cc.on_congestion(&self.flow, Signal::Loss);
         cc.on_recovered(&self.flow);
     }

@@ -134,13 +134,13 @@ impl Sender {
     fn ack(&mut self, acked: u64, credit: f64, sample: Option<Nanos>, backward: i64) {
         let flow = &mut self.flow;
         flow.delivered += acked;
-        flow.in_flight = in_flight(&self.cc).saturating_sub(acked);
+        flow.flight_size = flight_size(&self.cc).saturating_sub(acked);
         flow.srtt = sample.or(flow.srtt);
         flow.min_rtt = flow.min_rtt.into_iter().chain(sample).min();
         let round_start = flow.delivered > self.round_end;
         if round_start {
             flow.round += 1;
-            self.round_end = flow.delivered + flow.in_flight;
+            self.round_end = flow.delivered + flow.flight_size;
         }
         let ack = Ack::of(acked, credit)
             .round_start(round_start)
@@ -154,10 +154,10 @@ impl Sender {
         if self.flow.in_recovery && signal != Signal::Timeout {
             return;
         }
-        self.flow.in_flight = in_flight(&self.cc);
+        self.flow.flight_size = flight_size(&self.cc);
         self.flow.lost += 1;
         self.flow.in_recovery = signal != Signal::Timeout;
-        self.recovery_end = self.flow.delivered + self.flow.in_flight;
+        self.recovery_end = self.flow.delivered + self.flow.flight_size;
         self.cc.on_congestion(&self.flow, signal);
     }
 
@@ -170,7 +170,7 @@ impl Sender {
 }
 
 /// A full window, but not more than a scenario's longest transfer.
-fn in_flight(cc: &Controller) -> u64 {
+fn flight_size(cc: &Controller) -> u64 {
     (cc.cwnd() as u64).min(1_000_000_000_000)
 }
 
@@ -236,7 +236,7 @@ proptest! {
         for signal in [Signal::Loss, Signal::Ecn, Signal::Timeout] {
             let mut cc = sender.cc.clone();
             let before = cc.cwnd();
-            cc.on_congestion(&sender.flow.in_flight(before as u64), signal);
+            cc.on_congestion(&sender.flow.flight_size(before as u64), signal);
             prop_assert!(cc.cwnd() <= before.max(2.0), "{}: {before} to {} by {signal:?}", info.name, cc.cwnd());
         }
     }

@@ -201,10 +201,10 @@ pub struct AckNote {
 }
 
 impl AckNote {
-    /// The SACK blocks, if it has any: unused ones are the last.
+    /// The SACK blocks, if it has any.
     #[inline]
     pub fn sack(&self) -> Option<&SackBlocks> {
-        (self.blocks[0].0 != self.blocks[0].1).then_some(&self.blocks)
+        self.blocks.iter().any(|(start, end)| start != end).then_some(&self.blocks)
     }
 }
 

@@ -40,7 +40,7 @@ fn write(kind: u8, flow: &Flow, ack: &Ack, cc: &Controller) {
         u64::from(kind) | u64::from(flags) << 8,
         flow.now,
         flow.delivered,
-        flow.in_flight,
+        flow.flight_size,
         ack.rtt.unwrap_or(0),
         ack.backward_delay.unwrap_or(0) as u64,
         ack.credit.to_bits(),

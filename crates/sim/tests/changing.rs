@@ -248,7 +248,7 @@ fn what_reverse_does_not_say_is_as_forward() {
 fn overtaken_acks_do_no_harm() {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nbuffer = \"30 packets\"\n\
                 reverse = { reorder = { probability = 0.1, delay = \"30 ms\" } }";
-    for recovery in ["tahoe", "reno", "newreno", "sack", "vegas"] {
+    for recovery in ["tahoe", "reno", "newreno", "sack", "rack", "vegas"] {
         let flow = format!("[[flows]]\nalgorithm = \"reno\"\nrecovery = \"{recovery}\"");
         let report = one_link("duration = \"30 s\"", link, &flow);
         let packets = report.packets;

@@ -2,8 +2,8 @@
 //! flow and a packet in flight cost.
 
 use fullpipe_sim::scenario::{
-    Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Policer, Recovery, Reorder, Schedule, Spread, Tcp,
-    Trace,
+    Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer, Recovery, Reorder, Schedule, Spread,
+    Tcp, Trace,
 };
 use fullpipe_sim::{Scenario, run};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -80,9 +80,28 @@ fn dumbbell(rate_bps: u64, buffer: u64, seconds: u64, flows: u32, start: Spread)
 /// Ten times as long is ten times the packets, but not ten times the allocations: what grows in the first seconds is used again.
 #[test]
 fn nothing_is_allocated_per_packet() {
-    let at_once = Spread { low: 0, high: 1000 * MS };
-    let (short, _, few) = measure(&dumbbell(100_000_000, 250, 20, 10, at_once));
-    let (long, _, many) = measure(&dumbbell(100_000_000, 250, 200, 10, at_once));
+    for pacing in [Pacing::Off, Pacing::On] {
+        let run = |seconds| {
+            let mut scenario = dumbbell(100_000_000, 250, seconds, 10, Spread { low: 0, high: 1000 * MS });
+            scenario.flows[0].tcp.pacing = pacing;
+            measure(&scenario)
+        };
+        let ((short, _, few), (long, _, many)) = (run(20), run(200));
+        assert!(many - few > 2_000_000);
+        assert!(long - short < 100, "{pacing:?}: {} more allocations for {} more packets", long - short, many - few);
+    }
+}
+
+/// The same with a record of every segment sent: RACK.
+#[test]
+fn nothing_is_allocated_per_packet_with_rack() {
+    let run = |seconds| {
+        let mut scenario = dumbbell(100_000_000, 250, seconds, 10, Spread { low: 0, high: 1000 * MS });
+        let tcp = &mut scenario.flows[0].tcp;
+        (tcp.recovery, tcp.prr) = (Recovery::Rack, true);
+        measure(&scenario)
+    };
+    let ((short, _, few), (long, _, many)) = (run(20), run(200));
     assert!(many - few > 2_000_000);
     assert!(long - short < 100, "{} more allocations for {} more packets", long - short, many - few);
 }

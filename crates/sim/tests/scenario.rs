@@ -5,8 +5,8 @@ use fullpipe_cc::registry;
 use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Policer, Recovery, Reorder,
-    Schedule, Setting, SlowStart, Spread, Table, Tcp, Trace, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer, Recovery,
+    Reorder, Schedule, Setting, SlowStart, Spread, Table, Tcp, Trace, Udp, Web,
 };
 use proptest::prelude::*;
 
@@ -80,6 +80,7 @@ fn every_tcp_key_is_read() {
         delayed_ack = true
         delayed_ack_timeout = "200 ms"
         slow_start = "hystart"
+        pacing = "on"
         byte_counting = true
         initial_window = 10
         max_window = "20 segments"
@@ -98,6 +99,7 @@ fn every_tcp_key_is_read() {
         delayed_ack: true,
         delayed_ack_timeout: 200 * MILLISECOND,
         slow_start: SlowStart::HyStart,
+        pacing: Pacing::On,
         byte_counting: true,
         initial_window: 10,
         max_window: Some(20),
@@ -305,24 +307,38 @@ fn tcp() -> impl Strategy<Value = Tcp> {
     let windows = (1..100_u32, prop::option::of(1..9999_u64));
     let rate = prop::option::of(1..9_000_000_000_u64);
     let network = (time(SECOND), spread(100 * SECOND), rate, time(SECOND));
-    (prop::sample::select(&Recovery::ALL), prop::sample::select(&SlowStart::ALL), flags, windows, network).prop_map(
-        |(recovery, slow_start, (delayed_ack, byte_counting, reverse), (initial_window, max_window), network)| {
-            let (timestamp_tick, access_delay, access_rate_bps, processing_time) = network;
-            Tcp {
-                slow_start,
-                delayed_ack,
-                byte_counting,
-                reverse,
-                initial_window,
-                max_window,
-                timestamp_tick,
-                access_delay,
-                access_rate_bps,
-                processing_time,
-                ..Tcp::new("reno", recovery, vec![0])
-            }
-        },
+    (
+        prop::sample::select(&Recovery::ALL),
+        (prop::sample::select(&SlowStart::ALL), prop::sample::select(&Pacing::ALL)),
+        flags,
+        windows,
+        network,
     )
+        .prop_map(
+            |(
+                recovery,
+                (slow_start, pacing),
+                (delayed_ack, byte_counting, reverse),
+                (initial_window, max_window),
+                network,
+            )| {
+                let (timestamp_tick, access_delay, access_rate_bps, processing_time) = network;
+                Tcp {
+                    slow_start,
+                    pacing,
+                    delayed_ack,
+                    byte_counting,
+                    reverse,
+                    initial_window,
+                    max_window,
+                    timestamp_tick,
+                    access_delay,
+                    access_rate_bps,
+                    processing_time,
+                    ..Tcp::new("reno", recovery, vec![0])
+                }
+            },
+        )
 }
 
 fn flows(start: Spread) -> impl Strategy<Value = FlowGroup> {

@@ -84,9 +84,15 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "\"reno\"",
         "\"reno\"\nrecovery = \"sacks\"",
         &[
-            "flows[0].recovery: unknown recovery \"sacks\"; did you mean \"sack\"? (allowed: tahoe, reno, newreno, sack, vegas)",
+            "flows[0].recovery: unknown recovery \"sacks\"; did you mean \"sack\"? (allowed: tahoe, reno, newreno, sack, rack, vegas)",
         ],
     ),
+    (
+        "\"reno\"",
+        "\"reno\"\nrecovery = \"newreno\"\nprr = true",
+        &["flows[0].prr: recovery \"newreno\" does without; allowed: with recovery \"sack\" or \"rack\""],
+    ),
+    ("\"reno\"", "\"reno\"\nprr = \"on\"", &["flows[0].prr: expected", "found text \"on\""]),
     (
         "\"reno\"",
         "\"reno\"\nslow_start = \"histart\"",
@@ -94,11 +100,16 @@ const CASES: &[(&str, &str, &[&str])] = &[
             "flows[0].slow_start: unknown slow start \"histart\"; did you mean \"hystart\"? (allowed: standard, hystart++, hystart)",
         ],
     ),
+    (
+        "\"reno\"",
+        "\"reno\"\npacing = \"onn\"",
+        &["flows[0].pacing: unknown pacing \"onn\"; did you mean \"on\"? (allowed: algorithm, on, off)"],
+    ),
     ("\"reno\"", "\"reno\"\nslow_start = true", &["flows[0].slow_start: expected", "found true"]),
     (
         "delay = \"39 ms\"",
         "delay = \"39 ms\"\nqueue = \"droptail\"",
-        &["links[0].queue: unknown queue \"droptail\"; did you mean \"drop-tail\"? (allowed: drop-tail)"],
+        &["links[0].queue: unknown queue \"droptail\"; did you mean \"drop-tail\"? (allowed: drop-tail, red, "],
     ),
     ("\"second\"\nrate", "\"first\"\nrate", &["links[1].name: \"first\" is already the name of links[0]"]),
     ("name = \"first\"", "name = \"\"", &["links[0].name: \"\" is not a name"]),

@@ -41,7 +41,7 @@ def run(
     from fullpipe.linux.report import to_tables
 
     plan = Plan.of(scenario)
-    booted = ensure(kernel or PACKAGE)
+    booted = ensure(kernel or PACKAGE, job.modules(plan))
     work = job.build(plan, booted, scenario.file)
     lines = machine.run(machine.Machine(booted.image, work.archive, work.memory_mib, accelerator), progress)
     return to_tables(plan, lines)

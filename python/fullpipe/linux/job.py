@@ -11,6 +11,13 @@ the packet being sent counts, as in the simulator. (A tbf lets as many packets a
 that the least RTT is a transmission time too short; with the 2 % that Hyun and Jang's alpha leaves at 10 Mbit/s that
 is the difference between finding the pipe full and not.) A buffer in bytes holds as many packets of full size as fit.
 
+A netem hands packets to a queue below it only once it is done with them, so that an AQM there would see none wait.
+With an AQM the bottleneck is a cbs above it, which takes a packet when the line is free: then, and not when it has been
+sent, a packet leaves. So the packet being sent is in no queue, and its transmission is on the way of the ACKs. (A tbf
+takes each packet a transmission time early. An htb takes it in time, but does not ask an empty queue, so that RED below
+it never learns that the line is idle: its average stays where it was, and connections that lost their first packets to
+it could not open for a minute.)
+
 All of a flow's propagation delay is in one more netem, which its ACKs cross last: where on a round trip a constant
 delay lies does not change what a queue sees, and a second one per packet would cost the guest as much as the
 bottleneck.
@@ -28,12 +35,14 @@ from fullpipe.errors import InputError, ScenarioError
 from fullpipe.linux import programs
 from fullpipe.linux.errors import LinuxError
 from fullpipe.linux.initramfs import Initramfs
+from fullpipe.linux.kernel import BUILT_IN
 from fullpipe.linux.plan import ETHERNET_BYTES, Flow, Link, Plan, Tcp
+from fullpipe.linux.queues import UNLIMITED_PACKETS, Discipline
 
 if TYPE_CHECKING:
     from fullpipe.linux.kernel import Kernel
 
-__all__ = ["Job", "build", "empty_archive"]
+__all__ = ["Job", "build", "empty_archive", "modules"]
 
 TEND_NS = 100_000_000
 """At most this long between two visits of the agent to its sockets."""
@@ -41,7 +50,10 @@ MOST_SAMPLES = 300_000
 """Samples of flows and links in all; more would take longer to report than to run."""
 TRUESIZE = 4
 """What the kernel charges a socket for a byte of data in small packets, at most."""
-UNLIMITED_PACKETS = 10_000_000
+LATE_NS = 50_000
+"""How late the guest may send a packet without losing the time for the next."""
+PORT_KBPS = 10_000_000
+"""The rate that a veth claims."""
 FIRST_PORT = 5001
 
 
@@ -67,7 +79,7 @@ def build(plan: Plan, kernel: Kernel, file: str | None = None) -> Job:
         LinuxError: A program that the guest needs is not installed here, or was not built.
     """
     guest = _Guest()
-    guest.load(kernel, ["veth", "sch_netem"])
+    guest.load(kernel, ["veth", "sch_netem", *modules(plan)])
     _load_algorithms(guest, plan, kernel, file)
     guest.order("write /proc/sys/net/ipv4/tcp_mem 4000000 8000000 16000000")
     nodes = _nodes(plan)
@@ -88,6 +100,12 @@ def empty_archive() -> bytes:
     return guest.archive()
 
 
+def modules(plan: Plan) -> list[str]:
+    """The modules of a plan's queueing disciplines."""
+    kinds = dict.fromkeys(link.discipline.kind for link in plan.links if link.discipline)
+    return ["sch_cbs", *(f"sch_{kind}" for kind in kinds)] if kinds else []
+
+
 class _Guest:
     """The guest's files, and the orders to its agent."""
 
@@ -106,6 +124,8 @@ class _Guest:
     def load(self, kernel: Kernel, modules: Iterable[str], settings: Iterable[str] = ()) -> None:
         for module in modules:
             path = kernel.modules.get(module)
+            if path is None and module in BUILT_IN:
+                continue
             if path is None:
                 raise LinuxError(f"the kernel {kernel.version} has no module {module}")
             self._files.add(f"/modules/{module}.ko", path.read_bytes())
@@ -224,17 +244,20 @@ class _Network:
         for k, kind in enumerate(self._kinds):
             self._sender(k, kind)
         for i in range(len(self._plan.links)):
-            self._guest.order(f"link n{self._nodes[i, 'left']} l{i}f 1")
-            self._guest.order(f"link n{self._nodes[i, 'right']} l{i}r 1")
+            for side, reverse in (("left", False), ("right", True)):
+                handle = 2 if self._plan.links[i].discipline and self._carries_data(i, reverse) else 1
+                self._guest.order(f"link n{self._nodes[i, side]} l{i}{'fr'[reverse]} {handle}")
 
     def _link(self, i: int, link: Link) -> None:
         left, right = self._nodes[i, "left"], self._nodes[i, "right"]
         self._pair(left, f"l{i}f", _mac(4, i), f"l{i}r", _mac(5, i), f"n{right}")
         self._end(left, f"l{i}f", f"10.4.{i}.1/30", f"10.4.{i}.2", _mac(5, i))
         self._end(right, f"l{i}r", f"10.4.{i}.2/30", f"10.4.{i}.1", _mac(4, i))
-        crossed = [flow for flow in self._plan.flows if i in flow.path]
-        self._queued[left] += _queue(f"l{i}f", link, self._plan, any(not flow.reverse for flow in crossed))
-        self._queued[right] += _queue(f"l{i}r", link, self._plan, any(flow.reverse for flow in crossed))
+        self._queued[left] += _queue(f"l{i}f", link, self._plan, self._carries_data(i, reverse=False))
+        self._queued[right] += _queue(f"l{i}r", link, self._plan, self._carries_data(i, reverse=True))
+
+    def _carries_data(self, i: int, reverse: bool) -> bool:
+        return any(i in flow.path and flow.reverse == reverse for flow in self._plan.flows)
 
     def _access(self, k: int, kind: Flow) -> None:
         first, last = _ends(kind, self._nodes)
@@ -243,7 +266,7 @@ class _Network:
         self._pair(first, f"a{k}", _mac(2, k), "uplink", _mac(1, k), f"s{k}")
         self._end(first, f"a{k}", "10.2.0.1/32", sender_ip, _mac(1, k))
         self._made[last].append(f"addr add {receiver_ip}/32 dev lo")
-        if delay_ns := kind.base_rtt_ns(self._plan.links):
+        if delay_ns := kind.base_rtt_ns(self._plan.links) + _transmissions_ns(kind, self._plan):
             self._queued[first].append(
                 f"qdisc add dev a{k} root netem delay {delay_ns / 1e3:.3f}us limit {UNLIMITED_PACKETS}"
             )
@@ -266,6 +289,7 @@ class _Network:
         self._guest.order("offloads-off uplink")
         self._guest.order("write /proc/sys/net/ipv4/tcp_no_metrics_save 1")
         self._guest.order(f"write /proc/sys/net/ipv4/tcp_sack {int(tcp.sack)}")
+        self._guest.order(f"write /proc/sys/net/ipv4/tcp_ecn {int(tcp.ecn)}")
         self._guest.batch(
             "ip",
             [
@@ -305,10 +329,29 @@ def _queue(device: str, link: Link, plan: Plan, data: bool) -> list[str]:
     """The queue of one direction of a link; where only ACKs cross it, one that merely counts them."""
     if not data:
         return [f"qdisc add dev {device} root handle 1: pfifo limit {UNLIMITED_PACKETS}"]
+    if link.discipline:
+        return _managed(device, link, link.discipline, plan)
     packets = link.buffer_packets or UNLIMITED_PACKETS
     if link.buffer_bytes is not None:
         packets = link.buffer_bytes // plan.packet_bytes
     return [f"qdisc add dev {device} root handle 1: netem rate {link.rate_bps}bit limit {packets}"]
+
+
+def _managed(device: str, link: Link, discipline: Discipline, plan: Plan) -> list[str]:
+    """An AQM below a cbs that keeps the rate: a port of 10 Gbit/s that idles for as long as the link sends."""
+    rate_kbps = link.rate_bps // 1000
+    ahead = max(plan.packet_bytes // 8, link.rate_bps * LATE_NS // (8 * 10**9))
+    slopes = f"idleslope {rate_kbps} sendslope {rate_kbps - PORT_KBPS}"
+    return [
+        f"qdisc add dev {device} root handle 1: cbs {slopes} hicredit {ahead} locredit -{2 * plan.packet_bytes}",
+        f"qdisc add dev {device} parent 1:1 handle 2: {' '.join((discipline.kind, *discipline.words))}",
+    ]
+
+
+def _transmissions_ns(kind: Flow, plan: Plan) -> int:
+    """How long links with an AQM send a full packet: what their cbs leaves out."""
+    rates = [plan.links[i].rate_bps for i in kind.path if plan.links[i].discipline]
+    return sum(round(8e9 * plan.packet_bytes / rate) for rate in rates)
 
 
 def _route_options(tcp: Tcp) -> str:

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +21,15 @@ from fullpipe.errors import InputError
 from fullpipe.linux.errors import LinuxError
 from fullpipe.text import quoted
 
-__all__ = ["PACKAGE", "Kernel", "cache_directory", "cached", "check_name", "ensure"]
+__all__ = ["BUILT_IN", "PACKAGE", "Kernel", "cache_directory", "cached", "check_name", "ensure"]
 
 PACKAGE = "linux-image-cloud-amd64"
 """Debian's package that depends on the newest kernel for virtual machines."""
-MODULES = ("drivers/net/veth", "net/sched/sch_netem", "net/ipv4/tcp_*")
+QUEUES = ("cbs", "codel", "fq_codel", "pie", "red")
+MODULES = ("drivers/net/veth", "net/sched/sch_netem", *(f"net/sched/sch_{name}" for name in QUEUES), "net/ipv4/tcp_*")
 """What is kept of the kernel's modules; none of them needs another."""
+BUILT_IN = ("sch_fq_codel",)
+"""Modules that some kernels have built in."""
 CHECKSUMS = "SHA256SUMS"
 REQUEST = re.compile(r"([a-z0-9][a-z0-9+.-]+)(?:/([a-z0-9][a-z0-9-]*))?")
 """A package, or a package and a suite, as apt-get takes them (Debian Policy 5.6.1)."""
@@ -54,18 +58,20 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fullpipe" / "linux"
 
 
-def ensure(package: str = PACKAGE) -> Kernel:
-    """The newest kernel of a package in the cache; fetched first if there is none.
+def ensure(package: str = PACKAGE, modules: Iterable[str] = ()) -> Kernel:
+    """The newest kernel of a package in the cache; fetched first if there is none with these modules.
 
     Args:
         package: Debian's name of the package, or ``"PACKAGE/SUITE"`` for one in a suite of Debian that this machine's
             apt does not follow, such as ``"linux-image-cloud-amd64/trixie"``.
+        modules: Names without suffix; an earlier version of this program has kept fewer.
 
     Raises:
         InputError: This is not such a name.
         LinuxError: It cannot be fetched, or what the cache holds is damaged.
     """
-    if kernel := cached(package):
+    kernel = cached(package)
+    if kernel and all(name in kernel.modules or name in BUILT_IN for name in modules):
         return kernel
     _fetch(package)
     if kernel := cached(package):
@@ -130,13 +136,7 @@ def _fetch(request: str) -> None:
             _run(["apt-get", *apt, "download", "-qq", *_parts(package, apt)], stage, "fetching the kernel")
             for archive in stage.glob("*.deb"):
                 _run(["dpkg-deb", "-x", str(archive), "unpacked"], stage, "unpacking the kernel")
-            home = _keep(stage, package)
-            shelf.mkdir(exist_ok=True)
-            try:
-                home.rename(shelf / home.name)
-            except OSError:
-                if not (shelf / home.name / CHECKSUMS).exists():  # else another process was faster
-                    raise
+            _place(_keep(stage, package), shelf)
     except OSError as error:
         raise LinuxError(f"the kernel cannot be kept in {shelf}: {error.strerror or error}") from None
 
@@ -207,6 +207,14 @@ def _keep(stage: Path, package: str) -> Path:
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(home.iterdir())]
     (home / CHECKSUMS).write_text("".join(sums), encoding="utf-8")
     return home
+
+
+def _place(home: Path, shelf: Path) -> None:
+    """Moves a kernel to the shelf, each file in place of what another process or an earlier version has put there."""
+    kept = shelf / home.name
+    kept.mkdir(parents=True, exist_ok=True)
+    for path in sorted(home.iterdir(), key=lambda path: path.name == CHECKSUMS):
+        path.replace(kept / path.name)
 
 
 def _run(command: list[str], directory: Path, what: str) -> str:

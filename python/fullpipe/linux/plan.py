@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import ScenarioError
+from fullpipe.linux import queues
 from fullpipe.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -23,19 +23,24 @@ IP_TCP_BYTES = 20 + 20 + 12
 LEAST_PACKET_BYTES = 128
 """Smaller packets would leave hardly room for data."""
 
+ECN = ("off", "classic")
+"""What the kernel can make of ECN."""
 MOST_LINKS, MOST_FLOWS = 16, 500
 """What the guest's agent has room for."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A link; ``delay_ns`` is one way; its queue is in packets or in bytes, None for the other or for no limit."""
+    """A link; ``delay_ns`` is one way; its queue is in packets or in bytes, None for the other or for no limit, and
+    drop-tail where ``discipline`` is None.
+    """
 
     name: str
     rate_bps: int
     delay_ns: int
     buffer_packets: int | None
     buffer_bytes: int | None
+    discipline: queues.Discipline | None
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class Tcp:
     delayed_ack: bool
     initial_window: int
     min_rto_ns: int
+    ecn: bool
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,7 @@ class Plan:
             raise reader.cannot("packet_size", f"the Linux engine needs at least {LEAST_PACKET_BYTES} bytes")
         if len(tree["links"]) > MOST_LINKS:
             raise reader.cannot("links", f"the Linux engine builds at most {MOST_LINKS}")
-        links = tuple(reader.link(i, link) for i, link in enumerate(tree["links"]))
+        links = tuple(reader.link(i, link, tree["packet_size"]) for i, link in enumerate(tree["links"]))
         names = [link.name for link in links]
         draw = random.Random(tree["seed"])
         flows = tuple(
@@ -132,7 +138,7 @@ class _Reader:
     def cannot(self, key: str, what: str) -> ScenarioError:
         return ScenarioError(key, what, self._file)
 
-    def link(self, i: int, link: Mapping[str, Any]) -> Link:
+    def link(self, i: int, link: Mapping[str, Any], packet_bytes: int) -> Link:
         if link["loss"]:
             raise self.cannot(f"links[{i}].loss", "the Linux engine has no random loss (allowed: 0)")
         if "reverse" in link:
@@ -140,13 +146,15 @@ class _Reader:
         for key in ("trace", "schedule", "jitter", "reorder", "aggregation", "policer"):
             if key in link:
                 raise self.cannot(f"links[{i}].{key}", "the Linux engine's links do not vary")
-        packets = size = None
-        if link["buffer"] != "unlimited":
-            if re.search("packet|segment", link["buffer"]):
-                packets = _quantity(link["buffer"])
-            else:
-                size = _quantity(link["buffer"])
-        return Link(link["name"], _quantity(link["rate"]), _quantity(link["delay"]), packets, size)
+        rate_bps = _quantity(link["rate"])
+        packets, size = _buffer(link["buffer"], rate_bps, packet_bytes)
+        held = packets if size is None else size // packet_bytes
+        try:
+            discipline = queues.translate(link["queue"], queues.Line(rate_bps, packet_bytes, held))
+        except queues.Refusal as refusal:
+            key = f"links[{i}].queue" + (f".{refusal.key}" if refusal.key else "")
+            raise self.cannot(key, refusal.what) from None
+        return Link(link["name"], rate_bps, _quantity(link["delay"]), packets, size, discipline)
 
     def checked_count(self, i: int, group: Mapping[str, Any]) -> int:
         if group["max_window"] != "unlimited":
@@ -165,6 +173,11 @@ class _Reader:
             raise self.cannot(
                 f"flows[{i}].slow_start", f'the kernel\'s {name} has no "{group["slow_start"]}" (allowed: {allowed})'
             )
+        if group["ecn"] not in ECN:
+            allowed = ", ".join(f'"{kind}"' for kind in ECN)
+            raise self.cannot(f"flows[{i}].ecn", f'Linux has no "{group["ecn"]}" ECN here (allowed: {allowed})')
+        if group["ecn"] != "off" and group["ect"]:
+            raise self.cannot(f"flows[{i}].ect", "the kernel's classic ECN sends ECT(0) (allowed: 0)")
         count: int = group["count"]
         return count
 
@@ -178,6 +191,7 @@ class _Reader:
             delayed_ack=group["delayed_ack"],
             initial_window=group["initial_window"],
             min_rto_ns=_quantity(group["min_rto"]),
+            ecn=group["ecn"] != "off",
         )
         return Flow(
             tcp=tcp,
@@ -189,6 +203,16 @@ class _Reader:
             path=tuple(names.index(name) for name in group["path"]),
             reverse=group["reverse"],
         )
+
+
+def _buffer(text: str, rate_bps: int, packet_bytes: int) -> tuple[int | None, int | None]:
+    """A buffer in packets or in bytes; one in time is the full packets sent in it, and the one being sent."""
+    quantity = Quantity.parse(text)
+    if quantity is None:
+        return None, None
+    if quantity.base == "s":
+        return 1 + _quantity(text) * rate_bps // (8 * packet_bytes * 10**9), None
+    return (_quantity(text), None) if quantity.base == "packets" else (None, _quantity(text))
 
 
 def _drawn(text: str, draw: random.Random) -> int:

@@ -53,6 +53,7 @@ class LinkSample(NamedTuple):
     sent_packets: int
     dropped: int
     queued: int
+    marked: int
 
 
 def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
@@ -60,7 +61,8 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
 
     What the kernel does not count is sampled: ``mean_queue_packets`` and ``mean_cwnd_packets`` are means of samples,
     ``timeouts`` and ``fast_recoveries`` are changes of state between samples, ``max_queue_packets`` is the buffer where
-    packets were dropped and the greatest sample elsewhere. ``mean_rtt_s`` is the mean of the kernel's smoothed RTT.
+    packets were dropped and the greatest sample elsewhere. What waits in an AQM is without the packet being sent: its
+    mean has the utilization added, its greatest 1. ``mean_rtt_s`` is the mean of the kernel's smoothed RTT.
     """
     flows: list[list[FlowSample]] = [[] for _ in plan.flows]
     links: list[list[LinkSample]] = [[] for _ in range(2 * len(plan.links))]
@@ -106,15 +108,17 @@ def _direction(plan: Plan, i: int, samples: list[LinkSample]) -> dict[str, Any]:
     dropped, sent = last.dropped - first.dropped, last.sent_packets - first.sent_packets
     queues = [sample.queued for sample in counted]
     arrived = sent + dropped + last.queued - first.queued
-    limit = plan.links[i].buffer_packets
+    limit, managed = plan.links[i].buffer_packets, plan.links[i].discipline is not None
+    utilization = _utilization(plan, i, first, last)
     return {
-        "utilization": _utilization(plan, i, first, last),
+        "utilization": utilization,
         "loss_rate": dropped / arrived if arrived else 0.0,
         "dropped_packets": dropped,
+        "marked_packets": last.marked - first.marked,
         "wire_lost_packets": 0,
         "arrived_packets": arrived,
-        "mean_queue_packets": sum(queues) / len(queues),
-        "max_queue_packets": limit if dropped and limit else max(queues),
+        "mean_queue_packets": sum(queues) / len(queues) + (utilization if managed else 0),
+        "max_queue_packets": max(queues) + 1 if managed else limit if dropped and limit else max(queues),
     }
 
 

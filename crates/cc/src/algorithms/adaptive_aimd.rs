@@ -312,7 +312,7 @@ mod tests {
         let mut round = |cc: &mut Classic<AdaptiveAimd>, segments: u64, ms: Nanos| {
             time += ms * 1_000_000;
             delivered += segments;
-            let flow = Flow { now: time, delivered, in_flight: segments, cwnd_limited: true, ..Flow::default() };
+            let flow = Flow { now: time, delivered, flight_size: segments, cwnd_limited: true, ..Flow::default() };
             cc.on_ack(&flow, &Ack { acked: 1, credit: 0.0, round_start: true, ..Ack::default() });
             flow
         };

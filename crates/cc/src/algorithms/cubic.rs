@@ -78,6 +78,15 @@ pub struct Cubic {
     alpha: f64,
     fast_convergence: bool,
     reno_friendly: bool,
+    memory: Memory,
+    /// The same before the last cut.
+    before: Memory,
+    last_ack: Nanos,
+}
+
+/// What is remembered from one congestion event to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Memory {
     /// The plateau, segments: what fast convergence compares with, and where the stage's cubic is flat.
     w_max: f64,
     /// The window before the last cut.
@@ -85,7 +94,6 @@ pub struct Cubic {
     /// The last event was a timeout.
     after_timeout: bool,
     epoch: Option<Epoch>,
-    last_ack: Nanos,
 }
 
 /// A congestion avoidance stage.
@@ -109,10 +117,8 @@ impl Cubic {
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             fast_convergence: params.flag("fast_convergence"),
             reno_friendly: params.flag("reno_friendly"),
-            w_max: 0.0,
-            prior: 0.0,
-            after_timeout: false,
-            epoch: None,
+            memory: Memory::default(),
+            before: Memory::default(),
             last_ack: 0,
         };
         Classic::new(start, response)
@@ -120,10 +126,10 @@ impl Cubic {
 
     /// A stage that begins at window `w` (sections 4.2, 4.8, 4.10).
     fn begin(&mut self, w: f64, now: Nanos) -> Epoch {
-        if self.after_timeout || self.w_max <= w {
-            self.w_max = w;
+        if self.memory.after_timeout || self.memory.w_max <= w {
+            self.memory.w_max = w;
         }
-        Epoch { began: now, k: libm::cbrt((self.w_max - w) / self.c), w_est: w }
+        Epoch { began: now, k: libm::cbrt((self.memory.w_max - w) / self.c), w_est: w }
     }
 }
 
@@ -131,7 +137,7 @@ impl Response for Cubic {
     #[inline]
     fn observe(&mut self, flow: &Flow, _ack: &Ack) {
         if !flow.cwnd_limited {
-            if let Some(epoch) = &mut self.epoch {
+            if let Some(epoch) = &mut self.memory.epoch {
                 epoch.began += flow.now - self.last_ack;
             }
         }
@@ -140,36 +146,43 @@ impl Response for Cubic {
 
     #[inline]
     fn increase(&mut self, w: f64, flow: &Flow, ack: &Ack) -> f64 {
-        let mut epoch = match self.epoch {
+        let mut epoch = match self.memory.epoch {
             Some(epoch) => epoch,
             None => self.begin(w, flow.now),
         };
         let per_window = 1.0 / w;
-        let alpha = if epoch.w_est < self.prior { self.alpha } else { 1.0 };
+        let alpha = if epoch.w_est < self.memory.prior { self.alpha } else { 1.0 };
         epoch.w_est += alpha * ack.acked as f64 * per_window;
-        self.epoch = Some(epoch);
+        self.memory.epoch = Some(epoch);
 
         let t = seconds(flow.now - epoch.began) - epoch.k;
-        if self.reno_friendly && self.c * t * t * t + self.w_max < epoch.w_est {
+        if self.reno_friendly && self.c * t * t * t + self.memory.w_max < epoch.w_est {
             return ((epoch.w_est - w) / ack.credit).max(0.0);
         }
         let t = t + flow.srtt.map_or(0.0, seconds);
-        let target = (self.c * t * t * t + self.w_max).max(w).min(1.5 * w);
+        let target = (self.c * t * t * t + self.memory.w_max).max(w).min(1.5 * w);
         (target - w) * per_window
     }
 
     fn decrease(&mut self, w: f64, _flow: &Flow, signal: Signal) -> f64 {
-        self.w_max = if self.fast_convergence && w < self.w_max { w * (1.0 + self.beta) / 2.0 } else { w };
-        self.prior = w;
-        self.after_timeout = signal == Signal::Timeout;
-        self.epoch = None;
+        self.before = self.memory;
+        self.memory.w_max =
+            if self.fast_convergence && w < self.memory.w_max { w * (1.0 + self.beta) / 2.0 } else { w };
+        self.memory.prior = w;
+        self.memory.after_timeout = signal == Signal::Timeout;
+        self.memory.epoch = None;
         self.beta * w
     }
 
+    /// Section 4.9.1: W_max, the stage's beginning, K and W_est are what they were.
+    fn undo(&mut self) {
+        self.memory = self.before;
+    }
+
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("w_max", self.w_max);
-        visit("w_est", self.epoch.map_or(f64::NAN, |epoch| epoch.w_est));
-        visit("k_s", self.epoch.map_or(f64::NAN, |epoch| epoch.k));
+        visit("w_max", self.memory.w_max);
+        visit("w_est", self.memory.epoch.map_or(f64::NAN, |epoch| epoch.w_est));
+        visit("k_s", self.memory.epoch.map_or(f64::NAN, |epoch| epoch.k));
     }
 }
 
@@ -201,7 +214,7 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.ssthresh()), (700.0, 700.0));
         let ack = Ack { acked: 1, credit: 1.0, ..Ack::default() };
         cc.response.increase(700.0, &flow_at(0, 0), &ack);
-        let k = cc.response.epoch.unwrap().k;
+        let k = cc.response.memory.epoch.unwrap().k;
         assert!((k - 9.085_6).abs() < 1e-4, "{k}");
         for (t, w, target) in [(k - 5.0, 900.0, 950.0), (k, 950.0, 1000.0), (k + 5.0, 1000.0, 1050.0)] {
             let gain = cc.response.increase(w, &flow_at((t * SECOND as f64) as Nanos, 0), &ack);
@@ -221,6 +234,19 @@ mod tests {
         assert!((gain - 50.4306).abs() < 1e-3, "{gain}");
         assert_eq!(cc.response.increase(400.0, &flow_at(at, 0), &ack), 0.5);
         assert_eq!(cc.response.increase(990.0, &flow_at(at, 0), &ack), 0.0);
+    }
+
+    /// Section 4.9.1: after a needless cut cwnd, ssthresh, W_max, K, t_epoch and W_est are as before it.
+    #[test]
+    fn a_needless_cut_is_undone() {
+        let (mut cc, mut sender) = after_loss_at(1000.0, &[]);
+        let ack = Ack { acked: 1, credit: 1.0, ..Ack::default() };
+        cc.response.increase(700.0, &flow_at(7, 0), &ack);
+        let (cwnd, ssthresh, memory) = (cc.cwnd(), cc.ssthresh(), cc.response.memory);
+        sender.lose(&mut cc);
+        assert!((cc.cwnd() - 490.0).abs() < 1e-9 && cc.response.memory.epoch.is_none());
+        cc.on_undo(cwnd, ssthresh);
+        assert_eq!((cc.cwnd(), cc.ssthresh(), cc.response.memory), (cwnd, ssthresh, memory));
     }
 
     /// Section 4.3: alpha_cubic = 3 (0.3)/1.7 = 0.5294; lost at 20 with an RTT of 10 ms the Reno estimate governs: about
@@ -251,7 +277,7 @@ mod tests {
         for (on, w_max) in [(true, 680.0), (false, 800.0)] {
             let (mut cc, _) = after_loss_at(1000.0, &[("fast_convergence", Value::Flag(on))]);
             assert!((cc.response.decrease(800.0, &Flow::default(), Signal::Loss) - 560.0).abs() < 1e-9);
-            assert!((cc.response.w_max - w_max).abs() < 1e-9);
+            assert!((cc.response.memory.w_max - w_max).abs() < 1e-9);
         }
     }
 
@@ -263,7 +289,7 @@ mod tests {
         assert_eq!(cc.cwnd(), 1.0);
         assert!((cc.ssthresh() - 490.0).abs() < 1e-9);
         cc.response.increase(490.0, &flow_at(SECOND, 0), &Ack { acked: 1, credit: 1.0, ..Ack::default() });
-        assert_eq!((cc.response.epoch.unwrap().k, cc.response.w_max), (0.0, 490.0));
+        assert_eq!((cc.response.memory.epoch.unwrap().k, cc.response.memory.w_max), (0.0, 490.0));
     }
 
     /// Sections 4.7 and 4.8: the W_max that the next loss is compared with is the one set after the timeout. Lost at 1000, timeout at
@@ -275,9 +301,9 @@ mod tests {
         let ack = Ack { acked: 1, credit: 1.0, ..Ack::default() };
         cc.response.increase(490.0, &flow_at(SECOND, 0), &ack);
         cc.response.decrease(600.0, &flow_at(2 * SECOND, 0), Signal::Loss);
-        assert_eq!(cc.response.w_max, 600.0);
+        assert_eq!(cc.response.memory.w_max, 600.0);
         cc.response.decrease(400.0, &flow_at(3 * SECOND, 0), Signal::Loss);
-        assert!((cc.response.w_max - 340.0).abs() < 1e-9, "400 (1.7)/2");
+        assert!((cc.response.memory.w_max - 340.0).abs() < 1e-9, "400 (1.7)/2");
     }
 
     /// Section 4.6: the window goes down to 1 segment at a mark and to 2 at a loss, ssthresh to 2; 0.7 (1.4) = 0.98.
@@ -310,6 +336,6 @@ mod tests {
         let ack = Ack { acked: 1, credit: 1.0, ..Ack::default() };
         cc.on_ack(&flow_at(0, 0), &ack);
         cc.on_ack(&Flow { cwnd_limited: false, ..flow_at(10 * SECOND, 0) }, &ack);
-        assert_eq!(cc.response.epoch.unwrap().began, 10 * SECOND);
+        assert_eq!(cc.response.memory.epoch.unwrap().began, 10 * SECOND);
     }
 }

@@ -173,6 +173,10 @@ impl CongestionControl for EHstcp {
         self.frame.response.region = if self.phase == Phase::Increase { Region::Reno } else { Region::Hold };
     }
 
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.frame.on_undo(cwnd, ssthresh);
+    }
+
     fn on_recovered(&mut self, flow: &Flow) {
         self.frame.on_recovered(flow);
         if let Phase::SafetyCheck { from, .. } = &mut self.phase {
@@ -354,7 +358,7 @@ mod tests {
         sender.round(&mut cc, 125.0);
         cc.frame.set_window(1000.0);
         sender.lose(&mut cc);
-        let (mut rounds, outstanding) = (0, sender.flow.delivered + sender.flow.in_flight);
+        let (mut rounds, outstanding) = (0, sender.flow.delivered + sender.flow.flight_size);
         while cc.cwnd() > 799.0 {
             rounds += u32::from(sender.ack(&mut cc, 102.0));
         }

@@ -266,6 +266,10 @@ impl CongestionControl for HyunJang {
         self.stage = if signal == Signal::Timeout { Stage::SlowStart } else { Stage::Recovery };
     }
 
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.reno.on_undo(cwnd - self.extra, ssthresh);
+    }
+
     fn on_recovered(&mut self, flow: &Flow) {
         self.reno.on_recovered(flow);
         if self.stage == Stage::Recovery {
@@ -352,7 +356,7 @@ mod tests {
     fn extra_ramps_holds_and_vanishes() {
         let (mut cc, mut sender) = after_first_loss();
         cc.w_full = Some(970.0);
-        let settled_at = sender.flow.delivered + sender.flow.in_flight;
+        let settled_at = sender.flow.delivered + sender.flow.flight_size;
         while sender.flow.delivered < settled_at {
             sender.ack(&mut cc, 80.0);
             assert_eq!(cc.extra, 0.0, "nothing is added before data sent after recovery is acknowledged");
@@ -382,7 +386,7 @@ mod tests {
         at(&mut cc, 700.0);
         cc.extra = 300.0;
         let mut lossy = cc.clone();
-        sender.flow.in_flight = 1000;
+        sender.flow.flight_size = 1000;
         lossy.on_congestion(&sender.flow, Signal::Loss);
         assert_eq!((lossy.cwnd(), lossy.ssthresh(), lossy.extra), (500.0, 500.0, 0.0));
 
@@ -397,7 +401,7 @@ mod tests {
     /// Then extra grows if W_full is above Reno's window, which is case 3 where the two are equal.
     #[test]
     fn settles_after_slow_start() {
-        let flow = |delivered| Flow { delivered, in_flight: 10, ..crate::testing::FLOW };
+        let flow = |delivered| Flow { delivered, flight_size: 10, ..crate::testing::FLOW };
         for (w_full, stage) in [(Some(5.5), Stage::Ramp), (Some(5.0), Stage::Reno), (None, Stage::Reno)] {
             let mut cc = HyunJang::controller(&Params::defaults(&HYUN_JANG), 10.0);
             cc.on_congestion(&flow(90), Signal::Timeout);

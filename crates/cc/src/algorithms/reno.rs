@@ -82,7 +82,7 @@ mod tests {
             acked(&mut cc, false);
         }
         assert_eq!(cc.cwnd(), 16.0);
-        let flow = Flow { cwnd_limited: true, in_flight: 16, ..Flow::default() };
+        let flow = Flow { cwnd_limited: true, flight_size: 16, ..Flow::default() };
         cc.on_congestion(&flow, Signal::Loss);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (8.0, 8.0));
         acked(&mut cc, true);
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn timeout_restarts_from_one_segment() {
         let mut cc = Reno::controller(&Params::defaults(&RENO), 3.0);
-        cc.on_congestion(&Flow { cwnd_limited: true, in_flight: 3, ..Flow::default() }, Signal::Timeout);
+        cc.on_congestion(&Flow { cwnd_limited: true, flight_size: 3, ..Flow::default() }, Signal::Timeout);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 2.0));
     }
 }

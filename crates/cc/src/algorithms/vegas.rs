@@ -139,7 +139,7 @@ impl Vegas {
     fn measure(&mut self, flow: &Flow, ack: &Ack) -> Option<f64> {
         let base_rtt = flow.min_rtt? as f64;
         let rtt = if self.rtt_count > 0 { self.rtt_sum / f64::from(self.rtt_count) } else { ack.rtt? as f64 };
-        let in_transit = ((flow.in_flight + ack.acked) as f64).min(self.cwnd);
+        let in_transit = ((flow.flight_size + ack.acked) as f64).min(self.cwnd);
         self.diff = in_transit * (1.0 - base_rtt / rtt);
         Some(if self.whole_segments { (self.diff + 0.5) as i64 as f64 } else { self.diff })
     }
@@ -217,6 +217,11 @@ impl CongestionControl for Vegas {
         self.ssthresh = MIN_WINDOW;
     }
 
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+    }
+
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("backlog", self.diff);
     }
@@ -232,8 +237,12 @@ mod tests {
     fn round(cc: &mut Vegas, window: u64, acks: u64, rtt_ms: u64) {
         let rtt = rtt_ms * MILLISECOND;
         for i in 0..acks {
-            let flow =
-                Flow { in_flight: window - 1, min_rtt: Some(100 * MILLISECOND), cwnd_limited: true, ..Flow::default() };
+            let flow = Flow {
+                flight_size: window - 1,
+                min_rtt: Some(100 * MILLISECOND),
+                cwnd_limited: true,
+                ..Flow::default()
+            };
             cc.on_ack(&flow, &Ack { acked: 1, credit: 1.0, round_start: i == 0, rtt: Some(rtt), ..Ack::default() });
         }
     }
@@ -265,7 +274,7 @@ mod tests {
         round(&mut cc, 20, 10, 100);
         cc.cwnd = 20.0;
         cc.gain = 0.0;
-        let flow = Flow { in_flight: 19, min_rtt: Some(100 * MILLISECOND), cwnd_limited: true, ..Flow::default() };
+        let flow = Flow { flight_size: 19, min_rtt: Some(100 * MILLISECOND), cwnd_limited: true, ..Flow::default() };
         let late = Ack { acked: 1, credit: 1.0, rtt: Some(150 * MILLISECOND), ..Ack::default() };
         for _ in 0..10 {
             cc.on_ack(&flow, &late);
@@ -316,7 +325,7 @@ mod tests {
         let mut cc = avoiding(60.0, &[]);
         cc.on_congestion(&Flow::default(), Signal::Timeout);
         cc.growing_round = false;
-        let flow = Flow { in_flight: 1, min_rtt: Some(100 * MILLISECOND), cwnd_limited: true, ..Flow::default() };
+        let flow = Flow { flight_size: 1, min_rtt: Some(100 * MILLISECOND), cwnd_limited: true, ..Flow::default() };
         let rtt = Some(105 * MILLISECOND);
         cc.on_ack(&flow, &Ack { acked: 40, credit: 1.0, round_start: true, rtt, ..Ack::default() });
         assert_eq!((cc.cwnd(), cc.ssthresh()), (3.0, 30.0));
@@ -329,7 +338,8 @@ mod tests {
         for (rtt_ms, expected) in [(125, 15.0), (140, 14.0), (100, 15.0)] {
             let mut cc = avoiding(20.0, &[]);
             round(&mut cc, 20, 1, 110);
-            let flow = Flow { in_flight: 19, min_rtt: Some(100 * MILLISECOND), cwnd_limited: true, ..Flow::default() };
+            let flow =
+                Flow { flight_size: 19, min_rtt: Some(100 * MILLISECOND), cwnd_limited: true, ..Flow::default() };
             let rtt = Some(rtt_ms * MILLISECOND);
             cc.rtt_sum = 0.0;
             cc.rtt_count = 0;
@@ -338,7 +348,7 @@ mod tests {
             }
             cc.on_congestion(&flow, Signal::Loss);
             let end = Ack { acked: 10, credit: 1.0, round_start: true, rtt, ..Ack::default() };
-            cc.on_ack(&Flow { in_recovery: true, in_flight: 10, ..flow }, &end);
+            cc.on_ack(&Flow { in_recovery: true, flight_size: 10, ..flow }, &end);
             cc.on_recovered(&flow);
             assert_eq!(cc.cwnd(), expected, "{rtt_ms} ms");
         }

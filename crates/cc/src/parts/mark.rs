@@ -12,7 +12,7 @@ impl Mark {
 
     /// All data sent so far.
     pub fn now(flow: &Flow) -> Mark {
-        Mark(flow.delivered + flow.in_flight)
+        Mark(flow.delivered + flow.flight_size)
     }
 
     /// Whether data sent after the mark has been acknowledged.

@@ -38,7 +38,7 @@ pub(crate) struct HyStart {
 
 impl HyStart {
     pub fn new(paced: bool) -> HyStart {
-        HyStart { paced, current: RoundRtt::default(), began: 0, train_end: 0, over: false }
+        HyStart { paced, current: RoundRtt::NONE, began: 0, train_end: 0, over: false }
     }
 
     /// What this ACK adds, segments, at window `cwnd`.
@@ -73,7 +73,7 @@ impl HyStart {
     }
 
     fn rtt_has_risen(&self, sight: &Sight) -> bool {
-        let rise = self.current.settled(SAMPLES).zip(sight.min_rtt).map(|(now, least)| (now - least, least));
+        let rise = self.current.least_of(SAMPLES).zip(sight.min_rtt).map(|(now, least)| (now - least, least));
         rise.is_some_and(|(rise, least)| rise > rise_of_a_queue(least))
     }
 }
@@ -91,7 +91,7 @@ mod tests {
     fn ended_by(paced: bool, cwnd: f64, acks: impl IntoIterator<Item = (Nanos, Nanos)>) -> Option<usize> {
         let mut policy = HyStart::new(paced);
         for (number, (at, rtt)) in acks.into_iter().enumerate() {
-            let flow = FLOW.in_flight(9).min_rtt(Some(100 * MS));
+            let flow = FLOW.flight_size(9).min_rtt(Some(100 * MS));
             let ack = Ack::of(1, 1.0).round_start(number == 0).rtt(Some(rtt * MS));
             let gain = policy.gain(cwnd, &Sight::of(&Flow { now: 1000 * MS + at * MS, ..flow }, &ack));
             assert_eq!(gain, if policy.is_over() { 0.0 } else { 1.0 });

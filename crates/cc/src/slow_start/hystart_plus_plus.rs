@@ -30,10 +30,9 @@ const ROUNDS: u32 = 5;
 /// HyStart++ at work.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HyStartPlusPlus {
-    /// L, segments.
-    limit: u64,
-    /// Least RTT of the last round.
-    last: Option<Nanos>,
+    paced: bool,
+    /// Least RTT of the round before; above all where it had no sample.
+    last: Nanos,
     current: RoundRtt,
     phase: Phase,
 }
@@ -51,8 +50,7 @@ enum Phase {
 
 impl HyStartPlusPlus {
     pub fn new(paced: bool) -> HyStartPlusPlus {
-        let limit = if paced { u64::MAX } else { LIMIT };
-        HyStartPlusPlus { limit, last: None, current: RoundRtt::default(), phase: Phase::SlowStart }
+        HyStartPlusPlus { paced, last: RoundRtt::NONE.least, current: RoundRtt::NONE, phase: Phase::SlowStart }
     }
 
     /// What this ACK adds, segments; growth first, then what its RTT shows (RFC 9406 section 4.2).
@@ -60,7 +58,7 @@ impl HyStartPlusPlus {
         if sight.round_start {
             self.end_round();
         }
-        let growth = sight.acked.min(self.limit) as f64;
+        let growth = if self.paced { sight.acked } else { sight.acked.min(LIMIT) } as f64;
         let gain = if self.phase == Phase::SlowStart { growth } else { growth / GROWTH_DIVISOR };
         self.current.add(sight);
         self.look();
@@ -74,17 +72,17 @@ impl HyStartPlusPlus {
 
     fn end_round(&mut self) {
         self.last = self.current.least;
-        self.current = RoundRtt::default();
+        self.current = RoundRtt::NONE;
         if let Phase::Conservative { rounds, .. } = &mut self.phase {
             *rounds += 1;
         }
     }
 
     fn look(&mut self) {
-        let Some(least) = self.current.settled(SAMPLES) else { return };
+        let Some(least) = self.current.least_of(SAMPLES) else { return };
         match self.phase {
             Phase::SlowStart => {
-                if self.last.is_some_and(|last| least >= last + rise_of_a_queue(last)) {
+                if least >= self.last.saturating_add(rise_of_a_queue(self.last)) {
                     self.phase = Phase::Conservative { baseline: least, rounds: 0 };
                 }
             }
@@ -109,7 +107,7 @@ mod tests {
 
     fn ack(cc: &mut Classic<Reno>, acked: u64, round_start: bool, rtt_us: Nanos) {
         let ack = Ack::of(acked, 1.0).round_start(round_start).rtt(Some(rtt_us * 1000));
-        cc.on_ack(&Flow { now: SECOND, in_flight: 99, ..FLOW }, &ack);
+        cc.on_ack(&Flow { now: SECOND, flight_size: 99, ..FLOW }, &ack);
     }
 
     /// A round of `acks` ACKs of one segment each, all with this RTT.

@@ -13,7 +13,6 @@ use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
 use crate::transport::ecn::{EcnMode, Receiving};
 use crate::transport::receiver::Receiver;
-use crate::transport::recovery::Recovery;
 use crate::transport::sender::Sender;
 use fullpipe_cc::Nanos;
 use std::collections::BTreeMap;
@@ -39,6 +38,10 @@ impl<'a> Engine<'a> {
         engine.add_flows(&routes);
         engine.add_datagrams(&routes[scenario.flows.len()..]);
         engine.add_web(&routes[scenario.flows.len() + scenario.udp.len()..]);
+        if scenario.web.is_empty() {
+            // Nobody joins later, and with access delays of their own each flow has a stream of its own.
+            engine.ack_streams.clear();
+        }
         engine
     }
 
@@ -139,7 +142,7 @@ impl<'a> Engine<'a> {
         self.flows.push(Connection {
             id,
             sender: Sender::new(tcp, cc, segments, round_trip + 2 * access, clock_offset, meter),
-            receiver: Receiver::default(),
+            receiver: Receiver::new(tcp.recovery.telling()),
             route,
             direct,
             ack_stream,
@@ -148,7 +151,6 @@ impl<'a> Engine<'a> {
             active: false,
             plain: !slow_access && !ecn,
             ecn: ecn.then(|| Box::new(Receiving::new(tcp.ecn))),
-            sack: tcp.recovery == Recovery::Sack,
             ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
             timer_at: Nanos::MAX,
             ack_timer_at: Nanos::MAX,

@@ -20,7 +20,6 @@ use crate::traffic::connection::{Connection, HOT_BYTES, controller};
 use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
 use crate::transport::ecn::Receiving;
-use crate::transport::receiver::Receiver;
 use footprint::Memory;
 use fullpipe_cc::Nanos;
 use schedule::{Schedule, StreamId};
@@ -184,6 +183,7 @@ impl Engine<'_> {
             Timer::Start(id) => self.start(id, at),
             Timer::Stop(id) => self.stop(id, at),
             Timer::Retransmit(id) => self.on_retransmit_timer(id, at),
+            Timer::Pace(id) => self.on_pace_timer(id, at),
             Timer::DelayedAck(id) => self.on_ack_timer(id, at),
             Timer::Datagram(id) => self.send_datagram(id, at),
             Timer::Transfer(group) => self.begin_poisson_transfer(group, at),
@@ -270,7 +270,7 @@ impl Engine<'_> {
         }
         let segments = self.web[group as usize].begin(web, self.scenario.packet_size, now, self.transit.window);
         flow.sender.reopen(controller(&web.tcp), segments);
-        flow.receiver = Receiver::default();
+        flow.receiver.reset();
         if let Some(ecn) = &mut flow.ecn {
             **ecn = Receiving::new(web.tcp.ecn);
         }
@@ -353,6 +353,17 @@ impl Engine<'_> {
         }
         flow.sender.pass_time(now, id, &mut self.transit.log);
         flow.sender.on_timeout(now);
+        self.transit.pump(flow, at);
+    }
+
+    /// A sender that was held back goes on; one that is not any more has nothing to send now.
+    fn on_pace_timer(&mut self, id: u32, at: Nanos) {
+        let flow = &mut self.flows[id as usize];
+        let now = at - flow.access;
+        if !flow.active || now >= self.transit.window.to {
+            return;
+        }
+        flow.sender.pass_time(now, id, &mut self.transit.log);
         self.transit.pump(flow, at);
     }
 

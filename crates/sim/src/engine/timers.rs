@@ -15,6 +15,8 @@ pub enum Timer {
     Stop(u32),
     /// A flow's retransmission timer.
     Retransmit(u32),
+    /// A flow's pacer lets the next segment leave.
+    Pace(u32),
     /// A flow's receiver has held an ACK long enough.
     DelayedAck(u32),
     /// A source of datagrams sends.

@@ -94,16 +94,20 @@ impl Transit {
                 }
             }
         } else {
-            self.pump_after_loss(flow, at, now);
+            self.pump_one_by_one(flow, at, now);
         }
         self.arm(flow);
     }
 
-    fn pump_after_loss(&mut self, flow: &mut Connection, at: Nanos, now: Nanos) {
+    /// The same where something is lost or suspected, or each segment is paced or watched.
+    fn pump_one_by_one(&mut self, flow: &mut Connection, at: Nanos, now: Nanos) {
         let mut high = flow.sender.high();
         while let Some(seq) = flow.sender.next_segment(now) {
             self.send(flow, Segment::new(flow.id, seq, flow.incarnation, at, now), seq >= high);
             high = flow.sender.high();
+        }
+        if let Some(due) = flow.sender.wake(now) {
+            self.timers.set(due + flow.access, Timer::Pace(flow.id));
         }
     }
 
@@ -305,7 +309,7 @@ impl Transit {
     #[inline(always)]
     fn ack(&mut self, flow: &mut Connection, at: Nanos) -> Packet {
         let (next, stamp) = flow.receiver.acknowledge();
-        let blocks = if flow.sack { flow.receiver.sack_blocks() } else { None };
+        let blocks = flow.receiver.sack_blocks();
         let echo = flow.ecn.as_ref().and_then(|ecn| ecn.echo());
         let noted = blocks.is_some() || echo.is_some();
         Packet {

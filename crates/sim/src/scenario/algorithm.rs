@@ -2,7 +2,7 @@
 
 use super::problem::{Problem, unknown};
 use super::reader::{Reader, as_number, kind};
-use super::{Algorithm, Recovery, Setting, SlowStart, Table, Value};
+use super::{Algorithm, Pacing, Recovery, Setting, SlowStart, Table, Value};
 use fullpipe_cc::params::{self, Info, Kind, Param};
 use fullpipe_cc::registry;
 
@@ -32,6 +32,12 @@ pub fn slow_start(reader: &Reader) -> Result<SlowStart, Problem> {
     let name = reader.text("slow_start", "\"hystart++\"")?.unwrap_or(SlowStart::default().name());
     SlowStart::find(name)
         .ok_or_else(|| reader.problem("slow_start", unknown("slow start", name, &SlowStart::ALL.map(SlowStart::name))))
+}
+
+/// The pacing asked for.
+pub fn pacing(reader: &Reader) -> Result<Pacing, Problem> {
+    let name = reader.text("pacing", "\"on\"")?.unwrap_or(Pacing::default().name());
+    Pacing::find(name).ok_or_else(|| reader.problem("pacing", unknown("pacing", name, &Pacing::ALL.map(Pacing::name))))
 }
 
 fn find(name: &str) -> Result<&'static Info, String> {

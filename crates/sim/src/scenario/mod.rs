@@ -20,6 +20,7 @@ mod warnings;
 pub use crate::packet::Ecn;
 pub use crate::rng::Spread;
 pub use crate::transport::ecn::EcnMode;
+pub use crate::transport::pacing::Pacing;
 pub use crate::transport::recovery::Recovery;
 pub use fullpipe_cc::SlowStart;
 pub(crate) use network::buffer_key;
@@ -269,10 +270,14 @@ pub struct Tcp {
     pub recovery: Recovery,
     /// How the window grows at first; for algorithms without a slow start of their own.
     pub slow_start: SlowStart,
+    /// Whether segments leave at a rate.
+    pub pacing: Pacing,
     /// What both ends make of ECN.
     pub ecn: EcnMode,
     /// How new segments are ECN-capable, where ECN is on: ECT(0) or ECT(1).
     pub ect: Ecn,
+    /// Proportional rate reduction governs fast recovery (RFC 9937); for recoveries that [know it](Recovery::prr).
+    pub prr: bool,
     /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
     pub delayed_ack: bool,
     /// How long an ACK is held back at most.
@@ -377,8 +382,10 @@ impl Tcp {
             algorithm: Algorithm { name: algorithm.to_owned(), params: Vec::new() },
             recovery,
             slow_start: SlowStart::Standard,
+            pacing: Pacing::Algorithm,
             ecn: EcnMode::Off,
             ect: Ecn::Ect0,
+            prr: recovery.prr().unwrap_or(false),
             delayed_ack: false,
             delayed_ack_timeout: 100_000_000,
             byte_counting: false,

@@ -3,7 +3,9 @@
 use super::problem::{Problem, quoted, unknown};
 use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
-use super::{Arrivals, Ecn, EcnMode, FlowGroup, Link, Spread, Table, Tcp, Udp, Value, Web, algorithm, limits, network};
+use super::{
+    Arrivals, Ecn, EcnMode, FlowGroup, Link, Recovery, Spread, Table, Tcp, Udp, Value, Web, algorithm, limits, network,
+};
 use fullpipe_cc::Nanos;
 
 /// What traffic needs to know of the rest of the scenario.
@@ -20,8 +22,10 @@ const TCP_KEYS: &[&str] = &[
     "algorithm",
     "recovery",
     "slow_start",
+    "pacing",
     "ecn",
     "ect",
+    "prr",
     "delayed_ack",
     "delayed_ack_timeout",
     "byte_counting",
@@ -101,8 +105,10 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     Ok(Tcp {
         algorithm,
         slow_start: algorithm::slow_start(reader)?,
+        pacing: algorithm::pacing(reader)?,
         ecn: ecn(reader)?.unwrap_or(default.ecn),
         ect: reader.whole("ect", 0..=1)?.map_or(default.ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
+        prr: prr(reader, recovery)?,
         delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,
         delayed_ack_timeout: time("delayed_ack_timeout", limits::ACK_DELAY, default.delayed_ack_timeout)?,
         byte_counting: reader.flag("byte_counting", default.byte_counting)?,
@@ -122,6 +128,18 @@ fn ecn(reader: &Reader) -> Result<Option<EcnMode>, Problem> {
     let Some(name) = reader.text("ecn", "\"classic\"")? else { return Ok(None) };
     let mode = EcnMode::find(name);
     mode.map(Some).ok_or_else(|| reader.problem("ecn", unknown("kind of ECN", name, &EcnMode::ALL.map(EcnMode::name))))
+}
+
+/// Whether proportional rate reduction is asked for.
+fn prr(reader: &Reader, recovery: Recovery) -> Result<bool, Problem> {
+    let known = recovery.prr();
+    let prr = reader.flag("prr", known.unwrap_or(false))?;
+    if prr && known.is_none() {
+        let what =
+            format!("recovery {} does without; allowed: with recovery \"sack\" or \"rack\"", quoted(recovery.name()));
+        return Err(reader.problem("prr", what));
+    }
+    Ok(prr)
 }
 
 /// What `read` makes of `key`; `None` for "unlimited" or if the key is absent.

@@ -20,8 +20,6 @@ pub struct Connection {
     pub incarnation: u16,
     /// It has begun and is not complete.
     pub active: bool,
-    /// ACKs carry SACK blocks.
-    pub sack: bool,
     /// Nothing is between its window and the first link, and its packets' headers say nothing.
     pub plain: bool,
     /// One-way delay of its access link: the flow's clock is so much behind the loop's.
@@ -103,7 +101,11 @@ pub fn controller(tcp: &Tcp) -> Controller {
     let Algorithm { name, params } = &tcp.algorithm;
     let given: Vec<_> = params.iter().map(|(name, setting)| (name.as_str(), value(setting))).collect();
     let start = Start::from(f64::from(tcp.initial_window)).slow_start(tcp.slow_start);
-    registry::build(name, &given, start).expect("a checked scenario")
+    let cc = registry::build(name, &given, start).expect("a checked scenario");
+    if !tcp.pacing.applies_to(&cc) {
+        return cc;
+    }
+    registry::build(name, &given, start.paced(true)).expect("the same")
 }
 
 fn value(setting: &Setting) -> params::Value<'_> {

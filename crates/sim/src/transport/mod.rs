@@ -1,8 +1,10 @@
 //! TCP: what an end of a connection sends, and when.
 
 pub mod ecn;
+pub mod pacing;
 mod progress;
 pub mod ranges;
+mod rate;
 pub mod receiver;
 pub mod recovery;
 mod repair;

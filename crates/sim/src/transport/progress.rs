@@ -12,10 +12,10 @@ pub struct Progress {
     pub high: u64,
     /// One past the last segment there is to send.
     pub end: u64,
-    /// Most segments outstanding: what the receiver advertises.
-    pub max_window: u64,
     /// Where it stands between losses.
     pub phase: Phase,
+    /// Most segments outstanding: what the receiver advertises.
+    pub max_window: u32,
     /// The window, and not a lack of data, kept the last segment back.
     pub cwnd_limited: bool,
 }
@@ -39,7 +39,7 @@ pub enum Phase {
 
 impl Progress {
     /// Nothing sent yet of `end` segments.
-    pub fn new(end: u64, max_window: u64) -> Progress {
+    pub fn new(end: u64, max_window: u32) -> Progress {
         Progress { una: 0, nxt: 0, high: 0, end, max_window, phase: Phase::Open, cwnd_limited: false }
     }
 
@@ -58,10 +58,22 @@ impl Progress {
         }
     }
 
+    /// Whether there is new data, and the receiver has room for it.
+    #[inline]
+    pub fn has_new(&self) -> bool {
+        self.nxt < self.end && self.flight_size() < u64::from(self.max_window)
+    }
+
+    /// There is nothing new left to send, and the window did not keep the last segment back.
+    #[inline]
+    pub fn is_app_limited(&self) -> bool {
+        self.nxt >= self.end && !self.cwnd_limited
+    }
+
     /// The next segment of new data, where there is one and the receiver has room for it.
     #[inline]
     pub fn next_new(&mut self) -> Option<u64> {
-        if self.nxt >= self.end || self.flight_size() >= self.max_window {
+        if !self.has_new() {
             self.cwnd_limited = false;
             return None;
         }

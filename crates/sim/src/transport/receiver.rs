@@ -16,13 +16,29 @@ pub struct Receiver {
     /// RFC 7323's TS.Recent: the timestamp to echo.
     stamp: Nanos,
     /// In-order segments received since the last ACK.
-    held: u32,
+    held: u16,
+    telling: Telling,
+    /// `duplicate` has come again since the last ACK.
+    again: bool,
+    duplicate: u32,
     /// When a held ACK must go; `None` if none is held.
     pub deadline: Option<Nanos>,
     /// Segments beyond the first hole.
     beyond: Ranges,
     /// The ranges most lately added to, latest first (RFC 2018 section 4).
     recent: SackBlocks,
+}
+
+/// What ACKs tell beside the cumulative point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Telling {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What has arrived beyond a hole (RFC 2018).
+    Blocks,
+    /// The same, and what has arrived twice (RFC 2883).
+    Duplicates,
 }
 
 /// What the receiver does about a segment.
@@ -37,6 +53,16 @@ pub enum Reply {
 }
 
 impl Receiver {
+    /// That of a connection on which nothing has arrived.
+    pub fn new(telling: Telling) -> Receiver {
+        Receiver { telling, ..Receiver::default() }
+    }
+
+    /// The same for another connection.
+    pub fn reset(&mut self) {
+        *self = Receiver::new(self.telling);
+    }
+
     /// Takes segment `seq` (modulo 2^32) if it is the one expected and none is missing; the ACK's number. Where every segment is
     /// acknowledged at once this is the case of nearly all, and [`Receiver::acknowledge`] need not be called.
     #[inline(always)]
@@ -80,10 +106,18 @@ impl Receiver {
     }
 
     /// The SACK blocks of the ACK that is now sent: first the range that grew last, then the ones that grew before it.
-    /// `None` where nothing is held beyond a hole.
+    /// `None` where nothing is held beyond a hole. A segment that has come again goes before them all, where that is told.
     #[inline]
-    pub fn sack_blocks(&self) -> Option<SackBlocks> {
-        (!self.beyond.is_empty()).then_some(self.recent)
+    pub fn sack_blocks(&mut self) -> Option<SackBlocks> {
+        if self.telling == Telling::Nothing {
+            return None;
+        }
+        let known = !self.beyond.is_empty();
+        if self.telling == Telling::Duplicates && std::mem::take(&mut self.again) {
+            let [first, second, _] = if known { self.recent } else { SackBlocks::default() };
+            return Some([(self.duplicate, self.duplicate.wrapping_add(1)), first, second]);
+        }
+        known.then_some(self.recent)
     }
 
     /// Bytes it holds on the heap.
@@ -97,10 +131,10 @@ impl Receiver {
         if seq > self.next {
             let new = self.beyond.insert(seq, seq + 1);
             self.remember(seq);
-            return if new > 0 { Reply::Ack } else { Reply::AckAgain };
+            return if new > 0 { Reply::Ack } else { self.take_again(seq) };
         }
         if seq < self.next {
-            return Reply::AckAgain;
+            return self.take_again(seq);
         }
         if self.held == 0 {
             self.stamp = stamp;
@@ -110,6 +144,12 @@ impl Receiver {
         let next = self.next as u32;
         self.forget(|(_, end)| next.wrapping_sub(end) as i32 >= 0);
         Reply::Ack
+    }
+
+    /// RFC 2883 section 4: the ACK tells of the segment that caused it.
+    fn take_again(&mut self, seq: u64) -> Reply {
+        (self.again, self.duplicate) = (true, seq as u32);
+        Reply::AckAgain
     }
 
     /// Puts the range of `seq` first among the recent ones, each range once.
@@ -160,7 +200,7 @@ mod tests {
     /// RFC 2018 section 4, case 2 of its example: the first segment of eight is lost, the rest arrives: one block that grows.
     #[test]
     fn first_segment_lost_gives_one_growing_block() {
-        let mut receiver = Receiver::default();
+        let mut receiver = Receiver::new(Telling::Blocks);
         take_all(&mut receiver, 1..8);
         assert_eq!(receiver.sack_blocks(), Some([(1, 8), (0, 0), (0, 0)]));
         assert_eq!(receiver.acknowledge().0, 0);
@@ -172,7 +212,7 @@ mod tests {
     /// latest first.
     #[test]
     fn every_second_segment_lost_gives_the_latest_blocks_first() {
-        let mut receiver = Receiver::default();
+        let mut receiver = Receiver::new(Telling::Blocks);
         take_all(&mut receiver, [0, 2, 4, 6]);
         assert_eq!(receiver.sack_blocks(), Some([(6, 7), (4, 5), (2, 3)]));
         // RFC 2018 goes on: the fourth segment arrives and joins two blocks.
@@ -183,11 +223,28 @@ mod tests {
         assert_eq!(receiver.acknowledge().0, 5);
     }
 
+    /// RFC 2883 section 4.1.1: a segment below the cumulative point has come again: its block alone. Section 4.2.1: one beyond a
+    /// hole: its block, then the range that holds it, then others. Each is told once; without DSACK only the ranges are.
+    #[test]
+    fn duplicates_are_told_first() {
+        let mut receiver = Receiver::new(Telling::Duplicates);
+        take_all(&mut receiver, [0, 1]);
+        assert_eq!(receiver.take(0, 0, 0, None), Reply::AckAgain);
+        assert_eq!(receiver.sack_blocks(), Some([(0, 1), (0, 0), (0, 0)]));
+        assert_eq!(receiver.sack_blocks(), None);
+        take_all(&mut receiver, [3, 4, 6, 8]);
+        assert_eq!(receiver.take(4, 0, 0, None), Reply::AckAgain);
+        let mut plain = Receiver { telling: Telling::Blocks, ..receiver.clone() };
+        assert_eq!(plain.sack_blocks(), Some([(3, 5), (8, 9), (6, 7)]));
+        assert_eq!(receiver.sack_blocks(), Some([(4, 5), (3, 5), (8, 9)]));
+        assert_eq!(receiver.sack_blocks(), Some([(3, 5), (8, 9), (6, 7)]));
+    }
+
     /// RFC 1122 section 4.2.3.2: an ACK at least for every second segment, else after the delay; RFC 7323 section 4.3 (A): it
     /// echoes the earlier segment's timestamp.
     #[test]
     fn delayed_acks_answer_every_second_segment() {
-        let mut receiver = Receiver::default();
+        let mut receiver = Receiver::new(Telling::Blocks);
         assert_eq!(receiver.take(0, 7, 1000, Some(500)), Reply::Hold);
         assert_eq!(receiver.deadline, Some(1500));
         assert_eq!(receiver.take(1, 9, 1100, Some(500)), Reply::Ack);
@@ -199,7 +256,7 @@ mod tests {
     /// hole is echoed itself.
     #[test]
     fn timestamps_echoed_around_a_hole() {
-        let mut receiver = Receiver::default();
+        let mut receiver = Receiver::new(Telling::Blocks);
         take_all(&mut receiver, [0, 2]);
         assert_eq!(receiver.acknowledge(), (1, 100));
         receiver.take(1, 555, 0, None);
@@ -214,7 +271,7 @@ mod tests {
             begin in prop_oneof![Just(0), Just((1 << 32) - 20)],
             arrivals in prop::collection::vec(0u64..40, 1..80),
         ) {
-            let mut receiver = Receiver { next: begin, ..Receiver::default() };
+            let mut receiver = Receiver { next: begin, ..Receiver::new(Telling::Blocks) };
             let mut arrived = BTreeSet::new();
             for seq in arrivals.into_iter().map(|offset| begin + offset) {
                 let known = !arrived.insert(seq);

@@ -1,5 +1,7 @@
 //! The kinds of loss recovery.
 
+use super::receiver::Telling;
+
 /// How a sender finds and repairs losses. An axis of its own: any algorithm runs over any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Recovery {
@@ -11,14 +13,16 @@ pub enum Recovery {
     NewReno,
     /// Selective acknowledgement with a pipe estimate (RFC 6675).
     Sack,
+    /// By the times of sending, with tail loss probes (RFC 8985).
+    Rack,
     /// Reno's, with the fine-grained timeout check on duplicate ACKs (Brakmo and Peterson 1995, section 3.1).
     Vegas,
 }
 
 impl Recovery {
-    /// Every kind, in the order of their papers.
-    pub const ALL: [Recovery; 5] =
-        [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Vegas];
+    /// Every kind.
+    pub const ALL: [Recovery; 6] =
+        [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack, Recovery::Vegas];
 
     /// The name scenarios use.
     pub fn name(self) -> &'static str {
@@ -27,7 +31,27 @@ impl Recovery {
             Recovery::Reno => "reno",
             Recovery::NewReno => "newreno",
             Recovery::Sack => "sack",
+            Recovery::Rack => "rack",
             Recovery::Vegas => "vegas",
+        }
+    }
+
+    /// Whether proportional rate reduction can govern its fast recovery, and whether it does so where a scenario is silent; `None`
+    /// where it cannot.
+    pub fn prr(self) -> Option<bool> {
+        match self {
+            Recovery::Sack => Some(false),
+            Recovery::Rack => Some(true),
+            _ => None,
+        }
+    }
+
+    /// What its receiver tells beside the cumulative point.
+    pub fn telling(self) -> Telling {
+        match self {
+            Recovery::Sack => Telling::Blocks,
+            Recovery::Rack => Telling::Duplicates,
+            _ => Telling::Nothing,
         }
     }
 

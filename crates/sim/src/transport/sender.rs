@@ -4,8 +4,8 @@
 //! Sources: RFC 5681 (sending, restart after a timeout), RFC 6298 (timeout), RFC 7323 (timestamps).
 //!
 //! Differences from a kernel's sender: connections begin established (the handshake's RTT sample sets the first timeout, see
-//! `rto.rs`) and end without FIN; data is always there until the flow's end; the receiver never renegs; no pacing; losses of
-//! retransmissions are found by the timer alone, and a needless timeout is not undone.
+//! `rto.rs`) and end without FIN; data is always there until the flow's end; the receiver never renegs;
+//! losses of retransmissions are found by the timer alone, and needless cuts are not undone, except with RACK.
 //!
 //! A timeout cuts once: while the timer expires again for the same segment ssthresh stays (RFC 5681 section 3.1). Inside fast
 //! recovery, which has cut already, it cuts once more, because it says that a retransmission was lost too, and RFC 5681 section 4.3
@@ -14,22 +14,26 @@
 //! losses than round trips to repair them in (RFC 6582 section 4, "impatient"); this too is a second cut, as in ns-2.
 
 #[cfg(test)]
+mod path_tests;
+#[cfg(test)]
 mod tests;
 
 use super::ecn::{self, Echo, EcnMode};
+use super::pacing::{self, Pacer};
 use super::progress::{Phase, Progress};
-use super::repair::{self, Loss, News, Repair};
+use super::rate::Sampler;
+use super::repair::{self, Expiry, Loss, News, Repair};
 use super::rto::RttEstimator;
 use crate::packet::{AckNote, Marks, SackBlocks};
 use crate::report::log::SampleLog;
 use crate::report::meter::{Counters, Meter};
 use crate::scenario::Tcp;
 use crate::transport::receiver::unwrap;
-use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Nanos, Signal};
+use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Input, Nanos, Signal};
 use std::ops::Range;
 
 /// Most segments outstanding: numbers travel modulo 2^32, and within half of that it is plain which is meant.
-const MOST_OUTSTANDING: u64 = (1 << 31) - 1;
+const MOST_OUTSTANDING: u32 = (1 << 31) - 1;
 
 /// One connection's sending end. In the order of use: what every ACK touches comes first, together in memory.
 #[derive(Clone, Debug)]
@@ -51,6 +55,8 @@ pub struct Sender {
     byte_counting: bool,
     /// The timer has expired and nothing has been acknowledged since.
     timed_out: bool,
+    /// Lost segments that the policy has heard of, modulo 2^32.
+    lost_told: u32,
     /// What is measured.
     pub meter: Meter,
     /// The window policy.
@@ -60,6 +66,33 @@ pub struct Sender {
     ecn: Option<Box<ecn::Sending>>,
     /// Segments sent (once each) in earlier connections.
     earlier: u64,
+    /// What paces it and measures the rate of delivery; `None` for most, who may rest.
+    watch: Option<Box<Watch>>,
+}
+
+/// What some flows have over others, who are spared it: decided when they begin.
+#[derive(Clone, Debug, Default)]
+struct Watch {
+    pacer: Option<Pacer>,
+    sampler: Option<Sampler>,
+    /// The round-trip time that paces before the first sample: the handshake's, which is taken to have measured the base RTT.
+    base_rtt: Nanos,
+}
+
+impl Watch {
+    /// A new connection begins.
+    fn reset(&mut self) {
+        if let Some(pacer) = &mut self.pacer {
+            *pacer = Pacer::default();
+        }
+        if let Some(sampler) = &mut self.sampler {
+            sampler.reset();
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.sampler.as_ref().map_or(0, Sampler::heap_bytes)
+    }
 }
 
 /// An ACK as the sender gets it.
@@ -77,8 +110,13 @@ impl Sender {
     /// A connection that has sent nothing; `end` segments to send; the path's RTT without queues is `base_rtt`, and the receiver's
     /// clock is `clock_offset` ahead.
     pub fn new(tcp: &Tcp, cc: Controller, end: u64, base_rtt: Nanos, clock_offset: Nanos, meter: Meter) -> Self {
-        let max_window = tcp.max_window.map_or(MOST_OUTSTANDING, |window| window.min(MOST_OUTSTANDING));
-        let repair = repair::Any::new(tcp.recovery);
+        let most = u64::from(MOST_OUTSTANDING);
+        let max_window = tcp.max_window.map_or(MOST_OUTSTANDING, |window| window.min(most) as u32);
+        let repair = repair::Any::new(tcp);
+        let pacer = tcp.pacing.applies_to(&cc).then(Pacer::default);
+        let sampler = cc.takes_rate_samples().then(Sampler::default);
+        let watched = pacer.is_some() || sampler.is_some();
+        let watch = watched.then(|| Box::new(Watch { pacer, sampler, base_rtt }));
         Sender {
             progress: Progress::new(end, max_window),
             cwnd: cc.cwnd(),
@@ -87,14 +125,16 @@ impl Sender {
             rtt: RttEstimator::new(tcp.min_rto, tcp.timestamp_tick, base_rtt),
             round_end: 0,
             round: 0,
-            quiet: repair.is_quiet(),
+            quiet: !watched && !repair.watches_all(),
             byte_counting: tcp.byte_counting,
             timed_out: false,
+            lost_told: 0,
             meter,
             cc,
             repair,
             ecn: (tcp.ecn != EcnMode::Off).then(|| Box::new(ecn::Sending::new(tcp.ecn, tcp.ect))),
             earlier: 0,
+            watch,
         }
     }
 
@@ -113,7 +153,10 @@ impl Sender {
         }
         self.cc = cc;
         self.cwnd = self.cc.cwnd();
-        self.quiet = self.repair.is_quiet();
+        if let Some(watch) = &mut self.watch {
+            watch.reset();
+        }
+        self.quiet = self.may_rest();
     }
 
     /// Counts since the beginning.
@@ -123,7 +166,8 @@ impl Sender {
 
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.repair.heap_bytes()
+        let watch = self.watch.as_ref().map_or(0, |watch| size_of::<Watch>() + watch.heap_bytes());
+        self.repair.heap_bytes() + watch
     }
 
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
@@ -188,14 +232,16 @@ impl Sender {
     fn news_of_marks(&mut self, now: Nanos, arrival: &Arrival, echo: Echo) -> u64 {
         let Some(ecn) = &mut self.ecn else { return 0 };
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
+        if cumulative < self.progress.una {
+            // A later one has overtaken it, and has told more.
+            return 0;
+        }
         // Where segments are missing, the cumulative point does not tell how many have arrived.
-        let acked = if self.quiet { cumulative.saturating_sub(self.progress.una) } else { 0 };
+        let calm = self.progress.phase == Phase::Open && self.repair.is_calm();
+        let acked = if calm { cumulative.saturating_sub(self.progress.una) } else { 0 };
         let marked = ecn.news(echo, acked);
         if marked > 0 && self.progress.phase == Phase::Open && ecn.answers(cumulative, self.progress.high) {
-            let flow = self.flow(now, false);
-            self.cc.on_congestion(&flow, Signal::Ecn);
-            #[cfg(feature = "record")]
-            crate::record::congestion(&flow, Signal::Ecn, &self.cc);
+            self.tell(Signal::Ecn, now);
         }
         marked
     }
@@ -213,10 +259,19 @@ impl Sender {
 
     /// The retransmission timer expires; [`Sender::pass_time`] first.
     pub fn on_timeout(&mut self, now: Nanos) {
-        self.meter.events.timeouts += 1;
-        self.rtt.back_off();
-        self.restart(now);
-        self.deadline = now + self.rtt.timeout();
+        match self.repair.on_timer(now, &self.progress) {
+            Expiry::Timeout => {
+                self.meter.events.timeouts += 1;
+                self.rtt.back_off();
+                self.restart(now);
+                self.start_timer(now);
+            }
+            Expiry::Probe => self.start_timer(now),
+            Expiry::Looked(loss) => {
+                self.act_on(loss, now);
+                self.deadline = self.repair.rewake_at(self.deadline);
+            }
+        }
         self.quiet = false;
         self.cwnd = self.cc.cwnd();
     }
@@ -233,7 +288,7 @@ impl Sender {
         let window = self.window();
         let progress = &mut self.progress;
         let flight_size = progress.flight_size();
-        let room = window.min(progress.max_window).saturating_sub(flight_size);
+        let room = window.min(u64::from(progress.max_window)).saturating_sub(flight_size);
         let count = room.min(progress.end.saturating_sub(progress.nxt));
         progress.cwnd_limited = flight_size + count >= window;
         let first = progress.nxt;
@@ -250,17 +305,85 @@ impl Sender {
     /// The next segment that may be sent at `now` where something is lost or suspected; call until it says `None`. The caller
     /// sends it.
     pub fn next_segment(&mut self, now: Nanos) -> Option<u64> {
-        let seq = self.repair.next_segment(self.window(), &mut self.progress)?;
+        if self.watch.is_some() && self.held_back(now) {
+            return None;
+        }
+        let Some(seq) = self.repair.next_segment(self.window(), &mut self.progress) else {
+            self.look_whether_app_limited();
+            return None;
+        };
+        if self.watch.is_some() {
+            self.note_sent(seq, now);
+        }
         if seq < self.progress.high {
             self.meter.events.retransmits += 1;
         } else {
             self.progress.high = seq + 1;
         }
-        self.repair.on_sent(seq, now);
+        self.repair.on_sent(seq, now, &self.rtt, &self.progress);
         if self.deadline == Nanos::MAX {
-            self.deadline = now + self.rtt.timeout();
+            self.start_timer(now);
+        } else {
+            self.deadline = self.repair.rewake_at(self.deadline);
         }
         Some(seq)
+    }
+
+    /// When a sender that its pacer holds back at `now` wants to be woken, if that has changed.
+    pub fn wake(&mut self, now: Nanos) -> Option<Nanos> {
+        let wanted = self.has_more_to_send();
+        self.watch.as_mut()?.pacer.as_mut().filter(|pacer| wanted && !pacer.allows(now))?.wake()
+    }
+
+    /// Whether the pacer lets nothing leave yet. It stands for the window then: what holds the sender back is not a lack of data.
+    fn held_back(&mut self, now: Nanos) -> bool {
+        let held = self.watch.as_ref().and_then(|watch| watch.pacer.as_ref()).is_some_and(|pacer| !pacer.allows(now));
+        if held {
+            self.progress.cwnd_limited = self.in_network() >= self.window() || self.progress.has_new();
+        }
+        held
+    }
+
+    /// Whether the window, or a repair, lets something leave, had the pacer no say.
+    fn has_more_to_send(&self) -> bool {
+        self.progress.phase != Phase::Open || (self.progress.has_new() && self.in_network() < self.window())
+    }
+
+    /// A segment leaves a sender that is watched.
+    fn note_sent(&mut self, seq: u64, now: Nanos) {
+        let (in_flight, lost, rtt) = (self.in_network().saturating_sub(1), self.lost(), self.rtt.smoothed());
+        let flow = self.flow(now, matches!(self.progress.phase, Phase::Recovery { .. }));
+        let Some(watch) = &mut self.watch else { return };
+        if let Some(pacer) = &mut watch.pacer {
+            let rate = pacing::rate(&self.cc, rtt.unwrap_or(watch.base_rtt));
+            pacer.on_sent(now, rate, self.cc.send_quantum());
+        }
+        if let Some(sampler) = &mut watch.sampler {
+            sampler.on_sent(seq, now, in_flight, lost);
+            self.cc.on_sent(&flow);
+        }
+    }
+
+    fn look_whether_app_limited(&mut self) {
+        let limited = self.progress.is_app_limited();
+        let in_flight = self.in_network();
+        let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()).filter(|_| limited);
+        if let Some(sampler) = sampler {
+            sampler.on_app_limited(in_flight);
+        }
+    }
+
+    /// Nothing but what calls for a repair concerns it.
+    fn may_rest(&self) -> bool {
+        self.watch.is_none()
+            && self.progress.phase == Phase::Open
+            && self.repair.is_calm()
+            && !self.repair.watches_all()
+    }
+
+    /// Segments found lost: those sent again.
+    fn lost(&self) -> u64 {
+        self.meter.events.retransmits
     }
 
     /// The window's whole segments.
@@ -277,37 +400,48 @@ impl Sender {
         self.progress.una = cumulative;
         let ack = self.measure(now, acked, arrival, Some(arrival.stamp));
         self.deadline = if cumulative == self.progress.high { Nanos::MAX } else { now + self.rtt.timeout() };
-        // As `Sender::flow` has it, but put together once the algorithm is known: a packet costs 3 % more otherwise.
-        let Sender { progress: Progress { una, nxt, cwnd_limited, .. }, round, ref rtt, ref meter, ref mut cc, .. } =
-            *self;
-        let lost = meter.events.retransmits;
-        let flow = || {
-            Flow::at(now)
-                .delivered(una)
-                .lost(lost)
-                .in_flight(nxt - una)
-                .srtt(rtt.smoothed())
-                .min_rtt(rtt.least())
-                .round(round)
-                .cwnd_limited(cwnd_limited)
-        };
-        let cwnd = cc.acked(|| (flow(), ack));
+        let Sender {
+            progress: Progress { una, nxt, end, cwnd_limited, .. },
+            round,
+            ref rtt,
+            ref meter,
+            ref mut cc,
+            ..
+        } = *self;
+        let expected = Expected { now, una, nxt, end, cwnd_limited, round, lost: meter.events.retransmits, rtt, ack };
+        let cwnd = cc.acked(expected);
         #[cfg(feature = "record")]
-        crate::record::ack(&flow(), &ack, cc);
+        {
+            let (flow, ack) = expected.put_together();
+            crate::record::ack(&flow, &ack, cc);
+        }
         self.cwnd = cwnd;
     }
 
     #[inline(never)]
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>, marked: u64) {
-        let sacked = sack.map_or(0, |blocks| self.repair.on_sack(blocks, cumulative, &self.progress));
+        let sacked = sack.map_or(0, |blocks| self.repair.on_sack(blocks, cumulative, now, &self.progress));
+        let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
+        let delivered = sampler.map_or(0, |sampler| sampler.on_ack(now, cumulative, sack));
         if cumulative > self.progress.una {
             self.on_new_ack(now, cumulative, arrival, sacked, marked);
         } else if cumulative == self.progress.una && self.progress.flight_size() > 0 {
-            let news = News { now, acked: 0, sacked, rtt: &self.rtt };
+            let news = News { now, stamp: arrival.stamp, acked: 0, sacked, rtt: &self.rtt };
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
+            if delivered > 0 {
+                let ack = self.rated(Ack::of(0, 0.0));
+                let flow = self.flow(now, matches!(self.progress.phase, Phase::Recovery { .. }));
+                self.cc.on_ack(&flow, &ack);
+            }
             self.act_on(loss, now);
         }
-        self.quiet = self.progress.phase == Phase::Open && self.repair.is_quiet();
+        if let Some((cwnd, ssthresh)) = self.repair.undoes() {
+            self.progress.phase = Phase::Open;
+            self.timed_out = false;
+            self.cc.on_undo(cwnd, ssthresh);
+        }
+        self.deadline = self.repair.rewake_at(self.deadline);
+        self.quiet = self.may_rest();
     }
 
     /// New data is acknowledged.
@@ -317,18 +451,19 @@ impl Sender {
         self.progress.nxt = self.progress.nxt.max(cumulative);
         self.timed_out = false;
         let sampled_from = self.repair.sample_from(cumulative - 1, arrival.stamp);
-        let mut ack = self.measure(now, acked, arrival, sampled_from);
+        let ack = self.measure(now, acked, arrival, sampled_from);
+        let mut ack = self.rated(ack);
         if marked > 0 {
             ack = ack.ce(marked).credit(0.0);
         }
-        let news = News { now, acked, sacked, rtt: &self.rtt };
+        let news = News { now, stamp: arrival.stamp, acked, sacked, rtt: &self.rtt };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
         let in_recovery = matches!(self.progress.phase, Phase::Recovery { .. });
         // RFC 6298 rules 5.2 and 5.3.
         if cumulative == self.progress.high {
-            self.deadline = Nanos::MAX;
+            self.deadline = self.repair.wake_at(Nanos::MAX);
         } else if !verdict.keeps_timer {
-            self.deadline = now + self.rtt.timeout();
+            self.start_timer(now);
         }
         let flow = self.flow(now, in_recovery);
         self.cc.on_ack(&flow, &ack);
@@ -336,11 +471,18 @@ impl Sender {
         crate::record::ack(&flow, &ack, &self.cc);
         if verdict.over {
             self.progress.phase = Phase::Open;
-            self.cc.on_recovered(&flow);
-            #[cfg(feature = "record")]
-            crate::record::recovered(&flow, &self.cc);
+            self.recovered(&flow);
         }
         self.act_on(verdict.loss, now);
+    }
+
+    /// The same ACK with what it tells of losses and of the rate of delivery.
+    fn rated(&mut self, ack: Ack) -> Ack {
+        let lost = self.lost();
+        let newly_lost = (lost as u32).wrapping_sub(std::mem::replace(&mut self.lost_told, lost as u32));
+        let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
+        let rate = sampler.and_then(|sampler| sampler.sample(lost, self.rtt.least()));
+        ack.newly_lost(newly_lost.into()).rate(rate)
     }
 
     /// What this ACK tells about round trips and one-way delays.
@@ -359,11 +501,12 @@ impl Sender {
             self.round += 1;
             self.round_end = self.progress.nxt;
         }
-        Ack::of(acked, self.credit(acked))
-            .round_start(round_start)
-            .rtt(rtt)
-            .forward_delay(Some(turned as i64 - sent as i64))
-            .backward_delay(Some(received as i64 - turned as i64))
+        let mut ack = Ack::of(acked, self.credit(acked));
+        ack.round_start = round_start;
+        ack.rtt = rtt;
+        ack.forward_delay = Some(turned as i64 - sent as i64);
+        ack.backward_delay = Some(received as i64 - turned as i64);
+        ack
     }
 
     /// Window increases an ACK of `acked` segments is worth. Counting segments, slow start takes at most 2 from one ACK, and 1
@@ -381,24 +524,34 @@ impl Sender {
         acked.min(limit) as f64
     }
 
+    /// The retransmission timer starts anew.
+    fn start_timer(&mut self, now: Nanos) {
+        self.deadline = self.repair.wake_at(now + self.rtt.timeout());
+    }
+
     /// What a loss that was found calls for.
     fn act_on(&mut self, loss: Option<Loss>, now: Nanos) {
+        let Some(loss) = loss else { return };
         match loss {
-            None => {}
-            Some(Loss::RepairNext) => self.progress.phase = Phase::Recovery { point: self.progress.high },
-            Some(Loss::Restart) => {
+            Loss::RepairNext => self.progress.phase = Phase::Recovery { point: self.progress.high },
+            Loss::Restart => {
                 self.meter.events.fast_recoveries += 1;
                 self.restart(now);
-                self.deadline = now + self.rtt.timeout();
+                self.start_timer(now);
             }
-            Some(Loss::Cut | Loss::Repair) => {
+            Loss::Cut | Loss::Repair => {
                 self.meter.events.fast_recoveries += 1;
-                if loss == Some(Loss::Cut) {
+                if loss == Loss::Cut {
                     self.tell(Signal::Loss, now);
                 }
                 self.progress.phase = Phase::Recovery { point: self.progress.high };
-                self.repair.begin(&self.progress);
-                self.deadline = now + self.rtt.timeout();
+                self.cwnd = self.cc.cwnd();
+                self.repair.begin(self.window(), &self.progress);
+                self.start_timer(now);
+            }
+            Loss::Repaired => {
+                self.tell(Signal::Loss, now);
+                self.recovered(&self.flow(now, false));
             }
         }
     }
@@ -418,9 +571,17 @@ impl Sender {
     /// Tells the policy of congestion.
     fn tell(&mut self, signal: Signal, now: Nanos) {
         let flow = self.flow(now, signal == Signal::Loss);
+        self.repair.on_cut(self.cc.cwnd(), self.cc.ssthresh());
         self.cc.on_congestion(&flow, signal);
         #[cfg(feature = "record")]
         crate::record::congestion(&flow, signal, &self.cc);
+    }
+
+    /// Tells the policy that an episode is over.
+    fn recovered(&mut self, flow: &Flow) {
+        self.cc.on_recovered(flow);
+        #[cfg(feature = "record")]
+        crate::record::recovered(flow, &self.cc);
     }
 
     /// Segments thought to be in the network: RFC 6675's pipe; without SACK each duplicate ACK stands for one that has left.
@@ -434,12 +595,46 @@ impl Sender {
         Flow::at(now)
             .delivered(self.progress.una)
             .lost(self.meter.events.retransmits)
-            .in_flight(self.progress.flight_size())
+            .flight_size(self.progress.flight_size())
+            .in_flight(self.in_network())
             .srtt(self.rtt.smoothed())
             .min_rtt(self.rtt.least())
             .round(self.round)
             .in_recovery(in_recovery)
             .cwnd_limited(self.progress.cwnd_limited)
+            .app_limited(self.progress.is_app_limited())
+    }
+}
+
+/// An ACK of new data where nothing is lost or suspected: as `Sender::flow` has it, but put together once the algorithm is known, since
+/// a packet costs more otherwise.
+#[derive(Clone, Copy)]
+struct Expected<'a> {
+    now: Nanos,
+    una: u64,
+    nxt: u64,
+    end: u64,
+    cwnd_limited: bool,
+    round: u64,
+    lost: u64,
+    rtt: &'a RttEstimator,
+    ack: Ack,
+}
+
+impl Input for Expected<'_> {
+    #[inline(always)]
+    fn put_together(self) -> (Flow, Ack) {
+        let mut flow = Flow::at(self.now);
+        flow.delivered = self.una;
+        flow.lost = self.lost;
+        flow.flight_size = self.nxt - self.una;
+        flow.in_flight = self.nxt - self.una;
+        flow.srtt = self.rtt.smoothed();
+        flow.min_rtt = self.rtt.least();
+        flow.round = self.round;
+        flow.cwnd_limited = self.cwnd_limited;
+        flow.app_limited = self.nxt >= self.end && !self.cwnd_limited;
+        (flow, self.ack)
     }
 }
 

@@ -1,54 +1,245 @@
-//! When each outstanding segment was last sent.
+//! What is known of each outstanding segment: when it was last sent, whether more than once, and what has become of it; and in
+//! which order those were sent that may still arrive.
 
 use fullpipe_cc::Nanos;
 use std::collections::VecDeque;
 
-/// The times of sending of all segments outstanding, in their order.
+/// All segments outstanding, by number and by time of sending. A segment takes [`Sent`] and no allocation of its own.
 #[derive(Clone, Debug, Default)]
 pub struct SentLog {
-    /// The first segment that `sent` has a time of.
+    /// The first segment that `sent` knows.
     base: u64,
     sent: VecDeque<Sent>,
+    /// Of those under way the one sent first, and the one sent last.
+    oldest: Option<u64>,
+    newest: Option<u64>,
+    /// How many have been sent, modulo 2^32.
+    count: u32,
 }
 
+/// A moment of sending: of those at the same time, which one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The time.
+    pub at: Nanos,
+    /// Modulo 2^32.
+    order: u32,
+}
+
+impl Moment {
+    /// Whether it is before `other`.
+    #[inline]
+    pub fn is_before(self, other: Moment) -> bool {
+        self.at < other.at || (self.at == other.at && (self.order.wrapping_sub(other.order) as i32) < 0)
+    }
+}
+
+/// A segment that has been sent.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
-    last: Nanos,
+pub struct Sent {
+    /// When, for the last time.
+    pub last: Moment,
+    /// The segment under way that was sent just before, and just after; itself where there is none. Modulo 2^32.
+    older: u32,
+    newer: u32,
     /// Sent more than once.
-    again: bool,
+    pub again: bool,
+    /// What has become of it.
+    pub fate: Fate,
+}
+
+/// What has become of a segment that is not acknowledged cumulatively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It may still arrive.
+    UnderWay,
+    /// It is SACKed.
+    Arrived,
+    /// It is lost, and to be sent again.
+    Lost,
 }
 
 impl SentLog {
-    /// Segment `seq` is sent: the first one outstanding, or one of those known, or the next one after them.
+    /// Forgets everything: a new connection.
+    pub fn clear(&mut self) {
+        self.sent.clear();
+        (self.base, self.oldest, self.newest) = (0, None, None);
+    }
+
+    /// Segment `seq` is sent: one of those known, or the next one after them.
+    #[inline]
     pub fn note(&mut self, seq: u64, now: Nanos) {
-        let at = (seq - self.base) as usize;
-        if at < self.sent.len() {
-            self.sent[at] = Sent { last: now, again: true };
+        let again = ((seq - self.base) as usize) < self.sent.len();
+        self.count = self.count.wrapping_add(1);
+        let last = Moment { at: now, order: self.count };
+        if again {
+            self.settle(seq, Fate::Lost);
         } else {
-            self.sent.push_back(Sent { last: now, again: false });
+            self.sent.push_back(Sent { last, older: 0, newer: 0, again: false, fate: Fate::Lost });
         }
+        let sent = self.sent_mut(seq);
+        (sent.last, sent.again) = (last, again);
+        self.link(seq, self.newest);
     }
 
-    /// When segment `seq` was last sent.
-    pub fn sent_at(&self, seq: u64) -> Option<Nanos> {
-        self.sent.get((seq - self.base) as usize).map(|sent| sent.last)
+    /// Segment `seq`, if it is outstanding.
+    #[inline]
+    pub fn get(&self, seq: u64) -> Option<&Sent> {
+        self.sent.get(usize::try_from(seq.checked_sub(self.base)?).ok()?)
     }
 
-    /// When segment `seq` was sent; `None` if more than once.
-    pub fn sent_once_at(&self, seq: u64) -> Option<Nanos> {
-        self.sent.get((seq - self.base) as usize).filter(|sent| !sent.again).map(|sent| sent.last)
+    /// Segment `seq` is no longer under way: it has met its `fate`.
+    #[inline]
+    pub fn settle(&mut self, seq: u64, fate: Fate) {
+        let Sent { fate: before, .. } = *self.sent_mut(seq);
+        if before == Fate::UnderWay {
+            let (older, newer) = (self.older(seq), self.newer(seq));
+            match older {
+                Some(older) => self.sent_mut(older).newer = newer.unwrap_or(older) as u32,
+                None => self.oldest = newer,
+            }
+            match newer {
+                Some(newer) => self.sent_mut(newer).older = older.unwrap_or(newer) as u32,
+                None => self.newest = older,
+            }
+        }
+        self.sent_mut(seq).fate = fate;
+    }
+
+    /// Segment `seq`, which was thought lost, may still arrive: it goes before all others, which were sent later.
+    pub fn hope(&mut self, seq: u64) {
+        self.link(seq, None);
+    }
+
+    /// The segment under way that was sent first.
+    #[inline]
+    pub fn oldest(&self) -> Option<u64> {
+        self.oldest
+    }
+
+    /// The segment under way that was sent just after `seq`, which is under way too.
+    #[inline]
+    pub fn newer(&self, seq: u64) -> Option<u64> {
+        self.neighbour(seq, self.get(seq)?.newer)
+    }
+
+    /// The segment under way that was sent just before `seq`, which is under way too.
+    #[inline]
+    pub fn older(&self, seq: u64) -> Option<u64> {
+        self.neighbour(seq, self.get(seq)?.older)
+    }
+
+    /// The first segment outstanding is acknowledged; what was known of it.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Sent> {
+        let sent = *self.sent.front()?;
+        self.settle(self.base, Fate::Arrived);
+        self.sent.pop_front();
+        self.base += 1;
+        Some(sent)
     }
 
     /// Segments below `una` have been acknowledged.
     pub fn forget_below(&mut self, una: u64) {
-        while self.base < una && self.sent.pop_front().is_some() {
-            self.base += 1;
-        }
+        while self.base < una && self.pop().is_some() {}
         self.base = una;
     }
 
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.sent.capacity() * size_of::<Sent>()
+    }
+
+    /// Puts `seq` after `older`, or before all others.
+    #[inline]
+    fn link(&mut self, seq: u64, older: Option<u64>) {
+        let newer = older.map_or(self.oldest, |older| self.newer(older));
+        match older {
+            Some(older) => self.sent_mut(older).newer = seq as u32,
+            None => self.oldest = Some(seq),
+        }
+        match newer {
+            Some(newer) => self.sent_mut(newer).older = seq as u32,
+            None => self.newest = Some(seq),
+        }
+        let sent = self.sent_mut(seq);
+        sent.older = older.unwrap_or(seq) as u32;
+        sent.newer = newer.unwrap_or(seq) as u32;
+        sent.fate = Fate::UnderWay;
+    }
+
+    #[inline]
+    fn neighbour(&self, seq: u64, low: u32) -> Option<u64> {
+        (low != seq as u32).then(|| self.base + u64::from(low.wrapping_sub(self.base as u32)))
+    }
+
+    #[inline]
+    fn sent_mut(&mut self, seq: u64) -> &mut Sent {
+        &mut self.sent[(seq - self.base) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The segments under way, in the order of sending and against it.
+    fn under_way(log: &SentLog) -> (Vec<u64>, Vec<u64>) {
+        let forwards = std::iter::successors(log.oldest, |&seq| log.newer(seq)).collect();
+        let backwards = std::iter::successors(log.newest, |&seq| log.older(seq)).collect();
+        (forwards, backwards)
+    }
+
+    proptest! {
+        /// Its two orders agree with a plain list from which segments are taken and to whose end they are put; also where numbers
+        /// pass 2^32.
+        #[test]
+        fn behaves_like_a_list(
+            begin in prop_oneof![Just(0), Just((1 << 32) - 20)],
+            steps in prop::collection::vec((0u8..4, 0u64..20), 1..200),
+        ) {
+            let mut log = SentLog::default();
+            log.forget_below(begin);
+            let (mut list, mut next, mut una) = (Vec::new(), begin, begin);
+            for (now, (step, offset)) in (0..).zip(steps) {
+                let seq = una + offset;
+                match step {
+                    0 => { log.note(next, now); list.push(next); next += 1; }
+                    1 if seq < next => { log.note(seq, now); list.retain(|&x| x != seq); list.push(seq); }
+                    2 if seq < next => { log.settle(seq, Fate::Arrived); list.retain(|&x| x != seq); }
+                    3 if seq < next => { una = seq; log.forget_below(una); list.retain(|&x| x >= una); }
+                    _ => {}
+                }
+                let (forwards, mut backwards) = under_way(&log);
+                backwards.reverse();
+                prop_assert_eq!(&forwards, &list);
+                prop_assert_eq!(&backwards, &list);
+            }
+        }
+    }
+
+    /// A segment thought lost that may still arrive was sent before all that are under way.
+    #[test]
+    fn hope_puts_it_first() {
+        let mut log = SentLog::default();
+        (0..4).for_each(|seq| log.note(seq, seq));
+        log.settle(0, Fate::Lost);
+        log.settle(1, Fate::Lost);
+        log.hope(1);
+        log.hope(0);
+        assert_eq!(under_way(&log), (vec![0, 1, 2, 3], vec![3, 2, 1, 0]));
+        assert_eq!(log.get(0).map(|sent| (sent.last.at, sent.again, sent.fate)), Some((0, false, Fate::UnderWay)));
+    }
+
+    /// Of two at the same time the one sent first is before the other, also where their count passes 2^32.
+    #[test]
+    fn moments_are_in_the_order_of_sending() {
+        let mut log = SentLog { count: u32::MAX - 1, ..SentLog::default() };
+        (0..3).for_each(|seq| log.note(seq, 7));
+        log.note(0, 8);
+        let last = |seq| log.get(seq).expect("outstanding").last;
+        assert!(last(1).is_before(last(2)) && !last(2).is_before(last(1)) && !last(1).is_before(last(1)));
+        assert!(last(2).is_before(last(0)));
     }
 }

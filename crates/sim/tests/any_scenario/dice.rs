@@ -5,8 +5,8 @@ use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Jitter, JitterModel, Link, Loss, Policer, Queue,
-    Recovery, Reorder, Schedule, Setting, SlowStart, Spread, Tcp, Trace, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer,
+    Queue, Recovery, Reorder, Schedule, Setting, SlowStart, Spread, Tcp, Trace, Udp, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -303,12 +303,15 @@ impl Dice {
     }
 
     fn tcp(&mut self, links: &[Link]) -> Tcp {
+        let recovery = self.pick(&Recovery::ALL);
         Tcp {
             algorithm: self.algorithm(),
-            recovery: self.pick(&Recovery::ALL),
+            recovery,
             slow_start: self.pick(&SlowStart::ALL),
+            pacing: self.pick(&Pacing::ALL),
             ecn: if self.one_in(2) { EcnMode::Off } else { self.pick(&EcnMode::ALL) },
             ect: self.pick(&[Ecn::Ect0, Ecn::Ect1]),
+            prr: recovery.prr().is_some() && self.one_in(2),
             delayed_ack: self.one_in(2),
             delayed_ack_timeout: self.any(US..=500 * MS, 40 * MS..=200 * MS),
             byte_counting: self.one_in(2),

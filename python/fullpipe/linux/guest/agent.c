@@ -71,7 +71,7 @@ struct flow_sample {
 struct link_sample {
     nanos t;
     uint64_t bytes;
-    uint32_t link, packets, drops, queue_packets;
+    uint32_t link, packets, drops, queue_packets, marks;
 };
 
 static struct flow flows[FLOW_LIMIT];
@@ -481,6 +481,25 @@ static nanos next_wake(nanos t)
     return next;
 }
 
+/* Packets marked, of what `tc -s` shows of a kind of queue alone. One that CoDel and its ce_threshold both mark counts twice. */
+static uint32_t marks(const char *kind, const void *shown, size_t size)
+{
+    union {
+        struct tc_codel_xstats codel;
+        struct tc_fq_codel_xstats fq_codel;
+        struct tc_pie_xstats pie;
+        struct tc_red_xstats red;
+    } stats = {0};
+    memcpy(&stats, shown, size < sizeof stats ? size : sizeof stats);
+    if (!strcmp(kind, "codel"))
+        return stats.codel.ecn_mark + stats.codel.ce_mark;
+    if (!strcmp(kind, "fq_codel"))
+        return stats.fq_codel.qdisc_stats.ecn_mark + stats.fq_codel.qdisc_stats.ce_mark;
+    if (!strcmp(kind, "pie"))
+        return stats.pie.ecn_mark;
+    return strcmp(kind, "red") ? 0 : stats.red.marked;
+}
+
 /* One RTM_GETQDISC dump: the counters `tc -s qdisc` shows. */
 static void sample_link(struct link *l, nanos t)
 {
@@ -505,7 +524,10 @@ static void sample_link(struct link *l, nanos t)
             if (tc->tcm_ifindex != l->ifindex || tc->tcm_handle != l->handle)
                 continue;
             int left = TCA_PAYLOAD(h);
+            const char *kind = "";
             for (struct rtattr *a = TCA_RTA(tc); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+                if (a->rta_type == TCA_KIND)
+                    kind = RTA_DATA(a);
                 if (a->rta_type != TCA_STATS2)
                     continue;
                 int inner_left = RTA_PAYLOAD(a);
@@ -519,6 +541,8 @@ static void sample_link(struct link *l, nanos t)
                         struct gnet_stats_queue queue;
                         memcpy(&queue, RTA_DATA(b), sizeof queue);
                         s->drops = queue.drops, s->queue_packets = queue.qlen;
+                    } else if (b->rta_type == TCA_STATS_APP) {
+                        s->marks = marks(kind, RTA_DATA(b), RTA_PAYLOAD(b));
                     }
                 }
             }
@@ -580,8 +604,8 @@ static void report(void)
     }
     for (size_t i = 0; i < link_sample_count; i++) {
         struct link_sample *s = &link_samples[i];
-        emit("l %lld %u %llu %u %u %u", (long long)s->t, s->link, (unsigned long long)s->bytes, s->packets, s->drops,
-             s->queue_packets);
+        emit("l %lld %u %llu %u %u %u %u", (long long)s->t, s->link, (unsigned long long)s->bytes, s->packets, s->drops,
+             s->queue_packets, s->marks);
     }
     emit("done");
 }

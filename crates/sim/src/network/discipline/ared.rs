@@ -1,11 +1,12 @@
-//! ARED: RED that works out its thresholds from the link's rate and adapts max_p so that the average stays halfway between them.
+//! ARED: RED that works out its thresholds from the link's rate and adapts max_p so that the average stays halfway
+//! between them.
 //!
-//! Source: S. Floyd, R. Gummadi and S. Shenker, *Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue
-//! Management*, 2001. With C the link's rate in packets per second:
+//! Source: S. Floyd, R. Gummadi and S. Shenker, *Adaptive RED: An Algorithm for Increasing the Robustness of RED's
+//! Active Queue Management*, 2001. With C the link's rate in packets per second:
 //!
 //! - w_q = 1 - exp(-1/C), min_th = max(5 packets, target C/2), max_th = 3 min_th;
-//! - every interval: max_p += min(alpha, max_p/4) where avg is above min_th + 0.6 (max_th - min_th), max_p = beta max_p where it is
-//!   below min_th + 0.4 (max_th - min_th), max_p staying within bottom and top.
+//! - every interval: max_p += min(alpha, max_p/4) where avg is above min_th + 0.6 (max_th - min_th), max_p = beta max_p
+//!   where it is below min_th + 0.4 (max_th - min_th), max_p staying within bottom and top.
 //!
 //! # Deviations and choices
 //!
@@ -14,9 +15,10 @@
 //! - **max_p** is cut off at `bottom` and `top`; the paper's code tests it before a step, which may overshoot by one.
 //! - **max_p begins** with RED's 1/50, as in ns-3.
 //! - **Adaptation** takes place at multiples of `interval` whether packets come or not, with avg as an arrival at that
-//!   instant would reckon it: an idle link lets max_p sink. ns-2, ns-3 and Linux adapt at arrivals only.
-//! - **Packets** in C are of the scenario's packet size. When the link's rate changes, what was derived from it is derived
-//!   anew; in an outage it stays.
+//!   instant would reckon it: an idle link lets max_p sink. ns-2, ns-3 and Linux adapt at arrivals only. Of more than a
+//!   million without a packet between, those before the last are left out.
+//! - **Packets** in C are of the scenario's packet size. When the link's rate changes, what was derived from it is
+//!   derived anew; in an outage it stays.
 
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
@@ -28,14 +30,14 @@ use fullpipe_cc::time::{MILLISECOND, SECOND, seconds};
 /// What scenarios may say of it.
 pub static INFO: Info = Info {
     name: "ared",
-    source: "S. Floyd, R. Gummadi, S. Shenker, Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue \
-             Management, 2001",
+    source: "S. Floyd, R. Gummadi, S. Shenker, Adaptive RED: An Algorithm for Increasing the Robustness of RED's \
+             Active Queue Management, 2001",
     params: &[
         Param {
             name: "target",
             kind: Kind::Time { min: 0, max: 1000 * SECOND },
             default: Some(Value::Time(5 * MILLISECOND)),
-            doc: "Average queueing delay aimed for: where the thresholds are worked out, that of the middle between them.",
+            doc: "Average queueing delay aimed for: that of the middle between the thresholds worked out.",
             source: "Floyd, Gummadi and Shenker 2001: 5 ms",
         },
         Param {
@@ -84,14 +86,14 @@ pub static INFO: Info = Info {
             name: "w_q",
             kind: Kind::Number { min: 1e-6, max: 1.0 },
             default: None,
-            doc: "Weight of the newest sample in the average; 1 - exp(-1/C), C being the link's rate in packets per second.",
+            doc: "Weight of the newest sample in the average; 1 - exp(-1/C), C being the link's packets per second.",
             source: "Floyd, Gummadi and Shenker 2001",
         },
         Param {
             name: "min_th",
             kind: Kind::Packets { min: 1, max: 1_000_000_000 },
             default: None,
-            doc: "Average queue below which nothing is dropped; the greater of 5 packets and half of what the link sends in target.",
+            doc: "Average queue below which nothing is dropped; 5 packets, or half of what the link sends in target.",
             source: "Floyd, Gummadi and Shenker 2001",
         },
         Param {
@@ -156,13 +158,14 @@ impl Ared {
     #[inline]
     fn catch_up(&mut self, now: Nanos) {
         while let Some(at) = self.adaptations.due(now) {
-            let unchanged_until = self.adapt(at);
-            self.adaptations.skip(unchanged_until.min(now));
+            if self.adapt(at) {
+                self.adaptations.skip(now);
+            }
         }
     }
 
-    /// One adaptation; until when those that follow it change nothing, should no packet come or go.
-    fn adapt(&mut self, at: Nanos) -> Nanos {
+    /// One adaptation; whether those that follow it change nothing, before a packet comes or goes.
+    fn adapt(&mut self, at: Nanos) -> bool {
         let average = self.red.average_at(at);
         let Law { min_th, max_th, max_p, .. } = self.red.law;
         let (low, high) = (min_th + 0.4 * (max_th - min_th), min_th + 0.6 * (max_th - min_th));
@@ -171,10 +174,7 @@ impl Ared {
         } else if average < low && max_p > self.bottom {
             self.red.law.max_p = (max_p * self.beta).max(self.bottom);
         }
-        if self.red.law.max_p != max_p {
-            return at;
-        }
-        self.red.sinks_to(if average > high { high } else { low }, at)
+        self.red.law.max_p == max_p && (average < low || self.red.holds_packets())
     }
 }
 
@@ -232,7 +232,8 @@ mod tests {
         [ared.red.law.w_q, ared.red.law.min_th, ared.red.law.max_th]
     }
 
-    /// 10 Mbit/s are 1250 packets per second: 1 - exp(-1/1250) = 0.0008, and 5 ms are 6.25 packets; 100 Mbit/s are ten times that.
+    /// 10 Mbit/s are 1250 packets per second: 1 - exp(-1/1250) = 0.0008, and 5 ms are 6.25 packets; 100 Mbit/s are ten
+    /// times that.
     #[test]
     fn weight_and_thresholds_follow_from_the_rate() {
         let mut ared = ared(10_000_000, &[]);
@@ -294,8 +295,8 @@ mod tests {
         assert_eq!(adaptations(&mut held_at(10.9), 9), [0.02; 9]);
     }
 
-    /// In half a second the link could have sent 625 packets: 0.9992^625 = 0.6065, which takes 18 to 10.9, within the band, and 14 to 8.5,
-    /// below it.
+    /// In half a second the link could have sent 625 packets: 0.9992^625 = 0.6065, which takes 18 to 10.9, within the
+    /// band, and 14 to 8.5, below it.
     #[test]
     fn an_idle_link_adapts_as_its_average_sinks() {
         for (average, expected) in [(19.0, [0.025, 0.0225]), (18.0, [0.02, 0.018]), (14.0, [0.018, 0.0162])] {

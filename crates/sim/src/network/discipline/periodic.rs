@@ -1,5 +1,6 @@
-//! What a discipline does every so often, such as an update of its drop probability, done at the next packet: between packets
-//! nothing changes a queue, so that what was missed can be made up exactly, and what no longer changes anything is left out.
+//! What a discipline does every so often, such as an update of its drop probability, done at the next packet: between
+//! packets nothing changes a queue, so that what was missed can be made up exactly, and what no longer changes anything
+//! is left out.
 
 use fullpipe_cc::Nanos;
 
@@ -8,12 +9,18 @@ use fullpipe_cc::Nanos;
 pub struct Periodic {
     every: Nanos,
     next: Nanos,
+    /// How many came at once.
+    in_a_row: u32,
 }
+
+/// Of more instants at once, those beyond are left out but the last: no state changes that slowly, unless a scenario's
+/// parameters make it, and hours without a packet are to take no time.
+const MOST_IN_A_ROW: u32 = 1_000_000;
 
 impl Periodic {
     /// Those `every` so often, which is not 0.
     pub fn new(every: Nanos) -> Periodic {
-        Periodic { every, next: every }
+        Periodic { every, next: every, in_a_row: 0 }
     }
 
     /// The next instant, if it has come by `now`.
@@ -22,19 +29,24 @@ impl Periodic {
         if self.next > now {
             return None;
         }
-        let due = self.next;
-        self.next += self.every;
-        Some(due)
+        Some(self.pass(now))
     }
 
-    /// Leaves out the instants up to `until`; the last of them.
-    pub fn skip(&mut self, until: Nanos) -> Option<Nanos> {
-        if self.next > until {
+    /// Leaves out the instants that have come by `now`; the last of them.
+    pub fn skip(&mut self, now: Nanos) -> Option<Nanos> {
+        if self.next > now {
             return None;
         }
-        let last = until - until % self.every;
-        self.next = last + self.every;
-        Some(last)
+        self.in_a_row = MOST_IN_A_ROW;
+        Some(self.pass(now))
+    }
+
+    fn pass(&mut self, now: Nanos) -> Nanos {
+        let last = now - now % self.every;
+        let instant = if self.in_a_row < MOST_IN_A_ROW { self.next } else { last };
+        self.in_a_row = if instant == last { 0 } else { self.in_a_row + 1 };
+        self.next = instant + self.every;
+        instant
     }
 }
 
@@ -48,6 +60,15 @@ mod tests {
         assert_eq!([updates.due(14), updates.due(15), updates.due(29)], [None, Some(15), None]);
         assert_eq!([updates.due(59), updates.due(59), updates.due(59)], [Some(30), Some(45), None]);
         assert_eq!([updates.skip(59), updates.skip(100), updates.due(104)], [None, Some(90), None]);
-        assert_eq!(updates.due(105), Some(105));
+        assert_eq!([updates.due(105), updates.due(200), updates.due(200)], [Some(105), Some(120), Some(135)]);
+    }
+
+    #[test]
+    fn of_more_than_a_million_at_once_the_last_is_left() {
+        let mut updates = Periodic::new(15);
+        let now = 15 * 3_000_000 + 7;
+        assert!((1..=1_000_000).all(|n| updates.due(now) == Some(15 * n)));
+        assert_eq!([updates.due(now), updates.due(now)], [Some(15 * 3_000_000), None]);
+        assert_eq!([updates.due(now + 60), updates.due(now + 60)], [Some(15 * 3_000_001), Some(15 * 3_000_002)]);
     }
 }

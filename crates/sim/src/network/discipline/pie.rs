@@ -1,24 +1,27 @@
 //! PIE: drops arrivals with a probability that a proportional-integral controller of the queueing delay updates.
 //!
-//! Source: RFC 8033, R. Pan, P. Natarajan, F. Baker, G. White, *Proportional Integral Controller Enhanced (PIE)*, 2017: sections 4 and
-//! 5, appendices A and B. Every T, with d the queueing delay, d_old that of the update before:
+//! Source: RFC 8033, R. Pan, P. Natarajan, F. Baker, G. White, *Proportional Integral Controller Enhanced (PIE)*, 2017:
+//! sections 4 and 5, appendices A and B. Every T, with d the queueing delay, d_old that of the update before:
 //!
-//! - step = alpha (d - target) + beta (d - d_old), divided by 2048, 512, 128, 32, 8, 2 where p is below 10^-6, 10^-5, ... 0.1; at most
-//!   0.02 from p = 0.1 on; p += step (section 4.2, section 5.5);
+//! - step = alpha (d - target) + beta (d - d_old), divided by 2048, 512, 128, 32, 8, 2 where p is below 10^-6, 10^-5,
+//!   ... 0.1; at most 0.02 from p = 0.1 on; p += step (section 4.2, section 5.5);
 //! - p = 0.98 p where d and d_old are both 0; p is kept within 0 and 1;
-//! - an arrival is dropped with probability p unless d_old < target/2 while p < 0.2, or two packets or less wait (section 4.1), or
-//!   the burst allowance of 150 ms is not used up, which begins anew once p is 0 and delays are below target/2 (section 4.4);
-//! - derandomized: none before the p of the arrivals since the last drop add up to 0.85, always once they add up to 8.5 (section 5.4).
+//! - an arrival is dropped with probability p unless d_old < target/2 while p < 0.2, or two packets or less wait
+//!   (section 4.1), or the burst allowance of 150 ms is not used up, which begins anew once p is 0 and delays are below
+//!   target/2 (section 4.4);
+//! - derandomized: none before the p of the arrivals since the last drop add up to 0.85, always once they add up to 8.5
+//!   (section 5.4).
 //!
 //! # Deviations and choices
 //!
-//! - **Decay**: section 4.2 and appendix A have p decay when both delays are 0, appendix B when both are below target/2.
-//!   The former is taken, as in Linux; `decay` offers the latter.
+//! - **Decay**: section 4.2 and appendix A have p decay when both delays are 0, appendix B when both are below
+//!   target/2. The former is taken, as in Linux; `decay` offers the latter.
 //! - **The delay** is what waits over the rate of the link, which is known here and not estimated (section 5.2); in an
-//!   outage over the rate before it, the estimate a measurement would keep. `delay` offers timestamps: the time that the
-//!   last packet to leave had waited, 0 if it left none behind.
+//!   outage over the rate before it, the estimate a measurement would keep. `delay` offers timestamps: the time that
+//!   the last packet to leave had waited, 0 if it left none behind.
 //! - **Always active**: that PIE sleeps until a third of the buffer is taken (section 5.3, optional) is left out.
-//! - **Updates** are at multiples of T from time 0 on, before whatever happens at the same instant.
+//! - **Updates** are at multiples of T from time 0 on, before whatever happens at the same instant. Of more than a
+//!   million without a packet between, those before the last are left out.
 //! - **While the burst allowance lasts**, arrivals do not add to the sum of probabilities (appendix A; in B they do).
 //! - **A mark** takes the sum of probabilities back to 0 as a drop does, and so does a drop by the sum's upper bound;
 //!   appendix B leaves open which it means. A drop by a full buffer does so too (appendix B).
@@ -26,8 +29,8 @@
 //!   off by one.
 //! - **ECN** (`ecn`) is off unless asked for: the RFC leaves it open (section 5.1), Linux has it off.
 //! - **The mean packet size** of section 4.1 is the scenario's packet size.
-//! - **Linux** (`variant`): p decays by 1/64, delays are by timestamps, and an update that finds more than 250 ms adds 0.02
-//!   to p. Its alpha and beta are 2/16 and 20/16, the RFC's.
+//! - **Linux** (`variant`): p decays by 1/64, delays are by timestamps, and an update that finds more than 250 ms adds
+//!   0.02 to p. Its alpha and beta are 2/16 and 20/16, the RFC's.
 
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
@@ -130,8 +133,8 @@ pub static INFO: Info = Info {
             name: "delay",
             kind: Kind::Choice(&["rate", "timestamp"]),
             default: None,
-            doc: "What is taken for the queueing delay: what waits over the link's rate, or how long the last packet to leave had \
-                  waited; in Linux the latter.",
+            doc: "Queueing delay: what waits over the link's rate, or how long the last packet to leave had waited; \
+                  Linux has the latter.",
             source: "RFC 8033 section 4.3; Linux 6.1",
         },
         Param {
@@ -408,8 +411,8 @@ mod tests {
     #[test]
     fn p_decays_when_empty_or_below_half_the_target() {
         let half_target = ("decay", Value::Name("half-target"));
-        let cases: [(&[(&str, Value)], f64, f64, f64); 6] = [
-            (&[], 0.0, 0.0, 0.498_125 * 0.98),
+        let cases = [
+            (&[][..], 0.0, 0.0, 0.498_125 * 0.98),
             (&[], 0.005, 0.005, 0.498_75),
             (&[half_target], 0.0, 0.0, 0.498_125 * 0.98),
             (&[half_target], 0.005, 0.005, 0.498_75 * 0.98),
@@ -463,8 +466,9 @@ mod tests {
         assert_eq!(pie.burst_allowance, 150 * MILLISECOND);
         pie.update();
         assert_eq!(pie.burst_allowance, 135 * MILLISECOND);
-        // 8 ms wait now.
-        (0..5).for_each(|_| drop(arrive(&mut pie, 0, Ecn::NotEct)));
+        // 7.5 ms wait now, half the target.
+        (0..4).for_each(|_| drop(arrive(&mut pie, 0, Ecn::NotEct)));
+        pie.enqueue(0, queued(0, 0, 500, Ecn::NotEct, 0), false, &mut Deeds::default());
         pie.burst_allowance = 0;
         arrive(&mut pie, 0, Ecn::NotEct);
         assert_eq!(pie.burst_allowance, 0);
@@ -511,8 +515,8 @@ mod tests {
     #[test]
     fn ecn_marks_below_a_tenth() {
         let ecn = ("ecn", Value::Flag(true));
-        let cases: [(&[(&str, Value)], f64, Ecn, (usize, u64)); 6] = [
-            (&[ecn], 0.099, Ecn::Ect0, (0, 1)),
+        let cases = [
+            (&[ecn][..], 0.099, Ecn::Ect0, (0, 1)),
             (&[ecn], 0.099, Ecn::Ect1, (0, 1)),
             (&[ecn], 0.099, Ecn::NotEct, (1, 0)),
             (&[ecn], 0.1, Ecn::Ect0, (1, 0)),
@@ -578,7 +582,8 @@ mod tests {
         }
     }
 
-    /// ns-3's `pie-queue-disc` tests 2 to 5: from 10 ms on, 400 packets of 1000 bytes come every 10 ms and leave every so often. The drops.
+    /// ns-3's `pie-queue-disc` tests 2 to 5: 400 packets of 1000 bytes come every 10 ms and leave every so often. The
+    /// drops.
     fn drops_of_400(delay: &'static str, target_ms: u64, update_ms: u64, departure_ms: u64) -> usize {
         let millis = |n| Value::Time(n * MILLISECOND);
         let (target, update, burst) =

@@ -150,10 +150,12 @@ fn fates(settings: &Settings, seed: u64, events: &[Event]) -> (Vec<Fate>, u64) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Each packet is sent or dropped, once; those of a queue leave it in order; Not-ECT is never marked, CE never cleared; nothing
-    /// takes long however long nothing happens; the same seed does the same again.
+    /// Each packet is sent or dropped, once; those of a queue leave it in order; Not-ECT is never marked, CE never
+    /// cleared; nothing takes long however long nothing happens; the same seed does the same again.
     #[test]
-    fn packets_are_conserved(settings in any_settings(), seed in any::<u64>(), events in prop::collection::vec(event(), 0..200)) {
+    fn packets_are_conserved(
+        settings in any_settings(), seed in any::<u64>(), events in prop::collection::vec(event(), 0..200),
+    ) {
         let (all, marked) = fates(&settings, seed, &events);
         let mut numbers: Vec<_> = all.iter().map(|(_, seq, _)| *seq).collect();
         numbers.sort_unstable();
@@ -170,7 +172,8 @@ proptest! {
     }
 }
 
-/// The same with every pause cut into milliseconds after each of which the link tells its rate, so that updates are not put off.
+/// The same with every pause cut into milliseconds after each of which the link tells its rate, so that updates are not
+/// put off.
 fn in_small_steps(events: &[Event]) -> Vec<Event> {
     let mut rate = Event::Rate(10_000_000);
     let mut cut = Vec::new();

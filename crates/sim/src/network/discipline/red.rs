@@ -1,28 +1,32 @@
 //! RED: drops arrivals at random, the sooner the longer the queue has been on average.
 //!
-//! Source: S. Floyd and V. Jacobson, *Random Early Detection Gateways for Congestion Avoidance*, IEEE/ACM Transactions on
-//! Networking 1(4), 1993, figure 2; gentle as in S. Floyd, *Recommendations on using the "gentle_" variant of RED*, 2000. Each arrival
-//! first brings the average up to date, with q the packets waiting:
+//! Source: S. Floyd and V. Jacobson, *Random Early Detection Gateways for Congestion Avoidance*, IEEE/ACM Transactions
+//! on Networking 1(4), 1993, figure 2; gentle as in S. Floyd, *Recommendations on using the "gentle_" variant of RED*,
+//! 2000. Each arrival first brings the average up to date, with q the packets waiting:
 //!
-//! - avg = (1 - w_q) avg + w_q q; where the link has been idle, avg = (1 - w_q)^m avg, m being the packets it could have sent;
-//! - below min_th nothing is dropped; between min_th and max_th p_b = max_p (avg - min_th)/(max_th - min_th), and gentle
-//!   p_b = max_p + (1 - max_p) (avg - max_th)/max_th between max_th and 2 max_th; beyond, every arrival is dropped;
-//! - p_a = p_b/(1 - count p_b), count being the arrivals let in since the last drop: gaps between drops are uniform on 1 to 1/p_b.
+//! - avg = (1 - w_q) avg + w_q q; where the link has been idle, avg = (1 - w_q)^m avg, m being the packets it could
+//!   have sent;
+//! - below min_th nothing is dropped; between min_th and max_th p_b = max_p (avg - min_th)/(max_th - min_th), and
+//!   gentle p_b = max_p + (1 - max_p) (avg - max_th)/max_th between max_th and 2 max_th; beyond, every arrival is
+//!   dropped;
+//! - p_a = p_b/(1 - count p_b), count being the arrivals let in since the last drop: gaps between drops are uniform on
+//!   1 to 1/p_b.
 //!
 //! # Deviations and choices
 //!
 //! - **The texts** of the paper and of the recommendation were not at hand; equations and constants are from memory of
 //!   them.
-//! - **The count** of figure 2 is 1 for the first packet after a drop, which makes gaps uniform on 1 to 1/p_b - 1; here it
-//!   is 0, as section 7 defines it, for gaps uniform on 1 to 1/p_b. `gaps` offers independent coin tosses (the paper's
-//!   method 1) and ns-2's rule, ns-3's default, that waits 1/p_b packets before it chooses within the next 1/p_b.
-//! - **The queue** is what an arrival finds waiting, the packet being sent left out. An arrival that finds the queue empty
-//!   but the link busy counts as a sample of 0; idle time begins when the link has sent its last packet.
+//! - **The count** of figure 2 is 1 for the first packet after a drop, which makes gaps uniform on 1 to 1/p_b - 1; here
+//!   it is 0, as section 7 defines it, for gaps uniform on 1 to 1/p_b. `gaps` offers independent coin tosses (the
+//!   paper's method 1) and ns-2's rule, ns-3's default, that waits 1/p_b packets before it chooses within the next
+//!   1/p_b.
+//! - **The queue** is what an arrival finds waiting, the packet being sent left out. An arrival that finds the queue
+//!   empty but the link busy counts as a sample of 0; idle time begins once the link has sent its last packet.
 //! - **Idle time** is counted in packets of the scenario's packet size at the link's rate, parts of a packet included;
 //!   in an outage, at the rate before it.
 //! - **Queues are counted in packets**, and p_b does not depend on a packet's size (the paper offers both).
-//! - **ECN** (`ecn`) marks below max_th; from max_th on packets are dropped, gentle or not, since marks have failed then
-//!   (RFC 3168 section 7). Linux marks there too unless told `harddrop`.
+//! - **ECN** (`ecn`) marks below max_th; from max_th on packets are dropped, gentle or not, since marks have failed
+//!   then (RFC 3168 section 7). Linux marks there too unless told `harddrop`.
 //! - **A full buffer** drops the arrival, which has counted for the average; the count goes on.
 //! - `gentle` is on, as recommended since 2000; figure 2 has every packet dropped from max_th on.
 //! - `max_th` not above `min_th` leaves no room between: p_b begins with max_p at max_th.
@@ -87,7 +91,7 @@ pub(super) const GAPS: Param = Param {
     name: "gaps",
     kind: Kind::Choice(&["uniform", "geometric", "wait"]),
     default: Some(Value::Name("uniform")),
-    doc: "Packets from one drop to the next: uniform on 1 to 1/p_b; geometric with mean 1/p_b; or, wait, uniform on 1/p_b to 2/p_b.",
+    doc: "Packets from one drop to the next: uniform on 1 to 1/p_b; geometric; or (wait) uniform on 1/p_b to 2/p_b.",
     source: "Floyd and Jacobson 1993, section 7, methods 2 and 1; ns-2's and ns-3's Wait",
 };
 
@@ -202,7 +206,7 @@ impl Red {
     /// Since when the link has had nothing to send and avg has not been brought up to date, if it has not at `now`.
     fn idle_since(&self, now: Nanos) -> Option<Nanos> {
         let since = self.transmitter.free_at().max(self.sampled_at);
-        (self.queue.len() == 0 && since <= now).then_some(since)
+        (!self.holds_packets() && since <= now).then_some(since)
     }
 
     /// avg, packets, with the idle time up to `now`.
@@ -218,15 +222,9 @@ impl Red {
         self.average = average;
     }
 
-    /// When avg, from `now` on, will have sunk to `bound` if no packet comes or goes; never if it is below, or does not sink.
-    pub(super) fn sinks_to(&self, bound: f64, now: Nanos) -> Nanos {
-        let from = now.max(self.transmitter.free_at());
-        let average = self.average_at(from);
-        if self.queue.len() > 0 || average < bound {
-            return Nanos::MAX;
-        }
-        let packets = libm::log(bound / average) / libm::log1p(-self.law.w_q);
-        from.saturating_add((packets * self.transmitter.nanos_of(self.packet_size)) as Nanos)
+    /// Whether any waits, so that avg does not sink until a packet comes or goes.
+    pub(super) fn holds_packets(&self) -> bool {
+        self.queue.len() > 0
     }
 
     fn verdict(&mut self) -> Verdict {
@@ -396,7 +394,8 @@ mod tests {
         sum / f64::from(gaps.iter().sum::<u32>())
     }
 
-    /// Floyd and Jacobson 1993, section 7: uniform on 1 to 50, mean 25.5; 39,216 gaps, 784 of each, standard deviation 28.
+    /// Floyd and Jacobson 1993, section 7: uniform on 1 to 50, mean 25.5; 39,216 gaps, 784 of each, standard deviation
+    /// 28.
     #[test]
     fn gaps_between_drops_are_uniform() {
         let gaps = gaps("uniform");

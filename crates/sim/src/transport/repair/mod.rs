@@ -1,16 +1,22 @@
 //! How losses are found and repaired, a file for each recovery. The sender has windows, timer and measurements; it tells the
 //! recovery what has come, and asks what that means and which segment goes next. None of it is asked while nothing is lost or
-//! suspected, unless the recovery never rests ([`Repair::is_quiet`]).
+//! suspected, unless the recovery never rests ([`Repair::watches_all`]).
 
 mod duplicates;
 mod newreno;
+mod probe;
+mod prr;
+mod rack;
 mod reno;
+mod reordering;
 mod sack;
 mod scoreboard;
 mod tahoe;
+mod undo;
 mod vegas;
 
 use crate::packet::SackBlocks;
+use crate::scenario::Tcp;
 use crate::transport::progress::Progress;
 use crate::transport::recovery::Recovery;
 use crate::transport::rto::RttEstimator;
@@ -24,6 +30,8 @@ const DUP_THRESH: u32 = 3;
 pub struct News<'a> {
     /// When it comes.
     pub now: Nanos,
+    /// The sender's timestamp that it echoes.
+    pub stamp: Nanos,
     /// By how many segments it moves the cumulative point; 0 for a duplicate.
     pub acked: u64,
     /// How many segments its SACK blocks newly report.
@@ -54,6 +62,19 @@ pub enum Loss {
     RepairNext,
     /// Slow start from one segment.
     Restart,
+    /// A smaller window, and nothing else: it is repaired already.
+    Repaired,
+}
+
+/// What the timer's expiry means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// The retransmission timeout.
+    Timeout,
+    /// A probe goes, and the retransmission timer starts anew.
+    Probe,
+    /// It was the recovery's own; a loss may be found.
+    Looked(Option<Loss>),
 }
 
 /// What a recovery has to say; each call comes once [`Progress`] is up to date.
@@ -61,9 +82,9 @@ pub trait Repair {
     /// A new connection begins.
     fn reset(&mut self);
 
-    /// An ACK that asks for `cumulative` carries SACK blocks; says how many segments they newly report. Called before anything
-    /// else of the ACK is looked at, the cumulative point included.
-    fn on_sack(&mut self, _blocks: &SackBlocks, _cumulative: u64, _progress: &Progress) -> u64 {
+    /// An ACK that comes at `now` and asks for `cumulative` carries SACK blocks; says how many segments they newly report. Called
+    /// before anything else of the ACK is looked at, the cumulative point included.
+    fn on_sack(&mut self, _blocks: &SackBlocks, _cumulative: u64, _now: Nanos, _progress: &Progress) -> u64 {
         0
     }
 
@@ -73,8 +94,8 @@ pub trait Repair {
     /// An ACK has not moved it, and something is outstanding.
     fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss>;
 
-    /// Fast recovery begins; the window has been cut if it was to be.
-    fn begin(&mut self, progress: &Progress);
+    /// Fast recovery begins; the window has been cut if it was to be, and is `window` segments.
+    fn begin(&mut self, window: u64, progress: &Progress);
 
     /// Slow start from one segment begins.
     fn restart(&mut self, now: Nanos, progress: &mut Progress);
@@ -83,7 +104,30 @@ pub trait Repair {
     fn next_segment(&mut self, window: u64, progress: &mut Progress) -> Option<u64>;
 
     /// Segment `seq` is sent.
-    fn on_sent(&mut self, _seq: u64, _now: Nanos) {}
+    fn on_sent(&mut self, _seq: u64, _now: Nanos, _rtt: &RttEstimator, _progress: &Progress) {}
+
+    /// The retransmission timer is set to expire at `rto_at`; says when the sender is to be woken.
+    fn wake_at(&mut self, rto_at: Nanos) -> Nanos {
+        rto_at
+    }
+
+    /// The recovery may have set timers of its own; `wake_at` is when the sender would be woken without, says when it is to be.
+    fn rewake_at(&self, wake_at: Nanos) -> Nanos {
+        wake_at
+    }
+
+    /// The sender is woken.
+    fn on_timer(&mut self, _now: Nanos, _progress: &Progress) -> Expiry {
+        Expiry::Timeout
+    }
+
+    /// The window is about to be cut; it is `cwnd`, and the slow-start threshold `ssthresh`.
+    fn on_cut(&mut self, _cwnd: f64, _ssthresh: f64) {}
+
+    /// The ACK just handled shows that the last cut was needless; what both were before it. Says so once.
+    fn undoes(&mut self) -> Option<(f64, f64)> {
+        None
+    }
 
     /// From when the round trip counts that the ACK of `seq` ends, whose timestamp says `stamp`; `None` where it is no sample.
     fn sample_from(&self, _seq: u64, stamp: Nanos) -> Option<Nanos> {
@@ -93,8 +137,13 @@ pub trait Repair {
     /// Segments thought to be in the network.
     fn in_network(&self, progress: &Progress) -> u64;
 
-    /// It suspects nothing, and needs to know of nothing but what calls for a repair.
-    fn is_quiet(&self) -> bool;
+    /// It suspects nothing.
+    fn is_calm(&self) -> bool;
+
+    /// It has to know of every segment sent and acknowledged, also while it suspects nothing.
+    fn watches_all(&self) -> bool {
+        false
+    }
 
     /// Bytes it holds on the heap.
     fn heap_bytes(&self) -> usize {
@@ -102,69 +151,139 @@ pub trait Repair {
     }
 }
 
-/// Lists the recoveries once: the enum that dispatches to them, and how each begins.
-macro_rules! recoveries {
-    ($($variant:ident($type:ty)),+ $(,)?) => {
-        /// Any recovery, dispatched without a pointer.
-        #[derive(Clone, Debug)]
-        pub enum Any { $($variant($type)),+ }
+/// Any recovery, dispatched without a pointer.
+#[derive(Clone, Debug)]
+pub enum Any {
+    /// Jacobson 1988.
+    Tahoe(tahoe::Tahoe),
+    /// RFC 5681.
+    Reno(reno::Reno),
+    /// RFC 6582.
+    NewReno(newreno::NewReno),
+    /// RFC 6675.
+    Sack(sack::Sack),
+    /// RFC 8985.
+    Rack(Box<rack::Rack>),
+    /// Brakmo and Peterson 1995.
+    Vegas(Box<vegas::Vegas>),
+}
 
-        impl Any {
-            /// That of `kind`, of a connection that has sent nothing.
-            pub fn new(kind: Recovery) -> Any {
-                match kind { $(Recovery::$variant => Any::$variant(Default::default())),+ }
-            }
+impl Any {
+    /// What `tcp` asks for, of a connection that has sent nothing.
+    pub fn new(tcp: &Tcp) -> Any {
+        match tcp.recovery {
+            Recovery::Tahoe => Any::Tahoe(Default::default()),
+            Recovery::Reno => Any::Reno(Default::default()),
+            Recovery::NewReno => Any::NewReno(Default::default()),
+            Recovery::Sack => Any::Sack(sack::Sack::new(tcp.prr)),
+            Recovery::Rack => Any::Rack(Box::new(rack::Rack::of(tcp))),
+            Recovery::Vegas => Any::Vegas(Default::default()),
         }
+    }
+}
 
-        impl Repair for Any {
-            fn reset(&mut self) {
-                match self { $(Any::$variant(repair) => repair.reset()),+ }
-            }
-            fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, progress: &Progress) -> u64 {
-                match self { $(Any::$variant(repair) => repair.on_sack(blocks, cumulative, progress)),+ }
-            }
-            fn on_new_ack(&mut self, news: &News, progress: &Progress) -> Verdict {
-                match self { $(Any::$variant(repair) => repair.on_new_ack(news, progress)),+ }
-            }
-            fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
-                match self { $(Any::$variant(repair) => repair.on_duplicate_ack(news, progress)),+ }
-            }
-            fn begin(&mut self, progress: &Progress) {
-                match self { $(Any::$variant(repair) => repair.begin(progress)),+ }
-            }
-            fn restart(&mut self, now: Nanos, progress: &mut Progress) {
-                match self { $(Any::$variant(repair) => repair.restart(now, progress)),+ }
-            }
-            #[inline]
-            fn next_segment(&mut self, window: u64, progress: &mut Progress) -> Option<u64> {
-                match self { $(Any::$variant(repair) => repair.next_segment(window, progress)),+ }
-            }
-            #[inline]
-            fn on_sent(&mut self, seq: u64, now: Nanos) {
-                match self { $(Any::$variant(repair) => repair.on_sent(seq, now)),+ }
-            }
-            #[inline]
-            fn sample_from(&self, seq: u64, stamp: Nanos) -> Option<Nanos> {
-                match self { $(Any::$variant(repair) => repair.sample_from(seq, stamp)),+ }
-            }
-            fn in_network(&self, progress: &Progress) -> u64 {
-                match self { $(Any::$variant(repair) => repair.in_network(progress)),+ }
-            }
-            #[inline]
-            fn is_quiet(&self) -> bool {
-                match self { $(Any::$variant(repair) => repair.is_quiet()),+ }
-            }
-            fn heap_bytes(&self) -> usize {
-                match self { $(Any::$variant(repair) => repair.heap_bytes()),+ }
-            }
+/// A call to whichever recovery it is.
+macro_rules! each {
+    ($any:expr, $repair:ident => $call:expr) => {
+        match $any {
+            Any::Tahoe($repair) => $call,
+            Any::Reno($repair) => $call,
+            Any::NewReno($repair) => $call,
+            Any::Sack($repair) => $call,
+            Any::Rack($repair) => $call,
+            Any::Vegas($repair) => $call,
         }
     };
 }
 
-recoveries! {
-    Tahoe(tahoe::Tahoe),
-    Reno(reno::Reno),
-    NewReno(newreno::NewReno),
-    Sack(sack::Sack),
-    Vegas(Box<vegas::Vegas>),
+impl Repair for Any {
+    #[inline]
+    fn reset(&mut self) {
+        each!(self, repair => repair.reset())
+    }
+
+    #[inline]
+    fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, now: Nanos, progress: &Progress) -> u64 {
+        each!(self, repair => repair.on_sack(blocks, cumulative, now, progress))
+    }
+
+    #[inline]
+    fn on_new_ack(&mut self, news: &News, progress: &Progress) -> Verdict {
+        each!(self, repair => repair.on_new_ack(news, progress))
+    }
+
+    #[inline]
+    fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
+        each!(self, repair => repair.on_duplicate_ack(news, progress))
+    }
+
+    #[inline]
+    fn begin(&mut self, window: u64, progress: &Progress) {
+        each!(self, repair => repair.begin(window, progress))
+    }
+
+    #[inline]
+    fn restart(&mut self, now: Nanos, progress: &mut Progress) {
+        each!(self, repair => repair.restart(now, progress))
+    }
+
+    #[inline]
+    fn next_segment(&mut self, window: u64, progress: &mut Progress) -> Option<u64> {
+        each!(self, repair => repair.next_segment(window, progress))
+    }
+
+    #[inline]
+    fn on_sent(&mut self, seq: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        each!(self, repair => repair.on_sent(seq, now, rtt, progress))
+    }
+
+    #[inline]
+    fn wake_at(&mut self, rto_at: Nanos) -> Nanos {
+        each!(self, repair => repair.wake_at(rto_at))
+    }
+
+    #[inline]
+    fn rewake_at(&self, wake_at: Nanos) -> Nanos {
+        each!(self, repair => repair.rewake_at(wake_at))
+    }
+
+    #[inline]
+    fn on_timer(&mut self, now: Nanos, progress: &Progress) -> Expiry {
+        each!(self, repair => repair.on_timer(now, progress))
+    }
+
+    #[inline]
+    fn on_cut(&mut self, cwnd: f64, ssthresh: f64) {
+        each!(self, repair => repair.on_cut(cwnd, ssthresh))
+    }
+
+    #[inline]
+    fn undoes(&mut self) -> Option<(f64, f64)> {
+        each!(self, repair => repair.undoes())
+    }
+
+    #[inline]
+    fn sample_from(&self, seq: u64, stamp: Nanos) -> Option<Nanos> {
+        each!(self, repair => repair.sample_from(seq, stamp))
+    }
+
+    #[inline]
+    fn in_network(&self, progress: &Progress) -> u64 {
+        each!(self, repair => repair.in_network(progress))
+    }
+
+    #[inline]
+    fn is_calm(&self) -> bool {
+        each!(self, repair => repair.is_calm())
+    }
+
+    #[inline]
+    fn watches_all(&self) -> bool {
+        each!(self, repair => repair.watches_all())
+    }
+
+    #[inline]
+    fn heap_bytes(&self) -> usize {
+        each!(self, repair => repair.heap_bytes())
+    }
 }

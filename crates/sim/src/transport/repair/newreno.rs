@@ -36,9 +36,9 @@ impl Repair for NewReno {
         self.reno.on_duplicate_ack(news, progress)
     }
 
-    fn begin(&mut self, progress: &Progress) {
+    fn begin(&mut self, window: u64, progress: &Progress) {
         self.partial = false;
-        self.reno.begin(progress);
+        self.reno.begin(window, progress);
         self.reno.duplicates.distrust(progress);
     }
 
@@ -54,7 +54,7 @@ impl Repair for NewReno {
         self.reno.in_network(progress)
     }
 
-    fn is_quiet(&self) -> bool {
-        self.reno.is_quiet()
+    fn is_calm(&self) -> bool {
+        self.reno.is_calm()
     }
 }

@@ -39,7 +39,7 @@ impl Repair for Reno {
         }
     }
 
-    fn begin(&mut self, _progress: &Progress) {
+    fn begin(&mut self, _window: u64, _progress: &Progress) {
         self.duplicates.begin();
     }
 
@@ -55,7 +55,7 @@ impl Repair for Reno {
         self.duplicates.in_network(progress)
     }
 
-    fn is_quiet(&self) -> bool {
+    fn is_calm(&self) -> bool {
         self.duplicates.is_empty()
     }
 }

@@ -1,10 +1,13 @@
-//! Recovery by selective acknowledgement: RFC 6675. What has arrived and what is lost stands on the scoreboard.
+//! Recovery by selective acknowledgement: RFC 6675, with the window of RFC 9937 in fast recovery where that is asked for. What has
+//! arrived and what is lost stands on the scoreboard.
 
+use super::prr::Prr;
 use super::scoreboard::Scoreboard;
 use super::{DUP_THRESH, Loss, News, Repair, Verdict};
 use crate::packet::SackBlocks;
 use crate::transport::progress::{Phase, Progress};
 use crate::transport::receiver::unwrap;
+use crate::transport::rto::RttEstimator;
 use fullpipe_cc::Nanos;
 
 /// RFC 6675.
@@ -15,6 +18,23 @@ pub struct Sack {
     duplicates: u32,
     /// Send the first segment again, whatever the window says (section 5, step 4.3).
     repeat_first: bool,
+    /// RFC 9937 in the place of step 4.2's window, if asked for.
+    prr: Option<Box<Prr>>,
+}
+
+impl Sack {
+    /// With proportional rate reduction or without.
+    pub fn new(prr: bool) -> Sack {
+        Sack { prr: prr.then(Box::default), ..Sack::default() }
+    }
+
+    /// Looks for further losses in fast recovery.
+    fn go_on(&mut self, advanced: bool, progress: &Progress) {
+        let safe = !self.board.find_losses() && advanced;
+        if let Some(prr) = &mut self.prr {
+            prr.go_on(self.board.pipe(progress.una, progress.nxt), safe);
+        }
+    }
 }
 
 impl Repair for Sack {
@@ -24,7 +44,7 @@ impl Repair for Sack {
         self.repeat_first = false;
     }
 
-    fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, progress: &Progress) -> u64 {
+    fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, _now: Nanos, progress: &Progress) -> u64 {
         // An ACK that a later one has overtaken tells of what lies below the cumulative point now.
         let known = |edge: u32| unwrap(edge, progress.una).max(cumulative).max(progress.una);
         blocks
@@ -34,19 +54,26 @@ impl Repair for Sack {
             .sum()
     }
 
-    fn on_new_ack(&mut self, _news: &News, progress: &Progress) -> Verdict {
+    fn on_new_ack(&mut self, news: &News, progress: &Progress) -> Verdict {
         self.duplicates = 0;
+        let before = self.board.sacked();
         self.board.advance(progress.una);
+        if let Some(prr) = &mut self.prr {
+            prr.deliver(news.acked + news.sacked - (before - self.board.sacked()));
+        }
         let over = progress.past_point();
         if over {
             self.board.settle(progress.una);
         } else if matches!(progress.phase, Phase::Recovery { .. }) {
-            self.board.find_losses();
+            self.go_on(true, progress);
         }
         Verdict { over, ..Verdict::default() }
     }
 
     fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
+        if let Some(prr) = &mut self.prr {
+            prr.deliver(news.sacked);
+        }
         match progress.phase {
             // Section 2: a duplicate ACK is one that brings news.
             Phase::Open if news.sacked > 0 => {
@@ -55,15 +82,19 @@ impl Repair for Sack {
                 lost.then_some(Loss::Cut)
             }
             Phase::Recovery { .. } => {
-                self.board.find_losses();
+                self.go_on(false, progress);
                 None
             }
             _ => None,
         }
     }
 
-    fn begin(&mut self, progress: &Progress) {
+    fn begin(&mut self, window: u64, progress: &Progress) {
         self.board.begin_recovery(progress.una);
+        if let Some(prr) = &mut self.prr {
+            let outstanding = progress.flight_size() - self.board.sacked();
+            prr.begin(window, outstanding, self.board.pipe(progress.una, progress.nxt));
+        }
         self.repeat_first = self.board.next_lost().is_some();
     }
 
@@ -78,6 +109,10 @@ impl Repair for Sack {
         if std::mem::take(&mut self.repeat_first) {
             return Some(progress.una);
         }
+        let window = match &self.prr {
+            Some(prr) if matches!(progress.phase, Phase::Recovery { .. }) => prr.window(),
+            _ => window,
+        };
         if self.in_network(progress) >= window {
             progress.cwnd_limited = true;
             return None;
@@ -89,13 +124,19 @@ impl Repair for Sack {
         })
     }
 
+    fn on_sent(&mut self, _seq: u64, _now: Nanos, _rtt: &RttEstimator, _progress: &Progress) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent();
+        }
+    }
+
     /// The RFC's pipe.
     #[inline]
     fn in_network(&self, progress: &Progress) -> u64 {
         self.board.pipe(progress.una, progress.nxt)
     }
 
-    fn is_quiet(&self) -> bool {
+    fn is_calm(&self) -> bool {
         self.duplicates == 0 && self.board.is_empty()
     }
 

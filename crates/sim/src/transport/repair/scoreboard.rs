@@ -48,6 +48,11 @@ impl Scoreboard {
         self.sacked.is_empty()
     }
 
+    /// How many segments are known to have arrived beyond the cumulative point.
+    pub fn sacked(&self) -> u64 {
+        self.sacked.count()
+    }
+
     /// The cumulative point has moved to `una`.
     #[inline]
     pub fn advance(&mut self, una: u64) {
@@ -111,17 +116,18 @@ impl Scoreboard {
         self.pending = nxt - una - self.sacked.count();
     }
 
-    /// Looks for segments that have become lost: those with [`DUP_THRESH`] SACKed segments above.
-    pub fn find_losses(&mut self) {
-        let Some(third) = self.sacked.nth_highest(DUP_THRESH) else { return };
+    /// Looks for segments that have become lost: those with [`DUP_THRESH`] SACKed segments above. Says whether there are any.
+    pub fn find_losses(&mut self) -> bool {
+        let Some(third) = self.sacked.nth_highest(DUP_THRESH) else { return false };
         if third <= self.lost_end {
-            return;
+            return false;
         }
-        let from = self.lost_end.max(self.repaired);
+        let (from, before) = (self.lost_end.max(self.repaired), self.pending);
         if third > from {
             self.pending += self.sacked.missing_high_in(from, third);
         }
         self.lost_end = third;
+        self.pending > before
     }
 
     /// RFC 6675's pipe: segments thought to be in the network, of those in `una..nxt`.
@@ -161,7 +167,7 @@ impl Scoreboard {
 mod tests {
     use super::*;
     use crate::transport::ranges::STEPS;
-    use crate::transport::receiver::Receiver;
+    use crate::transport::receiver::{Receiver, Telling};
 
     /// Segments 10..30 outstanding; 10 and 15 lost. RFC 6675 section 4 by hand.
     #[test]
@@ -260,7 +266,7 @@ mod tests {
         let before = STEPS.get();
         let mut board = Scoreboard::default();
         board.advance(1);
-        let mut receiver = Receiver::default();
+        let mut receiver = Receiver::new(Telling::Blocks);
         let arrive = |board: &mut Scoreboard, receiver: &mut Receiver, seq: u64| {
             receiver.take(seq as u32, 0, 0, None);
             let next = receiver.acknowledge().0;
@@ -275,7 +281,7 @@ mod tests {
             una = arrive(&mut board, &mut receiver, seq);
             match seq {
                 4 => board.begin_recovery(una),
-                _ if seq > 4 => board.find_losses(),
+                _ if seq > 4 => drop(board.find_losses()),
                 _ => {}
             }
             // Half the window has to leave before there is room.

@@ -24,7 +24,7 @@ impl Repair for Tahoe {
         lost.then_some(Loss::Restart)
     }
 
-    fn begin(&mut self, _progress: &Progress) {}
+    fn begin(&mut self, _window: u64, _progress: &Progress) {}
 
     fn restart(&mut self, _now: Nanos, progress: &mut Progress) {
         self.0.restart(progress);
@@ -38,7 +38,7 @@ impl Repair for Tahoe {
         self.0.in_network(progress)
     }
 
-    fn is_quiet(&self) -> bool {
+    fn is_calm(&self) -> bool {
         self.0.is_empty()
     }
 }

@@ -4,6 +4,7 @@
 use super::reno::Reno;
 use super::{Loss, News, Repair, Verdict};
 use crate::transport::progress::{Phase, Progress};
+use crate::transport::rto::RttEstimator;
 use crate::transport::sent_log::SentLog;
 use fullpipe_cc::Nanos;
 
@@ -18,9 +19,9 @@ pub struct Vegas {
     cut_at: Option<Nanos>,
 }
 
-impl Repair for Box<Vegas> {
+impl Repair for Vegas {
     fn reset(&mut self) {
-        **self = Vegas::default();
+        *self = Vegas::default();
     }
 
     fn on_new_ack(&mut self, news: &News, progress: &Progress) -> Verdict {
@@ -56,8 +57,8 @@ impl Repair for Box<Vegas> {
         }
     }
 
-    fn begin(&mut self, progress: &Progress) {
-        self.reno.begin(progress);
+    fn begin(&mut self, window: u64, progress: &Progress) {
+        self.reno.begin(window, progress);
         self.unchecked = 2;
     }
 
@@ -70,23 +71,27 @@ impl Repair for Box<Vegas> {
         self.reno.next_segment(window, progress)
     }
 
-    fn on_sent(&mut self, seq: u64, now: Nanos) {
+    fn on_sent(&mut self, seq: u64, now: Nanos, _rtt: &RttEstimator, _progress: &Progress) {
         self.times.note(seq, now);
     }
 
     /// The RTT is taken from the recorded time of the segment acknowledged, which has waited at the receiver if one before it was
     /// lost; none of a segment sent again, when the ACK may be of either (Karn).
     fn sample_from(&self, seq: u64, _stamp: Nanos) -> Option<Nanos> {
-        self.times.sent_once_at(seq)
+        self.times.get(seq).filter(|sent| !sent.again).map(|sent| sent.last.at)
     }
 
     fn in_network(&self, progress: &Progress) -> u64 {
         self.reno.in_network(progress)
     }
 
+    fn is_calm(&self) -> bool {
+        self.reno.is_calm()
+    }
+
     /// The times of all segments are noted.
-    fn is_quiet(&self) -> bool {
-        false
+    fn watches_all(&self) -> bool {
+        true
     }
 
     fn heap_bytes(&self) -> usize {
@@ -95,15 +100,19 @@ impl Repair for Box<Vegas> {
 }
 
 impl Vegas {
+    fn sent_at(&self, seq: u64) -> Option<Nanos> {
+        self.times.get(seq).map(|sent| sent.last.at)
+    }
+
     /// The first segment is older than the fine timeout.
     fn is_overdue(&self, news: &News, progress: &Progress) -> bool {
-        let (sent, timeout) = (self.times.sent_at(progress.una), news.rtt.fine_timeout());
+        let (sent, timeout) = (self.sent_at(progress.una), news.rtt.fine_timeout());
         sent.zip(timeout).is_some_and(|(sent, timeout)| news.now - sent > timeout)
     }
 
     /// Several losses in a window cut it once; a segment sent before the last cut says nothing new.
     fn found(&mut self, now: Nanos, progress: &Progress) -> Loss {
-        if self.times.sent_at(progress.una) <= self.cut_at {
+        if self.sent_at(progress.una) <= self.cut_at {
             return Loss::Repair;
         }
         self.cut_at = Some(now);

@@ -13,17 +13,20 @@ struct Bench {
     sender: Sender,
     receiver: Receiver,
     now: Nanos,
-    sack: bool,
 }
 
 impl Bench {
     fn new(recovery: Recovery, window: u32) -> Bench {
-        let tcp = Tcp { recovery, initial_window: window, ..Tcp::new("reno", recovery, vec![0]) };
-        let cc = fullpipe_cc::build("reno", &[], f64::from(window)).expect("reno");
+        Bench::of("reno", Tcp::new("reno", recovery, vec![0]), window)
+    }
+
+    fn of(algorithm: &str, tcp: Tcp, window: u32) -> Bench {
+        let (recovery, tcp) = (tcp.recovery, Tcp { initial_window: window, ..tcp });
+        let cc = fullpipe_cc::build(algorithm, &[], f64::from(window)).expect(algorithm);
         let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None);
         let mut sender = Sender::new(&tcp, cc, u64::MAX, RTT, 0, meter);
         sender.meter.start(0);
-        Bench { sender, receiver: Receiver::default(), now: 0, sack: recovery == Recovery::Sack }
+        Bench { sender, receiver: Receiver::new(recovery.telling()), now: 0 }
     }
 
     /// Everything the sender sends now.
@@ -40,7 +43,7 @@ impl Bench {
         let sent = self.now.saturating_sub(RTT);
         assert_eq!(self.receiver.take(seq as u32, sent, self.now, None), Reply::Ack);
         let (next, stamp) = self.receiver.acknowledge();
-        let sack = self.receiver.sack_blocks().filter(|_| self.sack);
+        let sack = self.receiver.sack_blocks();
         let arrival = Arrival { cumulative: next as u32, stamp, receiver_stamp: self.now };
         self.sender.on_ack(self.now, &arrival, sack.as_ref());
         self.sends()
@@ -323,4 +326,109 @@ fn the_last_segment_is_rescued() {
     assert_eq!(bench.arrives(0), [], "4 outstanding");
     assert_eq!(bench.arrives(4), [7]);
     assert_eq!(bench.arrives(5), [], "one rescue an episode");
+}
+
+/// A rate sample counts what SACK delivers as it comes, and what the cumulative point then passes only once: of 8 segments the first is lost,
+/// 7 are delivered before it, and one by its repair. Whoever is watched never rests.
+#[test]
+fn rate_samples_count_each_segment_once() {
+    let mut bench = Bench::new(Recovery::Sack, 8);
+    bench.sender.watch = Some(Box::new(Watch { sampler: Some(Sampler::default()), ..Watch::default() }));
+    bench.sender.quiet = false;
+    bench.now = RTT;
+    bench.sends();
+    let delivered = |bench: &mut Bench| {
+        let sampler = bench.sender.watch.as_mut().and_then(|watch| watch.sampler.as_mut()).expect("it is there");
+        let sample = sampler.sample(1, None).expect("a sample");
+        sample.prior_delivered + sample.delivered
+    };
+    for seq in 1..8 {
+        bench.arrives(seq);
+        assert_eq!(delivered(&mut bench), seq);
+    }
+    bench.arrives(0);
+    assert_eq!(delivered(&mut bench), 8);
+    assert!(!bench.sender.is_quiet());
+}
+
+/// 8 segments in 100 ms, paced by 2 windows a round trip before the first sample: 160 a second, 6.25 ms apart; one at a time, and woken for
+/// the next, once.
+#[test]
+fn a_paced_sender_sends_one_at_a_time() {
+    let tcp = Tcp { initial_window: 8, pacing: pacing::Pacing::On, ..Tcp::new("reno", Recovery::Sack, vec![0]) };
+    let cc = fullpipe_cc::build("reno", &[], 8.0).expect("reno");
+    let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None);
+    let mut bench = Bench { sender: Sender::new(&tcp, cc, u64::MAX, RTT, 0, meter), ..Bench::new(Recovery::Sack, 8) };
+    bench.sender.meter.start(0);
+    for seq in 0..8 {
+        bench.now = seq * 6_250_000;
+        assert_eq!(bench.sends(), [seq]);
+        let due = (seq < 7).then_some(bench.now + 6_250_000);
+        assert_eq!([bench.sender.wake(bench.now), bench.sender.wake(bench.now)], [due, None]);
+    }
+    bench.now += 6_250_000;
+    assert_eq!(bench.sends(), [], "the window is full");
+    assert!(bench.sender.progress.cwnd_limited);
+}
+
+/// SACK with proportional rate reduction, a window of `window` segments under way.
+fn with_prr(algorithm: &str, window: u32) -> Bench {
+    let mut bench = Bench::of(algorithm, Tcp { prr: true, ..Tcp::new(algorithm, Recovery::Sack, vec![0]) }, window);
+    assert_eq!(bench.sends().len() as u32, window);
+    bench
+}
+
+/// RFC 9937, one loss of 20 in flight. ssthresh 10 (Reno): the fast retransmission at the third ACK, then ceil(10 d/20) segments in
+/// all for d delivered, one at every second ACK: at 5, 7, ... 17. 10 are in flight at the end. ssthresh 14 (CUBIC): ceil(14 d/20).
+#[test]
+fn prr_sends_in_proportion() {
+    let cases: [(_, _, &[u64]); 2] =
+        [("reno", 10.0, &[3, 5, 7, 9, 11, 13, 15, 17]), ("cubic", 14.0, &[3, 4, 5, 7, 8, 10, 11, 13, 14, 15, 18, 19])];
+    for (algorithm, ssthresh, expected) in cases {
+        let mut bench = with_prr(algorithm, 20);
+        assert_eq!([bench.arrives(1), bench.arrives(2)], [[20], [21]], "limited transmit");
+        let sent: Vec<_> = (3..20).map(|seq| (seq, bench.arrives(seq))).collect();
+        assert_eq!(bench.sender.cc.ssthresh(), ssthresh);
+        assert_eq!(sent[0].1, [0], "the fast retransmission");
+        assert!(sent.iter().skip(1).all(|(_, sent)| sent.len() <= 1 && !sent.contains(&0)));
+        let at: Vec<_> = sent.iter().filter(|(_, sent)| !sent.is_empty()).map(|(seq, _)| *seq).collect();
+        assert_eq!(at, expected, "{algorithm}");
+        assert_eq!(bench.sender.in_network() as f64, ssthresh);
+    }
+}
+
+/// RFC 9937, 15 of 20 lost, ssthresh 10: 4 in flight at the third ACK, so that each ACK lets one segment go; none has moved the
+/// cumulative point, which would be worth a second one. The first two ACKs let new ones go: N N R R R, as RFC 6937 prints for the
+/// conservative bound.
+#[test]
+fn prr_is_conservative_after_heavy_loss() {
+    let mut bench = with_prr("reno", 20);
+    assert_eq!([15, 16, 17, 18, 19].map(|seq| bench.arrives(seq)), [[20], [21], [0], [1], [2]]);
+}
+
+/// RFC 9937: an ACK that moves the cumulative point and tells of no further loss lets one more go. 0 and its successors up to 3 are
+/// lost of 20; in flight falls below ssthresh, 10, by what the repair of 0 brings.
+#[test]
+fn prr_catches_up_by_safe_acks() {
+    let mut bench = with_prr("reno", 20);
+    for seq in 15..20 {
+        bench.arrives(seq);
+    }
+    // 22 outstanding, 5 SACKed, 15 lost of which 0, 1 and 2 are repaired: 5 in flight. The ACK of 0: 4; one for it, one more.
+    assert_eq!(bench.arrives(0), [3, 4]);
+}
+
+/// Linux's packetdrill script for proportional rate reduction in slow start, 10 packets of which the first is lost, CUBIC: window
+/// and ssthresh are 7, and every SACK from the third lets one segment go. There is no new data before.
+#[test]
+fn prr_as_linux_shows_it() {
+    let mut bench = with_prr("cubic", 10);
+    bench.sender.progress.end = 10;
+    assert_eq!([bench.arrives(1), bench.arrives(2), bench.arrives(3)], [vec![], vec![], vec![0]]);
+    assert_eq!((bench.cwnd(), bench.sender.cc.ssthresh(), bench.sender.in_network()), (7.0, 7.0, 7));
+    bench.sender.progress.end = 100;
+    for (seq, new) in (4..10).zip(10..) {
+        assert_eq!(bench.arrives(seq), [new]);
+        assert_eq!(bench.sender.in_network(), 7);
+    }
 }

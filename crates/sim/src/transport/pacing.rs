@@ -1,0 +1,188 @@
+//! Pacing: segments leave at a rate instead of back to back.
+//!
+//! Sources: draft-ietf-ccwg-bbr, section 5.6.2 (next_send = max(now, next_send) + size/rate); for algorithms that give no rate, Linux's
+//! documentation of `tcp_pacing_ss_ratio` (200 %) and `tcp_pacing_ca_ratio` (120 %) in ip-sysctl.
+
+use fullpipe_cc::time::{SECOND, seconds};
+use fullpipe_cc::{CongestionControl, Controller, Nanos};
+
+/// Whether a flow's segments leave at a rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Pacing {
+    /// Where the algorithm gives a rate.
+    #[default]
+    Algorithm,
+    /// Always: at the algorithm's rate, or at one made of window and round-trip time.
+    On,
+    /// Never, whatever the algorithm says.
+    Off,
+}
+
+impl Pacing {
+    /// Every kind.
+    pub const ALL: [Pacing; 3] = [Pacing::Algorithm, Pacing::On, Pacing::Off];
+
+    /// The name scenarios use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pacing::Algorithm => "algorithm",
+            Pacing::On => "on",
+            Pacing::Off => "off",
+        }
+    }
+
+    /// The one of this name.
+    pub fn find(name: &str) -> Option<Pacing> {
+        Pacing::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether a flow under `cc` is paced.
+    pub fn applies_to(self, cc: &Controller) -> bool {
+        match self {
+            Pacing::Algorithm => cc.pacing_rate().is_some(),
+            Pacing::On => true,
+            Pacing::Off => false,
+        }
+    }
+}
+
+/// Windows per round-trip time, far below ssthresh and otherwise (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+const SLOW_START_RATIO: f64 = 2.0;
+const AVOIDANCE_RATIO: f64 = 1.2;
+
+/// Segments per second: what the algorithm says, or else so many windows per `srtt` (in slow start up to half of ssthresh, and beyond).
+pub fn rate(cc: &Controller, srtt: Nanos) -> f64 {
+    cc.pacing_rate().unwrap_or_else(|| {
+        let ratio = if cc.cwnd() < cc.ssthresh() / 2.0 { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
+        ratio * cc.cwnd() / seconds(srtt)
+    })
+}
+
+/// Parts of a nanosecond that are kept. Gaps are rounded up to one: a nanosecond after 16 million segments, and more than the last digit
+/// of a rate is worth.
+const PARTS: u64 = 1 << 24;
+
+/// No segment keeps others waiting longer than this, so that the clock does not overflow.
+const LONGEST_GAP: Nanos = 1_000_000 * SECOND;
+
+/// When the next segment may leave. What is left of a nanosecond counts for the segments behind, so that no gap comes out wrong, however
+/// many there are.
+#[derive(Clone, Debug, Default)]
+pub struct Pacer {
+    next: Nanos,
+    /// The same, in parts of a nanosecond.
+    part: u64,
+    /// Segments that may still leave of the burst at hand.
+    burst: u64,
+    /// When the sender has asked to be woken.
+    wake: Nanos,
+}
+
+impl Pacer {
+    /// Whether a segment may leave at `now`.
+    pub fn allows(&self, now: Nanos) -> bool {
+        now >= self.next || self.burst > 0
+    }
+
+    /// A segment leaves at `now`, at `rate` segments per second in bursts of `quantum`.
+    pub fn on_sent(&mut self, now: Nanos, rate: f64, quantum: u64) {
+        if now >= self.next {
+            self.burst = quantum.max(1);
+        }
+        if now > self.next {
+            (self.next, self.part) = (now, 0);
+        }
+        self.burst -= 1;
+        // Saturates where the rate is 0.
+        let gap = (SECOND as f64 / rate * PARTS as f64).ceil() as u128;
+        let gap = gap.min(u128::from(LONGEST_GAP) * u128::from(PARTS)) + u128::from(self.part);
+        self.next = self.next.saturating_add((gap / u128::from(PARTS)) as Nanos);
+        self.part = (gap % u128::from(PARTS)) as u64;
+    }
+
+    /// When to wake the sender that is kept waiting; `None` if it has been said already.
+    pub fn wake(&mut self) -> Option<Nanos> {
+        let due = self.next;
+        (std::mem::replace(&mut self.wake, due) != due).then_some(due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MS: Nanos = 1_000_000;
+
+    /// When so many segments leave, each as soon as it may.
+    fn departures(rate: f64, quantum: u64, segments: usize) -> Vec<Nanos> {
+        let mut pacer = Pacer::default();
+        let mut now = 0;
+        (0..segments)
+            .map(|_| {
+                now = if pacer.allows(now) { now } else { pacer.next };
+                pacer.on_sent(now, rate, quantum);
+                now
+            })
+            .collect()
+    }
+
+    /// 10 Mbit/s of 1500 bytes: 1.2 ms each, and so the millionth after the first leaves at 1200 s.
+    #[test]
+    fn gaps_are_exact_and_do_not_drift() {
+        let at = departures(10e6 / 12_000.0, 1, 1_000_001);
+        assert!(at.windows(2).all(|pair| pair[1] - pair[0] == 1_200_000));
+        assert_eq!(at[1_000_000], 1200 * SECOND);
+        // 7 a microsecond, which no power of two divides: 1000/7 ns each.
+        assert_eq!(departures(7e6, 1, 7_000_001)[7_000_000], SECOND);
+    }
+
+    /// A first window of 10 at 40 ms paced by 2.77 windows a round trip: 692.5 segments a second, 1.444 ms.
+    #[test]
+    fn a_first_window_is_spread() {
+        let at = departures(2.77 * 10.0 / 0.040, 1, 10);
+        assert_eq!(at[1] / 1000, 1444);
+        assert!((at[9] as f64 - 9.0 * 40e6 / 27.7).abs() <= 1.0);
+    }
+
+    /// Four at a time: 0, 0, 0, 0, and the next four after four gaps.
+    #[test]
+    fn a_quantum_leaves_at_once() {
+        assert_eq!(departures(1000.0, 4, 9), [0, 0, 0, 0, 4 * MS, 4 * MS, 4 * MS, 4 * MS, 8 * MS]);
+    }
+
+    /// After a pause the next leaves at once, and nothing that was not sent is made up for.
+    #[test]
+    fn a_pause_saves_nothing() {
+        let mut pacer = Pacer::default();
+        pacer.on_sent(0, 1000.0, 1);
+        assert!(!pacer.allows(MS - 1) && pacer.allows(MS));
+        pacer.on_sent(50 * MS, 1000.0, 1);
+        assert!(!pacer.allows(51 * MS - 1) && pacer.allows(51 * MS));
+        assert_eq!([pacer.wake(), pacer.wake()], [Some(51 * MS), None]);
+    }
+
+    /// Slow start below half of ssthresh: 2 windows a round trip; otherwise 1.2: 10 segments at 100 ms, 200 and 120 a second. From a loss
+    /// at 10 on cwnd = ssthresh = 5: 60.
+    #[test]
+    fn windows_per_round_trip_without_a_rate_of_the_algorithm() {
+        let mut cc = fullpipe_cc::build("reno", &[], 10.0).expect("reno");
+        assert_eq!(rate(&cc, 100 * MS), 200.0);
+        cc.on_congestion(&fullpipe_cc::Flow::at(0).cwnd_limited(true), fullpipe_cc::Signal::Loss);
+        assert_eq!(rate(&cc, 100 * MS), 60.0);
+        assert!(!Pacing::Algorithm.applies_to(&cc) && Pacing::On.applies_to(&cc) && !Pacing::Off.applies_to(&cc));
+    }
+
+    proptest! {
+        /// Whatever the rate and the quantum, n segments take n - quantum gaps or more, a nanosecond of the clock aside.
+        #[test]
+        fn nothing_leaves_faster_than_the_rate(rate in 0.01..1e9, quantum in 1u64..50, segments in 2usize..500) {
+            let at = departures(rate, quantum, segments);
+            for (index, &first) in at.iter().enumerate() {
+                let last = at[(index + 100).min(segments - 1)];
+                let gaps = ((index + 100).min(segments - 1) - index) as f64 + 1.0 - quantum as f64;
+                prop_assert!((last - first) as f64 >= gaps * 1e9 / rate * (1.0 - 1e-9) - 1.001, "{index}");
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! How fast data arrives at the receiver, ACK by ACK: the delivery-rate estimator of draft-ietf-ccwg-bbr, section 4.1.
+//!
+//! A sample spans the time from the last delivery that was known when a segment left to that segment's own; it is no faster than
+//! data was sent, because the time that sending took counts where it is the longer one.
+//!
+//! Segments are taken for lost as the sender counts them: when they are sent again. Without SACK a segment counts as delivered when
+//! the cumulative point passes it.
+
+use crate::packet::SackBlocks;
+use crate::transport::ranges::Ranges;
+use crate::transport::receiver::unwrap;
+use fullpipe_cc::{Nanos, RateSample};
+use std::collections::VecDeque;
+
+/// A connection's estimator; times are the flow's own. The draft's names in brackets.
+#[derive(Clone, Debug, Default)]
+pub struct Sampler {
+    /// Segments delivered (C.delivered), and when the last was (C.delivered_time).
+    delivered: u64,
+    delivered_at: Nanos,
+    /// When the newest segment delivered was sent: the beginning of the next sending time (C.first_send_time).
+    first_sent: Nanos,
+    /// Samples tell of the application until so many segments are delivered (C.app_limited).
+    app_limited_until: Option<u64>,
+    /// Of which segment `sent` begins to know.
+    base: u64,
+    sent: VecDeque<Sent>,
+    /// Those beyond the cumulative point that have been delivered.
+    sacked: Ranges,
+    /// The newest segment delivered by the ACK at hand.
+    newest: Option<(u64, Sent)>,
+}
+
+/// What is remembered of a segment from when it was last sent.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    at: Nanos,
+    first_sent: Nanos,
+    delivered: u64,
+    delivered_at: Nanos,
+    in_flight: u64,
+    lost: u64,
+    is_app_limited: bool,
+}
+
+impl Sampler {
+    /// A new connection begins.
+    pub fn reset(&mut self) {
+        let Sampler { mut sent, mut sacked, .. } = std::mem::take(self);
+        sent.clear();
+        sacked.clear();
+        *self = Sampler { sent, sacked, ..Sampler::default() };
+    }
+
+    /// Bytes it holds on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.sent.capacity() * size_of::<Sent>() + self.sacked.heap_bytes()
+    }
+
+    /// Segment `seq` is sent, one known or the next; `in_flight` are in the network beside it, `lost` have been found lost.
+    pub fn on_sent(&mut self, seq: u64, now: Nanos, in_flight: u64, lost: u64) {
+        if in_flight == 0 {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        let Sampler { delivered, delivered_at, first_sent, .. } = *self;
+        let is_app_limited = self.app_limited_until.is_some();
+        let in_flight = in_flight + 1;
+        let sent = Sent { at: now, first_sent, delivered, delivered_at, in_flight, lost, is_app_limited };
+        match self.sent.get_mut((seq - self.base) as usize) {
+            Some(known) => *known = sent,
+            None => self.sent.push_back(sent),
+        }
+    }
+
+    /// Nothing is left to send, with `in_flight` in the network: what is sent until all that has arrived tells of the application.
+    pub fn on_app_limited(&mut self, in_flight: u64) {
+        self.app_limited_until = Some(self.delivered + in_flight);
+    }
+
+    /// An ACK that asks for `cumulative`, with its SACK blocks; says how many segments it delivers.
+    pub fn on_ack(&mut self, now: Nanos, cumulative: u64, sack: Option<&SackBlocks>) -> u64 {
+        let before = self.delivered;
+        self.newest = None;
+        for &(start, end) in sack.into_iter().flatten().filter(|(start, end)| start != end) {
+            // An ACK that a later one has overtaken tells of what lies below the base now.
+            let known = |edge: u32| unwrap(edge, self.base).max(cumulative).max(self.base);
+            let (start, end) = (known(start), known(end));
+            self.deliver_missing(start, end, now);
+            self.sacked.insert(start, end);
+        }
+        self.deliver_missing(self.base, cumulative, now);
+        self.sacked.remove_below(cumulative);
+        while self.base < cumulative && self.sent.pop_front().is_some() {
+            self.base += 1;
+        }
+        self.delivered - before
+    }
+
+    /// Segments of `start..end` that had not been delivered are.
+    fn deliver_missing(&mut self, start: u64, end: u64, now: Nanos) {
+        let mut seq = self.sacked.next_missing(start);
+        while seq < end {
+            self.deliver(seq, now);
+            seq = self.sacked.next_missing(seq + 1);
+        }
+    }
+
+    /// UpdateRateSample.
+    fn deliver(&mut self, seq: u64, now: Nanos) {
+        let Some(&sent) = self.sent.get((seq - self.base) as usize) else { return };
+        self.delivered += 1;
+        self.delivered_at = now;
+        if self.newest.is_none_or(|(newest, known)| (sent.at, seq) > (known.at, newest)) {
+            self.newest = Some((seq, sent));
+        }
+    }
+
+    /// What the ACK at hand tells (GenerateRateSample), with `lost` found lost so far; nothing where it delivers nothing or spans
+    /// less than the least RTT, in which ACKs came closer together than data can have.
+    pub fn sample(&mut self, lost: u64, min_rtt: Option<Nanos>) -> Option<RateSample> {
+        self.app_limited_until = self.app_limited_until.filter(|&until| self.delivered <= until);
+        let (_, newest) = self.newest?;
+        let sending = newest.at - newest.first_sent;
+        let acknowledging = self.delivered_at - newest.delivered_at;
+        self.first_sent = newest.at;
+        let interval = sending.max(acknowledging);
+        if interval == 0 || min_rtt.is_some_and(|least| interval < least) {
+            return None;
+        }
+        let sample = RateSample::new(self.delivered - newest.delivered, interval);
+        let sample = sample.prior_delivered(newest.delivered).tx_in_flight(newest.in_flight);
+        Some(sample.lost(lost - newest.lost).is_app_limited(newest.is_app_limited))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Nanos = 1_000_000;
+
+    /// The samples of a path of 100 ms over which a segment is sent every `gap`; ACKs wait for the last of each `burst`.
+    fn rates(segments: u64, gap: Nanos, burst: u64) -> Vec<f64> {
+        let mut sampler = Sampler::default();
+        let (mut rates, mut next) = (Vec::new(), 0);
+        for acked in 1..=segments {
+            let now = 100 * MS + acked.div_ceil(burst) * burst * gap;
+            while next * gap <= now {
+                sampler.on_sent(next, next * gap, next - (acked - 1), 0);
+                next += 1;
+            }
+            assert_eq!(sampler.on_ack(now, acked, None), 1);
+            rates.extend(sampler.sample(0, Some(100 * MS)).map(|sample| sample.per_second()));
+        }
+        rates
+    }
+
+    /// 10 Mbit/s of 1000 bytes: 1250 segments a second, 0.8 ms each. Every sample is within one segment of the 125 of a round trip, from
+    /// the first on of a segment that was sent after something had been delivered, which 127 were not.
+    #[test]
+    fn a_steady_stream_gives_its_rate_within_a_segment() {
+        let rates = rates(2000, 800_000, 1);
+        assert!(rates.len() > 1900, "{}", rates.len());
+        for rate in &rates[127..] {
+            assert!((rate - 1250.0).abs() <= 1250.0 / 125.0, "{rate}");
+        }
+    }
+
+    /// ACKs in bursts of ten, 8 ms of them at a time: no sample is above the rate of sending, one segment aside.
+    #[test]
+    fn acks_in_bursts_raise_no_sample_above_the_rate_of_sending() {
+        let rates = rates(2000, 800_000, 10);
+        assert!(rates.len() > 1000, "{}", rates.len());
+        let most = rates.iter().copied().fold(0.0, f64::max);
+        assert!(most <= 1250.0 * (1.0 + 1.0 / 125.0), "{most}");
+    }
+
+    /// Ten sent at 0 and nothing more to send; they arrive from 100 ms on, the next ten are sent at 1 s. Samples of the first ten are
+    /// whole; those of the next tell of the application, up to and with the tenth, which passes the mark.
+    #[test]
+    fn after_an_idle_time_samples_tell_of_the_application() {
+        let mut sampler = Sampler::default();
+        (0..10).for_each(|seq| sampler.on_sent(seq, seq * MS, seq, 0));
+        let mut limited = Vec::new();
+        for seq in 0..10 {
+            sampler.on_ack((100 + seq) * MS, seq + 1, None);
+            limited.push(sampler.sample(0, Some(50 * MS)).expect("a sample").is_app_limited);
+        }
+        sampler.on_app_limited(0);
+        (10..30).for_each(|seq| sampler.on_sent(seq, 1000 * MS + seq * MS, seq - 10, 0));
+        for seq in 10..30 {
+            sampler.on_ack(1100 * MS + seq * MS, seq + 1, None);
+            let sample = sampler.sample(0, Some(50 * MS)).expect("a sample");
+            limited.push(sample.is_app_limited);
+            assert!(sample.interval <= 120 * MS, "the idle time is in no sample: {}", sample.interval);
+        }
+        sampler.on_sent(30, 2000 * MS, 0, 0);
+        sampler.on_ack(2100 * MS, 31, None);
+        limited.push(sampler.sample(0, Some(50 * MS)).expect("a sample").is_app_limited);
+        assert_eq!(limited, [[false; 10].as_slice(), &[true; 20], &[false]].concat());
+    }
+
+    /// 0 to 4 are sent, 1 ms apart; 0 is lost. SACK delivers 1 to 4 one by one, the cumulative point then 0 alone, sent again at 60 ms when one
+    /// was lost.
+    #[test]
+    fn each_segment_is_delivered_once() {
+        let mut sampler = Sampler::default();
+        (0..5).for_each(|seq| sampler.on_sent(seq, seq * MS, seq, 0));
+        let delivered: Vec<_> = (2..=5)
+            .map(|end| {
+                let mut blocks = SackBlocks::default();
+                blocks[0] = (1, end);
+                sampler.on_ack(u64::from(end) * MS + 50 * MS, 0, Some(&blocks))
+            })
+            .collect();
+        assert_eq!(delivered, [1, 1, 1, 1]);
+        assert_eq!(sampler.sample(0, None), Some(RateSample::new(4, 55 * MS).tx_in_flight(5)));
+        sampler.on_sent(0, 60 * MS, 1, 1);
+        assert_eq!(sampler.on_ack(110 * MS, 5, None), 1);
+        // 55 ms from the last delivery to this one, but 56 from the sending of the last one; four had been delivered when it left.
+        let sample = sampler.sample(1, None).expect("a sample");
+        assert_eq!(sample, RateSample::new(1, 56 * MS).prior_delivered(4).tx_in_flight(2));
+        assert!(sampler.sent.is_empty() && sampler.sacked.is_empty());
+    }
+
+    /// A sample that spans less than the least RTT is none.
+    #[test]
+    fn short_samples_are_none() {
+        let mut sampler = Sampler::default();
+        sampler.on_sent(0, 0, 0, 0);
+        sampler.on_ack(40 * MS, 1, None);
+        assert_eq!(sampler.sample(0, Some(40 * MS + 1)), None);
+        sampler.on_sent(1, 50 * MS, 0, 0);
+        sampler.on_ack(90 * MS, 2, None);
+        assert!(sampler.sample(0, Some(40 * MS)).is_some());
+    }
+}

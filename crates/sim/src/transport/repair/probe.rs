@@ -1,0 +1,158 @@
+//! Tail loss probes: RFC 8985 section 7. Where ACKs stay away, a segment is sent that brings one, so that losses at the end of a
+//! flight are found without a timeout.
+
+use crate::transport::progress::{Phase, Progress};
+use crate::transport::rto::RttEstimator;
+use fullpipe_cc::Nanos;
+
+/// PTO before the first RTT sample (section 7.2).
+const INITIAL_PTO: Nanos = 1_000_000_000;
+
+/// The probe's timer, and the probe that is out.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe {
+    /// When one is to go; `Nanos::MAX` if none is.
+    pub at: Nanos,
+    /// One goes now.
+    pub due: bool,
+    /// TLP.max_ack_delay: how long the receiver may hold an ACK.
+    max_ack_delay: Nanos,
+    /// TLP.end_seq: what the ACK of the last probe asks for at least; none if no probe is out.
+    end: Option<u64>,
+    /// TLP.is_retrans: it was no new data.
+    again: bool,
+    /// A round trip has been measured since the last probe, or none has been sent.
+    sampled: bool,
+}
+
+impl Probe {
+    /// None out, none to go.
+    pub fn new(max_ack_delay: Nanos) -> Probe {
+        Probe { at: Nanos::MAX, due: false, max_ack_delay, end: None, again: false, sampled: true }
+    }
+
+    /// Forgets everything: a new connection.
+    pub fn reset(&mut self) {
+        *self = Probe::new(self.max_ack_delay);
+    }
+
+    /// Section 7.2: new data has been sent, or acknowledged, at `now`. Like the RTO, the PTO is above SRTT by a tick of the clock that
+    /// measures it at least.
+    pub fn schedule(&mut self, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        let pto = rtt.smoothed().map_or(INITIAL_PTO, |smoothed| smoothed + smoothed.max(rtt.granularity()));
+        let held = if progress.flight_size() == 1 { self.max_ack_delay } else { 0 };
+        self.at = now + pto + held;
+    }
+
+    /// None is to go.
+    pub fn cancel(&mut self) {
+        self.at = Nanos::MAX;
+    }
+
+    /// A repair begins: it makes up for the probe.
+    pub fn abandon(&mut self) {
+        self.cancel();
+        self.due = false;
+        self.end = None;
+    }
+
+    /// Section 7.3: the timer has expired. One goes if none is out, and a round trip has been measured since the last.
+    pub fn expire(&mut self) {
+        self.cancel();
+        self.due = self.end.is_none() && self.sampled;
+    }
+
+    /// Section 7.3: the probe that goes, new data if there is any, otherwise the highest segment.
+    pub fn next_segment(&mut self, progress: &mut Progress) -> Option<u64> {
+        self.due = false;
+        let highest = progress.high.checked_sub(1).filter(|&highest| highest >= progress.una);
+        let seq = progress.next_new().or(highest)?;
+        self.again = Some(seq) == highest;
+        self.end = Some(progress.nxt);
+        self.sampled = false;
+        Some(seq)
+    }
+
+    /// Section 7.4: an ACK, which may say that segment `duplicate` arrived twice. Says whether it shows that the probe has repaired
+    /// a loss: everything sent before it has arrived, and it did not arrive twice.
+    pub fn on_ack(&mut self, progress: &Progress, duplicate: Option<u64>) -> bool {
+        let Some(end) = self.end.filter(|&end| progress.una >= end) else { return false };
+        let needless = duplicate.is_some_and(|seq| seq + 1 == end);
+        let repaired = self.again && !needless && progress.una > end;
+        if !self.again || needless || repaired {
+            self.end = None;
+        }
+        repaired && progress.phase == Phase::Open
+    }
+
+    /// The probe that is out is the last segment sent before `nxt`.
+    pub fn is_out(&self, nxt: u64) -> bool {
+        self.end == Some(nxt)
+    }
+
+    /// A round trip has been measured.
+    pub fn on_sample(&mut self) {
+        self.sampled = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Nanos = 1_000_000;
+
+    /// Section 7.2: 1 s before the first sample; then twice SRTT, and as long as the receiver may hold an ACK if one segment is out.
+    #[test]
+    fn the_time_until_a_probe() {
+        let mut probe = Probe::new(40 * MS);
+        let mut rtt = RttEstimator::new(200 * MS, 0, 0);
+        let mut progress = Progress::new(100, 100);
+        progress.nxt = 5;
+        probe.schedule(7 * MS, &rtt, &progress);
+        assert_eq!(probe.at, 1007 * MS);
+        rtt.sample(100 * MS);
+        probe.schedule(7 * MS, &rtt, &progress);
+        assert_eq!(probe.at, 207 * MS);
+        progress.una = 4;
+        probe.schedule(7 * MS, &rtt, &progress);
+        assert_eq!(probe.at, 247 * MS);
+        let mut coarse = RttEstimator::new(200 * MS, 10 * MS, 0);
+        coarse.sample(1);
+        probe.schedule(7 * MS, &coarse, &Progress { una: 3, ..progress });
+        assert_eq!(probe.at, 17 * MS + 1);
+    }
+
+    /// Section 7.4, a probe that sent 9 once more, the last of 10 segments. A DSACK of 9 says that it was needless; an ACK beyond it
+    /// without one, that it was not; one of itself says nothing yet.
+    #[test]
+    fn what_the_ack_of_a_probe_says() {
+        let mut progress = Progress { una: 9, nxt: 10, high: 10, ..Progress::new(10, 100) };
+        let mut sent = Probe::new(0);
+        sent.expire();
+        assert!(sent.due);
+        assert_eq!(sent.next_segment(&mut progress), Some(9));
+        progress.una = 10;
+        let mut twice = sent;
+        assert!(!twice.on_ack(&progress, Some(9)) && twice.end.is_none());
+        assert!(!sent.on_ack(&progress, None) && sent.end == Some(10));
+        progress.una = 11;
+        assert!(sent.on_ack(&progress, None) && sent.end.is_none());
+    }
+
+    /// Section 7.3: new data is the better probe; a second one goes only after a round trip has been measured.
+    #[test]
+    fn one_probe_a_round_trip_and_new_data_first() {
+        let mut progress = Progress { una: 9, nxt: 10, high: 10, ..Progress::new(11, 100) };
+        let mut probe = Probe::new(0);
+        probe.expire();
+        assert_eq!(probe.next_segment(&mut progress), Some(10));
+        progress.una = 11;
+        assert!(!probe.on_ack(&progress, None), "new data repairs nothing");
+        probe.expire();
+        assert!(!probe.due);
+        probe.on_sample();
+        probe.expire();
+        assert!(probe.due);
+    }
+}

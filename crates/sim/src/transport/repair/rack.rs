@@ -1,0 +1,420 @@
+//! Recovery by time: RACK-TLP, RFC 8985. A segment is lost if one sent sufficiently later has arrived, be it new or sent again, so
+//! that a retransmission lost as well is found like any other; where ACKs stay away, a probe brings one (`probe.rs`), and a timer
+//! finds what is overdue. How long it waits for what was overtaken, `reordering.rs` says; how much it sends, `prr.rs`; which cuts
+//! were needless, `undo.rs`.
+//!
+//! Choices where the RFC leaves them, and deviations:
+//! - Of two segments sent at the same time, the one sent first counts as before the other; the RFC has but their numbers to go by.
+//! - The least RTT is that of the whole connection (section 6.2, step 1, allows for a windowed one too).
+//! - Step 2 leaves out the ACK of a retransmission whose echoed timestamp is older. Here that is asked of cumulative ACKs alone: what
+//!   a duplicate ACK echoes is not of the segment it SACKs (RFC 7323 section 4.3), and the probe of a tail of several lost segments
+//!   could not show their loss.
+//! - The loss of a retransmission that is found in recovery is no second cut, as in Linux; RFC 5681 section 4.3 would lower the
+//!   windows once more.
+//! - A cut that turns out needless counts as reordering seen.
+//! - Section 7.4.2's third case, a duplicate ACK without SACK, cannot come: receivers tell of duplicates (RFC 2883).
+
+use super::probe::Probe;
+use super::prr::Prr;
+use super::reordering::Reordering;
+use super::undo::Undo;
+use super::{Expiry, Loss, News, Repair, Verdict};
+use crate::packet::{Block, SackBlocks};
+use crate::scenario::Tcp;
+use crate::transport::progress::{Phase, Progress};
+use crate::transport::ranges::Ranges;
+use crate::transport::receiver::unwrap;
+use crate::transport::rto::RttEstimator;
+use crate::transport::sent_log::{Fate, Moment, Sent, SentLog};
+use fullpipe_cc::Nanos;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// RACK-TLP.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    log: SentLog,
+    sacked: Ranges,
+    /// Lost segments to be sent again, lowest first; some may have arrived since.
+    lost: BinaryHeap<Reverse<u64>>,
+    /// How many are lost.
+    lost_count: u64,
+    /// How many retransmissions are under way.
+    again_count: u64,
+    /// When the RFC's RACK.segment was sent: of the segments that have arrived the one sent last.
+    latest: Option<Moment>,
+    /// Of the segments under way that were sent before it, the one sent last.
+    overtaken: Option<u64>,
+    /// RACK.rtt.
+    rtt: Nanos,
+    /// RACK.min_RTT: of segments sent once, so that it is known before the first ACK of new data.
+    min_rtt: Option<Nanos>,
+    /// Zero before the first sample.
+    srtt: Nanos,
+    /// RACK.fack: one past the highest segment that has arrived.
+    fack: u64,
+    reordering: Reordering,
+    /// When something is overdue; `Nanos::MAX` if nothing can be.
+    reorder_at: Nanos,
+    probe: Probe,
+    rto_at: Nanos,
+    /// The first repair goes whatever the window says.
+    repeat_first: bool,
+    prr: Option<Prr>,
+    /// How many segments the last ACK has delivered.
+    delivered: u64,
+    undo: Undo,
+    /// The last cut is to be undone.
+    undoes: bool,
+    /// The segment that the ACK at hand says has arrived twice.
+    duplicate: Option<u64>,
+}
+
+impl Repair for Rack {
+    fn reset(&mut self) {
+        self.log.clear();
+        self.sacked.clear();
+        self.lost.clear();
+        self.probe.reset();
+        let Rack { log, sacked, lost, .. } = self;
+        let (log, sacked, lost) = (std::mem::take(log), std::mem::take(sacked), std::mem::take(lost));
+        *self = Rack { log, sacked, lost, ..Rack::new(self.probe, self.prr.is_some()) };
+    }
+
+    fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, now: Nanos, progress: &Progress) -> u64 {
+        let number = |edge: u32| unwrap(edge, progress.una);
+        let told = |&(start, end): &Block| (number(start), number(end));
+        let [first, second, _] = blocks.each_ref().map(told);
+        // RFC 2883 section 4: the first block tells of a duplicate if it is below the cumulative point or inside the second.
+        if first.0 < first.1 && (first.1 <= cumulative || (second.0 <= first.0 && first.1 <= second.1)) {
+            self.duplicate = Some(first.0);
+            self.undoes |= self.undo.on_duplicate();
+        }
+        // An ACK that a later one has overtaken tells of what lies below the cumulative point now.
+        let floor = cumulative.max(progress.una);
+        blocks.iter().map(told).map(|(start, end)| self.take_sacked(start.max(floor), end, now)).sum()
+    }
+
+    fn on_new_ack(&mut self, news: &News, progress: &Progress) -> Verdict {
+        self.delivered = news.sacked;
+        self.srtt = news.rtt.smoothed().unwrap_or(0);
+        for seq in progress.una - news.acked..progress.una {
+            self.take_acked(seq, news);
+        }
+        self.sacked.remove_below(progress.una);
+        self.probe.on_sample();
+        let over = progress.past_point();
+        let repairing = progress.phase != Phase::Open && !over;
+        let original = self.undo.is_of_original(news.stamp, news.rtt.granularity());
+        self.undoes |= match progress.phase {
+            Phase::Open => false,
+            // Others may have been lost indeed: what their retransmissions bring is waited for.
+            Phase::Recovery { .. } => original && self.again_count == 0,
+            Phase::Restart { .. } => original,
+        };
+        let loss = self.on_ack(news, repairing, over, progress);
+        if loss.is_none() && !repairing && self.sacked.is_empty() && progress.flight_size() > 0 {
+            self.probe.schedule(news.now, news.rtt, progress);
+        } else {
+            self.probe.cancel();
+        }
+        Verdict { over, loss, ..Verdict::default() }
+    }
+
+    fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
+        self.delivered = news.sacked;
+        let loss = self.on_ack(news, progress.phase != Phase::Open, false, progress);
+        if !self.sacked.is_empty() {
+            self.probe.cancel();
+        }
+        loss
+    }
+
+    fn begin(&mut self, window: u64, progress: &Progress) {
+        self.probe.abandon();
+        self.repeat_first = true;
+        let in_flight = self.in_network(progress);
+        if let Some(prr) = &mut self.prr {
+            let outstanding = progress.flight_size() - self.sacked.count();
+            prr.deliver(self.delivered);
+            prr.begin(window, outstanding, in_flight);
+        }
+    }
+
+    /// Section 6.3: the first segment is lost, and all that are overdue.
+    fn restart(&mut self, now: Nanos, progress: &mut Progress) {
+        self.probe.abandon();
+        self.repeat_first = true;
+        if self.log.get(progress.una).is_some_and(|sent| sent.fate == Fate::UnderWay) {
+            self.lose(progress.una);
+        }
+        self.lose_overdue(None, self.wait(true), now);
+        self.reorder_at = Nanos::MAX;
+    }
+
+    fn next_segment(&mut self, window: u64, progress: &mut Progress) -> Option<u64> {
+        if self.probe.due {
+            return self.probe.next_segment(progress);
+        }
+        let window = match &self.prr {
+            Some(prr) if matches!(progress.phase, Phase::Recovery { .. }) => prr.window(),
+            _ => window,
+        };
+        if !std::mem::take(&mut self.repeat_first) && self.in_network(progress) >= window {
+            progress.cwnd_limited = true;
+            return None;
+        }
+        self.next_lost().or_else(|| progress.next_new())
+    }
+
+    fn on_sent(&mut self, seq: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent();
+        }
+        let Some(fate) = self.log.get(seq).map(|sent| sent.fate) else {
+            self.log.note(seq, now);
+            if progress.phase == Phase::Open && self.sacked.is_empty() && !self.probe.is_out(progress.nxt) {
+                self.probe.schedule(now, rtt, progress);
+            }
+            return;
+        };
+        match fate {
+            Fate::Lost => self.lost_count -= 1,
+            _ => self.settle(seq, Fate::Lost),
+        }
+        self.again_count += 1;
+        self.undo.on_sent_again(now);
+        self.log.note(seq, now);
+    }
+
+    fn wake_at(&mut self, rto_at: Nanos) -> Nanos {
+        self.rto_at = rto_at;
+        self.rewake_at(rto_at)
+    }
+
+    fn rewake_at(&self, _wake_at: Nanos) -> Nanos {
+        self.rto_at.min(self.probe.at).min(self.reorder_at)
+    }
+
+    /// Section 7.2: the probe never comes after the retransmission timer, but in its place.
+    fn on_timer(&mut self, now: Nanos, progress: &Progress) -> Expiry {
+        if self.reorder_at <= now {
+            self.delivered = 0;
+            let repairing = progress.phase != Phase::Open;
+            self.look(repairing, now);
+            return Expiry::Looked((!repairing && self.lost_count > 0).then_some(Loss::Cut));
+        }
+        if self.probe.at == Nanos::MAX {
+            return Expiry::Timeout;
+        }
+        self.probe.expire();
+        Expiry::Probe
+    }
+
+    fn on_cut(&mut self, cwnd: f64, ssthresh: f64) {
+        self.undo.on_cut((cwnd, ssthresh));
+    }
+
+    fn undoes(&mut self) -> Option<(f64, f64)> {
+        if !std::mem::take(&mut self.undoes) {
+            return None;
+        }
+        self.reordering.seen = true;
+        self.hope();
+        Some(self.undo.take())
+    }
+
+    /// The RFC's pipe: what is neither acknowledged nor SACKed nor lost.
+    fn in_network(&self, progress: &Progress) -> u64 {
+        progress.flight_size() - self.sacked.count() - self.lost_count
+    }
+
+    fn is_calm(&self) -> bool {
+        self.sacked.is_empty() && self.lost_count == 0
+    }
+
+    /// The times of all segments are noted.
+    fn watches_all(&self) -> bool {
+        true
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.log.heap_bytes() + self.sacked.heap_bytes() + self.lost.capacity() * size_of::<u64>()
+    }
+}
+
+impl Rack {
+    /// As `tcp` asks for.
+    pub fn of(tcp: &Tcp) -> Rack {
+        let max_ack_delay = if tcp.delayed_ack { tcp.delayed_ack_timeout } else { 0 };
+        Rack::new(Probe::new(max_ack_delay), tcp.prr)
+    }
+
+    fn new(probe: Probe, prr: bool) -> Rack {
+        Rack {
+            log: SentLog::default(),
+            sacked: Ranges::default(),
+            lost: BinaryHeap::new(),
+            lost_count: 0,
+            again_count: 0,
+            latest: None,
+            overtaken: None,
+            rtt: 0,
+            min_rtt: None,
+            srtt: 0,
+            fack: 0,
+            reordering: Reordering::default(),
+            reorder_at: Nanos::MAX,
+            probe,
+            rto_at: Nanos::MAX,
+            repeat_first: false,
+            prr: prr.then(Prr::default),
+            delivered: 0,
+            undo: Undo::default(),
+            undoes: false,
+            duplicate: None,
+        }
+    }
+
+    /// What an ACK means once all that it delivers is noted; `repairing` and `over` tell of the phase after it.
+    fn on_ack(&mut self, news: &News, repairing: bool, over: bool, progress: &Progress) -> Option<Loss> {
+        let duplicate = self.duplicate.take();
+        self.reordering.on_ack(duplicate.is_some(), progress.una, progress.nxt, over);
+        let found = self.look(repairing, news.now);
+        let in_flight = self.in_network(progress);
+        if let (true, Phase::Recovery { .. }, Some(prr)) = (repairing, progress.phase, &mut self.prr) {
+            prr.deliver(self.delivered);
+            prr.go_on(in_flight, news.acked > 0 && !found);
+        }
+        let repaired = self.probe.on_ack(progress, duplicate);
+        match (repairing, self.lost_count > 0) {
+            (false, true) => Some(Loss::Cut),
+            (false, false) if repaired => Some(Loss::Repaired),
+            _ => None,
+        }
+    }
+
+    /// The segments `start..end` are SACKed; says how many of them newly.
+    fn take_sacked(&mut self, start: u64, end: u64, now: Nanos) -> u64 {
+        let mut new = 0;
+        let mut seq = self.sacked.next_missing(start);
+        while seq < end {
+            self.arrive(seq, None, now);
+            self.settle(seq, Fate::Arrived);
+            new += self.sacked.insert(seq, seq + 1);
+            seq = self.sacked.next_missing(seq + 1);
+        }
+        new
+    }
+
+    /// Segment `seq` is acknowledged cumulatively.
+    fn take_acked(&mut self, seq: u64, news: &News) {
+        if self.log.get(seq).is_some_and(|sent| sent.fate != Fate::Arrived) {
+            self.delivered += 1;
+            self.arrive(seq, Some(news.stamp), news.now);
+            self.settle(seq, Fate::Arrived);
+        }
+        self.log.pop();
+    }
+
+    /// Section 6.2, steps 2 and 3: segment `seq` has arrived, by an ACK that echoes `stamp` where it is cumulative.
+    fn arrive(&mut self, seq: u64, stamp: Option<Nanos>, now: Nanos) {
+        let Some(&sent) = self.log.get(seq) else { return };
+        self.reordering.seen |= seq + 1 < self.fack && !sent.again;
+        self.fack = self.fack.max(seq + 1);
+        let rtt = now - sent.last.at;
+        if !sent.again {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+        let of_original =
+            stamp.is_some_and(|stamp| stamp < sent.last.at) || self.min_rtt.is_some_and(|least| rtt < least);
+        if sent.again && of_original {
+            return;
+        }
+        self.rtt = rtt;
+        self.latest = self.latest.filter(|&latest| sent.last.is_before(latest)).or(Some(sent.last));
+    }
+
+    /// Section 6.2, steps 4 and 5: looks for what is lost, and when to look again. Says whether anything is found.
+    fn look(&mut self, repairing: bool, now: Nanos) -> bool {
+        let Some(latest) = self.latest else { return false };
+        let before = self.lost_count;
+        let wait = self.wait(repairing);
+        self.lose_overdue(Some(latest), wait, now);
+        self.reorder_at = self.overtaken_by(latest).map_or(Nanos::MAX, |at| at + wait);
+        self.lost_count > before
+    }
+
+    /// How long after its sending an overtaken segment counts as lost.
+    fn wait(&self, repairing: bool) -> Nanos {
+        let srtt = if self.srtt == 0 { self.rtt } else { self.srtt };
+        self.rtt + self.reordering.window(repairing, self.sacked.count(), self.min_rtt.unwrap_or(self.rtt), srtt)
+    }
+
+    /// Those sent before `latest`, or at any time, that have been under way for `wait` are lost.
+    fn lose_overdue(&mut self, latest: Option<Moment>, wait: Nanos, now: Nanos) {
+        while let Some(seq) = self.log.oldest() {
+            let Some(&Sent { last, .. }) = self.log.get(seq) else { return };
+            if latest.is_some_and(|latest| !last.is_before(latest)) || last.at + wait > now {
+                return;
+            }
+            self.lose(seq);
+        }
+    }
+
+    /// When the one sent last was sent of those under way that were sent before `latest`.
+    fn overtaken_by(&mut self, latest: Moment) -> Option<Nanos> {
+        let last = |seq| self.log.get(seq).map(|sent| sent.last);
+        loop {
+            let next = self.overtaken.map_or(self.log.oldest(), |seq| self.log.newer(seq));
+            match next.filter(|&seq| last(seq).is_some_and(|last| last.is_before(latest))) {
+                Some(seq) => self.overtaken = Some(seq),
+                None => return Some(last(self.overtaken?)?.at),
+            }
+        }
+    }
+
+    fn lose(&mut self, seq: u64) {
+        self.settle(seq, Fate::Lost);
+        self.lost.push(Reverse(seq));
+        self.lost_count += 1;
+    }
+
+    /// Segment `seq`, under way or lost, meets its `fate`.
+    fn settle(&mut self, seq: u64, fate: Fate) {
+        let Some(&sent) = self.log.get(seq) else { return };
+        match sent.fate {
+            Fate::UnderWay => self.again_count -= u64::from(sent.again),
+            Fate::Lost => self.lost_count -= 1,
+            Fate::Arrived => {}
+        }
+        if self.overtaken == Some(seq) {
+            self.overtaken = self.log.older(seq);
+        }
+        self.log.settle(seq, fate);
+    }
+
+    /// The lowest lost segment; it is about to be sent.
+    fn next_lost(&mut self) -> Option<u64> {
+        while let Some(Reverse(seq)) = self.lost.pop() {
+            if self.log.get(seq).is_some_and(|sent| sent.fate == Fate::Lost) {
+                return Some(seq);
+            }
+        }
+        None
+    }
+
+    /// What was thought lost and has not been sent again may still arrive.
+    fn hope(&mut self) {
+        let mut still_lost: Vec<u64> = std::iter::from_fn(|| self.next_lost()).collect();
+        still_lost.dedup();
+        still_lost.sort_by_key(|&seq| Reverse((self.log.get(seq).map(|sent| sent.last.at), seq)));
+        for seq in still_lost {
+            self.again_count += u64::from(self.log.get(seq).is_some_and(|sent| sent.again));
+            self.log.hope(seq);
+        }
+        self.lost_count = 0;
+        self.overtaken = None;
+        self.repeat_first = false;
+    }
+}

@@ -1,0 +1,78 @@
+//! Whether a cut was needless: what was sent again had arrived, or arrived late.
+//!
+//! Two ways to know it. The first ACK of new data after a retransmission echoes a timestamp from before it: the original has
+//! arrived (Eifel, RFC 3522). Or DSACKs say of every retransmission that it arrived twice (RFC 2883, RFC 3708). The window is then
+//! what it was before the cut (RFC 4015, RFC 9438 section 4.9).
+
+use fullpipe_cc::Nanos;
+
+/// What is known of the retransmissions since the last cut.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Undo {
+    /// When the first of them went.
+    first_at: Option<Nanos>,
+    /// How many of them no DSACK has shown to be needless.
+    doubtful: u64,
+    /// cwnd and ssthresh before the cut.
+    before: (f64, f64),
+}
+
+impl Undo {
+    /// The window is cut, before which cwnd and ssthresh were as given.
+    pub fn on_cut(&mut self, before: (f64, f64)) {
+        *self = Undo { before, ..Undo::default() };
+    }
+
+    /// What cwnd and ssthresh were before the cut; from here on nothing is known of retransmissions.
+    pub fn take(&mut self) -> (f64, f64) {
+        std::mem::take(self).before
+    }
+
+    /// A segment is sent again.
+    pub fn on_sent_again(&mut self, now: Nanos) {
+        self.first_at.get_or_insert(now);
+        self.doubtful += 1;
+    }
+
+    /// A segment has arrived twice; says whether each one has that was sent again since the cut.
+    pub fn on_duplicate(&mut self) -> bool {
+        self.doubtful = self.doubtful.saturating_sub(1);
+        self.first_at.is_some() && self.doubtful == 0
+    }
+
+    /// Whether an ACK of new data that echoes `stamp` is of an original, by a timestamp clock of the given tick.
+    pub fn is_of_original(&self, stamp: Nanos, tick: Nanos) -> bool {
+        self.first_at.is_some_and(|first| stamp / tick < first / tick)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two retransmissions: one DSACK leaves one in doubt, the second shows that both were needless; a third tells nothing of a cut
+    /// without retransmissions.
+    #[test]
+    fn every_retransmission_must_have_been_needless() {
+        let mut undo = Undo::default();
+        undo.on_cut((20.0, 30.0));
+        assert!(!undo.on_duplicate(), "nothing has been sent again");
+        undo.on_sent_again(5);
+        undo.on_sent_again(6);
+        assert_eq!([undo.on_duplicate(), undo.on_duplicate()], [false, true]);
+        assert_eq!(undo.take(), (20.0, 30.0));
+        assert!(!undo.on_duplicate(), "it is undone once");
+    }
+
+    /// RFC 3522 section 3.2, step 5: the echoed timestamp is smaller than that of the first retransmission; by a clock of 10 it must
+    /// be of an earlier tick.
+    #[test]
+    fn a_timestamp_tells_the_original() {
+        let mut undo = Undo::default();
+        assert!(!undo.is_of_original(1, 1), "nothing has been sent again");
+        undo.on_sent_again(25);
+        undo.on_sent_again(45);
+        assert_eq!([24, 25, 26].map(|stamp| undo.is_of_original(stamp, 1)), [true, false, false]);
+        assert_eq!([19, 20, 24].map(|stamp| undo.is_of_original(stamp, 10)), [true, false, false]);
+    }
+}

@@ -1,0 +1,201 @@
+//! A connection over a path that loses and delays the segments it is told to, timers included: what time-based recovery does.
+
+use super::*;
+use crate::transport::receiver::Receiver;
+use crate::transport::recovery::Recovery;
+use crate::window::Window;
+use fullpipe_cc::CongestionControl;
+use std::collections::BTreeMap;
+
+const MS: Nanos = 1_000_000;
+const RTT: Nanos = 100 * MS;
+
+struct Path {
+    sender: Sender,
+    receiver: Receiver,
+    now: Nanos,
+    /// Segments on their way, and ACKs on theirs, by the time of their arrival and the order of sending.
+    segments: BTreeMap<(Nanos, u64), (u64, Nanos)>,
+    acks: BTreeMap<(Nanos, u64), (Arrival, Option<SackBlocks>)>,
+    count: u64,
+    /// How often each of these segments is lost.
+    losses: BTreeMap<u64, u32>,
+    /// How much later each of these arrives when it is sent first.
+    late: BTreeMap<u64, Nanos>,
+    /// Nothing arrives before.
+    held_until: Nanos,
+    /// What was sent when, milliseconds.
+    log: Vec<(Nanos, u64)>,
+}
+
+impl Path {
+    /// One of 100 ms, for `end` segments with a first window of `window`.
+    fn new(recovery: Recovery, window: u32, end: u64) -> Path {
+        let tcp = Tcp { initial_window: window, ..Tcp::new("reno", recovery, vec![0]) };
+        let cc = fullpipe_cc::build("reno", &[], f64::from(window)).expect("reno");
+        let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None);
+        let mut sender = Sender::new(&tcp, cc, end, RTT, 0, meter);
+        sender.meter.start(0);
+        Path {
+            sender,
+            receiver: Receiver::new(recovery.telling()),
+            now: 0,
+            segments: BTreeMap::new(),
+            acks: BTreeMap::new(),
+            count: 0,
+            losses: BTreeMap::new(),
+            late: BTreeMap::new(),
+            held_until: 0,
+            log: Vec::new(),
+        }
+    }
+
+    fn losing(mut self, losses: &[(u64, u32)]) -> Path {
+        self.losses.extend(losses.iter().copied());
+        self
+    }
+
+    fn delaying(mut self, late: &[(u64, Nanos)]) -> Path {
+        self.late.extend(late.iter().copied());
+        self
+    }
+
+    /// Until all is acknowledged.
+    fn run(mut self) -> Path {
+        self.send();
+        while !self.sender.finished() {
+            let (segment, ack) = (first(&self.segments), first(&self.acks));
+            let timer = self.sender.deadline();
+            self.now = segment.min(ack).min(timer);
+            assert!(self.now < 100 * RTT, "it hangs");
+            if segment == self.now {
+                let ((_, order), (seq, stamp)) = self.segments.pop_first().expect("seen");
+                self.receiver.take(seq as u32, stamp, self.now, None);
+                let (next, stamp) = self.receiver.acknowledge();
+                let arrival = Arrival { cumulative: next as u32, stamp, receiver_stamp: self.now };
+                let blocks = self.receiver.sack_blocks();
+                self.acks.insert((self.now + RTT / 2, order), (arrival, blocks));
+            } else if ack == self.now {
+                let (_, (arrival, blocks)) = self.acks.pop_first().expect("seen");
+                self.sender.on_ack(self.now, &arrival, blocks.as_ref());
+                self.send();
+            } else {
+                self.sender.on_timeout(self.now);
+                self.send();
+            }
+        }
+        self
+    }
+
+    fn send(&mut self) {
+        if self.sender.is_quiet() {
+            let new: Vec<_> = self.sender.new_segments(self.now).collect();
+            new.into_iter().for_each(|seq| self.put(seq));
+            return;
+        }
+        while let Some(seq) = self.sender.next_segment(self.now) {
+            self.put(seq);
+        }
+    }
+
+    fn put(&mut self, seq: u64) {
+        self.log.push((self.now / MS, seq));
+        self.count += 1;
+        if let Some(left) = self.losses.get_mut(&seq).filter(|left| **left > 0) {
+            *left -= 1;
+            return;
+        }
+        let late = self.late.remove(&seq).unwrap_or(0);
+        let arrives = (self.now + RTT / 2 + late).max(self.held_until);
+        self.segments.insert((arrives, self.count), (seq, self.now));
+    }
+
+    /// When each segment from `seq` on was sent, in milliseconds.
+    fn sent(&self, seq: u64) -> Vec<Nanos> {
+        self.log.iter().filter(|sent| sent.1 == seq).map(|sent| sent.0).collect()
+    }
+
+    fn timeouts(&self) -> u64 {
+        self.sender.meter.events.timeouts
+    }
+
+    fn retransmits(&self) -> u64 {
+        self.sender.meter.events.retransmits
+    }
+}
+
+/// When the first of them arrives.
+fn first<T>(under_way: &BTreeMap<(Nanos, u64), T>) -> Nanos {
+    under_way.first_key_value().map_or(Nanos::MAX, |((at, _), _)| *at)
+}
+
+/// RFC 8985 section 7: the last of 10 segments is lost. The ACKs of the others come at 100 ms, SRTT is 100 ms: the probe goes 200 ms
+/// after, and its ACK comes 100 ms later; without it the timer, 300 ms at first and 200 ms at least, would.
+#[test]
+fn a_lost_tail_is_probed_for() {
+    let path = Path::new(Recovery::Rack, 10, 10).losing(&[(9, 1)]).run();
+    assert_eq!(path.sent(9), [0, 300]);
+    assert_eq!((path.now / MS, path.timeouts()), (400, 0));
+}
+
+/// The last three are lost: the probe's SACK shows that those before it are. Nothing is in flight then, and each ACK of one segment lets
+/// one go (RFC 9937's conservative bound).
+#[test]
+fn a_probe_shows_the_losses_before_it() {
+    let path = Path::new(Recovery::Rack, 10, 10).losing(&[(7, 1), (8, 1), (9, 1)]).run();
+    assert_eq!(path.sent(9), [0, 300]);
+    assert_eq!([path.sent(7), path.sent(8)], [[0, 400], [0, 500]]);
+    assert_eq!((path.now / MS, path.timeouts()), (600, 0));
+}
+
+/// Nothing of a flight arrives: two RTTs are 1 s before the first sample, as is the retransmission timer, which the probe precedes.
+#[test]
+fn the_first_flight_is_probed_for_after_a_second() {
+    let path = Path::new(Recovery::Rack, 2, 2).losing(&[(0, 1), (1, 1)]).run();
+    assert_eq!([path.sent(1), path.sent(0)], [[0, 1000], [0, 1100]]);
+    assert_eq!((path.now / MS, path.timeouts()), (1200, 0));
+}
+
+/// RFC 8985 section 6.2: a retransmission that is lost too is overtaken by segments sent after it, and goes again without the timer.
+/// RFC 6675 has no means to know.
+#[test]
+fn a_lost_retransmission_is_sent_again() {
+    let path = |recovery| Path::new(recovery, 10, 40).losing(&[(0, 2)]).run();
+    let rack = path(Recovery::Rack);
+    assert_eq!((rack.sent(0), rack.timeouts()), (vec![0, 100, 200], 0));
+    let sack = path(Recovery::Sack);
+    assert_eq!((sack.sent(0).len(), sack.timeouts()), (3, 1));
+}
+
+/// RFC 8985 section 6.2: once a segment has been seen to come late, others are waited for: a quarter of the least RTT, 25 ms. Segment 8
+/// comes 1 ms late and nothing is sent again (fewer than three have overtaken it); then 40 comes 20 ms late, and more than three have:
+/// a fast retransmission of RFC 6675, none of RACK's.
+#[test]
+fn reordering_is_waited_for() {
+    let path = |recovery| Path::new(recovery, 10, 200).delaying(&[(8, MS), (40, 20 * MS)]).run();
+    let (rack, sack) = (path(Recovery::Rack), path(Recovery::Sack));
+    assert_eq!((rack.retransmits(), sack.retransmits()), (0, 1));
+    assert!(rack.sender.cc.ssthresh().is_infinite() && sack.sender.cc.ssthresh().is_finite());
+}
+
+/// 40 comes 60 ms late: it is sent again after 25 ms, needlessly. The ACK of the original says so by its timestamp (RFC 3522), and the
+/// windows are what they were (RFC 4015): by then 39 ACKs of new data have grown the first window of 10 to 49 segments.
+#[test]
+fn a_needless_cut_is_undone() {
+    let path = Path::new(Recovery::Rack, 10, 200).delaying(&[(8, MS), (40, 60 * MS)]).run();
+    assert_eq!((path.retransmits(), path.sender.meter.events.fast_recoveries), (1, 1));
+    assert!(path.sender.cc.ssthresh().is_infinite());
+    assert!(path.sender.cc.cwnd() >= 49.0, "{}", path.sender.cc.cwnd());
+}
+
+/// A timeout that was too early: nothing arrives for three seconds, then everything does. A probe of new data goes after a second,
+/// the timer expires after two; the first ACK echoes a time from before the retransmission, and nothing else is sent again.
+#[test]
+fn a_needless_timeout_is_undone() {
+    let mut path = Path::new(Recovery::Rack, 10, 200);
+    path.held_until = 3000 * MS;
+    let path = path.run();
+    assert_eq!((path.sent(10), path.sent(0)), (vec![1000], vec![0, 2000]));
+    assert_eq!((path.timeouts(), path.retransmits()), (1, 1));
+    assert!(path.sender.cc.ssthresh().is_infinite() && path.sender.cc.cwnd() > 10.0);
+}

@@ -1,0 +1,277 @@
+"""What tc is told for a scenario's queue, and what of it tc cannot be told.
+
+A queueing discipline of the kernel has what waits; the rate limiter above it takes the next packet when the link would
+be free. A packet that is being sent is in neither (see `fullpipe.linux.job`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import frexp
+from typing import Any
+
+from fullpipe.quantity import Quantity
+
+__all__ = ["NAMES", "Discipline", "Line", "Refusal", "translate"]
+
+UNLIMITED_PACKETS = 10_000_000
+MOST_BPS = 10**10
+"""What the rate limiter above a queue stays below."""
+MOST_BYTES = 2**31
+"""More than any queue here holds, in what tc counts in bytes."""
+SIXTEENTHS = 32
+"""The most sixteenths that tc takes for PIE's alpha and beta."""
+RED_BITS = 32
+"""Bits of RED's average in the kernel, w_q's included."""
+
+
+@dataclass(frozen=True)
+class Discipline:
+    """A qdisc: tc's name for it (its module is ``sch_NAME``), and what follows the name."""
+
+    kind: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a link tells its queue: its rate, the size of full packets, and how many may be in it with the one being
+    sent; None for no limit.
+    """
+
+    rate_bps: int
+    packet_bytes: int
+    limit_packets: int | None
+
+    @property
+    def waiting_packets(self) -> int:
+        """How many may wait."""
+        return UNLIMITED_PACKETS if self.limit_packets is None else self.limit_packets - 1
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How many bytes may wait."""
+        return min(self.waiting_packets * self.packet_bytes, MOST_BYTES)
+
+
+class Refusal(Exception):
+    """A parameter, "" for the queue itself, and what is wrong with it."""
+
+    def __init__(self, key: str, what: str) -> None:
+        super().__init__(f"{key}: {what}")
+        self.key, self.what = key, what
+
+
+def translate(queue: str | Mapping[str, Any], line: Line) -> Discipline | None:
+    """The kernel's counterpart of a queue as a resolved scenario writes it; None for drop-tail.
+
+    Raises:
+        Refusal: There is none, or not with these parameters.
+    """
+    given: dict[str, Any] = {"name": queue} if isinstance(queue, str) else dict(queue)
+    name = given.pop("name")
+    if name == "drop-tail":
+        return None
+    if name not in _ALL:
+        raise Refusal("", f"tc has no {name} like it (allowed: {', '.join(NAMES)})")
+    if line.rate_bps % 1000 or line.rate_bps >= MOST_BPS:
+        raise Refusal("", f"the kernel's {name} needs a rate in whole kbit/s below 10 Gbit/s")
+    if line.waiting_packets < 1:
+        raise Refusal("", f"the kernel's {name} needs a buffer of at least 2 packets")
+    defaults, translated = _ALL[name]
+    return translated({**defaults, **given}, line)
+
+
+def _codel(params: Mapping[str, Any], line: Line) -> Discipline:
+    return Discipline("codel", ("limit", str(line.waiting_packets), *_control(params, line)))
+
+
+def _fq_codel(params: Mapping[str, Any], line: Line) -> Discipline:
+    _only(params, "floor", "all", "the kernel's CoDel looks at the bytes of all queues")
+    words = (
+        *("limit", str(line.waiting_packets), "memory_limit", str(MOST_BYTES)),
+        *("flows", str(params["flows"]), "quantum", str(_whole(params["quantum"]))),
+        *("drop_batch", str(_whole(params["drop_batch"]))),
+    )
+    return Discipline("fq_codel", (*words, *_control(params, line)))
+
+
+def _control(params: Mapping[str, Any], line: Line) -> tuple[str, ...]:
+    """CoDel's parameters, the same for codel and fq_codel."""
+    _only(params, "sqrt", "newton", "the kernel takes a Newton step a drop")
+    if params["mtu"] is not None and _whole(params["mtu"]) != line.packet_bytes:
+        raise Refusal("mtu", f'the kernel takes the packet size (allowed: "{line.packet_bytes} B")')
+    words = ["target", _microseconds(params, "target"), "interval", _microseconds(params, "interval")]
+    if params["ce_threshold"] is not None:
+        words += ["ce_threshold", _microseconds(params, "ce_threshold")]
+    return (*words, "ecn" if params["ecn"] else "noecn")
+
+
+def _step(params: Mapping[str, Any], line: Line) -> Discipline:
+    """CoDel that never drops: its target and interval are the longest that its 32 bits of 1024 ns compare."""
+    if not _is_time(params["threshold"]):
+        raise Refusal("threshold", 'the kernel\'s ce_threshold is a time (allowed: times such as "1 ms")')
+    words = ("target", NEVER, "interval", NEVER, "ce_threshold", _microseconds(params, "threshold"), "noecn")
+    return Discipline("codel", ("limit", str(line.waiting_packets), *words))
+
+
+def _pie(params: Mapping[str, Any], line: Line) -> Discipline:
+    _only(params, "variant", "linux", "the kernel's PIE is another than the RFC's")
+    fixed = {
+        "max_burst": ("150 ms", "the kernel's burst allowance is fixed"),
+        "ecn_threshold": (0.1, "the kernel marks below a probability of 0.1"),
+        "derandomize": (True, "the kernel always does"),
+        "cap_step": (True, "the kernel always does"),
+        "decay": ("empty", "the kernel's p decays so"),
+        "decay_factor": (63 / 64, "the kernel's is 63/64"),
+        "delay": ("timestamp", "the kernel measures it so"),
+        "long_delay_step": (True, "the kernel always takes it"),
+    }
+    for key, (value, why) in fixed.items():
+        _only(params, key, value, why)
+    words = (
+        *("limit", str(line.waiting_packets)),
+        *("target", _microseconds(params, "target"), "tupdate", _microseconds(params, "update")),
+        *("alpha", _sixteenths(params, "alpha"), "beta", _sixteenths(params, "beta")),
+        "ecn" if params["ecn"] else "noecn",
+    )
+    return Discipline("pie", words)
+
+
+def _red(params: Mapping[str, Any], line: Line) -> Discipline:
+    _only(params, "gentle", False, "the kernel drops everything from max_th on")
+    _only(params, "gaps", "uniform", "the kernel's are")
+    low, high = (_whole(params[key]) * line.packet_bytes for key in ("min_th", "max_th"))
+    if high <= low:
+        raise Refusal("max_th", "the kernel wants it above min_th")
+    probability = params["max_p"]
+    if not (high - low) / 2**31 < probability < 1:
+        raise Refusal("max_p", "tc wants it above 0 and below 1")
+    bits = _bits(params["w_q"])
+    if high.bit_length() + bits >= RED_BITS:
+        raise Refusal("max_th", f"the kernel's average has {RED_BITS} bits, w_q's {bits} included")
+    words = (
+        *("limit", str(line.waiting_bytes), "min", str(low), "max", str(high)),
+        *("avpkt", str(line.packet_bytes), "burst", str(_burst(low / line.packet_bytes, bits))),
+        *("probability", f"{probability:.10g}", "bandwidth", f"{line.rate_bps}bit"),
+        *(("ecn", "harddrop") if params["ecn"] else ()),
+    )
+    return Discipline("red", words)
+
+
+def _bits(weight: float) -> int:
+    """The k of a w_q of 2^-k."""
+    fraction, exponent = frexp(weight)
+    if fraction != 0.5 or exponent > 0:
+        raise Refusal("w_q", "the kernel wants a power of two (allowed: such as 0.001953125, which is 1/512)")
+    return 1 - exponent
+
+
+def _burst(min_packets: float, bits: int) -> int:
+    """The burst, packets, from which tc works out a w_q of 2^-bits.
+
+    It takes the greatest power of two with which such a burst into an empty queue leaves the average below min_th:
+    S. Floyd, V. Jacobson, *Random Early Detection Gateways for Congestion Avoidance*, 1993, section 6.
+    """
+
+    def bits_of(burst: int) -> int:
+        excess = burst + 1 - min_packets
+        return next((k for k in range(1, RED_BITS) if excess <= (1 - (1 - 2.0**-k) ** burst) * 2**k), RED_BITS)
+
+    low, high = int(min_packets), MOST_BYTES
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bits_of(middle) >= bits else (middle + 1, high)
+    if bits_of(low) != bits:
+        raise Refusal("w_q", f"tc can set no w_q of {2.0**-bits:g} with this min_th (a greater one may do)")
+    return low
+
+
+def _only(params: Mapping[str, Any], key: str, allowed: Any, why: str) -> None:
+    """Refuses another value than the kernel's; None stands for it."""
+    if params[key] is not None and params[key] != allowed:
+        shown = str(allowed).lower() if isinstance(allowed, bool | float) else f'"{allowed}"'
+        raise Refusal(key, f"{why} (allowed: {shown})")
+
+
+def _microseconds(params: Mapping[str, Any], key: str) -> str:
+    quantity = Quantity.parse(params[key])
+    assert quantity is not None
+    micros = round(quantity.value * 1e9) / 1e3
+    if micros != int(micros):
+        raise Refusal(key, "tc wants whole microseconds")
+    return f"{int(micros)}us"
+
+
+def _sixteenths(params: Mapping[str, Any], key: str) -> str:
+    sixteenths = params[key] * 16
+    if sixteenths != int(sixteenths) or not 1 <= sixteenths <= SIXTEENTHS:
+        raise Refusal(key, "tc wants 1 to 32 sixteenths (allowed: 0.0625 to 2 in steps of 0.0625)")
+    return str(int(sixteenths))
+
+
+def _is_time(text: str) -> bool:
+    quantity = Quantity.parse(text)
+    return quantity is not None and quantity.base == "s"
+
+
+def _whole(text: str) -> int:
+    """Packets or bytes."""
+    quantity = Quantity.parse(text)
+    assert quantity is not None
+    return round(quantity.value)
+
+
+NEVER = "2000s"
+_CONTROL = {"target": "5 ms", "interval": "100 ms", "sqrt": "exact", "mtu": None, "ce_threshold": None}
+_ALL: Mapping[str, tuple[Mapping[str, Any], Callable[[Mapping[str, Any], Line], Discipline]]] = {
+    "codel": ({**_CONTROL, "ecn": False}, _codel),
+    "fq-codel": (
+        {
+            **_CONTROL,
+            "ecn": True,
+            "flows": 1024,
+            "quantum": "1514 B",
+            "drop_batch": "64 packets",
+            "floor": "queue",
+        },
+        _fq_codel,
+    ),
+    "pie": (
+        {
+            "variant": "rfc",
+            "target": "15 ms",
+            "update": "15 ms",
+            "alpha": 0.125,
+            "beta": 1.25,
+            "max_burst": "150 ms",
+            "ecn": False,
+            "ecn_threshold": 0.1,
+            "derandomize": True,
+            "cap_step": True,
+            "decay": "empty",
+            "decay_factor": None,
+            "delay": None,
+            "long_delay_step": None,
+        },
+        _pie,
+    ),
+    "red": (
+        {
+            "min_th": "5 packets",
+            "max_th": "15 packets",
+            "max_p": 0.02,
+            "w_q": 0.002,
+            "gentle": True,
+            "gaps": "uniform",
+            "ecn": False,
+        },
+        _red,
+    ),
+    "step": ({"threshold": "65 packets"}, _step),
+}
+"""Each queue's parameters with their defaults (docs/queues), and how they are told to tc."""
+
+NAMES = ("drop-tail", *_ALL)
+"""The queues that the kernel has."""

@@ -1,0 +1,264 @@
+"""Queues in tc's words: each parameter in its unit, what tc cannot be told, and what the kernel counts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fullpipe import Scenario
+from fullpipe.errors import ScenarioError
+from fullpipe.linux import job
+from fullpipe.linux.initramfs import Initramfs
+from fullpipe.linux.kernel import Kernel
+from fullpipe.linux.plan import Plan
+from fullpipe.linux.report import to_tables
+
+PROGRAM = Path(sys.executable).parent / "fullpipe"
+
+
+def scenario(queue: Any, **changes: Any) -> Scenario:
+    """10 Mbit/s: a packet of 1500 bytes takes 1.2 ms."""
+    link = {"name": "l", "rate": "10 Mbit/s", "delay": "49 ms", "buffer": "1000 packets", "queue": queue}
+    flow = {"algorithm": "reno", "recovery": "sack", "access_delay": "1 ms", "ecn": changes.pop("ecn", "off")}
+    tree = {"duration": "2 s", "packet_size": 1500, "links": [link | changes], "flows": [flow]}
+    return Scenario.from_dict(tree)
+
+
+def words(queue: Any, **changes: Any) -> str:
+    """What follows "qdisc add dev DEVICE parent 1:1 handle 2:"."""
+    discipline = Plan.of(scenario(queue, **changes)).links[0].discipline
+    assert discipline is not None
+    return " ".join((discipline.kind, *discipline.words))
+
+
+def test_codel() -> None:
+    """Times in microseconds; of a buffer of 1000 packets one is being sent."""
+    newton = {"name": "codel", "sqrt": "newton"}
+    assert words(newton) == "codel limit 999 target 5000us interval 100000us noecn"
+    all_given = {
+        **newton,
+        "target": "1.5 ms",
+        "interval": "20 ms",
+        "mtu": "1500 B",
+        "ce_threshold": "1 us",
+        "ecn": True,
+    }
+    assert words(all_given) == "codel limit 999 target 1500us interval 20000us ce_threshold 1us ecn"
+
+
+def test_fq_codel() -> None:
+    """The quantum is RFC 8290's, not the kernel's, which would be a packet; its memory does not limit the queue."""
+    queue = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
+    control = "target 5000us interval 100000us"
+    many = "limit 999 memory_limit 2147483648"
+    assert words(queue) == f"fq_codel {many} flows 1024 quantum 1514 drop_batch 64 {control} ecn"
+    other = {**queue, "flows": 16, "quantum": "300 B", "drop_batch": "1 packet", "ecn": False}
+    assert words(other) == f"fq_codel {many} flows 16 quantum 300 drop_batch 1 {control} noecn"
+
+
+def test_pie() -> None:
+    """alpha and beta in sixteenths: 1/8 and 1 1/4 (RFC 8033, appendix A) are 2 and 20."""
+    queue = {"name": "pie", "variant": "linux"}
+    assert words(queue) == "pie limit 999 target 15000us tupdate 15000us alpha 2 beta 20 noecn"
+    other = {**queue, "target": "20 ms", "update": "16 ms", "alpha": 0.0625, "beta": 2, "ecn": True}
+    assert words(other) == "pie limit 999 target 20000us tupdate 16000us alpha 1 beta 32 ecn"
+    assert words({**queue, "decay_factor": 0.984375, "delay": "timestamp", "long_delay_step": True}) == words(queue)
+
+
+@pytest.mark.parametrize(("w_q", "burst"), [(1 / 256, 34), (1 / 512, 48)])
+def test_red(w_q: float, burst: int) -> None:
+    """Sizes in bytes. With min 7500 and avpkt 1500, tc (iproute2 6.1) sends the kernel a Wlog of 7 for a burst of 33, 8
+    for 34 and 47, 9 for 48: read from its message by strace.
+    """
+    queue = {"name": "red", "w_q": w_q, "gentle": False}
+    sizes = "limit 1498500 min 7500 max 22500 avpkt 1500"
+    assert words(queue) == f"red {sizes} burst {burst} probability 0.02 bandwidth 10000000bit"
+    assert words({**queue, "ecn": True}) == f"{words(queue)} ecn harddrop"
+
+
+def test_red_of_other_thresholds() -> None:
+    """For a Wlog of 9, with min 15000 and max 60000, 72 is a burst that tc takes (by strace)."""
+    queue = {
+        "name": "red",
+        "w_q": 1 / 512,
+        "gentle": False,
+        "min_th": "10 packets",
+        "max_th": "40 packets",
+        "max_p": 0.1,
+    }
+    sizes = "limit 13500 min 15000 max 60000 avpkt 1500"
+    assert words(queue, buffer="10 packets") == f"red {sizes} burst 72 probability 0.1 bandwidth 10000000bit"
+
+
+def test_step() -> None:
+    """A ce_threshold, and a CoDel that never drops."""
+    threshold = words({"name": "step", "threshold": "1 ms"})
+    assert threshold == "codel limit 999 target 2000s interval 2000s ce_threshold 1000us noecn"
+
+
+@pytest.mark.parametrize(
+    ("buffer", "limit"),
+    [
+        ("unlimited", 10_000_000),
+        ("20 packets", 19),
+        ("15 kB", 9),
+        # 12 ms are 10 packets, beside the one being sent.
+        ("12 ms", 10),
+        ("12.5 ms", 10),
+    ],
+)
+def test_buffers(buffer: str, limit: int) -> None:
+    assert words({"name": "codel", "sqrt": "newton"}, buffer=buffer).startswith(f"codel limit {limit} ")
+
+
+def test_a_drop_tail_buffer_in_time() -> None:
+    """The packet being sent is in it: 11 packets."""
+    link = Plan.of(scenario("drop-tail", buffer="12 ms")).links[0]
+    assert (link.buffer_packets, link.buffer_bytes, link.discipline) == (11, None, None)
+
+
+RED = {"name": "red", "w_q": 2**-9, "gentle": False}
+PIE = {"name": "pie", "variant": "linux"}
+CODEL = {"name": "codel", "sqrt": "newton"}
+FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
+
+
+@pytest.mark.parametrize(
+    ("queue", "key", "said"),
+    [
+        ("dualpi2", "", "allowed: drop-tail, codel, fq-codel, pie, red, step"),
+        ("ared", "", "allowed: drop-tail"),
+        ("codel", ".sqrt", '"newton"'),
+        ({**CODEL, "mtu": "512 B"}, ".mtu", '"1500 B"'),
+        ({**CODEL, "target": "1500 ns"}, ".target", "whole microseconds"),
+        ({**CODEL, "interval": "100000.5 us"}, ".interval", "whole microseconds"),
+        ({**CODEL, "ce_threshold": "1 ns"}, ".ce_threshold", "whole microseconds"),
+        ({**FQ_CODEL, "floor": "queue"}, ".floor", '"all"'),
+        ({**FQ_CODEL, "sqrt": "exact"}, ".sqrt", '"newton"'),
+        ("pie", ".variant", '"linux"'),
+        ({**PIE, "update": "15000.5 us"}, ".update", "whole microseconds"),
+        ({**PIE, "alpha": 0.1}, ".alpha", "0.0625 to 2"),
+        ({**PIE, "beta": 0}, ".beta", "0.0625 to 2"),
+        ({**PIE, "beta": 2.0625}, ".beta", "0.0625 to 2"),
+        ({**PIE, "max_burst": "0 s"}, ".max_burst", '"150 ms"'),
+        ({**PIE, "ecn_threshold": 0.2}, ".ecn_threshold", "0.1"),
+        ({**PIE, "derandomize": False}, ".derandomize", "true"),
+        ({**PIE, "cap_step": False}, ".cap_step", "true"),
+        ({**PIE, "decay": "half-target"}, ".decay", '"empty"'),
+        ({**PIE, "decay_factor": 0.98}, ".decay_factor", "0.984375"),
+        ({**PIE, "delay": "rate"}, ".delay", '"timestamp"'),
+        ({**PIE, "long_delay_step": False}, ".long_delay_step", "true"),
+        ({**RED, "gentle": True}, ".gentle", "false"),
+        ({**RED, "gaps": "wait"}, ".gaps", '"uniform"'),
+        ({**RED, "w_q": 0.002}, ".w_q", "0.001953125"),
+        ({**RED, "w_q": 1}, ".w_q", "power of two"),
+        # tc finds no weight for a burst that is not longer than min_th.
+        ({**RED, "min_th": "1 packet"}, ".w_q", "a greater one"),
+        ({**RED, "min_th": "15 packets"}, ".max_th", "above min_th"),
+        ({**RED, "max_p": 0}, ".max_p", "above 0 and below 1"),
+        ({**RED, "max_p": 1}, ".max_p", "above 0 and below 1"),
+        # 6000 packets are 9,000,000 bytes, 24 bits beside w_q's 9.
+        ({**RED, "max_th": "6000 packets"}, ".max_th", "32 bits"),
+        ("step", ".threshold", "times"),
+        ({"name": "step", "threshold": "1 packet"}, ".threshold", "times"),
+    ],
+)
+def test_what_tc_cannot_be_told(queue: Any, key: str, said: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Plan.of(scenario(queue))
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"links[0].queue{key}: ")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("rate", ["10.0005 Mbit/s", "10 Gbit/s"])
+def test_rates_that_cbs_cannot_keep(rate: str) -> None:
+    with pytest.raises(ScenarioError, match=r"links\[0\].queue: .* whole kbit/s below 10 Gbit/s"):
+        Plan.of(scenario(CODEL, rate=rate))
+
+
+def test_an_aqm_needs_a_packet_that_waits() -> None:
+    with pytest.raises(ScenarioError, match=r"links\[0\].queue: .* at least 2 packets"):
+        Plan.of(scenario(CODEL, buffer="1 packet"))
+
+
+def test_a_refusal_ends_the_program_with_2(tmp_path: Path) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text(scenario("codel").to_toml())
+    done = subprocess.run([PROGRAM, "linux", "run", file], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert f"{file.name}" in line
+    assert "links[0].queue.sqrt" in line
+
+
+def orders(tried: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The guest's files that are text."""
+    files: dict[str, str] = {}
+    monkeypatch.setattr(Initramfs, "add", lambda _, path, content: files.update({path: content.decode()}))
+    monkeypatch.setattr(Initramfs, "add_program", lambda *_: None)
+    monkeypatch.setattr(job.programs, "OBJECTS", tmp_path)
+    (tmp_path / "agent").write_bytes(b"")
+    (tmp_path / "module").write_bytes(b"")
+    names = ("veth", "sch_netem", "sch_cbs", "sch_codel", "sch_pie", "sch_red")
+    job.build(Plan.of(tried), Kernel("none", tmp_path / "module", dict.fromkeys(names, tmp_path / "module")))
+    return files
+
+
+def test_the_bottleneck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cbs that keeps the rate, of the 10 Gbit/s that a veth claims, with 150 us for its lateness (an eighth of a
+    packet); the AQM below it, whose counters are read; the ACKs' delay has the packet's transmission, 1.2 ms, on top of
+    the 100 ms.
+    """
+    files = orders(scenario(CODEL), tmp_path, monkeypatch)
+    text = "\n".join(files.values())
+    slopes = "idleslope 10000 sendslope -9990000 hicredit 187 locredit -3000"
+    assert f"qdisc add dev l0f root handle 1: cbs {slopes}\n" in text
+    assert "qdisc add dev l0f parent 1:1 handle 2: codel limit 999 " in text
+    assert "netem delay 101200.000us" in text
+    assert "link n0 l0f 2\nlink n1 l0r 1\n" in files["/job"]
+    assert "module /modules/sch_cbs.ko\nmodule /modules/sch_codel.ko\n" in files["/job"]
+
+
+def test_drop_tail_is_a_netem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = orders(scenario("drop-tail"), tmp_path, monkeypatch)
+    text = "\n".join(files.values())
+    assert "qdisc add dev l0f root handle 1: netem rate 10000000bit limit 1000\n" in text
+    assert "netem delay 100000.000us" in text
+    assert "link n0 l0f 1\n" in files["/job"]
+    assert "cbs" not in text
+
+
+def test_fq_codel_may_be_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = orders(scenario(FQ_CODEL), tmp_path, monkeypatch)
+    assert "sch_cbs" in files["/job"]
+    assert "sch_fq_codel" not in files["/job"]
+
+
+@pytest.mark.parametrize(("ecn", "written"), [("off", "0"), ("classic", "1")])
+def test_ecn(ecn: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for by the sender's namespace; the receiver's, by the kernel's default, grants it."""
+    asked = orders(scenario(CODEL, ecn=ecn), tmp_path, monkeypatch)["/job"]
+    assert asked.count("tcp_ecn") == 1
+    assert "enter s0\noffloads-off uplink\n" in asked
+    assert f"write /proc/sys/net/ipv4/tcp_ecn {written}\n" in asked
+
+
+def test_what_the_kernel_counts() -> None:
+    """Samples of 4 and 8 packets waiting; 1250 packets of 1500 bytes in 2 s are 0.75 of the link, the part of the time
+    in which one more is being sent; drops and marks are those of the window.
+    """
+    plan = Plan.of(scenario(CODEL))
+    lines = ["l 0 0 0 0 0 4 0", "l 2000000000 0 1875000 1250 7 8 9", "l 0 1 0 0 0 0 0", "l 2000000000 1 0 0 0 0 0"]
+    link = {name: column[0] for name, column in to_tables(plan, lines)["links"].items()}
+    assert link["utilization"] == 0.75
+    assert link["mean_queue_packets"] == 6.75
+    assert link["max_queue_packets"] == 9
+    assert (link["dropped_packets"], link["marked_packets"]) == (7, 9)
+    # Sent, dropped, and 4 more waiting than before.
+    assert link["arrived_packets"] == 1261
+    assert link["reverse_marked_packets"] == 0
