@@ -81,6 +81,8 @@ mutants: build ## Edits of the code that no test notices: the tables, pictures a
 	cargo install --quiet --locked --version 26.0.0 cargo-mutants
 	cargo mutants --package fullpipe-cc --file 'crates/cc/src/algorithms/*.rs' --output out \
 		--cargo-test-arg=--lib --cargo-test-arg=--test=properties --cargo-test-arg=--test=registry
+	cargo mutants --package fullpipe-sim --file 'crates/sim/src/engine/figures.rs' --output out/figures \
+		--cargo-test-arg=--lib --cargo-test-arg=--test=measuring
 
 docs-tables: build ## The outputs that README.md and docs/ show, made anew (some minutes).
 	$(BIN)/python docs/tables.py

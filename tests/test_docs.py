@@ -60,6 +60,12 @@ def test_the_readme_names_every_algorithm() -> None:
     assert set(fullpipe.algorithms()) <= named
 
 
+def test_the_readme_and_the_page_of_scenarios_name_every_queue() -> None:
+    queues = README[README.index("## Queues") : README.index("## Measured")]
+    for text in (queues, (ROOT / "docs/scenarios.md").read_text()):
+        assert set(fullpipe.queues()) <= set(re.findall(r'`"?([a-z0-9-]+)"?`', text))
+
+
 PAGES = ROOT / "docs/algorithms"
 SOURCES = ROOT / "crates/cc/src"
 QUEUE_PAGES = ROOT / "docs/queues"

@@ -23,7 +23,7 @@ from fullpipe.linux.plan import Plan
 from fullpipe.linux.report import to_tables
 from fullpipe.plot import label, result_figure
 from fullpipe.report.page import _parameters
-from fullpipe.text import file_name, html, listed, one_line, printable, quoted, shorten
+from fullpipe.text import file_name, html, listed, one_line, printable, quoted, shorten, with_params
 
 ESC, RIGHT_TO_LEFT = "\x1b", "\u202e"
 LONG = "x" * 100_000
@@ -187,6 +187,14 @@ def test_long_text_loses_its_middle() -> None:
     assert quoted(["a"] * 1_000_000).startswith("['a', 'a', ")
     assert listed(str(i) for i in range(61)).endswith("59, ... (61 in all)")
     assert one_line("a\n\n b\tc") == "a b c"
+
+
+def test_tables_with_parameters_are_labelled_as_scenarios_write_them() -> None:
+    assert with_params({"name": "codel", "target": "5 ms", "ecn": True, "count": 1}) == (
+        "codel (target=5 ms, ecn=true, count=1)"
+    )
+    assert with_params({"ecn": False, "name": "fq-codel"}) == "fq-codel (ecn=false)"
+    assert with_params({"name": "step"}) == "step"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from by_hand import FLOWS, LINK_SERIES, LINKS, NO, SCENARIO, TRAFFIC, by_hand
 from fullpipe import Result, Scenario
 from fullpipe.comparison import Comparison
-from fullpipe.plot import COLOURS, FEW, MOST, write
+from fullpipe.plot import COLOURS, FEW, MOST, moving_mean, write
 
 PLAIN = 1.2
 """The width of a line that is nothing special."""
@@ -117,7 +117,8 @@ def test_up_to_six_flows_are_told_apart() -> None:
     ids=["one algorithm", "two"],
 )
 def test_of_many_flows_the_mean_stands_out(algorithms: list[str], shown: int) -> None:
-    window = windows(len(algorithms), algorithms).plot().axes[0]
+    figure = windows(len(algorithms), algorithms).plot()
+    window = figure.axes[0]
     kinds = list(dict.fromkeys(algorithms))
     thin = [line for line in window.lines if str(line.get_label()).startswith("_")]
     means = [line for line in window.lines if line not in thin]
@@ -126,6 +127,10 @@ def test_of_many_flows_the_mean_stands_out(algorithms: list[str], shown: int) ->
     assert len(thin) == shown
     assert [line.get_color() for line in means] == list(COLOURS[: len(kinds)])
     assert [line.get_color() for line in thin[:1] + thin[-1:]] == [COLOURS[0], COLOURS[len(kinds) - 1]]
+    for number, line in enumerate(thin[: len(algorithms) // 2]):
+        assert np.asarray(line.get_data()).tolist() == [[1, 2, 3, 4], [10 * (number + 1)] * 4]
+    rtts = {tuple(np.round(np.asarray(line.get_ydata()), 9).tolist()) for line in figure.axes[3].lines}
+    assert rtts == {(100, 100, 100, 100)}
     # The mean is over all of them, shown or not: of 10, 20, ...
     if len(kinds) == 1:
         assert means[0].get_ydata()[0] == 5 * (len(algorithms) + 1)  # type: ignore[index]
@@ -177,7 +182,8 @@ def test_a_comparison_is_smooth_where_flows_or_cross_traffic_share_the_link() ->
         assert (smoothed(queue), smoothed(utilization)) == (smooth, smooth)
         assert len(window.lines) == len(rtt.lines) == 1 + smooth
         assert window.get_title(loc="left") == f"congestion window{', mean of the flows' if smooth else ''}"
-    assert [len(axes.lines) for axes in Comparison({"a": alone(TRAFFIC)}).plot().axes] == [2, 2, 2, 2]
+    for crossed in (TRAFFIC, {name: column[:1] for name, column in TRAFFIC.items()}):
+        assert [len(axes.lines) for axes in Comparison({"a": alone(crossed)}).plot().axes] == [2, 2, 2, 2]
 
 
 def test_one_flow_over_one_link_is_titled_plainly() -> None:
@@ -213,6 +219,15 @@ def test_a_legend_is_one_row_over_its_panel_and_hides_nothing() -> None:
     assert len({round(text.get_window_extent().y0) for text in texts if text.get_text() != "ssthresh"}) == 1
     assert legend.columnspacing == 1.2
     assert not legend.get_frame_on()
+
+
+def test_where_nobody_has_a_value_there_is_a_gap() -> None:
+    assert np.isnan(moving_mean(np.array([NO, NO, NO, NO, 1.0]), 3)).tolist() == [True, True, True, False, False]
+    nobody = {"rtt_s": [NO, 0.1, 0.1, NO, NO, 0.3, NO, NO]}
+    rtt = Comparison({"a": by_hand(series=nobody)}).plot().axes[3]
+    thin = np.asarray(rtt.lines[0].get_ydata())
+    assert np.isnan(thin).tolist() == [True, False, False, True]
+    assert thin[1:3].tolist() == pytest.approx([200, 100])
 
 
 def test_more_runs_than_colours_begin_anew() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import fullpipe
 from conftest import ROOT
 from fullpipe import Scenario, ScenarioError
 
@@ -51,6 +52,42 @@ def test_what_is_written_reads_back(small: Scenario) -> None:
 def test_the_shipped_scenarios_read_back(file: Path) -> None:
     scenario = Scenario.load(file)
     assert Scenario.loads(scenario.to_toml()) == scenario
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda file: file.stem)
+def test_shipped_scenarios_mean_what_they_say(file: Path) -> None:
+    assert Scenario.load(file).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("name", "rtts_ms", "used", "lossless"),
+    [
+        ("bufferbloat", {2: "308 ms"}, None, [2]),
+        ("fq-codel", {2: "41 ms"}, "99 %", [2]),
+        ("l4s", {0: "34.3 ms", 1: "20.5 ms"}, None, [1]),
+        ("ecn", {}, None, [0, 1]),
+    ],
+)
+def test_what_scenarios_with_queues_say_of_their_flows(
+    name: str, rtts_ms: dict[int, str], used: str | None, lossless: list[int]
+) -> None:
+    """The figures in a file's head are those of its run; `lossless` flows send nothing again, all others do."""
+    file = ROOT / f"scenarios/{name}.toml"
+    head = file.read_text().partition("duration")[0]
+    result = fullpipe.run(Scenario.load(file)).to_dict()
+    for number, text in rtts_ms.items():
+        digits = len(text.partition(" ")[0].partition(".")[2])
+        assert f"{1e3 * result['flows'][number]['mean_rtt_s']:.{digits}f} ms" == text
+        assert text in head
+    if used is not None:
+        assert f"{100 * result['links'][0]['utilization']:.0f} %" == used
+        assert used in head
+    assert [flow["id"] for flow in result["flows"] if not flow["retransmits"]] == lossless
+
+
+def test_fq_codel_is_bufferbloat_with_another_queue() -> None:
+    deep, fair = (Scenario.load(ROOT / f"scenarios/{name}.toml") for name in ("bufferbloat", "fq-codel"))
+    assert deep.replace(**{"links.0.queue": "fq-codel"}) == fair
 
 
 def test_a_scenario_does_not_change_with_what_it_was_built_from() -> None:

@@ -6,7 +6,7 @@
 mod invariants;
 
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::{Arrivals, Buffer, Loss};
+use fullpipe_sim::scenario::{Arrivals, Buffer, Link, Loss};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -39,7 +39,13 @@ fn is_small(scenario: &Scenario) -> bool {
     let segments: u64 = flows.chain(web).map(|(count, tcp)| count * u64::from(tcp.initial_window)).sum();
     let sampled = scenario.flows.iter().map(|group| u64::from(group.count)).sum::<u64>() + scenario.links.len() as u64;
     let rows = scenario.series_interval.map_or(0, |interval| scenario.duration / interval * sampled);
-    datagrams <= MOST && segments <= MOST && rows <= 100 * MOST
+    let queues: u64 = scenario.links.iter().map(queues).sum();
+    datagrams <= MOST && segments <= MOST && queues <= 10 * MOST && rows <= 100 * MOST
+}
+
+/// How many queues a link's discipline keeps.
+fn queues(link: &Link) -> u64 {
+    if link.queue.info.name == "fq-codel" { link.queue.whole("flows") } else { 1 }
 }
 
 fn assert_consistent(scenario: &Scenario) {
@@ -49,7 +55,7 @@ fn assert_consistent(scenario: &Scenario) {
         assert!(link.rate_bps > 0 && !link.name.is_empty());
         assert!(!matches!(link.loss, Loss::Independent(loss) if !(0.0..1.0).contains(&loss)));
         assert!(link.schedule.changes.is_sorted_by(|one, next| one.at < next.at));
-        assert!(!matches!(link.buffer, Buffer::Packets(0) | Buffer::Bytes(0)));
+        assert!(!matches!(link.buffer, Buffer::Packets(0) | Buffer::Bytes(0) | Buffer::Time(0)));
     }
     let tcp = scenario.flows.iter().map(|group| &group.tcp).chain(scenario.web.iter().map(|web| &web.tcp));
     let paths = tcp.map(|tcp| &tcp.path).chain(scenario.udp.iter().map(|udp| &udp.path));

@@ -10,7 +10,7 @@ from fullpipe import tables
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.files import staged
 from fullpipe.runner import check_engines, run_many
-from fullpipe.text import listed
+from fullpipe.text import listed, with_params
 
 if TYPE_CHECKING:
     import os
@@ -163,10 +163,7 @@ class Comparison:
 
 
 def _label(algorithm: str | Mapping[str, Any]) -> str:
-    if isinstance(algorithm, str):
-        return algorithm
-    params = ", ".join(f"{key}={value}" for key, value in algorithm.items() if key != "name")
-    return f"{algorithm.get('name')} ({params})" if params else str(algorithm.get("name"))
+    return algorithm if isinstance(algorithm, str) else with_params(algorithm)
 
 
 def _rows(label: str, result: Result) -> list[dict[str, Any]]:

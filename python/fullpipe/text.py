@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 
-__all__ = ["file_name", "hint", "html", "listed", "one_line", "printable", "quoted", "shorten", "unknown"]
+__all__ = [
+    "file_name",
+    "hint",
+    "html",
+    "listed",
+    "one_line",
+    "printable",
+    "quoted",
+    "shorten",
+    "unknown",
+    "with_params",
+]
 
 LONGEST = 60
 """Characters of one name or value that a message repeats, at most."""
@@ -62,6 +73,16 @@ def hint(name: object, known: Iterable[str]) -> str:
     """``; did you mean 'reno'?`` where one of the known names is like it; else nothing."""
     near = difflib.get_close_matches(str(name)[:LONGEST], known, 1)
     return f"; did you mean {quoted(near[0])}?" if near else ""
+
+
+def with_params(table: Mapping[str, object]) -> str:
+    """``codel (target=5 ms, ecn=true)`` for a table with a name and parameters, flags as scenarios write them."""
+    params = ", ".join(
+        f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+        for key, value in table.items()
+        if key != "name"
+    )
+    return f"{table.get('name')} ({params})" if params else str(table.get("name"))
 
 
 def html(text: str) -> str:

@@ -4,9 +4,10 @@ use fullpipe_cc::params::Kind;
 use fullpipe_cc::registry;
 use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
+use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer, Recovery,
-    Reorder, Schedule, Setting, SlowStart, Spread, Table, Tcp, Trace, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer,
+    Queue, Recovery, Reorder, Schedule, Setting, SlowStart, Spread, Table, Tcp, Trace, Udp, Web,
 };
 use proptest::prelude::*;
 
@@ -81,6 +82,8 @@ fn every_tcp_key_is_read() {
         delayed_ack_timeout = "200 ms"
         slow_start = "hystart"
         pacing = "on"
+        ecn = "accurate"
+        ect = 1
         byte_counting = true
         initial_window = 10
         max_window = "20 segments"
@@ -100,6 +103,8 @@ fn every_tcp_key_is_read() {
         delayed_ack_timeout: 200 * MILLISECOND,
         slow_start: SlowStart::HyStart,
         pacing: Pacing::On,
+        ecn: EcnMode::Accurate,
+        ect: Ecn::Ect1,
         byte_counting: true,
         initial_window: 10,
         max_window: Some(20),
@@ -114,6 +119,91 @@ fn every_tcp_key_is_read() {
     assert_eq!(group.tcp, expected);
     assert_eq!((group.count, group.stop), (3, Some(60 * SECOND)));
     assert_eq!(group.start, Spread { low: SECOND, high: 2 * SECOND });
+}
+
+fn link_with(keys: &str) -> Link {
+    let flow = "[[flows]]\nalgorithm = \"reno\"";
+    parse(&format!("duration = \"9 s\"\n{LINK}{keys}\n{flow}")).links.remove(0)
+}
+
+/// What equals the default is left out; a name alone is the queue with its defaults.
+#[test]
+fn a_queue_with_parameters() {
+    use queues::Value;
+    let queue = |text: &str| link_with(&format!("queue = {text}")).queue;
+    assert_eq!(queue("\"drop-tail\""), link_with("").queue);
+    let codel = queue(
+        "{ name = \"codel\", sqrt = \"newton\", target = \"5 ms\", interval = \"50 ms\", ecn = true, mtu = \"1.5 kB\" }",
+    );
+    assert_eq!(codel.info.name, "codel");
+    let given = [
+        ("interval", Value::Time(50 * MILLISECOND)),
+        ("ecn", Value::Flag(true)),
+        ("sqrt", Value::Name("newton")),
+        ("mtu", Value::Bytes(1500)),
+    ];
+    assert_eq!(codel.given, given);
+    assert_eq!(queue("{ name = \"codel\", target = \"0.005 s\" }"), queue("\"codel\""));
+    let threshold = |text: &str| queue(&format!("{{ name = \"step\", threshold = \"{text}\" }}")).given;
+    assert_eq!(threshold("20 packets"), [("threshold", Value::Packets(20))]);
+    assert_eq!(threshold("1 ms"), [("threshold", Value::Time(MILLISECOND))]);
+    assert_eq!(threshold("65 packets"), []);
+    assert_eq!(queue("{ name = \"fq-codel\", flows = 1 }").given, [("flows", Value::Whole(1))]);
+    assert_eq!(queue("{ name = \"red\", w_q = 1 }").given, [("w_q", Value::Number(1.0))]);
+}
+
+/// The bounds of a parameter are allowed, and what is written is read back, for every queue there is.
+#[test]
+fn every_queue_and_parameter_can_be_given() {
+    use queues::{Kind, Value};
+    for info in queues::ALL {
+        assert_eq!(link_with(&format!("queue = \"{}\"", info.name)).queue, Queue::defaults(info));
+        for param in info.params {
+            let values = match param.kind {
+                Kind::Time { min, max } => vec![Value::Time(min), Value::Time(max)],
+                Kind::Packets { min, max } => vec![Value::Packets(min), Value::Packets(max)],
+                Kind::Bytes { min, max } => vec![Value::Bytes(min), Value::Bytes(max)],
+                Kind::PacketsOrTime => vec![Value::Packets(1), Value::Time(0), Value::Time(100 * SECOND)],
+                Kind::Number { min, max } => vec![Value::Number(min), Value::Number(max)],
+                Kind::Whole { min, max } => vec![Value::Whole(min), Value::Whole(max)],
+                Kind::Flag => vec![Value::Flag(false), Value::Flag(true)],
+                Kind::Choice(names) => names.iter().copied().map(Value::Name).collect(),
+            };
+            for value in values {
+                let mut queue = Queue::defaults(info);
+                queue.given.extend((Some(value) != param.default).then_some((param.name, value)));
+                let text =
+                    format!("queue = {{ name = \"{}\", {} = {} }}", info.name, param.name, queues::written(value));
+                assert_eq!(link_with(&text).queue, queue, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_buffer_may_be_a_time() {
+    let scenario =
+        parse(&format!("duration = \"9 s\"\n{}[[udp]]\nrate = \"1 Mbit/s\"", LINK.replace("0.25 BDP", "50 ms")));
+    assert_eq!(scenario.links[0].buffer, Buffer::Time(50 * MILLISECOND));
+    assert!(scenario.to_toml().contains("buffer = \"50 ms\""));
+}
+
+/// The fuzzer knows the queues, their parameters and choices, and the kinds of ECN.
+#[test]
+fn the_fuzzers_dictionary_has_every_name() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/scenario.dict")).expect("it");
+    let mut names: Vec<&str> = vec!["ecn", "ect", "true", "false"];
+    names.extend(EcnMode::ALL.map(EcnMode::name));
+    for info in queues::ALL {
+        names.push(info.name);
+        names.extend(info.params.iter().map(|param| param.name));
+        names.extend(info.params.iter().flat_map(|param| match param.kind {
+            queues::Kind::Choice(choices) => choices,
+            _ => &[],
+        }));
+    }
+    let missing: Vec<&str> = names.into_iter().filter(|name| !text.contains(&format!("\n\"{name}\"\n"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// Numbers may be whole, what equals the default is left out, and the paper's recovery is the default.
@@ -231,13 +321,14 @@ fn direction() -> impl Strategy<Value = Link> {
     let buffer = prop_oneof![
         (1..1_000_000_u64).prop_map(Buffer::Packets),
         (70_000..1_000_000_000_u64).prop_map(Buffer::Bytes),
+        time(1000 * SECOND).prop_map(|nanos| Buffer::Time(nanos.max(1))),
         Just(Buffer::Unlimited),
     ];
     let loss = prop_oneof![(0.0..0.9).prop_map(Loss::Independent), bursts()];
-    let usual = (1..10_000_000_000_000_u64, time(100 * SECOND), buffer, loss);
-    (usual, varying()).prop_map(|((rate_bps, delay, buffer, loss), varying)| {
+    let usual = (1..10_000_000_000_000_u64, time(100 * SECOND), buffer, queue(), loss);
+    (usual, varying()).prop_map(|((rate_bps, delay, buffer, queue, loss), varying)| {
         let rate_bps = varying.trace.as_ref().map_or(rate_bps, Trace::rate_bps);
-        Link { rate_bps, delay, buffer, loss, ..varying }
+        Link { rate_bps, delay, buffer, queue, loss, ..varying }
     })
 }
 
@@ -277,13 +368,16 @@ fn varying() -> impl Strategy<Value = Link> {
     })
 }
 
+/// What a change says of rate, delay and losses.
+type Said = (Option<u64>, Option<u64>, Option<Loss>);
+
 fn schedule() -> impl Strategy<Value = Schedule> {
     let loss = prop_oneof![(0.0..=1.0_f64).prop_map(Loss::Independent), bursts()];
     let parts = (prop::option::of(0..9_999_u64), prop::option::of(time(SECOND)), prop::option::of(loss));
     let steps = prop::collection::vec((1..SECOND, parts), 0..4);
     (steps, prop::option::of(SECOND..9 * SECOND)).prop_map(|(steps, after)| {
         let mut at = 0;
-        let change = |(step, (rate_bps, delay, loss)): (u64, (Option<u64>, Option<u64>, Option<Loss>))| {
+        let change = |(step, (rate_bps, delay, loss)): (u64, Said)| {
             at += step;
             let rate_bps = rate_bps.or(if (delay, loss) == (None, None) { Some(1) } else { None });
             Change { at, rate_bps, delay, loss }
@@ -302,43 +396,75 @@ fn link() -> impl Strategy<Value = Link> {
     })
 }
 
+/// Any queue with any of its parameters.
+fn queue() -> impl Strategy<Value = Queue> {
+    let info = prop::sample::select(queues::ALL);
+    info.prop_flat_map(|info| {
+        let params: Vec<_> = info.params.iter().map(|param| prop::option::of(queue_value(param.kind))).collect();
+        params.prop_map(move |values| {
+            let mut queue = Queue::defaults(info);
+            let given =
+                info.params.iter().zip(values).filter(|(param, value)| value.is_some() && *value != param.default);
+            queue.given.extend(given.filter_map(|(param, value)| Some((param.name, value?))));
+            queue
+        })
+    })
+}
+
+fn queue_value(kind: queues::Kind) -> BoxedStrategy<queues::Value> {
+    use queues::{Kind, Value};
+    match kind {
+        Kind::Time { min, max } => (min..=max).prop_map(Value::Time).boxed(),
+        Kind::Packets { min, max } => (min..=max).prop_map(Value::Packets).boxed(),
+        Kind::Bytes { min, max } => (min..=max).prop_map(Value::Bytes).boxed(),
+        Kind::Number { min, max } => (min..=max).prop_map(Value::Number).boxed(),
+        Kind::Whole { min, max } => (min..=max).prop_map(Value::Whole).boxed(),
+        Kind::Flag => any::<bool>().prop_map(Value::Flag).boxed(),
+        Kind::Choice(names) => prop::sample::select(names).prop_map(Value::Name).boxed(),
+        Kind::PacketsOrTime => {
+            prop_oneof![(1..1_000_000_u64).prop_map(Value::Packets), time(100 * SECOND).prop_map(Value::Time)].boxed()
+        }
+    }
+}
+
 fn tcp() -> impl Strategy<Value = Tcp> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>());
     let windows = (1..100_u32, prop::option::of(1..9999_u64));
     let rate = prop::option::of(1..9_000_000_000_u64);
     let network = (time(SECOND), spread(100 * SECOND), rate, time(SECOND));
-    (
+    let names = (
         prop::sample::select(&Recovery::ALL),
-        (prop::sample::select(&SlowStart::ALL), prop::sample::select(&Pacing::ALL)),
-        flags,
-        windows,
-        network,
+        prop::sample::select(&SlowStart::ALL),
+        prop::sample::select(&Pacing::ALL),
+        prop::sample::select(&EcnMode::ALL),
+        prop::sample::select(&[Ecn::Ect0, Ecn::Ect1]),
+    );
+    (names, flags, windows, network).prop_map(
+        |(
+            (recovery, slow_start, pacing, ecn, ect),
+            (delayed_ack, byte_counting, reverse),
+            (initial_window, max_window),
+            network,
+        )| {
+            let (timestamp_tick, access_delay, access_rate_bps, processing_time) = network;
+            Tcp {
+                slow_start,
+                pacing,
+                ecn,
+                ect,
+                delayed_ack,
+                byte_counting,
+                reverse,
+                initial_window,
+                max_window,
+                timestamp_tick,
+                access_delay,
+                access_rate_bps,
+                processing_time,
+                ..Tcp::new("reno", recovery, vec![0])
+            }
+        },
     )
-        .prop_map(
-            |(
-                recovery,
-                (slow_start, pacing),
-                (delayed_ack, byte_counting, reverse),
-                (initial_window, max_window),
-                network,
-            )| {
-                let (timestamp_tick, access_delay, access_rate_bps, processing_time) = network;
-                Tcp {
-                    slow_start,
-                    pacing,
-                    delayed_ack,
-                    byte_counting,
-                    reverse,
-                    initial_window,
-                    max_window,
-                    timestamp_tick,
-                    access_delay,
-                    access_rate_bps,
-                    processing_time,
-                    ..Tcp::new("reno", recovery, vec![0])
-                }
-            },
-        )
 }
 
 fn flows(start: Spread) -> impl Strategy<Value = FlowGroup> {
@@ -388,9 +514,9 @@ fn scenario() -> impl Strategy<Value = Scenario> {
 }
 
 const KEYS: &str = "duration|warmup|seed|packet_size|series_interval|rate|buffer|name|delay|loss|algorithm|path|start|stop|\
-    size|count|links|flows|udp|web|sessions|shape|[a-z\"\\.]{1,4}";
-const VALUES: &str =
-    "\"[-+.0-9eE]{0,5} ?(s|ms|bit/s|packets|BDP|kB|\\.\\.1 s)?\"|[-0-9]{1,20}|nan|-inf|true|\\[[0-9]?\\]|\\{\\}";
+    size|count|links|flows|udp|web|sessions|shape|queue|ecn|ect|[a-z\"\\.]{1,4}";
+const VALUES: &str = "\"[-+.0-9eE]{0,5} ?(s|ms|bit/s|packets|BDP|kB|\\.\\.1 s)?\"|[-0-9]{1,20}|nan|-inf|true|\\[[0-9]?\\]|\\{\\}|\
+    \"(codel|step|dualpi2|classic|accurate)\"|\\{ name = \"(codel|pie|step)\", (target|ecn|threshold) = (\"1 ms\"|true|[0-9]) \\}";
 
 proptest! {
     #[test]

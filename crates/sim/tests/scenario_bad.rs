@@ -109,7 +109,9 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "delay = \"39 ms\"",
         "delay = \"39 ms\"\nqueue = \"droptail\"",
-        &["links[0].queue: unknown queue \"droptail\"; did you mean \"drop-tail\"? (allowed: drop-tail, red, "],
+        &[
+            "line 10: links[0].queue: unknown queue \"droptail\"; did you mean \"drop-tail\"? (allowed: drop-tail, red, ared, codel, fq-codel, pie, dualpi2, step)",
+        ],
     ),
     ("\"second\"\nrate", "\"first\"\nrate", &["links[1].name: \"first\" is already the name of links[0]"]),
     ("name = \"first\"", "name = \"\"", &["links[0].name: \"\" is not a name"]),
@@ -149,6 +151,20 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "{ name = \"bic\", fast_convergence = 1 }",
         &["flows[0].algorithm.fast_convergence: the whole number 1 is not allowed; allowed: true, false"],
     ),
+    // ECN.
+    (
+        "\"reno\"",
+        "\"reno\"\necn = \"clasic\"",
+        &[
+            "line 20: flows[0].ecn: unknown kind of ECN \"clasic\"; did you mean \"classic\"? (allowed: off, classic, accurate, ace)",
+        ],
+    ),
+    ("\"newreno\"", "\"newreno\"\necn = \"on\"", &["web[0].ecn: unknown kind of ECN \"on\"", "(allowed: off, classic"]),
+    ("\"reno\"", "\"reno\"\necn = true", &["flows[0].ecn: expected text, e.g. \"classic\"; found true"]),
+    ("\"reno\"", "\"reno\"\nect = 2", &["flows[0].ect: 2 is out of range; allowed: whole numbers from 0 to 1"]),
+    ("\"reno\"", "\"reno\"\nect = -1", &["flows[0].ect: -1 is out of range"]),
+    ("\"reno\"", "\"reno\"\nect = \"1\"", &["flows[0].ect: expected a whole number", "found text \"1\""]),
+    ("rate = \"1 Mbit/s\"", "rate = \"1 Mbit/s\"\necn = \"classic\"", &["udp[0].ecn: unknown key"]),
     // Paths.
     (
         "[\"first\", \"second\"]",
@@ -187,8 +203,9 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "\"250 packets\"",
         "\"250 bananas\"",
-        &["links[0].buffer: unknown unit \"bananas\"", "packets, BDP, B, kB, MB, GB"],
+        &["links[0].buffer: unknown unit \"bananas\"", "packets, BDP, B, kB, MB, GB, ns, us, ms, s, min", "\"50 ms\""],
     ),
+    ("\"250 packets\"", "\"50 msec\"", &["links[0].buffer: unknown unit \"msec\"; did you mean \"ms\"?"]),
     ("sessions = 20", "sessions = 2.5", &["web[0].sessions: expected a whole number", "found the number 2.5"]),
     ("packet_size = 1000", "packet_size = \"big\"", &["packet_size: \"big\" is not a number and a unit"]),
     (
@@ -247,6 +264,9 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["series_interval: \"1 ns\" gives 1200000000000 rows; allowed: at most 100000000"],
     ),
     ("\"250 packets\"", "\"0 packets\"", &["links[0].buffer: \"0 packets\" is out of range; allowed: 1 packets"]),
+    ("\"250 packets\"", "\"0 ms\"", &["links[0].buffer: \"0 ms\" is out of range; allowed: 1 ns to 1000000 s"]),
+    ("\"250 packets\"", "\"2e6 s\"", &["links[0].buffer: \"2e6 s\" is out of range; allowed: 1 ns to 1000000 s"]),
+    ("\"250 packets\"", "\"-5 ms\"", &["links[0].buffer: \"-5 ms\" is out of range"]),
     ("\"250 packets\"", "\"999 B\"", &["links[0].buffer: \"999 B\" is less than one packet of 1000 bytes"]),
     ("\"250 packets\"", "\"-1 BDP\"", &["links[0].buffer: \"-1 BDP\" is out of range; allowed: more than 0 BDP"]),
     ("\"250 packets\"", "\"1e30 BDP\"", &["links[0].buffer: \"1e30 BDP\" is ", "allowed: at most 1000000000000"]),
@@ -529,6 +549,74 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("[[flows]]", "[[flows]", &["line 18: not TOML: "]),
 ];
 
+/// The queue of the first link, and what the message has to say of it.
+const QUEUES: &[(&str, &[&str])] = &[
+    ("7", &[": expected a queue, e.g. \"drop-tail\" or { name = \"codel\"", "found the whole number 7"]),
+    ("[\"codel\"]", &[": expected a queue", "found a list"]),
+    ("\"coddle\"", &[": unknown queue \"coddle\"; did you mean \"codel\"?"]),
+    ("{ target = \"5 ms\" }", &[".name: missing; write e.g. name = \"codel\""]),
+    ("{ name = 3 }", &[".name: expected a queue's name, found the whole number 3"]),
+    ("{ name = \"fqcodel\" }", &[".name: unknown queue \"fqcodel\"; did you mean \"fq-codel\"? (allowed: drop-tail, "]),
+    (
+        "{ name = \"codel\", tarte = \"5 ms\" }",
+        &[
+            ".tarte: unknown key \"tarte\"; did you mean \"target\"? (allowed: name, target, interval, ecn, sqrt, mtu, ce_threshold)",
+        ],
+    ),
+    ("{ name = \"drop-tail\", target = \"5 ms\" }", &[".target: unknown key \"target\" (allowed: name)"]),
+    // Times.
+    ("{ name = \"codel\", target = 5 }", &[".target: 5 has no unit; write e.g. \"80 ms\""]),
+    ("{ name = \"codel\", target = \"5\" }", &[".target: \"5\" has no unit"]),
+    (
+        "{ name = \"codel\", target = \"5 packets\" }",
+        &[".target: unknown unit \"packets\" (allowed: ns, us, ms, s, min)"],
+    ),
+    ("{ name = \"codel\", target = \"0 s\" }", &[".target: \"0 s\" is out of range; allowed: 1 us to 10 s"]),
+    ("{ name = \"pie\", update = \"1 h\" }", &[".update: unknown unit \"h\""]),
+    ("{ name = \"dualpi2\", target = \"-1 ms\" }", &[".target: \"-1 ms\" is out of range"]),
+    // Amounts of data and packets.
+    ("{ name = \"codel\", mtu = \"0 B\" }", &[".mtu: \"0 B\" is out of range; allowed: 1 B to 1.048576 MB"]),
+    ("{ name = \"codel\", mtu = 1500 }", &[".mtu: 1500 has no unit; write e.g. \"250 kB\""]),
+    ("{ name = \"fq-codel\", quantum = \"255 B\" }", &[".quantum: \"255 B\" is out of range; allowed: 256 B to "]),
+    (
+        "{ name = \"red\", min_th = \"5 ms\" }",
+        &[".min_th: unknown unit \"ms\" (allowed: segment, segments, packet, packets)"],
+    ),
+    (
+        "{ name = \"ared\", max_th = \"0 packets\" }",
+        &[".max_th: \"0 packets\" is out of range; allowed: 1 packets to "],
+    ),
+    // Packets or a time.
+    ("{ name = \"step\", threshold = 65 }", &[".threshold: 65 has no unit; write e.g. \"65 packets\""]),
+    (
+        "{ name = \"step\", threshold = \"65 kB\" }",
+        &[
+            ".threshold: unknown unit \"kB\"",
+            "(allowed: segment, segments, packet, packets, ns, us, ms, s, min); write e.g. \"65 packets\" or \"1 ms\"",
+        ],
+    ),
+    (
+        "{ name = \"step\", threshold = \"0 packets\" }",
+        &[".threshold: \"0 packets\" is out of range; allowed: 1 packets to "],
+    ),
+    ("{ name = \"step\", threshold = \"101 s\" }", &[".threshold: \"101 s\" is out of range; allowed: 0 s to 100 s"]),
+    ("{ name = \"step\", threshold = \"many\" }", &[".threshold: \"many\" is not a number and a unit"]),
+    ("{ name = \"step\", threshold = true }", &[".threshold: expected text with a unit", "found true"]),
+    // Numbers, flags, names.
+    ("{ name = \"fq-codel\", flows = 0 }", &[".flows: 0 is out of range; allowed: whole numbers from 1 to 65535"]),
+    ("{ name = \"fq-codel\", flows = 2.5 }", &[".flows: expected a whole number", "found the number 2.5"]),
+    ("{ name = \"red\", w_q = 0 }", &[".w_q: 0 is out of range; allowed: numbers from 0.000001 to 1"]),
+    ("{ name = \"pie\", ecn_threshold = nan }", &[".ecn_threshold: NaN is out of range; allowed: numbers from 0 to 1"]),
+    ("{ name = \"dualpi2\", k = \"2\" }", &[".k: expected a number", "found text \"2\""]),
+    ("{ name = \"codel\", ecn = 1 }", &[".ecn: expected true or false", "found the whole number 1"]),
+    ("{ name = \"codel\", ecn = \"classic\" }", &[".ecn: expected true or false", "found text \"classic\""]),
+    (
+        "{ name = \"codel\", sqrt = \"newtn\" }",
+        &[".sqrt: unknown choice \"newtn\"; did you mean \"newton\"? (allowed: exact, newton)"],
+    ),
+    ("{ name = \"pie\", variant = true }", &[".variant: expected text, e.g. \"rfc\"; found true"]),
+];
+
 /// As the command line shows it.
 fn shown(text: &str) -> String {
     let problem = Scenario::from_toml(text).expect_err(text);
@@ -550,6 +638,47 @@ fn each_fault_is_named_in_one_line() {
         assert!(!message.contains('\n') && message.len() < 400, "{message}");
         for part in *expected {
             assert!(message.contains(part), "{from} -> {to}\n  expected: {part}\n  found:    {message}");
+        }
+    }
+}
+
+#[test]
+fn each_fault_of_a_queue_is_named_in_one_line() {
+    for (queue, expected) in QUEUES {
+        let message = shown(&GOOD.replacen("\"39 ms\"", &format!("\"39 ms\"\nqueue = {queue}"), 1));
+        assert!(message.starts_with("line 10: links[0].queue"), "{message}");
+        assert!(!message.contains('\n') && message.len() < 400, "{message}");
+        for part in *expected {
+            assert!(message.contains(part), "{queue}\n  expected: {part}\n  found:    {message}");
+        }
+    }
+}
+
+/// Every parameter of every queue refuses what lies beyond its bounds and what is of another kind, and names itself.
+#[test]
+fn every_parameter_of_a_queue_has_bounds() {
+    use fullpipe_sim::queues::{self, Kind, Value as Given, written};
+    for info in queues::ALL {
+        for param in info.params {
+            let beyond = match param.kind {
+                Kind::Time { max, .. } => written(Given::Time(2 * max)),
+                Kind::Packets { max, .. } => written(Given::Packets(2 * max)),
+                Kind::Bytes { max, .. } => written(Given::Bytes(2 * max)),
+                Kind::PacketsOrTime => "1000 s".into(),
+                Kind::Number { max, .. } => written(Given::Number(2.0 * max)),
+                Kind::Whole { max, .. } => written(Given::Whole(2 * max)),
+                Kind::Flag => 1.into(),
+                Kind::Choice(_) => "none of these".into(),
+            };
+            for value in [beyond, Value::Array(vec![])] {
+                let mut scenario: Table = GOOD.parse().expect("TOML");
+                let mut queue = Table::new();
+                queue.insert("name".to_owned(), info.name.into());
+                queue.insert(param.name.to_owned(), value);
+                scenario["links"][0].as_table_mut().expect("a link").insert("queue".to_owned(), Value::Table(queue));
+                let problem = Scenario::from_value(&scenario).expect_err(param.name);
+                assert_eq!(problem.key, format!("links[0].queue.{}", param.name), "{}: {problem}", info.name);
+            }
         }
     }
 }
@@ -638,7 +767,9 @@ fn spoiled(value: &Value, nasty: &Value) -> Vec<Value> {
 
 #[test]
 fn messages_stay_short_and_printable_whatever_stands_in_the_scenario() {
-    let good: Table = GOOD.replace("\"reno\"", "{ name = \"vegas\", alpha = 2 }").parse().expect("TOML");
+    let good = GOOD.replace("\"reno\"", "{ name = \"vegas\", alpha = 2 }\necn = \"classic\"\nect = 1");
+    let queue = "\"39 ms\"\nqueue = { name = \"codel\", target = \"5 ms\", sqrt = \"newton\", ecn = true }";
+    let good: Table = good.replace("\"39 ms\"", queue).parse().expect("TOML");
     let long = "x".repeat(100_000);
     let nasty = [
         Value::from("\u{1b}[2J\u{202e}\u{7}\n[red]$x$".repeat(1000)),

@@ -14,6 +14,7 @@ from typing import Any
 
 from fullpipe.errors import ScenarioError
 from fullpipe.quantity import Quantity
+from fullpipe.text import with_params
 
 __all__ = ["LARGEST", "MOST_AXES", "MOST_RUNS", "MOST_VALUES", "Axis", "read_axes"]
 
@@ -238,8 +239,7 @@ def _is_number(value: Any) -> bool:
 
 def _text(value: Any) -> str:
     if isinstance(value, Mapping):
-        params = ", ".join(f"{key}={entry}" for key, entry in value.items() if key != "name")
-        return f"{value.get('name')} ({params})" if params else str(value.get("name"))
+        return with_params(value)
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     if isinstance(value, bool):

@@ -58,7 +58,7 @@ def sweep(
         client: A Dask client (`distributed.Client`), or a scheduler's address such as ``tcp://scheduler:8786``; its
             workers then do the runs.
         progress: Called ten times a second with the runs done, of unfinished ones their part, and those to do in all.
-        stop: Ends the sweep as Ctrl-C does, in any thread, within about a tenth of a second of wall time once it is
+        stop: Ends the sweep as Ctrl-C does, in any thread, within about a fifth of a second of wall time once it is
             set; rows that were finished are kept in ``out``.
         memory_bytes: As for `run_many`; on a cluster, what the runs of each worker may hold together.
 

@@ -194,7 +194,7 @@ fn write_change(change: &Change) -> Value {
 fn jitter(reader: &Reader) -> Result<Jitter, Problem> {
     let reader = part(reader, "jitter", "{ model = \"wifi\", mean = \"7 ms\" }", &["model", "mean", "spread"])?;
     let model = reader.text("model", "\"wifi\"")?.ok_or_else(|| reader.missing("model", "\"wifi\""))?;
-    let mean = |range| Ok(reader.quantity("mean", &TIME, range)?.ok_or_else(|| reader.missing("mean", "\"7 ms\""))?);
+    let mean = |range| reader.quantity("mean", &TIME, range)?.ok_or_else(|| reader.missing("mean", "\"7 ms\""));
     let spread = |range| reader.quantity("spread", &TIME, range);
     match model {
         "uniform" => {

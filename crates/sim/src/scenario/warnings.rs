@@ -1,7 +1,7 @@
 //! What is allowed, but probably not what was meant.
 
 use super::units::RATE;
-use super::{Arrivals, Scenario, SlowStart, Tcp};
+use super::{Arrivals, Ecn, EcnMode, Queue, Scenario, SlowStart, Tcp};
 use fullpipe_cc::registry;
 
 impl Scenario {
@@ -9,10 +9,43 @@ impl Scenario {
     pub fn warnings(&self) -> Vec<String> {
         let flows = self.flows.iter().enumerate().map(|(index, group)| (format!("flows[{index}]"), &group.tcp));
         let web = self.web.iter().enumerate().map(|(index, group)| (format!("web[{index}]"), &group.tcp));
-        let all = flows.chain(web);
-        all.flat_map(|(key, tcp)| [self.queue_at_the_sender(&key, tcp), other_slow_start(&key, tcp)])
-            .flatten()
-            .collect()
+        let of_tcp = flows.chain(web).flat_map(|(key, tcp)| {
+            [
+                self.queue_at_the_sender(&key, tcp),
+                other_slow_start(&key, tcp),
+                self.nothing_marks(&key, tcp),
+                ect_without_l4s(&key, tcp),
+            ]
+        });
+        let of_links = (0..self.links.len()).map(|link| self.nothing_to_mark(link));
+        of_tcp.chain(of_links).flatten().collect()
+    }
+
+    /// ECN over queues that do not mark.
+    fn nothing_marks(&self, key: &str, tcp: &Tcp) -> Option<String> {
+        let unmarked = tcp.ecn != EcnMode::Off
+            && !tcp.path.iter().any(|&link| self.links[link].direction(tcp.reverse).queue.marks());
+        unmarked.then(|| {
+            format!(
+                "{key}.ecn = {:?}: no queue of the path marks; write e.g. queue = {{ name = \"codel\", ecn = true }} in [[links]], \
+                 or leave ecn out",
+                tcp.ecn.name()
+            )
+        })
+    }
+
+    /// A queue that was told to mark, crossed by nothing that it may mark.
+    fn nothing_to_mark(&self, link: usize) -> Option<String> {
+        let mut tcp = self.flows.iter().map(|group| &group.tcp).chain(self.web.iter().map(|group| &group.tcp));
+        let capable = tcp.any(|tcp| tcp.ecn != EcnMode::Off && tcp.path.contains(&link));
+        let queue = &self.links[link].queue;
+        (is_to_mark(queue) && !capable).then(|| {
+            format!(
+                "links[{link}].queue: {} is to mark, but no flow that crosses the link is ECN-capable; write e.g. ecn = \
+                 \"classic\" in [[flows]], or choose a queue that does not mark",
+                queue.info.name
+            )
+        })
     }
 
     /// Senders behind access links that together are no faster than any link of the path can't fill a queue there.
@@ -66,6 +99,24 @@ fn other_slow_start(key: &str, tcp: &Tcp) -> Option<String> {
     })
 }
 
+/// Whether whoever chose this queue wants it to mark: it always does, or was told to. One that marks unless told not to, as
+/// FQ-CoDel, is chosen for other reasons too.
+fn is_to_mark(queue: &Queue) -> bool {
+    let told = queue.given.iter().any(|(name, _)| ["ecn", "ce_threshold"].contains(name));
+    let always = !queue.info.params.iter().any(|param| param.name == "ecn");
+    queue.marks() && (told || always)
+}
+
+/// ECT(1) says that the sender's answer is a scalable one to each mark (RFC 9331 section 4), which classic ECN cannot tell it of.
+fn ect_without_l4s(key: &str, tcp: &Tcp) -> Option<String> {
+    let why = match (tcp.ect, tcp.ecn) {
+        (Ecn::Ect1, EcnMode::Off) => "ECN is off, so that no packet is ECN-capable",
+        (Ecn::Ect1, EcnMode::Classic) => "ECT(1) is for L4S, and classic ECN does not say how many packets were marked",
+        _ => return None,
+    };
+    Some(format!("{key}.ect = 1: {why}; write ecn = \"accurate\", or leave ect out"))
+}
+
 /// More than any link's rate, and the sum of a million of them is a number still.
 const UNLIMITED: u128 = 1 << 64;
 
@@ -75,9 +126,15 @@ mod tests {
 
     /// Keys warned of, with two links of 100 and 10 Mbit/s and this traffic.
     fn warned(traffic: &str) -> Vec<String> {
+        warned_over("\"drop-tail\"", traffic)
+    }
+
+    /// The same where the first of the links has this queue.
+    fn warned_over(queue: &str, traffic: &str) -> Vec<String> {
         let link = |name: &str, rate: u32| {
+            let queue = if name == "wide" { queue } else { "\"drop-tail\"" };
             format!(
-                "[[links]]\nname = \"{name}\"\nrate = \"{rate} Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"9 packets\"\n"
+                "[[links]]\nname = \"{name}\"\nrate = \"{rate} Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"9 packets\"\nqueue = {queue}\n"
             )
         };
         let text = format!("duration = \"1 s\"\n{}{}{traffic}", link("wide", 100), link("narrow", 10));
@@ -116,11 +173,69 @@ mod tests {
 
     #[test]
     fn a_slow_start_that_an_algorithm_does_not_have_is_warned_of() {
-        let flow = |algorithm: &str, slow_start: &str| {
+        let with = |algorithm: &str, slow_start: &str| {
             warned(&format!("[[flows]]\nalgorithm = {algorithm:?}\nslow_start = {slow_start:?}\npath = [\"wide\"]\n"))
         };
-        assert_eq!(flow("vegas", "hystart++"), ["flows[0].slow_start"]);
-        assert!(flow("vegas", "standard").is_empty() && flow("cubic", "hystart++").is_empty());
+        assert_eq!(with("vegas", "hystart++"), ["flows[0].slow_start"]);
+        assert!(with("vegas", "standard").is_empty() && with("cubic", "hystart++").is_empty());
+    }
+
+    /// A flow with these keys, over both links.
+    fn flow(keys: &str) -> String {
+        format!("[[flows]]\nalgorithm = \"reno\"\npath = [\"narrow\", \"wide\"]\n{keys}\n")
+    }
+
+    /// Queues that may mark, and those that do not.
+    const MARKING: &[&str] = &[
+        "{ name = \"red\", ecn = true }",
+        "{ name = \"ared\", ecn = true }",
+        "{ name = \"codel\", ecn = true }",
+        "{ name = \"codel\", ce_threshold = \"1 ms\" }",
+        "\"fq-codel\"",
+        "{ name = \"fq-codel\", ecn = false, ce_threshold = \"1 ms\" }",
+        "{ name = \"pie\", ecn = true }",
+        "\"dualpi2\"",
+        "\"step\"",
+    ];
+    const OTHERS: &[&str] =
+        &["\"drop-tail\"", "\"red\"", "\"ared\"", "\"codel\"", "{ name = \"fq-codel\", ecn = false }", "\"pie\""];
+
+    #[test]
+    fn ecn_over_queues_that_do_not_mark_is_warned_of() {
+        for mode in ["classic", "accurate", "ace"] {
+            for queue in OTHERS {
+                assert_eq!(warned_over(queue, &flow(&format!("ecn = {mode:?}"))), ["flows[0].ecn"], "{queue}");
+            }
+            for queue in MARKING {
+                assert!(warned_over(queue, &flow(&format!("ecn = {mode:?}"))).is_empty(), "{queue}");
+            }
+        }
+        assert!(warned(&flow("ecn = \"off\"")).is_empty());
+    }
+
+    /// FQ-CoDel marks unless told not to; nobody has asked for it.
+    #[test]
+    fn a_queue_that_is_to_mark_and_meets_nothing_to_mark_is_warned_of() {
+        for queue in MARKING.iter().filter(|queue| **queue != "\"fq-codel\"") {
+            assert_eq!(warned_over(queue, &flow("")), ["links[0].queue:"], "{queue}");
+            let elsewhere = "[[flows]]\nalgorithm = \"reno\"\npath = [\"narrow\"]\necn = \"classic\"\n";
+            let warned = warned_over(queue, &(flow("") + elsewhere));
+            assert_eq!(warned, ["flows[1].ecn", "links[0].queue:"], "{queue}");
+            assert!(warned_over(queue, &(flow("") + &flow("ecn = \"classic\""))).is_empty(), "{queue}");
+        }
+        for queue in [OTHERS, &["\"fq-codel\""]].concat() {
+            assert!(warned_over(queue, &flow("")).is_empty(), "{queue}");
+        }
+    }
+
+    #[test]
+    fn ect_1_without_accurate_ecn_is_warned_of() {
+        let over = |keys: &str| warned_over("\"dualpi2\"", &(flow("ecn = \"accurate\"") + &flow(keys)));
+        assert_eq!(over("ect = 1"), ["flows[1].ect"]);
+        assert_eq!(over("ect = 1\necn = \"classic\""), ["flows[1].ect"]);
+        for keys in ["ect = 1\necn = \"accurate\"", "ect = 1\necn = \"ace\"", "ect = 0\necn = \"classic\"", "ect = 0"] {
+            assert!(over(keys).is_empty(), "{keys}");
+        }
     }
 
     #[test]

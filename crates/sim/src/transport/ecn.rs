@@ -140,7 +140,7 @@ impl Sending {
             EcnMode::Off => 0,
             EcnMode::Classic => return u64::from(echo.ece),
             // The count of an ACK that a later one has overtaken is below what is known.
-            EcnMode::Accurate => echo.marked.wrapping_sub(self.told).cast_signed().max(0).cast_unsigned(),
+            EcnMode::Accurate => (echo.marked.wrapping_sub(self.told) as i32).max(0) as u32,
             EcnMode::Ace => {
                 let known = self.told.wrapping_add(ACE_FIRST) % ACE_CYCLE;
                 let least = echo.marked.wrapping_sub(known) % ACE_CYCLE;

@@ -29,9 +29,8 @@ pub fn broken(scenario: &Scenario, patience: usize) -> Vec<String> {
         findings.of_series(scenario, &report);
         let again = bounded_run(scenario, patience, &mut findings).map(|report| format!("{report:?}"));
         findings.expect("the same twice", again == Ok(format!("{report:?}")), "another report");
-        if takes_time(scenario)
-            && let Ok(served) = run_served(scenario, &mut patient(SERVED_PATIENCE * patience))
-        {
+        let served = || run_served(scenario, &mut patient(SERVED_PATIENCE * patience));
+        if let (true, Ok(served)) = (takes_time(scenario), served()) {
             let (served, plain) = (format!("{served:?}"), format!("{report:?}"));
             findings.expect("the same with served links", served == plain, difference(&served, &plain));
         }

@@ -107,6 +107,7 @@ pub static INFO: Info = Info {
         GAPS,
         ECN,
     ],
+    marks: |settings| settings.flag("ecn"),
 };
 
 /// See the head of the file.

@@ -36,7 +36,12 @@ use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
 
 /// What scenarios may say of it.
 pub static INFO: Info =
-    Info { name: "codel", source: "RFC 8289", params: &[TARGET, INTERVAL, ecn(false), SQRT, MTU, CE_THRESHOLD] };
+    Info { name: "codel", source: "RFC 8289", params: &[TARGET, INTERVAL, ecn(false), SQRT, MTU, CE_THRESHOLD], marks };
+
+/// For FQ-CoDel too.
+pub fn marks(settings: &Settings) -> bool {
+    settings.flag("ecn") || settings.value("ce_threshold").is_some()
+}
 
 /// The delay that may stay.
 pub const TARGET: Param = Param {

@@ -156,6 +156,7 @@ pub static INFO: Info = Info {
             source: "RFC 9332 appendix A.1",
         },
     ],
+    marks: |_| true,
 };
 
 /// See the head of the file.

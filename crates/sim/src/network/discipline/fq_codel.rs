@@ -74,6 +74,7 @@ pub static INFO: Info = Info {
         },
         codel::CE_THRESHOLD,
     ],
+    marks: codel::marks,
 };
 
 /// See the head of the file.

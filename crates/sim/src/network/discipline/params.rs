@@ -11,6 +11,8 @@ pub struct Info {
     pub source: &'static str,
     /// The parameters it takes.
     pub params: &'static [Param],
+    /// Whether it marks ECN-capable packets, set so.
+    pub marks: fn(&Settings) -> bool,
 }
 
 /// A parameter of a discipline.
@@ -117,6 +119,11 @@ impl Settings {
     /// Whether it is plain drop-tail.
     pub fn is_drop_tail(&self) -> bool {
         self.info.name == super::drop_tail::INFO.name
+    }
+
+    /// Whether it marks ECN-capable packets.
+    pub fn marks(&self) -> bool {
+        (self.info.marks)(self)
     }
 
     /// All defaults.

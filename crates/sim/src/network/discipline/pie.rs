@@ -145,6 +145,7 @@ pub static INFO: Info = Info {
             source: "Linux 6.1; RFC 8033 has none",
         },
     ],
+    marks: |settings| settings.flag("ecn"),
 };
 
 /// See the head of the file.

@@ -75,6 +75,7 @@ pub static INFO: Info = Info {
         GAPS,
         ECN,
     ],
+    marks: |settings| settings.flag("ecn"),
 };
 
 /// For ARED too.

@@ -31,6 +31,7 @@ pub static INFO: Info = Info {
         doc: "Mark a packet that finds more packets than this waiting, or one that has waited longer than this time.",
         source: "Alizadeh et al. 2010, section 4: K = 65 at 10 Gbit/s; RFC 8257 section 3.1: K > RTT C/7",
     }],
+    marks: |_| true,
 };
 
 /// See the head of the file.

@@ -1,0 +1,193 @@
+//! Queueing disciplines under TCP: what a whole run shows of delay, loss, marks and shares.
+
+use fullpipe_sim::queues;
+use fullpipe_sim::{FlowReport, Report, Scenario, run};
+
+/// Packets of 1000 bytes over one link of 20 Mbit/s, 400 us each, for so many seconds, the first 20 left out. `link` has the keys
+/// delay, buffer and queue, `flows` the tables of what crosses it.
+fn simulate(seconds: u32, link: &str, flows: &[&str]) -> Report {
+    let flows: String = flows.iter().map(|keys| format!("[[flows]]\nrecovery = \"sack\"\n{keys}\n")).collect();
+    report(&format!(
+        "duration = \"{seconds} s\"\nwarmup = \"20 s\"\n[[links]]\nname = \"l\"\nrate = \"20 Mbit/s\"\n{link}\n{flows}"
+    ))
+}
+
+const PACKET_S: f64 = 0.0004;
+
+fn report(text: &str) -> Report {
+    run(&Scenario::from_toml(text).unwrap_or_else(|problem| panic!("{problem}\n{text}")), &mut |_| true)
+        .expect("to its end")
+}
+
+fn mean_delay_s(report: &Report) -> f64 {
+    report.links[0].forward.mean_queue_packets * PACKET_S
+}
+
+/// What a flow waits for on average, besides the way there and back, its own transmission and that of its ACK of 40 bytes.
+fn mean_wait_s(flow: &FlowReport) -> f64 {
+    flow.mean_rtt_s - flow.base_rtt_s - PACKET_S * 1.04
+}
+
+/// RFC 8289 section 3.2: of a link with round-trip time r, a Reno flow that may keep a queue of f r uses (3 + 6 f - f^2) / (4 (1 + f)):
+/// .785, .816, .867, 1 for f of .05, .1, .2, 1. The form is a fluid's, whose window turns at (1 + f) times the pipe P. Here it goes
+/// beyond: one packet is being sent and not in the queue, one more than the target must wait, and the window grows by one in the
+/// interval that CoDel watches, of a round-trip time here, and by one in that until the sender hears of it. So f lies between its own
+/// value and f + 4/P. Where f < 1 the window makes some fifty sawteeth, which at either end of the measuring may be cut in half: a half
+/// is an eighth below or above the mean, together 2 / 2 / 8 / 50 = .0025.
+#[test]
+fn a_reno_flow_over_codel_uses_what_its_target_allows() {
+    let used = |f: f64| (3.0 + 6.0 * f - f * f) / (4.0 * (1.0 + f));
+    for (f, printed) in [(0.05, 0.785), (0.1, 0.816), (0.2, 0.867), (1.0, 1.0)] {
+        assert!((used(f) - printed).abs() < 5e-4, "{f}: {}", used(f));
+        for (marks, ecn) in [(false, "off"), (true, "classic")] {
+            let queue = format!("{{ name = \"codel\", target = \"{} ms\", ecn = {marks} }}", 100.0 * f);
+            let link = format!("delay = \"50 ms\"\nbuffer = \"unlimited\"\nqueue = {queue}");
+            let report = simulate(820, &link, &[&format!("algorithm = \"reno\"\necn = \"{ecn}\"")]);
+            let goodput = report.flows[0].goodput_bps / 20e6;
+            let most = used((f + 4.0 / 250.0).min(1.0));
+            assert!(goodput > used(f) - 0.0025 && goodput < most + 0.0025, "{f}, {ecn}: {goodput}, at most {most}");
+        }
+    }
+}
+
+/// Two bulk flows, and one that has a single segment on its way at any time.
+fn with_a_sparse_flow(queue: &str) -> Report {
+    let link = format!("delay = \"20 ms\"\nbuffer = \"400 packets\"\nqueue = \"{queue}\"");
+    let sparse = "algorithm = \"reno\"\nmax_window = 1";
+    simulate(220, &link, &["algorithm = \"reno\"", "algorithm = \"cubic\"", sparse])
+}
+
+/// RFC 8290 section 4.2: queues are served in turn by bytes, so that what a flow gets does not hang on how hard it pushes; the queue of
+/// a flow that has just begun to send goes first, behind the packet being sent alone. Over drop-tail CUBIC takes several times what Reno
+/// gets, and everybody waits for the whole queue. Over FQ-CoDel each has its half while both have packets waiting; what Reno leaves of
+/// its half when its window has been cut, a quarter at most, is CUBIC's.
+#[test]
+fn fq_codel_gives_reno_as_much_as_cubic_and_a_sparse_flow_its_turn_at_once() {
+    let [drop_tail, fq_codel] = ["drop-tail", "fq-codel"].map(with_a_sparse_flow);
+    let share = |report: &Report| report.flows[0].goodput_bps / report.flows[1].goodput_bps;
+    assert!(share(&drop_tail) < 0.5, "{}", share(&drop_tail));
+    assert!((0.75..=1.0).contains(&share(&fq_codel)), "{}", share(&fq_codel));
+    assert!(mean_wait_s(&drop_tail.flows[2]) > 0.1, "{}", mean_wait_s(&drop_tail.flows[2]));
+    let wait = mean_wait_s(&fq_codel.flows[2]);
+    assert!((0.0..=PACKET_S).contains(&wait), "{wait}");
+}
+
+/// Bufferbloat: a buffer of half a second. Four flows keep it full to the last packet over drop-tail, but for what a loss of theirs
+/// takes out. RFC 8289 section 3.2: the standing queue is what CoDel keeps at its target of 5 ms; RFC 8033 section 4.2: PIE holds the
+/// mean delay at its reference of 15 ms. The queue that is full at the end of slow start is left out.
+#[test]
+fn codel_and_pie_keep_the_queue_near_their_targets_where_drop_tail_fills_the_buffer() {
+    let flows = "algorithm = \"reno\"\ncount = 4\nstart = \"0 s..1 s\"\nprocessing_time = \"400 us\"";
+    let over =
+        |queue: &str| simulate(120, &format!("delay = \"25 ms\"\nbuffer = \"500 ms\"\nqueue = \"{queue}\""), &[flows]);
+    let [drop_tail, codel, pie] = ["drop-tail", "codel", "pie"].map(over);
+    assert!(mean_delay_s(&drop_tail) > 0.3, "{}", mean_delay_s(&drop_tail));
+    for (report, target_s) in [(&codel, 0.005), (&pie, 0.015)] {
+        let delay = mean_delay_s(report);
+        assert!((target_s / 2.0..=target_s * 1.5).contains(&delay), "{delay}, {target_s}");
+        assert!(report.links[0].forward.utilization > 0.95, "{}", report.links[0].forward.utilization);
+    }
+}
+
+/// The queues that mark wherever they would drop, or mark alone.
+const MARKING: [&str; 4] =
+    ["{ name = \"codel\", ecn = true }", "\"fq-codel\"", "{ name = \"step\", threshold = \"20 packets\" }", "\"step\""];
+
+/// RFC 3168 section 5: marks take the place of drops. Without a limit of the buffer nothing is lost, and nothing sent again.
+#[test]
+fn flows_that_are_marked_lose_nothing() {
+    for queue in MARKING {
+        for ecn in ["ecn = \"classic\"", "ecn = \"accurate\"", "ecn = \"ace\"", "ecn = \"accurate\"\nect = 1"] {
+            for algorithm in ["reno", "cubic"] {
+                let flows = format!("algorithm = \"{algorithm}\"\n{ecn}\ncount = 3\nstart = \"0 s..1 s\"");
+                let link = format!("delay = \"25 ms\"\nbuffer = \"unlimited\"\nqueue = {queue}");
+                let report = simulate(40, &link, &[&flows]);
+                let forward = &report.links[0].forward;
+                assert!(forward.marked_packets > 0, "{queue}, {flows}");
+                assert_eq!(report.packets.dropped, 0, "{queue}, {flows}");
+                for flow in &report.flows {
+                    assert_eq!((flow.retransmits, flow.timeouts, flow.fast_recoveries), (0, 0, 0), "{queue}, {flows}");
+                }
+            }
+        }
+    }
+}
+
+/// What is not ECN-capable is dropped by the same queues, or waits, and is never marked; ACKs on their way back are not either.
+#[test]
+fn what_is_not_ecn_capable_is_not_marked() {
+    for queue in MARKING {
+        let link = format!("delay = \"25 ms\"\nbuffer = \"300 packets\"\nqueue = {queue}");
+        let report = simulate(40, &link, &["algorithm = \"reno\"\ncount = 3"]);
+        assert_eq!(report.links[0].forward.marked_packets, 0, "{queue}");
+        assert!(report.packets.dropped > 0, "{queue}");
+        let back = simulate(40, &link, &["algorithm = \"reno\"\necn = \"classic\"\nreverse = true"]);
+        assert_eq!(back.links[0].forward.marked_packets, 0, "{queue}");
+        assert!(back.links[0].reverse.marked_packets > 0, "{queue}");
+    }
+}
+
+/// RFC 3168 section 6.1.2: however many marks a round trip brings, the window is halved once. A step of 20 packets marks all beyond it
+/// for longer than a round trip.
+#[test]
+fn classic_ecn_halves_the_window_once_a_round_trip() {
+    let text = "duration = \"40 s\"\nwarmup = \"20 s\"\nseries_interval = \"1 ms\"\n\
+        [[links]]\nname = \"l\"\nrate = \"20 Mbit/s\"\ndelay = \"25 ms\"\nbuffer = \"unlimited\"\n\
+        queue = { name = \"step\", threshold = \"20 packets\" }\n\
+        [[flows]]\nalgorithm = \"reno\"\nrecovery = \"sack\"\necn = \"classic\"\n";
+    let report = report(text);
+    let (_, windows) = report.flow_series.columns.iter().find(|(name, _)| name == "cwnd_packets").expect("windows");
+    let times = &report.flow_series.t_s;
+    let cuts: Vec<_> = (1..windows.len()).filter(|&i| windows[i] < windows[i - 1] && times[i] >= 20.0).collect();
+    assert!(cuts.len() >= 3, "{cuts:?}");
+    for &i in &cuts {
+        // Between two samples 2.5 ACKs may come, each of which adds less than a twentieth of a segment.
+        let ratio = windows[i] / windows[i - 1];
+        assert!((ratio - 0.5).abs() < 0.003, "{ratio} at {} s", times[i]);
+    }
+    for pair in cuts.windows(2) {
+        assert!(times[pair[1]] - times[pair[0]] > 0.05, "{} s", times[pair[0]]);
+    }
+    assert!(report.links[0].forward.marked_packets as usize > 5 * cuts.len());
+}
+
+/// RFC 9332: what is ECT(1) waits in a queue of its own, which is marked from 0.8 ms of waiting on; the Classic flow beside it keeps
+/// its queue at the target of 15 ms.
+#[test]
+fn l4s_waits_less_than_a_millisecond_beside_a_classic_flow() {
+    let classic = "algorithm = \"cubic\"";
+    for ecn in ["accurate", "ace"] {
+        let l4s = format!("algorithm = \"cubic\"\necn = \"{ecn}\"\nect = 1");
+        let link = "delay = \"10 ms\"\nbuffer = \"unlimited\"\nqueue = \"dualpi2\"";
+        let report = simulate(80, link, &[classic, &l4s]);
+        let [classic, l4s] = &report.flows[..] else { panic!("two flows") };
+        assert!(mean_wait_s(l4s) < 0.001, "{}", mean_wait_s(l4s));
+        assert!((0.010..0.020).contains(&mean_wait_s(classic)), "{}", mean_wait_s(classic));
+        assert_eq!((l4s.retransmits, l4s.timeouts), (0, 0));
+        assert!(report.links[0].forward.marked_packets > 0 && report.links[0].forward.utilization > 0.98);
+    }
+    // ECT(0) is for the Classic queue (figure 3), accurate or not.
+    let ect_0 = "algorithm = \"cubic\"\necn = \"accurate\"";
+    let report = simulate(80, "delay = \"10 ms\"\nbuffer = \"unlimited\"\nqueue = \"dualpi2\"", &[classic, ect_0]);
+    assert!(mean_wait_s(&report.flows[1]) > 0.01, "{}", mean_wait_s(&report.flows[1]));
+}
+
+/// Random choices come from the seed alone: the same bytes again, others with another seed where there are any. DualPI2 spaces its marks
+/// evenly, and FQ-CoDel's salt makes no difference to three flows in queues of their own.
+#[test]
+fn every_queue_repeats_itself() {
+    for info in queues::ALL {
+        let with = |seed: u32| {
+            let report = report(&format!(
+                "duration = \"5 s\"\nseed = {seed}\n\
+                 [[links]]\nname = \"l\"\nrate = \"20 Mbit/s\"\ndelay = \"25 ms\"\nbuffer = \"200 packets\"\nqueue = \"{}\"\n\
+                 [[flows]]\nalgorithm = \"reno\"\ncount = 2\necn = \"classic\"\n[[flows]]\nalgorithm = \"cubic\"\n",
+                info.name
+            ));
+            format!("{report:?}")
+        };
+        assert_eq!(with(1), with(1), "{}", info.name);
+        let random = ["red", "ared", "pie"].contains(&info.name);
+        assert_eq!(with(1) != with(2), random, "{}", info.name);
+    }
+}
