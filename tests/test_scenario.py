@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -168,3 +170,47 @@ def test_values_that_no_file_could_hold() -> None:
     for wrong in ({"duration": object()}, {"seed": 2**70}, {"duration": "\ud800"}, {"links": [{1: 2}]}, endless):
         with pytest.raises(ScenarioError):
             Scenario.from_dict(wrong)
+
+
+def traced(**link: object) -> dict[str, object]:
+    """A scenario whose link follows a trace."""
+    link = {"name": "l", "delay": "20 ms", "buffer": "50 packets", **link}
+    return {"duration": "2 s", "links": [link], "flows": [{"algorithm": "reno"}]}
+
+
+def test_a_trace_is_read_beside_the_scenarios_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "two.down").write_text("1\n3\n")
+    file = tmp_path / "scenario.toml"
+    file.write_text(Scenario.from_dict(traced(trace=[1])).to_toml().replace("[\n    1,\n]", '"two.down"'))
+    scenario = Scenario.load(file)
+    assert scenario.to_dict()["links"][0]["trace"] == [1, 3]
+    monkeypatch.chdir(tmp_path)
+    assert Scenario.from_dict(traced(reverse={"trace": "two.down"}, rate="1 Mbit/s")).to_dict()["links"][0][
+        "reverse"
+    ] == {"trace": [1, 3]}
+    # It has been read: it runs, and goes elsewhere, whatever becomes of the file.
+    (tmp_path / "two.down").unlink()
+    for same in (pickle.loads(pickle.dumps(scenario)), scenario.replace(seed=1), scenario.resolved()):
+        assert same.to_dict()["links"][0]["trace"] == [1, 3]
+
+
+def test_what_is_wrong_with_a_trace_has_its_file_and_line(tmp_path: Path) -> None:
+    (tmp_path / "bad.down").write_text("1\ntwo\n")
+    file = tmp_path / "scenario.toml"
+    for name, what in {
+        "bad.down": '"bad.down", line 2: "two" is no whole number of milliseconds from 0 to 1000000000',
+        "none.down": '"none.down" can\'t be read: entity not found',
+        ".": '"." can\'t be read: it is no regular file',
+    }.items():
+        text = Scenario.from_dict(traced(rate="1 Mbit/s")).to_toml()
+        file.write_text(text.replace('rate = "1 Mbit/s"', f'trace = "{name}"'))
+        with pytest.raises(ScenarioError) as caught:
+            Scenario.load(file)
+        assert (caught.value.key, caught.value.what) == ("links[0].trace", what)
+        assert caught.value.line is not None
+
+
+def test_the_shipped_trace_is_what_its_program_writes() -> None:
+    traces = ROOT / "scenarios/traces"
+    written = subprocess.run([sys.executable, traces / "lte.py"], capture_output=True, text=True, check=True)
+    assert written.stdout == (traces / "lte.down").read_text()

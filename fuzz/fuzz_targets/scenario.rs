@@ -6,7 +6,7 @@
 mod invariants;
 
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::{Arrivals, Buffer, Link};
+use fullpipe_sim::scenario::{Arrivals, Buffer, Link, Loss};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -51,8 +51,10 @@ fn queues(link: &Link) -> u64 {
 fn assert_consistent(scenario: &Scenario) {
     assert!(scenario.warmup < scenario.duration && !scenario.links.is_empty());
     assert!(scenario.series_interval != Some(0));
-    for link in &scenario.links {
-        assert!(link.rate_bps > 0 && (0.0..1.0).contains(&link.loss));
+    for link in scenario.links.iter().flat_map(|link| [link, link.direction(true)]) {
+        assert!(link.rate_bps > 0 && !link.name.is_empty());
+        assert!(!matches!(link.loss, Loss::Independent(loss) if !(0.0..1.0).contains(&loss)));
+        assert!(link.schedule.changes.is_sorted_by(|one, next| one.at < next.at));
         assert!(!matches!(link.buffer, Buffer::Packets(0) | Buffer::Bytes(0) | Buffer::Time(0)));
     }
     let tcp = scenario.flows.iter().map(|group| &group.tcp).chain(scenario.web.iter().map(|web| &web.tcp));

@@ -25,7 +25,9 @@ class Scenario:
     """Links, queues, flows and cross traffic; checked when made, never changed afterwards.
 
     The keyword arguments are the keys of the TOML file: ``duration``, ``warmup``, ``seed``, ``packet_size``, ``links``,
-    ``flows`` and so on. Quantities are text with units (``"100 Mbit/s"``, ``"39 ms"``, ``"0.25 BDP"``).
+    ``flows`` and so on. Quantities are text with units (``"100 Mbit/s"``, ``"39 ms"``, ``"0.25 BDP"``). The files that
+    it names (a link's ``trace``) are read when it is made, from the folder of its own file, else from the current one;
+    from then on it has their content.
 
     Raises:
         ScenarioError: A key is unknown or missing, or a value is not allowed.
@@ -55,7 +57,7 @@ class Scenario:
         scenario = cls.__new__(cls)
         scenario._file = file
         try:
-            scenario._model, scenario._tree = _core.load(text)
+            scenario._model, scenario._tree = _core.load(text, _folder(file))
         except _core.Problem as problem:
             raise _named(problem, file) from None
         return scenario
@@ -91,7 +93,7 @@ class Scenario:
         return self.from_dict(tree, file=self._file)
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys as they were given, as plain dictionaries and lists."""
+        """The keys as they were given, as plain dictionaries and lists; what a file says in the place of its name."""
         return copy.deepcopy(self._tree)
 
     def resolved(self) -> Scenario:
@@ -144,10 +146,9 @@ class Scenario:
     def _fill(self, tree: Mapping[str, Any], file: str | None) -> None:
         self._file = file
         try:
-            self._model = _core.check(tree)
+            self._model, self._tree = _core.check(tree, _folder(file))
         except _core.Problem as problem:
             raise _named(problem, file) from None
-        self._tree = _plain(tree)
 
     def __eq__(self, other: object) -> bool:
         return self._tree == other._tree if isinstance(other, Scenario) else NotImplemented
@@ -210,10 +211,6 @@ def _named(problem: _core.Problem, file: str | None) -> ScenarioError:
     return ScenarioError(key, what, file, line)
 
 
-def _plain(value: Any) -> Any:
-    """A copy in which every table is a dict and every sequence a list."""
-    if isinstance(value, Mapping):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return value
+def _folder(file: str | None) -> str:
+    """Where the files are that a scenario from ``file`` names."""
+    return "" if file is None else str(Path(file).parent)

@@ -87,6 +87,12 @@ def assert_one_line(done: subprocess.CompletedProcess[str], status: int, *words:
         ('algorithm = "reno"', 'algorithm = { name = "scalable", a = 0.02 }', ("flows[0].algorithm", "0.01")),
         ('algorithm = "reno"', 'algorithm = { name = "vegas", loss_cut = 0.3 }', ("loss_cut", "0.5")),
         ('buffer = "0.5 BDP"', 'buffer = "0.5 BDP"\nloss = 0.01', ("links[0].loss", "0")),
+        (
+            'buffer = "0.5 BDP"',
+            'buffer = "0.5 BDP"\nreverse = { delay = "1 ms" }',
+            ("links[0].reverse", "both directions"),
+        ),
+        ('buffer = "0.5 BDP"', 'buffer = "0.5 BDP"\naggregation = "4 ms"', ("links[0].aggregation", "vary")),
         ("packet_size = 1500", "packet_size = 100", ("packet_size", "128")),
         ("[[flows]]", '[[udp]]\nrate = "1 Mbit/s"\n[[flows]]', ("udp",)),
     ],

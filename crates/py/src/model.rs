@@ -1,12 +1,14 @@
 //! Scenarios in from Python, results out: the checked [`Scenario`] as an object, TOML text and Python's own values as its source.
 
 use fullpipe_cc::time::seconds;
-use fullpipe_sim::scenario::{Problem as Fault, Table, Value};
+use fullpipe_sim::scenario::{Problem as Fault, Table, Value, read_traces};
 use fullpipe_sim::{Scenario, Stopped};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+
+use std::path::Path;
 
 use crate::report;
 use crate::watch::Watch;
@@ -79,11 +81,12 @@ impl Model {
     }
 }
 
-/// Checks the scenario written in TOML `text`: the model, and the text as a dictionary.
+/// Checks the scenario written in TOML `text`: the model, and the text as a dictionary, with the content of the files it names, which
+/// are in `folder`.
 #[pyfunction]
-pub fn load<'py>(py: Python<'py>, text: &str) -> PyResult<(Model, Bound<'py, PyAny>)> {
-    let model = Model(Scenario::from_toml(text).map_err(raise)?);
-    Ok((model, parse(py, text)?))
+pub fn load<'py>(py: Python<'py>, text: &str, folder: &str) -> PyResult<(Model, Bound<'py, PyAny>)> {
+    let (scenario, tree) = Scenario::from_toml_in(text, Path::new(folder)).map_err(raise)?;
+    Ok((Model(scenario), to_python(py, &Value::Table(tree))?))
 }
 
 /// TOML `text` as a dictionary, whatever its keys.
@@ -92,11 +95,14 @@ pub fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     to_python(py, &Value::Table(fullpipe_sim::scenario::parse(text).map_err(raise)?))
 }
 
-/// Checks the scenario given as a dictionary.
+/// Checks the scenario given as a dictionary: the model, and a copy of the dictionary with the content of the files it names, which
+/// are in `folder`.
 #[pyfunction]
-pub fn check(tree: &Bound<'_, PyAny>) -> PyResult<Model> {
-    let table = to_table(tree.cast()?, "", 0)?;
-    Ok(Model(Scenario::from_value(&table).map_err(raise)?))
+pub fn check<'py>(tree: &Bound<'py, PyAny>, folder: &str) -> PyResult<(Model, Bound<'py, PyAny>)> {
+    let mut table = to_table(tree.cast()?, "", 0)?;
+    read_traces(&mut table, Path::new(folder)).map_err(raise)?;
+    let model = Model(Scenario::from_value(&table).map_err(raise)?);
+    Ok((model, to_python(tree.py(), &Value::Table(table))?))
 }
 
 fn raise(fault: Fault) -> PyErr {

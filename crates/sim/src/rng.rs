@@ -24,6 +24,12 @@ pub enum Purpose {
     Processing = 5,
     /// Random choices of queueing disciplines.
     Queue = 6,
+    /// Losses in bursts.
+    Bursts = 7,
+    /// Delay that varies.
+    Jitter = 8,
+    /// Packets put out of order.
+    Reorder = 9,
 }
 
 impl Rng {

@@ -1,7 +1,10 @@
 //! What a run takes of the heap, counted by an allocator that counts: nothing per packet in steady state, and how many bytes a
 //! flow and a packet in flight cost.
 
-use fullpipe_sim::scenario::{Buffer, FlowGroup, Link, Pacing, Queue, Recovery, Spread, Tcp};
+use fullpipe_sim::scenario::{
+    Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer, Recovery, Reorder, Schedule, Spread,
+    Tcp, Trace,
+};
 use fullpipe_sim::{Scenario, run};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -66,8 +69,7 @@ fn dumbbell(rate_bps: u64, buffer: u64, seconds: u64, flows: u32, start: Spread)
             rate_bps,
             delay: 39 * MS,
             buffer: Buffer::Packets(buffer),
-            queue: Queue::drop_tail(),
-            loss: 0.0,
+            ..Link::default()
         }],
         flows: vec![FlowGroup { tcp, count: flows, start, stop: None, size: None }],
         udp: vec![],
@@ -102,6 +104,30 @@ fn nothing_is_allocated_per_packet_with_rack() {
     let ((short, _, few), (long, _, many)) = (run(20), run(200));
     assert!(many - few > 2_000_000);
     assert!(long - short < 100, "{} more allocations for {} more packets", long - short, many - few);
+}
+
+/// Nor where a link varies in every way.
+#[test]
+fn nothing_is_allocated_per_packet_on_links_that_vary() {
+    let varied = |seconds: u64| {
+        let mut scenario = dumbbell(100_000_000, 250, seconds, 10, Spread { low: 0, high: 1000 * MS });
+        let link = &mut scenario.links[0];
+        let change = |at, rate_bps| Change { at, rate_bps: Some(rate_bps), delay: None, loss: None };
+        let changes = vec![change(50 * MS, 0), change(60 * MS, 50_000_000)];
+        link.schedule = Schedule { changes, repeat: Some(200 * MS) };
+        link.loss = Loss::GilbertElliott { p: 0.0001, r: 0.5, h: 0.0, k: 1.0 };
+        link.jitter = Some(Jitter { model: JitterModel::Wifi, mean: 2 * MS });
+        link.reorder = Some(Reorder { probability: 0.001, delay: 2 * MS });
+        link.aggregation = Some(MS);
+        link.policer = Some(Policer { rate_bps: 80_000_000, burst: 250_000 });
+        link.reverse =
+            Some(Box::new(Link { trace: Trace::new(vec![1]).ok(), schedule: Schedule::default(), ..link.clone() }));
+        measure(&scenario)
+    };
+    let (short, _, few) = varied(20);
+    let (long, _, many) = varied(80);
+    assert!(many - few > 50_000, "{} more packets", many - few);
+    assert!(long - short < 200, "{} more allocations for {} more packets", long - short, many - few);
 }
 
 /// Ten thousand flows that have not started yet, beside one that is at work; looked at while it is.

@@ -1,7 +1,7 @@
 //! What counts: the measuring window has its first instant and not its last, the same for every figure. Expected values are worked
 //! by hand: packets of 1000 bytes at 8 Mbit/s take a millisecond each.
 
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Queue, Recovery, Spread, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Recovery, Spread, Tcp, Udp, Web};
 use fullpipe_sim::{PacketCount, Report, Scenario, run};
 
 const MS: u64 = 1_000_000;
@@ -20,14 +20,7 @@ fn idle(mbps: u64, delay: u64, buffer: Buffer, warmup: u64, duration: u64) -> Sc
         packet_size: 1000,
         ack_size: 40,
         series_interval: None,
-        links: vec![Link {
-            name: "l".into(),
-            rate_bps: mbps * 1_000_000,
-            delay,
-            buffer,
-            queue: Queue::drop_tail(),
-            loss: 0.0,
-        }],
+        links: vec![Link { name: "l".into(), rate_bps: mbps * 1_000_000, delay, buffer, ..Link::default() }],
         flows: vec![],
         udp: vec![],
         web: vec![],

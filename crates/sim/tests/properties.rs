@@ -1,7 +1,7 @@
 //! What holds for every algorithm, every recovery and every scenario.
 
 use fullpipe_cc::registry;
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Queue, Recovery, Spread, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, Spread, Tcp, Udp, Web};
 use fullpipe_sim::{Report, Scenario, run};
 use proptest::prelude::*;
 
@@ -29,8 +29,8 @@ fn link(name: &str) -> impl Strategy<Value = Link> {
         rate_bps,
         delay,
         buffer,
-        queue: Queue::drop_tail(),
-        loss,
+        loss: Loss::Independent(loss),
+        ..Link::default()
     })
 }
 
@@ -224,8 +224,8 @@ proptest! {
                     rate_bps: 10_000_000,
                     delay: 20 * MS,
                     buffer: Buffer::Packets(20),
-                    queue: Queue::drop_tail(),
-                    loss,
+                    loss: Loss::Independent(loss),
+                    ..Link::default()
                 }],
                 flows: vec![group],
                 udp: vec![],
@@ -249,14 +249,7 @@ fn lossless(rate_bps: u64, delay: u64, duration: u64, tcp: Tcp, size: Option<u64
         packet_size: 1000,
         ack_size: 40,
         series_interval: None,
-        links: vec![Link {
-            name: "l".into(),
-            rate_bps,
-            delay,
-            buffer: Buffer::Unlimited,
-            queue: Queue::drop_tail(),
-            loss: 0.0,
-        }],
+        links: vec![Link { name: "l".into(), rate_bps, delay, buffer: Buffer::Unlimited, ..Link::default() }],
         flows: vec![FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size }],
         udp: vec![],
         web: vec![],
@@ -348,8 +341,7 @@ fn reno_meets_its_closed_form() {
                 rate_bps: 100_000_000,
                 delay: 39 * MS,
                 buffer: Buffer::Packets(buffer),
-                queue: Queue::drop_tail(),
-                loss: 0.0,
+                ..Link::default()
             }],
             flows: vec![FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size: None }],
             udp: vec![],
@@ -364,14 +356,8 @@ fn reno_meets_its_closed_form() {
 #[test]
 fn a_run_can_be_stopped() {
     let tcp = Tcp::new("reno", Recovery::Sack, vec![0]);
-    let link = Link {
-        name: "l".into(),
-        rate_bps: 100_000_000,
-        delay: MS,
-        buffer: Buffer::Packets(50),
-        queue: Queue::drop_tail(),
-        loss: 0.0,
-    };
+    let link =
+        Link { name: "l".into(), rate_bps: 100_000_000, delay: MS, buffer: Buffer::Packets(50), ..Link::default() };
     let scenario = Scenario {
         duration: 1_000_000 * MS,
         warmup: 0,

@@ -6,8 +6,8 @@ use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Ecn, EcnMode, FlowGroup, Link, Pacing, Queue, Recovery, Setting, SlowStart, Spread,
-    Table, Tcp, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer,
+    Queue, Recovery, Reorder, Schedule, Setting, SlowStart, Spread, Table, Tcp, Trace, Udp, Web,
 };
 use proptest::prelude::*;
 
@@ -38,8 +38,7 @@ fn defaults_follow_the_documentation() {
         rate_bps: 100_000_000,
         delay: 39 * MILLISECOND,
         buffer: Buffer::Packets(250),
-        queue: Queue::drop_tail(),
-        loss: 0.0,
+        ..Link::default()
     };
     assert_eq!(scenario.links, [link]);
     let group = &scenario.flows[0];
@@ -299,7 +298,8 @@ fn the_scenarios_that_come_with_the_project_are_good_and_round_trip() {
         let path = entry.expect("an entry").path();
         if path.extension().is_some_and(|extension| extension == "toml") {
             let text = std::fs::read_to_string(&path).expect("text");
-            let scenario = Scenario::from_toml(&text).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
+            let read = Scenario::from_toml_in(&text, directory.as_ref());
+            let (scenario, _) = read.unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
             assert_eq!(parse(&scenario.to_toml()), scenario, "{}", path.display());
             assert_eq!(Scenario::from_value(&scenario.to_value()), Ok(scenario), "{}", path.display());
             seen += 1;
@@ -317,15 +317,83 @@ fn spread(most: u64) -> impl Strategy<Value = Spread> {
     (time(most), time(most)).prop_map(|(a, b)| Spread { low: a.min(b), high: a.max(b) })
 }
 
-fn link() -> impl Strategy<Value = Link> {
+fn direction() -> impl Strategy<Value = Link> {
     let buffer = prop_oneof![
         (1..1_000_000_u64).prop_map(Buffer::Packets),
         (70_000..1_000_000_000_u64).prop_map(Buffer::Bytes),
         time(1000 * SECOND).prop_map(|nanos| Buffer::Time(nanos.max(1))),
         Just(Buffer::Unlimited),
     ];
-    ("[^\\p{Cc}]{1,12}", 1..10_000_000_000_000_u64, time(100 * SECOND), buffer, queue(), 0.0..0.9)
-        .prop_map(|(name, rate_bps, delay, buffer, queue, loss)| Link { name, rate_bps, delay, buffer, queue, loss })
+    let loss = prop_oneof![(0.0..0.9).prop_map(Loss::Independent), bursts()];
+    let usual = (1..10_000_000_000_000_u64, time(100 * SECOND), buffer, queue(), loss);
+    (usual, varying()).prop_map(|((rate_bps, delay, buffer, queue, loss), varying)| {
+        let rate_bps = varying.trace.as_ref().map_or(rate_bps, Trace::rate_bps);
+        Link { rate_bps, delay, buffer, queue, loss, ..varying }
+    })
+}
+
+fn bursts() -> impl Strategy<Value = Loss> {
+    let part = || 0.0..=1.0_f64;
+    (part(), part(), part(), part()).prop_map(|(p, r, h, k)| Loss::GilbertElliott { p, r, h, k })
+}
+
+/// What varies of a link, each or not.
+fn varying() -> impl Strategy<Value = Link> {
+    let jitter = (time(SECOND), 0..3_u8).prop_map(|(mean, law)| match law {
+        0 => Jitter { model: JitterModel::Uniform { spread: mean / 3 }, mean },
+        1 => Jitter { model: JitterModel::Normal { spread: 3 * mean }, mean },
+        _ => Jitter { model: JitterModel::Wifi, mean: mean.clamp(MILLISECOND, 91 * MILLISECOND) },
+    });
+    let reorder = (0.0..=1.0_f64, 1..100 * SECOND).prop_map(|(probability, delay)| Reorder { probability, delay });
+    let policer = (1..9_999_999_u64, 70_000..9_999_999_u64).prop_map(|(rate_bps, burst)| Policer { rate_bps, burst });
+    let trace = prop::collection::vec(1..9_u32, 1..20).prop_map(|steps| {
+        let times = steps.iter().scan(0, |time, step| {
+            *time += step;
+            Some(*time)
+        });
+        Trace::new(times.collect()).expect("a trace")
+    });
+    let parts = (
+        prop::option::of(jitter),
+        prop::option::of(reorder),
+        prop::option::of(1..100 * SECOND),
+        prop::option::of(policer),
+        prop::option::of(trace),
+    );
+    (parts, schedule()).prop_map(|((jitter, reorder, aggregation, policer, trace), mut schedule)| {
+        let rates = schedule.changes.iter().any(|change| change.rate_bps.is_some());
+        let trace = trace.filter(|_| !rates);
+        schedule.repeat = schedule.repeat.filter(|_| !schedule.changes.is_empty());
+        Link { jitter, reorder, aggregation, policer, trace, schedule, ..Link::default() }
+    })
+}
+
+/// What a change says of rate, delay and losses.
+type Said = (Option<u64>, Option<u64>, Option<Loss>);
+
+fn schedule() -> impl Strategy<Value = Schedule> {
+    let loss = prop_oneof![(0.0..=1.0_f64).prop_map(Loss::Independent), bursts()];
+    let parts = (prop::option::of(0..9_999_u64), prop::option::of(time(SECOND)), prop::option::of(loss));
+    let steps = prop::collection::vec((1..SECOND, parts), 0..4);
+    (steps, prop::option::of(SECOND..9 * SECOND)).prop_map(|(steps, after)| {
+        let mut at = 0;
+        let change = |(step, (rate_bps, delay, loss)): (u64, Said)| {
+            at += step;
+            let rate_bps = rate_bps.or(if (delay, loss) == (None, None) { Some(1) } else { None });
+            Change { at, rate_bps, delay, loss }
+        };
+        let changes = steps.into_iter().map(change).collect();
+        Schedule { changes, repeat: after.map(|after| at + after) }
+    })
+}
+
+fn link() -> impl Strategy<Value = Link> {
+    let parts = ("[^\\p{Cc}]{1,12}", direction(), prop::option::of(direction()));
+    parts.prop_map(|(name, forward, back)| Link {
+        reverse: back.map(|back| Box::new(Link { name: name.clone(), ..back })),
+        name,
+        ..forward
+    })
 }
 
 /// Any queue with any of its parameters.

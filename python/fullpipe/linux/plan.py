@@ -141,6 +141,11 @@ class _Reader:
     def link(self, i: int, link: Mapping[str, Any], packet_bytes: int) -> Link:
         if link["loss"]:
             raise self.cannot(f"links[{i}].loss", "the Linux engine has no random loss (allowed: 0)")
+        if "reverse" in link:
+            raise self.cannot(f"links[{i}].reverse", "the Linux engine's links are the same in both directions")
+        for key in ("trace", "schedule", "jitter", "reorder", "aggregation", "policer"):
+            if key in link:
+                raise self.cannot(f"links[{i}].{key}", "the Linux engine's links do not vary")
         rate_bps = _quantity(link["rate"])
         packets, size = _buffer(link["buffer"], rate_bps, packet_bytes)
         held = packets if size is None else size // packet_bytes

@@ -34,6 +34,7 @@ impl<'a> Engine<'a> {
             memory: Memory::new(scenario, memory_bytes),
             excess: None,
         };
+        engine.set_changes();
         engine.add_flows(&routes);
         engine.add_datagrams(&routes[scenario.flows.len()..]);
         engine.add_web(&routes[scenario.flows.len() + scenario.udp.len()..]);
@@ -42,6 +43,12 @@ impl<'a> Engine<'a> {
             engine.ack_streams.clear();
         }
         engine
+    }
+
+    fn set_changes(&mut self) {
+        for place in 0..self.transit.network.served.len() {
+            self.transit.await_change(place as u32);
+        }
     }
 
     fn add_flows(&mut self, routes: &[Route]) {
@@ -120,7 +127,7 @@ impl<'a> Engine<'a> {
         let meter = Meter::new(self.transit.window, interval);
         // Up to an hour apart.
         let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
-        let one_way = tcp.path.iter().map(|&link| self.scenario.links[link].delay).sum::<Nanos>() + access;
+        let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
         let last = self.transit.network.last_hop(route).direction;
         let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
         let ecn = tcp.ecn != EcnMode::Off;
@@ -134,7 +141,7 @@ impl<'a> Engine<'a> {
         });
         self.flows.push(Connection {
             id,
-            sender: Sender::new(tcp, cc, segments, 2 * one_way, clock_offset, meter),
+            sender: Sender::new(tcp, cc, segments, round_trip + 2 * access, clock_offset, meter),
             receiver: Receiver::new(tcp.recovery.telling()),
             route,
             direct,

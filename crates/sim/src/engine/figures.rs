@@ -45,7 +45,7 @@ impl Engine<'_> {
 
     fn flow_report(&self, id: usize, tcp: &Tcp, flow: &Connection) -> FlowReport {
         let (counted, averages) = (flow.sender.meter.counted(&flow.sender.counters()), flow.sender.meter.averages());
-        let delay: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].delay).sum();
+        let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
         let size = self.scenario.packet_size;
         FlowReport {
             id: id as u32,
@@ -58,7 +58,7 @@ impl Engine<'_> {
             fast_recoveries: counted.events.fast_recoveries,
             mean_rtt_s: averages.rtt_s,
             mean_cwnd_packets: averages.cwnd,
-            base_rtt_s: seconds(2 * (delay + flow.access)),
+            base_rtt_s: seconds(round_trip + 2 * flow.access),
             completion_s: flow.completed.map_or(f64::NAN, |at| seconds(at - flow.started)),
         }
     }

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::engine::schedule::Schedule;
 use crate::network::Network;
 use crate::report::FlowReport;
-use crate::scenario::{Arrivals, Buffer, FlowGroup, Problem, Scenario};
+use crate::scenario::{Arrivals, Buffer, FlowGroup, Loss, Problem, Scenario, buffer_key};
 use crate::traffic::connection::Connection;
 use crate::traffic::datagrams::DatagramSource;
 use fullpipe_cc::{Nanos, time::seconds};
@@ -71,7 +71,7 @@ impl Engine<'_> {
             let what = format!(
                 "{waiting} packets wait here {when}, {beyond}; allowed: a smaller buffer, a smaller max_window of the flows, or more memory"
             );
-            return problem(format!("links[{}].buffer", index / 2), what);
+            return problem(buffer_key(&scenario.links, index / 2, index % 2 == 1), what);
         }
         let what = format!(
             "{under_way} packets are under way {when}, {beyond}; allowed: a smaller max_window or rate, or more memory"
@@ -140,10 +140,11 @@ pub fn check_certain(scenario: &Scenario, limit: u64) -> Result<(), Problem> {
 fn first_windows(scenario: &Scenario, group: &FlowGroup) -> u64 {
     let tcp = &group.tcp;
     let end = if tcp.reverse { tcp.path.last() } else { tcp.path.first() };
-    let Some(link) = end.map(|&link| &scenario.links[link]) else { return 0 };
+    let Some(link) = end.map(|&link| scenario.links[link].direction(tcp.reverse)) else { return 0 };
     let own_pace = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
     let begins = group.start.high.saturating_add(tcp.access_delay.high);
-    if link.buffer != Buffer::Unlimited || link.loss > 0.0 || own_pace || begins > scenario.duration {
+    let certain = link.buffer == Buffer::Unlimited && link.loss == Loss::NONE && link.is_steady();
+    if !certain || own_pace || begins > scenario.duration {
         return 0;
     }
     let window =

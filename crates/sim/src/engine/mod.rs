@@ -179,6 +179,7 @@ impl Engine<'_> {
 
     fn on_timer(&mut self, at: Nanos, timer: Timer) {
         match timer {
+            Timer::Change(place) => self.change(place, at),
             Timer::Start(id) => self.start(id, at),
             Timer::Stop(id) => self.stop(id, at),
             Timer::Retransmit(id) => self.on_retransmit_timer(id, at),
@@ -206,9 +207,23 @@ impl Engine<'_> {
     #[inline(never)]
     fn serve(&mut self, place: u32, now: Nanos) {
         let mut packet = Packet::default();
-        if !self.transit.serve(place, now, &mut packet) {
-            return;
+        if self.transit.serve(place, now, &mut packet) {
+            self.leave(packet);
         }
+    }
+
+    /// Something changes of a served link.
+    #[inline(never)]
+    fn change(&mut self, place: u32, now: Nanos) {
+        let mut packet = Packet::default();
+        if self.transit.change(place, now, &mut packet) {
+            self.leave(packet);
+        }
+    }
+
+    /// A packet leaves a served link at which it has waited.
+    #[inline]
+    fn leave(&mut self, packet: Packet) {
         if packet.kind == Kind::Datagram {
             let source = &mut self.datagrams[packet.flow as usize];
             source.received += u64::from(self.transit.leave_datagram(source.route, source.size, packet));

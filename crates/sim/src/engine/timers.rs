@@ -4,9 +4,11 @@ use fullpipe_cc::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What an alarm is for, with the number of the flow, the source or the group. The order settles ties.
+/// What an alarm is for, with the number of the link, the flow, the source or the group. The order settles ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
+    /// Something changes of a served link.
+    Change(u32),
     /// A flow begins.
     Start(u32),
     /// A flow sends nothing new from now on.

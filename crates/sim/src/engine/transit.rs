@@ -228,6 +228,22 @@ impl Transit {
         sent
     }
 
+    /// Something changes of a served link; says whether a packet leaves it therefore.
+    pub fn change(&mut self, place: u32, now: Nanos, packet: &mut Packet) -> bool {
+        let sent = self.network.served[place as usize].change(now, packet);
+        self.await_change(place);
+        self.settle(place);
+        sent
+    }
+
+    /// Sees that the loop wakes a served link when something changes there.
+    pub fn await_change(&mut self, place: u32) {
+        let next = self.network.served[place as usize].next_change();
+        if next < Nanos::MAX {
+            self.timers.set(next, Timer::Change(place));
+        }
+    }
+
     /// Sees to what a served link has lost, and that it is called again.
     #[inline]
     fn settle(&mut self, place: u32) {

@@ -3,12 +3,12 @@
 //! First in, first out means that a packet's departure is known when it arrives, so a link is a function from arrivals to
 //! departures and needs no events of its own. The queue holds the packet being sent too, as ns-2's limit counts it.
 
-use super::ledger::{Ledger, Totals};
+use super::ledger::{Ledger, Totals, Use};
 use crate::network::line::{Line, Transmissions};
 use crate::report::DirectionReport;
 use crate::ring::Ring;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{Buffer, Link};
+use crate::scenario::{Buffer, Link, Loss};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
 
@@ -31,6 +31,8 @@ pub struct Fifo {
     /// The most packets in the system, outside the warm-up once it is over.
     max_queue: usize,
     totals: Totals,
+    /// How long the transmitter has been busy.
+    busy: Nanos,
     /// Departures (end of transmission) of the packets in the system but the last, which leaves when the transmitter is free;
     /// those of packets that have left stay until somebody looks.
     departures: Ring<Nanos>,
@@ -59,19 +61,21 @@ impl Fifo {
         let limit_time = if let Buffer::Time(limit) = link.buffer { Some(limit) } else { None };
         let bytes = limit_bytes.map(|limit| Box::new(QueuedBytes { limit, queued: 0, sizes: Ring::default() }));
         let ledger = Ledger::new(window, interval);
+        let Loss::Independent(loss) = link.loss else { unreachable!("losses in bursts are a served link's") };
         Fifo {
             delay: link.delay,
             line: Line::new(link.rate_bps),
             transmissions: Transmissions::default(),
             next_mark: ledger.next(),
-            plain: (limit_bytes, limit_time) == (None, None) && link.loss == 0.0,
+            plain: (limit_bytes, limit_time) == (None, None) && loss == 0.0,
             limit_packets,
             limit_time,
             max_queue: 0,
             totals: Totals::default(),
+            busy: 0,
             departures: Ring::default(),
             bytes,
-            wire: (link.loss > 0.0).then(|| Box::new((link.loss, Rng::new(seed, Purpose::Wire, index)))),
+            wire: (loss > 0.0).then(|| Box::new((loss, Rng::new(seed, Purpose::Wire, index)))),
             ledger,
         }
     }
@@ -210,7 +214,7 @@ impl Fifo {
     #[inline(always)]
     fn transmit(&mut self, size: u32) -> Nanos {
         let transmission = self.transmissions.of(&self.line, size);
-        self.totals.busy += self.line.send(transmission);
+        self.busy += self.line.send(transmission);
         self.line.free()
     }
 
@@ -228,9 +232,9 @@ impl Fifo {
         while self.next_mark <= now {
             let mark = self.next_mark;
             let queued = self.queued(mark);
-            let busy = self.busy_at(mark);
+            let usage = Use { used: u128::from(self.busy_at(mark)), offered: u128::from(mark) };
             let totals = self.ledger.needs_totals(mark).then(|| self.totals_at(mark));
-            self.ledger.note(mark, queued, busy, totals, &mut self.max_queue);
+            self.ledger.note(mark, queued, usage, totals, &mut self.max_queue);
             self.next_mark = self.ledger.next();
         }
     }
@@ -240,22 +244,21 @@ impl Fifo {
         let last = self.line.free().saturating_sub(mark);
         let waiting = self.departures.iter().map(|departure| departure - mark).chain([last]);
         let ahead: u128 = waiting.map(u128::from).sum();
-        Totals { busy: self.busy_at(mark), sojourn: self.totals.sojourn - ahead, ..self.totals }
+        Totals { sojourn: self.totals.sojourn - ahead, ..self.totals }
     }
 
     /// How long the transmitter has been busy by `mark`: what lies beyond is one stretch, up to when it is free.
     fn busy_at(&self, mark: Nanos) -> Nanos {
-        self.totals.busy - self.line.free().saturating_sub(mark)
+        self.busy - self.line.free().saturating_sub(mark)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Queue;
 
     fn direction(rate_bps: u64, buffer: Buffer, window: Window, interval: Option<Nanos>) -> Fifo {
-        let link = Link { name: "l".into(), rate_bps, delay: 5, buffer, queue: Queue::drop_tail(), loss: 0.0 };
+        let link = Link { name: "l".into(), rate_bps, delay: 5, buffer, ..Link::default() };
         Fifo::new(&link, 1, 0, window, interval)
     }
 

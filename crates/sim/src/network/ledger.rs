@@ -7,8 +7,6 @@ use fullpipe_cc::Nanos;
 /// Sums since the beginning of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// How long the transmitter has been busy.
-    pub busy: Nanos,
     /// How long packets have been in the system, together: the integral over time of their number.
     pub sojourn: u128,
     /// Packets that came.
@@ -21,13 +19,31 @@ pub struct Totals {
     pub wire_lost: u64,
 }
 
+/// What a transmitter has sent by some time, over what it could have: in time that it was busy where its rate never changes, else in
+/// time times rate, or in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Use {
+    /// What it has sent.
+    pub used: u128,
+    /// What it could have sent.
+    pub offered: u128,
+}
+
+impl Use {
+    /// The share of what was offered that was used since `before`; 0 where nothing was.
+    fn since(self, before: Use) -> f64 {
+        let offered = self.offered - before.offered;
+        if offered == 0 { 0.0 } else { average(self.used - before.used, offered) }
+    }
+}
+
 /// What is noted at certain times.
 #[derive(Debug)]
 pub struct Ledger {
     window: Window,
     /// Totals at the beginning and at the end of the window.
-    begin: Option<Totals>,
-    end: Option<(Totals, usize)>,
+    begin: Option<(Totals, Use)>,
+    end: Option<(Totals, Use, usize)>,
     samples: Option<Samples>,
 }
 
@@ -36,7 +52,7 @@ pub struct Ledger {
 struct Samples {
     interval: Nanos,
     next: Nanos,
-    busy_before: Nanos,
+    before: Use,
     queue: Vec<f64>,
     utilization: Vec<f64>,
 }
@@ -64,33 +80,32 @@ impl Ledger {
         mark == self.window.to || mark == self.window.from && self.begin.is_none()
     }
 
-    /// Notes what is due at `mark`, when `queued` packets are in the system: how long the transmitter has been `busy`, the `totals` up
-    /// to then if they are needed, and the most packets there have been since the window began, which are counted anew where it
-    /// begins now.
-    pub fn note(&mut self, mark: Nanos, queued: usize, busy: Nanos, totals: Option<Totals>, most: &mut usize) {
+    /// Notes what is due at `mark`, when `queued` packets are in the system: the transmitter's `usage`, the `totals` up to then if they
+    /// are needed, and the most packets there have been since the window began, which are counted anew where it begins now.
+    pub fn note(&mut self, mark: Nanos, queued: usize, usage: Use, totals: Option<Totals>, most: &mut usize) {
         if mark == self.window.from && self.begin.is_none() {
-            self.begin = totals;
+            self.begin = totals.map(|totals| (totals, usage));
             *most = queued;
         }
         if let Some(samples) = self.samples.as_mut().filter(|samples| samples.next == mark) {
-            samples.add(busy, queued, self.window.to);
+            samples.add(usage, queued, self.window.to);
         }
         if mark == self.window.to {
-            self.end = totals.map(|totals| (totals, *most));
+            self.end = totals.map(|totals| (totals, usage, *most));
         }
     }
 
     /// The figures of the measuring window, once all is noted.
     pub fn report(&self) -> DirectionReport {
-        let (Some(begin), Some((end, most))) = (self.begin, self.end) else {
+        let (Some((begin, used_before)), Some((end, used, most))) = (self.begin, self.end) else {
             unreachable!("all marks have been passed")
         };
-        let length = self.window.length();
+        let length = u128::from(self.window.length());
         let arrived = end.arrived - begin.arrived;
         // A packet may be dropped that had been counted as the wire's before the window began.
         let (dropped, wire_lost) = (end.dropped - begin.dropped, end.wire_lost.saturating_sub(begin.wire_lost));
         DirectionReport {
-            utilization: average(u128::from(end.busy - begin.busy), length),
+            utilization: used.since(used_before),
             // Packets that came before the window began may be dropped in it.
             loss_rate: match dropped + wire_lost {
                 0 => 0.0,
@@ -116,22 +131,21 @@ impl Samples {
         let room = (end / interval) as usize;
         let next = if interval <= end { interval } else { Nanos::MAX };
         let (queue, utilization) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Samples { interval, next, busy_before: 0, queue, utilization }
+        Samples { interval, next, before: Use::default(), queue, utilization }
     }
 
-    fn add(&mut self, busy: Nanos, queued: usize, end: Nanos) {
+    fn add(&mut self, usage: Use, queued: usize, end: Nanos) {
         self.queue.push(queued as f64);
-        self.utilization.push((busy - self.busy_before) as f64 / self.interval as f64);
-        self.busy_before = busy;
+        self.utilization.push(usage.since(self.before));
+        self.before = usage;
         let next = self.next + self.interval;
         self.next = if next <= end { next } else { Nanos::MAX };
     }
 }
 
-/// An integral over time by the length of that time. Never above what was integrated at its highest, which the sum's rounding
+/// An integral by the length of what it is over, mostly time. Never above what was integrated at its highest, which the sum's rounding
 /// could lift it by.
-fn average(sum: u128, length: Nanos) -> f64 {
-    let length = u128::from(length);
+fn average(sum: u128, length: u128) -> f64 {
     (sum / length) as f64 + (sum % length) as f64 / length as f64
 }
 
@@ -144,7 +158,7 @@ mod tests {
     fn an_average_does_not_exceed_what_is_averaged() {
         for queue in [3_u64, 49, 1_000_003, 999_999_999_999] {
             for length in [1, 49, 1_000_000_007, 999_999_999_999_989] {
-                assert_eq!(average(u128::from(queue) * u128::from(length), length), queue as f64);
+                assert_eq!(average(u128::from(queue) * length, length), queue as f64);
             }
         }
     }

@@ -85,6 +85,17 @@ impl Line {
         self.free
     }
 
+    /// Bits per second.
+    #[inline(always)]
+    pub fn rate_bps(&self) -> u64 {
+        self.rate_bps
+    }
+
+    /// What is given to it from now on is sent at this rate; nothing may be at a rate of 0.
+    pub fn set_rate(&mut self, rate_bps: u64) {
+        self.rate_bps = rate_bps;
+    }
+
     /// How long a packet of `size` bytes takes.
     pub fn transmission(&self, size: u32) -> Transmission {
         let scaled_bits = 8_000_000_000 * u64::from(size);
@@ -93,6 +104,15 @@ impl Line {
             whole: scaled_bits / self.rate_bps,
             fraction: u64::try_from(left.div_ceil(u128::from(self.rate_bps))).expect("less than a nanosecond"),
         }
+    }
+
+    /// How long so many bytes take, in whole nanoseconds.
+    pub fn time_of(&self, bytes: u64) -> Nanos {
+        if self.rate_bps == 0 {
+            return if bytes == 0 { 0 } else { NEVER };
+        }
+        let took = u128::from(bytes) * 8_000_000_000 / u128::from(self.rate_bps);
+        Nanos::try_from(took).unwrap_or(NEVER).min(NEVER)
     }
 
     /// When it would be free if it were given `more` now.

@@ -1,10 +1,12 @@
 //! Links and routes: where a packet goes after each stop, and which stops need no event of their own.
 
+pub mod change;
 pub mod discipline;
 pub mod fifo;
 mod ledger;
 pub mod line;
 pub mod served;
+mod transmitter;
 
 use crate::packet::Kind;
 use crate::report::DirectionReport;
@@ -75,9 +77,9 @@ impl Network {
         let window = Window { from: scenario.warmup, to: scenario.duration };
         let mut network = Network { ends: Vec::new(), fifos: Vec::new(), served: Vec::new(), hops: Vec::new() };
         for index in 0..2 * scenario.links.len() {
-            let link = &scenario.links[index / 2];
+            let link = scenario.links[index / 2].direction(index % 2 == 1);
             let (seed, number, interval) = (scenario.seed, index as u64, scenario.series_interval);
-            if serve_all || !link.queue.is_drop_tail() {
+            if serve_all || !link.queue.is_drop_tail() || !link.is_steady() {
                 network.ends.push(End::Served(network.served.len() as u32));
                 network.served.push(Served::new(link, scenario.packet_size, seed, number, window, interval));
             } else {
@@ -93,7 +95,7 @@ impl Network {
         ways.extend(scenario.udp.iter().map(udp));
         ways.extend(scenario.web.iter().map(|web| tcp(&web.tcp)));
 
-        let feeders = Feeders::of(&ways, &network.ends);
+        let feeders = Feeders::of(&ways, &network);
         let routes = ways.iter().map(|way| {
             let first = network.hops.len() as u32;
             network.hops.extend(feeders.hops(way, &network.ends));
@@ -193,16 +195,20 @@ enum Feeder {
 }
 
 impl Feeders {
-    fn of(ways: &[Way], ends: &[End]) -> Feeders {
+    fn of(ways: &[Way], network: &Network) -> Feeders {
         let unknown = |end: &End| if matches!(end, End::Served(_)) { Feeder::Several } else { Feeder::Nothing };
-        let mut feeders = Feeders(ends.iter().map(unknown).collect());
+        let mut feeders = Feeders(network.ends.iter().map(unknown).collect());
+        let in_order = |&direction: &usize| match network.ends[direction] {
+            End::Fifo(_) => true,
+            End::Served(place) => network.served[place as usize].keeps_order(),
+        };
         for way in ways {
             let (data, acks) = way.legs();
             let mut before = None;
             for (k, direction) in data.iter().chain(&acks).copied().enumerate() {
                 let timed = way.timed_acks && k == data.len();
                 feeders.add(direction, before.filter(|_| !timed));
-                before = Some(direction);
+                before = Some(direction).filter(in_order);
             }
         }
         feeders

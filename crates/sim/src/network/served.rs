@@ -4,9 +4,14 @@
 //! room for one that comes at `now`. The clock counts whole nanoseconds: of packets that take less than one each, several leave at
 //! the same instant, each in a call of its own, and what is noted at that instant may be noted between two of them.
 
+use super::change::loss::Losses;
+use super::change::policer::Policer;
+use super::change::schedule::{Schedule, Settings};
+use super::change::wire::Wire;
 use super::discipline::{Any, Deeds, Discipline, Fate, Queued};
 use super::ledger::{Ledger, Totals};
-use super::line::{Line, Span, Transmissions};
+use super::line::Span;
+use super::transmitter::Transmitter;
 use crate::packet::{Kind, Packet};
 use crate::report::DirectionReport;
 use crate::rng::{Purpose, Rng};
@@ -17,13 +22,16 @@ use fullpipe_cc::Nanos;
 /// See the head of the file.
 #[derive(Debug)]
 pub struct Served {
-    /// One-way propagation delay.
-    delay: Nanos,
-    line: Line,
-    transmissions: Transmissions,
+    policer: Option<Policer>,
     queue: Any,
+    transmitter: Transmitter,
+    losses: Losses,
+    wire: Wire,
+    schedule: Option<Box<Schedule>>,
+    /// When something changes next; never for most links.
+    next_change: Nanos,
     limit: Buffer,
-    /// The limit is a time.
+    /// The limit is a time, and how long a packet takes never changes.
     timed: bool,
     /// What waits in the queue.
     waiting: Waiting,
@@ -33,8 +41,6 @@ pub struct Served {
     awaited: bool,
     /// See [`Served::call_at`].
     call_at: Option<Nanos>,
-    /// Random loss on the wire.
-    wire: Option<(f64, Rng)>,
     /// What the queue did in the call under way.
     deeds: Deeds,
     /// See [`Served::lost`].
@@ -54,7 +60,7 @@ struct Waiting {
     bytes: u64,
     /// Data and datagrams that are not lost yet.
     data: u64,
-    /// How long they take to send; known where the limit is a time.
+    /// How long they take to send; known where [`Served::timed`].
     time: Span,
 }
 
@@ -62,20 +68,24 @@ impl Served {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
     pub fn new(link: &Link, packet_size: u32, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
         let ledger = Ledger::new(window, interval);
+        let schedule = Schedule::new(link);
+        let transmitter = Transmitter::new(link);
         let mut queue = Any::new(&link.queue, Rng::new(seed, Purpose::Queue, index).bits(), packet_size);
         queue.set_rate(0, link.rate_bps);
         Served {
-            delay: link.delay,
-            line: Line::new(link.rate_bps),
-            transmissions: Transmissions::default(),
+            policer: link.policer.as_ref().map(Policer::new),
             queue,
+            losses: Losses::new(link.loss, seed, index),
+            wire: Wire::new(link, seed, index),
+            next_change: schedule.as_ref().map_or(Nanos::MAX, |schedule| schedule.next()),
+            schedule: schedule.map(Box::new),
             limit: link.buffer,
-            timed: matches!(link.buffer, Buffer::Time(_)),
+            timed: matches!(link.buffer, Buffer::Time(_)) && transmitter.is_steady(),
+            transmitter,
             waiting: Waiting::default(),
             sending: None,
             awaited: false,
             call_at: None,
-            wire: (link.loss > 0.0).then(|| (link.loss, Rng::new(seed, Purpose::Wire, index))),
             deeds: Deeds::default(),
             lost: Vec::new(),
             totals: Totals::default(),
@@ -93,6 +103,11 @@ impl Served {
         let now = packet.at;
         self.pass_time(now);
         self.totals.arrived += 1;
+        if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, size)) {
+            self.totals.dropped += 1;
+            self.lost.push(*packet);
+            return false;
+        }
         let full = !self.has_room(now, size);
         let fate = match packet.kind {
             _ if !full && self.lost_on_the_wire() => Fate::Lost,
@@ -102,6 +117,9 @@ impl Served {
         let queued = Queued { packet: *packet, size, entered: now, fate };
         if fate == Fate::Lost {
             self.lost.push(*packet);
+            if self.transmitter.rests() {
+                return false;
+            }
         }
         self.add_waiting(&queued);
         self.queue.enqueue(now, queued, full, &mut self.deeds);
@@ -109,15 +127,7 @@ impl Served {
             self.note_deeds(now);
         }
         self.max_queue = self.max_queue.max(self.queued());
-        if self.awaited || self.waiting.packets == 0 {
-            return false;
-        }
-        if self.line.free() > now {
-            self.awaited = true;
-            self.call_at = Some(self.line.free());
-            return false;
-        }
-        self.send_next(now, packet)
+        self.go_on(now, packet)
     }
 
     /// The transmitter is free at `now`, as it has said it would be. The rest is as of [`Served::accept`].
@@ -125,7 +135,23 @@ impl Served {
     pub fn serve(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         self.awaited = false;
         self.pass_time(now);
-        self.send_next(now, packet)
+        !self.transmitter.rests() && self.send_next(now, packet)
+    }
+
+    /// When [`Served::change`] has to be called next; beyond every run if never.
+    pub fn next_change(&self) -> Nanos {
+        self.next_change
+    }
+
+    /// Something changes at `now`, as the schedule said it would. The rest is as of [`Served::accept`].
+    pub fn change(&mut self, now: Nanos, packet: &mut Packet) -> bool {
+        self.pass_time(now);
+        self.go_on(now, packet)
+    }
+
+    /// Whether no packet overtakes another on the wire.
+    pub fn keeps_order(&self) -> bool {
+        self.wire.keeps_order()
     }
 
     /// When the loop has to call [`Served::serve`], if the last call has made that known.
@@ -135,7 +161,7 @@ impl Served {
     }
 
     /// Takes a packet that was lost in the last call, if there is one left: dropped by the queue, or one that the wire will lose,
-    /// which stays in the queue as if nothing had happened.
+    /// which stays in the queue as if nothing had happened (during an outage it does not get there).
     #[inline(always)]
     pub fn lost(&mut self) -> Option<Packet> {
         self.lost.pop()
@@ -180,9 +206,29 @@ impl Served {
                 self.waiting.bytes + u64::from(self.sending.unwrap_or(0)) + u64::from(size) <= limit
             }
             Buffer::Time(limit) => {
-                self.queued() == 0 || self.line.free_after(self.waiting.time).saturating_sub(now) < limit
+                let free = if self.timed {
+                    self.transmitter.free_after(self.waiting.time)
+                } else {
+                    self.transmitter.free().max(now).saturating_add(self.transmitter.time_of(self.waiting.bytes))
+                };
+                self.queued() == 0 || free.saturating_sub(now) < limit
             }
         }
+    }
+
+    /// Sends what waits, now or when the transmitter is free.
+    #[inline]
+    fn go_on(&mut self, now: Nanos, packet: &mut Packet) -> bool {
+        if self.awaited || self.waiting.packets == 0 || self.transmitter.rests() {
+            return false;
+        }
+        let start = self.transmitter.start_after(now);
+        if start > now {
+            self.awaited = true;
+            self.call_at = Some(start);
+            return false;
+        }
+        self.send_next(now, packet)
     }
 
     /// Takes the next packet out of the queue and sends it; false where none is left or the wire loses it.
@@ -194,15 +240,14 @@ impl Served {
         }
         let Some(queued) = next else { return false };
         self.remove_waiting(&queued);
-        self.line.rest_until(now);
-        self.totals.busy += self.line.send(self.transmissions.of(&self.line, queued.size));
+        self.transmitter.send(now, queued.size);
         self.sending = Some(queued.size);
         if self.waiting.packets > 0 {
             self.awaited = true;
-            self.call_at = Some(self.line.free());
+            self.call_at = Some(self.transmitter.start());
         }
         *packet = queued.packet;
-        packet.at = self.line.free() + self.delay;
+        packet.at = self.wire.arrival(self.transmitter.free());
         queued.fate != Fate::Lost
     }
 
@@ -230,7 +275,7 @@ impl Served {
         self.waiting.bytes += u64::from(queued.size);
         self.waiting.data += u64::from(queued.fate == Fate::Arrives);
         if self.timed {
-            self.waiting.time = self.waiting.time.with(self.transmissions.of(&self.line, queued.size));
+            self.waiting.time = self.waiting.time.with(self.transmitter.transmission(queued.size));
         }
     }
 
@@ -240,14 +285,13 @@ impl Served {
         self.waiting.bytes -= u64::from(queued.size);
         self.waiting.data -= u64::from(queued.fate == Fate::Arrives);
         if self.timed {
-            self.waiting.time = self.waiting.time.without(self.transmissions.of(&self.line, queued.size));
+            self.waiting.time = self.waiting.time.without(self.transmitter.transmission(queued.size));
         }
     }
 
     /// Decided when a packet comes, as `fifo.rs` does.
     fn lost_on_the_wire(&mut self) -> bool {
-        let Some((loss, rng)) = &mut self.wire else { return false };
-        let lost = rng.unit() <= *loss;
+        let lost = self.losses.take_next();
         self.totals.wire_lost += u64::from(lost);
         lost
     }
@@ -264,6 +308,22 @@ impl Served {
             self.pass_marks(now);
         }
         self.count_to(now);
+        while now >= self.next_change {
+            self.make_change(now);
+        }
+    }
+
+    /// What changes at `now` is changed before anything else happens then, whatever asks first.
+    #[cold]
+    fn make_change(&mut self, now: Nanos) {
+        let Some(schedule) = &mut self.schedule else { return };
+        let Settings { rate_bps, delay, loss } = schedule.step();
+        self.next_change = schedule.next();
+        self.wire.set_delay(delay);
+        self.losses.set(loss);
+        if self.transmitter.set_rate(now, rate_bps) {
+            self.queue.set_rate(now, rate_bps);
+        }
     }
 
     #[cold]
@@ -271,9 +331,8 @@ impl Served {
         while self.next_mark <= now {
             let mark = self.next_mark;
             self.count_to(mark);
-            let busy = self.totals.busy - self.line.free().saturating_sub(mark);
-            let totals = self.ledger.needs_totals(mark).then_some(Totals { busy, ..self.totals });
-            self.ledger.note(mark, self.queued(), busy, totals, &mut self.max_queue);
+            let totals = self.ledger.needs_totals(mark).then_some(self.totals);
+            self.ledger.note(mark, self.queued(), self.transmitter.use_at(mark), totals, &mut self.max_queue);
             self.next_mark = self.ledger.next();
         }
     }
@@ -281,8 +340,8 @@ impl Served {
     /// Counts how long packets have been in the system up to `now`; the one being sent may have left before.
     #[inline(always)]
     fn count_to(&mut self, now: Nanos) {
-        if self.sending.is_some() && self.line.free() <= now {
-            self.count_span(self.line.free());
+        if self.sending.is_some() && self.transmitter.free() <= now {
+            self.count_span(self.transmitter.free());
             self.sending = None;
         }
         self.count_span(now);

@@ -34,6 +34,18 @@ pub const BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
 pub const BUFFER_TIME: RangeInclusive<Nanos> = 1..=LONGEST;
 /// First windows, segments.
 pub const INITIAL_WINDOW: RangeInclusive<u64> = 1..=1_000_000;
+/// Rates of a schedule: 0 is an outage.
+pub const CHANGED_RATE: RangeInclusive<u64> = 0..=*RATE.end();
+/// Changes of a schedule.
+pub const MOST_CHANGES: usize = 100_000;
+/// Opportunities of a trace.
+pub const MOST_OPPORTUNITIES: usize = 10_000_000;
+/// Times of a trace, milliseconds: as long as [`LONGEST`].
+pub const TRACE_TIMES_MS: RangeInclusive<u64> = 0..=1_000_000_000;
+/// Mean of the Wi-Fi jitter: what its short delays are taken for, and that of a long one for every packet.
+pub const WIFI_MEAN: RangeInclusive<Nanos> = MILLISECOND..=91 * MILLISECOND;
+/// How much longer a packet waits that is put out of order, and what time departures are multiples of.
+pub const WAIT: RangeInclusive<Nanos> = 1..=100 * SECOND;
 /// Links of a scenario.
 pub const MOST_LINKS: usize = 10_000;
 /// Links of a path: there and back at most 254, as many routers as an IP packet may cross (RFC 791 section 3.2), which packets

@@ -3,6 +3,7 @@
 //! values and say which key is wrong; [`Scenario::to_toml`] writes it back.
 
 mod algorithm;
+mod change;
 pub(crate) mod limits;
 mod network;
 mod parse;
@@ -11,6 +12,7 @@ pub(crate) mod queue;
 mod reader;
 mod render;
 mod text;
+mod trace;
 mod traffic;
 mod units;
 mod warnings;
@@ -21,10 +23,12 @@ pub use crate::transport::ecn::EcnMode;
 pub use crate::transport::pacing::Pacing;
 pub use crate::transport::recovery::Recovery;
 pub use fullpipe_cc::SlowStart;
+pub(crate) use network::buffer_key;
 pub use problem::Problem;
 pub use text::parse;
 /// The tree of values a scenario is read from and written to.
 pub use toml::{Table, Value};
+pub use trace::{Trace, read_traces};
 
 use fullpipe_cc::Nanos;
 
@@ -53,7 +57,7 @@ pub struct Scenario {
     pub web: Vec<Web>,
 }
 
-/// A full-duplex link: the same rate, delay and queue in each direction.
+/// A full-duplex link: the same rate, delay and queue in each direction, unless `reverse` says otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// Unique in the scenario.
@@ -66,8 +70,111 @@ pub struct Link {
     pub buffer: Buffer,
     /// What happens to a packet that finds the buffer full.
     pub queue: Queue,
-    /// Probability that a packet is lost on the wire, each direction; 0 for none.
-    pub loss: f64,
+    /// Losses on the wire.
+    pub loss: Loss,
+    /// When a packet may leave, instead of a rate, which is then the mean of this.
+    pub trace: Option<Trace>,
+    /// Changes of rate, delay and losses.
+    pub schedule: Schedule,
+    /// Delay that varies from packet to packet.
+    pub jitter: Option<Jitter>,
+    /// Packets that others overtake.
+    pub reorder: Option<Reorder>,
+    /// Packets leave only at multiples of this.
+    pub aggregation: Option<Nanos>,
+    /// What comes faster than this is dropped before the queue.
+    pub policer: Option<Policer>,
+    /// The other direction where it differs: a link of the same name, whose own `reverse` is `None`.
+    pub reverse: Option<Box<Link>>,
+}
+
+/// How packets are lost on the wire.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Loss {
+    /// Each with this probability, whatever became of those before it; 0 for none.
+    Independent(f64),
+    /// In bursts (Gilbert 1960, Elliott 1963): a channel with a good and a bad state.
+    GilbertElliott {
+        /// Probability of going from good to bad, for each packet.
+        p: f64,
+        /// Probability of going from bad to good.
+        r: f64,
+        /// Probability that a packet comes through in the bad state.
+        h: f64,
+        /// Probability that a packet comes through in the good state.
+        k: f64,
+    },
+}
+
+/// What changes of a link, and when.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schedule {
+    /// In the order of their times.
+    pub changes: Vec<Change>,
+    /// After this all begins anew, as the link itself says; longer than the last change's time.
+    pub repeat: Option<Nanos>,
+}
+
+/// What changes at a time; `None` for what stays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// Since the period began.
+    pub at: Nanos,
+    /// Bits per second from the next transmission on; 0 for an outage.
+    pub rate_bps: Option<u64>,
+    /// One-way propagation delay of packets sent later.
+    pub delay: Option<Nanos>,
+    /// Losses of packets that come later.
+    pub loss: Option<Loss>,
+}
+
+/// A random delay for each packet, which overtakes none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jitter {
+    /// The law.
+    pub model: JitterModel,
+    /// Its mean.
+    pub mean: Nanos,
+}
+
+/// Laws of [`Jitter`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum JitterModel {
+    /// Uniform, by at most `spread` from the mean.
+    Uniform {
+        /// At most the mean.
+        spread: Nanos,
+    },
+    /// Normal with a standard deviation of `spread`; what would be negative is 0.
+    Normal {
+        /// The standard deviation.
+        spread: Nanos,
+    },
+    /// Wi-Fi as the C4 drafts model it.
+    Wifi,
+}
+
+/// Packets that wait longer than others, as netem's do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reorder {
+    /// Of each packet.
+    pub probability: f64,
+    /// How much longer.
+    pub delay: Nanos,
+}
+
+/// A token bucket.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Policer {
+    /// Bits per second.
+    pub rate_bps: u64,
+    /// What it holds, bytes.
+    pub burst: u64,
+}
+
+impl Loss {
+    /// No packet is lost.
+    pub const NONE: Loss = Loss::Independent(0.0);
 }
 
 impl Default for Link {
@@ -79,8 +186,42 @@ impl Default for Link {
             delay: 0,
             buffer: Buffer::Unlimited,
             queue: Queue::drop_tail(),
-            loss: 0.0,
+            loss: Loss::NONE,
+            trace: None,
+            schedule: Schedule::default(),
+            jitter: None,
+            reorder: None,
+            aggregation: None,
+            policer: None,
+            reverse: None,
         }
+    }
+}
+
+impl Link {
+    /// One of its directions.
+    pub fn direction(&self, reverse: bool) -> &Link {
+        self.reverse.as_deref().filter(|_| reverse).unwrap_or(self)
+    }
+
+    /// Whether nothing about it varies but which packets are lost, each for itself.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.trace.is_none()
+            && self.schedule.changes.is_empty()
+            && (self.jitter, self.reorder, self.aggregation, self.policer) == (None, None, None, None)
+            && matches!(self.loss, Loss::Independent(_))
+    }
+
+    /// Bits per second at the worst of times.
+    pub(crate) fn least_rate_bps(&self) -> u64 {
+        let changed = self.schedule.changes.iter().filter_map(|change| change.rate_bps).min();
+        let least = changed.map_or(self.rate_bps, |rate| rate.min(self.rate_bps));
+        if self.trace.is_some() { 0 } else { least }
+    }
+
+    /// The propagation delay there and back.
+    pub fn round_trip(&self) -> Nanos {
+        self.delay + self.direction(true).delay
     }
 }
 

@@ -3,11 +3,12 @@
 use super::problem::{Problem, listed, quoted, unknown};
 use super::reader::{Reader, kind};
 use super::units::{DATA, PACKETS, RATE, TIME, split};
-use super::{Buffer, Link, Spread, Table, Tcp, limits, queue};
+use super::{Buffer, Link, Loss, Policer, Queue, Spread, Table, Tcp, Trace, Value, change, limits, queue, trace};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::seconds;
 
-const KEYS: &[&str] = &["name", "rate", "delay", "buffer", "queue", "loss"];
+/// Keys of each direction.
+const DIRECTION_KEYS: &[&str] = &["rate", "delay", "buffer", "queue", "loss", "trace"];
 const BUFFERS: &str = "\"250 packets\", \"0.25 BDP\", \"250 kB\", \"50 ms\" or \"unlimited\"";
 
 /// The links, their buffers still unlimited: a buffer in BDP needs the flows, and the flows need the links' names.
@@ -18,7 +19,7 @@ pub fn links(tables: &[(&Table, String)]) -> Result<Vec<Link>, Problem> {
     }
     let mut links: Vec<Link> = Vec::new();
     for (table, place) in tables {
-        let reader = Reader::new(table, place.clone(), &[KEYS])?;
+        let reader = reader(table, place)?;
         let link = link(&reader)?;
         if let Some(first) = links.iter().position(|other| other.name == link.name) {
             return Err(reader.problem("name", format!("{} is already the name of links[{first}]", quoted(&link.name))));
@@ -63,45 +64,81 @@ pub fn path(reader: &Reader, links: &[Link]) -> Result<Vec<usize>, Problem> {
     }
 }
 
-/// How much link `index` holds; `flows` are those whose BDP counts, in order.
-pub fn buffer<'a>(
+/// How much link `index` holds in each direction; `flows` are those whose BDP counts, in order.
+pub fn set_buffers<'a>(
     (table, place): &(&Table, String),
-    links: &[Link],
+    links: &mut [Link],
     index: usize,
     packet_size: u32,
-    flows: impl Iterator<Item = &'a Tcp>,
-) -> Result<Buffer, Problem> {
-    let reader = Reader::new(table, place.clone(), &[KEYS])?;
+    mut flows: impl Iterator<Item = &'a Tcp>,
+) -> Result<(), Problem> {
+    let first = flows.find(|tcp| tcp.path.contains(&index));
+    let base_rtt = first.map(|tcp| base_rtt(tcp, links));
+    let link = &mut links[index];
+    let reader = reader(table, place)?;
+    let buffer = |reader: &Reader, link: &Link| buffer(reader, link.rate_bps, base_rtt, packet_size);
+    check_policer(link.policer, &reader, packet_size)?;
+    link.buffer = buffer(&reader, link)?.ok_or_else(|| reader.missing("buffer", "\"250 packets\""))?;
+    if let Some(back) = &mut link.reverse {
+        let reader = reverse(&reader)?.ok_or_else(|| reader.missing("reverse", "{}"))?;
+        check_policer(back.policer, &reader, packet_size)?;
+        back.buffer = buffer(&reader, back)?.unwrap_or(link.buffer);
+    }
+    Ok(())
+}
+
+fn check_policer(policer: Option<Policer>, reader: &Reader, packet_size: u32) -> Result<(), Problem> {
+    match policer {
+        Some(Policer { burst, .. }) if burst < u64::from(packet_size) => {
+            let what = format!("{burst} bytes is less than one packet of {packet_size} bytes");
+            Err(Problem::new(reader.at("policer") + ".burst", what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How much a direction of that rate holds, if it is said; `base_rtt` is that of the flow whose BDP counts.
+fn buffer(
+    reader: &Reader,
+    rate_bps: u64,
+    base_rtt: Option<Nanos>,
+    packet_size: u32,
+) -> Result<Option<Buffer>, Problem> {
     let example = "\"250 packets\"";
-    let text = reader.quantity_text("buffer", "250 packets")?.ok_or_else(|| reader.missing("buffer", example))?;
+    let Some(text) = reader.quantity_text("buffer", "250 packets")? else { return Ok(None) };
     if text == "unlimited" {
-        return Ok(Buffer::Unlimited);
+        return Ok(Some(Buffer::Unlimited));
     }
     let problem = |what: String| reader.problem("buffer", what);
     let (number, unit) = split(text, "250 packets").map_err(problem)?;
     if PACKETS.scale(unit).is_some() {
-        return reader.in_range("buffer", text, &PACKETS, limits::PACKETS).map(Buffer::Packets);
+        return reader.in_range("buffer", text, &PACKETS, limits::PACKETS).map(|n| Some(Buffer::Packets(n)));
     }
     if DATA.scale(unit).is_some() {
         let bytes = reader.in_range("buffer", text, &DATA, limits::BYTES)?;
         return match bytes < u64::from(packet_size) {
             true => Err(problem(format!("{} is less than one packet of {packet_size} bytes", quoted(text)))),
-            false => Ok(Buffer::Bytes(bytes)),
+            false => Ok(Some(Buffer::Bytes(bytes))),
         };
     }
     if TIME.scale(unit).is_some() {
-        return reader.in_range("buffer", text, &TIME, limits::BUFFER_TIME).map(Buffer::Time);
+        return reader.in_range("buffer", text, &TIME, limits::BUFFER_TIME).map(|t| Some(Buffer::Time(t)));
     }
     if unit != "BDP" {
         let units = [&["packets", "BDP"], DATA.names().as_slice(), TIME.names().as_slice()].concat();
         return Err(problem(format!("{}; write e.g. {BUFFERS}", unknown("unit", unit, &units))));
     }
-    let first = flows.into_iter().find(|tcp| tcp.path.contains(&index));
-    let Some(tcp) = first else {
+    let Some(base_rtt) = base_rtt else {
         return Err(problem(format!("{} needs a TCP flow that crosses the link; write e.g. {example}", quoted(text))));
     };
-    in_bdp(number, links[index].rate_bps, base_rtt(tcp, links), packet_size)
-        .map_err(|what| problem(format!("{} {what}", quoted(text))))
+    let buffer = in_bdp(number, rate_bps, base_rtt, packet_size);
+    buffer.map(Some).map_err(|what| problem(format!("{} {what}", quoted(text))))
+}
+
+/// Where the buffer of a direction is said.
+pub fn buffer_key(links: &[Link], index: usize, reverse: bool) -> String {
+    let part = if reverse && links[index].reverse.is_some() { ".reverse" } else { "" };
+    format!("links[{index}]{part}.buffer")
 }
 
 /// `number` bandwidth-delay products, rounded to packets, at least one.
@@ -121,11 +158,26 @@ fn in_bdp(number: f64, rate_bps: u64, base_rtt: Nanos, packet_size: u32) -> Resu
     }
 }
 
-/// Twice the sum of the one-way delays, access included (the middle of a spread).
+/// The sum of the delays there and back, access included (the middle of a spread).
 fn base_rtt(tcp: &Tcp, links: &[Link]) -> Nanos {
     let Spread { low, high } = tcp.access_delay;
-    let one_way: Nanos = tcp.path.iter().map(|&i| links[i].delay).sum();
-    2 * one_way + low + high
+    tcp.path.iter().map(|&i| links[i].round_trip()).sum::<Nanos>() + low + high
+}
+
+/// Reads a table of `[[links]]`.
+fn reader<'a>(table: &'a Table, place: &str) -> Result<Reader<'a>, Problem> {
+    Reader::new(table, place.to_owned(), &[&["name"], DIRECTION_KEYS, change::KEYS, &["reverse"]])
+}
+
+/// Reads what a link says of its other direction.
+fn reverse<'a>(reader: &Reader<'a>) -> Result<Option<Reader<'a>>, Problem> {
+    match reader.value("reverse") {
+        None => Ok(None),
+        Some(Value::Table(table)) => {
+            Reader::new(table, reader.at("reverse"), &[DIRECTION_KEYS, change::KEYS]).map(Some)
+        }
+        Some(value) => Err(reader.wrong_type("reverse", "a table", "{ rate = \"1 Mbit/s\" }", value)),
+    }
 }
 
 fn link(reader: &Reader) -> Result<Link, Problem> {
@@ -135,15 +187,37 @@ fn link(reader: &Reader) -> Result<Link, Problem> {
             reader.problem("name", format!("{} is not a name; write at least one printable character", quoted(name)))
         );
     }
-    let rate = reader.quantity("rate", &RATE, limits::RATE)?;
-    let delay = reader.quantity("delay", &TIME, limits::DELAY)?;
-    let loss = reader.number("loss", |p| (0.0..1.0).contains(&p), "probabilities from 0 to less than 1")?;
-    Ok(Link {
-        name: name.to_owned(),
-        rate_bps: rate.ok_or_else(|| reader.missing("rate", "\"100 Mbit/s\""))?,
+    let forward = Link { name: name.to_owned(), ..direction(reader, None)? };
+    let back = reverse(reader)?.map(|reader| direction(&reader, Some(&forward))).transpose()?;
+    Ok(Link { reverse: back.map(Box::new), ..forward })
+}
+
+/// One direction; what is not said is as in `other`, if there is one. The buffer stays unlimited.
+fn direction(reader: &Reader, other: Option<&Link>) -> Result<Link, Problem> {
+    let (rate_bps, trace) = rate(reader, other)?;
+    let delay = reader.quantity("delay", &TIME, limits::DELAY)?.or(other.map(|link| link.delay));
+    let loss = change::loss(reader, false)?.or(other.map(|link| link.loss));
+    let queue = queue::read(reader)?.or(other.map(|link| link.queue.clone()));
+    let link = Link {
+        name: other.map_or_else(String::new, |link| link.name.clone()),
+        rate_bps,
+        trace,
         delay: delay.ok_or_else(|| reader.missing("delay", "\"39 ms\""))?,
-        buffer: Buffer::Unlimited,
-        queue: queue::read(reader)?,
-        loss: loss.unwrap_or(0.0),
-    })
+        queue: queue.unwrap_or_else(Queue::drop_tail),
+        loss: loss.unwrap_or(Loss::NONE),
+        ..Link::default()
+    };
+    change::read(reader, link, other)
+}
+
+/// How fast it is: a rate, or a trace and its mean rate.
+fn rate(reader: &Reader, other: Option<&Link>) -> Result<(u64, Option<Trace>), Problem> {
+    let rate = reader.quantity("rate", &RATE, limits::RATE)?;
+    match (rate, trace::read(reader)?, other) {
+        (Some(_), Some(_), _) => Err(reader.problem("trace", "cannot stand beside rate; write one or the other")),
+        (Some(rate), None, _) => Ok((rate, None)),
+        (None, Some(trace), _) => Ok((trace.rate_bps(), Some(trace))),
+        (None, None, Some(other)) => Ok((other.rate_bps, other.trace.clone())),
+        (None, None, None) => Err(reader.missing("rate", "\"100 Mbit/s\"")),
+    }
 }

@@ -29,7 +29,7 @@ impl Scenario {
         let web = read_all(&reader, "web", &context, web)?;
         for (i, table) in link_tables.iter().enumerate() {
             let tcp = flows.iter().map(|group| &group.tcp).chain(web.iter().map(|web| &web.tcp));
-            links[i].buffer = network::buffer(table, &links, i, packet_size, tcp)?;
+            network::set_buffers(table, &mut links, i, packet_size, tcp)?;
         }
 
         let mut scenario = Scenario {
@@ -94,10 +94,10 @@ fn check_traffic(scenario: &Scenario) -> Result<(), Problem> {
 
 fn check_fits(udp: &Udp, links: &[Link]) -> Result<(), Problem> {
     for &i in &udp.path {
-        let Buffer::Bytes(bytes) = links[i].buffer else { continue };
+        let Buffer::Bytes(bytes) = links[i].direction(udp.reverse).buffer else { continue };
         if bytes < u64::from(udp.packet_size) {
             let what = format!("{bytes} bytes is less than one UDP packet of {} bytes", udp.packet_size);
-            return Err(Problem::new(format!("links[{i}].buffer"), what));
+            return Err(Problem::new(network::buffer_key(links, i, udp.reverse), what));
         }
     }
     Ok(())

@@ -10,15 +10,15 @@ use std::ops::RangeInclusive;
 
 const EXAMPLE: &str = "\"drop-tail\" or { name = \"codel\", target = \"5 ms\" }";
 
-/// The queue of a link; drop-tail where the key is absent.
-pub fn read(reader: &Reader) -> Result<Queue, Problem> {
+/// The queue asked for.
+pub fn read(reader: &Reader) -> Result<Option<Queue>, Problem> {
     match reader.value("queue") {
-        None => Ok(Queue::drop_tail()),
+        None => Ok(None),
         Some(Toml::String(name)) => match find(name) {
-            Ok(info) => Ok(Settings::defaults(info)),
+            Ok(info) => Ok(Some(Settings::defaults(info))),
             Err(what) => Err(reader.problem("queue", what)),
         },
-        Some(Toml::Table(table)) => with_params(table, reader.at("queue")),
+        Some(Toml::Table(table)) => with_params(table, reader.at("queue")).map(Some),
         Some(value) => Err(reader.wrong_type("queue", "a queue", EXAMPLE, value)),
     }
 }

@@ -40,6 +40,11 @@ impl<'a> Reader<'a> {
         Problem::new(self.at(key), what)
     }
 
+    /// Where the table is.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
     /// The full path of `key`.
     pub fn at(&self, key: &str) -> String {
         let key = problem::key(key);

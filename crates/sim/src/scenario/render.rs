@@ -3,7 +3,8 @@
 
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
-    Algorithm, Arrivals, Buffer, Ecn, FlowGroup, Link, Scenario, Setting, Spread, Table, Tcp, Udp, Value, Web, queue,
+    Algorithm, Arrivals, Buffer, Ecn, FlowGroup, Link, Scenario, Setting, Spread, Table, Tcp, Udp, Value, Web, change,
+    queue, trace,
 };
 use fullpipe_cc::Nanos;
 use std::fmt::Write;
@@ -55,28 +56,42 @@ fn write_pair(text: &mut String, key: &str, value: &Value) {
     writeln!(text, "{key} = {value}").expect("writing to a string");
 }
 
-fn tables<T>(list: &[T], table: impl Fn(&T) -> Pairs) -> Vec<Value> {
-    list.iter().map(|entry| Value::Table(table(entry).into_iter().map(|(k, v)| (k.to_owned(), v)).collect())).collect()
+fn tables<T>(list: &[T], pairs: impl Fn(&T) -> Pairs) -> Vec<Value> {
+    list.iter().map(|entry| table(pairs(entry))).collect()
+}
+
+fn table(pairs: Pairs) -> Value {
+    Value::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 /// The keys of a table in the order they are written.
 type Pairs = Vec<(&'static str, Value)>;
 
 fn link(link: &Link) -> Pairs {
+    let mut pairs = vec![("name", link.name.as_str().into())];
+    pairs.extend(direction(link, None));
+    pairs.extend(link.reverse.as_ref().map(|back| ("reverse", table(direction(back, Some(link))))));
+    pairs
+}
+
+/// One direction; `forward` is the other one, which it would be like where it says nothing.
+fn direction(link: &Link, forward: Option<&Link>) -> Pairs {
     let buffer = match link.buffer {
         Buffer::Packets(packets) => format!("{packets} packets"),
         Buffer::Bytes(bytes) => DATA.format(bytes),
         Buffer::Time(nanos) => TIME.format(nanos),
         Buffer::Unlimited => "unlimited".to_owned(),
     };
-    vec![
-        ("name", link.name.as_str().into()),
-        ("rate", quantity(&RATE, link.rate_bps)),
+    let rate = quantity(&RATE, link.rate_bps);
+    let mut pairs = vec![
+        link.trace.as_ref().map_or(("rate", rate), |trace| ("trace", trace::write(trace))),
         ("delay", time(link.delay)),
         ("buffer", buffer.into()),
         ("queue", queue::write(&link.queue)),
-        ("loss", link.loss.into()),
-    ]
+        ("loss", change::write_loss(link.loss)),
+    ];
+    pairs.extend(change::write(link, forward));
+    pairs
 }
 
 fn flows(group: &FlowGroup, scenario: &Scenario) -> Pairs {

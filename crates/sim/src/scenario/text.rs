@@ -1,7 +1,8 @@
 //! TOML text to a [`Scenario`], with the line of whatever is wrong.
 
-use super::{Problem, Scenario, Table, problem};
+use super::{Problem, Scenario, Table, problem, read_traces};
 use std::ops::Range;
+use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -11,9 +12,26 @@ impl Scenario {
     /// # Errors
     /// The first [`Problem`] found, with its line.
     pub fn from_toml(text: &str) -> Result<Scenario, Problem> {
-        Scenario::from_value(&parse(text)?)
-            .map_err(|problem| Problem { line: line_of_key(text, &problem.key), ..problem })
+        Scenario::from_tree(text, &parse(text)?)
     }
+
+    /// Reads a scenario whose files, such as traces, are in `folder`; gives the tree of its values too, with what is in these files.
+    ///
+    /// # Errors
+    /// The first [`Problem`] found, with its line.
+    pub fn from_toml_in(text: &str, folder: &Path) -> Result<(Scenario, Table), Problem> {
+        let mut tree = parse(text)?;
+        read_traces(&mut tree, folder).map_err(|problem| with_line(text, problem))?;
+        Ok((Scenario::from_tree(text, &tree)?, tree))
+    }
+
+    fn from_tree(text: &str, tree: &Table) -> Result<Scenario, Problem> {
+        Scenario::from_value(tree).map_err(|problem| with_line(text, problem))
+    }
+}
+
+fn with_line(text: &str, problem: Problem) -> Problem {
+    Problem { line: line_of_key(text, &problem.key), ..problem }
 }
 
 /// Reads TOML text as a tree of values, whatever its keys.

@@ -23,7 +23,8 @@ impl Scenario {
 
     /// ECN over queues that do not mark.
     fn nothing_marks(&self, key: &str, tcp: &Tcp) -> Option<String> {
-        let unmarked = tcp.ecn != EcnMode::Off && !tcp.path.iter().any(|&link| self.links[link].queue.marks());
+        let unmarked = tcp.ecn != EcnMode::Off
+            && !tcp.path.iter().any(|&link| self.links[link].direction(tcp.reverse).queue.marks());
         unmarked.then(|| {
             format!(
                 "{key}.ecn = {:?}: no queue of the path marks; write e.g. queue = {{ name = \"codel\", ecn = true }} in [[links]], \
@@ -50,11 +51,15 @@ impl Scenario {
     /// Senders behind access links that together are no faster than any link of the path can't fill a queue there.
     fn queue_at_the_sender(&self, key: &str, tcp: &Tcp) -> Option<String> {
         let rate = tcp.access_rate_bps?;
-        let idle = |&link: &usize| self.fastest_arrivals(link, tcp.reverse) <= u128::from(self.links[link].rate_bps);
+        let idle = |&link: &usize| {
+            self.fastest_arrivals(link, tcp.reverse)
+                <= u128::from(self.links[link].direction(tcp.reverse).least_rate_bps())
+        };
         if !tcp.path.iter().all(idle) {
             return None;
         }
-        let slowest = tcp.path.iter().map(|&link| &self.links[link]).min_by_key(|link| link.rate_bps)?;
+        let links = tcp.path.iter().map(|&link| self.links[link].direction(tcp.reverse));
+        let slowest = links.min_by_key(|link| link.least_rate_bps())?;
         Some(format!(
             "{key}.access_rate = \"{}\": nothing reaches link {:?} faster than it sends, so that queues form at the senders, where \
              there is no limit, no loss and no figure but the round-trip time; raise access_rate for one in the link's buffer",

@@ -139,7 +139,8 @@ impl Sending {
         let new = match self.mode {
             EcnMode::Off => 0,
             EcnMode::Classic => return u64::from(echo.ece),
-            EcnMode::Accurate => echo.marked.wrapping_sub(self.told),
+            // The count of an ACK that a later one has overtaken is below what is known.
+            EcnMode::Accurate => (echo.marked.wrapping_sub(self.told) as i32).max(0) as u32,
             EcnMode::Ace => {
                 let known = self.told.wrapping_add(ACE_FIRST) % ACE_CYCLE;
                 let least = echo.marked.wrapping_sub(known) % ACE_CYCLE;
@@ -172,6 +173,14 @@ mod tests {
 
     fn marks(ecn: Ecn) -> Marks {
         Marks::new(ecn, false)
+    }
+
+    /// Of three ACKs that tell of 5, 3 and 6 marks the second has been overtaken: it brings no news.
+    #[test]
+    fn an_overtaken_count_is_no_news() {
+        let mut end = Sending::new(EcnMode::Accurate, Ecn::Ect1);
+        let counts = [5, 3, 6].map(|marked| end.news(Echo { ece: false, marked }, 1));
+        assert_eq!(counts, [5, 0, 1]);
     }
 
     /// RFC 3168 section 6.1.3: ECE in every ACK from the first mark until a segment with CWR; one that is marked itself keeps it.

@@ -82,7 +82,8 @@ impl Sampler {
         let before = self.delivered;
         self.newest = None;
         for &(start, end) in sack.into_iter().flatten().filter(|(start, end)| start != end) {
-            let known = |edge: u32| unwrap(edge, self.base).max(cumulative);
+            // An ACK that a later one has overtaken tells of what lies below the base now.
+            let known = |edge: u32| unwrap(edge, self.base).max(cumulative).max(self.base);
             let (start, end) = (known(start), known(end));
             self.deliver_missing(start, end, now);
             self.sacked.insert(start, end);

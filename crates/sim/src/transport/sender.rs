@@ -232,6 +232,10 @@ impl Sender {
     fn news_of_marks(&mut self, now: Nanos, arrival: &Arrival, echo: Echo) -> u64 {
         let Some(ecn) = &mut self.ecn else { return 0 };
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
+        if cumulative < self.progress.una {
+            // A later one has overtaken it, and has told more.
+            return 0;
+        }
         // Where segments are missing, the cumulative point does not tell how many have arrived.
         let calm = self.progress.phase == Phase::Open && self.repair.is_calm();
         let acked = if calm { cumulative.saturating_sub(self.progress.una) } else { 0 };

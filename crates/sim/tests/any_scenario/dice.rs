@@ -5,8 +5,8 @@ use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Ecn, EcnMode, FlowGroup, Link, Pacing, Queue, Recovery, Setting, SlowStart, Spread,
-    Tcp, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer,
+    Queue, Recovery, Reorder, Schedule, Setting, SlowStart, Spread, Tcp, Trace, Udp, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -123,6 +123,18 @@ impl Dice {
     }
 
     fn link(&mut self, index: u64, packet_size: u32) -> Link {
+        let name = format!("link {index} \"\u{e9}\\");
+        let varied = self.one_in(4);
+        let mut direction = || {
+            let link = Link { name: name.clone(), ..self.direction(packet_size) };
+            if varied { self.varied(link, packet_size) } else { link }
+        };
+        let forward = direction();
+        let back = Some(Box::new(direction())).filter(|_| self.one_in(6));
+        Link { reverse: back, ..forward }
+    }
+
+    fn direction(&mut self, packet_size: u32) -> Link {
         let buffer = match self.bits() % 5 {
             4 => Buffer::Time(self.any(1..=LONGEST, MS..=200 * MS)),
             0 | 1 => Buffer::Packets(self.any(1..=1_000_000_000_000, 1..=300)),
@@ -140,13 +152,82 @@ impl Dice {
             _ => 0.0,
         };
         Link {
-            name: format!("link {index} \"\u{e9}\\"),
             rate_bps: self.any(1..=10_000_000_000_000, 500_000..=50_000_000),
             delay: self.any(0..=100 * SECOND, 0..=50 * MS),
             buffer,
             queue: self.queue(),
-            loss,
+            loss: Loss::Independent(loss),
+            ..Link::default()
         }
+    }
+
+    /// Now and then it varies, mostly in one way.
+    fn varied(&mut self, link: Link, packet_size: u32) -> Link {
+        let most = 1.0 - f64::EPSILON / 2.0;
+        let mut link = link;
+        if self.one_in(8) {
+            link.loss = Loss::GilbertElliott { p: self.part(), r: self.part(), h: self.part(), k: self.part() };
+        }
+        if self.one_in(8) {
+            link.schedule = self.schedule();
+        }
+        if link.schedule.changes.iter().all(|change| change.rate_bps.is_none()) && self.one_in(8) {
+            let trace = self.trace();
+            (link.rate_bps, link.trace) = (trace.rate_bps(), Some(trace));
+        }
+        if self.one_in(8) {
+            let mean = self.any(0..=100 * SECOND, 0..=20 * MS);
+            let spread = self.any(0..=mean, 0..=mean);
+            link.jitter = Some(match self.bits() % 3 {
+                0 => Jitter { model: JitterModel::Uniform { spread }, mean },
+                1 => Jitter { model: JitterModel::Normal { spread }, mean },
+                _ => Jitter { model: JitterModel::Wifi, mean: self.any(MS..=91 * MS, MS..=20 * MS) },
+            });
+        }
+        if self.one_in(8) {
+            let delay = self.any(1..=100 * SECOND, 1..=20 * MS);
+            link.reorder = Some(Reorder { probability: self.part().min(most), delay });
+        }
+        if self.one_in(8) {
+            link.aggregation = Some(self.any(1..=100 * SECOND, MS..=20 * MS));
+        }
+        if self.one_in(8) {
+            let least = u64::from(packet_size);
+            let burst = self.any(least..=1_000_000_000_000_000, least..=300 * least);
+            link.policer = Some(Policer { rate_bps: self.any(1..=10_000_000_000_000, 500_000..=50_000_000), burst });
+        }
+        link
+    }
+
+    /// A probability, its ends among them.
+    fn part(&mut self) -> f64 {
+        let x = self.unit();
+        self.pick(&[0.0, 1.0, x, x, 0.1 * x, 0.1 * x])
+    }
+
+    fn schedule(&mut self) -> Schedule {
+        let (mut at, mut changes) = (self.any(0..=LONGEST / 2, 0..=3 * SECOND), Vec::new());
+        for _ in 0..self.uniform(1..=4) {
+            let rate = self.any(1..=10_000_000_000_000, 500_000..=50_000_000);
+            let (rate_bps, delay) = (self.pick(&[None, Some(0), Some(rate)]), self.any(0..=100 * SECOND, 0..=50 * MS));
+            let loss = self.pick(&[None, None, Some(Loss::Independent(1.0)), Some(Loss::Independent(0.1))]);
+            let delay = Some(delay).filter(|_| self.one_in(2) || (rate_bps, loss) == (None, None));
+            changes.push(Change { at, rate_bps, delay, loss });
+            at += self.any(1..=LONGEST / 20, MS..=3 * SECOND);
+        }
+        let repeat = self.one_in(2).then_some(at.max(US)).filter(|&repeat| repeat <= LONGEST);
+        Schedule { changes, repeat }
+    }
+
+    fn trace(&mut self) -> Trace {
+        let mut time = 0;
+        let step = |()| {
+            time += self.any(0..=1_000_000, 0..=3);
+            time as u32
+        };
+        let mut times: Vec<u32> = std::iter::repeat_n((), 40).map(step).collect();
+        times.push(times[times.len() - 1].max(1));
+        Trace::new(times).expect("a trace")
     }
 
     /// Half of the queues are drop-tail.
@@ -326,8 +407,11 @@ impl Dice {
 fn make_room(scenario: &mut Scenario) {
     for source in &scenario.udp {
         for &link in &source.path {
-            if let Buffer::Bytes(bytes) = &mut scenario.links[link].buffer {
-                *bytes = (*bytes).max(u64::from(source.packet_size));
+            let link = &mut scenario.links[link];
+            for end in [&mut link.buffer].into_iter().chain(link.reverse.as_mut().map(|back| &mut back.buffer)) {
+                if let Buffer::Bytes(bytes) = end {
+                    *bytes = (*bytes).max(u64::from(source.packet_size));
+                }
             }
         }
     }
@@ -341,8 +425,10 @@ fn make_room(scenario: &mut Scenario) {
 
 /// About how many packets a second this scenario sends at most.
 fn packets_per_second(scenario: &Scenario) -> f64 {
-    let slowest = |path: &[usize]| path.iter().map(|&link| scenario.links[link].rate_bps).min().unwrap_or(1);
-    let tcp = |tcp: &Tcp| slowest(&tcp.path) as f64 / f64::from(8 * scenario.packet_size);
+    let slowest = |tcp: &Tcp| {
+        tcp.path.iter().map(|&link| scenario.links[link].direction(tcp.reverse).rate_bps).min().unwrap_or(1)
+    };
+    let tcp = |tcp: &Tcp| slowest(tcp) as f64 / f64::from(8 * scenario.packet_size);
     let flows = scenario.flows.iter().map(|group| tcp(&group.tcp));
     let udp = scenario
         .udp

@@ -6,8 +6,7 @@ mod extremes;
 mod invariants;
 
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::Recovery;
-use fullpipe_sim::scenario::{EcnMode, Link};
+use fullpipe_sim::scenario::{EcnMode, JitterModel, Link, Loss, Recovery};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -87,5 +86,21 @@ fn the_standing_scenarios_have_everything() {
         assert!(tcp().any(|tcp| tcp.ecn == mode), "{mode:?}");
     }
     assert!(tcp().any(|tcp| tcp.path.len() == 127));
+    let links = || all.iter().flat_map(|scenario| &scenario.links).flat_map(|link| [link, link.direction(true)]);
+    let varied: [fn(&Link) -> bool; 10] = [
+        |link| link.trace.is_some(),
+        |link| link.schedule.repeat.is_some(),
+        |link| link.schedule.changes.iter().any(|change| change.rate_bps == Some(0)),
+        |link| link.jitter.is_some_and(|jitter| jitter.model == JitterModel::Wifi),
+        |link| link.reorder.is_some(),
+        |link| link.aggregation.is_some(),
+        |link| link.policer.is_some(),
+        |link| matches!(link.loss, Loss::GilbertElliott { .. }),
+        |link| link.schedule.changes.iter().any(|change| change.loss == Some(Loss::Independent(1.0))),
+        |link| link.reverse.is_some(),
+    ];
+    for (index, varied) in varied.iter().enumerate() {
+        assert!(links().any(varied), "number {index}");
+    }
     assert!(all.iter().any(|scenario| scenario.links.iter().any(|link| link.rate_bps == 1)));
 }

@@ -90,7 +90,9 @@ impl Repair for Rack {
             self.duplicate = Some(first.0);
             self.undoes |= self.undo.on_duplicate();
         }
-        blocks.iter().map(told).map(|(start, end)| self.take_sacked(start.max(cumulative), end, now)).sum()
+        // An ACK that a later one has overtaken tells of what lies below the cumulative point now.
+        let floor = cumulative.max(progress.una);
+        blocks.iter().map(told).map(|(start, end)| self.take_sacked(start.max(floor), end, now)).sum()
     }
 
     fn on_new_ack(&mut self, news: &News, progress: &Progress) -> Verdict {

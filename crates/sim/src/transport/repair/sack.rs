@@ -45,7 +45,8 @@ impl Repair for Sack {
     }
 
     fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, _now: Nanos, progress: &Progress) -> u64 {
-        let known = |edge: u32| unwrap(edge, progress.una).max(cumulative);
+        // An ACK that a later one has overtaken tells of what lies below the cumulative point now.
+        let known = |edge: u32| unwrap(edge, progress.una).max(cumulative).max(progress.una);
         blocks
             .iter()
             .filter(|(start, end)| start != end)

@@ -1,0 +1,106 @@
+//! Random losses on the wire: each packet for itself, or in bursts as a channel with two states has them.
+//!
+//! The channel of Gilbert (*Capacity of a Burst-Noise Channel*, BSTJ 39, 1960) and Elliott (*Estimates of Error Rates for Codes on
+//! Burst-Noise Channels*, BSTJ 42, 1963), of packets instead of digits: from the good state it goes to the bad one with probability `p`,
+//! back with `r`; a packet comes through with `k` in the good one and with `h` in the bad one. It begins in the good state, and may
+//! change it after each packet. In the long run r (1 - k) + p (1 - h) of p + r packets are lost.
+
+use crate::rng::{Purpose, Rng};
+use crate::scenario::Loss;
+
+/// Decides for one packet after another.
+#[derive(Debug)]
+pub struct Losses {
+    loss: Loss,
+    /// For losses each for itself.
+    wire: Rng,
+    /// For those of a channel with two states.
+    bursts: Rng,
+    bad: bool,
+}
+
+impl Losses {
+    /// `index` numbers all directions.
+    pub fn new(loss: Loss, seed: u64, index: u64) -> Losses {
+        let (wire, bursts) = (Rng::new(seed, Purpose::Wire, index), Rng::new(seed, Purpose::Bursts, index));
+        Losses { loss, wire, bursts, bad: false }
+    }
+
+    /// The losses are these from now on.
+    pub fn set(&mut self, loss: Loss) {
+        if loss != self.loss {
+            self.loss = loss;
+            self.bad = false;
+        }
+    }
+
+    /// Whether the next packet is lost.
+    #[inline]
+    pub fn take_next(&mut self) -> bool {
+        match self.loss {
+            Loss::Independent(p) => p > 0.0 && self.wire.unit() <= p,
+            Loss::GilbertElliott { p, r, h, k } => {
+                let (arrives, leaves) = if self.bad { (h, r) } else { (k, p) };
+                let lost = self.bursts.unit() > arrives;
+                self.bad ^= self.bursts.unit() <= leaves;
+                lost
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lengths of the runs of lost packets, and how many of a million are lost.
+    fn bursts(loss: Loss) -> (Vec<u32>, f64) {
+        let mut losses = Losses::new(loss, 1, 0);
+        let (mut bursts, mut length) = (Vec::new(), 0);
+        for _ in 0..1_000_000 {
+            match losses.take_next() {
+                true => length += 1,
+                false if length > 0 => bursts.push(std::mem::take(&mut length)),
+                false => {}
+            }
+        }
+        let lost = bursts.iter().sum::<u32>();
+        (bursts, f64::from(lost) / 1e6)
+    }
+
+    fn mean(lengths: &[u32]) -> f64 {
+        f64::from(lengths.iter().sum::<u32>()) / lengths.len() as f64
+    }
+
+    /// p / (p + r) = 0.01 / 0.26 of the packets, in bursts of 1 / r = 4 (geometric: a quarter are of one).
+    #[test]
+    fn gilberts_channel_loses_in_bursts() {
+        let (lengths, lost) = bursts(Loss::GilbertElliott { p: 0.01, r: 0.25, h: 0.0, k: 1.0 });
+        assert!((lost - 0.03846).abs() < 0.001, "{lost}");
+        assert!((mean(&lengths) - 4.0).abs() < 0.1, "{}", mean(&lengths));
+        let single = lengths.iter().filter(|&&length| length == 1).count() as f64 / lengths.len() as f64;
+        assert!((single - 0.25).abs() < 0.02, "{single}");
+    }
+
+    /// (0.25 x 0.02 + 0.01 x 0.5) / 0.26 = 0.03846 again.
+    #[test]
+    fn elliotts_channel_loses_in_both_states() {
+        let (_, lost) = bursts(Loss::GilbertElliott { p: 0.01, r: 0.25, h: 0.5, k: 0.98 });
+        assert!((lost - 0.03846).abs() < 0.001, "{lost}");
+    }
+
+    /// Bursts of losses each for itself with probability 0.1 are of 1 / 0.9.
+    #[test]
+    fn independent_losses_are_no_bursts() {
+        let (lengths, lost) = bursts(Loss::Independent(0.1));
+        assert!((lost - 0.1).abs() < 0.002 && (mean(&lengths) - 1.1111).abs() < 0.02, "{lost}");
+    }
+
+    #[test]
+    fn certain_is_certain() {
+        let mut losses = Losses::new(Loss::Independent(1.0), 1, 0);
+        assert!((0..1000).all(|_| losses.take_next()));
+        losses.set(Loss::NONE);
+        assert!(!(0..1000).any(|_| losses.take_next()));
+    }
+}

@@ -1,0 +1,9 @@
+//! What makes a link's direction vary, a file each. A direction that has any of it is served (`served.rs`).
+
+pub mod loss;
+pub mod policer;
+pub mod schedule;
+pub mod trace;
+pub mod wire;
+
+mod jitter;

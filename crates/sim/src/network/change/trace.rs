@@ -1,0 +1,161 @@
+//! A transmitter that follows a trace, in mahimahi's sense (Netravali et al., *Mahimahi: Accurate Record-and-Replay for HTTP*, USENIX ATC
+//! 2015, section 3): at each opportunity 1504 bytes may leave; what nobody waits to use is lost; a packet may span several, and what it
+//! leaves of the last one is for those that wait behind it. One that comes to an idle link at the moment of an opportunity is too late
+//! for it.
+
+use crate::network::ledger::Use;
+use crate::scenario::Trace;
+use fullpipe_cc::Nanos;
+use fullpipe_cc::time::MILLISECOND;
+
+/// See the head of the file.
+#[derive(Debug)]
+pub struct Opportunities {
+    trace: Trace,
+    /// When the last packet leaves, or left.
+    free: Nanos,
+    /// How many bytes of the opportunity it left with are left over.
+    left: u32,
+    /// The opportunities before this one are gone; they are numbered over all periods.
+    next: u64,
+    /// Bytes that have been sent, or will have been when the transmitter is free.
+    used: u64,
+}
+
+impl Opportunities {
+    /// At the beginning of the trace.
+    pub fn new(trace: Trace) -> Opportunities {
+        Opportunities { trace, free: 0, left: 0, next: 0, used: 0 }
+    }
+
+    /// When the last packet leaves, or left.
+    pub fn free(&self) -> Nanos {
+        self.free
+    }
+
+    /// When the packet behind the last one can begin to be sent.
+    pub fn start(&self) -> Nanos {
+        if self.left > 0 { self.free } else { self.time(self.next) }
+    }
+
+    /// The same for one that comes at `now`. Where nothing is being sent, what is gone by then is lost.
+    pub fn start_after(&mut self, now: Nanos) -> Nanos {
+        if self.free <= now {
+            self.next = self.next.max(self.first_from(now + 1));
+            self.left = 0;
+        }
+        self.start()
+    }
+
+    /// Sends a packet that can begin now; it has left when the transmitter is free.
+    pub fn send(&mut self, size: u32) {
+        self.used += u64::from(size);
+        let mut missing = size;
+        while missing > self.left {
+            missing -= self.left;
+            self.free = self.time(self.next);
+            self.next += 1;
+            self.left = Trace::BYTES;
+        }
+        self.left -= missing;
+    }
+
+    /// Bytes sent and offered before `mark`, which is not before the last packet began to be sent.
+    pub fn use_at(&self, mark: Nanos) -> Use {
+        let gone = self.first_from(mark);
+        let ahead = self.next.saturating_sub(gone);
+        let unsent = if ahead == 0 { 0 } else { ahead * u64::from(Trace::BYTES) - u64::from(self.left) };
+        Use { used: u128::from(self.used - unsent), offered: u128::from(gone) * u128::from(Trace::BYTES) }
+    }
+
+    /// How long so many bytes take, at the trace's mean rate.
+    pub fn time_of(&self, bytes: u64) -> Nanos {
+        let took = u128::from(bytes) * 8_000_000_000 / u128::from(self.trace.rate_bps());
+        Nanos::try_from(took).unwrap_or(Nanos::MAX >> 1)
+    }
+
+    fn time(&self, number: u64) -> Nanos {
+        let (each, period) = (self.trace.times_ms().len() as u64, self.trace.period_ms());
+        let ms = number / each * period + u64::from(self.trace.times_ms()[(number % each) as usize]);
+        ms * MILLISECOND
+    }
+
+    /// The first opportunity at `from` or later.
+    fn first_from(&self, from: Nanos) -> u64 {
+        let (times, period) = (self.trace.times_ms(), self.trace.period_ms());
+        let ms = from.div_ceil(MILLISECOND);
+        // The end of a period is the beginning of the next one: an opportunity at its end has the lower number.
+        let whole = ms.saturating_sub(1) / period;
+        let rest = ms - whole * period;
+        whole * times.len() as u64 + times.partition_point(|&time| u64::from(time) < rest) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opportunities(times_ms: &[u32]) -> Opportunities {
+        Opportunities::new(Trace::new(times_ms.to_vec()).expect("a trace"))
+    }
+
+    fn ms(nanos: Nanos) -> f64 {
+        nanos as f64 / MILLISECOND as f64
+    }
+
+    /// Times in ms at which packets of these sizes have left that wait since `from`.
+    fn left(line: &mut Opportunities, from: Nanos, sizes: &[u32]) -> Vec<f64> {
+        line.start_after(from);
+        let send = |&size: &u32| {
+            line.send(size);
+            ms(line.free())
+        };
+        sizes.iter().map(send).collect()
+    }
+
+    /// Opportunities at 2, 2, 5 and 7 ms, then at 9, 9, 12, 14: two of 1000 bytes are within the two at 2 ms with 1008 to spare, of which the
+    /// third takes 1000; the eight left are too few for the next, which ends at 5 ms, and so on.
+    #[test]
+    fn packets_span_opportunities() {
+        let mut line = opportunities(&[2, 2, 5, 7]);
+        assert_eq!(left(&mut line, 0, &[1000, 1000, 1000, 1000, 3000, 1504]), [2.0, 2.0, 2.0, 5.0, 9.0, 9.0]);
+    }
+
+    /// What nobody uses is lost, also at the very moment.
+    #[test]
+    fn unused_opportunities_are_lost() {
+        let mut line = opportunities(&[1]);
+        assert_eq!(left(&mut line, 0, &[100]), [1.0]);
+        assert_eq!(left(&mut line, MILLISECOND, &[100, 1404, 1]), [2.0, 2.0, 3.0]);
+        assert_eq!(left(&mut line, 10 * MILLISECOND - 1, &[1500]), [10.0]);
+    }
+
+    /// One a millisecond is 1504 bytes a millisecond, 12.032 Mbit/s.
+    #[test]
+    fn one_a_millisecond_is_12_megabits() {
+        assert_eq!(Trace::new(vec![1]).expect("a trace").rate_bps(), 12_032_000);
+        let mut line = opportunities(&[1]);
+        let last = *left(&mut line, 0, &[1000; 1504]).last().expect("some");
+        assert_eq!(last, 1000.0);
+    }
+
+    /// Opportunities at 2, 2, 5 and 7 ms: before 2 ms none, before 2 ms and a bit two. 3000 bytes take both at 2 ms; 2000 more take the 8 bytes
+    /// left, that at 5 ms, and 488 bytes of that at 7 ms.
+    #[test]
+    fn use_is_bytes() {
+        let mut line = opportunities(&[2, 2, 5, 7]);
+        left(&mut line, 0, &[3000, 2000]);
+        let uses = [2_000_001, 5_000_000, 5_000_001, 7_000_000, 7_000_001].map(|mark| line.use_at(mark));
+        let expected = [(3008, 3008), (3008, 3008), (4512, 4512), (4512, 4512), (5000, 6016)];
+        assert_eq!(uses.map(|bytes| (bytes.used, bytes.offered)), expected);
+        assert_eq!(line.use_at(14_000_001).offered, 8 * 1504);
+        assert_eq!(line.use_at(14_000_000).offered, 7 * 1504);
+    }
+
+    /// An opportunity at 0 is the last one's of the period before.
+    #[test]
+    fn a_trace_may_begin_at_once() {
+        let mut line = opportunities(&[0, 3]);
+        assert_eq!(left(&mut line, 0, &[1504; 5]), [3.0, 3.0, 6.0, 6.0, 9.0]);
+    }
+}

@@ -1,0 +1,254 @@
+//! What makes a link vary: `loss`, `schedule`, `jitter`, `reorder`, `aggregation`, `policer`; read and written.
+
+use super::problem::{Problem, unknown};
+use super::reader::Reader;
+use super::units::{DATA, RATE, TIME};
+use super::{Change, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule, Table, Value, limits};
+use fullpipe_cc::Nanos;
+
+/// The keys of a direction that are read here.
+pub const KEYS: &[&str] = &["schedule", "repeat", "jitter", "reorder", "aggregation", "policer"];
+
+/// All that this reads of one direction; what is not said is as in `other`, `"off"` is none.
+pub fn read(reader: &Reader, link: Link, other: Option<&Link>) -> Result<Link, Problem> {
+    let inherited = other.map_or_else(Schedule::default, |other| inherited(reader, &other.schedule));
+    let schedule = schedule(reader)?.unwrap_or(inherited);
+    if let (Some(_), Some(place)) = (&link.trace, schedule.changes.iter().position(|change| change.rate_bps.is_some()))
+    {
+        let key = format!("schedule[{place}].rate");
+        return Err(Problem::new(
+            format!("{}.{key}", reader.place()),
+            "cannot stand beside a trace, which is the rate",
+        ));
+    }
+    Ok(Link {
+        schedule,
+        jitter: unless_off(reader, "jitter", other.and_then(|link| link.jitter), jitter)?,
+        reorder: unless_off(reader, "reorder", other.and_then(|link| link.reorder), reorder)?,
+        aggregation: unless_off(reader, "aggregation", other.and_then(|link| link.aggregation), aggregation)?,
+        policer: unless_off(reader, "policer", other.and_then(|link| link.policer), policer)?,
+        ..link
+    })
+}
+
+/// The losses asked for; all packets only where that may be.
+pub fn loss(reader: &Reader, certain: bool) -> Result<Option<Loss>, Problem> {
+    if let Some(Value::Table(table)) = reader.value("loss") {
+        return gilbert_elliott(&Reader::new(table, reader.at("loss"), &[&["model", "p", "r", "h", "k"]])?).map(Some);
+    }
+    let (allowed, words): (fn(f64) -> bool, _) = match certain {
+        true => (|p| (0.0..=1.0).contains(&p), "probabilities from 0 to 1"),
+        false => (|p| (0.0..1.0).contains(&p), "probabilities from 0 to less than 1"),
+    };
+    Ok(reader.number("loss", allowed, words)?.map(Loss::Independent))
+}
+
+/// The losses as a scenario writes them.
+pub fn write_loss(loss: Loss) -> Value {
+    match loss {
+        Loss::Independent(p) => p.into(),
+        Loss::GilbertElliott { p, r, h, k } => table([
+            ("model", "gilbert-elliott".into()),
+            ("p", p.into()),
+            ("r", r.into()),
+            ("h", h.into()),
+            ("k", k.into()),
+        ]),
+    }
+}
+
+/// What a scenario writes of a direction; of the other one, which would else be as `forward`, also what is off.
+pub fn write(link: &Link, forward: Option<&Link>) -> Vec<(&'static str, Value)> {
+    let off = |on: fn(&Link) -> bool| forward.filter(|forward| on(forward)).map(|_| Value::from("off"));
+    let mut pairs = Vec::new();
+    if !link.schedule.changes.is_empty() || forward.is_some_and(|forward| !forward.schedule.changes.is_empty()) {
+        pairs.push(("schedule", Value::Array(link.schedule.changes.iter().map(write_change).collect())));
+    }
+    pairs.extend(link.schedule.repeat.map(|repeat| ("repeat", TIME.format(repeat).into())));
+    let jitter = link.jitter.map(write_jitter).or_else(|| off(|link| link.jitter.is_some()));
+    let reorder = link.reorder.map(|Reorder { probability, delay }| {
+        table([("probability", probability.into()), ("delay", TIME.format(delay).into())])
+    });
+    let reorder = reorder.or_else(|| off(|link| link.reorder.is_some()));
+    let aggregation = link.aggregation.map(|every| TIME.format(every).into());
+    let aggregation = aggregation.or_else(|| off(|link| link.aggregation.is_some()));
+    let policer = link.policer.map(|Policer { rate_bps, burst }| {
+        table([("rate", RATE.format(rate_bps).into()), ("burst", DATA.format(burst).into())])
+    });
+    let policer = policer.or_else(|| off(|link| link.policer.is_some()));
+    let parts = [("jitter", jitter), ("reorder", reorder), ("aggregation", aggregation), ("policer", policer)];
+    pairs.extend(parts.into_iter().filter_map(|(key, value)| value.map(|value| (key, value))));
+    pairs
+}
+
+/// The value of `key`, or as the other direction has it.
+fn unless_off<T>(
+    reader: &Reader,
+    key: &str,
+    other: Option<T>,
+    read: impl Fn(&Reader) -> Result<T, Problem>,
+) -> Result<Option<T>, Problem> {
+    match reader.value(key) {
+        None => Ok(other),
+        Some(Value::String(text)) if text == "off" => Ok(None),
+        Some(_) => read(reader).map(Some),
+    }
+}
+
+/// The table that `key` is.
+fn part<'a>(reader: &Reader<'a>, key: &str, example: &str, keys: &[&'static str]) -> Result<Reader<'a>, Problem> {
+    let value = reader.required(key, example)?;
+    let table = value.as_table().ok_or_else(|| reader.wrong_type(key, "a table or \"off\"", example, value))?;
+    Reader::new(table, reader.at(key), &[keys])
+}
+
+fn gilbert_elliott(reader: &Reader) -> Result<Loss, Problem> {
+    const MODEL: &str = "gilbert-elliott";
+    let model = reader.text("model", "\"gilbert-elliott\"")?;
+    match model.ok_or_else(|| reader.missing("model", "\"gilbert-elliott\""))? {
+        MODEL => {}
+        other => return Err(reader.problem("model", unknown("model", other, &[MODEL]))),
+    }
+    let number = |key| reader.number(key, |p| (0.0..=1.0).contains(&p), "probabilities from 0 to 1");
+    let p = number("p")?.ok_or_else(|| reader.missing("p", "0.01"))?;
+    let r = number("r")?.ok_or_else(|| reader.missing("r", "0.25"))?;
+    Ok(Loss::GilbertElliott { p, r, h: number("h")?.unwrap_or(0.0), k: number("k")?.unwrap_or(1.0) })
+}
+
+/// The schedule of the other direction but for what `reader` says itself of rate, delay and losses.
+fn inherited(reader: &Reader, schedule: &Schedule) -> Schedule {
+    let own = |key: &str| reader.value(key).is_some();
+    let (rate, delay, loss) = (own("rate") || own("trace"), own("delay"), own("loss"));
+    let left = |change: &Change| Change {
+        at: change.at,
+        rate_bps: change.rate_bps.filter(|_| !rate),
+        delay: change.delay.filter(|_| !delay),
+        loss: change.loss.filter(|_| !loss),
+    };
+    let changes: Vec<Change> = schedule.changes.iter().map(left).filter(changes_something).collect();
+    let repeat = schedule.repeat.filter(|_| !changes.is_empty());
+    Schedule { changes, repeat }
+}
+
+fn changes_something(change: &Change) -> bool {
+    change.rate_bps.is_some() || change.delay.is_some() || change.loss.is_some()
+}
+
+fn schedule(reader: &Reader) -> Result<Option<Schedule>, Problem> {
+    let repeat = reader.quantity("repeat", &TIME, limits::SPAN)?;
+    let Some(list) = reader.value("schedule") else {
+        return match repeat {
+            None => Ok(None),
+            Some(_) => Err(reader.problem("repeat", "of what? write a schedule beside it")),
+        };
+    };
+    let example = "[{ at = \"5 s\", rate = \"10 Mbit/s\" }]";
+    let list = list.as_array().ok_or_else(|| reader.wrong_type("schedule", "a list of tables", example, list))?;
+    if list.len() > limits::MOST_CHANGES {
+        let what = format!("{} changes; allowed: at most {}", list.len(), limits::MOST_CHANGES);
+        return Err(reader.problem("schedule", what));
+    }
+    let mut changes: Vec<Change> = Vec::new();
+    for (place, value) in list.iter().enumerate() {
+        let place = format!("{}[{place}]", reader.at("schedule"));
+        let table =
+            value.as_table().ok_or_else(|| reader.wrong_type("schedule", "a list of tables", example, value))?;
+        changes.push(change(&Reader::new(table, place, &[&["at", "rate", "delay", "loss"]])?, changes.last())?);
+    }
+    if let (Some(repeat), Some(last)) = (repeat, changes.last()) {
+        if repeat <= last.at {
+            let (repeat, last) = (TIME.format(repeat), TIME.format(last.at));
+            return Err(reader.problem("repeat", format!("{repeat} is not after the last change, {last}")));
+        }
+    }
+    let repeat = repeat.filter(|_| !changes.is_empty());
+    Ok(Some(Schedule { changes, repeat }))
+}
+
+fn change(reader: &Reader, before: Option<&Change>) -> Result<Change, Problem> {
+    let at = reader.quantity("at", &TIME, limits::MOMENT)?.ok_or_else(|| reader.missing("at", "\"5 s\""))?;
+    if let Some(before) = before.filter(|before| at <= before.at) {
+        let what = format!("{} is not after the change before, {}", TIME.format(at), TIME.format(before.at));
+        return Err(reader.problem("at", what));
+    }
+    let change = Change {
+        at,
+        rate_bps: reader.quantity("rate", &RATE, limits::CHANGED_RATE)?,
+        delay: reader.quantity("delay", &TIME, limits::DELAY)?,
+        loss: loss(reader, true)?,
+    };
+    match changes_something(&change) {
+        true => Ok(change),
+        false => Err(reader.problem("at", "nothing changes then; write rate, delay or loss beside it")),
+    }
+}
+
+fn write_change(change: &Change) -> Value {
+    let mut pairs = vec![("at", Value::from(TIME.format(change.at)))];
+    pairs.extend(change.rate_bps.map(|rate| ("rate", RATE.format(rate).into())));
+    pairs.extend(change.delay.map(|delay| ("delay", TIME.format(delay).into())));
+    pairs.extend(change.loss.map(|loss| ("loss", write_loss(loss))));
+    table(pairs)
+}
+
+fn jitter(reader: &Reader) -> Result<Jitter, Problem> {
+    let reader = part(reader, "jitter", "{ model = \"wifi\", mean = \"7 ms\" }", &["model", "mean", "spread"])?;
+    let model = reader.text("model", "\"wifi\"")?.ok_or_else(|| reader.missing("model", "\"wifi\""))?;
+    let mean = |range| reader.quantity("mean", &TIME, range)?.ok_or_else(|| reader.missing("mean", "\"7 ms\""));
+    let spread = |range| reader.quantity("spread", &TIME, range);
+    match model {
+        "uniform" => {
+            let mean: Nanos = mean(limits::DELAY)?;
+            Ok(Jitter { model: JitterModel::Uniform { spread: spread(0..=mean)?.unwrap_or(mean) }, mean })
+        }
+        "normal" => {
+            let spread = spread(limits::DELAY)?.ok_or_else(|| reader.missing("spread", "\"2 ms\""))?;
+            Ok(Jitter { model: JitterModel::Normal { spread }, mean: mean(limits::DELAY)? })
+        }
+        "wifi" => match reader.value("spread") {
+            None => Ok(Jitter { model: JitterModel::Wifi, mean: mean(limits::WIFI_MEAN)? }),
+            Some(_) => Err(reader.problem("spread", "the wifi model has none of its own; its mean says all")),
+        },
+        _ => Err(reader.problem("model", unknown("model", model, &["uniform", "normal", "wifi"]))),
+    }
+}
+
+fn write_jitter(Jitter { model, mean }: Jitter) -> Value {
+    let (name, spread) = match model {
+        JitterModel::Uniform { spread } => ("uniform", Some(spread)),
+        JitterModel::Normal { spread } => ("normal", Some(spread)),
+        JitterModel::Wifi => ("wifi", None),
+    };
+    let mut pairs = vec![("model", name.into()), ("mean", Value::from(TIME.format(mean)))];
+    pairs.extend(spread.map(|spread| ("spread", TIME.format(spread).into())));
+    table(pairs)
+}
+
+fn reorder(reader: &Reader) -> Result<Reorder, Problem> {
+    let reader = part(reader, "reorder", "{ probability = 0.01, delay = \"20 ms\" }", &["probability", "delay"])?;
+    let probability = reader.number("probability", |p| (0.0..=1.0).contains(&p), "probabilities from 0 to 1")?;
+    let delay = reader.quantity("delay", &TIME, limits::WAIT)?;
+    Ok(Reorder {
+        probability: probability.ok_or_else(|| reader.missing("probability", "0.01"))?,
+        delay: delay.ok_or_else(|| reader.missing("delay", "\"20 ms\""))?,
+    })
+}
+
+fn aggregation(reader: &Reader) -> Result<Nanos, Problem> {
+    let every = reader.quantity("aggregation", &TIME, limits::WAIT)?;
+    every.ok_or_else(|| reader.missing("aggregation", "\"4 ms\""))
+}
+
+fn policer(reader: &Reader) -> Result<Policer, Problem> {
+    let reader = part(reader, "policer", "{ rate = \"10 Mbit/s\", burst = \"250 kB\" }", &["rate", "burst"])?;
+    let rate = reader.quantity("rate", &RATE, limits::RATE)?;
+    let burst = reader.quantity("burst", &DATA, limits::BYTES)?;
+    Ok(Policer {
+        rate_bps: rate.ok_or_else(|| reader.missing("rate", "\"10 Mbit/s\""))?,
+        burst: burst.ok_or_else(|| reader.missing("burst", "\"250 kB\""))?,
+    })
+}
+
+fn table(pairs: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    Value::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Table>())
+}

@@ -1,0 +1,178 @@
+//! `trace = "lte.down"`: a file in mahimahi's format, or its content as a list. Each entry, a line of the file, is the millisecond at which
+//! 1504 bytes may leave; the end, which is the last entry, is the beginning again.
+//!
+//! A scenario in memory has the list, so that it is whole: it runs the same wherever it is sent or kept. Who reads a scenario's file
+//! reads the files it names with [`read_traces`].
+
+use super::problem::{Problem, quoted};
+use super::reader::{Reader, kind};
+use super::{Table, Value, limits};
+use std::path::Path;
+use std::sync::Arc;
+
+/// When packets may leave a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    times_ms: Arc<[u32]>,
+}
+
+impl Trace {
+    /// What may leave at each opportunity, bytes (mahimahi's `PACKET_SIZE`).
+    pub const BYTES: u32 = 1504;
+
+    /// Opportunities at these times, which then come again and again.
+    ///
+    /// # Errors
+    /// What is wrong with them, and the index of the one where it is if it is one.
+    pub fn new(times_ms: Vec<u32>) -> Result<Trace, (Option<usize>, String)> {
+        if times_ms.len() > limits::MOST_OPPORTUNITIES {
+            let most = limits::MOST_OPPORTUNITIES;
+            return Err((None, format!("{} opportunities; allowed: at most {most}", times_ms.len())));
+        }
+        if let Some(place) = times_ms.windows(2).position(|pair| pair[0] > pair[1]) {
+            let (before, after) = (times_ms[place], times_ms[place + 1]);
+            return Err((Some(place + 1), format!("{after} comes after {before}; times never decrease")));
+        }
+        match times_ms.last() {
+            None => Err((None, "no opportunities; write a millisecond for each".to_owned())),
+            Some(0) => Err((None, "it ends at 0; the last time is how long it is".to_owned())),
+            Some(_) => Ok(Trace { times_ms: times_ms.into() }),
+        }
+    }
+
+    /// The opportunities of a period.
+    pub fn times_ms(&self) -> &[u32] {
+        &self.times_ms
+    }
+
+    /// How long a period is.
+    pub fn period_ms(&self) -> u64 {
+        u64::from(self.times_ms[self.times_ms.len() - 1])
+    }
+
+    /// The mean rate, bits per second, at least 1.
+    pub fn rate_bps(&self) -> u64 {
+        let bits = 8_000 * u64::from(Trace::BYTES) * self.times_ms.len() as u64;
+        (bits / self.period_ms()).max(1)
+    }
+}
+
+/// The trace asked for.
+pub fn read(reader: &Reader) -> Result<Option<Trace>, Problem> {
+    let list = match reader.value("trace") {
+        None => return Ok(None),
+        Some(Value::Array(list)) => list,
+        Some(Value::String(name)) => {
+            let what = format!(
+                "{} is the name of a file, which cannot be read here; write the list of its times",
+                quoted(name)
+            );
+            return Err(reader.problem("trace", what));
+        }
+        Some(value) => return Err(reader.wrong_type("trace", "a file or a list", "\"lte.down\"", value)),
+    };
+    let problem = |place: Option<usize>, what: String| {
+        let place = place.map_or(String::new(), |place| format!("entry {}: ", place + 1));
+        reader.problem("trace", format!("{place}{what}"))
+    };
+    let time = |(place, value): (usize, &Value)| match value.as_integer().and_then(in_range) {
+        Some(time) => Ok(time),
+        None => Err(problem(Some(place), format!("{} is {NO_TIME}", kind(value)))),
+    };
+    let times = list.iter().enumerate().map(time).collect::<Result<_, _>>()?;
+    Trace::new(times).map(Some).map_err(|(place, what)| problem(place, what))
+}
+
+/// The trace as a scenario writes it.
+pub fn write(trace: &Trace) -> Value {
+    Value::Array(trace.times_ms.iter().map(|&time| Value::Integer(i64::from(time))).collect())
+}
+
+/// Puts the lists into a scenario's tree of values in the place of the files it names, which are looked for in `folder`.
+///
+/// # Errors
+/// What is wrong with a file, with its name and line.
+pub fn read_traces(tree: &mut Table, folder: &Path) -> Result<(), Problem> {
+    let Some(links) = tree.get_mut("links").and_then(Value::as_array_mut) else { return Ok(()) };
+    for (index, link) in links.iter_mut().enumerate() {
+        let Some(link) = link.as_table_mut() else { continue };
+        read_trace(link, &format!("links[{index}].trace"), folder)?;
+        if let Some(back) = link.get_mut("reverse").and_then(Value::as_table_mut) {
+            read_trace(back, &format!("links[{index}].reverse.trace"), folder)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_trace(table: &mut Table, key: &str, folder: &Path) -> Result<(), Problem> {
+    let Some(value) = table.get_mut("trace") else { return Ok(()) };
+    if let Some(name) = value.as_str() {
+        let trace = from_file(&folder.join(name));
+        *value = write(&trace.map_err(|what| Problem::new(key, format!("{}{what}", quoted(name))))?);
+    }
+    Ok(())
+}
+
+/// A file's trace; or what to say after its name.
+fn from_file(path: &Path) -> Result<Trace, String> {
+    // Only a regular file has an end for certain.
+    let metadata = std::fs::metadata(path).map_err(|error| format!(" can't be read: {}", error.kind()))?;
+    if !metadata.is_file() {
+        return Err(" can't be read: it is no regular file".to_owned());
+    }
+    if metadata.len() > MOST_BYTES {
+        return Err(format!(" is too large for a trace; allowed: at most {} MB", MOST_BYTES / 1_000_000));
+    }
+    let text = std::fs::read(path).map_err(|error| format!(" can't be read: {}", error.kind()))?;
+    from_text(&String::from_utf8_lossy(&text))
+}
+
+const MOST_BYTES: u64 = 100_000_000;
+const NO_TIME: &str = "no whole number of milliseconds from 0 to 1000000000";
+
+fn from_text(text: &str) -> Result<Trace, String> {
+    let at_line = |place: usize, what: String| format!(", line {}: {what}", place + 1);
+    let time = |(place, line): (usize, &str)| {
+        let found = line.trim().parse().ok().and_then(in_range);
+        found.ok_or_else(|| at_line(place, format!("{} is {NO_TIME}", quoted(line))))
+    };
+    let times = text.lines().enumerate().map(time).collect::<Result<_, _>>()?;
+    Trace::new(times).map_err(|(place, what)| match place {
+        Some(place) => at_line(place, what),
+        None => format!(": {what}"),
+    })
+}
+
+fn in_range(time: i64) -> Option<u32> {
+    let time = u64::try_from(time).ok().filter(|time| limits::TRACE_TIMES_MS.contains(time))?;
+    u32::try_from(time).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_is_an_opportunity() {
+        assert_eq!(from_text("1\n1\n5\n").expect("a trace").times_ms(), [1, 1, 5]);
+        // 3 x 1504 bytes in 5 ms.
+        assert_eq!(from_text(" 0\r\n3\n5").expect("a trace").rate_bps(), 7_219_200);
+    }
+
+    #[test]
+    fn faults_have_a_line() {
+        let cases = [
+            ("", ": no opportunities"),
+            ("0\n0\n", ": it ends at 0"),
+            ("1\n\n2\n", ", line 2: \"\" is no whole number of milliseconds"),
+            ("1\n2.5\n", ", line 2: \"2.5\" is no whole number"),
+            ("-1\n", ", line 1: \"-1\" is no whole number of milliseconds from 0 to 1000000000"),
+            ("1\n9999999999\n", ", line 2: \"9999999999\" is no whole number"),
+            ("1\n7\n3\n", ", line 3: 3 comes after 7; times never decrease"),
+        ];
+        for (text, expected) in cases {
+            let what = from_text(text).expect_err(text);
+            assert!(what.starts_with(expected), "{text:?}: {what}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Links whose directions differ or that change: every expected value is worked by hand.
+
+use fullpipe_sim::scenario::{Jitter, JitterModel, Trace};
+use fullpipe_sim::{Report, Scenario, run};
+
+fn simulate(text: &str) -> Report {
+    let scenario = Scenario::from_toml(text).unwrap_or_else(|problem| panic!("{problem}\n{text}"));
+    run(&scenario, &mut |_| true).expect("nobody stops it")
+}
+
+/// One link with these keys, and what crosses it.
+fn one_link(head: &str, link: &str, traffic: &str) -> Report {
+    simulate(&format!("series_interval = \"off\"\n{head}\n[[links]]\nname = \"l\"\n{link}\n{traffic}"))
+}
+
+/// 10 Mbit/s carry 833.3 segments of 1500 bytes a second, 100 kbit/s 312.5 ACKs of 40: K = 2.667 (RFC 3449 section 2). Where ACKs
+/// wait without limit the window is all that is under way, and data leaves as fast as ACKs come back: 312.5 segments a second,
+/// or twice that where an ACK is of two.
+#[test]
+fn slow_acks_hold_data_back() {
+    let utilization = |delayed_ack: bool| {
+        let link = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\nbuffer = \"200 packets\"\n\
+                    reverse = { rate = \"100 kbit/s\", buffer = \"unlimited\" }";
+        let flow = format!("[[flows]]\nalgorithm = \"reno\"\nmax_window = 100\ndelayed_ack = {delayed_ack}");
+        let report = one_link("duration = \"60 s\"\nwarmup = \"20 s\"\npacket_size = 1500", link, &flow);
+        assert_eq!(report.flows[0].timeouts, 0);
+        assert!(report.links[0].reverse.utilization > 0.999, "{:?}", report.links[0].reverse);
+        report.links[0].forward.utilization
+    };
+    assert!((utilization(false) - 0.375).abs() < 0.001, "{}", utilization(false));
+    assert!((utilization(true) - 0.75).abs() < 0.001, "{}", utilization(true));
+}
+
+const TWO_WAYS: &str = "rate = \"8 Mbit/s\"\ndelay = \"10 ms\"\nbuffer = \"3 packets\"\n\
+    reverse = { rate = \"16 Mbit/s\", delay = \"30 ms\", buffer = \"5 packets\" }";
+
+/// Each direction has its own rate, delay, buffer and losses; the base RTT is the sum of both delays.
+#[test]
+fn directions_differ() {
+    let burst = |reverse: bool| {
+        format!("[[flows]]\nalgorithm = \"reno\"\nsize = \"9 packets\"\ninitial_window = 9\nreverse = {reverse}\n")
+    };
+    // Data takes 1 ms forward and 0.5 ms backward, its ACK 0.02 ms or 0.04 ms; of nine at once three and five fit.
+    for (reverse, dropped, rtt) in [(false, 6, 0.04102), (true, 4, 0.04054)] {
+        let report = one_link("duration = \"39 ms\"", TWO_WAYS, &burst(reverse));
+        assert_eq!(report.flows[0].base_rtt_s, 0.04);
+        let link = &report.links[0];
+        assert_eq!(if reverse { &link.reverse } else { &link.forward }.dropped_packets, dropped);
+        let report = one_link("duration = \"1 s\"", TWO_WAYS, &burst(reverse).replace('9', "1"));
+        assert_eq!(report.flows[0].completion_s, rtt);
+    }
+}
+
+/// Segments of 1000 bytes take 1 ms at 8 Mbit/s: the fifth is being sent when the rate halves, at 4.5 ms, and goes on as it was; the other
+/// five take 2 ms each, and the last one's ACK 0.08 ms.
+#[test]
+fn a_change_of_rate_holds_from_the_next_packet_on() {
+    let link = "rate = \"8 Mbit/s\"\ndelay = \"0 s\"\nbuffer = \"unlimited\"\nschedule = [{ at = \"4.5 ms\", rate = \"4 Mbit/s\" }]";
+    let flow = "[[flows]]\nalgorithm = \"reno\"\ninitial_window = 10\nsize = \"10 packets\"";
+    let report = one_link("duration = \"20 ms\"", link, flow);
+    assert_eq!(report.flows[0].completion_s, 0.01508);
+    // 40,000 bits by 5 ms and as many by 15 ms, of 40,000 and 60,000 bits.
+    assert_eq!(report.links[0].forward.utilization, 0.8);
+}
+
+/// What changes at a moment changes before anything else happens then: the fifth of these is sent from 4 ms on, when the rate halves, and takes
+/// 2 ms as the five behind it do.
+#[test]
+fn a_change_comes_first() {
+    let link = "rate = \"8 Mbit/s\"\ndelay = \"0 s\"\nbuffer = \"unlimited\"\nschedule = [{ at = \"4 ms\", rate = \"4 Mbit/s\" }]";
+    let flow = "[[flows]]\nalgorithm = \"reno\"\ninitial_window = 10\nsize = \"10 packets\"";
+    assert_eq!(one_link("duration = \"20 ms\"", link, flow).flows[0].completion_s, 0.01608);
+    // A sender that is there from the first moment finds what holds from then on.
+    let link = link.replace("4 ms", "0 s");
+    assert_eq!(one_link("duration = \"30 ms\"", &link, flow).flows[0].completion_s, 0.02008);
+}
+
+/// A datagram each millisecond, over a link that takes half of one; an outage from 999.5 to 1999.5 ms. A thousand wait, and all arrive
+/// before 4 s; or, where the outage loses them, vanish. 4000 or 3000 times 8000 bits of the three times 16 Mbit that are offered.
+#[test]
+fn in_an_outage_packets_wait_or_vanish() {
+    let outage = |lost: &str, found: &str| {
+        let link = format!(
+            "rate = \"16 Mbit/s\"\ndelay = \"0 s\"\nbuffer = \"unlimited\"\nschedule = [\
+             {{ at = \"999.5 ms\", rate = \"0 bit/s\"{lost} }}, {{ at = \"1999.5 ms\", rate = \"16 Mbit/s\"{found} }}]"
+        );
+        one_link("duration = \"4 s\"", &link, "[[udp]]\nrate = \"8 Mbit/s\"")
+    };
+    let waiting = outage("", "");
+    let (link, packets) = (&waiting.links[0].forward, waiting.packets);
+    assert_eq!((packets.sent, packets.delivered, packets.dropped, packets.in_flight), (4000, 4000, 0, 0));
+    assert_eq!((link.max_queue_packets, link.wire_lost_packets), (1000, 0));
+    assert!((link.utilization - 2.0 / 3.0).abs() < 1e-12, "{}", link.utilization);
+    let vanishing = outage(", loss = 1", ", loss = 0");
+    let (link, packets) = (&vanishing.links[0].forward, vanishing.packets);
+    assert_eq!((packets.sent, packets.delivered, packets.dropped, packets.in_flight), (4000, 3000, 1000, 0));
+    assert_eq!((link.max_queue_packets, link.wire_lost_packets, link.utilization), (1, 1000, 0.5));
+}
+
+/// Five seconds of each ten without a link: of 1000 packets a second for 20 s half are sent, which is all that was offered, but for
+/// the one that is being sent when it ends.
+#[test]
+fn a_schedule_comes_again() {
+    let link = "rate = \"8 Mbit/s\"\ndelay = \"0 s\"\nbuffer = \"10 packets\"\nrepeat = \"10 s\"\n\
+                schedule = [{ at = \"5 s\", rate = \"0 bit/s\" }]";
+    let report = one_link("duration = \"20 s\"", link, "[[udp]]\nrate = \"9 Mbit/s\"");
+    assert!(report.packets.delivered.abs_diff(10_000) <= 2, "{:?}", report.packets);
+    assert!(report.links[0].forward.utilization > 0.9999, "{:?}", report.links[0].forward);
+}
+
+/// What varies on one link changes nothing that is drawn elsewhere: the same packets are lost on the link before.
+#[test]
+fn what_varies_leaves_other_draws_alone() {
+    let lost = |keys: &str| {
+        let link = |name: &str, keys: &str| {
+            format!(
+                "[[links]]\nname = \"{name}\"\nrate = \"9 Mbit/s\"\ndelay = \"3 ms\"\nbuffer = \"20 packets\"\n{keys}\n"
+            )
+        };
+        let udp = "[[udp]]\nrate = \"8 Mbit/s\"\npath = [\"a\", \"b\"]";
+        let (a, b) = (link("a", "loss = 0.01"), link("b", keys));
+        let report = simulate(&format!("duration = \"9 s\"\n{a}{b}{udp}"));
+        assert_ne!(report.packets.delivered, 0);
+        (report.links[0].forward.clone(), report.links[1].forward.wire_lost_packets)
+    };
+    let plain = lost("loss = 0.01");
+    for keys in [
+        "schedule = [{ at = \"1 s\", delay = \"30 ms\" }]",
+        "jitter = { model = \"wifi\", mean = \"7 ms\" }",
+        "reorder = { probability = 0.1, delay = \"1 ms\" }",
+        "aggregation = \"4 ms\"",
+    ] {
+        assert_eq!(lost(&format!("loss = 0.01\n{keys}")), plain, "{keys}");
+    }
+}
+
+/// 20 Mbit/s into a policer of 10 Mbit/s and 250 kB: nothing is dropped in the first 0.199 s, then every second packet.
+#[test]
+fn a_policer_drops_what_is_too_fast() {
+    let link = "rate = \"100 Mbit/s\"\ndelay = \"0 s\"\nbuffer = \"unlimited\"\n\
+                policer = { rate = \"10 Mbit/s\", burst = \"250 kB\" }";
+    let udp = "[[udp]]\nrate = \"20 Mbit/s\"";
+    assert_eq!(one_link("duration = \"199 ms\"", link, udp).links[0].forward.dropped_packets, 0);
+    assert_eq!(one_link("duration = \"200 ms\"", link, udp).links[0].forward.dropped_packets, 1);
+    let later = one_link("duration = \"10.2 s\"\nwarmup = \"200 ms\"", link, udp);
+    assert_eq!(later.links[0].forward.loss_rate, 0.5);
+}
+
+/// An opportunity a millisecond is 12.032 Mbit/s: of 20 Mbit/s in packets of 1504 bytes one arrives each millisecond, the first one at
+/// 1 ms. In the other direction, of which a trace says two in 3 ms, packets of 2256 bytes do.
+#[test]
+fn a_trace_lets_through_what_it_has_room_for() {
+    let link = "trace = [1]\ndelay = \"0 s\"\nbuffer = \"9 packets\"\nreverse = { trace = [0, 2, 3] }";
+    let udp = "[[udp]]\nrate = \"20 Mbit/s\"\npacket_size = 1504\n\
+               [[udp]]\nrate = \"20 Mbit/s\"\npacket_size = 2256\nreverse = true";
+    let report = one_link("duration = \"10 s\"", link, udp);
+    assert_eq!(report.traffic[0].received_packets, 9_999);
+    assert_eq!(report.links[0].forward.utilization, 1.0);
+    // Three opportunities of 1504 bytes in 3 ms are two packets, and one more at 0 ms was missed by all.
+    assert!(report.traffic[1].received_packets.abs_diff(6_666) <= 1, "{:?}", report.traffic[1]);
+    assert_eq!(Trace::new(vec![1]).expect("a trace").rate_bps(), 12_032_000);
+}
+
+/// Half the opportunities of a link go unused by packets that are too rare for it.
+#[test]
+fn unused_opportunities_count_as_capacity() {
+    let udp = "[[udp]]\nrate = \"6.016 Mbit/s\"\npacket_size = 1504\nstart = \"0.5 ms\"";
+    let report = one_link("duration = \"1 s\"", "trace = [1]\ndelay = \"0 s\"\nbuffer = \"9 packets\"", udp);
+    // 999 opportunities before the end, 500 of them used.
+    assert_eq!(report.links[0].forward.utilization, 500.0 / 999.0);
+    assert_eq!(report.traffic[0].received_packets, 500);
+}
+
+/// A link of 10 Mbit/s sends 1500 bytes in 1.2 ms. A segment that is 3 ms late is overtaken by two, for which there are two duplicate ACKs and
+/// no fast retransmission; one that is 5 ms late by four.
+#[test]
+fn late_packets_are_overtaken() {
+    let recoveries = |late_ms: u32| {
+        let link = format!(
+            "rate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nbuffer = \"unlimited\"\n\
+             reorder = {{ probability = 0.02, delay = \"{late_ms} ms\" }}\nreverse = {{ reorder = \"off\" }}"
+        );
+        let flow = "[[flows]]\nalgorithm = \"reno\"\nrecovery = \"sack\"\nmax_window = 30";
+        let report = one_link("duration = \"20 s\"\npacket_size = 1500", &link, flow);
+        assert_eq!(report.packets.dropped, 0);
+        report.flows[0].fast_recoveries
+    };
+    assert_eq!(recoveries(3), 0);
+    assert!(recoveries(5) > 20, "{}", recoveries(5));
+}
+
+/// Where order is kept and nothing is lost, nothing is sent twice, whatever the delays; and the mean RTT has the mean delays. A long
+/// delay holds back those behind it, so that with jitter of many packets' length the mean is above the model's.
+#[test]
+fn what_keeps_the_order_needs_no_repair() {
+    let rtt = |keys: &str| {
+        let link = format!("rate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nbuffer = \"unlimited\"\n{keys}");
+        let flow = "[[flows]]\nalgorithm = \"reno\"\nmin_rto = \"10 s\"\nmax_window = 1";
+        let report = one_link("duration = \"100 s\"", &link, flow);
+        assert_eq!((report.flows[0].retransmits, report.packets.dropped), (0, 0), "{keys}");
+        let many = flow.replace("max_window = 1", "max_window = 30");
+        assert_eq!(one_link("duration = \"20 s\"", &link, &many).flows[0].retransmits, 0, "{keys}");
+        report.flows[0].mean_rtt_s
+    };
+    // 1000 bytes and 40 bytes at 10 Mbit/s: 0.832 ms.
+    let still = rtt("reverse = { jitter = \"off\" }");
+    assert!((still - 0.040832).abs() < 1e-9, "{still}");
+    let uniform = rtt("jitter = { model = \"uniform\", mean = \"6 ms\" }");
+    assert!((uniform - 0.052832).abs() < 0.001, "{uniform}");
+    let back = rtt("reverse = { jitter = { model = \"normal\", mean = \"9 ms\", spread = \"1 ms\" } }");
+    assert!((back - 0.049832).abs() < 0.001, "{back}");
+    let wifi = rtt("jitter = { model = \"wifi\", mean = \"7 ms\" }");
+    assert!((wifi - 0.054200).abs() < 0.003, "{wifi}");
+    // Half the time until the next multiple of 4 ms, or what its rhythm makes of it.
+    let clumped = rtt("aggregation = \"4 ms\"");
+    assert!((0.040832..=0.048832).contains(&clumped), "{clumped}");
+    rtt("schedule = [{ at = \"5 s\", delay = \"60 ms\" }, { at = \"10 s\", delay = \"1 ms\" }]");
+}
+
+/// The reverse direction is as forward but for what it says itself.
+#[test]
+fn what_reverse_does_not_say_is_as_forward() {
+    let text = |reverse: &str| {
+        format!(
+            "duration = \"9 s\"\n[[links]]\nname = \"l\"\nrate = \"9 Mbit/s\"\ndelay = \"3 ms\"\nbuffer = \"1 BDP\"\nrepeat = \"7 s\"\n\
+             schedule = [{{ at = \"1 s\", rate = \"1 Mbit/s\" }}, {{ at = \"2 s\", delay = \"1 ms\" }}]\n\
+             jitter = {{ model = \"wifi\", mean = \"7 ms\" }}\n{reverse}\n[[flows]]\nalgorithm = \"reno\""
+        )
+    };
+    let link = |reverse: &str| Scenario::from_toml(&text(reverse)).expect(reverse).links[0].clone();
+    let plain = link("");
+    assert_eq!((plain.reverse.is_none(), plain.direction(true)), (true, &plain));
+    let back = |reverse: &str| *link(reverse).reverse.expect("a table");
+    assert_eq!(back("reverse = {}"), plain);
+    let slower = back("reverse = { rate = \"2 Mbit/s\" }");
+    assert_eq!((slower.rate_bps, slower.buffer, slower.jitter), (2_000_000, plain.buffer, plain.jitter));
+    assert_eq!(slower.schedule.changes, plain.schedule.changes[1..], "its rate is its own");
+    let still = back("reverse = { schedule = [], jitter = \"off\" }");
+    assert_eq!((still.schedule.changes.len(), still.schedule.repeat, still.jitter), (0, None, None));
+    let traced = back("reverse = { trace = [1, 2], jitter = { model = \"uniform\", mean = \"7 ms\" } }");
+    assert_eq!((traced.rate_bps, traced.schedule.changes.len()), (12_032_000, 1));
+    let spread = 7_000_000;
+    assert_eq!(traced.jitter, Some(Jitter { model: JitterModel::Uniform { spread }, mean: spread }));
+}
+
+/// An ACK that others have overtaken tells of segments that have been acknowledged since: it changes nothing.
+#[test]
+fn overtaken_acks_do_no_harm() {
+    let link = "rate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nbuffer = \"30 packets\"\n\
+                reverse = { reorder = { probability = 0.1, delay = \"30 ms\" } }";
+    for recovery in ["tahoe", "reno", "newreno", "sack", "rack", "vegas"] {
+        let flow = format!("[[flows]]\nalgorithm = \"reno\"\nrecovery = \"{recovery}\"");
+        let report = one_link("duration = \"30 s\"", link, &flow);
+        let packets = report.packets;
+        assert_eq!(packets.sent, packets.delivered + packets.dropped + packets.in_flight);
+        assert!(packets.dropped > 0 && report.flows[0].goodput_bps > 5e6, "{recovery}: {:?}", report.flows[0]);
+    }
+}
