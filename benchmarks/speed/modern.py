@@ -1,9 +1,9 @@
 """What today's queues, links and senders cost, as ratios to the plain case of the same run.
 
-``python -m benchmarks.speed.modern [NAME ...]``; needs cargo. The bare engine runs each variant by turns with its plain
-case, so that whatever else the machine does slows both; the median of the ratios of processor time a packet counts. A ratio
-of 0.5 is half as many packets a second. Queues run with 100 flows, what concerns a sender with one; the buffer is the plain
-case's.
+``python -m benchmarks.speed.modern [NAME ...]``; needs cargo. The bare engine runs each variant by turns with its
+plain case, so that whatever else the machine does slows both; the median of the ratios of processor time a packet
+counts. A ratio of 0.5 is half as many packets a second. Queues run with 100 flows, what concerns a sender with one;
+the buffer is the plain case's.
 """
 
 from __future__ import annotations
