@@ -121,6 +121,34 @@ fn every_tcp_key_is_read() {
     assert_eq!(group.start, Spread { low: SECOND, high: 2 * SECOND });
 }
 
+/// `host = "linux"` in full, by what Linux documents; HyStart is its CUBIC's own. Any key may still be set.
+#[test]
+fn a_linux_host_is_eight_keys_in_one() {
+    let read = |flow: &str| parse(&format!("duration = \"9 s\"\n{LINK}[[flows]]\n{flow}"));
+    let linux = Tcp {
+        prr: true,
+        delayed_ack: true,
+        delayed_ack_timeout: 40 * MILLISECOND,
+        byte_counting: true,
+        initial_window: 10,
+        min_rto: 200 * MILLISECOND,
+        timestamp_tick: MILLISECOND,
+        ..Tcp::new("reno", Recovery::Rack, vec![0])
+    };
+    let reno = read("algorithm = \"reno\"\nhost = \"linux\"");
+    assert_eq!((&reno.flows[0].tcp, reno.packet_size), (&linux, 1500));
+    assert_eq!(Scenario::from_toml(&reno.to_toml()).as_ref(), Ok(&reno), "what is kept says it all");
+    let cubic = read("algorithm = \"cubic\"\nhost = \"linux\"\ninitial_window = 4");
+    assert_eq!((cubic.flows[0].tcp.slow_start, cubic.flows[0].tcp.initial_window), (SlowStart::HyStart, 4));
+    let sack = read("algorithm = \"cubic\"\nhost = \"linux\"\nrecovery = \"sack\"\nslow_start = \"standard\"");
+    assert_eq!((sack.flows[0].tcp.recovery, sack.flows[0].tcp.prr), (Recovery::Sack, false));
+    assert_eq!(sack.flows[0].tcp.slow_start, SlowStart::Standard);
+    let classic = read("algorithm = \"cubic\"\nhost = \"classic\"");
+    assert_eq!((&classic.flows[0].tcp, classic.packet_size), (&read("algorithm = \"cubic\"").flows[0].tcp, 1000));
+    let mixed = read("algorithm = \"cubic\"\nhost = \"linux\"\n[[flows]]\nalgorithm = \"reno\"");
+    assert_eq!(mixed.packet_size, 1000, "not all are Linux's");
+}
+
 fn link_with(keys: &str) -> Link {
     let flow = "[[flows]]\nalgorithm = \"reno\"";
     parse(&format!("duration = \"9 s\"\n{LINK}{keys}\n{flow}")).links.remove(0)

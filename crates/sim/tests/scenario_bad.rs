@@ -105,6 +105,11 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "\"reno\"\npacing = \"onn\"",
         &["flows[0].pacing: unknown pacing \"onn\"; did you mean \"on\"? (allowed: algorithm, on, off)"],
     ),
+    (
+        "\"reno\"",
+        "\"reno\"\nhost = \"linus\"",
+        &["flows[0].host: unknown host \"linus\"; did you mean \"linux\"? (allowed: classic, linux)"],
+    ),
     ("\"reno\"", "\"reno\"\nslow_start = true", &["flows[0].slow_start: expected", "found true"]),
     (
         "delay = \"39 ms\"",

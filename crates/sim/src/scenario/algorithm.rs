@@ -1,5 +1,6 @@
 //! `algorithm = "reno"` or `{ name = "vegas", alpha = 2, beta = 4 }`, and `recovery`.
 
+use super::host::Host;
 use super::problem::{Problem, unknown};
 use super::reader::{Reader, as_number, kind};
 use super::{Algorithm, Pacing, Recovery, Setting, SlowStart, Table, Value};
@@ -20,16 +21,16 @@ pub fn read(reader: &Reader) -> Result<(Algorithm, &'static Info), Problem> {
     }
 }
 
-/// The recovery asked for, or else the one that the algorithm's paper assumes.
-pub fn recovery(reader: &Reader, info: &Info) -> Result<Recovery, Problem> {
-    let name = reader.text("recovery", "\"sack\"")?.unwrap_or(info.recovery);
+/// The recovery asked for, or else the host's, or the one that the algorithm's paper assumes.
+pub fn recovery(reader: &Reader, info: &Info, host: Host) -> Result<Recovery, Problem> {
+    let name = reader.text("recovery", "\"sack\"")?.unwrap_or(host.recovery(info));
     Recovery::find(name)
         .ok_or_else(|| reader.problem("recovery", unknown("recovery", name, &Recovery::ALL.map(Recovery::name))))
 }
 
-/// The slow start asked for.
-pub fn slow_start(reader: &Reader) -> Result<SlowStart, Problem> {
-    let name = reader.text("slow_start", "\"hystart++\"")?.unwrap_or(SlowStart::default().name());
+/// The slow start asked for, or else the host's.
+pub fn slow_start(reader: &Reader, info: &Info, host: Host) -> Result<SlowStart, Problem> {
+    let name = reader.text("slow_start", "\"hystart++\"")?.unwrap_or(host.slow_start(info).name());
     SlowStart::find(name)
         .ok_or_else(|| reader.problem("slow_start", unknown("slow start", name, &SlowStart::ALL.map(SlowStart::name))))
 }

@@ -4,6 +4,7 @@
 
 mod algorithm;
 mod change;
+mod host;
 pub(crate) mod limits;
 mod network;
 mod parse;

@@ -1,5 +1,6 @@
 //! From a tree of values to a checked [`Scenario`].
 
+use super::host::Host;
 use super::problem::{Problem, quoted};
 use super::reader::Reader;
 use super::traffic::{Context, flows, packet_size, udp, web};
@@ -19,7 +20,9 @@ impl Scenario {
         let reader = Reader::new(table, String::new(), &[KEYS])?;
         let duration = reader.quantity("duration", &TIME, limits::SPAN)?;
         let duration = duration.ok_or_else(|| reader.missing("duration", "\"400 s\""))?;
-        let packet_size = packet_size(&reader, "packet_size", limits::PACKET)?.unwrap_or(1000);
+        let tcp = [reader.tables("flows")?, reader.tables("web")?].concat();
+        let packet_size =
+            packet_size(&reader, "packet_size", limits::PACKET)?.unwrap_or_else(|| Host::packet_size(&tcp));
 
         let link_tables = reader.tables("links")?;
         let mut links = network::links(&link_tables)?;

@@ -1,5 +1,6 @@
 //! `[[flows]]`, `[[udp]]`, `[[web]]`: what crosses the links.
 
+use super::host::Host;
 use super::problem::{Problem, quoted, unknown};
 use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
@@ -20,6 +21,7 @@ pub struct Context<'a> {
 
 const TCP_KEYS: &[&str] = &[
     "algorithm",
+    "host",
     "recovery",
     "slow_start",
     "pacing",
@@ -98,13 +100,14 @@ pub fn packet_size(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u
 
 fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     let (algorithm, info) = algorithm::read(reader)?;
-    let recovery = algorithm::recovery(reader, info)?;
-    let default = Tcp::new(info.name, recovery, network::path(reader, context.links)?);
+    let host = Host::read(reader)?;
+    let recovery = algorithm::recovery(reader, info, host)?;
+    let default = host.preset(Tcp::new(info.name, recovery, network::path(reader, context.links)?));
     let time = |key, range, default| Ok::<Nanos, Problem>(reader.quantity(key, &TIME, range)?.unwrap_or(default));
     let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;
     Ok(Tcp {
         algorithm,
-        slow_start: algorithm::slow_start(reader)?,
+        slow_start: algorithm::slow_start(reader, info, host)?,
         pacing: algorithm::pacing(reader)?,
         ecn: ecn(reader)?.unwrap_or(default.ecn),
         ect: reader.whole("ect", 0..=1)?.map_or(default.ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),

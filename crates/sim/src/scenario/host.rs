@@ -1,0 +1,69 @@
+//! `host = "linux"`: what a flow's ends are by default, in one key instead of eight.
+
+use super::problem::{Problem, unknown};
+use super::reader::Reader;
+use super::{Recovery, SlowStart, Table, Tcp, Value};
+use fullpipe_cc::params::Info;
+use fullpipe_cc::time::MILLISECOND;
+
+/// A preset of the keys of TCP, each of which a scenario may still set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// As ns-2 and the papers have it: [`Tcp::new`].
+    Classic,
+    /// As Linux has it (net/ipv4, documented in ip-sysctl and tcp(7)): RACK-TLP with PRR whatever the algorithm, HyStart where
+    /// that is CUBIC, windows that grow by segments acknowledged, a first window of 10 segments (RFC 6928), ACKs delayed by
+    /// at most 40 ms, timestamps of 1 ms, a least timeout of 200 ms.
+    Linux,
+}
+
+const NAMES: [&str; 2] = ["classic", "linux"];
+
+impl Host {
+    /// The one asked for.
+    pub fn read(reader: &Reader) -> Result<Host, Problem> {
+        match reader.text("host", "\"linux\"")? {
+            None | Some("classic") => Ok(Host::Classic),
+            Some("linux") => Ok(Host::Linux),
+            Some(name) => Err(reader.problem("host", unknown("host", name, &NAMES))),
+        }
+    }
+
+    /// The recovery where a scenario is silent.
+    pub fn recovery(self, info: &Info) -> &'static str {
+        match self {
+            Host::Classic => info.recovery,
+            Host::Linux => Recovery::Rack.name(),
+        }
+    }
+
+    /// The slow start where a scenario is silent.
+    pub fn slow_start(self, info: &Info) -> SlowStart {
+        match self {
+            Host::Linux if info.name == "cubic" => SlowStart::HyStart,
+            _ => SlowStart::Standard,
+        }
+    }
+
+    /// The other defaults.
+    pub fn preset(self, tcp: Tcp) -> Tcp {
+        match self {
+            Host::Classic => tcp,
+            Host::Linux => Tcp {
+                delayed_ack: true,
+                delayed_ack_timeout: 40 * MILLISECOND,
+                byte_counting: true,
+                initial_window: 10,
+                min_rto: 200 * MILLISECOND,
+                timestamp_tick: MILLISECOND,
+                ..tcp
+            },
+        }
+    }
+
+    /// The size of packets, bytes, where a scenario is silent: Ethernet's where all TCP is Linux's, ns-2's otherwise.
+    pub fn packet_size(tcp: &[(&Table, String)]) -> u32 {
+        let linux = |(table, _): &(&Table, String)| table.get("host").and_then(Value::as_str) == Some("linux");
+        if !tcp.is_empty() && tcp.iter().all(linux) { 1500 } else { 1000 }
+    }
+}
