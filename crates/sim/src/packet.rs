@@ -1,7 +1,6 @@
 //! What travels: one small value for data, ACKs and datagrams alike.
 
 use crate::prefetch::prefetch;
-use crate::transport::ecn::Echo;
 use fullpipe_cc::Nanos;
 
 /// A packet between two stops.
@@ -198,6 +197,15 @@ pub struct AckNote {
     pub blocks: SackBlocks,
     /// What it says of marks (ECN).
     pub echo: Option<Echo>,
+}
+
+/// What an ACK says of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Echo {
+    /// Classic: the flag ECE.
+    pub ece: bool,
+    /// Accurate: marked segments so far; in the ACE field modulo 8, from 5 on.
+    pub marked: u32,
 }
 
 impl AckNote {

@@ -15,7 +15,7 @@
 //! - With either, an ACK goes at once when a marked segment follows one that is not, or the other way round (RFC 9768 section
 //!   3.2.2.5.1, RFC 8257 section 3.2). DCTCP's echo of single segments (RFC 8257) carries the same as the exact number.
 
-use crate::packet::{Ecn, Marks};
+use crate::packet::{Echo, Ecn, Marks};
 
 /// What a connection makes of ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,15 +48,6 @@ impl EcnMode {
     pub fn find(name: &str) -> Option<EcnMode> {
         EcnMode::ALL.into_iter().find(|mode| mode.name() == name)
     }
-}
-
-/// What an ACK says of marks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Echo {
-    /// Classic: the flag ECE.
-    pub ece: bool,
-    /// Accurate: marked segments so far; in the ACE field modulo 8, from 5 on.
-    pub marked: u32,
 }
 
 /// The receiving end.

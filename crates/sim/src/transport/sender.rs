@@ -18,13 +18,13 @@ mod path_tests;
 #[cfg(test)]
 mod tests;
 
-use super::ecn::{self, Echo, EcnMode};
+use super::ecn::{self, EcnMode};
 use super::pacing::{self, Pacer};
 use super::progress::{Phase, Progress};
 use super::rate::Sampler;
 use super::repair::{self, Expiry, Loss, News, Repair};
 use super::rto::RttEstimator;
-use crate::packet::{AckNote, Marks, SackBlocks};
+use crate::packet::{AckNote, Echo, Marks, SackBlocks};
 use crate::report::log::SampleLog;
 use crate::report::meter::{Counters, Meter};
 use crate::scenario::Tcp;

@@ -169,3 +169,20 @@ disciplines! {
 pub fn find(name: &str) -> Option<&'static Info> {
     ALL.iter().copied().find(|info| info.name == name)
 }
+
+impl Settings {
+    /// First in, first out; what does not fit is dropped.
+    pub fn drop_tail() -> Settings {
+        Settings::defaults(&drop_tail::INFO)
+    }
+
+    /// Whether it is plain drop-tail.
+    pub fn is_drop_tail(&self) -> bool {
+        self.info.name == drop_tail::INFO.name
+    }
+
+    /// Whether it marks ECN-capable packets.
+    pub fn marks(&self) -> bool {
+        (self.info.marks)(self)
+    }
+}

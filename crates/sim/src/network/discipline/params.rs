@@ -111,21 +111,6 @@ impl PartialEq for Settings {
 }
 
 impl Settings {
-    /// First in, first out; what does not fit is dropped.
-    pub fn drop_tail() -> Settings {
-        Settings::defaults(&super::drop_tail::INFO)
-    }
-
-    /// Whether it is plain drop-tail.
-    pub fn is_drop_tail(&self) -> bool {
-        self.info.name == super::drop_tail::INFO.name
-    }
-
-    /// Whether it marks ECN-capable packets.
-    pub fn marks(&self) -> bool {
-        (self.info.marks)(self)
-    }
-
     /// All defaults.
     pub fn defaults(info: &'static Info) -> Settings {
         Settings { info, given: Vec::new() }
