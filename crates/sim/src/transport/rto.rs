@@ -29,10 +29,15 @@ pub struct RttEstimator {
     granularity: Nanos,
     backoff: u32,
     min_rto: Nanos,
-    /// Before the first sample.
-    initial_rto: Nanos,
+    /// The round trip that the handshake has measured.
+    handshake: Nanos,
     /// Least sample; `Nanos::MAX` before the first.
     least: Nanos,
+}
+
+/// The RTO before the first sample.
+fn first_rto(handshake: Nanos, min_rto: Nanos) -> Nanos {
+    INITIAL_RTO.max(3 * handshake).max(min_rto)
 }
 
 impl RttEstimator {
@@ -40,15 +45,14 @@ impl RttEstimator {
     /// the timestamp clock, `base_rtt` the path's without queues: connections begin established, and their handshake has measured
     /// that. So the first RTO is rule 2.2's for it, 3 `base_rtt`, where that is more than rule 2.1's 1 s.
     pub fn new(min_rto: Nanos, tick: Nanos, base_rtt: Nanos) -> Self {
-        let initial_rto = INITIAL_RTO.max(3 * base_rtt).max(min_rto);
         RttEstimator {
             smoothed_eighths: 0,
             variation_quarters: 0,
-            rto: initial_rto,
+            rto: first_rto(base_rtt, min_rto),
             granularity: tick.max(1),
             backoff: 0,
             min_rto,
-            initial_rto,
+            handshake: base_rtt,
             least: Nanos::MAX,
         }
     }
@@ -57,9 +61,15 @@ impl RttEstimator {
     pub fn reset(&mut self) {
         self.smoothed_eighths = 0;
         self.variation_quarters = 0;
-        self.rto = self.initial_rto;
+        self.rto = first_rto(self.handshake, self.min_rto);
         self.backoff = 0;
         self.least = Nanos::MAX;
+    }
+
+    /// The round trip that the handshake has measured.
+    #[inline]
+    pub fn handshake(&self) -> Nanos {
+        self.handshake
     }
 
     /// The tick of the timestamp clock, a nanosecond at least.

@@ -39,7 +39,9 @@ impl Probe {
     /// Section 7.2: new data has been sent, or acknowledged, at `now`. Like the RTO, the PTO is above SRTT by a tick of the clock that
     /// measures it at least.
     pub fn schedule(&mut self, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
-        let pto = rtt.smoothed().map_or(INITIAL_PTO, |smoothed| smoothed + smoothed.max(rtt.granularity()));
+        // Before the first sample the handshake's stands for it, as with the RTO; the RFC's second is for those that have none.
+        let twice = |round_trip: Nanos| round_trip + round_trip.max(rtt.granularity());
+        let pto = rtt.smoothed().map_or(INITIAL_PTO.max(twice(rtt.handshake())), twice);
         let held = if progress.flight_size() == 1 { self.max_ack_delay } else { 0 };
         self.at = now + pto + held;
     }
