@@ -66,10 +66,11 @@ agreement: build debian ## The whole table of agreement with ns-2.
 bench: build debian ## Packets per second, ns-2 beside.
 	$(BIN)/python -m benchmarks.speed
 
-bench-core: ## The engine alone: criterion's benchmarks, instructions per packet under valgrind, large windows.
+bench-core: ## The engine alone: criterion's benchmarks, instructions per packet under valgrind, large windows, today's queues.
 	cargo bench --locked --package fullpipe-sim
 	$(PYTHON) -m benchmarks.speed.instructions
 	$(PYTHON) -m benchmarks.speed.windows
+	$(PYTHON) -m benchmarks.speed.modern
 
 mutants: build ## Edits of the code that no test notices: the tables, pictures and page; the algorithms and figures (an hour).
 	$(BIN)/pip install --quiet mutmut==3.8.1
