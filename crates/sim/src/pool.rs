@@ -49,7 +49,7 @@ impl List {
     }
 }
 
-impl<T: Copy> Pool<T> {
+impl<T: Default> Pool<T> {
     /// The item of `list` that has waited longest.
     #[inline]
     pub fn front(&self, list: &List) -> Option<&T> {
@@ -79,7 +79,7 @@ impl<T: Copy> Pool<T> {
             list.tail = NONE;
         }
         list.len -= 1;
-        Some(place.item)
+        Some(std::mem::take(&mut place.item))
     }
 
     /// Bytes it holds on the heap.

@@ -234,7 +234,7 @@ impl Engine<'_> {
 
     fn carry_datagram(&mut self, packet: Packet) {
         let source = &mut self.datagrams[packet.flow as usize];
-        source.received += u64::from(self.transit.carry_datagram(source.route, source.size, packet));
+        source.received += u64::from(self.transit.carry_datagram(source.route, source.size, packet, false));
     }
 
     fn start(&mut self, id: u32, at: Nanos) {

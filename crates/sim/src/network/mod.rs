@@ -190,13 +190,16 @@ struct Feeders(Vec<Feeder>);
 enum Feeder {
     Nothing,
     Direction(usize),
-    /// Senders, timers, or more than one direction; or it needs its events whoever feeds it.
+    /// Senders, timers, or more than one direction; or changes of its own come between.
     Several,
 }
 
 impl Feeders {
     fn of(ways: &[Way], network: &Network) -> Feeders {
-        let unknown = |end: &End| if matches!(end, End::Served(_)) { Feeder::Several } else { Feeder::Nothing };
+        let unknown = |end: &End| match end {
+            End::Served(place) if !network.served[*place as usize].may_run_ahead() => Feeder::Several,
+            _ => Feeder::Nothing,
+        };
         let mut feeders = Feeders(network.ends.iter().map(unknown).collect());
         let in_order = |&direction: &usize| match network.ends[direction] {
             End::Fifo(_) => true,

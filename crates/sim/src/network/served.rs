@@ -39,8 +39,12 @@ pub struct Served {
     sending: Option<u32>,
     /// An event stands in the loop for when the transmitter is free.
     awaited: bool,
+    /// Packets that stand in the loop for when they come, see [`Served::takes_ahead`].
+    coming: usize,
     /// See [`Served::call_at`].
     call_at: Option<Nanos>,
+    /// Boxes for packets to come.
+    spare: Vec<Box<Queued>>,
     /// What the queue did in the call under way.
     deeds: Deeds,
     /// See [`Served::lost`].
@@ -85,7 +89,9 @@ impl Served {
             waiting: Waiting::default(),
             sending: None,
             awaited: false,
+            coming: 0,
             call_at: None,
+            spare: Vec::new(),
             deeds: Deeds::default(),
             lost: Vec::new(),
             totals: Totals::default(),
@@ -94,6 +100,26 @@ impl Served {
             next_mark: ledger.next(),
             ledger,
         }
+    }
+
+    /// Whether it is told all that happens by the packets that come, in order, and by its own transmitter.
+    pub fn may_run_ahead(&self) -> bool {
+        self.schedule.is_none() && self.transmitter.is_steady()
+    }
+
+    /// Whether a packet that will come at `at`, behind all that are known, is accepted right now, ahead of the clock: nothing will
+    /// be in its way. If not it has to come in its turn, [`Served::comes`] first.
+    #[inline]
+    pub fn takes_ahead(&mut self, at: Nanos) -> bool {
+        let idle = self.coming == 0 && self.waiting.packets == 0 && !self.awaited && self.transmitter.free() <= at;
+        self.coming += usize::from(!idle);
+        idle
+    }
+
+    /// It is the turn of a packet; one of those that could not be taken ahead, if there are any.
+    #[inline]
+    pub fn comes(&mut self) {
+        self.coming = self.coming.saturating_sub(1);
     }
 
     /// A packet of `size` bytes comes at `packet.at`. Says whether a packet is sent at once: `packet` is that one then, and `packet.at`
@@ -114,13 +140,14 @@ impl Served {
             Kind::Data | Kind::Datagram => Fate::Arrives,
             _ => Fate::AckArrives,
         };
-        let queued = Queued { packet: *packet, size, entered: now, fate };
         if fate == Fate::Lost {
             self.lost.push(*packet);
             if self.transmitter.rests() {
                 return false;
             }
         }
+        let mut queued = self.spare.pop().unwrap_or_default();
+        *queued = Queued { packet: *packet, size, entered: now, fate };
         self.add_waiting(&queued);
         self.queue.enqueue(now, queued, full, &mut self.deeds);
         if self.deeds.any() {
@@ -180,7 +207,8 @@ impl Served {
     /// Bytes that the queue takes on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.queue.heap_bytes()
-            + self.deeds.dropped.capacity() * size_of::<Queued>()
+            + (self.waiting.packets as usize + self.spare.len()) * size_of::<Queued>()
+            + (self.spare.capacity() + self.deeds.dropped.capacity()) * size_of::<Box<Queued>>()
             + self.lost.capacity() * size_of::<Packet>()
     }
 
@@ -248,7 +276,9 @@ impl Served {
         }
         *packet = queued.packet;
         packet.at = self.wire.arrival(self.transmitter.free());
-        queued.fate != Fate::Lost
+        let lost = queued.fate == Fate::Lost;
+        self.spare.push(queued);
+        !lost
     }
 
     /// Counts what the queue has just done.
@@ -265,6 +295,7 @@ impl Served {
             } else {
                 self.lost.push(Packet { at: now, ..queued.packet });
             }
+            self.spare.push(queued);
         }
         self.deeds.dropped = dropped;
     }

@@ -183,12 +183,12 @@ impl Ared {
 const LEAST_MIN_TH: f64 = 5.0;
 
 impl Discipline for Ared {
-    fn enqueue(&mut self, now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
         self.catch_up(now);
         self.red.enqueue(now, queued, full, deeds);
     }
 
-    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
         self.catch_up(now);
         self.red.dequeue(now, deeds)
     }

@@ -29,10 +29,10 @@
 //!   packets.
 
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::{Deeds, Discipline, Queued};
-use crate::ring::Ring;
+use super::{Deeds, Discipline, Queued, places_bytes};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
+use std::collections::VecDeque;
 
 /// What scenarios may say of it.
 pub static INFO: Info =
@@ -115,26 +115,26 @@ impl Codel {
 }
 
 impl Discipline for Codel {
-    fn enqueue(&mut self, _now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, _now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
         match full {
             true => deeds.drop(queued),
             false => self.queue.push(queued),
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
         self.control.dequeue(&self.law, &mut self.queue, now, deeds)
     }
 
     fn heap_bytes(&self) -> usize {
-        self.queue.packets.heap_bytes()
+        places_bytes(&self.queue.packets)
     }
 }
 
 /// A queue as CoDel needs it.
 pub trait Backlog {
     /// Takes the packet that has waited longest.
-    fn pop(&mut self) -> Option<Queued>;
+    fn pop(&mut self) -> Option<Box<Queued>>;
 
     /// Bytes that wait.
     fn bytes(&self) -> u64;
@@ -142,19 +142,19 @@ pub trait Backlog {
 
 #[derive(Debug, Default)]
 struct Fifo {
-    packets: Ring<Queued>,
+    packets: VecDeque<Box<Queued>>,
     bytes: u64,
 }
 
 impl Fifo {
-    fn push(&mut self, queued: Queued) {
+    fn push(&mut self, queued: Box<Queued>) {
         self.bytes += u64::from(queued.size);
         self.packets.push_back(queued);
     }
 }
 
 impl Backlog for Fifo {
-    fn pop(&mut self) -> Option<Queued> {
+    fn pop(&mut self) -> Option<Box<Queued>> {
         let queued = self.packets.pop_front()?;
         self.bytes -= u64::from(queued.size);
         Some(queued)
@@ -190,7 +190,7 @@ impl Law {
     }
 
     /// Marks a packet if that will do, drops it otherwise. The packet, if it may go on.
-    fn mark_or_drop(&self, mut queued: Queued, deeds: &mut Deeds) -> Option<Queued> {
+    fn mark_or_drop(&self, mut queued: Box<Queued>, deeds: &mut Deeds) -> Option<Box<Queued>> {
         if self.ecn && deeds.mark(&mut queued) {
             return Some(queued);
         }
@@ -216,22 +216,36 @@ pub struct Control {
     inverse_sqrt: u16,
 }
 
-/// A packet taken from the queue.
-struct Head {
-    queued: Option<Queued>,
-    late: bool,
+/// What is known of the packet that leaves the queue next.
+enum Head {
+    /// There is none.
+    Nothing,
+    /// It goes.
+    InTime(Box<Queued>),
+    /// It goes unless a drop is due.
+    Late(Box<Queued>),
 }
 
 impl Head {
-    /// It, if it is late.
-    fn late(&self) -> Option<Queued> {
-        self.queued.filter(|_| self.late)
+    /// It, late or not.
+    fn queued(self) -> Option<Box<Queued>> {
+        match self {
+            Head::Nothing => None,
+            Head::InTime(queued) | Head::Late(queued) => Some(queued),
+        }
     }
 }
 
 impl Control {
     /// The packet to send (RFC 8289 section 5.5, RFC 8290 section 5.2.7).
-    pub fn dequeue(&mut self, law: &Law, queue: &mut impl Backlog, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+    #[inline]
+    pub fn dequeue(
+        &mut self,
+        law: &Law,
+        queue: &mut impl Backlog,
+        now: Nanos,
+        deeds: &mut Deeds,
+    ) -> Option<Box<Queued>> {
         let mut queued = self.spared(law, queue, now, deeds)?;
         if law.ce_threshold.is_some_and(|threshold| now - queued.entered > threshold) {
             deeds.mark(&mut queued);
@@ -240,37 +254,61 @@ impl Control {
     }
 
     /// The first packet that is not dropped.
-    fn spared(&mut self, law: &Law, queue: &mut impl Backlog, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
-        let mut head = self.take(law, queue, now);
-        if let (false, Some(queued)) = (self.dropping, head.late()) {
-            self.start(law, now);
-            return law.mark_or_drop(queued, deeds).or_else(|| self.take(law, queue, now).queued);
+    #[inline]
+    fn spared(&mut self, law: &Law, queue: &mut impl Backlog, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
+        match self.take(law, queue, now) {
+            Head::Late(queued) => self.spared_of_late(law, queue, now, deeds, queued),
+            head => {
+                self.dropping = false;
+                head.queued()
+            }
         }
-        while let Some(queued) = head.late().filter(|_| now >= self.drop_next) {
+    }
+
+    /// The same where the packet taken first is late.
+    fn spared_of_late(
+        &mut self,
+        law: &Law,
+        queue: &mut impl Backlog,
+        now: Nanos,
+        deeds: &mut Deeds,
+        mut queued: Box<Queued>,
+    ) -> Option<Box<Queued>> {
+        if !self.dropping {
+            self.start(law, now);
+            return law.mark_or_drop(queued, deeds).or_else(|| self.take(law, queue, now).queued());
+        }
+        while now >= self.drop_next {
             self.count_to(self.count + 1);
             if let Some(marked) = law.mark_or_drop(queued, deeds) {
                 self.drop_next += self.gap(law);
                 return Some(marked);
             }
-            head = self.take(law, queue, now);
-            if head.late {
-                self.drop_next += self.gap(law);
-            }
+            queued = match self.take(law, queue, now) {
+                Head::Late(next) => next,
+                head => {
+                    self.dropping = false;
+                    return head.queued();
+                }
+            };
+            self.drop_next += self.gap(law);
         }
-        self.dropping = head.late;
-        head.queued
+        Some(queued)
     }
 
     /// Takes a packet and says whether it is late (RFC 8289 section 5.6, `dodequeue`).
+    #[inline]
     fn take(&mut self, law: &Law, queue: &mut impl Backlog, now: Nanos) -> Head {
-        let queued = queue.pop();
-        let waited_too_long = queued.is_some_and(|queued| now - queued.entered >= law.target);
-        if !waited_too_long || queue.bytes() <= law.mtu {
+        let Some(queued) = queue.pop() else {
             self.late_from = None;
-            return Head { queued, late: false };
+            return Head::Nothing;
+        };
+        if now - queued.entered < law.target || queue.bytes() <= law.mtu {
+            self.late_from = None;
+            return Head::InTime(queued);
         }
         let late_from = *self.late_from.get_or_insert(now + law.interval);
-        Head { queued, late: now >= late_from }
+        if now >= late_from { Head::Late(queued) } else { Head::InTime(queued) }
     }
 
     /// The drop state begins.

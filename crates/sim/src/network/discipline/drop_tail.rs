@@ -7,9 +7,9 @@
 //! - **The limit** is the link's, and counts the packet being sent, as in ns-2.
 
 use super::params::{Info, Settings};
-use super::{Deeds, Discipline, Queued};
-use crate::ring::Ring;
+use super::{Deeds, Discipline, Queued, places_bytes};
 use fullpipe_cc::Nanos;
+use std::collections::VecDeque;
 
 /// What scenarios may say of it.
 pub static INFO: Info = Info { name: "drop-tail", source: "RFC 7567 section 2", params: &[], marks: |_| false };
@@ -17,7 +17,7 @@ pub static INFO: Info = Info { name: "drop-tail", source: "RFC 7567 section 2", 
 /// See the head of the file.
 #[derive(Debug, Default)]
 pub struct DropTail {
-    queue: Ring<Queued>,
+    queue: VecDeque<Box<Queued>>,
 }
 
 impl DropTail {
@@ -28,18 +28,18 @@ impl DropTail {
 }
 
 impl Discipline for DropTail {
-    fn enqueue(&mut self, _now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, _now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
         match full {
             true => deeds.drop(queued),
             false => self.queue.push_back(queued),
         }
     }
 
-    fn dequeue(&mut self, _now: Nanos, _deeds: &mut Deeds) -> Option<Queued> {
+    fn dequeue(&mut self, _now: Nanos, _deeds: &mut Deeds) -> Option<Box<Queued>> {
         self.queue.pop_front()
     }
 
     fn heap_bytes(&self) -> usize {
-        self.queue.heap_bytes()
+        places_bytes(&self.queue)
     }
 }

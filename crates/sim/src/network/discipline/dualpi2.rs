@@ -38,12 +38,12 @@
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
 use super::transmitter::Transmitter;
-use super::{Deeds, Discipline, Queued};
+use super::{Deeds, Discipline, Queued, places_bytes};
 use crate::packet::Ecn;
-use crate::ring::Ring;
 use crate::rng::{Purpose, Rng};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND, seconds};
+use std::collections::VecDeque;
 
 /// What scenarios may say of it.
 pub static INFO: Info = Info {
@@ -179,19 +179,19 @@ pub struct DualPi2 {
 /// One of the two queues.
 #[derive(Debug, Default)]
 struct Queue {
-    packets: Ring<Queued>,
+    packets: VecDeque<Box<Queued>>,
     bytes: u64,
     /// The sum of probabilities that have not yet marked or dropped.
     sum: f64,
 }
 
 impl Queue {
-    fn push(&mut self, queued: Queued) {
+    fn push(&mut self, queued: Box<Queued>) {
         self.bytes += u64::from(queued.size);
         self.packets.push_back(queued);
     }
 
-    fn pop(&mut self) -> Option<Queued> {
+    fn pop(&mut self) -> Option<Box<Queued>> {
         let queued = self.packets.pop_front()?;
         self.bytes -= u64::from(queued.size);
         Some(queued)
@@ -385,7 +385,7 @@ impl DualPi2 {
     }
 
     /// The head of the L queue, marked or not; `None` if it was dropped. `coupled`: whether p_C and p_CL apply.
-    fn take_l4s(&mut self, now: Nanos, coupled: bool, deeds: &mut Deeds) -> Option<Queued> {
+    fn take_l4s(&mut self, now: Nanos, coupled: bool, deeds: &mut Deeds) -> Option<Box<Queued>> {
         let few = self.l4s.packets.len() <= self.law.th_len;
         let mut queued = self.l4s.pop()?;
         let (p_c, p_cl) = if coupled { (self.p_c(), self.p_cl()) } else { (0.0, 0.0) };
@@ -405,7 +405,7 @@ impl DualPi2 {
     }
 
     /// The head of the C queue, marked or not; `None` if it was dropped.
-    fn take_classic(&mut self, coupled: bool, deeds: &mut Deeds) -> Option<Queued> {
+    fn take_classic(&mut self, coupled: bool, deeds: &mut Deeds) -> Option<Box<Queued>> {
         let mut queued = self.classic.pop()?;
         let p_c = if coupled { self.p_c() } else { 0.0 };
         if self.happens(Turn::Classic, p_c) && (p_c >= self.law.p_c_max || !deeds.mark(&mut queued)) {
@@ -426,7 +426,7 @@ impl DualPi2 {
 }
 
 impl Discipline for DualPi2 {
-    fn enqueue(&mut self, now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
         self.catch_up(now);
         if full {
             return deeds.drop(queued);
@@ -440,7 +440,7 @@ impl Discipline for DualPi2 {
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
         self.catch_up(now);
         while let Some(turn) = self.turn(now) {
             let contended = !self.l4s.is_empty() && !self.classic.is_empty();
@@ -452,7 +452,7 @@ impl Discipline for DualPi2 {
             if let Some(queued) = sent {
                 self.credit += if contended { share * f64::from(queued.size) } else { 0.0 };
                 self.transmitter.take(now, queued.size);
-                return sent;
+                return Some(queued);
             }
         }
         None
@@ -464,7 +464,7 @@ impl Discipline for DualPi2 {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.l4s.packets.heap_bytes() + self.classic.packets.heap_bytes()
+        places_bytes(&self.l4s.packets) + places_bytes(&self.classic.packets)
     }
 }
 

@@ -109,7 +109,7 @@ struct FlowQueue {
 /// The packets of all queues.
 #[derive(Debug)]
 struct Store {
-    packets: Pool<Queued>,
+    packets: Pool<Option<Box<Queued>>>,
     bytes: u64,
     /// These bytes are what CoDel's floor is compared with, not the queue's.
     floor_of_all: bool,
@@ -157,11 +157,12 @@ impl FqCodel {
 }
 
 impl Discipline for FqCodel {
-    fn enqueue(&mut self, now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
         if self.store.bytes == 0 && self.transmitter.free_at() <= now {
-            self.dequeue(now, deeds);
+            let none = self.dequeue(now, deeds);
+            debug_assert!(none.is_none(), "nothing waits");
         }
-        let number = self.queue_of(&queued.packet);
+        let (number, size) = (self.queue_of(&queued.packet), queued.size);
         let queue = &mut self.queues[number as usize];
         Waiting { packets: &mut queue.packets, bytes: &mut queue.bytes, store: &mut self.store }.push(queued);
         if !queue.listed {
@@ -170,11 +171,11 @@ impl Discipline for FqCodel {
             self.turns.push(&mut self.new, number);
         }
         if full {
-            self.drop_from_the_longest(queued.size, deeds);
+            self.drop_from_the_longest(size, deeds);
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
         loop {
             let new = self.new.len() > 0;
             let list = if new { &mut self.new } else { &mut self.old };
@@ -215,16 +216,16 @@ struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    fn push(&mut self, queued: Queued) {
+    fn push(&mut self, queued: Box<Queued>) {
         *self.bytes += u64::from(queued.size);
         self.store.bytes += u64::from(queued.size);
-        self.store.packets.push(self.packets, queued);
+        self.store.packets.push(self.packets, Some(queued));
     }
 }
 
 impl Backlog for Waiting<'_> {
-    fn pop(&mut self) -> Option<Queued> {
-        let queued = self.store.packets.pop(self.packets)?;
+    fn pop(&mut self) -> Option<Box<Queued>> {
+        let queued = self.store.packets.pop(self.packets)??;
         *self.bytes -= u64::from(queued.size);
         self.store.bytes -= u64::from(queued.size);
         Some(queued)

@@ -30,9 +30,10 @@ pub use params::{Info, Settings};
 use pie::Pie;
 use red::Red;
 use step::Step;
+use std::collections::VecDeque;
 
-/// A packet in a queue.
-#[derive(Clone, Copy, Debug, Default)]
+/// A packet in a queue: boxed, so that it stays where it is while queues hand it on. Boxes are used again.
+#[derive(Clone, Debug, Default)]
 pub struct Queued {
     /// The packet itself.
     pub packet: Packet,
@@ -44,10 +45,8 @@ pub struct Queued {
     pub fate: Fate,
 }
 
-/// What becomes of a packet once it is sent. A word wide, and all that a link asks of a packet in its queue: where single bytes of a
-/// packet are asked for, compilers copy it in pieces that overlap, and processors wait for these.
+/// What becomes of a packet once it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u64)]
 pub enum Fate {
     /// A segment or a datagram that reaches the far end.
     #[default]
@@ -58,11 +57,16 @@ pub enum Fate {
     Lost,
 }
 
+/// Bytes that the places of a queue take on the heap; those of the packets are the link's.
+fn places_bytes(queue: &VecDeque<Box<Queued>>) -> usize {
+    queue.capacity() * size_of::<Box<Queued>>()
+}
+
 /// What a discipline did to packets since somebody looked.
 #[derive(Debug, Default)]
 pub struct Deeds {
     /// Those it has dropped, in that order.
-    pub dropped: Vec<Queued>,
+    pub dropped: Vec<Box<Queued>>,
     /// How many it has marked.
     pub marked: u64,
 }
@@ -75,7 +79,7 @@ impl Deeds {
     }
 
     /// Drops a packet.
-    pub fn drop(&mut self, queued: Queued) {
+    pub fn drop(&mut self, queued: Box<Queued>) {
         self.dropped.push(queued);
     }
 
@@ -98,10 +102,10 @@ impl Deeds {
 pub trait Discipline {
     /// A packet comes. `full`: the buffer has no room for it (its room is counted by the link, with the packet being sent, and
     /// what is dropped here or later gives its room back).
-    fn enqueue(&mut self, now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds);
+    fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds);
 
     /// The transmitter is free: the packet to send; `None` if none is left, however many were dropped in looking.
-    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued>;
+    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>>;
 
     /// The rate of the link is `rate_bps` from `now` on, 0 during an outage; told once before anything else.
     fn set_rate(&mut self, _now: Nanos, _rate_bps: u64) {}
@@ -134,12 +138,12 @@ macro_rules! disciplines {
 
         impl Discipline for Any {
             #[inline]
-            fn enqueue(&mut self, now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
+            fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
                 match self { $(Any::$variant(queue) => queue.enqueue(now, queued, full, deeds)),* }
             }
 
             #[inline]
-            fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+            fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
                 match self { $(Any::$variant(queue) => queue.dequeue(now, deeds)),* }
             }
 

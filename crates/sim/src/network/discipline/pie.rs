@@ -34,11 +34,11 @@
 
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
-use super::{Deeds, Discipline, Queued};
-use crate::ring::Ring;
+use super::{Deeds, Discipline, Queued, places_bytes};
 use crate::rng::{Purpose, Rng};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND, seconds};
+use std::collections::VecDeque;
 
 /// What scenarios may say of it.
 pub static INFO: Info = Info {
@@ -165,7 +165,7 @@ pub struct Pie {
     /// How long the last packet to leave had waited; 0 if it left none behind.
     last_sojourn_s: f64,
     packet_size: u32,
-    queue: Ring<Queued>,
+    queue: VecDeque<Box<Queued>>,
     backlog_bytes: u64,
     rng: Rng,
 }
@@ -259,7 +259,7 @@ impl Pie {
             bytes_per_s: f64::INFINITY,
             last_sojourn_s: 0.0,
             packet_size,
-            queue: Ring::default(),
+            queue: VecDeque::new(),
             backlog_bytes: 0,
             rng: Rng::new(seed, Purpose::Queue, 0),
             law,
@@ -314,7 +314,7 @@ impl Pie {
 }
 
 impl Discipline for Pie {
-    fn enqueue(&mut self, now: Nanos, mut queued: Queued, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, now: Nanos, mut queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
         self.catch_up(now);
         if full || self.chosen() {
             self.accumulated = 0.0;
@@ -327,7 +327,7 @@ impl Discipline for Pie {
         self.queue.push_back(queued);
     }
 
-    fn dequeue(&mut self, now: Nanos, _deeds: &mut Deeds) -> Option<Queued> {
+    fn dequeue(&mut self, now: Nanos, _deeds: &mut Deeds) -> Option<Box<Queued>> {
         self.catch_up(now);
         let queued = self.queue.pop_front()?;
         self.backlog_bytes -= u64::from(queued.size);
@@ -343,7 +343,7 @@ impl Discipline for Pie {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.queue.heap_bytes()
+        places_bytes(&self.queue)
     }
 }
 

@@ -33,10 +33,10 @@
 
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::transmitter::Transmitter;
-use super::{Deeds, Discipline, Queued};
-use crate::ring::Ring;
+use super::{Deeds, Discipline, Queued, places_bytes};
 use crate::rng::{Purpose, Rng};
 use fullpipe_cc::Nanos;
+use std::collections::VecDeque;
 
 /// What scenarios may say of it.
 pub static INFO: Info = Info {
@@ -171,7 +171,7 @@ pub struct Red {
     sampled_at: Nanos,
     transmitter: Transmitter,
     packet_size: u32,
-    queue: Ring<Queued>,
+    queue: VecDeque<Box<Queued>>,
     rng: Rng,
 }
 
@@ -199,7 +199,7 @@ impl Red {
             sampled_at: 0,
             transmitter: Transmitter::default(),
             packet_size,
-            queue: Ring::default(),
+            queue: VecDeque::new(),
             rng: Rng::new(seed, Purpose::Queue, 0),
         }
     }
@@ -250,7 +250,7 @@ impl Red {
 }
 
 impl Discipline for Red {
-    fn enqueue(&mut self, now: Nanos, mut queued: Queued, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, now: Nanos, mut queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
         self.average = match self.idle_since(now) {
             Some(_) => self.average_at(now),
             None => (1.0 - self.law.w_q) * self.average + self.law.w_q * self.queue.len() as f64,
@@ -268,7 +268,7 @@ impl Discipline for Red {
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, _deeds: &mut Deeds) -> Option<Queued> {
+    fn dequeue(&mut self, now: Nanos, _deeds: &mut Deeds) -> Option<Box<Queued>> {
         let queued = self.queue.pop_front()?;
         self.transmitter.take(now, queued.size);
         Some(queued)
@@ -279,7 +279,7 @@ impl Discipline for Red {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.queue.heap_bytes()
+        places_bytes(&self.queue)
     }
 }
 

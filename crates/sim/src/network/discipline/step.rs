@@ -16,9 +16,9 @@
 //!   packets that the link sends in a round-trip time.
 
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::{Deeds, Discipline, Queued};
-use crate::ring::Ring;
+use super::{Deeds, Discipline, Queued, places_bytes};
 use fullpipe_cc::Nanos;
+use std::collections::VecDeque;
 
 /// What scenarios may say of it.
 pub static INFO: Info = Info {
@@ -38,7 +38,7 @@ pub static INFO: Info = Info {
 #[derive(Debug)]
 pub struct Step {
     threshold: Threshold,
-    queue: Ring<Queued>,
+    queue: VecDeque<Box<Queued>>,
 }
 
 #[derive(Debug)]
@@ -54,12 +54,12 @@ impl Step {
             Some(Value::Time(time)) => Threshold::Time(time),
             _ => Threshold::Packets(settings.whole("threshold")),
         };
-        Step { threshold, queue: Ring::default() }
+        Step { threshold, queue: VecDeque::new() }
     }
 }
 
 impl Discipline for Step {
-    fn enqueue(&mut self, _now: Nanos, mut queued: Queued, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, _now: Nanos, mut queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
         if full {
             return deeds.drop(queued);
         }
@@ -69,7 +69,7 @@ impl Discipline for Step {
         self.queue.push_back(queued);
     }
 
-    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Queued> {
+    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
         let mut queued = self.queue.pop_front()?;
         if matches!(self.threshold, Threshold::Time(longest) if now - queued.entered > longest) {
             deeds.mark(&mut queued);
@@ -78,7 +78,7 @@ impl Discipline for Step {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.queue.heap_bytes()
+        places_bytes(&self.queue)
     }
 }
 

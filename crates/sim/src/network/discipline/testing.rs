@@ -8,10 +8,11 @@ use fullpipe_cc::time::MICROSECOND;
 use proptest::prelude::*;
 
 /// A data packet of `size` bytes that comes at `entered`.
-pub fn queued(flow: u32, seq: u32, size: u32, ecn: Ecn, entered: Nanos) -> Queued {
+pub fn queued(flow: u32, seq: u32, size: u32, ecn: Ecn, entered: Nanos) -> Box<Queued> {
     let aside = ecn as u64;
     debug_assert_eq!(Marks::new(ecn, false), Packet { aside, ..Packet::default() }.marks());
-    Queued { packet: Packet { flow, seq, aside, ..Packet::default() }, size, entered, ..Queued::default() }
+    let packet = Packet { flow, seq, aside, ..Packet::default() };
+    Box::new(Queued { packet, size, entered, ..Queued::default() })
 }
 
 /// Parameters that differ from the defaults.
@@ -87,7 +88,7 @@ impl Trial {
         Trial { settings, queue, deeds: Deeds::default(), inside: Vec::new(), fullest: 0, marked: 0 }
     }
 
-    fn arrive(&mut self, now: Nanos, packet: Queued) {
+    fn arrive(&mut self, now: Nanos, packet: Box<Queued>) {
         let full = self.inside.len() >= LIMIT;
         self.inside.push(key(&packet));
         self.queue.enqueue(now, packet, full, &mut self.deeds);
