@@ -15,13 +15,15 @@ use super::transmitter::Transmitter;
 use crate::packet::{Kind, Packet};
 use crate::report::DirectionReport;
 use crate::rng::{Purpose, Rng};
-use crate::scenario::{Buffer, Link};
+use crate::scenario::{Buffer, Link, Loss};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
 
 /// See the head of the file.
 #[derive(Debug)]
 pub struct Served {
+    /// Neither a policer nor losses, and always the same rate: most links.
+    plain: bool,
     policer: Option<Policer>,
     queue: Any,
     transmitter: Transmitter,
@@ -35,8 +37,8 @@ pub struct Served {
     timed: bool,
     /// What waits in the queue.
     waiting: Waiting,
-    /// Size of the packet being sent, bytes; `None` where it has left, which is noticed when somebody looks.
-    sending: Option<u32>,
+    /// Size of the packet that was sent last, bytes; it is being sent until the transmitter is free.
+    sent_last: u32,
     /// An event stands in the loop for when the transmitter is free.
     awaited: bool,
     /// Packets that stand in the loop for when they come, see [`Served::takes_ahead`].
@@ -50,8 +52,8 @@ pub struct Served {
     /// See [`Served::lost`].
     lost: Vec<Packet>,
     totals: Totals,
-    /// Up to when `totals.sojourn` counts.
-    counted_to: Nanos,
+    /// When packets left, or will have been sent, less when they came: all those that have come, and have left the queue.
+    sojourn: i128,
     max_queue: usize,
     next_mark: Nanos,
     ledger: Ledger,
@@ -77,6 +79,7 @@ impl Served {
         let mut queue = Any::new(&link.queue, Rng::new(seed, Purpose::Queue, index).bits(), packet_size);
         queue.set_rate(0, link.rate_bps);
         Served {
+            plain: link.policer.is_none() && link.loss == Loss::NONE && schedule.is_none() && transmitter.is_steady(),
             policer: link.policer.as_ref().map(Policer::new),
             queue,
             losses: Losses::new(link.loss, seed, index),
@@ -87,7 +90,7 @@ impl Served {
             timed: matches!(link.buffer, Buffer::Time(_)) && transmitter.is_steady(),
             transmitter,
             waiting: Waiting::default(),
-            sending: None,
+            sent_last: 0,
             awaited: false,
             coming: 0,
             call_at: None,
@@ -95,7 +98,7 @@ impl Served {
             deeds: Deeds::default(),
             lost: Vec::new(),
             totals: Totals::default(),
-            counted_to: 0,
+            sojourn: 0,
             max_queue: 0,
             next_mark: ledger.next(),
             ledger,
@@ -111,7 +114,7 @@ impl Served {
     /// be in its way. If not it has to come in its turn, [`Served::comes`] first.
     #[inline]
     pub fn takes_ahead(&mut self, at: Nanos) -> bool {
-        let idle = self.coming == 0 && self.waiting.packets == 0 && !self.awaited && self.transmitter.free() <= at;
+        let idle = self.coming == 0 && self.is_idle(at);
         self.coming += usize::from(!idle);
         idle
     }
@@ -129,6 +132,12 @@ impl Served {
         let now = packet.at;
         self.pass_time(now);
         self.totals.arrived += 1;
+        if self.plain && self.is_idle(now) && self.has_room(now, size) && self.queue.lets_pass(now, packet, size) {
+            self.sojourn -= i128::from(now);
+            self.max_queue = self.max_queue.max(1);
+            self.transmit(now, packet, size);
+            return true;
+        }
         if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, size)) {
             self.totals.dropped += 1;
             self.lost.push(*packet);
@@ -153,7 +162,7 @@ impl Served {
         if self.deeds.any() {
             self.note_deeds(now);
         }
-        self.max_queue = self.max_queue.max(self.queued());
+        self.max_queue = self.max_queue.max(self.queued(now));
         self.go_on(now, packet)
     }
 
@@ -229,9 +238,10 @@ impl Served {
     fn has_room(&self, now: Nanos, size: u32) -> bool {
         match self.limit {
             Buffer::Unlimited => true,
-            Buffer::Packets(limit) => (self.queued() as u64) < limit,
+            Buffer::Packets(limit) => (self.queued(now) as u64) < limit,
             Buffer::Bytes(limit) => {
-                self.waiting.bytes + u64::from(self.sending.unwrap_or(0)) + u64::from(size) <= limit
+                let sending = if self.is_sending(now) { self.sent_last } else { 0 };
+                self.waiting.bytes + u64::from(sending) + u64::from(size) <= limit
             }
             Buffer::Time(limit) => {
                 let free = if self.timed {
@@ -239,7 +249,7 @@ impl Served {
                 } else {
                     self.transmitter.free().max(now).saturating_add(self.transmitter.time_of(self.waiting.bytes))
                 };
-                self.queued() == 0 || free.saturating_sub(now) < limit
+                self.queued(now) == 0 || free.saturating_sub(now) < limit
             }
         }
     }
@@ -268,17 +278,24 @@ impl Served {
         }
         let Some(queued) = next else { return false };
         self.remove_waiting(&queued);
-        self.transmitter.send(now, queued.size);
-        self.sending = Some(queued.size);
+        *packet = queued.packet;
+        self.transmit(now, packet, queued.size);
         if self.waiting.packets > 0 {
             self.awaited = true;
             self.call_at = Some(self.transmitter.start());
         }
-        *packet = queued.packet;
-        packet.at = self.wire.arrival(self.transmitter.free());
         let lost = queued.fate == Fate::Lost;
         self.spare.push(queued);
         !lost
+    }
+
+    /// A packet is sent, and `packet.at` becomes when it reaches the far end.
+    #[inline(always)]
+    fn transmit(&mut self, now: Nanos, packet: &mut Packet, size: u32) {
+        self.transmitter.send(now, size);
+        self.sent_last = size;
+        self.sojourn += i128::from(self.transmitter.free());
+        packet.at = self.wire.arrival(self.transmitter.free());
     }
 
     /// Counts what the queue has just done.
@@ -288,6 +305,7 @@ impl Served {
         let mut dropped = std::mem::take(&mut self.deeds.dropped);
         for queued in dropped.drain(..) {
             self.remove_waiting(&queued);
+            self.sojourn += i128::from(now);
             self.totals.dropped += 1;
             if queued.fate == Fate::Lost {
                 // It is the queue's and not the wire's.
@@ -302,6 +320,7 @@ impl Served {
 
     #[inline(always)]
     fn add_waiting(&mut self, queued: &Queued) {
+        self.sojourn -= i128::from(queued.entered);
         self.waiting.packets += 1;
         self.waiting.bytes += u64::from(queued.size);
         self.waiting.data += u64::from(queued.fate == Fate::Arrives);
@@ -327,9 +346,20 @@ impl Served {
         lost
     }
 
+    #[inline(always)]
+    fn is_idle(&self, now: Nanos) -> bool {
+        self.waiting.packets == 0 && !self.awaited && !self.is_sending(now)
+    }
+
     /// Packets in the system.
-    fn queued(&self) -> usize {
-        self.waiting.packets as usize + usize::from(self.sending.is_some())
+    #[inline(always)]
+    fn queued(&self, now: Nanos) -> usize {
+        self.waiting.packets as usize + usize::from(self.is_sending(now))
+    }
+
+    #[inline(always)]
+    fn is_sending(&self, now: Nanos) -> bool {
+        self.transmitter.free() > now
     }
 
     /// Brings everything up to `now`, before anything happens at that moment.
@@ -338,7 +368,6 @@ impl Served {
         if now >= self.next_mark {
             self.pass_marks(now);
         }
-        self.count_to(now);
         while now >= self.next_change {
             self.make_change(now);
         }
@@ -361,26 +390,15 @@ impl Served {
     fn pass_marks(&mut self, now: Nanos) {
         while self.next_mark <= now {
             let mark = self.next_mark;
-            self.count_to(mark);
-            let totals = self.ledger.needs_totals(mark).then_some(self.totals);
-            self.ledger.note(mark, self.queued(), self.transmitter.use_at(mark), totals, &mut self.max_queue);
+            let totals = self.ledger.needs_totals(mark).then(|| Totals { sojourn: self.sojourn_to(mark), ..self.totals });
+            self.ledger.note(mark, self.queued(mark), self.transmitter.use_at(mark), totals, &mut self.max_queue);
             self.next_mark = self.ledger.next();
         }
     }
 
-    /// Counts how long packets have been in the system up to `now`; the one being sent may have left before.
-    #[inline(always)]
-    fn count_to(&mut self, now: Nanos) {
-        if self.sending.is_some() && self.transmitter.free() <= now {
-            self.count_span(self.transmitter.free());
-            self.sending = None;
-        }
-        self.count_span(now);
-    }
-
-    #[inline(always)]
-    fn count_span(&mut self, to: Nanos) {
-        self.totals.sojourn += self.queued() as u128 * u128::from(to - self.counted_to);
-        self.counted_to = to;
+    /// How long packets have been in the system by `mark`, together.
+    fn sojourn_to(&self, mark: Nanos) -> u128 {
+        let waited = self.sojourn + i128::from(self.waiting.packets) * i128::from(mark);
+        (waited - i128::from(self.transmitter.free().saturating_sub(mark))) as u128
     }
 }

@@ -30,9 +30,11 @@
 
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::{Deeds, Discipline, Queued, places_bytes};
+use crate::packet::Packet;
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
 use std::collections::VecDeque;
+use std::num::NonZero;
 
 /// What scenarios may say of it.
 pub static INFO: Info =
@@ -122,6 +124,13 @@ impl Discipline for Codel {
         }
     }
 
+    #[inline]
+    fn lets_pass(&mut self, _now: Nanos, _packet: &Packet, _size: u32) -> bool {
+        self.control.let_pass();
+        true
+    }
+
+    #[inline]
     fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
         self.control.dequeue(&self.law, &mut self.queue, now, deeds)
     }
@@ -203,7 +212,7 @@ impl Law {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Control {
     /// When a packet will be late, if none before it is in time.
-    late_from: Option<Nanos>,
+    late_from: Option<NonZero<Nanos>>,
     /// It is in the drop state.
     dropping: bool,
     /// When the next drop is due.
@@ -251,6 +260,13 @@ impl Control {
             deeds.mark(&mut queued);
         }
         Some(queued)
+    }
+
+    /// A packet leaves as it comes, with nothing behind it: in time, however short the target.
+    #[inline]
+    pub fn let_pass(&mut self) {
+        self.late_from = None;
+        self.dropping = false;
     }
 
     /// The first packet that is not dropped.
@@ -307,8 +323,8 @@ impl Control {
             self.late_from = None;
             return Head::InTime(queued);
         }
-        let late_from = *self.late_from.get_or_insert(now + law.interval);
-        if now >= late_from { Head::Late(queued) } else { Head::InTime(queued) }
+        self.late_from = self.late_from.or(NonZero::new(now + law.interval));
+        if self.late_from.is_some_and(|from| now >= from.get()) { Head::Late(queued) } else { Head::InTime(queued) }
     }
 
     /// The drop state begins.

@@ -9,6 +9,7 @@
 use super::params::{Info, Settings};
 use super::{Deeds, Discipline, Queued, places_bytes};
 use fullpipe_cc::Nanos;
+use crate::packet::Packet;
 use std::collections::VecDeque;
 
 /// What scenarios may say of it.
@@ -33,6 +34,11 @@ impl Discipline for DropTail {
             true => deeds.drop(queued),
             false => self.queue.push_back(queued),
         }
+    }
+
+    #[inline]
+    fn lets_pass(&mut self, _now: Nanos, _packet: &Packet, _size: u32) -> bool {
+        true
     }
 
     fn dequeue(&mut self, _now: Nanos, _deeds: &mut Deeds) -> Option<Box<Queued>> {

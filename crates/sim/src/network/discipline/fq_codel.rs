@@ -81,7 +81,7 @@ pub static INFO: Info = Info {
 #[derive(Debug)]
 pub struct FqCodel {
     law: Law,
-    quantum: i64,
+    quantum: i32,
     drop_batch: usize,
     /// Added to the keys of flows before they are hashed.
     salt: u64,
@@ -94,13 +94,14 @@ pub struct FqCodel {
     transmitter: Transmitter,
 }
 
-/// One of the queues that flows are hashed into.
+/// One of the queues that flows are hashed into: a line of the cache.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 struct FlowQueue {
     packets: List,
     bytes: u64,
     /// Bytes that it may still send in this turn.
-    credit: i64,
+    credit: i32,
     /// It is on one of the lists.
     listed: bool,
     control: Control,
@@ -121,7 +122,7 @@ impl FqCodel {
         let floor_of_all = settings.choice("floor") == "all";
         FqCodel {
             law: Law::new(settings, packet_size),
-            quantum: settings.whole("quantum") as i64,
+            quantum: settings.whole("quantum") as i32,
             drop_batch: settings.whole("drop_batch") as usize,
             salt: Rng::new(seed, Purpose::Queue, 0).bits(),
             queues: vec![FlowQueue::default(); settings.whole("flows") as usize],
@@ -137,6 +138,17 @@ impl FqCodel {
     fn queue_of(&self, packet: &Packet) -> u32 {
         let hash = rng::mix(packet.flow_key().wrapping_add(self.salt));
         ((u128::from(hash) * self.queues.len() as u128) >> 64) as u32
+    }
+
+    /// The link asks for a packet and there is none: all queues leave the lists, and CoDel has seen each of them empty.
+    fn clear_lists(&mut self) {
+        for list in [&mut self.new, &mut self.old] {
+            while let Some(number) = self.turns.pop(list) {
+                let queue = &mut self.queues[number as usize];
+                queue.listed = false;
+                queue.control.let_pass();
+            }
+        }
     }
 
     /// Makes room for `size` bytes at the cost of the queue with the most (RFC 8290 section 4.1).
@@ -159,8 +171,7 @@ impl FqCodel {
 impl Discipline for FqCodel {
     fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
         if self.store.bytes == 0 && self.transmitter.free_at() <= now {
-            let none = self.dequeue(now, deeds);
-            debug_assert!(none.is_none(), "nothing waits");
+            self.clear_lists();
         }
         let (number, size) = (self.queue_of(&queued.packet), queued.size);
         let queue = &mut self.queues[number as usize];
@@ -175,6 +186,17 @@ impl Discipline for FqCodel {
         }
     }
 
+    fn lets_pass(&mut self, now: Nanos, packet: &Packet, size: u32) -> bool {
+        self.clear_lists();
+        let number = self.queue_of(packet);
+        let queue = &mut self.queues[number as usize];
+        (queue.listed, queue.credit) = (true, self.quantum - size as i32);
+        queue.control.let_pass();
+        self.turns.push(&mut self.new, number);
+        self.transmitter.take(now, size);
+        true
+    }
+
     fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
         loop {
             let new = self.new.len() > 0;
@@ -186,7 +208,7 @@ impl Discipline for FqCodel {
             } else {
                 let mut waiting = Waiting { packets, bytes, store: &mut self.store };
                 if let Some(queued) = control.dequeue(&self.law, &mut waiting, now, deeds) {
-                    *credit -= i64::from(queued.size);
+                    *credit -= queued.size as i32;
                     self.transmitter.take(now, queued.size);
                     return Some(queued);
                 }
@@ -235,6 +257,8 @@ impl Backlog for Waiting<'_> {
         if self.store.floor_of_all { self.store.bytes } else { *self.bytes }
     }
 }
+
+const _: () = assert!(size_of::<FlowQueue>() == 64);
 
 #[cfg(test)]
 mod tests {

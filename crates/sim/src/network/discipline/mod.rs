@@ -104,6 +104,12 @@ pub trait Discipline {
     /// what is dropped here or later gives its room back).
     fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds);
 
+    /// A packet comes that would be sent at once: the queue is empty and the transmitter free. Whether it goes as it is, with the queue
+    /// as if it had been in and out; otherwise nothing has changed.
+    fn lets_pass(&mut self, _now: Nanos, _packet: &Packet, _size: u32) -> bool {
+        false
+    }
+
     /// The transmitter is free: the packet to send; `None` if none is left, however many were dropped in looking.
     fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>>;
 
@@ -140,6 +146,11 @@ macro_rules! disciplines {
             #[inline]
             fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
                 match self { $(Any::$variant(queue) => queue.enqueue(now, queued, full, deeds)),* }
+            }
+
+            #[inline]
+            fn lets_pass(&mut self, now: Nanos, packet: &Packet, size: u32) -> bool {
+                match self { $(Any::$variant(queue) => queue.lets_pass(now, packet, size)),* }
             }
 
             #[inline]
