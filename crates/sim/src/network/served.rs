@@ -46,6 +46,7 @@ pub struct Served {
     /// See [`Served::call_at`].
     call_at: Option<Nanos>,
     /// Boxes for packets to come.
+    #[expect(clippy::vec_box, reason = "boxes are handed on and used again")]
     spare: Vec<Box<Queued>>,
     /// What the queue did in the call under way.
     deeds: Deeds,
@@ -390,7 +391,8 @@ impl Served {
     fn pass_marks(&mut self, now: Nanos) {
         while self.next_mark <= now {
             let mark = self.next_mark;
-            let totals = self.ledger.needs_totals(mark).then(|| Totals { sojourn: self.sojourn_to(mark), ..self.totals });
+            let totals =
+                self.ledger.needs_totals(mark).then(|| Totals { sojourn: self.sojourn_to(mark), ..self.totals });
             self.ledger.note(mark, self.queued(mark), self.transmitter.use_at(mark), totals, &mut self.max_queue);
             self.next_mark = self.ledger.next();
         }

@@ -28,12 +28,12 @@
 //! - **A full buffer** drops what comes; that is no drop of CoDel's (section 5.4). The limit is the link's: Linux has 1000
 //!   packets.
 
+use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::{Deeds, Discipline, Queued, places_bytes};
+use super::{Deeds, Discipline, Queued};
 use crate::packet::Packet;
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
-use std::collections::VecDeque;
 use std::num::NonZero;
 
 /// What scenarios may say of it.
@@ -106,13 +106,13 @@ pub const CE_THRESHOLD: Param = Param {
 pub struct Codel {
     law: Law,
     control: Control,
-    queue: Fifo,
+    queue: Packets,
 }
 
 impl Codel {
     /// An empty one.
     pub fn new(settings: &Settings, _seed: u64, packet_size: u32) -> Self {
-        Codel { law: Law::new(settings, packet_size), control: Control::default(), queue: Fifo::default() }
+        Codel { law: Law::new(settings, packet_size), control: Control::default(), queue: Packets::default() }
     }
 }
 
@@ -136,7 +136,7 @@ impl Discipline for Codel {
     }
 
     fn heap_bytes(&self) -> usize {
-        places_bytes(&self.queue.packets)
+        self.queue.heap_bytes()
     }
 }
 
@@ -149,28 +149,15 @@ pub trait Backlog {
     fn bytes(&self) -> u64;
 }
 
-#[derive(Debug, Default)]
-struct Fifo {
-    packets: VecDeque<Box<Queued>>,
-    bytes: u64,
-}
-
-impl Fifo {
-    fn push(&mut self, queued: Box<Queued>) {
-        self.bytes += u64::from(queued.size);
-        self.packets.push_back(queued);
-    }
-}
-
-impl Backlog for Fifo {
+impl Backlog for Packets {
+    #[inline]
     fn pop(&mut self) -> Option<Box<Queued>> {
-        let queued = self.packets.pop_front()?;
-        self.bytes -= u64::from(queued.size);
-        Some(queued)
+        self.pop()
     }
 
+    #[inline]
     fn bytes(&self) -> u64 {
-        self.bytes
+        self.bytes()
     }
 }
 
@@ -389,7 +376,7 @@ mod tests {
     fn turn(codel: &mut Codel, now: Nanos) -> (usize, usize) {
         let mut deeds = Deeds::default();
         assert!(codel.dequeue(now, &mut deeds).is_some());
-        (deeds.dropped.len(), codel.queue.packets.len())
+        (deeds.dropped.len(), codel.queue.len())
     }
 
     /// A queue that never gets short, asked for a packet every 10 microseconds; what it drops is made up for.
@@ -422,10 +409,10 @@ mod tests {
 
         /// One packet that has not waited: the drop state ends.
         fn relax(&mut self) {
-            self.codel.queue = Fifo::default();
+            self.codel.queue = Packets::default();
             fill(&mut self.codel, 5, Ecn::NotEct, self.now);
             assert_eq!(turn(&mut self.codel, self.now).0, 0);
-            self.codel.queue = Fifo::default();
+            self.codel.queue = Packets::default();
             fill(&mut self.codel, 5, Ecn::NotEct, self.now - 50 * MILLISECOND);
         }
     }
@@ -559,7 +546,7 @@ mod tests {
             let mut overloaded = Overloaded::new(&[], SECOND);
             assert_eq!(overloaded.drops(SECOND + 537 * MILLISECOND).len(), 8);
             overloaded.now = SECOND + 540 * MILLISECOND;
-            overloaded.codel.queue = Fifo::default();
+            overloaded.codel.queue = Packets::default();
             fill(&mut overloaded.codel, 1, Ecn::NotEct, SECOND);
             fill(&mut overloaded.codel, 3, Ecn::NotEct, overloaded.now);
             assert_eq!(turn(&mut overloaded.codel, overloaded.now), (1, 2));
@@ -599,7 +586,7 @@ mod tests {
             let mut found = 0;
             for step in 0..1000 {
                 let now = SECOND + step * MILLISECOND;
-                while codel.queue.packets.len() < 2 {
+                while codel.queue.len() < 2 {
                     codel.enqueue(now, queued(0, 0, size, Ecn::NotEct, now - SECOND), false, &mut deeds);
                 }
                 codel.dequeue(now, &mut deeds);
@@ -642,12 +629,12 @@ mod tests {
             let mut codel = codel(&[]);
             fill(&mut codel, 5, Ecn::NotEct, 0);
             turn(&mut codel, 10 * MILLISECOND);
-            codel.queue = Fifo::default();
+            codel.queue = Packets::default();
             if !empty {
                 fill(&mut codel, 5, Ecn::NotEct, 60 * MILLISECOND);
             }
             codel.dequeue(60 * MILLISECOND, &mut Deeds::default());
-            codel.queue = Fifo::default();
+            codel.queue = Packets::default();
             fill(&mut codel, 9, Ecn::NotEct, 0);
             for (at_ms, dropped) in [(110, 0), (200, 0), (210, 1)] {
                 assert_eq!(turn(&mut codel, at_ms * MILLISECOND).0, dropped, "{at_ms} ms");
@@ -680,7 +667,7 @@ mod tests {
             codel.enqueue(0, queued(0, seq, 1000, Ecn::NotEct, 0), true, &mut deeds);
         }
         let dropped: Vec<_> = deeds.dropped.iter().map(|queued| queued.packet.seq).collect();
-        assert_eq!((dropped, codel.queue.packets.len()), ((10..20).collect(), 3));
+        assert_eq!((dropped, codel.queue.len()), ((10..20).collect(), 3));
         assert_eq!(codel.control.count, 0);
     }
 

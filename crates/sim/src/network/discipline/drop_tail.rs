@@ -6,11 +6,11 @@
 //!
 //! - **The limit** is the link's, and counts the packet being sent, as in ns-2.
 
+use super::packets::Packets;
 use super::params::{Info, Settings};
-use super::{Deeds, Discipline, Queued, places_bytes};
-use fullpipe_cc::Nanos;
+use super::{Deeds, Discipline, Queued};
 use crate::packet::Packet;
-use std::collections::VecDeque;
+use fullpipe_cc::Nanos;
 
 /// What scenarios may say of it.
 pub static INFO: Info = Info { name: "drop-tail", source: "RFC 7567 section 2", params: &[], marks: |_| false };
@@ -18,7 +18,7 @@ pub static INFO: Info = Info { name: "drop-tail", source: "RFC 7567 section 2", 
 /// See the head of the file.
 #[derive(Debug, Default)]
 pub struct DropTail {
-    queue: VecDeque<Box<Queued>>,
+    queue: Packets,
 }
 
 impl DropTail {
@@ -32,7 +32,7 @@ impl Discipline for DropTail {
     fn enqueue(&mut self, _now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
         match full {
             true => deeds.drop(queued),
-            false => self.queue.push_back(queued),
+            false => self.queue.push(queued),
         }
     }
 
@@ -42,10 +42,10 @@ impl Discipline for DropTail {
     }
 
     fn dequeue(&mut self, _now: Nanos, _deeds: &mut Deeds) -> Option<Box<Queued>> {
-        self.queue.pop_front()
+        self.queue.pop()
     }
 
     fn heap_bytes(&self) -> usize {
-        places_bytes(&self.queue)
+        self.queue.heap_bytes()
     }
 }

@@ -35,15 +35,15 @@
 //!   however few packets wait; weight 10 %; coin tosses instead of sums; no Classic or coupled mark or drop while less
 //!   than 2 MTU wait in all, where an MTU is the scenario's packet size.
 
+use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
 use super::transmitter::Transmitter;
-use super::{Deeds, Discipline, Queued, places_bytes};
-use crate::packet::Ecn;
+use super::{Deeds, Discipline, Queued};
+use crate::packet::{Ecn, Packet};
 use crate::rng::{Purpose, Rng};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND, seconds};
-use std::collections::VecDeque;
 
 /// What scenarios may say of it.
 pub static INFO: Info = Info {
@@ -179,28 +179,12 @@ pub struct DualPi2 {
 /// One of the two queues.
 #[derive(Debug, Default)]
 struct Queue {
-    packets: VecDeque<Box<Queued>>,
-    bytes: u64,
+    packets: Packets,
     /// The sum of probabilities that have not yet marked or dropped.
     sum: f64,
 }
 
 impl Queue {
-    fn push(&mut self, queued: Box<Queued>) {
-        self.bytes += u64::from(queued.size);
-        self.packets.push_back(queued);
-    }
-
-    fn pop(&mut self) -> Option<Box<Queued>> {
-        let queued = self.packets.pop_front()?;
-        self.bytes -= u64::from(queued.size);
-        Some(queued)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.packets.len() == 0
-    }
-
     /// How long its head has waited; 0 if it is empty.
     fn delay(&self, now: Nanos) -> Nanos {
         self.packets.front().map_or(0, |head| now - head.entered)
@@ -348,7 +332,7 @@ impl DualPi2 {
         let (delay_s, before, previous_delay_s) = (self.delay_s(at), self.base, self.previous_delay_s);
         self.base = self.law.updated(before, delay_s, previous_delay_s);
         self.previous_delay_s = delay_s;
-        if self.l4s.is_empty() && self.classic.is_empty() {
+        if self.l4s.packets.is_empty() && self.classic.packets.is_empty() {
             return (self.base, delay_s) == (before, previous_delay_s);
         }
         // A head waits longer and longer, so that p' at its greatest stays there.
@@ -370,7 +354,7 @@ impl DualPi2 {
     }
 
     fn turn(&self, now: Nanos) -> Option<Turn> {
-        match (self.l4s.is_empty(), self.classic.is_empty()) {
+        match (self.l4s.packets.is_empty(), self.classic.packets.is_empty()) {
             (true, true) => None,
             (true, false) => Some(Turn::Classic),
             (false, true) => Some(Turn::L4s),
@@ -387,7 +371,7 @@ impl DualPi2 {
     /// The head of the L queue, marked or not; `None` if it was dropped. `coupled`: whether p_C and p_CL apply.
     fn take_l4s(&mut self, now: Nanos, coupled: bool, deeds: &mut Deeds) -> Option<Box<Queued>> {
         let few = self.l4s.packets.len() <= self.law.th_len;
-        let mut queued = self.l4s.pop()?;
+        let mut queued = self.l4s.packets.pop()?;
         let (p_c, p_cl) = if coupled { (self.p_c(), self.p_cl()) } else { (0.0, 0.0) };
         let p_l = if p_cl < 1.0 {
             let ramp = if few { 0.0 } else { self.law.ramp(now - queued.entered) };
@@ -406,7 +390,7 @@ impl DualPi2 {
 
     /// The head of the C queue, marked or not; `None` if it was dropped.
     fn take_classic(&mut self, coupled: bool, deeds: &mut Deeds) -> Option<Box<Queued>> {
-        let mut queued = self.classic.pop()?;
+        let mut queued = self.classic.packets.pop()?;
         let p_c = if coupled { self.p_c() } else { 0.0 };
         if self.happens(Turn::Classic, p_c) && (p_c >= self.law.p_c_max || !deeds.mark(&mut queued)) {
             deeds.drop(queued);
@@ -431,20 +415,32 @@ impl Discipline for DualPi2 {
         if full {
             return deeds.drop(queued);
         }
-        if self.l4s.is_empty() && self.classic.is_empty() && self.transmitter.free_at() <= now {
+        if self.l4s.packets.is_empty() && self.classic.packets.is_empty() && self.transmitter.free_at() <= now {
             self.credit = self.law.credit_at_rest();
         }
         match queued.packet.ecn() {
-            Ecn::Ect1 | Ecn::Ce => self.l4s.push(queued),
-            Ecn::Ect0 | Ecn::NotEct => self.classic.push(queued),
+            Ecn::Ect1 | Ecn::Ce => self.l4s.packets.push(queued),
+            Ecn::Ect0 | Ecn::NotEct => self.classic.packets.push(queued),
         }
+    }
+
+    /// Where no probability is above 0, and none is drawn for.
+    fn lets_pass(&mut self, now: Nanos, packet: &Packet, size: u32) -> bool {
+        self.catch_up(now);
+        let ramped = self.law.th_len == 0 && matches!(packet.ecn(), Ecn::Ect1 | Ecn::Ce);
+        if self.base > 0.0 || self.law.random || ramped {
+            return false;
+        }
+        self.credit = self.law.credit_at_rest();
+        self.transmitter.take(now, size);
+        true
     }
 
     fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
         self.catch_up(now);
         while let Some(turn) = self.turn(now) {
-            let contended = !self.l4s.is_empty() && !self.classic.is_empty();
-            let coupled = self.l4s.bytes + self.classic.bytes >= self.law.min_backlog_bytes;
+            let contended = !self.l4s.packets.is_empty() && !self.classic.packets.is_empty();
+            let coupled = self.l4s.packets.bytes() + self.classic.packets.bytes() >= self.law.min_backlog_bytes;
             let (sent, share) = match turn {
                 Turn::L4s => (self.take_l4s(now, coupled, deeds), self.law.classic_weight),
                 Turn::Classic => (self.take_classic(coupled, deeds), self.law.classic_weight - 1.0),
@@ -464,7 +460,7 @@ impl Discipline for DualPi2 {
     }
 
     fn heap_bytes(&self) -> usize {
-        places_bytes(&self.l4s.packets) + places_bytes(&self.classic.packets)
+        self.l4s.packets.heap_bytes() + self.classic.packets.heap_bytes()
     }
 }
 

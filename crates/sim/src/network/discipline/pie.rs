@@ -32,13 +32,14 @@
 //! - **Linux** (`variant`): p decays by 1/64, delays are by timestamps, and an update that finds more than 250 ms adds
 //!   0.02 to p. Its alpha and beta are 2/16 and 20/16, the RFC's.
 
+use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
-use super::{Deeds, Discipline, Queued, places_bytes};
+use super::{Deeds, Discipline, Queued};
+use crate::packet::Packet;
 use crate::rng::{Purpose, Rng};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND, seconds};
-use std::collections::VecDeque;
 
 /// What scenarios may say of it.
 pub static INFO: Info = Info {
@@ -165,8 +166,7 @@ pub struct Pie {
     /// How long the last packet to leave had waited; 0 if it left none behind.
     last_sojourn_s: f64,
     packet_size: u32,
-    queue: VecDeque<Box<Queued>>,
-    backlog_bytes: u64,
+    queue: Packets,
     rng: Rng,
 }
 
@@ -259,8 +259,7 @@ impl Pie {
             bytes_per_s: f64::INFINITY,
             last_sojourn_s: 0.0,
             packet_size,
-            queue: VecDeque::new(),
-            backlog_bytes: 0,
+            queue: Packets::default(),
             rng: Rng::new(seed, Purpose::Queue, 0),
             law,
         }
@@ -287,7 +286,7 @@ impl Pie {
     }
 
     fn delay_s(&self) -> f64 {
-        if self.law.timestamps { self.last_sojourn_s } else { self.backlog_bytes as f64 / self.bytes_per_s }
+        if self.law.timestamps { self.last_sojourn_s } else { self.queue.bytes() as f64 / self.bytes_per_s }
     }
 
     /// Whether this arrival is to be dropped or marked.
@@ -297,7 +296,7 @@ impl Pie {
             self.burst_allowance = self.law.max_burst;
         }
         let spared = self.previous_delay_s < half_target_s && self.probability < HIGH_PROBABILITY;
-        if self.burst_allowance > 0 || spared || self.backlog_bytes <= 2 * u64::from(self.packet_size) {
+        if self.burst_allowance > 0 || spared || self.queue.bytes() <= 2 * u64::from(self.packet_size) {
             return false;
         }
         if self.law.derandomize {
@@ -323,15 +322,21 @@ impl Discipline for Pie {
                 return deeds.drop(queued);
             }
         }
-        self.backlog_bytes += u64::from(queued.size);
-        self.queue.push_back(queued);
+        self.queue.push(queued);
+    }
+
+    fn lets_pass(&mut self, now: Nanos, _packet: &Packet, _size: u32) -> bool {
+        self.catch_up(now);
+        let chosen = self.chosen();
+        debug_assert!(!chosen, "none of the first two packets is");
+        self.last_sojourn_s = 0.0;
+        true
     }
 
     fn dequeue(&mut self, now: Nanos, _deeds: &mut Deeds) -> Option<Box<Queued>> {
         self.catch_up(now);
-        let queued = self.queue.pop_front()?;
-        self.backlog_bytes -= u64::from(queued.size);
-        self.last_sojourn_s = if self.queue.len() == 0 { 0.0 } else { seconds(now - queued.entered) };
+        let queued = self.queue.pop()?;
+        self.last_sojourn_s = if self.queue.is_empty() { 0.0 } else { seconds(now - queued.entered) };
         Some(queued)
     }
 
@@ -343,7 +348,7 @@ impl Discipline for Pie {
     }
 
     fn heap_bytes(&self) -> usize {
-        places_bytes(&self.queue)
+        self.queue.heap_bytes()
     }
 }
 
@@ -537,7 +542,7 @@ mod tests {
         let mut pie = Pie { accumulated: 9.0, ..congested(0.05, &[("ecn", Value::Flag(true))]) };
         let mut deeds = Deeds::default();
         pie.enqueue(0, queued(0, 0, 1000, Ecn::Ect0, 0), true, &mut deeds);
-        assert_eq!((deeds.dropped.len(), deeds.marked, pie.accumulated, pie.backlog_bytes), (1, 0, 0.0, 30_000));
+        assert_eq!((deeds.dropped.len(), deeds.marked, pie.accumulated, pie.queue.bytes()), (1, 0, 0.0, 30_000));
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Trial {
     fn depart(&mut self) -> Option<()> {
         let sent = self.queue.dequeue(self.now, &mut self.deeds);
         self.note_dropped();
-        let Some(Queued { packet, .. }) = sent else {
+        let Some(packet) = sent.map(|queued| queued.packet) else {
             assert_eq!(self.inside, 0, "nothing is sent while some wait");
             return None;
         };
@@ -141,8 +141,8 @@ fn fates(settings: &Settings, seed: u64, events: &[Event]) -> (Vec<Fate>, u64) {
         trial.happen(*event);
     }
     assert_eq!(trial.fates.len(), trial.came as usize);
-    // Two rings, each with a quarter more places than it has ever held.
-    let most_bytes = empty_bytes + 2 * (trial.fullest * 5 / 4 + 4) * size_of::<Queued>();
+    // Two queues, each with twice the places that it has ever needed.
+    let most_bytes = empty_bytes + 2 * (2 * trial.fullest + 4) * size_of::<Box<Queued>>();
     assert!(trial.queue.heap_bytes() <= most_bytes, "more memory than the fullest moment needs");
     (trial.fates, trial.deeds.marked)
 }

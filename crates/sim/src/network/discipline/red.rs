@@ -31,12 +31,12 @@
 //! - `gentle` is on, as recommended since 2000; figure 2 has every packet dropped from max_th on.
 //! - `max_th` not above `min_th` leaves no room between: p_b begins with max_p at max_th.
 
+use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::transmitter::Transmitter;
-use super::{Deeds, Discipline, Queued, places_bytes};
+use super::{Deeds, Discipline, Queued};
 use crate::rng::{Purpose, Rng};
 use fullpipe_cc::Nanos;
-use std::collections::VecDeque;
 
 /// What scenarios may say of it.
 pub static INFO: Info = Info {
@@ -171,7 +171,7 @@ pub struct Red {
     sampled_at: Nanos,
     transmitter: Transmitter,
     packet_size: u32,
-    queue: VecDeque<Box<Queued>>,
+    queue: Packets,
     rng: Rng,
 }
 
@@ -199,7 +199,7 @@ impl Red {
             sampled_at: 0,
             transmitter: Transmitter::default(),
             packet_size,
-            queue: VecDeque::new(),
+            queue: Packets::default(),
             rng: Rng::new(seed, Purpose::Queue, 0),
         }
     }
@@ -225,7 +225,7 @@ impl Red {
 
     /// Whether any waits, so that avg does not sink until a packet comes or goes.
     pub(super) fn holds_packets(&self) -> bool {
-        self.queue.len() > 0
+        !self.queue.is_empty()
     }
 
     fn verdict(&mut self) -> Verdict {
@@ -263,13 +263,13 @@ impl Discipline for Red {
             Verdict::Drop => false,
         };
         match admitted {
-            true => self.queue.push_back(queued),
+            true => self.queue.push(queued),
             false => deeds.drop(queued),
         }
     }
 
     fn dequeue(&mut self, now: Nanos, _deeds: &mut Deeds) -> Option<Box<Queued>> {
-        let queued = self.queue.pop_front()?;
+        let queued = self.queue.pop()?;
         self.transmitter.take(now, queued.size);
         Some(queued)
     }
@@ -279,7 +279,7 @@ impl Discipline for Red {
     }
 
     fn heap_bytes(&self) -> usize {
-        places_bytes(&self.queue)
+        self.queue.heap_bytes()
     }
 }
 

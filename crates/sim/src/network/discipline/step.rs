@@ -15,11 +15,11 @@
 //! - **The default** is 65 packets, the paper's for 10 Gbit/s; the RFC has none, but a bound: more than a seventh of the
 //!   packets that the link sends in a round-trip time.
 
+use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::{Deeds, Discipline, Queued, places_bytes};
+use super::{Deeds, Discipline, Queued};
 use crate::packet::Packet;
 use fullpipe_cc::Nanos;
-use std::collections::VecDeque;
 
 /// What scenarios may say of it.
 pub static INFO: Info = Info {
@@ -39,7 +39,7 @@ pub static INFO: Info = Info {
 #[derive(Debug)]
 pub struct Step {
     threshold: Threshold,
-    queue: VecDeque<Box<Queued>>,
+    queue: Packets,
 }
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Step {
             Some(Value::Time(time)) => Threshold::Time(time),
             _ => Threshold::Packets(settings.whole("threshold")),
         };
-        Step { threshold, queue: VecDeque::new() }
+        Step { threshold, queue: Packets::default() }
     }
 }
 
@@ -67,7 +67,7 @@ impl Discipline for Step {
         if matches!(self.threshold, Threshold::Packets(most) if self.queue.len() as u64 > most) {
             deeds.mark(&mut queued);
         }
-        self.queue.push_back(queued);
+        self.queue.push(queued);
     }
 
     /// It finds nothing waiting, and does not wait: a threshold is exceeded, not reached.
@@ -77,7 +77,7 @@ impl Discipline for Step {
     }
 
     fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
-        let mut queued = self.queue.pop_front()?;
+        let mut queued = self.queue.pop()?;
         if matches!(self.threshold, Threshold::Time(longest) if now - queued.entered > longest) {
             deeds.mark(&mut queued);
         }
@@ -85,7 +85,7 @@ impl Discipline for Step {
     }
 
     fn heap_bytes(&self) -> usize {
-        places_bytes(&self.queue)
+        self.queue.heap_bytes()
     }
 }
 

@@ -134,6 +134,50 @@ fn key(queued: &Queued) -> (u32, Kind, u32) {
     (queued.packet.flow, queued.packet.kind, queued.packet.seq)
 }
 
+/// When all packets have left, after the last came.
+const END: Nanos = 1000 * fullpipe_cc::time::SECOND;
+
+/// A link with a queue: packets that come a time after one another, of a flow and a size. What becomes of each: when it is sent, with
+/// which ECN field; `None` where it is dropped. `passing`: those that come to the idle link may pass.
+fn fates(
+    settings: &Settings,
+    seed: u64,
+    arrivals: &[(Nanos, u32, u32)],
+    passing: bool,
+) -> Vec<(u32, Nanos, Option<Ecn>)> {
+    let mut queue = Any::new(settings, seed, 1000);
+    queue.set_rate(0, RATE_BPS);
+    let (mut deeds, mut fates) = (Deeds::default(), Vec::new());
+    let (mut now, mut free, mut inside) = (0, 0, 0);
+    let time_of = |size: u32| Nanos::from(size) * 8_000_000_000 / RATE_BPS;
+    for (seq, (gap, flow, size)) in (0..).zip(arrivals.iter().copied().chain([(END, 0, 0)])) {
+        now += gap;
+        while inside > 0 && free < now {
+            let sent = queue.dequeue(free, &mut deeds);
+            inside -= deeds.dropped.len() + usize::from(sent.is_some());
+            fates.extend(deeds.dropped.drain(..).map(|dropped| (dropped.packet.seq, free, None)));
+            let Some(sent) = sent else { continue };
+            fates.push((sent.packet.seq, free, Some(sent.packet.ecn())));
+            free += time_of(sent.size);
+        }
+        if gap == END {
+            break;
+        }
+        let packet = queued(flow, seq, size, ecn_of(flow), now);
+        if passing && inside == 0 && free <= now && queue.lets_pass(now, &packet.packet, size) {
+            fates.push((seq, now, Some(packet.packet.ecn())));
+            free = now + time_of(size);
+            continue;
+        }
+        queue.enqueue(now, packet, inside >= LIMIT, &mut deeds);
+        inside += 1;
+        inside -= deeds.dropped.len();
+        fates.extend(deeds.dropped.drain(..).map(|dropped| (dropped.packet.seq, now, None)));
+        free = free.max(now);
+    }
+    fates
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -163,9 +207,23 @@ proptest! {
             }
             let settings = &trial.settings;
             prop_assert_eq!(trial.marked, trial.deeds.marked, "{:?}", settings);
-            let places = 2 * (trial.fullest * 5 / 4 + 8);
-            let most_bytes = empty_bytes + places * (size_of::<Queued>() + 16);
+            // Twice as many as ever needed, of two queues; lists are linked, and there may be one of flows besides.
+            let places = 2 * (2 * trial.fullest + 8);
+            let most_bytes = empty_bytes + places * (2 * size_of::<Box<Queued>>() + 8);
             prop_assert!(trial.queue.heap_bytes() <= most_bytes, "{:?}: more than the fullest needs", settings);
+        }
+    }
+
+    /// A packet that passes an idle link, and all behind it, fare as if it had been in the queue.
+    #[test]
+    fn passing_is_as_queueing(
+        arrivals in prop::collection::vec((prop_oneof![0..200 * MICROSECOND, 0..3_000 * MICROSECOND], 0..6_u32,
+            prop::sample::select(vec![40_u32, 1000])), 1..600),
+        seed in any::<u64>(),
+    ) {
+        for settings in variants() {
+            let [queued, passed] = [false, true].map(|passing| fates(&settings, seed, &arrivals, passing));
+            prop_assert_eq!(queued, passed, "{:?}", settings);
         }
     }
 }
