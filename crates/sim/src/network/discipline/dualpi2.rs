@@ -35,9 +35,9 @@
 //!   however few packets wait; weight 10 %; coin tosses instead of sums; no Classic or coupled mark or drop while less
 //!   than 2 MTU wait in all, where an MTU is the scenario's packet size.
 
+use super::outlet::Outlet;
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
-use super::transmitter::Transmitter;
 use super::{Deeds, Discipline, Queued};
 use crate::packet::Ecn;
 use crate::ring::Ring;
@@ -172,7 +172,7 @@ pub struct DualPi2 {
     classic: Queue,
     /// Of the C queue, bytes times a share: it goes next where this is above 0.
     credit: f64,
-    transmitter: Transmitter,
+    outlet: Outlet,
     rng: Rng,
 }
 
@@ -326,7 +326,7 @@ impl DualPi2 {
             l4s: Queue::default(),
             classic: Queue::default(),
             credit: law.credit_at_rest(),
-            transmitter: Transmitter::default(),
+            outlet: Outlet::default(),
             rng: Rng::new(seed, Purpose::Queue, 0),
             law,
         }
@@ -431,7 +431,7 @@ impl Discipline for DualPi2 {
         if full {
             return deeds.drop(queued);
         }
-        if self.l4s.is_empty() && self.classic.is_empty() && self.transmitter.free_at() <= now {
+        if self.l4s.is_empty() && self.classic.is_empty() && self.outlet.free_at() <= now {
             self.credit = self.law.credit_at_rest();
         }
         match queued.packet.ecn() {
@@ -451,7 +451,7 @@ impl Discipline for DualPi2 {
             };
             if let Some(queued) = sent {
                 self.credit += if contended { share * f64::from(queued.size) } else { 0.0 };
-                self.transmitter.take(now, queued.size);
+                self.outlet.take(now, queued.size);
                 return sent;
             }
         }
@@ -460,7 +460,7 @@ impl Discipline for DualPi2 {
 
     fn set_rate(&mut self, now: Nanos, rate_bps: u64) {
         self.catch_up(now);
-        self.transmitter.set_rate(rate_bps);
+        self.outlet.set_rate(rate_bps);
     }
 
     fn heap_bytes(&self) -> usize {

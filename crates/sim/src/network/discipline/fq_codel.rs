@@ -26,8 +26,8 @@
 //! - **The limit** is the link's; the RFC's default is 10240 packets, Linux has one of 32 MB besides.
 
 use super::codel::{self, Backlog, Control, Law};
+use super::outlet::Outlet;
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::transmitter::Transmitter;
 use super::{Deeds, Discipline, Queued};
 use crate::packet::Packet;
 use crate::pool::{List, Pool};
@@ -91,7 +91,7 @@ pub struct FqCodel {
     new: List,
     old: List,
     turns: Pool<u32>,
-    transmitter: Transmitter,
+    outlet: Outlet,
 }
 
 /// One of the queues that flows are hashed into.
@@ -129,7 +129,7 @@ impl FqCodel {
             new: List::default(),
             old: List::default(),
             turns: Pool::default(),
-            transmitter: Transmitter::default(),
+            outlet: Outlet::default(),
         }
     }
 
@@ -158,7 +158,7 @@ impl FqCodel {
 
 impl Discipline for FqCodel {
     fn enqueue(&mut self, now: Nanos, queued: Queued, full: bool, deeds: &mut Deeds) {
-        if self.store.bytes == 0 && self.transmitter.free_at() <= now {
+        if self.store.bytes == 0 && self.outlet.free_at() <= now {
             self.dequeue(now, deeds);
         }
         let number = self.queue_of(&queued.packet);
@@ -186,7 +186,7 @@ impl Discipline for FqCodel {
                 let mut waiting = Waiting { packets, bytes, store: &mut self.store };
                 if let Some(queued) = control.dequeue(&self.law, &mut waiting, now, deeds) {
                     *credit -= i64::from(queued.size);
-                    self.transmitter.take(now, queued.size);
+                    self.outlet.take(now, queued.size);
                     return Some(queued);
                 }
                 *listed = new;
@@ -199,7 +199,7 @@ impl Discipline for FqCodel {
     }
 
     fn set_rate(&mut self, _now: Nanos, rate_bps: u64) {
-        self.transmitter.set_rate(rate_bps);
+        self.outlet.set_rate(rate_bps);
     }
 
     fn heap_bytes(&self) -> usize {
