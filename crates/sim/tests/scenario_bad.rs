@@ -559,7 +559,7 @@ const QUEUES: &[(&str, &[&str])] = &[
     ("7", &[": expected a queue, e.g. \"drop-tail\" or { name = \"codel\"", "found the whole number 7"]),
     ("[\"codel\"]", &[": expected a queue", "found a list"]),
     ("\"coddle\"", &[": unknown queue \"coddle\"; did you mean \"codel\"?"]),
-    ("{ target = \"5 ms\" }", &[".name: missing; write e.g. name = \"codel\""]),
+    ("{ target = \"5 ms\" }", &[".name: missing; write e.g. \"drop-tail\" or { name = \"codel\", target = \"5 ms\" }"]),
     ("{ name = 3 }", &[".name: expected a queue's name, found the whole number 3"]),
     ("{ name = \"fqcodel\" }", &[".name: unknown queue \"fqcodel\"; did you mean \"fq-codel\"? (allowed: drop-tail, "]),
     (
@@ -591,6 +591,18 @@ const QUEUES: &[(&str, &[&str])] = &[
         "{ name = \"ared\", max_th = \"0 packets\" }",
         &[".max_th: \"0 packets\" is out of range; allowed: 1 packets to "],
     ),
+    // Of two that need an order, given or by default.
+    (
+        "{ name = \"red\", min_th = \"20 packets\", max_th = \"20 packets\" }",
+        &[".min_th: \"20 packets\" is not below max_th, \"20 packets\""],
+    ),
+    ("{ name = \"red\", min_th = \"15 packets\" }", &[".min_th: \"15 packets\" is not below max_th, \"15 packets\""]),
+    ("{ name = \"red\", max_th = \"4 packets\" }", &[".min_th: \"5 packets\" is not below max_th, \"4 packets\""]),
+    (
+        "{ name = \"ared\", min_th = \"9 packets\", max_th = \"8 packets\" }",
+        &[".min_th: \"9 packets\" is not below max_th, \"8 packets\""],
+    ),
+    ("{ name = \"ared\", bottom = 0.6 }", &[".bottom: 0.6 is not at most top, 0.5"]),
     // Packets or a time.
     ("{ name = \"step\", threshold = 65 }", &[".threshold: 65 has no unit; write e.g. \"65 packets\""]),
     (

@@ -108,6 +108,7 @@ pub static INFO: Info = Info {
         ECN,
     ],
     marks: |settings| settings.flag("ecn"),
+    conflict: |settings| settings.not_below("min_th", "max_th").or_else(|| settings.above("bottom", "top")),
 };
 
 /// See the head of the file.

@@ -35,8 +35,13 @@ use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
 
 /// What scenarios may say of it.
-pub static INFO: Info =
-    Info { name: "codel", source: "RFC 8289", params: &[TARGET, INTERVAL, ecn(false), SQRT, MTU, CE_THRESHOLD], marks };
+pub static INFO: Info = Info {
+    name: "codel",
+    source: "RFC 8289",
+    params: &[TARGET, INTERVAL, ecn(false), SQRT, MTU, CE_THRESHOLD],
+    marks,
+    conflict: |_| None,
+};
 
 /// For FQ-CoDel too.
 pub fn marks(settings: &Settings) -> bool {

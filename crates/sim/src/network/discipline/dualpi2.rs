@@ -157,6 +157,7 @@ pub static INFO: Info = Info {
         },
     ],
     marks: |_| true,
+    conflict: |_| None,
 };
 
 /// See the head of the file.

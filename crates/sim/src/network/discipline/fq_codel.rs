@@ -75,6 +75,7 @@ pub static INFO: Info = Info {
         codel::CE_THRESHOLD,
     ],
     marks: codel::marks,
+    conflict: |_| None,
 };
 
 /// See the head of the file.

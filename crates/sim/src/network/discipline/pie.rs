@@ -146,6 +146,7 @@ pub static INFO: Info = Info {
         },
     ],
     marks: |settings| settings.flag("ecn"),
+    conflict: |_| None,
 };
 
 /// See the head of the file.

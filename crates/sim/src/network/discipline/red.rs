@@ -29,7 +29,6 @@
 //!   then (RFC 3168 section 7). Linux marks there too unless told `harddrop`.
 //! - **A full buffer** drops the arrival, which has counted for the average; the count goes on.
 //! - `gentle` is on, as recommended since 2000; figure 2 has every packet dropped from max_th on.
-//! - `max_th` not above `min_th` leaves no room between: p_b begins with max_p at max_th.
 
 use super::outlet::Outlet;
 use super::params::{Info, Kind, Param, Settings, Value};
@@ -76,6 +75,7 @@ pub static INFO: Info = Info {
         ECN,
     ],
     marks: |settings| settings.flag("ecn"),
+    conflict: |settings| settings.not_below("min_th", "max_th"),
 };
 
 /// For ARED too.
