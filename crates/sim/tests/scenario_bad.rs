@@ -165,7 +165,11 @@ const CASES: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("\"newreno\"", "\"newreno\"\necn = \"on\"", &["web[0].ecn: unknown kind of ECN \"on\"", "(allowed: off, classic"]),
-    ("\"reno\"", "\"reno\"\necn = true", &["flows[0].ecn: expected text, e.g. \"classic\"; found true"]),
+    (
+        "\"reno\"",
+        "\"reno\"\necn = true",
+        &["flows[0].ecn: expected text, one of off, classic, accurate, ace; found true"],
+    ),
     ("\"reno\"", "\"reno\"\nect = 2", &["flows[0].ect: 2 is out of range; allowed: whole numbers from 0 to 1"]),
     ("\"reno\"", "\"reno\"\nect = -1", &["flows[0].ect: -1 is out of range"]),
     ("\"reno\"", "\"reno\"\nect = \"1\"", &["flows[0].ect: expected a whole number", "found text \"1\""]),
@@ -631,7 +635,7 @@ const QUEUES: &[(&str, &[&str])] = &[
         "{ name = \"codel\", sqrt = \"newtn\" }",
         &[".sqrt: unknown choice \"newtn\"; did you mean \"newton\"? (allowed: exact, newton)"],
     ),
-    ("{ name = \"pie\", variant = true }", &[".variant: expected text, e.g. \"rfc\"; found true"]),
+    ("{ name = \"pie\", variant = true }", &[".variant: expected text, one of rfc, linux; found true"]),
 ];
 
 /// As the command line shows it.

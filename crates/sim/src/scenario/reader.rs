@@ -1,6 +1,6 @@
 //! Reads typed values out of a table, and says exactly which key is wrong, how, and what is allowed.
 
-use super::problem::{self, Problem, quoted, unknown};
+use super::problem::{self, Problem, listed, quoted, unknown};
 use super::units::{Dimension, TIME};
 use super::{Spread, Table, Value};
 use fullpipe_cc::Nanos;
@@ -76,8 +76,14 @@ impl<'a> Reader<'a> {
 
     /// One of several by its name; `thing` says what it is.
     pub fn one_of<T: Copy>(&self, key: &str, thing: &str, named: &[(&str, T)]) -> Result<Option<T>, Problem> {
-        let Some(name) = self.text(key, &quoted(named[0].0))? else { return Ok(None) };
-        find(thing, name, named).map(Some).map_err(|what| self.problem(key, what))
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::String(name)) => find(thing, name, named).map(Some).map_err(|what| self.problem(key, what)),
+            Some(value) => {
+                let allowed = listed(&names(named));
+                Err(self.problem(key, format!("expected text, one of {allowed}; found {}", kind(value))))
+            }
+        }
     }
 
     /// One of several by its name, alone or in a table with values for its parameters, which come along; `thing` is the key too, and
@@ -197,9 +203,12 @@ impl<'a> Reader<'a> {
 }
 
 fn find<T: Copy>(thing: &str, name: &str, named: &[(&str, T)]) -> Result<T, String> {
-    let names = || named.iter().map(|(name, _)| *name).collect::<Vec<_>>();
     let found = named.iter().find(|(known, _)| *known == name);
-    found.map(|(_, one)| *one).ok_or_else(|| unknown(thing, name, &names()))
+    found.map(|(_, one)| *one).ok_or_else(|| unknown(thing, name, &names(named)))
+}
+
+fn names<'n, T>(named: &[(&'n str, T)]) -> Vec<&'n str> {
+    named.iter().map(|(name, _)| *name).collect()
 }
 
 /// An integer or a float, as a float.

@@ -140,7 +140,7 @@ impl Ared {
             gaps: Gaps::new(settings),
             ecn: settings.flag("ecn"),
         };
-        let given = |name| settings.value(name).map(|_| settings.number(name));
+        let given = |name| settings.given(name, Settings::number);
         Ared {
             red: Red::with(law, seed, packet_size),
             adaptations: Periodic::new(settings.time("interval")),

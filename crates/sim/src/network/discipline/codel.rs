@@ -189,8 +189,8 @@ impl Law {
             interval: settings.time("interval"),
             ecn: settings.flag("ecn"),
             newton: settings.choice("sqrt") == "newton",
-            mtu: settings.value("mtu").map_or(u64::from(packet_size), |_| settings.whole("mtu")),
-            ce_threshold: settings.value("ce_threshold").map(|_| settings.time("ce_threshold")),
+            mtu: settings.given("mtu", Settings::whole).unwrap_or(u64::from(packet_size)),
+            ce_threshold: settings.given("ce_threshold", Settings::time),
         }
     }
 

@@ -241,27 +241,10 @@ struct Law {
 impl Law {
     fn new(settings: &Settings, packet_size: u32) -> Law {
         let linux = settings.choice("variant") == "linux";
-        let is_given = |name| settings.value(name).is_some();
-        let time = |name, rfc, of_linux| match is_given(name) {
-            true => settings.time(name),
-            false => {
-                if linux {
-                    of_linux
-                } else {
-                    rfc
-                }
-            }
-        };
-        let number = |name, rfc, of_linux| match is_given(name) {
-            true => settings.number(name),
-            false => {
-                if linux {
-                    of_linux
-                } else {
-                    rfc
-                }
-            }
-        };
+        let time =
+            |name, rfc, of_linux| settings.given(name, Settings::time).unwrap_or(if linux { of_linux } else { rfc });
+        let number =
+            |name, rfc, of_linux| settings.given(name, Settings::number).unwrap_or(if linux { of_linux } else { rfc });
         let (target, rtt_max, k) = (settings.time("target"), settings.time("rtt_max"), settings.number("k"));
         let update = time("update", target.min(rtt_max / 3).max(LEAST_UPDATE), 16 * MILLISECOND);
         let rtt_max_s = seconds(rtt_max);
@@ -277,7 +260,7 @@ impl Law {
             th_len: number("th_len", 1.0, 0.0) as usize,
             time_shift: (settings.choice("scheduler") == "time-shifted").then(|| settings.time("time_shift")),
             classic_weight: number("classic_weight", 1.0 / 16.0, 0.1),
-            random: if is_given("marking") { settings.choice("marking") == "random" } else { linux },
+            random: settings.given("marking", Settings::choice).map_or(linux, |marking| marking == "random"),
             min_backlog_bytes: number("min_backlog", 0.0, 2.0) as u64 * u64::from(packet_size),
             packet_size,
         }

@@ -167,14 +167,19 @@ impl Settings {
         }
     }
 
+    /// The value of `name` as `read` has it, one of the methods above; `None` where it is to be worked out.
+    pub fn given<T>(&self, name: &str, read: fn(&Settings, &str) -> T) -> Option<T> {
+        self.value(name).map(|_| read(self, name))
+    }
+
     /// For [`Info::conflict`]: two numbers, both known, of which the first is not below the second.
     pub fn not_below(
         &self,
         low: &'static str,
         high: &'static str,
     ) -> Option<(&'static str, &'static str, &'static str)> {
-        let known = self.value(low).is_some() && self.value(high).is_some();
-        (known && self.number(low) >= self.number(high)).then_some((low, "below", high))
+        let (least, most) = (self.given(low, Settings::number)?, self.given(high, Settings::number)?);
+        (least >= most).then_some((low, "below", high))
     }
 
     /// For [`Info::conflict`]: two numbers of which the first is above the second.
