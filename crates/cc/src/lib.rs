@@ -16,6 +16,7 @@ pub mod algorithms;
 mod classic;
 mod control;
 mod flow;
+mod named;
 pub mod params;
 mod parts;
 pub mod registry;

@@ -16,8 +16,8 @@ pub struct Packet {
     pub flow: u32,
     /// Data: the segment's number. ACK: the number of the next segment expected. Modulo 2^32.
     pub seq: u32,
-    /// ACK: where its SACK blocks are kept.
-    pub sack: SackSlot,
+    /// ACK: where what else it says is kept.
+    pub note: NoteSlot,
     /// Which connection of the flow (web traffic opens many, one after another).
     pub incarnation: u16,
     /// How many links of its route it has entered.
@@ -139,7 +139,7 @@ impl Segment {
     #[inline(always)]
     pub fn packet(self, kind: Kind) -> Packet {
         let Segment { at, stamp, flow, seq, incarnation, hop, marks } = self;
-        Packet { at, stamp, aside: u64::from(marks.0), flow, seq, sack: SackSlot::NONE, incarnation, hop, kind }
+        Packet { at, stamp, aside: u64::from(marks.0), flow, seq, note: NoteSlot::NONE, incarnation, hop, kind }
     }
 }
 
@@ -168,19 +168,19 @@ pub enum Kind {
     Datagram,
 }
 
-/// An index into [`SackStore`], or none.
+/// Where an [`AckNote`] is kept in [`Notes`], or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SackSlot(u32);
+pub struct NoteSlot(u32);
 
-impl Default for SackSlot {
+impl Default for NoteSlot {
     fn default() -> Self {
-        SackSlot::NONE
+        NoteSlot::NONE
     }
 }
 
-impl SackSlot {
-    /// An ACK without SACK blocks.
-    pub const NONE: SackSlot = SackSlot(u32::MAX);
+impl NoteSlot {
+    /// An ACK that says nothing else.
+    pub const NONE: NoteSlot = NoteSlot(u32::MAX);
 }
 
 /// Up to three SACK blocks, as fit beside timestamps (RFC 2018 section 3): first segment and one past the last, modulo 2^32.
@@ -218,20 +218,20 @@ impl AckNote {
 
 /// What ACKs in flight carry; most have nothing, so it is kept apart. Slots are used again.
 #[derive(Debug, Default)]
-pub struct SackStore {
+pub struct Notes {
     notes: Vec<AckNote>,
     free: Vec<u32>,
 }
 
-impl SackStore {
+impl Notes {
     /// Keeps a note until it is taken.
-    pub fn put(&mut self, note: AckNote) -> SackSlot {
+    pub fn put(&mut self, note: AckNote) -> NoteSlot {
         if let Some(index) = self.free.pop() {
             self.notes[index as usize] = note;
-            return SackSlot(index);
+            return NoteSlot(index);
         }
         self.notes.push(note);
-        SackSlot(self.notes.len() as u32 - 1)
+        NoteSlot(self.notes.len() as u32 - 1)
     }
 
     /// Bytes they take on the heap.
@@ -241,15 +241,15 @@ impl SackStore {
 
     /// Asks for the note of an ACK that arrives soon.
     #[inline(always)]
-    pub fn prefetch(&self, slot: SackSlot) {
+    pub fn prefetch(&self, slot: NoteSlot) {
         if let Some(note) = self.notes.get(slot.0 as usize) {
             prefetch(note, size_of::<AckNote>());
         }
     }
 
-    /// Gives the note of an ACK that has arrived (or been lost), and frees their slot.
-    pub fn take(&mut self, slot: SackSlot) -> Option<AckNote> {
-        if slot == SackSlot::NONE {
+    /// Gives the note of an ACK that has arrived (or been lost), and frees its slot.
+    pub fn take(&mut self, slot: NoteSlot) -> Option<AckNote> {
+        if slot == NoteSlot::NONE {
             return None;
         }
         self.free.push(slot.0);

@@ -178,12 +178,16 @@ fn a_queue_with_parameters() {
     assert_eq!(threshold("65 packets"), []);
     assert_eq!(queue("{ name = \"fq-codel\", flows = 1 }").given, [("flows", Value::Whole(1))]);
     assert_eq!(queue("{ name = \"red\", w_q = 1 }").given, [("w_q", Value::Number(1.0))]);
+    assert_eq!(queue("{ name = \"red\", min_th = \"14 packets\" }").given, [("min_th", Value::Packets(14))]);
+    assert_eq!(queue("{ name = \"ared\", bottom = 0.5 }").given, [("bottom", Value::Number(0.5))]);
 }
 
-/// The bounds of a parameter are allowed, and what is written is read back, for every queue there is.
+/// The bounds of a parameter are allowed, but where another parameter forbids them, and what is written is read back, for every queue
+/// there is.
 #[test]
 fn every_queue_and_parameter_can_be_given() {
     use queues::{Kind, Value};
+    let mut conflicts = Vec::new();
     for info in queues::ALL {
         assert_eq!(link_with(&format!("queue = \"{}\"", info.name)).queue, Queue::defaults(info));
         for param in info.params {
@@ -202,10 +206,16 @@ fn every_queue_and_parameter_can_be_given() {
                 queue.given.extend((Some(value) != param.default).then_some((param.name, value)));
                 let text =
                     format!("queue = {{ name = \"{}\", {} = {} }}", info.name, param.name, queues::written(value));
-                assert_eq!(link_with(&text).queue, queue, "{text}");
+                match (info.conflict)(&queue) {
+                    None => assert_eq!(link_with(&text).queue, queue, "{text}"),
+                    Some((name, ..)) => conflicts.push((info.name, param.name, name)),
+                }
             }
         }
     }
+    let of_red = [("red", "min_th", "min_th"), ("red", "max_th", "min_th")];
+    let of_ared = [("ared", "bottom", "bottom"), ("ared", "top", "bottom")];
+    assert_eq!(conflicts, [of_red, of_ared].concat());
 }
 
 #[test]
@@ -434,7 +444,7 @@ fn queue() -> impl Strategy<Value = Queue> {
             let given =
                 info.params.iter().zip(values).filter(|(param, value)| value.is_some() && *value != param.default);
             queue.given.extend(given.filter_map(|(param, value)| Some((param.name, value?))));
-            queue
+            if (info.conflict)(&queue).is_some() { Queue::defaults(info) } else { queue }
         })
     })
 }

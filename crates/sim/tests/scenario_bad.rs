@@ -165,7 +165,11 @@ const CASES: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("\"newreno\"", "\"newreno\"\necn = \"on\"", &["web[0].ecn: unknown kind of ECN \"on\"", "(allowed: off, classic"]),
-    ("\"reno\"", "\"reno\"\necn = true", &["flows[0].ecn: expected text, e.g. \"classic\"; found true"]),
+    (
+        "\"reno\"",
+        "\"reno\"\necn = true",
+        &["flows[0].ecn: expected text, one of off, classic, accurate, ace; found true"],
+    ),
     ("\"reno\"", "\"reno\"\nect = 2", &["flows[0].ect: 2 is out of range; allowed: whole numbers from 0 to 1"]),
     ("\"reno\"", "\"reno\"\nect = -1", &["flows[0].ect: -1 is out of range"]),
     ("\"reno\"", "\"reno\"\nect = \"1\"", &["flows[0].ect: expected a whole number", "found text \"1\""]),
@@ -559,7 +563,7 @@ const QUEUES: &[(&str, &[&str])] = &[
     ("7", &[": expected a queue, e.g. \"drop-tail\" or { name = \"codel\"", "found the whole number 7"]),
     ("[\"codel\"]", &[": expected a queue", "found a list"]),
     ("\"coddle\"", &[": unknown queue \"coddle\"; did you mean \"codel\"?"]),
-    ("{ target = \"5 ms\" }", &[".name: missing; write e.g. name = \"codel\""]),
+    ("{ target = \"5 ms\" }", &[".name: missing; write e.g. \"drop-tail\" or { name = \"codel\", target = \"5 ms\" }"]),
     ("{ name = 3 }", &[".name: expected a queue's name, found the whole number 3"]),
     ("{ name = \"fqcodel\" }", &[".name: unknown queue \"fqcodel\"; did you mean \"fq-codel\"? (allowed: drop-tail, "]),
     (
@@ -591,6 +595,18 @@ const QUEUES: &[(&str, &[&str])] = &[
         "{ name = \"ared\", max_th = \"0 packets\" }",
         &[".max_th: \"0 packets\" is out of range; allowed: 1 packets to "],
     ),
+    // Of two that need an order, given or by default.
+    (
+        "{ name = \"red\", min_th = \"20 packets\", max_th = \"20 packets\" }",
+        &[".min_th: \"20 packets\" is not below max_th, \"20 packets\""],
+    ),
+    ("{ name = \"red\", min_th = \"15 packets\" }", &[".min_th: \"15 packets\" is not below max_th, \"15 packets\""]),
+    ("{ name = \"red\", max_th = \"4 packets\" }", &[".min_th: \"5 packets\" is not below max_th, \"4 packets\""]),
+    (
+        "{ name = \"ared\", min_th = \"9 packets\", max_th = \"8 packets\" }",
+        &[".min_th: \"9 packets\" is not below max_th, \"8 packets\""],
+    ),
+    ("{ name = \"ared\", bottom = 0.6 }", &[".bottom: 0.6 is not at most top, 0.5"]),
     // Packets or a time.
     ("{ name = \"step\", threshold = 65 }", &[".threshold: 65 has no unit; write e.g. \"65 packets\""]),
     (
@@ -619,7 +635,7 @@ const QUEUES: &[(&str, &[&str])] = &[
         "{ name = \"codel\", sqrt = \"newtn\" }",
         &[".sqrt: unknown choice \"newtn\"; did you mean \"newton\"? (allowed: exact, newton)"],
     ),
-    ("{ name = \"pie\", variant = true }", &[".variant: expected text, e.g. \"rfc\"; found true"]),
+    ("{ name = \"pie\", variant = true }", &[".variant: expected text, one of rfc, linux; found true"]),
 ];
 
 /// As the command line shows it.

@@ -241,6 +241,12 @@ mod tests {
         let mut off = after_loss_at(1000.0, &[("fast_convergence", Value::Flag(false))]);
         off.response.decrease(800.0, &FLOW, Signal::Loss);
         assert_eq!(off.response.max, 800.0);
+        let mut again = after_loss_at(1000.0, &[]);
+        again.response.decrease(1000.0, &FLOW, Signal::Loss);
+        assert_eq!(again.response.max, 1000.0, "no lower than before");
+        let mut told = None;
+        again.response.inspect(&mut |name, value| told = Some((name, value)));
+        assert_eq!(told, Some(("max_window", 1000.0)));
     }
 
     /// Reno mode: below low_window = 14 Reno: 12 to 6, then 1/6 per ACK.
@@ -252,8 +258,8 @@ mod tests {
     }
 
     /// ns-2's Linux module (max_increment 16, B 4, smooth_part 20, beta 819/1024), lost at 1000: at 840 the distance over 4
-    /// is 40, so 16; at 952, 12; at 993, 1.75 rounds to 1 and the step is B/smooth_part = 0.2. Beyond: 0.2 up to 1004;
-    /// at 1012, 12/3 = 4; from 1048 on, 16. All times 31/16.
+    /// is 40, so 16; at 952, 12; at 993, 1.75 rounds to 1 and the step is B/smooth_part = 0.2. Beyond: 0.2 below 1004;
+    /// there 4/3, at 1012, 12/3 = 4; from 1048 on, 16. All times 31/16.
     #[test]
     fn can_be_set_like_the_linux_module() {
         let given = [
@@ -266,9 +272,9 @@ mod tests {
         ];
         let mut cc = after_loss_at(1000.0, &given);
         assert!(close(cc.cwnd(), 1000.0 * 819.0 / 1024.0));
-        let expected =
-            [(840.0, 16.0), (952.0, 12.0), (993.0, 0.2), (1000.0, 0.2), (1003.0, 0.2), (1012.0, 4.0), (1048.0, 16.0)];
-        for (w, step) in expected {
+        let below = [(840.0, 16.0), (952.0, 12.0), (993.0, 0.2)];
+        let beyond = [(1000.0, 0.2), (1003.9, 0.2), (1004.0, 4.0 / 3.0), (1012.0, 4.0), (1048.0, 16.0)];
+        for (w, step) in below.into_iter().chain(beyond) {
             assert!(close(step_at(&mut cc, w), step * 1.9375), "at {w}: {}", step_at(&mut cc, w));
         }
     }

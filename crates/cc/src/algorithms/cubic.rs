@@ -213,13 +213,62 @@ mod tests {
         let (mut cc, _) = after_loss_at(1000.0, &[]);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (700.0, 700.0));
         let ack = Ack { acked: 1, credit: 1.0, ..Ack::default() };
-        cc.response.increase(700.0, &flow_at(0, 0), &ack);
+        let began = 3 * SECOND;
+        cc.response.increase(700.0, &flow_at(began, 0), &ack);
         let k = cc.response.memory.epoch.unwrap().k;
         assert!((k - 9.085_6).abs() < 1e-4, "{k}");
         for (t, w, target) in [(k - 5.0, 900.0, 950.0), (k, 950.0, 1000.0), (k + 5.0, 1000.0, 1050.0)] {
-            let gain = cc.response.increase(w, &flow_at((t * SECOND as f64) as Nanos, 0), &ack);
+            let gain = cc.response.increase(w, &flow_at(began + (t * SECOND as f64) as Nanos, 0), &ack);
             assert!((gain * w - (target - w)).abs() < 1e-5, "at {t} s: {}", gain * w);
         }
+    }
+
+    /// One whose stage began at time 0, with this W_est.
+    fn with_estimate(w_est: f64) -> Classic<Cubic> {
+        let (mut cc, _) = after_loss_at(1000.0, &[]);
+        let epoch = cc.response.begin(700.0, 0);
+        cc.response.memory.epoch = Some(Epoch { w_est, ..epoch });
+        cc
+    }
+
+    /// Section 4.3: W_cubic governs, unless W_est is greater; 5 s before K it is 950 (above). An ACK then sets the window to W_est, in
+    /// as many parts as its credit has.
+    #[test]
+    fn the_greater_of_both_governs() {
+        let ack = Ack { acked: 0, credit: 2.0, ..Ack::default() };
+        for (w_est, gain) in [(949.9, 50.0 / 900.0), (950.1, 50.1 / 2.0)] {
+            let mut cc = with_estimate(w_est);
+            let k = cc.response.memory.epoch.unwrap().k;
+            let found = cc.response.increase(900.0, &flow_at(((k - 5.0) * SECOND as f64) as Nanos, 0), &ack);
+            assert!((found - gain).abs() < 1e-6, "{w_est}: {found}");
+        }
+    }
+
+    /// Section 4.3: W_est grows by alpha times the segments acknowledged over cwnd; alpha is 3 (0.3)/1.7 = 9/17 until W_est has reached
+    /// the window before the cut, and 1 from there.
+    #[test]
+    fn the_estimate_counts_segments() {
+        for (before, alpha) in [(999.0, 9.0 / 17.0), (1000.0, 1.0)] {
+            let mut cc = with_estimate(before);
+            cc.response.increase(900.0, &flow_at(0, 0), &Ack { acked: 3, credit: 1.0, ..Ack::default() });
+            let grown = cc.response.memory.epoch.unwrap().w_est - before;
+            assert!((grown - alpha * 3.0 / 900.0).abs() < 1e-9, "{before}: {grown}");
+        }
+    }
+
+    /// W_max 1000; K and W_est once an ACK has begun the stage at 700: 700 + 9/17/700 = 700.00076.
+    #[test]
+    fn tells_its_variables() {
+        let told = |cc: &Classic<Cubic>| {
+            let mut found = std::vec::Vec::new();
+            cc.response.inspect(&mut |name, value| found.push((name, (value * 1e5).round() / 1e5)));
+            found
+        };
+        let (mut cc, _) = after_loss_at(1000.0, &[]);
+        let before = told(&cc);
+        assert!(before[0] == ("w_max", 1000.0) && before[1].1.is_nan() && before[2].1.is_nan(), "{before:?}");
+        cc.response.increase(700.0, &flow_at(0, 0), &Ack { acked: 1, credit: 1.0, ..Ack::default() });
+        assert_eq!(told(&cc), [("w_max", 1000.0), ("w_est", 700.00076), ("k_s", 9.0856)]);
     }
 
     /// Section 4.2: the target looks one RTT ahead, and is at most 1.5 cwnd, at least cwnd.
@@ -279,6 +328,9 @@ mod tests {
             assert!((cc.response.decrease(800.0, &Flow::default(), Signal::Loss) - 560.0).abs() < 1e-9);
             assert!((cc.response.memory.w_max - w_max).abs() < 1e-9);
         }
+        let (mut cc, _) = after_loss_at(1000.0, &[]);
+        cc.response.decrease(1000.0, &Flow::default(), Signal::Loss);
+        assert_eq!(cc.response.memory.w_max, 1000.0, "not below W_max");
     }
 
     /// Section 4.8: after a timeout K = 0 and W_max is the window at the beginning of congestion avoidance.
@@ -329,12 +381,12 @@ mod tests {
         assert_eq!(acked(0.0), before);
     }
 
-    /// Section 5.8: ten seconds in which the application is the limit do not move t.
+    /// Section 5.8: nine seconds in which the application is the limit do not move t.
     #[test]
     fn time_without_need_of_the_window_does_not_count() {
         let (mut cc, _) = after_loss_at(1000.0, &[]);
         let ack = Ack { acked: 1, credit: 1.0, ..Ack::default() };
-        cc.on_ack(&flow_at(0, 0), &ack);
+        cc.on_ack(&flow_at(SECOND, 0), &ack);
         cc.on_ack(&Flow { cwnd_limited: false, ..flow_at(10 * SECOND, 0) }, &ack);
         assert_eq!(cc.response.memory.epoch.unwrap().began, 10 * SECOND);
     }

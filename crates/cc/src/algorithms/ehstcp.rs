@@ -343,6 +343,7 @@ mod tests {
         cc.frame.set_window(1000.0);
         sender.lose(&mut cc);
         assert!((cc.cwnd() - 800.0).abs() < 1e-9, "{}", cc.cwnd());
+        assert_eq!(cc.ssthresh(), cc.cwnd());
         let lost_at = sender.flow.now;
         while cc.cwnd() <= 800.0 + 1e-9 {
             sender.ack(&mut cc, 100.0);
@@ -378,6 +379,16 @@ mod tests {
             sender.round(&mut cc, 102.0);
             assert!(before >= 800.0 - 1e-9 && cc.cwnd() > before, "{}", cc.cwnd());
         }
+    }
+
+    #[test]
+    fn a_needless_cut_is_undone() {
+        let (mut cc, mut sender) = avoiding(1000.0, &[]);
+        sender.round(&mut cc, 125.0);
+        sender.lose(&mut cc);
+        assert!(cc.cwnd() < 1000.0);
+        cc.on_undo(1000.0, 900.0);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (1000.0, 900.0));
     }
 
     /// beta_e = 0.4 (eRTT 166.7 ms) against b(1000) = 0.3299: used as it is, without a safety check, unless capped.

@@ -24,24 +24,7 @@ pub enum SlowStart {
     HyStart,
 }
 
-impl SlowStart {
-    /// Every kind.
-    pub const ALL: [SlowStart; 3] = [SlowStart::Standard, SlowStart::HyStartPlusPlus, SlowStart::HyStart];
-
-    /// The name scenarios use.
-    pub fn name(self) -> &'static str {
-        match self {
-            SlowStart::Standard => "standard",
-            SlowStart::HyStartPlusPlus => "hystart++",
-            SlowStart::HyStart => "hystart",
-        }
-    }
-
-    /// The one of this name.
-    pub fn find(name: &str) -> Option<SlowStart> {
-        SlowStart::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
+crate::named! { SlowStart { Standard = "standard", HyStartPlusPlus = "hystart++", HyStart = "hystart" } }
 
 /// What a slow start sees of an ACK: few values, so that the ACKs of all other flows need not have the rest at hand.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -46,7 +46,7 @@ impl Engine<'_> {
     fn held_bytes(&self) -> u64 {
         let transit = &self.transit;
         let queues = transit.network.heap_bytes();
-        let rest = transit.schedule.heap_bytes() + transit.sacks.heap_bytes() + transit.timers.heap_bytes();
+        let rest = transit.schedule.heap_bytes() + transit.notes.heap_bytes() + transit.timers.heap_bytes();
         (queues + rest + self.flows.capacity() * size_of::<Connection>()) as u64
             + self.memory.connections
             + self.memory.series

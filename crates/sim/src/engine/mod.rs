@@ -170,11 +170,11 @@ impl Engine<'_> {
 
     #[inline(always)]
     fn prefetch_upcoming(&self) {
-        let Some((flow, sack)) = self.transit.schedule.upcoming(1) else { return };
+        let Some((flow, note)) = self.transit.schedule.upcoming(1) else { return };
         if let Some(flow) = self.flows.get(flow as usize) {
             prefetch(flow, HOT_BYTES);
         }
-        self.transit.sacks.prefetch(sack);
+        self.transit.notes.prefetch(note);
     }
 
     fn on_timer(&mut self, at: Nanos, timer: Timer) {

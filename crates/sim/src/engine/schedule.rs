@@ -7,7 +7,7 @@
 //!
 //! Ties go to the lower stream number, within a stream to the packet pushed first, whatever the width.
 
-use crate::packet::{Kind, Packet, SackSlot};
+use crate::packet::{Kind, NoteSlot, Packet};
 use fullpipe_cc::Nanos;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -72,7 +72,7 @@ struct Entry {
     stream: StreamId,
     flow: u32,
     seq: u32,
-    sack: SackSlot,
+    note: NoteSlot,
     incarnation: u16,
     hop: u8,
     kind: Kind,
@@ -167,11 +167,11 @@ impl Schedule {
         Some(packet)
     }
 
-    /// The flow and the SACK blocks of a packet that comes soon: `ahead` 0 is the next one in the open slice.
+    /// The flow and the note of a packet that comes soon: `ahead` 0 is the next one in the open slice.
     #[inline(always)]
-    pub fn upcoming(&self, ahead: usize) -> Option<(u32, SackSlot)> {
+    pub fn upcoming(&self, ahead: usize) -> Option<(u32, NoteSlot)> {
         let entry = self.entries.get(place_in(*self.keys.get(self.taken + ahead)?))?;
-        Some((entry.flow, entry.sack))
+        Some((entry.flow, entry.note))
     }
 
     /// All packets still under way.
@@ -540,15 +540,15 @@ fn grow(entries: &mut Vec<Entry>, spare: &mut Vec<Vec<Entry>>) -> bool {
 impl Entry {
     #[inline(always)]
     fn new(stream: StreamId, packet: &Packet, shift: u32) -> Entry {
-        let Packet { at, stamp, aside, flow, seq, sack, incarnation, hop, kind } = *packet;
+        let Packet { at, stamp, aside, flow, seq, note, incarnation, hop, kind } = *packet;
         let within = at as u32 & ((1 << shift) - 1);
-        Entry { stamp, aside, within, stream, flow, seq, sack, incarnation, hop, kind }
+        Entry { stamp, aside, within, stream, flow, seq, note, incarnation, hop, kind }
     }
 
     #[inline(always)]
     fn packet(&self, at: Nanos) -> Packet {
-        let Entry { stamp, aside, flow, seq, sack, incarnation, hop, kind, .. } = *self;
-        Packet { at, stamp, aside, flow, seq, sack, incarnation, hop, kind }
+        let Entry { stamp, aside, flow, seq, note, incarnation, hop, kind, .. } = *self;
+        Packet { at, stamp, aside, flow, seq, note, incarnation, hop, kind }
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use crate::engine::schedule::Schedule;
 use crate::engine::timers::{Timer, Timers};
 use crate::network::{Direct, Hop, Network, Route};
-use crate::packet::{AckNote, Kind, Packet, SackSlot, SackStore, Segment};
+use crate::packet::{AckNote, Kind, NoteSlot, Notes, Packet, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
 use crate::scenario::Scenario;
@@ -28,8 +28,8 @@ pub struct Transit {
     pub log: SampleLog,
     /// What became of all data packets.
     pub count: PacketCount,
-    /// SACK blocks of ACKs under way.
-    pub sacks: SackStore,
+    /// What ACKs under way carry.
+    pub notes: Notes,
     packet_size: u32,
     ack_size: u32,
 }
@@ -49,7 +49,7 @@ impl Transit {
             timers: Timers::default(),
             log: SampleLog::new(scenario.series_interval),
             count: PacketCount::default(),
-            sacks: SackStore::default(),
+            notes: Notes::default(),
             packet_size: scenario.packet_size,
             ack_size: scenario.ack_size,
         }
@@ -58,7 +58,7 @@ impl Transit {
     /// An ACK reaches its sender; says at which moment of the flow's own, or `None` if it is of no use any more.
     #[inline(always)]
     pub fn hand_over(&mut self, flow: &mut Connection, ack: &Packet) -> Option<Nanos> {
-        let note = self.sacks.take(ack.sack);
+        let note = self.notes.take(ack.note);
         let now = ack.at - flow.access;
         if !flow.active || ack.incarnation != flow.incarnation || now >= self.window.to {
             return None;
@@ -138,7 +138,7 @@ impl Transit {
             aside: segment.at,
             flow: flow.id,
             seq: next as u32,
-            sack: SackSlot::NONE,
+            note: NoteSlot::NONE,
             incarnation: flow.incarnation,
             hop: 2,
             kind: Kind::Arriving,
@@ -277,7 +277,7 @@ impl Transit {
     /// A segment or an ACK has been lost.
     fn lose(&mut self, packet: &Packet) {
         match packet.kind {
-            Kind::Ack => drop(self.sacks.take(packet.sack)),
+            Kind::Ack => drop(self.notes.take(packet.note)),
             _ => self.count_lost(packet.at),
         }
     }
@@ -332,10 +332,10 @@ impl Transit {
             aside: at,
             flow: flow.id,
             seq: next as u32,
-            sack: if noted {
-                self.sacks.put(AckNote { blocks: blocks.unwrap_or_default(), echo })
+            note: if noted {
+                self.notes.put(AckNote { blocks: blocks.unwrap_or_default(), echo })
             } else {
-                SackSlot::NONE
+                NoteSlot::NONE
             },
             incarnation: flow.incarnation,
             hop: flow.route.data_hops,

@@ -1,9 +1,8 @@
-//! `algorithm = "reno"` or `{ name = "vegas", alpha = 2, beta = 4 }`, and `recovery`.
+//! `algorithm = "reno"` or `{ name = "vegas", alpha = 2, beta = 4 }`.
 
-use super::host::Host;
-use super::problem::{Problem, unknown};
+use super::problem::Problem;
 use super::reader::{Reader, as_number, kind};
-use super::{Algorithm, Pacing, Recovery, Setting, SlowStart, Table, Value};
+use super::{Algorithm, Setting, Value};
 use fullpipe_cc::params::{self, Info, Kind, Param};
 use fullpipe_cc::registry;
 
@@ -11,54 +10,16 @@ const EXAMPLE: &str = "\"reno\" or { name = \"reno\" }";
 
 /// The algorithm and its entry in the registry.
 pub fn read(reader: &Reader) -> Result<(Algorithm, &'static Info), Problem> {
-    match reader.required("algorithm", EXAMPLE)? {
-        Value::String(name) => {
-            let info = find(name).map_err(|what| reader.problem("algorithm", what))?;
-            Ok((Algorithm { name: name.clone(), params: Vec::new() }, info))
-        }
-        Value::Table(table) => with_params(table, reader.at("algorithm")),
-        value => Err(reader.wrong_type("algorithm", "an algorithm", EXAMPLE, value)),
-    }
+    let named: Vec<_> = registry::ALL.iter().map(|info| (info.name, *info)).collect();
+    let params = |info: &Info| info.params.iter().map(|param| param.name).collect();
+    let chosen = reader.chosen("algorithm", "an algorithm", EXAMPLE, &named, params)?;
+    let (info, table) = chosen.ok_or_else(|| reader.missing("algorithm", EXAMPLE))?;
+    let params = table.map_or(Ok(Vec::new()), |table| settings(&table, info))?;
+    Ok((Algorithm { name: info.name.to_owned(), params }, info))
 }
 
-/// The recovery asked for, or else the host's, or the one that the algorithm's paper assumes.
-pub fn recovery(reader: &Reader, info: &Info, host: Host) -> Result<Recovery, Problem> {
-    let name = reader.text("recovery", "\"sack\"")?.unwrap_or(host.recovery(info));
-    Recovery::find(name)
-        .ok_or_else(|| reader.problem("recovery", unknown("recovery", name, &Recovery::ALL.map(Recovery::name))))
-}
-
-/// The slow start asked for, or else the host's.
-pub fn slow_start(reader: &Reader, info: &Info, host: Host) -> Result<SlowStart, Problem> {
-    let name = reader.text("slow_start", "\"hystart++\"")?.unwrap_or(host.slow_start(info).name());
-    SlowStart::find(name)
-        .ok_or_else(|| reader.problem("slow_start", unknown("slow start", name, &SlowStart::ALL.map(SlowStart::name))))
-}
-
-/// The pacing asked for.
-pub fn pacing(reader: &Reader) -> Result<Pacing, Problem> {
-    let name = reader.text("pacing", "\"on\"")?.unwrap_or(Pacing::default().name());
-    Pacing::find(name).ok_or_else(|| reader.problem("pacing", unknown("pacing", name, &Pacing::ALL.map(Pacing::name))))
-}
-
-fn find(name: &str) -> Result<&'static Info, String> {
-    let names: Vec<&str> = registry::ALL.iter().map(|info| info.name).collect();
-    registry::find(name).ok_or_else(|| unknown("algorithm", name, &names))
-}
-
-fn with_params(table: &Table, place: String) -> Result<(Algorithm, &'static Info), Problem> {
-    let at = |key: &str| format!("{place}.{key}");
-    let name = match table.get("name") {
-        Some(Value::String(name)) => name,
-        Some(value) => {
-            return Err(Problem::new(at("name"), format!("expected an algorithm's name, found {}", kind(value))));
-        }
-        None => return Err(Problem::new(at("name"), "missing; write e.g. name = \"reno\"")),
-    };
-    let info = find(name).map_err(|what| Problem::new(at("name"), what))?;
-    let mut keys: Vec<&'static str> = vec!["name"];
-    keys.extend(info.params.iter().map(|param| param.name));
-    let reader = Reader::new(table, place, &[&keys])?;
+/// The parameters that differ from their defaults.
+fn settings(reader: &Reader, info: &Info) -> Result<Vec<(String, Setting)>, Problem> {
     let mut params = Vec::new();
     for param in info.params {
         if let Some(value) = reader.value(param.name) {
@@ -68,7 +29,7 @@ fn with_params(table: &Table, place: String) -> Result<(Algorithm, &'static Info
             }
         }
     }
-    Ok((Algorithm { name: name.clone(), params }, info))
+    Ok(params)
 }
 
 fn setting(param: &Param, value: &Value) -> Result<Setting, String> {

@@ -103,12 +103,8 @@ fn part<'a>(reader: &Reader<'a>, key: &str, example: &str, keys: &[&'static str]
 }
 
 fn gilbert_elliott(reader: &Reader) -> Result<Loss, Problem> {
-    const MODEL: &str = "gilbert-elliott";
-    let model = reader.text("model", "\"gilbert-elliott\"")?;
-    match model.ok_or_else(|| reader.missing("model", "\"gilbert-elliott\""))? {
-        MODEL => {}
-        other => return Err(reader.problem("model", unknown("model", other, &[MODEL]))),
-    }
+    let model = reader.one_of("model", "model", &[("gilbert-elliott", ())])?;
+    model.ok_or_else(|| reader.missing("model", "\"gilbert-elliott\""))?;
     let number = |key| reader.number(key, |p| (0.0..=1.0).contains(&p), "probabilities from 0 to 1");
     let p = number("p")?.ok_or_else(|| reader.missing("p", "0.01"))?;
     let r = number("r")?.ok_or_else(|| reader.missing("r", "0.25"))?;

@@ -1,7 +1,5 @@
 //! `host = "linux"`: what a flow's ends are by default, in one key instead of eight.
 
-use super::problem::{Problem, unknown};
-use super::reader::Reader;
 use super::{Recovery, SlowStart, Table, Tcp, Value};
 use fullpipe_cc::params::Info;
 use fullpipe_cc::time::MILLISECOND;
@@ -17,23 +15,14 @@ pub enum Host {
     Linux,
 }
 
-const NAMES: [&str; 2] = ["classic", "linux"];
+fullpipe_cc::named! { Host { Classic = "classic", Linux = "linux" } }
 
 impl Host {
-    /// The one asked for.
-    pub fn read(reader: &Reader) -> Result<Host, Problem> {
-        match reader.text("host", "\"linux\"")? {
-            None | Some("classic") => Ok(Host::Classic),
-            Some("linux") => Ok(Host::Linux),
-            Some(name) => Err(reader.problem("host", unknown("host", name, &NAMES))),
-        }
-    }
-
-    /// The recovery where a scenario is silent.
-    pub fn recovery(self, info: &Info) -> &'static str {
+    /// The recovery where a scenario is silent: for [`Host::Classic`] the one that the algorithm's paper assumes.
+    pub fn recovery(self, info: &Info) -> Recovery {
         match self {
-            Host::Classic => info.recovery,
-            Host::Linux => Recovery::Rack.name(),
+            Host::Classic => Recovery::find(info.recovery).expect("one that there is"),
+            Host::Linux => Recovery::Rack,
         }
     }
 
@@ -63,7 +52,8 @@ impl Host {
 
     /// The size of packets, bytes, where a scenario is silent: Ethernet's where all TCP is Linux's, ns-2's otherwise.
     pub fn packet_size(tcp: &[(&Table, String)]) -> u32 {
-        let linux = |(table, _): &(&Table, String)| table.get("host").and_then(Value::as_str) == Some("linux");
+        let linux =
+            |(table, _): &(&Table, String)| table.get("host").and_then(Value::as_str) == Some(Host::Linux.name());
         if !tcp.is_empty() && tcp.iter().all(linux) { 1500 } else { 1000 }
     }
 }

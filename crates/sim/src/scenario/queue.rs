@@ -1,7 +1,7 @@
 //! `queue = "codel"` or `{ name = "codel", target = "5 ms" }`, read and written.
 
-use super::problem::{Problem, quoted, unknown};
-use super::reader::{Reader, kind as found_kind};
+use super::problem::{Problem, unknown};
+use super::reader::Reader;
 use super::units::{DATA, Dimension, PACKETS, TIME, split};
 use super::{Queue, Table, Value as Toml, limits};
 use crate::network::discipline::params::{Info, Kind, Param, Value};
@@ -12,14 +12,12 @@ const EXAMPLE: &str = "\"drop-tail\" or { name = \"codel\", target = \"5 ms\" }"
 
 /// The queue asked for.
 pub fn read(reader: &Reader) -> Result<Option<Queue>, Problem> {
-    match reader.value("queue") {
+    let named: Vec<_> = discipline::ALL.iter().map(|info| (info.name, *info)).collect();
+    let params = |info: &Info| info.params.iter().map(|param| param.name).collect();
+    match reader.chosen("queue", "a queue", EXAMPLE, &named, params)? {
         None => Ok(None),
-        Some(Toml::String(name)) => match find(name) {
-            Ok(info) => Ok(Some(Settings::defaults(info))),
-            Err(what) => Err(reader.problem("queue", what)),
-        },
-        Some(Toml::Table(table)) => with_params(table, reader.at("queue")).map(Some),
-        Some(value) => Err(reader.wrong_type("queue", "a queue", EXAMPLE, value)),
+        Some((info, None)) => Ok(Some(Settings::defaults(info))),
+        Some((info, Some(table))) => settings(&table, info).map(Some),
     }
 }
 
@@ -36,31 +34,21 @@ pub fn write(queue: &Queue) -> Toml {
     Toml::Table(table)
 }
 
-fn find(name: &str) -> Result<&'static Info, String> {
-    let names: Vec<&str> = discipline::ALL.iter().map(|info| info.name).collect();
-    discipline::find(name).ok_or_else(|| unknown("queue", name, &names))
-}
-
-fn with_params(table: &Table, place: String) -> Result<Queue, Problem> {
-    let at = format!("{place}.name");
-    let name = match table.get("name") {
-        Some(Toml::String(name)) => name,
-        Some(value) => {
-            return Err(Problem::new(at, format!("expected a queue's name, found {}", found_kind(value))));
-        }
-        None => return Err(Problem::new(at, "missing; write e.g. name = \"codel\"")),
-    };
-    let info = find(name).map_err(|what| Problem::new(at, what))?;
-    let mut keys: Vec<&'static str> = vec!["name"];
-    keys.extend(info.params.iter().map(|param| param.name));
-    let reader = Reader::new(table, place, &[&keys])?;
+fn settings(reader: &Reader, info: &'static Info) -> Result<Queue, Problem> {
     let mut given = Vec::new();
     for param in info.params {
-        if let Some(value) = value(&reader, param)?.filter(|value| Some(*value) != param.default) {
+        if let Some(value) = value(reader, param)?.filter(|value| Some(*value) != param.default) {
             given.push((param.name, value));
         }
     }
-    Ok(Settings { info, given })
+    let queue = Settings { info, given };
+    match (info.conflict)(&queue) {
+        None => Ok(queue),
+        Some((name, relation, other)) => {
+            let value = |name| queue.value(name).map_or("unset".to_owned(), |value| written(value).to_string());
+            Err(reader.problem(name, format!("{} is not {relation} {other}, {}", value(name), value(other))))
+        }
+    }
 }
 
 fn value(reader: &Reader, param: &Param) -> Result<Option<Value>, Problem> {
@@ -79,13 +67,10 @@ fn value(reader: &Reader, param: &Param) -> Result<Option<Value>, Problem> {
             None => None,
             Some(_) => Some(Value::Flag(reader.flag(name, false)?)),
         },
-        Kind::Choice(names) => match reader.text(name, &quoted(names[0]))? {
-            None => None,
-            Some(chosen) => match names.iter().find(|known| **known == chosen) {
-                Some(known) => Some(Value::Name(known)),
-                None => return Err(reader.problem(name, unknown("choice", chosen, names))),
-            },
-        },
+        Kind::Choice(names) => {
+            let named: Vec<_> = names.iter().map(|name| (*name, *name)).collect();
+            reader.one_of(name, "choice", &named)?.map(Value::Name)
+        }
         Kind::PacketsOrTime => packets_or_time(reader, name)?,
     })
 }

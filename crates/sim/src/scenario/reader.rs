@@ -1,6 +1,6 @@
 //! Reads typed values out of a table, and says exactly which key is wrong, how, and what is allowed.
 
-use super::problem::{self, Problem, quoted, unknown};
+use super::problem::{self, Problem, listed, quoted, unknown};
 use super::units::{Dimension, TIME};
 use super::{Spread, Table, Value};
 use fullpipe_cc::Nanos;
@@ -72,6 +72,47 @@ impl<'a> Reader<'a> {
         self.value(key)
             .map(|value| value.as_str().ok_or_else(|| self.wrong_type(key, "text", example, value)))
             .transpose()
+    }
+
+    /// One of several by its name; `thing` says what it is.
+    pub fn one_of<T: Copy>(&self, key: &str, thing: &str, named: &[(&str, T)]) -> Result<Option<T>, Problem> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::String(name)) => find(thing, name, named).map(Some).map_err(|what| self.problem(key, what)),
+            Some(value) => {
+                let allowed = listed(&names(named));
+                Err(self.problem(key, format!("expected text, one of {allowed}; found {}", kind(value))))
+            }
+        }
+    }
+
+    /// One of several by its name, alone or in a table with values for its parameters, which come along; `thing` is the key too, and
+    /// `a_thing` the same with its article.
+    pub fn chosen<T: Copy>(
+        &self,
+        key: &str,
+        a_thing: &str,
+        example: &str,
+        named: &[(&str, T)],
+        params: impl Fn(T) -> Vec<&'static str>,
+    ) -> Result<Option<(T, Option<Reader<'a>>)>, Problem> {
+        let table = match self.value(key) {
+            None => return Ok(None),
+            Some(Value::String(name)) => {
+                let one = find(key, name, named).map_err(|what| self.problem(key, what))?;
+                return Ok(Some((one, None)));
+            }
+            Some(Value::Table(table)) => table,
+            Some(value) => return Err(self.wrong_type(key, a_thing, example, value)),
+        };
+        let (place, at) = (self.at(key), self.at(key) + ".name");
+        let name = match table.get("name") {
+            Some(Value::String(name)) => name,
+            Some(value) => return Err(Problem::new(at, format!("expected {a_thing}'s name, found {}", kind(value)))),
+            None => return Err(Problem::new(at, format!("missing; write e.g. {example}"))),
+        };
+        let one = find(key, name, named).map_err(|what| Problem::new(at, what))?;
+        Ok(Some((one, Some(Reader::new(table, place, &[&["name"], &params(one)])?))))
     }
 
     /// A flag, or `default`.
@@ -159,6 +200,15 @@ impl<'a> Reader<'a> {
     pub fn wrong_type(&self, key: &str, expected: &str, example: &str, value: &Value) -> Problem {
         self.problem(key, format!("expected {expected}, e.g. {example}; found {}", kind(value)))
     }
+}
+
+fn find<T: Copy>(thing: &str, name: &str, named: &[(&str, T)]) -> Result<T, String> {
+    let found = named.iter().find(|(known, _)| *known == name);
+    found.map(|(_, one)| *one).ok_or_else(|| unknown(thing, name, &names(named)))
+}
+
+fn names<'n, T>(named: &[(&'n str, T)]) -> Vec<&'n str> {
+    named.iter().map(|(name, _)| *name).collect()
 }
 
 /// An integer or a float, as a float.

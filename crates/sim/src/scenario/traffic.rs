@@ -1,11 +1,12 @@
 //! `[[flows]]`, `[[udp]]`, `[[web]]`: what crosses the links.
 
 use super::host::Host;
-use super::problem::{Problem, quoted, unknown};
+use super::problem::{Problem, quoted};
 use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
 use super::{
-    Arrivals, Ecn, EcnMode, FlowGroup, Link, Recovery, Spread, Table, Tcp, Udp, Value, Web, algorithm, limits, network,
+    Arrivals, Ecn, EcnMode, FlowGroup, Link, Pacing, Recovery, SlowStart, Spread, Table, Tcp, Udp, Value, Web,
+    algorithm, limits, network,
 };
 use fullpipe_cc::Nanos;
 
@@ -100,16 +101,16 @@ pub fn packet_size(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u
 
 fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     let (algorithm, info) = algorithm::read(reader)?;
-    let host = Host::read(reader)?;
-    let recovery = algorithm::recovery(reader, info, host)?;
+    let host = reader.one_of("host", "host", &Host::NAMES)?.unwrap_or(Host::Classic);
+    let recovery = reader.one_of("recovery", "recovery", &Recovery::NAMES)?.unwrap_or(host.recovery(info));
     let default = host.preset(Tcp::new(info.name, recovery, network::path(reader, context.links)?));
     let time = |key, range, default| Ok::<Nanos, Problem>(reader.quantity(key, &TIME, range)?.unwrap_or(default));
     let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;
     Ok(Tcp {
         algorithm,
-        slow_start: algorithm::slow_start(reader, info, host)?,
-        pacing: algorithm::pacing(reader)?,
-        ecn: ecn(reader)?.unwrap_or(default.ecn),
+        slow_start: reader.one_of("slow_start", "slow start", &SlowStart::NAMES)?.unwrap_or(host.slow_start(info)),
+        pacing: reader.one_of("pacing", "pacing", &Pacing::NAMES)?.unwrap_or(default.pacing),
+        ecn: reader.one_of("ecn", "kind of ECN", &EcnMode::NAMES)?.unwrap_or(default.ecn),
         ect: reader.whole("ect", 0..=1)?.map_or(default.ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
         prr: prr(reader, recovery)?,
         delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,
@@ -125,12 +126,6 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         reverse: reader.flag("reverse", default.reverse)?,
         ..default
     })
-}
-
-fn ecn(reader: &Reader) -> Result<Option<EcnMode>, Problem> {
-    let Some(name) = reader.text("ecn", "\"classic\"")? else { return Ok(None) };
-    let mode = EcnMode::find(name);
-    mode.map(Some).ok_or_else(|| reader.problem("ecn", unknown("kind of ECN", name, &EcnMode::ALL.map(EcnMode::name))))
 }
 
 /// Whether proportional rate reduction is asked for.

@@ -17,7 +17,8 @@ impl Scenario {
                 ect_without_l4s(&key, tcp),
             ]
         });
-        let of_links = (0..self.links.len()).map(|link| self.nothing_to_mark(link));
+        let of_links =
+            (0..self.links.len()).flat_map(|link| [false, true].map(|reverse| self.nothing_to_mark(link, reverse)));
         of_tcp.chain(of_links).flatten().collect()
     }
 
@@ -34,15 +35,19 @@ impl Scenario {
         })
     }
 
-    /// A queue that was told to mark, crossed by nothing that it may mark.
-    fn nothing_to_mark(&self, link: usize) -> Option<String> {
+    /// A queue that was told to mark, crossed by nothing that it may mark. Where both directions have the same, one to mark is enough.
+    fn nothing_to_mark(&self, index: usize, reverse: bool) -> Option<String> {
+        let link = &self.links[index];
+        let queue = &link.direction(reverse).queue;
+        let alike = *queue == link.direction(!reverse).queue;
         let mut tcp = self.flows.iter().map(|group| &group.tcp).chain(self.web.iter().map(|group| &group.tcp));
-        let capable = tcp.any(|tcp| tcp.ecn != EcnMode::Off && tcp.path.contains(&link));
-        let queue = &self.links[link].queue;
-        (is_to_mark(queue) && !capable).then(|| {
+        let marked =
+            |tcp: &Tcp| tcp.ecn != EcnMode::Off && tcp.path.contains(&index) && (alike || tcp.reverse == reverse);
+        (is_to_mark(queue) && !(alike && reverse) && !tcp.any(marked)).then(|| {
             format!(
-                "links[{link}].queue: {} is to mark, but no flow that crosses the link is ECN-capable; write e.g. ecn = \
+                "links[{index}]{}.queue: {} is to mark, but no flow whose data cross it is ECN-capable; write e.g. ecn = \
                  \"classic\" in [[flows]], or choose a queue that does not mark",
+                if reverse { ".reverse" } else { "" },
                 queue.info.name
             )
         })
@@ -225,6 +230,30 @@ mod tests {
         }
         for queue in [OTHERS, &["\"fq-codel\""]].concat() {
             assert!(warned_over(queue, &flow("")).is_empty(), "{queue}");
+        }
+    }
+
+    /// Queues mark data alone, which a flow in reverse sends the other way: in each direction that has a queue of its own the flows of
+    /// that direction count.
+    #[test]
+    fn each_direction_is_warned_of_for_itself() {
+        let warned = |reverse: &str, flows: &str| {
+            let queue = format!("\"step\"\nreverse = {{ {reverse} }}");
+            warned_over(&queue, flows)
+        };
+        let (there, back) = (flow("ecn = \"classic\""), flow("ecn = \"classic\"\nreverse = true"));
+        let other = "queue = \"drop-tail\"";
+        assert!(warned(other, &there).is_empty());
+        assert_eq!(warned(other, &back), ["flows[0].ecn", "links[0].queue:"]);
+        let own = "queue = { name = \"step\", threshold = \"9 packets\" }";
+        assert_eq!(warned(own, &there), ["links[0].reverse.queue:"]);
+        assert_eq!(warned(own, &back), ["links[0].queue:"]);
+        assert!(warned(own, &(there.clone() + &back)).is_empty());
+        assert_eq!(warned(own, &flow("")), ["links[0].queue:", "links[0].reverse.queue:"]);
+        // The same queue both ways is one that the scenario names once.
+        for like in ["", "rate = \"5 Mbit/s\"", "queue = \"step\""] {
+            assert!(warned(like, &back).is_empty() && warned(like, &there).is_empty(), "{like}");
+            assert_eq!(warned(like, &flow("")), ["links[0].queue:"], "{like}");
         }
     }
 

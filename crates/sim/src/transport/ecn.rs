@@ -30,25 +30,7 @@ pub enum EcnMode {
     Ace,
 }
 
-impl EcnMode {
-    /// Every kind.
-    pub const ALL: [EcnMode; 4] = [EcnMode::Off, EcnMode::Classic, EcnMode::Accurate, EcnMode::Ace];
-
-    /// The name scenarios use.
-    pub fn name(self) -> &'static str {
-        match self {
-            EcnMode::Off => "off",
-            EcnMode::Classic => "classic",
-            EcnMode::Accurate => "accurate",
-            EcnMode::Ace => "ace",
-        }
-    }
-
-    /// The one of this name.
-    pub fn find(name: &str) -> Option<EcnMode> {
-        EcnMode::ALL.into_iter().find(|mode| mode.name() == name)
-    }
-}
+fullpipe_cc::named! { EcnMode { Off = "off", Classic = "classic", Accurate = "accurate", Ace = "ace" } }
 
 /// The receiving end.
 #[derive(Clone, Debug)]

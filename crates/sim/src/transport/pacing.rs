@@ -18,24 +18,9 @@ pub enum Pacing {
     Off,
 }
 
+fullpipe_cc::named! { Pacing { Algorithm = "algorithm", On = "on", Off = "off" } }
+
 impl Pacing {
-    /// Every kind.
-    pub const ALL: [Pacing; 3] = [Pacing::Algorithm, Pacing::On, Pacing::Off];
-
-    /// The name scenarios use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Pacing::Algorithm => "algorithm",
-            Pacing::On => "on",
-            Pacing::Off => "off",
-        }
-    }
-
-    /// The one of this name.
-    pub fn find(name: &str) -> Option<Pacing> {
-        Pacing::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Whether a flow under `cc` is paced.
     pub fn applies_to(self, cc: &Controller) -> bool {
         match self {

@@ -19,23 +19,11 @@ pub enum Recovery {
     Vegas,
 }
 
+fullpipe_cc::named! {
+    Recovery { Tahoe = "tahoe", Reno = "reno", NewReno = "newreno", Sack = "sack", Rack = "rack", Vegas = "vegas" }
+}
+
 impl Recovery {
-    /// Every kind.
-    pub const ALL: [Recovery; 6] =
-        [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack, Recovery::Vegas];
-
-    /// The name scenarios use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Recovery::Tahoe => "tahoe",
-            Recovery::Reno => "reno",
-            Recovery::NewReno => "newreno",
-            Recovery::Sack => "sack",
-            Recovery::Rack => "rack",
-            Recovery::Vegas => "vegas",
-        }
-    }
-
     /// Whether proportional rate reduction can govern its fast recovery, and whether it does so where a scenario is silent; `None`
     /// where it cannot.
     pub fn prr(self) -> Option<bool> {
@@ -53,11 +41,6 @@ impl Recovery {
             Recovery::Rack => Telling::Duplicates,
             _ => Telling::Nothing,
         }
-    }
-
-    /// The one of this name.
-    pub fn find(name: &str) -> Option<Recovery> {
-        Recovery::ALL.into_iter().find(|recovery| recovery.name() == name)
     }
 }
 

@@ -246,7 +246,7 @@ impl Dice {
                 queue.given.push((param.name, value));
             }
         }
-        queue
+        if (info.conflict)(&queue).is_some() { Queue::defaults(info) } else { queue }
     }
 
     fn queue_value(&mut self, kind: &queues::Kind) -> queues::Value {

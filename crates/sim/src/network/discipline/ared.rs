@@ -108,6 +108,7 @@ pub static INFO: Info = Info {
         ECN,
     ],
     marks: |settings| settings.flag("ecn"),
+    conflict: |settings| settings.not_below("min_th", "max_th").or_else(|| settings.above("bottom", "top")),
 };
 
 /// See the head of the file.
@@ -139,7 +140,7 @@ impl Ared {
             gaps: Gaps::new(settings),
             ecn: settings.flag("ecn"),
         };
-        let given = |name| settings.value(name).map(|_| settings.number(name));
+        let given = |name| settings.given(name, Settings::number);
         Ared {
             red: Red::with(law, seed, packet_size),
             adaptations: Periodic::new(settings.time("interval")),

@@ -37,8 +37,13 @@ use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
 use std::num::NonZero;
 
 /// What scenarios may say of it.
-pub static INFO: Info =
-    Info { name: "codel", source: "RFC 8289", params: &[TARGET, INTERVAL, ecn(false), SQRT, MTU, CE_THRESHOLD], marks };
+pub static INFO: Info = Info {
+    name: "codel",
+    source: "RFC 8289",
+    params: &[TARGET, INTERVAL, ecn(false), SQRT, MTU, CE_THRESHOLD],
+    marks,
+    conflict: |_| None,
+};
 
 /// For FQ-CoDel too.
 pub fn marks(settings: &Settings) -> bool {
@@ -180,8 +185,8 @@ impl Law {
             interval: settings.time("interval"),
             ecn: settings.flag("ecn"),
             newton: settings.choice("sqrt") == "newton",
-            mtu: settings.value("mtu").map_or(u64::from(packet_size), |_| settings.whole("mtu")),
-            ce_threshold: settings.value("ce_threshold").map(|_| settings.time("ce_threshold")),
+            mtu: settings.given("mtu", Settings::whole).unwrap_or(u64::from(packet_size)),
+            ce_threshold: settings.given("ce_threshold", Settings::time),
         }
     }
 

@@ -13,7 +13,8 @@ use crate::packet::Packet;
 use fullpipe_cc::Nanos;
 
 /// What scenarios may say of it.
-pub static INFO: Info = Info { name: "drop-tail", source: "RFC 7567 section 2", params: &[], marks: |_| false };
+pub static INFO: Info =
+    Info { name: "drop-tail", source: "RFC 7567 section 2", params: &[], marks: |_| false, conflict: |_| None };
 
 /// See the head of the file.
 #[derive(Debug, Default)]

@@ -35,10 +35,10 @@
 //!   however few packets wait; weight 10 %; coin tosses instead of sums; no Classic or coupled mark or drop while less
 //!   than 2 MTU wait in all, where an MTU is the scenario's packet size.
 
+use super::outlet::Outlet;
 use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
-use super::transmitter::Transmitter;
 use super::{Deeds, Discipline, Queued};
 use crate::packet::{Ecn, Packet};
 use crate::rng::{Purpose, Rng};
@@ -157,6 +157,7 @@ pub static INFO: Info = Info {
         },
     ],
     marks: |_| true,
+    conflict: |_| None,
 };
 
 /// See the head of the file.
@@ -172,7 +173,7 @@ pub struct DualPi2 {
     classic: Queue,
     /// Of the C queue, bytes times a share: it goes next where this is above 0.
     credit: f64,
-    transmitter: Transmitter,
+    outlet: Outlet,
     rng: Rng,
 }
 
@@ -224,27 +225,10 @@ struct Law {
 impl Law {
     fn new(settings: &Settings, packet_size: u32) -> Law {
         let linux = settings.choice("variant") == "linux";
-        let is_given = |name| settings.value(name).is_some();
-        let time = |name, rfc, of_linux| match is_given(name) {
-            true => settings.time(name),
-            false => {
-                if linux {
-                    of_linux
-                } else {
-                    rfc
-                }
-            }
-        };
-        let number = |name, rfc, of_linux| match is_given(name) {
-            true => settings.number(name),
-            false => {
-                if linux {
-                    of_linux
-                } else {
-                    rfc
-                }
-            }
-        };
+        let time =
+            |name, rfc, of_linux| settings.given(name, Settings::time).unwrap_or(if linux { of_linux } else { rfc });
+        let number =
+            |name, rfc, of_linux| settings.given(name, Settings::number).unwrap_or(if linux { of_linux } else { rfc });
         let (target, rtt_max, k) = (settings.time("target"), settings.time("rtt_max"), settings.number("k"));
         let update = time("update", target.min(rtt_max / 3).max(LEAST_UPDATE), 16 * MILLISECOND);
         let rtt_max_s = seconds(rtt_max);
@@ -260,7 +244,7 @@ impl Law {
             th_len: number("th_len", 1.0, 0.0) as usize,
             time_shift: (settings.choice("scheduler") == "time-shifted").then(|| settings.time("time_shift")),
             classic_weight: number("classic_weight", 1.0 / 16.0, 0.1),
-            random: if is_given("marking") { settings.choice("marking") == "random" } else { linux },
+            random: settings.given("marking", Settings::choice).map_or(linux, |marking| marking == "random"),
             min_backlog_bytes: number("min_backlog", 0.0, 2.0) as u64 * u64::from(packet_size),
             packet_size,
         }
@@ -310,7 +294,7 @@ impl DualPi2 {
             l4s: Queue::default(),
             classic: Queue::default(),
             credit: law.credit_at_rest(),
-            transmitter: Transmitter::default(),
+            outlet: Outlet::default(),
             rng: Rng::new(seed, Purpose::Queue, 0),
             law,
         }
@@ -415,7 +399,7 @@ impl Discipline for DualPi2 {
         if full {
             return deeds.drop(queued);
         }
-        if self.l4s.packets.is_empty() && self.classic.packets.is_empty() && self.transmitter.free_at() <= now {
+        if self.l4s.packets.is_empty() && self.classic.packets.is_empty() && self.outlet.free_at() <= now {
             self.credit = self.law.credit_at_rest();
         }
         match queued.packet.ecn() {
@@ -432,7 +416,7 @@ impl Discipline for DualPi2 {
             return false;
         }
         self.credit = self.law.credit_at_rest();
-        self.transmitter.take(now, size);
+        self.outlet.take(now, size);
         true
     }
 
@@ -447,7 +431,7 @@ impl Discipline for DualPi2 {
             };
             if let Some(queued) = sent {
                 self.credit += if contended { share * f64::from(queued.size) } else { 0.0 };
-                self.transmitter.take(now, queued.size);
+                self.outlet.take(now, queued.size);
                 return Some(queued);
             }
         }
@@ -456,7 +440,7 @@ impl Discipline for DualPi2 {
 
     fn set_rate(&mut self, now: Nanos, rate_bps: u64) {
         self.catch_up(now);
-        self.transmitter.set_rate(rate_bps);
+        self.outlet.set_rate(rate_bps);
     }
 
     fn heap_bytes(&self) -> usize {

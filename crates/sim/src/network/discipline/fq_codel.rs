@@ -26,8 +26,8 @@
 //! - **The limit** is the link's; the RFC's default is 10240 packets, Linux has one of 32 MB besides.
 
 use super::codel::{self, Backlog, Control, Law};
+use super::outlet::Outlet;
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::transmitter::Transmitter;
 use super::{Deeds, Discipline, Queued};
 use crate::packet::Packet;
 use crate::pool::{List, Pool};
@@ -75,6 +75,7 @@ pub static INFO: Info = Info {
         codel::CE_THRESHOLD,
     ],
     marks: codel::marks,
+    conflict: |_| None,
 };
 
 /// See the head of the file.
@@ -91,7 +92,7 @@ pub struct FqCodel {
     new: List,
     old: List,
     turns: Pool<u32>,
-    transmitter: Transmitter,
+    outlet: Outlet,
 }
 
 /// One of the queues that flows are hashed into: a line of the cache.
@@ -130,7 +131,7 @@ impl FqCodel {
             new: List::default(),
             old: List::default(),
             turns: Pool::default(),
-            transmitter: Transmitter::default(),
+            outlet: Outlet::default(),
         }
     }
 
@@ -170,7 +171,7 @@ impl FqCodel {
 
 impl Discipline for FqCodel {
     fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
-        if self.store.bytes == 0 && self.transmitter.free_at() <= now {
+        if self.store.bytes == 0 && self.outlet.free_at() <= now {
             self.clear_lists();
         }
         let (number, size) = (self.queue_of(&queued.packet), queued.size);
@@ -193,7 +194,7 @@ impl Discipline for FqCodel {
         (queue.listed, queue.credit) = (true, self.quantum - size as i32);
         queue.control.let_pass();
         self.turns.push(&mut self.new, number);
-        self.transmitter.take(now, size);
+        self.outlet.take(now, size);
         true
     }
 
@@ -209,7 +210,7 @@ impl Discipline for FqCodel {
                 let mut waiting = Waiting { packets, bytes, store: &mut self.store };
                 if let Some(queued) = control.dequeue(&self.law, &mut waiting, now, deeds) {
                     *credit -= queued.size as i32;
-                    self.transmitter.take(now, queued.size);
+                    self.outlet.take(now, queued.size);
                     return Some(queued);
                 }
                 *listed = new;
@@ -222,7 +223,7 @@ impl Discipline for FqCodel {
     }
 
     fn set_rate(&mut self, _now: Nanos, rate_bps: u64) {
-        self.transmitter.set_rate(rate_bps);
+        self.outlet.set_rate(rate_bps);
     }
 
     fn heap_bytes(&self) -> usize {

@@ -8,6 +8,7 @@ mod codel;
 mod drop_tail;
 mod dualpi2;
 mod fq_codel;
+mod outlet;
 mod packets;
 pub mod params;
 mod periodic;
@@ -18,7 +19,6 @@ mod red;
 mod step;
 #[cfg(test)]
 mod testing;
-mod transmitter;
 
 use crate::packet::Packet;
 use ared::Ared;

@@ -13,6 +13,8 @@ pub struct Info {
     pub params: &'static [Param],
     /// Whether it marks ECN-capable packets, set so.
     pub marks: fn(&Settings) -> bool,
+    /// What of several parameters does not go together: the one, how it should stand to the other ("below"), and that.
+    pub conflict: fn(&Settings) -> Option<(&'static str, &'static str, &'static str)>,
 }
 
 /// A parameter of a discipline.
@@ -163,6 +165,26 @@ impl Settings {
             Some(Value::Name(choice)) => choice,
             other => self.fault(name, "name", other),
         }
+    }
+
+    /// The value of `name` as `read` has it, one of the methods above; `None` where it is to be worked out.
+    pub fn given<T>(&self, name: &str, read: fn(&Settings, &str) -> T) -> Option<T> {
+        self.value(name).map(|_| read(self, name))
+    }
+
+    /// For [`Info::conflict`]: two numbers, both known, of which the first is not below the second.
+    pub fn not_below(
+        &self,
+        low: &'static str,
+        high: &'static str,
+    ) -> Option<(&'static str, &'static str, &'static str)> {
+        let (least, most) = (self.given(low, Settings::number)?, self.given(high, Settings::number)?);
+        (least >= most).then_some((low, "below", high))
+    }
+
+    /// For [`Info::conflict`]: two numbers of which the first is above the second.
+    pub fn above(&self, low: &'static str, high: &'static str) -> Option<(&'static str, &'static str, &'static str)> {
+        (self.number(low) > self.number(high)).then_some((low, "at most", high))
     }
 
     fn fault(&self, name: &str, expected: &str, found: Option<Value>) -> ! {

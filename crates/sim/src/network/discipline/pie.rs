@@ -147,6 +147,7 @@ pub static INFO: Info = Info {
         },
     ],
     marks: |settings| settings.flag("ecn"),
+    conflict: |_| None,
 };
 
 /// See the head of the file.
@@ -191,7 +192,7 @@ struct Law {
 impl Law {
     fn new(settings: &Settings) -> Law {
         let linux = settings.choice("variant") == "linux";
-        let is_given = |name| settings.value(name).is_some();
+        let decay_factor = if linux { 63.0 / 64.0 } else { 0.98 };
         Law {
             target_s: seconds(settings.time("target")),
             update: settings.time("update"),
@@ -203,13 +204,9 @@ impl Law {
             derandomize: settings.flag("derandomize"),
             cap_step: settings.flag("cap_step"),
             decay_below_half_target: settings.choice("decay") == "half-target",
-            decay_factor: match is_given("decay_factor") {
-                true => settings.number("decay_factor"),
-                false if linux => 63.0 / 64.0,
-                false => 0.98,
-            },
-            timestamps: if is_given("delay") { settings.choice("delay") == "timestamp" } else { linux },
-            long_delay_step: if is_given("long_delay_step") { settings.flag("long_delay_step") } else { linux },
+            decay_factor: settings.given("decay_factor", Settings::number).unwrap_or(decay_factor),
+            timestamps: settings.given("delay", Settings::choice).map_or(linux, |delay| delay == "timestamp"),
+            long_delay_step: settings.given("long_delay_step", Settings::flag).unwrap_or(linux),
         }
     }
 

@@ -29,11 +29,10 @@
 //!   then (RFC 3168 section 7). Linux marks there too unless told `harddrop`.
 //! - **A full buffer** drops the arrival, which has counted for the average; the count goes on.
 //! - `gentle` is on, as recommended since 2000; figure 2 has every packet dropped from max_th on.
-//! - `max_th` not above `min_th` leaves no room between: p_b begins with max_p at max_th.
 
+use super::outlet::Outlet;
 use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::transmitter::Transmitter;
 use super::{Deeds, Discipline, Queued};
 use crate::rng::{Purpose, Rng};
 use fullpipe_cc::Nanos;
@@ -76,6 +75,7 @@ pub static INFO: Info = Info {
         ECN,
     ],
     marks: |settings| settings.flag("ecn"),
+    conflict: |settings| settings.not_below("min_th", "max_th"),
 };
 
 /// For ARED too.
@@ -169,7 +169,7 @@ pub struct Red {
     admitted: u64,
     /// When a packet came last.
     sampled_at: Nanos,
-    transmitter: Transmitter,
+    outlet: Outlet,
     packet_size: u32,
     queue: Packets,
     rng: Rng,
@@ -197,7 +197,7 @@ impl Red {
             average: 0.0,
             admitted: 0,
             sampled_at: 0,
-            transmitter: Transmitter::default(),
+            outlet: Outlet::default(),
             packet_size,
             queue: Packets::default(),
             rng: Rng::new(seed, Purpose::Queue, 0),
@@ -206,14 +206,14 @@ impl Red {
 
     /// Since when the link has had nothing to send and avg has not been brought up to date, if it has not at `now`.
     fn idle_since(&self, now: Nanos) -> Option<Nanos> {
-        let since = self.transmitter.free_at().max(self.sampled_at);
+        let since = self.outlet.free_at().max(self.sampled_at);
         (!self.holds_packets() && since <= now).then_some(since)
     }
 
     /// avg, packets, with the idle time up to `now`.
     pub(super) fn average_at(&self, now: Nanos) -> f64 {
         let Some(since) = self.idle_since(now) else { return self.average };
-        let packets = (now - since) as f64 / self.transmitter.nanos_of(self.packet_size);
+        let packets = (now - since) as f64 / self.outlet.nanos_of(self.packet_size);
         self.average * libm::pow(1.0 - self.law.w_q, packets)
     }
 
@@ -270,12 +270,12 @@ impl Discipline for Red {
 
     fn dequeue(&mut self, now: Nanos, _deeds: &mut Deeds) -> Option<Box<Queued>> {
         let queued = self.queue.pop()?;
-        self.transmitter.take(now, queued.size);
+        self.outlet.take(now, queued.size);
         Some(queued)
     }
 
     fn set_rate(&mut self, _now: Nanos, rate_bps: u64) {
-        self.transmitter.set_rate(rate_bps);
+        self.outlet.set_rate(rate_bps);
     }
 
     fn heap_bytes(&self) -> usize {

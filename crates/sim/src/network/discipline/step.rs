@@ -33,6 +33,7 @@ pub static INFO: Info = Info {
         source: "Alizadeh et al. 2010, section 4: K = 65 at 10 Gbit/s; RFC 8257 section 3.1: K > RTT C/7",
     }],
     marks: |_| true,
+    conflict: |_| None,
 };
 
 /// See the head of the file.

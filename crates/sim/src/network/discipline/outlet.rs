@@ -1,22 +1,22 @@
-//! What a queue can tell of the link it feeds: that the link is busy until the packet it took last has been sent.
+//! What a queue can tell of its outlet, the link: that it is busy until the packet it took last has been sent.
 
 use fullpipe_cc::Nanos;
 
 /// See the head of the file.
 #[derive(Clone, Copy, Debug)]
-pub struct Transmitter {
+pub struct Outlet {
     nanos_per_byte: f64,
     free_at: Nanos,
 }
 
-impl Default for Transmitter {
+impl Default for Outlet {
     /// Free, and of a rate not told yet.
     fn default() -> Self {
-        Transmitter { nanos_per_byte: f64::INFINITY, free_at: 0 }
+        Outlet { nanos_per_byte: f64::INFINITY, free_at: 0 }
     }
 }
 
-impl Transmitter {
+impl Outlet {
     /// The rate of the link; what is known of it stays through an outage.
     pub fn set_rate(&mut self, rate_bps: u64) {
         if rate_bps > 0 {
@@ -48,13 +48,13 @@ mod tests {
     /// At 8 Mbit/s, 1000 bytes are a millisecond.
     #[test]
     fn it_is_free_once_the_packet_is_sent() {
-        let mut transmitter = Transmitter::default();
-        transmitter.set_rate(8_000_000);
-        assert_eq!(transmitter.free_at(), 0);
-        transmitter.take(5_000_000, 1000);
-        assert_eq!(transmitter.free_at(), 6_000_000);
-        transmitter.set_rate(0);
-        transmitter.take(7_000_000, 500);
-        assert_eq!(transmitter.free_at(), 7_500_000);
+        let mut outlet = Outlet::default();
+        outlet.set_rate(8_000_000);
+        assert_eq!(outlet.free_at(), 0);
+        outlet.take(5_000_000, 1000);
+        assert_eq!(outlet.free_at(), 6_000_000);
+        outlet.set_rate(0);
+        outlet.take(7_000_000, 500);
+        assert_eq!(outlet.free_at(), 7_500_000);
     }
 }
