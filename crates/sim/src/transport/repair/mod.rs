@@ -1,6 +1,6 @@
 //! How losses are found and repaired, a file for each recovery. The sender has windows, timer and measurements; it tells the
 //! recovery what has come, and asks what that means and which segment goes next. None of it is asked while nothing is lost or
-//! suspected, unless the recovery never rests ([`Repair::watches_all`]).
+//! suspected, unless the recovery has to know of all segments ([`Repair::watches_all`]), and then little ([`Repair::rest`]).
 
 mod duplicates;
 mod newreno;
@@ -150,6 +150,21 @@ pub trait Repair {
         false
     }
 
+    /// It suspects nothing, and is told of segments by [`Repair::note_sent`] and [`Repair::note_acked`] alone from now on, until
+    /// [`Repair::rouse`]; false where it will not rest, or not yet.
+    fn rest(&mut self, _progress: &Progress) -> bool {
+        false
+    }
+
+    /// The last `count` segments before `nxt` are sent for the first time.
+    fn note_sent(&mut self, _count: u64, _now: Nanos, _rtt: &RttEstimator, _progress: &Progress) {}
+
+    /// An ACK without SACK blocks has moved the cumulative point by `acked` segments.
+    fn note_acked(&mut self, _acked: u64, _now: Nanos, _rtt: &RttEstimator, _progress: &Progress) {}
+
+    /// Its rest is over.
+    fn rouse(&mut self, _rtt: &RttEstimator, _progress: &Progress) {}
+
     /// Bytes it holds on the heap.
     fn heap_bytes(&self) -> usize {
         0
@@ -290,6 +305,24 @@ impl Repair for Any {
     #[inline]
     fn watches_all(&self) -> bool {
         each!(self, repair => repair.watches_all())
+    }
+
+    fn rest(&mut self, progress: &Progress) -> bool {
+        each!(self, repair => repair.rest(progress))
+    }
+
+    #[inline(always)]
+    fn note_sent(&mut self, count: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        each!(self, repair => repair.note_sent(count, now, rtt, progress))
+    }
+
+    #[inline(always)]
+    fn note_acked(&mut self, acked: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        each!(self, repair => repair.note_acked(acked, now, rtt, progress))
+    }
+
+    fn rouse(&mut self, rtt: &RttEstimator, progress: &Progress) {
+        each!(self, repair => repair.rouse(rtt, progress))
     }
 
     #[inline]

@@ -3,6 +3,9 @@
 //! finds what is overdue. How long it waits for what was overtaken, `reordering.rs` says; how much it sends, `prr.rs`; which cuts
 //! were needless, `undo.rs`.
 //!
+//! While nothing is suspected the times of sending are all that is noted (`Rest`); when something is, what is known of each segment
+//! outstanding is made from them.
+//!
 //! Choices where the RFC leaves them, and deviations:
 //! - Of two segments sent at the same time, the one sent first counts as before the other; the RFC has but their numbers to go by.
 //! - The least RTT is that of the whole connection (section 6.2, step 1, allows for a windowed one too).
@@ -20,6 +23,7 @@ use super::reordering::Reordering;
 use super::undo::Undo;
 use super::{Expiry, Loss, News, Repair, Verdict};
 use crate::packet::{Block, SackBlocks};
+use crate::ring::Ring;
 use crate::scenario::Tcp;
 use crate::transport::progress::{Phase, Progress};
 use crate::transport::ranges::Ranges;
@@ -39,6 +43,7 @@ fn first_loss(phase: Phase) -> Loss {
 /// RACK-TLP.
 #[derive(Clone, Debug)]
 pub struct Rack {
+    rest: Rest,
     log: SentLog,
     sacked: Ranges,
     /// Lost segments to be sent again, lowest first; some may have arrived since.
@@ -76,15 +81,28 @@ pub struct Rack {
     duplicate: Option<u64>,
 }
 
+/// What is noted while nothing is suspected.
+#[derive(Clone, Debug, Default)]
+struct Rest {
+    /// When each segment outstanding was sent, in their order.
+    times: Ring<Nanos>,
+    /// When the last one acknowledged in this rest was sent.
+    acked: Option<Nanos>,
+    /// There is none before this is acknowledged: what was outstanding when the last one ended.
+    from: u64,
+}
+
 impl Repair for Rack {
     fn reset(&mut self) {
-        self.log.clear();
+        self.log.clear(0);
+        self.rest.times.clear();
         self.sacked.clear();
         self.lost.clear();
         self.probe.reset();
-        let Rack { log, sacked, lost, .. } = self;
+        let Rack { rest, log, sacked, lost, .. } = self;
+        let rest = Rest { times: std::mem::take(&mut rest.times), ..Rest::default() };
         let (log, sacked, lost) = (std::mem::take(log), std::mem::take(sacked), std::mem::take(lost));
-        *self = Rack { log, sacked, lost, ..Rack::new(self.probe, self.prr.is_some()) };
+        *self = Rack { rest, log, sacked, lost, ..Rack::new(self.probe, self.prr.is_some()) };
     }
 
     fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, now: Nanos, progress: &Progress) -> u64 {
@@ -257,8 +275,62 @@ impl Repair for Rack {
         true
     }
 
+    fn rest(&mut self, progress: &Progress) -> bool {
+        let in_order = match (self.latest, self.log.oldest().and_then(|seq| self.log.get(seq))) {
+            (Some(latest), Some(oldest)) => !oldest.last.is_before(latest),
+            _ => true,
+        };
+        let nothing_open = self.again_count == 0 && self.reorder_at == Nanos::MAX && self.probe.is_idle();
+        if progress.una < self.rest.from || !nothing_open || !in_order || !self.is_calm() {
+            return false;
+        }
+        self.rest.times.clear();
+        self.log.times().for_each(|at| self.rest.times.push_back(at));
+        self.log.clear(0);
+        self.lost.clear();
+        self.overtaken = None;
+        true
+    }
+
+    #[inline(always)]
+    fn note_sent(&mut self, count: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        (0..count).for_each(|_| self.rest.times.push_back(now));
+        self.probe.schedule(now, rtt, progress);
+    }
+
+    #[inline(always)]
+    fn note_acked(&mut self, acked: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        self.rest.acked = self.rest.times.pop_many(acked as usize);
+        let Some(sent) = self.rest.acked else { return };
+        self.rtt = now - sent;
+        self.min_rtt = Some(self.min_rtt.map_or(self.rtt, |least| least.min(self.rtt)));
+        if progress.flight_size() > 0 {
+            self.probe.schedule(now, rtt, progress);
+        } else {
+            self.probe.cancel();
+        }
+    }
+
+    fn rouse(&mut self, rtt: &RttEstimator, progress: &Progress) {
+        self.rest.from = progress.nxt;
+        if let Some(at) = self.rest.acked.take() {
+            self.latest = Some(self.log.moment(at));
+            self.fack = progress.una;
+            self.srtt = rtt.smoothed().unwrap_or(0);
+            self.probe.on_sample();
+            self.reordering.on_ack(false, progress.una, progress.nxt, false);
+        }
+        self.log.clear(progress.una);
+        for (seq, &at) in (progress.una..).zip(self.rest.times.iter()) {
+            self.log.note(seq, at);
+        }
+    }
+
     fn heap_bytes(&self) -> usize {
-        self.log.heap_bytes() + self.sacked.heap_bytes() + self.lost.capacity() * size_of::<u64>()
+        self.rest.times.heap_bytes()
+            + self.log.heap_bytes()
+            + self.sacked.heap_bytes()
+            + self.lost.capacity() * size_of::<u64>()
     }
 }
 
@@ -269,8 +341,15 @@ impl Rack {
         Rack::new(Probe::new(max_ack_delay), tcp.prr)
     }
 
+    /// Knows what becomes of each segment from now on: to see that its rest changes nothing.
+    #[cfg(test)]
+    pub fn keep_awake(&mut self) {
+        self.rest.from = u64::MAX;
+    }
+
     fn new(probe: Probe, prr: bool) -> Rack {
         Rack {
+            rest: Rest::default(),
             log: SentLog::default(),
             sacked: Ranges::default(),
             lost: BinaryHeap::new(),

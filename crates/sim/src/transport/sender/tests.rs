@@ -34,6 +34,9 @@ impl Bench {
         if self.sender.is_quiet() {
             return self.sender.new_segments(self.now).collect();
         }
+        if self.sender.is_noting() {
+            return self.sender.noted_segments(self.now).collect();
+        }
         std::iter::from_fn(|| self.sender.next_segment(self.now)).collect()
     }
 
