@@ -98,6 +98,7 @@ def scenario(queue: str, algorithm: str, flows: int, ecn: bool, seed: int) -> Sc
         "algorithm": algorithm,
         "access_delay": "1 ms",
         "recovery": "sack",
+        "prr": True,
         "initial_window": 10,
         "ecn": "classic" if ecn else "off",
         "slow_start": "hystart" if algorithm == "cubic" else "standard",

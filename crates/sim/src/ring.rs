@@ -64,6 +64,17 @@ impl<T: Copy + Default> Ring<T> {
         Some(item)
     }
 
+    /// Takes so many that have waited longest; the last of them.
+    #[inline(always)]
+    pub fn pop_many(&mut self, count: usize) -> Option<T> {
+        let count = count.min(self.len);
+        let last = self.head + count.checked_sub(1)?;
+        let last = if last >= self.slots.len() { last - self.slots.len() } else { last };
+        self.head = self.after(last);
+        self.len -= count;
+        self.slots.get(last).copied()
+    }
+
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.slots.capacity() * size_of::<T>()
@@ -104,12 +115,19 @@ mod tests {
     proptest! {
         /// It agrees with the standard library's queue.
         #[test]
-        fn behaves_like_a_queue(steps in prop::collection::vec(prop::option::weighted(0.6, any::<u16>()), 0..400)) {
+        fn behaves_like_a_queue(
+            steps in prop::collection::vec(prop::option::weighted(0.6, any::<u16>()), 0..400),
+            many in 0usize..9,
+        ) {
             let (mut ring, mut queue) = (Ring::default(), VecDeque::new());
             for step in steps {
                 match step {
                     Some(item) => { ring.push_back(item); queue.push_back(item); }
                     None => prop_assert_eq!(ring.pop_front(), queue.pop_front()),
+                }
+                if step.is_some_and(|item| item % 8 == 0) {
+                    let last = queue.drain(..many.min(queue.len())).next_back();
+                    prop_assert_eq!(ring.pop_many(many), last);
                 }
                 prop_assert_eq!((ring.len(), ring.front()), (queue.len(), queue.front()));
             }

@@ -101,6 +101,16 @@ impl Transit {
 
     /// The same where something is lost or suspected, or each segment is paced or watched.
     fn pump_one_by_one(&mut self, flow: &mut Connection, at: Nanos, now: Nanos) {
+        if flow.sender.is_noting() {
+            for seq in flow.sender.noted_segments(now) {
+                let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
+                match flow.direct {
+                    Some(direct) => self.send_direct(flow, direct, segment),
+                    None => self.send(flow, segment, true),
+                }
+            }
+            return;
+        }
         let mut high = flow.sender.high();
         while let Some(seq) = flow.sender.next_segment(now) {
             let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);

@@ -52,6 +52,8 @@ pub struct Sender {
     round: u64,
     /// Nothing is lost or suspected: no duplicate ACK, no SACK, no repair.
     quiet: bool,
+    /// The same, but the repair, which rests, notes what is sent and acknowledged.
+    noting: bool,
     byte_counting: bool,
     /// The timer has expired and nothing has been acknowledged since.
     timed_out: bool,
@@ -112,13 +114,14 @@ impl Sender {
     pub fn new(tcp: &Tcp, cc: Controller, end: u64, base_rtt: Nanos, clock_offset: Nanos, meter: Meter) -> Self {
         let most = u64::from(MOST_OUTSTANDING);
         let max_window = tcp.max_window.map_or(MOST_OUTSTANDING, |window| window.min(most) as u32);
-        let repair = repair::Any::new(tcp);
+        let mut repair = repair::Any::new(tcp);
         let pacer = tcp.pacing.applies_to(&cc).then(Pacer::default);
         let sampler = cc.takes_rate_samples().then(Sampler::default);
         let watched = pacer.is_some() || sampler.is_some();
         let watch = watched.then(|| Box::new(Watch { pacer, sampler, base_rtt }));
+        let progress = Progress::new(end, max_window);
         Sender {
-            progress: Progress::new(end, max_window),
+            progress,
             cwnd: cc.cwnd(),
             deadline: Nanos::MAX,
             clock_offset,
@@ -126,6 +129,7 @@ impl Sender {
             round_end: 0,
             round: 0,
             quiet: !watched && !repair.watches_all(),
+            noting: !watched && repair.rest(&progress),
             byte_counting: tcp.byte_counting,
             timed_out: false,
             lost_told: 0,
@@ -156,7 +160,7 @@ impl Sender {
         if let Some(watch) = &mut self.watch {
             watch.reset();
         }
-        self.quiet = self.may_rest();
+        self.rest();
     }
 
     /// Counts since the beginning.
@@ -209,7 +213,16 @@ impl Sender {
     pub fn on_ack(&mut self, now: Nanos, arrival: &Arrival, sack: Option<&SackBlocks>) {
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
         if self.quiet && sack.is_none() && cumulative > self.progress.una {
-            self.on_expected_ack(now, cumulative, arrival);
+            self.on_expected_ack::<false>(now, cumulative, arrival);
+        } else {
+            self.on_other_ack(now, cumulative, arrival, sack);
+        }
+    }
+
+    #[inline(never)]
+    fn on_other_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>) {
+        if self.noting && sack.is_none() && cumulative > self.progress.una {
+            self.on_expected_ack::<true>(now, cumulative, arrival);
         } else {
             self.on_any_ack(now, cumulative, arrival, sack, 0);
             self.cwnd = self.cc.cwnd();
@@ -237,13 +250,25 @@ impl Sender {
             return 0;
         }
         // Where segments are missing, the cumulative point does not tell how many have arrived.
-        let calm = self.progress.phase == Phase::Open && self.repair.is_calm();
+        let repairing = self.progress.phase.is_repairing();
+        let calm = !repairing && self.repair.is_calm();
         let acked = if calm { cumulative.saturating_sub(self.progress.una) } else { 0 };
         let marked = ecn.news(echo, acked);
-        if marked > 0 && self.progress.phase == Phase::Open && ecn.answers(cumulative, self.progress.high) {
-            self.tell(Signal::Ecn, now);
+        if marked > 0 && !repairing && ecn.answers(cumulative, self.progress.high) {
+            self.answer_mark(now);
         }
         marked
+    }
+
+    /// The window is cut for a mark; it sinks over a round trip where that is asked for.
+    fn answer_mark(&mut self, now: Nanos) {
+        let from = self.window();
+        self.tell(Signal::Ecn, now);
+        self.cwnd = self.cc.cwnd();
+        let to = self.window();
+        if to < from && self.repair.sinks(from, to, &self.progress) {
+            self.progress.phase = Phase::Reduction { point: self.progress.high };
+        }
     }
 
     /// What the headers of the segment just taken from [`Sender::new_segments`] (`new`) or [`Sender::next_segment`] say of congestion.
@@ -259,6 +284,7 @@ impl Sender {
 
     /// The retransmission timer expires; [`Sender::pass_time`] first.
     pub fn on_timeout(&mut self, now: Nanos) {
+        self.rouse();
         match self.repair.on_timer(now, &self.progress) {
             Expiry::Timeout => {
                 self.meter.events.timeouts += 1;
@@ -282,9 +308,26 @@ impl Sender {
         self.quiet
     }
 
+    /// The same of [`Sender::noted_segments`].
+    #[inline(always)]
+    pub fn is_noting(&self) -> bool {
+        self.noting
+    }
+
     /// The new segments that may be sent at `now` where nothing is lost or suspected. The caller sends them.
     #[inline(always)]
     pub fn new_segments(&mut self, now: Nanos) -> Range<u64> {
+        self.take_new::<false>(now)
+    }
+
+    /// The same where the repair notes them.
+    #[inline(always)]
+    pub fn noted_segments(&mut self, now: Nanos) -> Range<u64> {
+        self.take_new::<true>(now)
+    }
+
+    #[inline(always)]
+    fn take_new<const NOTING: bool>(&mut self, now: Nanos) -> Range<u64> {
         let window = self.window();
         let progress = &mut self.progress;
         let flight_size = progress.flight_size();
@@ -295,8 +338,14 @@ impl Sender {
         if count > 0 {
             progress.nxt += count;
             progress.high = progress.nxt;
-            if self.deadline == Nanos::MAX {
+            let running = self.deadline != Nanos::MAX;
+            if !running {
                 self.deadline = now + self.rtt.timeout();
+            }
+            if NOTING {
+                self.repair.note_sent(count, now, &self.rtt, progress);
+                self.deadline =
+                    if running { self.repair.rewake_at(self.deadline) } else { self.repair.wake_at(self.deadline) };
             }
         }
         first..self.progress.nxt
@@ -352,7 +401,7 @@ impl Sender {
     /// A segment leaves a sender that is watched.
     fn note_sent(&mut self, seq: u64, now: Nanos) {
         let (in_flight, lost, rtt) = (self.in_network().saturating_sub(1), self.lost(), self.rtt.smoothed());
-        let flow = self.flow(now, matches!(self.progress.phase, Phase::Recovery { .. }));
+        let flow = self.flow(now, self.progress.phase.is_reducing());
         let Some(watch) = &mut self.watch else { return };
         if let Some(pacer) = &mut watch.pacer {
             let rate = pacing::rate(&self.cc, rtt.unwrap_or(watch.base_rtt));
@@ -373,12 +422,19 @@ impl Sender {
         }
     }
 
-    /// Nothing but what calls for a repair concerns it.
-    fn may_rest(&self) -> bool {
-        self.watch.is_none()
-            && self.progress.phase == Phase::Open
-            && self.repair.is_calm()
-            && !self.repair.watches_all()
+    /// It rests where nothing but what calls for a repair concerns it; a repair that notes all, once the policy has heard of all losses.
+    fn rest(&mut self) {
+        let calm = self.watch.is_none() && self.progress.phase == Phase::Open && self.repair.is_calm();
+        self.quiet = calm && !self.repair.watches_all();
+        self.noting = calm && !self.quiet && self.lost_told == self.lost() as u32 && self.repair.rest(&self.progress);
+    }
+
+    /// The repair's rest is over.
+    #[inline(always)]
+    fn rouse(&mut self) {
+        if std::mem::take(&mut self.noting) {
+            self.repair.rouse(&self.rtt, &self.progress);
+        }
     }
 
     /// Segments found lost: those sent again.
@@ -395,11 +451,15 @@ impl Sender {
 
     /// New data is acknowledged where nothing is lost or suspected: the case of nearly every ACK.
     #[inline(always)]
-    fn on_expected_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival) {
+    fn on_expected_ack<const NOTING: bool>(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival) {
         let acked = cumulative - self.progress.una;
         self.progress.una = cumulative;
         let ack = self.measure(now, acked, arrival, Some(arrival.stamp));
         self.deadline = if cumulative == self.progress.high { Nanos::MAX } else { now + self.rtt.timeout() };
+        if NOTING {
+            self.repair.note_acked(acked, now, &self.rtt, &self.progress);
+            self.deadline = self.repair.wake_at(self.deadline);
+        }
         let Sender {
             progress: Progress { una, nxt, end, cwnd_limited, .. },
             round,
@@ -420,6 +480,7 @@ impl Sender {
 
     #[inline(never)]
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>, marked: u64) {
+        self.rouse();
         let sacked = sack.map_or(0, |blocks| self.repair.on_sack(blocks, cumulative, now, &self.progress));
         let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
         let delivered = sampler.map_or(0, |sampler| sampler.on_ack(now, cumulative, sack));
@@ -430,7 +491,7 @@ impl Sender {
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
             if delivered > 0 {
                 let ack = self.rated(Ack::of(0, 0.0));
-                let flow = self.flow(now, matches!(self.progress.phase, Phase::Recovery { .. }));
+                let flow = self.flow(now, self.progress.phase.is_reducing());
                 self.cc.on_ack(&flow, &ack);
             }
             self.act_on(loss, now);
@@ -441,7 +502,7 @@ impl Sender {
             self.cc.on_undo(cwnd, ssthresh);
         }
         self.deadline = self.repair.rewake_at(self.deadline);
-        self.quiet = self.may_rest();
+        self.rest();
     }
 
     /// New data is acknowledged.
@@ -458,7 +519,7 @@ impl Sender {
         }
         let news = News { now, stamp: arrival.stamp, acked, sacked, rtt: &self.rtt };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
-        let in_recovery = matches!(self.progress.phase, Phase::Recovery { .. });
+        let in_recovery = self.progress.phase.is_reducing();
         // RFC 6298 rules 5.2 and 5.3.
         if cumulative == self.progress.high {
             self.deadline = self.repair.wake_at(Nanos::MAX);
@@ -544,9 +605,9 @@ impl Sender {
                 if loss == Loss::Cut {
                     self.tell(Signal::Loss, now);
                 }
-                self.progress.phase = Phase::Recovery { point: self.progress.high };
                 self.cwnd = self.cc.cwnd();
                 self.repair.begin(self.window(), &self.progress);
+                self.progress.phase = Phase::Recovery { point: self.progress.high };
                 self.start_timer(now);
             }
             Loss::Repaired => {
@@ -571,7 +632,7 @@ impl Sender {
     /// Tells the policy of congestion.
     fn tell(&mut self, signal: Signal, now: Nanos) {
         let flow = self.flow(now, signal == Signal::Loss);
-        self.repair.on_cut(self.cc.cwnd(), self.cc.ssthresh());
+        self.repair.on_cut((signal != Signal::Ecn).then(|| (self.cc.cwnd(), self.cc.ssthresh())));
         self.cc.on_congestion(&flow, signal);
         #[cfg(feature = "record")]
         crate::record::congestion(&flow, signal, &self.cc);

@@ -60,18 +60,28 @@ pub enum Fate {
 }
 
 impl SentLog {
-    /// Forgets everything: a new connection.
-    pub fn clear(&mut self) {
+    /// Forgets everything; segment `base` is the next to be sent.
+    pub fn clear(&mut self, base: u64) {
         self.sent.clear();
-        (self.base, self.oldest, self.newest) = (0, None, None);
+        (self.base, self.oldest, self.newest) = (base, None, None);
+    }
+
+    /// A moment of sending after all that are known.
+    pub fn moment(&mut self, at: Nanos) -> Moment {
+        self.count = self.count.wrapping_add(1);
+        Moment { at, order: self.count }
+    }
+
+    /// When each segment outstanding was last sent.
+    pub fn times(&self) -> impl Iterator<Item = Nanos> {
+        self.sent.iter().map(|sent| sent.last.at)
     }
 
     /// Segment `seq` is sent: one of those known, or the next one after them.
     #[inline]
     pub fn note(&mut self, seq: u64, now: Nanos) {
         let again = ((seq - self.base) as usize) < self.sent.len();
-        self.count = self.count.wrapping_add(1);
-        let last = Moment { at: now, order: self.count };
+        let last = self.moment(now);
         if again {
             self.settle(seq, Fate::Lost);
         } else {

@@ -1,6 +1,6 @@
 //! How losses are found and repaired, a file for each recovery. The sender has windows, timer and measurements; it tells the
 //! recovery what has come, and asks what that means and which segment goes next. None of it is asked while nothing is lost or
-//! suspected, unless the recovery never rests ([`Repair::watches_all`]).
+//! suspected, unless the recovery has to know of all segments ([`Repair::watches_all`]), and then little ([`Repair::rest`]).
 
 mod duplicates;
 mod newreno;
@@ -94,8 +94,13 @@ pub trait Repair {
     /// An ACK has not moved it, and something is outstanding.
     fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss>;
 
-    /// Fast recovery begins; the window has been cut if it was to be, and is `window` segments.
+    /// Fast recovery is about to begin; the window has been cut if it was to be, and is `window` segments.
     fn begin(&mut self, window: u64, progress: &Progress);
+
+    /// The window has been cut after a mark, from `from` to `to` segments; says whether it is to sink there over a round trip.
+    fn sinks(&mut self, _from: u64, _to: u64, _progress: &Progress) -> bool {
+        false
+    }
 
     /// Slow start from one segment begins.
     fn restart(&mut self, now: Nanos, progress: &mut Progress);
@@ -121,8 +126,8 @@ pub trait Repair {
         Expiry::Timeout
     }
 
-    /// The window is about to be cut; it is `cwnd`, and the slow-start threshold `ssthresh`.
-    fn on_cut(&mut self, _cwnd: f64, _ssthresh: f64) {}
+    /// The window is about to be cut; `before` is what it is and what the slow-start threshold is, where a needless cut can show.
+    fn on_cut(&mut self, _before: Option<(f64, f64)>) {}
 
     /// The ACK just handled shows that the last cut was needless; what both were before it. Says so once.
     fn undoes(&mut self) -> Option<(f64, f64)> {
@@ -144,6 +149,21 @@ pub trait Repair {
     fn watches_all(&self) -> bool {
         false
     }
+
+    /// It suspects nothing, and is told of segments by [`Repair::note_sent`] and [`Repair::note_acked`] alone from now on, until
+    /// [`Repair::rouse`]; false where it will not rest, or not yet.
+    fn rest(&mut self, _progress: &Progress) -> bool {
+        false
+    }
+
+    /// The last `count` segments before `nxt` are sent for the first time.
+    fn note_sent(&mut self, _count: u64, _now: Nanos, _rtt: &RttEstimator, _progress: &Progress) {}
+
+    /// An ACK without SACK blocks has moved the cumulative point by `acked` segments.
+    fn note_acked(&mut self, _acked: u64, _now: Nanos, _rtt: &RttEstimator, _progress: &Progress) {}
+
+    /// Its rest is over.
+    fn rouse(&mut self, _rtt: &RttEstimator, _progress: &Progress) {}
 
     /// Bytes it holds on the heap.
     fn heap_bytes(&self) -> usize {
@@ -223,6 +243,11 @@ impl Repair for Any {
     }
 
     #[inline]
+    fn sinks(&mut self, from: u64, to: u64, progress: &Progress) -> bool {
+        each!(self, repair => repair.sinks(from, to, progress))
+    }
+
+    #[inline]
     fn restart(&mut self, now: Nanos, progress: &mut Progress) {
         each!(self, repair => repair.restart(now, progress))
     }
@@ -253,8 +278,8 @@ impl Repair for Any {
     }
 
     #[inline]
-    fn on_cut(&mut self, cwnd: f64, ssthresh: f64) {
-        each!(self, repair => repair.on_cut(cwnd, ssthresh))
+    fn on_cut(&mut self, before: Option<(f64, f64)>) {
+        each!(self, repair => repair.on_cut(before))
     }
 
     #[inline]
@@ -280,6 +305,24 @@ impl Repair for Any {
     #[inline]
     fn watches_all(&self) -> bool {
         each!(self, repair => repair.watches_all())
+    }
+
+    fn rest(&mut self, progress: &Progress) -> bool {
+        each!(self, repair => repair.rest(progress))
+    }
+
+    #[inline(always)]
+    fn note_sent(&mut self, count: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        each!(self, repair => repair.note_sent(count, now, rtt, progress))
+    }
+
+    #[inline(always)]
+    fn note_acked(&mut self, acked: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        each!(self, repair => repair.note_acked(acked, now, rtt, progress))
+    }
+
+    fn rouse(&mut self, rtt: &RttEstimator, progress: &Progress) {
+        each!(self, repair => repair.rouse(rtt, progress))
     }
 
     #[inline]

@@ -87,6 +87,11 @@ impl Probe {
         repaired && progress.phase == Phase::Open
     }
 
+    /// None is out, nor about to go.
+    pub fn is_idle(&self) -> bool {
+        self.end.is_none() && !self.due
+    }
+
     /// The probe that is out is the last segment sent before `nxt`.
     pub fn is_out(&self, nxt: u64) -> bool {
         self.end == Some(nxt)

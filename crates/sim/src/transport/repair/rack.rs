@@ -3,6 +3,9 @@
 //! finds what is overdue. How long it waits for what was overtaken, `reordering.rs` says; how much it sends, `prr.rs`; which cuts
 //! were needless, `undo.rs`.
 //!
+//! While nothing is suspected the times of sending are all that is noted (`Rest`); when something is, what is known of each segment
+//! outstanding is made from them.
+//!
 //! Choices where the RFC leaves them, and deviations:
 //! - Of two segments sent at the same time, the one sent first counts as before the other; the RFC has but their numbers to go by.
 //! - The least RTT is that of the whole connection (section 6.2, step 1, allows for a windowed one too).
@@ -20,6 +23,7 @@ use super::reordering::Reordering;
 use super::undo::Undo;
 use super::{Expiry, Loss, News, Repair, Verdict};
 use crate::packet::{Block, SackBlocks};
+use crate::ring::Ring;
 use crate::scenario::Tcp;
 use crate::transport::progress::{Phase, Progress};
 use crate::transport::ranges::Ranges;
@@ -30,9 +34,16 @@ use fullpipe_cc::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// What the first loss calls for that is found in `phase`: RFC 3168 section 6.1.2 has the window cut once a window, for marks and losses
+/// together.
+fn first_loss(phase: Phase) -> Loss {
+    if matches!(phase, Phase::Reduction { .. }) { Loss::Repair } else { Loss::Cut }
+}
+
 /// RACK-TLP.
 #[derive(Clone, Debug)]
 pub struct Rack {
+    rest: Rest,
     log: SentLog,
     sacked: Ranges,
     /// Lost segments to be sent again, lowest first; some may have arrived since.
@@ -70,15 +81,28 @@ pub struct Rack {
     duplicate: Option<u64>,
 }
 
+/// What is noted while nothing is suspected.
+#[derive(Clone, Debug, Default)]
+struct Rest {
+    /// When each segment outstanding was sent, in their order.
+    times: Ring<Nanos>,
+    /// When the last one acknowledged in this rest was sent.
+    acked: Option<Nanos>,
+    /// There is none before this is acknowledged: what was outstanding when the last one ended.
+    from: u64,
+}
+
 impl Repair for Rack {
     fn reset(&mut self) {
-        self.log.clear();
+        self.log.clear(0);
+        self.rest.times.clear();
         self.sacked.clear();
         self.lost.clear();
         self.probe.reset();
-        let Rack { log, sacked, lost, .. } = self;
+        let Rack { rest, log, sacked, lost, .. } = self;
+        let rest = Rest { times: std::mem::take(&mut rest.times), ..Rest::default() };
         let (log, sacked, lost) = (std::mem::take(log), std::mem::take(sacked), std::mem::take(lost));
-        *self = Rack { log, sacked, lost, ..Rack::new(self.probe, self.prr.is_some()) };
+        *self = Rack { rest, log, sacked, lost, ..Rack::new(self.probe, self.prr.is_some()) };
     }
 
     fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, now: Nanos, progress: &Progress) -> u64 {
@@ -106,10 +130,10 @@ impl Repair for Rack {
         }
         self.probe.on_sample();
         let over = progress.past_point();
-        let repairing = progress.phase != Phase::Open && !over;
+        let repairing = progress.phase.is_repairing() && !over;
         let original = self.undo.is_of_original(news.stamp, news.rtt.granularity());
         self.undoes |= match progress.phase {
-            Phase::Open => false,
+            Phase::Open | Phase::Reduction { .. } => false,
             // Others may have been lost indeed: what their retransmissions bring is waited for.
             Phase::Recovery { .. } => original && self.again_count == 0,
             Phase::Restart { .. } => original,
@@ -125,7 +149,7 @@ impl Repair for Rack {
 
     fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
         self.delivered = news.sacked;
-        let loss = self.on_ack(news, progress.phase != Phase::Open, false, progress);
+        let loss = self.on_ack(news, progress.phase.is_repairing(), false, progress);
         if !self.sacked.is_empty() {
             self.probe.cancel();
         }
@@ -139,8 +163,18 @@ impl Repair for Rack {
         if let Some(prr) = &mut self.prr {
             let outstanding = progress.flight_size() - self.sacked.count();
             prr.deliver(self.delivered);
-            prr.begin(window, outstanding, in_flight);
+            match progress.phase {
+                Phase::Reduction { .. } => prr.go_on(in_flight, false),
+                _ => prr.begin(window, outstanding, in_flight),
+            }
         }
+    }
+
+    fn sinks(&mut self, from: u64, to: u64, progress: &Progress) -> bool {
+        if let Some(prr) = &mut self.prr {
+            prr.sink(from, to, progress.flight_size() - self.sacked.count());
+        }
+        self.prr.is_some()
     }
 
     /// Section 6.3: the first segment is lost, and all that are overdue.
@@ -159,7 +193,7 @@ impl Repair for Rack {
             return self.probe.next_segment(progress);
         }
         let window = match &self.prr {
-            Some(prr) if matches!(progress.phase, Phase::Recovery { .. }) => prr.window(),
+            Some(prr) if progress.phase.is_reducing() => prr.window(),
             _ => window,
         };
         if !std::mem::take(&mut self.repeat_first) && self.in_network(progress) >= window {
@@ -176,7 +210,7 @@ impl Repair for Rack {
         }
         let Some(fate) = self.log.get(seq).map(|sent| sent.fate) else {
             self.log.note(seq, now);
-            if progress.phase == Phase::Open && self.sacked.is_empty() && !self.probe.is_out(progress.nxt) {
+            if !progress.phase.is_repairing() && self.sacked.is_empty() && !self.probe.is_out(progress.nxt) {
                 self.probe.schedule(now, rtt, progress);
             }
             return;
@@ -203,9 +237,9 @@ impl Repair for Rack {
     fn on_timer(&mut self, now: Nanos, progress: &Progress) -> Expiry {
         if self.reorder_at <= now {
             self.delivered = 0;
-            let repairing = progress.phase != Phase::Open;
+            let repairing = progress.phase.is_repairing();
             self.look(repairing, now);
-            return Expiry::Looked((!repairing && self.lost_count > 0).then_some(Loss::Cut));
+            return Expiry::Looked((!repairing && self.lost_count > 0).then_some(first_loss(progress.phase)));
         }
         if self.probe.at == Nanos::MAX {
             return Expiry::Timeout;
@@ -214,8 +248,8 @@ impl Repair for Rack {
         Expiry::Probe
     }
 
-    fn on_cut(&mut self, cwnd: f64, ssthresh: f64) {
-        self.undo.on_cut((cwnd, ssthresh));
+    fn on_cut(&mut self, before: Option<(f64, f64)>) {
+        self.undo.on_cut(before);
     }
 
     fn undoes(&mut self) -> Option<(f64, f64)> {
@@ -224,7 +258,7 @@ impl Repair for Rack {
         }
         self.reordering.seen = true;
         self.hope();
-        Some(self.undo.take())
+        self.undo.take()
     }
 
     /// The RFC's pipe: what is neither acknowledged nor SACKed nor lost.
@@ -241,8 +275,62 @@ impl Repair for Rack {
         true
     }
 
+    fn rest(&mut self, progress: &Progress) -> bool {
+        let in_order = match (self.latest, self.log.oldest().and_then(|seq| self.log.get(seq))) {
+            (Some(latest), Some(oldest)) => !oldest.last.is_before(latest),
+            _ => true,
+        };
+        let nothing_open = self.again_count == 0 && self.reorder_at == Nanos::MAX && self.probe.is_idle();
+        if progress.una < self.rest.from || !nothing_open || !in_order || !self.is_calm() {
+            return false;
+        }
+        self.rest.times.clear();
+        self.log.times().for_each(|at| self.rest.times.push_back(at));
+        self.log.clear(0);
+        self.lost.clear();
+        self.overtaken = None;
+        true
+    }
+
+    #[inline(always)]
+    fn note_sent(&mut self, count: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        (0..count).for_each(|_| self.rest.times.push_back(now));
+        self.probe.schedule(now, rtt, progress);
+    }
+
+    #[inline(always)]
+    fn note_acked(&mut self, acked: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        self.rest.acked = self.rest.times.pop_many(acked as usize);
+        let Some(sent) = self.rest.acked else { return };
+        self.rtt = now - sent;
+        self.min_rtt = Some(self.min_rtt.map_or(self.rtt, |least| least.min(self.rtt)));
+        if progress.flight_size() > 0 {
+            self.probe.schedule(now, rtt, progress);
+        } else {
+            self.probe.cancel();
+        }
+    }
+
+    fn rouse(&mut self, rtt: &RttEstimator, progress: &Progress) {
+        self.rest.from = progress.nxt;
+        if let Some(at) = self.rest.acked.take() {
+            self.latest = Some(self.log.moment(at));
+            self.fack = progress.una;
+            self.srtt = rtt.smoothed().unwrap_or(0);
+            self.probe.on_sample();
+            self.reordering.on_ack(false, progress.una, progress.nxt, false);
+        }
+        self.log.clear(progress.una);
+        for (seq, &at) in (progress.una..).zip(self.rest.times.iter()) {
+            self.log.note(seq, at);
+        }
+    }
+
     fn heap_bytes(&self) -> usize {
-        self.log.heap_bytes() + self.sacked.heap_bytes() + self.lost.capacity() * size_of::<u64>()
+        self.rest.times.heap_bytes()
+            + self.log.heap_bytes()
+            + self.sacked.heap_bytes()
+            + self.lost.capacity() * size_of::<u64>()
     }
 }
 
@@ -253,8 +341,15 @@ impl Rack {
         Rack::new(Probe::new(max_ack_delay), tcp.prr)
     }
 
+    /// Knows what becomes of each segment from now on: to see that its rest changes nothing.
+    #[cfg(test)]
+    pub fn keep_awake(&mut self) {
+        self.rest.from = u64::MAX;
+    }
+
     fn new(probe: Probe, prr: bool) -> Rack {
         Rack {
+            rest: Rest::default(),
             log: SentLog::default(),
             sacked: Ranges::default(),
             lost: BinaryHeap::new(),
@@ -282,16 +377,18 @@ impl Rack {
     /// What an ACK means once all that it delivers is noted; `repairing` and `over` tell of the phase after it.
     fn on_ack(&mut self, news: &News, repairing: bool, over: bool, progress: &Progress) -> Option<Loss> {
         let duplicate = self.duplicate.take();
-        self.reordering.on_ack(duplicate.is_some(), progress.una, progress.nxt, over);
+        self.reordering.on_ack(duplicate.is_some(), progress.una, progress.nxt, over && progress.phase.is_repairing());
         let found = self.look(repairing, news.now);
         let in_flight = self.in_network(progress);
-        if let (true, Phase::Recovery { .. }, Some(prr)) = (repairing, progress.phase, &mut self.prr) {
+        // Where a loss ends the reduction after a mark, its repair goes on with that.
+        let reducing = !over && progress.phase.is_reducing() && (repairing || self.lost_count == 0);
+        if let (true, Some(prr)) = (reducing, &mut self.prr) {
             prr.deliver(self.delivered);
             prr.go_on(in_flight, news.acked > 0 && !found);
         }
         let repaired = self.probe.on_ack(progress, duplicate);
         match (repairing, self.lost_count > 0) {
-            (false, true) => Some(Loss::Cut),
+            (false, true) => Some(first_loss(progress.phase)),
             (false, false) if repaired => Some(Loss::Repaired),
             _ => None,
         }

@@ -5,6 +5,7 @@ use crate::transport::receiver::Receiver;
 use crate::transport::recovery::Recovery;
 use crate::window::Window;
 use fullpipe_cc::CongestionControl;
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const MS: Nanos = 1_000_000;
@@ -89,9 +90,10 @@ impl Path {
 
     fn send(&mut self) {
         if self.sender.is_quiet() {
-            let new: Vec<_> = self.sender.new_segments(self.now).collect();
-            new.into_iter().for_each(|seq| self.put(seq));
-            return;
+            return self.sender.new_segments(self.now).for_each(|seq| self.put(seq));
+        }
+        if self.sender.is_noting() {
+            return self.sender.noted_segments(self.now).for_each(|seq| self.put(seq));
         }
         while let Some(seq) = self.sender.next_segment(self.now) {
             self.put(seq);
@@ -198,4 +200,25 @@ fn a_needless_timeout_is_undone() {
     assert_eq!((path.sent(10), path.sent(0)), (vec![1000], vec![0, 2000]));
     assert_eq!((path.timeouts(), path.retransmits()), (1, 1));
     assert!(path.sender.cc.ssthresh().is_infinite() && path.sender.cc.cwnd() > 10.0);
+}
+
+proptest! {
+    /// What RACK knows of each segment after a rest is what it would have noted: the same segments go at the same times, whatever is lost
+    /// or late. It does rest where nothing is.
+    #[test]
+    fn rest_changes_nothing(
+        losses in prop::collection::vec((0u64..120, 1u32..3), 0..6),
+        late in prop::collection::vec((0u64..120, 1..150 * MS), 0..6),
+    ) {
+        let calm = losses.is_empty() && late.is_empty();
+        let path = || Path::new(Recovery::Rack, 10, 120).losing(&losses).delaying(&late);
+        let mut awake = path();
+        let repair::Any::Rack(rack) = &mut awake.sender.repair else { panic!("another recovery") };
+        rack.keep_awake();
+        awake.sender.noting = false;
+        let (awake, resting) = (awake.run(), path().run());
+        prop_assert_eq!(&resting.log, &awake.log);
+        prop_assert_eq!(resting.sender.cc.cwnd(), awake.sender.cc.cwnd());
+        prop_assert!(!awake.sender.noting && (resting.sender.noting || !calm));
+    }
 }
