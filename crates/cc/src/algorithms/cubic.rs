@@ -29,7 +29,7 @@
 
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::time::{Nanos, seconds};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// CUBIC.
 pub const CUBIC: Info = Info {
@@ -67,6 +67,7 @@ pub const CUBIC: Info = Info {
             doc: "Keep the window at least as large as Reno's estimate.",
             source: "RFC 9438 section 4.3",
         },
+        ABE,
     ],
 };
 
@@ -122,7 +123,7 @@ impl Cubic {
             before: Memory::default(),
             last_ack: 0,
         };
-        Classic::new(start, response)
+        Classic::new(start, response).with_abe(params)
     }
 
     /// A stage that begins at window `w` (sections 4.2, 4.8, 4.10).
@@ -135,6 +136,9 @@ impl Cubic {
 }
 
 impl Response for Cubic {
+    /// RFC 8511 section 3.1: 0.85 with CUBIC.
+    const KEPT_WITH_ABE: f64 = 0.85;
+
     #[inline]
     fn observe(&mut self, flow: &Flow, _ack: &Ack) {
         if !flow.cwnd_limited {

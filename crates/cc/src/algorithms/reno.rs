@@ -10,7 +10,7 @@
 //!   can choose to count segments.
 
 use crate::params::{Group, Info, Params};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// Tahoe: this window policy over Tahoe's recovery.
 pub const TAHOE: Info = Info {
@@ -19,7 +19,7 @@ pub const TAHOE: Info = Info {
     group: Group::Loss,
     recovery: "tahoe",
     own_slow_start: false,
-    params: &[],
+    params: &[ABE],
 };
 
 /// Reno: this window policy over Reno's fast recovery.
@@ -29,7 +29,7 @@ pub const RENO: Info = Info {
     group: Group::Loss,
     recovery: "reno",
     own_slow_start: false,
-    params: &[],
+    params: &[ABE],
 };
 
 /// NewReno: this window policy over NewReno's fast recovery.
@@ -39,7 +39,7 @@ pub const NEWRENO: Info = Info {
     group: Group::Loss,
     recovery: "newreno",
     own_slow_start: false,
-    params: &[],
+    params: &[ABE],
 };
 
 /// The response of RFC 5681.
@@ -48,8 +48,8 @@ pub struct Reno;
 
 impl Reno {
     /// Reno in its frame.
-    pub fn controller(_params: &Params, start: impl Into<Start>) -> Classic<Reno> {
-        Classic::new(start, Reno)
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Reno> {
+        Classic::new(start, Reno).with_abe(params)
     }
 }
 
