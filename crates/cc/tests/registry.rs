@@ -17,12 +17,17 @@ fn has_every_algorithm_once() {
         "ehstcp",
         "hstcp",
         "htcp",
+        "hybla",
         "hyun-jang",
+        "illinois",
         "newreno",
         "reno",
         "scalable",
         "tahoe",
         "vegas",
+        "veno",
+        "westwood",
+        "yeah",
     ];
     assert_eq!(names, expected);
 }
