@@ -6,10 +6,15 @@ use crate::algorithms::cubic::{self, Cubic};
 use crate::algorithms::ehstcp::{self, EHstcp};
 use crate::algorithms::hstcp::{self, Hstcp};
 use crate::algorithms::htcp::{self, Htcp};
+use crate::algorithms::hybla::{self, Hybla};
 use crate::algorithms::hyun_jang::{self, HyunJang};
+use crate::algorithms::illinois::{self, Illinois};
 use crate::algorithms::reno::{self, Reno};
 use crate::algorithms::scalable::{self, Scalable};
 use crate::algorithms::vegas::{self, Vegas};
+use crate::algorithms::veno::{self, Veno};
+use crate::algorithms::westwood::{self, Westwood};
+use crate::algorithms::yeah::{self, Yeah};
 use crate::params::{Error, Info, Params, Value};
 use crate::{Ack, Classic, CongestionControl, Flow, Input, Signal, Start};
 
@@ -101,6 +106,16 @@ algorithms! {
     Cubic(Classic<Cubic>): cubic::CUBIC => Cubic::controller;
     /// H-TCP.
     Htcp(Classic<Htcp>): htcp::HTCP => Htcp::controller;
+    /// Westwood+.
+    Westwood(Classic<Westwood>): westwood::WESTWOOD => Westwood::controller;
+    /// Illinois.
+    Illinois(Classic<Illinois>): illinois::ILLINOIS => Illinois::controller;
+    /// Veno.
+    Veno(Classic<Veno>): veno::VENO => Veno::controller;
+    /// YeAH.
+    Yeah(Yeah): yeah::YEAH => Yeah::controller;
+    /// Hybla.
+    Hybla(Classic<Hybla>): hybla::HYBLA => Hybla::controller;
 }
 
 /// The algorithm called `name`.

@@ -28,16 +28,17 @@
 //! - H-TCP's additions (alpha that grows with time, switching to 0.5 when the throughput changes, RTT scaling) are not
 //!   in this paper; `htcp` has them.
 
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::{Ewma, RoundRate};
 use crate::time::{Nanos, SECOND};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// Adaptive AIMD.
 pub const ADAPTIVE_AIMD: Info = Info {
     name: "adaptive-aimd",
     paper: "R. Shorten, D. Leith, On Queue Provisioning, Network Efficiency and the Transmission Control Protocol, \
             IEEE/ACM Transactions on Networking 15(4), 2007",
+    group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
     params: &[
@@ -69,6 +70,7 @@ pub const ADAPTIVE_AIMD: Info = Info {
             doc: "What beta is computed from.",
             source: "Shorten and Leith 2007, equation 7 (rtt) or 10 (throughput)",
         },
+        ABE,
     ],
 };
 
@@ -107,7 +109,7 @@ impl AdaptiveAimd {
             alpha: 1.0,
             first: true,
         };
-        Classic::new(start, response)
+        Classic::new(start, response).with_abe(params)
     }
 }
 

@@ -22,14 +22,15 @@
 //!   estimate of segments per ACK that begins at 2 and, in whole sixteenths, sticks at 31/16 when every segment is
 //!   acknowledged by itself, so that it grows nearly twice as fast as its constants say (`gain = 1.9375`).
 
-use crate::params::{Info, Kind, Param, Params};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::params::{Group, Info, Kind, Param, Params};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// BIC.
 pub const BIC: Info = Info {
     name: "bic",
     paper: "L. Xu, K. Harfoush, I. Rhee, Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks, \
             INFOCOM 2004",
+    group: Group::Loss,
     recovery: "sack",
     own_slow_start: false,
     params: &[
@@ -89,6 +90,7 @@ pub const BIC: Info = Info {
             doc: "The paper's binary search and slow-start-like probing, or the smooth steps of ns-2's Linux module.",
             source: "Xu et al. 2004, binary search and max probing",
         },
+        ABE,
     ],
 };
 
@@ -132,7 +134,7 @@ impl Bic {
             max: 0.0,
             phase: Phase::Search,
         };
-        Classic::new(start, response)
+        Classic::new(start, response).with_abe(params)
     }
 
     /// Segments to add in this round trip, at window `w`.

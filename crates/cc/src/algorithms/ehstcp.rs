@@ -27,15 +27,16 @@
 //!   window that failed. An ECN mark is answered as a loss is.
 
 use crate::algorithms::hstcp::{self, Hstcp};
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::Mark;
 use crate::time::Nanos;
-use crate::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
 
 /// eHSTCP.
 pub const EHSTCP: Info = Info {
     name: "ehstcp",
     paper: "Y.-S. Choi, S.-H. Lee, Y.-Z. Cho, Enhanced Congestion Control Algorithm for High-Speed TCP, LNCS, 2005",
+    group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
     params: &[
@@ -64,6 +65,7 @@ pub const EHSTCP: Info = Info {
         hstcp::HIGH_WINDOW,
         hstcp::HIGH_P,
         hstcp::HIGH_DECREASE,
+        ABE,
     ],
 };
 
@@ -105,7 +107,7 @@ impl EHstcp {
         EHstcp {
             n_star: params.number("n_star"),
             safety_rtts: params.number("safety_rtts"),
-            frame: Classic::new(start, regions),
+            frame: Classic::new(start, regions).with_abe(params),
             delays: Delays::default(),
             backlog: 0.0,
             phase: Phase::Increase,

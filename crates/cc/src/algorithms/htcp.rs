@@ -30,16 +30,17 @@
 //! - **A timeout** and an ECN mark are events like any other.
 //! - `beta_max` wins over a greater `beta_min`.
 
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::RoundRate;
 use crate::time::{Nanos, SECOND, seconds};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// H-TCP.
 pub const HTCP: Info = Info {
     name: "htcp",
     paper: "D. Leith, R. Shorten, H-TCP: TCP Congestion Control for High Bandwidth-Delay Product Paths, \
             draft-leith-tcp-htcp-06, 2008",
+    group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
     params: &[
@@ -99,6 +100,7 @@ pub const HTCP: Info = Info {
             doc: "Scale the increase with RTTmin/rtt_ref.",
             source: "draft-leith-tcp-htcp-06, optional there",
         },
+        ABE,
     ],
 };
 
@@ -150,7 +152,7 @@ impl Htcp {
             throughput: None,
             event_throughput: None,
         };
-        Classic::new(start, response)
+        Classic::new(start, response).with_abe(params)
     }
 
     /// alpha(D), scaled.

@@ -9,34 +9,37 @@
 //! - Those that all algorithms share, and no others. The increase is equation 3 counted per ACK, as in ns-2; scenarios
 //!   can choose to count segments.
 
-use crate::params::{Info, Params};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::params::{Group, Info, Params};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// Tahoe: this window policy over Tahoe's recovery.
 pub const TAHOE: Info = Info {
     name: "tahoe",
     paper: "V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988; RFC 5681",
+    group: Group::Loss,
     recovery: "tahoe",
     own_slow_start: false,
-    params: &[],
+    params: &[ABE],
 };
 
 /// Reno: this window policy over Reno's fast recovery.
 pub const RENO: Info = Info {
     name: "reno",
     paper: "RFC 5681: TCP Congestion Control (2009), with the fast recovery of RFC 2581",
+    group: Group::Loss,
     recovery: "reno",
     own_slow_start: false,
-    params: &[],
+    params: &[ABE],
 };
 
 /// NewReno: this window policy over NewReno's fast recovery.
 pub const NEWRENO: Info = Info {
     name: "newreno",
     paper: "RFC 6582: The NewReno Modification to TCP's Fast Recovery Algorithm (2012)",
+    group: Group::Loss,
     recovery: "newreno",
     own_slow_start: false,
-    params: &[],
+    params: &[ABE],
 };
 
 /// The response of RFC 5681.
@@ -45,8 +48,8 @@ pub struct Reno;
 
 impl Reno {
     /// Reno in its frame.
-    pub fn controller(_params: &Params, start: impl Into<Start>) -> Classic<Reno> {
-        Classic::new(start, Reno)
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Reno> {
+        Classic::new(start, Reno).with_abe(params)
     }
 }
 

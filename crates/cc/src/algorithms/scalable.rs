@@ -11,13 +11,14 @@
 //! - `at_least_reno` gives the increase of the Linux module in ns-2, max(a, 1/w), for comparison with it (there a =
 //!   0.02, and the cut is b at every window: `low_window = 1`).
 
-use crate::params::{Info, Kind, Param, Params};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::params::{Group, Info, Kind, Param, Params};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// Scalable TCP.
 pub const SCALABLE: Info = Info {
     name: "scalable",
     paper: "T. Kelly, Scalable TCP: Improving Performance in Highspeed Wide Area Networks, ACM CCR 33(2), 2003",
+    group: Group::Loss,
     recovery: "sack",
     own_slow_start: false,
     params: &[
@@ -49,6 +50,7 @@ pub const SCALABLE: Info = Info {
             doc: "Gain per ACK never below Reno's 1/cwnd.",
             source: "not in the paper; the Linux module that ns-2 carries",
         },
+        ABE,
     ],
 };
 
@@ -70,7 +72,7 @@ impl Scalable {
             low_window: params.number("low_window"),
             at_least_reno: params.flag("at_least_reno"),
         };
-        Classic::new(start, response)
+        Classic::new(start, response).with_abe(params)
     }
 }
 
