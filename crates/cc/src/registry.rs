@@ -3,10 +3,12 @@
 use crate::algorithms::adaptive_aimd::{self, AdaptiveAimd};
 use crate::algorithms::bic::{self, Bic};
 use crate::algorithms::cubic::{self, Cubic};
+use crate::algorithms::dctcp::{self, Dctcp};
 use crate::algorithms::ehstcp::{self, EHstcp};
 use crate::algorithms::hstcp::{self, Hstcp};
 use crate::algorithms::htcp::{self, Htcp};
 use crate::algorithms::hyun_jang::{self, HyunJang};
+use crate::algorithms::prague::{self, Prague};
 use crate::algorithms::reno::{self, Reno};
 use crate::algorithms::scalable::{self, Scalable};
 use crate::algorithms::vegas::{self, Vegas};
@@ -101,6 +103,10 @@ algorithms! {
     Cubic(Classic<Cubic>): cubic::CUBIC => Cubic::controller;
     /// H-TCP.
     Htcp(Classic<Htcp>): htcp::HTCP => Htcp::controller;
+    /// DCTCP.
+    Dctcp(Classic<Dctcp>): dctcp::DCTCP => Dctcp::controller;
+    /// Prague.
+    Prague(Prague): prague::PRAGUE => Prague::controller;
 }
 
 /// The algorithm called `name`.

@@ -40,6 +40,7 @@ pub const ADAPTIVE_AIMD: Info = Info {
             IEEE/ACM Transactions on Networking 15(4), 2007",
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "beta_min",

@@ -32,6 +32,7 @@ pub const BIC: Info = Info {
             INFOCOM 2004",
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "s_max",

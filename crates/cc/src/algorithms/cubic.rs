@@ -37,6 +37,7 @@ pub const CUBIC: Info = Info {
     paper: "RFC 9438: CUBIC for Fast and Long-Distance Networks (2023)",
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "c",

@@ -38,6 +38,7 @@ pub const EHSTCP: Info = Info {
     paper: "Y.-S. Choi, S.-H. Lee, Y.-Z. Cho, Enhanced Congestion Control Algorithm for High-Speed TCP, LNCS, 2005",
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "n_star",

@@ -33,6 +33,7 @@ pub const HSTCP: Info = Info {
     paper: "RFC 3649: HighSpeed TCP for Large Congestion Windows (2003)",
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[LOW_WINDOW, HIGH_WINDOW, HIGH_P, HIGH_DECREASE],
 };
 

@@ -42,6 +42,7 @@ pub const HTCP: Info = Info {
             draft-leith-tcp-htcp-06, 2008",
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "delta_l",

@@ -50,6 +50,7 @@ pub const HYUN_JANG: Info = Info {
             IEICE Transactions on Communications E95-B(4), 2012",
     recovery: "reno",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "a",

@@ -3,11 +3,13 @@
 pub mod adaptive_aimd;
 pub mod bic;
 pub mod cubic;
+pub mod dctcp;
 pub mod ehstcp;
 pub mod hstcp;
 pub mod htcp;
 pub mod hyun_jang;
 mod lsrtt;
+pub mod prague;
 pub mod reno;
 pub mod scalable;
 pub mod vegas;

@@ -18,6 +18,7 @@ pub const TAHOE: Info = Info {
     paper: "V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988; RFC 5681",
     recovery: "tahoe",
     own_slow_start: false,
+    ecn: None,
     params: &[],
 };
 
@@ -27,6 +28,7 @@ pub const RENO: Info = Info {
     paper: "RFC 5681: TCP Congestion Control (2009), with the fast recovery of RFC 2581",
     recovery: "reno",
     own_slow_start: false,
+    ecn: None,
     params: &[],
 };
 
@@ -36,6 +38,7 @@ pub const NEWRENO: Info = Info {
     paper: "RFC 6582: The NewReno Modification to TCP's Fast Recovery Algorithm (2012)",
     recovery: "newreno",
     own_slow_start: false,
+    ecn: None,
     params: &[],
 };
 

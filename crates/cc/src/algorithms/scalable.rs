@@ -20,6 +20,7 @@ pub const SCALABLE: Info = Info {
     paper: "T. Kelly, Scalable TCP: Improving Performance in Highspeed Wide Area Networks, ACM CCR 33(2), 2003",
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "a",

@@ -45,6 +45,7 @@ pub const VEGAS: Info = Info {
     paper: "L. Brakmo, L. Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC 13(8), 1995",
     recovery: "vegas",
     own_slow_start: true,
+    ecn: None,
     params: &[
         Param {
             name: "alpha",

@@ -3,7 +3,7 @@
 use super::host::Host;
 use super::problem::{Problem, unknown};
 use super::reader::{Reader, as_number, kind};
-use super::{Algorithm, Pacing, Recovery, Setting, SlowStart, Table, Value};
+use super::{Algorithm, Ecn, EcnMode, Pacing, Recovery, Setting, SlowStart, Table, Value};
 use fullpipe_cc::params::{self, Info, Kind, Param};
 use fullpipe_cc::registry;
 
@@ -39,6 +39,13 @@ pub fn slow_start(reader: &Reader, info: &Info, host: Host) -> Result<SlowStart,
 pub fn pacing(reader: &Reader) -> Result<Pacing, Problem> {
     let name = reader.text("pacing", "\"on\"")?.unwrap_or(Pacing::default().name());
     Pacing::find(name).ok_or_else(|| reader.problem("pacing", unknown("pacing", name, &Pacing::ALL.map(Pacing::name))))
+}
+
+/// The ECN that the algorithm of this name is made for, and the codepoint of its packets.
+pub fn ecn(name: &str) -> (EcnMode, Ecn) {
+    let made_for = registry::find(name).and_then(|info| info.ecn);
+    let mode = made_for.map_or(EcnMode::Off, |ecn| EcnMode::find(ecn.kind).expect("a kind of ECN"));
+    (mode, if made_for.is_some_and(|ecn| ecn.ect == 1) { Ecn::Ect1 } else { Ecn::Ect0 })
 }
 
 fn find(name: &str) -> Result<&'static Info, String> {

@@ -105,12 +105,13 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     let default = host.preset(Tcp::new(info.name, recovery, network::path(reader, context.links)?));
     let time = |key, range, default| Ok::<Nanos, Problem>(reader.quantity(key, &TIME, range)?.unwrap_or(default));
     let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;
+    let ecn = ecn(reader)?.unwrap_or(default.ecn);
     Ok(Tcp {
         algorithm,
         slow_start: algorithm::slow_start(reader, info, host)?,
         pacing: algorithm::pacing(reader)?,
-        ecn: ecn(reader)?.unwrap_or(default.ecn),
-        ect: reader.whole("ect", 0..=1)?.map_or(default.ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
+        ecn,
+        ect: ect(reader)?.unwrap_or(if ecn.counts() { default.ect } else { Ecn::Ect0 }),
         prr: prr(reader, recovery)?,
         delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,
         delayed_ack_timeout: time("delayed_ack_timeout", limits::ACK_DELAY, default.delayed_ack_timeout)?,
@@ -131,6 +132,10 @@ fn ecn(reader: &Reader) -> Result<Option<EcnMode>, Problem> {
     let Some(name) = reader.text("ecn", "\"classic\"")? else { return Ok(None) };
     let mode = EcnMode::find(name);
     mode.map(Some).ok_or_else(|| reader.problem("ecn", unknown("kind of ECN", name, &EcnMode::ALL.map(EcnMode::name))))
+}
+
+fn ect(reader: &Reader) -> Result<Option<Ecn>, Problem> {
+    Ok(reader.whole("ect", 0..=1)?.map(|ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }))
 }
 
 /// Whether proportional rate reduction is asked for.

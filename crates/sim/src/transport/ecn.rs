@@ -48,6 +48,11 @@ impl EcnMode {
     pub fn find(name: &str) -> Option<EcnMode> {
         EcnMode::ALL.into_iter().find(|mode| mode.name() == name)
     }
+
+    /// Whether the sender hears how many segments were marked.
+    pub fn counts(self) -> bool {
+        matches!(self, EcnMode::Accurate | EcnMode::Ace)
+    }
 }
 
 /// The receiving end.
