@@ -21,7 +21,7 @@
 //! - **ECT(0)**, as RFC 8257 has it; it was written before RFC 9331 gave ECT(1) to L4S. DualPI2 has its L4S queue for ECT(1) alone: DCTCP
 //!   goes there with `ect = 1`.
 
-use crate::params::{Info, Kind, MadeForEcn, Param, Params};
+use crate::params::{Group, Info, Kind, MadeForEcn, Param, Params};
 use crate::parts::Mark;
 use crate::{Ack, Classic, Flow, Response, Signal, Start};
 
@@ -29,6 +29,7 @@ use crate::{Ack, Classic, Flow, Response, Signal, Start};
 pub const DCTCP: Info = Info {
     name: "dctcp",
     paper: "RFC 8257: Data Center TCP (DCTCP): TCP Congestion Control for Data Centers (2017)",
+    group: Group::Ecn,
     recovery: "sack",
     own_slow_start: false,
     ecn: Some(MadeForEcn { kind: "accurate", ect: 0 }),

@@ -2,12 +2,16 @@
 
 pub mod adaptive_aimd;
 pub mod bic;
+pub mod compound;
+pub mod copa;
 pub mod cubic;
 pub mod dctcp;
 pub mod ehstcp;
 pub mod hstcp;
 pub mod htcp;
 pub mod hyun_jang;
+pub mod ledbat;
+pub mod ledbat_plus_plus;
 mod lsrtt;
 pub mod prague;
 pub mod reno;

@@ -26,7 +26,7 @@
 //!   Reno but for pacing and R*; with `ecn = "classic"` each ACK counts as one mark until the sender has answered.
 //! - Windows below two segments, which the draft lists as future work, are the frame's: at least one segment.
 
-use crate::params::{Info, Kind, MadeForEcn, Param, Params};
+use crate::params::{Group, Info, Kind, MadeForEcn, Param, Params};
 use crate::parts::Mark;
 use crate::time::{MILLISECOND, Nanos, seconds};
 use crate::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
@@ -35,6 +35,7 @@ use crate::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
 pub const PRAGUE: Info = Info {
     name: "prague",
     paper: "K. De Schepper et al., Prague Congestion Control, draft-briscoe-iccrg-prague-congestion-control-04, 2024",
+    group: Group::Ecn,
     recovery: "rack",
     own_slow_start: false,
     ecn: Some(MadeForEcn { kind: "accurate", ect: 1 }),
