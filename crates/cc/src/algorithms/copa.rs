@@ -10,7 +10,8 @@
 //! - competitive mode (section 2.2) unless the queue has been nearly empty, d_q < .1 (RTTmax - RTTmin), within five round trips: 1/delta grows
 //!   by one a round trip and is halved at a loss; delta = .5 again afterwards.
 //!
-//! Section 3: alone, the window moves over five round trips so that the queue empties once; N flows keep about N/delta in it.
+//! Section 3: a flow rests at 1/delta segments in the queue and moves around that, up and down for two and a half round trips each, so that
+//! the queue empties once in five.
 //!
 //! # Deviations and choices
 //!
@@ -18,6 +19,9 @@
 //! - **The direction** is judged by the window at the beginning of a round trip against that at the beginning of the one before.
 //! - **RTTmin** and **RTTstanding** are kept in thirds of their time, so that a value counts up to a third longer. **RTTmax** is that of the
 //!   round trip at hand and the three before.
+//! - **Nearly empty** is judged as the paper has it, though a tenth of the range is less than a packet where few flows share a queue: whether
+//!   the queue empties is then a matter of a packet, and flows of Copa may take one another for others that fill it. `competitive = false`
+//!   leaves that mode out.
 //! - **Losses**: in default mode none is answered, as in the paper; one ends slow start where the window stands. **A timeout** leaves one
 //!   segment and slow start anew. **A mark** (ECN) counts as a loss.
 //! - **Until an RTT is known** the first window leaves at once.
