@@ -56,7 +56,7 @@ def test_the_readmes_commands_parse() -> None:
 
 
 def test_the_readme_names_every_algorithm() -> None:
-    named = set(re.findall(r"`([a-z-]+)`", README[README.index("## Algorithms") : README.index("## Measured")]))
+    named = set(re.findall(r"`([a-z0-9+-]+)`", README[README.index("## Algorithms") : README.index("## Measured")]))
     assert set(fullpipe.algorithms()) <= named
 
 
@@ -97,7 +97,7 @@ def page_name(source: Path) -> str:
 def names_and_pages(pages: Path, row: str) -> list[tuple[str, str]]:
     """What the list of pages links to, each once; its targets are all the pages there are."""
     text = (pages / "README.md").read_text()
-    listed = re.findall(row + r"\[`([a-z0-9-]+)`\]\(([a-z0-9-]+\.md)\)", text, re.MULTILINE)
+    listed = re.findall(row + r"\[`([a-z0-9+-]+)`\]\(([a-z0-9-]+\.md)\)", text, re.MULTILINE)
     assert {page for _, page in listed} == {page.name for page in pages.glob("*.md")} - {"README.md", "slow-start.md"}
     return listed
 
@@ -130,7 +130,7 @@ def test_every_algorithm_has_a_page() -> None:
     listed = names_and_pages(PAGES, r"^\| ")
     assert {name for name, _ in listed} == set(fullpipe.algorithms())
     table = (PAGES / "README.md").read_text()
-    groups = dict(re.findall(r"^\| \[`([a-z0-9-]+)`\]\([a-z0-9-]+\.md\) \| (\w+) ", table, re.MULTILINE))
+    groups = dict(re.findall(r"^\| \[`([a-z0-9+-]+)`\]\([a-z0-9-]+\.md\) \| (\w+) ", table, re.MULTILINE))
     assert groups == {name: algorithm.group for name, algorithm in fullpipe.algorithms().items()}
     assert {page_name(source) for source in declaring(SOURCES / "algorithms")} == {page for _, page in listed}
 

@@ -14,8 +14,19 @@ pub struct Info {
     pub recovery: &'static str,
     /// It has a slow start of its own, in whose place no [`SlowStart`](crate::SlowStart) can stand.
     pub own_slow_start: bool,
+    /// The ECN it is made for; `None` where a mark is to it what a loss is, or nothing.
+    pub ecn: Option<MadeForEcn>,
     /// The parameters it takes.
     pub params: &'static [Param],
+}
+
+/// The ECN that an algorithm is made for. Which kinds there are is the sender's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MadeForEcn {
+    /// The kind, by the name scenarios use.
+    pub kind: &'static str,
+    /// The codepoint of its packets: 0 for ECT(0), 1 for ECT(1).
+    pub ect: u8,
 }
 
 /// What an algorithm answers to: the sign by which it sets its window. A loss is answered by all but some models.

@@ -2,13 +2,19 @@
 
 use crate::algorithms::adaptive_aimd::{self, AdaptiveAimd};
 use crate::algorithms::bic::{self, Bic};
+use crate::algorithms::compound::{self, Compound};
+use crate::algorithms::copa::{self, Copa};
 use crate::algorithms::cubic::{self, Cubic};
+use crate::algorithms::dctcp::{self, Dctcp};
 use crate::algorithms::ehstcp::{self, EHstcp};
 use crate::algorithms::hstcp::{self, Hstcp};
 use crate::algorithms::htcp::{self, Htcp};
 use crate::algorithms::hybla::{self, Hybla};
 use crate::algorithms::hyun_jang::{self, HyunJang};
 use crate::algorithms::illinois::{self, Illinois};
+use crate::algorithms::ledbat::{self, Ledbat};
+use crate::algorithms::ledbat_plus_plus::{self, LedbatPlusPlus};
+use crate::algorithms::prague::{self, Prague};
 use crate::algorithms::reno::{self, Reno};
 use crate::algorithms::scalable::{self, Scalable};
 use crate::algorithms::vegas::{self, Vegas};
@@ -116,6 +122,18 @@ algorithms! {
     Yeah(Yeah): yeah::YEAH => Yeah::controller;
     /// Hybla.
     Hybla(Classic<Hybla>): hybla::HYBLA => Hybla::controller;
+    /// DCTCP.
+    Dctcp(Classic<Dctcp>): dctcp::DCTCP => Dctcp::controller;
+    /// Prague.
+    Prague(Prague): prague::PRAGUE => Prague::controller;
+    /// LEDBAT.
+    Ledbat(Ledbat): ledbat::LEDBAT => Ledbat::controller;
+    /// LEDBAT++.
+    LedbatPlusPlus(LedbatPlusPlus): ledbat_plus_plus::LEDBAT_PLUS_PLUS => LedbatPlusPlus::controller;
+    /// Copa.
+    Copa(Copa): copa::COPA => Copa::controller;
+    /// Compound TCP.
+    Compound(Compound): compound::COMPOUND => Compound::controller;
 }
 
 /// The algorithm called `name`.

@@ -20,6 +20,8 @@ enum Event {
         at_once: bool,
         limited: bool,
         has_rtt: bool,
+        /// All these segments are marked.
+        marked: bool,
     },
     Loss,
     Ecn,
@@ -45,8 +47,9 @@ fn event() -> impl Strategy<Value = Event> {
         prop::bool::weighted(0.1),
         prop::bool::weighted(0.9),
         prop::bool::weighted(0.9),
+        prop::bool::weighted(0.2),
     )
-        .prop_map(|(count, acked, credit, rtt, backward_us, at_once, limited, has_rtt)| Event::Acks {
+        .prop_map(|(count, acked, credit, rtt, backward_us, at_once, limited, has_rtt, marked)| Event::Acks {
             count,
             acked,
             credit,
@@ -55,6 +58,7 @@ fn event() -> impl Strategy<Value = Event> {
             at_once,
             limited,
             has_rtt,
+            marked,
         });
     prop_oneof![
         12 => acks,
@@ -111,12 +115,13 @@ impl Sender {
     ) {
         for &event in events {
             match event {
-                Event::Acks { count, acked, credit, rtt, backward, at_once, limited, has_rtt } => {
+                Event::Acks { count, acked, credit, rtt, backward, at_once, limited, has_rtt, marked } => {
                     for _ in 0..count {
                         let before = self.cc.cwnd();
                         self.flow.now += if at_once { 0 } else { 1 + (rtt as f64 / before) as Nanos };
                         self.flow.cwnd_limited = limited;
-                        self.ack(acked, credit, has_rtt.then_some(rtt), backward);
+                        let (ce, credit) = if marked { (acked, 0.0) } else { (0, credit) };
+                        self.ack(acked, credit, has_rtt.then_some(rtt), backward, ce);
                         after_ack(&self.cc, &self.flow, before);
                         self.end_recovery();
                         always(&self.cc);
@@ -131,7 +136,7 @@ impl Sender {
         }
     }
 
-    fn ack(&mut self, acked: u64, credit: f64, sample: Option<Nanos>, backward: i64) {
+    fn ack(&mut self, acked: u64, credit: f64, sample: Option<Nanos>, backward: i64, ce: u64) {
         let flow = &mut self.flow;
         flow.delivered += acked;
         flow.flight_size = flight_size(&self.cc).saturating_sub(acked);
@@ -146,7 +151,8 @@ impl Sender {
             .round_start(round_start)
             .rtt(sample)
             .forward_delay(Some(-backward))
-            .backward_delay(Some(backward));
+            .backward_delay(Some(backward))
+            .ce(ce);
         self.cc.on_ack(flow, &ack);
     }
 
@@ -210,7 +216,7 @@ proptest! {
             let before = sender.cc.cwnd();
             sender.flow.now += MILLISECOND;
             sender.flow.cwnd_limited = true;
-            sender.ack(1, 0.0, Some(MILLISECOND), 0);
+            sender.ack(1, 0.0, Some(MILLISECOND), 0, 0);
             prop_assert!(sender.cc.cwnd() <= before * (1.0 + 1e-12), "{}: {before} to {}", info.name, sender.cc.cwnd());
         }
     }

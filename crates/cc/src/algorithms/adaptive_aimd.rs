@@ -41,6 +41,7 @@ pub const ADAPTIVE_AIMD: Info = Info {
     group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "beta_min",

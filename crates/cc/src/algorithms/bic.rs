@@ -33,6 +33,7 @@ pub const BIC: Info = Info {
     group: Group::Loss,
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "s_max",

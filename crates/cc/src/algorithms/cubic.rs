@@ -39,6 +39,7 @@ pub const CUBIC: Info = Info {
     group: Group::Loss,
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "c",

@@ -39,6 +39,7 @@ pub const EHSTCP: Info = Info {
     group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "n_star",

@@ -34,6 +34,7 @@ pub const HSTCP: Info = Info {
     group: Group::Loss,
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[LOW_WINDOW, HIGH_WINDOW, HIGH_P, HIGH_DECREASE, ABE],
 };
 

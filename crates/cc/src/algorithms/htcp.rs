@@ -43,6 +43,7 @@ pub const HTCP: Info = Info {
     group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "delta_l",

@@ -30,6 +30,7 @@ pub const HYBLA: Info = Info {
     group: Group::Loss,
     recovery: "sack",
     own_slow_start: true,
+    ecn: None,
     params: &[
         Param {
             name: "rtt_ref",

@@ -51,6 +51,7 @@ pub const HYUN_JANG: Info = Info {
     group: Group::Both,
     recovery: "reno",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "a",

@@ -39,6 +39,7 @@ pub const ILLINOIS: Info = Info {
     group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "alpha_min",

@@ -19,6 +19,7 @@ pub const TAHOE: Info = Info {
     group: Group::Loss,
     recovery: "tahoe",
     own_slow_start: false,
+    ecn: None,
     params: &[ABE],
 };
 
@@ -29,6 +30,7 @@ pub const RENO: Info = Info {
     group: Group::Loss,
     recovery: "reno",
     own_slow_start: false,
+    ecn: None,
     params: &[ABE],
 };
 
@@ -39,6 +41,7 @@ pub const NEWRENO: Info = Info {
     group: Group::Loss,
     recovery: "newreno",
     own_slow_start: false,
+    ecn: None,
     params: &[ABE],
 };
 

@@ -21,6 +21,7 @@ pub const SCALABLE: Info = Info {
     group: Group::Loss,
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "a",

@@ -46,6 +46,7 @@ pub const VEGAS: Info = Info {
     group: Group::Delay,
     recovery: "vegas",
     own_slow_start: true,
+    ecn: None,
     params: &[
         Param {
             name: "alpha",

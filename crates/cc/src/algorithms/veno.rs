@@ -26,6 +26,7 @@ pub const VENO: Info = Info {
     group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "beta",

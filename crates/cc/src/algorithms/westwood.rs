@@ -35,6 +35,7 @@ pub const WESTWOOD: Info = Info {
     group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "memory",

@@ -33,6 +33,7 @@ pub const YEAH: Info = Info {
     group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
+    ecn: None,
     params: &[
         Param {
             name: "alpha",

@@ -2,7 +2,7 @@
 
 use super::problem::Problem;
 use super::reader::{Reader, as_number, kind};
-use super::{Algorithm, Setting, Value};
+use super::{Algorithm, Ecn, EcnMode, Setting, Value};
 use fullpipe_cc::params::{self, Info, Kind, Param};
 use fullpipe_cc::registry;
 
@@ -16,6 +16,13 @@ pub fn read(reader: &Reader) -> Result<(Algorithm, &'static Info), Problem> {
     let (info, table) = chosen.ok_or_else(|| reader.missing("algorithm", EXAMPLE))?;
     let params = table.map_or(Ok(Vec::new()), |table| settings(&table, info))?;
     Ok((Algorithm { name: info.name.to_owned(), params }, info))
+}
+
+/// The ECN that the algorithm of this name is made for, and the codepoint of its packets.
+pub fn ecn(name: &str) -> (EcnMode, Ecn) {
+    let made_for = registry::find(name).and_then(|info| info.ecn);
+    let mode = made_for.map_or(EcnMode::Off, |ecn| EcnMode::find(ecn.kind).expect("a kind of ECN"));
+    (mode, if made_for.is_some_and(|ecn| ecn.ect == 1) { Ecn::Ect1 } else { Ecn::Ect0 })
 }
 
 /// The parameters that differ from their defaults.

@@ -377,15 +377,17 @@ pub enum Arrivals {
 }
 
 impl Tcp {
-    /// Defaults that follow ns-2 and the papers, for an algorithm and its own recovery over a path.
+    /// Defaults that follow ns-2 and the papers, for an algorithm and its own recovery over a path; ECN is what the algorithm is made
+    /// for.
     pub fn new(algorithm: &str, recovery: Recovery, path: Vec<usize>) -> Self {
+        let (ecn, ect) = algorithm::ecn(algorithm);
         Tcp {
             algorithm: Algorithm { name: algorithm.to_owned(), params: Vec::new() },
             recovery,
             slow_start: SlowStart::Standard,
             pacing: Pacing::Algorithm,
-            ecn: EcnMode::Off,
-            ect: Ecn::Ect0,
+            ecn,
+            ect,
             prr: recovery.prr().unwrap_or(false),
             delayed_ack: false,
             delayed_ack_timeout: 100_000_000,

@@ -106,12 +106,15 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     let default = host.preset(Tcp::new(info.name, recovery, network::path(reader, context.links)?));
     let time = |key, range, default| Ok::<Nanos, Problem>(reader.quantity(key, &TIME, range)?.unwrap_or(default));
     let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;
+    let ecn = reader.one_of("ecn", "kind of ECN", &EcnMode::NAMES)?.unwrap_or(default.ecn);
+    // ECT(1) is for those that count marks.
+    let ect = if ecn.counts() { default.ect } else { Ecn::Ect0 };
     Ok(Tcp {
         algorithm,
         slow_start: reader.one_of("slow_start", "slow start", &SlowStart::NAMES)?.unwrap_or(host.slow_start(info)),
         pacing: reader.one_of("pacing", "pacing", &Pacing::NAMES)?.unwrap_or(default.pacing),
-        ecn: reader.one_of("ecn", "kind of ECN", &EcnMode::NAMES)?.unwrap_or(default.ecn),
-        ect: reader.whole("ect", 0..=1)?.map_or(default.ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
+        ecn,
+        ect: reader.whole("ect", 0..=1)?.map_or(ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
         prr: prr(reader, recovery)?,
         delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,
         delayed_ack_timeout: time("delayed_ack_timeout", limits::ACK_DELAY, default.delayed_ack_timeout)?,

@@ -2,6 +2,7 @@
 
 use super::units::RATE;
 use super::{Arrivals, Ecn, EcnMode, Queue, Scenario, SlowStart, Tcp};
+use fullpipe_cc::params::MadeForEcn;
 use fullpipe_cc::registry;
 
 impl Scenario {
@@ -15,6 +16,7 @@ impl Scenario {
                 other_slow_start(&key, tcp),
                 self.nothing_marks(&key, tcp),
                 ect_without_l4s(&key, tcp),
+                unlike_what_it_is_made_for(&key, tcp),
             ]
         });
         let of_links =
@@ -27,11 +29,17 @@ impl Scenario {
         let unmarked = tcp.ecn != EcnMode::Off
             && !tcp.path.iter().any(|&link| self.links[link].direction(tcp.reverse).queue.marks());
         unmarked.then(|| {
-            format!(
-                "{key}.ecn = {:?}: no queue of the path marks; write e.g. queue = {{ name = \"codel\", ecn = true }} in [[links]], \
-                 or leave ecn out",
-                tcp.ecn.name()
-            )
+            let (ecn, algorithm) = (tcp.ecn.name(), &tcp.algorithm.name);
+            match made_for(tcp) {
+                Some(_) => format!(
+                    "{key}.ecn = {ecn:?}: {algorithm} answers to marks, but no queue of the path marks, so that it does as Reno; write \
+                     e.g. queue = \"step\" in [[links]]"
+                ),
+                None => format!(
+                    "{key}.ecn = {ecn:?}: no queue of the path marks; write e.g. queue = {{ name = \"codel\", ecn = true }} in \
+                     [[links]], or leave ecn out"
+                ),
+            }
         })
     }
 
@@ -102,6 +110,23 @@ fn other_slow_start(key: &str, tcp: &Tcp) -> Option<String> {
             "{key}.slow_start = {asked:?}: {algorithm} has a slow start of its own and runs that; leave slow_start out"
         )
     })
+}
+
+/// An algorithm that answers to how many packets are marked, which it is not told.
+fn unlike_what_it_is_made_for(key: &str, tcp: &Tcp) -> Option<String> {
+    let made_for = made_for(tcp)?;
+    let why = match tcp.ecn {
+        EcnMode::Off => "answers to marks; without them it does as Reno",
+        EcnMode::Classic => "answers to how many packets are marked, which classic ECN does not tell",
+        EcnMode::Accurate | EcnMode::Ace => return None,
+    };
+    let (ecn, algorithm) = (tcp.ecn.name(), &tcp.algorithm.name);
+    Some(format!("{key}.ecn = {ecn:?}: {algorithm} {why}; write ecn = {:?}, or leave ecn out", made_for.kind))
+}
+
+/// The ECN that the algorithm is made for.
+fn made_for(tcp: &Tcp) -> Option<MadeForEcn> {
+    registry::find(&tcp.algorithm.name)?.ecn
 }
 
 /// Whether whoever chose this queue wants it to mark: it always does, or was told to. One that marks unless told not to, as
@@ -265,6 +290,20 @@ mod tests {
         for keys in ["ect = 1\necn = \"accurate\"", "ect = 1\necn = \"ace\"", "ect = 0\necn = \"classic\"", "ect = 0"] {
             assert!(over(keys).is_empty(), "{keys}");
         }
+    }
+
+    /// DCTCP has accurate ECN where a scenario is silent.
+    #[test]
+    fn an_algorithm_that_is_not_told_of_marks_as_it_needs_is_warned_of() {
+        let with = |queue: &str, ecn: &str| {
+            warned_over(queue, &format!("[[flows]]\nalgorithm = \"dctcp\"\npath = [\"wide\"]\n{ecn}\n"))
+        };
+        for ecn in ["", "ecn = \"accurate\"", "ecn = \"ace\""] {
+            assert!(with("\"step\"", ecn).is_empty(), "{ecn}");
+            assert_eq!(with("\"drop-tail\"", ecn), ["flows[0].ecn"], "{ecn}");
+        }
+        assert_eq!(with("\"step\"", "ecn = \"off\""), ["flows[0].ecn", "links[0].queue:"]);
+        assert_eq!(with("\"step\"", "ecn = \"classic\""), ["flows[0].ecn"]);
     }
 
     #[test]

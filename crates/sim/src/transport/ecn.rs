@@ -33,6 +33,13 @@ pub enum EcnMode {
 
 fullpipe_cc::named! { EcnMode { Off = "off", Classic = "classic", Accurate = "accurate", Ace = "ace" } }
 
+impl EcnMode {
+    /// Whether the sender hears how many segments were marked.
+    pub fn counts(self) -> bool {
+        matches!(self, EcnMode::Accurate | EcnMode::Ace)
+    }
+}
+
 /// The receiving end.
 #[derive(Clone, Debug)]
 pub struct Receiving {

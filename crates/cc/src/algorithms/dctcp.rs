@@ -1,0 +1,207 @@
+//! DCTCP: cuts the window by half of the fraction of segments that are marked, so that few marks take little.
+//!
+//! Source: RFC 8257 (S. Bensley et al., *Data Center TCP (DCTCP)*, 2017); M. Alizadeh et al., *Data Center TCP (DCTCP)*, SIGCOMM 2010.
+//! Once a window of data (RFC 8257 section 3.3), with M the fraction of what was acknowledged that was marked:
+//!
+//! - alpha = (1 - g) alpha + g M, from 1 at the beginning;
+//! - a mark: cwnd = cwnd (1 - alpha/2), once a window;
+//! - growth, losses and timeouts are Reno's (sections 3.3 and 3.5).
+//!
+//! It takes a queue that marks early and sharply (section 3.1): `step`, or a `ce_threshold` in time.
+//!
+//! # Deviations and choices
+//!
+//! - **When it cuts.** The RFC's steps cut at the end of a window; here, as in Linux, the window's first mark cuts, by the alpha of the
+//!   windows before, and the alpha that this mark adds to counts in the next.
+//! - **The echo.** Section 3.2 has the receiver echo single segments' marks in ECE, and acknowledge at once when they change. Here the
+//!   ACK says how many segments were marked (`ecn = "accurate"`), and goes at once when marks change: the same knowledge, which lost ACKs
+//!   do not blur. With `ecn = "classic"` each ACK counts as one mark until the sender has answered; alpha is then no fraction of anything.
+//! - **SACK** is ignored for what was acknowledged, as section 3.3 asks. ACKs that move nothing count neither as marked nor as not.
+//! - **Without ECN**, or where no queue marks, it is Reno.
+//! - **ECT(0)**, as RFC 8257 has it; it was written before RFC 9331 gave ECT(1) to L4S. DualPI2 has its L4S queue for ECT(1) alone: DCTCP
+//!   goes there with `ect = 1`.
+
+use crate::params::{Group, Info, Kind, MadeForEcn, Param, Params};
+use crate::parts::Mark;
+use crate::{Ack, Classic, Flow, Response, Signal, Start};
+
+/// DCTCP.
+pub const DCTCP: Info = Info {
+    name: "dctcp",
+    paper: "RFC 8257: Data Center TCP (DCTCP): TCP Congestion Control for Data Centers (2017)",
+    group: Group::Ecn,
+    recovery: "sack",
+    own_slow_start: false,
+    ecn: Some(MadeForEcn { kind: "accurate", ect: 0 }),
+    params: &[
+        Param {
+            name: "g",
+            unit: "1",
+            kind: Kind::Number { default: 1.0 / 16.0, min: 0.0, max: 1.0 },
+            doc: "How far alpha moves towards the fraction marked, once a window.",
+            source: "RFC 8257 section 4.2: 1/16",
+        },
+        Param {
+            name: "first_alpha",
+            unit: "1",
+            kind: Kind::Number { default: 1.0, min: 0.0, max: 1.0 },
+            doc: "Alpha at the beginning; 1 halves the window at the first mark.",
+            source: "RFC 8257 section 3.3: 1",
+        },
+    ],
+};
+
+/// The response of DCTCP.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dctcp {
+    alpha: MarkedFraction,
+}
+
+impl Dctcp {
+    /// DCTCP in its frame.
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Dctcp> {
+        let alpha = MarkedFraction::new(params.number("g"), params.number("first_alpha"));
+        Classic::new(start, Dctcp { alpha })
+    }
+}
+
+impl Response for Dctcp {
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        self.alpha.count(ack);
+        self.alpha.end_window(flow);
+    }
+
+    /// 1/w per ACK: section 3.3, as RFC 5681 equation 3.
+    #[inline]
+    fn increase(&mut self, w: f64, _flow: &Flow, _ack: &Ack) -> f64 {
+        1.0 / w
+    }
+
+    /// w (1 - alpha/2) at a mark, section 3.3; w/2 at a loss, section 3.5.
+    fn decrease(&mut self, w: f64, _flow: &Flow, signal: Signal) -> f64 {
+        match signal {
+            Signal::Ecn => w * (1.0 - self.alpha.value / 2.0),
+            Signal::Loss | Signal::Timeout => w / 2.0,
+        }
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("alpha", self.alpha.value);
+    }
+}
+
+/// RFC 8257 section 3.3: an average of the fraction that is marked, window by window.
+#[derive(Clone, Debug, PartialEq)]
+struct MarkedFraction {
+    value: f64,
+    g: f64,
+    /// DCTCP.WindowEnd.
+    window_end: Mark,
+    /// Segments acknowledged and marked, of this window.
+    acked: u64,
+    marked: u64,
+}
+
+impl MarkedFraction {
+    fn new(g: f64, first: f64) -> MarkedFraction {
+        MarkedFraction { value: first, g, window_end: Mark::START, acked: 0, marked: 0 }
+    }
+
+    /// Steps 1 to 3.
+    #[inline]
+    fn count(&mut self, ack: &Ack) {
+        self.acked += ack.acked;
+        self.marked += ack.ce.min(ack.acked);
+    }
+
+    /// Steps 4 to 8: nothing before all that was outstanding at the last time is acknowledged.
+    #[inline]
+    fn end_window(&mut self, flow: &Flow) {
+        if !self.window_end.passed(flow) || self.acked == 0 {
+            return;
+        }
+        let m = self.marked as f64 / self.acked as f64;
+        self.value += self.g * (m - self.value);
+        self.window_end = Mark::now(flow);
+        (self.acked, self.marked) = (0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CongestionControl;
+    use crate::testing::FLOW;
+
+    fn dctcp(window: f64) -> Classic<Dctcp> {
+        Dctcp::controller(&Params::defaults(&DCTCP), window)
+    }
+
+    /// A window of ten segments, so many of them marked, one ACK each; the next ten are outstanding when it ends.
+    fn window_of_ten(cc: &mut Classic<Dctcp>, delivered: &mut u64, marked: u64) {
+        for segment in 1..=10 {
+            *delivered += 1;
+            let ack = Ack::of(1, 0.0).ce(u64::from(segment <= marked));
+            cc.on_ack(&FLOW.delivered(*delivered).flight_size(9), &ack);
+        }
+    }
+
+    fn alpha(cc: &Classic<Dctcp>) -> f64 {
+        cc.response.alpha.value
+    }
+
+    /// RFC 8257 section 3.3: n clean windows leave (15/16)^n: .356 of 1 after 16. Linux counts in 1/1024 and takes whole sixteenths: 1024, 960,
+    /// 900, 844, 792, 743, 697, 654, 614, 576, above ours by less than one for each window.
+    #[test]
+    fn alpha_falls_by_a_sixteenth_each_clean_window() {
+        let linux = [1024.0, 960.0, 900.0, 844.0, 792.0, 743.0, 697.0, 654.0, 614.0, 576.0];
+        let (mut cc, mut delivered) = (dctcp(100.0), 0);
+        for (n, expected) in linux.into_iter().enumerate() {
+            let ours = 1024.0 * alpha(&cc);
+            assert!(expected >= ours && expected - ours <= n as f64, "{n}: {ours}");
+            window_of_ten(&mut cc, &mut delivered, 0);
+        }
+        for _ in 10..16 {
+            window_of_ten(&mut cc, &mut delivered, 0);
+        }
+        assert!((alpha(&cc) - 0.3561).abs() < 5e-5, "{}", alpha(&cc));
+    }
+
+    /// Section 3.3: the first ACK ends a window of one unmarked segment, alpha = 15/16. Ten more are outstanding then; the ACK beyond
+    /// them ends a window of eleven, of which four are marked: alpha = (15/16) (15/16) + (1/16) (4/11).
+    #[test]
+    fn alpha_moves_a_sixteenth_of_the_way_to_the_fraction_marked() {
+        let mut cc = dctcp(100.0);
+        cc.on_ack(&FLOW.delivered(1).flight_size(10), &Ack::of(1, 0.0));
+        assert_eq!(alpha(&cc), 0.9375);
+        for delivered in 2..=11 {
+            let ack = Ack::of(1, 0.0).ce(u64::from(delivered <= 5));
+            cc.on_ack(&FLOW.delivered(delivered).flight_size(10), &ack);
+        }
+        assert_eq!(alpha(&cc), 0.9375, "segment 11 was outstanding when the window began");
+        cc.on_ack(&FLOW.delivered(12).flight_size(10), &Ack::of(1, 0.0));
+        assert!((alpha(&cc) - (0.9375 * 15.0 + 4.0 / 11.0) / 16.0).abs() < 1e-12, "{}", alpha(&cc));
+    }
+
+    /// Section 3.3: 100 segments at alpha = 1 become 50, at .2 90; section 3.5: a loss leaves 50 whatever alpha is.
+    #[test]
+    fn a_mark_takes_half_of_alpha_and_a_loss_half() {
+        for (first, signal, expected) in
+            [(1.0, Signal::Ecn, 50.0), (0.2, Signal::Ecn, 90.0), (0.2, Signal::Loss, 50.0), (0.0, Signal::Ecn, 100.0)]
+        {
+            let given = [("first_alpha", crate::params::Value::Number(first))];
+            let mut cc = Dctcp::controller(&Params::checked(&DCTCP, &given).unwrap(), 100.0);
+            cc.on_congestion(&FLOW, signal);
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (expected, expected), "{first} {signal:?}");
+        }
+    }
+
+    /// An ACK cannot tell of more marked segments than it acknowledges (marks of segments that had come before a hole was filled): M is
+    /// at most 1.
+    #[test]
+    fn no_more_than_all_is_marked() {
+        let mut cc = dctcp(100.0);
+        cc.on_ack(&FLOW.delivered(1).flight_size(10), &Ack::of(1, 0.0).ce(9));
+        assert_eq!(alpha(&cc), 1.0);
+    }
+}

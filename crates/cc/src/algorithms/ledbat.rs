@@ -1,0 +1,199 @@
+//! LEDBAT: a background transfer that keeps the queue at a target and yields to whatever fills it further.
+//!
+//! Source: RFC 6817 (S. Shalunov et al., *Low Extra Delay Background Transport (LEDBAT)*, 2012). With q the queueing delay, which is the
+//! one-way delay above the least of ten minutes (section 2.4.2):
+//!
+//! - off = (TARGET - q) / TARGET;
+//! - cwnd += GAIN off acked / cwnd, at most flight size + ALLOWED_INCREASE, at least 2 segments;
+//! - a loss halves the window, at most once a round trip.
+//!
+//! A flow that comes later takes the queue of one before it for the path, and starves it: the latecomer's advantage.
+//!
+//! # Deviations and choices
+//!
+//! - **CURRENT_FILTER**, which the RFC leaves open, is the least of the last 4 samples, as in ns-3. A base delay is kept for each of the last
+//!   10 minutes in which there were samples.
+//! - **Segments** are counted, as the RFC counts bytes, whatever `byte_counting` says. Where the sender counts nothing of an ACK (it told of
+//!   a mark) the window does not grow.
+//! - **No slow start**: the RFC's pseudo-code has none, so that a window begins to grow by GAIN segments a round trip. No other
+//!   stands in for it.
+//! - **Flight size** is what was outstanding before the ACK.
+//! - **A mark** (ECN) is answered as a loss is (section 2.4.2 allows it).
+//! - **A timeout** leaves one segment, and the next ACK two; the congestion timeout of the RFC is the sender's retransmission timer.
+//! - **In recovery** the window shrinks as delays ask, and does not grow.
+
+use crate::params::{Group, Info, Kind, Param, Params};
+use crate::parts::Queueing;
+use crate::time::{MILLISECOND, seconds};
+use crate::{Ack, CongestionControl, Flow, Signal, Start};
+
+/// LEDBAT.
+pub const LEDBAT: Info = Info {
+    name: "ledbat",
+    paper: "RFC 6817: Low Extra Delay Background Transport (LEDBAT) (2012)",
+    group: Group::Delay,
+    recovery: "sack",
+    own_slow_start: true,
+    ecn: None,
+    params: &[
+        Param {
+            name: "target",
+            unit: "ms",
+            kind: Kind::Number { default: 100.0, min: 1.0, max: 1000.0 },
+            doc: "The queueing delay it aims at.",
+            source: "RFC 6817 section 2.5: TARGET, at most 100 ms",
+        },
+        Param {
+            name: "gain",
+            unit: "1",
+            kind: Kind::Number { default: 1.0, min: 0.01, max: 10.0 },
+            doc: "Segments by which an empty queue lets the window grow a round trip.",
+            source: "RFC 6817 section 2.5: GAIN, at most 1 (RFC 7928 section 5.4 tests 10)",
+        },
+        Param {
+            name: "allowed_increase",
+            unit: "segments",
+            kind: Kind::Number { default: 1.0, min: 1.0, max: 1000.0 },
+            doc: "The window is at most what was in flight and this.",
+            source: "RFC 6817 section 2.5: ALLOWED_INCREASE, at least 1",
+        },
+    ],
+};
+
+/// MIN_CWND (RFC 6817 section 2.5), segments.
+const MIN_WINDOW: f64 = 2.0;
+
+/// The window control of LEDBAT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ledbat {
+    target: f64,
+    gain: f64,
+    allowed_increase: f64,
+    cwnd: f64,
+    ssthresh: f64,
+    queueing: Queueing,
+}
+
+impl Ledbat {
+    /// LEDBAT that knows no delay.
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Ledbat {
+        Ledbat {
+            target: params.number("target") * MILLISECOND as f64,
+            gain: params.number("gain"),
+            allowed_increase: params.number("allowed_increase"),
+            cwnd: start.into().window,
+            ssthresh: f64::INFINITY,
+            queueing: Queueing::new(),
+        }
+    }
+}
+
+impl CongestionControl for Ledbat {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// What the last loss left: there is no slow start.
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        if let Some(delay) = ack.forward_delay {
+            self.queueing.sample(flow.now, delay);
+        }
+        let Some(delay) = self.queueing.delay() else { return };
+        let off_target = (self.target - delay as f64) / self.target;
+        let gain = self.gain * off_target * ack.acked as f64 / self.cwnd;
+        let may_grow = !flow.in_recovery && flow.cwnd_limited && ack.credit != 0.0;
+        if gain > 0.0 && !may_grow {
+            return;
+        }
+        let allowed = (flow.flight_size + ack.acked) as f64 + self.allowed_increase;
+        let least = if may_grow { MIN_WINDOW } else { MIN_WINDOW.min(self.cwnd) };
+        self.cwnd = (self.cwnd + gain).min(allowed).max(least);
+    }
+
+    fn on_congestion(&mut self, _flow: &Flow, signal: Signal) {
+        self.ssthresh = (self.cwnd / 2.0).max(MIN_WINDOW);
+        self.cwnd = if signal == Signal::Timeout { 1.0 } else { self.ssthresh };
+    }
+
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("queueing_delay_s", self.queueing.delay().map_or(f64::NAN, |delay| seconds(delay.unsigned_abs())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::FLOW;
+
+    /// Four ACKs with so many milliseconds of delay each, of one segment; on a clock that is a second behind.
+    fn acks(cc: &mut Ledbat, delay_ms: i64) {
+        for _ in 0..4 {
+            let delay = (delay_ms - 1000) * MILLISECOND as i64;
+            cc.on_ack(&FLOW.flight_size(19), &Ack::of(1, 1.0).forward_delay(Some(delay)));
+        }
+    }
+
+    /// A base of 50 ms is known, and the window is 20.
+    fn ledbat() -> Ledbat {
+        let mut cc = Ledbat::controller(&Params::defaults(&LEDBAT), 2.0);
+        acks(&mut cc, 50);
+        cc.cwnd = 20.0;
+        cc
+    }
+
+    /// RFC 6817 section 2.4.2 at a window of 20: a queue of 0, 50, 100 and 150 ms is off target by 1, 1/2, 0 and -1/2: an ACK adds 1/20,
+    /// 1/40, nothing, and takes 1/40. At 300 ms, -2: 1/10.
+    #[test]
+    fn the_window_moves_by_how_far_the_queue_is_off_the_target() {
+        for (queue_ms, gain) in [(0, 0.05), (50, 0.025), (100, 0.0), (150, -0.025), (300, -0.1)] {
+            let mut cc = ledbat();
+            acks(&mut cc, 50 + queue_ms);
+            cc.cwnd = 20.0;
+            let delay = (50 + queue_ms - 1000) * MILLISECOND as i64;
+            cc.on_ack(&FLOW.flight_size(19), &Ack::of(1, 1.0).forward_delay(Some(delay)));
+            assert!((cc.cwnd() - 20.0 - gain).abs() < 1e-12, "{queue_ms} ms: {}", cc.cwnd());
+        }
+    }
+
+    /// Section 2.4.2: 7 segments outstanding before the ACK allow a window of 8.
+    #[test]
+    fn the_window_is_no_more_than_what_is_in_flight_and_one() {
+        let mut cc = ledbat();
+        cc.on_ack(&FLOW.flight_size(6), &Ack::of(1, 1.0).forward_delay(Some(-950 * MILLISECOND as i64)));
+        assert_eq!(cc.cwnd(), 8.0);
+    }
+
+    /// Section 2.4.2: a loss halves 20, and leaves two of three; a timeout leaves one.
+    #[test]
+    fn losses_and_timeouts() {
+        let mut cc = ledbat();
+        cc.on_congestion(&FLOW, Signal::Loss);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (10.0, 10.0));
+        cc.cwnd = 3.0;
+        cc.on_congestion(&FLOW, Signal::Loss);
+        assert_eq!(cc.cwnd(), 2.0);
+        cc.on_congestion(&FLOW, Signal::Timeout);
+        assert_eq!(cc.cwnd(), 1.0);
+        acks(&mut cc, 50);
+        assert!(cc.cwnd() >= 2.0);
+    }
+
+    /// It never falls below two segments, however long the queue.
+    #[test]
+    fn two_segments_are_the_least() {
+        let mut cc = ledbat();
+        for _ in 0..1000 {
+            acks(&mut cc, 5000);
+        }
+        assert_eq!(cc.cwnd(), 2.0);
+    }
+}

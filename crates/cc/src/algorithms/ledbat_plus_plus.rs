@@ -1,0 +1,315 @@
+//! LEDBAT++: LEDBAT by round-trip times, gentler on short paths, that empties the queue now and then to see how long the path is.
+//!
+//! Source: P. Balasubramanian, O. Ertugay, D. Havey, M. Bagnulo, *LEDBAT++: Congestion Control for Background Traffic*,
+//! draft-irtf-iccrg-ledbat-plus-plus-06 (2026). With q the queueing delay (RTT above the least of ten minutes) and W the window:
+//!
+//! - GAIN = 1 / min(16, ceil(2 TARGET / base)), TARGET 60 ms (section 4.2);
+//! - q below the target: W += GAIN a round trip; above: W += max(GAIN - W (q/TARGET - 1), -W/2) (section 4.3);
+//! - slow start grows by GAIN per segment acknowledged; the first one ends when q > 3/4 TARGET (section 4.1);
+//! - a slowdown, two round trips after that: ssthresh = W, two segments for two round trips, then slow start up to ssthresh; the next
+//!   begins nine times as long after that as it took (section 4.4): a tenth of the time.
+//!
+//! # Deviations and choices
+//!
+//! - **By ACK**: what the draft adds or takes a round trip is spread over its ACKs, each with its share, segments acknowledged / W. Taken so,
+//!   the greatest decrease of a round trip leaves e^(-1/2) = .61 of the window, not half.
+//! - **Segments** are counted, whatever `byte_counting` says; where the sender counts nothing of an ACK (it told of a mark) nothing is added.
+//! - **The filter** of delays is the least of the last 4 samples, the base that of ten minutes, as in LEDBAT.
+//! - **The first window** is the scenario's; the draft's is two segments.
+//! - **Round trips** are smoothed RTTs. Before the base is known GAIN is 1/16.
+//! - **A loss** halves the window, and ends a slow start, also one after a slowdown; the time of the next is set then. A loss during
+//!   the two quiet round trips halves what slow start goes to.
+//! - **A mark** (ECN) is answered as a loss is. **A timeout** leaves one segment, from which slow start goes to half the window.
+//! - Slowdowns come by the clock whether or not there is a queue of others.
+
+use crate::params::{Group, Info, Kind, Param, Params};
+use crate::parts::Queueing;
+use crate::time::{MILLISECOND, Nanos, seconds};
+use crate::{Ack, CongestionControl, Flow, Signal, Start};
+
+/// LEDBAT++.
+pub const LEDBAT_PLUS_PLUS: Info = Info {
+    name: "ledbat++",
+    paper: "P. Balasubramanian et al., LEDBAT++: Congestion Control for Background Traffic, draft-irtf-iccrg-ledbat-plus-plus-06",
+    group: Group::Delay,
+    recovery: "sack",
+    own_slow_start: true,
+    ecn: None,
+    params: &[
+        Param {
+            name: "target",
+            unit: "ms",
+            kind: Kind::Number { default: 60.0, min: 1.0, max: 1000.0 },
+            doc: "The queueing delay it aims at.",
+            source: "draft-06 section 4: 60 ms",
+        },
+        Param {
+            name: "constant",
+            unit: "1",
+            kind: Kind::Number { default: 1.0, min: 0.0, max: 10.0 },
+            doc: "How strongly the window falls above the target.",
+            source: "draft-06 section 4.3: 1",
+        },
+        Param {
+            name: "slowdowns",
+            unit: "1",
+            kind: Kind::Flag { default: true },
+            doc: "Empty the queue now and then.",
+            source: "draft-06 section 4.4",
+        },
+    ],
+};
+
+/// Section 4.2: the least gain is 1/16.
+const MOST_DIVISOR: f64 = 16.0;
+/// Section 4.1: the part of the target that ends the first slow start.
+const SLOW_START_END: f64 = 0.75;
+/// Section 4.4: the window of a slowdown in segments, its round trips, and how many times its length the next one waits.
+const MIN_WINDOW: f64 = 2.0;
+const QUIET_ROUND_TRIPS: Nanos = 2;
+const WAIT: Nanos = 9;
+
+/// The window control of LEDBAT++.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LedbatPlusPlus {
+    target: f64,
+    constant: f64,
+    slowdowns: bool,
+    cwnd: f64,
+    ssthresh: f64,
+    queueing: Queueing,
+    gain: f64,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// Slow start that a queue ends.
+    FirstSlowStart,
+    /// By the target, until the next slowdown is due; `None` where there will be none.
+    Avoidance { slowdown_at: Option<Nanos> },
+    /// Two segments until `until`.
+    Quiet { began: Nanos, until: Nanos },
+    /// Slow start up to ssthresh, after a slowdown that began then, or after a timeout.
+    SlowStart { slowdown_began: Option<Nanos> },
+}
+
+impl LedbatPlusPlus {
+    /// LEDBAT++ in its first slow start.
+    pub fn controller(params: &Params, start: impl Into<Start>) -> LedbatPlusPlus {
+        LedbatPlusPlus {
+            target: params.number("target") * MILLISECOND as f64,
+            constant: params.number("constant"),
+            slowdowns: params.flag("slowdowns"),
+            cwnd: start.into().window,
+            ssthresh: f64::INFINITY,
+            queueing: Queueing::new(),
+            gain: 1.0 / MOST_DIVISOR,
+            phase: Phase::FirstSlowStart,
+        }
+    }
+
+    /// Section 4.2, from the least RTT.
+    fn find_gain(&mut self) {
+        if let Some(base) = self.queueing.base() {
+            let divisor = libm::ceil(2.0 * self.target / base.max(1) as f64);
+            self.gain = 1.0 / divisor.clamp(1.0, MOST_DIVISOR);
+        }
+    }
+
+    /// Sections 4.1 and 4.4: what begins now.
+    fn move_on(&mut self, flow: &Flow, delay: f64) {
+        let srtt = flow.srtt.unwrap_or(0);
+        match self.phase {
+            Phase::FirstSlowStart if delay > SLOW_START_END * self.target => {
+                self.ssthresh = self.cwnd.max(MIN_WINDOW);
+                self.avoid(flow.now + QUIET_ROUND_TRIPS * srtt);
+            }
+            Phase::Avoidance { slowdown_at: Some(at) } if flow.now >= at && !flow.in_recovery => {
+                self.ssthresh = self.cwnd.max(MIN_WINDOW);
+                self.cwnd = self.cwnd.min(MIN_WINDOW);
+                self.phase = Phase::Quiet { began: flow.now, until: flow.now + QUIET_ROUND_TRIPS * srtt };
+            }
+            Phase::Quiet { began, until } if flow.now >= until => {
+                self.phase = Phase::SlowStart { slowdown_began: Some(began) };
+            }
+            Phase::SlowStart { slowdown_began } if self.cwnd >= self.ssthresh => {
+                let took = slowdown_began.map_or(QUIET_ROUND_TRIPS * srtt, |began| flow.now - began);
+                self.avoid(flow.now + WAIT * took);
+            }
+            _ => {}
+        }
+    }
+
+    fn avoid(&mut self, slowdown_at: Nanos) {
+        self.phase = Phase::Avoidance { slowdown_at: self.slowdowns.then_some(slowdown_at) };
+    }
+
+    /// Section 4.3: what a round trip adds.
+    fn per_round_trip(&self, delay: f64) -> f64 {
+        if delay < self.target {
+            return self.gain;
+        }
+        (self.gain - self.constant * self.cwnd * (delay / self.target - 1.0)).max(-self.cwnd / 2.0)
+    }
+}
+
+impl CongestionControl for LedbatPlusPlus {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.queueing.sample(flow.now, rtt as i64);
+            self.find_gain();
+        }
+        let Some(delay) = self.queueing.delay().map(|delay| delay as f64) else { return };
+        self.move_on(flow, delay);
+        let gain = match self.phase {
+            Phase::FirstSlowStart | Phase::SlowStart { .. } => self.gain * ack.acked as f64,
+            Phase::Avoidance { .. } => self.per_round_trip(delay) * (ack.acked as f64 / self.cwnd).min(1.0),
+            Phase::Quiet { .. } => 0.0,
+        };
+        let may_grow = !flow.in_recovery && flow.cwnd_limited && ack.credit != 0.0;
+        if gain > 0.0 && may_grow {
+            self.cwnd += gain;
+            if matches!(self.phase, Phase::SlowStart { .. }) {
+                self.cwnd = self.cwnd.min(self.ssthresh);
+            }
+        } else if gain < 0.0 {
+            self.cwnd = (self.cwnd + gain).max(MIN_WINDOW.min(self.cwnd));
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
+        let quiet = matches!(self.phase, Phase::Quiet { .. });
+        let w = if quiet { self.ssthresh } else { self.cwnd };
+        self.ssthresh = (w / 2.0).max(MIN_WINDOW);
+        if signal == Signal::Timeout {
+            self.cwnd = 1.0;
+            self.phase = Phase::SlowStart { slowdown_began: None };
+        } else if !quiet {
+            self.cwnd = self.ssthresh.min(self.cwnd.max(MIN_WINDOW));
+            match self.phase {
+                Phase::FirstSlowStart => self.avoid(flow.now + QUIET_ROUND_TRIPS * flow.srtt.unwrap_or(0)),
+                Phase::SlowStart { .. } => self.move_on(flow, 0.0),
+                _ => {}
+            }
+        }
+    }
+
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("queueing_delay_s", self.queueing.delay().map_or(f64::NAN, |delay| seconds(delay.unsigned_abs())));
+        visit("gain", self.gain);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::FLOW;
+
+    fn ledbat_pp(window: f64) -> LedbatPlusPlus {
+        LedbatPlusPlus::controller(&Params::defaults(&LEDBAT_PLUS_PLUS), window)
+    }
+
+    /// ACKs of one segment each with this RTT at this time.
+    fn acks(cc: &mut LedbatPlusPlus, now_ms: u64, rtt_ms: u64, count: u32) {
+        for _ in 0..count {
+            let rtt = rtt_ms * MILLISECOND;
+            let flow = Flow { now: now_ms * MILLISECOND, ..FLOW.srtt(Some(rtt)) };
+            cc.on_ack(&flow, &Ack::of(1, 1.0).rtt(Some(rtt)));
+        }
+    }
+
+    /// By the target: no slow start, no slowdown, a base RTT of 100 ms, a window of 20.
+    fn avoiding() -> LedbatPlusPlus {
+        let mut cc = ledbat_pp(2.0);
+        acks(&mut cc, 0, 100, 4);
+        cc.phase = Phase::Avoidance { slowdown_at: None };
+        cc.cwnd = 20.0;
+        cc
+    }
+
+    /// Section 4.2: 120/base rounded up, at most 16: 1/16 at 7 and 7.5 ms, 1/12 at 10, 1/6 at 20, 1/2 at 60 ms; 1 from 120 ms on.
+    #[test]
+    fn the_gain_goes_by_the_base_rtt() {
+        for (base_us, divisor) in
+            [(7000, 16.0), (7500, 16.0), (10_000, 12.0), (20_000, 6.0), (60_000, 2.0), (120_000, 1.0), (500_000, 1.0)]
+        {
+            let mut cc = ledbat_pp(2.0);
+            cc.on_ack(&FLOW, &Ack::of(1, 1.0).rtt(Some(base_us * 1000)));
+            assert_eq!(cc.gain, 1.0 / divisor, "{base_us} us");
+        }
+    }
+
+    /// Section 4.3 at a window of 20 and a base of 100 ms, GAIN = 1/2: below 60 ms of queue a round trip adds 1/2; at 63 ms
+    /// 1/2 - 20 (.05) = -1/2; at 120 ms 1/2 - 20 = -19.5, of which -10 is the most.
+    #[test]
+    fn above_the_target_the_window_falls_by_the_excess() {
+        for (queue_ms, change) in [(30, 0.5), (59, 0.5), (63, -0.5), (120, -10.0)] {
+            let mut cc = avoiding();
+            acks(&mut cc, 0, 100 + queue_ms, 4);
+            cc.cwnd = 20.0;
+            acks(&mut cc, 0, 100 + queue_ms, 1);
+            assert!((cc.cwnd() - 20.0 - change / 20.0).abs() < 1e-12, "{queue_ms} ms: {}", cc.cwnd());
+        }
+    }
+
+    /// Section 4.1 at a base of 60 ms, GAIN = 1/2: each ACK adds half a segment, until four samples in turn are more than 45 ms above it.
+    #[test]
+    fn slow_start_grows_by_the_gain_and_ends_at_three_quarters_of_the_target() {
+        let mut cc = ledbat_pp(2.0);
+        acks(&mut cc, 0, 60, 8);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (6.0, f64::INFINITY));
+        acks(&mut cc, 0, 105, 4);
+        assert_eq!((cc.cwnd(), cc.phase), (8.0, Phase::FirstSlowStart));
+        acks(&mut cc, 0, 106, 3);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (9.5, f64::INFINITY));
+        acks(&mut cc, 0, 106, 1);
+        assert_eq!(cc.ssthresh(), 9.5);
+        assert_eq!(cc.phase, Phase::Avoidance { slowdown_at: Some(212 * MILLISECOND) }, "two round trips of 106 ms");
+    }
+
+    /// Section 4.4 at 100 ms: a slowdown at 1000 ms leaves 2 of 6 segments up to 1200 ms; slow start adds 1/2 per ACK, so that with the
+    /// eighth ACK ssthresh = 6 is reached; at 1500 ms it has taken 500 ms, and the next comes 4500 ms later.
+    #[test]
+    fn a_slowdown_takes_a_tenth_of_the_time() {
+        let mut cc = avoiding();
+        (cc.cwnd, cc.phase) = (6.0, Phase::Avoidance { slowdown_at: Some(1000 * MILLISECOND) });
+        acks(&mut cc, 1000, 100, 1);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 6.0));
+        acks(&mut cc, 1199, 100, 4);
+        assert_eq!(cc.cwnd(), 2.0);
+        acks(&mut cc, 1200, 100, 7);
+        assert_eq!(cc.cwnd(), 5.5);
+        acks(&mut cc, 1500, 100, 1);
+        assert_eq!(cc.cwnd(), 6.0);
+        acks(&mut cc, 1500, 100, 1);
+        assert_eq!(cc.phase, Phase::Avoidance { slowdown_at: Some(6000 * MILLISECOND) });
+    }
+
+    /// A loss halves 20 segments; in the quiet of a slowdown, what slow start goes to.
+    #[test]
+    fn losses() {
+        let mut cc = avoiding();
+        cc.on_congestion(&FLOW, Signal::Loss);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (10.0, 10.0));
+        cc.phase = Phase::Quiet { began: 0, until: 1 };
+        (cc.cwnd, cc.ssthresh) = (2.0, 20.0);
+        cc.on_congestion(&FLOW, Signal::Loss);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 10.0));
+        cc.on_congestion(&FLOW, Signal::Timeout);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 5.0));
+    }
+}
