@@ -16,13 +16,13 @@ import pytest
 import fullpipe
 from conftest import Program
 from fullpipe import InputError, Scenario, ScenarioError
+from fullpipe.charts.series import label, result_figure
 from fullpipe.cli import output
 from fullpipe.cli.run import print_result
 from fullpipe.errors import FullpipeError
 from fullpipe.linux.plan import Plan
 from fullpipe.linux.report import to_tables
-from fullpipe.plot import label, result_figure
-from fullpipe.report.page import _parameters
+from fullpipe.reproduce.report.page import _parameters
 from fullpipe.text import file_name, html, listed, one_line, printable, quoted, shorten, with_params
 
 ESC, RIGHT_TO_LEFT = "\x1b", "\u202e"

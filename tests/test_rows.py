@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from by_hand import FLOWS, NO, TRAFFIC, by_hand
-from fullpipe import Result, Scenario, runner
+from fullpipe import Result, Scenario
 from fullpipe.errors import Cancelled
-from fullpipe.sweeps.rows import figures, outcome
-from fullpipe.sweeps.table import FIRST, join, table_of
+from fullpipe.runs import engines
+from fullpipe.study.sweep.rows import figures, outcome
+from fullpipe.study.sweep.table import FIRST, join, table_of
 from test_store import PLAN
 from test_tables import LINK
 
@@ -134,13 +135,13 @@ def test_a_failed_run_says_why_in_one_line(monkeypatch: pytest.MonkeyPatch) -> N
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("one\n  two")
 
-    monkeypatch.setattr(runner, "run", fails)
+    monkeypatch.setattr(engines, "run", fails)
     assert outcome(small(), {}) == {"error": "one two"}
 
     def says_nothing(*_: object, **__: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(runner, "run", says_nothing)
+    monkeypatch.setattr(engines, "run", says_nothing)
     assert outcome(small(), {}) == {"error": "RuntimeError"}
 
 
@@ -149,7 +150,7 @@ def test_who_stops_a_run_stops_it(monkeypatch: pytest.MonkeyPatch, error: type[B
     def stopped(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(runner, "run", stopped)
+    monkeypatch.setattr(engines, "run", stopped)
     with pytest.raises(error):
         outcome(small(), {})
 
@@ -163,7 +164,7 @@ def test_a_run_is_changed_and_watched(monkeypatch: pytest.MonkeyPatch) -> None:
         progress(1.5, 2.0)
         return by_hand()
 
-    monkeypatch.setattr(runner, "run", run)
+    monkeypatch.setattr(engines, "run", run)
     row = outcome(small(), {"flows.count": 3}, lambda reached, whole: said.append((reached, whole)))
     assert (row["error"], row["retransmits"]) == (None, 2751)
     assert asked[0].to_dict()["flows"][0]["count"] == 3

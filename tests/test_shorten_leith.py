@@ -8,16 +8,16 @@ import pytest
 
 from fullpipe import run_many
 from fullpipe.papers import select
-from fullpipe.papers.check import judge
-from fullpipe.papers.item import expected
-from fullpipe.papers.shorten_leith_common import buffer_for
-from fullpipe.papers.shorten_leith_theory import (
+from fullpipe.papers.shorten_leith.common import buffer_for
+from fullpipe.papers.shorten_leith.theory import (
     aimd_utilization,
     backoff_factor,
     epochs_to_95,
     pair_convergence,
     synchronized_utilization,
 )
+from fullpipe.reproduce.check import judge
+from fullpipe.reproduce.item import expected
 
 
 def test_the_closed_form_by_hand() -> None:

@@ -10,7 +10,7 @@ import pytest
 from by_hand import SCENARIO
 from fullpipe import Scenario, ScenarioError
 from fullpipe.linux import plan
-from fullpipe.quantity import UNITS, Quantity
+from fullpipe.scenario.quantity import UNITS, Quantity
 
 KEYS = {"s": ("delay", "s"), "bps": ("rate", "bit/s"), "bytes": ("buffer", "B"), "packets": ("buffer", "packets")}
 """Of each base, a key of a link that takes it, and the engine's own name of the base unit."""

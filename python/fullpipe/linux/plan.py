@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import ScenarioError
 from fullpipe.linux import queues
-from fullpipe.quantity import Quantity
+from fullpipe.scenario.quantity import Quantity
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
