@@ -178,7 +178,7 @@ def test_a_page_word_by_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(pages, "notes", said)
     monkeypatch.setattr(import_module("fullpipe.reproduce.record"), "notes", said)
     monkeypatch.setattr(pages, "citation", lambda paper: f"The authors of <{paper}>")
-    monkeypatch.setattr(pages.fullpipe, "__version__", "9.8.7")
+    monkeypatch.setattr(pages._core, "VERSION", "9.8.7")
     whole = pages.page(three(tmp_path), tmp_path, command="fullpipe <x>")
     style = files("fullpipe.reproduce.report").joinpath("style.css").read_text(encoding="utf-8")
     assert style in whole

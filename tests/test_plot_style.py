@@ -15,7 +15,8 @@ from matplotlib.lines import Line2D
 
 from by_hand import FLOWS, LINK_SERIES, LINKS, NO, SCENARIO, TRAFFIC, by_hand
 from fullpipe import Result, Scenario
-from fullpipe.charts.series import COLOURS, FEW, MOST, moving_mean, write
+from fullpipe.charts.series import FEW, MOST
+from fullpipe.charts.style import COLOURS, moving_mean, write
 from fullpipe.study.compare import Comparison
 
 PLAIN = 1.2

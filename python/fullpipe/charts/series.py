@@ -2,64 +2,25 @@
 
 from __future__ import annotations
 
-import io
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from fullpipe.charts.style import STYLE, colours, label, legend_above, moving_mean
 from fullpipe.errors import InputError
-from fullpipe.files import check_picture, staged_file
 from fullpipe.runs.tables import to_numpy
-from fullpipe.text import shorten
 
 if TYPE_CHECKING:
-    import os
-
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from fullpipe.runs.result import Result
+    from fullpipe.runs.tables import Columns
 
-__all__ = [
-    "COLOURS",
-    "STYLE",
-    "comparison_figure",
-    "flow_series",
-    "label",
-    "legend_above",
-    "moving_mean",
-    "result_figure",
-    "write",
-]
-
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#a6761d", "#1b1b1b", "#b5a800")
-"""Told apart by colour-blind readers too (Okabe and Ito, 2008), with four more."""
-
-STYLE: Any = {
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "figure.dpi": 100,
-    "font.size": 9,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "legend.fontsize": 8,
-    "legend.frameon": False,
-    "lines.linewidth": 1.2,
-    "path.simplify_threshold": 0.5,
-    "savefig.dpi": 160,
-    "svg.hashsalt": "fullpipe",
-}
+__all__ = ["Line", "Sampled", "comparison_figure", "flow_series", "link_series", "run_figure"]
 
 FEW = 6
 """Flows drawn each with a colour of its own; more are drawn thin, with their mean."""
@@ -67,8 +28,30 @@ FEW = 6
 MOST = 60
 """Flows drawn at all."""
 
-LONGEST_LABEL = 60
-"""Characters of a name in a picture, at most."""
+
+@dataclass(frozen=True)
+class Sampled:
+    """What a run gives a picture.
+
+    Attributes:
+        tables: ``links``, ``flows``, ``traffic``, ``series`` and ``link_series`` by their columns.
+        duration_s: How long it is.
+        warmup_s: The part at the beginning that averages leave out.
+        interval_s: Time between samples; None where there are none.
+
+    Raises:
+        InputError: It sampled no series.
+    """
+
+    tables: Mapping[str, Columns]
+    duration_s: float
+    warmup_s: float
+    interval_s: float | None
+
+    def __post_init__(self) -> None:
+        if not len(self.tables["link_series"]["t_s"]):
+            why = '"off"' if self.interval_s is None else f"{self.interval_s:g} s, the run only {self.duration_s:g} s"
+            raise InputError(f"nothing to draw: the run sampled no series (series_interval is {why})")
 
 
 @dataclass(frozen=True)
@@ -80,52 +63,31 @@ class Line:
     values: Mapping[str, NDArray[np.float64]]
 
 
-def label(name: object) -> str:
-    """A name from outside as pictures show it: as it is, whatever matplotlib would take it for (``$`` begins formulas,
-    a leading ``_`` hides a line from the legend).
-    """
-    text = shorten(str(name), LONGEST_LABEL).replace("$", r"\$")
-    return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
-
-
-def flow_series(result: Result) -> list[Line]:
-    """Each flow's samples, labelled with its algorithm and id.
-
-    Raises:
-        InputError: The run sampled no series.
-    """
-    _check_sampled(result)
-    flows = result.columns("flows")
+def flow_series(run: Sampled) -> list[Line]:
+    """Each flow's samples, labelled with its algorithm and id."""
+    flows = run.tables["flows"]
     names = [f"{name} #{flow}" for flow, name in zip(to_numpy(flows["id"]), flows["algorithm"], strict=True)]
-    return list(_split(result.columns("series"), "flow", names))
+    return list(_split(run.tables["series"], "flow", names))
 
 
-def link_series(result: Result) -> list[Line]:
-    """Each link's samples, labelled with its name.
-
-    Raises:
-        InputError: The run sampled no series.
-    """
-    _check_sampled(result)
-    names = [label(name) for name in result.columns("links")["name"]]
-    return list(_split(result.columns("link_series"), "link", names))
+def link_series(run: Sampled) -> list[Line]:
+    """Each link's samples, labelled with its name."""
+    names = [label(name) for name in run.tables["links"]["name"]]
+    return list(_split(run.tables["link_series"], "link", names))
 
 
-def result_figure(result: Result) -> Figure:
+def run_figure(run: Sampled) -> Figure:
     """One run: the flows' windows and RTTs, the links' queues and utilizations; without flows the links' alone.
 
     Of many flows the mean is drawn bold, and so is, of their links, the mean over a fiftieth of the run.
-
-    Raises:
-        InputError: The run sampled no series.
     """
-    flows, links = flow_series(result), link_series(result)
+    flows, links = flow_series(run), link_series(run)
     with mpl.rc_context(STYLE):
-        figure, panels = _panels(result, PANELS if flows else OF_LINKS)
+        figure, panels = _panels(run, PANELS if flows else OF_LINKS)
         if flows:
             _draw_flows(panels["window"], flows, "cwnd_packets", threshold="ssthresh_packets")
             _draw_flows(panels["rtt"], flows, "rtt_s", scale=1e3)
-        for colour, line in zip(_cycle(len(links)), links, strict=True):
+        for colour, line in zip(colours(len(links)), links, strict=True):
             smooth = len(flows) > FEW
             _draw(panels["queue"], line.t_s, line.values["queue_packets"], colour, line.label, smooth=smooth)
             _draw(panels["utilization"], line.t_s, line.values["utilization"], colour, None, smooth=smooth)
@@ -133,68 +95,30 @@ def result_figure(result: Result) -> Figure:
     return figure
 
 
-def comparison_figure(results: Mapping[str, Result]) -> Figure:
+def comparison_figure(runs: Mapping[str, Sampled]) -> Figure:
     """Several runs of one scenario in one picture: of each, the mean over its flows, and its first link.
 
     Where several flows share the link, what is drawn bold is the mean over a fiftieth of the run, over the samples.
-
-    Raises:
-        InputError: A run sampled no series.
     """
-    first = next(iter(results.values()))
-    busy = len(first.columns("flows")["id"]) > 1 or len(first.columns("traffic")["kind"]) > 0
+    first = next(iter(runs.values()))
+    busy = len(first.tables["flows"]["id"]) > 1 or len(first.tables["traffic"]["kind"]) > 0
     with mpl.rc_context(STYLE):
-        samples = {run: (flow_series(result), link_series(result)[0]) for run, result in results.items()}
+        samples = {name: (flow_series(run), link_series(run)[0]) for name, run in runs.items()}
         figure, panels = _panels(first, PANELS if any(flows for flows, _ in samples.values()) else OF_LINKS)
-        for colour, (run, (flows, link)) in zip(_cycle(len(samples)), samples.items(), strict=True):
-            for panel, name, scale in (("window", "cwnd_packets", 1.0), ("rtt", "rtt_s", 1e3)) if flows else ():
-                t_s, mean = _mean(flows, name)
-                _draw(panels[panel], t_s, mean * scale, colour, label(run), smooth=busy)
-            shown = None if "window" in panels else label(run)
+        for colour, (name, (flows, link)) in zip(colours(len(samples)), samples.items(), strict=True):
+            for panel, figure_name, scale in (("window", "cwnd_packets", 1.0), ("rtt", "rtt_s", 1e3)) if flows else ():
+                t_s, mean = _mean(flows, figure_name)
+                _draw(panels[panel], t_s, mean * scale, colour, label(name), smooth=busy)
+            shown = None if "window" in panels else label(name)
             _draw(panels["queue"], link.t_s, link.values["queue_packets"], colour, shown, smooth=busy)
             _draw(panels["utilization"], link.t_s, link.values["utilization"], colour, None, smooth=busy)
-        if len(first.columns("flows")["id"]) > 1:
+        if len(first.tables["flows"]["id"]) > 1:
             panels["window"].set_title("congestion window, mean of the flows")
-        if len(first.columns("links")["name"]) > 1:
+        if len(first.tables["links"]["name"]) > 1:
             for panel in OF_LINKS:
-                panels[panel].set_title(f"{panel} of {label(first.columns('links')['name'][0])}")
+                panels[panel].set_title(f"{panel} of {label(first.tables['links']['name'][0])}")
         _finish(panels)
     return figure
-
-
-def moving_mean(values: NDArray[np.float64], samples: int) -> NDArray[np.float64]:
-    """The mean of the ``samples`` nearest samples, of those that have a value; fewer at the ends."""
-    known = np.isfinite(values)
-    kernel = np.ones(max(1, min(samples, len(values))))
-    counts = np.convolve(known, kernel, "same")
-    sums = np.convolve(np.where(known, values, 0.0), kernel, "same")
-    mean: NDArray[np.float64] = np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0.5)
-    return mean
-
-
-def legend_above(axes: Axes) -> None:
-    """Puts the legend beside the title, where it hides nothing."""
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=8, borderaxespad=0.0, columnspacing=1.2)
-
-
-def write(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Writes a picture whole or not at all; the same figure gives the same bytes.
-
-    Raises:
-        InputError: The suffix or the directory won't do.
-        OSError: The disk is full or failing.
-    """
-    check_picture(path)
-    kind = Path(path).suffix.lower()
-    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    drawn = io.BytesIO()
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        # A name may have characters that no font here has; they become boxes.
-        warnings.filterwarnings("ignore", r"Glyph .* missing from font")
-        figure.savefig(drawn, format=kind[1:], metadata=dates.get(kind))
-    with staged_file(path) as stage:
-        stage.write_bytes(drawn.getbuffer())
 
 
 PANELS = {
@@ -209,24 +133,24 @@ OF_LINKS = ("queue", "utilization")
 """Those of links; the others need flows."""
 
 
-def _panels(result: Result, names: Iterable[str]) -> tuple[Figure, dict[str, Axes]]:
+def _panels(run: Sampled, names: Iterable[str]) -> tuple[Figure, dict[str, Axes]]:
     titles, units, heights = zip(*(PANELS[name] for name in names), strict=True)
     figure = Figure(figsize=(9.0, 9.0 * sum(heights) / 8.4), layout="constrained")
     panels = list(figure.subplots(len(titles), 1, sharex=True, height_ratios=heights))
-    warmup_s = result.scenario.warmup_s
+    warmup_s = run.warmup_s
     for axes, title, unit in zip(panels, titles, units, strict=True):
         axes.set_title(title)
         axes.set_ylabel(unit)
         if warmup_s > 0:
             axes.axvspan(0, warmup_s, color="#000000", alpha=0.05, linewidth=0)
     panels[-1].set_xlabel("time, s" if warmup_s == 0 else f"time, s (shaded: the warm-up, {warmup_s:g} s)")
-    panels[-1].set_xlim(0, result.scenario.duration_s)
+    panels[-1].set_xlim(0, run.duration_s)
     return figure, dict(zip(names, panels, strict=True))
 
 
 def _draw_flows(axes: Axes, flows: list[Line], name: str, *, scale: float = 1.0, threshold: str | None = None) -> None:
     if len(flows) <= FEW:
-        for colour, line in zip(_cycle(len(flows)), flows, strict=True):
+        for colour, line in zip(colours(len(flows)), flows, strict=True):
             axes.plot(line.t_s, line.values[name] * scale, color=colour, label=line.label)
             if threshold is not None:
                 limits = np.where(np.isfinite(line.values[threshold]), line.values[threshold], np.nan)
@@ -237,7 +161,7 @@ def _draw_flows(axes: Axes, flows: list[Line], name: str, *, scale: float = 1.0,
     groups: dict[str, list[Line]] = {}
     for line in flows:
         groups.setdefault(line.label.partition(" #")[0], []).append(line)
-    for colour, (algorithm, lines) in zip(_cycle(len(groups)), groups.items(), strict=True):
+    for colour, (algorithm, lines) in zip(colours(len(groups)), groups.items(), strict=True):
         for line in lines[: max(1, MOST // len(groups))]:
             axes.plot(line.t_s, line.values[name] * scale, color=colour, linewidth=0.5, alpha=0.25)
         t_s, mean = _mean(lines, name)
@@ -273,14 +197,6 @@ def _mean(lines: list[Line], name: str) -> tuple[NDArray[np.float64], NDArray[np
     return times, np.divide(sums, counts, out=np.full(len(times), np.nan), where=counts > 0)
 
 
-def _check_sampled(result: Result) -> None:
-    if len(result.columns("link_series")["t_s"]):
-        return
-    interval_s, duration_s = result.scenario.series_interval_s, result.scenario.duration_s
-    why = '"off"' if interval_s is None else f"{interval_s:g} s, the run only {duration_s:g} s"
-    raise InputError(f"nothing to draw: the run sampled no series (series_interval is {why})")
-
-
 def _split(columns: Mapping[str, Any], entity: str, labels: Sequence[str]) -> Iterator[Line]:
     arrays = {name: to_numpy(column) for name, column in columns.items()}
     owner, t_s = arrays.pop(entity), arrays.pop("t_s")
@@ -290,7 +206,3 @@ def _split(columns: Mapping[str, Any], entity: str, labels: Sequence[str]) -> It
     for start, end in zip(starts, [*starts[1:], len(owner)], strict=True):
         values = {name: array[start:end] for name, array in arrays.items()}
         yield Line(labels[int(owner[start])], t_s[start:end], values)
-
-
-def _cycle(count: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(count)]

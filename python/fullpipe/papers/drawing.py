@@ -47,7 +47,7 @@ def panels(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from fullpipe.charts.series import STYLE
+    from fullpipe.charts.style import STYLE
 
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, height * len(rows) + 0.6), layout="constrained")

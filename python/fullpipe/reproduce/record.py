@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import fullpipe
+from fullpipe import _core
 from fullpipe.files import staged
 from fullpipe.fingerprint import build_fingerprint
 from fullpipe.reproduce.check import Check, judge
@@ -106,7 +106,7 @@ class Outcome:
             "wall_s": self.wall_s,
             "quick": self.quick,
             "shortened": self.shortened,
-            "version": fullpipe.__version__,
+            "version": _core.VERSION,
             "seeds": sorted({scenario.seed for scenario in self.scenarios.values()}),
             "engine": self.engine,
             "fingerprint": fingerprint(self.item, self.scenarios, self.quick, self.engine, self.kernel),
@@ -121,7 +121,7 @@ class Outcome:
         Raises:
             InputError: The directory can't be made or written.
         """
-        from fullpipe.charts.series import write
+        from fullpipe.charts.style import write
 
         with staged(directory) as stage:
             if not self.kept:

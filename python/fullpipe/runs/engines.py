@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import closing
 from functools import partial
 from typing import TypeVar
 
 from fullpipe import _core
-from fullpipe.errors import Cancelled, InputError, MemoryLimitError
+from fullpipe.errors import InputError, MemoryLimitError
+from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.result import Result
 from fullpipe.scenario import Scenario
 from fullpipe.text import listed, quoted, unknown
 
-__all__ = ["ENGINES", "check_engines", "check_stop", "run", "run_groups", "run_many"]
+__all__ = ["ENGINES", "check_engines", "run", "run_groups", "run_many"]
 
 ENGINES = ("simulator", "linux")
 """What can run a scenario."""
@@ -101,16 +101,6 @@ def check_engines(engines: Sequence[str], kernel: str | None = None) -> None:
             raise InputError(f"kernel = {quoted(kernel)}: for the engine linux, not {listed(engines)}")
 
 
-def check_stop(stop: threading.Event | None) -> None:
-    """Ends what is under way if it is set.
-
-    Raises:
-        Cancelled: It is.
-    """
-    if stop is not None and stop.is_set():
-        raise Cancelled("stopped")
-
-
 def run_many(
     scenarios: Mapping[Key, Scenario],
     *,
@@ -178,19 +168,20 @@ def run_groups(
         In the order of the groups: a group's key, its results, and the seconds from its first run's beginning to its
         last one's end.
     """
-    ended_early = threading.Event()
+    tasks = [(group, key, scenario) for group, runs in groups.items() for key, scenario in runs.items()]
+    total_s = sum(scenario.duration_s for _, _, scenario in tasks)
+    count = count_workers(workers, len(tasks))
+    part_bytes = share_bytes(count, memory_bytes)
     reached_s: dict[tuple[Group, Key], float] = {}
     begun: dict[Group, float] = {}
     ended: dict[Group, float] = {}
-    count = workers or os.cpu_count() or 1
-    part_bytes = share_bytes(min(count, sum(len(group) for group in groups.values())), memory_bytes)
-    total_s = sum(scenario.duration_s for group in groups.values() for scenario in group.values())
 
-    def run_one(group: Group, key: Key, scenario: Scenario) -> Result:
+    def work(task: tuple[Group, Key, Scenario], ended_early: threading.Event) -> Result:
+        group, key, scenario = task
+
         def watch(now_s: float, _duration_s: float) -> None:
             reached_s[group, key] = now_s
 
-        check_stop(ended_early)
         begun.setdefault(group, time.perf_counter())
         now = partial(
             run,
@@ -206,23 +197,16 @@ def run_groups(
         ended[group] = time.perf_counter()
         return result
 
-    with ThreadPoolExecutor(count) as pool:
-        try:
-            futures = {
-                group: {key: pool.submit(run_one, group, key, scenario) for key, scenario in scenarios.items()}
-                for group, scenarios in groups.items()
-            }
-            for group in groups:
-                pending = set(futures[group].values())
-                while pending:
-                    done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
-                    for future in done:
-                        future.result()
-                    check_stop(stop)
-                    if progress is not None:
-                        progress(sum(list(reached_s.values())), total_s)
-                results = {key: future.result() for key, future in futures.pop(group).items()}
-                yield group, results, ended[group] - begun[group] if results else 0.0
-        except BaseException:
-            ended_early.set()
-            raise
+    results: dict[Group, dict[Key, Result]] = {group: {} for group in groups}
+    with closing(in_threads(tasks, work, count)) as outcomes:
+        for group, runs in groups.items():
+            while len(results[group]) < len(runs):
+                done = next(outcomes)
+                if done is not None:
+                    (of_group, key, _), result = done
+                    results[of_group][key] = result
+                check_stop(stop)
+                if progress is not None:
+                    progress(sum(list(reached_s.values())), total_s)
+            finished = results.pop(group)
+            yield group, {key: finished[key] for key in runs}, ended[group] - begun[group] if runs else 0.0

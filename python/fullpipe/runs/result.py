@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.files import staged
 from fullpipe.runs import tables
+from fullpipe.runs.figures import figures
 from fullpipe.text import listed
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from fullpipe.charts.series import Sampled
     from fullpipe.scenario import Scenario
 
 __all__ = ["Result"]
@@ -91,13 +92,27 @@ class Result:
         columns: tables.Columns = self._columns[table]
         return columns
 
-    def together_bps(self, rate: str) -> float:
-        """Of all flows together, ``throughput_bps`` or ``goodput_bps`` over the measuring window, whatever part of it
-        each lived.
+    def figures(self) -> dict[str, Any]:
+        """All figures as one row: the bottleneck's (the link of that name or the first one), those of other links as
+        ``links.NAME.FIGURE``, and over all flows and all cross traffic; `fullpipe.runs.figures` says which.
         """
-        flows = tables.rows(self._columns["flows"])
-        window_s = self.scenario.duration_s - self.scenario.warmup_s
-        return math.fsum(flow[rate] * flow["active_s"] for flow in flows if flow["active_s"]) / window_s
+        return figures(self._columns, self.window_s)
+
+    @property
+    def window_s(self) -> float:
+        """How long the measuring window is, seconds."""
+        return self.scenario.duration_s - self.scenario.warmup_s
+
+    def sampled(self) -> Sampled:
+        """What pictures are drawn of.
+
+        Raises:
+            InputError: The run sampled no series.
+        """
+        from fullpipe.charts.series import Sampled
+
+        scenario = self.scenario
+        return Sampled(self._columns, scenario.duration_s, scenario.warmup_s, scenario.series_interval_s)
 
     def to_dict(self) -> dict[str, Any]:
         """The figures, without the series, as plain values ready for JSON."""
@@ -137,12 +152,10 @@ class Result:
         Raises:
             InputError: The run sampled no series, or the file can't be written.
         """
-        from fullpipe.charts.series import result_figure, write
+        from fullpipe.charts.series import run_figure
+        from fullpipe.charts.style import written
 
-        figure = result_figure(self)
-        if path is not None:
-            write(figure, path)
-        return figure
+        return written(run_figure(self.sampled()), path)
 
     def __repr__(self) -> str:
         links = listed(f"{row['name']} {row['utilization']:.3f}" for row in tables.rows(self._columns["links"]))

@@ -10,6 +10,7 @@ from fullpipe.errors import InputError, ScenarioError
 from fullpipe.files import staged
 from fullpipe.runs import tables
 from fullpipe.runs.engines import check_engines, run_many
+from fullpipe.runs.figures import over_flows
 from fullpipe.text import listed, with_params
 
 if TYPE_CHECKING:
@@ -154,12 +155,11 @@ class Comparison:
         Raises:
             InputError: The runs sampled no series, or the file can't be written.
         """
-        from fullpipe.charts.series import comparison_figure, write
+        from fullpipe.charts.series import comparison_figure
+        from fullpipe.charts.style import written
 
-        figure = comparison_figure(self.results)
-        if path is not None:
-            write(figure, path)
-        return figure
+        runs = {label: result.sampled() for label, result in self.results.items()}
+        return written(comparison_figure(runs), path)
 
 
 def _label(algorithm: str | Mapping[str, Any]) -> str:
@@ -167,15 +167,8 @@ def _label(algorithm: str | Mapping[str, Any]) -> str:
 
 
 def _rows(label: str, result: Result) -> list[dict[str, Any]]:
-    flows = tables.rows(result.columns("flows"))
-    rtts = [flow["mean_rtt_s"] for flow in flows if flow["mean_rtt_s"] is not None]
-    over_flows = {
-        "goodput_bps": result.together_bps("goodput_bps"),
-        "mean_rtt_s": sum(rtts) / len(rtts) if rtts else None,
-        "retransmits": sum(flow["retransmits"] for flow in flows),
-        "timeouts": sum(flow["timeouts"] for flow in flows),
-        "jain_index": result.totals["jain_index"],
-    }
+    whole = over_flows(tables.rows(result.columns("flows")), result.window_s)
+    of_flows = ("goodput_bps", "mean_rtt_s", "retransmits", "timeouts")
     of_link = ("utilization", "loss_rate", "marked_packets", "mean_queue_packets")
     return [
         {
@@ -183,7 +176,8 @@ def _rows(label: str, result: Result) -> list[dict[str, Any]]:
             "engine": result.engine,
             "link": link["name"],
             **{k: link.get(k) for k in of_link},
-            **over_flows,
+            **{k: whole.get(k) for k in of_flows},
+            "jain_index": result.totals["jain_index"],
         }
         for link in tables.rows(result.columns("links"))
     ]

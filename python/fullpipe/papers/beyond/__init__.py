@@ -10,7 +10,7 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.charts.series import COLOURS
+from fullpipe.charts.style import COLOURS
 from fullpipe.papers import survey
 from fullpipe.papers.drawing import panels, utilization
 from fullpipe.papers.hyun_jang import single as hyun_jang

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fullpipe.charts.series import COLOURS, STYLE
+from fullpipe.charts.style import COLOURS, STYLE
 from fullpipe.scenario import Scenario
 
 __all__ = [

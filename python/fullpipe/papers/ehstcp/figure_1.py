@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from fullpipe.charts.series import COLOURS, STYLE
+from fullpipe.charts.style import COLOURS, STYLE
 from fullpipe.papers.drawing import utilization
 from fullpipe.papers.ehstcp.common import (
     BACKGROUND_DELAY,

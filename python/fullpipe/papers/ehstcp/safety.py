@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.charts.series import COLOURS
+from fullpipe.charts.style import COLOURS
 from fullpipe.papers.drawing import flow_samples, panels, utilization
 from fullpipe.papers.ehstcp.common import STANDARD, bars, bdp_packets
 from fullpipe.reproduce.item import Item, Results

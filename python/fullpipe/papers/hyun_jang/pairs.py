@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.series import COLOURS, legend_above, moving_mean
+from fullpipe.charts.style import COLOURS, legend_above, moving_mean
 from fullpipe.papers.drawing import flow_samples, link_samples, loss_times, mean_between, panels
 from fullpipe.papers.hyun_jang.single import SCHEMES, W_FULL_PACKETS
 from fullpipe.reproduce.item import Item, Quick, Results, marks

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.charts.series import COLOURS, legend_above, moving_mean
+from fullpipe.charts.style import COLOURS, legend_above, moving_mean
 from fullpipe.models import hyun_jang_gain, reno_utilization
 from fullpipe.papers.drawing import flow_samples, link_samples, loss_times, mean_between, panels, utilization
 from fullpipe.reproduce.item import Item, Results, shorter

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.charts.series import COLOURS
+from fullpipe.charts.style import COLOURS
+from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
     ADAPTIVE,
     BDP_PACKETS_10M,
@@ -25,10 +26,7 @@ from fullpipe.papers.shorten_leith.common import (
     time_charts,
     utilization,
 )
-from fullpipe.papers.shorten_leith.theory import (
-    aimd_utilization,
-    backoff_factor,
-)
+from fullpipe.papers.shorten_leith.theory import backoff_factor
 from fullpipe.reproduce.item import Item, Quick, Results, shorter
 from fullpipe.scenario import Scenario
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.series import COLOURS
+from fullpipe.charts.style import COLOURS
+from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
     KINDS,
     NAMES,
@@ -18,7 +19,6 @@ from fullpipe.papers.shorten_leith.common import (
     flows,
     utilization,
 )
-from fullpipe.papers.shorten_leith.theory import aimd_utilization
 from fullpipe.reproduce.item import Item, Quick, Results, shorter
 from fullpipe.scenario import Scenario
 

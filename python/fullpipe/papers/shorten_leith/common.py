@@ -12,7 +12,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from fullpipe.charts.series import STYLE, flow_series, link_series
+from fullpipe.charts.series import flow_series, link_series
+from fullpipe.charts.style import STYLE
 from fullpipe.papers.drawing import utilization
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
@@ -128,7 +129,7 @@ def loss_rate(result: Result) -> float:
 
 def flow_values(result: Result, flow: int, name: str) -> NDArray[np.float64]:
     """A flow's samples of one column of the series."""
-    return flow_series(result)[flow].values[name]
+    return flow_series(result.sampled())[flow].values[name]
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class Backoff:
 
 def backoffs(result: Result, flow: int, *, since_s: float = 0.0) -> list[Backoff]:
     """A flow's window cuts: samples after which the window is less by a tenth or more."""
-    line = flow_series(result)[flow]
+    line = flow_series(result.sampled())[flow]
     window = line.values["cwnd_packets"]
     cuts = np.flatnonzero(window[1:] < 0.9 * window[:-1])
     return [Backoff(float(line.t_s[i]), float(window[i]), int(i)) for i in cuts if line.t_s[i] >= since_s]
@@ -208,11 +209,11 @@ def draw(
     axes: Axes, result: Result, flow: int, name: str, colour: str, label: str | None = None, *, scale: float = 1.0
 ) -> None:
     """A flow's samples of one column of the series against time, times `scale`."""
-    line = flow_series(result)[flow]
+    line = flow_series(result.sampled())[flow]
     axes.plot(line.t_s, line.values[name] * scale, color=colour, label=label)
 
 
 def draw_queue(axes: Axes, result: Result, colour: str, link: int = 0, label: str | None = None) -> None:
     """A link's queue against time."""
-    line = link_series(result)[link]
+    line = link_series(result.sampled())[link]
     axes.plot(line.t_s, line.values["queue_packets"], color=colour, label=label, linewidth=0.8)

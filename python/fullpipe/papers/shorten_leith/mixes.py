@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.series import COLOURS
+from fullpipe.charts.style import COLOURS
 from fullpipe.papers.shorten_leith.common import (
     KINDS,
     PACKET_BYTES,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.series import COLOURS
+from fullpipe.charts.style import COLOURS
+from fullpipe.models import aimd_utilization, convergence_epochs
 from fullpipe.papers.shorten_leith.common import (
     PACKET_BYTES,
     RTT_100,
@@ -22,12 +23,7 @@ from fullpipe.papers.shorten_leith.common import (
     time_charts,
     utilization,
 )
-from fullpipe.papers.shorten_leith.theory import (
-    aimd_utilization,
-    epochs_to_95,
-    pair_convergence,
-    synchronized_utilization,
-)
+from fullpipe.papers.shorten_leith.theory import pair_convergence, synchronized_utilization
 from fullpipe.reproduce.item import Item, Results, shorter
 from fullpipe.scenario import Scenario
 
@@ -272,7 +268,7 @@ def _kept_per_epoch(result: Result, start_s: float) -> float | None:
 def _epochs(results: Results, prefix: str, first_s: float) -> float:
     """The median, over the starts, of the epochs to 95 % at the rate seen."""
     kept = [_kept_per_epoch(results[f"{prefix}-start-{start:g}"], start) for start in _starts(first_s)]
-    known = [epochs_to_95(rate) for rate in kept if rate is not None and rate < 1]
+    known = [convergence_epochs(rate) for rate in kept if rate is not None and rate < 1]
     return statistics.median(known) if known else math.nan
 
 
@@ -283,7 +279,7 @@ def _figure_17_scenarios() -> dict[str, Scenario]:
 def _figure_17_measure(results: Results) -> dict[str, float]:
     return {
         "congestion epochs to 95 %": _epochs(results, "both-0.5", 50),
-        "ln 0.05 / ln 0.5": epochs_to_95(0.5),
+        "ln 0.05 / ln 0.5": convergence_epochs(0.5),
     }
 
 
@@ -326,7 +322,7 @@ def _figure_18_measure(results: Results) -> dict[str, float]:
     figures = {}
     for pair, betas in FIGURE_18_PAIRS.items():
         figures[f"epochs to 95 %, beta {pair}"] = _epochs(results, pair.replace(" ", "-"), 65)
-        figures[f"epochs by the second eigenvalue, beta {pair}"] = epochs_to_95(pair_convergence(betas))
+        figures[f"epochs by the second eigenvalue, beta {pair}"] = convergence_epochs(pair_convergence(betas))
     return figures
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.series import COLOURS
+from fullpipe.charts.style import COLOURS
+from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
     KINDS,
     NAMES,
@@ -16,7 +17,6 @@ from fullpipe.papers.shorten_leith.common import (
     goodputs_bps,
     utilization,
 )
-from fullpipe.papers.shorten_leith.theory import aimd_utilization
 from fullpipe.reproduce.item import Item, Quick, Results, shorter
 from fullpipe.scenario import Scenario
 

@@ -1,39 +1,15 @@
-"""Closed forms of Shorten and Leith, and the fluid behind them; rates in capacities, windows in capacity times time."""
+"""What Shorten and Leith's figures need besides `fullpipe.models`; rates in capacities, windows in rates times time."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-__all__ = ["aimd_utilization", "backoff_factor", "epochs_to_95", "pair_convergence", "synchronized_utilization"]
-
-
-def aimd_utilization(k: float, beta: float) -> float:
-    """Utilization of a link by one AIMD flow, or by synchronized ones with one round trip, as a fluid.
-
-    In units of the bandwidth-delay product the window goes from beta p to p = 1 + k. Below 1 a round trip takes one
-    base RTT and carries the window; above 1 it is longer in proportion and the link is full. (Figure 7, solid line.)
-
-    Args:
-        k: Buffer over the bandwidth-delay product.
-        beta: Factor kept at a loss.
-    """
-    peak = 1 + k
-    low = beta * peak
-    if low >= 1:
-        return 1.0
-    above = (peak**2 - 1) / 2
-    return ((1 - low**2) / 2 + above) / ((1 - low) + above)
+__all__ = ["backoff_factor", "pair_convergence", "synchronized_utilization"]
 
 
 def backoff_factor(base_rtt_s: float, *queueing_s: float) -> float:
     """Equations (4) and (7): RTTmin over RTTmax, which by equation (6) is RTTmin and the delays of the full queues."""
     return base_rtt_s / (base_rtt_s + sum(queueing_s))
-
-
-def epochs_to_95(beta: float) -> float:
-    """Congestion epochs to 95 % of the way to the equilibrium, section VI: ln 0.05 / ln beta."""
-    return math.log(0.05) / math.log(beta)
 
 
 def pair_convergence(betas: tuple[float, float]) -> float:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.series import COLOURS, legend_above
+from fullpipe.charts.style import COLOURS, legend_above
 from fullpipe.papers.drawing import flow_samples, panels
 from fullpipe.reproduce.item import Item, Quick, Results, marks
 from fullpipe.runs.tables import to_numpy

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import fullpipe
+from fullpipe import _core
 from fullpipe.reproduce.check import Check, Shape, Value
 from fullpipe.reproduce.item import citation, notes
 from fullpipe.reproduce.report.parameters import parameters
@@ -93,7 +93,7 @@ names ns-2 tells of runs of ns-2, made elsewhere. Of {len(checks)} checks in {le
 {sum(check.passed for check in checks)} pass.</p>
 <ul class="legend">{legend}</ul>
 {shortened}
-<p class="made">fullpipe {escape(fullpipe.__version__)}, made by <code>{escape(command)}</code></p>"""
+<p class="made">fullpipe {escape(_core.VERSION)}, made by <code>{escape(command)}</code></p>"""
 
 
 def _contents(paper: str, outcomes: Sequence[Outcome]) -> str:
@@ -263,7 +263,7 @@ def _origin(outcome: Outcome) -> str:
     seeded = f", seed{'s' if len(seeds) > 1 else ''} {_several([str(seed) for seed in seeds])}" if seeds else ""
     kept = ", kept from an earlier run" if outcome.kept else ""
     made = f"{seeded}, {ENGINES[outcome.engine]}, {outcome.wall_s:.1f} s{kept}"
-    return f"""<p class="made">fullpipe {escape(fullpipe.__version__)}{made}:
+    return f"""<p class="made">fullpipe {escape(_core.VERSION)}{made}:
 <code>{escape(outcome.command)}</code></p>
 """
 

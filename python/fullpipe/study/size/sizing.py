@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import models
 from fullpipe.errors import InputError
 from fullpipe.files import staged
 from fullpipe.runs import engines
+from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
 from fullpipe.study.size.mix import Mix
 from fullpipe.study.size.search import Bracket, Samples, smallest
 from fullpipe.study.statistics import estimate
-from fullpipe.study.sweep.rows import figures
 from fullpipe.text import listed
 
 if TYPE_CHECKING:
+    import os
+
     import pyarrow as pa
     from matplotlib.figure import Figure
 
@@ -84,26 +86,16 @@ def size(
     _check(flows, target, algorithms, seeds, precision)
     for algorithm in algorithms:
         mix.scenario(algorithm, 1, 1)
-    ended_early = threading.Event()
-    count = min(workers or os.cpu_count() or 1, len(algorithms) * len(flows))
+    count = count_workers(workers, len(algorithms) * len(flows))
     part_bytes = share_bytes(count, memory_bytes)
-    searches = [
-        Search(mix, a, n, tuple(target), seeds, precision, ended_early, part_bytes) for a in algorithms for n in flows
-    ]
-    with ThreadPoolExecutor(count) as pool:
-        try:
-            # Few flows have the longest epochs and runs.
-            pending = {pool.submit(search.run) for search in sorted(searches, key=lambda search: search.flows)}
-            while pending:
-                done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
-                engines.check_stop(stop)
-                if progress is not None:
-                    progress(sum(len(search.rows) for search in searches), len(searches) * len(target))
-        except BaseException:
-            ended_early.set()
-            raise
+    searches = [Search(mix, a, n, tuple(target), seeds, precision, part_bytes) for a in algorithms for n in flows]
+    # Few flows have the longest epochs and runs.
+    ordered = sorted(searches, key=lambda search: search.flows)
+    with closing(in_threads(ordered, Search.run, count)) as outcomes:
+        for _ in outcomes:
+            check_stop(stop)
+            if progress is not None:
+                progress(sum(len(search.rows) for search in searches), len(searches) * len(target))
     rows = sorted((row for search in searches for row in search.rows), key=lambda row: target.index(row["target"]))
     tried = [row for search in searches for row in search.tried()]
     return Sizing(mix, rows, tried)
@@ -176,13 +168,10 @@ class Sizing:
         Raises:
             InputError: The file can't be written.
         """
-        from fullpipe.charts.series import write
         from fullpipe.charts.size import sizing_figure
+        from fullpipe.charts.style import written
 
-        figure = sizing_figure(self)
-        if path is not None:
-            write(figure, path)
-        return figure
+        return written(sizing_figure(self.rows), path)
 
 
 @dataclass
@@ -195,20 +184,19 @@ class Search:
     targets: tuple[float, ...]
     seeds: int
     precision: float
-    stop: threading.Event
     memory_bytes: int | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
     _samples: Samples = field(default_factory=dict)
     _figures: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
 
-    def run(self) -> None:
-        """Finds them."""
+    def run(self, stop: threading.Event) -> None:
+        """Finds them, unless it is stopped."""
         bdp = self.mix.bdp_packets
         for target in sorted(self.targets):
             beta = 0.8 if self.algorithm == "adaptive-aimd" else 0.5
             guess = models.aimd_buffer(target, beta) * bdp / math.sqrt(self.flows)
             bracket = smallest(
-                self._measure,
+                partial(self._measure, stop=stop),
                 target,
                 samples=self._samples,
                 guess=max(1, round(guess)),
@@ -231,9 +219,9 @@ class Search:
             for (buffer, seed), found in sorted(self._figures.items())
         ]
 
-    def _measure(self, buffer: int, seed: int) -> float:
+    def _measure(self, buffer: int, seed: int, *, stop: threading.Event) -> float:
         scenario = self.mix.scenario(self.algorithm, self.flows, buffer, 1 + seed)
-        found = figures(engines.run(scenario, stop=self.stop, memory_bytes=self.memory_bytes))
+        found = engines.run(scenario, stop=stop, memory_bytes=self.memory_bytes).figures()
         self._figures[buffer, seed] = found
         return float(found["utilization"])
 

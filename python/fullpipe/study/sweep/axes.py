@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from fullpipe.errors import ScenarioError
-from fullpipe.scenario.quantity import Quantity
-from fullpipe.text import with_params
+from fullpipe.errors import InputError, ScenarioError
+from fullpipe.scenario.quantity import SYMBOLS, Quantity
+from fullpipe.text import hint, listed, quoted, with_params
 
-__all__ = ["LARGEST", "MOST_AXES", "MOST_RUNS", "MOST_VALUES", "Axis", "read_axes"]
+__all__ = ["LARGEST", "MOST_AXES", "MOST_RUNS", "MOST_VALUES", "Axis", "find_axis", "read_axes"]
 
 MOST_AXES = 100
 """Axes that a sweep may have."""
@@ -73,6 +72,11 @@ class Axis:
         base = bases.pop()
         return None if bases or base is None else f"{self.path}_{base}"
 
+    @property
+    def unit(self) -> str:
+        """The unit of that column, as pictures write it; empty where there is none."""
+        return "" if self.measure is None else SYMBOLS[self.measure.rpartition("_")[2]]
+
     def columns(self, place: int) -> dict[str, Any]:
         """The axis's columns of a run at one of its values."""
         quantity = Quantity.parse(self.values[place])
@@ -100,6 +104,22 @@ def read_axes(table: Mapping[str, Any], file: str | None = None) -> tuple[Axis, 
         if points > MOST_RUNS:
             raise ScenarioError("sweep", f"makes too many runs (allowed: at most {MOST_RUNS})", file)
     return tuple(axes.values())
+
+
+def find_axis(axes: Sequence[Axis], name: str) -> Axis:
+    """The axis of that key path, or whose path ends so.
+
+    Raises:
+        InputError: There is none, or several.
+    """
+    for axis in axes:
+        if axis.path == name:
+            return axis
+    ending = [axis for axis in axes if axis.path.endswith(f".{name}")]
+    if len(ending) == 1:
+        return ending[0]
+    problem = "could be several axes" if ending else "is no axis"
+    raise InputError(f"{quoted(name)} {problem} (allowed: {listed(axis.path for axis in axes)})")
 
 
 def _leaves(table: Mapping[str, Any], above: tuple[str, ...], file: str | None) -> Iterable[tuple[str, Any]]:
@@ -142,9 +162,8 @@ def _range(table: Mapping[str, Any]) -> tuple[Any, ...]:
     """A range's values; both ends belong to it. Whole numbers and packets stay whole, so that few may fall together."""
     for key in table:
         if key not in RANGE_KEYS:
-            near = difflib.get_close_matches(key, RANGE_KEYS, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"unknown key {key!r} in a range{hint} (allowed: {', '.join(RANGE_KEYS)})")
+            hinted = hint(key, RANGE_KEYS)
+            raise ValueError(f"unknown key {quoted(key)} in a range{hinted} (allowed: {listed(RANGE_KEYS)})")
     for key in ("from", "to"):
         if key not in table:
             raise ValueError(f"a range needs {key!r}")
@@ -161,7 +180,7 @@ def _range(table: Mapping[str, Any]) -> tuple[Any, ...]:
     whole = all(isinstance(end, int) for end in (*ends, *steps))
     # Whole numbers may be larger than what binary fractions tell apart.
     plain = Fraction if whole else float
-    low, high, *step = [plain(end) if unit is None else end.in_unit_of(ends[0]) for end in (*ends, *steps)]
+    low, high, *step = [plain(end) if unit is None else end.in_unit(unit) for end in (*ends, *steps)]
     if not low < high:
         raise ValueError(f"the range is empty: 'from' = {table['from']!r} is not less than 'to' = {table['to']!r}")
     numbers = _by_step(low, high, step[0]) if step else _by_count(low, high, table["count"], scale)

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import count, islice
 from typing import Any
 
-import fullpipe
+from fullpipe import _core
 from fullpipe.errors import ScenarioError
 from fullpipe.fingerprint import build_fingerprint
 from fullpipe.scenario import Scenario
@@ -105,7 +105,7 @@ class Plan:
         numbers the runs.
         """
         plain = {
-            "fullpipe": fullpipe.__version__,
+            "fullpipe": _core.VERSION,
             "build": build_fingerprint(),
             "scenario": dict(sorted(self.scenario.to_dict().items())),
             "axes": [{"key": axis.path, "values": axis.values} for axis in self.axes],

@@ -8,10 +8,11 @@ from contextlib import closing
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.errors import InputError, ScenarioError
-from fullpipe.runs.engines import check_stop
+from fullpipe.errors import ScenarioError
+from fullpipe.runs.executor import check_stop, count_workers
+from fullpipe.runs.figures import find_figure
 from fullpipe.scenario import Scenario, parse, read_text
-from fullpipe.study.sweep.axes import read_axes
+from fullpipe.study.sweep.axes import find_axis, read_axes
 from fullpipe.study.sweep.plan import Plan
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Sweep", "load_plan", "sweep", "sweep_plan"]
-
-MOST_WORKERS = 1000
-"""Runs at a time on this machine; each takes a thread."""
 
 Progress = Callable[[float, float], object]
 Run = Callable[[Plan, Collection[int]], Generator[tuple[dict[str, Any] | None, float]]]
@@ -107,8 +105,7 @@ def sweep_plan(
     memory_bytes: int | None = None,
 ) -> Sweep:
     """Runs a plan; arguments and errors as for `sweep`."""
-    if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise InputError(f"workers = {workers} (allowed: 1 to {MOST_WORKERS})")
+    count_workers(workers, plan.runs)
     check_stop(stop)
     if isinstance(client, str):
         from fullpipe.study.sweep.cluster import connect
@@ -133,7 +130,7 @@ class Sweep:
     Attributes:
         plan: What was run.
         table: A row per run: ``run``, the axes, ``repeat``, ``seed``, ``error`` (null for a run that succeeded), and
-            the figures that `fullpipe.study.sweep.rows.figures` lists. An axis is a column as it was given; where it is
+            the figures that `Result.figures` lists. An axis is a column as it was given; where it is
             quantities of one kind, a column of plain numbers follows, such as ``links.bottleneck.delay_s``.
     """
 
@@ -181,13 +178,22 @@ class Sweep:
         Raises:
             InputError: There is no such axis or figure, or the file can't be written.
         """
-        from fullpipe.charts.series import write
-        from fullpipe.charts.sweep import sweep_figure
+        from fullpipe.charts.style import written
+        from fullpipe.charts.sweep import Across, sweep_figure
 
-        figure = sweep_figure(self, x, y, by)
-        if path is not None:
-            write(figure, path)
-        return figure
+        axes, table = self.plan.axes, self.table
+        axis = find_axis(axes, x)
+        lines = [find_axis(axes, by)] if by is not None else [other for other in axes if other is not axis]
+        figure = find_figure(
+            y, [name for name in table.column_names if name not in (*self.plan.label_columns, "error")]
+        )
+        numeric = axis.measure is not None or not isinstance(axis.labels[0], str | bool)
+        across = Across(axis.path, axis.unit, axis.log, None if numeric else axis.labels)
+        places, values = (table[name].to_pylist() for name in (axis.measure or axis.path, figure))
+        labels = zip(*(table[line.path].to_pylist() for line in lines), strict=True) if lines else [()] * len(table)
+        missing = f" ({self.failed} of {self.plan.runs} runs failed)" if self.failed else ""
+        picture = sweep_figure(across, figure, zip(places, values, labels, strict=True), missing=missing)
+        return written(picture, path)
 
     def __repr__(self) -> str:
         return f"<Sweep of {len(self.table)} runs, {self.failed} failed>"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.runs.figures import FIRST
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from fullpipe.study.sweep.plan import Plan
 
-__all__ = ["FIRST", "join", "table_of"]
+__all__ = ["join", "table_of"]
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], plan: Plan) -> pa.Table:
@@ -46,34 +48,6 @@ def join(tables: Iterable[pa.Table], plan: Plan) -> pa.Table:
     # The order of the other columns must not depend on which run came first.
     figures = sorted(set(table.column_names) - set(leading), key=_rank)
     return table.select([*leading, *figures]).sort_by("run").combine_chunks()
-
-
-FIRST = (
-    "utilization",
-    "loss_rate",
-    "dropped_packets",
-    "marked_packets",
-    "wire_lost_packets",
-    "arrived_packets",
-    "mean_queue_packets",
-    "max_queue_packets",
-    "flows",
-    "goodput_bps",
-    "throughput_bps",
-    "mean_goodput_bps",
-    "min_goodput_bps",
-    "max_goodput_bps",
-    "jain_index",
-    "retransmits",
-    "timeouts",
-    "fast_recoveries",
-    "mean_rtt_s",
-    "mean_cwnd_packets",
-    "completed_flows",
-    "mean_completion_s",
-    "data_packets",
-)
-"""The figures that come first; all others follow by name."""
 
 
 def _rank(name: str) -> tuple[int, str]:
