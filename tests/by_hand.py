@@ -23,7 +23,10 @@ SCENARIO: dict[str, Any] = {
         {"name": "bottleneck", "rate": "100 Mbit/s", "delay": "39 ms", "buffer": "250 packets"},
         {"name": "edge", "rate": "1 Gbit/s", "delay": "2 ms", "buffer": "500 packets"},
     ],
-    "flows": [{"algorithm": "reno", "path": ["bottleneck"]}, {"algorithm": "vegas", "path": ["edge", "bottleneck"]}],
+    "flows": [
+        {"algorithm": "reno", "path": ["bottleneck"]},
+        {"name": "ours", "algorithm": "vegas", "path": ["edge", "bottleneck"]},
+    ],
     "udp": [{"rate": "1 Mbit/s", "path": ["bottleneck"]}],
     "web": [{"algorithm": "reno", "transfers_per_second": 5, "mean_size": "10 kB", "path": ["edge"]}],
 }
@@ -50,6 +53,7 @@ LINKS: dict[str, list[Any]] = {
 
 FLOWS: dict[str, list[Any]] = {
     "id": [0, 1],
+    "name": ["reno", "ours"],
     "algorithm": ["reno", "vegas"],
     "active_s": [3.0, 1.5],
     "throughput_bps": [61.5e6, 2.15e6],

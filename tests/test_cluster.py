@@ -21,7 +21,7 @@ import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario
 from fullpipe.errors import InputError
-from fullpipe.sweeps import cluster
+from fullpipe.study.sweep import cluster
 
 SWEEP = (
     SMALL.replace('"20 s"', '"3000 s"')
@@ -195,7 +195,7 @@ def test_workers_that_can_not_run_it(scheduler: str, program: Program, small: Sc
 
     package = tmp_path / "other/fullpipe"
     shutil.copytree(Path(fullpipe.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "tables.py").write_text((package / "tables.py").read_text() + "# another build\n")
+    (package / "text.py").write_text((package / "text.py").read_text() + "# another build\n")
     with (
         worker(tmp_path / "dask", scheduler, PYTHONPATH=str(package.parent)),
         cluster.connect(scheduler) as client,

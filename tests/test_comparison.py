@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from by_hand import SCENARIO, by_hand
-from fullpipe import Result, Scenario, ScenarioError, compare, comparison
-from fullpipe.comparison import Comparison
+from fullpipe import Result, Scenario, ScenarioError, compare
 from fullpipe.errors import InputError
+from fullpipe.study import compare as comparison
+from fullpipe.study.compare import Comparison
 
 
 class Runs:

@@ -31,7 +31,14 @@ def test_the_same_files_are_the_same_build(copy: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["tables.py", "result.py", "keypath.py", "papers/hyun_jang_single.py", "papers/data/survey.toml", EXTENSION],
+    [
+        "text.py",
+        "runs/result.py",
+        "scenario/keypath.py",
+        "papers/hyun_jang/single.py",
+        "papers/survey/paper.toml",
+        EXTENSION,
+    ],
 )
 def test_every_file_counts(copy: Path, name: str) -> None:
     file = copy / name

@@ -16,13 +16,13 @@ import pytest
 import fullpipe
 from conftest import Program
 from fullpipe import InputError, Scenario, ScenarioError
+from fullpipe.charts.style import label
 from fullpipe.cli import output
 from fullpipe.cli.run import print_result
 from fullpipe.errors import FullpipeError
 from fullpipe.linux.plan import Plan
 from fullpipe.linux.report import to_tables
-from fullpipe.plot import label, result_figure
-from fullpipe.report.page import _parameters
+from fullpipe.reproduce.report.page import _parameters
 from fullpipe.text import file_name, html, listed, one_line, printable, quoted, shorten, with_params
 
 ESC, RIGHT_TO_LEFT = "\x1b", "\u202e"
@@ -99,7 +99,7 @@ def test_every_kind_of_picture(tmp_path: Path, suffix: str) -> None:
 
 
 def test_a_picture_says_what_the_names_say() -> None:
-    legend = result_figure(fullpipe.run(scenario())).axes[1].get_legend()
+    legend = fullpipe.run(scenario()).plot().axes[1].get_legend()
     assert legend is not None
     drawn = [text.get_text() for text in legend.get_texts()]
     assert len(drawn) == len(NAMES)

@@ -13,12 +13,12 @@ import pytest
 
 from by_hand import by_hand, snapshot
 from fullpipe import Scenario
-from fullpipe.papers import Outcome
-from fullpipe.papers.check import Shape, Value
-from fullpipe.papers.item import Item
+from fullpipe.reproduce import Outcome
+from fullpipe.reproduce.check import Shape, Value
+from fullpipe.reproduce.item import Item
 from test_tables import ABOVE, AGREES, BELOW, LINK, RISES
 
-pages = import_module("fullpipe.report.page")  # its function has the same name
+pages = import_module("fullpipe.reproduce.report.page")  # its function has the same name
 
 TWICE = Value(name="loss", origin="Table 4", reason="rare", published=0.5, measured=0.3, within_factor=2.0)
 
@@ -176,11 +176,11 @@ def said(name: str) -> dict[str, Any]:
 
 def test_a_page_word_by_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "notes", said)
-    monkeypatch.setattr(import_module("fullpipe.papers.reproduction"), "notes", said)
+    monkeypatch.setattr(import_module("fullpipe.reproduce.record"), "notes", said)
     monkeypatch.setattr(pages, "citation", lambda paper: f"The authors of <{paper}>")
-    monkeypatch.setattr(pages.fullpipe, "__version__", "9.8.7")
+    monkeypatch.setattr(pages._core, "VERSION", "9.8.7")
     whole = pages.page(three(tmp_path), tmp_path, command="fullpipe <x>")
-    style = files("fullpipe.report").joinpath("style.css").read_text(encoding="utf-8")
+    style = files("fullpipe.reproduce.report").joinpath("style.css").read_text(encoding="utf-8")
     assert style in whole
     assert whole.replace(style, "") == snapshot("page.html")
 

@@ -14,10 +14,11 @@ import pytest
 from conftest import Program
 from fullpipe import Scenario, run, run_many
 from fullpipe.linux.errors import LinuxError
-from fullpipe.papers import PAPERS, Item, Outcome, items, reproduce, reproduce_all, select
-from fullpipe.papers.check import judge
-from fullpipe.papers.item import citation, expected, notes, shorter
-from fullpipe.tables import to_list
+from fullpipe.papers import PAPERS, items, select
+from fullpipe.reproduce import Item, Outcome, reproduce, reproduce_all
+from fullpipe.reproduce.check import judge
+from fullpipe.reproduce.item import citation, expected, notes, shorter
+from fullpipe.runs.tables import to_list
 
 QUICK = {"duration": "60 s", "warmup": "30 s"}
 
@@ -222,7 +223,7 @@ def test_another_build_or_kernel_makes_an_item_run_again(
     tiny: Item, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def kept(build: str, newest: str = "6.1", engine: str = "simulator", kernel: str | None = None) -> bool:
-        monkeypatch.setattr("fullpipe.papers.reproduction.build_fingerprint", lambda: build)
+        monkeypatch.setattr("fullpipe.reproduce.record.build_fingerprint", lambda: build)
         monkeypatch.setattr("fullpipe.linux.fingerprint", lambda asked: build + (asked or newest))
         (outcome,) = reproduce_all([item], quick=True, out=tmp_path / engine, engine=engine, kernel=kernel)
         assert outcome.command == f"fullpipe reproduce {item.id} --{OPTIONS[engine, kernel]}"
@@ -245,7 +246,7 @@ def test_what_is_kept_is_judged_anew(tiny: Item, tmp_path: Path, monkeypatch: py
     (first,) = reproduce_all([tiny], quick=True, out=tmp_path)
     name = first.checks[0].name
     exact = exactly(first.figures, tiny.id)
-    monkeypatch.setattr("fullpipe.papers.reproduction.expected", lambda *_, **__: exact)
+    monkeypatch.setattr("fullpipe.reproduce.record.expected", lambda *_, **__: exact)
     (second,) = reproduce_all([tiny], quick=True, out=tmp_path)
     assert (second.kept, second.status) == (True, "pass")
     exact[0]["published"] += 1.0

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from fullpipe import Scenario
-from fullpipe.papers import Item, reproduce, select
+from fullpipe.papers import select
+from fullpipe.reproduce import Item, reproduce
 
 
 def broken(item: Item, name: str, **params: Any) -> Item:

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 import fullpipe
-from fullpipe.papers import PAPERS, reproduce_all, select
-from fullpipe.papers.check import Value, judge
-from fullpipe.papers.item import expected, marks, published
+from fullpipe.papers import PAPERS, select
+from fullpipe.reproduce import reproduce_all
+from fullpipe.reproduce.check import Value, judge
+from fullpipe.reproduce.item import expected, marks, published
 
 PAPERS_DIRECTORY = Path(fullpipe.__file__).parent / "papers"
-DATA = {paper: PAPERS_DIRECTORY / "data" / f"{paper.replace('-', '_')}.toml" for paper in PAPERS}
+DATA = {paper: PAPERS_DIRECTORY / paper.replace("-", "_") / "paper.toml" for paper in PAPERS}
 
 FACTOR = {"name": "x", "published": 2.0, "within_factor": 3.0, "origin": "", "reason": ""}
 
@@ -80,9 +81,9 @@ def test_a_tolerance_that_lets_nothing_pass_is_refused(entry: dict[str, float], 
 def test_it_is_refused_before_anything_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     (item,) = select("hyun-jang/table-1")
     entry = {"item": "table-1", "name": "x", "published": 0.7, "tolerance": 0.7, "origin": "-", "reason": "-"}
-    monkeypatch.setattr("fullpipe.papers.item._data", lambda _: {"checks": [entry]})
-    monkeypatch.setattr("fullpipe.papers.reproduction.run_groups", lambda *_, **__: pytest.fail("was run"))
-    with pytest.raises(ValueError, match=r"^hyun_jang\.toml: hyun-jang/table-1: x: tolerance 0\.7 is the whole"):
+    monkeypatch.setattr("fullpipe.reproduce.item._data", lambda _: {"checks": [entry]})
+    monkeypatch.setattr("fullpipe.reproduce.record.run_groups", lambda *_, **__: pytest.fail("was run"))
+    with pytest.raises(ValueError, match=r"^hyun-jang/paper\.toml: hyun-jang/table-1: x: tolerance 0\.7 is the whole"):
         next(iter(reproduce_all([item])))
 
 
@@ -103,7 +104,7 @@ def test_a_published_value_is_found_by_its_name() -> None:
     assert marks("survey/figure-5") == {"vegas": 974.803, "newreno": 918.249, "tahoe": 810.187}
     (ratio,) = [e for e in expected("ehstcp/table-2") if e["name"].startswith("throughput ratio, BIC, RTT ratio 6")]
     assert ratio["published"] == 84.65
-    with pytest.raises(ValueError, match=r"^survey\.toml: survey/figure-5: no published value is called 'veno'$"):
+    with pytest.raises(ValueError, match=r"^survey/paper\.toml: survey/figure-5: no published value is called 'veno'$"):
         published("survey/figure-5", "veno")
 
 
@@ -111,7 +112,7 @@ EQUAL = {"hyun-jang": {0.999: 2}}
 """Values that a table prints in several cells: Table 1 of the letter, the proposed scheme at k = 1/2 and 3/4."""
 
 
-COINCIDENCES = {"hyun_jang_single.py": {0.999}}
+COINCIDENCES = {"single.py": {0.999}}
 """Constants that are no published value: a window that has reached W_full to a thousandth."""
 
 
@@ -163,7 +164,7 @@ def test_a_published_value_stands_once_in_the_data(paper: str) -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_no_published_value_stands_in_the_papers_code(paper: str) -> None:
-    for file in sorted(PAPERS_DIRECTORY.glob(f"{paper.replace('-', '_')}*.py")):
+    for file in sorted(PAPERS_DIRECTORY.glob(f"{paper.replace('-', '_')}/*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
         assert constants & set(_printed(paper)) == COINCIDENCES.get(file.name, set()), file.name

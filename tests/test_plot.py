@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import fullpipe
 from fullpipe import InputError, Scenario
-from fullpipe.plot import moving_mean, write
+from fullpipe.charts.style import moving_mean, write
 
 MAGIC = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 

@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from by_hand import LINK_SERIES, NO, SERIES, by_hand
-from fullpipe.comparison import Comparison
-from fullpipe.plot import COLOURS, FEW
+from fullpipe.charts.series import FEW
+from fullpipe.charts.style import COLOURS
+from fullpipe.study.compare import Comparison
 from test_tables import sized, swept
 
 PANELS = {"congestion window": "packets", "queue": "packets", "utilization": "of capacity", "round-trip time": "ms"}

@@ -15,8 +15,9 @@ from matplotlib.lines import Line2D
 
 from by_hand import FLOWS, LINK_SERIES, LINKS, NO, SCENARIO, TRAFFIC, by_hand
 from fullpipe import Result, Scenario
-from fullpipe.comparison import Comparison
-from fullpipe.plot import COLOURS, FEW, MOST, moving_mean, write
+from fullpipe.charts.series import FEW, MOST
+from fullpipe.charts.style import COLOURS, moving_mean, write
+from fullpipe.study.compare import Comparison
 
 PLAIN = 1.2
 """The width of a line that is nothing special."""

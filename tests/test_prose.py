@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from fullpipe.papers import Item, Outcome, reproduce, select
-from fullpipe.papers.item import expected, notes, published, shorter
-from fullpipe.papers.prose import MEASURED, PUBLISHED, SENTENCES, filled, with_published
-from fullpipe.report import write_report
+from fullpipe.papers import select
+from fullpipe.reproduce import Item, Outcome, reproduce
+from fullpipe.reproduce.item import expected, notes, published, shorter
+from fullpipe.reproduce.prose import MEASURED, PUBLISHED, SENTENCES, filled, with_published
+from fullpipe.reproduce.report import write_report
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
 
@@ -81,7 +82,7 @@ def raw_prose(item: Item) -> Iterator[str]:
     """What the data file says of an item in sentences, with placeholders."""
     paper, _, name = item.id.partition("/")
     data = tomllib.loads(
-        files("fullpipe.papers").joinpath("data", f"{paper.replace('-', '_')}.toml").read_text(encoding="utf-8")
+        files("fullpipe.papers").joinpath(paper.replace("-", "_"), "paper.toml").read_text(encoding="utf-8")
     )
     said: dict[str, Any] = data.get("items", {}).get(name, {})
     yield said.get("reading", "")
@@ -170,8 +171,8 @@ def test_the_page_says_which_variant_and_which_engine(
     engine: str,
 ) -> None:
     said = {"reading": "The link is used to {measured: utilization, reno, k=1/8 | .4f}.", "deviations": []}
-    monkeypatch.setattr("fullpipe.papers.reproduction.notes", lambda _: said)
-    monkeypatch.setattr("fullpipe.papers.reproduction.fingerprint", lambda *_: "")
+    monkeypatch.setattr("fullpipe.reproduce.record.notes", lambda _: said)
+    monkeypatch.setattr("fullpipe.reproduce.record.fingerprint", lambda *_: "")
     shown = replace(outcome, **changes)
     shown.save(tmp_path / shown.item.id)
     text = write_report([shown], tmp_path, command="x").read_text(encoding="utf-8")

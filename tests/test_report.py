@@ -16,11 +16,12 @@ import pytest
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from conftest import PROGRAM, ROOT
-from fullpipe.papers import reproduce, select
-from fullpipe.papers.check import judge
-from fullpipe.papers.item import expected
-from fullpipe.report import write_report
-from fullpipe.report.parameters import parameters
+from fullpipe.papers import select
+from fullpipe.reproduce import reproduce
+from fullpipe.reproduce.check import judge
+from fullpipe.reproduce.item import expected
+from fullpipe.reproduce.report import write_report
+from fullpipe.reproduce.report.parameters import parameters
 from test_prose import given, quoted, strange
 
 CHROMIUM = shutil.which("chromium")
@@ -198,7 +199,7 @@ def test_a_failure_is_shown_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "reason": "corrupted",
     }
     rest = {"name": "rest", "shape": "bounds", "figures": ["*"], "at_most": 1e9, "origin": "-", "reason": "-"}
-    monkeypatch.setattr("fullpipe.papers.reproduction.expected", lambda *_, **__: [wrong, rest])
+    monkeypatch.setattr("fullpipe.reproduce.record.expected", lambda *_, **__: [wrong, rest])
     outcome = reproduce(item)
     outcome.save(tmp_path / item.id)
     text = write_report([outcome], tmp_path, command="fullpipe reproduce <x>").read_text(encoding="utf-8")

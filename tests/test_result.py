@@ -13,7 +13,7 @@ import pytest
 
 import fullpipe
 from fullpipe import Result, Scenario
-from fullpipe.tables import to_list, to_numpy
+from fullpipe.runs.tables import to_list, to_numpy
 
 # The design's shape: the keys that users' scripts depend on.
 LINK_KEYS = [

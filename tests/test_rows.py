@@ -8,16 +8,18 @@ from typing import Any
 import pytest
 
 from by_hand import FLOWS, NO, TRAFFIC, by_hand
-from fullpipe import Result, Scenario, runner
+from fullpipe import Result, Scenario
 from fullpipe.errors import Cancelled
-from fullpipe.sweeps.rows import figures, outcome
-from fullpipe.sweeps.table import FIRST, join, table_of
+from fullpipe.runs import engines
+from fullpipe.runs.figures import FIRST
+from fullpipe.study.sweep.rows import outcome
+from fullpipe.study.sweep.table import join, table_of
 from test_store import PLAN
 from test_tables import LINK
 
 
 def test_figures() -> None:
-    assert figures(by_hand()) == {
+    assert by_hand().figures() == {
         "utilization": 0.8123,
         "loss_rate": 0.00125,
         "dropped_packets": 1234,
@@ -81,26 +83,26 @@ def test_figures() -> None:
 
 
 def test_the_bottleneck_is_the_link_of_that_name_or_the_first() -> None:
-    second = figures(by_hand(links={"name": ["edge", "bottleneck"]}))
+    second = by_hand(links={"name": ["edge", "bottleneck"]}).figures()
     assert (second["utilization"], second["links.edge.utilization"]) == (0.0617, 0.8123)
-    neither = figures(by_hand(links={"name": ["near", "far"]}))
+    neither = by_hand(links={"name": ["near", "far"]}).figures()
     assert (neither["utilization"], neither["links.far.utilization"]) == (0.8123, 0.0617)
 
 
 def test_flows_of_one_algorithm_have_no_figures_of_their_own() -> None:
-    row = figures(by_hand(flows={"algorithm": ["reno", "reno"]}))
+    row = by_hand(flows={"algorithm": ["reno", "reno"]}).figures()
     assert not [name for name in row if name.startswith("flows.")]
 
 
 def test_what_has_no_value_is_left_out_of_a_mean() -> None:
     flows = {"mean_rtt_s": [NO, 0.25], "mean_cwnd_packets": [NO, NO], "completion_s": [1.0, 4.0]}
-    row = figures(by_hand(flows=flows))
+    row = by_hand(flows=flows).figures()
     assert (row["mean_rtt_s"], row["mean_cwnd_packets"]) == (0.25, None)
     assert (row["completed_flows"], row["mean_completion_s"]) == (2, 2.5)
 
 
 def test_flows_that_never_lived_have_no_rates() -> None:
-    row = figures(by_hand(flows={"active_s": [0.0, 0.0], "goodput_bps": [NO, NO], "throughput_bps": [NO, NO]}))
+    row = by_hand(flows={"active_s": [0.0, 0.0], "goodput_bps": [NO, NO], "throughput_bps": [NO, NO]}).figures()
     assert (row["goodput_bps"], row["throughput_bps"]) == (0.0, 0.0)
     assert (row["mean_goodput_bps"], row["min_goodput_bps"], row["max_goodput_bps"]) == (None, None, None)
 
@@ -110,7 +112,7 @@ def test_without_flows_or_traffic() -> None:
         "flows": {name: [] for name in FLOWS},
         "traffic": {name: [] for name in TRAFFIC},
     }
-    row = figures(by_hand(**nothing))
+    row = by_hand(**nothing).figures()
     assert row["flows"] == 0
     assert not [name for name in row if "goodput" in name or name.startswith(("udp", "web"))]
 
@@ -119,9 +121,9 @@ def test_web_completions_are_weighed_by_transfers() -> None:
     # 39 transfers of 0.375 s, one of 4.375 s, none in the third group: (14.625 + 4.375) / 40.
     columns = {name: [column[1]] * 3 for name, column in TRAFFIC.items()}
     columns |= {"transfers_completed": [39, 1, 0], "mean_completion_s": [0.375, 4.375, NO]}
-    assert figures(by_hand(traffic=columns))["web.mean_completion_s"] == pytest.approx(0.475)
+    assert by_hand(traffic=columns).figures()["web.mean_completion_s"] == pytest.approx(0.475)
     none = {**columns, "transfers_completed": [0, 0, 0], "mean_completion_s": [NO, NO, NO]}
-    assert figures(by_hand(traffic=none))["web.mean_completion_s"] is None
+    assert by_hand(traffic=none).figures()["web.mean_completion_s"] is None
 
 
 def small() -> Scenario:
@@ -134,13 +136,13 @@ def test_a_failed_run_says_why_in_one_line(monkeypatch: pytest.MonkeyPatch) -> N
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("one\n  two")
 
-    monkeypatch.setattr(runner, "run", fails)
+    monkeypatch.setattr(engines, "run", fails)
     assert outcome(small(), {}) == {"error": "one two"}
 
     def says_nothing(*_: object, **__: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(runner, "run", says_nothing)
+    monkeypatch.setattr(engines, "run", says_nothing)
     assert outcome(small(), {}) == {"error": "RuntimeError"}
 
 
@@ -149,7 +151,7 @@ def test_who_stops_a_run_stops_it(monkeypatch: pytest.MonkeyPatch, error: type[B
     def stopped(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(runner, "run", stopped)
+    monkeypatch.setattr(engines, "run", stopped)
     with pytest.raises(error):
         outcome(small(), {})
 
@@ -163,7 +165,7 @@ def test_a_run_is_changed_and_watched(monkeypatch: pytest.MonkeyPatch) -> None:
         progress(1.5, 2.0)
         return by_hand()
 
-    monkeypatch.setattr(runner, "run", run)
+    monkeypatch.setattr(engines, "run", run)
     row = outcome(small(), {"flows.count": 3}, lambda reached, whole: said.append((reached, whole)))
     assert (row["error"], row["retransmits"]) == (None, 2751)
     assert asked[0].to_dict()["flows"][0]["count"] == 3

@@ -10,7 +10,7 @@ import pytest
 import fullpipe
 from fullpipe import Result, Scenario
 from fullpipe.errors import InputError
-from fullpipe.runner import run_groups
+from fullpipe.runs.engines import run_groups
 
 TABLES = ("links", "flows", "traffic", "series", "link_series")
 

@@ -7,17 +7,12 @@ import math
 import pytest
 
 from fullpipe import run_many
+from fullpipe.models import aimd_utilization, convergence_epochs
 from fullpipe.papers import select
-from fullpipe.papers.check import judge
-from fullpipe.papers.item import expected
-from fullpipe.papers.shorten_leith_common import buffer_for
-from fullpipe.papers.shorten_leith_theory import (
-    aimd_utilization,
-    backoff_factor,
-    epochs_to_95,
-    pair_convergence,
-    synchronized_utilization,
-)
+from fullpipe.papers.shorten_leith.common import buffer_for
+from fullpipe.papers.shorten_leith.theory import backoff_factor, pair_convergence, synchronized_utilization
+from fullpipe.reproduce.check import judge
+from fullpipe.reproduce.item import expected
 
 
 def test_the_closed_form_by_hand() -> None:
@@ -40,7 +35,7 @@ def test_backoff_factors_and_convergence_by_hand() -> None:
     assert backoff_factor(0.023, 0.009) == pytest.approx(0.71875)
     assert backoff_factor(0.023, 0.009, 0.0096) == pytest.approx(0.5529, abs=1e-4)
     # Section VI: four epochs for 0.5, ten for 0.75.
-    assert (int(epochs_to_95(0.5)), int(epochs_to_95(0.75))) == (4, 10)
+    assert (int(convergence_epochs(0.5)), int(convergence_epochs(0.75))) == (4, 10)
     # diag(1/2, 3/4) + (2/3, 1/3)^T (1/2, 1/4): trace 5/3, one eigenvalue 1.
     assert pair_convergence((0.5, 0.75)) == pytest.approx(2 / 3)
     assert pair_convergence((0.75, 0.75)) == pytest.approx(0.75)

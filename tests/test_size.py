@@ -18,11 +18,11 @@ from fullpipe import Scenario, models
 from fullpipe.cli import fullpipe_command
 from fullpipe.cli.size import _print
 from fullpipe.errors import InputError
-from fullpipe.quantity import Quantity
-from fullpipe.sizing import Mix, Sizing
-from fullpipe.sizing.mix import _time
-from fullpipe.sizing.search import Bracket, Samples, smallest
-from fullpipe.sizing.size import Search
+from fullpipe.scenario.quantity import Quantity
+from fullpipe.study.size import Mix, Sizing
+from fullpipe.study.size.mix import _time
+from fullpipe.study.size.search import Bracket, Samples, smallest
+from fullpipe.study.size.sizing import Search
 
 SMALL = ["--rate", "2Mbit/s", "--rtt", "20ms..60ms", "--flows", "2,4", "--target", "0.9", "--algorithms", "newreno"]
 

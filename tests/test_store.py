@@ -16,10 +16,10 @@ import pytest
 import fullpipe
 from fullpipe import Scenario
 from fullpipe.errors import Cancelled, InputError
-from fullpipe.sweeps import store as stores
-from fullpipe.sweeps.axes import read_axes
-from fullpipe.sweeps.plan import Plan
-from fullpipe.sweeps.store import Store
+from fullpipe.study.sweep import store as stores
+from fullpipe.study.sweep.axes import read_axes
+from fullpipe.study.sweep.plan import Plan
+from fullpipe.study.sweep.store import Store
 from test_tables import LINK
 
 
@@ -156,7 +156,7 @@ def full(*_: object, **__: object) -> None:
 def test_what_a_kill_leaves_in_the_middle_of_writing_is_cleared_away(tmp_path: Path) -> None:
     code = f"""
 import os
-from fullpipe.sweeps.store import Store
+from fullpipe.study.sweep.store import Store
 from test_store import PLAN, row
 with Store({str(tmp_path / "out")!r}, PLAN) as store:
     store.add(row(0))
@@ -224,7 +224,7 @@ def test_what_is_refused_and_in_which_words(tmp_path: Path, monkeypatch: pytest.
         "holds a sweep of these axes in another order (flows.0.count, flows.1.count); keep to that; "
         "choose another directory"
     )
-    monkeypatch.setattr("fullpipe.sweeps.plan.build_fingerprint", lambda: "another")
+    monkeypatch.setattr("fullpipe.study.sweep.plan.build_fingerprint", lambda: "another")
     other = Plan(PLAN.scenario, PLAN.axes)
     assert refusal(out, other) == (
         f"holds a sweep of another build of fullpipe (version {fullpipe.__version__}); choose another directory"

@@ -24,12 +24,12 @@ import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario, ScenarioError
 from fullpipe.errors import Cancelled, FullpipeError, InputError
-from fullpipe.sweeps import Plan, load_plan
-from fullpipe.sweeps import plan as plans
-from fullpipe.sweeps import store as stores
-from fullpipe.sweeps.axes import read_axes
-from fullpipe.sweeps.statistics import estimate, student_t
-from fullpipe.sweeps.store import Store
+from fullpipe.study.statistics import estimate, student_t
+from fullpipe.study.sweep import Plan, load_plan
+from fullpipe.study.sweep import plan as plans
+from fullpipe.study.sweep import store as stores
+from fullpipe.study.sweep.axes import read_axes
+from fullpipe.study.sweep.store import Store
 
 SWEEP = (
     SMALL
@@ -289,7 +289,7 @@ def test_only_one_sweep_at_a_time_in_a_directory(program: Program, sweep_file: P
     plan = load_plan(sweep_file)
     with Store(tmp_path / "out", plan):
         with pytest.raises(InputError, match="another sweep is writing"):
-            fullpipe.sweeps.sweep_plan(plan, out=tmp_path / "out")
+            fullpipe.study.sweep.sweep_plan(plan, out=tmp_path / "out")
         done = program("sweep", sweep_file.name, "--out", "out")
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == "fullpipe: out: another sweep is writing there\n"
@@ -408,7 +408,7 @@ def test_what_breaks_in_one_run_stops_no_other(
 ) -> None:
     axes = {"flows.count": [1, 2, 3, 4]}
     whole = fullpipe.sweep(small, axes).table
-    run = fullpipe.runner.run
+    run = fullpipe.runs.engines.run
     faults: dict[int, BaseException] = {
         2: FullpipeError("needs 80 GB of memory; there are 4"),
         3: MemoryError(),
@@ -421,7 +421,7 @@ def test_what_breaks_in_one_run_stops_no_other(
             raise fault
         return run(scenario, **options)
 
-    monkeypatch.setattr(fullpipe.sweeps.rows.runner, "run", faulty)
+    monkeypatch.setattr(fullpipe.study.sweep.rows.engines, "run", faulty)
     first = fullpipe.sweep(small, axes, out=tmp_path / "out")
     reasons = [None, "needs 80 GB of memory; there are 4", "MemoryError", "a panic of two lines"]
     assert first.table["error"].to_pylist() == reasons

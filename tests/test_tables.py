@@ -12,16 +12,16 @@ import pytest
 from by_hand import NO, by_hand, snapshot
 from fullpipe import Result, Scenario
 from fullpipe.cli import compare, reproduce, run, size, sweep
-from fullpipe.comparison import Comparison
-from fullpipe.papers.check import Shape, Value
-from fullpipe.papers.item import Item
-from fullpipe.papers.reproduction import Outcome
-from fullpipe.sizing import Sizing
-from fullpipe.sizing.mix import Mix
-from fullpipe.sweeps import Sweep
-from fullpipe.sweeps.axes import read_axes
-from fullpipe.sweeps.plan import Plan
-from fullpipe.sweeps.table import table_of
+from fullpipe.reproduce.check import Shape, Value
+from fullpipe.reproduce.item import Item
+from fullpipe.reproduce.record import Outcome
+from fullpipe.study.compare import Comparison
+from fullpipe.study.size import Sizing
+from fullpipe.study.size.mix import Mix
+from fullpipe.study.sweep import Sweep
+from fullpipe.study.sweep.axes import read_axes
+from fullpipe.study.sweep.plan import Plan
+from fullpipe.study.sweep.table import table_of
 
 Printed = Callable[[], str]
 

@@ -10,7 +10,7 @@ import pytest
 from by_hand import SCENARIO
 from fullpipe import Scenario, ScenarioError
 from fullpipe.linux import plan
-from fullpipe.quantity import UNITS, Quantity
+from fullpipe.scenario.quantity import SYMBOLS, UNITS, Quantity
 
 KEYS = {"s": ("delay", "s"), "bps": ("rate", "bit/s"), "bytes": ("buffer", "B"), "packets": ("buffer", "packets")}
 """Of each base, a key of a link that takes it, and the engine's own name of the base unit."""
@@ -57,10 +57,12 @@ def test_by_hand() -> None:
         for quantity in map(Quantity.parse, ("1.5 kB", "250 ms", "2 Gbit/s", "1 min", "0.25 BDP", "-3e2us"))
         if quantity is not None
     ] == [(1500, "bytes"), (0.25, "s"), (2e9, "bps"), (60, "s"), (0.25, "bdp"), (pytest.approx(-3e-4), "s")]
-    other = Quantity(2.0, "s")
-    assert Quantity(500.0, "ms").in_unit_of(other) == 0.5
-    assert other.in_unit_of(Quantity(1.0, "ms")) == pytest.approx(2000)
-    assert other.in_unit_of(Quantity(7.0, "s")) == 2
+    half, two = Quantity.parse("500 ms"), Quantity.parse("2 s")
+    assert half is not None
+    assert two is not None
+    assert (half.in_unit("s"), two.in_unit("ms"), two.in_unit("s")) == (0.5, 2000, 2)
+    assert set(UNITS.values()) == set(SYMBOLS)
+    assert SYMBOLS["bps"] == "bit/s"
 
 
 @pytest.mark.parametrize("text", ["", "ms", "5", "5 parsecs", "1.2.3 ms", "5 ms or so", "e5 ms", None, 5, True])

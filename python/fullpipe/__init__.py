@@ -17,14 +17,14 @@ from importlib import import_module
 # Nothing is loaded before it is used: the program can deal with Ctrl-C from its first moment, and starts sooner.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fullpipe.comparison import Comparison, compare
     from fullpipe.errors import Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
     from fullpipe.registry import Algorithm, Param, Queue, algorithms, queues
-    from fullpipe.result import Result
-    from fullpipe.runner import run, run_many
+    from fullpipe.runs.engines import run, run_many
+    from fullpipe.runs.result import Result
     from fullpipe.scenario import Scenario
-    from fullpipe.sizing.size import Sizing, size
-    from fullpipe.sweeps.sweep import Sweep, sweep
+    from fullpipe.study.compare import Comparison, compare
+    from fullpipe.study.size import Sizing, size
+    from fullpipe.study.sweep import Sweep, sweep
 
     __version__: str
 
@@ -53,14 +53,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "comparison": ("Comparison", "compare"),
     "errors": ("Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
     "registry": ("Algorithm", "Param", "Queue", "algorithms", "queues"),
-    "result": ("Result",),
-    "runner": ("run", "run_many"),
+    "runs.engines": ("run", "run_many"),
+    "runs.result": ("Result",),
     "scenario": ("Scenario",),
-    "sizing": ("Sizing", "size"),
-    "sweeps": ("Sweep", "sweep"),
+    "study.compare": ("Comparison", "compare"),
+    "study.size": ("Sizing", "size"),
+    "study.sweep": ("Sweep", "sweep"),
 }
 """The module of each name above."""
 

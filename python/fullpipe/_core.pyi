@@ -4,7 +4,19 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypedDict, final
 
-__all__ = ["VERSION", "Column", "Model", "Problem", "algorithms", "check", "load", "parse", "queues"]
+__all__ = [
+    "VERSION",
+    "Column",
+    "Model",
+    "Problem",
+    "algorithms",
+    "check",
+    "load",
+    "parse",
+    "quantity",
+    "queues",
+    "units",
+]
 
 VERSION: str
 
@@ -44,6 +56,8 @@ class Model:
 def load(text: str, folder: str) -> tuple[Model, dict[str, Any]]: ...
 def parse(text: str) -> dict[str, Any]: ...
 def check(tree: Mapping[str, Any], folder: str) -> tuple[Model, dict[str, Any]]: ...
+def quantity(text: str) -> tuple[float, str, str, float] | None: ...
+def units() -> list[tuple[str, str]]: ...
 
 class _Param(TypedDict, total=False):
     name: str

@@ -15,7 +15,7 @@ import pytest
 
 from fullpipe import Result, Scenario
 from fullpipe.linux import machine, programs
-from fullpipe.runner import ENGINES, run
+from fullpipe.runs.engines import ENGINES, run
 
 pytestmark = [
     pytest.mark.slow_linux,

@@ -8,7 +8,7 @@ import pytest
 
 from fullpipe import Scenario
 from fullpipe.linux import machine, programs
-from fullpipe.runner import run
+from fullpipe.runs.engines import run
 
 pytestmark = pytest.mark.skipif(
     shutil.which(machine.QEMU) is None or shutil.which("bpftool", path="/usr/sbin:/usr/bin") is None

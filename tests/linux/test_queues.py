@@ -15,7 +15,7 @@ import pytest
 
 from fullpipe import Scenario
 from fullpipe.linux import machine, programs
-from fullpipe.runner import run
+from fullpipe.runs.engines import run
 
 pytestmark = [
     pytest.mark.slow_linux,

@@ -3,6 +3,7 @@
 mod algorithms;
 mod columns;
 mod model;
+mod quantities;
 mod queues;
 mod report;
 mod watch;
@@ -16,6 +17,8 @@ mod _core {
     use crate::columns::Column;
     #[pymodule_export]
     use crate::model::{Model, Problem, check, load, parse};
+    #[pymodule_export]
+    use crate::quantities::{quantity, units};
     #[pymodule_export]
     use crate::queues::queues;
     #[pymodule_export]

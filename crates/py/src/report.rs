@@ -43,6 +43,7 @@ fn directions<'py>(table: Table<'py>, prefix: &str, rows: &[&DirectionReport]) -
 fn flows<'py>(py: Python<'py>, flows: &[FlowReport]) -> PyResult<Table<'py>> {
     Table::new(py)
         .numbers("id", column(flows, |f| f.id))?
+        .strings("name", flows.iter().map(|f| f.name.as_str()))?
         .strings("algorithm", flows.iter().map(|f| f.algorithm.as_str()))?
         .numbers("active_s", column(flows, |f| f.active_s))?
         .numbers("throughput_bps", column(flows, |f| f.throughput_bps))?

@@ -37,6 +37,18 @@ fn small_transfers(arrivals: Arrivals, start: u64, access_delay: Spread) -> Web 
     Web { tcp, arrivals, mean_size: 500.0, shape: 100.0, start: Spread::fixed(start), stop: None }
 }
 
+#[test]
+fn flows_are_called_what_their_group_is_called() {
+    let mut scenario = idle(8, 0, Buffer::Packets(4), 0, 4 * MS);
+    let tcp = Tcp::new("reno", Recovery::Reno, vec![0]);
+    let ours = Tcp { name: Some("ours".to_owned()), ..tcp.clone() };
+    scenario.flows = vec![FlowGroup { count: 2, ..flow(ours, 0, Some(1)) }, flow(tcp, 0, Some(1))];
+    let names: Vec<_> =
+        simulate(&scenario).flows.into_iter().map(|flow| (flow.id, flow.name, flow.algorithm)).collect();
+    let expected = [(0, "ours", "reno"), (1, "ours", "reno"), (2, "reno", "reno")];
+    assert_eq!(names, expected.map(|(id, name, algorithm)| (id, name.to_owned(), algorithm.to_owned())));
+}
+
 /// Ten segments at once into a buffer of four, at the first instant of the window: six are dropped. The four take a millisecond
 /// each, and the last would arrive at the instant when the window ends: three count.
 #[test]

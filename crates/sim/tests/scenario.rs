@@ -506,8 +506,10 @@ fn tcp() -> impl Strategy<Value = Tcp> {
 }
 
 fn flows(start: Spread) -> impl Strategy<Value = FlowGroup> {
-    (tcp(), 1..1000_u32, prop::option::of(1..9999_u64)).prop_map(move |(tcp, count, size)| {
+    let name = prop::option::of("[a-z\"é ]{1,8}");
+    (tcp(), name, 1..1000_u32, prop::option::of(1..9999_u64)).prop_map(move |(tcp, name, count, size)| {
         let stop = size.map(|_| start.high + 1);
+        let tcp = Tcp { name, ..tcp };
         FlowGroup { tcp, count, start, stop, size }
     })
 }

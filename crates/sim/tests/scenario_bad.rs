@@ -92,6 +92,9 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "\"reno\"\nrecovery = \"newreno\"\nprr = true",
         &["flows[0].prr: recovery \"newreno\" does without; allowed: with recovery \"sack\" or \"rack\""],
     ),
+    ("\"reno\"", "\"reno\"\nname = \"\"", &["flows[0].name: \"\" is not a name; write at least one printable"]),
+    ("\"reno\"", "\"reno\"\nname = 3", &["flows[0].name: expected text, e.g. \"ours\"; found the whole number 3"]),
+    ("\"newreno\"", "\"newreno\"\nname = \"web\"", &["web[0].name: unknown key \"name\""]),
     ("\"reno\"", "\"reno\"\nprr = \"on\"", &["flows[0].prr: expected", "found text \"on\""]),
     (
         "\"reno\"",

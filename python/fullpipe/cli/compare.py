@@ -16,9 +16,9 @@ from fullpipe.cli.output import (
     warn,
 )
 from fullpipe.cli.run import any_marked, marked, milliseconds, rate
-from fullpipe.comparison import Comparison, compare
-from fullpipe.runner import ENGINES
+from fullpipe.runs.engines import ENGINES
 from fullpipe.scenario import Scenario
+from fullpipe.study.compare import Comparison, compare
 
 __all__ = ["command"]
 

@@ -48,7 +48,7 @@ def run_command(
 ) -> None:
     """Run the scenario in FILE on Linux: the same figures as `fullpipe run`."""
     from fullpipe import linux
-    from fullpipe.result import Result
+    from fullpipe.runs.result import Result
     from fullpipe.scenario import Scenario
 
     scenario = Scenario.load(file)

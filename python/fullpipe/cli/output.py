@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import click
 
 from fullpipe.files import check_directory, check_picture
-from fullpipe.memory import parse_bytes
+from fullpipe.runs.memory import parse_bytes
 from fullpipe.text import one_line, printable, shorten
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ import click
 
 from fullpipe.cli.output import json_option, kernel_option, note, print_json, print_table, progress_bar
 from fullpipe.files import check_directory
-from fullpipe.papers import Check, Outcome, Shape, reproduce_all, select
-from fullpipe.report import write_report
-from fullpipe.runner import ENGINES
+from fullpipe.papers import select
+from fullpipe.reproduce import Check, Outcome, Shape, reproduce_all
+from fullpipe.reproduce.report import write_report
+from fullpipe.runs.engines import ENGINES
 
 __all__ = ["command"]
 

@@ -18,11 +18,11 @@ from fullpipe.cli.output import (
     progress_bar,
     warn,
 )
-from fullpipe.runner import run
+from fullpipe.runs.engines import run
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
-    from fullpipe.result import Result
+    from fullpipe.runs.result import Result
 
 __all__ = ["command"]
 

@@ -9,7 +9,7 @@ import click
 
 from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, print_table, progress_bar
 from fullpipe.cli.run import milliseconds, rate
-from fullpipe.sizing import Sizing, size
+from fullpipe.study.size import Sizing, size
 from fullpipe.text import quoted
 
 __all__ = ["command"]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fullpipe.cli.output import check_targets, json_option, memory_option, note, print_json, print_table, progress_bar
-from fullpipe.sweeps import Sweep, load_plan, sweep_plan
+from fullpipe.runs.figures import find_figure
+from fullpipe.study.sweep import Sweep, load_plan, sweep_plan
+from fullpipe.study.sweep.axes import find_axis
 from fullpipe.text import file_name
 
 if TYPE_CHECKING:
@@ -54,9 +56,7 @@ def command(
     if dask is not None and workers is not None:
         raise click.UsageError("--workers counts runs on this machine; with --dask the cluster has its own")
     if plot is not None:
-        from fullpipe.sweeps.picture import check_figure, find_axis
-
-        check_figure(plot[1])
+        find_figure(plot[1])
         plot = find_axis(plan.axes, plot[0]).path, plot[1]
         by = None if by is None else find_axis(plan.axes, by).path
         name = file_name(f"{plot[1]}-{plot[0].rpartition('.')[2]}")

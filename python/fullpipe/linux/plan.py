@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import ScenarioError
 from fullpipe.linux import queues
-from fullpipe.quantity import Quantity
+from fullpipe.scenario.quantity import Quantity
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
@@ -58,10 +58,11 @@ class Tcp:
 
 @dataclass(frozen=True)
 class Flow:
-    """One connection. ``path`` holds indices of links in the order the data crosses them; ``access_rate_bps``,
-    ``stop_ns`` and ``size_segments`` are None for no limit.
+    """One connection. ``name`` is what its group is called; ``path`` holds indices of links in the order the data
+    crosses them; ``access_rate_bps``, ``stop_ns`` and ``size_segments`` are None for no limit.
     """
 
+    name: str
     tcp: Tcp
     access_delay_ns: int
     access_rate_bps: int | None
@@ -199,6 +200,7 @@ class _Reader:
             ecn=group["ecn"] != "off",
         )
         return Flow(
+            name=group.get("name", tcp.algorithm),
             tcp=tcp,
             access_delay_ns=_drawn(group["access_delay"], draw),
             access_rate_bps=None if group["access_rate"] == "unlimited" else _quantity(group["access_rate"]),

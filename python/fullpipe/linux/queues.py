@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import frexp
 from typing import Any
 
-from fullpipe.quantity import Quantity
+from fullpipe.scenario.quantity import Quantity
 
 __all__ = ["NAMES", "Discipline", "Line", "Refusal", "translate"]
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fullpipe.runs.figures import jain_index
+
 if TYPE_CHECKING:
     from fullpipe.linux.plan import Flow, Plan
 
@@ -87,7 +89,7 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
         "link_series": _link_series(plan, links),
         "totals": {
             "data_packets": _data_packets(plan, flows),
-            "jain_index": _jain([row["goodput_bps"] for row in rows if not math.isnan(row["goodput_bps"])]),
+            "jain_index": jain_index([row["goodput_bps"] for row in rows if not math.isnan(row["goodput_bps"])]),
         },
     }
 
@@ -132,6 +134,7 @@ def _flow(plan: Plan, i: int, samples: list[FlowSample], finished_ns: int | None
     counted = [sample for sample in samples if sample.t_ns >= plan.warmup_ns]
     return {
         "id": i,
+        "name": flow.name,
         "algorithm": flow.tcp.algorithm,
         "active_s": _active_s(plan, flow, finished_ns),
         "throughput_bps": _rate(plan, flow, samples, finished_ns, "received_bytes"),
@@ -211,12 +214,3 @@ def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else math.nan
-
-
-def _jain(goodputs: list[float]) -> float:
-    """Of mean and variance, m^2 / (m^2 + v): rounding cannot lift that above 1."""
-    if not any(goodputs):
-        return math.nan
-    mean = sum(goodputs) / len(goodputs)
-    variance = sum((goodput - mean) ** 2 for goodput in goodputs) / len(goodputs)
-    return mean**2 / (mean**2 + variance)

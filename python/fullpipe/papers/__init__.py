@@ -1,6 +1,6 @@
-"""The papers' tables and figures, regenerated: one module per paper, each item a declaration.
+"""The papers' tables and figures, regenerated: one package per paper, each item a declaration.
 
-A module has ``ITEMS``; citation, published values and what else is expected are in ``data/<module>.toml``.
+A package has ``ITEMS``; citation, published values and what else is expected are in its ``paper.toml``.
 """
 
 from __future__ import annotations
@@ -8,15 +8,13 @@ from __future__ import annotations
 from importlib import import_module
 
 from fullpipe.errors import InputError
-from fullpipe.papers.check import Check, Shape, Value
-from fullpipe.papers.item import Item
-from fullpipe.papers.reproduction import Outcome, reproduce, reproduce_all
+from fullpipe.reproduce.item import Item
 from fullpipe.text import unknown
 
-__all__ = ["PAPERS", "Check", "Item", "Outcome", "Shape", "Value", "items", "reproduce", "reproduce_all", "select"]
+__all__ = ["PAPERS", "items", "select"]
 
 PAPERS = ("hyun-jang", "ehstcp", "shorten-leith", "survey", "beyond")
-"""The papers; each one's module has its name with underscores."""
+"""The papers; each one's package has its name with underscores."""
 
 
 def items(paper: str) -> tuple[Item, ...]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.tables import to_numpy
+from fullpipe.runs.tables import to_numpy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from fullpipe.result import Result
+    from fullpipe.runs.result import Result
 
     Samples = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def panels(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from fullpipe.plot import STYLE
+    from fullpipe.charts.style import STYLE
 
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, height * len(rows) + 0.6), layout="constrained")

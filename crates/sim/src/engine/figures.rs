@@ -49,6 +49,7 @@ impl Engine<'_> {
         let size = self.scenario.packet_size;
         FlowReport {
             id: id as u32,
+            name: tcp.group().to_owned(),
             algorithm: tcp.algorithm.name.clone(),
             active_s: seconds(averages.active),
             throughput_bps: bits_per_second(flow.received + flow.duplicates, size, averages.active),

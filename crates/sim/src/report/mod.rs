@@ -78,6 +78,8 @@ pub struct DirectionReport {
 pub struct FlowReport {
     /// Position among all flows, from 0.
     pub id: u32,
+    /// What its group is called: the scenario's `name`, or the algorithm's.
+    pub name: String,
     /// As the registry calls it.
     pub algorithm: String,
     /// How much of the flow's life lies in the measuring window, seconds: from its start to its last ACK, or to the end of the

@@ -30,6 +30,7 @@ pub use text::parse;
 /// The tree of values a scenario is read from and written to.
 pub use toml::{Table, Value};
 pub use trace::{Trace, read_traces};
+pub use units::{Quantity, quantity, units};
 
 use fullpipe_cc::Nanos;
 
@@ -265,6 +266,8 @@ pub enum Setting {
 /// What TCP flows of every origin (long-lived, finite, web) are configured by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tcp {
+    /// What its group is called in results; `None` for the algorithm's name.
+    pub name: Option<String>,
     /// The window policy.
     pub algorithm: Algorithm,
     /// How losses are found and repaired.
@@ -377,11 +380,17 @@ pub enum Arrivals {
 }
 
 impl Tcp {
+    /// What its group is called.
+    pub fn group(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.algorithm.name)
+    }
+
     /// Defaults that follow ns-2 and the papers, for an algorithm and its own recovery over a path; ECN is what the algorithm is made
     /// for.
     pub fn new(algorithm: &str, recovery: Recovery, path: Vec<usize>) -> Self {
         let (ecn, ect) = algorithm::ecn(algorithm);
         Tcp {
+            name: None,
             algorithm: Algorithm { name: algorithm.to_owned(), params: Vec::new() },
             recovery,
             slow_start: SlowStart::Standard,

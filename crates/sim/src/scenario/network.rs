@@ -181,12 +181,7 @@ fn reverse<'a>(reader: &Reader<'a>) -> Result<Option<Reader<'a>>, Problem> {
 }
 
 fn link(reader: &Reader) -> Result<Link, Problem> {
-    let name = reader.text("name", "\"bottleneck\"")?.ok_or_else(|| reader.missing("name", "\"bottleneck\""))?;
-    if name.is_empty() || name.chars().any(char::is_control) {
-        return Err(
-            reader.problem("name", format!("{} is not a name; write at least one printable character", quoted(name)))
-        );
-    }
+    let name = reader.name("\"bottleneck\"")?.ok_or_else(|| reader.missing("name", "\"bottleneck\""))?;
     let forward = Link { name: name.to_owned(), ..direction(reader, None)? };
     let back = reverse(reader)?.map(|reader| direction(&reader, Some(&forward))).transpose()?;
     Ok(Link { reverse: back.map(Box::new), ..forward })

@@ -115,6 +115,18 @@ impl<'a> Reader<'a> {
         Ok(Some((one, Some(Reader::new(table, place, &[&["name"], &params(one)])?))))
     }
 
+    /// What the table's `name` is.
+    pub fn name(&self, example: &str) -> Result<Option<&'a str>, Problem> {
+        let name = self.text("name", example)?;
+        match name {
+            Some(text) if text.is_empty() || text.chars().any(char::is_control) => {
+                let what = format!("{} is not a name; write at least one printable character", quoted(text));
+                Err(self.problem("name", what))
+            }
+            name => Ok(name),
+        }
+    }
+
     /// A flag, or `default`.
     pub fn flag(&self, key: &str, default: bool) -> Result<bool, Problem> {
         let Some(value) = self.value(key) else { return Ok(default) };

@@ -95,7 +95,8 @@ fn direction(link: &Link, forward: Option<&Link>) -> Pairs {
 }
 
 fn flows(group: &FlowGroup, scenario: &Scenario) -> Pairs {
-    let mut pairs = tcp(&group.tcp, scenario);
+    let mut pairs: Pairs = group.tcp.name.iter().map(|name| ("name", name.as_str().into())).collect();
+    pairs.extend(tcp(&group.tcp, scenario));
     pairs.push(("count", whole(group.count)));
     pairs.extend(times(group.start, group.stop));
     pairs.extend(group.size.map(|segments| ("size", quantity(&PACKETS, segments))));

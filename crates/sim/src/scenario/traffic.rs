@@ -44,14 +44,15 @@ const TCP_KEYS: &[&str] = &[
     "start",
     "stop",
 ];
-const FLOW_KEYS: &[&str] = &["count", "size"];
+const FLOW_KEYS: &[&str] = &["name", "count", "size"];
 const UDP_KEYS: &[&str] = &["rate", "packet_size", "start", "stop", "access_delay", "path", "reverse", "count"];
 const WEB_KEYS: &[&str] = &["sessions", "mean_gap", "transfers_per_second", "mean_size", "shape"];
 
 /// An entry of `[[flows]]`.
 pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<FlowGroup, Problem> {
     let reader = Reader::new(table, place.clone(), &[TCP_KEYS, FLOW_KEYS])?;
-    let tcp = tcp(&reader, context)?;
+    let name = reader.name("\"ours\"")?.map(str::to_owned);
+    let tcp = Tcp { name, ..tcp(&reader, context)? };
     let (start, stop) = times(&reader, context)?;
     Ok(FlowGroup { tcp, count: count(&reader)?, start, stop, size: size(&reader, context.packet_size)? })
 }

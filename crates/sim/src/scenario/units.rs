@@ -70,6 +70,40 @@ impl Dimension {
     }
 }
 
+/// Numbers of bandwidth-delay products.
+const BDP: Dimension = Dimension { units: &[("BDP", 1)], example: "0.25 BDP" };
+
+/// What quantities are of: the base unit that figures have, and how many of the model's units it is.
+const KINDS: [(&str, &Dimension, f64); 5] =
+    [("s", &TIME, 1e9), ("bps", &RATE, 1.0), ("bytes", &DATA, 1.0), ("packets", &PACKETS, 1.0), ("bdp", &BDP, 1.0)];
+
+/// A number with a unit, of whatever kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantity {
+    /// The number, as written.
+    pub number: f64,
+    /// The unit, as written.
+    pub unit: &'static str,
+    /// "s", "bps", "bytes", "packets" or "bdp".
+    pub base: &'static str,
+    /// The number in the base unit.
+    pub value: f64,
+}
+
+/// What `text` says; `None` where it is not a number with one of the [`units`].
+pub fn quantity(text: &str) -> Option<Quantity> {
+    let (number, unit) = split(text, "").ok()?;
+    KINDS.iter().find_map(|&(base, dimension, size)| {
+        let &(unit, scale) = dimension.units.iter().find(|(name, _)| *name == unit)?;
+        Some(Quantity { number, unit, base, value: number * scale as f64 / size })
+    })
+}
+
+/// Every unit and its base unit, kind by kind, from the smallest.
+pub fn units() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KINDS.iter().flat_map(|(base, dimension, _)| dimension.units.iter().map(|(unit, _)| (*unit, *base)))
+}
+
 /// Splits `100 Mbit/s` into its number and its unit; neither is missing, the number is finite.
 pub fn split<'a>(text: &'a str, example: &str) -> Result<(f64, &'a str), String> {
     let trimmed = text.trim();
@@ -127,6 +161,21 @@ mod tests {
             let what = TIME.parse(text).expect_err(text);
             assert!(what.contains(expected), "{text}: {what}");
         }
+    }
+
+    #[test]
+    fn quantities_of_every_kind() {
+        let read = |text| quantity(text).map(|q| (q.number, q.unit, q.base, q.value));
+        assert_eq!(read("39 ms"), Some((39.0, "ms", "s", 0.039)));
+        assert_eq!(read("1.5min"), Some((1.5, "min", "s", 90.0)));
+        assert_eq!(read("2 Gbit/s"), Some((2.0, "Gbit/s", "bps", 2e9)));
+        assert_eq!(read("-3e2 kB"), Some((-300.0, "kB", "bytes", -300_000.0)));
+        assert_eq!(read("1 packet"), Some((1.0, "packet", "packets", 1.0)));
+        assert_eq!(read("0.25 BDP"), Some((0.25, "BDP", "bdp", 0.25)));
+        for text in ["", "5", "ms", "5 parsec", "inf s", "1e999 s", "5 5 s"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        assert_eq!(units().count(), 18);
     }
 
     #[test]

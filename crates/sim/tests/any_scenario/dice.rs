@@ -305,6 +305,7 @@ impl Dice {
     fn tcp(&mut self, links: &[Link]) -> Tcp {
         let recovery = self.pick(&Recovery::ALL);
         Tcp {
+            name: None,
             algorithm: self.algorithm(),
             recovery,
             slow_start: self.pick(&SlowStart::ALL),

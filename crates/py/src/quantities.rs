@@ -1,0 +1,17 @@
+//! Numbers with units, as scenarios write them.
+
+use fullpipe_sim::scenario;
+use pyo3::prelude::*;
+
+/// What `text` says: the number and its unit as written, the base unit, and the number in that; None where it is not a number with a
+/// known unit.
+#[pyfunction]
+pub fn quantity(text: &str) -> Option<(f64, &'static str, &'static str, f64)> {
+    scenario::quantity(text).map(|q| (q.number, q.unit, q.base, q.value))
+}
+
+/// Every unit and its base unit ("s", "bps", "bytes", "packets" or "bdp").
+#[pyfunction]
+pub fn units() -> Vec<(&'static str, &'static str)> {
+    scenario::units().collect()
+}

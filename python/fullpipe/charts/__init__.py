@@ -1,0 +1,1 @@
+"""Pictures; they take columns, and know no results."""

@@ -1,0 +1,76 @@
+"""Pictures of sweeps: a figure against an axis."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from fullpipe.charts.style import STYLE, colours, dash, label, legend
+from fullpipe.study.statistics import estimate
+
+__all__ = ["Across", "sweep_figure"]
+
+
+@dataclass(frozen=True)
+class Across:
+    """The axis across.
+
+    Attributes:
+        name: What changes along it.
+        unit: Of its numbers; empty for plain ones.
+        log: Its numbers grow by a factor.
+        labels: Its values in order, where these are no numbers.
+    """
+
+    name: str
+    unit: str = ""
+    log: bool = False
+    labels: tuple[Any, ...] | None = None
+
+
+def sweep_figure(
+    across: Across, figure: str, points: Iterable[tuple[Any, float | None, tuple[Any, ...]]], *, missing: str = ""
+) -> Figure:
+    """A figure's mean against an axis, with 95 % confidence intervals over the runs of a point.
+
+    Args:
+        across: The axis.
+        figure: What the values are.
+        points: A value on the axis, the figure there (None for none), and what a line is drawn for, run by run.
+        missing: Said beside the title.
+    """
+    lines: dict[tuple[Any, ...], dict[Any, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for place, value, line in points:
+        if value is not None:
+            lines[line][place].append(value)
+    order = None if across.labels is None else {value: i for i, value in enumerate(across.labels)}
+    with mpl.rc_context(STYLE):
+        picture = Figure(figsize=(8.0, 5.0), layout="constrained")
+        panel = picture.subplots()
+        for i, (colour, (line, values)) in enumerate(zip(colours(len(lines)), lines.items(), strict=True)):
+            known = sorted(values, key=None if order is None else order.__getitem__)
+            estimates = [estimate(values[place]) for place in known]
+            panel.errorbar(
+                known if order is None else [order[place] for place in known],
+                [each.mean for each in estimates],
+                yerr=[each.ci95 or 0.0 for each in estimates],
+                color=colour,
+                linestyle=dash(i),
+                marker="o",
+                markersize=3,
+                capsize=2,
+                label=", ".join(map(label, line)) or None,
+            )
+        if across.log:
+            panel.set_xscale("log")
+        if across.labels is not None:
+            panel.set_xticks(range(len(across.labels)), [label(value) for value in across.labels])
+        panel.set_xlabel(f"{label(across.name)}, {across.unit}" if across.unit else label(across.name))
+        panel.set_title(f"{label(figure)}, mean and 95 % confidence interval{missing}")
+        legend(panel)
+    return picture

@@ -1,0 +1,202 @@
+"""Beyond the papers: their algorithms through each paper's central experiment, those of the decade after included.
+
+None of the papers shows these figures as a whole. The experiments are the papers' own, with the scheme under test
+exchanged; what is expected is the order that each algorithm's rules imply.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.charts.style import COLOURS
+from fullpipe.papers import survey
+from fullpipe.papers.drawing import panels, utilization
+from fullpipe.papers.hyun_jang import single as hyun_jang
+from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.runs.tables import to_numpy
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from matplotlib.figure import Figure
+
+    from fullpipe.runs.result import Result
+
+__all__ = ["ITEMS"]
+
+NEWER = ("cubic", "htcp")
+"""Not in the papers."""
+
+COMPARED = (
+    *("tahoe", "reno", "newreno", "vegas", "hstcp", "scalable", "bic", "adaptive-aimd", "hyun-jang", "ehstcp"),
+    *NEWER,
+)
+
+
+def _small_buffer(algorithm: Any, *, quick: bool) -> Scenario:
+    """Hyun and Jang: one flow, a buffer of an eighth of the bandwidth-delay product."""
+    full = hyun_jang.link_scenario(1 / 8, algorithm)
+    return full.replace(series_interval="off", **({"duration": "250 s", "warmup": "120 s"} if quick else {}))
+
+
+def _high_speed(algorithm: Any, *, quick: bool) -> Scenario:
+    """Choi, Lee and Cho: four flows over 2.5 Gbit/s, round trips of 40 to 200 ms, small TCP flows both ways beside."""
+    own = {"access_delay": "10 ms..90 ms"}
+    beside = {"count": 25, "algorithm": "newreno", "max_window": 64, "start": "0 s..5 s", **own}
+    return Scenario(
+        duration="40 s" if quick else "200 s",
+        warmup="15 s" if quick else "80 s",
+        packet_size=1500,
+        series_interval="off",
+        # 100 ms at the link's rate.
+        links=[{"name": "bottleneck", "rate": "2.5 Gbit/s", "delay": "10 ms", "buffer": "20833 packets"}],
+        flows=[
+            {"algorithm": algorithm, "count": 4, "start": "0 s..2 s", **own},
+            beside,
+            {**beside, "reverse": True},
+        ],
+    )
+
+
+def _two_rtts(algorithm: Any, *, quick: bool, seed: int = 1) -> Scenario:
+    """Choi, Lee and Cho: two flows over 1 Gbit/s, round trips of 40 and 120 ms, a buffer of the first one's pipe. The
+    seed moves their starts.
+    """
+    return Scenario(
+        duration="80 s" if quick else "200 s",
+        warmup="30 s" if quick else "80 s",
+        seed=seed,
+        packet_size=1500,
+        series_interval="off",
+        links=[{"name": "bottleneck", "rate": "1 Gbit/s", "delay": "10 ms", "buffer": "3333 packets"}],
+        flows=[
+            {"algorithm": algorithm, "access_delay": "10 ms", "start": "0 s..5 s"},
+            {"algorithm": algorithm, "access_delay": "50 ms", "start": "0 s..5 s"},
+        ],
+    )
+
+
+def _many_flows(algorithm: Any, *, quick: bool) -> Scenario:
+    """Shorten and Leith: 25 flows over 155 Mbit/s, 40 ms, a buffer of 25 packets."""
+    return Scenario(
+        duration="60 s" if quick else "200 s",
+        warmup="20 s" if quick else "50 s",
+        packet_size=1500,
+        series_interval="off",
+        links=[{"name": "bottleneck", "rate": "155 Mbit/s", "delay": "10 ms", "buffer": "25 packets"}],
+        flows=[{"algorithm": algorithm, "count": 25, "access_delay": "9.5 ms..10.5 ms", "start": "0 s..5 s"}],
+    )
+
+
+def _beside_udp(algorithm: Any, *, quick: bool) -> Scenario:
+    """The survey: one flow beside constant-rate UDP traffic, a buffer of ten segments."""
+    return survey.shared_link(algorithm, length_s=16 if quick else 100, interval="off")
+
+
+EXPERIMENTS: Mapping[str, Callable[..., Scenario]] = {
+    "small-buffer": _small_buffer,
+    "high-speed": _high_speed,
+    "two-rtts": _two_rtts,
+    "many-flows": _many_flows,
+    "beside-udp": _beside_udp,
+}
+
+SEEDS = (1, 2, 3)
+"""Of two flows one run is chance; the median of these is shown."""
+
+
+def _scenarios(*, quick: bool) -> dict[str, Scenario]:
+    return {
+        f"{experiment}_{name}_{seed}": build(name, quick=quick, **({"seed": seed} if seed > 1 else {}))
+        for experiment, build in EXPERIMENTS.items()
+        for name in COMPARED
+        for seed in (SEEDS if experiment == "two-rtts" and not quick else SEEDS[:1])
+    }
+
+
+def _median(measured: Callable[[Result], float], experiment: str, name: str, results: Results) -> float:
+    keys = [f"{experiment}_{name}_{seed}" for seed in SEEDS]
+    return median(measured(results[key]) for key in keys if key in results)
+
+
+def _loss_percent(result: Result) -> float:
+    return 100 * float(to_numpy(result.columns("links")["loss_rate"])[0])
+
+
+def _mean_queue(result: Result) -> float:
+    return float(to_numpy(result.columns("links")["mean_queue_packets"])[0])
+
+
+def _short_over_long(result: Result) -> float:
+    goodputs = to_numpy(result.columns("flows")["goodput_bps"])
+    return float(goodputs[0] / goodputs[1])
+
+
+def _mbps(result: Result) -> float:
+    return float(to_numpy(result.columns("flows")["throughput_bps"])[0]) / 1e6
+
+
+QUANTITIES: Mapping[str, tuple[tuple[str, Callable[[Result], float]], ...]] = {
+    "small-buffer": (("utilization", utilization), ("mean queue, packets", _mean_queue)),
+    "high-speed": (("utilization", utilization), ("loss, %", _loss_percent)),
+    "two-rtts": (("throughput, 40 ms over 120 ms", _short_over_long), ("utilization", utilization)),
+    "many-flows": (("utilization", utilization), ("loss, %", _loss_percent)),
+    "beside-udp": (("throughput, Mbit/s", _mbps), ("loss, %", _loss_percent)),
+}
+"""What is measured of each experiment."""
+
+TITLES = {
+    "small-buffer": "Hyun and Jang: one flow, 100 Mbit/s, 80 ms, a buffer of 1/8 BDP",
+    "high-speed": "Choi, Lee and Cho: four flows, 2.5 Gbit/s, 40 to 200 ms, small flows both ways",
+    "two-rtts": "Choi, Lee and Cho: two flows, 1 Gbit/s, 40 and 120 ms; medians",
+    "many-flows": "Shorten and Leith: 25 flows, 155 Mbit/s, 40 ms, a buffer of 25 packets",
+    "beside-udp": "The survey: one flow beside UDP, 2 Mbit/s, a buffer of ten segments",
+}
+
+
+def _measure(results: Results) -> dict[str, float]:
+    return {
+        f"{experiment}: {quantity}, {name}": _median(measured, experiment, name, results)
+        for experiment, quantities in QUANTITIES.items()
+        for quantity, measured in quantities
+        for name in COMPARED
+    }
+
+
+def _picture(experiment: str, results: Results) -> Figure:
+    """A bar for each algorithm; those after the papers in another colour."""
+    names = list(COMPARED)
+    quantities = QUANTITIES[experiment]
+    height = 0.32 * len(names) + 0.6
+    with panels((("", ""),), columns=2, common_x=False, title=TITLES[experiment], xlabel="", height=height) as (
+        figure,
+        (axes,),
+    ):
+        for panel, (quantity, measured) in zip(axes, quantities, strict=True):
+            values = [_median(measured, experiment, name, results) for name in names]
+            colours = [COLOURS[1] if name in NEWER else COLOURS[0] for name in names]
+            bars = panel.barh(names, values, color=colours, height=0.7)
+            panel.bar_label(bars, [f"{value:.3g}" for value in values], padding=3, fontsize=8)
+            panel.set_title(quantity)
+            panel.margins(x=0.15)
+        axes[0].invert_yaxis()
+    return figure
+
+
+ITEMS = (
+    Item(
+        id="beyond/central-experiments",
+        title="Every algorithm, CUBIC and H-TCP included, through each paper's central experiment",
+        scenarios=partial(_scenarios, quick=False),
+        measure=_measure,
+        pictures={experiment: partial(_picture, experiment) for experiment in EXPERIMENTS},
+        quick=Quick(
+            "small buffer 250 s instead of 600 s, high speed 40 s instead of 200 s, two RTTs 80 s instead of 200 s and "
+            "one run instead of three, many flows 60 s instead of 200 s, beside UDP 16 s instead of 100 s",
+            partial(_scenarios, quick=True),
+        ),
+    ),
+)

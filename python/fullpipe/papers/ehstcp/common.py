@@ -1,0 +1,152 @@
+"""What the items of Choi, Lee and Cho share: the schemes, the link with its background, bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fullpipe.charts.style import COLOURS, STYLE
+from fullpipe.scenario import Scenario
+
+__all__ = [
+    "BACKGROUND_DELAY",
+    "HIGH_SPEED_FLOWS",
+    "LONG_LIVED",
+    "PACKET_BYTES",
+    "SCHEMES",
+    "SMALL",
+    "STANDARD",
+    "bars",
+    "bdp_packets",
+    "file_name",
+    "link_with_background",
+]
+
+SCHEMES = {"hstcp": "HSTCP", "scalable": "STCP", "bic": "BIC", "ehstcp": "eHSTCP"}
+"""The algorithms, and how the paper's tables call them."""
+
+STANDARD: dict[str, Any] = {"algorithm": "newreno", "recovery": "sack"}
+
+PACKET_BYTES = 1500
+"""The paper gives no size; this is an Ethernet frame's."""
+
+LONG_LIVED, SMALL, SMALL_WINDOW = 4, 25, 64
+"""Background in each direction, section 3: long-lived flows, and small ones whose window is limited."""
+
+BACKGROUND_DELAY = "10 ms..90 ms"
+"""Access delay, one way, of background flows and of Table 1's high-speed flows: with the link's 10 ms, round trips of
+40 to 200 ms."""
+
+HIGH_SPEED_FLOWS = 4
+"""Of table 1 and figure 1; the paper does not say how many."""
+
+WEB_SESSIONS = 100
+"""Web users in each direction; a transfer of 12 kB on average (Pareto, shape 1.2), then a gap of 1 s on average: about
+8 Mbit/s. The paper names web traffic and no more."""
+
+SPAN = "#00000080"
+"""Colour of the lines that show how far runs differ."""
+
+
+def bdp_packets(rate_mbps: float, rtt_s: float) -> float:
+    """A link's bandwidth-delay product."""
+    return rate_mbps * 1e6 * rtt_s / (8 * PACKET_BYTES)
+
+
+def file_name(scheme: str, setting: str) -> str:
+    """A scenario's."""
+    return f"{scheme}-{setting.replace(' ', '-')}"
+
+
+def link_with_background(
+    rate_mbps: float,
+    buffer_packets: int,
+    high_speed: Iterable[Mapping[str, Any]],
+    seconds: tuple[float, float],
+    *,
+    load: float = 1.0,
+    **keys: Any,
+) -> Scenario:
+    """The high-speed flows first, then the background, on a dumbbell of 10 ms one way.
+
+    Args:
+        rate_mbps: Of the link, Mbit/s.
+        buffer_packets: In each direction.
+        high_speed: The groups of high-speed flows.
+        seconds: The run's length and the warm-up in it.
+        load: How many times the background that the paper states; 0 for none.
+        keys: Further keys of the scenario.
+    """
+    flows, web = [dict(group) for group in high_speed], []
+    for reverse in (False, True) if load else ():
+        common = {**STANDARD, "access_delay": BACKGROUND_DELAY, "reverse": reverse}
+        flows.append({**common, "count": round(load * LONG_LIVED), "start": "0 s..5 s"})
+        flows.append({**common, "count": round(load * SMALL), "max_window": SMALL_WINDOW, "start": "0 s..5 s"})
+        web.append({**common, "sessions": round(load * WEB_SESSIONS), "mean_gap": "1 s", "mean_size": "12 kB"})
+    return Scenario(
+        duration=f"{seconds[0]:g} s",
+        warmup=f"{seconds[1]:g} s",
+        packet_size=PACKET_BYTES,
+        links=[
+            {
+                "name": "bottleneck",
+                "rate": f"{rate_mbps:g} Mbit/s",
+                "delay": "10 ms",
+                "buffer": f"{buffer_packets} packets",
+            }
+        ],
+        flows=flows,
+        **({"web": web} if web else {}),
+        **{"series_interval": "off", **keys},
+    )
+
+
+def bars(
+    title: str,
+    groups: list[str],
+    panels: Mapping[str, Mapping[str, list[float]]],
+    *,
+    columns: int = 3,
+    logarithmic: tuple[str, ...] = (),
+    published: Mapping[str, Mapping[str, float]] | None = None,
+    spans: Mapping[str, Mapping[str, list[tuple[float, float]]]] | None = None,
+) -> Figure:
+    """A panel per quantity, a group of bars per scheme, a bar per setting; across a group, the published value. Where
+    single runs differ, a line on the bar from the least to the greatest (`spans`, laid out like `panels`).
+    """
+    rows = math.ceil(len(panels) / columns)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9.0, 1.2 + 2.6 * rows), layout="constrained")
+        places = [axes for row in figure.subplots(rows, columns, squeeze=False) for axes in row]
+        for axes, (label, settings) in zip(places, panels.items(), strict=True):
+            width = 0.8 / len(settings)
+            for index, (colour, (setting, values)) in enumerate(zip(COLOURS, settings.items(), strict=False)):
+                offsets = np.arange(len(groups)) + (index - (len(settings) - 1) / 2) * width
+                axes.bar(offsets, values, width, color=colour, label=setting)
+                for at, (least, greatest) in zip(offsets, (spans or {}).get(label, {}).get(setting, []), strict=False):
+                    if least < greatest:
+                        axes.plot([at, at], [least, greatest], color=SPAN, linewidth=1)
+            for group, value in ((published or {}).get(label, {})).items():
+                middle = groups.index(group)
+                axes.plot([middle - 0.45, middle + 0.45], [value, value], color="#000000", linewidth=2)
+            axes.set_title(label)
+            axes.set_xticks(range(len(groups)), [group.replace(" without ", "\nwithout ") for group in groups])
+            if label in logarithmic:
+                axes.set_yscale("log")
+        handles, names = places[0].get_legend_handles_labels()
+        bounds = (pair for panel in (spans or {}).values() for bar in panel.values() for pair in bar)
+        if any(least < greatest for least, greatest in bounds):
+            handles.append(Line2D([], [], color=SPAN, linewidth=1))
+            names.append("least to greatest of the runs")
+        if published:
+            handles.append(Line2D([], [], color="#000000", linewidth=2))
+            names.append("published")
+        figure.legend(handles, names, loc="outside lower center", ncols=4)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+    return figure

@@ -1,0 +1,133 @@
+"""Choi, Lee and Cho, figure 1: who gets how much of 20 Mbit/s to 2.5 Gbit/s."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from fullpipe.charts.style import COLOURS, STYLE
+from fullpipe.papers.drawing import utilization
+from fullpipe.papers.ehstcp.common import (
+    BACKGROUND_DELAY,
+    HIGH_SPEED_FLOWS,
+    LONG_LIVED,
+    SCHEMES,
+    SMALL,
+    bdp_packets,
+    file_name,
+    link_with_background,
+)
+from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.runs.tables import to_numpy
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from fullpipe.runs.result import Result
+
+__all__ = ["FIGURE_1"]
+
+
+RATES_MBPS = (20, 100, 300, 1000, 2500)
+KINDS = ("high-speed", "long-lived TCP", "small TCP", "web", "unused")
+
+BUFFER_SECONDS = 0.01
+"""At the link's rate: a tenth of a bandwidth-delay product of 100 ms, as for table 1."""
+
+LINKS: dict[str, tuple[int, float]] = {
+    **{f"{rate} Mbit/s": (rate, BUFFER_SECONDS) for rate in RATES_MBPS},
+    "2500 Mbit/s and half the buffer": (2500, BUFFER_SECONDS / 2),
+    "2500 Mbit/s and ten times the buffer": (2500, 10 * BUFFER_SECONDS),
+}
+"""Rate and buffer."""
+
+VARIED = ("2500 Mbit/s", "2500 Mbit/s and half the buffer")
+"""Where the schemes differ by less than single runs do, whose flows have other round trips."""
+
+SEEDS = range(1, 6)
+"""Of the links that vary: medians count. The others run once."""
+
+
+def _scenarios() -> dict[str, Scenario]:
+    high_speed = {"count": HIGH_SPEED_FLOWS, "access_delay": BACKGROUND_DELAY, "start": "0 s..5 s"}
+    return {
+        _scenario_name(scheme, link, seed): link_with_background(
+            rate, round(bdp_packets(rate, buffer_s)), [{"algorithm": scheme, **high_speed}], (200, 50), seed=seed
+        )
+        for link, (rate, buffer_s) in LINKS.items()
+        for scheme in SCHEMES
+        for seed in _seeds(link)
+    }
+
+
+def _scenario_name(scheme: str, link: str, seed: int) -> str:
+    return f"{file_name(scheme, link.replace(' Mbit/s', '-Mbps'))}-seed-{seed}"
+
+
+def _seeds(link: str) -> range:
+    return SEEDS if link in VARIED else SEEDS[:1]
+
+
+def _measure(results: Results) -> dict[str, float]:
+    return {
+        f"{kind}, {name}, {link}, %": 100 * share
+        for link in LINKS
+        for scheme, name in SCHEMES.items()
+        for kind, share in zip(KINDS, _median_shares(results, scheme, link), strict=True)
+    }
+
+
+def _median_shares(results: Results, scheme: str, link: str) -> list[float]:
+    """Of the link, by kind of flow: each kind's median over the seeds that were run."""
+    names = [_scenario_name(scheme, link, seed) for seed in _seeds(link)]
+    runs = [_shares(results[name], LINKS[link][0]) for name in names if name in results]
+    return [median(shares) for shares in zip(*runs, strict=True)]
+
+
+def _shares(result: Result, rate_mbps: float) -> list[float]:
+    """Of the link, by kind of flow: what reached the receivers; unused is the link's idle time."""
+    rates = [float(rate) for rate in to_numpy(result.columns("flows")["throughput_bps"])]
+    ends = (HIGH_SPEED_FLOWS, HIGH_SPEED_FLOWS + LONG_LIVED, HIGH_SPEED_FLOWS + LONG_LIVED + SMALL)
+    parts = [sum(rates[: ends[0]]), sum(rates[ends[0] : ends[1]]), sum(rates[ends[1] : ends[2]])]
+    parts.append(float(result.traffic["throughput_bps"][0].as_py()))
+    return [part / (rate_mbps * 1e6) for part in parts] + [1 - utilization(result)]
+
+
+def _picture(results: Results) -> Figure:
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9.0, 4.4), layout="constrained")
+        columns = figure.subplots(1, len(LINKS), sharey=True, squeeze=False)[0]
+        for axes, (link, (rate, _)) in zip(columns, LINKS.items(), strict=True):
+            bottom = [0.0] * len(SCHEMES)
+            shares = [_median_shares(results, scheme, link) for scheme in SCHEMES]
+            for colour, kind, values in zip((*COLOURS[:4], "#eeeeee"), KINDS, zip(*shares, strict=True), strict=True):
+                percent = [100 * value for value in values]
+                axes.bar(list(SCHEMES.values()), percent, bottom=bottom, color=colour, label=kind)
+                bottom = [low + part for low, part in zip(bottom, percent, strict=True)]
+            at = f"{rate} Mbit/s" if rate < 1000 else f"{rate / 1000:g} Gbit/s"
+            axes.set_title(",\n".join(filter(None, (at, link.partition(" and ")[2]))))
+            axes.tick_params("x", rotation=60)
+            axes.set_ylim(0, 101)
+        figure.axes[0].set_ylabel("share of the link, %")
+        handles, names = axes.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=5)
+    return figure
+
+
+FIGURE_1 = Item(
+    id="ehstcp/figure-1",
+    title="Shares of the bandwidth by kind of flow, 20 Mbit/s to 2.5 Gbit/s",
+    scenarios=_scenarios,
+    measure=_measure,
+    pictures={"figure-1": _picture},
+    quick=Quick(
+        "40 s instead of 200 s, with one seed",
+        lambda: {
+            name: scenario.replace(duration="40 s", warmup="15 s")
+            for name, scenario in _scenarios().items()
+            if name.endswith(f"-seed-{SEEDS[0]}")
+        },
+    ),
+)

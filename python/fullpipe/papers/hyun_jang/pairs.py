@@ -1,0 +1,270 @@
+"""Hyun and Jang, two flows: figures 4 and 5 as ranges.
+
+The letter prints one run each, to three digits. What two flows get out of a small buffer depends on which of them loses
+packets when the buffer overflows: both, and their sawteeth stay in step; or one, and they fill each other's gaps. That
+turns on details that the letter does not give: how far the two RTTs differ, when exactly the second flow starts, how
+losses are repaired. So each figure is run over a grid of these, in pairs that differ in the scheme alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fullpipe.charts.style import COLOURS, legend_above, moving_mean
+from fullpipe.papers.drawing import flow_samples, link_samples, loss_times, mean_between, panels
+from fullpipe.papers.hyun_jang.single import SCHEMES, W_FULL_PACKETS
+from fullpipe.reproduce.item import Item, Quick, Results, marks
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fullpipe.runs.result import Result
+
+__all__ = ["FIGURE_4", "FIGURE_5"]
+
+BOTH_RENO = "two reno"
+
+RTT_OFFSETS_MS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+"""How much longer the second flow's base RTT is."""
+
+RECOVERIES = ("reno", "newreno", "sack")
+"""The letter says TCP Reno; ns-2 has it with each of these."""
+
+SEEDS = (1, 2)
+"""They move the second flow's start within a second."""
+
+BEGIN_S, END_S = 100.0, 400.0
+"""Averages go from the second flow's start to the first one's end; the letter does not say over what it averages."""
+
+TOGETHER_S = 2.0
+"""Two flows' losses this near to each other, some 20 round trips, are one event."""
+
+SAMPLE = "sample"
+"""Names the run that is drawn, two flows of different RTT, before its scheme."""
+
+
+def pair(
+    k: float,
+    second: str,
+    first: str,
+    *,
+    offset_ms: float,
+    recovery: str,
+    seed: int,
+    duration: str = "400 s",
+    **first_has: Any,
+) -> Scenario:
+    """Two flows over the paper's link, the first from 0 s, the second from 100 s on."""
+    both = {"recovery": recovery, "access_rate": "1 Gbit/s"}
+    return Scenario(
+        duration=duration,
+        warmup=f"{BEGIN_S:g} s",
+        packet_size=1000,
+        seed=seed,
+        series_interval="100 ms",
+        links=[
+            {
+                "name": "bottleneck",
+                "rate": "100 Mbit/s",
+                "delay": "39 ms",
+                "buffer": f"{round(k * W_FULL_PACKETS)} packets",
+                "queue": "drop-tail",
+            }
+        ],
+        flows=[
+            {"algorithm": SCHEMES[first], "access_delay": "1 ms", **both, **first_has},
+            {
+                "algorithm": SCHEMES[second],
+                "access_delay": f"{1 + offset_ms / 2:g} ms",
+                "start": f"{BEGIN_S:g} s..{BEGIN_S + 1:g} s",
+                **both,
+            },
+        ],
+    )
+
+
+def _grid(
+    k: float,
+    schemes: Mapping[str, tuple[str, str]],
+    offsets_ms: Iterable[float] = RTT_OFFSETS_MS,
+    recoveries: Iterable[str] = RECOVERIES,
+    seeds: Iterable[int] = SEEDS,
+) -> dict[str, Scenario]:
+    offsets, repairs, numbers = tuple(offsets_ms), tuple(recoveries), tuple(seeds)
+    return {
+        _name(label, recovery, offset_ms, seed): pair(
+            k, second, first, offset_ms=offset_ms, recovery=recovery, seed=seed
+        )
+        for label, (first, second) in schemes.items()
+        for recovery in repairs
+        for offset_ms in offsets
+        for seed in numbers
+    }
+
+
+def _name(label: str, recovery: str, offset_ms: float, seed: int) -> str:
+    return f"{label.replace(' ', '-')}_{recovery}_{offset_ms:g}ms_{seed}"
+
+
+def _of(results: Results, label: str) -> dict[str, Result]:
+    """The grid's results of one scheme, by the rest of their names."""
+    prefix = f"{label.replace(' ', '-')}_"
+    return {name.removeprefix(prefix): result for name, result in results.items() if name.startswith(prefix)}
+
+
+def _used(result: Result) -> float:
+    t_s, used = link_samples(result, "utilization")
+    return mean_between(t_s, used, BEGIN_S, END_S)
+
+
+def _jain(result: Result) -> float:
+    """Fairness of the two flows' windows over the second half of the time that they share."""
+    windows = (flow_samples(result, flow, "cwnd_packets") for flow in (0, 1))
+    means = [mean_between(t_s, cwnd, (BEGIN_S + END_S) / 2, END_S) for t_s, cwnd in windows]
+    return float(sum(means) ** 2 / (2 * sum(mean**2 for mean in means)))
+
+
+def _together(result: Result) -> float:
+    """Share of the loss events that hit both flows, from 20 s after the second one's start."""
+    first, second = (
+        times[(times > BEGIN_S + 20) & (times <= END_S)] for times in (loss_times(result, 0), loss_times(result, 1))
+    )
+    if not len(first) and not len(second):
+        return float("nan")
+    met = [bool(len(second)) and bool((abs(second - t) < TOGETHER_S).any()) for t in first]
+    alone = sum(not (len(first) and (abs(first - t) < TOGETHER_S).any()) for t in second)
+    return sum(met) / (len(met) + alone)
+
+
+def _measure(results: Results, *, other: str) -> dict[str, float]:
+    reno, tried = _of(results, BOTH_RENO), _of(results, other)
+    used = {
+        label: np.array([_used(run) for run in runs.values()]) for label, runs in ((BOTH_RENO, reno), (other, tried))
+    }
+    figures: dict[str, float] = {}
+    for label, values in used.items():
+        figures[f"utilization, {label}, lowest"] = float(values.min())
+        figures[f"utilization, {label}, median"] = float(np.median(values))
+        figures[f"utilization, {label}, highest"] = float(values.max())
+    gains = used[other] - used[BOTH_RENO]
+    level = np.array([_offset_ms(name) == 0 for name in reno])
+    figures["gain, median"] = float(np.median(gains))
+    figures["gain, equal RTTs, lowest"] = float(gains[level].min())
+    figures["gain, share of the pairs in which it is positive"] = float(np.mean(gains > 0))
+    figures[f"Jain index, {BOTH_RENO}, median"] = float(np.median([_jain(run) for run in reno.values()]))
+    figures[f"Jain index, {other}, median"] = float(np.median([_jain(run) for run in tried.values()]))
+    # Reno's own recovery adds timeouts of its own where several packets of a window are lost.
+    repaired = np.array([not name.startswith("reno_") for name in reno])
+    shares = np.array([_together(run) for run in reno.values()])[repaired]
+    figures["correlation of two renos' utilization with the share of losses that hit both"] = float(
+        np.corrcoef(shares, used[BOTH_RENO][repaired])[0, 1]
+    )
+    return figures
+
+
+def _offset_ms(name: str) -> float:
+    """The RTT offset in a run's name."""
+    return float(name.split("_")[1].removesuffix("ms"))
+
+
+def _figure_4_measure(results: Results) -> dict[str, float]:
+    sample = results[SAMPLE]
+    t_s, used = link_samples(sample, "utilization")
+    alone = t_s > END_S
+    return {
+        **_measure(results, other=OTHER_4),
+        "utilization, last 100 s of the proposed alone": mean_between(
+            t_s, used, sample.scenario.duration_s - 100, sample.scenario.duration_s
+        ),
+        "time after the first flow's end until the link is full, s": float(
+            t_s[alone][np.argmax(moving_mean(used, 50)[alone] > 0.98)] - END_S
+        ),
+    }
+
+
+def _picture(results: Results, *, item: str, other: str) -> Figure:
+    """Each run as a point: the share of losses that hit both flows across, utilization up; the published as a line."""
+    published = marks(item)
+    rows = ((f"utilization from {BEGIN_S:g} s to {END_S:g} s", "of capacity"),)
+    where = "share of the loss events that hit both flows"
+    with panels(rows, columns=2, xlabel=where, height=4.0, width=10.0) as (figure, ((left, right),)):
+        for axes, label in ((left, BOTH_RENO), (right, other)):
+            axes.set_title(f"{label}: {rows[0][0]}")
+            if label in published:
+                axes.axhline(published[label], color="#666666", linewidth=0.8, linestyle=":", label="published")
+            for colour, recovery in zip(COLOURS, RECOVERIES, strict=False):
+                runs = [run for name, run in _of(results, label).items() if name.startswith(f"{recovery}_")]
+                if runs:
+                    axes.plot([_together(r) for r in runs], [_used(r) for r in runs], "o", color=colour, label=recovery)
+            axes.set_xlim(-0.05, 1.05)
+            axes.legend(loc="best")
+    return figure
+
+
+def _time_picture(results: Results) -> Figure:
+    result = results[SAMPLE]
+    rows = (("congestion windows", "packets"), ("link utilization", "of capacity"), ("round-trip time", "ms"))
+    with panels(rows) as (figure, ((window,), (used,), (rtt,))):
+        names = result.columns("flows")["algorithm"]
+        for flow, (colour, name) in enumerate(zip(COLOURS, names, strict=False)):
+            t_s, cwnd, rtt_s = flow_samples(result, flow, "cwnd_packets", "rtt_s")
+            stop = result.scenario.to_dict()["flows"][flow].get("stop")
+            alive = t_s <= (END_S if stop else result.scenario.duration_s)
+            window.plot(t_s[alive], cwnd[alive], color=colour, label=f"{name} #{flow}")
+            rtt.plot(t_s[alive], rtt_s[alive] * 1e3, color=colour)
+        t_s, utilizations = link_samples(result, "utilization")
+        used.plot(t_s, moving_mean(utilizations, 8), color=COLOURS[2])
+        used.set_ylim(0, 1.05)
+        window.set_xlim(0, result.scenario.duration_s)
+        legend_above(window)
+    return figure
+
+
+OTHER_4 = "reno and proposed"
+OTHER_5 = "two proposed"
+GRID_4 = {BOTH_RENO: ("reno", "reno"), OTHER_4: ("reno", "proposed")}
+GRID_5 = {BOTH_RENO: ("reno", "reno"), OTHER_5: ("proposed", "proposed")}
+FEWER: Any = {"offsets_ms": (0.0, 2.0, 10.0), "recoveries": ("newreno", "sack"), "seeds": (1,)}
+FEW = "6 pairs of runs instead of 42: RTT offsets of 0, 2 and 10 ms, NewReno and SACK, one seed"
+
+
+def _figure_4_scenarios(**grid: Any) -> dict[str, Scenario]:
+    drawn = pair(
+        0.25, "proposed", "reno", offset_ms=2.0, recovery="newreno", seed=1, duration="700 s", stop=f"{END_S:g} s"
+    )
+    return {SAMPLE: drawn, **_grid(0.25, GRID_4, **grid)}
+
+
+def _figure_5_scenarios(**grid: Any) -> dict[str, Scenario]:
+    drawn = pair(0.5, "proposed", "proposed", offset_ms=2.0, recovery="newreno", seed=1)
+    return {SAMPLE: drawn, **_grid(0.5, GRID_5, **grid)}
+
+
+FIGURE_4 = Item(
+    id="hyun-jang/figure-4",
+    title="Reno from 0 s to 400 s and the proposed scheme from 100 s on, beside two Renos, k = 1/4",
+    scenarios=_figure_4_scenarios,
+    measure=_figure_4_measure,
+    pictures={
+        "figure-4": _time_picture,
+        "figure-4-range": partial(_picture, item="hyun-jang/figure-4", other=OTHER_4),
+    },
+    quick=Quick(FEW, lambda: _figure_4_scenarios(**FEWER)),
+)
+
+FIGURE_5 = Item(
+    id="hyun-jang/figure-5",
+    title="Two flows of the proposed scheme, beside two Renos, k = 1/2",
+    scenarios=_figure_5_scenarios,
+    measure=partial(_measure, other=OTHER_5),
+    pictures={
+        "figure-5": _time_picture,
+        "figure-5-range": partial(_picture, item="hyun-jang/figure-5", other=OTHER_5),
+    },
+    quick=Quick(FEW, lambda: _figure_5_scenarios(**FEWER)),
+)

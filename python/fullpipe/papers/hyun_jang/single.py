@@ -1,0 +1,362 @@
+"""Hyun and Jang, one flow: figures 1, 2 and 3, table 1, equation (5)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fullpipe.charts.style import COLOURS, legend_above, moving_mean
+from fullpipe.models import hyun_jang_gain, reno_utilization
+from fullpipe.papers.drawing import flow_samples, link_samples, loss_times, mean_between, panels, utilization
+from fullpipe.reproduce.item import Item, Results, shorter
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fullpipe.runs.result import Result
+
+__all__ = ["EQUATION_5", "FIGURE_1", "FIGURE_2", "FIGURE_3", "SCHEMES", "TABLE_1", "W_FULL_PACKETS", "link_scenario"]
+
+W_FULL_PACKETS = 1000
+"""100 Mbit/s times 80 ms in packets of 1000 bytes."""
+
+BUFFERS = {"1/8": 1 / 8, "1/4": 1 / 4, "1/2": 1 / 2, "3/4": 3 / 4}
+"""k: the buffer over the bandwidth-delay product."""
+
+EQUATION_5_BUFFERS = {"1/8": 1 / 8, "1/4": 1 / 4, "3/8": 3 / 8, "1/2": 1 / 2, "3/4": 3 / 4, "1": 1.0}
+"""k of the simulated points beside equation (5)."""
+
+BASE_RTT_S = 0.08
+"""RTTmin."""
+
+FIGURE_2_FIGURES = (
+    "ramp, round trips",
+    "hold, share of the cycle",
+    "window over W_full in the hold, largest difference",
+    "slope of extra over slope of Reno's window in the hold",
+    "extra after the hold, largest",
+    "W_full, packets",
+)
+
+SCHEMES = {"reno": "reno", "proposed": {"name": "hyun-jang", "a": 1.1, "alpha": 1.02, "beta": 0.97}}
+"""The paper's two columns; a, alpha and beta are its values."""
+
+
+def link_scenario(k: float, algorithm: object) -> Scenario:
+    """One flow over the paper's link: 100 Mbit/s, 80 ms, a drop-tail buffer of k bandwidth-delay products.
+
+    The paper gives no access rate ("faster"), no length and no averaging window. Here: 1 Gbit/s over 1 ms; the first
+    200 s left out, because the scheme only measures in its first congestion avoidance cycle (the paper excepts it too),
+    which ends after 88 to 113 s; then 400 s, four cycles or more at each buffer.
+    """
+    return Scenario(
+        duration="600 s",
+        warmup="200 s",
+        packet_size=1000,
+        series_interval="100 ms",
+        links=[
+            {
+                "name": "bottleneck",
+                "rate": "100 Mbit/s",
+                "delay": "39 ms",
+                "buffer": f"{round(k * W_FULL_PACKETS)} packets",
+                "queue": "drop-tail",
+            }
+        ],
+        flows=[{"algorithm": algorithm, "access_delay": "1 ms", "access_rate": "1 Gbit/s"}],
+    )
+
+
+def _table_1_scenarios() -> dict[str, Scenario]:
+    return {
+        _name(scheme, k): link_scenario(BUFFERS[k], algorithm) for k in BUFFERS for scheme, algorithm in SCHEMES.items()
+    }
+
+
+def _table_1_measure(results: Results) -> dict[str, float]:
+    used = {(scheme, k): utilization(results[_name(scheme, k)]) for scheme in SCHEMES for k in BUFFERS}
+    figures = {f"utilization, {scheme}, k={k}": value for (scheme, k), value in used.items()}
+    for k, size in BUFFERS.items():
+        figures[f"gain over reno, k={k}, %"] = 100 * (used["proposed", k] / used["reno", k] - 1)
+        figures[f"gain by equation (5), k={k}, %"] = 100 * (hyun_jang_gain(size) - 1)
+    return figures
+
+
+def _table_1_picture(results: Results) -> Figure:
+    """The windows at k = 1/8, Reno's above the proposed scheme's with `extra` shaded, and the link's utilization."""
+    runs = {scheme: results[_name(scheme, "1/8")] for scheme in SCHEMES}
+    rows = (
+        ("Reno", "packets"),
+        ("proposed: Reno's window plus extra", "packets"),
+        ("utilization of the link, mean over 0.8 s", "of capacity"),
+    )
+    with panels(rows, title="One flow, 100 Mbit/s, 80 ms, a buffer of 1/8 BDP", height=2.4) as (figure, axes):
+        (above,), (below,), (link,) = axes
+        for panel, colour, result in zip((above, below), COLOURS, runs.values(), strict=False):
+            _draw_window(panel, result, colour)
+        for colour, (scheme, result) in zip(COLOURS, runs.items(), strict=False):
+            t_s, used = link_samples(result, "utilization")
+            label = f"{scheme}, {utilization(result):.3f} from {result.scenario.warmup_s:g} s on"
+            # Samples are 100 ms apart, round trips at least 80 ms long: eight samples are ten round trips.
+            link.plot(t_s, moving_mean(used, 8), color=colour, label=label)
+        link.set_ylim(0, 1.05)
+        link.set_xlim(0, runs["reno"].scenario.duration_s)
+        legend_above(link)
+    return figure
+
+
+def _draw_window(axes: Axes, result: Result, colour: str, label: str = "congestion window") -> None:
+    t_s, cwnd = flow_samples(result, 0, "cwnd_packets")
+    axes.plot(t_s, cwnd, color=colour, label=label)
+    if "extra" in result.columns("series"):
+        _, extra = flow_samples(result, 0, "extra")
+        axes.fill_between(t_s, cwnd - extra, cwnd, color=colour, alpha=0.25, linewidth=0, label="extra")
+        axes.plot(t_s, cwnd - extra, color=colour, linewidth=0.8, linestyle=(0, (4, 2)), label="Reno's own part")
+    axes.axhline(W_FULL_PACKETS, color="#666666", linewidth=0.8, linestyle=":", label="full pipe, 1000 packets")
+    axes.set_ylim(0, 1350)
+    legend_above(axes)
+
+
+def _name(scheme: str, k: str) -> str:
+    return f"{scheme}-k-{k.replace('/', '-')}"
+
+
+def _steady(result: Result) -> list[tuple[float, float]]:
+    """The congestion avoidance cycles after the warm-up: from one loss to the next, seconds."""
+    losses = [t for t in loss_times(result, 0) if t > result.scenario.warmup_s]
+    return list(pairwise(losses))
+
+
+def _sawtooth(result: Result) -> dict[str, float]:
+    """Means over the cycles after the warm-up: the window before and after a loss, packets, and the period, seconds."""
+    t_s, cwnd, threshold = flow_samples(result, 0, "cwnd_packets", "ssthresh_packets")
+    cycles = _steady(result)
+    peaks = [cwnd[(t_s > begin) & (t_s < end)].max() for begin, end in cycles]
+    halves = [threshold[np.searchsorted(t_s, begin)] for begin, _ in cycles]
+    return {
+        "peak": float(np.mean(peaks)) if cycles else float("nan"),
+        "half": float(np.mean(halves)) if cycles else float("nan"),
+        "period": float(np.mean([end - begin for begin, end in cycles])) if cycles else float("nan"),
+    }
+
+
+def _figure_1_measure(results: Results) -> dict[str, float]:
+    result = results["reno"]
+    t_s, cwnd = flow_samples(result, 0, "cwnd_packets")
+    _, queue, used = link_samples(result, "queue_packets", "utilization")
+    saw = _sawtooth(result)
+    counted = t_s > result.scenario.warmup_s
+    # A round trip around the crossing belongs to neither side.
+    below, above = counted & (cwnd < 0.98 * W_FULL_PACKETS), counted & (cwnd > 1.02 * W_FULL_PACKETS)
+    return {
+        "window before a loss, packets": saw["peak"],
+        "window after a loss, packets": saw["half"],
+        "full buffer, packets": float(queue[counted].max()),
+        "utilization, window above 1000 packets": float(used[above].mean()),
+        "utilization over window, window below 1000 packets": float(
+            used[below].mean() / cwnd[below].mean() * W_FULL_PACKETS
+        ),
+        "mean queue, window below 1000 packets": float(queue[below].mean()),
+    }
+
+
+def _figure_1_picture(results: Results) -> Figure:
+    rows = (("congestion window", "packets"), ("link utilization", "of capacity"), ("buffer occupancy", "packets"))
+    result = results["reno"]
+    with panels(rows, title="Reno, 100 Mbit/s, 80 ms, a buffer of 1/4 BDP") as (figure, axes):
+        _draw_window(axes[0][0], result, COLOURS[0])
+        _draw_link(axes[1][0], axes[2][0], result, COLOURS[0])
+        axes[0][0].set_xlim(0, result.scenario.duration_s)
+    return figure
+
+
+def _draw_link(used: Axes, queue: Axes, result: Result, colour: str) -> None:
+    t_s, utilizations, packets = link_samples(result, "utilization", "queue_packets")
+    used.plot(t_s, moving_mean(utilizations, 8), color=colour)
+    used.set_ylim(0, 1.05)
+    queue.plot(t_s, packets, color=colour)
+
+
+def _figure_2_measure(results: Results) -> dict[str, float]:
+    """The phases of the second cycle after the warm-up, in the paper's names: t0 to t3."""
+    result = results["proposed"]
+    t_s, cwnd, own, extra, full = flow_samples(result, 0, "cwnd_packets", "cwnd_reno", "extra", "w_full")
+    t0, t1, t2, t3 = _phases(result)
+    hold = (t_s >= t1) & (t_s < t2)
+    if hold.sum() < 2:  # extra never filled the pipe
+        return dict.fromkeys(FIGURE_2_FIGURES, float("nan"))
+    rise, slope = (np.polyfit(t_s[hold], values[hold], 1)[0] for values in (own, extra))
+    after = (t_s >= t2) & (t_s < t3 - 0.2)
+    measured = (
+        (t1 - t0) / BASE_RTT_S,
+        (t2 - t1) / (t3 - t0),
+        float(np.abs(cwnd[hold] / full[hold] - 1).max()),
+        float(slope / rise),
+        float(extra[after].max()),
+        float(full[hold].mean()),
+    )
+    return dict(zip(FIGURE_2_FIGURES, measured, strict=True))
+
+
+def _phases(result: Result) -> tuple[float, float, float, float]:
+    """Of the second cycle after the warm-up: its loss, W_full reached, the end of extra, the next loss; seconds."""
+    t_s, cwnd, extra, full = flow_samples(result, 0, "cwnd_packets", "extra", "w_full")
+    cycles = _steady(result)
+    if len(cycles) < 2:
+        return (float("nan"),) * 4
+    begin, end = cycles[1]
+    held = t_s[(t_s > begin) & (t_s < end) & (extra > 0) & (cwnd >= full * 0.999)]
+    return (begin, float(held[0]), float(held[-1]), end) if len(held) else (begin, *(float("nan"),) * 2, end)
+
+
+def _figure_2_picture(results: Results) -> Figure:
+    result = results["proposed"]
+    times = _phases(result)
+    with panels((("congestion window during one cycle", "packets"),), height=4.0) as (figure, ((axes,),)):
+        _draw_window(axes, result, COLOURS[1])
+        if all(np.isfinite(times)):
+            for name, t_s in zip(("t0", "t1", "t2", "t3"), times, strict=True):
+                axes.axvline(t_s, color="#999999", linewidth=0.8)
+                axes.annotate(name, (t_s, 20), xytext=(3, 0), textcoords="offset points")
+            axes.set_xlim(times[0] - 5, times[3] + 5)
+    return figure
+
+
+def _equation_5_measure(results: Results) -> dict[str, float]:
+    figures = {f"equation (5) at {name}": hyun_jang_gain(k) for name, k in {"k=0": 0.0, "k=1/4": 0.25}.items()}
+    for name, k in EQUATION_5_BUFFERS.items():
+        figures[f"equation (5) less the fluid sawtooth, k={name}"] = hyun_jang_gain(k) - 1 / reno_utilization(k)
+        figures[f"full link over Reno, simulated, k={name}"] = _full_over(results[_name("reno", name)])
+        figures[f"simulated less equation (5), k={name}"] = _full_over(results[_name("reno", name)]) - hyun_jang_gain(k)
+    return figures
+
+
+def _full_over(result: Result) -> float:
+    """What a full link carries over what the run carried, in whole cycles."""
+    t_s, used = link_samples(result, "utilization")
+    cycles = _steady(result)
+    return 1 / mean_between(t_s, used, cycles[0][0], cycles[-1][1]) if cycles else float("nan")
+
+
+def _equation_5_picture(results: Results) -> Figure:
+    k = np.linspace(0, 1, 101)
+    points = {EQUATION_5_BUFFERS[name]: _full_over(results[_name("reno", name)]) for name in EQUATION_5_BUFFERS}
+    rows = (("what a full link carries over what Reno carries", "ratio"),)
+    with panels(rows, xlabel="k, buffer over bandwidth-delay product", height=4.0) as (figure, ((axes,),)):
+        axes.plot(k, [hyun_jang_gain(each) for each in k], color=COLOURS[0], label="equation (5)")
+        axes.plot(list(points), list(points.values()), "o", color=COLOURS[1], label="simulated")
+        axes.set_xlim(0, 1)
+        axes.set_ylim(0.95, 1.4)
+        legend_above(axes)
+    return figure
+
+
+def _figure_3_measure(results: Results) -> dict[str, float]:
+    reno, proposed = (_sawtooth(results[scheme]) for scheme in SCHEMES)
+    rtts = {scheme: _mean_and_largest_rtt_ms(results[scheme]) for scheme in SCHEMES}
+    return {
+        "utilization, reno": utilization(results["reno"]),
+        "utilization, proposed": utilization(results["proposed"]),
+        "period, proposed over reno": proposed["period"] / reno["period"],
+        "window before a loss, proposed over reno": proposed["peak"] / reno["peak"],
+        "largest RTT, proposed less reno, ms": rtts["proposed"][1] - rtts["reno"][1],
+        "mean RTT, proposed less reno, ms": rtts["proposed"][0] - rtts["reno"][0],
+        "largest queue, proposed less reno, packets": _largest_queue(results["proposed"])
+        - _largest_queue(results["reno"]),
+    }
+
+
+def _mean_and_largest_rtt_ms(result: Result) -> tuple[float, float]:
+    t_s, rtt_s = flow_samples(result, 0, "rtt_s")
+    counted = rtt_s[(t_s > result.scenario.warmup_s) & np.isfinite(rtt_s)]
+    return float(counted.mean()) * 1e3, float(counted.max()) * 1e3
+
+
+def _largest_queue(result: Result) -> float:
+    t_s, queue = link_samples(result, "queue_packets")
+    return float(queue[t_s > result.scenario.warmup_s].max())
+
+
+def _figure_3_picture(results: Results) -> Figure:
+    rows = (
+        ("congestion window", "packets"),
+        ("link utilization", "of capacity"),
+        ("round-trip time", "ms"),
+        ("buffer occupancy", "packets"),
+    )
+    with panels(rows, columns=2, title="k = 1/4: Reno (left), proposed (right)", width=11.0) as (figure, axes):
+        for i, (scheme, colour) in enumerate(zip(SCHEMES, COLOURS, strict=False)):
+            result = results[scheme]
+            _draw_window(axes[0][i], result, colour, scheme)
+            _draw_link(axes[1][i], axes[3][i], result, colour)
+            t_s, rtt_s = flow_samples(result, 0, "rtt_s")
+            axes[2][i].plot(t_s, rtt_s * 1e3, color=colour)
+            axes[2][i].set_ylim(60, 120)
+            axes[0][i].set_xlim(0, result.scenario.duration_s)
+    return figure
+
+
+def _at_quarter(*schemes: str) -> dict[str, Scenario]:
+    return {scheme: link_scenario(BUFFERS["1/4"], SCHEMES[scheme]) for scheme in schemes}
+
+
+def _equation_5_scenarios() -> dict[str, Scenario]:
+    return {_name("reno", name): link_scenario(k, "reno") for name, k in EQUATION_5_BUFFERS.items()}
+
+
+SHORT = "runs of 330 s instead of 600 s, averages from 140 s on instead of 200 s: two to four cycles instead of seven"
+SHORTER = {"duration": "330 s", "warmup": "140 s"}
+
+FIGURE_1 = Item(
+    id="hyun-jang/figure-1",
+    title="Reno on a link with a small buffer: window, utilization, buffer",
+    scenarios=lambda: _at_quarter("reno"),
+    measure=_figure_1_measure,
+    pictures={"figure-1": _figure_1_picture},
+    quick=shorter(lambda: _at_quarter("reno"), SHORT, **SHORTER),
+)
+
+FIGURE_2 = Item(
+    id="hyun-jang/figure-2",
+    title="Phases of the proposed scheme's extra window during one congestion avoidance cycle, from a run",
+    scenarios=lambda: _at_quarter("proposed"),
+    measure=_figure_2_measure,
+    pictures={"figure-2": _figure_2_picture},
+    quick=shorter(lambda: _at_quarter("proposed"), SHORT, **SHORTER),
+)
+
+TABLE_1 = Item(
+    id="hyun-jang/table-1",
+    title="Utilization by one flow against the buffer: Reno and the proposed scheme",
+    scenarios=_table_1_scenarios,
+    measure=_table_1_measure,
+    pictures={"table-1": _table_1_picture},
+    quick=shorter(_table_1_scenarios, SHORT, **SHORTER),
+)
+
+EQUATION_5 = Item(
+    id="hyun-jang/equation-5",
+    title="What a full link carries over what Reno carries, against the buffer: equation (5) and simulation",
+    scenarios=_equation_5_scenarios,
+    measure=_equation_5_measure,
+    pictures={"equation-5": _equation_5_picture},
+    quick=shorter(
+        _equation_5_scenarios,
+        "runs of 330 s instead of 600 s, whole cycles from 110 s on instead of 200 s",
+        duration="330 s",
+        warmup="110 s",
+    ),
+)
+
+FIGURE_3 = Item(
+    id="hyun-jang/figure-3",
+    title="Reno and the proposed scheme side by side: window, utilization, RTT, buffer",
+    scenarios=lambda: _at_quarter(*SCHEMES),
+    measure=_figure_3_measure,
+    pictures={"figure-3": _figure_3_picture},
+    quick=shorter(lambda: _at_quarter(*SCHEMES), SHORT, **SHORTER),
+)

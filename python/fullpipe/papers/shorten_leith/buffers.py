@@ -1,0 +1,201 @@
+"""Shorten and Leith on utilization against the queue: figures 1, 4 and 7."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fullpipe.charts.style import COLOURS
+from fullpipe.models import aimd_utilization
+from fullpipe.papers.shorten_leith.common import (
+    KINDS,
+    NAMES,
+    STANDARD,
+    backoff_expected,
+    buffer_for,
+    chart,
+    dumbbell,
+    flows,
+    utilization,
+)
+from fullpipe.reproduce.item import Item, Quick, Results, shorter
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["FIGURE_1", "FIGURE_4", "FIGURE_7"]
+
+
+# Figure 1: 100 Mbit/s, delays of 80 ms on average.
+
+FIGURE_1_FLOWS = (1, 100)
+FIGURE_1_BUFFERS = (10, 20, 40, 80, 160, 333, 667)
+FIGURE_1_BDP = 667
+
+
+def _figure_1_scenarios() -> dict[str, Scenario]:
+    groups = {
+        1: {**STANDARD, "access_delay": "10 ms"},
+        100: {**STANDARD, "count": 100, "start": "0 s..5 s", "access_delay": "0 ms..20 ms"},
+    }
+    return {
+        f"flows-{n}-buffer-{q}": dumbbell("100 Mbit/s", "30 ms", q, [groups[n]], (300, 100))
+        for n in FIGURE_1_FLOWS
+        for q in FIGURE_1_BUFFERS
+    }
+
+
+def _figure_1_measure(results: Results) -> dict[str, float]:
+    used = {(n, q): utilization(results[f"flows-{n}-buffer-{q}"]) for n in FIGURE_1_FLOWS for q in FIGURE_1_BUFFERS}
+    figures = {f"utilization, {flows(n)}, {q} packets": value for (n, q), value in used.items()}
+    for q in FIGURE_1_BUFFERS:
+        figures[f"1 flow less the closed form, {q} packets"] = used[1, q] - aimd_utilization(q / FIGURE_1_BDP, 0.5)
+    return figures
+
+
+def _figure_1_picture(results: Results) -> Figure:
+    with chart("Utilization against the buffer: 100 Mbit/s, round trips of 80 ms on average", "buffer, packets",
+               "utilization of the link") as (figure, axes):  # fmt: skip
+        for colour, n in zip(COLOURS, FIGURE_1_FLOWS, strict=False):
+            used = [utilization(results[f"flows-{n}-buffer-{q}"]) for q in FIGURE_1_BUFFERS]
+            axes.plot(FIGURE_1_BUFFERS, used, "o-", color=colour, label=flows(n))
+        sizes = np.geomspace(10, 667, 80)
+        theory = [aimd_utilization(q / FIGURE_1_BDP, 0.5) for q in sizes]
+        axes.plot(sizes, theory, color="#666666", linestyle=":", label="1 flow, closed form")
+        _log_buffers(axes, FIGURE_1_BUFFERS)
+        axes.set_ylim(0.65, 1.01)
+    return figure
+
+
+FIGURE_1 = Item(
+    id="shorten-leith/figure-1",
+    title="Utilization against the buffer, one flow and a hundred",
+    scenarios=_figure_1_scenarios,
+    measure=_figure_1_measure,
+    pictures={"figure-1": _figure_1_picture},
+    quick=shorter(_figure_1_scenarios, "150 s instead of 300 s", duration="150 s", warmup="50 s"),
+)
+
+
+# Figure 4: 10 Mbit/s; "delay" 50 ms and T = 1.2 ms are one-way delays of the link and of the access.
+
+FIGURE_4_FLOWS = (1, 5, 10, 20, 30, 40, 50, 70, 100)
+FIGURE_4_BUFFERS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 85, 90, 100)
+FIGURE_4_RTTS = {"equal RTT": "1.2 ms", "spread RTT": "0 ms..30 ms"}
+FIGURE_4_TARGET = 0.9999
+
+
+def _figure_4_scenarios() -> dict[str, Scenario]:
+    return {
+        f"{rtts.replace(' ', '-')}-flows-{n}-buffer-{q}": dumbbell(
+            "10 Mbit/s",
+            "50 ms",
+            q,
+            [{**STANDARD, "count": n, "start": "0 s..10 s", "access_delay": access_delay}],
+            (300, 100),
+        )
+        for rtts, access_delay in FIGURE_4_RTTS.items()
+        for n in FIGURE_4_FLOWS
+        for q in FIGURE_4_BUFFERS
+    }
+
+
+def _figure_4_measure(results: Results) -> dict[str, float]:
+    figures = {}
+    for rtts in FIGURE_4_RTTS:
+        for n in FIGURE_4_FLOWS:
+            names = {q: f"{rtts.replace(' ', '-')}-flows-{n}-buffer-{q}" for q in FIGURE_4_BUFFERS}
+            used = {q: utilization(results[name]) for q, name in names.items() if name in results}
+            if used:
+                figures[f"packets for 99.99 %, {rtts}, {flows(n)}"] = buffer_for(used, FIGURE_4_TARGET)
+    return figures
+
+
+def _figure_4_picture(results: Results) -> Figure:
+    figures = _figure_4_measure(results)
+    title = "Least queue for 99.99 % utilization: 10 Mbit/s, delay-bandwidth product 85 packets"
+    with chart(title, "TCP flows", "queue, packets") as (figure, axes):
+        for colour, marker, rtts in zip(COLOURS, "o+", FIGURE_4_RTTS, strict=False):
+            counts = [n for n in FIGURE_4_FLOWS if f"packets for 99.99 %, {rtts}, {flows(n)}" in figures]
+            sizes = [figures[f"packets for 99.99 %, {rtts}, {flows(n)}"] for n in counts]
+            axes.plot(counts, sizes, marker=marker, color=colour, label=rtts)
+        axes.axhline(85, color="#666666", linestyle=":", label="delay-bandwidth product")
+        axes.set_ylim(0, 110)
+    return figure
+
+
+def _figure_4_quick() -> dict[str, Scenario]:
+    keep = {f"flows-{n}-" for n in (1, 20, 40, 50, 100)}
+    return {
+        name: scenario.replace(duration="150 s", warmup="50 s")
+        for name, scenario in _figure_4_scenarios().items()
+        if any(part in name for part in keep)
+    }
+
+
+FIGURE_4 = Item(
+    id="shorten-leith/figure-4",
+    title="Least queue for 99.99 % utilization against the number of flows",
+    scenarios=_figure_4_scenarios,
+    measure=_figure_4_measure,
+    pictures={"figure-4": _figure_4_picture},
+    quick=Quick("150 s instead of 300 s, at 5 of 9 numbers of flows", _figure_4_quick),
+)
+
+
+# Figure 7: 100 Mbit/s, 40 ms, one flow.
+
+FIGURE_7_SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.4, 0.6, 0.8, 1.0)
+FIGURE_7_BDP = 100e6 * 0.04 / 12000
+
+
+def _figure_7_scenarios() -> dict[str, Scenario]:
+    return {
+        f"{kind}-k-{k:g}": dumbbell(
+            "100 Mbit/s", "19 ms", round(k * FIGURE_7_BDP), [{**flow, "access_delay": "1 ms"}], (200, 50)
+        )
+        for kind, flow in KINDS.items()
+        for k in FIGURE_7_SHARES
+    }
+
+
+def _figure_7_measure(results: Results) -> dict[str, float]:
+    figures = {}
+    for kind in KINDS:
+        for k in FIGURE_7_SHARES:
+            used = utilization(results[f"{kind}-k-{k:g}"])
+            figures[f"utilization, {kind}, k={k:g}"] = used
+            figures[f"less the closed form, {kind}, k={k:g}"] = used - aimd_utilization(k, backoff_expected(kind, k))
+    return figures
+
+
+def _figure_7_picture(results: Results) -> Figure:
+    title = "Efficiency against the queue: one flow (or synchronized ones), 100 Mbit/s, 40 ms"
+    with chart(title, "queue over the delay-bandwidth product", "utilization of the link") as (figure, axes):
+        shares = np.linspace(0.02, 1, 200)
+        for colour, marker, kind in zip(COLOURS, "os", KINDS, strict=False):
+            used = [utilization(results[f"{kind}-k-{k:g}"]) for k in FIGURE_7_SHARES]
+            axes.plot(FIGURE_7_SHARES, used, marker, color=colour, label=NAMES[kind])
+            theory = [aimd_utilization(k, backoff_expected(kind, k)) for k in shares]
+            axes.plot(shares, theory, color=colour, linewidth=0.9, label=f"{NAMES[kind]}, closed form")
+        axes.set_ylim(0.72, 1.01)
+        axes.set_xlim(0, 1.02)
+    return figure
+
+
+FIGURE_7 = Item(
+    id="shorten-leith/figure-7",
+    title="Efficiency against the queue: standard, adaptive, theory",
+    scenarios=_figure_7_scenarios,
+    measure=_figure_7_measure,
+    pictures={"figure-7": _figure_7_picture},
+    quick=shorter(_figure_7_scenarios, "100 s instead of 200 s", duration="100 s", warmup="30 s"),
+)
+
+
+def _log_buffers(axes: Any, sizes: tuple[int, ...]) -> None:
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()

@@ -1,0 +1,178 @@
+"""Shorten and Leith on the queue that many flows need: figures 8 and 10."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fullpipe.charts.style import COLOURS
+from fullpipe.papers.shorten_leith.common import (
+    KINDS,
+    STANDARD,
+    buffer_for,
+    chart,
+    dumbbell,
+    flows,
+    utilization,
+)
+from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["FIGURE_8", "FIGURE_10"]
+
+
+# Figures 8 and 10: 155 Mbit/s, round trips of 80 to 250 ms: 40 ms of the link and 0 to 85 ms of access, one way.
+
+FIGURE_8_FLOWS = (5, 10, 20, 50, 100, 200)
+FIGURE_10_FLOWS = (10, 50, 200)
+TARGETS = {"98 %": 0.98, "99.5 %": 0.995}
+SEARCH = {
+    "standard": (57, 80, 113, 160, 226, 320, 453, 640, 905, 1280),
+    "adaptive": (40, 57, 80, 113, 160, 226, 320),
+    "adaptive, slow access": (5, 10, 20, 40, 80, 160, 320, 640),
+}
+"""Buffers tried, packets."""
+
+
+def _sized(kind: str, n: int, web: bool = False) -> dict[str, Scenario]:
+    group: dict[str, Any] = {"count": n, "start": "0 s..10 s", "access_delay": "0 ms..85 ms"}
+    if kind == "adaptive, slow access":
+        group["access_rate"] = f"{3 * 155 / n:g} Mbit/s"
+    keys: dict[str, Any] = {}
+    if web:
+        # As many web transfers under way as long flows: half of n sessions each way at a time, since a transfer takes
+        # 0.3 to 0.6 s and the gap as long.
+        users = {**STANDARD, "sessions": n, "mean_gap": "500 ms", "mean_size": "12 kB", "access_delay": "0 ms..85 ms"}
+        keys["web"] = [users, {**users, "reverse": True}]
+    flow = KINDS[kind.partition(",")[0]]
+    return {
+        _sized_name(kind, n, q, web): dumbbell("155 Mbit/s", "40 ms", q, [{**flow, **group}], (250, 100), **keys)
+        for q in SEARCH[kind]
+    }
+
+
+def _sized_name(kind: str, n: int, q: int, web: bool) -> str:
+    return f"{kind.replace(', ', '-').replace(' ', '-')}{'-web' if web else ''}-flows-{n}-buffer-{q}"
+
+
+def _needed(results: Results, kind: str, n: int, web: bool = False) -> dict[str, float]:
+    names = {q: _sized_name(kind, n, q, web) for q in SEARCH[kind]}
+    used = {q: utilization(results[name]) for q, name in names.items() if name in results}
+    what = f"{kind} with web" if web else kind
+    return {f"packets for {t}, {what}, {flows(n)}": buffer_for(used, TARGETS[t]) for t in TARGETS} if used else {}
+
+
+def _figure_8_scenarios() -> dict[str, Scenario]:
+    return {
+        name: scenario
+        for kind in SEARCH
+        for n in (FIGURE_8_FLOWS if "," not in kind else FIGURE_8_FLOWS[1:])
+        for name, scenario in _sized(kind, n).items()
+    }
+
+
+def _figure_8_measure(results: Results) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    for kind in SEARCH:
+        for n in FIGURE_8_FLOWS:
+            figures |= _needed(results, kind, n)
+        for target in TARGETS:
+            figures[f"exponent of the flows, {target}, {kind}"] = _exponent(figures, target, kind)
+    return figures
+
+
+def _exponent(figures: Mapping[str, float], target: str, kind: str) -> float:
+    """The slope of log queue over log flows, by least squares."""
+    sizes = {n: figures.get(f"packets for {target}, {kind}, {flows(n)}") for n in FIGURE_8_FLOWS}
+    known = {n: size for n, size in sizes.items() if size is not None}
+    return float(np.polyfit(np.log(list(known)), np.log(list(known.values())), 1)[0])
+
+
+def _figure_8_picture(results: Results) -> Figure:
+    return _queue_picture(
+        _figure_8_measure(results),
+        {"standard": "o", "adaptive": "s", "adaptive, slow access": "^"},
+        "Queue for 98 % and 99.5 % utilization: 155 Mbit/s, round trips of 80 to 250 ms",
+        root=True,
+    )
+
+
+def _queue_picture(figures: Mapping[str, float], kinds: Mapping[str, str], title: str, *, root: bool = False) -> Figure:
+    with chart(title, "long-lived flows", "queue, packets", height=5.0) as (figure, axes):
+        for colour, (kind, marker) in zip(COLOURS, kinds.items(), strict=False):
+            for target, style in zip(TARGETS, ("-", "--"), strict=True):
+                found = {n: figures.get(f"packets for {target}, {kind}, {flows(n)}") for n in FIGURE_8_FLOWS}
+                points = [(n, size) for n, size in found.items() if size is not None]
+                axes.plot(*zip(*points, strict=True), style, marker=marker, color=colour, label=f"{kind}, {target}")
+        if root:
+            counts = [n for n in FIGURE_8_FLOWS if f"packets for 98 %, adaptive, {flows(n)}" in figures]
+            start = figures[f"packets for 98 %, adaptive, {flows(counts[0])}"]
+            line = [start * (counts[0] / n) ** 0.5 for n in counts]
+            axes.plot(counts, line, color="#666666", linestyle=":", label="1/sqrt(n) from the first adaptive point")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xticks(FIGURE_8_FLOWS, [str(n) for n in FIGURE_8_FLOWS])
+        axes.set_yticks([20, 50, 100, 200, 500, 1000], ["20", "50", "100", "200", "500", "1000"])
+        axes.minorticks_off()
+    return figure
+
+
+def _briefly(scenarios: Mapping[str, Scenario]) -> dict[str, Scenario]:
+    keep = {f"flows-{n}-" for n in FIGURE_10_FLOWS}
+    return {
+        name: scenario.replace(duration="60 s", warmup="30 s")
+        for name, scenario in scenarios.items()
+        if any(part in name for part in keep)
+    }
+
+
+FIGURE_8 = Item(
+    id="shorten-leith/figure-8",
+    title="Queue for 98 % and 99.5 % utilization against the number of flows",
+    scenarios=_figure_8_scenarios,
+    measure=_figure_8_measure,
+    pictures={"figure-8": _figure_8_picture},
+    quick=Quick("60 s instead of 250 s, at 3 of 6 numbers of flows", lambda: _briefly(_figure_8_scenarios())),
+)
+
+
+def _figure_10_scenarios() -> dict[str, Scenario]:
+    return {
+        name: scenario
+        for kind in KINDS
+        for n in FIGURE_10_FLOWS
+        for web in (False, True)
+        for name, scenario in _sized(kind, n, web).items()
+    }
+
+
+def _figure_10_measure(results: Results) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    for kind in KINDS:
+        for web in (False, True):
+            for n in FIGURE_10_FLOWS:
+                figures |= _needed(results, kind, n, web)
+    return figures
+
+
+def _figure_10_picture(results: Results) -> Figure:
+    return _queue_picture(
+        _figure_10_measure(results),
+        {"standard": "o", "standard with web": "D", "adaptive": "s", "adaptive with web": "v"},
+        "Queue for 98 % and 99.5 % utilization with and without web traffic: 155 Mbit/s, 80 to 250 ms",
+    )
+
+
+FIGURE_10 = Item(
+    id="shorten-leith/figure-10",
+    title="Queue for 98 % and 99.5 % utilization with web traffic",
+    scenarios=_figure_10_scenarios,
+    measure=_figure_10_measure,
+    pictures={"figure-10": _figure_10_picture},
+    quick=Quick("60 s instead of 250 s", lambda: _briefly(_figure_10_scenarios())),
+)

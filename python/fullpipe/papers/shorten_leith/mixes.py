@@ -1,0 +1,295 @@
+"""Shorten and Leith on 25 flows, some standard and some adaptive: figures 9, 11, 12 and 15."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fullpipe.charts.style import COLOURS
+from fullpipe.papers.shorten_leith.common import (
+    KINDS,
+    PACKET_BYTES,
+    STANDARD,
+    backoffs,
+    chart,
+    dumbbell,
+    loss_rate,
+    time_charts,
+    utilization,
+)
+from fullpipe.reproduce.item import Item, Quick, Results, shorter
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fullpipe.runs.result import Result
+
+__all__ = ["FIGURE_9", "FIGURE_11", "FIGURE_12", "FIGURE_15"]
+
+FLOWS = 25
+ADAPTIVE_COUNTS = (0, 5, 10, 15, 20, 25)
+
+
+def _mix(adaptive: int, access_delay: str) -> list[dict[str, Any]]:
+    counts = {"standard": FLOWS - adaptive, "adaptive": adaptive}
+    return [
+        {**KINDS[kind], "count": count, "start": "0 s..5 s", "access_delay": access_delay}
+        for kind, count in counts.items()
+        if count
+    ]
+
+
+# Figure 9: 155 Mbit/s, 40 ms, a queue of 25 packets.
+
+
+def _figure_9_scenarios() -> dict[str, Scenario]:
+    return {
+        f"adaptive-{count}": dumbbell("155 Mbit/s", "10 ms", 25, _mix(count, "10 ms"), (150, 30))
+        for count in ADAPTIVE_COUNTS
+    }
+
+
+def _figure_9_measure(results: Results) -> dict[str, float]:
+    figures = {}
+    for count in ADAPTIVE_COUNTS:
+        figures[f"utilization, {count} adaptive"] = utilization(results[f"adaptive-{count}"])
+        figures[f"loss, {count} adaptive, %"] = 100 * loss_rate(results[f"adaptive-{count}"])
+    return figures
+
+
+def _figure_9_picture(results: Results) -> Figure:
+    values = {
+        "40 ms, queue 25": [
+            (count, utilization(results[f"adaptive-{count}"]), loss_rate(results[f"adaptive-{count}"]))
+            for count in ADAPTIVE_COUNTS
+        ]
+    }
+    return _mix_picture("25 flows, some of them adaptive: 155 Mbit/s, 40 ms, queue 25 packets", values)
+
+
+def _mix_picture(title: str, curves: dict[str, list[tuple[int, float, float]]]) -> Figure:
+    labels = ("utilization of the link", "loss, %")
+    with time_charts(title, labels, x="adaptive flows of 25") as (figure, (used, lost)):
+        for colour, (label, points) in zip(COLOURS, curves.items(), strict=False):
+            counts, utilizations, losses = zip(*points, strict=True)
+            used.plot(counts, utilizations, "o-", color=colour, label=label if len(curves) > 1 else None)
+            lost.plot(counts, [100 * loss for loss in losses], "o-", color=colour)
+        lost.set_ylim(bottom=0)
+    return figure
+
+
+FIGURE_9 = Item(
+    id="shorten-leith/figure-9",
+    title="Utilization and loss against the number of adaptive flows",
+    scenarios=_figure_9_scenarios,
+    measure=_figure_9_measure,
+    pictures={"figure-9": _figure_9_picture},
+    quick=shorter(_figure_9_scenarios, "60 s instead of 150 s", duration="60 s"),
+)
+
+
+# Figures 11 and 12: the same with reverse flows. The paper's 40 ms and 125 packets; and, since all depends on it, other
+# queues and round trips that differ from flow to flow.
+
+REVERSE_SETTINGS = {
+    "as stated": (125, "10 ms"),
+    "39.5 to 40.5 ms": (125, "9.75 ms..10.25 ms"),
+    "36 to 44 ms": (125, "9 ms..11 ms"),
+    "36 to 44 ms, queue 25": (25, "9 ms..11 ms"),
+    "30 to 50 ms, queue 25": (25, "7.5 ms..12.5 ms"),
+}
+"""Queue in packets and access delay, one way; the link's own 10 ms and its way back make the rest of the round trip."""
+
+REVERSE_COUNTS = (0, 10, 25)
+
+REVERSE_SEEDS = range(1, 6)
+"""Medians count: which bursts meet turns on when the flows start, and single runs differ by as much as the figures say
+that backoffs matter."""
+
+
+def _reverse_scenarios(reverse: int) -> dict[str, Scenario]:
+    return {
+        _reverse_name(setting, count, seed): dumbbell(
+            "155 Mbit/s",
+            "10 ms",
+            queue,
+            [
+                *_mix(count, delay),
+                {**STANDARD, "count": reverse, "start": "0 s..5 s", "access_delay": delay, "reverse": True},
+            ],
+            (120, 30),
+            seed=seed,
+        )
+        for setting, (queue, delay) in REVERSE_SETTINGS.items()
+        for count in _reverse_counts(setting)
+        for seed in REVERSE_SEEDS
+    }
+
+
+def _reverse_counts(setting: str) -> tuple[int, ...]:
+    return ADAPTIVE_COUNTS if setting == "as stated" else REVERSE_COUNTS
+
+
+def _reverse_name(setting: str, count: int, seed: int) -> str:
+    return f"{setting.replace(',', '').replace(' ', '-')}-adaptive-{count}-seed-{seed}"
+
+
+def _reverse_measure(results: Results) -> dict[str, float]:
+    figures = {}
+    for setting in REVERSE_SETTINGS:
+        for count, used, lost in _reverse_curve(results, setting):
+            figures[f"utilization, {setting}, {count} adaptive"] = used
+            figures[f"loss, {setting}, {count} adaptive, %"] = 100 * lost
+        none, every = (_reverse_runs(results, setting, count) for count in (0, 25))
+        changes = [loss_rate(after) / loss_rate(before) - 1 for before, after in zip(none, every, strict=True)]
+        figures[f"change of loss, {setting}, %"] = 100 * median(changes)
+    return figures
+
+
+def _reverse_curve(results: Results, setting: str) -> list[tuple[int, float, float]]:
+    """Numbers of adaptive flows, each with the median utilization and loss of its runs."""
+    runs = {count: _reverse_runs(results, setting, count) for count in _reverse_counts(setting)}
+    return [(count, median(map(utilization, own)), median(map(loss_rate, own))) for count, own in runs.items()]
+
+
+def _reverse_runs(results: Results, setting: str, count: int) -> list[Result]:
+    return [results[_reverse_name(setting, count, seed)] for seed in REVERSE_SEEDS]
+
+
+def _reverse_picture(reverse: int) -> Callable[[Results], Figure]:
+    def draw(results: Results) -> Figure:
+        curves = {setting: _reverse_curve(results, setting) for setting in REVERSE_SETTINGS}
+        title = f"25 flows and {reverse} reverse flows: 155 Mbit/s, about 40 ms, queue 125 packets unless named"
+        return _mix_picture(title, curves)
+
+    return draw
+
+
+def _reverse_item(number: int, reverse: int) -> Item:
+    def scenarios() -> dict[str, Scenario]:
+        return _reverse_scenarios(reverse)
+
+    return Item(
+        id=f"shorten-leith/figure-{number}",
+        title=f"Utilization and loss against the number of adaptive flows, with {reverse} reverse flows",
+        scenarios=scenarios,
+        measure=_reverse_measure,
+        pictures={f"figure-{number}": _reverse_picture(reverse)},
+        quick=shorter(scenarios, "40 s instead of 120 s", duration="40 s", warmup="10 s"),
+    )
+
+
+FIGURE_11 = _reverse_item(11, 10)
+FIGURE_12 = _reverse_item(12, 20)
+
+
+# Figure 15: 155 Mbit/s, 120 ms, a queue of 125 packets, web traffic of 1 % of the link.
+
+FIGURE_15_COUNTS = (1, 5, 10, 15, 20, 24)
+FIGURE_15_RTTS = {"80 to 160 ms": (20.0, 40.0), "80 to 160 ms and 20 us": (20.01, 40.0), "all 120 ms": (20.0, 0.0)}
+"""The mean access delay in ms, one way, and how far the delays spread about it; the link's own are 40 ms. 120 ms is
+exactly 1550 packets' time on the link, a round trip that phase effects spare losses; 20 us more is a quarter of one
+packet's time off."""
+
+FIGURE_15_SEEDS = range(1, 6)
+"""Medians count: the mean of a few flows of a kind varies from run to run."""
+
+WEB_BYTES = 12_000
+
+
+def _figure_15_scenarios() -> dict[str, Scenario]:
+    users = {
+        **STANDARD,
+        "transfers_per_second": round(0.01 * 155e6 / (8 * WEB_BYTES), 3),
+        "mean_size": f"{WEB_BYTES} B",
+    }
+    return {
+        _figure_15_name(rtts, count, seed): dumbbell(
+            "155 Mbit/s",
+            "40 ms",
+            125,
+            _evenly_spread(count, mean_ms, breadth_ms),
+            (300, 100),
+            web=[{**users, "access_delay": "20 ms"}],
+            series_interval="60 ms",
+            seed=seed,
+        )
+        for rtts, (mean_ms, breadth_ms) in FIGURE_15_RTTS.items()
+        for count in FIGURE_15_COUNTS
+        for seed in FIGURE_15_SEEDS
+    }
+
+
+def _evenly_spread(adaptive: int, mean_ms: float, breadth_ms: float) -> list[dict[str, Any]]:
+    """The flows of each kind with access delays evenly spread, so that neither kind has the shorter round trips."""
+    counts = {"standard": FLOWS - adaptive, "adaptive": adaptive}
+    return [
+        {
+            **KINDS[kind],
+            "start": "0 s..5 s",
+            "access_delay": f"{mean_ms + breadth_ms * ((i + 0.5) / count - 0.5):.3f} ms",
+        }
+        for kind, count in counts.items()
+        for i in range(count)
+    ]
+
+
+def _figure_15_name(rtts: str, adaptive: int, seed: int) -> str:
+    return f"{rtts.replace(' ', '-')}-adaptive-{adaptive}-seed-{seed}"
+
+
+def _figure_15_measure(results: Results) -> dict[str, float]:
+    figures = {}
+    for rtts in FIGURE_15_RTTS:
+        for count in FIGURE_15_COUNTS:
+            names = [_figure_15_name(rtts, count, seed) for seed in FIGURE_15_SEEDS]
+            runs = [_events(results[name], count) for name in names if name in results]
+            peaks = median(standard[0] / adaptive[0] for standard, adaptive in runs)
+            events = median(standard[1] / adaptive[1] for standard, adaptive in runs)
+            figures[f"peak windows, standard over adaptive, {rtts}, {count} adaptive"] = peaks
+            figures[f"events, standard over adaptive, {rtts}, {count} adaptive"] = events
+    return figures
+
+
+def _events(result: Result, adaptive: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Mean peak window and mean number of congestion events per flow, of standard flows and of adaptive ones."""
+
+    def mean(flows: Sequence[int]) -> tuple[float, float]:
+        events = [backoffs(result, flow, since_s=result.scenario.warmup_s) for flow in flows]
+        peaks = [np.mean([event.window for event in own]) for own in events if own]
+        return float(np.mean(peaks)), float(np.mean([len(own) for own in events]))
+
+    return mean(range(FLOWS - adaptive)), mean(range(FLOWS - adaptive, FLOWS))
+
+
+def _figure_15_picture(results: Results) -> Figure:
+    figures = _figure_15_measure(results)
+    title = f"Mean peak windows: 155 Mbit/s, 120 ms, queue 125 packets of {PACKET_BYTES} bytes, 1 % web"
+    with chart(title, "adaptive flows of 25", "standard over adaptive") as (figure, axes):
+        for colour, rtts in zip(COLOURS, FIGURE_15_RTTS, strict=False):
+            ratios = [figures[f"peak windows, standard over adaptive, {rtts}, {n} adaptive"] for n in FIGURE_15_COUNTS]
+            axes.plot(FIGURE_15_COUNTS, ratios, "o-", color=colour, label=f"round trips: {rtts}")
+        axes.axhline(1, color="#666666", linestyle=":")
+        axes.set_ylim(0, 2)
+    return figure
+
+
+FIGURE_15 = Item(
+    id="shorten-leith/figure-15",
+    title="Fairness of adaptive and standard flows",
+    scenarios=_figure_15_scenarios,
+    measure=_figure_15_measure,
+    pictures={"figure-15": _figure_15_picture},
+    quick=Quick(
+        "150 s instead of 300 s, with three seeds instead of five",
+        lambda: {
+            name: scenario.replace(duration="150 s", warmup="50 s")
+            for name, scenario in _figure_15_scenarios().items()
+            if scenario.seed in FIGURE_15_SEEDS[:3]
+        },
+    ),
+)

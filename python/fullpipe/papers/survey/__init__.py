@@ -1,0 +1,252 @@
+"""A survey of Tahoe, NewReno and Vegas beside constant-rate UDP traffic on a link with a buffer of ten segments.
+
+The text omits the UDP traffic's rate and packet size, the access links, the length, Vegas's parameters and the size of
+a segment. Reconstruction: ns-2's defaults (segments of 1000 bytes and 40 of headers, a receiver's window of 20, Vegas
+with alpha 1, beta 3, gamma 1), access links of 10 Mbit/s, half of the 40 ms before the shared link, UDP at half the
+link's rate in packets of 1000 bytes, throughput over the first 16 s. The sensitivity item moves what matters.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fullpipe.charts.style import COLOURS, legend_above
+from fullpipe.papers.drawing import flow_samples, panels
+from fullpipe.reproduce.item import Item, Quick, Results, marks
+from fullpipe.runs.tables import to_numpy
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fullpipe.runs.result import Result
+
+__all__ = ["ITEMS", "SCHEMES", "shared_link"]
+
+SCHEMES: dict[str, Any] = {
+    "vegas": {"name": "vegas", "alpha": 1, "beta": 3, "gamma": 1},
+    "newreno": "newreno",
+    "tahoe": "tahoe",
+}
+"""In the order of the published throughputs."""
+
+LENGTH_S = 16
+TIMES_S = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, LENGTH_S, 20, 30, 50, 100)
+"""Ends of the runs behind figure 5's curves: throughput since the beginning is a run's mean."""
+
+SETTLED_S = 5.0
+"""Slow start and what it loses are over."""
+
+
+def shared_link(
+    algorithm: Any,
+    *,
+    length_s: float = LENGTH_S,
+    udp_rate_mbps: float = 1.0,
+    udp_packet: int = 1000,
+    window: int | None = 20,
+    delay_ms: float = 40.0,
+    interval: str = "20 ms",
+) -> Scenario:
+    """One TCP flow and one UDP flow over the shared link; see above."""
+    flow: dict[str, Any] = {
+        "algorithm": algorithm,
+        "access_delay": f"{delay_ms / 2:g} ms",
+        "access_rate": "10 Mbit/s",
+        **({} if window is None else {"max_window": window}),
+    }
+    return Scenario(
+        duration=f"{length_s:g} s",
+        packet_size=1040,
+        series_interval=interval,
+        links=[{"name": "shared", "rate": "2 Mbit/s", "delay": f"{delay_ms / 2:g} ms", "buffer": "10 packets"}],
+        flows=[flow],
+        udp=[{"rate": f"{udp_rate_mbps:g} Mbit/s", "packet_size": udp_packet, "access_delay": f"{delay_ms / 2:g} ms"}],
+    )
+
+
+def _kbps(result: Result) -> float:
+    return float(to_numpy(result.columns("flows")["throughput_bps"])[0]) / 1e3
+
+
+def _window_scenarios(scheme: str) -> dict[str, Scenario]:
+    # Beside Tahoe, whose slow start the text compares Vegas's with.
+    return {name: shared_link(SCHEMES[name], length_s=20) for name in dict.fromkeys((scheme, "tahoe"))}
+
+
+def _sawtooth_measure(scheme: str, results: Results) -> dict[str, float]:
+    """Medians over the loss episodes after the first seconds."""
+    result = results[scheme]
+    t_s, cwnd, threshold = flow_samples(result, 0, "cwnd_packets", "ssthresh_packets")
+    places = _cuts(result)
+    own = {
+        "window before a loss": float(np.median(cwnd[places - 1])),
+        "window after a loss": float(np.median(cwnd[places])),
+        "ssthresh over the window before the loss": float(np.median(threshold[places] / cwnd[places - 1])),
+        "time between losses, s": float(np.median(np.diff(t_s[places]))),
+    }
+    return {f"{scheme}, {name}": value for name, value in own.items()}
+
+
+def _cuts(result: Result) -> np.ndarray[Any, Any]:
+    """The samples after the first seconds at which the window has just been cut by a tenth or more."""
+    t_s, cwnd = flow_samples(result, 0, "cwnd_packets")
+    return np.flatnonzero((cwnd[1:] < 0.9 * cwnd[:-1]) & (t_s[1:] > SETTLED_S)) + 1
+
+
+def _vegas_measure(results: Results) -> dict[str, float]:
+    vegas, tahoe = results["vegas"], results["tahoe"]
+    t_s, cwnd = flow_samples(vegas, 0, "cwnd_packets")
+    settled = cwnd[t_s > SETTLED_S]
+    return {
+        "vegas, largest less smallest window": float(np.ptp(settled)),
+        "vegas, mean window": float(settled.mean()),
+        "vegas, losses": float(len(_cuts(vegas))),
+        "time to a window of 8, vegas over tahoe": _time_to(vegas, 8) / _time_to(tahoe, 8),
+    }
+
+
+def _time_to(result: Result, window: float) -> float:
+    t_s, cwnd = flow_samples(result, 0, "cwnd_packets")
+    return float(t_s[np.argmax(cwnd >= window)])
+
+
+def _window_picture(scheme: str, results: Results) -> Figure:
+    with panels(((f"congestion window, {scheme}", "packets"),), height=3.5) as (figure, ((axes,),)):
+        t_s, cwnd, threshold = flow_samples(results[scheme], 0, "cwnd_packets", "ssthresh_packets")
+        axes.plot(t_s, cwnd, color=COLOURS[0], label="cwnd")
+        limits = np.where(np.isfinite(threshold), threshold, np.nan)
+        axes.plot(t_s, limits, color=COLOURS[1], linestyle=(0, (4, 2)), linewidth=0.8, label="ssthresh")
+        axes.set_xlim(0, results[scheme].scenario.duration_s)
+        axes.set_ylim(0, 24)
+        legend_above(axes)
+    return figure
+
+
+def _throughput_scenarios() -> dict[str, Scenario]:
+    return {
+        f"{name}-{length_s}s": shared_link(algorithm, length_s=length_s, interval="off")
+        for name, algorithm in SCHEMES.items()
+        for length_s in TIMES_S
+    }
+
+
+def _throughput_measure(results: Results) -> dict[str, float]:
+    kbps = {name: {s: _kbps(results[f"{name}-{s}s"]) for s in TIMES_S} for name in SCHEMES}
+    figures = {f"throughput, {name}, kbit/s": curve[LENGTH_S] for name, curve in kbps.items()}
+    for better, worse in (("vegas", "newreno"), ("newreno", "tahoe")):
+        figures[f"{better} less {worse}, least from {SETTLED_S:g} s on, kbit/s"] = min(
+            kbps[better][s] - kbps[worse][s] for s in TIMES_S if s >= SETTLED_S
+        )
+    for name, curve in kbps.items():
+        figures[f"{name}, throughput at 10 s over that at 100 s"] = curve[10] / curve[100]
+    return figures
+
+
+def _throughput_picture(results: Results) -> Figure:
+    rows = (("throughput since the beginning", "kbit/s"),)
+    with panels(rows, height=3.8) as (figure, ((axes,),)):
+        for colour, name in zip(("#d00000", COLOURS[2], COLOURS[0]), SCHEMES, strict=True):  # as the paper's
+            curve = [_kbps(results[f"{name}-{s}s"]) for s in TIMES_S]
+            axes.plot(TIMES_S, curve, color=colour, marker=".", label=name)
+            (published,) = axes.plot(LENGTH_S, marks("survey/figure-5")[name], "x", color=colour, markersize=9)
+        published.set_label("published")
+        axes.axvline(LENGTH_S, color="#999999", linewidth=0.8)
+        axes.set_xlim(0, 50)
+        axes.set_ylim(0, 1100)
+        legend_above(axes)
+    return figure
+
+
+RATES_MBPS = (0.9, 0.95, 1.0, 1.05)
+PACKETS = (210, 500, 1000)
+WINDOWS = {"20": 20, "any": None}
+DELAYS_MS = (20.0, 40.0)
+"""One way; a reader may take the text's 40 ms for a round trip."""
+
+
+def _grid(rates: tuple[float, ...], packets: tuple[int, ...], windows: dict[str, int | None]) -> dict[str, Scenario]:
+    return {
+        f"{name}_{rate:g}Mbps_{packet}B_w-{window}_{delay_ms:g}ms": shared_link(
+            algorithm, udp_rate_mbps=rate, udp_packet=packet, window=windows[window], delay_ms=delay_ms, interval="off"
+        )
+        for rate, packet, window, delay_ms in product(rates, packets, windows, DELAYS_MS)
+        for name, algorithm in SCHEMES.items()
+    }
+
+
+def _by_scheme(results: Results, delay: str = "") -> dict[str, np.ndarray[Any, Any]]:
+    return {
+        name: np.array([_kbps(run) for key, run in results.items() if key.startswith(name) and key.endswith(delay)])
+        for name in SCHEMES
+    }
+
+
+def _sensitivity_measure(results: Results) -> dict[str, float]:
+    kbps = _by_scheme(results)
+    figures: dict[str, float] = {}
+    for name, values in kbps.items():
+        figures[f"throughput, {name}, lowest, kbit/s"] = float(values.min())
+        figures[f"throughput, {name}, highest, kbit/s"] = float(values.max())
+    for label, delay in (("40 ms one way", "_40ms"), ("20 ms one way", "_20ms")):
+        each = _by_scheme(results, delay)
+        ordered = (each["vegas"] > each["newreno"]) & (each["newreno"] > each["tahoe"])
+        figures[f"share of configurations in the published order, {label}"] = float(ordered.mean())
+    return figures
+
+
+def _sensitivity_picture(results: Results) -> Figure:
+    rows = (("throughput over the first 16 s, one line a configuration", "kbit/s"),)
+    with panels(rows, columns=2, xlabel="", height=4.2, width=10.0) as (figure, (axes,)):
+        for panel, delay_ms in zip(axes, DELAYS_MS, strict=True):
+            panel.set_title(f"{delay_ms:g} ms one way")
+            curves = np.array(list(_by_scheme(results, f"_{delay_ms:g}ms").values()))
+            panel.plot(list(SCHEMES), curves, color=COLOURS[0], linewidth=0.7, alpha=0.5, marker=".")
+    return figure
+
+
+ITEMS = (
+    Item(
+        id="survey/figure-2",
+        title="Tahoe's congestion window",
+        scenarios=partial(_window_scenarios, "tahoe"),
+        measure=partial(_sawtooth_measure, "tahoe"),
+        pictures={"figure-2": partial(_window_picture, "tahoe")},
+    ),
+    Item(
+        id="survey/figure-3",
+        title="NewReno's congestion window",
+        scenarios=partial(_window_scenarios, "newreno"),
+        measure=partial(_sawtooth_measure, "newreno"),
+        pictures={"figure-3": partial(_window_picture, "newreno")},
+    ),
+    Item(
+        id="survey/figure-4",
+        title="Vegas's congestion window",
+        scenarios=partial(_window_scenarios, "vegas"),
+        measure=_vegas_measure,
+        pictures={"figure-4": partial(_window_picture, "vegas")},
+    ),
+    Item(
+        id="survey/figure-5",
+        title="Throughput of Vegas, NewReno and Tahoe over time",
+        scenarios=_throughput_scenarios,
+        measure=_throughput_measure,
+        pictures={"figure-5": _throughput_picture},
+    ),
+    Item(
+        id="survey/sensitivity",
+        title="Figure 5's throughputs against what the text omits: the UDP traffic, the window's limit, the delay",
+        scenarios=partial(_grid, RATES_MBPS, PACKETS, WINDOWS),
+        measure=_sensitivity_measure,
+        pictures={"sensitivity": _sensitivity_picture},
+        quick=Quick(
+            "8 configurations instead of 48",
+            partial(_grid, (0.9, 1.0), (500, 1000), {"20": 20}),
+        ),
+    ),
+)

@@ -1,0 +1,7 @@
+"""Items of papers: run, judged, kept and reported."""
+
+from fullpipe.reproduce.check import Check, Shape, Value
+from fullpipe.reproduce.item import Item
+from fullpipe.reproduce.record import Outcome, reproduce, reproduce_all
+
+__all__ = ["Check", "Item", "Outcome", "Shape", "Value", "reproduce", "reproduce_all"]

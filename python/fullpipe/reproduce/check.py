@@ -1,0 +1,312 @@
+"""How a measured figure is judged: beside the number that the paper prints, or by the shape that it draws."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import pairwise, product
+from typing import Any
+
+from fullpipe.reproduce.prose import filled
+
+__all__ = ["Check", "Shape", "Value", "judge", "refuse_if_void"]
+
+SHAPES = ("rising", "falling", "below", "bounds")
+"""What a shape can be; see `Shape`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expectation(ABC):
+    """What an item's figures must satisfy.
+
+    Attributes:
+        name: What is judged.
+        origin: Where in the paper it stands.
+        reason: Why the tolerance or the bound is what it is.
+        miss: The cause of a known miss; empty where none is known.
+        miss_within: A known miss is no larger than this; a larger one is a failure.
+    """
+
+    name: str
+    origin: str
+    reason: str
+    miss: str = ""
+    miss_within: float = 0.0
+
+    def __post_init__(self) -> None:
+        if bool(self.miss) != (self.miss_within > 0):
+            raise ValueError(f"{self.name}: a known miss needs its cause (miss) and its size (miss_within)")
+
+    @property
+    @abstractmethod
+    def gap(self) -> float:
+        """How far the measurement is from what is asked; NaN where it is no number."""
+
+    @property
+    @abstractmethod
+    def allowed(self) -> float:
+        """The largest gap that passes."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the figure agrees; one that is no number never does."""
+        # A billionth more, so that 0.840 against 0.830 is within 0.010 in binary fractions too.
+        return self.gap <= self.allowed + 1e-9
+
+    @property
+    def status(self) -> str:
+        """``pass``, ``documented miss``, or ``fail``."""
+        if self.passed:
+            return "pass"
+        return "documented miss" if self.gap <= self.miss_within else "fail"
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values ready for JSON."""
+
+    def _common(self) -> dict[str, Any]:
+        known = {"miss": self.miss} if self.miss else {}
+        return {"pass": self.passed, "status": self.status, "origin": self.origin, "reason": self.reason, **known}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value(Expectation):
+    """A measured figure beside the published one, which it may miss by a difference or by a factor.
+
+    Attributes:
+        published: What the paper prints.
+        measured: What was just simulated or computed.
+        tolerance: How far apart the two may be; less than the published value, since 0 would pass with that.
+        within_factor: By how much the greater may exceed the less, in place of a tolerance; then `miss_within` is a
+            factor too.
+    """
+
+    published: float
+    measured: float
+    tolerance: float | None = None
+    within_factor: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.tolerance is None) == (self.within_factor is None):
+            raise ValueError(f"{self.name}: a published value needs either tolerance or within_factor")
+        if self.tolerance is not None and self.published != 0 and not 0 <= self.tolerance < abs(self.published):
+            raise ValueError(
+                f"{self.name}: tolerance {self.tolerance:g} is the whole published value {self.published:g} or more, "
+                "so that 0 would pass; allowed is less, or within_factor"
+            )
+        if self.within_factor is not None and not (1 < self.within_factor < math.inf and self.published != 0):
+            raise ValueError(f"{self.name}: within_factor must be above 1, and the published value not 0")
+
+    @property
+    def difference(self) -> float:
+        """Measured less published."""
+        return self.measured - self.published
+
+    @property
+    def ratio(self) -> float:
+        """Measured over published; NaN where that is 0."""
+        return self.measured / self.published if self.published else math.nan
+
+    @property
+    def gap(self) -> float:
+        """The difference without its sign; of a factor the ratio or its inverse, whichever is greater: infinite for a
+        figure that is 0 or has the other sign.
+        """
+        if self.within_factor is None:
+            return abs(self.difference)
+        if math.isnan(self.ratio):
+            return math.nan
+        return max(self.ratio, 1 / self.ratio) if self.ratio > 0 else math.inf
+
+    @property
+    def allowed(self) -> float:
+        """The tolerance, or the factor."""
+        return self.within_factor or self.tolerance or 0.0
+
+    @property
+    def place(self) -> float:
+        """Where the measured figure lies: 0 at the published one, -1 and 1 at the ends of what passes; NaN where these
+        are one point.
+        """
+        if self.within_factor is None:
+            return self.difference / self.allowed if self.allowed else math.nan
+        if math.isnan(self.ratio):
+            return math.nan
+        return math.log(self.ratio) / math.log(self.within_factor) if self.ratio > 0 else -math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values ready for JSON."""
+        return {
+            "name": self.name,
+            "published": self.published,
+            "measured": _finite(self.measured),
+            "tolerance": self.tolerance,
+            **({} if self.within_factor is None else {"within_factor": self.within_factor}),
+            **self._common(),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape(Expectation):
+    """A property of several figures, where the paper draws a curve or claims an order instead of printing a number.
+
+    Attributes:
+        shape: ``rising``: each figure at least ``margin`` above the one before. ``falling``: each at least ``margin``
+            below the one before. ``below``: each at least ``margin`` below its partner in ``than``; a single
+            figure or partner stands for all. ``bounds``: each from ``at_least`` to ``at_most``. A negative ``margin``
+            is slack.
+        figures: The figures by name.
+        than: The partners of ``below``.
+        margin: As above, in the figures' unit.
+        at_least: The lower bound.
+        at_most: The upper bound.
+    """
+
+    shape: str
+    figures: Mapping[str, float]
+    than: Mapping[str, float] | None = None
+    margin: float = 0.0
+    at_least: float = -math.inf
+    at_most: float = math.inf
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        least = 2 if self.shape in ("rising", "falling") else 1
+        if self.shape not in SHAPES or len(self.figures) < least:
+            raise ValueError(f"{self.name}: {self.shape!r} of {len(self.figures)} figures judges nothing")
+        if (self.shape == "below") != (self.than is not None):
+            raise ValueError(f"{self.name}: 'below' needs partners (than), other shapes none")
+        if (
+            self.than is not None
+            and len(self.than) != len(self.figures)
+            and 1 not in (len(self.than), len(self.figures))
+        ):
+            raise ValueError(f"{self.name}: {len(self.figures)} figures and {len(self.than)} partners don't pair up")
+        if (self.shape == "bounds") != (math.isfinite(self.at_least) or math.isfinite(self.at_most)):
+            raise ValueError(f"{self.name}: 'bounds' needs at_least or at_most, other shapes neither")
+
+    @property
+    def gap(self) -> float:
+        """How far the worst figure is beyond what is asked; 0 or less where all are within."""
+        gaps = [required - slack for slack, required in self._slacks()]
+        return math.nan if any(math.isnan(gap) for gap in gaps) else max(gaps)
+
+    @property
+    def allowed(self) -> float:
+        """None; a margin is slack enough."""
+        return 0.0
+
+    @property
+    def required(self) -> str:
+        """What is asked, in words."""
+        if self.shape == "bounds":
+            bounds = ((">=", self.at_least), ("<=", self.at_most))
+            return " and ".join(f"{sign} {bound:g}" for sign, bound in bounds if math.isfinite(bound))
+        if self.margin == 0:
+            return self.shape
+        return f"{self.shape} by {self.margin:g}" if self.margin > 0 else f"{self.shape}, slack {-self.margin:g}"
+
+    @property
+    def measured(self) -> float:
+        """The worst: of bounds the figure nearest to or furthest beyond one, else the least step the right way."""
+        if math.isnan(self.gap):
+            return math.nan
+        if self.shape == "bounds":
+            return max(self.figures.values(), key=lambda value: max(self.at_least - value, value - self.at_most))
+        return min(slack for slack, _ in self._slacks())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values ready for JSON."""
+        return {
+            "name": self.name,
+            "published": None,
+            "required": self.required,
+            "measured": _finite(self.measured),
+            "tolerance": None,
+            "figures": {name: _finite(value) for name, value in self.figures.items()},
+            **({"than": {name: _finite(value) for name, value in self.than.items()}} if self.than else {}),
+            **self._common(),
+        }
+
+    def _slacks(self) -> list[tuple[float, float]]:
+        """Pairs of what there is and the least there must be."""
+        values = list(self.figures.values())
+        if self.shape == "bounds":
+            slacks = [(value, self.at_least) for value in values] + [(-value, -self.at_most) for value in values]
+            return [slack for slack in slacks if math.isfinite(slack[1])]
+        if self.shape == "below":
+            partners = list((self.than or {}).values())
+            pairs = (
+                product(values, partners) if 1 in (len(values), len(partners)) else zip(values, partners, strict=True)
+            )
+            steps = [high - low for low, high in pairs]
+        else:
+            sign = 1 if self.shape == "rising" else -1
+            steps = [sign * (after - before) for before, after in pairwise(values)]
+        return [(step, self.margin) for step in steps]
+
+
+Check = Value | Shape
+"""What judges an item."""
+
+
+def judge(figures: Mapping[str, float], expected: Sequence[Mapping[str, Any]]) -> tuple[Check, ...]:
+    """Sets measured figures beside what is expected of them, in the order of the expectations.
+
+    Args:
+        figures: The measured figures by name.
+        expected: As the data file has them: those with ``published`` judge the figure of their name, those with
+            ``shape`` the figures they list, where ``*`` stands for any text and the order is the measured one. In
+            ``reason`` and ``miss``, measured figures are filled in.
+
+    Raises:
+        KeyError: A check's figure was not measured, or a measured figure has no check.
+        ValueError: An expectation judges nothing.
+    """
+    used: set[str] = set()
+    checks: list[Check] = []
+    for entry in (_with_figures(entry, figures) for entry in expected):
+        if "published" in entry:
+            picked = _pick(figures, [entry["name"]], literally=True)
+            checks.append(Value(measured=picked[entry["name"]], **entry))
+        else:
+            picked = _pick(figures, entry["figures"])
+            than = _pick(figures, entry["than"]) if "than" in entry else None
+            checks.append(Shape(**{**entry, "figures": picked, "than": than}))
+            used |= (than or {}).keys()
+        used |= picked.keys()
+    if unused := [name for name in figures if name not in used]:
+        raise KeyError(f"figures without a check: {unused}")
+    return tuple(checks)
+
+
+def refuse_if_void(entry: Mapping[str, Any]) -> None:
+    """Refuses a published value with a tolerance that would let 0 pass, as soon as it is read.
+
+    Raises:
+        ValueError: It is one.
+    """
+    if "published" in entry:
+        Value(measured=math.nan, **entry)
+
+
+def _with_figures(entry: Mapping[str, Any], figures: Mapping[str, float]) -> Mapping[str, Any]:
+    return {key: filled(value, figures) if key in ("reason", "miss") else value for key, value in entry.items()}
+
+
+def _pick(figures: Mapping[str, float], patterns: Sequence[str], *, literally: bool = False) -> dict[str, float]:
+    picked: dict[str, float] = {}
+    for pattern in patterns:
+        names = [n for n in figures if n == pattern or (not literally and fnmatchcase(n, pattern.replace("[", "[[]")))]
+        if not names:
+            raise KeyError(f"no figure {pattern!r} was measured; there are: {', '.join(figures)}")
+        picked.update({name: figures[name] for name in names})
+    return picked
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

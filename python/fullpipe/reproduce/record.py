@@ -1,0 +1,272 @@
+"""Runs items and keeps what came of them, so that an interrupted reproduction goes on where it stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fullpipe import _core
+from fullpipe.files import staged
+from fullpipe.fingerprint import build_fingerprint
+from fullpipe.reproduce.check import Check, judge
+from fullpipe.reproduce.item import Item, Results, expected, notes
+from fullpipe.reproduce.prose import filled
+from fullpipe.reproduce.runs import Runs
+from fullpipe.runs.engines import check_engines, run_groups
+
+if TYPE_CHECKING:
+    import os
+
+    from fullpipe.scenario import Scenario
+
+__all__ = ["Outcome", "reproduce", "reproduce_all"]
+
+RECORD = "item.json"
+"""The file that says what an item's directory holds."""
+RUNS = "runs"
+"""The directory of an item's single runs until it is done."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An item that was reproduced.
+
+    Attributes:
+        item: The item.
+        scenarios: What was run, by name.
+        results: The results by the same names; empty if ``kept``.
+        figures: The measured figures by name.
+        checks: The figures beside what is expected of them.
+        shortened: In what the quick variant differs from the full one; empty for a full one.
+        quick: Whether the quick variant was asked for.
+        wall_s: On the clock on the wall, from its first run's beginning to its last one's end, and for its figures;
+            other items' runs may have shared the cores.
+        kept: Whether an earlier reproduction's figures were taken.
+        engine: What ran the scenarios.
+        kernel: As for `run`.
+    """
+
+    item: Item
+    scenarios: Mapping[str, Scenario]
+    results: Results
+    figures: Mapping[str, float]
+    checks: tuple[Check, ...]
+    shortened: str
+    quick: bool
+    wall_s: float
+    kept: bool = False
+    engine: str = "simulator"
+    kernel: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether all checks did."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def full(self) -> bool:
+        """Whether these are the paper's own runs in the simulator, not shortened ones, nor another engine's."""
+        return not self.shortened and self.engine == "simulator"
+
+    @property
+    def reading(self) -> str:
+        """What came of it, in words: those of the data file are said of full runs, and of others nothing is."""
+        return filled(notes(self.item.id)["reading"], self.figures) if self.full else ""
+
+    @property
+    def variant(self) -> str:
+        """``linux``, ``quick``, or nothing for the item's own."""
+        return "linux" if self.engine == "linux" else "quick" if self.quick else ""
+
+    @property
+    def command(self) -> str:
+        """What makes it, as typed."""
+        options = {"linux": " --engine linux", "quick": " --quick", "": ""}
+        kernel = "" if self.kernel is None else f" --kernel {self.kernel}"
+        return f"fullpipe reproduce {self.item.id}{options[self.variant]}{kernel}"
+
+    @property
+    def status(self) -> str:
+        """``pass``, ``documented miss`` (no check fails, but some miss for a cause that is named), or ``fail``."""
+        statuses = {check.status for check in self.checks}
+        return next(status for status in ("fail", "documented miss", "pass") if status in statuses)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values ready for JSON."""
+        return {
+            "id": self.item.id,
+            "title": self.item.title,
+            "pass": self.passed,
+            "status": self.status,
+            "wall_s": self.wall_s,
+            "quick": self.quick,
+            "shortened": self.shortened,
+            "version": _core.VERSION,
+            "seeds": sorted({scenario.seed for scenario in self.scenarios.values()}),
+            "engine": self.engine,
+            "fingerprint": fingerprint(self.item, self.scenarios, self.quick, self.engine, self.kernel),
+            "figures": {name: value if abs(value) < float("inf") else None for name, value in self.figures.items()},
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes ``item.json``, the pictures as PNG and SVG, and a directory of results per scenario; of a kept one
+        only ``item.json``, the rest being there.
+
+        Raises:
+            InputError: The directory can't be made or written.
+        """
+        from fullpipe.charts.style import write
+
+        with staged(directory) as stage:
+            if not self.kept:
+                for name, draw in self.item.pictures.items():
+                    figure = draw(self.results)
+                    for suffix in (".png", ".svg"):
+                        write(figure, stage / f"{name}{suffix}")
+                for name, result in self.results.items():
+                    result.save(stage / name)
+            (stage / RECORD).write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
+
+
+def reproduce(
+    item: Item,
+    *,
+    quick: bool = False,
+    workers: int | None = None,
+    progress: Callable[[float, float], object] | None = None,
+) -> Outcome:
+    """Runs an item's scenarios and judges its figures.
+
+    Args:
+        item: What to reproduce.
+        quick: Run the shortened variant.
+        workers: Runs at a time; None for the number of cores.
+        progress: As for `run_many`.
+    """
+    (outcome,) = reproduce_all([item], quick=quick, workers=workers, progress=progress)
+    return outcome
+
+
+def reproduce_all(
+    items: Sequence[Item],
+    *,
+    quick: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    progress: Callable[[float, float], object] | None = None,
+    engine: str = "simulator",
+    kernel: str | None = None,
+) -> Iterator[Outcome]:
+    """Reproduces items one after the other, all cores busy, and yields each as soon as it is done.
+
+    Args:
+        items: What to reproduce.
+        quick: Run the shortened variants.
+        out: Save each item into ``out/<id>``. One that is there already is kept and not run again if program, item and
+            scenarios are the same; its figures are judged anew. Of one that was interrupted on Linux, the runs that had
+            ended are kept.
+        workers: Runs at a time; None for the number of cores.
+        progress: As for `run_many`, with the sums over all items that are run.
+        engine: What runs the scenarios; ``"linux"`` runs the items' variants for it.
+        kernel: As for `run`.
+
+    Raises:
+        InputError: ``out`` can't be made or written, an item has no variant for the engine, or there is no such kernel.
+        Exception: The first failure of a run; the others are stopped.
+    """
+    check_engines([engine], kernel)
+    variants = {item.id: item.variant(quick, engine) for item in items}
+    quick = quick or engine == "linux"  # what is expected of a shortened variant is expected of this one
+    for item in items:
+        expected(item.id, quick=quick)  # refuses bad data now, not after the runs
+    kept = {item.id: _kept(item, *variants[item.id], quick, out, engine, kernel) for item in items}
+    fresh = {item.id: variants[item.id][0] for item in items if kept[item.id] is None}
+    single = _single_runs(fresh, out, engine, kernel)
+    recall = (lambda item_id, scenario, run: single[item_id].recall(scenario, run)) if single else None
+    runs = run_groups(fresh, workers=workers, progress=progress, engine=engine, kernel=kernel, recall=recall)
+    for item in items:
+        outcome = kept[item.id] or _measured(item, *variants[item.id], quick, next(runs)[1:], engine, kernel)
+        if out is not None:
+            outcome.save(Path(out, item.id))
+        if item.id in single:
+            single[item.id].remove()
+        yield outcome
+
+
+def _single_runs(
+    items: Iterable[str], out: str | os.PathLike[str] | None, engine: str, kernel: str | None
+) -> dict[str, Runs]:
+    """Where the items' single runs are kept; nowhere if the simulator makes them, which takes no longer."""
+    if engine != "linux" or out is None:
+        return {}
+    program = _program(engine, kernel)
+    return {item_id: Runs(Path(out, item_id, RUNS), program) for item_id in items}
+
+
+def fingerprint(
+    item: Item, scenarios: Mapping[str, Scenario], quick: bool, engine: str = "simulator", kernel: str | None = None
+) -> str:
+    """Tells whether an item's figures and pictures would come out the same again: a hash of the build, the scenarios,
+    whether those are the shortened ones, and what runs them.
+    """
+    digest = hashlib.sha256(_program(engine, kernel).encode())
+    for name, scenario in scenarios.items():
+        digest.update(f"\0{name}\0{scenario.to_toml()}".encode())
+    digest.update(f"\0{item.id}\0{quick}\0{engine}".encode())
+    return digest.hexdigest()
+
+
+def _program(engine: str, kernel: str | None) -> str:
+    if engine != "linux":
+        return build_fingerprint()
+    from fullpipe import linux
+
+    return linux.fingerprint(kernel)
+
+
+def _measured(
+    item: Item,
+    scenarios: Mapping[str, Scenario],
+    shortened: str,
+    quick: bool,
+    run: tuple[Results, float],
+    engine: str,
+    kernel: str | None,
+) -> Outcome:
+    results, wall_s = run
+    begun = time.perf_counter()
+    figures = {name: float(value) for name, value in item.measure(results).items()}
+    checks = judge(figures, expected(item.id, quick=quick))
+    wall_s += time.perf_counter() - begun
+    return Outcome(item, scenarios, results, figures, checks, shortened, quick, wall_s, engine=engine, kernel=kernel)
+
+
+def _kept(
+    item: Item,
+    scenarios: Mapping[str, Scenario],
+    shortened: str,
+    quick: bool,
+    out: str | os.PathLike[str] | None,
+    engine: str,
+    kernel: str | None,
+) -> Outcome | None:
+    if out is None:
+        return None
+    try:
+        record = json.loads(Path(out, item.id, RECORD).read_text(encoding="utf-8"))
+        if record["fingerprint"] != fingerprint(item, scenarios, quick, engine, kernel):
+            return None
+        figures = {name: float("nan") if value is None else float(value) for name, value in record["figures"].items()}
+        wall_s = float(record["wall_s"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    checks = judge(figures, expected(item.id, quick=quick))
+    return Outcome(
+        item, scenarios, {}, figures, checks, shortened, quick, wall_s, kept=True, engine=engine, kernel=kernel
+    )

@@ -1,0 +1,1 @@
+"""Runs scenarios; what comes of a run, and its tables."""

@@ -1,0 +1,185 @@
+"""Figures over all flows of a run, and all figures of it as one row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fullpipe.errors import InputError
+from fullpipe.runs import tables
+from fullpipe.text import hint, listed, quoted
+
+__all__ = ["FIRST", "figures", "find_figure", "groups", "jain_index", "over_flows", "together_bps"]
+
+Row = dict[str, Any]
+
+
+def figures(columns: Mapping[str, Any], window_s: float) -> Row:
+    """All figures of a run as one row.
+
+    The columns of `Result.links` by their own names for the bottleneck, which is the link of that name or the first
+    one; those of other links as ``links.NAME.FIGURE``. Those of `over_flows`; ``jain_index`` and ``data_packets``;
+    where flows differ in algorithm, ``flows.ALGORITHM.mean_goodput_bps`` too. Of cross traffic, ``udp.`` and ``web.``
+    with ``throughput_bps``, packets and transfers summed over the groups.
+
+    Args:
+        columns: The run's tables, as its engine gave them.
+        window_s: How long the measuring window is.
+    """
+    row: Row = {}
+    links = tables.rows(columns["links"])
+    names = [link["name"] for link in links]
+    bottleneck = names.index("bottleneck") if "bottleneck" in names else 0
+    for i, link in enumerate(links):
+        prefix = "" if i == bottleneck else f"links.{link['name']}."
+        row.update({f"{prefix}{key}": value for key, value in link.items() if key != "name"})
+    flows = tables.rows(columns["flows"])
+    row.update(over_flows(flows, window_s))
+    algorithms = sorted({flow["algorithm"] for flow in flows})
+    if len(algorithms) > 1:
+        for name in algorithms:
+            own = (flow["goodput_bps"] for flow in flows if flow["algorithm"] == name)
+            row[f"flows.{name}.mean_goodput_bps"] = _mean(own)
+    row["jain_index"] = tables.to_list([columns["totals"]["jain_index"]])[0]
+    row["data_packets"] = columns["totals"]["data_packets"]
+    for kind in ("udp", "web"):
+        groups = [group for group in tables.rows(columns["traffic"]) if group["kind"] == kind]
+        if groups:
+            row.update(_of_traffic(kind, groups))
+    return row
+
+
+FIRST = (
+    "utilization",
+    "loss_rate",
+    "dropped_packets",
+    "marked_packets",
+    "wire_lost_packets",
+    "arrived_packets",
+    "mean_queue_packets",
+    "max_queue_packets",
+    "flows",
+    "goodput_bps",
+    "throughput_bps",
+    "mean_goodput_bps",
+    "min_goodput_bps",
+    "max_goodput_bps",
+    "jain_index",
+    "retransmits",
+    "timeouts",
+    "fast_recoveries",
+    "mean_rtt_s",
+    "mean_cwnd_packets",
+    "completed_flows",
+    "mean_completion_s",
+    "data_packets",
+)
+"""The figures that every run has, in the order of a table's columns; all others depend on the scenario."""
+
+
+def find_figure(name: str, known: Sequence[str] | None = None) -> str:
+    """The name itself, if it is one of the figures known; before a run, of what any scenario could have.
+
+    Raises:
+        InputError: It is not.
+    """
+    names = FIRST if known is None else known
+    # Those of further links, of algorithms and of cross traffic depend on the scenario.
+    possible = known is None and ("." in name or name.startswith("reverse_"))
+    if name not in names and not possible:
+        raise InputError(f"{quoted(name)} is no figure of a run{hint(name, names)} (allowed: {listed(names)})")
+    return name
+
+
+def over_flows(flows: Sequence[Mapping[str, Any]], window_s: float) -> Row:
+    """Over flows, of `Result.flows`: their number, ``goodput_bps`` and ``throughput_bps`` together (`together_bps`),
+    ``mean_``, ``min_`` and ``max_goodput_bps``, ``retransmits``, ``timeouts`` and ``fast_recoveries`` summed,
+    ``mean_rtt_s``, ``mean_cwnd_packets`` and ``mean_completion_s`` averaged, ``completed_flows``; of no flows their
+    number alone.
+    """
+    if not flows:
+        return {"flows": 0}
+    goodputs = [flow["goodput_bps"] for flow in flows if flow["goodput_bps"] is not None]
+    return {
+        "flows": len(flows),
+        "goodput_bps": together_bps(flows, "goodput_bps", window_s),
+        "throughput_bps": together_bps(flows, "throughput_bps", window_s),
+        "mean_goodput_bps": _mean(goodputs),
+        "min_goodput_bps": min(goodputs, default=None),
+        "max_goodput_bps": max(goodputs, default=None),
+        **{key: sum(flow[key] for flow in flows) for key in ("retransmits", "timeouts", "fast_recoveries")},
+        "mean_rtt_s": _mean(flow["mean_rtt_s"] for flow in flows),
+        "mean_cwnd_packets": _mean(flow["mean_cwnd_packets"] for flow in flows),
+        "completed_flows": sum(flow["completion_s"] is not None for flow in flows),
+        "mean_completion_s": _mean(flow["completion_s"] for flow in flows),
+    }
+
+
+def groups(flows: Sequence[Mapping[str, Any]], window_s: float) -> list[Row]:
+    """A row per group of flows, those of one name, in the order of their first flows: ``name``, ``algorithm`` (several
+    with commas), ``flows``, ``goodput_bps`` and ``throughput_bps`` together, ``share`` of all groups' goodput (None
+    where there is none), ``jain_index`` inside, ``mean_rtt_s`` and ``mean_cwnd_packets`` averaged, ``retransmits`` and
+    ``timeouts`` summed.
+    """
+    names = dict.fromkeys(flow["name"] for flow in flows)
+    total_bps = together_bps(flows, "goodput_bps", window_s)
+    rows = []
+    for name in names:
+        own = [flow for flow in flows if flow["name"] == name]
+        whole = over_flows(own, window_s)
+        fairness = jain_index([flow["goodput_bps"] for flow in own if flow["goodput_bps"] is not None])
+        rows.append(
+            {
+                "name": name,
+                "algorithm": ", ".join(dict.fromkeys(flow["algorithm"] for flow in own)),
+                "flows": len(own),
+                "goodput_bps": whole["goodput_bps"],
+                "throughput_bps": whole["throughput_bps"],
+                "share": whole["goodput_bps"] / total_bps if total_bps else None,
+                "jain_index": None if math.isnan(fairness) else fairness,
+                **{key: whole[key] for key in ("mean_rtt_s", "mean_cwnd_packets", "retransmits", "timeouts")},
+            }
+        )
+    return rows
+
+
+def jain_index(rates: Sequence[float]) -> float:
+    """Jain's fairness index, 1 where all rates are equal, 1/n where one of n has all; NaN where none is above 0.
+
+    Of mean m and variance v it is m^2 / (m^2 + v): rounding cannot lift that above 1.
+    """
+    if not any(rates):
+        return math.nan
+    mean = math.fsum(rates) / len(rates)
+    variance = math.fsum((rate - mean) ** 2 for rate in rates) / len(rates)
+    return mean**2 / (mean**2 + variance)
+
+
+def together_bps(flows: Sequence[Mapping[str, Any]], rate: str, window_s: float) -> float:
+    """Of flows together, ``throughput_bps`` or ``goodput_bps`` over the measuring window, whatever part of it each
+    lived.
+    """
+    return math.fsum(flow[rate] * flow["active_s"] for flow in flows if flow["active_s"]) / window_s
+
+
+def _of_traffic(kind: str, groups: Sequence[Row]) -> Row:
+    sums = ["throughput_bps", "sent_packets", "received_packets"]
+    if kind == "web":
+        sums += ["transfers_started", "transfers_completed"]
+    row = {f"{kind}.{key}": sum(group[key] for group in groups) for key in sums}
+    if kind == "web":
+        row["web.mean_completion_s"] = _mean_completion(groups)
+    return row
+
+
+def _mean_completion(groups: Sequence[Row]) -> float | None:
+    known = [group for group in groups if group["mean_completion_s"] is not None]
+    transfers = sum(group["transfers_completed"] for group in known)
+    total = math.fsum(group["mean_completion_s"] * group["transfers_completed"] for group in known)
+    return total / transfers if transfers else None
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None

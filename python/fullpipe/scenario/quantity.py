@@ -1,0 +1,59 @@
+"""Numbers with units, as scenarios write them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fullpipe import _core
+from fullpipe.errors import InputError
+from fullpipe.text import quoted
+
+__all__ = ["SYMBOLS", "UNITS", "Quantity", "read_quantity"]
+
+UNITS: dict[str, str] = dict(_core.units())
+"""Each unit's base unit, as columns are suffixed with it (docs/scenarios.md, Quantities)."""
+
+SYMBOLS = {"s": "s", "bps": "bit/s", "bytes": "bytes", "packets": "packets", "bdp": "BDP"}
+"""The base units as pictures and tables write them."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number and its unit.
+
+    Attributes:
+        number: As it is written.
+        unit: As it is written, one of `UNITS`.
+        base: The base unit: "s", "bps", "bytes", "packets" or "bdp".
+        value: The number in the base unit.
+    """
+
+    number: float
+    unit: str
+    base: str
+    value: float
+
+    @classmethod
+    def parse(cls, text: object) -> Quantity | None:
+        """What the text says; None where it is no finite number with a known unit."""
+        found = _core.quantity(text) if isinstance(text, str) else None
+        return None if found is None else cls(*found)
+
+    def in_unit(self, unit: str) -> float:
+        """The number in another unit of the same base."""
+        one = Quantity.parse(f"1 {unit}")
+        assert one is not None
+        return self.number if self.unit == unit else self.value / one.value
+
+
+def read_quantity(name: str, text: str, base: str, example: str) -> float:
+    """What an argument called ``name`` says, above 0, in a base unit.
+
+    Raises:
+        InputError: It is no such quantity; the message shows the ``example``.
+    """
+    quantity = Quantity.parse(text)
+    if quantity is None or quantity.base != base or not 0 < quantity.value < math.inf:
+        raise InputError(f"{name} = {quoted(text)}: expected a quantity with a unit, above 0, e.g. {example}")
+    return quantity.value

@@ -1,0 +1,216 @@
+"""Scenarios: what a run is made of, loaded from TOML or built in code."""
+
+from __future__ import annotations
+
+import copy
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fullpipe import _core
+from fullpipe.errors import ScenarioError
+from fullpipe.scenario.keypath import set_value
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["MOST_BYTES", "Scenario", "parse", "read_text"]
+
+MOST_BYTES = 16_000_000
+"""Size of a scenario's file, at most: of 100,000 flows with a table each."""
+
+
+class Scenario:
+    """Links, queues, flows and cross traffic; checked when made, never changed afterwards.
+
+    The keyword arguments are the keys of the TOML file: ``duration``, ``warmup``, ``seed``, ``packet_size``, ``links``,
+    ``flows`` and so on. Quantities are text with units (``"100 Mbit/s"``, ``"39 ms"``, ``"0.25 BDP"``). The files that
+    it names (a link's ``trace``) are read when it is made, from the folder of its own file, else from the current one;
+    from then on it has their content.
+
+    Raises:
+        ScenarioError: A key is unknown or missing, or a value is not allowed.
+    """
+
+    __slots__ = ("_file", "_model", "_tree")
+
+    def __init__(self, **keys: Any) -> None:
+        self._fill(keys, None)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scenario:
+        """Reads a scenario from a TOML file.
+
+        Raises:
+            ScenarioError: The file can't be read, is not TOML, or is not a scenario.
+        """
+        return cls.loads(read_text(path), file=str(path))
+
+    @classmethod
+    def loads(cls, text: str, *, file: str | None = None) -> Scenario:
+        """Reads a scenario from TOML text; ``file`` is named in errors.
+
+        Raises:
+            ScenarioError: The text is not TOML or not a scenario.
+        """
+        scenario = cls.__new__(cls)
+        scenario._file = file
+        try:
+            scenario._model, scenario._tree = _core.load(text, _folder(file))
+        except _core.Problem as problem:
+            raise _named(problem, file) from None
+        return scenario
+
+    @classmethod
+    def from_dict(cls, tree: Mapping[str, Any], *, file: str | None = None) -> Scenario:
+        """Builds a scenario from a dictionary with the keys of the TOML file; ``file`` is named in errors.
+
+        Raises:
+            ScenarioError: A key is unknown or missing, or a value is not allowed.
+        """
+        scenario = cls.__new__(cls)
+        scenario._fill(tree, file)
+        return scenario
+
+    def replace(self, **changes: Any) -> Scenario:
+        """A copy with some keys changed.
+
+        A key inside a table is named by its path: ``replace(**{"links.bottleneck.buffer": "0.5 BDP"})`` changes the
+        link of that name, ``"flows.0.count"`` the first group of flows, ``"flows.algorithm"`` every group,
+        ``"flows.algorithm.alpha"`` and ``"links.bottleneck.queue.target"`` a parameter. None removes a key, so that its
+        default holds.
+
+        Raises:
+            ScenarioError: A path leads nowhere, or the changed scenario is wrong.
+        """
+        tree = self.to_dict()
+        for path, value in changes.items():
+            try:
+                set_value(tree, path, copy.deepcopy(value))
+            except KeyError as error:
+                raise ScenarioError(path, error.args[0], self._file) from None
+        return self.from_dict(tree, file=self._file)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys as they were given, as plain dictionaries and lists; what a file says in the place of its name."""
+        return copy.deepcopy(self._tree)
+
+    def resolved(self) -> Scenario:
+        """The same scenario with every key spelled out: defaults as values, buffers in BDP as packets. It says what is
+        run even where a default changes later.
+        """
+        return self.from_dict(self._model.resolved(), file=self._file)
+
+    def to_toml(self) -> str:
+        """The keys as they were given, as the text of a scenario file."""
+        import tomli_w
+
+        return tomli_w.dumps(self._tree)
+
+    @property
+    def file(self) -> str | None:
+        """Where the scenario came from; None for one built in code."""
+        return self._file
+
+    @property
+    def seed(self) -> int:
+        """Seeds every random choice."""
+        return self._model.seed
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated length, seconds."""
+        return self._model.duration_s
+
+    @property
+    def warmup_s(self) -> float:
+        """The part at the beginning that averages leave out, seconds."""
+        return self._model.warmup_s
+
+    @property
+    def series_interval_s(self) -> float | None:
+        """Time between samples of the series, seconds; None where nothing is sampled."""
+        return self._model.series_interval_s
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is allowed, but probably not what was meant, a line each."""
+        return self._model.warnings
+
+    @property
+    def model(self) -> _core.Model:
+        """The checked scenario, as the engine takes it."""
+        return self._model
+
+    def _fill(self, tree: Mapping[str, Any], file: str | None) -> None:
+        self._file = file
+        try:
+            self._model, self._tree = _core.check(tree, _folder(file))
+        except _core.Problem as problem:
+            raise _named(problem, file) from None
+
+    def __eq__(self, other: object) -> bool:
+        return self._tree == other._tree if isinstance(other, Scenario) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # equal by value, like the dictionaries inside
+
+    def __repr__(self) -> str:
+        return f"Scenario({', '.join(f'{key}={value!r}' for key, value in self._tree.items())})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._tree, self._file)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a scenario's file.
+
+    Raises:
+        ScenarioError: It can't be read, is no regular file (a device or a pipe may never end), is too large or is not
+            UTF-8.
+    """
+    file, data = Path(path), None
+
+    def wrong(what: str) -> ScenarioError:
+        return ScenarioError("", what, str(path))
+
+    try:
+        if stat.S_ISREG(file.stat().st_mode):
+            with file.open("rb") as opened:
+                data = opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise wrong(f"can't be read: {error.strerror or error}") from None
+    if data is None:
+        raise wrong(f"can't be read: it is {'a directory' if file.is_dir() else 'no regular file'}")
+    if len(data) > MOST_BYTES:
+        raise wrong(f"is too large for a scenario (allowed: at most {MOST_BYTES / 1e6:g} MB)")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise wrong(f"is not UTF-8 text (byte {error.start}); a scenario is a TOML file") from None
+
+
+def parse(text: str, *, file: str | None = None) -> dict[str, Any]:
+    """Reads TOML text as a dictionary, whatever its keys; ``file`` is named in errors.
+
+    Raises:
+        ScenarioError: The text is not TOML.
+    """
+    try:
+        return _core.parse(text)
+    except _core.Problem as problem:
+        raise _named(problem, file) from None
+
+
+def _restore(tree: dict[str, Any], file: str | None) -> Scenario:
+    return Scenario.from_dict(tree, file=file)
+
+
+def _named(problem: _core.Problem, file: str | None) -> ScenarioError:
+    key, what, line = problem.args
+    return ScenarioError(key, what, file, line)
+
+
+def _folder(file: str | None) -> str:
+    """Where the files are that a scenario from ``file`` names."""
+    return "" if file is None else str(Path(file).parent)

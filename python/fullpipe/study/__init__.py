@@ -1,0 +1,1 @@
+"""Runs of many scenarios, and what they say together: comparisons, sweeps, sizings."""

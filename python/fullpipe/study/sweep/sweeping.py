@@ -1,0 +1,234 @@
+"""Runs a sweep, and what comes of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import closing
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.errors import ScenarioError
+from fullpipe.runs.executor import check_stop, count_workers
+from fullpipe.runs.figures import find_figure
+from fullpipe.scenario import Scenario, parse, read_text
+from fullpipe.study.sweep.axes import find_axis, read_axes
+from fullpipe.study.sweep.plan import Plan
+
+if TYPE_CHECKING:
+    import os
+    import threading
+
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+__all__ = ["Sweep", "load_plan", "sweep", "sweep_plan"]
+
+Progress = Callable[[float, float], object]
+Run = Callable[[Plan, Collection[int]], Generator[tuple[dict[str, Any] | None, float]]]
+Rows = Callable[[Collection[int]], Generator[dict[str, Any] | None]]
+
+
+def sweep(
+    scenario: Scenario,
+    axes: Mapping[str, Any],
+    *,
+    repeats: int = 1,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    client: Any = None,
+    progress: Progress | None = None,
+    stop: threading.Event | None = None,
+    memory_bytes: int | None = None,
+) -> Sweep:
+    """Runs a scenario with every combination of some keys' values, each with several seeds, on all cores or on a
+    cluster.
+
+    A run that fails is a row with its error and stops nothing else.
+
+    Args:
+        scenario: What to run; its series are not sampled.
+        axes: By key path, as `Scenario.replace` takes it, a list of values or a range: ``{"from": "10 packets", "to":
+            "1000 packets", "count": 9, "scale": "log"}``, or with ``step``.
+        repeats: Runs of each combination; repeat r uses the scenario's seed + r.
+        out: A directory that rows go to as they come. A sweep that was stopped there goes on where it was.
+        workers: Runs at a time; None for the number of cores.
+        client: A Dask client (`distributed.Client`), or a scheduler's address such as ``tcp://scheduler:8786``; its
+            workers then do the runs.
+        progress: Called ten times a second with the runs done, of unfinished ones their part, and those to do in all.
+        stop: Ends the sweep as Ctrl-C does, in any thread, within about a fifth of a second of wall time once it is
+            set; rows that were finished are kept in ``out``.
+        memory_bytes: As for `run_many`; on a cluster, what the runs of each worker may hold together.
+
+    Raises:
+        ScenarioError: An axis, a key path or a value is wrong.
+        InputError: The directory can't be written or holds another sweep; no scheduler answers.
+        OSError: The disk is full; what is there stays whole.
+        FullpipeError: The cluster failed.
+        Cancelled: ``stop`` was set.
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+    plan = Plan(scenario, read_axes(axes, scenario.file), repeats, lambda *_: check_stop(stop))
+    return sweep_plan(
+        plan, out=out, workers=workers, client=client, progress=progress, stop=stop, memory_bytes=memory_bytes
+    )
+
+
+def load_plan(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Plan:
+    """Reads a sweep from a scenario's file with a table ``[sweep]``: ``repeats``, and key paths with lists or ranges.
+
+    Args:
+        path: The file.
+        progress: Called with the values checked so far and those to check in all.
+
+    Raises:
+        ScenarioError: The file can't be read, is not TOML, has no such table, or something in it is wrong.
+    """
+    file = str(path)
+    tree = parse(read_text(path), file=file)
+    table = tree.pop("sweep", None)
+    if not isinstance(table, dict):
+        raise ScenarioError("sweep", 'missing; e.g. [sweep] with "flows.algorithm" = ["reno", "cubic"]', file)
+    scenario = Scenario.from_dict(tree, file=file)
+    repeats = table.pop("repeats", 1)
+    return Plan(scenario, read_axes(table, file), repeats, progress)
+
+
+def sweep_plan(
+    plan: Plan,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    client: Any = None,
+    progress: Progress | None = None,
+    stop: threading.Event | None = None,
+    memory_bytes: int | None = None,
+) -> Sweep:
+    """Runs a plan; arguments and errors as for `sweep`."""
+    count_workers(workers, plan.runs)
+    check_stop(stop)
+    if isinstance(client, str):
+        from fullpipe.study.sweep.cluster import connect
+
+        with connect(client) as connected:
+            return sweep_plan(plan, out=out, client=connected, progress=progress, stop=stop, memory_bytes=memory_bytes)
+    if client is None:
+        from fullpipe.study.sweep.threads import run_in_threads
+
+        run: Run = partial(run_in_threads, workers=workers, memory_bytes=memory_bytes)
+    else:
+        from fullpipe.study.sweep.cluster import run_on_cluster
+
+        run = partial(run_on_cluster, client=client, memory_bytes=memory_bytes)
+    rows = partial(_rows, plan, run=run, progress=progress, stop=stop)
+    return _run_in_memory(plan, rows) if out is None else _run_into(out, plan, rows)
+
+
+class Sweep:
+    """The outcome of a sweep.
+
+    Attributes:
+        plan: What was run.
+        table: A row per run: ``run``, the axes, ``repeat``, ``seed``, ``error`` (null for a run that succeeded), and
+            the figures that `Result.figures` lists. An axis is a column as it was given; where it is
+            quantities of one kind, a column of plain numbers follows, such as ``links.bottleneck.delay_s``.
+    """
+
+    def __init__(self, plan: Plan, table: pa.Table) -> None:
+        self.plan = plan
+        self.table = table
+
+    @cached_property
+    def summary(self) -> pa.Table:
+        """A row per combination: the axes, ``runs``, ``failed``, and each figure's ``_mean``, ``_sd`` and ``_ci95``
+        over the repeats.
+        """
+        from fullpipe.study.sweep.summary import summarize
+
+        return summarize(self.table, self.plan)
+
+    @property
+    def failed(self) -> int:
+        """Runs that failed."""
+        return len(self.table) - self.table["error"].null_count
+
+    def to_dict(self) -> dict[str, Any]:
+        """The axes, rows and summary as plain values ready for JSON."""
+        return {
+            "axes": [axis.path for axis in self.plan.axes],
+            "repeats": self.plan.repeats,
+            "failed": self.failed,
+            "rows": self.table.to_pylist(),
+            "summary": self.summary.to_pylist(),
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """The same as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def plot(self, x: str, y: str, *, by: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws a figure against an axis: means with 95 % confidence intervals; with ``path``, writes the picture too.
+
+        Args:
+            x: An axis, by its key path or an ending of it that is clear (``buffer``).
+            y: A figure, such as ``utilization``.
+            by: The axis whose values get a line each; None for all other axes together.
+            path: Where the picture goes.
+
+        Raises:
+            InputError: There is no such axis or figure, or the file can't be written.
+        """
+        from fullpipe.charts.style import written
+        from fullpipe.charts.sweep import Across, sweep_figure
+
+        axes, table = self.plan.axes, self.table
+        axis = find_axis(axes, x)
+        lines = [find_axis(axes, by)] if by is not None else [other for other in axes if other is not axis]
+        figure = find_figure(
+            y, [name for name in table.column_names if name not in (*self.plan.label_columns, "error")]
+        )
+        numeric = axis.measure is not None or not isinstance(axis.labels[0], str | bool)
+        across = Across(axis.path, axis.unit, axis.log, None if numeric else axis.labels)
+        places, values = (table[name].to_pylist() for name in (axis.measure or axis.path, figure))
+        labels = zip(*(table[line.path].to_pylist() for line in lines), strict=True) if lines else [()] * len(table)
+        missing = f" ({self.failed} of {self.plan.runs} runs failed)" if self.failed else ""
+        picture = sweep_figure(across, figure, zip(places, values, labels, strict=True), missing=missing)
+        return written(picture, path)
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {len(self.table)} runs, {self.failed} failed>"
+
+
+def _run_in_memory(plan: Plan, rows: Rows) -> Sweep:
+    from fullpipe.study.sweep.table import join, table_of
+
+    finished = [row for row in rows(range(plan.runs)) if row is not None]
+    return Sweep(plan, join([table_of(finished, plan)], plan))
+
+
+def _run_into(out: str | os.PathLike[str], plan: Plan, rows: Rows) -> Sweep:
+    from fullpipe.study.sweep.store import Store
+
+    with Store(out, plan) as store:
+        with closing(rows([run for run in range(plan.runs) if run not in store.done])) as finished:
+            for row in finished:
+                if row is not None:
+                    store.add(row)
+                store.tick()
+        outcome = Sweep(plan, store.table())
+        store.finish(outcome.table, outcome.summary)
+        return outcome
+
+
+def _rows(
+    plan: Plan, runs: Collection[int], run: Run, progress: Progress | None, stop: threading.Event | None
+) -> Generator[dict[str, Any] | None]:
+    """The runs' rows as they finish; None where only time has passed. What was told as done has been given."""
+    done = 0
+    with closing(run(plan, runs)) as outcomes:
+        for row, under_way in outcomes:
+            yield row
+            done += row is not None
+            if progress is not None:
+                progress(done + under_way, len(runs))
+            check_stop(stop)
