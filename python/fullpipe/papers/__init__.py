@@ -15,7 +15,7 @@ from fullpipe.text import unknown
 
 __all__ = ["PAPERS", "Check", "Item", "Outcome", "Shape", "Value", "items", "reproduce", "reproduce_all", "select"]
 
-PAPERS = ("hyun-jang", "ehstcp", "shorten-leith", "survey", "beyond")
+PAPERS = ("hyun-jang", "ehstcp", "shorten-leith", "survey", "beyond", "modern")
 """The papers; each one's module has its name with underscores."""
 
 
