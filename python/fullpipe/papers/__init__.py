@@ -13,7 +13,7 @@ from fullpipe.text import unknown
 
 __all__ = ["PAPERS", "items", "select"]
 
-PAPERS = ("hyun-jang", "ehstcp", "shorten-leith", "survey", "beyond")
+PAPERS = ("hyun-jang", "ehstcp", "shorten-leith", "survey", "beyond", "modern")
 """The papers; each one's package has its name with underscores."""
 
 

@@ -1,0 +1,95 @@
+"""Copa's packets in the queue, and what starves it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.papers.drawing import link_samples, panels, utilization
+from fullpipe.reproduce.item import Item, Results
+from fullpipe.runs.tables import to_numpy
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fullpipe.runs.result import Result
+
+__all__ = ["COPA"]
+
+COUNTS = (1, 2, 4)
+"""Flows."""
+
+JITTERS_MS = (0, 1, 5)
+"""Mean of what the first flow's packets are delayed by chance."""
+
+DEFAULT_MODE: Any = {"name": "copa", "competitive": False}
+
+
+def _flows(count: int, algorithm: Any) -> Scenario:
+    """The paper's section 3 gives no link: 50 Mbit/s, 40 ms, a buffer that is never full in default mode."""
+    return Scenario(
+        duration="60 s",
+        warmup="20 s",
+        series_interval="20 ms",
+        links=[{"name": "bottleneck", "rate": "50 Mbit/s", "delay": "20 ms", "buffer": "1000 packets"}],
+        flows=[{"algorithm": algorithm, "count": count, "start": "0 s..1 s"}],
+    )
+
+
+def _beside_jitter(mean_ms: int) -> Scenario:
+    """Two flows, of which the first comes over a link whose delay is uniform between 0 and twice the mean."""
+    access = {"rate": "1 Gbit/s", "delay": "10 ms", "buffer": "unlimited"}
+    return Scenario(
+        duration="60 s",
+        warmup="20 s",
+        series_interval="off",
+        links=[
+            {"name": "bottleneck", "rate": "50 Mbit/s", "delay": "10 ms", "buffer": "1000 packets"},
+            {"name": "unsteady", **access, "jitter": {"model": "uniform", "mean": f"{mean_ms} ms"}},
+            {"name": "steady", **access},
+        ],
+        flows=[{"algorithm": DEFAULT_MODE, "path": [name, "bottleneck"]} for name in ("unsteady", "steady")],
+    )
+
+
+def _scenarios() -> dict[str, Scenario]:
+    return {
+        **{f"{count}_flows": _flows(count, DEFAULT_MODE) for count in COUNTS},
+        "4_flows_switching": _flows(4, "copa"),
+        **{f"jitter_{mean_ms}_ms": _beside_jitter(mean_ms) for mean_ms in JITTERS_MS},
+    }
+
+
+def _waiting(result: Result) -> float:
+    """Packets in the queue but for the one that is being sent."""
+    return float(to_numpy(result.columns("links")["mean_queue_packets"])[0]) - utilization(result)
+
+
+def _measure(results: Results) -> dict[str, float]:
+    figures = {f"waiting packets a flow, N={count}": _waiting(results[f"{count}_flows"]) / count for count in COUNTS}
+    figures |= {f"utilization, N={count}": utilization(results[f"{count}_flows"]) for count in COUNTS}
+    figures["waiting packets a flow, N=4, mode switch on"] = _waiting(results["4_flows_switching"]) / 4
+    for mean_ms in JITTERS_MS:
+        goodputs = to_numpy(results[f"jitter_{mean_ms}_ms"].columns("flows")["goodput_bps"])
+        figures[f"share under jitter, {mean_ms} ms"] = float(goodputs[0] / goodputs.sum())
+    return figures
+
+
+def _picture(results: Results) -> Figure:
+    """Four seconds of the queue."""
+    rows = tuple((f"Queue of {count}" if count > 1 else "Queue of one flow", "packets") for count in COUNTS)
+    with panels(rows, title="Copa at 50 Mbit/s, 40 ms, in default mode") as (figure, axes):
+        for count, (panel,) in zip(COUNTS, axes, strict=True):
+            t_s, queue = link_samples(results[f"{count}_flows"], "queue_packets")
+            shown = (t_s >= 40) & (t_s < 44)
+            panel.plot(t_s[shown], queue[shown])
+    return figure
+
+
+COPA = Item(
+    id="modern/copa",
+    title="Copa's two and a half packets a flow, and its starvation under jitter of the least RTT",
+    scenarios=_scenarios,
+    measure=_measure,
+    pictures={"copa": _picture},
+)

@@ -1,0 +1,70 @@
+"""DCTCP's steady state: one flow over a step of 65 packets at 10 Gbit/s."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullpipe.papers.drawing import flow_samples, link_samples, panels, utilization
+from fullpipe.reproduce.item import Item, Results
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["DCTCP"]
+
+UNSEEN_PACKETS = 2
+"""In the queue's figure and not in what the step compares: the packet that is being sent and the one that arrives."""
+
+FROM_S = 0.25
+"""By then alpha, from 1, has come to rest."""
+
+
+def _scenarios() -> dict[str, Scenario]:
+    """Alizadeh et al. 2010, section 3.3: K = 65 packets of 1500 bytes, a round trip of 100 us."""
+    link = {"name": "bottleneck", "rate": "10 Gbit/s", "delay": "50 us", "buffer": "unlimited"}
+    return {
+        "dctcp": Scenario(
+            duration="500 ms",
+            warmup="250 ms",
+            packet_size=1500,
+            series_interval="10 us",
+            links=[{**link, "queue": {"name": "step", "threshold": "65 packets"}}],
+            flows=[{"algorithm": "dctcp"}],
+        )
+    }
+
+
+def _measure(results: Results) -> dict[str, float]:
+    result = results["dctcp"]
+    t_s, alpha = flow_samples(result, 0, "alpha")
+    at_s, queue = link_samples(result, "queue_packets")
+    settled = queue[at_s >= FROM_S] - UNSEEN_PACKETS
+    return {
+        "alpha, mean": float(alpha[t_s >= FROM_S].mean()),
+        "queue, least, packets": float(settled.min()),
+        "queue, greatest, packets": float(settled.max()),
+        "utilization": utilization(result),
+    }
+
+
+def _picture(results: Results) -> Figure:
+    """Two milliseconds of the steady state."""
+    result = results["dctcp"]
+    rows = (("DCTCP's window", "packets"), ("alpha", ""), ("Queue", "packets"))
+    with panels(rows, title="DCTCP at 10 Gbit/s over a step of 65 packets", xlabel="time, ms") as (figure, axes):
+        t_s, window, alpha = flow_samples(result, 0, "cwnd_packets", "alpha")
+        at_s, queue = link_samples(result, "queue_packets")
+        for (panel,), times, values in zip(axes, (t_s, t_s, at_s), (window, alpha, queue), strict=True):
+            shown = (times >= FROM_S) & (times < FROM_S + 0.002)
+            panel.plot(1000 * times[shown], values[shown])
+    return figure
+
+
+DCTCP = Item(
+    id="modern/dctcp",
+    title="DCTCP in the steady state: its fraction of marks and its queue at 10 Gbit/s",
+    scenarios=_scenarios,
+    measure=_measure,
+    pictures={"dctcp": _picture},
+)

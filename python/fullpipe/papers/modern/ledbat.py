@@ -1,0 +1,85 @@
+"""LEDBAT's latecomer, whom LEDBAT++ does not favour, and the queue that either keeps alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.papers.drawing import flow_samples, panels
+from fullpipe.reproduce.item import Item, Results
+from fullpipe.runs.tables import to_numpy
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.figure import Figure
+
+__all__ = ["LEDBAT"]
+
+SCHEMES: Mapping[str, Any] = {
+    "LEDBAT": "ledbat",
+    "LEDBAT++": "ledbat++",
+    "LEDBAT++ without slowdowns": {"name": "ledbat++", "slowdowns": False},
+}
+
+
+def _scenario(duration: str, warmup: str, *flows: Mapping[str, Any]) -> Scenario:
+    """The sources give no link: 10 Mbit/s, 50 ms, and a buffer of 1.6 s, so that delays govern and losses do not."""
+    return Scenario(
+        duration=duration,
+        warmup=warmup,
+        series_interval="200 ms",
+        links=[{"name": "bottleneck", "rate": "10 Mbit/s", "delay": "25 ms", "buffer": "2000 packets"}],
+        flows=list(flows),
+    )
+
+
+def _scenarios() -> dict[str, Scenario]:
+    """Alone; two flows, of which the second begins 40 s later, judged two minutes after that; beside Reno."""
+    found = {}
+    for name, algorithm in SCHEMES.items():
+        own = {"algorithm": algorithm}
+        found[f"late, {name}"] = _scenario("200 s", "160 s", own, {**own, "start": "40 s"})
+    for name in ("LEDBAT", "LEDBAT++"):
+        own = {"algorithm": SCHEMES[name]}
+        found[f"alone, {name}"] = _scenario("200 s", "60 s", own)
+        found[f"beside Reno, {name}"] = _scenario("200 s", "60 s", own, {"algorithm": "reno", "recovery": "sack"})
+    return {name.lower().replace(", ", "_").replace(" ", "-").replace("+", "p"): each for name, each in found.items()}
+
+
+def _key(kind: str, name: str) -> str:
+    return f"{kind}_{name}".lower().replace(" ", "-").replace("+", "p")
+
+
+def _measure(results: Results) -> dict[str, float]:
+    def share(key: str, flow: int) -> float:
+        goodputs = to_numpy(results[key].columns("flows")["goodput_bps"])
+        return float(goodputs[flow] / goodputs.sum())
+
+    figures = {f"latecomer's share, {name}": share(_key("late", name), 1) for name in SCHEMES}
+    for name in ("LEDBAT", "LEDBAT++"):
+        link = results[_key("alone", name)].columns("links")
+        figures[f"mean queue alone, packets, {name}"] = float(to_numpy(link["mean_queue_packets"])[0])
+        figures[f"utilization alone, {name}"] = float(to_numpy(link["utilization"])[0])
+        figures[f"share beside Reno, {name}"] = share(_key("beside-reno", name), 0)
+    return figures
+
+
+def _picture(results: Results) -> Figure:
+    """The windows of both flows."""
+    rows = tuple((name, "packets") for name in SCHEMES)
+    with panels(rows, title="Windows of two flows, the second from 40 s on") as (figure, axes):
+        for name, (panel,) in zip(SCHEMES, axes, strict=True):
+            for flow, label in enumerate(("first", "second")):
+                panel.plot(*flow_samples(results[_key("late", name)], flow, "cwnd_packets"), label=label)
+        axes[0][0].legend()
+    return figure
+
+
+LEDBAT = Item(
+    id="modern/ledbat",
+    title="LEDBAT's latecomer takes all, LEDBAT++'s an equal share",
+    scenarios=_scenarios,
+    measure=_measure,
+    pictures={"ledbat": _picture},
+)

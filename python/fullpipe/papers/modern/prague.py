@@ -1,0 +1,92 @@
+"""Prague beside CUBIC over DualPI2: who gets how much, by RFC 9332's equation."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.papers.drawing import panels, utilization
+from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.runs.tables import to_numpy
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.figure import Figure
+
+    from fullpipe.runs.result import Result
+
+__all__ = ["PRAGUE"]
+
+EACH = 10
+"""Flows of either kind."""
+
+SCHEMES: Mapping[str, tuple[Any, tuple[int, ...]]] = {
+    "Prague": ("prague", (5, 10, 25)),
+    "Prague without a virtual RTT": ({"name": "prague", "virtual_rtt": 0}, (5, 10)),
+}
+"""The algorithm, and round trips in milliseconds."""
+
+
+def _scenario(algorithm: Any, rtt_ms: int, *, quick: bool) -> Scenario:
+    """The RFC gives no link: 200 Mbit/s, ten flows of either kind, so that no single sawtooth moves the marking."""
+    link = {"name": "bottleneck", "rate": "200 Mbit/s", "delay": f"{500 * rtt_ms} us", "buffer": "unlimited"}
+    beside = {"count": EACH, "start": "0 s..1 s"}
+    return Scenario(
+        duration="40 s" if quick else "120 s",
+        warmup="20 s" if quick else "40 s",
+        packet_size=1500,
+        series_interval="off",
+        links=[{**link, "queue": "dualpi2"}],
+        flows=[{"algorithm": "cubic", "ecn": "classic", **beside}, {"algorithm": algorithm, **beside}],
+    )
+
+
+def _scenarios(*, quick: bool) -> dict[str, Scenario]:
+    return {
+        _name(scheme, rtt_ms): _scenario(algorithm, rtt_ms, quick=quick)
+        for scheme, (algorithm, rtts) in SCHEMES.items()
+        for rtt_ms in rtts
+    }
+
+
+def _name(scheme: str, rtt_ms: int) -> str:
+    return f"{scheme.lower().replace(' ', '-')}_{rtt_ms}ms"
+
+
+def _ratio(result: Result) -> float:
+    goodputs = to_numpy(result.columns("flows")["goodput_bps"])
+    return float(goodputs[EACH:].sum() / goodputs[:EACH].sum())
+
+
+def _measure(results: Results) -> dict[str, float]:
+    cells = [(scheme, rtt_ms) for scheme, (_, rtts) in SCHEMES.items() for rtt_ms in rtts]
+    figures = {
+        f"rate over CUBIC's, {scheme}, {rtt_ms} ms": _ratio(results[_name(scheme, rtt_ms)]) for scheme, rtt_ms in cells
+    }
+    used = {
+        f"utilization, {scheme}, {rtt_ms} ms": utilization(results[_name(scheme, rtt_ms)]) for scheme, rtt_ms in cells
+    }
+    return figures | used
+
+
+def _picture(results: Results) -> Figure:
+    title = "Prague beside CUBIC over DualPI2"
+    with panels((("Rate over CUBIC's", ""),), title=title, xlabel="base RTT, ms", height=3) as (figure, ((axes,),)):
+        for scheme, (_, rtts) in SCHEMES.items():
+            axes.plot(rtts, [_ratio(results[_name(scheme, rtt_ms)]) for rtt_ms in rtts], marker="o", label=scheme)
+        axes.axhline(1, linewidth=0.8, color="0.6")
+        axes.set_ylim(bottom=0)
+        axes.legend()
+    return figure
+
+
+PRAGUE = Item(
+    id="modern/prague",
+    title="Prague beside CUBIC over DualPI2: the ratio of their rates",
+    scenarios=partial(_scenarios, quick=False),
+    measure=_measure,
+    pictures={"prague": _picture},
+    quick=Quick("40 s instead of 120 s", partial(_scenarios, quick=True)),
+)
