@@ -2,8 +2,14 @@
 
 mod ewma;
 mod mark;
+mod random;
+mod recent_max;
 mod round_rate;
+mod windowed_max;
 
 pub(crate) use ewma::Ewma;
 pub(crate) use mark::Mark;
+pub(crate) use random::Random;
+pub(crate) use recent_max::RecentMax;
 pub(crate) use round_rate::RoundRate;
+pub(crate) use windowed_max::WindowedMax;
