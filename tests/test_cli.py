@@ -129,6 +129,19 @@ def test_algorithms_lists_every_one_with_its_parameters(program: Program) -> Non
     assert all(name in table for name in names)
 
 
+def test_algorithms_are_grouped_by_what_they_answer_to(program: Program) -> None:
+    groups = {name: algorithm.group for name, algorithm in fullpipe.algorithms().items()}
+    answers = {"reno": "loss", "cubic": "loss", "vegas": "delay", "htcp": "both", "ehstcp": "both"}
+    assert answers.items() <= groups.items()
+    order = ["loss", "delay", "both", "model", "ECN"]
+    assert [order.index(group) for group in groups.values()] == sorted(map(order.index, groups.values()))
+    _, _, *rows = program("algorithms").stdout.strip().splitlines()
+    assert [tuple(row.split()[:2]) for row in rows] == [(group, name) for name, group in groups.items()]
+    listed = json.loads(program("algorithms", "--json").stdout)["algorithms"]
+    assert {entry["name"]: entry["group"] for entry in listed} == groups
+    assert "Answers to: delay\n" in program("algorithms", "vegas").stdout
+
+
 def test_algorithms_says_all_about_one(program: Program) -> None:
     done = program("algorithms", "scalable")
     assert done.returncode == 0

@@ -131,6 +131,9 @@ def test_deviations_of_slow_start_stand_alike(name: str) -> None:
 def test_every_algorithm_has_a_page() -> None:
     listed = names_and_pages(PAGES, r"^\| ")
     assert {name for name, _ in listed} == set(fullpipe.algorithms())
+    table = (PAGES / "README.md").read_text()
+    groups = dict(re.findall(r"^\| \[`([a-z0-9-]+)`\]\([a-z0-9-]+\.md\) \| (\w+) ", table, re.MULTILINE))
+    assert groups == {name: algorithm.group for name, algorithm in fullpipe.algorithms().items()}
     assert {page_name(source) for source in declaring(SOURCES / "algorithms")} == {page for _, page in listed}
 
 

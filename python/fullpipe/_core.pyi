@@ -59,6 +59,7 @@ class _Param(TypedDict, total=False):
 class _Algorithm(TypedDict):
     name: str
     paper: str
+    group: Literal["loss", "delay", "both", "model", "ECN"]
     recovery: str
     params: list[_Param]
 

@@ -52,19 +52,21 @@ class Algorithm:
     Attributes:
         name: As scenarios call it.
         paper: Authors, title, venue, year; or the RFC.
+        group: What it answers to: "loss", "delay", "both" (losses say when its window falls, RTTs by how much or how
+            fast it grows), "model" (rates of delivery and RTTs) or "ECN" (how many packets are marked).
         recovery: The loss recovery its paper assumes.
         params: Its parameters.
     """
 
     name: str
     paper: str
+    group: str
     recovery: str
     params: tuple[Param, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain dictionaries and lists; keys without meaning for a parameter's kind are left out."""
-        params = [param.to_dict() for param in self.params]
-        return {"name": self.name, "paper": self.paper, "recovery": self.recovery, "params": params}
+        return {**asdict(self), "params": [param.to_dict() for param in self.params]}
 
 
 @dataclass(frozen=True)
@@ -88,17 +90,18 @@ class Queue:
 
 @cache
 def algorithms() -> dict[str, Algorithm]:
-    """Every algorithm by its name, in the registry's order."""
-    return {
-        entry["name"]: Algorithm(entry["name"], entry["paper"], entry["recovery"], _params(entry["params"]))
-        for entry in _core.algorithms()
-    }
+    """Every algorithm by its name; those that answer to the same (`Algorithm.group`) together."""
+    return {entry["name"]: _algorithm(entry) for entry in _core.algorithms()}
 
 
 @cache
 def queues() -> dict[str, Queue]:
     """Every queueing discipline by its name, in the order in which they are listed."""
     return {entry["name"]: Queue(entry["name"], entry["source"], _params(entry["params"])) for entry in _core.queues()}
+
+
+def _algorithm(entry: Any) -> Algorithm:
+    return Algorithm(**{**entry, "params": _params(entry["params"])})
 
 
 def _params(entries: Any) -> tuple[Param, ...]:

@@ -7,6 +7,8 @@ pub struct Info {
     pub name: &'static str,
     /// Authors, title, venue, year; or the RFC.
     pub paper: &'static str,
+    /// What it answers to.
+    pub group: Group,
     /// The loss recovery its paper assumes, by the name scenarios use; `"sack"` where it does not say. Which there are is the
     /// sender's business.
     pub recovery: &'static str,
@@ -14,6 +16,38 @@ pub struct Info {
     pub own_slow_start: bool,
     /// The parameters it takes.
     pub params: &'static [Param],
+}
+
+/// What an algorithm answers to: the sign by which it sets its window. A loss is answered by all but some models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Group {
+    /// Losses: RTTs neither slow its growth nor say how much a loss takes.
+    Loss,
+    /// The delay of queues; where that works, losses are exceptions.
+    Delay,
+    /// Both: losses say when the window falls, and RTTs by how much, or how fast it grows.
+    Both,
+    /// A model of the path, from rates of delivery and RTTs.
+    Model,
+    /// How many packets are marked (ECN), beyond whether any is.
+    Ecn,
+}
+
+impl Group {
+    /// Every group, in the order in which they are listed.
+    pub const ALL: [Group; 5] = [Group::Loss, Group::Delay, Group::Both, Group::Model, Group::Ecn];
+
+    /// The name that lists use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Loss => "loss",
+            Group::Delay => "delay",
+            Group::Both => "both",
+            Group::Model => "model",
+            Group::Ecn => "ECN",
+        }
+    }
 }
 
 /// A parameter of an algorithm.

@@ -19,7 +19,7 @@ __all__ = ["command", "print_params"]
 @click.argument("name", required=False)
 @json_option
 def command(name: str | None, as_json: bool) -> None:
-    """List the algorithms, or say all about one called NAME."""
+    """List the algorithms by what they answer to, or say all about one called NAME."""
     known = algorithms()
     if name is not None and name not in known:
         raise InputError(unknown("algorithm", name, known))
@@ -33,12 +33,13 @@ def command(name: str | None, as_json: bool) -> None:
 
 
 def _print_all(known: list[Algorithm]) -> None:
-    rows = [(a.name, a.recovery, ", ".join(p.name for p in a.params) or "-", a.paper) for a in known]
-    print_table("", ("algorithm", "recovery", "parameters", "paper"), rows, left=4)
+    rows = [(a.group, a.name, a.recovery, ", ".join(p.name for p in a.params) or "-", a.paper) for a in known]
+    print_table("", ("answers to", "algorithm", "recovery", "parameters", "paper"), rows, left=5)
 
 
 def _print_one(algorithm: Algorithm) -> None:
-    click.echo(f"{algorithm.name}\n{algorithm.paper}\nLoss recovery: {algorithm.recovery}")
+    click.echo(f"{algorithm.name}\n{algorithm.paper}")
+    click.echo(f"Answers to: {algorithm.group}\nLoss recovery: {algorithm.recovery}")
     print_params(algorithm.params)
 
 

@@ -28,7 +28,7 @@
 //! - H-TCP's additions (alpha that grows with time, switching to 0.5 when the throughput changes, RTT scaling) are not
 //!   in this paper; `htcp` has them.
 
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::{Ewma, RoundRate};
 use crate::time::{Nanos, SECOND};
 use crate::{Ack, Classic, Flow, Response, Signal, Start};
@@ -38,6 +38,7 @@ pub const ADAPTIVE_AIMD: Info = Info {
     name: "adaptive-aimd",
     paper: "R. Shorten, D. Leith, On Queue Provisioning, Network Efficiency and the Transmission Control Protocol, \
             IEEE/ACM Transactions on Networking 15(4), 2007",
+    group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
     params: &[

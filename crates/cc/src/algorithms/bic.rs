@@ -22,7 +22,7 @@
 //!   estimate of segments per ACK that begins at 2 and, in whole sixteenths, sticks at 31/16 when every segment is
 //!   acknowledged by itself, so that it grows nearly twice as fast as its constants say (`gain = 1.9375`).
 
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::{Ack, Classic, Flow, Response, Signal, Start};
 
 /// BIC.
@@ -30,6 +30,7 @@ pub const BIC: Info = Info {
     name: "bic",
     paper: "L. Xu, K. Harfoush, I. Rhee, Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks, \
             INFOCOM 2004",
+    group: Group::Loss,
     recovery: "sack",
     own_slow_start: false,
     params: &[

@@ -27,7 +27,7 @@
 //! - **Spurious reductions** (section 4.9) are not undone: the sender does not detect them.
 //! - **Slow start** is plain by default; section 4.10 recommends HyStart++, which is `slow_start = "hystart++"`.
 
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::time::{Nanos, seconds};
 use crate::{Ack, Classic, Flow, Response, Signal, Start};
 
@@ -35,6 +35,7 @@ use crate::{Ack, Classic, Flow, Response, Signal, Start};
 pub const CUBIC: Info = Info {
     name: "cubic",
     paper: "RFC 9438: CUBIC for Fast and Long-Distance Networks (2023)",
+    group: Group::Loss,
     recovery: "sack",
     own_slow_start: false,
     params: &[

@@ -27,7 +27,7 @@
 //!   window that failed. An ECN mark is answered as a loss is.
 
 use crate::algorithms::hstcp::{self, Hstcp};
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::Mark;
 use crate::time::Nanos;
 use crate::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
@@ -36,6 +36,7 @@ use crate::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
 pub const EHSTCP: Info = Info {
     name: "ehstcp",
     paper: "Y.-S. Choi, S.-H. Lee, Y.-Z. Cho, Enhanced Congestion Control Algorithm for High-Speed TCP, LNCS, 2005",
+    group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
     params: &[

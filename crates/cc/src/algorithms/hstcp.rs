@@ -23,7 +23,7 @@
 //!   it.
 //! - Limited slow start (RFC 3742) is a separate document and not included.
 
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::{Ack, Classic, Flow, Response, Signal, Start};
 use libm::log;
 
@@ -31,6 +31,7 @@ use libm::log;
 pub const HSTCP: Info = Info {
     name: "hstcp",
     paper: "RFC 3649: HighSpeed TCP for Large Congestion Windows (2003)",
+    group: Group::Loss,
     recovery: "sack",
     own_slow_start: false,
     params: &[LOW_WINDOW, HIGH_WINDOW, HIGH_P, HIGH_DECREASE],

@@ -30,7 +30,7 @@
 //! - **A timeout** and an ECN mark are events like any other.
 //! - `beta_max` wins over a greater `beta_min`.
 
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::RoundRate;
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{Ack, Classic, Flow, Response, Signal, Start};
@@ -40,6 +40,7 @@ pub const HTCP: Info = Info {
     name: "htcp",
     paper: "D. Leith, R. Shorten, H-TCP: TCP Congestion Control for High Bandwidth-Delay Product Paths, \
             draft-leith-tcp-htcp-06, 2008",
+    group: Group::Both,
     recovery: "sack",
     own_slow_start: false,
     params: &[

@@ -38,7 +38,7 @@
 
 use crate::algorithms::lsrtt::{Likelihood, Lsrtt};
 use crate::algorithms::reno::Reno;
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::{Ewma, Mark};
 use crate::time::Nanos;
 use crate::{Ack, Classic, CongestionControl, Flow, Signal, Start};
@@ -48,6 +48,7 @@ pub const HYUN_JANG: Info = Info {
     name: "hyun-jang",
     paper: "D. Hyun, J. W. Jang, Enhanced TCP Congestion Control with Higher Utilization in Under-Buffered Links, \
             IEICE Transactions on Communications E95-B(4), 2012",
+    group: Group::Both,
     recovery: "reno",
     own_slow_start: false,
     params: &[

@@ -9,13 +9,14 @@
 //! - Those that all algorithms share, and no others. The increase is equation 3 counted per ACK, as in ns-2; scenarios
 //!   can choose to count segments.
 
-use crate::params::{Info, Params};
+use crate::params::{Group, Info, Params};
 use crate::{Ack, Classic, Flow, Response, Signal, Start};
 
 /// Tahoe: this window policy over Tahoe's recovery.
 pub const TAHOE: Info = Info {
     name: "tahoe",
     paper: "V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988; RFC 5681",
+    group: Group::Loss,
     recovery: "tahoe",
     own_slow_start: false,
     params: &[],
@@ -25,6 +26,7 @@ pub const TAHOE: Info = Info {
 pub const RENO: Info = Info {
     name: "reno",
     paper: "RFC 5681: TCP Congestion Control (2009), with the fast recovery of RFC 2581",
+    group: Group::Loss,
     recovery: "reno",
     own_slow_start: false,
     params: &[],
@@ -34,6 +36,7 @@ pub const RENO: Info = Info {
 pub const NEWRENO: Info = Info {
     name: "newreno",
     paper: "RFC 6582: The NewReno Modification to TCP's Fast Recovery Algorithm (2012)",
+    group: Group::Loss,
     recovery: "newreno",
     own_slow_start: false,
     params: &[],

@@ -11,13 +11,14 @@
 //! - `at_least_reno` gives the increase of the Linux module in ns-2, max(a, 1/w), for comparison with it (there a =
 //!   0.02, and the cut is b at every window: `low_window = 1`).
 
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::{Ack, Classic, Flow, Response, Signal, Start};
 
 /// Scalable TCP.
 pub const SCALABLE: Info = Info {
     name: "scalable",
     paper: "T. Kelly, Scalable TCP: Improving Performance in Highspeed Wide Area Networks, ACM CCR 33(2), 2003",
+    group: Group::Loss,
     recovery: "sack",
     own_slow_start: false,
     params: &[

@@ -36,13 +36,14 @@
 //! - Vegas, like every algorithm, does not grow while cwnd is not what limits the sender; ns-2's test for that (at most
 //!   two segments of the window unused) is its own.
 
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
 
 /// Vegas.
 pub const VEGAS: Info = Info {
     name: "vegas",
     paper: "L. Brakmo, L. Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC 13(8), 1995",
+    group: Group::Delay,
     recovery: "vegas",
     own_slow_start: true,
     params: &[
