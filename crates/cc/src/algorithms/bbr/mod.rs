@@ -40,7 +40,7 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
-use crate::params::{Info, Params};
+use crate::params::{Group, Info, Params};
 use crate::parts::Random;
 use crate::time::{Nanos, seconds};
 use crate::{Ack, CongestionControl, Flow, RateSample, Signal, Start};
@@ -53,6 +53,7 @@ use startup::FullPipe;
 pub const BBR: Info = Info {
     name: "bbr",
     paper: "N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson, BBR: Congestion-Based Congestion Control, ACM Queue 14(5), 2016",
+    group: Group::Model,
     recovery: "rack",
     own_slow_start: true,
     params: &[],

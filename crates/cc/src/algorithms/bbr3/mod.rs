@@ -65,7 +65,7 @@ mod startup;
 mod tests;
 mod up;
 
-use crate::params::{Info, Kind, Param, Params};
+use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::Random;
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{Ack, CongestionControl, Flow, Lost, RateSample, Signal, Start};
@@ -79,6 +79,7 @@ use startup::FullPipe;
 pub const BBR3: Info = Info {
     name: "bbr3",
     paper: "N. Cardwell, I. Swett, J. Beshay, BBR Congestion Control, draft-ietf-ccwg-bbr-06, 2026",
+    group: Group::Model,
     recovery: "rack",
     own_slow_start: true,
     params: &[
