@@ -87,11 +87,13 @@ def comment(source: str, mark: str) -> list[str]:
 
 def declaring(folder: Path) -> list[Path]:
     """The files that declare an algorithm or a queueing discipline."""
-    return [path for path in sorted(folder.glob("*.rs")) if ": Info =" in path.read_text()]
+    sources = [*folder.glob("*.rs"), *folder.glob("*/mod.rs")]
+    return [path for path in sorted(sources) if ": Info =" in path.read_text()]
 
 
 def page_name(source: Path) -> str:
-    return f"{source.stem.replace('_', '-')}.md"
+    stem = source.parent.name if source.name == "mod.rs" else source.stem
+    return f"{stem.replace('_', '-')}.md"
 
 
 def names_and_pages(pages: Path, row: str) -> list[tuple[str, str]]:

@@ -84,7 +84,7 @@ pub const MIN_SSTHRESH: f64 = 2.0;
 impl<R: Response> Classic<R> {
     /// Begins as `start` says, in slow start.
     pub fn new(start: impl Into<Start>, response: R) -> Self {
-        let Start { window, slow_start, paced } = start.into();
+        let Start { window, slow_start, paced, .. } = start.into();
         Classic {
             cwnd: window,
             ssthresh: f64::INFINITY,

@@ -1,7 +1,8 @@
 //! The trait, and how a connection begins.
 
 use crate::slow_start::SlowStart;
-use crate::{Ack, Flow, Signal};
+use crate::time::Nanos;
+use crate::{Ack, Flow, Lost, Signal};
 
 /// A congestion control algorithm: what [`registry`](crate::registry) builds and a sender drives.
 pub trait CongestionControl {
@@ -24,9 +25,21 @@ pub trait CongestionControl {
         1
     }
 
-    /// It needs [`Ack::rate`] and is to hear of every ACK that delivers anything, and of all that is sent; the same from its
-    /// construction on.
+    /// It needs [`Ack::rate`] and is to hear of every ACK that delivers anything, of all that is sent and of all that is lost; the
+    /// same from its construction on.
     fn takes_rate_samples(&self) -> bool {
+        false
+    }
+
+    /// Its window holds in fast recovery as well, where others have proportional rate reduction (RFC 9937); the same from its
+    /// construction on.
+    fn rules_recovery(&self) -> bool {
+        false
+    }
+
+    /// It sends less than the path may take: rate samples of what is sent meanwhile count as limited by the application
+    /// (draft-ietf-ccwg-bbr, section 5.3.4.3: MarkConnectionAppLimited).
+    fn holds_back(&self) -> bool {
         false
     }
 
@@ -41,8 +54,12 @@ pub trait CongestionControl {
     /// The episode is over: all data outstanding when it began has been acknowledged.
     fn on_recovered(&mut self, _flow: &Flow) {}
 
-    /// A segment has been sent, for the first time or again; for algorithms that take rate samples.
+    /// A segment is sent, for the first time or again; for algorithms that take rate samples. `flow` counts it.
     fn on_sent(&mut self, _flow: &Flow) {}
+
+    /// A segment has been found lost; for algorithms that take rate samples. `flow` is as it is once all are that were found
+    /// together; the ACK that has shown them is reported after.
+    fn on_lost(&mut self, _flow: &Flow, _lost: &Lost) {}
 
     /// The last congestion event was none: what seemed lost has arrived late. Before it the window was `cwnd` and the threshold
     /// `ssthresh` segments, and they are at least that again (RFC 4015 section 3.2, RFC 9438 section 4.9); what else is remembered
@@ -65,6 +82,14 @@ pub struct Start {
     pub slow_start: SlowStart,
     /// Packets leave at a rate, and not as ACKs come.
     pub paced: bool,
+    /// Bytes of a segment on the wire.
+    pub segment_bytes: u32,
+    /// The RTT that the handshake has shown, if any.
+    pub rtt: Option<Nanos>,
+    /// More than one loss can be found in a round trip, as with SACK.
+    pub selective_acks: bool,
+    /// What random choices are drawn from.
+    pub seed: u64,
 }
 
 impl Start {
@@ -79,10 +104,35 @@ impl Start {
     pub fn paced(self, paced: bool) -> Start {
         Start { paced, ..self }
     }
+
+    /// The same with segments of so many bytes.
+    #[must_use]
+    pub fn segment_bytes(self, segment_bytes: u32) -> Start {
+        Start { segment_bytes, ..self }
+    }
+
+    /// The same after a handshake that has shown this RTT.
+    #[must_use]
+    pub fn rtt(self, rtt: Nanos) -> Start {
+        Start { rtt: Some(rtt), ..self }
+    }
+
+    /// The same, with more than one loss found in a round trip or not.
+    #[must_use]
+    pub fn selective_acks(self, selective_acks: bool) -> Start {
+        Start { selective_acks, ..self }
+    }
+
+    /// The same with random choices drawn from `seed`.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Start {
+        Start { seed, ..self }
+    }
 }
 
 impl From<f64> for Start {
     fn from(window: f64) -> Start {
-        Start { window, slow_start: SlowStart::default(), paced: false }
+        let slow_start = SlowStart::default();
+        Start { window, slow_start, paced: false, segment_bytes: 1000, rtt: None, selective_acks: true, seed: 0 }
     }
 }

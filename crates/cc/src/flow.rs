@@ -26,7 +26,7 @@ pub struct Flow {
     pub now: Nanos,
     /// Segments acknowledged since the flow began.
     pub delivered: u64,
-    /// Segments found lost since the flow began.
+    /// Segments found lost since the flow began: those sent again, or where the algorithm hears of each, those it has heard of.
     pub lost: u64,
     /// Segments sent and not yet cumulatively acknowledged (RFC 5681's FlightSize, in segments).
     pub flight_size: u64,
@@ -43,7 +43,8 @@ pub struct Flow {
     pub in_recovery: bool,
     /// The congestion window or the pacing rate, and neither the application nor the receiver, is what limits the sender.
     pub cwnd_limited: bool,
-    /// There is nothing left to send, and the window has room.
+    /// There is nothing left to send, and the window has room. For algorithms that take rate samples: it was so, and not all that
+    /// was in the network then has arrived and been followed by more (draft-ietf-ccwg-bbr, section 4.1.2.4: C.app_limited).
     pub app_limited: bool,
 }
 
@@ -78,12 +79,17 @@ pub struct Ack {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RateSample {
-    /// Segments delivered in `interval`.
+    /// Segments delivered since the newest segment of this ACK was sent.
     pub delivered: u64,
     /// Segments that had been delivered, of the whole flow, when the newest segment of this ACK was sent.
     pub prior_delivered: u64,
-    /// The longer of the times in which these segments were sent and were acknowledged; more than 0.
-    pub interval: Nanos,
+    /// Segments that this ACK newly delivers, SACK's word included.
+    pub newly_delivered: u64,
+    /// The longer of the times in which the `delivered` segments were sent and were acknowledged; more than 0. `None` where it is
+    /// shorter than the least RTT, so that it tells of no rate.
+    pub interval: Option<Nanos>,
+    /// The RTT of the newest segment of this ACK; `None` where it has been sent more than once.
+    pub rtt: Option<Nanos>,
     /// The newest segment of this ACK was sent while the application had no more to send.
     pub is_app_limited: bool,
     /// Segments in the network once that segment had been sent, itself included.
@@ -94,19 +100,60 @@ pub struct RateSample {
 
 impl RateSample {
     /// So many segments in `interval`, measured over data that nothing had been delivered before.
-    pub const fn new(delivered: u64, interval: Nanos) -> RateSample {
-        RateSample { delivered, prior_delivered: 0, interval, is_app_limited: false, tx_in_flight: 0, lost: 0 }
+    pub const fn new(delivered: u64, interval: Option<Nanos>) -> RateSample {
+        let (newly_delivered, rtt) = (delivered, None);
+        RateSample {
+            delivered,
+            prior_delivered: 0,
+            newly_delivered,
+            interval,
+            rtt,
+            is_app_limited: false,
+            tx_in_flight: 0,
+            lost: 0,
+        }
     }
 
-    /// Segments a second.
-    pub fn per_second(&self) -> f64 {
-        self.delivered as f64 / crate::time::seconds(self.interval)
+    /// Segments a second, where it tells of that.
+    pub fn per_second(&self) -> Option<f64> {
+        self.interval.map(|interval| self.delivered as f64 / crate::time::seconds(interval))
+    }
+}
+
+/// A segment found lost; for algorithms that take rate samples (draft-ietf-ccwg-bbr, section 5.5.10: P).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lost {
+    /// Its number, counted from the flow's first segment.
+    pub segment: u64,
+    /// Segments in the network once it had been sent, itself included.
+    pub tx_in_flight: u64,
+    /// Segments found lost since it was sent, itself included.
+    pub lost: u64,
+    /// It was sent while the application had no more to send.
+    pub is_app_limited: bool,
+}
+
+impl Lost {
+    /// The segment of this number, alone in the network and the only one lost.
+    pub const fn of(segment: u64) -> Lost {
+        Lost { segment, tx_in_flight: 1, lost: 1, is_app_limited: false }
+    }
+}
+
+setters! {
+    Lost {
+        tx_in_flight: u64,
+        lost: u64,
+        is_app_limited: bool,
     }
 }
 
 setters! {
     RateSample {
         prior_delivered: u64,
+        newly_delivered: u64,
+        rtt: Option<Nanos>,
         is_app_limited: bool,
         tx_in_flight: u64,
         lost: u64,
@@ -129,7 +176,7 @@ pub enum Signal {
     /// The network marked a packet (RFC 3168).
     Ecn,
     /// The ACK clock is gone: the retransmission timer expired (RFC 6298), or Tahoe's fast retransmit gave it up. Slow start
-    /// runs again from one segment.
+    /// runs again from one segment. Algorithms that take rate samples hear of it once the segments that are lost by it are.
     Timeout,
 }
 

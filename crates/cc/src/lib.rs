@@ -27,7 +27,7 @@ pub mod time;
 
 pub use classic::{ABE, Classic, Response};
 pub use control::{CongestionControl, Start};
-pub use flow::{Ack, Flow, Input, RateSample, Signal};
+pub use flow::{Ack, Flow, Input, Lost, RateSample, Signal};
 pub use registry::{Controller, build};
 pub use slow_start::SlowStart;
 pub use time::Nanos;

@@ -1,6 +1,8 @@
 //! Names to controllers. It imports the algorithms; nothing below imports it.
 
 use crate::algorithms::adaptive_aimd::{self, AdaptiveAimd};
+use crate::algorithms::bbr::{self, Bbr};
+use crate::algorithms::bbr3::{self, Bbr3};
 use crate::algorithms::bic::{self, Bic};
 use crate::algorithms::compound::{self, Compound};
 use crate::algorithms::copa::{self, Copa};
@@ -22,7 +24,7 @@ use crate::algorithms::veno::{self, Veno};
 use crate::algorithms::westwood::{self, Westwood};
 use crate::algorithms::yeah::{self, Yeah};
 use crate::params::{Error, Info, Params, Value};
-use crate::{Ack, Classic, CongestionControl, Flow, Input, Signal, Start};
+use crate::{Ack, Classic, CongestionControl, Flow, Input, Lost, Signal, Start};
 
 /// Lists the algorithms once: their names, how they are built, and the enum that dispatches to them.
 macro_rules! algorithms {
@@ -74,7 +76,12 @@ macro_rules! algorithms {
             fn takes_rate_samples(&self) -> bool {
                 match self { $(Controller::$variant(c) => c.takes_rate_samples(),)+ }
             }
+            fn rules_recovery(&self) -> bool { match self { $(Controller::$variant(c) => c.rules_recovery(),)+ } }
+            fn holds_back(&self) -> bool { match self { $(Controller::$variant(c) => c.holds_back(),)+ } }
             fn on_sent(&mut self, flow: &Flow) { match self { $(Controller::$variant(c) => c.on_sent(flow),)+ } }
+            fn on_lost(&mut self, flow: &Flow, lost: &Lost) {
+                match self { $(Controller::$variant(c) => c.on_lost(flow, lost),)+ }
+            }
             fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
                 match self { $(Controller::$variant(c) => c.on_congestion(flow, signal),)+ }
             }
@@ -134,6 +141,10 @@ algorithms! {
     Copa(Copa): copa::COPA => Copa::controller;
     /// Compound TCP.
     Compound(Compound): compound::COMPOUND => Compound::controller;
+    /// BBR as Linux has it.
+    Bbr(Bbr): bbr::BBR => Bbr::controller;
+    /// BBRv3.
+    Bbr3(Bbr3): bbr3::BBR3 => Bbr3::controller;
 }
 
 /// The algorithm called `name`.

@@ -3,7 +3,7 @@
 use fullpipe_cc::params::{Info, Kind, Value};
 use fullpipe_cc::registry::ALL;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, Nanos, SECOND};
-use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Signal, SlowStart, Start, build};
+use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Lost, RateSample, Signal, SlowStart, Start, build};
 use proptest::prelude::*;
 
 /// What can happen to a sender.
@@ -100,11 +100,13 @@ struct Sender {
     flow: Flow,
     round_end: u64,
     recovery_end: u64,
+    /// When the flow's last rate sample began.
+    sampled_from: Nanos,
 }
 
 impl Sender {
     fn new(cc: Controller) -> Sender {
-        Sender { cc, flow: Flow::default(), round_end: 0, recovery_end: 0 }
+        Sender { cc, flow: Flow::default(), round_end: 0, recovery_end: 0, sampled_from: 0 }
     }
 
     fn run(
@@ -147,7 +149,15 @@ impl Sender {
             flow.round += 1;
             self.round_end = flow.delivered + flow.flight_size;
         }
+        let rate = self.cc.takes_rate_samples().then(|| {
+            let interval = Some(flow.now - self.sampled_from).filter(|&interval| interval > 0);
+            self.sampled_from = flow.now;
+            let sample = RateSample::new(acked, interval).prior_delivered(flow.delivered - acked).rtt(sample);
+            sample.is_app_limited(!flow.cwnd_limited).tx_in_flight(flow.flight_size + acked)
+        });
+        flow.in_flight = flow.flight_size;
         let ack = Ack::of(acked, credit)
+            .rate(rate)
             .round_start(round_start)
             .rtt(sample)
             .forward_delay(Some(-backward))
@@ -162,6 +172,10 @@ impl Sender {
         }
         self.flow.flight_size = flight_size(&self.cc);
         self.flow.lost += 1;
+        if self.cc.takes_rate_samples() && signal != Signal::Ecn {
+            let lost = Lost::of(self.flow.delivered).tx_in_flight(self.flow.flight_size.max(1));
+            self.cc.on_lost(&self.flow, &lost);
+        }
         self.flow.in_recovery = signal != Signal::Timeout;
         self.recovery_end = self.flow.delivered + self.flow.flight_size;
         self.cc.on_congestion(&self.flow, signal);
@@ -193,26 +207,32 @@ fn names(cc: &Controller) -> Vec<&'static str> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// cwnd is finite and at least 1; ssthresh at least 2; internals keep their names and order.
+    /// cwnd is finite and at least 1; ssthresh at least 2; a rate is more than nothing; internals keep their names and order.
     #[test]
     fn window_stays_a_window((info, given, start) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
         let mut sender = Sender::new(build(info.name, &given, start).unwrap());
         let first = names(&sender.cc);
         let mut faults = Vec::new();
         sender.run(&events, |_, _, _| {}, |cc| {
-            if !(cc.cwnd() >= 1.0 && cc.cwnd().is_finite() && cc.ssthresh() >= 2.0 && names(cc) == first) {
+            let paced = cc.pacing_rate().is_none_or(|rate| rate > 0.0 && rate.is_finite()) && cc.send_quantum() >= 1;
+            let windows = cc.cwnd() >= 1.0 && cc.cwnd().is_finite() && cc.ssthresh() >= 2.0;
+            if !(windows && paced && names(cc) == first) {
                 faults.push(format!("cwnd {} ssthresh {} {:?}", cc.cwnd(), cc.ssthresh(), names(cc)));
             }
         });
         prop_assert!(faults.is_empty(), "{}: {}", info.name, faults[0]);
     }
 
-    /// An ACK that is worth no increase gives none. (Vegas may shrink at it, and a safety check may end.)
+    /// An ACK that is worth no increase gives none. (Vegas may shrink at it, and a safety check may end. A model of the path counts what is
+    /// delivered.)
     #[test]
     fn no_credit_no_growth((info, given, start) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
         let mut sender = Sender::new(build(info.name, &given, start).unwrap());
         sender.run(&events, |_, _, _| {}, |_| {});
         for _ in 0..50 {
+            if sender.cc.takes_rate_samples() {
+                break;
+            }
             let before = sender.cc.cwnd();
             sender.flow.now += MILLISECOND;
             sender.flow.cwnd_limited = true;
@@ -221,13 +241,14 @@ proptest! {
         }
     }
 
-    /// No ACK makes the window larger in recovery, nor while something else limits the sender.
+    /// No ACK makes the window larger in recovery, nor while something else limits the sender, except where it follows from a model of the path.
     #[test]
     fn window_grows_only_when_it_may((info, given, start) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
         let mut sender = Sender::new(build(info.name, &given, start).unwrap());
         let mut faults = Vec::new();
         sender.run(&events, |cc, flow, before| {
-            if (flow.in_recovery || !flow.cwnd_limited) && cc.cwnd() > before * (1.0 + 1e-12) {
+            let may_not = (flow.in_recovery || !flow.cwnd_limited) && !cc.takes_rate_samples();
+            if may_not && cc.cwnd() > before * (1.0 + 1e-12) {
                 faults.push(format!("{} to {} at {flow:?}", before, cc.cwnd()));
             }
         }, |_| {});

@@ -30,6 +30,8 @@ pub enum Purpose {
     Jitter = 8,
     /// Packets put out of order.
     Reorder = 9,
+    /// Random choices of algorithms.
+    Algorithm = 10,
 }
 
 impl Rng {

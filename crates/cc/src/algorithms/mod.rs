@@ -1,6 +1,8 @@
 //! One file per algorithm; each opens with its paper, its model and its deviations.
 
 pub mod adaptive_aimd;
+pub mod bbr;
+pub mod bbr3;
 pub mod bic;
 pub mod compound;
 pub mod copa;

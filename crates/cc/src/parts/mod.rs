@@ -3,11 +3,17 @@
 mod ewma;
 mod mark;
 mod queueing;
+mod random;
 mod recent;
+mod recent_max;
 mod round_rate;
+mod windowed_max;
 
 pub(crate) use ewma::Ewma;
 pub(crate) use mark::Mark;
 pub(crate) use queueing::Queueing;
+pub(crate) use random::Random;
 pub(crate) use recent::RecentLeast;
+pub(crate) use recent_max::RecentMax;
 pub(crate) use round_rate::RoundRate;
+pub(crate) use windowed_max::WindowedMax;

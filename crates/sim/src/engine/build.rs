@@ -123,11 +123,12 @@ impl<'a> Engine<'a> {
         web: Option<u32>,
     ) -> u32 {
         let id = self.flows.len() as u32;
-        let cc = controller(tcp);
         let meter = Meter::new(self.transit.window, interval);
         // Up to an hour apart.
         let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
         let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
+        let base_rtt = round_trip + 2 * access;
+        let cc = controller(tcp, self.scenario.packet_size, base_rtt, choices(self.scenario.seed, id, 0));
         let last = self.transit.network.last_hop(route).direction;
         let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
         let ecn = tcp.ecn != EcnMode::Off;
@@ -141,7 +142,7 @@ impl<'a> Engine<'a> {
         });
         self.flows.push(Connection {
             id,
-            sender: Sender::new(tcp, cc, segments, round_trip + 2 * access, clock_offset, meter),
+            sender: Sender::new(tcp, cc, segments, base_rtt, clock_offset, meter),
             receiver: Receiver::new(tcp.recovery.telling()),
             route,
             direct,
@@ -163,6 +164,11 @@ impl<'a> Engine<'a> {
         });
         id
     }
+}
+
+/// What the algorithm of a flow's connection draws its random choices from; web traffic opens many connections, one after another.
+pub fn choices(seed: u64, flow: u32, incarnation: u16) -> u64 {
+    Rng::new(seed, Purpose::Algorithm, u64::from(flow) << 16 | u64::from(incarnation)).bits()
 }
 
 /// Receivers' clocks are ahead of their senders' by up to this.

@@ -269,7 +269,9 @@ impl Engine<'_> {
             return false;
         }
         let segments = self.web[group as usize].begin(web, self.scenario.packet_size, now, self.transit.window);
-        flow.sender.reopen(controller(&web.tcp), segments);
+        let seed = build::choices(self.scenario.seed, id, flow.incarnation.wrapping_add(1));
+        let cc = controller(&web.tcp, self.scenario.packet_size, flow.sender.base_rtt(), seed);
+        flow.sender.reopen(cc, segments);
         flow.receiver.reset();
         if let Some(ecn) = &mut flow.ecn {
             **ecn = Receiving::new(web.tcp.ecn);

@@ -6,7 +6,7 @@ use crate::network::{Direct, Route};
 use crate::rng::Rng;
 use crate::scenario::{Algorithm, Setting, Spread, Tcp};
 use crate::transport::ecn::Receiving;
-use crate::transport::receiver::Receiver;
+use crate::transport::receiver::{Receiver, Telling};
 use crate::transport::sender::Sender;
 use fullpipe_cc::{Controller, Nanos, Start, params, registry};
 use std::num::NonZero;
@@ -96,11 +96,13 @@ impl AccessLink {
     }
 }
 
-/// Builds an algorithm that the scenario has already been checked for.
-pub fn controller(tcp: &Tcp) -> Controller {
+/// Builds an algorithm that the scenario has already been checked for, of a flow whose handshake has shown `base_rtt`.
+pub fn controller(tcp: &Tcp, packet_size: u32, base_rtt: Nanos, seed: u64) -> Controller {
     let Algorithm { name, params } = &tcp.algorithm;
     let given: Vec<_> = params.iter().map(|(name, setting)| (name.as_str(), value(setting))).collect();
     let start = Start::from(f64::from(tcp.initial_window)).slow_start(tcp.slow_start);
+    let start = start.segment_bytes(packet_size).rtt(base_rtt.max(1)).seed(seed);
+    let start = start.selective_acks(tcp.recovery.telling() != Telling::Nothing);
     let cc = registry::build(name, &given, start).expect("a checked scenario");
     if !tcp.pacing.applies_to(&cc) {
         return cc;

@@ -3,13 +3,13 @@
 //! A sample spans the time from the last delivery that was known when a segment left to that segment's own; it is no faster than
 //! data was sent, because the time that sending took counts where it is the longer one.
 //!
-//! Segments are taken for lost as the sender counts them: when they are sent again. Without SACK a segment counts as delivered when
-//! the cumulative point passes it.
+//! Segments are lost when the recovery says so, or where it does not tell of each, when they are sent again. Without SACK a segment counts
+//! as delivered when the cumulative point passes it.
 
 use crate::packet::SackBlocks;
 use crate::transport::ranges::Ranges;
 use crate::transport::receiver::unwrap;
-use fullpipe_cc::{Nanos, RateSample};
+use fullpipe_cc::{Lost, Nanos, RateSample};
 use std::collections::VecDeque;
 
 /// A connection's estimator; times are the flow's own. The draft's names in brackets.
@@ -20,15 +20,21 @@ pub struct Sampler {
     delivered_at: Nanos,
     /// When the newest segment delivered was sent: the beginning of the next sending time (C.first_send_time).
     first_sent: Nanos,
+    /// Segments found lost (C.lost), and those of which the algorithm has heard with an ACK.
+    lost: u64,
+    lost_told: u64,
     /// Samples tell of the application until so many segments are delivered (C.app_limited).
     app_limited_until: Option<u64>,
+    /// The least RTT of segments sent once (C.min_rtt).
+    min_rtt: Option<Nanos>,
     /// Of which segment `sent` begins to know.
     base: u64,
     sent: VecDeque<Sent>,
     /// Those beyond the cumulative point that have been delivered.
     sacked: Ranges,
-    /// The newest segment delivered by the ACK at hand.
+    /// The newest segment delivered by the ACK at hand, and how many that one delivers.
     newest: Option<(u64, Sent)>,
+    newly_delivered: u64,
 }
 
 /// What is remembered of a segment from when it was last sent.
@@ -41,6 +47,9 @@ struct Sent {
     in_flight: u64,
     lost: u64,
     is_app_limited: bool,
+    /// Sent more than once; found lost since it was last.
+    again: bool,
+    is_lost: bool,
 }
 
 impl Sampler {
@@ -57,19 +66,46 @@ impl Sampler {
         self.sent.capacity() * size_of::<Sent>() + self.sacked.heap_bytes()
     }
 
-    /// Segment `seq` is sent, one known or the next; `in_flight` are in the network beside it, `lost` have been found lost.
-    pub fn on_sent(&mut self, seq: u64, now: Nanos, in_flight: u64, lost: u64) {
+    /// Segments found lost.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Those of them of which the algorithm has not heard with an ACK; it hears of them now.
+    pub fn newly_lost(&mut self) -> u64 {
+        self.lost - std::mem::replace(&mut self.lost_told, self.lost)
+    }
+
+    /// What is sent tells of the application.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until.is_some()
+    }
+
+    /// Segment `seq` is sent, one known or the next; `in_flight` are in the network beside it.
+    pub fn on_sent(&mut self, seq: u64, now: Nanos, in_flight: u64) {
         if in_flight == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
         }
-        let Sampler { delivered, delivered_at, first_sent, .. } = *self;
-        let is_app_limited = self.app_limited_until.is_some();
-        let in_flight = in_flight + 1;
-        let sent = Sent { at: now, first_sent, delivered, delivered_at, in_flight, lost, is_app_limited };
+        let Sampler { delivered, delivered_at, first_sent, lost, .. } = *self;
+        let (is_app_limited, in_flight) = (self.is_app_limited(), in_flight + 1);
+        let (again, is_lost) = (false, false);
+        let sent =
+            Sent { at: now, first_sent, delivered, delivered_at, in_flight, lost, is_app_limited, again, is_lost };
         match self.sent.get_mut((seq - self.base) as usize) {
-            Some(known) => *known = sent,
+            Some(known) => *known = Sent { again: true, ..sent },
             None => self.sent.push_back(sent),
         }
+    }
+
+    /// Segment `seq` is found lost, unless it has been since it was last sent, or is not known.
+    pub fn on_lost(&mut self, seq: u64) -> Option<Lost> {
+        let known = self.sent.get_mut(usize::try_from(seq.checked_sub(self.base)?).ok()?)?;
+        if std::mem::replace(&mut known.is_lost, true) {
+            return None;
+        }
+        self.lost += 1;
+        let lost = Lost::of(seq).tx_in_flight(known.in_flight).lost(self.lost - known.lost);
+        Some(lost.is_app_limited(known.is_app_limited))
     }
 
     /// Nothing is left to send, with `in_flight` in the network: what is sent until all that has arrived tells of the application.
@@ -93,7 +129,8 @@ impl Sampler {
         while self.base < cumulative && self.sent.pop_front().is_some() {
             self.base += 1;
         }
-        self.delivered - before
+        self.newly_delivered = self.delivered - before;
+        self.newly_delivered
     }
 
     /// Segments of `start..end` that had not been delivered are.
@@ -115,21 +152,22 @@ impl Sampler {
         }
     }
 
-    /// What the ACK at hand tells (GenerateRateSample), with `lost` found lost so far; nothing where it delivers nothing or spans
-    /// less than the least RTT, in which ACKs came closer together than data can have.
-    pub fn sample(&mut self, lost: u64, min_rtt: Option<Nanos>) -> Option<RateSample> {
+    /// What the ACK at hand tells (GenerateRateSample); nothing where it delivers nothing, and no rate where it spans less than the least
+    /// RTT, in which ACKs came closer together than data can have.
+    pub fn sample(&mut self, now: Nanos) -> Option<RateSample> {
         self.app_limited_until = self.app_limited_until.filter(|&until| self.delivered <= until);
         let (_, newest) = self.newest?;
         let sending = newest.at - newest.first_sent;
         let acknowledging = self.delivered_at - newest.delivered_at;
         self.first_sent = newest.at;
-        let interval = sending.max(acknowledging);
-        if interval == 0 || min_rtt.is_some_and(|least| interval < least) {
-            return None;
-        }
-        let sample = RateSample::new(self.delivered - newest.delivered, interval);
-        let sample = sample.prior_delivered(newest.delivered).tx_in_flight(newest.in_flight);
-        Some(sample.lost(lost - newest.lost).is_app_limited(newest.is_app_limited))
+        let rtt = Some(now - newest.at).filter(|_| !newest.again);
+        self.min_rtt = self.min_rtt.into_iter().chain(rtt).min();
+        let interval = Some(sending.max(acknowledging));
+        let interval = interval.filter(|&interval| interval > 0 && self.min_rtt.is_none_or(|least| interval >= least));
+        let sample = RateSample::new(self.delivered - newest.delivered, interval).rtt(rtt);
+        let sample = sample.newly_delivered(self.newly_delivered).prior_delivered(newest.delivered);
+        let sample = sample.tx_in_flight(newest.in_flight).lost(self.lost - newest.lost);
+        Some(sample.is_app_limited(newest.is_app_limited))
     }
 }
 
@@ -146,11 +184,11 @@ mod tests {
         for acked in 1..=segments {
             let now = 100 * MS + acked.div_ceil(burst) * burst * gap;
             while next * gap <= now {
-                sampler.on_sent(next, next * gap, next - (acked - 1), 0);
+                sampler.on_sent(next, next * gap, next - (acked - 1));
                 next += 1;
             }
             assert_eq!(sampler.on_ack(now, acked, None), 1);
-            rates.extend(sampler.sample(0, Some(100 * MS)).map(|sample| sample.per_second()));
+            rates.extend(sampler.sample(now).and_then(|sample| sample.per_second()));
         }
         rates
     }
@@ -180,23 +218,23 @@ mod tests {
     #[test]
     fn after_an_idle_time_samples_tell_of_the_application() {
         let mut sampler = Sampler::default();
-        (0..10).for_each(|seq| sampler.on_sent(seq, seq * MS, seq, 0));
+        (0..10).for_each(|seq| sampler.on_sent(seq, seq * MS, seq));
         let mut limited = Vec::new();
         for seq in 0..10 {
             sampler.on_ack((100 + seq) * MS, seq + 1, None);
-            limited.push(sampler.sample(0, Some(50 * MS)).expect("a sample").is_app_limited);
+            limited.push(sampler.sample((100 + seq) * MS).expect("a sample").is_app_limited);
         }
         sampler.on_app_limited(0);
-        (10..30).for_each(|seq| sampler.on_sent(seq, 1000 * MS + seq * MS, seq - 10, 0));
+        (10..30).for_each(|seq| sampler.on_sent(seq, 1000 * MS + seq * MS, seq - 10));
         for seq in 10..30 {
             sampler.on_ack(1100 * MS + seq * MS, seq + 1, None);
-            let sample = sampler.sample(0, Some(50 * MS)).expect("a sample");
+            let sample = sampler.sample(1100 * MS + seq * MS).expect("a sample");
             limited.push(sample.is_app_limited);
-            assert!(sample.interval <= 120 * MS, "the idle time is in no sample: {}", sample.interval);
+            assert!(sample.interval <= Some(120 * MS), "the idle time is in no sample: {:?}", sample.interval);
         }
-        sampler.on_sent(30, 2000 * MS, 0, 0);
+        sampler.on_sent(30, 2000 * MS, 0);
         sampler.on_ack(2100 * MS, 31, None);
-        limited.push(sampler.sample(0, Some(50 * MS)).expect("a sample").is_app_limited);
+        limited.push(sampler.sample(2100 * MS).expect("a sample").is_app_limited);
         assert_eq!(limited, [[false; 10].as_slice(), &[true; 20], &[false]].concat());
     }
 
@@ -205,7 +243,7 @@ mod tests {
     #[test]
     fn each_segment_is_delivered_once() {
         let mut sampler = Sampler::default();
-        (0..5).for_each(|seq| sampler.on_sent(seq, seq * MS, seq, 0));
+        (0..5).for_each(|seq| sampler.on_sent(seq, seq * MS, seq));
         let delivered: Vec<_> = (2..=5)
             .map(|end| {
                 let mut blocks = SackBlocks::default();
@@ -214,24 +252,42 @@ mod tests {
             })
             .collect();
         assert_eq!(delivered, [1, 1, 1, 1]);
-        assert_eq!(sampler.sample(0, None), Some(RateSample::new(4, 55 * MS).tx_in_flight(5)));
-        sampler.on_sent(0, 60 * MS, 1, 1);
+        // The first was sent at 1 ms and came back at 52, the last after 51 ms too.
+        let known = RateSample::new(4, Some(55 * MS)).newly_delivered(1).rtt(Some(51 * MS)).tx_in_flight(5);
+        assert_eq!(sampler.sample(55 * MS), Some(known));
+        assert_eq!([sampler.on_lost(0), sampler.on_lost(0), sampler.on_lost(9)], [Some(Lost::of(0)), None, None]);
+        assert_eq!([sampler.newly_lost(), sampler.newly_lost()], [1, 0]);
+        sampler.on_sent(0, 60 * MS, 1);
         assert_eq!(sampler.on_ack(110 * MS, 5, None), 1);
-        // 55 ms from the last delivery to this one, but 56 from the sending of the last one; four had been delivered when it left.
-        let sample = sampler.sample(1, None).expect("a sample");
-        assert_eq!(sample, RateSample::new(1, 56 * MS).prior_delivered(4).tx_in_flight(2));
+        // 55 ms from the last delivery to this one, but 56 from the sending of the last one; four had been delivered when it left. Its round
+        // trip is not told: the first transmission may have arrived.
+        let sample = sampler.sample(110 * MS).expect("a sample");
+        assert_eq!(sample, RateSample::new(1, Some(56 * MS)).prior_delivered(4).tx_in_flight(2));
         assert!(sampler.sent.is_empty() && sampler.sacked.is_empty());
     }
 
-    /// A sample that spans less than the least RTT is none.
+    /// A sample that spans less than the least RTT, of segments sent once, tells of no rate: 1 is acknowledged 10 ms after it has been sent again.
     #[test]
     fn short_samples_are_none() {
         let mut sampler = Sampler::default();
-        sampler.on_sent(0, 0, 0, 0);
+        sampler.on_sent(0, 0, 0);
         sampler.on_ack(40 * MS, 1, None);
-        assert_eq!(sampler.sample(0, Some(40 * MS + 1)), None);
-        sampler.on_sent(1, 50 * MS, 0, 0);
-        sampler.on_ack(90 * MS, 2, None);
-        assert!(sampler.sample(0, Some(40 * MS)).is_some());
+        assert_eq!(sampler.sample(40 * MS).and_then(|sample| sample.interval), Some(40 * MS));
+        sampler.on_sent(1, 50 * MS, 0);
+        assert!(sampler.on_lost(1).is_some());
+        sampler.on_sent(1, 95 * MS, 0);
+        sampler.on_ack(105 * MS, 2, None);
+        let sample = sampler.sample(105 * MS).expect("it tells of losses and of rounds");
+        assert_eq!((sample.interval, sample.rtt, sample.delivered, sample.lost), (None, None, 1, 0));
+    }
+
+    /// Ten are sent, 2 and 5 are lost: with 3 in the network when 2 left, and 6 when 5 did.
+    #[test]
+    fn each_loss_tells_what_was_in_the_network() {
+        let mut sampler = Sampler::default();
+        (0..10).for_each(|seq| sampler.on_sent(seq, seq * MS, seq));
+        let lost = [2, 5].map(|seq| sampler.on_lost(seq));
+        assert_eq!(lost, [Some(Lost::of(2).tx_in_flight(3)), Some(Lost::of(5).tx_in_flight(6).lost(2))]);
+        assert_eq!((sampler.lost(), sampler.newly_lost()), (2, 2));
     }
 }

@@ -14,6 +14,8 @@
 //! losses than round trips to repair them in (RFC 6582 section 4, "impatient"); this too is a second cut, as in ns-2.
 
 #[cfg(test)]
+mod bbr_tests;
+#[cfg(test)]
 mod path_tests;
 #[cfg(test)]
 mod tests;
@@ -79,6 +81,8 @@ struct Watch {
     sampler: Option<Sampler>,
     /// The round-trip time that paces before the first sample: the handshake's, which is taken to have measured the base RTT.
     base_rtt: Nanos,
+    /// Room for the numbers of segments found lost.
+    found: Vec<u64>,
 }
 
 impl Watch {
@@ -93,7 +97,7 @@ impl Watch {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.sampler.as_ref().map_or(0, Sampler::heap_bytes)
+        self.sampler.as_ref().map_or(0, Sampler::heap_bytes) + self.found.capacity() * size_of::<u64>()
     }
 }
 
@@ -114,11 +118,11 @@ impl Sender {
     pub fn new(tcp: &Tcp, cc: Controller, end: u64, base_rtt: Nanos, clock_offset: Nanos, meter: Meter) -> Self {
         let most = u64::from(MOST_OUTSTANDING);
         let max_window = tcp.max_window.map_or(MOST_OUTSTANDING, |window| window.min(most) as u32);
-        let mut repair = repair::Any::new(tcp);
+        let mut repair = repair::Any::new(tcp, &cc);
         let pacer = tcp.pacing.applies_to(&cc).then(Pacer::default);
         let sampler = cc.takes_rate_samples().then(Sampler::default);
         let watched = pacer.is_some() || sampler.is_some();
-        let watch = watched.then(|| Box::new(Watch { pacer, sampler, base_rtt }));
+        let watch = watched.then(|| Box::new(Watch { pacer, sampler, base_rtt, found: Vec::new() }));
         let progress = Progress::new(end, max_window);
         Sender {
             progress,
@@ -161,6 +165,11 @@ impl Sender {
             watch.reset();
         }
         self.rest();
+    }
+
+    /// The path's RTT without queues, which the handshake has shown.
+    pub fn base_rtt(&self) -> Nanos {
+        self.rtt.handshake()
     }
 
     /// Counts since the beginning.
@@ -294,6 +303,7 @@ impl Sender {
             }
             Expiry::Probe => self.start_timer(now),
             Expiry::Looked(loss) => {
+                self.tell_losses(now);
                 self.act_on(loss, now);
                 self.deadline = self.repair.rewake_at(self.deadline);
             }
@@ -361,15 +371,16 @@ impl Sender {
             self.look_whether_app_limited();
             return None;
         };
-        if self.watch.is_some() {
-            self.note_sent(seq, now);
-        }
         if seq < self.progress.high {
             self.meter.events.retransmits += 1;
+            self.tell_loss(seq, now);
         } else {
             self.progress.high = seq + 1;
         }
         self.repair.on_sent(seq, now, &self.rtt, &self.progress);
+        if self.watch.is_some() {
+            self.note_sent(seq, now);
+        }
         if self.deadline == Nanos::MAX {
             self.start_timer(now);
         } else {
@@ -400,24 +411,56 @@ impl Sender {
 
     /// A segment leaves a sender that is watched.
     fn note_sent(&mut self, seq: u64, now: Nanos) {
-        let (in_flight, lost, rtt) = (self.in_network().saturating_sub(1), self.lost(), self.rtt.smoothed());
+        let (in_flight, rtt) = (self.in_network().saturating_sub(1), self.rtt.smoothed());
         let flow = self.flow(now, self.progress.phase.is_reducing());
         let Some(watch) = &mut self.watch else { return };
+        if let Some(sampler) = &mut watch.sampler {
+            self.cc.on_sent(&flow);
+            sampler.on_sent(seq, now, in_flight);
+        }
         if let Some(pacer) = &mut watch.pacer {
             let rate = pacing::rate(&self.cc, rtt.unwrap_or(watch.base_rtt));
             pacer.on_sent(now, rate, self.cc.send_quantum());
         }
-        if let Some(sampler) = &mut watch.sampler {
-            sampler.on_sent(seq, now, in_flight, lost);
-            self.cc.on_sent(&flow);
+    }
+
+    /// Tells an algorithm that takes rate samples which segments the recovery has found lost.
+    fn tell_losses(&mut self, now: Nanos) {
+        let Some(watch) = self.watch.as_mut().filter(|watch| watch.sampler.is_some()) else { return };
+        let mut found = std::mem::take(&mut watch.found);
+        if self.repair.take_lost(&mut found) && !found.is_empty() {
+            for seq in found.drain(..) {
+                self.tell_loss(seq, now);
+            }
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.found = found;
         }
     }
 
+    /// Segment `seq` is lost, or is sent again, which says so where the recovery has not.
+    fn tell_loss(&mut self, seq: u64, now: Nanos) {
+        let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
+        let Some(lost) = sampler.and_then(|sampler| sampler.on_lost(seq)) else { return };
+        let flow = self.flow(now, matches!(self.progress.phase, Phase::Recovery { .. }));
+        self.cc.on_lost(&flow, &lost);
+    }
+
+    /// What measures the rate of delivery, if anything does.
+    fn sampler(&self) -> Option<&Sampler> {
+        self.watch.as_ref()?.sampler.as_ref()
+    }
+
     fn look_whether_app_limited(&mut self) {
-        let limited = self.progress.is_app_limited();
+        if self.progress.is_app_limited() {
+            self.call_app_limited();
+        }
+    }
+
+    /// Rate samples of what is sent tell of the application, until all that is in the network has arrived.
+    fn call_app_limited(&mut self) {
         let in_flight = self.in_network();
-        let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()).filter(|_| limited);
-        if let Some(sampler) = sampler {
+        if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
             sampler.on_app_limited(in_flight);
         }
     }
@@ -437,9 +480,9 @@ impl Sender {
         }
     }
 
-    /// Segments found lost: those sent again.
+    /// Segments found lost: those sent again, where nobody hears of each.
     fn lost(&self) -> u64 {
-        self.meter.events.retransmits
+        self.sampler().map_or(self.meter.events.retransmits, Sampler::lost)
     }
 
     /// The window's whole segments.
@@ -489,8 +532,9 @@ impl Sender {
         } else if cumulative == self.progress.una && self.progress.flight_size() > 0 {
             let news = News { now, stamp: arrival.stamp, acked: 0, sacked, rtt: &self.rtt };
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
+            self.tell_losses(now);
             if delivered > 0 {
-                let ack = self.rated(Ack::of(0, 0.0));
+                let ack = self.rated(Ack::of(0, 0.0).ce(marked), now);
                 let flow = self.flow(now, self.progress.phase.is_reducing());
                 self.cc.on_ack(&flow, &ack);
             }
@@ -500,6 +544,9 @@ impl Sender {
             self.progress.phase = Phase::Open;
             self.timed_out = false;
             self.cc.on_undo(cwnd, ssthresh);
+        }
+        if delivered > 0 && self.cc.holds_back() {
+            self.call_app_limited();
         }
         self.deadline = self.repair.rewake_at(self.deadline);
         self.rest();
@@ -512,13 +559,14 @@ impl Sender {
         self.progress.nxt = self.progress.nxt.max(cumulative);
         self.timed_out = false;
         let sampled_from = self.repair.sample_from(cumulative - 1, arrival.stamp);
-        let ack = self.measure(now, acked, arrival, sampled_from);
-        let mut ack = self.rated(ack);
+        let mut ack = self.measure(now, acked, arrival, sampled_from);
         if marked > 0 {
             ack = ack.ce(marked).credit(0.0);
         }
         let news = News { now, stamp: arrival.stamp, acked, sacked, rtt: &self.rtt };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
+        self.tell_losses(now);
+        let ack = self.rated(ack, now);
         let in_recovery = self.progress.phase.is_reducing();
         // RFC 6298 rules 5.2 and 5.3.
         if cumulative == self.progress.high {
@@ -538,12 +586,13 @@ impl Sender {
     }
 
     /// The same ACK with what it tells of losses and of the rate of delivery.
-    fn rated(&mut self, ack: Ack) -> Ack {
+    fn rated(&mut self, ack: Ack, now: Nanos) -> Ack {
+        if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
+            return ack.newly_lost(sampler.newly_lost()).rate(sampler.sample(now));
+        }
         let lost = self.lost();
         let newly_lost = (lost as u32).wrapping_sub(std::mem::replace(&mut self.lost_told, lost as u32));
-        let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
-        let rate = sampler.and_then(|sampler| sampler.sample(lost, self.rtt.least()));
-        ack.newly_lost(newly_lost.into()).rate(rate)
+        ack.newly_lost(newly_lost.into())
     }
 
     /// What this ACK tells about round trips and one-way delays.
@@ -621,12 +670,20 @@ impl Sender {
     fn restart(&mut self, now: Nanos) {
         // RFC 5681 section 3.1: ssthresh is not cut again for a segment that the timer has already sent again. One that fast
         // recovery has sent again is lost for the second time: section 4.3 has the windows lowered for it as well.
-        if !self.timed_out {
+        let cuts = !self.timed_out;
+        let hears_of_each = self.sampler().is_some();
+        if cuts && !hears_of_each {
             self.tell(Signal::Timeout, now);
         }
         self.timed_out = true;
         self.progress.phase = Phase::Restart { point: self.progress.high };
         self.repair.restart(now, &mut self.progress);
+        if hears_of_each {
+            self.tell_losses(now);
+            if cuts {
+                self.tell(Signal::Timeout, now);
+            }
+        }
     }
 
     /// Tells the policy of congestion.
@@ -655,7 +712,7 @@ impl Sender {
     fn flow(&self, now: Nanos, in_recovery: bool) -> Flow {
         Flow::at(now)
             .delivered(self.progress.una)
-            .lost(self.meter.events.retransmits)
+            .lost(self.lost())
             .flight_size(self.progress.flight_size())
             .in_flight(self.in_network())
             .srtt(self.rtt.smoothed())
@@ -663,7 +720,7 @@ impl Sender {
             .round(self.round)
             .in_recovery(in_recovery)
             .cwnd_limited(self.progress.cwnd_limited)
-            .app_limited(self.progress.is_app_limited())
+            .app_limited(self.sampler().map_or(self.progress.is_app_limited(), Sampler::is_app_limited))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::scenario::Tcp;
 use crate::transport::progress::Progress;
 use crate::transport::recovery::Recovery;
 use crate::transport::rto::RttEstimator;
-use fullpipe_cc::Nanos;
+use fullpipe_cc::{CongestionControl, Controller, Nanos};
 
 /// Duplicate ACKs, or segments SACKed above a hole, that show a loss (RFC 5681 section 3.2, RFC 6675 section 2).
 const DUP_THRESH: u32 = 3;
@@ -139,6 +139,12 @@ pub trait Repair {
         Some(stamp)
     }
 
+    /// The segments found lost since it was last asked, put to `found` in the order in which they were; `false` where nothing is told of
+    /// them but that they go again.
+    fn take_lost(&mut self, _found: &mut Vec<u64>) -> bool {
+        false
+    }
+
     /// Segments thought to be in the network.
     fn in_network(&self, progress: &Progress) -> u64;
 
@@ -189,14 +195,15 @@ pub enum Any {
 }
 
 impl Any {
-    /// What `tcp` asks for, of a connection that has sent nothing.
-    pub fn new(tcp: &Tcp) -> Any {
+    /// What `tcp` asks for, of a connection that has sent nothing and whose window is `cc`'s.
+    pub fn new(tcp: &Tcp, cc: &Controller) -> Any {
+        let prr = tcp.prr && !cc.rules_recovery();
         match tcp.recovery {
             Recovery::Tahoe => Any::Tahoe(Default::default()),
             Recovery::Reno => Any::Reno(Default::default()),
             Recovery::NewReno => Any::NewReno(Default::default()),
-            Recovery::Sack => Any::Sack(sack::Sack::new(tcp.prr)),
-            Recovery::Rack => Any::Rack(Box::new(rack::Rack::of(tcp))),
+            Recovery::Sack => Any::Sack(sack::Sack::new(prr)),
+            Recovery::Rack => Any::Rack(Box::new(rack::Rack::of(tcp, prr, cc.takes_rate_samples()))),
             Recovery::Vegas => Any::Vegas(Default::default()),
         }
     }
@@ -290,6 +297,11 @@ impl Repair for Any {
     #[inline]
     fn sample_from(&self, seq: u64, stamp: Nanos) -> Option<Nanos> {
         each!(self, repair => repair.sample_from(seq, stamp))
+    }
+
+    #[inline]
+    fn take_lost(&mut self, found: &mut Vec<u64>) -> bool {
+        each!(self, repair => repair.take_lost(found))
     }
 
     #[inline]

@@ -50,6 +50,8 @@ pub struct Rack {
     lost: BinaryHeap<Reverse<u64>>,
     /// How many are lost.
     lost_count: u64,
+    /// Those found lost of which nobody has been told, where somebody is to be.
+    untold: Option<Vec<u64>>,
     /// How many retransmissions are under way.
     again_count: u64,
     /// When the RFC's RACK.segment was sent: of the segments that have arrived the one sent last.
@@ -99,10 +101,14 @@ impl Repair for Rack {
         self.sacked.clear();
         self.lost.clear();
         self.probe.reset();
-        let Rack { rest, log, sacked, lost, .. } = self;
+        let Rack { rest, log, sacked, lost, untold, .. } = self;
         let rest = Rest { times: std::mem::take(&mut rest.times), ..Rest::default() };
         let (log, sacked, lost) = (std::mem::take(log), std::mem::take(sacked), std::mem::take(lost));
-        *self = Rack { rest, log, sacked, lost, ..Rack::new(self.probe, self.prr.is_some()) };
+        let untold = untold.take().map(|mut untold| {
+            untold.clear();
+            untold
+        });
+        *self = Rack { rest, log, sacked, lost, untold, ..Rack::new(self.probe, self.prr.is_some()) };
     }
 
     fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, now: Nanos, progress: &Progress) -> u64 {
@@ -261,6 +267,12 @@ impl Repair for Rack {
         self.undo.take()
     }
 
+    fn take_lost(&mut self, found: &mut Vec<u64>) -> bool {
+        let Some(untold) = &mut self.untold else { return false };
+        found.append(untold);
+        true
+    }
+
     /// The RFC's pipe: what is neither acknowledged nor SACKed nor lost.
     fn in_network(&self, progress: &Progress) -> u64 {
         progress.flight_size() - self.sacked.count() - self.lost_count
@@ -327,18 +339,19 @@ impl Repair for Rack {
     }
 
     fn heap_bytes(&self) -> usize {
+        let untold = self.untold.as_ref().map_or(0, Vec::capacity);
         self.rest.times.heap_bytes()
             + self.log.heap_bytes()
             + self.sacked.heap_bytes()
-            + self.lost.capacity() * size_of::<u64>()
+            + (self.lost.capacity() + untold) * size_of::<u64>()
     }
 }
 
 impl Rack {
-    /// As `tcp` asks for.
-    pub fn of(tcp: &Tcp) -> Rack {
+    /// As `tcp` asks for; with proportional rate reduction or without, and telling of losses one by one or not.
+    pub fn of(tcp: &Tcp, prr: bool, tells_losses: bool) -> Rack {
         let max_ack_delay = if tcp.delayed_ack { tcp.delayed_ack_timeout } else { 0 };
-        Rack::new(Probe::new(max_ack_delay), tcp.prr)
+        Rack { untold: tells_losses.then(Vec::new), ..Rack::new(Probe::new(max_ack_delay), prr) }
     }
 
     /// Knows what becomes of each segment from now on: to see that its rest changes nothing.
@@ -354,6 +367,7 @@ impl Rack {
             sacked: Ranges::default(),
             lost: BinaryHeap::new(),
             lost_count: 0,
+            untold: None,
             again_count: 0,
             latest: None,
             overtaken: None,
@@ -489,6 +503,9 @@ impl Rack {
 
     fn lose(&mut self, seq: u64) {
         self.settle(seq, Fate::Lost);
+        if let Some(untold) = &mut self.untold {
+            untold.push(seq);
+        }
         self.lost.push(Reverse(seq));
         self.lost_count += 1;
     }

@@ -471,7 +471,7 @@ fn rate_samples_count_each_segment_once() {
     bench.sends();
     let delivered = |bench: &mut Bench| {
         let sampler = bench.sender.watch.as_mut().and_then(|watch| watch.sampler.as_mut()).expect("it is there");
-        let sample = sampler.sample(1, None).expect("a sample");
+        let sample = sampler.sample(bench.now).expect("a sample");
         sample.prior_delivered + sample.delivered
     };
     for seq in 1..8 {

@@ -1,0 +1,19 @@
+//! Drain (section 4.3.3): as slowly as Startup was fast, until no more than a BDP is in flight.
+
+use super::startup::HIGH_GAIN;
+use super::{Bbr, News, Phase};
+
+/// Pacing gain.
+pub(super) const GAIN: f64 = 1.0 / HIGH_GAIN;
+
+impl Bbr {
+    /// BBRCheckDrain.
+    pub(super) fn check_drain(&mut self, news: &News) {
+        if self.phase == Phase::Startup && self.full_pipe.reached {
+            self.phase = Phase::Drain;
+        }
+        if self.phase == Phase::Drain && news.in_flight() <= self.inflight(self.model.max_bw(), 1.0) {
+            self.enter_probe_bw(news.now);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The papers' own numbers, and those that follow from them by hand.
+
+use super::probe_bw::GAINS;
+use super::*;
+use crate::time::{MILLISECOND, SECOND};
+use std::vec::Vec;
+
+/// A connection with a first window of 10 and a handshake of 100 ms, and what its path has done so far.
+struct Path {
+    cc: Bbr,
+    delivered: u64,
+    lost: u64,
+}
+
+impl Path {
+    fn new(seed: u64) -> Path {
+        let start = Start::from(10.0).segment_bytes(1500).rtt(100 * MILLISECOND).seed(seed);
+        let mut cc = Bbr::controller(&Params::defaults(&BBR), start);
+        cc.on_sent(&Flow::at(0).in_flight(1));
+        Path { cc, delivered: 0, lost: 0 }
+    }
+
+    /// An ACK at `now_ms` that ends a round: of `rate` segments a second, `lost` of which are, so many in flight.
+    fn ack(&mut self, now_ms: u64, rate: u64, lost: u64, in_flight: u64) {
+        let newly = rate / 10;
+        let sample = RateSample::new(newly, Some(100 * MILLISECOND)).prior_delivered(self.delivered);
+        self.delivered += newly;
+        self.lost += lost;
+        let flow = Flow::at(now_ms * MILLISECOND).in_flight(in_flight).lost(self.lost);
+        self.cc.on_ack(&flow, &Ack::of(newly, 1.0).rate(Some(sample)).newly_lost(lost));
+    }
+
+    /// At a full pipe of 1000 segments a second, in ProbeBW.
+    fn probing(seed: u64) -> Path {
+        let mut path = Path::new(seed);
+        (1..=5).for_each(|k| path.ack(100 * k, 1000, 0, 200));
+        path.ack(600, 1000, 0, 50);
+        assert!(matches!(path.cc.phase, Phase::ProbeBw { .. }));
+        path
+    }
+}
+
+/// Section 4.3.2.2: three rounds that bring less than a quarter more are a full pipe.
+#[test]
+fn three_rounds_of_little_growth_are_a_full_pipe() {
+    let mut path = Path::new(1);
+    let full = (1..).zip([100, 200, 400, 800, 990, 990, 990, 990]).find_map(|(round, rate)| {
+        path.ack(100 * round, rate, 0, 200);
+        path.cc.full_pipe.reached.then_some(round)
+    });
+    assert_eq!(full, Some(7));
+    assert_eq!(path.cc.phase, Phase::Drain);
+}
+
+/// Section 4.3.4.1: 5/4, 3/4 and six times 1, each for a round trip at least; it begins with any but 3/4.
+#[test]
+fn the_cycle_of_gains() {
+    assert_eq!(GAINS.iter().sum::<f64>(), 8.0);
+    let first: Vec<u8> = (0..200)
+        .map(|seed| match Path::probing(seed).cc.phase {
+            Phase::ProbeBw { index, .. } => index,
+            _ => unreachable!(),
+        })
+        .collect();
+    assert!((0..8).all(|index| first.contains(&index) == (index != 1)), "{first:?}");
+    let mut path = Path::probing(1);
+    let gains: Vec<f64> = (0..16)
+        .map(|k| {
+            // More than the round trip passes, and 5/4 of a BDP is in flight.
+            path.ack(800 + 101 * k, 1000, 0, 150);
+            path.cc.pacing_gain()
+        })
+        .collect();
+    let begin = gains.iter().position(|&gain| gain == 1.25).expect("a fast phase");
+    let cycle: Vec<f64> = gains.iter().cycle().skip(begin).take(8).copied().collect();
+    assert_eq!(cycle, GAINS);
+}
+
+/// Section 4.2.3.2: 2 BDP are 200 segments, and three quanta of 2 are on top: 206, an even number; 2 more in the phase of 5/4. A round's ACK of
+/// 100 segments at once is a clump of as many, of which there is room for as many as 100 ms bring, 100.
+#[test]
+fn the_window_is_two_bdp() {
+    let mut path = Path::probing(1);
+    (0..20).for_each(|k| path.ack(800 + 101 * k, 1000, 0, 150));
+    let fast = if path.cc.pacing_gain() > 1.0 { 2.0 } else { 0.0 };
+    assert_eq!(path.cc.cwnd(), 306.0 + fast);
+}
+
+/// Section 4.1.2.2 and 4.3.5: ten seconds without a lower round trip, and four segments are in flight for 200 ms.
+#[test]
+fn the_round_trip_is_probed_for_after_ten_seconds() {
+    let mut path = Path::probing(1);
+    path.ack(10_000, 1000, 0, 150);
+    assert!(matches!(path.cc.phase, Phase::ProbeBw { .. }));
+    path.ack(10_001, 1000, 0, 150);
+    assert!(path.cc.holds_back());
+    assert_eq!(path.cc.cwnd(), 4.0);
+    path.ack(10_100, 1000, 0, 4);
+    path.ack(10_300, 1000, 0, 4);
+    assert!(path.cc.holds_back(), "200 ms have not passed");
+    path.ack(10_301, 1000, 0, 4);
+    assert!(!path.cc.holds_back() && path.cc.cwnd() > 200.0);
+}
+
+/// Linux: 78 segments lost while four rounds deliver 396 are more than 50 of 256, which are 77.3; two such intervals with one rate are a policer,
+/// and its rate is the bandwidth for 48 rounds. 77 are not.
+#[test]
+fn a_policer_is_found() {
+    for (lost, found) in [(78, true), (77, false)] {
+        let mut path = Path::probing(1);
+        let mut policed = Vec::new();
+        for k in 1..=80 {
+            path.ack(700 + 100 * k, 1000 - u64::from(k > 1) * 10, if k % 4 == 1 { lost } else { 0 }, 100);
+            policed.push(path.cc.policer.rate().is_some());
+        }
+        assert_eq!(policed.contains(&true), found, "{lost}");
+        if found {
+            let begin = policed.iter().position(|&policed| policed).expect("found");
+            let rounds = policed[begin..].iter().take_while(|&&policed| policed).count();
+            assert_eq!(rounds, 48);
+        }
+    }
+}
+
+/// Section 4.2.3.4: fast recovery sends no more than arrives in its first round; over, the window is what it was.
+#[test]
+fn recovery_keeps_packets_for_a_round() {
+    let mut path = Path::probing(1);
+    (0..20).for_each(|k| path.ack(800 + 101 * k, 1000, 0, 150));
+    let before = path.cc.cwnd();
+    path.cc.on_congestion(&Flow::at(3 * SECOND).in_flight(149), Signal::Loss);
+    assert_eq!(path.cc.cwnd(), 149.0 + 100.0, "in flight, and what the last ACK has delivered");
+    path.cc.on_recovered(&Flow::at(3 * SECOND));
+    assert_eq!(path.cc.cwnd(), before);
+    path.cc.on_congestion(&Flow::at(3 * SECOND).in_flight(0), Signal::Timeout);
+    assert_eq!(path.cc.cwnd(), 1.0);
+}
+
+/// Section 4.2.2: a millisecond's worth: 1 segment below 1.2 Mbit/s, 2 above, 12 at 150 Mbit/s and 1500 bytes (12.5, less a part), 64 kB at most.
+#[test]
+fn the_send_quantum() {
+    let mut cc = Path::new(1).cc;
+    let quanta = [1.1e6, 1.3e6, 150e6, 1e10].map(|rate: f64| {
+        cc.pacing_rate = rate / 12_000.0;
+        cc.send_quantum()
+    });
+    assert_eq!(quanta, [1, 2, 12, 43]);
+}

@@ -1,0 +1,144 @@
+//! What follows from the model (section 5.6): pacing rate, send quantum and window.
+
+use super::startup::PACING_GAIN;
+use super::{Bbr3, MIN_PIPE_CWND, News, Phase};
+use crate::Start;
+use crate::time::{MILLISECOND, seconds};
+
+/// PacingMarginPercent (section 2.5): what is left of bw.
+const PACING_MARGIN: f64 = 0.99;
+/// DefaultCwndGain (section 2.6), ProbeBW_UP's and ProbeRTTCwndGain.
+const CWND_GAIN: f64 = 2.0;
+const UP_CWND_GAIN: f64 = 2.25;
+const PROBE_RTT_CWND_GAIN: f64 = 0.5;
+/// The send quantum (section 5.6.3): as much as leaves in this time, at most so many bytes, at least so many segments.
+const QUANTUM_S: f64 = 1e-3;
+const MOST_QUANTUM_BYTES: f64 = 65_536.0;
+const LEAST_QUANTUM: f64 = 2.0;
+/// TCP's offload budget, quanta (section 5.5.8.1).
+const OFFLOAD_QUANTA: f64 = 3.0;
+
+/// InitPacingRate (section 5.6.2), segments a second.
+pub(super) fn initial_pacing_rate(start: &Start) -> f64 {
+    PACING_GAIN * start.window / seconds(start.rtt.filter(|&rtt| rtt > 0).unwrap_or(MILLISECOND))
+}
+
+impl Bbr3 {
+    /// BBR.pacing_gain.
+    pub(super) fn pacing_gain(&self) -> f64 {
+        match self.phase {
+            Phase::Startup => PACING_GAIN,
+            Phase::Drain { .. } => self.settings.drain_gain,
+            Phase::Down => self.settings.down_gain,
+            Phase::Cruise | Phase::Refill | Phase::ProbeRtt => 1.0,
+            Phase::Up => 1.25,
+        }
+    }
+
+    /// BBR.cwnd_gain.
+    pub(super) fn cwnd_gain(&self) -> f64 {
+        match self.phase {
+            Phase::Up => UP_CWND_GAIN,
+            Phase::ProbeRtt => PROBE_RTT_CWND_GAIN,
+            _ => CWND_GAIN,
+        }
+    }
+
+    /// SetPacingRate (section 5.6.2).
+    pub(super) fn set_pacing_rate(&mut self) {
+        self.set_pacing_rate_with_gain(self.pacing_gain());
+    }
+
+    /// SetPacingRateWithGain.
+    pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
+        let rate = gain * self.model.bw() * PACING_MARGIN;
+        if rate > 0.0 && (self.full_pipe.reached || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// C.send_quantum (section 5.6.3), segments.
+    pub(super) fn quantum(&self) -> f64 {
+        let most = MOST_QUANTUM_BYTES / f64::from(self.settings.segment_bytes);
+        (self.pacing_rate * QUANTUM_S).min(most).max(LEAST_QUANTUM)
+    }
+
+    /// BBR.bdp, segments; the first window where there is no RTT.
+    pub(super) fn bdp(&self) -> f64 {
+        self.bdp_multiple(self.model.bw(), 1.0)
+    }
+
+    /// TargetInflight (section 5.3.3.8.3).
+    pub(super) fn target_inflight(&self) -> f64 {
+        self.bdp().min(self.cwnd)
+    }
+
+    /// Inflight (section 5.6.4.2).
+    pub(super) fn inflight(&self, bw: f64, gain: f64) -> f64 {
+        self.quantization_budget(self.bdp_multiple(bw, gain))
+    }
+
+    /// SetCwnd (section 5.6.4.6), BoundCwndForProbeRTT and BoundCwndForModel included.
+    pub(super) fn set_cwnd(&mut self, news: &News) {
+        let max_inflight = self.max_inflight();
+        if self.full_pipe.reached {
+            self.cwnd = (self.cwnd + news.newly_acked()).min(max_inflight);
+        } else if self.cwnd < max_inflight || (news.delivered as f64) < self.settings.initial_cwnd {
+            self.cwnd += news.newly_acked();
+        }
+        self.cwnd = self.cwnd.max(MIN_PIPE_CWND);
+        if self.phase == Phase::ProbeRtt {
+            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
+        }
+        self.cwnd = self.cwnd.min(self.most_in_flight());
+    }
+
+    /// ProbeRTTCwnd (section 5.6.4.5).
+    pub(super) fn probe_rtt_cwnd(&self) -> f64 {
+        self.bdp_multiple(self.model.bw(), PROBE_RTT_CWND_GAIN).max(MIN_PIPE_CWND)
+    }
+
+    /// SaveCwnd (section 5.6.4.4).
+    pub(super) fn save_cwnd(&mut self) {
+        self.prior_cwnd = if !self.undo.in_episode && self.phase != Phase::ProbeRtt {
+            self.cwnd
+        } else {
+            self.prior_cwnd.max(self.cwnd)
+        };
+    }
+
+    /// RestoreCwnd.
+    pub(super) fn restore_cwnd(&mut self) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+    }
+
+    /// BDPMultiple (section 5.6.4.2).
+    fn bdp_multiple(&self, bw: f64, gain: f64) -> f64 {
+        match self.model.min_rtt {
+            Some(min_rtt) => gain * bw * seconds(min_rtt),
+            None => self.settings.initial_cwnd,
+        }
+    }
+
+    /// QuantizationBudget.
+    fn quantization_budget(&self, inflight_cap: f64) -> f64 {
+        let cap = inflight_cap.max(OFFLOAD_QUANTA * self.quantum()).max(MIN_PIPE_CWND);
+        if self.phase == Phase::Up { cap + 2.0 } else { cap }
+    }
+
+    /// UpdateMaxInflight.
+    fn max_inflight(&self) -> f64 {
+        let cap = self.bdp_multiple(self.model.bw(), self.cwnd_gain()) + self.model.aggregation.extra_acked();
+        self.quantization_budget(cap)
+    }
+
+    /// BoundCwndForModel (section 5.6.4.7).
+    fn most_in_flight(&self) -> f64 {
+        let cap = match self.phase {
+            Phase::Startup => f64::INFINITY,
+            Phase::Drain { .. } | Phase::Down | Phase::Refill | Phase::Up => self.model.inflight_longterm,
+            Phase::Cruise | Phase::ProbeRtt => self.inflight_with_headroom(),
+        };
+        cap.min(self.model.inflight_shortterm).max(MIN_PIPE_CWND)
+    }
+}

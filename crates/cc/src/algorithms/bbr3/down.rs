@@ -1,0 +1,37 @@
+//! ProbeBW_DOWN (section 5.3.3.1): a little slower than the path delivers, until the queue is gone and there is headroom.
+
+use super::probe_bw::AckPhase;
+use super::{Bbr3, HEADROOM, MIN_PIPE_CWND, News, Phase};
+
+impl Bbr3 {
+    /// StartProbeBW_DOWN.
+    pub(super) fn start_down(&mut self, now: super::Nanos) {
+        self.congestion.reset();
+        self.probe.up_acked_per_inc = f64::INFINITY;
+        self.pick_probe_wait();
+        self.probe.cycle_stamp = now;
+        self.probe.ack_phase = AckPhase::ProbeStopping;
+        self.model.start_round();
+        self.phase = Phase::Down;
+    }
+
+    pub(super) fn update_down(&mut self, news: &News) {
+        if !self.is_time_to_probe_bw(news) && self.is_time_to_cruise(news) {
+            self.start_cruise();
+        }
+    }
+
+    /// IsTimeToCruise.
+    fn is_time_to_cruise(&self, news: &News) -> bool {
+        news.in_flight <= self.inflight_with_headroom() && news.in_flight <= self.inflight(self.model.max_bw(), 1.0)
+    }
+
+    /// InflightWithHeadroom.
+    pub(super) fn inflight_with_headroom(&self) -> f64 {
+        let longterm = self.model.inflight_longterm;
+        if longterm.is_infinite() {
+            return longterm;
+        }
+        (longterm - (HEADROOM * longterm).max(1.0)).max(MIN_PIPE_CWND)
+    }
+}

@@ -1,0 +1,21 @@
+//! Drain (section 5.3.2): slowly, until the queue that Startup has built is gone.
+
+use super::{Bbr3, News, Phase};
+
+/// Rounds it may last.
+const ROUNDS: u32 = 3;
+
+impl Bbr3 {
+    /// EnterDrain.
+    pub(super) fn enter_drain(&mut self) {
+        self.phase = Phase::Drain { since: self.model.round_count };
+    }
+
+    /// CheckDrainDone.
+    pub(super) fn check_drain_done(&mut self, news: &News) {
+        let Phase::Drain { since } = self.phase else { return };
+        if news.in_flight <= self.inflight(self.model.bw(), 1.0) || self.model.round_count > since + ROUNDS {
+            self.start_down(news.now);
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! BBRv3: a model of the path (its bandwidth, its round trip, how much it takes before it loses) that is probed from time to time, and
+//! a rate and a window that follow from it.
+//!
+//! Source: draft-ietf-ccwg-bbr-06 (N. Cardwell, I. Swett, J. Beshay, July 2026) and its repository up to 3 August 2026; names and
+//! section numbers are the draft's. A file for each state:
+//!
+//! | state | pacing gain | cwnd gain | most in flight |
+//! |---|---|---|---|
+//! | `startup.rs` | 2.77 | 2 | |
+//! | `drain.rs` | 0.5 | 2 | inflight_longterm, inflight_shortterm |
+//! | `down.rs` | 0.9 | 2 | inflight_longterm, inflight_shortterm |
+//! | `cruise.rs` | 1 | 2 | 0.85 inflight_longterm, inflight_shortterm |
+//! | `refill.rs` | 1 | 2 | inflight_longterm |
+//! | `up.rs` | 1.25 | 2.25 | inflight_longterm |
+//! | `probe_rtt.rs` | 1 | 0.5 | 0.85 inflight_longterm, inflight_shortterm |
+//!
+//! What they share of the four ProbeBW states is in `probe_bw.rs`, the model in `model.rs`, the answer to losses and marks in
+//! `congestion.rs`, rate and window in `control.rs`. The pacing rate is gain times bw less 1 %; the window, gain times bw times min_rtt
+//! and what ACKs come in clumps of.
+//!
+//! # Deviations and choices
+//!
+//! Where the draft contradicts itself or is silent:
+//!
+//! - **Gains** are the table's of section 5.6.1 in every state; the code of section 5.3.3.9 never sets those of the ProbeBW states.
+//!   `SetPacingRate` means BBR.pacing_gain where it writes C.pacing_gain.
+//! - **Caps.** Drain is bounded by inflight_longterm too, as that table says; `BoundCwndForModel` leaves it out.
+//! - **Leaving Drain** by time is after the round `drain_start_round + 3`, as the code has it; the text says after 3 round trips.
+//! - **Startup's end by loss** sets full_bw_now and full_bw_reached, as the appendix asks; section 5.3.1.3 sets the latter alone.
+//!   Ranges of lost segments are counted from the round's first loss on; without selective acknowledgements any loss in fast
+//!   recovery is enough.
+//! - **A loss while the application is the limit** ends UP, but leaves inflight_longterm as it is, as `HandleInflightTooHigh` has it; the
+//!   appendix asks for an update "regardless of the application-limited state".
+//! - **A probe beside Reno** compares rounds with the window in packets; the draft's code compares them with bytes.
+//! - **Inflight(gain)** is of bw, except where section 5.3.3.9 gives it max_bw.
+//! - **State is saved** once an episode of recovery, at its first loss and before that is answered. The draft saves at the first
+//!   loss of every round and again when recovery begins, which would forget the state that a spurious loss is to bring back.
+//! - **probe_rtt_min_delay** begins as min_rtt does; the draft leaves it out of `OnInit`.
+//! - **max_bw** of the last two cycles: a cycle without a sample does not push out an older one.
+//! - **A sample without a rate** (section 4.1.2.3: shorter than the least RTT) says nothing of a full pipe.
+//! - **Marks** (ECN), which the draft wants answered but does not say how, count as a loss rate above LossThresh once a window: in a probe
+//!   as inflight too high, otherwise as a round with a loss.
+//! - **Segments**, not bytes, count, as fractions; send_quantum is rounded down to whole ones, but not below 2. `offload_budget` is
+//!   TCP's, 3 quanta, although the simulator has no offload.
+//!
+//! `variant = "linux-v3"` is Google's Linux implementation (github.com/google/bbr, branch v3) where it differs in a number:
+//!
+//! - **Drain** paces at 0.347, **DOWN** at 0.91; **extra_acked** is the greatest of two bins of 5 rounds.
+//! - **Marks** are answered where min_rtt is at most 5 ms: alpha is the part that is marked, averaged by 1/16 a round; a round with marks
+//!   cuts inflight_shortterm by alpha/3; half of a round marked is inflight too high (Linux counts the marks of a sample, here they are the
+//!   round's), and in Startup two such rounds are a full pipe. With more than 5 ms they are not.
+//! - All else is the draft's.
+
+mod congestion;
+mod control;
+mod cruise;
+mod down;
+mod drain;
+mod model;
+mod probe_bw;
+mod probe_rtt;
+mod refill;
+mod startup;
+#[cfg(test)]
+mod tests;
+mod up;
+
+use crate::params::{Group, Info, Kind, Param, Params};
+use crate::parts::Random;
+use crate::time::{Nanos, SECOND, seconds};
+use crate::{Ack, CongestionControl, Flow, Lost, RateSample, Signal, Start};
+use congestion::{Congestion, Undo};
+use model::Model;
+use probe_bw::Probe;
+use probe_rtt::ProbeRtt;
+use startup::FullPipe;
+
+/// BBRv3.
+pub const BBR3: Info = Info {
+    name: "bbr3",
+    paper: "N. Cardwell, I. Swett, J. Beshay, BBR Congestion Control, draft-ietf-ccwg-bbr-06, 2026",
+    group: Group::Model,
+    recovery: "rack",
+    own_slow_start: true,
+    ecn: None,
+    params: &[
+        Param {
+            name: "variant",
+            unit: "1",
+            kind: Kind::Choice(&["draft-06", "linux-v3"]),
+            doc: "Whose numbers, and whether marks are answered as in Linux.",
+            source: "draft-ietf-ccwg-bbr-06; github.com/google/bbr, branch v3",
+        },
+        Param {
+            name: "probe_rtt_interval",
+            unit: "s",
+            kind: Kind::Number { default: 5.0, min: 0.1, max: 1000.0 },
+            doc: "Time without a lower RTT after which it is probed for.",
+            source: "draft-ietf-ccwg-bbr-06 section 2.16.2: ProbeRTTInterval",
+        },
+        Param {
+            name: "drain_pacing_gain",
+            unit: "1",
+            kind: Kind::Number { default: 0.5, min: 0.01, max: 1.0 },
+            doc: "Pacing gain of Drain; linux-v3 has 0.347 where a scenario leaves this at its default.",
+            source: "draft-ietf-ccwg-bbr-06 section 2.5: DrainPacingGain",
+        },
+        Param {
+            name: "down_pacing_gain",
+            unit: "1",
+            kind: Kind::Number { default: 0.9, min: 0.01, max: 1.0 },
+            doc: "Pacing gain of ProbeBW_DOWN; linux-v3 has 0.91 where a scenario leaves this at its default.",
+            source: "draft-ietf-ccwg-bbr-06 section 5.3.3.1",
+        },
+    ],
+};
+
+/// LossThresh (section 2.8).
+const LOSS_THRESH: f64 = 0.02;
+/// Beta (section 2.8).
+const BETA: f64 = 0.7;
+/// Headroom (section 2.8).
+const HEADROOM: f64 = 0.15;
+/// MinPipeCwnd, segments (section 2.8).
+const MIN_PIPE_CWND: f64 = 4.0;
+
+/// The state machine's states (section 5.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Startup,
+    Drain {
+        /// drain_start_round.
+        since: u32,
+    },
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt,
+}
+
+impl Phase {
+    /// IsInAProbeBWState.
+    fn is_probe_bw(self) -> bool {
+        matches!(self, Phase::Down | Phase::Cruise | Phase::Refill | Phase::Up)
+    }
+
+    /// IsProbingBW.
+    fn is_probing(self) -> bool {
+        matches!(self, Phase::Startup | Phase::Refill | Phase::Up)
+    }
+
+    fn number(self) -> f64 {
+        match self {
+            Phase::Startup => 0.0,
+            Phase::Drain { .. } => 1.0,
+            Phase::Down => 2.0,
+            Phase::Cruise => 3.0,
+            Phase::Refill => 4.0,
+            Phase::Up => 5.0,
+            Phase::ProbeRtt => 6.0,
+        }
+    }
+}
+
+/// BBRv3 on one connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bbr3 {
+    settings: Settings,
+    random: Random,
+    phase: Phase,
+    /// C.cwnd, segments; BBR.prior_cwnd.
+    cwnd: f64,
+    prior_cwnd: f64,
+    /// C.pacing_rate, segments a second.
+    pacing_rate: f64,
+    model: Model,
+    full_pipe: FullPipe,
+    probe: Probe,
+    probe_rtt: ProbeRtt,
+    congestion: Congestion,
+    undo: Undo,
+    usage: Usage,
+}
+
+/// What does not change.
+#[derive(Clone, Debug, PartialEq)]
+struct Settings {
+    linux: bool,
+    selective_acks: bool,
+    segment_bytes: u32,
+    /// C.InitialCwnd, segments.
+    initial_cwnd: f64,
+    drain_gain: f64,
+    down_gain: f64,
+    probe_rtt_interval: Nanos,
+}
+
+/// How the sender uses its window.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Usage {
+    begun: bool,
+    /// C.is_cwnd_limited: it was full in this round, and in the one before.
+    full_now: bool,
+    full_before: bool,
+    /// BBR.idle_restart.
+    idle_restart: bool,
+}
+
+/// An ACK: what the draft calls RS, and the connection's state after it.
+struct News<'a> {
+    now: Nanos,
+    rate: RateSample,
+    /// RS.delivery_rate, segments a second; 0 where it tells of none.
+    delivery_rate: f64,
+    /// C.delivered.
+    delivered: u64,
+    /// C.inflight.
+    in_flight: f64,
+    flow: &'a Flow,
+    /// Segments newly marked.
+    ce: u64,
+}
+
+impl News<'_> {
+    fn of<'a>(flow: &'a Flow, ack: &Ack, rate: RateSample) -> News<'a> {
+        News {
+            now: flow.now,
+            rate,
+            delivery_rate: rate.per_second().unwrap_or(0.0),
+            delivered: rate.prior_delivered + rate.delivered,
+            in_flight: flow.in_flight as f64,
+            flow,
+            ce: ack.ce,
+        }
+    }
+
+    /// RS.newly_acked.
+    fn newly_acked(&self) -> f64 {
+        self.rate.newly_delivered as f64
+    }
+}
+
+impl Bbr3 {
+    /// BBRv3 that begins in Startup (OnInit).
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Bbr3 {
+        let start = start.into();
+        let linux = params.choice("variant") == 1;
+        let gain = |name, of_draft, of_linux| match params.number(name) {
+            gain if linux && gain == of_draft => of_linux,
+            gain => gain,
+        };
+        let settings = Settings {
+            linux,
+            selective_acks: start.selective_acks,
+            segment_bytes: start.segment_bytes.max(1),
+            initial_cwnd: start.window,
+            drain_gain: gain("drain_pacing_gain", 0.5, 0.347),
+            down_gain: gain("down_pacing_gain", 0.9, 0.91),
+            probe_rtt_interval: (params.number("probe_rtt_interval") * SECOND as f64) as Nanos,
+        };
+        Bbr3 {
+            settings,
+            random: Random::new(start.seed),
+            phase: Phase::Startup,
+            cwnd: start.window,
+            prior_cwnd: 0.0,
+            pacing_rate: control::initial_pacing_rate(&start),
+            model: Model::new(start.rtt, linux),
+            full_pipe: FullPipe::default(),
+            probe: Probe::default(),
+            probe_rtt: ProbeRtt::new(start.rtt),
+            congestion: Congestion::default(),
+            undo: Undo::default(),
+            usage: Usage::default(),
+        }
+    }
+
+    /// UpdateModelAndState (section 5.2.3).
+    fn update_model_and_state(&mut self, news: &News) {
+        self.update_latest_delivery_signals(news);
+        self.update_congestion_signals(news);
+        self.update_ack_aggregation(news);
+        self.check_full_bw_reached(news);
+        self.check_startup_done(news);
+        self.check_drain_done(news);
+        self.update_probe_bw_cycle_phase(news);
+        self.update_min_rtt(news);
+        self.check_probe_rtt(news);
+        self.advance_latest_delivery_signals(news);
+    }
+
+    /// C.is_cwnd_limited (section 2.2).
+    fn is_cwnd_limited(&self) -> bool {
+        self.usage.full_now || self.usage.full_before
+    }
+
+    /// The first segment leaves: clocks start.
+    fn begin(&mut self, now: Nanos) {
+        self.usage.begun = true;
+        self.model.begin(now);
+        self.probe_rtt.begin(now);
+    }
+
+    /// HandleRestartFromIdle (section 5.4.1).
+    fn restart_from_idle(&mut self, now: Nanos) {
+        self.usage.idle_restart = true;
+        self.model.aggregation.begin(now);
+        if self.phase.is_probe_bw() {
+            self.set_pacing_rate_with_gain(1.0);
+        } else if self.phase == Phase::ProbeRtt {
+            self.check_probe_rtt_done(now);
+        }
+    }
+}
+
+impl CongestionControl for Bbr3 {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// It has none.
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(self.pacing_rate)
+    }
+
+    fn send_quantum(&self) -> u64 {
+        self.quantum() as u64
+    }
+
+    fn takes_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn rules_recovery(&self) -> bool {
+        true
+    }
+
+    /// HandleProbeRTT's MarkConnectionAppLimited (section 5.3.4.3).
+    fn holds_back(&self) -> bool {
+        self.phase == Phase::ProbeRtt
+    }
+
+    #[inline(never)]
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        let Some(rate) = ack.rate else { return };
+        let news = News::of(flow, ack, rate);
+        self.update_model_and_state(&news);
+        self.set_pacing_rate();
+        self.set_cwnd(&news);
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
+        match signal {
+            // OnEnterFastRecovery (section 5.6.4.4).
+            Signal::Loss => self.enter_recovery(),
+            // OnEnterRTO.
+            Signal::Timeout => {
+                self.enter_recovery();
+                self.cwnd = (flow.in_flight as f64 + 1.0).min(self.cwnd).max(1.0);
+            }
+            Signal::Ecn => self.on_mark(flow),
+        }
+    }
+
+    fn on_recovered(&mut self, _flow: &Flow) {
+        self.undo.in_episode = false;
+        self.restore_cwnd();
+    }
+
+    fn on_sent(&mut self, flow: &Flow) {
+        if !self.usage.begun {
+            self.begin(flow.now);
+        }
+        if flow.in_flight == 1 && flow.app_limited {
+            self.restart_from_idle(flow.now);
+        }
+        self.usage.full_now |= flow.in_flight as f64 + 1.0 > self.cwnd;
+    }
+
+    fn on_lost(&mut self, flow: &Flow, lost: &Lost) {
+        self.handle_lost_segment(flow, lost);
+    }
+
+    /// The window that was is remembered here.
+    fn on_undo(&mut self, _cwnd: f64, _ssthresh: f64) {
+        self.handle_spurious_loss();
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        let known = |x: f64| if x.is_finite() { x } else { f64::NAN };
+        let bits = 8.0 * f64::from(self.settings.segment_bytes);
+        visit("bw_bps", known(self.model.bw() * bits));
+        visit("max_bw_bps", self.model.max_bw() * bits);
+        visit("pacing_bps", known(self.pacing_rate * bits));
+        visit("min_rtt_s", self.model.min_rtt.map_or(f64::NAN, seconds));
+        visit("phase", self.phase.number());
+        visit("inflight_longterm_packets", known(self.model.inflight_longterm));
+        visit("inflight_shortterm_packets", known(self.model.inflight_shortterm));
+        visit("extra_acked_packets", self.model.aggregation.extra_acked());
+    }
+}

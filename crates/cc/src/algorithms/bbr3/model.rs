@@ -1,0 +1,187 @@
+//! The model of the path (section 5.5): rounds, bandwidth, round trip and aggregation.
+
+use super::{Bbr3, News};
+use crate::parts::{RecentMax, WindowedMax};
+use crate::time::{Nanos, SECOND, seconds};
+
+/// MinRTTFilterLen (section 2.16.1).
+const MIN_RTT_FILTER_LEN: Nanos = 10 * SECOND;
+/// ExtraAckedFilterLen, rounds (section 2.12), and each of the two bins that Linux has instead.
+const EXTRA_ACKED_FILTER_LEN: u32 = 10;
+const EXTRA_ACKED_BIN: u32 = 5;
+
+/// What is known of the path.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Model {
+    /// round_count, round_start, next_round_delivered.
+    pub round_count: u32,
+    pub round_start: bool,
+    pub next_round_delivered: u64,
+    /// C.delivered.
+    pub delivered: u64,
+    /// max_bw_filter, segments a second: of the ProbeBW cycle before, and of this one.
+    max_bw: [f64; 2],
+    /// bw_shortterm, segments a second; infinite where there is none.
+    pub bw_shortterm: f64,
+    /// min_rtt and its min_rtt_stamp.
+    pub min_rtt: Option<Nanos>,
+    min_rtt_stamp: Nanos,
+    /// inflight_longterm and inflight_shortterm, segments; infinite where there are none.
+    pub inflight_longterm: f64,
+    pub inflight_shortterm: f64,
+    pub aggregation: Aggregation,
+}
+
+/// How much more is acknowledged than bw accounts for (section 5.5.9).
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Aggregation {
+    interval_start: Nanos,
+    delivered: f64,
+    filter: Filter,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Filter {
+    Window(WindowedMax),
+    Bins(RecentMax),
+}
+
+impl Model {
+    /// OnInit.
+    pub fn new(rtt: Option<Nanos>, linux: bool) -> Model {
+        let filter = if linux { Filter::Bins(RecentMax::default()) } else { Filter::Window(WindowedMax::default()) };
+        Model {
+            round_count: 0,
+            round_start: false,
+            next_round_delivered: 0,
+            delivered: 0,
+            max_bw: [0.0; 2],
+            bw_shortterm: f64::INFINITY,
+            min_rtt: rtt,
+            min_rtt_stamp: 0,
+            inflight_longterm: f64::INFINITY,
+            inflight_shortterm: f64::INFINITY,
+            aggregation: Aggregation { interval_start: 0, delivered: 0.0, filter },
+        }
+    }
+
+    /// The first segment leaves.
+    pub fn begin(&mut self, now: Nanos) {
+        self.min_rtt_stamp = now;
+        self.aggregation.begin(now);
+    }
+
+    /// BBR.max_bw, segments a second.
+    pub fn max_bw(&self) -> f64 {
+        self.max_bw[0].max(self.max_bw[1])
+    }
+
+    /// BBR.bw (BoundBWForModel).
+    pub fn bw(&self) -> f64 {
+        self.max_bw().min(self.bw_shortterm)
+    }
+
+    /// StartRound (section 5.5.1).
+    pub fn start_round(&mut self) {
+        self.next_round_delivered = self.delivered;
+    }
+
+    /// AdvanceMaxBwFilter (section 5.5.6).
+    pub fn advance_max_bw_filter(&mut self) {
+        if self.max_bw[1] > 0.0 {
+            self.max_bw = [self.max_bw[1], 0.0];
+        }
+    }
+
+    /// ResetShortTermModel (section 5.5.10.3).
+    pub fn reset_short_term(&mut self) {
+        self.bw_shortterm = f64::INFINITY;
+        self.inflight_shortterm = f64::INFINITY;
+    }
+
+    /// UpdateRound (section 5.5.1).
+    fn update_round(&mut self, news: &News) {
+        self.delivered = news.delivered;
+        self.round_start = news.rate.prior_delivered >= self.next_round_delivered;
+        if self.round_start {
+            self.start_round();
+            self.round_count += 1;
+        }
+    }
+}
+
+impl Aggregation {
+    /// The interval begins anew, as at a restart from idle.
+    pub fn begin(&mut self, now: Nanos) {
+        self.interval_start = now;
+    }
+
+    /// BBR.extra_acked, segments.
+    pub fn extra_acked(&self) -> f64 {
+        match &self.filter {
+            Filter::Window(max) => max.value(),
+            Filter::Bins(max) => max.value(),
+        }
+    }
+
+    fn remember(&mut self, extra: f64, model: (u32, bool), full_bw_reached: bool) {
+        let (round_count, round_start) = model;
+        match &mut self.filter {
+            Filter::Window(max) => {
+                max.update(extra, round_count, if full_bw_reached { EXTRA_ACKED_FILTER_LEN } else { 1 });
+            }
+            Filter::Bins(max) => {
+                if round_start {
+                    max.on_round(if full_bw_reached { EXTRA_ACKED_BIN } else { 1 });
+                }
+                max.update(extra);
+            }
+        }
+    }
+}
+
+impl Bbr3 {
+    /// UpdateMaxBw (section 5.5.5), UpdateRound included.
+    pub(super) fn update_max_bw(&mut self, news: &News) {
+        self.model.update_round(news);
+        if self.model.round_start {
+            self.probe.rounds_since += 1;
+            self.usage.full_before = core::mem::take(&mut self.usage.full_now);
+        }
+        let rate = news.delivery_rate;
+        if rate > 0.0 && (rate >= self.model.max_bw() || !news.rate.is_app_limited) {
+            self.model.max_bw[1] = self.model.max_bw[1].max(rate);
+        }
+    }
+
+    /// UpdateACKAggregation (section 5.5.9).
+    pub(super) fn update_ack_aggregation(&mut self, news: &News) {
+        let bw = self.model.bw();
+        let aggregation = &mut self.model.aggregation;
+        let mut expected = bw * seconds(news.now - aggregation.interval_start);
+        if aggregation.delivered <= expected {
+            aggregation.delivered = 0.0;
+            aggregation.interval_start = news.now;
+            expected = 0.0;
+        }
+        aggregation.delivered += news.newly_acked();
+        let extra = (aggregation.delivered - expected).min(self.cwnd);
+        let rounds = (self.model.round_count, self.model.round_start);
+        aggregation.remember(extra, rounds, self.full_pipe.reached);
+    }
+
+    /// UpdateMinRTT (section 5.3.4.3).
+    pub(super) fn update_min_rtt(&mut self, news: &News) {
+        let probe = &mut self.probe_rtt;
+        probe.expired = news.now > probe.min_stamp + self.settings.probe_rtt_interval;
+        if let Some(rtt) = news.rate.rtt.filter(|&rtt| probe.expired || probe.min_delay.is_none_or(|min| rtt < min)) {
+            (probe.min_delay, probe.min_stamp) = (Some(rtt), news.now);
+        }
+        let model = &mut self.model;
+        let expired = news.now > model.min_rtt_stamp + MIN_RTT_FILTER_LEN;
+        let lower = model.min_rtt.is_none_or(|min_rtt| probe.min_delay.is_some_and(|delay| delay < min_rtt));
+        if lower || expired {
+            (model.min_rtt, model.min_rtt_stamp) = (probe.min_delay, probe.min_stamp);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What the four ProbeBW states share (section 5.3.3.9): when to probe, and what a probe's ACKs tell of the long term.
+
+use super::{Bbr3, News, Phase};
+use crate::time::{Nanos, SECOND};
+
+/// Section 5.3.3.8.3: wall-clock time between probes, and the range from which some is added at random.
+const LEAST_WAIT: Nanos = 2 * SECOND;
+const RANDOM_WAIT: f64 = SECOND as f64;
+/// Most rounds between probes.
+const MOST_ROUNDS: f64 = 63.0;
+
+/// What the ACKs that come tell of a probe (section 2.14: ack_phase).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum AckPhase {
+    #[default]
+    Init,
+    Refilling,
+    ProbeStarting,
+    ProbeFeedback,
+    ProbeStopping,
+}
+
+/// Where the cycle of probes stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Probe {
+    pub ack_phase: AckPhase,
+    /// is_bw_probe_sample.
+    pub is_sample: bool,
+    /// prev_probe_too_high, prev_probe_precautionary.
+    pub was_too_high: bool,
+    pub was_precautionary: bool,
+    /// bw_probe_up_rounds, bw_probe_up_acked, probe_up_acked_per_inc; segments.
+    pub up_rounds: u8,
+    pub up_acked: f64,
+    pub up_acked_per_inc: f64,
+    /// rounds_since_probe_up.
+    pub rounds_since: u32,
+    /// bw_probe_wait, cycle_stamp.
+    wait: Nanos,
+    pub cycle_stamp: Nanos,
+}
+
+impl Default for Probe {
+    /// OnInit.
+    fn default() -> Probe {
+        Probe {
+            ack_phase: AckPhase::Init,
+            is_sample: false,
+            was_too_high: false,
+            was_precautionary: false,
+            up_rounds: 0,
+            up_acked: 0.0,
+            up_acked_per_inc: f64::INFINITY,
+            rounds_since: 0,
+            wait: 0,
+            cycle_stamp: 0,
+        }
+    }
+}
+
+impl Bbr3 {
+    /// UpdateProbeBWCyclePhase.
+    pub(super) fn update_probe_bw_cycle_phase(&mut self, news: &News) {
+        if !self.full_pipe.reached || self.adapt_long_term_model(news) {
+            return;
+        }
+        match self.phase {
+            Phase::Down => self.update_down(news),
+            Phase::Cruise => self.update_cruise(news),
+            Phase::Refill => self.update_refill(news),
+            Phase::Up => self.update_up(news),
+            Phase::Startup | Phase::Drain { .. } | Phase::ProbeRtt => {}
+        }
+    }
+
+    /// IsTimeToProbeBW (section 5.3.3.8.3): it is, and REFILL has begun.
+    pub(super) fn is_time_to_probe_bw(&mut self, news: &News) -> bool {
+        let waited = news.now > self.probe.cycle_stamp + self.probe.wait;
+        let due = waited || f64::from(self.probe.rounds_since) >= self.target_inflight().min(MOST_ROUNDS);
+        if due {
+            self.start_refill();
+        }
+        due
+    }
+
+    /// PickProbeWait.
+    pub(super) fn pick_probe_wait(&mut self) {
+        self.probe.rounds_since = self.random.below(2);
+        self.probe.wait = LEAST_WAIT + (RANDOM_WAIT * self.random.unit()) as Nanos;
+    }
+
+    /// AdaptLongTermModel; whether it has decided on a state.
+    fn adapt_long_term_model(&mut self, news: &News) -> bool {
+        if self.probe.ack_phase == AckPhase::ProbeStarting && self.model.round_start {
+            self.probe.ack_phase = AckPhase::ProbeFeedback;
+        }
+        if self.probe.ack_phase == AckPhase::ProbeStopping && self.model.round_start {
+            self.probe.is_sample = false;
+            self.probe.ack_phase = AckPhase::Init;
+            if self.phase.is_probe_bw() {
+                if !news.rate.is_app_limited {
+                    self.model.advance_max_bw_filter();
+                }
+                if self.probe.was_precautionary && !self.probe.was_too_high {
+                    self.start_refill();
+                    return true;
+                }
+            }
+        }
+        let (lost, tx_in_flight) = (news.rate.lost as f64, news.rate.tx_in_flight as f64);
+        if !self.is_inflight_too_high(lost, tx_in_flight) && self.model.inflight_longterm.is_finite() {
+            self.model.inflight_longterm = self.model.inflight_longterm.max(tx_in_flight);
+            if self.phase == Phase::Up {
+                self.probe_inflight_longterm_upward(news);
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,24 @@
+//! ProbeBW_REFILL (section 5.3.3.3): a round at full bandwidth, so that the probe that follows begins with a full pipe.
+
+use super::probe_bw::AckPhase;
+use super::{Bbr3, News, Phase};
+
+impl Bbr3 {
+    /// StartProbeBW_REFILL.
+    pub(super) fn start_refill(&mut self) {
+        self.model.reset_short_term();
+        self.probe.up_rounds = 0;
+        self.probe.up_acked = 0.0;
+        self.probe.was_precautionary = false;
+        self.probe.ack_phase = AckPhase::Refilling;
+        self.model.start_round();
+        self.phase = Phase::Refill;
+    }
+
+    pub(super) fn update_refill(&mut self, news: &News) {
+        if self.model.round_start {
+            self.probe.is_sample = true;
+            self.start_up(news);
+        }
+    }
+}

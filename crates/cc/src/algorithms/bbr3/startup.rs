@@ -1,0 +1,89 @@
+//! Startup (section 5.3.1): twice as fast every round, until the rate of delivery grows no more or much is lost.
+
+use super::{Bbr3, News, Phase};
+
+/// StartupPacingGain (section 2.5): 4 ln 2.
+pub(super) const PACING_GAIN: f64 = 2.77;
+/// A round that brings less growth than this is one at a full pipe (section 5.3.1.2); so many of them, and it is.
+const GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u8 = 3;
+/// StartupFullLossCnt (section 5.3.1.3): ranges of lost segments in a round.
+const FULL_LOSS_COUNT: u32 = 6;
+
+/// The estimator of a full pipe, which ProbeBW_UP has too.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct FullPipe {
+    /// full_bw, segments a second.
+    pub bw: f64,
+    /// full_bw_count.
+    pub count: u8,
+    /// full_bw_now, full_bw_reached.
+    pub now: bool,
+    pub reached: bool,
+}
+
+impl FullPipe {
+    /// ResetFullBW, then the rate to compare with.
+    pub fn reset(&mut self, bw: f64) {
+        *self = FullPipe { bw, reached: self.reached, ..FullPipe::default() };
+    }
+}
+
+impl Bbr3 {
+    /// EnterStartup.
+    pub(super) fn enter_startup(&mut self) {
+        self.phase = Phase::Startup;
+    }
+
+    /// CheckStartupDone.
+    pub(super) fn check_startup_done(&mut self, news: &News) {
+        self.check_startup_high_loss(news);
+        if self.phase == Phase::Startup && self.full_pipe.reached {
+            self.enter_drain();
+        }
+    }
+
+    /// CheckFullBWReached (section 5.3.1.2).
+    pub(super) fn check_full_bw_reached(&mut self, news: &News) {
+        let rate = news.delivery_rate;
+        if self.full_pipe.now || !self.model.round_start || news.rate.is_app_limited || rate == 0.0 {
+            return;
+        }
+        if rate >= self.full_pipe.bw * GROWTH {
+            self.full_pipe.reset(rate);
+            return;
+        }
+        self.full_pipe.count += 1;
+        if self.full_pipe.count >= FULL_ROUNDS {
+            self.pipe_is_full();
+        }
+    }
+
+    /// CheckStartupHighLoss (section 5.3.1.3), at the end of a round that began with a loss.
+    fn check_startup_high_loss(&mut self, news: &News) {
+        let ranges = self.congestion.lost_ranges;
+        if !self.congestion.round_start {
+            return;
+        }
+        self.congestion.lost_ranges = 0;
+        if self.phase != Phase::Startup || !news.flow.in_recovery {
+            return;
+        }
+        let is_lossy = if self.settings.selective_acks {
+            ranges >= FULL_LOSS_COUNT && self.is_inflight_too_high(news.rate.lost as f64, news.rate.tx_in_flight as f64)
+        } else {
+            ranges > 0
+        };
+        if is_lossy {
+            self.undo.phase = Some(Phase::Startup);
+            self.pipe_is_full();
+            self.model.inflight_longterm = self.bdp().max(self.congestion.inflight_latest);
+        }
+    }
+
+    /// The pipe is full.
+    pub(super) fn pipe_is_full(&mut self) {
+        self.full_pipe.now = true;
+        self.full_pipe.reached = true;
+    }
+}

@@ -1,0 +1,60 @@
+//! ProbeBW_UP (section 5.3.3.4): a quarter faster, until the rate of delivery grows no more, much is lost, or inflight_longterm, where the last
+//! probe has met its bound, is reached.
+
+use super::probe_bw::AckPhase;
+use super::{Bbr3, News, Phase};
+
+impl Bbr3 {
+    /// StartProbeBW_UP.
+    pub(super) fn start_up(&mut self, news: &News) {
+        self.probe.ack_phase = AckPhase::ProbeStarting;
+        self.model.start_round();
+        self.full_pipe.reset(news.delivery_rate);
+        self.phase = Phase::Up;
+        self.raise_inflight_longterm_slope();
+    }
+
+    pub(super) fn update_up(&mut self, news: &News) {
+        if self.is_time_to_go_down(news) {
+            self.probe.was_too_high = false;
+            self.start_down(news.now);
+        }
+    }
+
+    /// IsTimeToGoDown.
+    fn is_time_to_go_down(&mut self, news: &News) -> bool {
+        if self.probe.was_too_high && news.in_flight >= self.model.inflight_longterm {
+            self.probe.was_precautionary = true;
+            return true;
+        }
+        if self.is_cwnd_limited() && self.cwnd >= self.model.inflight_longterm {
+            self.full_pipe.reset(news.delivery_rate);
+            return false;
+        }
+        self.full_pipe.now
+    }
+
+    /// RaiseInflightLongtermSlope.
+    pub(super) fn raise_inflight_longterm_slope(&mut self) {
+        let growth_this_round = f64::from(1u32 << self.probe.up_rounds);
+        self.probe.up_rounds = (self.probe.up_rounds + 1).min(30);
+        self.probe.up_acked_per_inc = (self.cwnd / growth_this_round).max(1.0);
+    }
+
+    /// ProbeInflightLongtermUpward.
+    pub(super) fn probe_inflight_longterm_upward(&mut self, news: &News) {
+        if !self.is_cwnd_limited() || self.cwnd < self.model.inflight_longterm {
+            return;
+        }
+        let probe = &mut self.probe;
+        probe.up_acked += news.newly_acked();
+        if probe.up_acked >= probe.up_acked_per_inc {
+            let delta = libm::floor(probe.up_acked / probe.up_acked_per_inc);
+            probe.up_acked -= delta * probe.up_acked_per_inc;
+            self.model.inflight_longterm += delta;
+        }
+        if self.model.round_start {
+            self.raise_inflight_longterm_slope();
+        }
+    }
+}
