@@ -250,5 +250,8 @@ mod tests {
         // a(663) is 6 in table 12, so a(670) lies between 6 and 6.4
         let a = (cc.cwnd() - before) * before;
         assert!((6.0..6.4).contains(&a), "{a}");
+        let mut told = None;
+        cc.response.inspect(&mut |name, value| told = Some((name, value)));
+        assert!(told.is_some_and(|(name, value)| name == "a" && (value - a).abs() < 1e-6), "{told:?}");
     }
 }

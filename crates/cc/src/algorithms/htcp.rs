@@ -269,7 +269,8 @@ mod tests {
             let flow = Flow { min_rtt: Some(100 * MILLISECOND), ..Flow::default() };
             throughputs.map(|throughput| {
                 response.max_rtt = Some(140e6);
-                response.throughput = Some(throughput);
+                // Segments per nanosecond, 10,000 a second and thereabouts.
+                response.throughput = Some(throughput * 1e-5);
                 response.decrease(100.0, &flow, Signal::Loss)
             })
         };
@@ -282,6 +283,21 @@ mod tests {
             assert!((kept[1] - second).abs() < 1e-9, "{throughputs:?}: {}", kept[1]);
         }
         assert_eq!(keep(&[("adaptive_backoff", Value::Flag(false))], [1.0, 1.0]), [50.0, 50.0]);
+    }
+
+    /// At beta = 100/140 and 3 s after the event (alpha 22): 2 (1 - 5/7) 22 = 88/7.
+    #[test]
+    fn tells_its_variables() {
+        let mut cc = controller(&[]);
+        cc.response.beta = 5.0 / 7.0;
+        cc.response.max_rtt = Some(140e6);
+        alpha_after(&mut cc, 3000, 100);
+        let mut told = std::vec::Vec::new();
+        cc.response.inspect(&mut |name, value| told.push((name, value)));
+        assert_eq!(told.iter().map(|(name, _)| *name).collect::<std::vec::Vec<_>>(), ["beta", "alpha", "rtt_max_s"]);
+        for ((name, value), expected) in told.into_iter().zip([5.0 / 7.0, 88.0 / 7.0, 0.14]) {
+            assert!((value - expected).abs() < 1e-9, "{name} = {value}");
+        }
     }
 
     /// RTTmax is followed: 140 ms, then three events later RTTs of 110 ms: 100 + 0.95^2 40 = 136.1 at the third event.

@@ -303,6 +303,15 @@ mod tests {
         (cc, sender)
     }
 
+    /// The window as a whole is what it was, extra segments that it has by then included.
+    #[test]
+    fn a_needless_cut_is_undone() {
+        let (mut cc, _) = after_first_loss();
+        cc.extra = 3.0;
+        cc.on_undo(1250.0, 800.0);
+        assert_eq!((cc.cwnd(), cc.reno.cwnd(), cc.ssthresh()), (1250.0, 1247.0, 800.0));
+    }
+
     /// Sets the window of `cc` as if the cycle had brought it there.
     fn at(cc: &mut HyunJang, cwnd: f64) {
         cc.reno.set_window(cwnd);

@@ -269,6 +269,17 @@ mod tests {
         }
     }
 
+    /// Both windows are what they were before a needless cut, unless they are larger by then.
+    #[test]
+    fn a_needless_cut_is_undone() {
+        for (now, expected) in [((15.0, 2.0), (20.0, 9.0)), ((25.0, 12.0), (25.0, 12.0))] {
+            let mut cc = avoiding(20.0, &[]);
+            (cc.cwnd, cc.ssthresh) = now;
+            cc.on_undo(20.0, 9.0);
+            assert_eq!((cc.cwnd(), cc.ssthresh()), expected);
+        }
+    }
+
     /// Section 3.2: the RTT judged is the mean of the round: half at 100 ms, half at 150 ms, 125 ms, Diff = 4.
     #[test]
     fn judges_the_mean_rtt_of_the_round() {
