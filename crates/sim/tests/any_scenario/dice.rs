@@ -312,6 +312,7 @@ impl Dice {
             ecn: if self.one_in(2) { EcnMode::Off } else { self.pick(&EcnMode::ALL) },
             ect: self.pick(&[Ecn::Ect0, Ecn::Ect1]),
             prr: recovery.prr().is_some() && self.one_in(2),
+            handshake: self.one_in(3),
             delayed_ack: self.one_in(2),
             delayed_ack_timeout: self.any(US..=500 * MS, 40 * MS..=200 * MS),
             byte_counting: self.one_in(2),
