@@ -102,11 +102,11 @@ impl Packet {
         self.marks().ecn()
     }
 
-    /// What its headers say of congestion; nothing for an ACK.
+    /// What its headers say of congestion; nothing for an ACK, nor for what opens a connection (RFC 3168 section 6.1.1).
     pub fn marks(&self) -> Marks {
         match self.kind {
             Kind::Data | Kind::Received | Kind::Datagram => Marks(self.aside as u8),
-            Kind::Ack | Kind::Arriving => Marks::default(),
+            Kind::Ack | Kind::Arriving | Kind::Syn | Kind::SynAck | Kind::Opening => Marks::default(),
         }
     }
 
@@ -114,8 +114,8 @@ impl Packet {
     /// opposite directions, each connection has ports of its own, and datagrams are another protocol.
     pub fn flow_key(&self) -> u64 {
         let class: u64 = match self.kind {
-            Kind::Data | Kind::Received => 0,
-            Kind::Ack | Kind::Arriving => 1,
+            Kind::Data | Kind::Received | Kind::Syn => 0,
+            Kind::Ack | Kind::Arriving | Kind::SynAck | Kind::Opening => 1,
             Kind::Datagram => 2,
         };
         u64::from(self.flow) << 32 | u64::from(self.incarnation) << 16 | class
@@ -162,10 +162,24 @@ pub enum Kind {
     Received,
     /// An acknowledgement.
     Ack,
-    /// An acknowledgement past its last link: its sender is next.
-    Arriving,
     /// A datagram of constant-rate traffic.
     Datagram,
+    /// What opens a connection.
+    Syn,
+    /// The answer to it.
+    SynAck,
+    /// An acknowledgement past its last link: its sender is next.
+    Arriving,
+    /// The answer to a SYN past its last link: its sender is next.
+    Opening,
+}
+
+impl Kind {
+    /// Its sender is next, beyond the access link.
+    #[inline(always)]
+    pub fn is_home(self) -> bool {
+        self as u8 >= Kind::Arriving as u8
+    }
 }
 
 /// Where an [`AckNote`] is kept in [`Notes`], or none.
@@ -283,7 +297,10 @@ mod tests {
         let data = Packet { flow: 3, incarnation: 5, ..Packet::default() };
         let later = Packet { at: 7, stamp: 8, aside: 3, seq: 9, hop: 1, kind: Kind::Received, ..data };
         assert_eq!(data.flow_key(), later.flow_key());
+        assert_eq!(data.flow_key(), Packet { kind: Kind::Syn, ..data }.flow_key());
         let ack = Packet { kind: Kind::Ack, ..data };
-        assert_eq!(ack.flow_key(), Packet { aside: 6, seq: 7, kind: Kind::Arriving, ..ack }.flow_key());
+        for kind in [Kind::Arriving, Kind::SynAck, Kind::Opening] {
+            assert_eq!(ack.flow_key(), Packet { aside: 6, seq: 7, kind, ..ack }.flow_key());
+        }
     }
 }

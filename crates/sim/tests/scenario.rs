@@ -84,6 +84,7 @@ fn every_tcp_key_is_read() {
         pacing = "on"
         ecn = "accurate"
         ect = 1
+        handshake = true
         byte_counting = true
         initial_window = 10
         max_window = "20 segments"
@@ -105,6 +106,7 @@ fn every_tcp_key_is_read() {
         pacing: Pacing::On,
         ecn: EcnMode::Accurate,
         ect: Ecn::Ect1,
+        handshake: true,
         byte_counting: true,
         initial_window: 10,
         max_window: Some(20),
@@ -123,10 +125,11 @@ fn every_tcp_key_is_read() {
 
 /// `host = "linux"` in full, by what Linux documents; HyStart is its CUBIC's own. Any key may still be set.
 #[test]
-fn a_linux_host_is_eight_keys_in_one() {
+fn a_linux_host_is_nine_keys_in_one() {
     let read = |flow: &str| parse(&format!("duration = \"9 s\"\n{LINK}[[flows]]\n{flow}"));
     let linux = Tcp {
         prr: true,
+        handshake: true,
         delayed_ack: true,
         delayed_ack_timeout: 40 * MILLISECOND,
         byte_counting: true,

@@ -98,6 +98,11 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("\"reno\"", "\"reno\"\nprr = \"on\"", &["flows[0].prr: expected", "found text \"on\""]),
     (
         "\"reno\"",
+        "\"reno\"\nhandshake = 1",
+        &["flows[0].handshake: expected true or false, e.g. true; found the whole number 1"],
+    ),
+    (
+        "\"reno\"",
         "\"reno\"\nslow_start = \"histart\"",
         &[
             "flows[0].slow_start: unknown slow start \"histart\"; did you mean \"hystart\"? (allowed: standard, hystart++, hystart)",
@@ -709,16 +714,21 @@ fn every_parameter_of_a_queue_has_bounds() {
 
 #[test]
 fn more_links_than_packets_count() {
-    let with = |links: usize, path: usize| {
+    let with = |links: usize, path: usize, traffic: &str| {
         let link =
             |index| format!("[[links]]\nname = \"{index}\"\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\nbuffer = \"1 MB\"\n");
         let path: Vec<_> = (0..path).map(|index| format!("\"{index}\"")).collect();
         let links: String = (0..links).map(link).collect();
-        format!("duration = \"1 s\"\n{links}[[udp]]\nrate = \"1 kbit/s\"\npath = [{}]", path.join(", "))
+        format!("duration = \"1 s\"\n{links}{traffic}\npath = [{}]", path.join(", "))
     };
-    assert!(Scenario::from_toml(&with(128, 127)).is_ok());
-    assert_eq!(shown(&with(128, 128)), "line 644: udp[0].path: 128 links; allowed: at most 127");
-    assert_eq!(shown(&with(10_001, 1)), "line 2: links: 10001 links; allowed: at most 10000");
+    let udp = "[[udp]]\nrate = \"1 kbit/s\"";
+    assert!(Scenario::from_toml(&with(128, 127, udp)).is_ok());
+    assert_eq!(shown(&with(128, 128, udp)), "line 644: udp[0].path: 128 links; allowed: at most 127");
+    assert_eq!(shown(&with(10_001, 1, udp)), "line 2: links: 10001 links; allowed: at most 10000");
+    let linux = "[[flows]]\nalgorithm = \"reno\"\nhost = \"linux\"";
+    assert!(Scenario::from_toml(&with(64, 63, linux)).is_ok());
+    let what = "line 322: flows[0].handshake: the path crosses 64 links; allowed: false, or true with at most 63";
+    assert_eq!(shown(&with(64, 64, linux)), what);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::network::{Network, Route};
 use crate::report::meter::Meter;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Arrivals, Scenario, Spread, Tcp};
-use crate::traffic::connection::{AccessLink, Connection, controller};
+use crate::traffic::connection::{AccessLink, Connection, Life, controller};
 use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
 use crate::transport::ecn::{EcnMode, Receiving};
@@ -149,7 +149,7 @@ impl<'a> Engine<'a> {
             ack_stream,
             access,
             incarnation: 0,
-            active: false,
+            life: Life::Idle,
             plain: !slow_access && !ecn,
             ecn: ecn.then(|| Box::new(Receiving::new(tcp.ecn))),
             ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),

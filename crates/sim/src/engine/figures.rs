@@ -5,14 +5,14 @@ use crate::network::served::Served;
 use crate::packet::{Kind, Packet};
 use crate::report::{FlowReport, LinkReport, Report, Series, TrafficReport};
 use crate::scenario::{Link, Tcp};
-use crate::traffic::connection::Connection;
+use crate::traffic::connection::{Connection, Life};
 use fullpipe_cc::{Nanos, time::seconds};
 
 impl Engine<'_> {
     /// The figures of a run that has ended.
     pub fn report(mut self) -> Report {
         let end = self.transit.window.to;
-        for flow in self.flows.iter_mut().filter(|flow| flow.active) {
+        for flow in self.flows.iter_mut().filter(|flow| flow.life != Life::Idle) {
             flow.sender.pass_time(end, flow.id, &mut self.transit.log);
         }
         let data = |packet: &Packet| matches!(packet.kind, Kind::Data | Kind::Received | Kind::Datagram);

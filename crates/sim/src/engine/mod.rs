@@ -15,8 +15,8 @@ mod transit;
 use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
 use crate::report::Report;
-use crate::scenario::{Arrivals, Problem, Scenario, Web};
-use crate::traffic::connection::{Connection, HOT_BYTES, controller};
+use crate::scenario::{Arrivals, Problem, Scenario, Tcp, Web};
+use crate::traffic::connection::{Connection, HOT_BYTES, Life, controller};
 use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
 use crate::transport::ecn::Receiving;
@@ -161,10 +161,11 @@ impl Engine<'_> {
         }
         match packet.kind {
             Kind::Arriving => self.on_ack(packet),
-            Kind::Data | Kind::Received | Kind::Ack => {
+            Kind::Data | Kind::Received | Kind::Ack | Kind::Syn | Kind::SynAck => {
                 self.transit.move_on(&mut self.flows[packet.flow as usize], packet)
             }
             Kind::Datagram => self.carry_datagram(packet),
+            Kind::Opening => self.on_syn_ack(packet),
         }
     }
 
@@ -248,10 +249,53 @@ impl Engine<'_> {
             }
         }
         let flow = &mut self.flows[id as usize];
-        flow.active = true;
         flow.started = now;
         flow.sender.meter.start(now);
         flow.sender.pass_time(now, id, &mut self.transit.log);
+        if flow.route.handshake {
+            flow.life = Life::Opening;
+            flow.sender.open(now);
+            self.transit.send_syn(flow, at);
+        } else {
+            self.send_first_window(id, at);
+        }
+    }
+
+    /// The answer to a SYN reaches its sender.
+    #[cold]
+    fn on_syn_ack(&mut self, packet: Packet) {
+        let flow = &mut self.flows[packet.flow as usize];
+        let now = packet.at - flow.access;
+        if flow.life != Life::Opening || packet.incarnation != flow.incarnation || now >= self.transit.window.to {
+            return;
+        }
+        flow.sender.pass_time(now, flow.id, &mut self.transit.log);
+        let timeouts = flow.sender.on_syn_ack(now, packet.stamp);
+        // RFC 6928 section 2.
+        if timeouts > 1 {
+            let tcp = Tcp { initial_window: 1, ..self.tcp(packet.flow).clone() };
+            let flow = &mut self.flows[packet.flow as usize];
+            let seed = build::choices(self.scenario.seed, packet.flow, flow.incarnation);
+            flow.sender.begin_with(controller(&tcp, self.scenario.packet_size, flow.sender.base_rtt(), seed));
+        }
+        self.send_first_window(packet.flow, packet.at);
+    }
+
+    /// What is asked of a connection.
+    fn tcp(&self, id: u32) -> &Tcp {
+        if let Some(group) = self.flows[id as usize].web {
+            return &self.scenario.web[group as usize].tcp;
+        }
+        let mut groups =
+            self.scenario.flows.iter().flat_map(|group| std::iter::repeat_n(&group.tcp, group.count as usize));
+        groups.nth(id as usize).expect("a flow of a group")
+    }
+
+    /// A connection is established.
+    fn send_first_window(&mut self, id: u32, at: Nanos) {
+        let flow = &mut self.flows[id as usize];
+        flow.life = Life::Open;
+        let now = at - flow.access;
         let before = flow.sender.counters().sent;
         self.transit.pump(flow, at);
         let sent = u32::try_from(flow.sender.counters().sent - before).unwrap_or(u32::MAX);
@@ -283,7 +327,7 @@ impl Engine<'_> {
     fn stop(&mut self, id: u32, at: Nanos) {
         let flow = &mut self.flows[id as usize];
         let now = at - flow.access;
-        if !flow.active || now >= self.transit.window.to {
+        if flow.life == Life::Idle || now >= self.transit.window.to {
             return;
         }
         flow.sender.stop();
@@ -296,7 +340,7 @@ impl Engine<'_> {
     /// Everything the flow had to send has been acknowledged.
     fn complete(&mut self, id: u32, now: Nanos) {
         let flow = &mut self.flows[id as usize];
-        flow.active = false;
+        flow.life = Life::Idle;
         flow.completed = Some(now);
         flow.sender.meter.stop();
         let (access, started) = (flow.access, flow.started);
@@ -346,7 +390,7 @@ impl Engine<'_> {
         }
         flow.timer_at = Nanos::MAX;
         let now = at - flow.access;
-        if !flow.active || now >= self.transit.window.to {
+        if flow.life == Life::Idle || now >= self.transit.window.to {
             return;
         }
         if flow.sender.deadline() > now {
@@ -354,6 +398,11 @@ impl Engine<'_> {
             return;
         }
         flow.sender.pass_time(now, id, &mut self.transit.log);
+        if flow.life == Life::Opening {
+            flow.sender.on_syn_timeout(now);
+            self.transit.send_syn(flow, at);
+            return;
+        }
         flow.sender.on_timeout(now);
         self.transit.pump(flow, at);
     }
@@ -362,7 +411,7 @@ impl Engine<'_> {
     fn on_pace_timer(&mut self, id: u32, at: Nanos) {
         let flow = &mut self.flows[id as usize];
         let now = at - flow.access;
-        if !flow.active || now >= self.transit.window.to {
+        if flow.life != Life::Open || now >= self.transit.window.to {
             return;
         }
         flow.sender.pass_time(now, id, &mut self.transit.log);

@@ -7,7 +7,7 @@ use crate::packet::{AckNote, Kind, NoteSlot, Notes, Packet, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
 use crate::scenario::Scenario;
-use crate::traffic::connection::Connection;
+use crate::traffic::connection::{Connection, Life};
 use crate::transport::receiver::Reply;
 use crate::transport::sender::Arrival;
 use crate::window::Window;
@@ -60,7 +60,7 @@ impl Transit {
     pub fn hand_over(&mut self, flow: &mut Connection, ack: &Packet) -> Option<Nanos> {
         let note = self.notes.take(ack.note);
         let now = ack.at - flow.access;
-        if !flow.active || ack.incarnation != flow.incarnation || now >= self.window.to {
+        if flow.life != Life::Open || ack.incarnation != flow.incarnation || now >= self.window.to {
             return None;
         }
         let arrival = Arrival { cumulative: ack.seq, stamp: ack.stamp, receiver_stamp: ack.aside };
@@ -169,6 +169,28 @@ impl Transit {
         }
     }
 
+    /// A SYN leaves, of an ACK's size; the receiver answers it at once with as much.
+    pub fn send_syn(&mut self, flow: &mut Connection, at: Nanos) {
+        let (stamp, hop) = (at - flow.access, flow.route.hops);
+        let mut syn = Packet {
+            at,
+            stamp,
+            flow: flow.id,
+            incarnation: flow.incarnation,
+            hop,
+            kind: Kind::Syn,
+            ..Packet::default()
+        };
+        match &mut flow.access_link {
+            None => self.carry(flow, syn, false),
+            Some(link) => {
+                syn.at = link.send(at, self.ack_size);
+                self.schedule.push(link.stream, &syn);
+            }
+        }
+        self.arm(flow);
+    }
+
     /// A segment or an ACK reaches its next stop in its turn.
     #[inline(always)]
     pub fn move_on(&mut self, flow: &mut Connection, mut packet: Packet) {
@@ -211,9 +233,9 @@ impl Transit {
         packet.hop += 1;
         packet.kind = hop.then;
         if !hop.runs_on {
-            let arriving = hop.then == Kind::Arriving;
-            packet.at += if arriving { 2 * flow.access } else { 0 };
-            self.schedule.push(if arriving { flow.ack_stream } else { hop.direction }, packet);
+            let home = hop.then.is_home();
+            packet.at += if home { 2 * flow.access } else { 0 };
+            self.schedule.push(if home { flow.ack_stream } else { hop.direction }, packet);
             return false;
         }
         if hop.then == Kind::Received {
@@ -288,6 +310,7 @@ impl Transit {
     fn lose(&mut self, packet: &Packet) {
         match packet.kind {
             Kind::Ack => drop(self.notes.take(packet.note)),
+            Kind::Syn | Kind::SynAck => {}
             _ => self.count_lost(packet.at),
         }
     }

@@ -24,6 +24,8 @@ pub struct Route {
     pub hops: u8,
     /// How many of them are the data's, which come first.
     pub data_hops: u8,
+    /// Connections over it begin with a handshake, whose way comes after all these: there and back once more.
+    pub handshake: bool,
 }
 
 /// A route over one link, there and back, on which nothing waits for its turn: the two directions, among [`Network::fifos`].
@@ -88,9 +90,20 @@ impl Network {
             }
         }
 
-        let tcp =
-            |tcp: &Tcp| Way { path: tcp.path.clone(), reverse: tcp.reverse, acks: true, timed_acks: tcp.delayed_ack };
-        let udp = |udp: &Udp| Way { path: udp.path.clone(), reverse: udp.reverse, acks: false, timed_acks: false };
+        let tcp = |tcp: &Tcp| Way {
+            path: tcp.path.clone(),
+            reverse: tcp.reverse,
+            acks: true,
+            timed_acks: tcp.delayed_ack,
+            handshake: tcp.handshake,
+        };
+        let udp = |udp: &Udp| Way {
+            path: udp.path.clone(),
+            reverse: udp.reverse,
+            acks: false,
+            timed_acks: false,
+            handshake: false,
+        };
         let mut ways: Vec<_> = scenario.flows.iter().map(|group| tcp(&group.tcp)).collect();
         ways.extend(scenario.udp.iter().map(udp));
         ways.extend(scenario.web.iter().map(|web| tcp(&web.tcp)));
@@ -98,9 +111,13 @@ impl Network {
         let feeders = Feeders::of(&ways, &network);
         let routes = ways.iter().map(|way| {
             let first = network.hops.len() as u32;
-            network.hops.extend(feeders.hops(way, &network.ends));
+            network.hops.extend(feeders.hops(way, &network.ends, false));
             let count = |hops: usize| u8::try_from(hops).expect("a path is not that long");
-            Route { first, hops: count(network.hops.len() - first as usize), data_hops: count(way.path.len()) }
+            let hops = count(network.hops.len() - first as usize);
+            if way.handshake {
+                network.hops.extend(feeders.hops(way, &network.ends, true));
+            }
+            Route { first, hops, data_hops: count(way.path.len()), handshake: way.handshake }
         });
         let routes = routes.collect();
         (network, routes)
@@ -170,6 +187,7 @@ struct Way {
     acks: bool,
     /// ACKs may also leave when a timer says so.
     timed_acks: bool,
+    handshake: bool,
 }
 
 impl Way {
@@ -226,13 +244,17 @@ impl Feeders {
         };
     }
 
-    fn hops<'a>(&'a self, way: &Way, ends: &'a [End]) -> impl Iterator<Item = Hop> + 'a {
+    /// The stops of a flow's data and ACKs, or of a SYN and the answer to it.
+    fn hops<'a>(&'a self, way: &Way, ends: &'a [End], opens: bool) -> impl Iterator<Item = Hop> + 'a {
         let (data, acks) = way.legs();
         let (data_hops, acked) = (data.len(), way.acks);
         let all: Vec<_> = data.into_iter().chain(acks).collect();
         (0..all.len()).map(move |k| {
             let then = match k + 1 {
                 _ if !acked => Kind::Datagram,
+                next if opens && next < data_hops => Kind::Syn,
+                next if opens && next < all.len() => Kind::SynAck,
+                _ if opens => Kind::Opening,
                 next if next < data_hops => Kind::Data,
                 next if next == data_hops => Kind::Received,
                 next if next < all.len() => Kind::Ack,

@@ -1,4 +1,4 @@
-//! `host = "linux"`: what a flow's ends are by default, in one key instead of eight.
+//! `host = "linux"`: what a flow's ends are by default, in one key instead of nine.
 
 use super::{Recovery, SlowStart, Table, Tcp, Value};
 use fullpipe_cc::params::Info;
@@ -9,8 +9,8 @@ use fullpipe_cc::time::MILLISECOND;
 pub enum Host {
     /// As ns-2 and the papers have it: [`Tcp::new`].
     Classic,
-    /// As Linux has it (net/ipv4, documented in ip-sysctl and tcp(7)): RACK-TLP with PRR whatever the algorithm, HyStart where
-    /// that is CUBIC, windows that grow by segments acknowledged, a first window of 10 segments (RFC 6928), ACKs delayed by
+    /// As Linux has it (net/ipv4, documented in ip-sysctl and tcp(7)): a handshake, RACK-TLP with PRR whatever the algorithm, HyStart
+    /// where that is CUBIC, windows that grow by segments acknowledged, a first window of 10 segments (RFC 6928), ACKs delayed by
     /// at most 40 ms, timestamps of 1 ms, a least timeout of 200 ms.
     Linux,
 }
@@ -39,6 +39,7 @@ impl Host {
         match self {
             Host::Classic => tcp,
             Host::Linux => Tcp {
+                handshake: true,
                 delayed_ack: true,
                 delayed_ack_timeout: 40 * MILLISECOND,
                 byte_counting: true,

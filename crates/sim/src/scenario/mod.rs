@@ -282,6 +282,8 @@ pub struct Tcp {
     pub ect: Ecn,
     /// Proportional rate reduction governs fast recovery (RFC 9937); for recoveries that [know it](Recovery::prr).
     pub prr: bool,
+    /// A connection begins with a SYN and the answer to it (RFC 9293 section 3.5); otherwise it begins established, as in ns-2.
+    pub handshake: bool,
     /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
     pub delayed_ack: bool,
     /// How long an ACK is held back at most.
@@ -398,6 +400,7 @@ impl Tcp {
             ecn,
             ect,
             prr: recovery.prr().unwrap_or(false),
+            handshake: false,
             delayed_ack: false,
             delayed_ack_timeout: 100_000_000,
             byte_counting: false,

@@ -29,6 +29,7 @@ const TCP_KEYS: &[&str] = &[
     "ecn",
     "ect",
     "prr",
+    "handshake",
     "delayed_ack",
     "delayed_ack_timeout",
     "byte_counting",
@@ -117,6 +118,7 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         ecn,
         ect: reader.whole("ect", 0..=1)?.map_or(ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
         prr: prr(reader, recovery)?,
+        handshake: handshake(reader, &default)?,
         delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,
         delayed_ack_timeout: time("delayed_ack_timeout", limits::ACK_DELAY, default.delayed_ack_timeout)?,
         byte_counting: reader.flag("byte_counting", default.byte_counting)?,
@@ -142,6 +144,17 @@ fn prr(reader: &Reader, recovery: Recovery) -> Result<bool, Problem> {
         return Err(reader.problem("prr", what));
     }
     Ok(prr)
+}
+
+/// Whether connections begin with a handshake; the stops of data and handshake are numbered together.
+fn handshake(reader: &Reader, default: &Tcp) -> Result<bool, Problem> {
+    let handshake = reader.flag("handshake", default.handshake)?;
+    let (links, most) = (default.path.len(), limits::LONGEST_PATH / 2);
+    if handshake && links > most {
+        let what = format!("the path crosses {links} links; allowed: false, or true with at most {most}");
+        return Err(reader.problem("handshake", what));
+    }
+    Ok(handshake)
 }
 
 /// What `read` makes of `key`; `None` for "unlimited" or if the key is absent.

@@ -18,8 +18,8 @@ pub struct Connection {
     pub id: u32,
     /// Which connection of the flow (web traffic opens many, one after another).
     pub incarnation: u16,
-    /// It has begun and is not complete.
-    pub active: bool,
+    /// Whether it has begun.
+    pub life: Life,
     /// Nothing is between its window and the first link, and its packets' headers say nothing.
     pub plain: bool,
     /// One-way delay of its access link: the flow's clock is so much behind the loop's.
@@ -54,6 +54,17 @@ pub struct Connection {
     pub duplicates: u64,
     /// Which web group it serves.
     pub web: Option<u32>,
+}
+
+/// A connection's states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// It has not begun, or is complete.
+    Idle,
+    /// It waits for the answer to its SYN.
+    Opening,
+    /// Data flows.
+    Open,
 }
 
 /// How much of a connection most packets touch.

@@ -12,6 +12,8 @@ use fullpipe_cc::Nanos;
 
 /// RTO before the first sample (RFC 6298 rule 2.1).
 const INITIAL_RTO: Nanos = 1_000_000_000;
+/// RTO of data before the first sample of it, where the SYN's timer has expired (rule 5.7).
+const RTO_AFTER_SYN_TIMEOUT: Nanos = 3_000_000_000;
 /// The greatest RTO that backing off leads to (RFC 6298 rule 2.5 allows a maximum of at least 60 s). One that is greater by itself,
 /// for the path or for `min_rto`, stays as it is.
 const MAX_RTO: Nanos = 64_000_000_000;
@@ -29,7 +31,7 @@ pub struct RttEstimator {
     granularity: Nanos,
     backoff: u32,
     min_rto: Nanos,
-    /// The round trip that the handshake has measured.
+    /// The round trip that the handshake has measured; zero while it has not.
     handshake: Nanos,
     /// Least sample; `Nanos::MAX` before the first.
     least: Nanos,
@@ -70,6 +72,25 @@ impl RttEstimator {
     #[inline]
     pub fn handshake(&self) -> Nanos {
         self.handshake
+    }
+
+    /// A handshake begins, which is to measure what is taken for granted otherwise: rule 2.1.
+    pub fn open(&mut self) {
+        self.handshake = 0;
+        self.reset();
+    }
+
+    /// The handshake has measured `rtt`: a sample; but where the timer has expired meanwhile rule 5.7 holds. Says how often it has.
+    pub fn opened(&mut self, rtt: Nanos) -> u32 {
+        self.handshake = rtt;
+        let timeouts = self.backoff;
+        if timeouts == 0 {
+            self.sample(rtt);
+        } else {
+            self.rto = RTO_AFTER_SYN_TIMEOUT.max(self.min_rto);
+            self.backoff = 0;
+        }
+        timeouts
     }
 
     /// The tick of the timestamp clock, a nanosecond at least.
@@ -175,6 +196,27 @@ mod tests {
             rtt.reset();
             assert_eq!((rtt.timeout(), rtt.smoothed()), (expected * MS, None), "a new connection");
         }
+    }
+
+    /// A SYN's timer: 1 s, 2 s, 4 s (rules 2.1 and 5.5). Its answer is a first sample R: SRTT = R, RTO = 3 R (rule 2.2); after a timeout
+    /// it is none, and the RTO 3 s (rule 5.7) until there is one.
+    #[test]
+    fn a_handshake_is_the_first_sample() {
+        let mut rtt = RttEstimator::new(200 * MS, 0, 600 * MS);
+        rtt.open();
+        assert_eq!(rtt.timeout(), 1000 * MS, "nothing is known of the path");
+        assert_eq!(rtt.opened(100 * MS), 0);
+        assert_eq!((rtt.smoothed(), rtt.timeout()), (Some(100 * MS), 300 * MS));
+        rtt.open();
+        let waits = [(); 3].map(|()| {
+            let wait = rtt.timeout() / MS;
+            rtt.back_off();
+            wait
+        });
+        assert_eq!((waits, rtt.opened(100 * MS)), ([1000, 2000, 4000], 3));
+        assert_eq!((rtt.smoothed(), rtt.handshake(), rtt.timeout()), (None, 100 * MS, 3000 * MS));
+        rtt.sample(100 * MS);
+        assert_eq!(rtt.timeout(), 300 * MS);
     }
 
     /// Rule 2.3's max(G, K RTTVAR): with samples that do not vary RTTVAR dies away and SRTT + G is left, G the clock's tick.

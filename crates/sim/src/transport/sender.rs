@@ -4,7 +4,7 @@
 //! Sources: RFC 5681 (sending, restart after a timeout), RFC 6298 (timeout), RFC 7323 (timestamps).
 //!
 //! Differences from a kernel's sender: connections begin established (the handshake's RTT sample sets the first timeout, see
-//! `rto.rs`) and end without FIN; data is always there until the flow's end; the receiver never renegs; losses of retransmissions
+//! `rto.rs`), unless a handshake is asked for, and end without FIN; data is always there until the flow's end; the receiver never renegs; losses of retransmissions
 //! are found by the timer alone, and needless cuts are not undone, except with RACK.
 //!
 //! A timeout cuts once: while the timer expires again for the same segment ssthresh stays (RFC 5681 section 3.1). Inside fast
@@ -79,8 +79,6 @@ pub struct Sender {
 struct Watch {
     pacer: Option<Pacer>,
     sampler: Option<Sampler>,
-    /// The round-trip time that paces before the first sample: the handshake's, which is taken to have measured the base RTT.
-    base_rtt: Nanos,
     /// Room for the numbers of segments found lost.
     found: Vec<u64>,
 }
@@ -122,7 +120,7 @@ impl Sender {
         let pacer = tcp.pacing.applies_to(&cc).then(Pacer::default);
         let sampler = cc.takes_rate_samples().then(Sampler::default);
         let watched = pacer.is_some() || sampler.is_some();
-        let watch = watched.then(|| Box::new(Watch { pacer, sampler, base_rtt, found: Vec::new() }));
+        let watch = watched.then(|| Box::new(Watch { pacer, sampler, found: Vec::new() }));
         let progress = Progress::new(end, max_window);
         Sender {
             progress,
@@ -170,6 +168,31 @@ impl Sender {
     /// The path's RTT without queues, which the handshake has shown.
     pub fn base_rtt(&self) -> Nanos {
         self.rtt.handshake()
+    }
+
+    /// The connection's SYN leaves at `now`, the first one.
+    pub fn open(&mut self, now: Nanos) {
+        self.rtt.open();
+        self.deadline = now + self.rtt.timeout();
+    }
+
+    /// No answer has come to it; another one leaves.
+    pub fn on_syn_timeout(&mut self, now: Nanos) {
+        self.rtt.back_off();
+        self.deadline = now + self.rtt.timeout();
+    }
+
+    /// The answer comes to the one sent at `stamp`: the connection is established. Says how often the timer has expired.
+    pub fn on_syn_ack(&mut self, now: Nanos, stamp: Nanos) -> u32 {
+        let tick = self.rtt.granularity();
+        self.deadline = Nanos::MAX;
+        self.rtt.opened((quantized(now, tick) - quantized(stamp, tick)).max(1))
+    }
+
+    /// Nothing has been sent yet; `cc` is to be its policy.
+    pub fn begin_with(&mut self, cc: Controller) {
+        self.cc = cc;
+        self.cwnd = self.cc.cwnd();
     }
 
     /// Counts since the beginning.
@@ -419,7 +442,7 @@ impl Sender {
             sampler.on_sent(seq, now, in_flight);
         }
         if let Some(pacer) = &mut watch.pacer {
-            let rate = pacing::rate(&self.cc, rtt.unwrap_or(watch.base_rtt));
+            let rate = pacing::rate(&self.cc, rtt.unwrap_or(self.rtt.handshake()));
             pacer.on_sent(now, rate, self.cc.send_quantum());
         }
     }

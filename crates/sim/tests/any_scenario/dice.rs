@@ -304,6 +304,7 @@ impl Dice {
 
     fn tcp(&mut self, links: &[Link]) -> Tcp {
         let recovery = self.pick(&Recovery::ALL);
+        let path = self.path(links);
         Tcp {
             name: None,
             algorithm: self.algorithm(),
@@ -313,6 +314,7 @@ impl Dice {
             ecn: if self.one_in(2) { EcnMode::Off } else { self.pick(&EcnMode::ALL) },
             ect: self.pick(&[Ecn::Ect0, Ecn::Ect1]),
             prr: recovery.prr().is_some() && self.one_in(2),
+            handshake: path.len() <= 63 && self.one_in(3),
             delayed_ack: self.one_in(2),
             delayed_ack_timeout: self.any(US..=500 * MS, 40 * MS..=200 * MS),
             byte_counting: self.one_in(2),
@@ -323,7 +325,7 @@ impl Dice {
             access_delay: self.spread(0..=100 * SECOND, 0..=10 * MS),
             access_rate_bps: self.one_in(3).then(|| self.any(1..=10_000_000_000_000, 1_000_000..=100_000_000)),
             processing_time: self.any(0..=SECOND, 0..=100 * US),
-            path: self.path(links),
+            path,
             reverse: self.one_in(3),
         }
     }
