@@ -239,6 +239,14 @@ def test_fq_codel_may_be_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "sch_fq_codel" not in files["/job"]
 
 
+@pytest.mark.parametrize(("slow_start", "written"), [("standard", "0"), ("hystart", "1")])
+def test_hystart(slow_start: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel's cubic is compiled in, and has HyStart unless told otherwise."""
+    tried = scenario("drop-tail").replace(**{"flows.algorithm": "cubic", "flows.slow_start": slow_start})
+    assert f"write /sys/module/tcp_cubic/parameters/hystart {written}\n" in orders(tried, tmp_path, monkeypatch)["/job"]
+    assert "hystart" not in orders(scenario("drop-tail"), tmp_path, monkeypatch)["/job"]
+
+
 @pytest.mark.parametrize(("ecn", "written"), [("off", "0"), ("classic", "1")])
 def test_ecn(ecn: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked for by the sender's namespace; the receiver's, by the kernel's default, grants it."""
