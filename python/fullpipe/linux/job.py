@@ -175,9 +175,11 @@ def _load_algorithms(guest: _Guest, plan: Plan, kernel: Kernel, file: str | None
             raise ScenarioError(key, str(error), file) from None
         if chosen.setdefault(algorithm, settings) != settings:
             raise ScenarioError(key, f"the kernel holds one set of parameters for all flows of {algorithm}", file)
-    for algorithm, settings in chosen.items():
+    for algorithm, settings in sorted(chosen.items(), key=lambda item: programs.builds_upon(item[0]) is not None):
         match programs.find(algorithm):
             case programs.Module() as module:
+                if (needed := programs.builds_upon(algorithm)) is not None and needed not in chosen:
+                    guest.load(kernel, [f"tcp_{needed}"])
                 guest.load(kernel, [f"tcp_{module.kernel_name}"], module.settings(settings))
             case programs.Program() as program:
                 guest.register(program.kernel_name, program.compiled(settings))
