@@ -13,7 +13,7 @@ from fullpipe import _core
 from fullpipe.errors import InputError
 from fullpipe.linux.errors import LinuxError
 
-__all__ = ["OBJECTS", "OURS", "Builtin", "Module", "Program", "find"]
+__all__ = ["OBJECTS", "OURS", "Builtin", "Module", "Program", "builds_upon", "find"]
 
 OBJECTS = Path(__file__).with_name("objects")
 """What `make` compiles: the eBPF programs and the guest's agent."""
@@ -47,6 +47,7 @@ class Module:
         known: The algorithm's parameters that can be set.
         fixed: The values that others have in the kernel, where they can be stated.
         whole: Those of `known` that are whole numbers there.
+        needs: The algorithm whose module it is built upon.
     """
 
     kernel_name: str
@@ -54,6 +55,7 @@ class Module:
     known: frozenset[str] = frozenset()
     fixed: Mapping[str, Any] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
+    needs: str | None = None
 
     def settings(self, params: Mapping[str, Any]) -> list[str]:
         """The words behind the module's name when it is loaded."""
@@ -99,6 +101,12 @@ class Program:
 def find(algorithm: str) -> Builtin | Module | Program | None:
     """What the kernel has for the algorithm; None if nothing."""
     return _ALL.get(algorithm)
+
+
+def builds_upon(algorithm: str) -> str | None:
+    """The algorithm whose module has to be loaded before this one's."""
+    chosen = _ALL[algorithm]
+    return chosen.needs if isinstance(chosen, Module) else None
 
 
 def complete(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,10 +209,10 @@ _ALL: Mapping[str, Builtin | Module | Program] = {
         frozenset(("s_max", "low_window")),
     ),
     "htcp": Module("htcp", _htcp, frozenset(("rtt_scaling", "adaptive_backoff")), _HTCP),
-    "westwood": Module("westwood", fixed={"memory": 0.875, "min_interval": 0.05}),
+    "westwood": Module("westwood", fixed={"memory": 0.875, "min_interval": 0.05, "halve_in_recovery": True}),
     "illinois": Module("illinois", _illinois, _ILLINOIS, _ILLINOIS_FIXED, _ILLINOIS),
     "veno": Module("veno", fixed={"beta": 3, "random_kept": 0.8}),
-    "yeah": Module("yeah", fixed=_YEAH),
+    "yeah": Module("yeah", fixed=_YEAH, needs="vegas"),
     "hybla": Module("hybla", _hybla, frozenset(("rtt_ref",))),
     "bbr": Module("bbr"),
     **OURS,
