@@ -47,6 +47,7 @@ class Module:
         known: The algorithm's parameters that can be set.
         fixed: The values that others have in the kernel, where they can be stated.
         whole: Those of `known` that are whole numbers there.
+        counts_marks: It has ECN of its own, as accurate as RFC 8257's, and the receiving end has to run it too.
     """
 
     kernel_name: str
@@ -54,6 +55,7 @@ class Module:
     known: frozenset[str] = frozenset()
     fixed: Mapping[str, Any] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
+    counts_marks: bool = False
 
     def settings(self, params: Mapping[str, Any]) -> list[str]:
         """The words behind the module's name when it is loaded."""
@@ -99,6 +101,12 @@ class Program:
 def find(algorithm: str) -> Builtin | Module | Program | None:
     """What the kernel has for the algorithm; None if nothing."""
     return _ALL.get(algorithm)
+
+
+def counts_marks(algorithm: str) -> bool:
+    """Whether the kernel's algorithm has accurate ECN, and no other."""
+    found = find(algorithm)
+    return isinstance(found, Module) and found.counts_marks
 
 
 def complete(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,6 +157,10 @@ def _htcp(params: Mapping[str, Any]) -> Mapping[str, int]:
     return {"use_rtt_scaling": int(params["rtt_scaling"]), "use_bandwidth_switch": int(params["adaptive_backoff"])}
 
 
+def _dctcp(params: Mapping[str, Any]) -> Mapping[str, int]:
+    return {"dctcp_alpha_on_init": round(1024 * params["first_alpha"])}
+
+
 def _q20(names: tuple[str, ...], params: Mapping[str, Any]) -> bytes:
     return struct.pack(f"<{len(names)}I", *(round(params[name] * ONE_Q20) for name in names))
 
@@ -190,6 +202,7 @@ _ALL: Mapping[str, Builtin | Module | Program] = {
         frozenset(("s_max", "low_window")),
     ),
     "htcp": Module("htcp", _htcp, frozenset(("rtt_scaling", "adaptive_backoff")), _HTCP),
+    "dctcp": Module("dctcp", _dctcp, frozenset(("first_alpha",)), {"g": 1 / 16}, counts_marks=True),
     "westwood": Module("westwood"),
     "bbr": Module("bbr"),
     **OURS,
