@@ -52,8 +52,8 @@ class Algorithm:
     Attributes:
         name: As scenarios call it.
         paper: Authors, title, venue, year; or the RFC.
-        group: What it answers to: "loss", "delay", "both" (losses say when its window falls, RTTs by how much or how
-            fast it grows), "model" (rates of delivery and RTTs) or "ECN" (how many packets are marked).
+        group: What it answers to: "loss", "delay", "both" (losses say when its window falls, the delay by how much or
+            how fast it grows), "model" (rates of delivery and RTTs) or "ECN" (how many packets are marked).
         recovery: The loss recovery its paper assumes.
         params: Its parameters.
     """

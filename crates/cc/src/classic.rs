@@ -1,12 +1,22 @@
 //! The frame that loss-driven algorithms share: slow start, floors and the timeout around a [`Response`].
 
+use crate::params::{Kind, Param, Params};
 use crate::slow_start::{Policy, Sight};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
 
 /// What distinguishes one loss-driven algorithm from another: how much an ACK adds, how much a loss takes.
 pub trait Response {
+    /// The part of the window that an ECN mark leaves with [`ABE`], if [`Response::decrease`] would leave less.
+    const KEPT_WITH_ABE: f64 = 0.8;
+
     /// Sees every ACK of new data before the window changes, in slow start and recovery too.
     fn observe(&mut self, _flow: &Flow, _ack: &Ack) {}
+
+    /// Slow start of the standard kind: the gain in segments, at window `w` below `ssthresh`.
+    #[inline]
+    fn start(&mut self, _w: f64, _ssthresh: f64, _flow: &Flow, ack: &Ack) -> f64 {
+        ack.credit
+    }
 
     /// Congestion avoidance: the gain in segments per unit of [`Ack::credit`], at window `w`.
     fn increase(&mut self, w: f64, flow: &Flow, ack: &Ack) -> f64;
@@ -31,6 +41,7 @@ pub trait Response {
 /// - Above it: what [`Response::increase`] says.
 /// - Loss: cwnd = ssthresh = [`Response::decrease`], at least 2 segments (RFC 5681 equation 4).
 /// - ECN mark: the same, but cwnd may go down to 1 segment (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
+/// - ECN mark with [`ABE`]: at least [`Response::KEPT_WITH_ABE`] of the window is left, and at least 2 segments (RFC 8511 section 3).
 /// - Timeout: ssthresh the same way, cwnd = 1 (RFC 5681 section 3.1).
 /// - No growth in recovery, nor while something other than the window limits the sender (RFC 7661 section 4.1).
 ///
@@ -45,6 +56,9 @@ pub trait Response {
 ///   already, it is a second cut: it says that a retransmission was lost too, and RFC 5681 section 4.3 has cwnd and
 ///   ssthresh lowered twice then. From 1015 segments Reno goes to 507.5 and, by such a timeout, to 253.75. Linux cuts
 ///   once a window. While the timer expires again for the same segment ssthresh stays (RFC 5681 section 3.1).
+/// - ABE is specified for Reno (0.8 of the window is left); for CUBIC its document speaks of tests with 0.85. Every other
+///   response with `abe` leaves 0.8 too, or what it leaves anyway, if that is more. What it remembers of the event, and its
+///   increase, are as without.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classic<R> {
     cwnd: f64,
@@ -52,7 +66,17 @@ pub struct Classic<R> {
     /// The algorithm itself.
     pub response: R,
     slow_start: Policy,
+    abe: bool,
 }
+
+/// Alternative backoff with ECN, an option of every response.
+pub const ABE: Param = Param {
+    name: "abe",
+    unit: "1",
+    kind: Kind::Flag { default: false },
+    doc: "An ECN mark leaves at least 0.8 of the window (0.85 with CUBIC).",
+    source: "RFC 8511 section 3.1: beta_ecn; off as in RFC 3168 section 5: a mark is answered like a loss",
+};
 
 /// The least ssthresh, in segments (RFC 5681 equation 4).
 pub const MIN_SSTHRESH: f64 = 2.0;
@@ -61,7 +85,19 @@ impl<R: Response> Classic<R> {
     /// Begins as `start` says, in slow start.
     pub fn new(start: impl Into<Start>, response: R) -> Self {
         let Start { window, slow_start, paced } = start.into();
-        Classic { cwnd: window, ssthresh: f64::INFINITY, response, slow_start: Policy::new(slow_start, paced) }
+        Classic {
+            cwnd: window,
+            ssthresh: f64::INFINITY,
+            response,
+            slow_start: Policy::new(slow_start, paced),
+            abe: false,
+        }
+    }
+
+    /// The same with the parameter [`ABE`].
+    #[must_use]
+    pub fn with_abe(self, params: &Params) -> Self {
+        Classic { abe: params.flag(ABE.name), ..self }
     }
 
     /// Whether slow start governs the window.
@@ -110,7 +146,7 @@ impl<R: Response> CongestionControl for Classic<R> {
             return;
         }
         if self.in_slow_start() {
-            self.cwnd += ack.credit;
+            self.cwnd += self.response.start(self.cwnd, self.ssthresh, flow, ack);
         } else {
             self.cwnd += ack.credit * self.response.increase(self.cwnd, flow, ack);
         }
@@ -118,7 +154,10 @@ impl<R: Response> CongestionControl for Classic<R> {
 
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
         let w = if flow.cwnd_limited { self.cwnd } else { self.cwnd.min(flow.flight_size as f64) };
-        let kept = self.response.decrease(w, flow, signal);
+        let kept = match (self.response.decrease(w, flow, signal), signal) {
+            (kept, Signal::Ecn) if self.abe => kept.max(R::KEPT_WITH_ABE * w).max(MIN_SSTHRESH),
+            (kept, _) => kept,
+        };
         self.slow_start.end();
         self.ssthresh = kept.max(MIN_SSTHRESH);
         self.cwnd = match signal {
@@ -145,9 +184,43 @@ impl<R: Response> CongestionControl for Classic<R> {
 
 #[cfg(test)]
 mod tests {
+    use crate::algorithms::cubic::{CUBIC, Cubic};
     use crate::algorithms::reno::{NEWRENO, Reno};
-    use crate::params::Params;
+    use crate::algorithms::scalable::{SCALABLE, Scalable};
+    use crate::params::{Params, Value};
+    use crate::testing::FLOW;
     use crate::{CongestionControl, Flow, Signal};
+
+    const WITH_ABE: &[(&str, Value)] = &[("abe", Value::Flag(true))];
+
+    /// RFC 8511 section 3: a mark at 20 segments leaves Reno 16 (10 without), CUBIC 17 (14). Scalable leaves 7/8, 17.5, anyway. What a
+    /// loss or a timeout takes is the same.
+    #[test]
+    fn a_mark_takes_less_with_abe() {
+        fn after(mut cc: impl CongestionControl, signal: Signal) -> (f64, f64) {
+            cc.on_congestion(&FLOW, signal);
+            (cc.cwnd(), cc.ssthresh())
+        }
+        let reno = |signal| after(Reno::controller(&Params::checked(&NEWRENO, WITH_ABE).unwrap(), 20.0), signal);
+        let cubic = |signal| after(Cubic::controller(&Params::checked(&CUBIC, WITH_ABE).unwrap(), 20.0), signal);
+        let scalable =
+            |signal| after(Scalable::controller(&Params::checked(&SCALABLE, WITH_ABE).unwrap(), 20.0), signal);
+        assert_eq!((reno(Signal::Ecn), cubic(Signal::Ecn)), ((16.0, 16.0), (17.0, 17.0)));
+        assert_eq!(scalable(Signal::Ecn), (17.5, 17.5));
+        assert_eq!((reno(Signal::Loss), cubic(Signal::Loss)), ((10.0, 10.0), (14.0, 14.0)));
+        assert_eq!(reno(Signal::Timeout), (1.0, 10.0));
+        assert_eq!(after(Reno::controller(&Params::defaults(&NEWRENO), 20.0), Signal::Ecn), (10.0, 10.0));
+    }
+
+    /// RFC 8511 section 3: the threshold is at least two segments, and so is the window; 0.8 of 2 is 1.6. Without, a mark may leave 1.
+    #[test]
+    fn a_mark_leaves_two_segments_with_abe() {
+        for (given, cwnd) in [(WITH_ABE, 2.0), (&[], 1.0)] {
+            let mut cc = Reno::controller(&Params::checked(&NEWRENO, given).unwrap(), 2.0);
+            cc.on_congestion(&FLOW, Signal::Ecn);
+            assert_eq!((cc.cwnd(), cc.ssthresh()), (cwnd, 2.0));
+        }
+    }
 
     /// RFC 4015 section 3.2: at 20 in slow start a loss takes 10; undone, both windows are what they were. A window that has grown
     /// beyond that since stays.

@@ -24,7 +24,7 @@ pub mod slow_start;
 mod testing;
 pub mod time;
 
-pub use classic::{Classic, Response};
+pub use classic::{ABE, Classic, Response};
 pub use control::{CongestionControl, Start};
 pub use flow::{Ack, Flow, Input, RateSample, Signal};
 pub use registry::{Controller, build};

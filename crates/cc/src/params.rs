@@ -33,11 +33,11 @@ pub struct MadeForEcn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Group {
-    /// Losses: RTTs neither slow its growth nor say how much a loss takes.
+    /// Losses: the delay of queues neither slows its growth nor says how much a loss takes.
     Loss,
     /// The delay of queues; where that works, losses are exceptions.
     Delay,
-    /// Both: losses say when the window falls, and RTTs by how much, or how fast it grows.
+    /// Both: losses say when the window falls, and the delay by how much, or how fast it grows.
     Both,
     /// A model of the path, from rates of delivery and RTTs.
     Model,

@@ -9,13 +9,18 @@ use crate::algorithms::dctcp::{self, Dctcp};
 use crate::algorithms::ehstcp::{self, EHstcp};
 use crate::algorithms::hstcp::{self, Hstcp};
 use crate::algorithms::htcp::{self, Htcp};
+use crate::algorithms::hybla::{self, Hybla};
 use crate::algorithms::hyun_jang::{self, HyunJang};
+use crate::algorithms::illinois::{self, Illinois};
 use crate::algorithms::ledbat::{self, Ledbat};
 use crate::algorithms::ledbat_plus_plus::{self, LedbatPlusPlus};
 use crate::algorithms::prague::{self, Prague};
 use crate::algorithms::reno::{self, Reno};
 use crate::algorithms::scalable::{self, Scalable};
 use crate::algorithms::vegas::{self, Vegas};
+use crate::algorithms::veno::{self, Veno};
+use crate::algorithms::westwood::{self, Westwood};
+use crate::algorithms::yeah::{self, Yeah};
 use crate::params::{Error, Info, Params, Value};
 use crate::{Ack, Classic, CongestionControl, Flow, Input, Signal, Start};
 
@@ -119,6 +124,16 @@ algorithms! {
     Copa(Copa): copa::COPA => Copa::controller;
     /// Compound TCP.
     Compound(Compound): compound::COMPOUND => Compound::controller;
+    /// Westwood+.
+    Westwood(Classic<Westwood>): westwood::WESTWOOD => Westwood::controller;
+    /// Illinois.
+    Illinois(Classic<Illinois>): illinois::ILLINOIS => Illinois::controller;
+    /// Veno.
+    Veno(Classic<Veno>): veno::VENO => Veno::controller;
+    /// YeAH.
+    Yeah(Yeah): yeah::YEAH => Yeah::controller;
+    /// Hybla.
+    Hybla(Classic<Hybla>): hybla::HYBLA => Hybla::controller;
 }
 
 /// The algorithm called `name`.

@@ -1,8 +1,8 @@
 //! The list of algorithms: complete, documented, and strict about what it is given.
 
-use fullpipe_cc::params::{Error, Kind, Value};
+use fullpipe_cc::params::{Error, Group, Info, Kind, Value};
 use fullpipe_cc::registry::{ALL, find};
-use fullpipe_cc::{CongestionControl, Controller, build};
+use fullpipe_cc::{CongestionControl, Controller, Flow, Signal, build};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,9 @@ fn has_every_algorithm_once() {
         "ehstcp",
         "hstcp",
         "htcp",
+        "hybla",
         "hyun-jang",
+        "illinois",
         "ledbat",
         "ledbat++",
         "newreno",
@@ -29,6 +31,9 @@ fn has_every_algorithm_once() {
         "scalable",
         "tahoe",
         "vegas",
+        "veno",
+        "westwood",
+        "yeah",
     ];
     assert_eq!(names, expected);
 }
@@ -61,6 +66,20 @@ fn begins_with_the_window_given() {
     for info in ALL {
         let cc = build(info.name, &[], 10.0).unwrap();
         assert_eq!((cc.cwnd(), cc.ssthresh()), (10.0, f64::INFINITY), "{}", info.name);
+    }
+}
+
+/// Whatever answers to losses can do so to a mark by RFC 8511, and then leaves at least 0.8 of the window.
+#[test]
+fn every_answer_to_losses_has_abe() {
+    let with_abe = |info: &Info| {
+        let given = [("abe", Value::Flag(true))];
+        let mut cc = build(info.name, &given, 1000.0).unwrap();
+        cc.on_congestion(&Flow::at(0).cwnd_limited(true).flight_size(1000), Signal::Ecn);
+        cc.cwnd()
+    };
+    for info in ALL.iter().filter(|info| matches!(info.group, Group::Loss | Group::Both)) {
+        assert!(with_abe(info) >= 800.0, "{}: {}", info.name, with_abe(info));
     }
 }
 

@@ -161,6 +161,14 @@ def _dctcp(params: Mapping[str, Any]) -> Mapping[str, int]:
     return {"dctcp_alpha_on_init": round(1024 * params["first_alpha"])}
 
 
+def _illinois(params: Mapping[str, Any]) -> Mapping[str, int]:
+    return {name: round(params[name]) for name in _ILLINOIS}
+
+
+def _hybla(params: Mapping[str, Any]) -> Mapping[str, int]:
+    return {"rtt0": round(1000 * params["rtt_ref"])}
+
+
 def _q20(names: tuple[str, ...], params: Mapping[str, Any]) -> bytes:
     return struct.pack(f"<{len(names)}I", *(round(params[name] * ONE_Q20) for name in names))
 
@@ -179,6 +187,9 @@ _VEGAS = frozenset(("alpha", "beta", "gamma"))
 _HSTCP = {"low_window": 38, "high_window": 83_000, "high_p": 1e-7, "high_decrease": 0.1}
 _CUBIC = {"c": 0.4, "beta": 0.7, "fast_convergence": True, "reno_friendly": True}
 _SCALABLE = {"a": 0.01, "b": 0.125, "at_least_reno": True}
+_ILLINOIS = frozenset(("win_thresh", "theta"))
+_ILLINOIS_FIXED = {"alpha_min": 0.3, "alpha_max": 10, "beta_min": 0.125, "beta_max": 0.5}
+_YEAH = {"alpha": 80, "gamma": 1, "delta": 3, "epsilon": 1, "phi": 8, "rho": 16, "zeta": 50}
 _HTCP = {"delta_l": 1, "beta_min": 0.5, "beta_max": 0.8, "fading": 0.95, "throughput_change": 0.2, "rtt_ref": 0.1}
 
 OURS: Mapping[str, Program] = {
@@ -203,7 +214,11 @@ _ALL: Mapping[str, Builtin | Module | Program] = {
     ),
     "htcp": Module("htcp", _htcp, frozenset(("rtt_scaling", "adaptive_backoff")), _HTCP),
     "dctcp": Module("dctcp", _dctcp, frozenset(("first_alpha",)), {"g": 1 / 16}, counts_marks=True),
-    "westwood": Module("westwood"),
+    "westwood": Module("westwood", fixed={"memory": 0.875, "min_interval": 0.05}),
+    "illinois": Module("illinois", _illinois, _ILLINOIS, _ILLINOIS_FIXED, _ILLINOIS),
+    "veno": Module("veno", fixed={"beta": 3, "random_kept": 0.8}),
+    "yeah": Module("yeah", fixed=_YEAH),
+    "hybla": Module("hybla", _hybla, frozenset(("rtt_ref",))),
     "bbr": Module("bbr"),
     **OURS,
 }

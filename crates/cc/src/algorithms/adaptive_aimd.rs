@@ -31,7 +31,7 @@
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::{Ewma, RoundRate};
 use crate::time::{Nanos, SECOND};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// Adaptive AIMD.
 pub const ADAPTIVE_AIMD: Info = Info {
@@ -71,6 +71,7 @@ pub const ADAPTIVE_AIMD: Info = Info {
             doc: "What beta is computed from.",
             source: "Shorten and Leith 2007, equation 7 (rtt) or 10 (throughput)",
         },
+        ABE,
     ],
 };
 
@@ -109,7 +110,7 @@ impl AdaptiveAimd {
             alpha: 1.0,
             first: true,
         };
-        Classic::new(start, response)
+        Classic::new(start, response).with_abe(params)
     }
 }
 

@@ -23,7 +23,7 @@
 //!   acknowledged by itself, so that it grows nearly twice as fast as its constants say (`gain = 1.9375`).
 
 use crate::params::{Group, Info, Kind, Param, Params};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// BIC.
 pub const BIC: Info = Info {
@@ -91,6 +91,7 @@ pub const BIC: Info = Info {
             doc: "The paper's binary search and slow-start-like probing, or the smooth steps of ns-2's Linux module.",
             source: "Xu et al. 2004, binary search and max probing",
         },
+        ABE,
     ],
 };
 
@@ -134,7 +135,7 @@ impl Bic {
             max: 0.0,
             phase: Phase::Search,
         };
-        Classic::new(start, response)
+        Classic::new(start, response).with_abe(params)
     }
 
     /// Segments to add in this round trip, at window `w`.

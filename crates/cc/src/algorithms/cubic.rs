@@ -24,12 +24,13 @@
 //!   however many ACKs there are; the cubic's own steps are per ACK, unless the scenario counts segments.
 //! - **An ECN mark** takes the same cut as a loss; the window may go down to 1 segment, where a loss leaves 2 (section
 //!   4.6).
-//! - **Spurious reductions** (section 4.9) are not undone: the sender does not detect them.
+//! - **Spurious reductions** (section 4.9) are undone where the sender detects them, by DSACK or timestamps: with
+//!   `recovery = "rack"`.
 //! - **Slow start** is plain by default; section 4.10 recommends HyStart++, which is `slow_start = "hystart++"`.
 
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::time::{Nanos, seconds};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// CUBIC.
 pub const CUBIC: Info = Info {
@@ -68,6 +69,7 @@ pub const CUBIC: Info = Info {
             doc: "Keep the window at least as large as Reno's estimate.",
             source: "RFC 9438 section 4.3",
         },
+        ABE,
     ],
 };
 
@@ -123,7 +125,7 @@ impl Cubic {
             before: Memory::default(),
             last_ack: 0,
         };
-        Classic::new(start, response)
+        Classic::new(start, response).with_abe(params)
     }
 
     /// A stage that begins at window `w` (sections 4.2, 4.8, 4.10).
@@ -136,6 +138,9 @@ impl Cubic {
 }
 
 impl Response for Cubic {
+    /// RFC 8511 section 3.1: 0.85 with CUBIC.
+    const KEPT_WITH_ABE: f64 = 0.85;
+
     #[inline]
     fn observe(&mut self, flow: &Flow, _ack: &Ack) {
         if !flow.cwnd_limited {
@@ -306,6 +311,48 @@ mod tests {
         assert_eq!(cc.response.memory.w_max, 600.0);
         cc.response.decrease(400.0, &flow_at(3 * SECOND, 0), Signal::Loss);
         assert!((cc.response.memory.w_max - 340.0).abs() < 1e-9, "400 (1.7)/2");
+    }
+
+    /// From a loss at `w` until the window is `w` again: segments acknowledged, and the mean window, segments.
+    fn cycle(w: f64, rtt_ms: f64) -> (f64, f64) {
+        let (mut cc, mut sender) = after_loss_at(w, &[]);
+        while cc.cwnd() < w {
+            sender.ack(&mut cc, rtt_ms);
+        }
+        let segments = sender.flow.delivered as f64;
+        (segments, segments * rtt_ms / 1000.0 / seconds(sender.flow.now))
+    }
+
+    /// Section 5.1, table 1 (C = 0.4, RTT 0.1 s) and table 2 (0.01 s): the mean window by the rate of loss p. The model behind them is a
+    /// cycle of 1/p segments in which the window comes back to where it was lost at. 1200 is the greater of Reno's and the cubic's; the
+    /// window, which is the greater at every moment, is above both in the mean.
+    #[test]
+    fn mean_windows_are_those_of_the_tables() {
+        let tables = [(100.0, [38.0, 187.0, 1054.0, 5926.0, 33_325.0]), (10.0, [38.0, 120.0, 379.0, 1200.0, 5926.0])];
+        for (rtt_ms, windows) in tables {
+            for (power, published) in (3..).zip(windows) {
+                let (every, mut w) = (10f64.powi(power), published / 0.925);
+                let found = loop {
+                    let (segments, mean) = cycle(w, rtt_ms);
+                    if (segments / every - 1.0).abs() < 0.01 {
+                        break mean;
+                    }
+                    w *= libm::pow(every / segments, 0.6);
+                };
+                assert!((found / published - 1.0).abs() < 0.05, "{rtt_ms} ms, 1e-{power}: {found}, {published}");
+            }
+        }
+    }
+
+    /// Section 4.2: K = cbrt((W_max - cwnd)/C): 4.217 s from 70 to 100, 9.086 s from 700 to 1000.
+    #[test]
+    fn the_way_back_to_w_max_takes_k() {
+        for (w, seconds) in [(100.0, 4.217), (1000.0, 9.086)] {
+            let (mut cc, mut sender) = after_loss_at(w, &[]);
+            sender.ack(&mut cc, 100.0);
+            let k = cc.response.memory.epoch.unwrap().k;
+            assert!((k - seconds).abs() < 5e-4, "{k}");
+        }
     }
 
     /// Section 4.6: the window goes down to 1 segment at a mark and to 2 at a loss, ssthresh to 2; 0.7 (1.4) = 0.98.

@@ -30,7 +30,7 @@ use crate::algorithms::hstcp::{self, Hstcp};
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::Mark;
 use crate::time::Nanos;
-use crate::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
 
 /// eHSTCP.
 pub const EHSTCP: Info = Info {
@@ -66,6 +66,7 @@ pub const EHSTCP: Info = Info {
         hstcp::HIGH_WINDOW,
         hstcp::HIGH_P,
         hstcp::HIGH_DECREASE,
+        ABE,
     ],
 };
 
@@ -107,7 +108,7 @@ impl EHstcp {
         EHstcp {
             n_star: params.number("n_star"),
             safety_rtts: params.number("safety_rtts"),
-            frame: Classic::new(start, regions),
+            frame: Classic::new(start, regions).with_abe(params),
             delays: Delays::default(),
             backlog: 0.0,
             phase: Phase::Increase,

@@ -24,7 +24,7 @@
 //! - Limited slow start (RFC 3742) is a separate document and not included.
 
 use crate::params::{Group, Info, Kind, Param, Params};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 use libm::log;
 
 /// HighSpeed TCP.
@@ -35,7 +35,7 @@ pub const HSTCP: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[LOW_WINDOW, HIGH_WINDOW, HIGH_P, HIGH_DECREASE],
+    params: &[LOW_WINDOW, HIGH_WINDOW, HIGH_P, HIGH_DECREASE, ABE],
 };
 
 pub(crate) const LOW_WINDOW: Param = Param {
@@ -93,7 +93,7 @@ const MIN_B: f64 = 0.01;
 impl Hstcp {
     /// HighSpeed TCP in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Hstcp> {
-        Classic::new(start, Hstcp::new(params))
+        Classic::new(start, Hstcp::new(params)).with_abe(params)
     }
 
     /// The response alone.

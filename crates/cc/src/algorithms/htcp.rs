@@ -33,7 +33,7 @@
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::RoundRate;
 use crate::time::{Nanos, SECOND, seconds};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// H-TCP.
 pub const HTCP: Info = Info {
@@ -101,6 +101,7 @@ pub const HTCP: Info = Info {
             doc: "Scale the increase with RTTmin/rtt_ref.",
             source: "draft-leith-tcp-htcp-06, optional there",
         },
+        ABE,
     ],
 };
 
@@ -152,7 +153,7 @@ impl Htcp {
             throughput: None,
             event_throughput: None,
         };
-        Classic::new(start, response)
+        Classic::new(start, response).with_abe(params)
     }
 
     /// alpha(D), scaled.

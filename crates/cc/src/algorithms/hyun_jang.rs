@@ -41,7 +41,7 @@ use crate::algorithms::reno::Reno;
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::{Ewma, Mark};
 use crate::time::Nanos;
-use crate::{Ack, Classic, CongestionControl, Flow, Signal, Start};
+use crate::{ABE, Ack, Classic, CongestionControl, Flow, Signal, Start};
 
 /// Hyun and Jang's scheme.
 pub const HYUN_JANG: Info = Info {
@@ -102,6 +102,7 @@ pub const HYUN_JANG: Info = Info {
             doc: "Log-likelihood ratio beyond which the RTT has changed; for lsrtt = \"likelihood\".",
             source: "ours: odds of e^5, 148 to 1",
         },
+        ABE,
     ],
 };
 
@@ -159,7 +160,7 @@ impl HyunJang {
             a: params.number("a"),
             alpha: params.number("alpha"),
             beta: params.number("beta"),
-            reno: Classic::new(start, Reno),
+            reno: Classic::new(start, Reno).with_abe(params),
             extra: 0.0,
             w_full: None,
             next_w_full: None,

@@ -10,7 +10,7 @@
 //!   can choose to count segments.
 
 use crate::params::{Group, Info, Params};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// Tahoe: this window policy over Tahoe's recovery.
 pub const TAHOE: Info = Info {
@@ -20,7 +20,7 @@ pub const TAHOE: Info = Info {
     recovery: "tahoe",
     own_slow_start: false,
     ecn: None,
-    params: &[],
+    params: &[ABE],
 };
 
 /// Reno: this window policy over Reno's fast recovery.
@@ -31,7 +31,7 @@ pub const RENO: Info = Info {
     recovery: "reno",
     own_slow_start: false,
     ecn: None,
-    params: &[],
+    params: &[ABE],
 };
 
 /// NewReno: this window policy over NewReno's fast recovery.
@@ -42,7 +42,7 @@ pub const NEWRENO: Info = Info {
     recovery: "newreno",
     own_slow_start: false,
     ecn: None,
-    params: &[],
+    params: &[ABE],
 };
 
 /// The response of RFC 5681.
@@ -51,8 +51,8 @@ pub struct Reno;
 
 impl Reno {
     /// Reno in its frame.
-    pub fn controller(_params: &Params, start: impl Into<Start>) -> Classic<Reno> {
-        Classic::new(start, Reno)
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Reno> {
+        Classic::new(start, Reno).with_abe(params)
     }
 }
 

@@ -12,7 +12,7 @@
 //!   0.02, and the cut is b at every window: `low_window = 1`).
 
 use crate::params::{Group, Info, Kind, Param, Params};
-use crate::{Ack, Classic, Flow, Response, Signal, Start};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// Scalable TCP.
 pub const SCALABLE: Info = Info {
@@ -51,6 +51,7 @@ pub const SCALABLE: Info = Info {
             doc: "Gain per ACK never below Reno's 1/cwnd.",
             source: "not in the paper; the Linux module that ns-2 carries",
         },
+        ABE,
     ],
 };
 
@@ -72,7 +73,7 @@ impl Scalable {
             low_window: params.number("low_window"),
             at_least_reno: params.flag("at_least_reno"),
         };
-        Classic::new(start, response)
+        Classic::new(start, response).with_abe(params)
     }
 }
 

@@ -1,0 +1,216 @@
+//! Westwood+: at a loss the window becomes what the path was measured to carry without a queue, bandwidth times least RTT.
+//!
+//! Source: L. A. Grieco and S. Mascolo, *Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion
+//! Control*, ACM SIGCOMM Computer Communication Review 34(2), 2004 (written from memory of it):
+//!
+//! - a sample of the bandwidth is what was delivered in an RTT over the time it took; a low-pass filter smooths the samples: BWE;
+//! - at a loss ssthresh = BWE RTTmin, and cwnd is no more than that; at a timeout ssthresh likewise, and cwnd = 1;
+//! - the increase is Reno's.
+//!
+//! One flow that keeps a link busy measures the link's rate: after a loss its window is the bandwidth-delay product, and the
+//! queue is just empty, whatever the buffer.
+//!
+//! # Deviations and choices
+//!
+//! - **The filter** is Linux's: two in a row, each keeping 7/8 (`memory`), both beginning at the first sample. The paper
+//!   has one that keeps 0.9.
+//! - **A sample** takes longer than the newest RTT and longer than 50 ms (`min_interval`), as in Linux; the paper has
+//!   an RTT. It counts segments as the cumulative ACK passes them, so that the one in which a recovery runs ends with it.
+//! - **RTTmin** is the least RTT of the flow. Linux begins it anew after a timeout.
+//! - **ssthresh** at a loss or a mark is at most the window; at a timeout, where the window may be small because of the
+//!   timeout before, it is what was measured.
+//! - **Before the first sample** the cut is Reno's.
+//! - **In fast recovery** the window is already what it will be after it. Linux halves it there, and sets it when recovery
+//!   is over.
+
+use crate::params::{Group, Info, Kind, Param, Params};
+use crate::time::{Nanos, SECOND, seconds};
+use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
+
+/// Westwood+.
+pub const WESTWOOD: Info = Info {
+    name: "westwood",
+    paper: "L. A. Grieco, S. Mascolo, Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion \
+            Control, ACM CCR 34(2), 2004",
+    group: Group::Both,
+    recovery: "sack",
+    own_slow_start: false,
+    ecn: None,
+    params: &[
+        Param {
+            name: "memory",
+            unit: "1",
+            kind: Kind::Number { default: 0.875, min: 0.0, max: 0.99 },
+            doc: "What each of the two filters keeps at a sample.",
+            source: "Linux: 7/8 (Grieco and Mascolo 2004: one filter, 0.9)",
+        },
+        Param {
+            name: "min_interval",
+            unit: "s",
+            kind: Kind::Number { default: 0.05, min: 0.0, max: 10.0 },
+            doc: "A sample of the bandwidth takes longer than this, and than an RTT.",
+            source: "Linux: 50 ms",
+        },
+        ABE,
+    ],
+};
+
+/// The response of Westwood+.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Westwood {
+    memory: f64,
+    min_interval: Nanos,
+    rtt: Option<Nanos>,
+    /// When the sample under way began, and what had been delivered then.
+    sample: Option<(Nanos, u64)>,
+    bandwidth: Option<Bandwidth>,
+}
+
+/// Segments a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bandwidth {
+    once_filtered: f64,
+    filtered: f64,
+}
+
+impl Westwood {
+    /// Westwood+ in its frame.
+    pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Westwood> {
+        let response = Westwood {
+            memory: params.number("memory"),
+            min_interval: (params.number("min_interval") * SECOND as f64) as Nanos,
+            rtt: None,
+            sample: None,
+            bandwidth: None,
+        };
+        Classic::new(start, response).with_abe(params)
+    }
+
+    fn take_in(&mut self, sample: f64) {
+        let filter = |value: f64, sample: f64| self.memory * value + (1.0 - self.memory) * sample;
+        self.bandwidth = Some(match self.bandwidth {
+            None => Bandwidth { once_filtered: sample, filtered: sample },
+            Some(Bandwidth { once_filtered, filtered }) => {
+                let once_filtered = filter(once_filtered, sample);
+                Bandwidth { once_filtered, filtered: filter(filtered, once_filtered) }
+            }
+        });
+    }
+
+    /// BWE RTTmin, segments.
+    fn capacity(&self, min_rtt: Option<Nanos>) -> Option<f64> {
+        Some(self.bandwidth?.filtered * seconds(min_rtt?))
+    }
+}
+
+impl Response for Westwood {
+    #[inline]
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        self.rtt = ack.rtt.or(self.rtt);
+        let (began, delivered) = *self.sample.get_or_insert((flow.now, flow.delivered));
+        let elapsed = flow.now - began;
+        if self.rtt.is_some_and(|rtt| elapsed > rtt.max(self.min_interval)) {
+            self.take_in((flow.delivered - delivered) as f64 / seconds(elapsed));
+            self.sample = Some((flow.now, flow.delivered));
+        }
+    }
+
+    /// Reno's.
+    #[inline]
+    fn increase(&mut self, w: f64, _flow: &Flow, _ack: &Ack) -> f64 {
+        1.0 / w
+    }
+
+    fn decrease(&mut self, w: f64, flow: &Flow, signal: Signal) -> f64 {
+        match (self.capacity(flow.min_rtt), signal) {
+            (None, _) => w / 2.0,
+            (Some(capacity), Signal::Timeout) => capacity,
+            (Some(capacity), _) => capacity.min(w),
+        }
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("bandwidth_segments_per_s", self.bandwidth.map_or(f64::NAN, |bandwidth| bandwidth.filtered));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CongestionControl;
+    use crate::testing::{Driver, FLOW};
+    use crate::time::MILLISECOND;
+
+    /// 80 ms after 80 ms a window of `segments`, with this RTT.
+    fn windows(cc: &mut Classic<Westwood>, flow: &mut Flow, rtt_ms: u64, segments: &[u64]) {
+        for &segments in segments {
+            flow.now += 80 * MILLISECOND;
+            flow.delivered += segments;
+            let rtt = rtt_ms * MILLISECOND;
+            flow.min_rtt = Some(flow.min_rtt.map_or(rtt, |least| least.min(rtt)));
+            cc.on_ack(flow, &Ack::of(segments, 1.0).rtt(Some(rtt)));
+        }
+    }
+
+    fn bandwidth(cc: &Classic<Westwood>) -> f64 {
+        cc.response.bandwidth.unwrap().filtered
+    }
+
+    /// 80 segments in 80 ms are 1000/s, which both filters begin with; then 40 segments, 500/s: 7/8 1000 + 1/8 500 = 937.5, and
+    /// 7/8 1000 + 1/8 937.5 = 992.1875.
+    #[test]
+    fn two_filters_smooth_the_samples() {
+        let (mut cc, mut flow) = (Westwood::controller(&Params::defaults(&WESTWOOD), 100.0), FLOW);
+        windows(&mut cc, &mut flow, 79, &[1, 80]);
+        assert_eq!(bandwidth(&cc), 1000.0);
+        windows(&mut cc, &mut flow, 79, &[40]);
+        assert!((bandwidth(&cc) - 992.1875).abs() < 1e-9);
+    }
+
+    /// A sample takes longer than an RTT, and than 50 ms.
+    #[test]
+    fn samples_take_longer_than_a_round_trip() {
+        for (rtt_ms, acks) in [(79, 2), (80, 3), (159, 3), (160, 4)] {
+            let (mut cc, mut flow) = (Westwood::controller(&Params::defaults(&WESTWOOD), 100.0), FLOW);
+            windows(&mut cc, &mut flow, rtt_ms, &[80; 3][..acks - 1]);
+            assert_eq!(cc.response.bandwidth, None, "{rtt_ms} ms");
+            windows(&mut cc, &mut flow, rtt_ms, &[80]);
+            assert!((bandwidth(&cc) - 1000.0).abs() < 1e-9, "{rtt_ms} ms");
+        }
+        let (mut cc, mut flow) = (Westwood::controller(&Params::defaults(&WESTWOOD), 100.0), FLOW);
+        for ms in [0, 50, 51] {
+            flow.now = ms * MILLISECOND;
+            assert_eq!(cc.response.bandwidth, None);
+            cc.on_ack(&flow, &Ack::of(1, 1.0).rtt(Some(MILLISECOND)));
+        }
+        assert!(cc.response.bandwidth.is_some());
+    }
+
+    /// 1000 segments/s and a least RTT of 70 ms: 70 segments are left of 100 at a loss or a mark, and are the threshold after a
+    /// timeout; of 60 all are left at a loss, and a second timeout, at a window of 1, still leaves 70.
+    #[test]
+    fn a_loss_leaves_what_the_path_carries() {
+        for (signal, cwnd) in [(Signal::Loss, 70.0), (Signal::Ecn, 70.0), (Signal::Timeout, 1.0)] {
+            let (mut cc, mut flow) = (Westwood::controller(&Params::defaults(&WESTWOOD), 2.0), FLOW);
+            windows(&mut cc, &mut flow, 70, &[1, 80]);
+            cc.set_window(100.0);
+            cc.on_congestion(&flow, signal);
+            assert!((cc.cwnd() - cwnd).abs() < 1e-9 && (cc.ssthresh() - 70.0).abs() < 1e-9, "{signal:?}");
+            cc.set_window(60.0);
+            cc.on_congestion(&flow, signal);
+            let left = if signal == Signal::Timeout { 70.0 } else { 60.0 };
+            assert!((cc.ssthresh() - left).abs() < 1e-9, "{signal:?} {}", cc.ssthresh());
+        }
+    }
+
+    /// Without a sample half is left; and the increase is a segment per window: 50 and 1/50.
+    #[test]
+    fn otherwise_it_is_reno() {
+        let mut cc = Westwood::controller(&Params::defaults(&WESTWOOD), 100.0);
+        let mut sender = Driver::new();
+        sender.lose(&mut cc);
+        assert_eq!(cc.cwnd(), 50.0);
+        sender.ack(&mut cc, 100.0);
+        assert_eq!(cc.cwnd(), 50.02);
+    }
+}
