@@ -287,9 +287,10 @@ class _Network:
         self._routed[first].append(f"route add {sender_ip}/32 dev a{k}")
         hops = [self._hop(i, kind.reverse) for i in (reversed(kind.path) if kind.reverse else kind.path)]
         quick = "" if kind.tcp.delayed_ack else " quickack 1"
+        echo = f" congctl {kind.tcp.receiving}" if kind.tcp.receiving else ""
         for hop in hops:
             self._routed[hop.node].append(f"route add {receiver_ip}/32 via {hop.next_ip} dev {hop.device}")
-            options = quick if hop.next_node == last else ""
+            options = quick + echo if hop.next_node == last else ""
             self._routed[hop.next_node].append(
                 f"route add {sender_ip}/32 via {hop.back_ip} dev {hop.back_device} src {receiver_ip}{options}"
                 if hop.next_node == last

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import ScenarioError
-from fullpipe.linux import queues
+from fullpipe.linux import programs, queues
 from fullpipe.scenario.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ LEAST_PACKET_BYTES = 128
 """Smaller packets would leave hardly room for data."""
 
 ECN = ("off", "classic")
-"""What the kernel can make of ECN."""
+"""What the kernel can make of ECN for algorithms that have none of their own."""
 MOST_LINKS, MOST_FLOWS = 16, 500
 """What the guest's agent has room for."""
 
@@ -45,7 +45,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Tcp:
-    """How a connection is set up: what the kernel takes per route, namespace or socket."""
+    """How a connection is set up: what the kernel takes per route, namespace or socket. ``receiving`` is what the
+    receiving end has to run, None for anything.
+    """
 
     algorithm: str
     params: tuple[tuple[str, Any], ...]
@@ -55,6 +57,7 @@ class Tcp:
     initial_window: int
     min_rto_ns: int
     ecn: bool
+    receiving: str | None
 
 
 @dataclass(frozen=True)
@@ -180,19 +183,22 @@ class _Reader:
                 f"flows[{i}].pacing",
                 'the kernel paces what its algorithms pace, and nothing else (allowed: "algorithm")',
             )
-        if group["ecn"] not in ECN:
-            allowed = ", ".join(f'"{kind}"' for kind in ECN)
+        kinds = ("accurate",) if programs.counts_marks(name) else ECN
+        if group["ecn"] not in kinds:
+            allowed = ", ".join(f'"{kind}"' for kind in kinds)
             raise self.cannot(f"flows[{i}].ecn", f'Linux has no "{group["ecn"]}" ECN here (allowed: {allowed})')
         if group["ecn"] != "off" and group["ect"]:
-            raise self.cannot(f"flows[{i}].ect", "the kernel's classic ECN sends ECT(0) (allowed: 0)")
+            raise self.cannot(f"flows[{i}].ect", "the kernel sends ECT(0) (allowed: 0)")
         count: int = group["count"]
         return count
 
     def flow(self, group: Mapping[str, Any], names: list[str], draw: random.Random) -> Flow:
         algorithm = group["algorithm"]
         params = {} if isinstance(algorithm, str) else {k: v for k, v in algorithm.items() if k != "name"}
+        name = algorithm if isinstance(algorithm, str) else algorithm["name"]
+        found = programs.find(name)
         tcp = Tcp(
-            algorithm=algorithm if isinstance(algorithm, str) else algorithm["name"],
+            algorithm=name,
             params=tuple(sorted(params.items())),
             slow_start=group["slow_start"],
             sack=group["recovery"] != "newreno",
@@ -200,6 +206,7 @@ class _Reader:
             initial_window=group["initial_window"],
             min_rto_ns=_quantity(group["min_rto"]),
             ecn=group["ecn"] != "off",
+            receiving=found.kernel_name if found is not None and programs.counts_marks(name) else None,
         )
         return Flow(
             name=group.get("name", tcp.algorithm),

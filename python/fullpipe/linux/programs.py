@@ -48,6 +48,7 @@ class Module:
         fixed: The values that others have in the kernel, where they can be stated.
         whole: Those of `known` that are whole numbers there.
         needs: The algorithm whose module it is built upon.
+        counts_marks: It has ECN of its own, as accurate as RFC 8257's, and the receiving end has to run it too.
     """
 
     kernel_name: str
@@ -56,6 +57,7 @@ class Module:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
     needs: str | None = None
+    counts_marks: bool = False
 
     def settings(self, params: Mapping[str, Any]) -> list[str]:
         """The words behind the module's name when it is loaded."""
@@ -109,6 +111,12 @@ def builds_upon(algorithm: str) -> str | None:
     return chosen.needs if isinstance(chosen, Module) else None
 
 
+def counts_marks(algorithm: str) -> bool:
+    """Whether the kernel's algorithm has accurate ECN, and no other."""
+    found = find(algorithm)
+    return isinstance(found, Module) and found.counts_marks
+
+
 def complete(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The algorithm's parameters: defaults, and what was given.
 
@@ -155,6 +163,10 @@ def _bic(params: Mapping[str, Any]) -> Mapping[str, int]:
 
 def _htcp(params: Mapping[str, Any]) -> Mapping[str, int]:
     return {"use_rtt_scaling": int(params["rtt_scaling"]), "use_bandwidth_switch": int(params["adaptive_backoff"])}
+
+
+def _dctcp(params: Mapping[str, Any]) -> Mapping[str, int]:
+    return {"dctcp_alpha_on_init": round(1024 * params["first_alpha"])}
 
 
 def _illinois(params: Mapping[str, Any]) -> Mapping[str, int]:
@@ -209,6 +221,7 @@ _ALL: Mapping[str, Builtin | Module | Program] = {
         frozenset(("s_max", "low_window")),
     ),
     "htcp": Module("htcp", _htcp, frozenset(("rtt_scaling", "adaptive_backoff")), _HTCP),
+    "dctcp": Module("dctcp", _dctcp, frozenset(("first_alpha",)), {"g": 1 / 16}, counts_marks=True),
     "westwood": Module("westwood", fixed={"memory": 0.875, "min_interval": 0.05, "halve_in_recovery": True}),
     "illinois": Module("illinois", _illinois, _ILLINOIS, _ILLINOIS_FIXED, _ILLINOIS),
     "veno": Module("veno", fixed={"beta": 3, "random_kept": 0.8}),

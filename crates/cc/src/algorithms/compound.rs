@@ -21,7 +21,7 @@
 
 use crate::algorithms::reno::Reno;
 use crate::params::{Group, Info, Kind, Param, Params};
-use crate::{Ack, Classic, CongestionControl, Flow, Signal, Start};
+use crate::{ABE, Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
 
 /// Compound TCP.
 pub const COMPOUND: Info = Info {
@@ -74,6 +74,7 @@ pub const COMPOUND: Info = Info {
             doc: "Below it the second window does not grow.",
             source: "draft-02 section 3: 41",
         },
+        ABE,
     ],
 };
 
@@ -86,6 +87,7 @@ pub struct Compound {
     zeta: f64,
     gamma: f64,
     low_window: f64,
+    abe: bool,
     reno: Classic<Reno>,
     dwnd: f64,
     /// Sum and number of this round's RTT samples.
@@ -103,7 +105,8 @@ impl Compound {
             zeta: params.number("zeta"),
             gamma: params.number("gamma"),
             low_window: params.number("low_window"),
-            reno: Classic::new(start, Reno),
+            abe: params.flag(ABE.name),
+            reno: Classic::new(start, Reno).with_abe(params),
             dwnd: 0.0,
             rtt_sum: 0.0,
             rtt_count: 0,
@@ -150,10 +153,12 @@ impl CongestionControl for Compound {
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
         let win = if flow.cwnd_limited { self.cwnd() } else { self.cwnd().min(flow.flight_size as f64) };
         self.reno.on_congestion(flow, signal);
-        self.dwnd = match signal {
-            Signal::Loss | Signal::Ecn => (win * (1.0 - self.beta) - self.reno.cwnd()).max(0.0),
+        let kept = match signal {
+            Signal::Ecn if self.abe => Reno::KEPT_WITH_ABE.max(1.0 - self.beta),
+            Signal::Loss | Signal::Ecn => 1.0 - self.beta,
             Signal::Timeout => 0.0,
         };
+        self.dwnd = (win * kept - self.reno.cwnd()).max(0.0);
         (self.rtt_sum, self.rtt_count) = (0.0, 0);
     }
 
@@ -227,6 +232,19 @@ mod tests {
         let mut cc = compound(100.0, 200.0);
         cc.on_congestion(&FLOW, Signal::Timeout);
         assert_eq!((cc.cwnd(), cc.dwnd, cc.ssthresh()), (1.0, 0.0, 50.0));
+    }
+
+    /// RFC 8511 section 3.1: of 100 + 200 a mark leaves 80 + 160 with `abe`, and 50 + 100 without.
+    #[test]
+    fn a_mark_takes_a_fifth_with_abe() {
+        for (abe, windows) in [(true, (80.0, 160.0)), (false, (50.0, 100.0))] {
+            let given = [("abe", crate::params::Value::Flag(abe))];
+            let mut cc = Compound::controller(&Params::checked(&COMPOUND, &given).unwrap(), 2.0);
+            cc.reno.set_window(100.0);
+            cc.dwnd = 200.0;
+            cc.on_congestion(&FLOW, Signal::Ecn);
+            assert_eq!((cc.reno.cwnd(), cc.dwnd), windows);
+        }
     }
 
     /// Section 3: with 100 + 300 an ACK adds 1/400 to cwnd.
