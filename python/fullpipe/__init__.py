@@ -17,7 +17,9 @@ from importlib import import_module
 # Nothing is loaded before it is used: the program can deal with Ctrl-C from its first moment, and starts sooner.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fullpipe import models
     from fullpipe.errors import Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
+    from fullpipe.linux.errors import LinuxError
     from fullpipe.registry import Algorithm, Param, Queue, algorithms, queues
     from fullpipe.runs.engines import run, run_many
     from fullpipe.runs.result import Result
@@ -34,6 +36,7 @@ __all__ = [
     "Comparison",
     "FullpipeError",
     "InputError",
+    "LinuxError",
     "MemoryLimitError",
     "Param",
     "Queue",
@@ -45,6 +48,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "compare",
+    "models",
     "queues",
     "run",
     "run_many",
@@ -53,6 +57,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "linux.errors": ("LinuxError",),
     "errors": ("Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
     "registry": ("Algorithm", "Param", "Queue", "algorithms", "queues"),
     "runs.engines": ("run", "run_many"),

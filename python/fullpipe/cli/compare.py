@@ -11,11 +11,10 @@ from fullpipe.cli.output import (
     kernel_option,
     memory_option,
     plot_option,
-    print_table,
     progress_bar,
+    show,
     warn,
 )
-from fullpipe.cli.run import any_marked, marked, milliseconds, rate
 from fullpipe.runs.engines import ENGINES
 from fullpipe.scenario import Scenario
 from fullpipe.study.compare import Comparison, compare
@@ -70,38 +69,4 @@ def _words(text: str) -> list[str]:
 
 
 def _print(comparison: Comparison) -> None:
-    rows = comparison.rows()
-    marks = any_marked(rows)
-    print_table(
-        "",
-        (
-            "algorithm",
-            "link",
-            "utilization",
-            "loss",
-            *(["marked"] if marks else []),
-            "mean queue",
-            "goodput",
-            "mean rtt",
-            "sent again",
-            "timeouts",
-            "Jain",
-        ),
-        [
-            (
-                row["algorithm"],
-                row["link"],
-                f"{row['utilization']:.4f}",
-                f"{row['loss_rate']:.2e}",
-                *([marked(row)] if marks else []),
-                f"{row['mean_queue_packets']:,.1f} packets",
-                rate(row["goodput_bps"]),
-                milliseconds(row["mean_rtt_s"]),
-                f"{row['retransmits']:,}",
-                f"{row['timeouts']:,}",
-                "-" if row["jain_index"] is None else f"{row['jain_index']:.3f}",
-            )
-            for row in rows
-        ],
-        left=2,
-    )
+    show(comparison.shown())

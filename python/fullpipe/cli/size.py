@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, print_table, progress_bar
-from fullpipe.cli.run import milliseconds, rate
+from fullpipe.display import milliseconds, rate
 from fullpipe.study.size import Sizing, size
 from fullpipe.text import quoted
 

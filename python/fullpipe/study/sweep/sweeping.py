@@ -8,12 +8,14 @@ from contextlib import closing
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.display import Shown, page
 from fullpipe.errors import ScenarioError
 from fullpipe.runs.executor import check_stop, count_workers
 from fullpipe.runs.figures import find_figure
 from fullpipe.scenario import Scenario, parse, read_text
 from fullpipe.study.sweep.axes import find_axis, read_axes
 from fullpipe.study.sweep.plan import Plan
+from fullpipe.study.sweep.shown import show_summary
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +32,7 @@ Rows = Callable[[Collection[int]], Generator[dict[str, Any] | None]]
 
 
 def sweep(
-    scenario: Scenario,
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     axes: Mapping[str, Any],
     *,
     repeats: int = 1,
@@ -47,7 +49,7 @@ def sweep(
     A run that fails is a row with its error and stops nothing else.
 
     Args:
-        scenario: What to run; its series are not sampled.
+        scenario: What to run; also a TOML file's path, or a dictionary with its keys. Its series are not sampled.
         axes: By key path, as `Scenario.replace` takes it, a list of values or a range: ``{"from": "10 packets", "to":
             "1000 packets", "count": 9, "scale": "log"}``, or with ``step``.
         repeats: Runs of each combination; repeat r uses the scenario's seed + r.
@@ -68,6 +70,7 @@ def sweep(
         Cancelled: ``stop`` was set.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
+    scenario = Scenario.of(scenario)
     plan = Plan(scenario, read_axes(axes, scenario.file), repeats, lambda *_: check_stop(stop))
     return sweep_plan(
         plan, out=out, workers=workers, client=client, progress=progress, stop=stop, memory_bytes=memory_bytes
@@ -138,6 +141,17 @@ class Sweep:
         self.plan = plan
         self.table = table
 
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Sweep:
+        """The sweep that was run into a directory, unfinished ones with the rows so far.
+
+        Raises:
+            InputError: There is none, or it can't be read.
+        """
+        from fullpipe.study.sweep.store import load
+
+        return cls(*load(directory))
+
     @cached_property
     def summary(self) -> pa.Table:
         """A row per combination: the axes, ``runs``, ``failed``, and each figure's ``_mean``, ``_sd`` and ``_ci95``
@@ -194,6 +208,13 @@ class Sweep:
         missing = f" ({self.failed} of {self.plan.runs} runs failed)" if self.failed else ""
         picture = sweep_figure(across, figure, zip(places, values, labels, strict=True), missing=missing)
         return written(picture, path)
+
+    def shown(self) -> list[Shown | str]:
+        """The table that the program prints: means over the seeds, with confidence intervals."""
+        return [show_summary(self.plan, self.table, self.summary, self.failed)]
+
+    def _repr_html_(self) -> str:
+        return page(self.shown())
 
     def __repr__(self) -> str:
         return f"<Sweep of {len(self.table)} runs, {self.failed} failed>"
