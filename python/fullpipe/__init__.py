@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fullpipe.runs.result import Result
     from fullpipe.scenario import Scenario
     from fullpipe.study.compare import Comparison, compare
+    from fullpipe.study.duel import Duel, duel
     from fullpipe.study.size import Sizing, size
     from fullpipe.study.sweep import Sweep, sweep
 
@@ -34,6 +35,7 @@ __all__ = [
     "Algorithm",
     "Cancelled",
     "Comparison",
+    "Duel",
     "FullpipeError",
     "InputError",
     "LinuxError",
@@ -48,6 +50,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "compare",
+    "duel",
     "models",
     "queues",
     "run",
@@ -64,6 +67,7 @@ _HOMES = {
     "runs.result": ("Result",),
     "scenario": ("Scenario",),
     "study.compare": ("Comparison", "compare"),
+    "study.duel": ("Duel", "duel"),
     "study.size": ("Sizing", "size"),
     "study.sweep": ("Sweep", "sweep"),
 }

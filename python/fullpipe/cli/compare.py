@@ -14,6 +14,7 @@ from fullpipe.cli.output import (
     progress_bar,
     show,
     warn,
+    words,
 )
 from fullpipe.runs.engines import ENGINES
 from fullpipe.scenario import Scenario
@@ -56,16 +57,12 @@ def command(
     scenario = Scenario.load(file)
     check_targets(plot, out)
     warn(scenario)
-    names = None if algorithms is None else _words(algorithms)
+    names = None if algorithms is None else words(algorithms)
     with progress_bar(file) as progress:
         comparison = compare(
-            scenario, names, engine=_words(engines), progress=progress, kernel=kernel, memory_bytes=memory_bytes
+            scenario, names, engine=words(engines), progress=progress, kernel=kernel, memory_bytes=memory_bytes
         )
     deliver(comparison, _print, as_json=as_json, plot=plot, out=out)
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _print(comparison: Comparison) -> None:

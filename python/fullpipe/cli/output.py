@@ -35,6 +35,7 @@ __all__ = [
     "progress_bar",
     "show",
     "warn",
+    "words",
 ]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
@@ -108,6 +109,11 @@ def warn(scenario: Scenario) -> None:
     """Says on standard error what is probably not meant, a line each."""
     for warning in scenario.warnings:
         note(f"warning: {scenario.file}: {warning}")
+
+
+def words(text: str) -> list[str]:
+    """What stands between commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def note(message: str) -> None:

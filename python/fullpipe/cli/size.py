@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, print_table, progress_bar
+from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, print_table, progress_bar, words
 from fullpipe.display import milliseconds, rate
 from fullpipe.study.size import Sizing, size
 from fullpipe.text import quoted
@@ -84,7 +84,7 @@ def command(
             rtt,
             flows=flows,
             target=target,
-            algorithms=[name.strip() for name in algorithms.split(",") if name.strip()],
+            algorithms=words(algorithms),
             web_load=web_load,
             packet_size=packet_size,
             queue=queue,

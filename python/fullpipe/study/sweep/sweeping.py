@@ -9,13 +9,14 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.display import Shown, page
-from fullpipe.errors import ScenarioError
+from fullpipe.errors import InputError, ScenarioError
 from fullpipe.runs.executor import check_stop, count_workers
 from fullpipe.runs.figures import find_figure
 from fullpipe.scenario import Scenario, parse, read_text
 from fullpipe.study.sweep.axes import find_axis, read_axes
 from fullpipe.study.sweep.plan import Plan
 from fullpipe.study.sweep.shown import show_summary
+from fullpipe.text import unknown
 
 if TYPE_CHECKING:
     import os
@@ -160,6 +161,26 @@ class Sweep:
         from fullpipe.study.sweep.summary import summarize
 
         return summarize(self.table, self.plan)
+
+    def versus(self, value: Any, axis: str = "algorithm") -> pa.Table:
+        """How much each figure differs from that with one value of an axis, pair by pair under the same seed and the
+        same values of the other axes: a row per combination but those of that value, with the axes, ``pairs`` that have
+        no failed run, and of each figure X ``X_difference`` and ``X_difference_ci95``, half of its 95 % confidence
+        interval (Student's t).
+
+        Args:
+            value: What is compared with, such as "newreno"; as the table has it.
+            axis: The axis whose value it is, by its key path or an ending of it.
+
+        Raises:
+            InputError: There is no such axis, or none of its values is that one.
+        """
+        from fullpipe.study.sweep.summary import differences
+
+        along = find_axis(self.plan.axes, axis)
+        if value not in along.labels:
+            raise InputError(unknown(f"value of {along.path}", value, along.labels))
+        return differences(self.table, self.plan, along, value)
 
     @property
     def failed(self) -> int:
