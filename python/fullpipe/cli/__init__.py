@@ -16,7 +16,7 @@ import click
 
 import fullpipe
 from fullpipe.errors import FullpipeError, InputError
-from fullpipe.text import one_line
+from fullpipe.text import one_line, unknown
 
 __all__ = ["fullpipe_command", "main"]
 
@@ -53,6 +53,14 @@ class Commands(click.Group):
             return None
         command: click.Command = import_module(f"fullpipe.cli.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names, or the one that is like it in a message."""
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(unknown("command", args[0], COMMANDS))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Lists the commands without loading them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from fullpipe.cli import completion as complete
 from fullpipe.cli.output import (
     check_targets,
     deliver,
@@ -16,18 +17,19 @@ from fullpipe.cli.output import (
     warn,
     words,
 )
+from fullpipe.cli.scenarios import load, scenario_options
 from fullpipe.runs.engines import ENGINES
-from fullpipe.scenario import Scenario
 from fullpipe.study.compare import Comparison, compare
 
 __all__ = ["command"]
 
 
 @click.command("compare")
-@click.argument("file")
+@scenario_options
 @click.option(
     "--algorithms",
     metavar="A,B,C",
+    shell_complete=complete.algorithms,
     help="The algorithms, separated by commas; default, where there are several engines: the scenario's own.",
 )
 @click.option(
@@ -45,6 +47,8 @@ __all__ = ["command"]
 @click.option("--out", metavar="DIR", help="Write comparison.json, a Parquet table and each run's files into DIR.")
 def command(
     file: str,
+    settings: tuple[str, ...],
+    duration: str | None,
     algorithms: str | None,
     engines: str,
     kernel: str | None,
@@ -54,7 +58,7 @@ def command(
     out: str | None,
 ) -> None:
     """Run the scenario in FILE with several algorithms, all flows using one at a time, or on several engines."""
-    scenario = Scenario.load(file)
+    scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)
     names = None if algorithms is None else words(algorithms)

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import click
 
+from fullpipe.cli import completion as complete
 from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, progress_bar, show, warn, words
-from fullpipe.scenario import Scenario
+from fullpipe.cli.scenarios import load, scenario_options
 from fullpipe.study.duel import Duel, duel
 
 __all__ = ["command"]
 
 
 @click.command("duel")
-@click.argument("file")
-@click.option("--algorithms", required=True, metavar="A,B", help="The two algorithms, separated by a comma.")
+@scenario_options
+@click.option(
+    "--algorithms",
+    required=True,
+    metavar="A,B",
+    shell_complete=complete.algorithms,
+    help="The two algorithms, separated by a comma.",
+)
 @click.option("--buffers", metavar="B,B", help="Buffers of the bottleneck, e.g. '0.1 BDP,1 BDP'; default: its own.")
 @click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs of each mix.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
@@ -23,6 +30,8 @@ __all__ = ["command"]
 @click.option("--out", metavar="DIR", help="Write duel.json and Parquet tables into DIR.")
 def command(
     file: str,
+    settings: tuple[str, ...],
+    duration: str | None,
     algorithms: str,
     buffers: str | None,
     seeds: int,
@@ -33,7 +42,7 @@ def command(
     out: str | None,
 ) -> None:
     """Set two algorithms against each other in the scenario in FILE: each alone, half and half, one among many."""
-    scenario = Scenario.load(file)
+    scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)
     with progress_bar(file) as progress:

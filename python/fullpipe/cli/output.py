@@ -140,7 +140,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     shown as it is, whatever it would mean to the terminal or to rich.
 
     Where a terminal is too narrow for it, what follows the first ``left`` columns goes on in further tables, which
-    repeat these; only text is folded, between words.
+    repeat these. What is too wide alone is folded, between words.
     """
     from rich.console import Console
     from rich.measure import Measurement
@@ -156,16 +156,26 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
             if Measurement.get(console, console.options.update(max_width=1000), table).maximum <= console.width:
                 break
             shown -= 1
-        console.print(_table(title, columns, rows, [*range(left), *numbers[:shown]], left))
+        chosen = [*range(left), *numbers[:shown]]
+        table = _table(title, columns, rows, chosen, left)
+        if Measurement.get(console, console.options.update(max_width=1000), table).minimum > console.width:
+            table = _table(title, columns, rows, chosen, left, whole_words=False)
+        console.print(table)
         title, numbers = "", numbers[shown:]
         if not numbers:
             return
 
 
 def _table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], chosen: Sequence[int], left: int
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    chosen: Sequence[int],
+    left: int,
+    *,
+    whole_words: bool = True,
 ) -> Table:
-    """Some columns of a table."""
+    """Some columns of a table; each is as wide as its longest word, unless there is no room for that."""
     from rich import box
     from rich.table import Table
 
@@ -178,8 +188,7 @@ def _table(
             shorten(columns[i], LONGEST_CELL),
             justify="left" if text else "right",
             overflow="fold",
-            no_wrap=not text,
-            min_width=_longest_word(columns[i], *(row[i] for row in rows)) if text else None,
+            min_width=_longest_word(columns[i], *(row[i] for row in rows)) if whole_words else None,
         )
     for row in rows:
         table.add_row(*(shorten(row[i], LONGEST_CELL) for i in chosen))

@@ -17,8 +17,8 @@ from fullpipe.cli.output import (
     show,
     warn,
 )
+from fullpipe.cli.scenarios import load, scenario_options
 from fullpipe.runs.engines import run
-from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
     from fullpipe.runs.result import Result
@@ -27,17 +27,24 @@ __all__ = ["command"]
 
 
 @click.command("run")
-@click.argument("file")
+@scenario_options
 @json_option
 @click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
 @memory_option
 @plot_option
 @out_option
 def command(
-    file: str, as_json: bool, seed: int | None, memory_bytes: int | None, plot: str | None, out: str | None
+    file: str,
+    settings: tuple[str, ...],
+    duration: str | None,
+    as_json: bool,
+    seed: int | None,
+    memory_bytes: int | None,
+    plot: str | None,
+    out: str | None,
 ) -> None:
     """Run the scenario in FILE: figures per link and per flow."""
-    scenario = Scenario.load(file)
+    scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)
     with progress_bar(file) as progress:

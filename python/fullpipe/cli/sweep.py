@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from fullpipe.cli.output import check_targets, json_option, memory_option, note, print_json, progress_bar, show
+from fullpipe.cli.scenarios import changes_of, named, scenario_options, text_of
 from fullpipe.runs.figures import find_figure
-from fullpipe.study.sweep import Sweep, load_plan, sweep_plan
+from fullpipe.study.sweep import Sweep, read_plan, sweep_plan
 from fullpipe.study.sweep.axes import find_axis
 from fullpipe.text import file_name
 
@@ -16,7 +17,7 @@ __all__ = ["command"]
 
 
 @click.command("sweep")
-@click.argument("file")
+@scenario_options
 @json_option
 @click.option("--out", metavar="DIR", help="Keep rows in DIR as they come; started again, a sweep goes on from there.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
@@ -29,6 +30,8 @@ __all__ = ["command"]
 def command(
     context: click.Context,
     file: str,
+    settings: tuple[str, ...],
+    duration: str | None,
     as_json: bool,
     out: str | None,
     workers: int | None,
@@ -43,7 +46,7 @@ def command(
     Exit status 1 if a run fails.
     """
     with progress_bar(file, "values checked") as checked:
-        plan = load_plan(file, progress=checked)
+        plan = read_plan(text_of(file), file=named(file), changes=changes_of(settings, duration), progress=checked)
     if plot is None and (by is not None or picture is not None):
         raise click.UsageError("--by and --picture need --plot X Y")
     if dask is not None and workers is not None:

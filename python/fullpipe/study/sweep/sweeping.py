@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-__all__ = ["Sweep", "load_plan", "sweep", "sweep_plan"]
+__all__ = ["Sweep", "load_plan", "read_plan", "sweep", "sweep_plan"]
 
 Progress = Callable[[float, float], object]
 Run = Callable[[Plan, Collection[int]], Generator[tuple[dict[str, Any] | None, float]]]
@@ -88,12 +88,25 @@ def load_plan(path: str | os.PathLike[str], *, progress: Progress | None = None)
     Raises:
         ScenarioError: The file can't be read, is not TOML, has no such table, or something in it is wrong.
     """
-    file = str(path)
-    tree = parse(read_text(path), file=file)
+    return read_plan(read_text(path), file=str(path), progress=progress)
+
+
+def read_plan(
+    text: str, *, file: str | None = None, changes: Mapping[str, Any] | None = None, progress: Progress | None = None
+) -> Plan:
+    """Reads a sweep as `load_plan` does, from text.
+
+    Args:
+        text: The file's.
+        file: What errors name.
+        changes: Keys of the scenario to change first, as `Scenario.replace` takes them.
+        progress: As for `load_plan`.
+    """
+    tree = parse(text, file=file)
     table = tree.pop("sweep", None)
     if not isinstance(table, dict):
         raise ScenarioError("sweep", 'missing; e.g. [sweep] with "flows.algorithm" = ["reno", "cubic"]', file)
-    scenario = Scenario.from_dict(tree, file=file)
+    scenario = Scenario.from_dict(tree, file=file).replace(**(changes or {}))
     repeats = table.pop("repeats", 1)
     return Plan(scenario, read_axes(table, file), repeats, progress)
 
