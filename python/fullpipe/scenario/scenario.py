@@ -6,11 +6,12 @@ import copy
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from fullpipe import _core
 from fullpipe.errors import ScenarioError
 from fullpipe.scenario.keypath import set_value
+from fullpipe.scenario.keys import ScenarioKeys
 from fullpipe.text import html
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Scenario:
 
     __slots__ = ("_file", "_model", "_tree")
 
-    def __init__(self, **keys: Any) -> None:
+    def __init__(self, **keys: Unpack[ScenarioKeys]) -> None:
         self._fill(keys, None)
 
     @classmethod
