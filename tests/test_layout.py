@@ -15,9 +15,9 @@ PACKAGE = Path(fullpipe.__file__).parent
 LAYERS = {
     "charts": {"charts", "errors", "files", "runs", "study", "text"},
     "reproduce": {"charts", "errors", "files", "fingerprint", "linux", "reproduce", "runs", "scenario", "text"},
-    "runs": {"charts", "errors", "files", "linux", "runs", "scenario", "text"},
+    "runs": {"charts", "display", "errors", "files", "linux", "runs", "scenario", "text"},
     "scenario": {"errors", "scenario", "text"},
-    "study": {"charts", "errors", "files", "fingerprint", "models", "runs", "scenario", "study", "text"},
+    "study": {"charts", "display", "errors", "files", "fingerprint", "models", "runs", "scenario", "study", "text"},
 }
 """Of some parts, those they may import; pictures take columns and numbers."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fullpipe
-from fullpipe import Result, Scenario
+from by_hand import FLOWS, NO, SCENARIO, by_hand
+from fullpipe import InputError, Result, Scenario
+from fullpipe.runs.result import TABLES
 from fullpipe.runs.tables import to_list, to_numpy
 
 # The design's shape: the keys that users' scripts depend on.
@@ -28,6 +31,7 @@ LINK_KEYS = [
 ]
 FLOW_KEYS = [
     "id",
+    "name",
     "algorithm",
     "active_s",
     "throughput_bps",
@@ -118,6 +122,7 @@ def test_saved_files_hold_the_result(result: Result, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out"
     assert sorted(path.name for path in out.iterdir()) == [
         "flows.parquet",
+        "groups.parquet",
         "link_series.parquet",
         "links.parquet",
         "result.json",
@@ -129,6 +134,75 @@ def test_saved_files_hold_the_result(result: Result, tmp_path: Path) -> None:
     for name in ("links", "flows", "series"):
         assert pq.read_table(out / f"{name}.parquet").column_names == getattr(result, name).column_names
     assert pq.read_table(out / "series.parquet")["cwnd_packets"].equals(result.series["cwnd_packets"])
+
+
+def same(one: Result, other: Result) -> None:
+    """All tables have the same columns of the same types and the same bits; so do the figures."""
+    for name in (*TABLES, "groups"):
+        ours, theirs = getattr(one, name), getattr(other, name)
+        assert ours.schema.equals(theirs.schema), name
+        assert repr(ours.to_pylist()) == repr(theirs.to_pylist()), name
+    assert (one.to_dict(), one.engine) == (other.to_dict(), other.engine)
+
+
+def test_a_result_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
+    for i, result in enumerate((by_hand(engine="linux", wall_s=2.5), by_hand(totals={"jain_index": NO}))):
+        result.save(tmp_path / str(i))
+        again = Result.load(tmp_path / str(i))
+        same(result, again)
+        assert again.scenario == result.scenario.resolved()
+
+
+def test_a_result_of_the_engine_is_loaded_and_pickled_as_it_was(result: Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "out")
+    same(result, Result.load(tmp_path / "out"))
+    same(result, pickle.loads(pickle.dumps(result)))
+
+
+def test_what_can_not_be_loaded_is_said_in_one_line(result: Result, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"that can be loaded \(result\.json: No such file or directory\)$"):
+        Result.load(tmp_path)
+    result.save(tmp_path / "out")
+    (tmp_path / "out/series.parquet").write_bytes(b"broken")
+    with pytest.raises(InputError, match=r"out: holds nothing that can be loaded \(Arrow"):
+        Result.load(tmp_path / "out")
+
+
+def test_groups_by_hand() -> None:
+    columns = {name: [*column, column[1]] for name, column in FLOWS.items()}
+    result = by_hand(flows={**columns, "goodput_bps": [60e6, 20e6, 60e6], "throughput_bps": [61e6, 22e6, 62e6]})
+    # The second and third live half of the window: 10 and 30 of 100 Mbit/s; (20 + 60)^2 / (2 (20^2 + 60^2)) = 0.8.
+    reno, ours = result.groups.to_pylist()
+    assert (reno["name"], reno["flows"], reno["goodput_bps"], reno["share"], reno["jain_index"]) == (
+        "reno",
+        1,
+        60e6,
+        0.6,
+        1.0,
+    )
+    assert ours == {
+        "name": "ours",
+        "algorithm": "vegas",
+        "flows": 2,
+        "goodput_bps": 40e6,
+        "throughput_bps": 42e6,
+        "share": 0.4,
+        "jain_index": pytest.approx(0.8),
+        "mean_rtt_s": pytest.approx(0.0904),
+        "mean_cwnd_packets": 13.5,
+        "retransmits": 22,
+        "timeouts": 2,
+    }
+    assert result.to_dict()["groups"] == [reno, ours]
+
+
+def test_notebooks_show_the_tables_that_the_program_prints() -> None:
+    page = by_hand(links={"name": ["<b>", "edge"]})._repr_html_()
+    assert page.count("<table>") == 3
+    assert '<td style="text-align: left">&lt;b&gt;</td><td style="text-align: right">0.8123</td>' in page
+    assert "<p>Jain index 0.808</p>" in page
+    scenario = Scenario(**SCENARIO)._repr_html_()
+    assert "{ name = &quot;bottleneck&quot;, rate = &quot;100 Mbit/s&quot;" in scenario
 
 
 def test_a_kept_scenario_says_every_key_and_gives_the_same_figures(result: Result, tmp_path: Path) -> None:

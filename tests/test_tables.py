@@ -12,6 +12,7 @@ import pytest
 from by_hand import NO, by_hand, snapshot
 from fullpipe import Result, Scenario
 from fullpipe.cli import compare, reproduce, run, size, sweep
+from fullpipe.display import rate
 from fullpipe.reproduce.check import Shape, Value
 from fullpipe.reproduce.item import Item
 from fullpipe.reproduce.record import Outcome
@@ -63,13 +64,13 @@ def test_marks_are_shown_where_there_are_any(printed: Printed) -> None:
         assert "marked" not in heads(None, show)
 
 
-def test_run_of_many_flows_lists_the_first(printed: Printed) -> None:
-    columns = {name: [column[0]] * 21 for name, column in by_hand().columns("flows").items()}
-    run.print_result(by_hand(flows={**columns, "id": list(range(21))}))
-    lines = printed().splitlines()
-    assert "Flows (the first 20 of 21)" in lines
-    listed = [line.split()[0] for line in lines if " reno " in line]
-    assert listed == [str(i) for i in range(20)]
+def test_run_of_many_flows_shows_their_groups(printed: Printed) -> None:
+    columns = {name: [column[0]] * 12 + [column[1]] * 3 for name, column in by_hand().columns("flows").items()}
+    goodputs = [10e6] * 11 + [20e6] + [4e6] * 3
+    run.print_result(by_hand(flows={**columns, "id": list(range(15)), "goodput_bps": goodputs}))
+    assert snapshot("run-groups.txt") in printed()
+    run.print_result(by_hand(flows={name: column[:12] for name, column in columns.items()}))
+    assert "Flows" in printed(), "a dozen is shown one by one"
 
 
 def test_run_without_flows_or_cross_traffic(printed: Printed) -> None:
@@ -97,7 +98,7 @@ def test_run_without_flows_or_cross_traffic(printed: Printed) -> None:
     ],
 )
 def test_rates(bits_per_s: float, text: str) -> None:
-    assert run.rate(bits_per_s) == text
+    assert rate(bits_per_s) == text
 
 
 def fast_and_strange() -> Result:

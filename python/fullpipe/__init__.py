@@ -17,12 +17,15 @@ from importlib import import_module
 # Nothing is loaded before it is used: the program can deal with Ctrl-C from its first moment, and starts sooner.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fullpipe import models
     from fullpipe.errors import Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
+    from fullpipe.linux.errors import LinuxError
     from fullpipe.registry import Algorithm, Param, Queue, algorithms, queues
     from fullpipe.runs.engines import run, run_many
     from fullpipe.runs.result import Result
     from fullpipe.scenario import Scenario
     from fullpipe.study.compare import Comparison, compare
+    from fullpipe.study.duel import Duel, duel
     from fullpipe.study.size import Sizing, size
     from fullpipe.study.sweep import Sweep, sweep
 
@@ -32,8 +35,10 @@ __all__ = [
     "Algorithm",
     "Cancelled",
     "Comparison",
+    "Duel",
     "FullpipeError",
     "InputError",
+    "LinuxError",
     "MemoryLimitError",
     "Param",
     "Queue",
@@ -45,6 +50,8 @@ __all__ = [
     "__version__",
     "algorithms",
     "compare",
+    "duel",
+    "models",
     "queues",
     "run",
     "run_many",
@@ -53,12 +60,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "linux.errors": ("LinuxError",),
     "errors": ("Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
     "registry": ("Algorithm", "Param", "Queue", "algorithms", "queues"),
     "runs.engines": ("run", "run_many"),
     "runs.result": ("Result",),
     "scenario": ("Scenario",),
     "study.compare": ("Comparison", "compare"),
+    "study.duel": ("Duel", "duel"),
     "study.size": ("Sizing", "size"),
     "study.sweep": ("Sweep", "sweep"),
 }

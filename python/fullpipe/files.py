@@ -17,6 +17,7 @@ __all__ = [
     "check_directory",
     "check_picture",
     "clear_stages",
+    "readable",
     "remove_if_empty",
     "staged",
     "staged_file",
@@ -100,6 +101,25 @@ def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         with stage.open("rb+") as file:
             os.fsync(file.fileno())
         stage.replace(target)
+
+
+@contextmanager
+def readable(directory: str | os.PathLike[str]) -> Iterator[Path]:
+    """A directory to read something of ours from; whatever is missing or broken in it is said of it, in one line.
+
+    Raises:
+        InputError: It does not hold what is looked for.
+    """
+    place = Path(directory)
+    try:
+        yield place
+    except InputError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        missing = Path(error.filename).name if isinstance(error, OSError) and error.filename else ""
+        what = f"{missing}: {why}" if missing else f"{type(error).__name__}: {why}"
+        raise InputError(f"{_shown(place)}: holds nothing that can be loaded ({what})") from None
 
 
 def clear_stages(directory: Path) -> None:

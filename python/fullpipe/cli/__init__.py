@@ -16,13 +16,14 @@ import click
 
 import fullpipe
 from fullpipe.errors import FullpipeError, InputError
-from fullpipe.text import one_line
+from fullpipe.text import one_line, unknown
 
 __all__ = ["fullpipe_command", "main"]
 
 COMMANDS = {
     "run": "Run a scenario: figures per link and per flow.",
     "compare": "Run a scenario with several algorithms, side by side.",
+    "duel": "Set two algorithms against each other: shares, harm and RTT.",
     "size": "Find the smallest buffer that reaches a utilization.",
     "sweep": "Run a scenario many times, along axes and over seeds.",
     "algorithms": "List the algorithms, their papers and parameters.",
@@ -52,6 +53,14 @@ class Commands(click.Group):
             return None
         command: click.Command = import_module(f"fullpipe.cli.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names, or the one that is like it in a message."""
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(unknown("command", args[0], COMMANDS))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Lists the commands without loading them."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from fullpipe.cli import completion as complete
 from fullpipe.cli.output import json_option, print_json, print_table
 from fullpipe.errors import InputError
 from fullpipe.registry import Algorithm, Param, algorithms
@@ -16,7 +17,7 @@ __all__ = ["command", "print_params"]
 
 
 @click.command("algorithms")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete.algorithms)
 @json_option
 def command(name: str | None, as_json: bool) -> None:
     """List the algorithms by what they answer to, or say all about one called NAME."""

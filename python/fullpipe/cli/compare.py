@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from fullpipe.cli import completion as complete
 from fullpipe.cli.output import (
     check_targets,
     deliver,
@@ -11,23 +12,24 @@ from fullpipe.cli.output import (
     kernel_option,
     memory_option,
     plot_option,
-    print_table,
     progress_bar,
+    show,
     warn,
+    words,
 )
-from fullpipe.cli.run import any_marked, marked, milliseconds, rate
+from fullpipe.cli.scenarios import load, scenario_options
 from fullpipe.runs.engines import ENGINES
-from fullpipe.scenario import Scenario
 from fullpipe.study.compare import Comparison, compare
 
 __all__ = ["command"]
 
 
 @click.command("compare")
-@click.argument("file")
+@scenario_options
 @click.option(
     "--algorithms",
     metavar="A,B,C",
+    shell_complete=complete.algorithms,
     help="The algorithms, separated by commas; default, where there are several engines: the scenario's own.",
 )
 @click.option(
@@ -45,6 +47,8 @@ __all__ = ["command"]
 @click.option("--out", metavar="DIR", help="Write comparison.json, a Parquet table and each run's files into DIR.")
 def command(
     file: str,
+    settings: tuple[str, ...],
+    duration: str | None,
     algorithms: str | None,
     engines: str,
     kernel: str | None,
@@ -54,54 +58,16 @@ def command(
     out: str | None,
 ) -> None:
     """Run the scenario in FILE with several algorithms, all flows using one at a time, or on several engines."""
-    scenario = Scenario.load(file)
+    scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)
-    names = None if algorithms is None else _words(algorithms)
+    names = None if algorithms is None else words(algorithms)
     with progress_bar(file) as progress:
         comparison = compare(
-            scenario, names, engine=_words(engines), progress=progress, kernel=kernel, memory_bytes=memory_bytes
+            scenario, names, engine=words(engines), progress=progress, kernel=kernel, memory_bytes=memory_bytes
         )
     deliver(comparison, _print, as_json=as_json, plot=plot, out=out)
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
 def _print(comparison: Comparison) -> None:
-    rows = comparison.rows()
-    marks = any_marked(rows)
-    print_table(
-        "",
-        (
-            "algorithm",
-            "link",
-            "utilization",
-            "loss",
-            *(["marked"] if marks else []),
-            "mean queue",
-            "goodput",
-            "mean rtt",
-            "sent again",
-            "timeouts",
-            "Jain",
-        ),
-        [
-            (
-                row["algorithm"],
-                row["link"],
-                f"{row['utilization']:.4f}",
-                f"{row['loss_rate']:.2e}",
-                *([marked(row)] if marks else []),
-                f"{row['mean_queue_packets']:,.1f} packets",
-                rate(row["goodput_bps"]),
-                milliseconds(row["mean_rtt_s"]),
-                f"{row['retransmits']:,}",
-                f"{row['timeouts']:,}",
-                "-" if row["jain_index"] is None else f"{row['jain_index']:.3f}",
-            )
-            for row in rows
-        ],
-        left=2,
-    )
+    show(comparison.shown())

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import click
 
+from fullpipe.display import Shown
 from fullpipe.files import check_directory, check_picture
 from fullpipe.runs.memory import parse_bytes
 from fullpipe.text import one_line, printable, shorten
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+    from rich.table import Table
 
     from fullpipe.scenario import Scenario
 
@@ -31,7 +33,9 @@ __all__ = [
     "print_json",
     "print_table",
     "progress_bar",
+    "show",
     "warn",
+    "words",
 ]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
@@ -55,6 +59,9 @@ kernel_option = click.option(
 
 LONGEST_CELL = 100
 """Characters of a table's cell, at most."""
+
+LONGEST_WORD = 24
+"""Characters of a word that a column is made wide enough for; longer ones are cut on narrow terminals."""
 
 PATIENCE_S = 1.0
 """A run this short gets no progress bar, seconds of wall time."""
@@ -104,6 +111,11 @@ def warn(scenario: Scenario) -> None:
         note(f"warning: {scenario.file}: {warning}")
 
 
+def words(text: str) -> list[str]:
+    """What stands between commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
 def note(message: str) -> None:
     """Prints a line on standard error."""
     click.echo(f"fullpipe: {one_line(message)}", err=True)
@@ -114,24 +126,78 @@ def print_json(text: str) -> None:
     click.echo(text)
 
 
+def show(parts: Iterable[Shown | str]) -> None:
+    """Prints tables and lines on standard output."""
+    for part in parts:
+        if isinstance(part, Shown):
+            print_table(part.title, part.columns, part.rows, left=part.left)
+        else:
+            click.echo(part)
+
+
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
     """Prints a table on standard output; the first ``left`` columns are text, the others numbers. What a cell says is
     shown as it is, whatever it would mean to the terminal or to rich.
+
+    Where a terminal is too narrow for it, what follows the first ``left`` columns goes on in further tables, which
+    repeat these. What is too wide alone is folded, between words.
     """
-    from rich import box
     from rich.console import Console
+    from rich.measure import Measurement
+
+    # A file or a pipe has no width: nothing is folded there.
+    width = None if sys.stdout.isatty() else 1000
+    console = Console(width=width, highlight=False, markup=False, emoji=False)
+    numbers = list(range(left, len(columns)))
+    while True:
+        shown = len(numbers)
+        while shown > 1:
+            table = _table(title, columns, rows, [*range(left), *numbers[:shown]], left)
+            if Measurement.get(console, console.options.update(max_width=1000), table).maximum <= console.width:
+                break
+            shown -= 1
+        chosen = [*range(left), *numbers[:shown]]
+        table = _table(title, columns, rows, chosen, left)
+        if Measurement.get(console, console.options.update(max_width=1000), table).minimum > console.width:
+            table = _table(title, columns, rows, chosen, left, whole_words=False)
+        console.print(table)
+        title, numbers = "", numbers[shown:]
+        if not numbers:
+            return
+
+
+def _table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    chosen: Sequence[int],
+    left: int,
+    *,
+    whole_words: bool = True,
+) -> Table:
+    """Some columns of a table; each is as wide as its longest word, unless there is no room for that."""
+    from rich import box
     from rich.table import Table
 
     table = Table(
         title=printable(title) or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
-    for i, column in enumerate(columns):
-        table.add_column(shorten(column, LONGEST_CELL), justify="left" if i < left else "right", overflow="fold")
+    for i in chosen:
+        text = i < left
+        table.add_column(
+            shorten(columns[i], LONGEST_CELL),
+            justify="left" if text else "right",
+            overflow="fold",
+            min_width=_longest_word(columns[i], *(row[i] for row in rows)) if whole_words else None,
+        )
     for row in rows:
-        table.add_row(*(shorten(cell, LONGEST_CELL) for cell in row))
-    # A file or a pipe has no width: nothing is folded there.
-    width = None if sys.stdout.isatty() else 1000
-    Console(width=width, highlight=False, markup=False, emoji=False).print(table)
+        table.add_row(*(shorten(row[i], LONGEST_CELL) for i in chosen))
+    return table
+
+
+def _longest_word(*texts: str) -> int:
+    """How wide a column must be so that no word is cut, up to `LONGEST_WORD`."""
+    return min(LONGEST_WORD, max(len(word) for text in texts for word in [*printable(text).split(), ""]))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import json
 
 import click
 
+from fullpipe.cli import completion as complete
 from fullpipe.cli.algorithms import print_params
 from fullpipe.cli.output import json_option, print_json, print_table
 from fullpipe.errors import InputError
@@ -16,7 +17,7 @@ __all__ = ["command"]
 
 
 @click.command("queues")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete.queues)
 @json_option
 def command(name: str | None, as_json: bool) -> None:
     """List the queueing disciplines, or say all about one called NAME."""

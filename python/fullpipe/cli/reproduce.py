@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from fullpipe.cli import completion as complete
 from fullpipe.cli.output import json_option, kernel_option, note, print_json, print_table, progress_bar
 from fullpipe.files import check_directory
 from fullpipe.papers import select
@@ -21,7 +22,7 @@ VERDICTS = {"pass": "pass", "documented miss": "miss, documented", "fail": "MISS
 
 
 @click.command("reproduce")
-@click.argument("item", required=False, metavar="[PAPER[/ITEM]]")
+@click.argument("item", required=False, metavar="[PAPER[/ITEM]]", shell_complete=complete.items)
 @click.option("--list", "only_list", is_flag=True, help="List the items and run nothing.")
 @click.option("--quick", is_flag=True, help="Shorten the runs; the output says how.")
 @click.option(

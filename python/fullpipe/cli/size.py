@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, print_table, progress_bar
-from fullpipe.cli.run import milliseconds, rate
+from fullpipe.cli import completion as complete
+from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, print_table, progress_bar, words
+from fullpipe.display import milliseconds, rate
 from fullpipe.study.size import Sizing, size
 from fullpipe.text import quoted
 
@@ -42,14 +43,27 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
 )
 @click.option("--flows", required=True, type=Numbers(int), metavar="N,N", help="Numbers of long-lived flows.")
 @click.option("--target", required=True, type=Numbers(float), metavar="U,U", help="Utilizations to reach, e.g. 0.98.")
-@click.option("--algorithms", required=True, metavar="A,B", help="The algorithms, separated by commas.")
+@click.option(
+    "--algorithms",
+    required=True,
+    metavar="A,B",
+    shell_complete=complete.algorithms,
+    help="The algorithms, separated by commas.",
+)
 @click.option(
     "--web-load", type=float, default=0.0, metavar="PART", help="Part of the link that web transfers ask for."
 )
 @click.option(
     "--packet-size", type=click.IntRange(41, 65535), default=1000, show_default=True, help="Bytes on the wire."
 )
-@click.option("--queue", default="drop-tail", show_default=True, metavar="NAME", help="The link's queueing discipline.")
+@click.option(
+    "--queue",
+    default="drop-tail",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=complete.queues,
+    help="The link's queueing discipline.",
+)
 @click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs per buffer, at most.")
 @click.option(
     "--precision", type=float, default=0.05, show_default=True, metavar="PART", help="How sharp, as part of the buffer."
@@ -84,7 +98,7 @@ def command(
             rtt,
             flows=flows,
             target=target,
-            algorithms=[name.strip() for name in algorithms.split(",") if name.strip()],
+            algorithms=words(algorithms),
             web_load=web_load,
             packet_size=packet_size,
             queue=queue,

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from fullpipe.cli.output import check_targets, json_option, memory_option, note, print_json, print_table, progress_bar
+from fullpipe.cli.output import check_targets, json_option, memory_option, note, print_json, progress_bar, show
+from fullpipe.cli.scenarios import changes_of, named, scenario_options, text_of
 from fullpipe.runs.figures import find_figure
-from fullpipe.study.sweep import Sweep, load_plan, sweep_plan
+from fullpipe.study.sweep import Sweep, read_plan, sweep_plan
 from fullpipe.study.sweep.axes import find_axis
 from fullpipe.text import file_name
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 __all__ = ["command"]
-
-MOST_POINTS = 60
-"""Combinations listed in the table."""
 
 
 @click.command("sweep")
-@click.argument("file")
+@scenario_options
 @json_option
 @click.option("--out", metavar="DIR", help="Keep rows in DIR as they come; started again, a sweep goes on from there.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
@@ -36,6 +30,8 @@ MOST_POINTS = 60
 def command(
     context: click.Context,
     file: str,
+    settings: tuple[str, ...],
+    duration: str | None,
     as_json: bool,
     out: str | None,
     workers: int | None,
@@ -50,7 +46,7 @@ def command(
     Exit status 1 if a run fails.
     """
     with progress_bar(file, "values checked") as checked:
-        plan = load_plan(file, progress=checked)
+        plan = read_plan(text_of(file), file=named(file), changes=changes_of(settings, duration), progress=checked)
     if plot is None and (by is not None or picture is not None):
         raise click.UsageError("--by and --picture need --plot X Y")
     if dask is not None and workers is not None:
@@ -95,53 +91,4 @@ def _failures(outcome: Sweep) -> str:
 
 
 def _print(outcome: Sweep) -> None:
-    rows = outcome.summary.slice(0, MOST_POINTS).to_pylist()
-    axes = [axis.path for axis in outcome.plan.axes]
-    endings = [axis.rpartition(".")[2] for axis in axes]
-    headings = [end if endings.count(end) == 1 else axis for axis, end in zip(axes, endings, strict=True)]
-    known = outcome.summary.column_names
-    figures = [
-        figure for figure in FIGURES if f"{figure}_mean" in known and (figure != "marked_packets" or _marked(outcome))
-    ]
-    count = len(outcome.summary)
-    more = f", the first {MOST_POINTS} of {count} combinations" if count > MOST_POINTS else ""
-    repeats = outcome.plan.repeats
-    title = f"Means over {repeats} seeds and their 95 % confidence intervals{more}" if repeats > 1 else more[2:]
-    print_table(
-        title,
-        (*headings, *(FIGURES[figure][0] for figure in figures), *(["failed"] if outcome.failed else [])),
-        [
-            (
-                *(str(row[axis]) for axis in axes),
-                *(_estimate(row, figure) for figure in figures),
-                *([str(row["failed"])] if outcome.failed else []),
-            )
-            for row in rows
-        ],
-        left=max(1, len(axes)),
-    )
-
-
-FIGURES: dict[str, tuple[str, float, str]] = {
-    "utilization": ("utilization", 1.0, ".4f"),
-    "loss_rate": ("loss, %", 100.0, ".4f"),
-    "marked_packets": ("marked", 1.0, ",.0f"),
-    "mean_queue_packets": ("queue, packets", 1.0, ",.1f"),
-    "goodput_bps": ("goodput, Mbit/s", 1e-6, ",.2f"),
-    "mean_rtt_s": ("rtt, ms", 1e3, ",.1f"),
-    "jain_index": ("Jain", 1.0, ".3f"),
-}
-"""The figures shown: their headings, scales and formats; marks where there are any."""
-
-
-def _marked(outcome: Sweep) -> bool:
-    """Whether any run had a packet marked."""
-    return any(outcome.table["marked_packets"].to_pylist())
-
-
-def _estimate(row: Mapping[str, Any], figure: str) -> str:
-    _, scale, form = FIGURES[figure]
-    mean, ci = row[f"{figure}_mean"], row[f"{figure}_ci95"]
-    if mean is None:
-        return "-"
-    return f"{mean * scale:{form}}" if ci is None else f"{mean * scale:{form}} ± {ci * scale:{form}}"
+    show(outcome.shown())

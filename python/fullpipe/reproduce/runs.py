@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.files import staged_file
-from fullpipe.runs.result import Result
+from fullpipe.runs.result import TABLES, Result
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
@@ -40,7 +40,7 @@ class Runs:
         except (OSError, ValueError, KeyError, TypeError):
             pass
         result = run()
-        columns = {name: result.columns(name) for name in ("links", "flows", "traffic", "series", "link_series")}
+        columns = {name: result.columns(name) for name in TABLES}
         self.directory.mkdir(parents=True, exist_ok=True)
         with staged_file(path) as stage:
             text = json.dumps({"columns": {**columns, "totals": result.totals}, "wall_s": result.totals["wall_s"]})

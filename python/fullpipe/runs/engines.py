@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fullpipe import _core
 from fullpipe.errors import InputError, MemoryLimitError
@@ -27,7 +28,7 @@ Group = TypeVar("Group")
 
 
 def run(
-    scenario: Scenario,
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     *,
     seed: int | None = None,
     progress: Callable[[float, float], object] | None = None,
@@ -41,7 +42,7 @@ def run(
     Ctrl-C reaches Python's main thread alone; ``stop`` ends a run in any.
 
     Args:
-        scenario: What to run.
+        scenario: What to run; also a TOML file's path, or a dictionary with its keys.
         seed: Takes the place of the scenario's own.
         progress: Called about ten times a second of wall time with the simulated seconds reached and the whole
             duration; an exception it raises ends the run.
@@ -51,13 +52,14 @@ def run(
         memory_bytes: How much memory the simulator may hold; None for half of what is free. No figure depends on it.
 
     Raises:
-        ScenarioError: The seed is not allowed.
+        ScenarioError: The scenario or the seed is not allowed.
         MemoryLimitError: The scenario needs more memory than that.
         InputError: There is no such engine, or it takes no such kernel.
         LinuxError: The Linux engine lacks something, or its machine failed.
         Cancelled: ``stop`` was set.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
+    scenario = Scenario.of(scenario)
     check_engines([engine], kernel)
     if seed is not None:
         scenario = scenario.replace(seed=seed)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.files import staged
+from fullpipe.display import Shown, any_marked, count, fairness, marked, milliseconds, page, percent, rate
+from fullpipe.files import readable, staged
 from fullpipe.runs import tables
-from fullpipe.runs.figures import figures
+from fullpipe.runs.figures import figures, groups
 from fullpipe.text import listed
 
 if TYPE_CHECKING:
@@ -20,7 +22,13 @@ if TYPE_CHECKING:
     from fullpipe.charts.series import Sampled
     from fullpipe.scenario import Scenario
 
-__all__ = ["Result"]
+__all__ = ["TABLES", "Result"]
+
+TABLES = ("links", "flows", "traffic", "series", "link_series")
+"""The tables that an engine yields."""
+
+MOST_FLOWS = 12
+"""Flows shown one by one; of more their groups are."""
 
 
 class Result:
@@ -87,6 +95,16 @@ class Result:
         """
         return tables.to_arrow(self._columns["link_series"], {"link": self._columns["links"]["name"]})
 
+    @cached_property
+    def groups(self) -> pa.Table:
+        """A row per group of flows, those of one name: ``name``, ``algorithm``, ``flows``, ``goodput_bps`` and
+        ``throughput_bps`` together, ``share`` of the goodput, ``jain_index`` inside, ``mean_rtt_s``,
+        ``mean_cwnd_packets``, ``retransmits``, ``timeouts``.
+        """
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(self._groups())
+
     def columns(self, table: str) -> tables.Columns:
         """A table's columns as the engine gave them, for those who can do without Arrow."""
         columns: tables.Columns = self._columns[table]
@@ -121,6 +139,7 @@ class Result:
             "seed": self.scenario.seed,
             "links": tables.rows(self._columns["links"]),
             "flows": tables.rows(self._columns["flows"]),
+            "groups": self._groups(),
             "traffic": tables.rows(self._columns["traffic"]),
             "totals": self.totals,
             "warnings": self.scenario.warnings,
@@ -132,8 +151,8 @@ class Result:
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``result.json``, ``scenario.toml`` (every key spelled out, as `Scenario.resolved` does), and
-        ``links``, ``flows``, ``traffic``, ``series``, ``link_series`` as Parquet into a directory, which is made if
-        need be. All files appear whole or not at all.
+        ``links``, ``flows``, ``groups``, ``traffic``, ``series``, ``link_series`` as Parquet into a directory, which is
+        made if need be. All files appear whole or not at all.
 
         Raises:
             InputError: The directory can't be made or written.
@@ -143,8 +162,30 @@ class Result:
         with staged(directory) as stage:
             (stage / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
             (stage / "scenario.toml").write_text(self.scenario.resolved().to_toml(), encoding="utf-8")
-            for name in ("links", "flows", "traffic", "series", "link_series"):
+            for name in (*TABLES, "groups"):
                 pq.write_table(getattr(self, name), stage / f"{name}.parquet")
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Result:
+        """The result that `save` wrote into a directory. Its scenario has every key spelled out.
+
+        Raises:
+            InputError: There is none, or it can't be read.
+        """
+        import pyarrow.parquet as pq
+
+        from fullpipe.scenario import Scenario
+
+        with readable(directory) as place:
+            kept = json.loads((place / "result.json").read_text(encoding="utf-8"))
+            columns: dict[str, Any] = {
+                name: tables.of_arrow(pq.read_table(place / f"{name}.parquet")) for name in TABLES
+            }
+            totals = kept["totals"]
+            jain = totals["jain_index"]
+            columns["totals"] = {**totals, "jain_index": math.nan if jain is None else jain}
+            scenario = Scenario.load(place / "scenario.toml")
+            return cls(scenario, columns, engine=kept["engine"], wall_s=totals["wall_s"])
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws windows, queue, utilization and RTT over time; with ``path``, writes the picture there too.
@@ -157,6 +198,135 @@ class Result:
 
         return written(run_figure(self.sampled()), path)
 
+    def shown(self) -> list[Shown | str]:
+        """The tables and lines that the program prints."""
+        figures = self.to_dict()
+        totals, flows = figures["totals"], figures["flows"]
+        speed = totals["data_packets"] / totals["wall_s"] / 1e6 if totals["wall_s"] else 0.0
+        jain = totals["jain_index"]
+        last = (
+            f"{totals['data_packets']:,} data packets in {totals['wall_s']:.2f} s, {speed:.1f} million a second; "
+            f"seed {figures['seed']}"
+        )
+        return [
+            _show_links(figures["links"]),
+            *([_show_flows(flows)] if 0 < len(flows) <= MOST_FLOWS else []),
+            *([_show_groups(figures["groups"], len(flows))] if len(flows) > MOST_FLOWS else []),
+            *([_show_traffic(figures["traffic"])] if figures["traffic"] else []),
+            *([f"Jain index {jain:.3f}"] if len(flows) > 1 and jain is not None else []),
+            last,
+        ]
+
+    def _repr_html_(self) -> str:
+        return page(self.shown())
+
+    def _groups(self) -> list[dict[str, Any]]:
+        return groups(tables.rows(self._columns["flows"]), self.window_s)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        columns = {name: tables.keep(self._columns[name]) for name in TABLES}
+        return _restore, (
+            self.scenario,
+            {**columns, "totals": self._columns["totals"]},
+            self.engine,
+            self.totals["wall_s"],
+        )
+
     def __repr__(self) -> str:
         links = listed(f"{row['name']} {row['utilization']:.3f}" for row in tables.rows(self._columns["links"]))
         return f"<Result of {len(self._columns['flows']['id'])} flows on {self.engine}; utilization: {links}>"
+
+
+def _restore(scenario: Scenario, columns: dict[str, Any], engine: str, wall_s: float) -> Result:
+    return Result(scenario, columns, engine=engine, wall_s=wall_s)
+
+
+def _show_links(links: list[dict[str, Any]]) -> Shown:
+    marks = any_marked(links)
+    return Shown(
+        "Links",
+        ("link", "utilization", "loss", "dropped", *(["marked"] if marks else []), "mean queue", "max queue"),
+        [
+            (
+                link["name"],
+                f"{link['utilization']:.4f}",
+                f"{link['loss_rate']:.2e}",
+                count(link["dropped_packets"]),
+                *([marked(link)] if marks else []),
+                f"{link['mean_queue_packets']:,.1f} packets",
+                f"{count(link['max_queue_packets'])} packets",
+            )
+            for link in links
+        ],
+    )
+
+
+def _show_flows(flows: list[dict[str, Any]]) -> Shown:
+    named = any(flow["name"] != flow["algorithm"] for flow in flows)
+    return Shown(
+        "Flows",
+        (
+            "flow",
+            *(["group"] if named else []),
+            "algorithm",
+            "goodput",
+            "mean rtt",
+            "mean cwnd",
+            "sent again",
+            "timeouts",
+        ),
+        [
+            (
+                str(flow["id"]),
+                *([flow["name"]] if named else []),
+                flow["algorithm"],
+                rate(flow["goodput_bps"]),
+                milliseconds(flow["mean_rtt_s"]),
+                "-" if flow["mean_cwnd_packets"] is None else f"{flow['mean_cwnd_packets']:,.1f} packets",
+                count(flow["retransmits"]),
+                count(flow["timeouts"]),
+            )
+            for flow in flows
+        ],
+        left=3 if named else 2,
+    )
+
+
+def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
+    return Shown(
+        f"{flows:,} flows by group",
+        ("group", "flows", "goodput", "share", "Jain", "mean rtt", "sent again", "timeouts"),
+        [
+            (
+                group["name"],
+                count(group["flows"]),
+                rate(group["goodput_bps"]),
+                percent(group["share"]),
+                fairness(group["jain_index"]),
+                milliseconds(group["mean_rtt_s"]),
+                count(group["retransmits"]),
+                count(group["timeouts"]),
+            )
+            for group in groups
+        ],
+    )
+
+
+def _show_traffic(traffic: list[dict[str, Any]]) -> Shown:
+    return Shown(
+        "Cross traffic",
+        ("kind", "throughput", "sent", "received", "transfers", "mean completion"),
+        [
+            (
+                group["kind"],
+                rate(group["throughput_bps"]),
+                count(group["sent_packets"]),
+                count(group["received_packets"]),
+                f"{group['transfers_completed']:,} of {group['transfers_started']:,}"
+                if group["kind"] == "web"
+                else "-",
+                milliseconds(group["mean_completion_s"]),
+            )
+            for group in traffic
+        ],
+    )

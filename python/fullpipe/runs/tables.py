@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-__all__ = ["Columns", "rows", "to_arrow", "to_list", "to_numpy"]
+__all__ = ["Columns", "keep", "of_arrow", "rows", "to_arrow", "to_list", "to_numpy"]
 
 Columns: TypeAlias = Mapping[str, Any]
-"""A table column by column: numbers in a `Column`, anything else in a list."""
+"""A table column by column: numbers in a `Column` or a NumPy array, anything else in a list."""
 
 
 def to_arrow(columns: Columns, names: Mapping[str, Sequence[str]] | None = None) -> pa.Table:
@@ -36,7 +36,7 @@ def to_arrow(columns: Columns, names: Mapping[str, Sequence[str]] | None = None)
 
 def to_list(column: Column | Sequence[Any]) -> list[Any]:
     """The column's values; None in place of what is no finite number."""
-    values = column.to_list() if isinstance(column, Column) else list(column)
+    values: list[Any] = column.to_list() if isinstance(column, Column) else _plain(column)
     return [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]
 
 
@@ -53,11 +53,34 @@ def to_numpy(column: Column | Sequence[Any]) -> np.ndarray[Any, Any]:
     return np.frombuffer(column, dtype=column.dtype) if isinstance(column, Column) else np.asarray(column)  # type: ignore[call-overload,unused-ignore]
 
 
+def keep(columns: Columns) -> Columns:
+    """The columns in a form that outlives this process."""
+    return {name: to_numpy(column) if isinstance(column, Column) else column for name, column in columns.items()}
+
+
+def of_arrow(table: pa.Table) -> Columns:
+    """The columns of an Arrow table."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_dictionary(column.type):
+            indices: Any = column.combine_chunks()
+            columns[name] = indices.indices.to_numpy()
+        else:
+            columns[name] = column.to_pylist() if pa.types.is_string(column.type) else column.to_numpy()
+    return columns
+
+
+def _plain(column: Sequence[Any]) -> list[Any]:
+    return column.tolist() if hasattr(column, "tolist") else list(column)
+
+
 def _array(column: Column | Sequence[Any]) -> pa.Array[Any]:
     import pyarrow as pa
 
     if not isinstance(column, Column):
-        return pa.array(column, pa.string() if not column else None)
+        return pa.array(column, pa.string() if isinstance(column, list) and not column else None)
     type_ = pa.type_for_alias(column.dtype)
     buffer: Any = column  # the stubs know the buffer protocol from Python 3.12 on
     return pa.Array.from_buffers(type_, len(column), [None, pa.py_buffer(buffer)])

@@ -6,11 +6,13 @@ import copy
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from fullpipe import _core
 from fullpipe.errors import ScenarioError
 from fullpipe.scenario.keypath import set_value
+from fullpipe.scenario.keys import ScenarioKeys
+from fullpipe.text import html
 
 if TYPE_CHECKING:
     import os
@@ -35,7 +37,7 @@ class Scenario:
 
     __slots__ = ("_file", "_model", "_tree")
 
-    def __init__(self, **keys: Any) -> None:
+    def __init__(self, **keys: Unpack[ScenarioKeys]) -> None:
         self._fill(keys, None)
 
     @classmethod
@@ -72,6 +74,17 @@ class Scenario:
         scenario = cls.__new__(cls)
         scenario._fill(tree, file)
         return scenario
+
+    @classmethod
+    def of(cls, what: Scenario | str | os.PathLike[str] | Mapping[str, Any]) -> Scenario:
+        """A scenario from itself, from a TOML file's path, or from a dictionary with its keys.
+
+        Raises:
+            ScenarioError: The file can't be read, or something is wrong in the scenario.
+        """
+        if isinstance(what, Scenario):
+            return what
+        return cls.from_dict(what) if isinstance(what, Mapping) else cls.load(what)
 
     def replace(self, **changes: Any) -> Scenario:
         """A copy with some keys changed.
@@ -157,6 +170,9 @@ class Scenario:
 
     def __repr__(self) -> str:
         return f"Scenario({', '.join(f'{key}={value!r}' for key, value in self._tree.items())})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{'<br>'.join(html(line) for line in self.to_toml().splitlines())}</pre>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self._tree, self._file)

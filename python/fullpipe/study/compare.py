@@ -6,11 +6,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.display import Shown, any_marked, count, fairness, marked, milliseconds, page, rate
 from fullpipe.errors import InputError, ScenarioError
-from fullpipe.files import staged
+from fullpipe.files import readable, staged
 from fullpipe.runs import tables
 from fullpipe.runs.engines import check_engines, run_many
 from fullpipe.runs.figures import over_flows
+from fullpipe.runs.result import Result
+from fullpipe.scenario import Scenario
 from fullpipe.text import listed, with_params
 
 if TYPE_CHECKING:
@@ -20,14 +23,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from fullpipe.runs.result import Result
-    from fullpipe.scenario import Scenario
 
 __all__ = ["Comparison", "compare"]
 
 
 def compare(
-    scenario: Scenario,
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     algorithms: Sequence[str | Mapping[str, Any]] | None = None,
     *,
     engine: str | Sequence[str] = "simulator",
@@ -42,7 +43,7 @@ def compare(
     engine".
 
     Args:
-        scenario: What to run.
+        scenario: What to run; also a TOML file's path, or a dictionary with its keys.
         algorithms: Names, or tables such as ``{"name": "vegas", "alpha": 2}``; None for the scenario as it is.
         engine: What runs it; or several.
         workers: Runs at a time; None for the number of cores.
@@ -60,7 +61,7 @@ def compare(
     if len(set(engines)) < len(engines):
         raise InputError(f"an engine is named twice: {listed(engines)}")
     check_engines(engines, kernel)
-    scenarios = _scenarios(scenario, algorithms, engines)
+    scenarios = _scenarios(Scenario.of(scenario), algorithms, engines)
     results: dict[str, Result] = {}
     for i, name in enumerate(engines):
 
@@ -148,6 +149,63 @@ class Comparison:
             pq.write_table(self.table, stage / "comparison.parquet")
             for label, result in self.results.items():
                 result.save(stage / label)
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Comparison:
+        """The comparison that `save` wrote into a directory.
+
+        Raises:
+            InputError: There is none, or it can't be read.
+        """
+        with readable(directory) as place:
+            kept = json.loads((place / "comparison.json").read_text(encoding="utf-8"))
+            return cls({run["algorithm"]: Result.load(place / run["algorithm"]) for run in kept["runs"]})
+
+    def shown(self) -> list[Shown | str]:
+        """The table that the program prints."""
+        rows = self.rows()
+        marks = any_marked(rows)
+        return [
+            Shown(
+                "",
+                (
+                    "algorithm",
+                    "link",
+                    "utilization",
+                    "loss",
+                    *(["marked"] if marks else []),
+                    "mean queue",
+                    "goodput",
+                    "mean rtt",
+                    "sent again",
+                    "timeouts",
+                    "Jain",
+                ),
+                [
+                    (
+                        row["algorithm"],
+                        row["link"],
+                        f"{row['utilization']:.4f}",
+                        f"{row['loss_rate']:.2e}",
+                        *([marked(row)] if marks else []),
+                        f"{row['mean_queue_packets']:,.1f} packets",
+                        rate(row["goodput_bps"]),
+                        milliseconds(row["mean_rtt_s"]),
+                        count(row["retransmits"]),
+                        count(row["timeouts"]),
+                        fairness(row["jain_index"]),
+                    )
+                    for row in rows
+                ],
+                left=2,
+            )
+        ]
+
+    def _repr_html_(self) -> str:
+        return page(self.shown())
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {listed(self.results)}>"
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws all runs into one picture; with ``path``, writes it there too.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-__all__ = ["Estimate", "estimate", "student_t"]
+__all__ = ["Estimate", "estimate", "paired", "student_t"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,16 @@ def estimate(values: Sequence[float]) -> Estimate:
         return Estimate(mean, None, None)
     sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
     return Estimate(mean, sd, student_t(n - 1) * sd / math.sqrt(n))
+
+
+def paired(ones: Sequence[float | None], others: Sequence[float | None]) -> Estimate | None:
+    """How much the first values exceed the others, each pair measured under the same random choices: of the pairs that
+    have both; None without any.
+    """
+    differences = [
+        one - other for one, other in zip(ones, others, strict=True) if one is not None and other is not None
+    ]
+    return estimate(differences) if differences else None
 
 
 @cache

@@ -89,6 +89,7 @@ def link_with_background(
         flows.append({**common, "count": round(load * LONG_LIVED), "start": "0 s..5 s"})
         flows.append({**common, "count": round(load * SMALL), "max_window": SMALL_WINDOW, "start": "0 s..5 s"})
         web.append({**common, "sessions": round(load * WEB_SESSIONS), "mean_gap": "1 s", "mean_size": "12 kB"})
+    more: dict[str, Any] = {**({"web": web} if web else {}), "series_interval": "off", **keys}
     return Scenario(
         duration=f"{seconds[0]:g} s",
         warmup=f"{seconds[1]:g} s",
@@ -102,8 +103,7 @@ def link_with_background(
             }
         ],
         flows=flows,
-        **({"web": web} if web else {}),
-        **{"series_interval": "off", **keys},
+        **more,
     )
 
 

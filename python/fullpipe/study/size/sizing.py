@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import models
 from fullpipe.errors import InputError
-from fullpipe.files import staged
+from fullpipe.files import readable, staged
 from fullpipe.runs import engines
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
@@ -123,6 +123,20 @@ class Sizing:
         self.mix = mix
         self.rows = [dict(row) for row in rows]
         self.tried = [dict(row) for row in tried]
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Sizing:
+        """The sizing that `save` wrote into a directory.
+
+        Raises:
+            InputError: There is none, or it can't be read.
+        """
+        import pyarrow.parquet as pq
+
+        with readable(directory) as place:
+            kept = json.loads((place / "size.json").read_text(encoding="utf-8"))
+            mix = {key: value for key, value in kept["mix"].items() if key != "bdp_packets"}
+            return cls(Mix(**mix), kept["rows"], pq.read_table(place / "tried.parquet").to_pylist())
 
     @property
     def table(self) -> pa.Table:

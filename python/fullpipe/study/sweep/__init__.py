@@ -2,6 +2,6 @@
 
 from fullpipe.study.sweep.axes import Axis
 from fullpipe.study.sweep.plan import Plan
-from fullpipe.study.sweep.sweeping import Sweep, load_plan, sweep, sweep_plan
+from fullpipe.study.sweep.sweeping import Sweep, load_plan, read_plan, sweep, sweep_plan
 
-__all__ = ["Axis", "Plan", "Sweep", "load_plan", "sweep", "sweep_plan"]
+__all__ = ["Axis", "Plan", "Sweep", "load_plan", "read_plan", "sweep", "sweep_plan"]

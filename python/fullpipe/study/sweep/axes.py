@@ -72,6 +72,15 @@ class Axis:
         base = bases.pop()
         return None if bases or base is None else f"{self.path}_{base}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """The axis as plain values ready for JSON; `Axis.of` takes it back."""
+        return {"key": self.path, "values": self.values, **({"scale": "log"} if self.log else {})}
+
+    @classmethod
+    def of(cls, tree: Mapping[str, Any]) -> Axis:
+        """The axis that `to_dict` made it from."""
+        return cls(tree["key"], tuple(tree["values"]), tree.get("scale") == "log")
+
     @property
     def unit(self) -> str:
         """The unit of that column, as pictures write it; empty where there is none."""

@@ -108,7 +108,7 @@ class Plan:
             "fullpipe": _core.VERSION,
             "build": build_fingerprint(),
             "scenario": dict(sorted(self.scenario.to_dict().items())),
-            "axes": [{"key": axis.path, "values": axis.values} for axis in self.axes],
+            "axes": [axis.to_dict() for axis in self.axes],
             "repeats": self.repeats,
         }
         copy: dict[str, Any] = json.loads(json.dumps(plain))

@@ -19,7 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fullpipe.errors import InputError
-from fullpipe.files import check_directory, clear_stages, remove_if_empty, staged_file
+from fullpipe.files import check_directory, clear_stages, readable, remove_if_empty, staged_file
+from fullpipe.scenario import Scenario
+from fullpipe.study.sweep.axes import Axis
+from fullpipe.study.sweep.plan import Plan
 from fullpipe.study.sweep.table import join, table_of
 
 if TYPE_CHECKING:
@@ -27,9 +30,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from fullpipe.study.sweep.plan import Plan
-
-__all__ = ["Store"]
+__all__ = ["Store", "load"]
 
 PATIENCE_S = 1.0
 """How long a finished row waits for others to be written with, seconds of wall time."""
@@ -213,12 +214,8 @@ class Store:
             self._fail(error)
 
     def _read(self) -> list[pa.Table]:
-        import pyarrow.parquet as pq
-
-        # In the order in which they were written: of a run that failed and was tried again the last row counts.
-        paths = [self.directory / "sweep.parquet", *self._part_files()]
         try:
-            return [pq.read_table(path, partitioning=None) for path in paths if path.exists()]
+            return read_rows(self.directory)
         except (OSError, ValueError) as error:
             raise self._unreadable(error) from None
 
@@ -265,6 +262,29 @@ class Store:
         self._waiting = []
         why = f"{error.strerror or error}; what is there is whole: start again to go on"
         raise OSError(error.errno, why, str(self.directory)) from None
+
+
+def load(directory: str | os.PathLike[str]) -> tuple[Plan, pa.Table]:
+    """What was run into a directory, and its rows so far.
+
+    Raises:
+        InputError: There is no sweep, or it can't be read.
+    """
+    with readable(directory) as place:
+        kept = json.loads((place / "sweep.json").read_text(encoding="utf-8"))
+        plan = Plan(Scenario.from_dict(kept["scenario"]), tuple(map(Axis.of, kept["axes"])), kept["repeats"])
+        rows = join([*read_rows(place), table_of([], plan)], plan)
+        return plan, rows.replace_schema_metadata(None)
+
+
+def read_rows(directory: Path) -> list[pa.Table]:
+    """The tables of rows in a directory, in the order in which they were written: of a run that failed and was tried
+    again the last row counts.
+    """
+    import pyarrow.parquet as pq
+
+    paths = [directory / "sweep.parquet", *sorted((directory / "parts").glob("*.parquet"))]
+    return [pq.read_table(path, partitioning=None) for path in paths if path.exists()]
 
 
 def _append(file: io.FileIO, data: bytes) -> None:

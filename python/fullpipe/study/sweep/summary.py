@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.study.statistics import estimate
+from fullpipe.study.statistics import estimate, paired
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from fullpipe.study.sweep.axes import Axis
     from fullpipe.study.sweep.plan import Plan
 
-__all__ = ["summarize"]
+__all__ = ["differences", "summarize"]
 
 
 def summarize(table: pa.Table, plan: Plan) -> pa.Table:
@@ -22,8 +23,7 @@ def summarize(table: pa.Table, plan: Plan) -> pa.Table:
     """
     import pyarrow as pa
 
-    known = {*plan.label_columns, "error"}
-    figures = [field.name for field in table.schema if field.name not in known and _is_number(field.type)]
+    figures = _figures(table, plan)
     rows_of: dict[int, list[int]] = defaultdict(list)
     for row, run in enumerate(table["run"].to_pylist()):
         rows_of[int(run or 0) // plan.repeats].append(row)
@@ -47,6 +47,39 @@ def summarize(table: pa.Table, plan: Plan) -> pa.Table:
         for part in ("mean", "sd", "ci95"):
             columns[f"{name}_{part}"] = pa.array([each and getattr(each, part) for each in estimates], pa.float64())
     return pa.table(columns)
+
+
+def differences(table: pa.Table, plan: Plan, along: Axis, value: Any) -> pa.Table:
+    """See `Sweep.versus`."""
+    import pyarrow as pa
+
+    rows = [row for row in table.to_pylist() if row["error"] is None]
+    others = [axis.path for axis in plan.axes if axis is not along]
+
+    def pair(row: dict[str, Any]) -> tuple[Any, ...]:
+        return (*(row[path] for path in others), row["seed"])
+
+    base = {pair(row): row for row in rows if row[along.path] == value}
+    points: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        if row[along.path] != value and pair(row) in base:
+            points[tuple(row[axis.path] for axis in plan.axes)].append(row)
+    figures = _figures(table, plan)
+    found = []
+    for point, runs in points.items():
+        line: dict[str, Any] = dict(zip((axis.path for axis in plan.axes), point, strict=True)) | {"pairs": len(runs)}
+        for name in figures:
+            over = paired([row[name] for row in runs], [base[pair(row)][name] for row in runs])
+            line[f"{name}_difference"] = over and over.mean
+            line[f"{name}_difference_ci95"] = over and over.ci95
+        found.append(line)
+    return pa.Table.from_pylist(found)
+
+
+def _figures(table: pa.Table, plan: Plan) -> list[str]:
+    """The columns of figures."""
+    known = {*plan.label_columns, "error"}
+    return [field.name for field in table.schema if field.name not in known and _is_number(field.type)]
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -8,12 +8,15 @@ from contextlib import closing
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.errors import ScenarioError
+from fullpipe.display import Shown, page
+from fullpipe.errors import InputError, ScenarioError
 from fullpipe.runs.executor import check_stop, count_workers
 from fullpipe.runs.figures import find_figure
 from fullpipe.scenario import Scenario, parse, read_text
 from fullpipe.study.sweep.axes import find_axis, read_axes
 from fullpipe.study.sweep.plan import Plan
+from fullpipe.study.sweep.shown import show_summary
+from fullpipe.text import unknown
 
 if TYPE_CHECKING:
     import os
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-__all__ = ["Sweep", "load_plan", "sweep", "sweep_plan"]
+__all__ = ["Sweep", "load_plan", "read_plan", "sweep", "sweep_plan"]
 
 Progress = Callable[[float, float], object]
 Run = Callable[[Plan, Collection[int]], Generator[tuple[dict[str, Any] | None, float]]]
@@ -30,7 +33,7 @@ Rows = Callable[[Collection[int]], Generator[dict[str, Any] | None]]
 
 
 def sweep(
-    scenario: Scenario,
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     axes: Mapping[str, Any],
     *,
     repeats: int = 1,
@@ -47,7 +50,7 @@ def sweep(
     A run that fails is a row with its error and stops nothing else.
 
     Args:
-        scenario: What to run; its series are not sampled.
+        scenario: What to run; also a TOML file's path, or a dictionary with its keys. Its series are not sampled.
         axes: By key path, as `Scenario.replace` takes it, a list of values or a range: ``{"from": "10 packets", "to":
             "1000 packets", "count": 9, "scale": "log"}``, or with ``step``.
         repeats: Runs of each combination; repeat r uses the scenario's seed + r.
@@ -68,6 +71,7 @@ def sweep(
         Cancelled: ``stop`` was set.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
+    scenario = Scenario.of(scenario)
     plan = Plan(scenario, read_axes(axes, scenario.file), repeats, lambda *_: check_stop(stop))
     return sweep_plan(
         plan, out=out, workers=workers, client=client, progress=progress, stop=stop, memory_bytes=memory_bytes
@@ -84,12 +88,25 @@ def load_plan(path: str | os.PathLike[str], *, progress: Progress | None = None)
     Raises:
         ScenarioError: The file can't be read, is not TOML, has no such table, or something in it is wrong.
     """
-    file = str(path)
-    tree = parse(read_text(path), file=file)
+    return read_plan(read_text(path), file=str(path), progress=progress)
+
+
+def read_plan(
+    text: str, *, file: str | None = None, changes: Mapping[str, Any] | None = None, progress: Progress | None = None
+) -> Plan:
+    """Reads a sweep as `load_plan` does, from text.
+
+    Args:
+        text: The file's.
+        file: What errors name.
+        changes: Keys of the scenario to change first, as `Scenario.replace` takes them.
+        progress: As for `load_plan`.
+    """
+    tree = parse(text, file=file)
     table = tree.pop("sweep", None)
     if not isinstance(table, dict):
         raise ScenarioError("sweep", 'missing; e.g. [sweep] with "flows.algorithm" = ["reno", "cubic"]', file)
-    scenario = Scenario.from_dict(tree, file=file)
+    scenario = Scenario.from_dict(tree, file=file).replace(**(changes or {}))
     repeats = table.pop("repeats", 1)
     return Plan(scenario, read_axes(table, file), repeats, progress)
 
@@ -138,6 +155,17 @@ class Sweep:
         self.plan = plan
         self.table = table
 
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Sweep:
+        """The sweep that was run into a directory, unfinished ones with the rows so far.
+
+        Raises:
+            InputError: There is none, or it can't be read.
+        """
+        from fullpipe.study.sweep.store import load
+
+        return cls(*load(directory))
+
     @cached_property
     def summary(self) -> pa.Table:
         """A row per combination: the axes, ``runs``, ``failed``, and each figure's ``_mean``, ``_sd`` and ``_ci95``
@@ -146,6 +174,26 @@ class Sweep:
         from fullpipe.study.sweep.summary import summarize
 
         return summarize(self.table, self.plan)
+
+    def versus(self, value: Any, axis: str = "algorithm") -> pa.Table:
+        """How much each figure differs from that with one value of an axis, pair by pair under the same seed and the
+        same values of the other axes: a row per combination but those of that value, with the axes, ``pairs`` that have
+        no failed run, and of each figure X ``X_difference`` and ``X_difference_ci95``, half of its 95 % confidence
+        interval (Student's t).
+
+        Args:
+            value: What is compared with, such as "newreno"; as the table has it.
+            axis: The axis whose value it is, by its key path or an ending of it.
+
+        Raises:
+            InputError: There is no such axis, or none of its values is that one.
+        """
+        from fullpipe.study.sweep.summary import differences
+
+        along = find_axis(self.plan.axes, axis)
+        if value not in along.labels:
+            raise InputError(unknown(f"value of {along.path}", value, along.labels))
+        return differences(self.table, self.plan, along, value)
 
     @property
     def failed(self) -> int:
@@ -194,6 +242,13 @@ class Sweep:
         missing = f" ({self.failed} of {self.plan.runs} runs failed)" if self.failed else ""
         picture = sweep_figure(across, figure, zip(places, values, labels, strict=True), missing=missing)
         return written(picture, path)
+
+    def shown(self) -> list[Shown | str]:
+        """The table that the program prints: means over the seeds, with confidence intervals."""
+        return [show_summary(self.plan, self.table, self.summary, self.failed)]
+
+    def _repr_html_(self) -> str:
+        return page(self.shown())
 
     def __repr__(self) -> str:
         return f"<Sweep of {len(self.table)} runs, {self.failed} failed>"

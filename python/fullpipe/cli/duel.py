@@ -1,0 +1,62 @@
+"""``fullpipe duel``."""
+
+from __future__ import annotations
+
+import click
+
+from fullpipe.cli import completion as complete
+from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, progress_bar, show, warn, words
+from fullpipe.cli.scenarios import load, scenario_options
+from fullpipe.study.duel import Duel, duel
+
+__all__ = ["command"]
+
+
+@click.command("duel")
+@scenario_options
+@click.option(
+    "--algorithms",
+    required=True,
+    metavar="A,B",
+    shell_complete=complete.algorithms,
+    help="The two algorithms, separated by a comma.",
+)
+@click.option("--buffers", metavar="B,B", help="Buffers of the bottleneck, e.g. '0.1 BDP,1 BDP'; default: its own.")
+@click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs of each mix.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
+@memory_option
+@json_option
+@click.option("--plot", metavar="FILE", help="Draw harm against buffers into FILE (.png, .svg or .pdf).")
+@click.option("--out", metavar="DIR", help="Write duel.json and Parquet tables into DIR.")
+def command(
+    file: str,
+    settings: tuple[str, ...],
+    duration: str | None,
+    algorithms: str,
+    buffers: str | None,
+    seeds: int,
+    workers: int | None,
+    memory_bytes: int | None,
+    as_json: bool,
+    plot: str | None,
+    out: str | None,
+) -> None:
+    """Set two algorithms against each other in the scenario in FILE: each alone, half and half, one among many."""
+    scenario = load(file, settings, duration)
+    check_targets(plot, out)
+    warn(scenario)
+    with progress_bar(file) as progress:
+        outcome = duel(
+            scenario,
+            words(algorithms),
+            buffers=None if buffers is None else words(buffers),
+            seeds=seeds,
+            workers=workers,
+            memory_bytes=memory_bytes,
+            progress=progress,
+        )
+    deliver(outcome, _print, as_json=as_json, plot=plot, out=out)
+
+
+def _print(outcome: Duel) -> None:
+    show(outcome.shown())

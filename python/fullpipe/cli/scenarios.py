@@ -1,0 +1,94 @@
+"""The scenario that a command runs: a file or standard input, with some of its keys set on the command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from fullpipe.cli.completion import files
+from fullpipe.errors import InputError, ScenarioError
+from fullpipe.scenario import MOST_BYTES, Scenario, parse, read_text
+from fullpipe.text import quoted
+
+__all__ = ["STANDARD_INPUT", "changes_of", "load", "named", "scenario_options", "text_of"]
+
+STANDARD_INPUT = "-"
+"""What is named in place of a file."""
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def scenario_options(command: Command) -> Command:
+    """The argument FILE and the options that change keys of it: ``file``, ``settings``, ``duration``."""
+    command = click.option("--duration", metavar="TIME", help="Take the place of the scenario's duration.")(command)
+    command = click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set a key by its path, e.g. links.bottleneck.buffer='0.5 BDP'; nothing after = removes it.",
+    )(command)
+    return click.argument("file", shell_complete=files)(command)
+
+
+def load(file: str, settings: tuple[str, ...], duration: str | None) -> Scenario:
+    """The scenario in a file, or on standard input, as these options change it."""
+    changes = changes_of(settings, duration)
+    scenario = Scenario.loads(text_of(file), file=named(file))
+    return scenario.replace(**changes) if changes else scenario
+
+
+def changes_of(settings: tuple[str, ...], duration: str | None) -> dict[str, Any]:
+    """What the options change, as `Scenario.replace` takes it.
+
+    Raises:
+        InputError: A setting has no ``=``, or sets the duration that the other option sets.
+    """
+    changes: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"--set {quoted(setting)}: write KEY=VALUE, e.g. links.bottleneck.buffer='0.5 BDP'")
+        changes[key.strip()] = _value(value.strip())
+    if duration is not None:
+        if "duration" in changes:
+            raise InputError("the duration is set twice, by --duration and by --set; leave one of them out")
+        changes["duration"] = duration
+    return changes
+
+
+def text_of(file: str) -> str:
+    """The text of a file, or of standard input.
+
+    Raises:
+        ScenarioError: It can't be read, is too large or is not UTF-8.
+    """
+    if file != STANDARD_INPUT:
+        return read_text(file)
+    data = sys.stdin.buffer.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ScenarioError("", f"is too large for a scenario (allowed: at most {MOST_BYTES / 1e6:g} MB)", named(file))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        what = f"is not UTF-8 text (byte {error.start}); a scenario is TOML"
+        raise ScenarioError("", what, named(file)) from None
+
+
+def named(file: str) -> str:
+    """How messages call it."""
+    return "standard input" if file == STANDARD_INPUT else file
+
+
+def _value(text: str) -> Any:
+    """What TOML makes of it; what is no value there is text. None for nothing."""
+    if not text:
+        return None
+    try:
+        tree = parse(f"value = {text}")
+    except ScenarioError:
+        return text
+    return tree["value"] if set(tree) == {"value"} else text

@@ -1,0 +1,87 @@
+"""Figures as people read them: the tables that the program prints and notebooks show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fullpipe.text import html
+
+__all__ = ["Shown", "any_marked", "count", "fairness", "marked", "milliseconds", "page", "percent", "rate"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table of text.
+
+    Attributes:
+        title: Above it; may be empty.
+        columns: The headings.
+        rows: The cells.
+        left: So many columns say which row it is, and are text; the others are numbers.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: int = 1
+
+
+def rate(bits_per_s: float | None) -> str:
+    """A rate with the unit that reads best, or a dash."""
+    if bits_per_s is None:
+        return "-"
+    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+        if bits_per_s >= size:
+            return f"{bits_per_s / size:.2f} {unit}"
+    return f"{bits_per_s:.0f} bit/s"
+
+
+def milliseconds(seconds: float | None) -> str:
+    """A time in milliseconds, or a dash."""
+    return "-" if seconds is None else f"{seconds * 1e3:.1f} ms"
+
+
+def percent(part: float | None) -> str:
+    """A part of a whole in per cent, or a dash."""
+    return "-" if part is None else f"{100 * part:.1f} %"
+
+
+def count(number: float | None) -> str:
+    """A whole number, or a dash."""
+    return "-" if number is None else f"{number:,.0f}"
+
+
+def fairness(index: float | None) -> str:
+    """Jain's index, or a dash."""
+    return "-" if index is None else f"{index:.3f}"
+
+
+def any_marked(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a queue of any of the links has marked a packet; only then a table says so."""
+    return any(row.get("marked_packets") for row in rows)
+
+
+def marked(row: Mapping[str, Any]) -> str:
+    """How many packets a link's queue has marked, or a dash where its engine does not say."""
+    return count(row.get("marked_packets"))
+
+
+def page(parts: Iterable[Shown | str]) -> str:
+    """Tables and lines as HTML, as notebooks show them."""
+    return "\n".join(_table(part) if isinstance(part, Shown) else f"<p>{html(part)}</p>" for part in parts)
+
+
+def _table(table: Shown) -> str:
+    caption = f"<caption>{html(table.title)}</caption>" if table.title else ""
+    head = "".join(f"<th{_side(i, table)}>{html(column)}</th>" for i, column in enumerate(table.columns))
+    rows = "\n".join(
+        f"<tr>{''.join(f'<td{_side(i, table)}>{html(cell)}</td>' for i, cell in enumerate(row))}</tr>"
+        for row in table.rows
+    )
+    return f"<table>{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>"
+
+
+def _side(i: int, table: Shown) -> str:
+    return f' style="text-align: {"left" if i < table.left else "right"}"'

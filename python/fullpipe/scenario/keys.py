@@ -1,0 +1,99 @@
+"""The keys of a scenario and what they take, for editors and type checkers; docs/scenarios.md says what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
+
+__all__ = ["FlowKeys", "LinkKeys", "ScenarioKeys", "UdpKeys", "WebKeys"]
+
+Named: TypeAlias = str | Mapping[str, Any]
+"""A name, or a table with a name and parameters."""
+
+
+class LinkKeys(TypedDict, total=False):
+    """A link; quantities are text with units."""
+
+    name: str
+    rate: str
+    delay: str
+    buffer: str
+    queue: Named
+    loss: float | Mapping[str, Any]
+    trace: str | Sequence[int]
+    schedule: Sequence[Mapping[str, Any]]
+    repeat: str
+    jitter: Mapping[str, Any]
+    reorder: Mapping[str, Any]
+    aggregation: str
+    policer: Mapping[str, Any]
+    reverse: Mapping[str, Any]
+
+
+class _Times(TypedDict, total=False):
+    start: str
+    stop: str
+    access_delay: str
+    path: Sequence[str]
+    reverse: bool
+
+
+class _Tcp(_Times, total=False):
+    algorithm: Named
+    host: Literal["classic", "linux"]
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "rack", "vegas"]
+    slow_start: Literal["standard", "hystart++", "hystart"]
+    pacing: Literal["algorithm", "on", "off"]
+    ecn: Literal["off", "classic", "accurate", "ace"]
+    ect: Literal[0, 1]
+    prr: bool
+    delayed_ack: bool
+    delayed_ack_timeout: str
+    byte_counting: bool
+    initial_window: int | str
+    max_window: int | str
+    min_rto: str
+    timestamp_tick: str
+    access_rate: str
+    processing_time: str
+
+
+class FlowKeys(_Tcp, total=False):
+    """Long-lived or finite flows."""
+
+    name: str
+    count: int
+    size: str
+
+
+class UdpKeys(_Times, total=False):
+    """Datagrams at a constant rate."""
+
+    rate: str
+    packet_size: int | str
+    count: int
+
+
+class WebKeys(_Tcp, total=False):
+    """Short transfers."""
+
+    sessions: int
+    mean_gap: str
+    transfers_per_second: float
+    mean_size: str
+    shape: float
+
+
+class ScenarioKeys(TypedDict, total=False):
+    """A whole scenario. Tables may be plain dictionaries, which are checked when the scenario is made."""
+
+    duration: str
+    warmup: str
+    seed: int
+    packet_size: int | str
+    ack_size: int | str
+    series_interval: str
+    links: Sequence[LinkKeys] | Sequence[Mapping[str, Any]]
+    flows: Sequence[FlowKeys] | Sequence[Mapping[str, Any]]
+    udp: Sequence[UdpKeys] | Sequence[Mapping[str, Any]]
+    web: Sequence[WebKeys] | Sequence[Mapping[str, Any]]

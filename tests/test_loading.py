@@ -1,0 +1,100 @@
+"""What is run is told in several ways, and what came of it is loaded, pickled and shown again."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+import fullpipe
+from by_hand import by_hand
+from fullpipe import Comparison, InputError, Scenario, ScenarioError, Sizing, Sweep
+from fullpipe.study.size import Mix
+from fullpipe.study.sweep.axes import read_axes
+from fullpipe.study.sweep.plan import Plan
+
+
+def test_a_file_a_dictionary_and_a_scenario_run_alike(small: Scenario, tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(small.to_toml())
+    flows = fullpipe.run(small).to_dict()["flows"]
+    for what in (str(file), file, small.to_dict()):
+        assert fullpipe.run(what).to_dict()["flows"] == flows
+    assert fullpipe.compare(file, ["reno"]).rows() == fullpipe.compare(small, ["reno"]).rows()
+    assert fullpipe.sweep(file, {"seed": [1]}).table.equals(fullpipe.sweep(small, {"seed": [1]}).table)
+    with pytest.raises(ScenarioError, match=r"no\.toml: can't be read"):
+        fullpipe.run(tmp_path / "no.toml")
+
+
+def test_names_are_exported() -> None:
+    assert issubclass(fullpipe.LinuxError, fullpipe.FullpipeError)
+    assert fullpipe.models.sqrt_rule_buffer(100, 4) == 50
+    assert {"InputError", "LinuxError", "models"} <= set(dir(fullpipe))
+
+
+def test_comparisons(tmp_path: Path) -> None:
+    comparison = Comparison({"reno": by_hand(), "vegas (alpha=2)": by_hand(engine="linux")})
+    comparison.save(tmp_path / "out")
+    for again in (Comparison.load(tmp_path / "out"), pickle.loads(pickle.dumps(comparison))):
+        assert again.to_dict() == comparison.to_dict()
+        assert again._repr_html_() == comparison._repr_html_()
+    assert comparison._repr_html_().count("<tr>") == 1 + 4
+    with pytest.raises(InputError, match=r"comparison\.json: No such file"):
+        Comparison.load(tmp_path)
+
+
+def test_sweeps(small: Scenario, tmp_path: Path) -> None:
+    axes = {
+        "links.bottleneck.buffer": {"from": "4 packets", "to": "16 packets", "count": 3, "scale": "log"},
+        "flows.algorithm": ["reno", {"name": "vegas", "alpha": 2}],
+    }
+    sweep = fullpipe.sweep(small.replace(duration="2 s", warmup="1 s"), axes, out=tmp_path / "out")
+    for again in (Sweep.load(tmp_path / "out"), pickle.loads(pickle.dumps(sweep))):
+        assert again.table.equals(sweep.table)
+        assert again.summary.equals(sweep.summary)
+        assert [(axis.path, axis.values, axis.log) for axis in again.plan.axes] == [
+            (axis.path, axis.values, axis.log) for axis in sweep.plan.axes
+        ]
+        assert again.plan.fingerprint == sweep.plan.fingerprint
+        assert again._repr_html_() == sweep._repr_html_()
+    with pytest.raises(InputError, match=r"sweep\.json: No such file"):
+        Sweep.load(tmp_path)
+
+
+def test_a_sweep_that_was_broken_off_is_loaded_as_far_as_it_came(small: Scenario, tmp_path: Path) -> None:
+    from fullpipe.study.sweep.store import Store
+
+    plan = Plan(small, read_axes({"flows.count": [1, 2]}))
+    with Store(tmp_path / "out", plan) as store:
+        store.add({**plan.labels(0), "error": None, "utilization": 0.5})
+        store.table()
+    again = Sweep.load(tmp_path / "out")
+    assert again.table.select(["run", "utilization"]).to_pylist() == [{"run": 0, "utilization": 0.5}]
+
+
+def test_one_value_where_nothing_is_random(small: Scenario) -> None:
+    plan = Plan(small, read_axes({"flows.count": [1]}), 2)
+    rows = [{**plan.labels(run), "error": None, "utilization": 0.5} for run in (0, 1)]
+
+    def title(*rows: dict[str, object]) -> str:
+        from fullpipe.study.sweep.table import table_of
+
+        (shown,) = Sweep(plan, table_of(rows, plan)).shown()
+        return shown if isinstance(shown, str) else f"{shown.title}: {shown.rows[0][1]}"
+
+    assert title(*rows) == "One value: this scenario has no randomness, every seed gives the same: 0.5000"
+    # The mean of 0.5 and 0.6, and 12.706 times the standard deviation 0.0707 over the root of 2.
+    rows[1]["utilization"] = 0.6
+    assert title(*rows) == "Means over 2 seeds and their 95 % confidence intervals: 0.5500 ± 0.6353"
+
+
+def test_sizings(tmp_path: Path) -> None:
+    mix = Mix(1e6, 0.02, 0.04, 0.1, 500, {"name": "codel", "target": "5 ms"})
+    row = {"target": 0.9, "algorithm": "reno", "flows": 1, "buffer_packets": None, "loss_rate": 0.01}
+    sizing = Sizing(mix, [row], [{"algorithm": "reno", "flows": 1, "buffer_packets": 3, "seed": 1, "utilization": 0.5}])
+    sizing.save(tmp_path / "out")
+    for again in (Sizing.load(tmp_path / "out"), pickle.loads(pickle.dumps(sizing))):
+        assert (again.mix, again.rows, again.tried) == (sizing.mix, sizing.rows, sizing.tried)
+    with pytest.raises(InputError, match=r"size\.json: No such file"):
+        Sizing.load(tmp_path)
