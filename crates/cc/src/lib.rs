@@ -5,10 +5,13 @@
 //! clock: whoever drives it (the simulator, a test, a kernel) passes the time in. Loss *recovery*, which segments to send
 //! again and when, is the sender's business; an algorithm only names the kind its paper assumes ([`params::Info::recovery`]).
 //!
+//! Nothing is allocated but, once, the state of a [`Controller`] whose algorithm has much of it.
+//!
 //! Units: windows are `f64` segments, times are `u64` nanoseconds ([`Nanos`]), what is unknown is `None`.
 #![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
 #[cfg(test)]
 extern crate std;
 

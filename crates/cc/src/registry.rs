@@ -25,12 +25,13 @@ use crate::algorithms::westwood::{self, Westwood};
 use crate::algorithms::yeah::{self, Yeah};
 use crate::params::{Error, Info, Params, Value};
 use crate::{Ack, Classic, CongestionControl, Flow, Input, Lost, Signal, Start};
+use alloc::boxed::Box;
 
 /// Lists the algorithms once: their names, how they are built, and the enum that dispatches to them.
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $variant:ident($type:ty): $($info:path => $build:path),+;)+) => {
-        /// Any algorithm, dispatched without a pointer. The tag is a byte of its own: one that the compiler hides in some field costs
-        /// a packet 1 % more to read.
+        /// Any algorithm, dispatched without a pointer; those with a large state keep it apart, or it would be room that every flow
+        /// takes. The tag is a byte of its own: one that the compiler hides in some field costs a packet 1 % more to read.
         #[derive(Clone, Debug)]
         #[repr(u8)]
         #[non_exhaustive]
@@ -46,7 +47,7 @@ macro_rules! algorithms {
         pub fn build<'a>(name: &'a str, given: &'a [(&'a str, Value<'a>)], start: impl Into<Start>)
             -> Result<Controller, Error<'a>> {
             $($(if name == $info.name {
-                return Ok(Controller::$variant($build(&Params::checked(&$info, given)?, start)));
+                return Ok(Controller::$variant($build(&Params::checked(&$info, given)?, start).into()));
             })+)+
             Err(Error::UnknownAlgorithm(name))
         }
@@ -114,7 +115,7 @@ algorithms! {
     /// Hyun and Jang's Reno with extra segments.
     HyunJang(HyunJang): hyun_jang::HYUN_JANG => HyunJang::controller;
     /// eHSTCP.
-    EHstcp(EHstcp): ehstcp::EHSTCP => EHstcp::controller;
+    EHstcp(Box<EHstcp>): ehstcp::EHSTCP => EHstcp::controller;
     /// CUBIC.
     Cubic(Classic<Cubic>): cubic::CUBIC => Cubic::controller;
     /// H-TCP.
@@ -142,9 +143,21 @@ algorithms! {
     /// Compound TCP.
     Compound(Compound): compound::COMPOUND => Compound::controller;
     /// BBR as Linux has it.
-    Bbr(Bbr): bbr::BBR => Bbr::controller;
+    Bbr(Box<Bbr>): bbr::BBR => Bbr::controller;
     /// BBRv3.
-    Bbr3(Bbr3): bbr3::BBR3 => Bbr3::controller;
+    Bbr3(Box<Bbr3>): bbr3::BBR3 => Bbr3::controller;
+}
+
+impl Controller {
+    /// Bytes of state kept apart.
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Controller::EHstcp(state) => size_of_val(&**state),
+            Controller::Bbr(state) => size_of_val(&**state),
+            Controller::Bbr3(state) => size_of_val(&**state),
+            _ => 0,
+        }
+    }
 }
 
 /// The algorithm called `name`.

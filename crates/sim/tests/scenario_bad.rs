@@ -78,7 +78,11 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ),
     ("\"reno\"", "{ alpha = 2 }", &["flows[0].algorithm.name: missing"]),
     ("\"reno\"", "{ name = 3 }", &["flows[0].algorithm.name: expected an algorithm's name, found the whole number 3"]),
-    ("\"reno\"", "{ name = \"reno\", gain = 2 }", &["flows[0].algorithm.gain: unknown key \"gain\" (allowed: name)"]),
+    (
+        "\"reno\"",
+        "{ name = \"reno\", gain = 2 }",
+        &["flows[0].algorithm.gain: unknown key \"gain\" (allowed: name, abe)"],
+    ),
     ("\"newreno\"", "7", &["web[0].algorithm: expected an algorithm", "found the whole number 7"]),
     (
         "\"reno\"",

@@ -203,7 +203,7 @@ impl Sender {
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         let watch = self.watch.as_ref().map_or(0, |watch| size_of::<Watch>() + watch.heap_bytes());
-        self.repair.heap_bytes() + watch
+        self.cc.heap_bytes() + self.repair.heap_bytes() + watch
     }
 
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
