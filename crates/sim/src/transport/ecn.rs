@@ -13,10 +13,13 @@
 //!   section 3.2.3). `"ace"` has the three bits of the ACE field alone; where an ACK may stand for more than a whole cycle of
 //!   them, the sender takes the greatest number that is possible (section 3.2.2.5.2); while segments are missing, when it is not
 //!   known how many an ACK stands for, the least.
+//! - An ACK that a later one has overtaken says nothing new: one with an older timestamp of the receiver's, or with the same, where the
+//!   clock is too coarse to tell, that acknowledges nothing.
 //! - With either, an ACK goes at once when a marked segment follows one that is not, or the other way round (RFC 9768 section
 //!   3.2.2.5.1, RFC 8257 section 3.2). DCTCP's echo of single segments (RFC 8257) carries the same as the exact number.
 
 use crate::packet::{Echo, Ecn, Marks};
+use fullpipe_cc::Nanos;
 
 /// What a connection makes of ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,12 +97,14 @@ pub struct Sending {
     answered_to: Option<u64>,
     /// The next new segment says that the window has been reduced.
     cwr: bool,
+    /// The greatest timestamp of the receiver's that an ACK has carried.
+    newest: Nanos,
 }
 
 impl Sending {
     /// That of a new connection whose segments are ECN-capable as `ect` says.
     pub fn new(mode: EcnMode, ect: Ecn) -> Sending {
-        Sending { mode, ect, told: 0, answered_to: None, cwr: false }
+        Sending { mode, ect, told: 0, answered_to: None, cwr: false, newest: 0 }
     }
 
     /// The same for another connection.
@@ -113,6 +118,14 @@ impl Sending {
             return Marks::default();
         }
         Marks::new(self.ect, std::mem::take(&mut self.cwr))
+    }
+
+    /// An ACK carries the receiver's timestamp `stamp`, and acknowledges something, by number or by SACK, or not: says whether it may be
+    /// the newest. What one that is not says of marks is old.
+    pub fn may_be_newest(&mut self, stamp: Nanos, acknowledges: bool) -> bool {
+        let newest = self.newest;
+        self.newest = newest.max(stamp);
+        stamp > newest || (stamp == newest && acknowledges)
     }
 
     /// An ACK of `acked` segments brings `echo`: how many segments it tells to be marked; with classic ECN 1 stands for any number.

@@ -264,7 +264,7 @@ impl Sender {
     /// The same of an ACK that carries a note.
     #[inline(never)]
     pub fn on_noted_ack(&mut self, now: Nanos, arrival: &Arrival, note: &AckNote) {
-        let marked = note.echo.map_or(0, |echo| self.news_of_marks(now, arrival, echo));
+        let marked = note.echo.map_or(0, |echo| self.news_of_marks(now, arrival, echo, note.sack().is_some()));
         if marked == 0 {
             return self.on_ack(now, arrival, note.sack());
         }
@@ -274,10 +274,12 @@ impl Sender {
     }
 
     /// An ACK brings what its receiver says of marks: how many segments it newly tells of. The window is cut if one calls for it.
-    fn news_of_marks(&mut self, now: Nanos, arrival: &Arrival, echo: Echo) -> u64 {
+    fn news_of_marks(&mut self, now: Nanos, arrival: &Arrival, echo: Echo, sacks: bool) -> u64 {
         let Some(ecn) = &mut self.ecn else { return 0 };
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
-        if cumulative < self.progress.una {
+        let stamp = quantized(arrival.receiver_stamp + self.clock_offset, self.rtt.granularity());
+        let may_be_newest = ecn.may_be_newest(stamp, sacks || cumulative > self.progress.una);
+        if cumulative < self.progress.una || !may_be_newest {
             // A later one has overtaken it, and has told more.
             return 0;
         }

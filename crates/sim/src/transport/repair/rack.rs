@@ -12,8 +12,9 @@
 //! - Step 2 leaves out the ACK of a retransmission whose echoed timestamp is older. Here that is asked of cumulative ACKs alone: what
 //!   a duplicate ACK echoes is not of the segment it SACKs (RFC 7323 section 4.3), and the probe of a tail of several lost segments
 //!   could not show their loss.
-//! - The loss of a retransmission that is found in recovery is no second cut, as in Linux; RFC 5681 section 4.3 would lower the
-//!   windows once more.
+//! - The loss of a retransmission that is found in recovery is no second cut, as in Linux. Section 9.3 leaves that to proportional rate
+//!   reduction; where there is none (`prr = false`), it asks for one more, as RFC 5681 section 4.3 does.
+//! - Any DSACK widens the window of step 4, one that a probe has caused as well, as the RFC writes it.
 //! - A cut that turns out needless counts as reordering seen.
 //! - Section 7.4.2's third case, a duplicate ACK without SACK, cannot come: receivers tell of duplicates (RFC 2883).
 

@@ -460,6 +460,22 @@ fn a_needless_probe_does_not_undo_the_answer_to_a_mark() {
     assert_eq!((bench.cwnd(), bench.sender.cc.ssthresh()), (5.0, 5.0));
 }
 
+/// 0 is missing; the ACKs of 1 and 2, both marked, have 6 and 7 in the ACE field and come in the wrong order: two marks. The older one
+/// would tell of 7 more, 6 being 7 steps after 7 in three bits; so would a copy of it by a clock too coarse to tell.
+#[test]
+fn an_overtaken_ace_field_is_no_news() {
+    for (tick, stamps) in [(0, [20, 19]), (10, [25, 21]), (10, [29, 19])] {
+        let tcp = Tcp { ecn: EcnMode::Ace, timestamp_tick: tick, ..Tcp::new("reno", Recovery::Sack, vec![0]) };
+        let mut bench = Bench::of("reno", tcp, 8);
+        bench.sends();
+        let told = [(7, stamps[0]), (6, stamps[1])].map(|(marked, receiver_stamp)| {
+            let arrival = Arrival { cumulative: 0, stamp: 0, receiver_stamp };
+            bench.sender.news_of_marks(RTT, &arrival, Echo { ece: false, marked }, false)
+        });
+        assert_eq!(told, [2, 0], "{tick}, {stamps:?}");
+    }
+}
+
 /// A rate sample counts what SACK delivers as it comes, and what the cumulative point then passes only once: of 8 segments the first is lost,
 /// 7 are delivered before it, and one by its repair. Whoever is watched never rests.
 #[test]
