@@ -329,6 +329,15 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.ssthresh()), (14.0, 2.0));
     }
 
+    /// At 110 ms Diff = 16 (1 - 100/110) = 1.45, 1 in whole segments: gamma, and not beyond it. The window doubles in the round.
+    #[test]
+    fn slow_start_goes_on_at_gamma() {
+        let mut cc = Vegas::controller(&Params::defaults(&VEGAS), 16.0);
+        round(&mut cc, 16, 16, 110);
+        round(&mut cc, 16, 16, 110);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (32.0, f64::INFINITY));
+    }
+
     /// After a timeout at 60 segments the window is 2. The ACK that fills the hole covers 40 that had arrived before it, at
     /// 105 ms over 100: Diff = 2 (1 - 100/105) = 0.1, and slow start goes on; of 41 it would be 1.95 and end it.
     #[test]
