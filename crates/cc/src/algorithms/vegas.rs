@@ -292,7 +292,9 @@ mod tests {
         }
         cc.on_ack(&flow, &Ack { round_start: true, ..late });
         assert_eq!(cc.cwnd(), 19.0);
-        assert!((cc.diff - 4.0).abs() < 1e-9);
+        let mut told = None;
+        cc.inspect(&mut |name, value| told = Some((name, value)));
+        assert!(told.is_some_and(|(name, value)| name == "backlog" && (value - 4.0).abs() < 1e-9), "{told:?}");
     }
 
     /// Diff = 20 (1 - 100/104) = 0.77 and 20 (1 - 100/120) = 3.33: rounded, 1 and 3 hold (ns-2); unrounded, the window moves.
