@@ -159,7 +159,7 @@ FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
         ({**RED, "w_q": 1}, ".w_q", "power of two"),
         # tc finds no weight for a burst that is not longer than min_th.
         ({**RED, "min_th": "1 packet"}, ".w_q", "a greater one"),
-        ({**RED, "min_th": "15 packets"}, ".max_th", "above min_th"),
+        ({**RED, "min_th": "15 packets"}, ".min_th", "not below max_th"),
         ({**RED, "max_p": 0}, ".max_p", "above 0 and below 1"),
         ({**RED, "max_p": 1}, ".max_p", "above 0 and below 1"),
         # 6000 packets are 9,000,000 bytes, 24 bits beside w_q's 9.

@@ -143,8 +143,6 @@ def _red(params: Mapping[str, Any], line: Line) -> Discipline:
     _only(params, "gentle", False, "the kernel drops everything from max_th on")
     _only(params, "gaps", "uniform", "the kernel's are")
     low, high = (_whole(params[key]) * line.packet_bytes for key in ("min_th", "max_th"))
-    if high <= low:
-        raise Refusal("max_th", "the kernel wants it above min_th")
     probability = params["max_p"]
     if not (high - low) / 2**31 < probability < 1:
         raise Refusal("max_p", "tc wants it above 0 and below 1")

@@ -315,6 +315,28 @@ mod tests {
         }
     }
 
+    /// After a recovery nothing counts before data sent since is acknowledged: 150 segments are delivered or outstanding at its end, so
+    /// that the round from 160 on is the first; it delivers 50 in 100 ms.
+    #[test]
+    fn a_round_of_a_recovery_is_not_measured() {
+        let mut response = controller(&[]).response;
+        let flow = |ms: Nanos, delivered, flight_size| Flow {
+            now: ms * MILLISECOND,
+            delivered,
+            flight_size,
+            min_rtt: Some(100 * MILLISECOND),
+            ..Flow::default()
+        };
+        let round = Ack { acked: 1, credit: 1.0, round_start: true, ..Ack::default() };
+        response.observe(&flow(100, 100, 50), &round);
+        response.decrease(100.0, &flow(150, 100, 50), Signal::Loss);
+        response.recovered(&flow(200, 100, 50));
+        for (ms, delivered, expected) in [(300, 120, None), (400, 160, None), (500, 210, Some(50.0 / 1e8))] {
+            response.observe(&flow(ms, delivered, 50), &round);
+            assert_eq!(response.throughput, expected, "{ms} ms");
+        }
+    }
+
     /// A whole run: throughput measured by the round gives an adaptive backoff at the second event.
     #[test]
     fn measures_its_throughput() {

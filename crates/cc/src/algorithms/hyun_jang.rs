@@ -361,6 +361,17 @@ mod tests {
         assert_eq!((cc.next_w_full, cc.extra), (Some(970.0), 0.0));
     }
 
+    /// Equation 4: a - 1 = 0.1 segments for each segment that an ACK's credit counts.
+    #[test]
+    fn extra_counts_credit() {
+        let (mut cc, _) = after_first_loss();
+        (cc.stage, cc.w_full) = (Stage::Ramp, Some(970.0));
+        for (credit, extra) in [(2.0, 0.2), (0.5, 0.25)] {
+            cc.adjust_extra(&Ack { acked: 2, credit, ..Ack::default() });
+            assert!((cc.extra - extra).abs() < 1e-9, "{}", cc.extra);
+        }
+    }
+
     /// Equation 4 over one cycle with W_full = 970 and Reno at 625: the sum grows by the factor 1.1 a round trip, 970/625
     /// needs ln 1.552/ln 1.1 = 4.6 of them; then it holds 970 while Reno gains a segment a round trip; at cwnd >= 970, extra
     /// is 0. All the while Reno's window is what plain Reno's would be.

@@ -294,7 +294,9 @@ mod tests {
         }
         cc.on_ack(&flow, &Ack { round_start: true, ..late });
         assert_eq!(cc.cwnd(), 19.0);
-        assert!((cc.diff - 4.0).abs() < 1e-9);
+        let mut told = None;
+        cc.inspect(&mut |name, value| told = Some((name, value)));
+        assert!(told.is_some_and(|(name, value)| name == "backlog" && (value - 4.0).abs() < 1e-9), "{told:?}");
     }
 
     /// Diff = 20 (1 - 100/104) = 0.77 and 20 (1 - 100/120) = 3.33: rounded, 1 and 3 hold (ns-2); unrounded, the window moves.
@@ -329,6 +331,15 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.ssthresh()), (16.0, f64::INFINITY), "a round that does not grow does not judge");
         round(&mut cc, 16, 1, 115);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (14.0, 2.0));
+    }
+
+    /// At 110 ms Diff = 16 (1 - 100/110) = 1.45, 1 in whole segments: gamma, and not beyond it. The window doubles in the round.
+    #[test]
+    fn slow_start_goes_on_at_gamma() {
+        let mut cc = Vegas::controller(&Params::defaults(&VEGAS), 16.0);
+        round(&mut cc, 16, 16, 110);
+        round(&mut cc, 16, 16, 110);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (32.0, f64::INFINITY));
     }
 
     /// After a timeout at 60 segments the window is 2. The ACK that fills the hole covers 40 that had arrived before it, at
