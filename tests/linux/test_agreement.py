@@ -99,6 +99,11 @@ def mean_cwnd(result: Result) -> float:
     return value
 
 
+def mean_queue(result: Result) -> float:
+    value: float = result.to_dict()["links"][0]["mean_queue_packets"]
+    return value
+
+
 @pytest.mark.parametrize(("case", "buffer_bdp"), RUNS)
 def test_linux_and_simulator_agree(case: str, buffer_bdp: float) -> None:
     """Within 2 percentage points of utilization (but for `APART`) and 6 % of mean cwnd."""
@@ -111,6 +116,44 @@ def test_linux_and_simulator_agree(case: str, buffer_bdp: float) -> None:
     )
     assert used[0] - apart <= utilization(there) <= used[-1] + apart
     assert 0.94 * windows[0] <= mean_cwnd(there) <= 1.06 * windows[-1]
+
+
+LATER: dict[str, Any] = {
+    "westwood": {"algorithm": {"name": "westwood", "halve_in_recovery": True}},
+    "illinois": {"algorithm": "illinois"},
+    "veno": {"algorithm": "veno"},
+    "yeah": {"algorithm": "yeah"},
+    "hybla": {"algorithm": "hybla"},
+    "reno": {"algorithm": "reno"},
+    "vegas": {"algorithm": CASES["vegas"][0]},
+    "cubic": {"algorithm": "cubic"},
+    "cubic, HyStart": {"algorithm": "cubic", "slow_start": "hystart"},
+}
+"""What runs with the kernel's own recovery, RACK-TLP and proportional rate reduction, in the simulator too."""
+
+
+@pytest.mark.parametrize("buffer_bdp", [0.125, 0.25, 0.5, 2])
+@pytest.mark.parametrize("case", LATER)
+def test_modules_agree(case: str, buffer_bdp: float) -> None:
+    """Within 2 percentage points of utilization, 6 % of mean cwnd and 15 % of mean queue (in packets, and so of the
+    queueing delay).
+    """
+    flows = [
+        {**flow, **LATER[case], "recovery": "rack"}
+        for flow in scenario("reno", buffer_bdp=buffer_bdp).to_dict()["flows"]
+    ]
+    alone = scenario("reno", buffer_bdp=buffer_bdp).replace(flows=flows)
+    there, here = (run(alone, engine=engine) for engine in ENGINES[::-1])
+    used, windows, queues = (
+        [figure(result) for result in (there, here)] for figure in (utilization, mean_cwnd, mean_queue)
+    )
+    print(
+        f"\n{case}, {buffer_bdp} BDP, Linux and simulator: utilization {used[0]:.4f}, {used[1]:.4f}; "
+        f"mean cwnd {windows[0]:.1f}, {windows[1]:.1f}; mean queue {queues[0]:.2f}, {queues[1]:.2f}"
+    )
+    assert used[0] == pytest.approx(used[1], abs=0.02)
+    assert windows[0] == pytest.approx(windows[1], rel=0.06)
+    assert queues[0] == pytest.approx(queues[1], rel=0.15)
 
 
 @pytest.mark.parametrize("buffer_bdp", [0.25, 0.5])
