@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -204,7 +205,7 @@ def orders(tried: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(job.programs, "OBJECTS", tmp_path)
     (tmp_path / "agent").write_bytes(b"")
     (tmp_path / "module").write_bytes(b"")
-    names = ("veth", "sch_netem", "sch_cbs", "sch_codel", "sch_pie", "sch_red")
+    names = ("veth", "sch_netem", "sch_cbs", "sch_codel", "sch_pie", "sch_red", "tcp_vegas", "tcp_yeah")
     job.build(Plan.of(tried), Kernel("none", tmp_path / "module", dict.fromkeys(names, tmp_path / "module")))
     return files
 
@@ -237,6 +238,25 @@ def test_fq_codel_may_be_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     files = orders(scenario(FQ_CODEL), tmp_path, monkeypatch)
     assert "sch_cbs" in files["/job"]
     assert "sch_fq_codel" not in files["/job"]
+
+
+@pytest.mark.parametrize(("slow_start", "written"), [("standard", "0"), ("hystart", "1")])
+def test_hystart(slow_start: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel's cubic is compiled in, and has HyStart unless told otherwise."""
+    tried = scenario("drop-tail").replace(**{"flows.algorithm": "cubic", "flows.slow_start": slow_start})
+    assert f"write /sys/module/tcp_cubic/parameters/hystart {written}\n" in orders(tried, tmp_path, monkeypatch)["/job"]
+    assert "hystart" not in orders(scenario("drop-tail"), tmp_path, monkeypatch)["/job"]
+
+
+@pytest.mark.parametrize("algorithms", [["yeah"], ["yeah", "vegas"], ["vegas", "yeah"]])
+def test_yeah_stands_on_vegas(algorithms: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel's yeah calls functions of its vegas, which has to be loaded before it, and once."""
+    (flow,) = scenario("drop-tail").to_dict()["flows"]
+    flows = [{**flow, "algorithm": algorithm} for algorithm in algorithms]
+    loaded = re.findall(
+        r"/modules/tcp_(\w+)", orders(scenario("drop-tail").replace(flows=flows), tmp_path, monkeypatch)["/job"]
+    )
+    assert loaded == ["vegas", "yeah"]
 
 
 @pytest.mark.parametrize(("ecn", "written"), [("off", "0"), ("classic", "1")])

@@ -27,6 +27,11 @@ pub trait Response {
     /// Recovery is over (see [`CongestionControl::on_recovered`]).
     fn recovered(&mut self, _flow: &Flow) {}
 
+    /// The window once recovery is over, segments, where it is not what [`Response::decrease`] left.
+    fn window_after_recovery(&mut self, _flow: &Flow) -> Option<f64> {
+        None
+    }
+
     /// The last decrease was needless (see [`CongestionControl::on_undo`]); [`Classic`] restores the windows.
     fn undo(&mut self) {}
 
@@ -169,6 +174,9 @@ impl<R: Response> CongestionControl for Classic<R> {
 
     fn on_recovered(&mut self, flow: &Flow) {
         self.response.recovered(flow);
+        if let Some(window) = self.response.window_after_recovery(flow) {
+            self.set_window(window);
+        }
     }
 
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {

@@ -57,6 +57,10 @@ PORT_KBPS = 10_000_000
 FIRST_PORT = 5001
 
 
+HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
+"""Whether the kernel's cubic has HyStart."""
+
+
 @dataclass(frozen=True)
 class Job:
     """What to boot with: the archive, the memory it needs, and the time between two samples."""
@@ -166,22 +170,32 @@ def _load_algorithms(guest: _Guest, plan: Plan, kernel: Kernel, file: str | None
         if programs.find(algorithm) is None:
             raise ScenarioError(key, f"{algorithm} is not in Linux, nor among our programs for it", file)
         try:
-            settings = programs.complete(algorithm, params)
+            settings = programs.complete(algorithm, params) | {"slow_start": flow.tcp.slow_start}
         except InputError as error:
             raise ScenarioError(key, str(error), file) from None
         if chosen.setdefault(algorithm, settings) != settings:
             raise ScenarioError(key, f"the kernel holds one set of parameters for all flows of {algorithm}", file)
-    for algorithm, settings in chosen.items():
+    for algorithm, settings in sorted(chosen.items(), key=lambda item: programs.builds_upon(item[0]) is not None):
         match programs.find(algorithm):
             case programs.Module() as module:
+                if (needed := programs.builds_upon(algorithm)) is not None and needed not in chosen:
+                    guest.load(kernel, [f"tcp_{needed}"])
                 guest.load(kernel, [f"tcp_{module.kernel_name}"], module.settings(settings))
             case programs.Program() as program:
                 guest.register(program.kernel_name, program.compiled(settings))
+            case programs.Builtin(kernel_name="cubic"):
+                guest.order(f"write {HYSTART} {int(settings['slow_start'] == 'hystart')}")
 
 
 def _kind(flow: Flow) -> Flow:
     """What decides a flow's place in the network; the rest at fixed values."""
-    return replace(flow, tcp=replace(flow.tcp, algorithm="", params=()), start_ns=0, stop_ns=None, size_segments=None)
+    return replace(
+        flow,
+        tcp=replace(flow.tcp, algorithm="", params=(), slow_start=""),
+        start_ns=0,
+        stop_ns=None,
+        size_segments=None,
+    )
 
 
 def _nodes(plan: Plan) -> dict[tuple[int, str], int]:

@@ -51,6 +51,7 @@ class Tcp:
 
     algorithm: str
     params: tuple[tuple[str, Any], ...]
+    slow_start: str
     sack: bool
     delayed_ack: bool
     initial_window: int
@@ -198,6 +199,7 @@ class _Reader:
         tcp = Tcp(
             algorithm=name,
             params=tuple(sorted(params.items())),
+            slow_start=group["slow_start"],
             sack=group["recovery"] != "newreno",
             delayed_ack=group["delayed_ack"],
             initial_window=group["initial_window"],

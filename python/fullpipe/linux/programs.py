@@ -13,7 +13,7 @@ from fullpipe import _core
 from fullpipe.errors import InputError
 from fullpipe.linux.errors import LinuxError
 
-__all__ = ["OBJECTS", "OURS", "Builtin", "Module", "Program", "find"]
+__all__ = ["OBJECTS", "OURS", "Builtin", "Module", "Program", "builds_upon", "find"]
 
 OBJECTS = Path(__file__).with_name("objects")
 """What `make` compiles: the eBPF programs and the guest's agent."""
@@ -48,6 +48,7 @@ class Module:
         fixed: The values that others have in the kernel, where they can be stated.
         whole: Those of `known` that are whole numbers there.
         counts_marks: It has ECN of its own, as accurate as RFC 8257's, and the receiving end has to run it too.
+        needs: The algorithm whose module it is built upon.
     """
 
     kernel_name: str
@@ -56,6 +57,7 @@ class Module:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
     counts_marks: bool = False
+    needs: str | None = None
 
     def settings(self, params: Mapping[str, Any]) -> list[str]:
         """The words behind the module's name when it is loaded."""
@@ -107,6 +109,12 @@ def counts_marks(algorithm: str) -> bool:
     """Whether the kernel's algorithm has accurate ECN, and no other."""
     found = find(algorithm)
     return isinstance(found, Module) and found.counts_marks
+
+
+def builds_upon(algorithm: str) -> str | None:
+    """The algorithm whose module has to be loaded before this one's."""
+    chosen = _ALL[algorithm]
+    return chosen.needs if isinstance(chosen, Module) else None
 
 
 def complete(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,10 +222,10 @@ _ALL: Mapping[str, Builtin | Module | Program] = {
     ),
     "htcp": Module("htcp", _htcp, frozenset(("rtt_scaling", "adaptive_backoff")), _HTCP),
     "dctcp": Module("dctcp", _dctcp, frozenset(("first_alpha",)), {"g": 1 / 16}, counts_marks=True),
-    "westwood": Module("westwood", fixed={"memory": 0.875, "min_interval": 0.05}),
+    "westwood": Module("westwood", fixed={"memory": 0.875, "min_interval": 0.05, "halve_in_recovery": True}),
     "illinois": Module("illinois", _illinois, _ILLINOIS, _ILLINOIS_FIXED, _ILLINOIS),
     "veno": Module("veno", fixed={"beta": 3, "random_kept": 0.8}),
-    "yeah": Module("yeah", fixed=_YEAH),
+    "yeah": Module("yeah", fixed=_YEAH, needs="vegas"),
     "hybla": Module("hybla", _hybla, frozenset(("rtt_ref",))),
     "bbr": Module("bbr"),
     **OURS,

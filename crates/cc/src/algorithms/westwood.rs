@@ -21,7 +21,7 @@
 //!   timeout before, it is what was measured.
 //! - **Before the first sample** the cut is Reno's.
 //! - **In fast recovery** the window is already what it will be after it. Linux halves it there, and sets it when recovery
-//!   is over.
+//!   is over: `halve_in_recovery` does so. What half a window later leaves all at once overflows a small buffer.
 
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::time::{Nanos, SECOND, seconds};
@@ -51,6 +51,13 @@ pub const WESTWOOD: Info = Info {
             doc: "A sample of the bandwidth takes longer than this, and than an RTT.",
             source: "Linux: 50 ms",
         },
+        Param {
+            name: "halve_in_recovery",
+            unit: "1",
+            kind: Kind::Flag { default: false },
+            doc: "In fast recovery the window is half of what it was, and what was measured only after it.",
+            source: "Linux (Grieco and Mascolo 2004: what was measured, at once)",
+        },
         ABE,
     ],
 };
@@ -60,6 +67,9 @@ pub const WESTWOOD: Info = Info {
 pub struct Westwood {
     memory: f64,
     min_interval: Nanos,
+    halve_in_recovery: bool,
+    /// In a recovery that began with half of the window.
+    halved: bool,
     rtt: Option<Nanos>,
     /// When the sample under way began, and what had been delivered then.
     sample: Option<(Nanos, u64)>,
@@ -79,6 +89,8 @@ impl Westwood {
         let response = Westwood {
             memory: params.number("memory"),
             min_interval: (params.number("min_interval") * SECOND as f64) as Nanos,
+            halve_in_recovery: params.flag("halve_in_recovery"),
+            halved: false,
             rtt: None,
             sample: None,
             bandwidth: None,
@@ -122,11 +134,21 @@ impl Response for Westwood {
     }
 
     fn decrease(&mut self, w: f64, flow: &Flow, signal: Signal) -> f64 {
+        self.halved = self.halve_in_recovery && signal == Signal::Loss;
         match (self.capacity(flow.min_rtt), signal) {
             (None, _) => w / 2.0,
+            (Some(_), Signal::Loss) if self.halved => w / 2.0,
             (Some(capacity), Signal::Timeout) => capacity,
             (Some(capacity), _) => capacity.min(w),
         }
+    }
+
+    fn window_after_recovery(&mut self, flow: &Flow) -> Option<f64> {
+        if core::mem::take(&mut self.halved) { self.capacity(flow.min_rtt) } else { None }
+    }
+
+    fn undo(&mut self) {
+        self.halved = false;
     }
 
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
@@ -201,6 +223,22 @@ mod tests {
             let left = if signal == Signal::Timeout { 70.0 } else { 60.0 };
             assert!((cc.ssthresh() - left).abs() < 1e-9, "{signal:?} {}", cc.ssthresh());
         }
+    }
+
+    /// Linux: 50 of 100 in recovery, and 70 after it.
+    #[test]
+    fn recovery_may_halve() {
+        let params = Params::checked(&WESTWOOD, &[("halve_in_recovery", crate::params::Value::Flag(true))]).unwrap();
+        let (mut cc, mut flow) = (Westwood::controller(&params, 2.0), FLOW);
+        windows(&mut cc, &mut flow, 70, &[1, 80]);
+        cc.set_window(100.0);
+        cc.on_congestion(&flow, Signal::Loss);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (50.0, 50.0));
+        cc.on_recovered(&flow);
+        assert!((cc.cwnd() - 70.0).abs() < 1e-9 && (cc.ssthresh() - 70.0).abs() < 1e-9);
+        cc.on_congestion(&flow, Signal::Timeout);
+        cc.on_recovered(&flow);
+        assert_eq!(cc.cwnd(), 1.0);
     }
 
     /// Without a sample half is left; and the increase is a segment per window: 50 and 1/50.
