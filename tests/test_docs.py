@@ -56,7 +56,7 @@ def test_the_readmes_commands_parse() -> None:
 
 
 def test_the_readme_names_every_algorithm() -> None:
-    named = set(re.findall(r"`([a-z-]+)`", README[README.index("## Algorithms") : README.index("## Measured")]))
+    named = set(re.findall(r"`([a-z0-9+-]+)`", README[README.index("## Algorithms") : README.index("## Measured")]))
     assert set(fullpipe.algorithms()) <= named
 
 

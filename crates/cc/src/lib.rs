@@ -27,6 +27,6 @@ pub mod time;
 pub use classic::{Classic, Response};
 pub use control::{CongestionControl, Start};
 pub use flow::{Ack, Flow, Input, Lost, RateSample, Signal};
-pub use registry::{Controller, build};
+pub use registry::{Controller, Hold, build, build_as};
 pub use slow_start::SlowStart;
 pub use time::Nanos;

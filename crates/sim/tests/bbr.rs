@@ -59,7 +59,8 @@ fn transfers_take_as_long_as_picoquics() {
                 rtt_ms / 2.0,
                 (megabytes * 1e6 / 1440.0).ceil()
             );
-            let report = run(&Scenario::from_toml(&text).expect("a sound scenario"), &mut |_| true).expect("to its end");
+            let report =
+                run(&Scenario::from_toml(&text).expect("a sound scenario"), &mut |_| true).expect("to its end");
             let flow = &report.flows[0];
             let found = [flow.completion_s + rtt_ms / 1e3, 1e3 * flow.mean_rtt_s];
             let apart = APART.iter().find(|apart| apart.0 == name && algorithm == "bbr3");
