@@ -35,9 +35,11 @@ fn alone_bbr3_fills_the_pipe_and_not_the_queue() {
     assert!(report.flows[0].mean_rtt_s < 1.25 * 0.040, "{}", report.flows[0].mean_rtt_s);
 }
 
+type Row = (&'static str, [f64; 4], [f64; 2], [f64; 2]);
+
 /// draft-huitema-ccwg-c4-test's table of what picoquic needs: a transfer of so many MB over so many Mbit/s and milliseconds there and back with a
 /// buffer of so many milliseconds; time in seconds and mean RTT in milliseconds, of CUBIC and of BBR.
-const C4: [(&str, [f64; 4], [f64; 2], [f64; 2]); 5] = [
+const C4: [Row; 5] = [
     ("alone", [20.0, 80.0, 80.0, 10.0], [4.479, 130.0], [4.689, 95.8]),
     ("alone_200", [200.0, 40.0, 40.0, 20.0], [1.146, 53.6], [1.221, 45.8]),
     ("alone_1_5M", [1.5, 40.0, 50.0, 4.0], [21.52, 86.2], [21.71, 55.3]),
