@@ -44,6 +44,7 @@ class Variant:
 
 QUEUE = 'queue = "drop-tail"'
 FLOW = 'recovery = "sack"'
+RENO = 'algorithm = "reno"\nrecovery = "sack"'
 VARIANTS = [
     *(
         Variant(name, "hundred-flows.toml", "20 s", QUEUE, f'queue = "{name}"', wanted)
@@ -51,6 +52,8 @@ VARIANTS = [
     ),
     Variant("paced", "one-flow.toml", "200 s", FLOW, FLOW + '\npacing = "on"', 0.5),
     Variant("rack", "one-flow.toml", "200 s", FLOW, 'recovery = "rack"', 0.7),
+    Variant("bbr3", "one-flow.toml", "200 s", RENO, 'algorithm = "bbr3"', 0.4),
+    Variant("bbr3, 100", "hundred-flows.toml", "20 s", RENO, 'algorithm = "bbr3"', 0.4),
 ]
 
 

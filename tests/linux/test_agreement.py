@@ -234,6 +234,46 @@ def test_adaptive_aimd_is_friendly_where_round_trips_differ(buffer_bdp: float) -
     assert 0.4 <= fmean(linux) <= 0.6
 
 
+def bbr(*algorithms: str, buffer_bdp: float, seconds: int = 120, seed: int = 1) -> Scenario:
+    """Flows with Linux's defaults; the first is BBR's."""
+    flows = [
+        {"algorithm": name, "start": f"{300 * place} ms", "access_delay": "1 ms", "host": "linux"}
+        for place, name in enumerate(algorithms)
+    ]
+    link = {"name": "bottleneck", "rate": "10 Mbit/s", "delay": "49 ms", "buffer": f"{buffer_bdp} BDP"}
+    run_for = {"duration": f"{seconds} s", "warmup": "40 s", "seed": seed, "series_interval": "100 ms"}
+    return Scenario.from_dict({**run_for, "packet_size": 1500, "links": [link], "flows": flows})
+
+
+@pytest.mark.parametrize("buffer_bdp", [0.125, 0.25, 0.5, 1, 2])
+def test_bbr_agrees(buffer_bdp: float) -> None:
+    """Within 2 percentage points of utilization, 6 % of mean in-flight and 15 % of mean queue."""
+    there, here = (run(bbr("bbr", buffer_bdp=buffer_bdp), engine=name) for name in ENGINES[::-1])
+
+    def in_flight(result: Result) -> float:
+        series = result.series.to_pydict()
+        return fmean(x for t, x in zip(series["t_s"], series["in_flight_packets"], strict=True) if t > 40)
+
+    def queue(result: Result) -> float:
+        value: float = result.to_dict()["links"][0]["mean_queue_packets"]
+        return value
+
+    figures = [(name(there), name(here)) for name in (utilization, in_flight, queue)]
+    print(f"\nbbr, {buffer_bdp} BDP, Linux and simulator: {figures}")
+    assert figures[0][0] == pytest.approx(figures[0][1], abs=0.02)
+    assert figures[1][0] == pytest.approx(figures[1][1], rel=0.06)
+    assert figures[2][0] == pytest.approx(figures[2][1], rel=0.15)
+
+
+@pytest.mark.parametrize("other", ["cubic", "bbr"])
+def test_bbr_shares_as_on_linux(other: str) -> None:
+    """At 1 BDP, shares within 10 points of the mean of several seeds, from which the simulator draws BBR's phases."""
+    linux = share(bbr("bbr", other, buffer_bdp=1, seconds=160), "linux")
+    simulator = [share(bbr("bbr", other, buffer_bdp=1, seconds=160, seed=seed), "simulator") for seed in range(1, 5)]
+    print(f"\nbbr beside {other}: {linux:.3f} of both, simulator {_range(sorted(simulator), '.3f')}")
+    assert linux == pytest.approx(fmean(simulator), abs=0.1)
+
+
 def share(pair: Scenario, engine: str) -> float:
     """Of both flows' goodput, that of the first."""
     ours, reno = (flow["goodput_bps"] for flow in run(pair, engine=engine).to_dict()["flows"])

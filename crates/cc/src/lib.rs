@@ -5,13 +5,10 @@
 //! clock: whoever drives it (the simulator, a test, a kernel) passes the time in. Loss *recovery*, which segments to send
 //! again and when, is the sender's business; an algorithm only names the kind its paper assumes ([`params::Info::recovery`]).
 //!
-//! Nothing is allocated but, once, the state of a [`Controller`] whose algorithm has much of it.
-//!
 //! Units: windows are `f64` segments, times are `u64` nanoseconds ([`Nanos`]), what is unknown is `None`.
 #![no_std]
 #![forbid(unsafe_code)]
 
-extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
@@ -31,6 +28,6 @@ pub mod time;
 pub use classic::{ABE, Classic, Response};
 pub use control::{CongestionControl, Start};
 pub use flow::{Ack, Flow, Input, Lost, RateSample, Signal};
-pub use registry::{Controller, build};
+pub use registry::{Controller, Hold, build, build_as};
 pub use slow_start::SlowStart;
 pub use time::Nanos;

@@ -25,7 +25,8 @@ use crate::algorithms::westwood::{self, Westwood};
 use crate::algorithms::yeah::{self, Yeah};
 use crate::params::{Error, Info, Params, Value};
 use crate::{Ack, Classic, CongestionControl, Flow, Input, Lost, Signal, Start};
-use alloc::boxed::Box;
+use core::fmt::Debug;
+use core::ops::{Deref, DerefMut};
 
 /// Lists the algorithms once: their names, how they are built, and the enum that dispatches to them.
 macro_rules! algorithms {
@@ -35,24 +36,24 @@ macro_rules! algorithms {
         #[derive(Clone, Debug)]
         #[repr(u8)]
         #[non_exhaustive]
-        pub enum Controller { $($(#[$doc])* $variant($type),)+ }
+        pub enum Controller<H: Hold = Inline> { $($(#[$doc])* $variant($type),)+ }
 
         /// Every algorithm.
         pub const ALL: &[&Info] = &[$($(&$info,)+)+];
 
-        /// Builds the algorithm called `name` with the parameters `given`, to begin as `start` says.
+        /// Builds the algorithm called `name` with the parameters `given`, to begin as `start` says; large states are kept as `H` has it.
         ///
         /// # Errors
         /// An unknown algorithm or parameter, or a value outside its range.
-        pub fn build<'a>(name: &'a str, given: &'a [(&'a str, Value<'a>)], start: impl Into<Start>)
-            -> Result<Controller, Error<'a>> {
+        pub fn build_as<'a, H: Hold>(name: &'a str, given: &'a [(&'a str, Value<'a>)], start: impl Into<Start>)
+            -> Result<Controller<H>, Error<'a>> {
             $($(if name == $info.name {
                 return Ok(Controller::$variant($build(&Params::checked(&$info, given)?, start).into()));
             })+)+
             Err(Error::UnknownAlgorithm(name))
         }
 
-        impl Controller {
+        impl<H: Hold> Controller<H> {
             /// [`CongestionControl::on_ack`], then [`CongestionControl::cwnd`], in one dispatch. `input` is put together once the
             /// algorithm is known, so that one which reads little of it pays for little.
             #[inline(always)]
@@ -63,7 +64,7 @@ macro_rules! algorithms {
             }
         }
 
-        impl CongestionControl for Controller {
+        impl<H: Hold> CongestionControl for Controller<H> {
             #[inline]
             fn cwnd(&self) -> f64 { match self { $(Controller::$variant(c) => c.cwnd(),)+ } }
             #[inline]
@@ -115,7 +116,7 @@ algorithms! {
     /// Hyun and Jang's Reno with extra segments.
     HyunJang(HyunJang): hyun_jang::HYUN_JANG => HyunJang::controller;
     /// eHSTCP.
-    EHstcp(Box<EHstcp>): ehstcp::EHSTCP => EHstcp::controller;
+    EHstcp(H::Of<EHstcp>): ehstcp::EHSTCP => EHstcp::controller;
     /// CUBIC.
     Cubic(Classic<Cubic>): cubic::CUBIC => Cubic::controller;
     /// H-TCP.
@@ -143,20 +144,59 @@ algorithms! {
     /// Compound TCP.
     Compound(Compound): compound::COMPOUND => Compound::controller;
     /// BBR as Linux has it.
-    Bbr(Box<Bbr>): bbr::BBR => Bbr::controller;
+    Bbr(H::Of<Bbr>): bbr::BBR => Bbr::controller;
     /// BBRv3.
-    Bbr3(Box<Bbr3>): bbr3::BBR3 => Bbr3::controller;
+    Bbr3(H::Of<Bbr3>): bbr3::BBR3 => Bbr3::controller;
 }
 
-impl Controller {
-    /// Bytes of state kept apart.
-    pub fn heap_bytes(&self) -> usize {
-        match self {
-            Controller::EHstcp(state) => size_of_val(&**state),
-            Controller::Bbr(state) => size_of_val(&**state),
-            Controller::Bbr3(state) => size_of_val(&**state),
-            _ => 0,
-        }
+/// [`build_as`] of a controller that is all in one piece.
+///
+/// # Errors
+/// As there.
+pub fn build<'a>(
+    name: &'a str,
+    given: &'a [(&'a str, Value<'a>)],
+    start: impl Into<Start>,
+) -> Result<Controller, Error<'a>> {
+    build_as(name, given, start)
+}
+
+/// Where a controller keeps the states that are larger than most: within ([`Inline`]), or with boxes elsewhere, so that many flows of
+/// other algorithms do not make room for them.
+pub trait Hold: Clone + Debug {
+    /// What holds a `T`.
+    type Of<T: Clone + Debug>: DerefMut<Target = T> + From<T> + Clone + Debug;
+}
+
+/// Within the controller.
+#[derive(Clone, Copy, Debug)]
+pub struct Inline;
+
+impl Hold for Inline {
+    type Of<T: Clone + Debug> = Within<T>;
+}
+
+/// A value where it stands.
+#[derive(Clone, Debug)]
+pub struct Within<T>(T);
+
+impl<T> From<T> for Within<T> {
+    fn from(value: T) -> Within<T> {
+        Within(value)
+    }
+}
+
+impl<T> Deref for Within<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Within<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
     }
 }
 

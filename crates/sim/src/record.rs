@@ -1,7 +1,8 @@
 //! What a sender tells its congestion control, as fixed-size records: for driving another implementation of the same
 //! algorithm by the same events. Compiled in only with the feature `record`; for scenarios of one flow.
 
-use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Signal};
+use crate::transport::Controller;
+use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
 use std::cell::RefCell;
 use std::io::Write;
 

@@ -3,7 +3,8 @@
 use crate::memory;
 use crate::prefetch::prefetch;
 use crate::report::Series;
-use fullpipe_cc::{CongestionControl, Controller, Nanos, time::seconds};
+use crate::transport::Controller;
+use fullpipe_cc::{CongestionControl, Nanos, time::seconds};
 use std::ops::Range;
 
 /// The columns every flow has.

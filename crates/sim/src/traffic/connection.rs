@@ -5,10 +5,11 @@ use crate::network::line::Line;
 use crate::network::{Direct, Route};
 use crate::rng::Rng;
 use crate::scenario::{Algorithm, Setting, Spread, Tcp};
+use crate::transport::Controller;
 use crate::transport::ecn::Receiving;
 use crate::transport::receiver::{Receiver, Telling};
 use crate::transport::sender::Sender;
-use fullpipe_cc::{Controller, Nanos, Start, params, registry};
+use fullpipe_cc::{Nanos, Start, params, registry};
 use std::num::NonZero;
 
 /// A TCP connection, both ends. What every packet touches comes first, together in memory.
@@ -114,11 +115,11 @@ pub fn controller(tcp: &Tcp, packet_size: u32, base_rtt: Nanos, seed: u64) -> Co
     let start = Start::from(f64::from(tcp.initial_window)).slow_start(tcp.slow_start);
     let start = start.segment_bytes(packet_size).rtt(base_rtt.max(1)).seed(seed);
     let start = start.selective_acks(tcp.recovery.telling() != Telling::Nothing);
-    let cc = registry::build(name, &given, start).expect("a checked scenario");
+    let cc = registry::build_as(name, &given, start).expect("a checked scenario");
     if !tcp.pacing.applies_to(&cc) {
         return cc;
     }
-    registry::build(name, &given, start.paced(true)).expect("the same")
+    registry::build_as(name, &given, start.paced(true)).expect("the same")
 }
 
 fn value(setting: &Setting) -> params::Value<'_> {

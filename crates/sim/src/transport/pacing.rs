@@ -3,8 +3,9 @@
 //! Sources: draft-ietf-ccwg-bbr, section 5.6.2 (next_send = max(now, next_send) + size/rate); for algorithms that give no rate, Linux's
 //! documentation of `tcp_pacing_ss_ratio` (200 %) and `tcp_pacing_ca_ratio` (120 %) in ip-sysctl.
 
+use crate::transport::Controller;
 use fullpipe_cc::time::{SECOND, seconds};
-use fullpipe_cc::{CongestionControl, Controller, Nanos};
+use fullpipe_cc::{CongestionControl, Nanos};
 
 /// Whether a flow's segments leave at a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -151,7 +152,7 @@ mod tests {
     /// at 10 on cwnd = ssthresh = 5: 60.
     #[test]
     fn windows_per_round_trip_without_a_rate_of_the_algorithm() {
-        let mut cc = fullpipe_cc::build("reno", &[], 10.0).expect("reno");
+        let mut cc = fullpipe_cc::build_as("reno", &[], 10.0).expect("reno");
         assert_eq!(rate(&cc, 100 * MS), 200.0);
         cc.on_congestion(&fullpipe_cc::Flow::at(0).cwnd_limited(true), fullpipe_cc::Signal::Loss);
         assert_eq!(rate(&cc, 100 * MS), 60.0);

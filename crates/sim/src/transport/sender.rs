@@ -30,8 +30,9 @@ use crate::packet::{AckNote, Echo, Marks, SackBlocks};
 use crate::report::log::SampleLog;
 use crate::report::meter::{Counters, Meter};
 use crate::scenario::Tcp;
+use crate::transport::Controller;
 use crate::transport::receiver::unwrap;
-use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Input, Nanos, Signal};
+use fullpipe_cc::{Ack, CongestionControl, Flow, Input, Nanos, Signal};
 use std::ops::Range;
 
 /// Most segments outstanding: numbers travel modulo 2^32, and within half of that it is plain which is meant.
@@ -203,7 +204,13 @@ impl Sender {
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         let watch = self.watch.as_ref().map_or(0, |watch| size_of::<Watch>() + watch.heap_bytes());
-        self.cc.heap_bytes() + self.repair.heap_bytes() + watch
+        let held = match &self.cc {
+            Controller::EHstcp(state) => size_of_val(&**state),
+            Controller::Bbr(state) => size_of_val(&**state),
+            Controller::Bbr3(state) => size_of_val(&**state),
+            _ => 0,
+        };
+        self.repair.heap_bytes() + watch + held
     }
 
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.

@@ -436,7 +436,8 @@ static void sample_flow(struct flow *f, nanos t)
     }
     flow_samples[flow_sample_count++] = (struct flow_sample){
         .t = t, .flow = f - flows, .cwnd = info.tcpi_snd_cwnd, .ssthresh = info.tcpi_snd_ssthresh,
-        .rtt_us = info.tcpi_rtt, .min_rtt_us = info.tcpi_min_rtt, .in_flight = info.tcpi_unacked,
+        .rtt_us = info.tcpi_rtt, .min_rtt_us = info.tcpi_min_rtt,
+        .in_flight = info.tcpi_unacked + info.tcpi_retrans - info.tcpi_sacked - info.tcpi_lost,
         .retransmits = info.tcpi_total_retrans, .state = info.tcpi_ca_state,
         .acked_bytes = info.tcpi_bytes_acked, .received_bytes = received_bytes[f - flows]};
     if (f->size_bytes >= 0 && !f->bytes_left && (int64_t)info.tcpi_bytes_acked > f->size_bytes) {

@@ -17,10 +17,11 @@ mod vegas;
 
 use crate::packet::SackBlocks;
 use crate::scenario::Tcp;
+use crate::transport::Controller;
 use crate::transport::progress::Progress;
 use crate::transport::recovery::Recovery;
 use crate::transport::rto::RttEstimator;
-use fullpipe_cc::{CongestionControl, Controller, Nanos};
+use fullpipe_cc::{CongestionControl, Nanos};
 
 /// Duplicate ACKs, or segments SACKed above a hole, that show a loss (RFC 5681 section 3.2, RFC 6675 section 2).
 const DUP_THRESH: u32 = 3;
