@@ -62,7 +62,7 @@ def test_a_run() -> None:
     assert drawn(found["round-trip time"]) == [(TIMES, [None, 81, 82, 83]), (TIMES, [91, 92, 93, 94])]
     assert drawn(found["queue"]) == [(TIMES, [100, 200, 300, 400]), (TIMES, [11, 12, 13, 14])]
     assert drawn(found["utilization"]) == [(TIMES, [0.5, 0.6, 0.7, 0.8]), (TIMES, [0.01, 0.02, 0.03, 0.04])]
-    assert [line.get_label() for line in bold(found["congestion window"])] == ["reno #0", "vegas #1"]
+    assert [line.get_label() for line in bold(found["congestion window"])] == ["reno #0", "ours #1"]
     assert [line.get_label() for line in bold(found["queue"])] == ["bottleneck", "edge"]
     for axes in found.values():
         assert shaded(axes) == (0, 1)
@@ -92,7 +92,7 @@ def test_a_run_of_many_flows_shows_the_means_of_each_algorithm() -> None:
         "in_flight_packets": [1.0] * 4 * len(flows),
     }
     columns = {name: [column[0]] * len(flows) for name, column in by_hand().columns("flows").items()}
-    result = by_hand(series=series, flows={**columns, "id": list(flows), "algorithm": algorithms})
+    result = by_hand(series=series, flows={**columns, "id": list(flows), "name": algorithms})
     found = panels(result.plot())
     means = bold(found["congestion window"])
     assert [line.get_label() for line in means] == ["reno, mean of 3 flows", "vegas, mean of 4 flows"]

@@ -40,7 +40,7 @@ def windows(flows: int, algorithms: list[str] | None = None, samples: int = 4) -
         "in_flight_packets": [1.0] * samples * flows,
     }
     columns = {name: [column[0]] * flows for name, column in FLOWS.items()}
-    return by_hand(series=series, flows={**columns, "id": list(range(flows)), "algorithm": names})
+    return by_hand(series=series, flows={**columns, "id": list(range(flows)), "name": names})
 
 
 def alone(traffic: dict[str, list[Any]] | None = None) -> Result:
@@ -102,7 +102,7 @@ def test_thresholds_are_dashed_and_thin_beside_their_windows() -> None:
     assert limit._dash_pattern == other._dash_pattern == key._dash_pattern == (0, pytest.approx([3.2, 1.6]))  # type: ignore[attr-defined]
     assert (key.get_linewidth(), key.get_color(), key.get_label()) == (0.8, "#666666", "ssthresh")
     assert [look(line) for line in rtt.lines] == [(PLAIN, None, "-")] * 2
-    assert [str(line.get_label()) for line in rtt.lines] == ["reno #0", "vegas #1"]
+    assert [str(line.get_label()) for line in rtt.lines] == ["reno #0", "ours #1"]
 
 
 def test_up_to_six_flows_are_told_apart() -> None:

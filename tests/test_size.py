@@ -213,6 +213,9 @@ def test_what_is_measured_at_the_answer_is_what_its_scenario_gives(tmp_path: Pat
     assert row["utilization"] == link["utilization"]
     assert row["loss_rate"] == link["loss_rate"]
     assert row["queueing_delay_s"] == pytest.approx(link["mean_queue_packets"] * 0.004)
+    # 1000 bytes take 4 ms at 2 Mbit/s.
+    assert row["buffer_bytes"] == 1000 * row["buffer_packets"]
+    assert row["buffer_s"] == pytest.approx(0.004 * row["buffer_packets"])
     assert row["jain_index"] == 1.0
 
 

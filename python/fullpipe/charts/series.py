@@ -64,9 +64,9 @@ class Line:
 
 
 def flow_series(run: Sampled) -> list[Line]:
-    """Each flow's samples, labelled with its algorithm and id."""
+    """Each flow's samples, labelled with its group and id."""
     flows = run.tables["flows"]
-    names = [f"{name} #{flow}" for flow, name in zip(to_numpy(flows["id"]), flows["algorithm"], strict=True)]
+    names = [f"{label(name)} #{flow}" for flow, name in zip(to_numpy(flows["id"]), flows["name"], strict=True)]
     return list(_split(run.tables["series"], "flow", names))
 
 
@@ -79,7 +79,7 @@ def link_series(run: Sampled) -> list[Line]:
 def run_figure(run: Sampled) -> Figure:
     """One run: the flows' windows and RTTs, the links' queues and utilizations; without flows the links' alone.
 
-    Of many flows the mean is drawn bold, and so is, of their links, the mean over a fiftieth of the run.
+    Of many flows the mean of each group is drawn bold, and so is, of their links, the mean over a fiftieth of the run.
     """
     flows, links = flow_series(run), link_series(run)
     with mpl.rc_context(STYLE):
@@ -160,12 +160,12 @@ def _draw_flows(axes: Axes, flows: list[Line], name: str, *, scale: float = 1.0,
         return
     groups: dict[str, list[Line]] = {}
     for line in flows:
-        groups.setdefault(line.label.partition(" #")[0], []).append(line)
-    for colour, (algorithm, lines) in zip(colours(len(groups)), groups.items(), strict=True):
+        groups.setdefault(line.label.rpartition(" #")[0], []).append(line)
+    for colour, (group, lines) in zip(colours(len(groups)), groups.items(), strict=True):
         for line in lines[: max(1, MOST // len(groups))]:
             axes.plot(line.t_s, line.values[name] * scale, color=colour, linewidth=0.5, alpha=0.25)
         t_s, mean = _mean(lines, name)
-        axes.plot(t_s, mean * scale, color=colour, linewidth=1.8, label=f"{algorithm}, mean of {len(lines)} flows")
+        axes.plot(t_s, mean * scale, color=colour, linewidth=1.8, label=f"{group}, mean of {len(lines)} flows")
 
 
 def _finish(panels: Mapping[str, Axes]) -> None:

@@ -108,7 +108,8 @@ class Sizing:
         mix: The link and the traffic.
         rows: An answer per target, algorithm and number of flows: ``target``, ``algorithm``, ``flows``;
             ``buffer_packets``, the smallest found to reach the target, None where none up to 4 bandwidth-delay products
-            does; ``buffer_bdp``; ``too_small_packets``, the largest found not to; ``sure_low_packets`` and
+            does; the same as ``buffer_bdp``, ``buffer_bytes``, ``buffer_s`` (how long the link takes to send it);
+            ``too_small_packets``, the largest found not to; ``sure_low_packets`` and
             ``sure_high_packets``, the nearest buffers of which the 95 % confidence interval of the utilization lies
             below and above the target. At that buffer, over ``seeds`` runs: ``utilization`` and ``utilization_ci95``,
             half of its 95 % confidence interval; ``loss_rate``, ``queueing_delay_s``; ``jain_index``, None where no
@@ -247,6 +248,8 @@ class Search:
             "flows": self.flows,
             "buffer_packets": buffer,
             "buffer_bdp": None if buffer is None else buffer / bdp,
+            "buffer_bytes": None if buffer is None else buffer * self.mix.packet_size,
+            "buffer_s": None if buffer is None else buffer * self.mix.packet_s,
             "too_small_packets": bracket.low,
             "sure_low_packets": bracket.sure_low,
             "sure_high_packets": bracket.sure_high,

@@ -179,7 +179,8 @@ def _task() -> Callable[..., dict[str, Any]]:
 
 
 def _fail(client: Any, error: Exception) -> NoReturn:
-    if client.status != "running":
+    # The connection may break before the client has noticed why.
+    if client.status != "running" or isinstance(error, OSError):
         raise FullpipeError("the Dask scheduler is gone; start it and the sweep again") from None
     raise FullpipeError(f"the cluster failed: {_line(error)}") from None
 
