@@ -14,6 +14,7 @@ from fullpipe.cli.output import (
     print_table,
     progress_bar,
     warn,
+    warn_otherwise,
 )
 from fullpipe.cli.run import any_marked, marked, milliseconds, rate
 from fullpipe.comparison import Comparison, compare
@@ -62,6 +63,7 @@ def command(
         comparison = compare(
             scenario, names, engine=_words(engines), progress=progress, kernel=kernel, memory_bytes=memory_bytes
         )
+    warn_otherwise(scenario, comparison.results.values())
     deliver(comparison, _print, as_json=as_json, plot=plot, out=out)
 
 

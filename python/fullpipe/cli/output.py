@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -17,6 +17,7 @@ from fullpipe.text import one_line, printable, shorten
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from fullpipe.result import Result
     from fullpipe.scenario import Scenario
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "print_table",
     "progress_bar",
     "warn",
+    "warn_otherwise",
 ]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
@@ -100,7 +102,17 @@ def deliver(
 
 def warn(scenario: Scenario) -> None:
     """Says on standard error what is probably not meant, a line each."""
-    for warning in scenario.warnings:
+    _warn(scenario, scenario.warnings)
+
+
+def warn_otherwise(scenario: Scenario, results: Iterable[Result]) -> None:
+    """Says what engines have done otherwise than the scenario says."""
+    said = dict.fromkeys(warning for result in results for warning in result.warnings)
+    _warn(scenario, [warning for warning in said if warning not in scenario.warnings])
+
+
+def _warn(scenario: Scenario, warnings: Iterable[str]) -> None:
+    for warning in warnings:
         note(f"warning: {scenario.file}: {warning}")
 
 
