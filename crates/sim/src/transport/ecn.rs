@@ -4,10 +4,11 @@
 //!
 //! - Both ends are agreed on ECN before the connection begins; nothing is negotiated, and no path clears marks.
 //! - Retransmissions and ACKs are not ECN-capable (RFC 3168 sections 6.1.4 and 6.1.5), with accurate ECN neither.
-//! - A mark is answered at once, by what the congestion control says of [`Signal::Ecn`](fullpipe_cc::Signal); a kernel lets
-//!   the window sink over a round trip. It is answered once until what was outstanding then is acknowledged (RFC 3168 section
-//!   6.1.2), and not at all while a loss is repaired, which has cut the window already. An ACK that brings news of a mark
-//!   does not let the window grow (same section).
+//! - A mark is answered at once, by what the congestion control says of [`Signal::Ecn`](fullpipe_cc::Signal); with `prr` the
+//!   window sinks there over a round trip, as Linux has it, and does not grow meanwhile. It is answered once until what was
+//!   outstanding then is acknowledged (RFC 3168 section 6.1.2), and not at all while a loss is repaired, which has cut the window
+//!   already. A loss found while the window sinks is repaired without a further cut, as in Linux; one found after an answer at once
+//!   cuts again. An ACK that brings news of a mark does not let the window grow (same section).
 //! - `"accurate"` has the number of marked segments exact in every ACK, as the byte counters of the AccECN option make it (RFC 9768
 //!   section 3.2.3). `"ace"` has the three bits of the ACE field alone; where an ACK may stand for more than a whole cycle of
 //!   them, the sender takes the greatest number that is possible (section 3.2.2.5.2); while segments are missing, when it is not

@@ -30,11 +30,30 @@ pub enum Phase {
         /// One past the highest segment sent when it began.
         point: u64,
     },
+    /// Nothing lost; the window sinks after a mark, until more than `point` is acknowledged.
+    Reduction {
+        /// As of [`Phase::Recovery`].
+        point: u64,
+    },
     /// Slow start after a timeout (or Tahoe's fast retransmit), until `point` is acknowledged.
     Restart {
         /// As of [`Phase::Recovery`].
         point: u64,
     },
+}
+
+impl Phase {
+    /// Something is lost.
+    #[inline]
+    pub fn is_repairing(self) -> bool {
+        matches!(self, Phase::Recovery { .. } | Phase::Restart { .. })
+    }
+
+    /// The window comes down, and does not grow.
+    #[inline]
+    pub fn is_reducing(self) -> bool {
+        matches!(self, Phase::Recovery { .. } | Phase::Reduction { .. })
+    }
 }
 
 impl Progress {
@@ -55,6 +74,8 @@ impl Progress {
         match self.phase {
             Phase::Open => false,
             Phase::Recovery { point } | Phase::Restart { point } => self.una >= point,
+            // The segment that tells of the answer is acknowledged (as in Linux).
+            Phase::Reduction { point } => self.una > point,
         }
     }
 

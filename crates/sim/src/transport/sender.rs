@@ -237,13 +237,25 @@ impl Sender {
             return 0;
         }
         // Where segments are missing, the cumulative point does not tell how many have arrived.
-        let calm = self.progress.phase == Phase::Open && self.repair.is_calm();
+        let repairing = self.progress.phase.is_repairing();
+        let calm = !repairing && self.repair.is_calm();
         let acked = if calm { cumulative.saturating_sub(self.progress.una) } else { 0 };
         let marked = ecn.news(echo, acked);
-        if marked > 0 && self.progress.phase == Phase::Open && ecn.answers(cumulative, self.progress.high) {
-            self.tell(Signal::Ecn, now);
+        if marked > 0 && !repairing && ecn.answers(cumulative, self.progress.high) {
+            self.answer_mark(now);
         }
         marked
+    }
+
+    /// The window is cut for a mark; it sinks over a round trip where that is asked for.
+    fn answer_mark(&mut self, now: Nanos) {
+        let from = self.window();
+        self.tell(Signal::Ecn, now);
+        self.cwnd = self.cc.cwnd();
+        let to = self.window();
+        if to < from && self.repair.sinks(from, to, &self.progress) {
+            self.progress.phase = Phase::Reduction { point: self.progress.high };
+        }
     }
 
     /// What the headers of the segment just taken from [`Sender::new_segments`] (`new`) or [`Sender::next_segment`] say of congestion.
@@ -352,7 +364,7 @@ impl Sender {
     /// A segment leaves a sender that is watched.
     fn note_sent(&mut self, seq: u64, now: Nanos) {
         let (in_flight, lost, rtt) = (self.in_network().saturating_sub(1), self.lost(), self.rtt.smoothed());
-        let flow = self.flow(now, matches!(self.progress.phase, Phase::Recovery { .. }));
+        let flow = self.flow(now, self.progress.phase.is_reducing());
         let Some(watch) = &mut self.watch else { return };
         if let Some(pacer) = &mut watch.pacer {
             let rate = pacing::rate(&self.cc, rtt.unwrap_or(watch.base_rtt));
@@ -430,7 +442,7 @@ impl Sender {
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
             if delivered > 0 {
                 let ack = self.rated(Ack::of(0, 0.0));
-                let flow = self.flow(now, matches!(self.progress.phase, Phase::Recovery { .. }));
+                let flow = self.flow(now, self.progress.phase.is_reducing());
                 self.cc.on_ack(&flow, &ack);
             }
             self.act_on(loss, now);
@@ -458,7 +470,7 @@ impl Sender {
         }
         let news = News { now, stamp: arrival.stamp, acked, sacked, rtt: &self.rtt };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
-        let in_recovery = matches!(self.progress.phase, Phase::Recovery { .. });
+        let in_recovery = self.progress.phase.is_reducing();
         // RFC 6298 rules 5.2 and 5.3.
         if cumulative == self.progress.high {
             self.deadline = self.repair.wake_at(Nanos::MAX);
@@ -544,9 +556,9 @@ impl Sender {
                 if loss == Loss::Cut {
                     self.tell(Signal::Loss, now);
                 }
-                self.progress.phase = Phase::Recovery { point: self.progress.high };
                 self.cwnd = self.cc.cwnd();
                 self.repair.begin(self.window(), &self.progress);
+                self.progress.phase = Phase::Recovery { point: self.progress.high };
                 self.start_timer(now);
             }
             Loss::Repaired => {
@@ -571,7 +583,7 @@ impl Sender {
     /// Tells the policy of congestion.
     fn tell(&mut self, signal: Signal, now: Nanos) {
         let flow = self.flow(now, signal == Signal::Loss);
-        self.repair.on_cut(self.cc.cwnd(), self.cc.ssthresh());
+        self.repair.on_cut((signal != Signal::Ecn).then(|| (self.cc.cwnd(), self.cc.ssthresh())));
         self.cc.on_congestion(&flow, signal);
         #[cfg(feature = "record")]
         crate::record::congestion(&flow, signal, &self.cc);

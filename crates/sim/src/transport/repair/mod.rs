@@ -94,8 +94,13 @@ pub trait Repair {
     /// An ACK has not moved it, and something is outstanding.
     fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss>;
 
-    /// Fast recovery begins; the window has been cut if it was to be, and is `window` segments.
+    /// Fast recovery is about to begin; the window has been cut if it was to be, and is `window` segments.
     fn begin(&mut self, window: u64, progress: &Progress);
+
+    /// The window has been cut after a mark, from `from` to `to` segments; says whether it is to sink there over a round trip.
+    fn sinks(&mut self, _from: u64, _to: u64, _progress: &Progress) -> bool {
+        false
+    }
 
     /// Slow start from one segment begins.
     fn restart(&mut self, now: Nanos, progress: &mut Progress);
@@ -121,8 +126,8 @@ pub trait Repair {
         Expiry::Timeout
     }
 
-    /// The window is about to be cut; it is `cwnd`, and the slow-start threshold `ssthresh`.
-    fn on_cut(&mut self, _cwnd: f64, _ssthresh: f64) {}
+    /// The window is about to be cut; `before` is what it is and what the slow-start threshold is, where a needless cut can show.
+    fn on_cut(&mut self, _before: Option<(f64, f64)>) {}
 
     /// The ACK just handled shows that the last cut was needless; what both were before it. Says so once.
     fn undoes(&mut self) -> Option<(f64, f64)> {
@@ -223,6 +228,11 @@ impl Repair for Any {
     }
 
     #[inline]
+    fn sinks(&mut self, from: u64, to: u64, progress: &Progress) -> bool {
+        each!(self, repair => repair.sinks(from, to, progress))
+    }
+
+    #[inline]
     fn restart(&mut self, now: Nanos, progress: &mut Progress) {
         each!(self, repair => repair.restart(now, progress))
     }
@@ -253,8 +263,8 @@ impl Repair for Any {
     }
 
     #[inline]
-    fn on_cut(&mut self, cwnd: f64, ssthresh: f64) {
-        each!(self, repair => repair.on_cut(cwnd, ssthresh))
+    fn on_cut(&mut self, before: Option<(f64, f64)>) {
+        each!(self, repair => repair.on_cut(before))
     }
 
     #[inline]

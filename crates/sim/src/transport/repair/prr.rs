@@ -1,4 +1,4 @@
-//! Proportional rate reduction: how much goes in fast recovery, RFC 9937.
+//! Proportional rate reduction: how much goes in fast recovery, RFC 9937; and, as in Linux, while the window sinks after a mark.
 //!
 //! The window comes down to its target in proportion to what is delivered, instead of waiting until half of the flight has left;
 //! below the target it grows back by what is delivered (the conservative bound), and by one segment more where an ACK moves the
@@ -35,8 +35,13 @@ impl Prr {
         self.step(in_flight, false);
     }
 
-    /// Fast recovery goes on after what has just been delivered; `safe` if that has moved the cumulative point and no further loss is
-    /// found.
+    /// The window, `window` segments so far, is to sink to `target` by what is delivered from now on; `outstanding` segments are
+    /// neither acknowledged nor SACKed.
+    pub fn sink(&mut self, window: u64, target: u64, outstanding: u64) {
+        *self = Prr { target, recover_fs: outstanding.max(1), window, ..Prr::default() };
+    }
+
+    /// It goes on after what has just been delivered; `safe` if that has moved the cumulative point and no further loss is found.
     pub fn go_on(&mut self, in_flight: u64, safe: bool) {
         if self.newly > 0 {
             self.step(in_flight, safe);

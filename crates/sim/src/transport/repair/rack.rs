@@ -30,6 +30,12 @@ use fullpipe_cc::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// What the first loss calls for that is found in `phase`: RFC 3168 section 6.1.2 has the window cut once a window, for marks and losses
+/// together.
+fn first_loss(phase: Phase) -> Loss {
+    if matches!(phase, Phase::Reduction { .. }) { Loss::Repair } else { Loss::Cut }
+}
+
 /// RACK-TLP.
 #[derive(Clone, Debug)]
 pub struct Rack {
@@ -106,10 +112,10 @@ impl Repair for Rack {
         }
         self.probe.on_sample();
         let over = progress.past_point();
-        let repairing = progress.phase != Phase::Open && !over;
+        let repairing = progress.phase.is_repairing() && !over;
         let original = self.undo.is_of_original(news.stamp, news.rtt.granularity());
         self.undoes |= match progress.phase {
-            Phase::Open => false,
+            Phase::Open | Phase::Reduction { .. } => false,
             // Others may have been lost indeed: what their retransmissions bring is waited for.
             Phase::Recovery { .. } => original && self.again_count == 0,
             Phase::Restart { .. } => original,
@@ -125,7 +131,7 @@ impl Repair for Rack {
 
     fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
         self.delivered = news.sacked;
-        let loss = self.on_ack(news, progress.phase != Phase::Open, false, progress);
+        let loss = self.on_ack(news, progress.phase.is_repairing(), false, progress);
         if !self.sacked.is_empty() {
             self.probe.cancel();
         }
@@ -139,8 +145,18 @@ impl Repair for Rack {
         if let Some(prr) = &mut self.prr {
             let outstanding = progress.flight_size() - self.sacked.count();
             prr.deliver(self.delivered);
-            prr.begin(window, outstanding, in_flight);
+            match progress.phase {
+                Phase::Reduction { .. } => prr.go_on(in_flight, false),
+                _ => prr.begin(window, outstanding, in_flight),
+            }
         }
+    }
+
+    fn sinks(&mut self, from: u64, to: u64, progress: &Progress) -> bool {
+        if let Some(prr) = &mut self.prr {
+            prr.sink(from, to, progress.flight_size() - self.sacked.count());
+        }
+        self.prr.is_some()
     }
 
     /// Section 6.3: the first segment is lost, and all that are overdue.
@@ -159,7 +175,7 @@ impl Repair for Rack {
             return self.probe.next_segment(progress);
         }
         let window = match &self.prr {
-            Some(prr) if matches!(progress.phase, Phase::Recovery { .. }) => prr.window(),
+            Some(prr) if progress.phase.is_reducing() => prr.window(),
             _ => window,
         };
         if !std::mem::take(&mut self.repeat_first) && self.in_network(progress) >= window {
@@ -176,7 +192,7 @@ impl Repair for Rack {
         }
         let Some(fate) = self.log.get(seq).map(|sent| sent.fate) else {
             self.log.note(seq, now);
-            if progress.phase == Phase::Open && self.sacked.is_empty() && !self.probe.is_out(progress.nxt) {
+            if !progress.phase.is_repairing() && self.sacked.is_empty() && !self.probe.is_out(progress.nxt) {
                 self.probe.schedule(now, rtt, progress);
             }
             return;
@@ -203,9 +219,9 @@ impl Repair for Rack {
     fn on_timer(&mut self, now: Nanos, progress: &Progress) -> Expiry {
         if self.reorder_at <= now {
             self.delivered = 0;
-            let repairing = progress.phase != Phase::Open;
+            let repairing = progress.phase.is_repairing();
             self.look(repairing, now);
-            return Expiry::Looked((!repairing && self.lost_count > 0).then_some(Loss::Cut));
+            return Expiry::Looked((!repairing && self.lost_count > 0).then_some(first_loss(progress.phase)));
         }
         if self.probe.at == Nanos::MAX {
             return Expiry::Timeout;
@@ -214,8 +230,8 @@ impl Repair for Rack {
         Expiry::Probe
     }
 
-    fn on_cut(&mut self, cwnd: f64, ssthresh: f64) {
-        self.undo.on_cut((cwnd, ssthresh));
+    fn on_cut(&mut self, before: Option<(f64, f64)>) {
+        self.undo.on_cut(before);
     }
 
     fn undoes(&mut self) -> Option<(f64, f64)> {
@@ -224,7 +240,7 @@ impl Repair for Rack {
         }
         self.reordering.seen = true;
         self.hope();
-        Some(self.undo.take())
+        self.undo.take()
     }
 
     /// The RFC's pipe: what is neither acknowledged nor SACKed nor lost.
@@ -282,16 +298,18 @@ impl Rack {
     /// What an ACK means once all that it delivers is noted; `repairing` and `over` tell of the phase after it.
     fn on_ack(&mut self, news: &News, repairing: bool, over: bool, progress: &Progress) -> Option<Loss> {
         let duplicate = self.duplicate.take();
-        self.reordering.on_ack(duplicate.is_some(), progress.una, progress.nxt, over);
+        self.reordering.on_ack(duplicate.is_some(), progress.una, progress.nxt, over && progress.phase.is_repairing());
         let found = self.look(repairing, news.now);
         let in_flight = self.in_network(progress);
-        if let (true, Phase::Recovery { .. }, Some(prr)) = (repairing, progress.phase, &mut self.prr) {
+        // Where a loss ends the reduction after a mark, its repair goes on with that.
+        let reducing = !over && progress.phase.is_reducing() && (repairing || self.lost_count == 0);
+        if let (true, Some(prr)) = (reducing, &mut self.prr) {
             prr.deliver(self.delivered);
             prr.go_on(in_flight, news.acked > 0 && !found);
         }
         let repaired = self.probe.on_ack(progress, duplicate);
         match (repairing, self.lost_count > 0) {
-            (false, true) => Some(Loss::Cut),
+            (false, true) => Some(first_loss(progress.phase)),
             (false, false) if repaired => Some(Loss::Repaired),
             _ => None,
         }

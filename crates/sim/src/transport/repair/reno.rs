@@ -35,7 +35,7 @@ impl Repair for Reno {
                 self.duplicates.inflation += 1;
                 None
             }
-            Phase::Restart { .. } => None,
+            Phase::Reduction { .. } | Phase::Restart { .. } => None,
         }
     }
 

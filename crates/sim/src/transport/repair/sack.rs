@@ -28,6 +28,22 @@ impl Sack {
         Sack { prr: prr.then(Box::default), ..Sack::default() }
     }
 
+    /// A duplicate ACK comes while nothing is known to be lost. Section 2: it is one if it brings news.
+    fn shows_loss(&mut self, news: &News, progress: &Progress) -> bool {
+        if news.sacked == 0 {
+            return false;
+        }
+        self.duplicates += 1;
+        self.duplicates >= DUP_THRESH || self.board.is_lost(progress.una)
+    }
+
+    /// The window sinks after a mark.
+    fn sink(&mut self, advanced: bool, progress: &Progress) {
+        if let Some(prr) = &mut self.prr {
+            prr.go_on(self.board.pipe(progress.una, progress.nxt), advanced);
+        }
+    }
+
     /// Looks for further losses in fast recovery.
     fn go_on(&mut self, advanced: bool, progress: &Progress) {
         let safe = !self.board.find_losses() && advanced;
@@ -62,10 +78,11 @@ impl Repair for Sack {
             prr.deliver(news.acked + news.sacked - (before - self.board.sacked()));
         }
         let over = progress.past_point();
-        if over {
-            self.board.settle(progress.una);
-        } else if matches!(progress.phase, Phase::Recovery { .. }) {
-            self.go_on(true, progress);
+        match progress.phase {
+            _ if over => self.board.settle(progress.una),
+            Phase::Recovery { .. } => self.go_on(true, progress),
+            Phase::Reduction { .. } => self.sink(true, progress),
+            _ => {}
         }
         Verdict { over, ..Verdict::default() }
     }
@@ -75,27 +92,38 @@ impl Repair for Sack {
             prr.deliver(news.sacked);
         }
         match progress.phase {
-            // Section 2: a duplicate ACK is one that brings news.
-            Phase::Open if news.sacked > 0 => {
-                self.duplicates += 1;
-                let lost = self.duplicates >= DUP_THRESH || self.board.is_lost(progress.una);
-                lost.then_some(Loss::Cut)
-            }
+            Phase::Open => self.shows_loss(news, progress).then_some(Loss::Cut),
             Phase::Recovery { .. } => {
                 self.go_on(false, progress);
                 None
             }
-            _ => None,
+            Phase::Reduction { .. } if self.shows_loss(news, progress) => Some(Loss::Repair),
+            Phase::Reduction { .. } => {
+                self.sink(false, progress);
+                None
+            }
+            Phase::Restart { .. } => None,
         }
     }
 
     fn begin(&mut self, window: u64, progress: &Progress) {
         self.board.begin_recovery(progress.una);
         if let Some(prr) = &mut self.prr {
-            let outstanding = progress.flight_size() - self.board.sacked();
-            prr.begin(window, outstanding, self.board.pipe(progress.una, progress.nxt));
+            let (outstanding, pipe) =
+                (progress.flight_size() - self.board.sacked(), self.board.pipe(progress.una, progress.nxt));
+            match progress.phase {
+                Phase::Reduction { .. } => prr.go_on(pipe, false),
+                _ => prr.begin(window, outstanding, pipe),
+            }
         }
         self.repeat_first = self.board.next_lost().is_some();
+    }
+
+    fn sinks(&mut self, from: u64, to: u64, progress: &Progress) -> bool {
+        if let Some(prr) = &mut self.prr {
+            prr.sink(from, to, progress.flight_size() - self.board.sacked());
+        }
+        self.prr.is_some()
     }
 
     fn restart(&mut self, _now: Nanos, progress: &mut Progress) {
@@ -110,7 +138,7 @@ impl Repair for Sack {
             return Some(progress.una);
         }
         let window = match &self.prr {
-            Some(prr) if matches!(progress.phase, Phase::Recovery { .. }) => prr.window(),
+            Some(prr) if progress.phase.is_reducing() => prr.window(),
             _ => window,
         };
         if self.in_network(progress) >= window {

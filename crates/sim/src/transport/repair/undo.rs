@@ -13,18 +13,18 @@ pub struct Undo {
     first_at: Option<Nanos>,
     /// How many of them no DSACK has shown to be needless.
     doubtful: u64,
-    /// cwnd and ssthresh before the cut.
-    before: (f64, f64),
+    /// cwnd and ssthresh before the cut; none where it was no loss that called for it.
+    before: Option<(f64, f64)>,
 }
 
 impl Undo {
-    /// The window is cut, before which cwnd and ssthresh were as given.
-    pub fn on_cut(&mut self, before: (f64, f64)) {
+    /// The window is cut, before which cwnd and ssthresh were as given; none for a cut that no arrival can show to be needless.
+    pub fn on_cut(&mut self, before: Option<(f64, f64)>) {
         *self = Undo { before, ..Undo::default() };
     }
 
     /// What cwnd and ssthresh were before the cut; from here on nothing is known of retransmissions.
-    pub fn take(&mut self) -> (f64, f64) {
+    pub fn take(&mut self) -> Option<(f64, f64)> {
         std::mem::take(self).before
     }
 
@@ -37,12 +37,12 @@ impl Undo {
     /// A segment has arrived twice; says whether each one has that was sent again since the cut.
     pub fn on_duplicate(&mut self) -> bool {
         self.doubtful = self.doubtful.saturating_sub(1);
-        self.first_at.is_some() && self.doubtful == 0
+        self.before.is_some() && self.first_at.is_some() && self.doubtful == 0
     }
 
     /// Whether an ACK of new data that echoes `stamp` is of an original, by a timestamp clock of the given tick.
     pub fn is_of_original(&self, stamp: Nanos, tick: Nanos) -> bool {
-        self.first_at.is_some_and(|first| stamp / tick < first / tick)
+        self.before.is_some() && self.first_at.is_some_and(|first| stamp / tick < first / tick)
     }
 }
 
@@ -55,13 +55,15 @@ mod tests {
     #[test]
     fn every_retransmission_must_have_been_needless() {
         let mut undo = Undo::default();
-        undo.on_cut((20.0, 30.0));
+        undo.on_cut(Some((20.0, 30.0)));
         assert!(!undo.on_duplicate(), "nothing has been sent again");
         undo.on_sent_again(5);
         undo.on_sent_again(6);
         assert_eq!([undo.on_duplicate(), undo.on_duplicate()], [false, true]);
-        assert_eq!(undo.take(), (20.0, 30.0));
+        assert_eq!(undo.take(), Some((20.0, 30.0)));
         assert!(!undo.on_duplicate(), "it is undone once");
+        undo.on_sent_again(7);
+        assert!(!undo.on_duplicate() && !undo.is_of_original(6, 1), "a probe needs no cut");
     }
 
     /// RFC 3522 section 3.2, step 5: the echoed timestamp is smaller than that of the first retransmission; by a clock of 10 it must
@@ -69,6 +71,7 @@ mod tests {
     #[test]
     fn a_timestamp_tells_the_original() {
         let mut undo = Undo::default();
+        undo.on_cut(Some((20.0, 30.0)));
         assert!(!undo.is_of_original(1, 1), "nothing has been sent again");
         undo.on_sent_again(25);
         undo.on_sent_again(45);

@@ -53,7 +53,7 @@ impl Repair for Vegas {
                 }
                 None
             }
-            Phase::Restart { .. } => None,
+            Phase::Reduction { .. } | Phase::Restart { .. } => None,
         }
     }
 

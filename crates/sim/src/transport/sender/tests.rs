@@ -39,13 +39,22 @@ impl Bench {
 
     /// `seq` reaches the receiver, its ACK the sender, a round trip after it was sent; what is sent in return.
     fn arrives(&mut self, seq: u64) -> Vec<u64> {
+        self.arrives_with(seq, None)
+    }
+
+    /// The same; the ACK says that there was a mark.
+    fn arrives_marked(&mut self, seq: u64) -> Vec<u64> {
+        self.arrives_with(seq, Some(Echo { ece: true, marked: 0 }))
+    }
+
+    fn arrives_with(&mut self, seq: u64, echo: Option<Echo>) -> Vec<u64> {
         self.now += MS;
         let sent = self.now.saturating_sub(RTT);
         assert_eq!(self.receiver.take(seq as u32, sent, self.now, None), Reply::Ack);
         let (next, stamp) = self.receiver.acknowledge();
-        let sack = self.receiver.sack_blocks();
+        let blocks = self.receiver.sack_blocks().unwrap_or_default();
         let arrival = Arrival { cumulative: next as u32, stamp, receiver_stamp: self.now };
-        self.sender.on_ack(self.now, &arrival, sack.as_ref());
+        self.sender.on_noted_ack(self.now, &arrival, &AckNote { blocks, echo });
         self.sends()
     }
 
@@ -388,6 +397,64 @@ fn prr_as_linux_shows_it() {
         assert_eq!(bench.arrives(seq), [new]);
         assert_eq!(bench.sender.in_network(), 7);
     }
+}
+
+/// A sender with proportional rate reduction whose 20 segments under way are ECN-capable.
+fn with_ecn(recovery: Recovery) -> Bench {
+    let tcp = Tcp { prr: true, ecn: EcnMode::Classic, ..Tcp::new("reno", recovery, vec![0]) };
+    let mut bench = Bench::of("reno", tcp, 20);
+    assert_eq!(bench.sends().len(), 20);
+    bench
+}
+
+/// A mark, of 20 in flight, ssthresh 10: ceil(10 d/20) segments in all for d delivered, so one at the ACKs 1, 3, ... 17; 11 are in flight
+/// at the 18th, 10 at the 19th, which is the target, and each further ACK lets one go (Linux sends so in its state CWR). The window grows
+/// again once segment 20 is acknowledged, the first that tells of the answer. Of the marks told before none is answered.
+#[test]
+fn after_a_mark_the_window_sinks_over_a_round_trip() {
+    for recovery in [Recovery::Sack, Recovery::Rack] {
+        let mut bench = with_ecn(recovery);
+        let sent: Vec<_> = (0..20).map(|seq| bench.arrives_marked(seq).len()).collect();
+        assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1], "{recovery:?}");
+        assert_eq!((bench.cwnd(), bench.sender.in_network()), (10.0, 10));
+        assert_eq!(bench.arrives(20), [30], "the last of the round trip");
+        assert_eq!((bench.cwnd(), bench.sender.progress.phase), (10.0, Phase::Open));
+        bench.arrives(21);
+        assert_eq!(bench.cwnd(), 10.1);
+        assert_eq!(bench.sender.meter.events.fast_recoveries, 0);
+    }
+}
+
+/// RFC 3168 section 6.1.2: marks and losses of one window are answered once. 20 in flight, a mark is told by the ACK of 0, and 1 is lost:
+/// segments go at the ACKs of 0 and 3; the third ACK after the hole, of 4, sends 1 again; ceil(10 d/20) segments in all.
+#[test]
+fn a_loss_while_the_window_sinks_is_repaired_without_a_second_cut() {
+    for recovery in [Recovery::Sack, Recovery::Rack] {
+        let mut bench = with_ecn(recovery);
+        assert_eq!(bench.arrives_marked(0), [20], "{recovery:?}");
+        let sent: Vec<_> = (2..10).flat_map(|seq| bench.arrives(seq)).collect();
+        assert_eq!(sent, [21, 1, 22, 23]);
+        assert_eq!((bench.cwnd(), bench.sender.cc.ssthresh()), (10.0, 10.0));
+        assert_eq!(bench.sender.meter.events.fast_recoveries, 1);
+    }
+}
+
+/// A mark cuts 10 segments to 5; a probe then repeats the last one, which had arrived. That undoes no cut: the mark was one.
+#[test]
+fn a_needless_probe_does_not_undo_the_answer_to_a_mark() {
+    let tcp = Tcp { ecn: EcnMode::Classic, ..Tcp::new("reno", Recovery::Rack, vec![0]) };
+    let mut bench = Bench::of("reno", tcp, 10);
+    bench.sender.progress.end = 10;
+    bench.sends();
+    bench.arrives_marked(0);
+    bench.now = bench.sender.deadline();
+    bench.sender.on_timeout(bench.now);
+    assert_eq!(bench.sends(), [9]);
+    let mut blocks = SackBlocks::default();
+    (blocks[0], bench.now) = ((9, 10), bench.now + MS);
+    let arrival = Arrival { cumulative: 10, stamp: 0, receiver_stamp: bench.now };
+    bench.sender.on_noted_ack(bench.now, &arrival, &AckNote { blocks, echo: None });
+    assert_eq!((bench.cwnd(), bench.sender.cc.ssthresh()), (5.0, 5.0));
 }
 
 /// A rate sample counts what SACK delivers as it comes, and what the cumulative point then passes only once: of 8 segments the first is lost,
