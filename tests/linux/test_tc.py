@@ -75,7 +75,7 @@ def test_red(w_q: float, burst: int) -> None:
     """Sizes in bytes. With min 7500 and avpkt 1500, tc (iproute2 6.1) sends the kernel a Wlog of 7 for a burst of 33, 8
     for 34 and 47, 9 for 48: read from its message by strace.
     """
-    queue = {"name": "red", "w_q": w_q, "gentle": False}
+    queue = {"name": "red", "w_q": w_q, "gentle": False, "gaps": "drawn"}
     sizes = "limit 1498500 min 7500 max 22500 avpkt 1500"
     assert words(queue) == f"red {sizes} burst {burst} probability 0.02 bandwidth 10000000bit"
     assert words({**queue, "ecn": True}) == f"{words(queue)} ecn harddrop"
@@ -87,6 +87,7 @@ def test_red_of_other_thresholds() -> None:
         "name": "red",
         "w_q": 1 / 512,
         "gentle": False,
+        "gaps": "drawn",
         "min_th": "10 packets",
         "max_th": "40 packets",
         "max_p": 0.1,
@@ -122,7 +123,7 @@ def test_a_drop_tail_buffer_in_time() -> None:
     assert (link.buffer_packets, link.buffer_bytes, link.discipline) == (11, None, None)
 
 
-RED = {"name": "red", "w_q": 2**-9, "gentle": False}
+RED = {"name": "red", "w_q": 2**-9, "gentle": False, "gaps": "drawn"}
 PIE = {"name": "pie", "variant": "linux"}
 CODEL = {"name": "codel", "sqrt": "newton"}
 FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
@@ -152,7 +153,7 @@ FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
         ({**PIE, "delay": "rate"}, ".delay", '"timestamp"'),
         ({**PIE, "long_delay_step": False}, ".long_delay_step", "true"),
         ({**RED, "gentle": True}, ".gentle", "false"),
-        ({**RED, "gaps": "wait"}, ".gaps", '"uniform"'),
+        ({**RED, "gaps": "uniform"}, ".gaps", '"drawn"'),
         ({**RED, "w_q": 0.002}, ".w_q", "0.001953125"),
         ({**RED, "w_q": 1}, ".w_q", "power of two"),
         # tc finds no weight for a burst that is not longer than min_th.

@@ -165,7 +165,7 @@ _AIMD, _HYUN_JANG, _EHSTCP = (
 
 _VEGAS = frozenset(("alpha", "beta", "gamma"))
 _HSTCP = {"low_window": 38, "high_window": 83_000, "high_p": 1e-7, "high_decrease": 0.1}
-_CUBIC = {"c": 0.4, "beta": 0.7, "fast_convergence": True, "reno_friendly": True}
+_CUBIC = {"c": 0.4, "beta": 0.7, "fast_convergence": True, "reno_friendly": True, "alpha_to_one": False}
 _SCALABLE = {"a": 0.01, "b": 0.125, "at_least_reno": True}
 _HTCP = {"delta_l": 1, "beta_min": 0.5, "beta_max": 0.8, "fading": 0.95, "throughput_change": 0.2, "rtt_ref": 0.1}
 

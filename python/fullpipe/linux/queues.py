@@ -164,7 +164,7 @@ def _pie(params: Mapping[str, Any], line: Line) -> Discipline:
 
 def _red(params: Mapping[str, Any], line: Line) -> Discipline:
     _only(params, "gentle", False, "the kernel drops everything from max_th on")
-    _only(params, "gaps", "uniform", "the kernel's are")
+    _only(params, "gaps", "drawn", "the kernel draws once a gap")
     low, high = (_whole(params[key]) * line.packet_bytes for key in ("min_th", "max_th"))
     if high <= low:
         raise Refusal("max_th", "the kernel wants it above min_th")

@@ -311,6 +311,8 @@ impl Sender {
                 self.deadline = now + self.rtt.timeout();
             }
         }
+        #[cfg(feature = "record")]
+        (first..self.progress.nxt).for_each(|seq| crate::record::sent(now, seq));
         first..self.progress.nxt
     }
 
@@ -324,6 +326,8 @@ impl Sender {
             self.look_whether_app_limited();
             return None;
         };
+        #[cfg(feature = "record")]
+        crate::record::sent(now, seq);
         if self.watch.is_some() {
             self.note_sent(seq, now);
         }

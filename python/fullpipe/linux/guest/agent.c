@@ -308,13 +308,13 @@ static void add_change(char **words)
         change->words[i] = strdup(words[3 + i]);
 }
 
-/* Looks at what passes a device, with the kernel's time of each packet. */
+/* Looks at what passes a device, with the kernel's time of each packet. What leaves is shown to those alone who ask for all. */
 static void add_watch(char **words)
 {
     enter(words[1]);
-    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_IP));
+    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_ALL));
     struct sockaddr_ll at = {
-        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = if_nametoindex(words[2])};
+        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = if_nametoindex(words[2])};
     int bytes = WATCHED_BYTES, on = 1;
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes)
         || setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) || bind(fd, (struct sockaddr *)&at, sizeof at))
@@ -577,7 +577,7 @@ static void take_packets(int watch, nanos offset)
             return;
         const uint8_t *tcp = head + 4 * (head[0] & 15);
         struct cmsghdr *stamp = CMSG_FIRSTHDR(&message);
-        if (!stamp || length < 40 || head[9] != IPPROTO_TCP || packet_count == PACKET_LIMIT)
+        if (!stamp || length < 40 || head[0] >> 4 != 4 || head[9] != IPPROTO_TCP || packet_count == PACKET_LIMIT)
             continue;
         struct timespec at;
         memcpy(&at, CMSG_DATA(stamp), sizeof at);
