@@ -13,7 +13,7 @@ PACKAGES := ns2 chromium fonts-dejavu-core \
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core docs-tables mutants clean debian
+.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core docs-tables linux-tables mutants clean debian
 .PHONY: linux-objects linux-objects-if-able
 
 help: ## This list.
@@ -38,6 +38,10 @@ test-python: build linux-objects-if-able ## The package's tests, with agreement 
 
 test-linux: build debian linux-objects ## All tests of the Linux engine: measurements, failures of virtual machines.
 	$(BIN)/pytest -s tests/linux
+
+linux-tables: build debian linux-objects ## What docs/linux.md shows of queues, links and shares, measured anew (an hour and more).
+	FULLPIPE_RECORD=1 $(BIN)/pytest -s tests/linux/test_queues.py tests/linux/test_links.py
+	$(BIN)/python docs/tables.py linux.md
 
 lint: build ## Format, clippy, ruff, mypy, stubs.
 	cargo fmt --all --check

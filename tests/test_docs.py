@@ -165,6 +165,13 @@ def test_short_outputs_are_those_of_the_program(tables: ModuleType) -> None:
         assert tables.output(each.command) == each.text, f"{each.command}: make docs-tables"
 
 
+def test_measured_tables_are_those_of_the_runs(tables: ModuleType) -> None:
+    found = [match for page in tables.pages() for match in tables.TABLE.finditer(page.read_text(encoding="utf-8"))]
+    assert {match[2] for match in found} == {path.stem for path in (ROOT / "docs/measured").glob("*.json")}
+    for match in found:
+        assert match[3] == tables.measured(match[2]), f"{match[2]}: python docs/tables.py"
+
+
 def test_every_output_that_is_shown_is_marked_and_its_command_too(tables: ModuleType) -> None:
     """A table of the program's, known by the line under its head, stands under a comment and after its command."""
     for page in tables.pages():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from functools import cache
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 import pytest
@@ -198,6 +198,18 @@ def test_delayed_acks() -> None:
     assert mean_cwnd(there) == pytest.approx(mean_cwnd(here), rel=0.06)
 
 
+STARTS_MS = (300, 800, 1300, 1800, 2300)
+"""When the second flow begins: as many runs as a mean takes. One says little: which flow meets a full queue hangs on
+microseconds, and another build of the guest's agent moves a share by 0.02.
+"""
+T_95 = 2.776
+"""Student's t for five values: 95 % of a mean's distribution lie within so many standard errors."""
+PRECISE = 0.05
+"""The half of a mean's interval at most, half the way from an even share to the limit: wider, and the runs were too few
+to judge by.
+"""
+
+
 @pytest.mark.parametrize(
     ("algorithm", "buffer_bdp", "least", "most"),
     [
@@ -209,29 +221,48 @@ def test_delayed_acks() -> None:
     ],
 )
 def test_friendly_to_reno(algorithm: str, buffer_bdp: float, least: float, most: float) -> None:
-    """One flow of each, with delayed ACKs as Linux's receivers send them: neither gets more than 60 %.
+    """One flow of each, with delayed ACKs as Linux's receivers send them: neither gets more than 60 % in the mean.
 
     Not so adaptive AIMD with the same round trips and small buffers: its window grows more slowly, so that it is more
     seldom the flow that meets a full queue (at 1/4 BDP 51 times against 77), and the paper's fairness is for flows that
     meet the same events.
     """
-    pair = scenario(algorithm, "reno", buffer_bdp=buffer_bdp, delayed_ack=True)
-    linux, simulator = (share(pair, engine) for engine in ENGINES[::-1])
-    print(f"\n{algorithm} beside reno, {buffer_bdp} BDP: {linux:.3f} of both, simulator {simulator:.3f}")
-    assert least <= linux <= most
+    pairs = [
+        scenario(algorithm, "reno", buffer_bdp=buffer_bdp, starts_ms=(0, start_ms), delayed_ack=True)
+        for start_ms in STARTS_MS
+    ]
+    judge(f"{algorithm} beside reno, {buffer_bdp} BDP", [[pair] for pair in pairs], least, most)
 
 
 @pytest.mark.parametrize("buffer_bdp", [0.125, 0.25, 0.5])
 def test_adaptive_aimd_is_friendly_where_round_trips_differ(buffer_bdp: float) -> None:
     """98 and 102 ms, each flow once with the shorter: the flows are out of step, and neither gets more than 60 %."""
-    pairs = [
-        scenario("adaptive-aimd", "reno", buffer_bdp=buffer_bdp, delay_ms=47, access_ms=access_ms, delayed_ack=True)
-        for access_ms in ((2, 4), (4, 2))
+    both_ways = [
+        [
+            scenario(
+                *("adaptive-aimd", "reno"),
+                buffer_bdp=buffer_bdp,
+                delay_ms=47,
+                starts_ms=(0, start_ms),
+                access_ms=access_ms,
+                delayed_ack=True,
+            )
+            for access_ms in ((2, 4), (4, 2))
+        ]
+        for start_ms in STARTS_MS
     ]
-    linux, simulator = ([share(pair, engine) for pair in pairs] for engine in ENGINES[::-1])
-    where = f"adaptive-aimd beside reno, 98 and 102 ms, {buffer_bdp} BDP"
-    print(f"\n{where}: {fmean(linux):.3f} of both ({_range(sorted(linux), '.3f')}), simulator {fmean(simulator):.3f}")
-    assert 0.4 <= fmean(linux) <= 0.6
+    judge(f"adaptive-aimd beside reno, 98 and 102 ms, {buffer_bdp} BDP", both_ways, 0.4, 0.6)
+
+
+def judge(where: str, repetitions: list[list[Scenario]], least: float, most: float) -> None:
+    """Holds the mean share over repetitions, each the mean of its scenarios, to limits."""
+    means = {engine: [fmean(share(pair, engine) for pair in pairs) for pairs in repetitions] for engine in ENGINES}
+    mean = {engine: fmean(values) for engine, values in means.items()}
+    half = {engine: T_95 * stdev(values) / len(values) ** 0.5 for engine, values in means.items()}
+    print(f"\n{where}: " + ", ".join(f"{engine} {mean[engine]:.3f} +- {half[engine]:.3f}" for engine in ENGINES))
+    print(f"  Linux, run by run: {_range(sorted(means['linux']), '.3f')}")
+    assert half["linux"] <= PRECISE
+    assert least <= mean["linux"] <= most
 
 
 def bbr(*algorithms: str, buffer_bdp: float, seconds: int = 120, seed: int = 1) -> Scenario:

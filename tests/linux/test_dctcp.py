@@ -9,11 +9,11 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from fullpipe.runner import run
-from fullpipe.tables import to_numpy
 
 from fullpipe import Scenario
 from fullpipe.linux import machine, programs
+from fullpipe.runs.engines import run
+from fullpipe.runs.tables import to_numpy
 
 pytestmark = [
     pytest.mark.slow_linux,

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from fullpipe import Scenario
+from fullpipe import Result, Scenario
 from fullpipe.errors import ScenarioError
 from fullpipe.linux import job
 from fullpipe.linux.initramfs import Initramfs
 from fullpipe.linux.kernel import Kernel
 from fullpipe.linux.plan import Plan
 from fullpipe.linux.report import to_tables
+from fullpipe.linux.ways import Way
 
 PROGRAM = Path(sys.executable).parent / "fullpipe"
 
@@ -75,7 +76,7 @@ def test_red(w_q: float, burst: int) -> None:
     """Sizes in bytes. With min 7500 and avpkt 1500, tc (iproute2 6.1) sends the kernel a Wlog of 7 for a burst of 33, 8
     for 34 and 47, 9 for 48: read from its message by strace.
     """
-    queue = {"name": "red", "w_q": w_q, "gentle": False}
+    queue = {"name": "red", "w_q": w_q, "gentle": False, "gaps": "drawn"}
     sizes = "limit 1498500 min 7500 max 22500 avpkt 1500"
     assert words(queue) == f"red {sizes} burst {burst} probability 0.02 bandwidth 10000000bit"
     assert words({**queue, "ecn": True}) == f"{words(queue)} ecn harddrop"
@@ -87,6 +88,7 @@ def test_red_of_other_thresholds() -> None:
         "name": "red",
         "w_q": 1 / 512,
         "gentle": False,
+        "gaps": "drawn",
         "min_th": "10 packets",
         "max_th": "40 packets",
         "max_p": 0.1,
@@ -122,7 +124,7 @@ def test_a_drop_tail_buffer_in_time() -> None:
     assert (link.buffer_packets, link.buffer_bytes, link.discipline) == (11, None, None)
 
 
-RED = {"name": "red", "w_q": 2**-9, "gentle": False}
+RED = {"name": "red", "w_q": 2**-9, "gentle": False, "gaps": "drawn"}
 PIE = {"name": "pie", "variant": "linux"}
 CODEL = {"name": "codel", "sqrt": "newton"}
 FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
@@ -133,13 +135,11 @@ FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
     [
         ("dualpi2", "", "allowed: drop-tail, codel, fq-codel, pie, red, step"),
         ("ared", "", "allowed: drop-tail"),
-        ("codel", ".sqrt", '"newton"'),
         ({**CODEL, "mtu": "512 B"}, ".mtu", '"1500 B"'),
         ({**CODEL, "target": "1500 ns"}, ".target", "whole microseconds"),
         ({**CODEL, "interval": "100000.5 us"}, ".interval", "whole microseconds"),
         ({**CODEL, "ce_threshold": "1 ns"}, ".ce_threshold", "whole microseconds"),
         ({**FQ_CODEL, "floor": "queue"}, ".floor", '"all"'),
-        ({**FQ_CODEL, "sqrt": "exact"}, ".sqrt", '"newton"'),
         ("pie", ".variant", '"linux"'),
         ({**PIE, "update": "15000.5 us"}, ".update", "whole microseconds"),
         ({**PIE, "alpha": 0.1}, ".alpha", "0.0625 to 2"),
@@ -154,7 +154,7 @@ FQ_CODEL = {"name": "fq-codel", "sqrt": "newton", "floor": "all"}
         ({**PIE, "delay": "rate"}, ".delay", '"timestamp"'),
         ({**PIE, "long_delay_step": False}, ".long_delay_step", "true"),
         ({**RED, "gentle": True}, ".gentle", "false"),
-        ({**RED, "gaps": "wait"}, ".gaps", '"uniform"'),
+        ({**RED, "gaps": "uniform"}, ".gaps", '"drawn"'),
         ({**RED, "w_q": 0.002}, ".w_q", "0.001953125"),
         ({**RED, "w_q": 1}, ".w_q", "power of two"),
         # tc finds no weight for a burst that is not longer than min_th.
@@ -189,12 +189,30 @@ def test_an_aqm_needs_a_packet_that_waits() -> None:
 
 def test_a_refusal_ends_the_program_with_2(tmp_path: Path) -> None:
     file = tmp_path / "scenario.toml"
-    file.write_text(scenario("codel").to_toml())
+    file.write_text(scenario("fq-codel").to_toml())
     done = subprocess.run([PROGRAM, "linux", "run", file], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert f"{file.name}" in line
-    assert "links[0].queue.sqrt" in line
+    assert "links[0].queue.floor" in line
+
+
+@pytest.mark.parametrize("queue", ["codel", {"name": "codel", "sqrt": "exact"}, {**FQ_CODEL, "sqrt": "exact"}])
+def test_another_root_is_run_and_said(queue: Any) -> None:
+    """A plain CoDel runs, but not without a word: the figures of two engines stand beside each other."""
+    (warning,) = Plan.of(scenario(queue)).warnings
+    assert warning.startswith("links[0].queue.sqrt: the kernel takes a Newton step")
+
+
+def test_what_both_do_alike_is_not_said() -> None:
+    assert Plan.of(scenario(CODEL)).warnings == Plan.of(scenario(FQ_CODEL)).warnings == ()
+
+
+def test_a_warning_is_in_the_result() -> None:
+    tried = scenario("codel")
+    lines = ["l 0 0 0 0 0 4 0", "l 2000000000 0 1875000 1250 7 8 9", "l 0 1 0 0 0 0 0", "l 2000000000 1 0 0 0 0 0"]
+    result = Result(tried, to_tables(Plan.of(tried), lines), engine="linux", wall_s=1)
+    assert result.to_dict()["warnings"] == [*tried.warnings, *Plan.of(tried).warnings] != tried.warnings
 
 
 def orders(tried: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
@@ -205,7 +223,8 @@ def orders(tried: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(job.programs, "OBJECTS", tmp_path)
     (tmp_path / "agent").write_bytes(b"")
     (tmp_path / "module").write_bytes(b"")
-    names = ("veth", "sch_netem", "sch_cbs", "sch_codel", "sch_pie", "sch_red", "tcp_vegas", "tcp_yeah")
+    ways = ("sch_ingress", "cls_matchall", "act_mirred", "act_police")
+    names = ("veth", "sch_netem", "sch_cbs", "sch_codel", "sch_pie", "sch_red", "tcp_vegas", "tcp_yeah", *ways)
     job.build(Plan.of(tried), Kernel("none", tmp_path / "module", dict.fromkeys(names, tmp_path / "module")))
     return files
 
@@ -282,3 +301,116 @@ def test_what_the_kernel_counts() -> None:
     # Sent, dropped, and 4 more waiting than before.
     assert link["arrived_packets"] == 1261
     assert link["reverse_marked_packets"] == 0
+
+
+def way(**changes: Any) -> Way:
+    """The forward direction of a link of 10 Mbit/s in a run of 2 s."""
+    return Plan.of(scenario("drop-tail", **changes)).links[0].ways[0]
+
+
+def wire(**changes: Any) -> str:
+    """What the netem behind the link is told at first."""
+    return " ".join(way(**changes).wires[0][1])
+
+
+def test_wires() -> None:
+    """netem delays all packets but a part: 1 % late is 99 % at once. Of Gilbert and Elliott's chances it takes those to
+    lose.
+    """
+    assert way() == Way(rates=((0, 10_000_000),))
+    assert wire(loss=0.015) == "loss random 1.5%"
+    assert wire(reorder={"probability": 0.01, "delay": "5 ms"}) == "delay 5000.000us reorder 99%"
+    channel = {"model": "gilbert-elliott", "p": 0.01, "r": 0.25, "h": 0.125, "k": 0.999}
+    assert wire(loss=channel) == "loss gemodel 1% 25% 87.5% 0.1%"
+
+
+def test_a_policer() -> None:
+    assert " ".join(way(policer={"rate": "5 Mbit/s", "burst": "50 kB"}).policer) == (
+        "police rate 5000000bit burst 50000b conform-exceed drop/pass"
+    )
+
+
+def test_schedules() -> None:
+    """Within the run; with `repeat` all begins anew with what the link itself says."""
+    steps = [{"at": "0.5 s", "rate": "5 Mbit/s"}, {"at": "600 ms", "loss": 0.25}, {"at": "3 s", "rate": "1 Mbit/s"}]
+    once = way(schedule=steps)
+    assert once.rates == ((0, 10_000_000), (500_000_000, 5_000_000))
+    assert once.wires == ((0, ()), (600_000_000, ("loss", "random", "25%")))
+    again = way(schedule=steps[:1], repeat="1.5 s")
+    assert again.rates == ((0, 10**7), (500_000_000, 5_000_000), (1_500_000_000, 10**7))
+    assert way(schedule=steps[:1], repeat="1 s").rates[2:] == ((1_000_000_000, 10**7), (1_500_000_000, 5_000_000))
+
+
+def test_capacity_follows_the_rate() -> None:
+    """10 Mbit/s for half a second, then 5: from 0.25 s to 1.25 s 2.5 and 3.75 Mbit."""
+    assert way(schedule=[{"at": "0.5 s", "rate": "5 Mbit/s"}]).sent_bits(250_000_000, 1_250_000_000) == 6_250_000
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "said"),
+    [
+        ({"schedule": [{"at": "1 s", "delay": "1 ms"}]}, "schedule", "not the delay"),
+        ({"schedule": [{"at": "1 s", "rate": "0 bit/s"}]}, "schedule", "none of 0"),
+        ({"schedule": [{"at": "1 s", "rate": "1500 bit/s"}]}, "schedule", "whole kbit/s"),
+        ({"schedule": [{"at": "1 ms", "loss": 0.1}], "repeat": "2 ms"}, "schedule", "at most 256"),
+        ({"jitter": {"model": "uniform", "mean": "1 ms"}}, "jitter", "has none"),
+        ({"aggregation": "4 ms"}, "aggregation", "has none"),
+        ({"reverse": {"rate": "1 Mbit/s"}}, "reverse.rate", "both directions"),
+        ({"reverse": {"delay": "1 ms"}}, "reverse.delay", "both directions"),
+        ({"reverse": {"buffer": "1 packet"}}, "reverse.buffer", "both directions"),
+        ({"reverse": {"queue": "red"}}, "reverse.queue", "both directions"),
+        ({"reverse": {"trace": [1]}}, "reverse.rate", "both directions"),
+    ],
+)
+def test_what_a_link_cannot_do(change: Any, key: str, said: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Plan.of(scenario("drop-tail", **change))
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"links[0].{key}: ")
+    assert said in str(caught.value)
+
+
+def test_a_wire_is_a_namespace_behind_the_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data loses a hundredth, ACKs nothing; what it has lost is counted after the queues."""
+    files = orders(scenario("drop-tail", loss=0.01, reverse={"loss": 0}), tmp_path, monkeypatch)
+    text = "\n".join(files.values())
+    assert "namespace w0\n" in files["/job"]
+    assert "peer name left mtu 1486 address 02:00:00:06:00:00 netns w0\n" in text
+    assert "qdisc add dev right root handle 1: netem loss random 1% limit 10000000\n" in text
+    assert "qdisc add dev left root" not in text
+    assert "filter add dev left ingress matchall action mirred egress redirect dev right\n" in text
+    assert "filter add dev right ingress matchall action mirred egress redirect dev left\n" in text
+    assert "link n0 l0f 1\nlink n1 l0r 1\nlink w0 right 1\n" in files["/job"]
+
+
+def test_changes_are_ordered_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the rate in the direction that data takes, with a queue that tc can tell another rate; of losses in both."""
+    steps = [{"at": "0.5 s", "loss": 1}, {"at": "1 s", "rate": "5 Mbit/s", "loss": 0}]
+    files = orders(scenario("drop-tail", schedule=steps), tmp_path, monkeypatch)
+    assert "handle 2: pfifo limit 999\n" in "\n".join(files.values())
+    slopes = "idleslope 5000 sendslope -9995000 hicredit 187 locredit -3000"
+    assert [line for line in files["/job"].splitlines() if line.startswith("at ")] == [
+        "at 500000000 w0 /bin/tc qdisc change dev left root handle 1: netem loss random 100% limit 10000000",
+        "at 500000000 w0 /bin/tc qdisc change dev right root handle 1: netem loss random 100% limit 10000000",
+        f"at 1000000000 n0 /bin/tc qdisc change dev l0f root handle 1: cbs {slopes}",
+        "at 1000000000 w0 /bin/tc qdisc change dev left root handle 1: netem limit 10000000",
+        "at 1000000000 w0 /bin/tc qdisc change dev right root handle 1: netem limit 10000000",
+    ]
+
+
+def test_what_a_wire_and_a_policer_count() -> None:
+    """Of 1250 that came out 50 are lost behind; 7 found the queue full, 25 the bucket empty: 1250 + 7 + 25 came, and 82
+    of them are lost.
+    """
+    tried = scenario("drop-tail", loss=0.04, policer={"rate": "5 Mbit/s", "burst": "50 kB"}, reverse={"loss": 0})
+    plan = Plan.of(tried)
+    assert job.counters(plan) == [
+        *((0, False, "queue"), (0, True, "queue"), (0, False, "wire")),
+        *((0, False, "policer"), (0, True, "policer")),
+    ]
+    ends = ["1875000 1250 7 0 0", "0 0 0 0 0", "0 0 50 0 0", "0 0 25 0 0", "0 0 3 0 0"]
+    lines = [line for i, end in enumerate(ends) for line in (f"l 0 {i} 0 0 0 0 0", f"l 2000000000 {i} {end}")]
+    link = {name: column[0] for name, column in to_tables(plan, lines)["links"].items()}
+    assert (link["dropped_packets"], link["wire_lost_packets"], link["arrived_packets"]) == (32, 50, 1282)
+    assert link["loss_rate"] == 82 / 1282
+    assert (link["reverse_dropped_packets"], link["reverse_wire_lost_packets"]) == (3, 0)

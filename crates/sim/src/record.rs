@@ -2,12 +2,28 @@
 //! algorithm by the same events. Compiled in only with the feature `record`; for scenarios of one flow.
 
 use crate::transport::Controller;
-use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
+use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, Signal};
 use std::cell::RefCell;
 use std::io::Write;
 
 thread_local! {
     static SINK: RefCell<Option<Box<dyn Write>>> = const { RefCell::new(None) };
+    static SENDS: RefCell<Option<Box<dyn Write>>> = const { RefCell::new(None) };
+}
+
+/// Sends a line for each segment that a sender lets go in this thread to `sink`: when, in nanoseconds, and its number. `None`
+/// ends that and drops the sink.
+pub fn sends_to(sink: Option<Box<dyn Write>>) {
+    SENDS.set(sink);
+}
+
+/// A segment leaves.
+pub fn sent(now: Nanos, seq: u64) {
+    SENDS.with_borrow_mut(|sink| {
+        if let Some(sink) = sink {
+            writeln!(sink, "{now} {seq}").expect("the reader of the lines takes them all");
+        }
+    });
 }
 
 /// Sends the records of runs in this thread to `sink`; `None` ends that and drops the sink.

@@ -15,6 +15,7 @@ from fullpipe.cli.output import (
     progress_bar,
     show,
     warn,
+    warn_otherwise,
     words,
 )
 from fullpipe.cli.scenarios import load, scenario_options
@@ -66,6 +67,7 @@ def command(
         comparison = compare(
             scenario, names, engine=words(engines), progress=progress, kernel=kernel, memory_bytes=memory_bytes
         )
+    warn_otherwise(scenario, comparison.results.values())
     deliver(comparison, _print, as_json=as_json, plot=plot, out=out)
 
 

@@ -16,6 +16,8 @@ from fullpipe.cli.output import (
     plot_option,
     print_table,
     progress_bar,
+    warn,
+    warn_otherwise,
 )
 from fullpipe.cli.run import print_result
 from fullpipe.errors import InputError
@@ -55,6 +57,7 @@ def run_command(
     if seed is not None:
         scenario = scenario.replace(seed=seed)
     check_targets(plot, out)
+    warn(scenario)
     usable = linux.usable_accelerator(accel, kernel)
     if usable != accel:
         note("/dev/kvm does not work here; the run takes virtual time instead")
@@ -67,6 +70,7 @@ def run_command(
             kernel=kernel,
         )
     result = Result(scenario, tables, engine="linux", wall_s=time.perf_counter() - begun)
+    warn_otherwise(scenario, [result])
     deliver(result, print_result, as_json=as_json, plot=plot, out=out)
 
 

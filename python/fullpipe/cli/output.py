@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
+    from fullpipe.runs.result import Result
     from fullpipe.scenario import Scenario
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "progress_bar",
     "show",
     "warn",
+    "warn_otherwise",
     "words",
 ]
 
@@ -107,7 +109,17 @@ def deliver(
 
 def warn(scenario: Scenario) -> None:
     """Says on standard error what is probably not meant, a line each."""
-    for warning in scenario.warnings:
+    _warn(scenario, scenario.warnings)
+
+
+def warn_otherwise(scenario: Scenario, results: Iterable[Result]) -> None:
+    """Says what engines have done otherwise than the scenario says."""
+    said = dict.fromkeys(warning for result in results for warning in result.warnings)
+    _warn(scenario, [warning for warning in said if warning not in scenario.warnings])
+
+
+def _warn(scenario: Scenario, warnings: Iterable[str]) -> None:
+    for warning in warnings:
         note(f"warning: {scenario.file}: {warning}")
 
 

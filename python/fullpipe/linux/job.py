@@ -18,6 +18,9 @@ takes each packet a transmission time early. An htb takes it in time, but does n
 it never learns that the line is idle: its average stays where it was, and connections that lost their first packets to
 it could not open for a minute.)
 
+A link that loses or reorders has a namespace between its ends, n0 == rate ==> w0 == netem ==> n1, which hands frames on
+by tc's mirred: what is lost there has been sent. What a schedule changes, the agent changes by running tc then.
+
 All of a flow's propagation delay is in one more netem, which its ACKs cross last: where on a round trip a constant
 delay lies does not change what a queue sees, and a second one per packet would cost the guest as much as the
 bottleneck.
@@ -42,7 +45,7 @@ from fullpipe.linux.queues import UNLIMITED_PACKETS, Discipline
 if TYPE_CHECKING:
     from fullpipe.linux.kernel import Kernel
 
-__all__ = ["Job", "build", "empty_archive", "modules"]
+__all__ = ["Job", "Place", "build", "counters", "empty_archive", "modules"]
 
 TEND_NS = 100_000_000
 """At most this long between two visits of the agent to its sockets."""
@@ -70,13 +73,21 @@ class Job:
     sampling_ns: int
 
 
-def build(plan: Plan, kernel: Kernel, file: str | None = None) -> Job:
+Place = tuple[int, bool, str]
+"""Where packets are counted: a link's number, whether in its reverse direction, and its ``"queue"``, ``"wire"`` or
+``"policer"`` there.
+"""
+
+
+def build(plan: Plan, kernel: Kernel, file: str | None = None, *, watch: bool = False) -> Job:
     """The job of a plan.
 
     Args:
         plan: What to build.
         kernel: Whose modules to load.
         file: Named in errors about algorithms.
+        watch: Whether to report each packet that leaves a sender or comes back to it: a line ``p`` with its time in
+            nanoseconds, its flow, 1 where it leaves, its sequence and acknowledgement numbers, its payload in bytes.
 
     Raises:
         ScenarioError: An algorithm is not in the kernel, or with other parameters than asked for.
@@ -88,9 +99,13 @@ def build(plan: Plan, kernel: Kernel, file: str | None = None) -> Job:
     guest.order("write /proc/sys/net/ipv4/tcp_mem 4000000 8000000 16000000")
     nodes = _nodes(plan)
     kinds = list(dict.fromkeys(_kind(flow) for flow in plan.flows))
-    for name in [*(f"n{node}" for node in range(max(nodes.values()) + 1)), *(f"s{k}" for k in range(len(kinds)))]:
+    wired = [f"w{i}" for i, link in enumerate(plan.links) if link.wired]
+    places = [f"n{node}" for node in range(max(nodes.values()) + 1)]
+    for name in [*places, *wired, *(f"s{k}" for k in range(len(kinds)))]:
         guest.order(f"namespace {name}")
     _Network(guest, plan, nodes, kinds).build()
+    for k in range(len(kinds) if watch else 0):
+        guest.order(f"watch s{k} uplink")
     tend_ns, sampling_ns = _intervals(plan)
     memory = _add_flows(guest, plan, nodes, kinds, tend_ns)
     guest.order(f"time {plan.duration_ns} {tend_ns} {sampling_ns}")
@@ -105,9 +120,23 @@ def empty_archive() -> bytes:
 
 
 def modules(plan: Plan) -> list[str]:
-    """The modules of a plan's queueing disciplines."""
+    """The modules of a plan's queueing disciplines, wires and policers."""
     kinds = dict.fromkeys(link.discipline.kind for link in plan.links if link.discipline)
-    return ["sch_cbs", *(f"sch_{kind}" for kind in kinds)] if kinds else []
+    queues = ["sch_cbs", *(f"sch_{kind}" for kind in kinds)] if kinds else []
+    actions = ["act_mirred"] * any(link.wired for link in plan.links)
+    actions += ["act_police"] * any(way.policer for link in plan.links for way in link.ways)
+    return [*queues, *(["sch_ingress", "cls_matchall", *actions] if actions else [])]
+
+
+def counters(plan: Plan) -> list[Place]:
+    """Where packets are counted, in the order in which the guest's agent numbers it: the queues of all links first."""
+    both = [(i, reverse) for i in range(len(plan.links)) for reverse in (False, True)]
+    ways = {(i, reverse): plan.links[i].ways[reverse] for i, reverse in both}
+    return [
+        *((i, reverse, "queue") for i, reverse in both),
+        *((i, reverse, "wire") for (i, reverse), way in ways.items() if way.wires),
+        *((i, reverse, "policer") for (i, reverse), way in ways.items() if way.policer),
+    ]
 
 
 class _Guest:
@@ -257,18 +286,68 @@ class _Network:
             self._guest.batch("tc", self._queued[node])
         for k, kind in enumerate(self._kinds):
             self._sender(k, kind)
-        for i in range(len(self._plan.links)):
-            for side, reverse in (("left", False), ("right", True)):
-                handle = 2 if self._plan.links[i].discipline and self._carries_data(i, reverse) else 1
-                self._guest.order(f"link n{self._nodes[i, side]} l{i}{'fr'[reverse]} {handle}")
+        for i, link in enumerate(self._plan.links):
+            if link.wired:
+                self._wire(i, link)
+        for place in counters(self._plan):
+            self._guest.order(f"link {self._counted(place)}")
+        changes = sorted(change for i, link in enumerate(self._plan.links) for change in self._changes(i, link))
+        for at_ns, where, words in changes:
+            self._guest.tool("tc", "iproute2")
+            self._guest.order(f"at {at_ns} {where} /bin/tc {words}")
+
+    def _counted(self, place: Place) -> str:
+        """A namespace, a device in it, and the handle of what counts there."""
+        i, reverse, what = place
+        if what == "wire":
+            return f"w{i} {_behind(reverse)} 1"
+        handle = 2 if self._plan.links[i].discipline and self._carries_data(i, reverse) else 1
+        return f"{self._before(i, reverse)} {'ffff' if what == 'policer' else handle}"
+
+    def _before(self, i: int, reverse: bool) -> str:
+        """The namespace and the device by which packets come to a link."""
+        return f"n{self._nodes[i, 'right' if reverse else 'left']} l{i}{'fr'[reverse]}"
 
     def _link(self, i: int, link: Link) -> None:
         left, right = self._nodes[i, "left"], self._nodes[i, "right"]
-        self._pair(left, f"l{i}f", _mac(4, i), f"l{i}r", _mac(5, i), f"n{right}")
+        if link.wired:
+            self._pair(left, f"l{i}f", _mac(4, i), _behind(True), _mac(6, i), f"w{i}")
+            self._pair(right, f"l{i}r", _mac(5, i), _behind(False), _mac(7, i), f"w{i}")
+        else:
+            self._pair(left, f"l{i}f", _mac(4, i), f"l{i}r", _mac(5, i), f"n{right}")
         self._end(left, f"l{i}f", f"10.4.{i}.1/30", f"10.4.{i}.2", _mac(5, i))
         self._end(right, f"l{i}r", f"10.4.{i}.2/30", f"10.4.{i}.1", _mac(4, i))
-        self._queued[left] += _queue(f"l{i}f", link, self._plan, self._carries_data(i, reverse=False))
-        self._queued[right] += _queue(f"l{i}r", link, self._plan, self._carries_data(i, reverse=True))
+        for node, reverse in ((left, False), (right, True)):
+            device = f"l{i}{'fr'[reverse]}"
+            self._queued[node] += _queue(device, link, self._plan, self._carries_data(i, reverse))
+            if policer := link.ways[reverse].policer:
+                self._queued[node].append(f"qdisc add dev {device} clsact")
+                self._queued[node].append(f"filter add dev {device} egress matchall action {' '.join(policer)}")
+
+    def _wire(self, i: int, link: Link) -> None:
+        """A namespace between a link's ends: what comes in by one device leaves by the other, through its netem."""
+        self._guest.order(f"enter w{i}")
+        self._guest.batch("ip", [f"link set {_behind(reverse)} up" for reverse in (False, True)])
+        lines = []
+        for reverse, way in enumerate(link.ways):
+            come, leave = _behind(not reverse), _behind(bool(reverse))
+            self._guest.order(f"offloads-off {come}")
+            lines.append(f"qdisc add dev {come} clsact")
+            lines.append(f"filter add dev {come} ingress matchall action mirred egress redirect dev {leave}")
+            if way.wires:
+                lines.append(f"qdisc add dev {leave} root handle 1: {_netem(way.wires[0][1])}")
+        self._guest.batch("tc", lines)
+
+    def _changes(self, i: int, link: Link) -> list[tuple[int, str, str]]:
+        """What is changed while the flows run: when, in which namespace, and what tc is told."""
+        changes = []
+        for reverse, way in ((False, link.ways[0]), (True, link.ways[1])):
+            where, _, device = self._before(i, reverse).partition(" ")
+            rates = way.rates[1:] if self._carries_data(i, reverse) else ()
+            changes += [(at, where, f"qdisc change {_cbs(device, rate, self._plan)}") for at, rate in rates]
+            change = f"qdisc change dev {_behind(reverse)} root handle 1:"
+            changes += [(at, f"w{i}", f"{change} {_netem(words)}") for at, words in way.wires[1:]]
+        return changes
 
     def _carries_data(self, i: int, reverse: bool) -> bool:
         return any(i in flow.path and flow.reverse == reverse for flow in self._plan.flows)
@@ -354,13 +433,26 @@ def _queue(device: str, link: Link, plan: Plan, data: bool) -> list[str]:
 
 def _managed(device: str, link: Link, discipline: Discipline, plan: Plan) -> list[str]:
     """An AQM below a cbs that keeps the rate: a port of 10 Gbit/s that idles for as long as the link sends."""
-    rate_kbps = link.rate_bps // 1000
-    ahead = max(plan.packet_bytes // 8, link.rate_bps * LATE_NS // (8 * 10**9))
-    slopes = f"idleslope {rate_kbps} sendslope {rate_kbps - PORT_KBPS}"
     return [
-        f"qdisc add dev {device} root handle 1: cbs {slopes} hicredit {ahead} locredit -{2 * plan.packet_bytes}",
+        f"qdisc add {_cbs(device, link.rate_bps, plan)}",
         f"qdisc add dev {device} parent 1:1 handle 2: {' '.join((discipline.kind, *discipline.words))}",
     ]
+
+
+def _cbs(device: str, rate_bps: int, plan: Plan) -> str:
+    rate_kbps = rate_bps // 1000
+    ahead = max(plan.packet_bytes // 8, rate_bps * LATE_NS // (8 * 10**9))
+    slopes = f"idleslope {rate_kbps} sendslope {rate_kbps - PORT_KBPS}"
+    return f"dev {device} root handle 1: cbs {slopes} hicredit {ahead} locredit -{2 * plan.packet_bytes}"
+
+
+def _netem(words: tuple[str, ...]) -> str:
+    return " ".join(("netem", *words, "limit", str(UNLIMITED_PACKETS)))
+
+
+def _behind(reverse: bool) -> str:
+    """The device by which packets of a direction leave the namespace between a link's ends."""
+    return "left" if reverse else "right"
 
 
 def _transmissions_ns(kind: Flow, plan: Plan) -> int:
@@ -384,7 +476,7 @@ def _intervals(plan: Plan) -> tuple[int, int]:
     series = plan.series_interval_ns or TEND_NS
     least = -(-series // TEND_NS)
     tend_ns = series // next((parts for parts in range(least, 8 * least) if series % parts == 0), 1)
-    entities = len(plan.flows) + 2 * len(plan.links)
+    entities = len(plan.flows) + len(counters(plan))
     most = max(1, MOST_SAMPLES // entities)
     every = -(-plan.duration_ns // (tend_ns * most))
     return tend_ns, tend_ns * every

@@ -26,9 +26,16 @@ __all__ = ["BUILT_IN", "PACKAGE", "Kernel", "cache_directory", "cached", "check_
 PACKAGE = "linux-image-cloud-amd64"
 """Debian's package that depends on the newest kernel for virtual machines."""
 QUEUES = ("cbs", "codel", "fq_codel", "pie", "red")
-MODULES = ("drivers/net/veth", "net/sched/sch_netem", *(f"net/sched/sch_{name}" for name in QUEUES), "net/ipv4/tcp_*")
+WAYS = ("cls_matchall", "act_mirred", "act_police", "sch_ingress")
+MODULES = (
+    "drivers/net/veth",
+    "net/sched/sch_netem",
+    *(f"net/sched/sch_{name}" for name in QUEUES),
+    *(f"net/sched/{name}" for name in WAYS),
+    "net/ipv4/tcp_*",
+)
 """What is kept of the kernel's modules; none of them needs another."""
-BUILT_IN = ("sch_fq_codel",)
+BUILT_IN = ("sch_fq_codel", "sch_pfifo")
 """Modules that some kernels have built in."""
 CHECKSUMS = "SHA256SUMS"
 REQUEST = re.compile(r"([a-z0-9][a-z0-9+.-]+)(?:/([a-z0-9][a-z0-9-]*))?")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import ScenarioError
-from fullpipe.linux import programs, queues
+from fullpipe.linux import programs, queues, ways
+from fullpipe.linux.ways import Way, whole
 from fullpipe.scenario.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ MOST_LINKS, MOST_FLOWS = 16, 500
 @dataclass(frozen=True)
 class Link:
     """A link; ``delay_ns`` is one way; its queue is in packets or in bytes, None for the other or for no limit, and
-    drop-tail where ``discipline`` is None.
+    drop-tail where ``discipline`` is None; ``ways`` are its directions.
     """
 
     name: str
@@ -41,6 +42,12 @@ class Link:
     buffer_packets: int | None
     buffer_bytes: int | None
     discipline: queues.Discipline | None
+    ways: tuple[Way, Way]
+
+    @property
+    def wired(self) -> bool:
+        """Whether something happens to packets behind it."""
+        return any(way.wires for way in self.ways)
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,7 @@ class Plan:
     packet_bytes: int
     links: tuple[Link, ...]
     flows: tuple[Flow, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def segment_bytes(self) -> int:
@@ -113,7 +121,8 @@ class Plan:
             raise reader.cannot("packet_size", f"the Linux engine needs at least {LEAST_PACKET_BYTES} bytes")
         if len(tree["links"]) > MOST_LINKS:
             raise reader.cannot("links", f"the Linux engine builds at most {MOST_LINKS}")
-        links = tuple(reader.link(i, link, tree["packet_size"]) for i, link in enumerate(tree["links"]))
+        duration_ns = whole(tree["duration"])
+        links = tuple(reader.link(i, link, tree["packet_size"], duration_ns) for i, link in enumerate(tree["links"]))
         names = [link.name for link in links]
         draw = random.Random(tree["seed"])
         flows = tuple(
@@ -125,12 +134,13 @@ class Plan:
             raise reader.cannot("flows", f"the Linux engine runs 1 to {MOST_FLOWS} flows, not {len(flows)}")
         interval = tree["series_interval"]
         return cls(
-            duration_ns=_quantity(tree["duration"]),
-            warmup_ns=_quantity(tree["warmup"]),
-            series_interval_ns=None if interval == "off" else _quantity(interval),
+            duration_ns=duration_ns,
+            warmup_ns=whole(tree["warmup"]),
+            series_interval_ns=None if interval == "off" else whole(interval),
             packet_bytes=tree["packet_size"],
             links=links,
             flows=flows,
+            warnings=tuple(reader.warnings),
         )
 
 
@@ -139,32 +149,47 @@ class _Reader:
 
     def __init__(self, file: str | None) -> None:
         self._file = file
+        self.warnings: list[str] = []
 
     def cannot(self, key: str, what: str) -> ScenarioError:
         return ScenarioError(key, what, self._file)
 
-    def link(self, i: int, link: Mapping[str, Any], packet_bytes: int) -> Link:
-        if link["loss"]:
-            raise self.cannot(f"links[{i}].loss", "the Linux engine has no random loss (allowed: 0)")
-        if "reverse" in link:
-            raise self.cannot(f"links[{i}].reverse", "the Linux engine's links are the same in both directions")
-        for key in ("trace", "schedule", "jitter", "reorder", "aggregation", "policer"):
-            if key in link:
-                raise self.cannot(f"links[{i}].{key}", "the Linux engine's links do not vary")
-        rate_bps = _quantity(link["rate"])
+    def link(self, i: int, link: Mapping[str, Any], packet_bytes: int, duration_ns: int) -> Link:
+        key = f"links[{i}]"
+        both = self._ways(key, link, duration_ns)
+        rate_bps = whole(link["rate"])
         packets, size = _buffer(link["buffer"], rate_bps, packet_bytes)
         held = packets if size is None else size // packet_bytes
+        line = queues.Line(rate_bps, packet_bytes, held)
         try:
-            discipline = queues.translate(link["queue"], queues.Line(rate_bps, packet_bytes, held))
+            discipline = queues.translate(link["queue"], line)
+            if discipline is None and any(way.changes_rate for way in both):
+                discipline = queues.fifo(line)
         except queues.Refusal as refusal:
-            key = f"links[{i}].queue" + (f".{refusal.key}" if refusal.key else "")
-            raise self.cannot(key, refusal.what) from None
-        return Link(link["name"], rate_bps, _quantity(link["delay"]), packets, size, discipline)
+            raise self.cannot(f"{key}.queue" + (f".{refusal.key}" if refusal.key else ""), refusal.what) from None
+        self.warnings += [f"{key}.queue.{name}: {what}" for name, what in (discipline.otherwise if discipline else ())]
+        return Link(link["name"], rate_bps, whole(link["delay"]), packets, size, discipline, both)
+
+    def _ways(self, key: str, link: Mapping[str, Any], duration_ns: int) -> tuple[Way, Way]:
+        for name in ("trace", "jitter", "aggregation"):
+            if name in link:
+                raise self.cannot(f"{key}.{name}", "the Linux engine has none")
+        back = link.get("reverse", link)
+        for name in ("rate", "delay", "buffer", "queue"):
+            if back.get(name) != link[name]:
+                raise self.cannot(f"{key}.reverse.{name}", "the Linux engine's links have the same in both directions")
+        both = []
+        for where, direction in ((key, link), (f"{key}.reverse" if "reverse" in link else key, back)):
+            try:
+                both.append(ways.translate(direction, duration_ns))
+            except ways.Refusal as refusal:
+                raise self.cannot(f"{where}.{refusal.key}", refusal.what) from None
+        return both[0], both[1]
 
     def checked_count(self, i: int, group: Mapping[str, Any]) -> int:
         if group["max_window"] != "unlimited":
             raise self.cannot(f"flows[{i}].max_window", 'the Linux engine cannot limit it (allowed: "unlimited")')
-        if _quantity(group["processing_time"]):
+        if whole(group["processing_time"]):
             raise self.cannot(f"flows[{i}].processing_time", 'the guest takes the time it takes (allowed: "0 s")')
         if group["recovery"] == "tahoe":
             raise self.cannot(
@@ -204,7 +229,7 @@ class _Reader:
             sack=group["recovery"] != "newreno",
             delayed_ack=group["delayed_ack"],
             initial_window=group["initial_window"],
-            min_rto_ns=_quantity(group["min_rto"]),
+            min_rto_ns=whole(group["min_rto"]),
             ecn=group["ecn"] != "off",
             receiving=found.kernel_name if found is not None and programs.counts_marks(name) else None,
         )
@@ -212,10 +237,10 @@ class _Reader:
             name=group.get("name", tcp.algorithm),
             tcp=tcp,
             access_delay_ns=_drawn(group["access_delay"], draw),
-            access_rate_bps=None if group["access_rate"] == "unlimited" else _quantity(group["access_rate"]),
+            access_rate_bps=None if group["access_rate"] == "unlimited" else whole(group["access_rate"]),
             start_ns=_drawn(group["start"], draw),
-            stop_ns=_quantity(group["stop"]) if "stop" in group else None,
-            size_segments=_quantity(group["size"]) if "size" in group else None,
+            stop_ns=whole(group["stop"]) if "stop" in group else None,
+            size_segments=whole(group["size"]) if "size" in group else None,
             path=tuple(names.index(name) for name in group["path"]),
             reverse=group["reverse"],
         )
@@ -227,19 +252,12 @@ def _buffer(text: str, rate_bps: int, packet_bytes: int) -> tuple[int | None, in
     if quantity is None:
         return None, None
     if quantity.base == "s":
-        return 1 + _quantity(text) * rate_bps // (8 * packet_bytes * 10**9), None
-    return (_quantity(text), None) if quantity.base == "packets" else (None, _quantity(text))
+        return 1 + whole(text) * rate_bps // (8 * packet_bytes * 10**9), None
+    return (whole(text), None) if quantity.base == "packets" else (None, whole(text))
 
 
 def _drawn(text: str, draw: random.Random) -> int:
     low, _, high = text.partition("..")
     if not high:
-        return _quantity(low)
-    return round(draw.uniform(_quantity(low), _quantity(high)))
-
-
-def _quantity(text: str) -> int:
-    """A quantity as the scenario model writes it, in nanoseconds, bits per second, bytes or packets."""
-    quantity = Quantity.parse(text)
-    assert quantity is not None
-    return round(quantity.value * (1e9 if quantity.base == "s" else 1))
+        return whole(low)
+    return round(draw.uniform(whole(low), whole(high)))

@@ -13,7 +13,7 @@ from typing import Any
 
 from fullpipe.scenario.quantity import Quantity
 
-__all__ = ["NAMES", "Discipline", "Line", "Refusal", "translate"]
+__all__ = ["NAMES", "Discipline", "Line", "Refusal", "fifo", "translate"]
 
 UNLIMITED_PACKETS = 10_000_000
 MOST_BPS = 10**10
@@ -28,10 +28,13 @@ RED_BITS = 32
 
 @dataclass(frozen=True)
 class Discipline:
-    """A qdisc: tc's name for it (its module is ``sch_NAME``), and what follows the name."""
+    """A qdisc: tc's name for it (its module is ``sch_NAME``), what follows the name, and what it does otherwise than
+    the scenario says, by parameter.
+    """
 
     kind: str
     words: tuple[str, ...]
+    otherwise: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,16 +78,30 @@ def translate(queue: str | Mapping[str, Any], line: Line) -> Discipline | None:
         return None
     if name not in _ALL:
         raise Refusal("", f"tc has no {name} like it (allowed: {', '.join(NAMES)})")
-    if line.rate_bps % 1000 or line.rate_bps >= MOST_BPS:
-        raise Refusal("", f"the kernel's {name} needs a rate in whole kbit/s below 10 Gbit/s")
-    if line.waiting_packets < 1:
-        raise Refusal("", f"the kernel's {name} needs a buffer of at least 2 packets")
+    _check(line, name)
     defaults, translated = _ALL[name]
     return translated({**defaults, **given}, line)
 
 
+def fifo(line: Line) -> Discipline:
+    """Drop-tail as a qdisc below another, where that has to keep a rate that changes.
+
+    Raises:
+        Refusal: The rate limiter cannot keep the rate, or nothing may wait.
+    """
+    _check(line, "drop-tail")
+    return Discipline("pfifo", ("limit", str(line.waiting_packets)))
+
+
+def _check(line: Line, name: str) -> None:
+    if line.rate_bps % 1000 or line.rate_bps >= MOST_BPS:
+        raise Refusal("", f"the kernel's {name} needs a rate in whole kbit/s below 10 Gbit/s")
+    if line.waiting_packets < 1:
+        raise Refusal("", f"the kernel's {name} needs a buffer of at least 2 packets")
+
+
 def _codel(params: Mapping[str, Any], line: Line) -> Discipline:
-    return Discipline("codel", ("limit", str(line.waiting_packets), *_control(params, line)))
+    return Discipline("codel", ("limit", str(line.waiting_packets), *_control(params, line)), _root(params))
 
 
 def _fq_codel(params: Mapping[str, Any], line: Line) -> Discipline:
@@ -94,18 +111,24 @@ def _fq_codel(params: Mapping[str, Any], line: Line) -> Discipline:
         *("flows", str(params["flows"]), "quantum", str(_whole(params["quantum"]))),
         *("drop_batch", str(_whole(params["drop_batch"]))),
     )
-    return Discipline("fq_codel", (*words, *_control(params, line)))
+    return Discipline("fq_codel", (*words, *_control(params, line)), _root(params))
 
 
 def _control(params: Mapping[str, Any], line: Line) -> tuple[str, ...]:
     """CoDel's parameters, the same for codel and fq_codel."""
-    _only(params, "sqrt", "newton", "the kernel takes a Newton step a drop")
     if params["mtu"] is not None and _whole(params["mtu"]) != line.packet_bytes:
         raise Refusal("mtu", f'the kernel takes the packet size (allowed: "{line.packet_bytes} B")')
     words = ["target", _microseconds(params, "target"), "interval", _microseconds(params, "interval")]
     if params["ce_threshold"] is not None:
         words += ["ce_threshold", _microseconds(params, "ce_threshold")]
     return (*words, "ecn" if params["ecn"] else "noecn")
+
+
+def _root(params: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The root in CoDel's law of dropping: no reason to refuse (docs/linux.md has what it moves), but one to say so."""
+    if params["sqrt"] == "newton":
+        return ()
+    return (("sqrt", 'the kernel takes a Newton step a drop, the simulator the exact root ("newton" is that step)'),)
 
 
 def _step(params: Mapping[str, Any], line: Line) -> Discipline:
@@ -141,7 +164,7 @@ def _pie(params: Mapping[str, Any], line: Line) -> Discipline:
 
 def _red(params: Mapping[str, Any], line: Line) -> Discipline:
     _only(params, "gentle", False, "the kernel drops everything from max_th on")
-    _only(params, "gaps", "uniform", "the kernel's are")
+    _only(params, "gaps", "drawn", "the kernel draws once a gap")
     low, high = (_whole(params[key]) * line.packet_bytes for key in ("min_th", "max_th"))
     probability = params["max_p"]
     if not (high - low) / 2**31 < probability < 1:

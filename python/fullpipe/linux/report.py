@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fullpipe.linux.job import counters
 from fullpipe.runs.figures import jain_index
 
 if TYPE_CHECKING:
+    from fullpipe.linux.job import Place
     from fullpipe.linux.plan import Flow, Plan
 
 __all__ = ["to_tables"]
@@ -47,7 +49,7 @@ class FlowSample(NamedTuple):
 
 
 class LinkSample(NamedTuple):
-    """A line ``l``: a queue's counters at ``t_ns``; entities are each link's forward and reverse direction in turn."""
+    """A line ``l``: a queue's counters at ``t_ns``; ``direction`` is a place in `fullpipe.linux.job.counters`."""
 
     t_ns: int
     direction: int
@@ -67,7 +69,8 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
     mean has the utilization added, its greatest 1. ``mean_rtt_s`` is the mean of the kernel's smoothed RTT.
     """
     flows: list[list[FlowSample]] = [[] for _ in plan.flows]
-    links: list[list[LinkSample]] = [[] for _ in range(2 * len(plan.links))]
+    places = counters(plan)
+    links: list[list[LinkSample]] = [[] for _ in places]
     finished: dict[int, int] = {}
     for line in lines:
         kind, _, rest = line.partition(" ")
@@ -75,18 +78,19 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
             sample = FlowSample(*map(int, rest.split()))
             flows[sample.flow].append(sample)
         elif kind == "l":
-            counters = LinkSample(*map(int, rest.split()))
-            links[counters.direction].append(counters)
+            counted = LinkSample(*map(int, rest.split()))
+            links[counted.direction].append(counted)
         elif kind == "finished":
             flow, t_ns = map(int, rest.split())
             finished[flow] = t_ns
     rows = [_flow(plan, i, flows[i], finished.get(i)) for i in range(len(plan.flows))]
     return {
-        "links": _links(plan, links),
+        "links": _links(plan, dict(zip(places, links, strict=True))),
         "flows": _columns(rows),
         "traffic": {name: [] for name in TRAFFIC},
         "series": _series(plan, flows),
         "link_series": _link_series(plan, links),
+        "warnings": list(plan.warnings),
         "totals": {
             "data_packets": _data_packets(plan, flows),
             "jain_index": jain_index([row["goodput_bps"] for row in rows if not math.isnan(row["goodput_bps"])]),
@@ -94,39 +98,49 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _links(plan: Plan, samples: list[list[LinkSample]]) -> dict[str, list[Any]]:
+def _links(plan: Plan, samples: dict[Place, list[LinkSample]]) -> dict[str, list[Any]]:
     rows = []
     for i, link in enumerate(plan.links):
         row: dict[str, Any] = {"name": link.name}
-        for prefix, direction in (("", 2 * i), ("reverse_", 2 * i + 1)):
-            row |= {prefix + key: value for key, value in _direction(plan, i, samples[direction]).items()}
+        for prefix, reverse in (("", False), ("reverse_", True)):
+            row |= {prefix + key: value for key, value in _direction(plan, i, reverse, samples).items()}
         rows.append(row)
     return _columns(rows)
 
 
-def _direction(plan: Plan, i: int, samples: list[LinkSample]) -> dict[str, Any]:
-    counted = [sample for sample in samples if sample.t_ns >= plan.warmup_ns]
+def _direction(plan: Plan, i: int, reverse: bool, samples: dict[Place, list[LinkSample]]) -> dict[str, Any]:
+    """What the queue counts; a policer's drops are the queue's too, and what the wire loses has been sent."""
+
+    def window(what: str) -> list[LinkSample]:
+        return [sample for sample in samples.get((i, reverse, what), []) if sample.t_ns >= plan.warmup_ns]
+
+    def dropped_at(what: str) -> int:
+        counted = window(what)
+        return counted[-1].dropped - counted[0].dropped if counted else 0
+
+    counted = window("queue")
     first, last = counted[0], counted[-1]
-    dropped, sent = last.dropped - first.dropped, last.sent_packets - first.sent_packets
+    lost = dropped_at("wire")
+    dropped, sent = dropped_at("queue") + dropped_at("policer"), last.sent_packets - first.sent_packets
     queues = [sample.queued for sample in counted]
     arrived = sent + dropped + last.queued - first.queued
     limit, managed = plan.links[i].buffer_packets, plan.links[i].discipline is not None
-    utilization = _utilization(plan, i, first, last)
+    utilization = _utilization(plan, i, reverse, first, last)
     return {
         "utilization": utilization,
-        "loss_rate": dropped / arrived if arrived else 0.0,
+        "loss_rate": (dropped + lost) / arrived if arrived else 0.0,
         "dropped_packets": dropped,
         "marked_packets": last.marked - first.marked,
-        "wire_lost_packets": 0,
+        "wire_lost_packets": lost,
         "arrived_packets": arrived,
         "mean_queue_packets": sum(queues) / len(queues) + (utilization if managed else 0),
         "max_queue_packets": max(queues) + 1 if managed else limit if dropped and limit else max(queues),
     }
 
 
-def _utilization(plan: Plan, i: int, first: LinkSample, last: LinkSample) -> float:
-    elapsed_s = (last.t_ns - first.t_ns) / 1e9
-    return (last.sent_bytes - first.sent_bytes) * 8 / elapsed_s / plan.links[i].rate_bps if elapsed_s else 0.0
+def _utilization(plan: Plan, i: int, reverse: bool, first: LinkSample, last: LinkSample) -> float:
+    capacity = plan.links[i].ways[reverse].sent_bits(first.t_ns, last.t_ns)
+    return (last.sent_bytes - first.sent_bytes) * 8 / capacity if capacity else 0.0
 
 
 def _flow(plan: Plan, i: int, samples: list[FlowSample], finished_ns: int | None) -> dict[str, Any]:
@@ -199,7 +213,7 @@ def _link_series(plan: Plan, links: list[list[LinkSample]]) -> dict[str, list[An
                 columns["link"] += [i] * len(kept)
             columns.setdefault(f"{prefix}queue_packets", []).extend(float(sample.queued) for sample in kept)
             columns.setdefault(f"{prefix}utilization", []).extend(
-                _utilization(plan, i, before, after) for before, after in pairwise(counted)
+                _utilization(plan, i, bool(prefix), before, after) for before, after in pairwise(counted)
             )
     return columns
 

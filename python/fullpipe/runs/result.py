@@ -41,6 +41,7 @@ class Result:
         engine: What ran it.
         totals: ``data_packets`` sent, warm-up included; ``wall_s``, the run's length on the clock on the wall;
             ``jain_index``, fairness of the flows' goodputs, 1 where all are equal.
+        warnings: What is allowed, but probably not what was meant; and what the engine does otherwise than it says.
     """
 
     def __init__(self, scenario: Scenario, columns: dict[str, Any], *, engine: str, wall_s: float) -> None:
@@ -50,6 +51,7 @@ class Result:
         self.scenario = scenario
         self.engine = engine
         self._columns = columns
+        self.warnings = [*scenario.warnings, *columns.get("warnings", ())]
         totals = columns["totals"]
         self.totals: dict[str, Any] = {
             "data_packets": totals["data_packets"],
@@ -142,7 +144,7 @@ class Result:
             "groups": self._groups(),
             "traffic": tables.rows(self._columns["traffic"]),
             "totals": self.totals,
-            "warnings": self.scenario.warnings,
+            "warnings": self.warnings,
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:

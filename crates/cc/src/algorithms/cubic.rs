@@ -22,6 +22,8 @@
 //!   congestion avoidance.
 //! - **W_est** counts segments acknowledged, as its equation does, and where it governs an ACK sets the window to it
 //!   however many ACKs there are; the cubic's own steps are per ACK, unless the scenario counts segments.
+//! - **alpha_cubic stays below 1** with `alpha_to_one` off, as in Linux, which never gives the Reno estimate the faster
+//!   growth.
 //! - **An ECN mark** takes the same cut as a loss; the window may go down to 1 segment, where a loss leaves 2 (section
 //!   4.6).
 //! - **Spurious reductions** (section 4.9) are undone where the sender detects them, by DSACK or timestamps: with
@@ -69,6 +71,13 @@ pub const CUBIC: Info = Info {
             doc: "Keep the window at least as large as Reno's estimate.",
             source: "RFC 9438 section 4.3",
         },
+        Param {
+            name: "alpha_to_one",
+            unit: "1",
+            kind: Kind::Flag { default: true },
+            doc: "Let Reno's estimate grow by a segment a round trip once it has reached the window before the cut.",
+            source: "RFC 9438 section 4.3; off in Linux",
+        },
         ABE,
     ],
 };
@@ -82,6 +91,7 @@ pub struct Cubic {
     alpha: f64,
     fast_convergence: bool,
     reno_friendly: bool,
+    alpha_to_one: bool,
     memory: Memory,
     /// The same before the last cut.
     before: Memory,
@@ -121,6 +131,7 @@ impl Cubic {
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             fast_convergence: params.flag("fast_convergence"),
             reno_friendly: params.flag("reno_friendly"),
+            alpha_to_one: params.flag("alpha_to_one"),
             memory: Memory::default(),
             before: Memory::default(),
             last_ack: 0,
@@ -158,7 +169,7 @@ impl Response for Cubic {
             None => self.begin(w, flow.now),
         };
         let per_window = 1.0 / w;
-        let alpha = if epoch.w_est < self.memory.prior { self.alpha } else { 1.0 };
+        let alpha = if self.alpha_to_one && epoch.w_est >= self.memory.prior { 1.0 } else { self.alpha };
         epoch.w_est += alpha * ack.acked as f64 * per_window;
         self.memory.epoch = Some(epoch);
 
@@ -309,7 +320,19 @@ mod tests {
     /// half a segment per round trip until it reaches the window before the cut, 20, and one per round trip from there.
     #[test]
     fn reno_friendly_region() {
-        let (mut cc, mut sender) = after_loss_at(20.0, &[]);
+        assert!((gain_beyond_the_cut(&[]) - 1.0).abs() < 0.06);
+    }
+
+    /// Linux goes on at half a segment per round trip.
+    #[test]
+    fn alpha_may_stay() {
+        let slow = gain_beyond_the_cut(&[("alpha_to_one", Value::Flag(false))]);
+        assert!((slow - 0.5294).abs() < 0.05, "{slow}");
+    }
+
+    /// What a round trip adds above the window before the cut, 20.
+    fn gain_beyond_the_cut(given: &[(&str, Value)]) -> f64 {
+        let (mut cc, mut sender) = after_loss_at(20.0, given);
         assert_eq!(cc.cwnd(), 14.0);
         sender.round(&mut cc, 10.0);
         let gain = |cc: &mut Classic<Cubic>, sender: &mut Driver| {
@@ -323,8 +346,7 @@ mod tests {
             sender.ack(&mut cc, 10.0);
         }
         sender.round(&mut cc, 10.0);
-        let fast = gain(&mut cc, &mut sender);
-        assert!((fast - 1.0).abs() < 0.06, "{fast}");
+        gain(&mut cc, &mut sender)
     }
 
     /// Section 4.7: lost at 1000, then at 800 < 1000: W_max = 800 (1.7)/2 = 680.

@@ -390,6 +390,8 @@ impl Sender {
                     if running { self.repair.rewake_at(self.deadline) } else { self.repair.wake_at(self.deadline) };
             }
         }
+        #[cfg(feature = "record")]
+        (first..self.progress.nxt).for_each(|seq| crate::record::sent(now, seq));
         first..self.progress.nxt
     }
 
@@ -403,6 +405,8 @@ impl Sender {
             self.look_whether_app_limited();
             return None;
         };
+        #[cfg(feature = "record")]
+        crate::record::sent(now, seq);
         if seq < self.progress.high {
             self.meter.events.retransmits += 1;
             self.tell_loss(seq, now);

@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ethtool.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/gen_stats.h>
@@ -40,7 +42,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FLOW_LIMIT = 512, LINK_LIMIT = 32, WORD_LIMIT = 64, FILE_BYTES = 1 << 20, CHUNK_BYTES = 16 << 10 };
+enum { FLOW_LIMIT = 512, LINK_LIMIT = 96, CHANGE_LIMIT = 1024, WORD_LIMIT = 64, FILE_BYTES = 1 << 20, CHUNK_BYTES = 16 << 10 };
+enum { WATCH_LIMIT = 16, WATCHED_BYTES = 256 << 20, PACKET_LIMIT = 1 << 20 };
 enum { DEBUGCON_PORT = 0xe9, DEBUG_EXIT_PORT = 0x501 };
 
 typedef int64_t nanos;
@@ -62,6 +65,21 @@ struct link {
     uint32_t handle;
 };
 
+/* A program to run while the flows do. */
+struct change {
+    nanos at;
+    char ns[32];
+    char *words[WORD_LIMIT + 1];
+};
+
+/* A packet as a sender's device has seen it, of a flow or back to it. */
+struct packet {
+    nanos t;
+    uint32_t flow, seq, ack;
+    int32_t bytes;
+    int leaves;
+};
+
 struct flow_sample {
     nanos t;
     uint32_t flow, cwnd, ssthresh, rtt_us, min_rtt_us, in_flight, retransmits, state;
@@ -76,12 +94,15 @@ struct link_sample {
 
 static struct flow flows[FLOW_LIMIT];
 static struct link links[LINK_LIMIT];
-static int flow_count, link_count, payload_file;
+static struct change changes[CHANGE_LIMIT];
+static int watches[WATCH_LIMIT];
+static int flow_count, link_count, change_count, watch_count, payload_file;
 static nanos interval, sampling, duration, epoch;  /* `sampling` is a multiple of `interval`, the time between wakes */
 static uint64_t received_bytes[FLOW_LIMIT];
 static struct flow_sample *flow_samples;
 static struct link_sample *link_samples;
-static size_t flow_sample_count, link_sample_count;
+static struct packet *packets;
+static size_t flow_sample_count, link_sample_count, packet_count;
 
 static void boot(void);
 static void obey(char *line, int number);
@@ -277,6 +298,30 @@ static void add_link(char **words)
         fail("link %s: %s", link->device, strerror(errno));
 }
 
+/* Changes come in the order of their times. */
+static void add_change(char **words)
+{
+    struct change *change = &changes[change_count++];
+    change->at = atoll(words[1]);
+    snprintf(change->ns, sizeof change->ns, "%s", words[2]);
+    for (int i = 0; words[3 + i]; i++)
+        change->words[i] = strdup(words[3 + i]);
+}
+
+/* Looks at what passes a device, with the kernel's time of each packet. What leaves is shown to those alone who ask for all. */
+static void add_watch(char **words)
+{
+    enter(words[1]);
+    int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, htons(ETH_P_ALL));
+    struct sockaddr_ll at = {
+        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = if_nametoindex(words[2])};
+    int bytes = WATCHED_BYTES, on = 1;
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes)
+        || setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) || bind(fd, (struct sockaddr *)&at, sizeof at))
+        fail("watch %s: %s", words[2], strerror(errno));
+    watches[watch_count++] = fd;
+}
+
 static void add_flow(char **words)
 {
     struct flow *f = &flows[flow_count++];
@@ -330,6 +375,10 @@ static void obey(char *line, int number)
         emit_idle();
     } else if (!strcmp(order, "link") && n == 4 && link_count < LINK_LIMIT) {
         add_link(words);
+    } else if (!strcmp(order, "at") && n >= 4 && change_count < CHANGE_LIMIT) {
+        add_change(words);
+    } else if (!strcmp(order, "watch") && n == 3 && watch_count < WATCH_LIMIT) {
+        add_watch(words);
     } else if (!strcmp(order, "flow") && n == 12 && flow_count < FLOW_LIMIT) {
         add_flow(words);
     } else if (!strcmp(order, "time") && n == 4) {
@@ -469,10 +518,23 @@ static void attend(struct flow *f, nanos t, int sample)
         stop(f);
 }
 
-/* The next time to drain and refill, or the next start or stop of a flow where that is sooner. */
+/* What is to change by `t`; the number of those done before is kept. */
+static void make_changes(nanos t)
+{
+    static int done;
+    for (; done < change_count && changes[done].at <= t; done++) {
+        enter(changes[done].ns);
+        run(changes[done].words);
+    }
+}
+
+/* The next time to drain and refill, or the next change, or start or stop of a flow, where that is sooner. */
 static nanos next_wake(nanos t)
 {
     nanos next = (t / interval + 1) * interval;
+    for (int i = 0; i < change_count; i++)
+        if (changes[i].at > t && changes[i].at < next)
+            next = changes[i].at;
     for (int i = 0; i < flow_count; i++) {
         if (flows[i].start > t && flows[i].start < next)
             next = flows[i].start;
@@ -499,6 +561,46 @@ static uint32_t marks(const char *kind, const void *shown, size_t size)
     if (!strcmp(kind, "pie"))
         return stats.pie.ecn_mark;
     return strcmp(kind, "red") ? 0 : stats.red.marked;
+}
+
+/* The headers of what has passed since the last look; the clock of its times is another than ours, `offset` later. */
+static void take_packets(int watch, nanos offset)
+{
+    uint8_t head[128];
+    union { char room[128]; struct cmsghdr align; } control;
+    struct sockaddr_ll from;
+    struct iovec part = {head, sizeof head};
+    struct msghdr message = {.msg_name = &from, .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control};
+    for (;;) {
+        message.msg_namelen = sizeof from, message.msg_controllen = sizeof control;
+        ssize_t length = recvmsg(watch, &message, MSG_DONTWAIT | MSG_TRUNC);
+        if (length < 0)
+            return;
+        const uint8_t *tcp = head + 4 * (head[0] & 15);
+        struct cmsghdr *stamp = CMSG_FIRSTHDR(&message);
+        if (!stamp || length < 40 || head[0] >> 4 != 4 || head[9] != IPPROTO_TCP || packet_count == PACKET_LIMIT)
+            continue;
+        struct timespec at;
+        memcpy(&at, CMSG_DATA(stamp), sizeof at);
+        uint16_t ports[2];
+        uint32_t numbers[2];
+        memcpy(ports, tcp, sizeof ports), memcpy(numbers, tcp + 4, sizeof numbers);
+        int leaves = from.sll_pkttype == PACKET_OUTGOING;
+        int port = ntohs(ports[leaves]);
+        for (int i = 0; i < flow_count; i++)
+            if (flows[i].port == port)
+                packets[packet_count++] = (struct packet){
+                    .t = at.tv_sec * 1000000000LL + at.tv_nsec - offset - epoch, .flow = i, .leaves = leaves,
+                    .seq = ntohl(numbers[0]), .ack = ntohl(numbers[1]),
+                    .bytes = length - 4 * (head[0] & 15) - 4 * (tcp[12] >> 4)};
+    }
+}
+
+static nanos clocks_offset(void)
+{
+    struct timespec real;
+    clock_gettime(CLOCK_REALTIME, &real);
+    return real.tv_sec * 1000000000LL + real.tv_nsec - now();
 }
 
 /* One RTM_GETQDISC dump: the counters `tc -s qdisc` shows. */
@@ -571,6 +673,8 @@ static void run_flows(void)
     size_t steps = duration / sampling + 2;
     flow_samples = reserve(steps * flow_count * sizeof *flow_samples + 1);
     link_samples = reserve(steps * link_count * sizeof *link_samples + 1);
+    packets = reserve(PACKET_LIMIT * sizeof *packets);
+    nanos offset = clocks_offset();
     for (int i = 0; i < flow_count; i++)
         listen_for(&flows[i]);
     emit("running");
@@ -579,11 +683,14 @@ static void run_flows(void)
     nanos progress = 0;
     for (nanos t = 0; t <= duration; t = next_wake(t)) {
         sleep_until(epoch + t);
+        make_changes(t);
         int sample = t % sampling == 0;
         for (int i = 0; sample && i < link_count; i++)
             sample_link(&links[i], t);
         for (int i = 0; i < flow_count; i++)
             attend(&flows[i], t, sample);
+        for (int i = 0; i < watch_count; i++)
+            take_packets(watches[i], offset);
         if (t >= progress) {
             emit("t %lld", (long long)t);
             progress += duration / 20;
@@ -607,6 +714,10 @@ static void report(void)
         struct link_sample *s = &link_samples[i];
         emit("l %lld %u %llu %u %u %u %u", (long long)s->t, s->link, (unsigned long long)s->bytes, s->packets, s->drops,
              s->queue_packets, s->marks);
+    }
+    for (size_t i = 0; i < packet_count; i++) {
+        struct packet *p = &packets[i];
+        emit("p %lld %u %d %u %u %d", (long long)p->t, p->flow, p->leaves, p->seq, p->ack, p->bytes);
     }
     emit("done");
 }

@@ -20,8 +20,12 @@
 //!   it is 0, as section 7 defines it, for gaps uniform on 1 to 1/p_b. `gaps` offers independent coin tosses (the
 //!   paper's method 1) and ns-2's rule, ns-3's default, that waits 1/p_b packets before it chooses within the next
 //!   1/p_b.
+//! - **One draw a gap** (`gaps = "drawn"`) is Linux's rule: after a drop R is drawn, uniform on 0 to 1, and the next arrival
+//!   to go is the first with count p_b >= R; the first one above min_th never is. At a steady average that is the same;
+//!   while the average sinks, count p_b hardly grows and next to nothing is dropped, where p_a goes on tossing.
 //! - **The queue** is what an arrival finds waiting, the packet being sent left out. An arrival that finds the queue
-//!   empty but the link busy counts as a sample of 0; idle time begins once the link has sent its last packet.
+//!   empty but the link busy, or free at that very moment, counts as a sample of 0; idle time begins once the link has
+//!   sent its last packet.
 //! - **Idle time** is counted in packets of the scenario's packet size at the link's rate, parts of a packet included;
 //!   in an outage, at the rate before it.
 //! - **Queues are counted in packets**, and p_b does not depend on a packet's size (the paper offers both).
@@ -90,10 +94,10 @@ pub(super) const GENTLE: Param = Param {
 /// For ARED too.
 pub(super) const GAPS: Param = Param {
     name: "gaps",
-    kind: Kind::Choice(&["uniform", "geometric", "wait"]),
+    kind: Kind::Choice(&["uniform", "geometric", "wait", "drawn"]),
     default: Some(Value::Name("uniform")),
-    doc: "Packets from one drop to the next: uniform on 1 to 1/p_b; geometric; or (wait) uniform on 1/p_b to 2/p_b.",
-    source: "Floyd and Jacobson 1993, section 7, methods 2 and 1; ns-2's and ns-3's Wait",
+    doc: "Packets from one drop to the next: uniform on 1 to 1/p_b; geometric; (wait) on 1/p_b to 2/p_b; (drawn) drawn once a gap.",
+    source: "Floyd and Jacobson 1993, section 7, methods 2 and 1; ns-2's and ns-3's Wait; Linux",
 };
 
 /// For ARED too.
@@ -139,6 +143,7 @@ pub(super) enum Gaps {
     Uniform,
     Geometric,
     Wait,
+    Drawn,
 }
 
 impl Gaps {
@@ -147,6 +152,7 @@ impl Gaps {
         match settings.choice("gaps") {
             "geometric" => Gaps::Geometric,
             "wait" => Gaps::Wait,
+            "drawn" => Gaps::Drawn,
             _ => Gaps::Uniform,
         }
     }
@@ -167,6 +173,8 @@ pub struct Red {
     average: f64,
     /// count: arrivals let in since the last drop or mark.
     admitted: u64,
+    /// R, for gaps drawn once.
+    drawn: f64,
     /// When a packet came last.
     sampled_at: Nanos,
     outlet: Outlet,
@@ -196,6 +204,7 @@ impl Red {
             law,
             average: 0.0,
             admitted: 0,
+            drawn: 0.0,
             sampled_at: 0,
             outlet: Outlet::default(),
             packet_size,
@@ -207,7 +216,7 @@ impl Red {
     /// Since when the link has had nothing to send and avg has not been brought up to date, if it has not at `now`.
     fn idle_since(&self, now: Nanos) -> Option<Nanos> {
         let since = self.outlet.free_at().max(self.sampled_at);
-        (!self.holds_packets() && since <= now).then_some(since)
+        (!self.holds_packets() && since < now).then_some(since)
     }
 
     /// avg, packets, with the idle time up to `now`.
@@ -244,6 +253,11 @@ impl Red {
         match self.law.gaps {
             Gaps::Uniform => self.rng.unit() * (1.0 - count * p_b) <= p_b,
             Gaps::Geometric => self.rng.unit() <= p_b,
+            Gaps::Drawn if self.admitted == 0 => {
+                self.drawn = self.rng.unit();
+                false
+            }
+            Gaps::Drawn => count * p_b >= self.drawn,
             Gaps::Wait => (count + 1.0) * p_b >= 1.0 && self.rng.unit() * (2.0 - (count + 1.0) * p_b) <= p_b,
         }
     }
@@ -353,6 +367,7 @@ mod tests {
         assert_eq!(red.average, 0.998 * 4.0);
     }
 
+    /// The first comes as the link is just free, a sample of 0; then idle times of 400 ms in all, 500 packets: 0.998^501.
     #[test]
     fn a_drop_does_not_end_idle_time() {
         let mut red = red(&[]);
@@ -360,7 +375,7 @@ mod tests {
         for at in [0, 200, 400] {
             assert_eq!(arrive(&mut red, at * MILLISECOND, Ecn::NotEct).dropped.len(), 1);
         }
-        assert!((red.average - 1000.0 * 0.367_51).abs() < 0.01, "{}", red.average);
+        assert!((red.average - 1000.0 * 0.998 * 0.367_51).abs() < 0.01, "{}", red.average);
     }
 
     #[test]
@@ -417,6 +432,34 @@ mod tests {
         assert!((mean(&wait) - 74.5).abs() < 0.6, "{}", mean(&wait));
         assert!(wait[50..100].iter().all(|n| *n > 0));
         assert_eq!(wait[..50].iter().chain(&wait[100..]).sum::<u32>(), 0);
+    }
+
+    /// Linux's rule: after an arrival that only draws, R/p_b more, rounded up and at least 1: mean 1 + 25.5. While p_b sinks as fast
+    /// as the count grows, none.
+    #[test]
+    fn gaps_may_be_drawn_once() {
+        let gaps = gaps("drawn");
+        assert!((mean(&gaps) - 26.5).abs() < 0.3, "{}", mean(&gaps));
+        assert_eq!(gaps[..2].iter().chain(&gaps[52..]).sum::<u32>(), 0);
+        let mut sinking = red(&[("gaps", Value::Name("drawn")), ("max_p", Value::Number(0.04))]);
+        let dropped = (1..1000).filter(|count| {
+            sinking.average = 5.0 + 0.01 / f64::from(*count);
+            matches!(sinking.verdict(), Verdict::Signal)
+        });
+        assert_eq!(dropped.count(), 0);
+    }
+
+    /// Packets that come at the link's rate, each as the link gets free: it never rests, and each is a sample of 0.
+    #[test]
+    fn what_finds_the_link_just_free_is_a_sample() {
+        let mut red = red(&[("w_q", Value::Number(0.25))]);
+        red.average = 4.0;
+        for n in 0..3 {
+            let now = 800 * MICROSECOND * n;
+            arrive(&mut red, now, Ecn::NotEct);
+            red.dequeue(now, &mut Deeds::default());
+        }
+        assert_eq!(red.average, 4.0 * 0.75 * 0.75 * 0.75);
     }
 
     /// What 1000 arrivals of a kind get at a given average: drops and marks.
