@@ -9,7 +9,7 @@ import pytest
 
 from by_hand import SCENARIO
 from fullpipe import Scenario, ScenarioError
-from fullpipe.linux import plan
+from fullpipe.linux import ways
 from fullpipe.scenario.quantity import SYMBOLS, UNITS, Quantity
 
 KEYS = {"s": ("delay", "s"), "bps": ("rate", "bit/s"), "bytes": ("buffer", "B"), "packets": ("buffer", "packets")}
@@ -83,4 +83,4 @@ def test_what_is_none(text: object) -> None:
     ],
 )
 def test_the_laboratory_reads_whole_numbers(text: str, number: int) -> None:
-    assert plan._quantity(text) == number
+    assert ways.whole(text) == number

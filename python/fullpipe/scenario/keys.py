@@ -47,6 +47,7 @@ class _Tcp(_Times, total=False):
     ecn: Literal["off", "classic", "accurate", "ace"]
     ect: Literal[0, 1]
     prr: bool
+    handshake: bool
     delayed_ack: bool
     delayed_ack_timeout: str
     byte_counting: bool

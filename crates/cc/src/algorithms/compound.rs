@@ -1,5 +1,7 @@
 //! Compound TCP: Reno's window and a second one beside it, which grows while the queue is short and gives way as it fills.
 //!
+//! Written from memory of the source and from what others quote of it: the text was not at hand as a whole.
+//!
 //! Source: M. Sridharan, K. Tan, D. Bansal, D. Thaler, *Compound TCP: A New TCP Congestion Control for High-Speed and Long Distance
 //! Networks*, draft-sridharan-tcpm-ctcp-02 (2008). With win = cwnd + dwnd, base the least RTT and rtt the round's mean (section 3):
 //!

@@ -1,5 +1,7 @@
 //! Copa: steers its rate to 1/(delta d_q), where d_q is the queueing delay, and so keeps about 1/delta segments in the queue.
 //!
+//! Written from memory of the source and from what others quote of it: the text was not at hand as a whole.
+//!
 //! Source: V. Arun, H. Balakrishnan, *Copa: Practical Delay-Based Congestion Control for the Internet*, NSDI 2018. With RTTmin the least RTT
 //! of 10 s, RTTstanding that of half a smoothed RTT, and d_q = RTTstanding - RTTmin (section 2):
 //!

@@ -1,5 +1,7 @@
 //! DCTCP: cuts the window by half of the fraction of segments that are marked, so that few marks take little.
 //!
+//! Written from memory of the source and from what others quote of it: the text was not at hand as a whole.
+//!
 //! Source: RFC 8257 (S. Bensley et al., *Data Center TCP (DCTCP)*, 2017); M. Alizadeh et al., *Data Center TCP (DCTCP)*, SIGCOMM 2010.
 //! Once a window of data (RFC 8257 section 3.3), with M the fraction of what was acknowledged that was marked:
 //!

@@ -1,5 +1,7 @@
 //! Hybla: grows as fast in seconds as a Reno with a short round trip, however long its own is.
 //!
+//! Written from memory of the source and from what others quote of it: the text was not at hand as a whole.
+//!
 //! Source: C. Caini and R. Firrincieli, *TCP Hybla: a TCP Enhancement for Heterogeneous Networks*, International Journal of
 //! Satellite Communications and Networking 22(5), 2004. With rho = RTT/RTT0, at least 1, per ACK:
 //!

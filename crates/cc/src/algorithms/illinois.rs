@@ -1,5 +1,7 @@
 //! Illinois: losses say when the window falls, and the queueing delay how fast it grows and how far it falls.
 //!
+//! Written from memory of the source and from what others quote of it: the text was not at hand as a whole.
+//!
 //! Source: S. Liu, T. Basar, R. Srikant, *TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for High-Speed
 //! Networks*, Performance Evaluation 65, 2008 (VALUETOOLS 2006). Once per RTT, with d the mean queueing delay of its samples and
 //! d_m the greatest ever seen:

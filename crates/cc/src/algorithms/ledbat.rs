@@ -1,5 +1,7 @@
 //! LEDBAT: a background transfer that keeps the queue at a target and yields to whatever fills it further.
 //!
+//! Written from memory of the source and from what others quote of it: the text was not at hand as a whole.
+//!
 //! Source: RFC 6817 (S. Shalunov et al., *Low Extra Delay Background Transport (LEDBAT)*, 2012). With q the queueing delay, which is the
 //! one-way delay above the least of ten minutes (section 2.4.2):
 //!

@@ -10,6 +10,8 @@ from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.figure import Figure
 
     from fullpipe.runs.result import Result
@@ -39,15 +41,16 @@ def _flows(count: int, algorithm: Any) -> Scenario:
 def _beside_jitter(mean_ms: int) -> Scenario:
     """Two flows, of which the first comes over a link whose delay is uniform between 0 and twice the mean."""
     access = {"rate": "1 Gbit/s", "delay": "10 ms", "buffer": "unlimited"}
+    links: list[Mapping[str, Any]] = [
+        {"name": "bottleneck", "rate": "50 Mbit/s", "delay": "10 ms", "buffer": "1000 packets"},
+        {"name": "unsteady", **access, "jitter": {"model": "uniform", "mean": f"{mean_ms} ms"}},
+        {"name": "steady", **access},
+    ]
     return Scenario(
         duration="60 s",
         warmup="20 s",
         series_interval="off",
-        links=[
-            {"name": "bottleneck", "rate": "50 Mbit/s", "delay": "10 ms", "buffer": "1000 packets"},
-            {"name": "unsteady", **access, "jitter": {"model": "uniform", "mean": f"{mean_ms} ms"}},
-            {"name": "steady", **access},
-        ],
+        links=links,
         flows=[{"algorithm": DEFAULT_MODE, "path": [name, "bottleneck"]} for name in ("unsteady", "steady")],
     )
 
