@@ -221,6 +221,10 @@ impl Red {
 
     /// avg, packets, with the idle time up to `now`.
     pub(super) fn average_at(&self, now: Nanos) -> f64 {
+        // Nothing sinks from 0, and a power is dear: a link that never has a queue comes here with each packet.
+        if self.average == 0.0 {
+            return 0.0;
+        }
         let Some(since) = self.idle_since(now) else { return self.average };
         let packets = (now - since) as f64 / self.outlet.nanos_of(self.packet_size);
         self.average * libm::pow(1.0 - self.law.w_q, packets)
