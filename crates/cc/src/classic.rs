@@ -143,7 +143,7 @@ impl<R: Response> CongestionControl for Classic<R> {
     #[inline(always)]
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         self.response.observe(flow, ack);
-        let may_grow = !flow.in_recovery && flow.cwnd_limited && ack.credit != 0.0;
+        let may_grow = flow.may_grow(ack);
         if self.in_slow_start() && !self.slow_start.is_standard() {
             return self.look_around(Sight::of(flow, ack), may_grow);
         }

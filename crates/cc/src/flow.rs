@@ -198,6 +198,13 @@ impl Flow {
             app_limited: false,
         }
     }
+
+    /// Whether the window may grow with `ack`: not in recovery, nor where the sender does not use it all, nor for an ACK that is worth
+    /// no growth.
+    #[inline(always)]
+    pub fn may_grow(&self, ack: &Ack) -> bool {
+        !self.in_recovery && self.cwnd_limited && ack.credit != 0.0
+    }
 }
 
 setters! {

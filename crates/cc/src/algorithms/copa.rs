@@ -217,7 +217,7 @@ impl CongestionControl for Copa {
             }
         }
         let faster = self.cwnd * self.delta * queueing_s > standing_s;
-        let may_grow = !flow.in_recovery && flow.cwnd_limited && ack.credit != 0.0;
+        let may_grow = flow.may_grow(ack);
         if self.in_slow_start() && !faster {
             self.cwnd += if may_grow { ack.credit } else { 0.0 };
             return;

@@ -107,7 +107,7 @@ impl CongestionControl for Ledbat {
         let Some(delay) = self.queueing.delay() else { return };
         let off_target = (self.target - delay as f64) / self.target;
         let gain = self.gain * off_target * ack.acked as f64 / self.cwnd;
-        let may_grow = !flow.in_recovery && flow.cwnd_limited && ack.credit != 0.0;
+        let may_grow = flow.may_grow(ack);
         if gain > 0.0 && !may_grow {
             return;
         }

@@ -175,7 +175,7 @@ impl CongestionControl for LedbatPlusPlus {
             Phase::Avoidance { .. } => self.per_round_trip(delay) * (ack.acked as f64 / self.cwnd).min(1.0),
             Phase::Quiet { .. } => 0.0,
         };
-        let may_grow = !flow.in_recovery && flow.cwnd_limited && ack.credit != 0.0;
+        let may_grow = flow.may_grow(ack);
         if gain > 0.0 && may_grow {
             self.cwnd += gain;
             if matches!(self.phase, Phase::SlowStart { .. }) {

@@ -448,7 +448,7 @@ impl Sender {
     /// A segment leaves a sender that is watched.
     fn note_sent(&mut self, seq: u64, now: Nanos) {
         let (in_flight, rtt) = (self.in_network().saturating_sub(1), self.rtt.smoothed());
-        let flow = self.flow(now, self.progress.phase.is_reducing());
+        let flow = self.flow(now);
         let Some(watch) = &mut self.watch else { return };
         if let Some(sampler) = &mut watch.sampler {
             self.cc.on_sent(&flow);
@@ -478,7 +478,7 @@ impl Sender {
     fn tell_loss(&mut self, seq: u64, now: Nanos) {
         let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
         let Some(lost) = sampler.and_then(|sampler| sampler.on_lost(seq)) else { return };
-        let flow = self.flow(now, matches!(self.progress.phase, Phase::Recovery { .. }));
+        let flow = self.flow(now);
         self.cc.on_lost(&flow, &lost);
     }
 
@@ -571,7 +571,7 @@ impl Sender {
             self.tell_losses(now);
             if delivered > 0 {
                 let ack = self.rated(Ack::of(0, 0.0).ce(marked), now);
-                let flow = self.flow(now, self.progress.phase.is_reducing());
+                let flow = self.flow(now);
                 self.cc.on_ack(&flow, &ack);
             }
             self.act_on(loss, now);
@@ -603,14 +603,13 @@ impl Sender {
         let verdict = self.repair.on_new_ack(&news, &self.progress);
         self.tell_losses(now);
         let ack = self.rated(ack, now);
-        let in_recovery = self.progress.phase.is_reducing();
         // RFC 6298 rules 5.2 and 5.3.
         if cumulative == self.progress.high {
             self.deadline = self.repair.wake_at(Nanos::MAX);
         } else if !verdict.keeps_timer {
             self.start_timer(now);
         }
-        let flow = self.flow(now, in_recovery);
+        let flow = self.flow(now);
         self.cc.on_ack(&flow, &ack);
         #[cfg(feature = "record")]
         crate::record::ack(&flow, &ack, &self.cc);
@@ -697,7 +696,7 @@ impl Sender {
             }
             Loss::Repaired => {
                 self.tell(Signal::Loss, now);
-                self.recovered(&self.flow(now, false));
+                self.recovered(&self.flow_of(now, false));
             }
         }
     }
@@ -724,7 +723,7 @@ impl Sender {
 
     /// Tells the policy of congestion.
     fn tell(&mut self, signal: Signal, now: Nanos) {
-        let flow = self.flow(now, signal == Signal::Loss);
+        let flow = self.flow_of(now, signal == Signal::Loss);
         self.repair.on_cut((signal != Signal::Ecn).then(|| (self.cc.cwnd(), self.cc.ssthresh())));
         self.cc.on_congestion(&flow, signal);
         #[cfg(feature = "record")]
@@ -745,7 +744,13 @@ impl Sender {
 
     /// The state the congestion control sees.
     #[inline]
-    fn flow(&self, now: Nanos, in_recovery: bool) -> Flow {
+    fn flow(&self, now: Nanos) -> Flow {
+        self.flow_of(now, self.progress.phase.is_reducing())
+    }
+
+    /// The same at a turning point, where the window is yet to come down or does no more.
+    #[inline]
+    fn flow_of(&self, now: Nanos, in_recovery: bool) -> Flow {
         Flow::at(now)
             .delivered(self.progress.una)
             .lost(self.lost())
