@@ -31,18 +31,16 @@ def test_so_many_workers_are_refused(workers: int) -> None:
 
 
 def test_outcomes_come_as_they_are_done() -> None:
-    second = threading.Event()
+    seen = threading.Event()
 
     def work(task: int, _stop: threading.Event) -> int:
-        if task == 0:
-            assert second.wait(30)
-        else:
-            second.set()
+        assert task == 1 or seen.wait(30)
         return 10 * task
 
-    outcomes = [done for done in in_threads([0, 1], work, 2) if done is not None]
-    assert sorted(outcomes) == [(0, 0), (1, 10)]
-    assert outcomes[0] == (1, 10)
+    with closing(done for done in in_threads([0, 1], work, 2) if done is not None) as outcomes:
+        assert next(outcomes) == (1, 10)
+        seen.set()
+        assert list(outcomes) == [(0, 0)]
 
 
 def test_time_passes_without_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
