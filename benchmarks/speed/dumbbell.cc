@@ -1,15 +1,17 @@
-// ns-3 side of a dumbbell: N bulk senders, one drop-tail bottleneck. Prints one JSON object.
+// ns-3 side of a dumbbell: N bulk senders, one bottleneck. Prints one JSON object.
 //
-//   dumbbell --rate=BIT/S --buffer=PACKETS --flows=N --spread=MS --duration=S
+//   dumbbell --rate=BIT/S --buffer=PACKETS --flows=N --spread=MS --duration=S [--queue=CoDel|FqCoDel|Pie|Red]
 //
 // Every base RTT is 80 ms plus an even share of `spread`. Segments of 1000 bytes on the wire, SACK, timestamps, one ACK per
-// segment, no traffic-control layer in front of the device queue.
+// segment. Without a queue the device's own drops at its tail, and no traffic control stands before it; a queue is a discipline of
+// ns-3 with its defaults, before a device that holds two packets.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
 #include "ns3/network-module.h"
 #include "ns3/point-to-point-module.h"
+#include "ns3/traffic-control-module.h"
 #include <chrono>
 #include <iostream>
 
@@ -34,12 +36,14 @@ int main(int argc, char* argv[]) {
     uint32_t flows = 1;
     double spreadMs = 0;
     double duration = 20;
+    std::string queue;
     CommandLine options;
     options.AddValue("rate", "bottleneck, bit/s", rate);
     options.AddValue("buffer", "packets", buffer);
     options.AddValue("flows", "number of senders", flows);
     options.AddValue("spread", "range of the base RTTs, ms", spreadMs);
     options.AddValue("duration", "simulated seconds", duration);
+    options.AddValue("queue", "discipline of the bottleneck; none: drop-tail in the device", queue);
     options.Parse(argc, argv);
 
     // 1000 on the wire: 2 (PPP) + 20 (IP) + 20 (TCP) + 12 (timestamps) + 946.
@@ -57,10 +61,21 @@ int main(int argc, char* argv[]) {
     link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(rate)));
     link.SetChannelAttribute("Delay", TimeValue(MilliSeconds(39)));
     // The device sends one packet while its queue holds the others.
-    link.SetQueue("ns3::DropTailQueue", "MaxSize", QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, buffer - 1)));
-    Ipv4InterfaceContainer middle = addresses.Assign(link.Install(routers));
+    auto packets = [](uint32_t count) { return QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, count)); };
+    if (queue.empty()) {
+        link.DisableFlowControl();
+    }
+    link.SetQueue("ns3::DropTailQueue", "MaxSize", packets(queue.empty() ? buffer - 1 : 1));
+    NetDeviceContainer bottleneck = link.Install(routers);
+    if (!queue.empty()) {
+        TrafficControlHelper control;
+        control.SetRootQueueDisc("ns3::" + queue + "QueueDisc", "MaxSize", packets(buffer - 2));
+        control.Install(bottleneck.Get(0));
+    }
+    Ipv4InterfaceContainer middle = addresses.Assign(bottleneck);
 
     PointToPointHelper access;
+    access.DisableFlowControl();
     access.SetDeviceAttribute("DataRate", StringValue("100Gbps"));
     access.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("1000000p"));
     Ptr<UniformRandomVariable> start = CreateObject<UniformRandomVariable>();

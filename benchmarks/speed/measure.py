@@ -13,7 +13,7 @@ from ..simulators import OUT, SimulatorError, fullpipe_command, ns2_command
 
 HERE = Path(__file__).parent
 DUMBBELL_TCL = HERE.parent / "agreement" / "dumbbell.tcl"
-NS3_MODULES = ("applications", "internet", "point-to-point", "network", "core", "stats")
+NS3_MODULES = ("applications", "internet", "point-to-point", "traffic-control", "network", "core", "stats")
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ def time_ns2(case: Dumbbell, *, same_figures: bool) -> Timing:
     return _timing(*_json_and_peak([ns2_command(), str(DUMBBELL_TCL), *words]))
 
 
-def time_ns3(program: Path, case: Dumbbell) -> Timing:
-    """TcpLinuxReno with SACK and timestamps."""
+def time_ns3(program: Path, case: Dumbbell, queue: str | None = None) -> Timing:
+    """TcpLinuxReno with SACK and timestamps; drop-tail, or a queue discipline by ns-3's name, such as ``CoDel``."""
     options = {
         "rate": f"{case.rate:.0f}",
         "buffer": str(case.buffer),
@@ -83,6 +83,8 @@ def time_ns3(program: Path, case: Dumbbell) -> Timing:
         "spread": str(case.spread_ms),
         "duration": str(case.duration),
     }
+    if queue:
+        options["queue"] = queue
     return _timing(*_json_and_peak([str(program), *(f"--{key}={value}" for key, value in options.items())]))
 
 

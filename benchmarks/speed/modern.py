@@ -1,9 +1,10 @@
-"""What today's queues, links and senders cost, as ratios to the plain case of the same run.
+"""What today's queues, links and senders cost, as ratios to the plain case of the same run, and ns-3's queues beside.
 
-``python -m benchmarks.speed.modern [NAME ...]``; needs cargo. The bare engine runs each variant by turns with its
-plain case, so that whatever else the machine does slows both; the median of the ratios of processor time a packet
-counts. A ratio of 0.5 is half as many packets a second. Queues run with 100 flows, what concerns a sender with one;
-the buffer is the plain case's.
+``python -m benchmarks.speed.modern [NAME ...]``; needs cargo, and libns3-dev for ns-3. The bare engine runs each
+variant by turns with its plain case, so that whatever else the machine does slows both; the median of the ratios of
+processor time a packet counts. A ratio of 0.5 is half as many packets a second. Queues run with 100 flows, what
+concerns a sender or the link's rate with one; the buffer is the plain case's. ns-3 runs the same dumbbell for a few
+simulated seconds, once: it takes a minute for each.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from statistics import median
 
 from .instructions import build_engine
+from .measure import Dumbbell, build_ns3, time_ns3
 
 HERE = Path(__file__).parent
 ROUNDS = 5
@@ -33,6 +35,8 @@ class Variant:
     old: str
     new: str
     wanted: float
+    ns3_queue: str | None = None
+    """What ns-3 calls the queue, if it has it."""
 
     def texts(self) -> tuple[str, str]:
         """The plain scenario and the variant."""
@@ -45,11 +49,22 @@ class Variant:
 QUEUE = 'queue = "drop-tail"'
 FLOW = 'recovery = "sack"'
 RENO = 'algorithm = "reno"\nrecovery = "sack"'
+QUEUES = {"codel": "CoDel", "fq-codel": "FqCoDel", "dualpi2": None, "pie": "Pie", "red": "Red"}
+"""Ours, and what ns-3 calls them."""
+
+NS3_CASE = Dumbbell(rate=1e9, buffer=1000, flows=100, spread_ms=6, duration=2)
+"""The beginning of hundred-flows.toml."""
+
+RATE = 'rate = "100 Mbit/s"'
+TRACE = "steady.trace"
+"""150 ms at 100 Mbit/s in mahimahi's form: 25 opportunities of 1500 bytes every 3 ms."""
+
 VARIANTS = [
     *(
-        Variant(name, "hundred-flows.toml", "20 s", QUEUE, f'queue = "{name}"', wanted)
-        for name, wanted in {"codel": 0.5, "fq-codel": 0.5, "dualpi2": 0.5, "pie": 0.5, "red": 0.5}.items()
+        Variant(name, "hundred-flows.toml", "20 s", QUEUE, f'queue = "{name}"', 0.5, ns3_queue)
+        for name, ns3_queue in QUEUES.items()
     ),
+    Variant("trace", "one-flow.toml", "200 s", RATE, f'trace = "{TRACE}"', 0.5),
     Variant("paced", "one-flow.toml", "200 s", FLOW, FLOW + '\npacing = "on"', 0.5),
     Variant("rack", "one-flow.toml", "200 s", FLOW, 'recovery = "rack"', 0.7),
     Variant("bbr3", "one-flow.toml", "200 s", RENO, 'algorithm = "bbr3"', 0.4),
@@ -60,23 +75,32 @@ VARIANTS = [
 def main() -> int:
     """Runs all variants, or those named, and prints their ratios."""
     program, compiler = build_engine()
-    print(f"{'variant':<12} {'beside':<20} {'packets/s, ratio':>16} {'wanted':>8}   ({compiler}, median of {ROUNDS})")
+    ns3 = build_ns3()
+    title = f"{'variant':<12} {'beside':<20} {'packets/s, ratio':>16} {'wanted':>8} {'times ns-3':>11}"
+    print(f"{title}   ({compiler}, median of {ROUNDS}; ns-3 {ns3[1] if ns3 else 'not installed'})")
     for variant in VARIANTS:
         if not sys.argv[1:] or variant.name in sys.argv[1:]:
+            costs = _costs(program, variant)
+            ratio = median(plain / changed for plain, changed in costs)
+            beside = ""
+            if ns3 and variant.ns3_queue:
+                packets_per_second = time_ns3(ns3[0], NS3_CASE, variant.ns3_queue).packets_per_second
+                beside = f"{1 / median(changed for _, changed in costs) / packets_per_second:,.0f}"
             print(
-                f"{variant.name:<12} {variant.plain:<20} {_ratio(program, variant):>16.2f} {variant.wanted:>8}",
+                f"{variant.name:<12} {variant.plain:<20} {ratio:>16.2f} {variant.wanted:>8} {beside:>11}",
                 flush=True,
             )
     return 0
 
 
-def _ratio(program: Path, variant: Variant) -> float:
+def _costs(program: Path, variant: Variant) -> list[list[float]]:
+    """Seconds a packet of the plain scenario and of the variant, one after the other."""
     with tempfile.TemporaryDirectory() as directory:
+        Path(directory, TRACE).write_text("".join(f"{3 * k // 25 + 1}\n" for k in range(1250)))
         files = [Path(directory) / name for name in ("plain.toml", "variant.toml")]
         for file, text in zip(files, variant.texts(), strict=True):
             file.write_text(text)
-        costs = [[_seconds_a_packet(program, file) for file in files] for _ in range(ROUNDS)]
-    return median(plain / changed for plain, changed in costs)
+        return [[_seconds_a_packet(program, file) for file in files] for _ in range(ROUNDS)]
 
 
 def _seconds_a_packet(program: Path, scenario: Path) -> float:
