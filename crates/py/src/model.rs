@@ -4,7 +4,7 @@ use fullpipe_cc::time::seconds;
 use fullpipe_sim::scenario::{Problem as Fault, Table, Value, read_traces};
 use fullpipe_sim::{Scenario, Stopped};
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
@@ -76,7 +76,7 @@ impl Model {
             (_, Some(error)) => Err(error),
             (Ok(report), None) => report::to_tables(py, report),
             (Err(Stopped::Memory(problem)), None) => Err(raise(problem)),
-            (Err(Stopped::Interrupted), None) => unreachable!("only the watch interrupts a run"),
+            (Err(stopped), None) => Err(PyRuntimeError::new_err(stopped.to_string())),
         }
     }
 }

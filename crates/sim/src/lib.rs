@@ -1,6 +1,7 @@
 //! The packet-level simulator: a [`Scenario`] goes in, a [`Report`] comes out, the same bytes for the same scenario and seed.
 #![deny(unsafe_code)]
 
+pub mod catalogue;
 mod engine;
 mod memory;
 mod network;
@@ -24,8 +25,10 @@ pub mod queues {
     pub use crate::scenario::queue::written;
 }
 
+pub use catalogue::Catalogue;
 #[doc(hidden)]
 pub use engine::run_served;
-pub use engine::{Interrupted, Stopped, run, run_within};
+pub use engine::{Simulation, Stopped, run, run_within};
 pub use report::{DirectionReport, FlowReport, LinkReport, PacketCount, Report, Series, TrafficReport};
 pub use scenario::Scenario;
+pub use transport::policy::Fault;

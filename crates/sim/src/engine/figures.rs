@@ -6,9 +6,10 @@ use crate::packet::{Kind, Packet};
 use crate::report::{FlowReport, LinkReport, Report, Series, TrafficReport};
 use crate::scenario::{Link, Tcp};
 use crate::traffic::connection::{Connection, Life};
+use crate::transport::Policy;
 use fullpipe_cc::{Nanos, time::seconds};
 
-impl Engine<'_> {
+impl<P: Policy> Engine<P> {
     /// The figures of a run that has ended.
     pub fn report(mut self) -> Report {
         let end = self.transit.window.to;
@@ -43,7 +44,7 @@ impl Engine<'_> {
         reports
     }
 
-    fn flow_report(&self, id: usize, tcp: &Tcp, flow: &Connection) -> FlowReport {
+    fn flow_report(&self, id: usize, tcp: &Tcp, flow: &Connection<P>) -> FlowReport {
         let (counted, averages) = (flow.sender.meter.counted(&flow.sender.counters()), flow.sender.meter.averages());
         let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
         let size = self.scenario.packet_size;

@@ -3,7 +3,6 @@
 use super::units::RATE;
 use super::{Arrivals, Ecn, EcnMode, Queue, Scenario, SlowStart, Tcp};
 use fullpipe_cc::params::MadeForEcn;
-use fullpipe_cc::registry;
 
 impl Scenario {
     /// One line for each: the key, what it leads to, what to do about it.
@@ -103,7 +102,7 @@ impl Scenario {
 /// An algorithm with a slow start of its own has no other. No error, so that one scenario can compare it with those that have.
 fn other_slow_start(key: &str, tcp: &Tcp) -> Option<String> {
     let asked = tcp.slow_start != SlowStart::default();
-    let own = registry::find(&tcp.algorithm.name).is_some_and(|info| info.own_slow_start);
+    let own = tcp.algorithm.info().is_some_and(|info| info.own_slow_start);
     (asked && own).then(|| {
         let (asked, algorithm) = (tcp.slow_start.name(), &tcp.algorithm.name);
         format!(
@@ -126,7 +125,7 @@ fn unlike_what_it_is_made_for(key: &str, tcp: &Tcp) -> Option<String> {
 
 /// The ECN that the algorithm is made for.
 fn made_for(tcp: &Tcp) -> Option<MadeForEcn> {
-    registry::find(&tcp.algorithm.name)?.ecn
+    tcp.algorithm.info()?.ecn
 }
 
 /// Whether whoever chose this queue wants it to mark: it always does, or was told to. One that marks unless told not to, as

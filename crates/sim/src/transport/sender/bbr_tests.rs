@@ -7,6 +7,7 @@
 use super::*;
 use crate::scenario::Setting;
 use crate::traffic::connection::controller;
+use crate::transport::policy::Guard;
 use crate::transport::receiver::Receiver;
 use crate::transport::recovery::Recovery;
 use crate::window::Window;
@@ -75,7 +76,7 @@ impl Path {
     fn of(algorithm: &str, params: &[(&str, Setting)], seed: u64) -> Path {
         let mut tcp = Tcp { initial_window: 10, ..Tcp::new(algorithm, Recovery::Rack, vec![0]) };
         tcp.algorithm.params = params.iter().map(|(name, setting)| ((*name).to_owned(), setting.clone())).collect();
-        let cc = controller(&tcp, 1500, RTT, seed);
+        let cc: Controller = controller(&tcp, 1500, RTT, seed, &Guard::default());
         let meter = Meter::new(Window { from: 0, to: 1000 * SECOND }, None);
         let mut sender = Sender::new(&tcp, cc, u64::MAX, RTT, 0, meter);
         sender.meter.start(0);

@@ -33,7 +33,7 @@ impl Path {
     /// One of 100 ms, for `end` segments with a first window of `window`.
     fn new(recovery: Recovery, window: u32, end: u64) -> Path {
         let tcp = Tcp { initial_window: window, ..Tcp::new("reno", recovery, vec![0]) };
-        let cc = fullpipe_cc::build_as("reno", &[], f64::from(window)).expect("reno");
+        let cc: Controller = fullpipe_cc::build_as("reno", &[], f64::from(window)).expect("reno");
         let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None);
         let mut sender = Sender::new(&tcp, cc, end, RTT, 0, meter);
         sender.meter.start(0);
