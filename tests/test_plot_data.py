@@ -15,7 +15,9 @@ from matplotlib.lines import Line2D
 from by_hand import LINK_SERIES, NO, SERIES, by_hand
 from fullpipe.charts.series import FEW
 from fullpipe.charts.style import COLOURS
+from fullpipe.errors import InputError
 from fullpipe.study.compare import Comparison
+from fullpipe.study.size import Sizing
 from test_tables import sized, swept
 
 PANELS = {"congestion window": "packets", "queue": "packets", "utilization": "of capacity", "round-trip time": "ms"}
@@ -167,3 +169,41 @@ def test_a_sizing() -> None:
     assert rules["adaptive AIMD, closed form"] == ([10], [250.00000001])
     assert bars(left) == {"newreno": ([10], [1234], [1050, 1300]), "vegas": ([], [], [])}
     assert bars(right)["vegas"] == ([], [], [])
+
+
+def test_a_sizings_curve() -> None:
+    """Means over the seeds; of two algorithms the front is what no other buffer beats in delay and utilization."""
+
+    def run(algorithm: str, buffer: int, delay_s: float | None, used: float, flows: int = 2) -> dict[str, Any]:
+        place = {"algorithm": algorithm, "flows": flows, "buffer_packets": buffer}
+        return {**place, "p99_queueing_delay_s": delay_s, "utilization": used}
+
+    tried = [
+        run("reno", 10, 0.010, 0.90),
+        run("reno", 10, 0.020, 0.80),
+        run("reno", 40, 0.060, 0.99),
+        run("vegas", 10, 0.005, 0.88),
+        run("vegas", 99, 0.050, 0.88),
+        run("vegas", 99, None, 0.99),
+        run("reno", 7, 0.007, 0.77, flows=5),
+    ]
+    figure = Sizing(sized().mix, [], tried).plot_curve()
+    two, five = figure.axes
+    assert (two.get_ylabel(), two.get_xlabel()) == (
+        "utilization, % of capacity",
+        "99th percentile of the queueing delay, ms",
+    )
+    assert two.get_title(loc="left") == "2 flows, buffer in packets"
+    lines = {str(line.get_label()): points(line) for line in bold(two)}
+    assert lines == {"reno": ([15, 60], [85, 99]), "vegas": ([5, 50], [88, 88])}
+    marks = {points(line)[0][0]: line for line in two.lines if line.get_marker() == "o"}
+    assert {x: line.get_markerfacecolor() == "white" for x, line in marks.items()} == {
+        15: True,
+        60: False,
+        5: False,
+        50: True,
+    }
+    assert [text.get_text() for text in two.texts] == ["10", "40", "10", "99"]
+    assert [points(line) for line in bold(five)] == [([7], [77])]
+    with pytest.raises(InputError, match="no run has a 99th percentile"):
+        Sizing(sized().mix, [], [run("vegas", 9, None, 0.5)]).plot_curve()

@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-__all__ = ["COLOURS", "STYLE", "colours", "dash", "label", "legend", "legend_above", "moving_mean", "write", "written"]
+__all__ = [
+    "COLOURS",
+    "STYLE",
+    "colours",
+    "dash",
+    "label",
+    "legend",
+    "legend_above",
+    "legend_below",
+    "moving_mean",
+    "write",
+    "written",
+]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#a6761d", "#1b1b1b", "#b5a800")
 """Told apart by colour-blind readers too (Okabe and Ito, 2008), with four more."""
@@ -118,5 +130,12 @@ def legend(axes: Axes) -> None:
     entries = axes.get_legend_handles_labels()[0]
     if len(entries) <= MOST_ABOVE:
         legend_above(axes)
-    elif isinstance(axes.figure, Figure):
-        axes.figure.legend(loc="outside lower center", ncols=4)
+    else:
+        legend_below(axes)
+
+
+def legend_below(axes: Axes) -> None:
+    """Puts the legend below the picture, where it hides nothing."""
+    entries = axes.get_legend_handles_labels()
+    if entries[0] and isinstance(axes.figure, Figure):
+        axes.figure.legend(*entries, loc="outside lower center", ncols=4)
