@@ -13,7 +13,7 @@ import fullpipe
 PACKAGE = Path(fullpipe.__file__).parent
 
 LAYERS = {
-    "charts": {"charts", "errors", "files", "runs", "study", "text"},
+    "charts": {"charts", "display", "errors", "files", "runs", "study", "text"},
     "reproduce": {"charts", "errors", "files", "fingerprint", "linux", "reproduce", "runs", "scenario", "text"},
     "runs": {"charts", "display", "errors", "files", "linux", "runs", "scenario", "text"},
     "scenario": {"errors", "scenario", "text"},
