@@ -18,6 +18,8 @@ from fullpipe.files import readable, staged
 from fullpipe.runs import engines
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
+from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.tidy import setting, tidy
 from fullpipe.study.size.mix import BUFFER, Mix
 from fullpipe.study.size.search import Bracket, Search, Verdict
 from fullpipe.study.size.shares import parts_of
@@ -48,6 +50,7 @@ MEASURED = ("utilization", "loss_rate", "queueing_delay_s", *DELAYS, "jain_index
 Progress = Callable[[float, float], object]
 
 
+@shows_progress("answers")
 def size(
     rate: str,
     rtt: str,
@@ -170,6 +173,17 @@ class Sizing:
         import pyarrow as pa
 
         return pa.Table.from_pylist(self.rows)
+
+    def tidy(self) -> pa.Table:
+        """Everything measured as `Result.tidy` has it: of the answers; the group is the algorithm."""
+        return tidy(
+            (
+                row["algorithm"],
+                setting(flows=row["flows"], target=row["target"]),
+                {name: value for name, value in row.items() if name != "flows" and not name.startswith("rule_")},
+            )
+            for row in self.rows
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The mix and the rows as plain values ready for JSON."""
