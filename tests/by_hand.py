@@ -91,8 +91,9 @@ LINK_SERIES: dict[str, list[Any]] = {
     "link": [0, 0, 0, 0, 1, 1, 1, 1],
     "queue_packets": [100.0, 200.0, 300.0, 400.0, 11.0, 12.0, 13.0, 14.0],
     "utilization": [0.5, 0.6, 0.7, 0.8, 0.01, 0.02, 0.03, 0.04],
-    "reverse_queue_packets": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0],
-    "reverse_utilization": [0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18],
+    # A few ACKs, as pictures leave out.
+    "reverse_queue_packets": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 1.0],
+    "reverse_utilization": [0.011, 0.012, 0.013, 0.014, 0.015, 0.016, 0.017, 0.1],
 }
 
 TOTALS: dict[str, Any] = {"data_packets": 1234567, "jain_index": 0.8079}

@@ -226,19 +226,31 @@ def sized() -> Sizing:
         "rule_adaptive_packets": 120.1,
     }
     found = {
-        "target": 0.98,
+        "target": "0.98",
         "algorithm": "newreno",
         "flows": 10,
         "buffer_packets": 1234,
         "buffer_bdp": 1.2338,
+        "buffer_bytes": 1234567,
+        "buffer_s": 0.09876,
         "too_small_packets": 1100,
         "sure_low_packets": 1050,
         "sure_high_packets": 1300,
+        "at_most_packets": None,
+        "at_packets": 1234,
+        "unmet": "",
         "seeds": 5,
         "utilization": 0.98125,
         "utilization_ci95": 0.0031,
         "loss_rate": 0.00123,
         "queueing_delay_s": 0.0456,
+        "p50_queueing_delay_s": 0.0321,
+        "p95_queueing_delay_s": 0.0765,
+        "p99_queueing_delay_s": 0.0891,
+        "max_queueing_delay_s": 0.0987,
+        "p50_fct_s": 0.123,
+        "p95_fct_s": 0.456,
+        "p99_fct_s": 0.789,
         "jain_index": 0.876,
         "warmup_s": 45.0,
         "duration_s": 1340.0,
@@ -246,14 +258,20 @@ def sized() -> Sizing:
     }
     none = {
         **found,
-        "target": 0.995,
+        "target": "0.995",
         "algorithm": "vegas",
         "flows": 2,
         "buffer_packets": None,
         "buffer_bdp": None,
+        "buffer_bytes": None,
+        "buffer_s": None,
         "too_small_packets": 4001,
         "sure_high_packets": None,
+        "at_packets": 4001,
+        "unmet": "utilization >= 0.995",
         "utilization_ci95": None,
+        "p99_queueing_delay_s": None,
+        "p95_fct_s": None,
         "seeds": 1,
     }
     return Sizing(Mix(100e6, 0.04, 0.12, 0.25), [found, none], [])
@@ -262,6 +280,23 @@ def sized() -> Sizing:
 def test_size(printed: Printed) -> None:
     size._print(sized())
     assert printed() == snapshot("size.txt")
+
+
+def sized_together() -> Sizing:
+    """A parameter of a queue, sized for conditions on utilization and delay, without web transfers."""
+    target = "utilization >= 0.9, p99_delay <= 20ms"
+    rows = []
+    for row, more in zip(
+        sized().rows, ({"at_most_packets": 1500}, {"at_most_packets": 0, "unmet": target}), strict=True
+    ):
+        own = {name.replace("buffer", "queue_target"): value for name, value in row.items()}
+        rows.append({**own, **more, "target": target})
+    return Sizing(Mix(100e6, 0.04, 0.04, queue="codel", sized="target"), [*rows, {**rows[0], "target": "0.98"}], [])
+
+
+def test_size_of_a_queues_parameter_for_conditions(printed: Printed) -> None:
+    size._print(sized_together())
+    assert printed() == snapshot("size-together.txt")
 
 
 def outcome(*checks: Value | Shape, **changes: Any) -> Outcome:

@@ -14,6 +14,7 @@ from fullpipe import _core
 from fullpipe.errors import InputError, MemoryLimitError
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
+from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.result import Result
 from fullpipe.scenario import Scenario
 from fullpipe.text import listed, quoted, unknown
@@ -27,6 +28,7 @@ Key = TypeVar("Key")
 Group = TypeVar("Group")
 
 
+@shows_progress("s simulated")
 def run(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     *,
@@ -103,6 +105,7 @@ def check_engines(engines: Sequence[str], kernel: str | None = None) -> None:
             raise InputError(f"kernel = {quoted(kernel)}: for the engine linux, not {listed(engines)}")
 
 
+@shows_progress("s simulated")
 def run_many(
     scenarios: Mapping[Key, Scenario],
     *,

@@ -10,7 +10,7 @@ from fullpipe.errors import InputError
 from fullpipe.runs import tables
 from fullpipe.text import hint, listed, quoted
 
-__all__ = ["FIRST", "figures", "find_figure", "groups", "jain_index", "over_flows", "together_bps"]
+__all__ = ["FIRST", "figures", "find_figure", "groups", "jain_index", "over_flows", "split", "together_bps"]
 
 Row = dict[str, Any]
 
@@ -76,6 +76,23 @@ FIRST = (
     "data_packets",
 )
 """The figures that every run has, in the order of a table's columns; all others depend on the scenario."""
+
+
+OF_ALL = FIRST[FIRST.index("flows") :]
+"""Those over all flows; what else has no dot in its name is of the bottleneck."""
+
+
+def split(row: Mapping[str, Any]) -> dict[str, Row]:
+    """The figures of one row by what they are of, under their own names: "bottleneck", "all", "link NAME",
+    "algorithm NAME", "udp", "web".
+    """
+    parts: dict[str, Row] = {}
+    for name, value in row.items():
+        place, _, figure = name.rpartition(".")
+        kind, _, of = place.partition(".")
+        group = {"links": f"link {of}", "flows": f"algorithm {of}"}.get(kind, kind)
+        parts.setdefault(group or ("all" if name in OF_ALL else "bottleneck"), {})[figure] = value
+    return parts
 
 
 def find_figure(name: str, known: Sequence[str] | None = None) -> str:

@@ -11,10 +11,12 @@ from fullpipe.display import Shown, any_marked, count, fairness, marked, millise
 from fullpipe.files import readable, staged
 from fullpipe.runs import tables
 from fullpipe.runs.figures import figures, groups
+from fullpipe.runs.tidy import tidy
 from fullpipe.text import listed
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
     import pyarrow as pa
     from matplotlib.figure import Figure
@@ -117,6 +119,25 @@ class Result:
         ``links.NAME.FIGURE``, and over all flows and all cross traffic; `fullpipe.runs.figures` says which.
         """
         return figures(self._columns, self.window_s)
+
+    def tidy(self) -> pa.Table:
+        """Everything measured as one table, a row per figure: ``quantity``, ``unit`` ("1" for parts of a whole and
+        numbers of things), ``group`` ("link bottleneck", "flow 0", "group reno", "web 1", "all"), ``setting`` (which run
+        it is; empty for one alone), ``value``.
+        """
+        return tidy(self.measured(""))
+
+    def measured(self, setting: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """The same figures by group, as `fullpipe.runs.tidy` takes them."""
+        for link in tables.rows(self._columns["links"]):
+            yield f"link {link['name']}", setting, link
+        for flow in tables.rows(self._columns["flows"]):
+            yield f"flow {flow['id']}", setting, {name: value for name, value in flow.items() if name != "id"}
+        for group in self._groups():
+            yield f"group {group['name']}", setting, group
+        for i, traffic in enumerate(tables.rows(self._columns["traffic"])):
+            yield f"{traffic['kind']} {i}", setting, traffic
+        yield "all", setting, {name: self.totals[name] for name in ("data_packets", "jain_index")}
 
     @property
     def window_s(self) -> float:

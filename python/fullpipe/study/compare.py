@@ -12,7 +12,9 @@ from fullpipe.files import readable, staged
 from fullpipe.runs import tables
 from fullpipe.runs.engines import check_engines, run_many
 from fullpipe.runs.figures import over_flows
+from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.result import Result
+from fullpipe.runs.tidy import tidy
 from fullpipe.scenario import Scenario
 from fullpipe.text import listed, with_params
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "compare"]
 
 
+@shows_progress("s simulated")
 def compare(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     algorithms: Sequence[str | Mapping[str, Any]] | None = None,
@@ -127,6 +130,10 @@ class Comparison:
         import pyarrow as pa
 
         return pa.Table.from_pylist(self.rows())
+
+    def tidy(self) -> pa.Table:
+        """Everything measured as `Result.tidy` has it; the setting is the algorithm."""
+        return tidy(one for label, result in self.results.items() for one in result.measured(label))
 
     def to_dict(self) -> dict[str, Any]:
         """The algorithms' results as plain values ready for JSON."""

@@ -15,6 +15,8 @@ from fullpipe.files import readable, staged
 from fullpipe.runs import tables
 from fullpipe.runs.engines import run_many
 from fullpipe.runs.figures import groups
+from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario
 from fullpipe.study.statistics import Estimate, estimate
 from fullpipe.text import listed, with_params
@@ -53,6 +55,7 @@ def harm(alone: float, beside: float, *, more_is_better: bool) -> float:
     return max(0.0, (whole - rest) / whole) if whole else 0.0
 
 
+@shows_progress("s simulated")
 def duel(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     algorithms: Sequence[str | Mapping[str, Any]],
@@ -185,6 +188,18 @@ class Duel:
         import pyarrow as pa
 
         return pa.Table.from_pylist(self.rows())
+
+    def tidy(self) -> pa.Table:
+        """Everything measured as `Result.tidy` has it; the group is the algorithm, the setting the run."""
+        places = ("buffer", "mix", "part", "seed")
+        return tidy(
+            (
+                run["algorithm"],
+                setting(**{place: run[place] for place in places}),
+                {name: value for name, value in run.items() if name not in places},
+            )
+            for run in self.runs
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The algorithms, rows and runs as plain values ready for JSON."""

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from fullpipe.display import Shown, page
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.runs.executor import check_stop, count_workers
-from fullpipe.runs.figures import find_figure
+from fullpipe.runs.figures import find_figure, split
+from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario, parse, read_text
 from fullpipe.study.sweep.axes import find_axis, read_axes
 from fullpipe.study.sweep.plan import Plan
@@ -32,6 +34,7 @@ Run = Callable[[Plan, Collection[int]], Generator[tuple[dict[str, Any] | None, f
 Rows = Callable[[Collection[int]], Generator[dict[str, Any] | None]]
 
 
+@shows_progress("runs")
 def sweep(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     axes: Mapping[str, Any],
@@ -199,6 +202,16 @@ class Sweep:
     def failed(self) -> int:
         """Runs that failed."""
         return len(self.table) - self.table["error"].null_count
+
+    def tidy(self) -> pa.Table:
+        """Everything measured as `Result.tidy` has it; the setting is the values on the axes and the seed."""
+        places = [axis.path for axis in self.plan.axes]
+        skipped = {*self.plan.label_columns, "error"}
+        return tidy(
+            (group, setting(**{place: row[place] for place in places}, seed=row["seed"]), figures)
+            for row in self.table.to_pylist()
+            for group, figures in split({name: value for name, value in row.items() if name not in skipped}).items()
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The axes, rows and summary as plain values ready for JSON."""
