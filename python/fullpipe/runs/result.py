@@ -122,8 +122,8 @@ class Result:
 
     def tidy(self) -> pa.Table:
         """Everything measured as one table, a row per figure: ``quantity``, ``unit`` ("1" for parts of a whole and
-        numbers of things), ``group`` ("link bottleneck", "flow 0", "group reno", "web 1", "all"), ``setting`` (which run
-        it is; empty for one alone), ``value``.
+        numbers of things), ``group`` ("link bottleneck", "flow 0", "group reno", "web 1", "all"), ``setting`` (which
+        run it is; empty for one alone), ``value``.
         """
         return tidy(self.measured(""))
 

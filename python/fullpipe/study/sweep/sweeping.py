@@ -15,9 +15,9 @@ from fullpipe.runs.figures import find_figure, split
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario, parse, read_text
-from fullpipe.study.sweep.axes import find_axis, read_axes
+from fullpipe.study.sweep.axes import find_axis, find_value, read_axes
 from fullpipe.study.sweep.plan import Plan
-from fullpipe.study.sweep.shown import show_summary
+from fullpipe.study.sweep.shown import show_differences, show_summary
 from fullpipe.text import unknown
 
 if TYPE_CHECKING:
@@ -256,9 +256,15 @@ class Sweep:
         picture = sweep_figure(across, figure, zip(places, values, labels, strict=True), missing=missing)
         return written(picture, path)
 
-    def shown(self) -> list[Shown | str]:
-        """The table that the program prints: means over the seeds, with confidence intervals."""
-        return [show_summary(self.plan, self.table, self.summary, self.failed)]
+    def shown(self, versus: str | None = None) -> list[Shown | str]:
+        """The tables that the program prints: means over the seeds, with confidence intervals; and `versus` a value as
+        tables show it, where one is asked for.
+        """
+        parts: list[Shown | str] = [show_summary(self.plan, self.table, self.summary, self.failed)]
+        if versus is not None:
+            axis, value = find_value(self.plan.axes, versus)
+            parts.append(show_differences(self.plan, self.versus(value, axis.path), value))
+        return parts
 
     def _repr_html_(self) -> str:
         return page(self.shown())
