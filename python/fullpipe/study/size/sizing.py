@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import models
-from fullpipe.display import Shown, page
+from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError
 from fullpipe.files import readable, staged
 from fullpipe.runs import engines
@@ -123,7 +123,7 @@ def size(
     return Sizing(mix, rows, tried)
 
 
-class Sizing:
+class Sizing(Outcome):
     """The answers.
 
     Columns of sizes begin with ``buffer``, or, where a parameter of the queue was sized, with its name:
@@ -190,10 +190,6 @@ class Sizing:
         mix = {**asdict(self.mix), "bdp_packets": self.mix.bdp_packets}
         return {"mix": mix, "rows": self.rows}
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """The same as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``size.json``, ``size.parquet``, ``tried.parquet`` and, under ``scenarios/``, a file to run each
         answer with. All appear whole or not at all.
@@ -222,9 +218,6 @@ class Sizing:
     def shown(self) -> list[Shown | str]:
         """The tables and lines that the program prints."""
         return show(self.mix, self.rows)
-
-    def _repr_html_(self) -> str:
-        return page(self.shown())
 
     def __repr__(self) -> str:
         return f"<Sizing of {listed(dict.fromkeys(row['algorithm'] for row in self.rows))}: {self.mix.what}>"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import closing
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Shown, page
+from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.runs.executor import check_stop, count_workers
 from fullpipe.runs.figures import find_figure, split
@@ -144,7 +143,7 @@ def sweep_plan(
     return _run_in_memory(plan, rows) if out is None else _run_into(out, plan, rows)
 
 
-class Sweep:
+class Sweep(Outcome):
     """The outcome of a sweep.
 
     Attributes:
@@ -223,10 +222,6 @@ class Sweep:
             "summary": self.summary.to_pylist(),
         }
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """The same as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
     def plot(self, x: str, y: str, *, by: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws a figure against an axis: means with 95 % confidence intervals; with ``path``, writes the picture too.
 
@@ -265,9 +260,6 @@ class Sweep:
             axis, value = find_value(self.plan.axes, versus)
             parts.append(show_differences(self.plan, self.versus(value, axis.path), value))
         return parts
-
-    def _repr_html_(self) -> str:
-        return page(self.shown())
 
     def __repr__(self) -> str:
         return f"<Sweep of {len(self.table)} runs, {self.failed} failed>"
