@@ -16,6 +16,7 @@ from fullpipe.cli.output import (
     plot_option,
     print_table,
     progress_bar,
+    seed_option,
     warn,
     warn_otherwise,
 )
@@ -34,7 +35,7 @@ def command() -> None:
 @command.command("run")
 @click.argument("file")
 @json_option
-@click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
+@seed_option
 @click.option(
     "--accel",
     type=click.Choice(["tcg", "kvm"]),

@@ -7,7 +7,17 @@ from typing import Any
 import click
 
 from fullpipe.cli import completion as complete
-from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, progress_bar, show, words
+from fullpipe.cli.output import (
+    algorithms_option,
+    check_targets,
+    deliver,
+    json_option,
+    memory_option,
+    progress_bar,
+    show,
+    words,
+    workers_option,
+)
 from fullpipe.files import check_picture
 from fullpipe.study.size import Sizing, size
 from fullpipe.study.size.mix import BUFFER
@@ -47,13 +57,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     help="Utilizations to reach, e.g. 0.98,0.995, or conditions to meet together, e.g. "
     "'utilization>=0.98,p99_delay<=20ms,loss<=0.1%'. May be given several times.",
 )
-@click.option(
-    "--algorithms",
-    required=True,
-    metavar="A,B",
-    shell_complete=complete.algorithms,
-    help="The algorithms, separated by commas; mixes as 'cubic*0.7+bbr*0.3'.",
-)
+@algorithms_option("A,B", "The algorithms, separated by commas; mixes as 'cubic*0.7+bbr*0.3'.")
 @click.option(
     "--web-load", type=float, default=0.0, metavar="PART", help="Part of the link that web transfers ask for."
 )
@@ -72,7 +76,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
 @click.option(
     "--precision", type=float, default=0.05, show_default=True, metavar="PART", help="How sharp, as part of the buffer."
 )
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Searches at a time; default: one a core.")
+@workers_option("Searches")
 @memory_option
 @json_option
 @click.option("--plot", metavar="FILE", help="Draw buffers against flows into FILE (.png, .svg or .pdf).")

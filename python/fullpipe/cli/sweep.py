@@ -6,7 +6,16 @@ from pathlib import Path
 
 import click
 
-from fullpipe.cli.output import check_targets, json_option, memory_option, note, print_json, progress_bar, show
+from fullpipe.cli.output import (
+    check_targets,
+    json_option,
+    memory_option,
+    note,
+    print_json,
+    progress_bar,
+    show,
+    workers_option,
+)
 from fullpipe.cli.scenarios import changes_of, named, scenario_options, text_of
 from fullpipe.runs.figures import find_figure
 from fullpipe.study.sweep import Sweep, read_plan, sweep_plan
@@ -20,7 +29,7 @@ __all__ = ["command"]
 @scenario_options
 @json_option
 @click.option("--out", metavar="DIR", help="Keep rows in DIR as they come; started again, a sweep goes on from there.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
+@workers_option()
 @memory_option
 @click.option("--dask", metavar="ADDRESS", help="Run on the cluster of this Dask scheduler, e.g. tcp://scheduler:8786.")
 @click.option("--versus", metavar="VALUE", help="Print the differences from this value of an axis too, e.g. newreno.")
