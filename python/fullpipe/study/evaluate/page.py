@@ -143,7 +143,9 @@ def told(figure: Mapping[str, Any]) -> str:
         starves = "; starves it" if figure.get("starves") else ""
         return f"{mean:+.2f} ± {ci95:.2f} of harm beside {figure['bar']}'s{starves}"
     ratios = [math.exp(value) for value in (mean, mean - ci95, mean + ci95)]
-    return "{:.3g} times {}'s cost ({:.3g} to {:.3g})".format(ratios[0], figure["bar"], *ratios[1:])
+    slight = figure["verdict"] == NO_WORSE and abs(mean) - ci95 > figure["margin"]
+    text = "{:.3g} times {}'s cost ({:.3g} to {:.3g})".format(ratios[0], figure["bar"], *ratios[1:])
+    return f"{text}; no difference that counts" if slight else text
 
 
 def number(value: float) -> str:
