@@ -52,7 +52,7 @@ class Profile:
     most: int
 
 
-PROFILES = {"quick": Profile(ALWAYS, 3, 3), "standard": Profile(STANDARD, 10, 40), "full": Profile(FULL, 30, 40)}
+PROFILES = {"quick": Profile(ALWAYS, 3, 13), "standard": Profile(STANDARD, 10, 40), "full": Profile(FULL, 30, 40)}
 
 
 def evaluate(
