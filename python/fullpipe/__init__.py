@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
     from fullpipe.study.compare import Comparison, compare
     from fullpipe.study.duel import Duel, duel
+    from fullpipe.study.evaluate import Card, evaluate
     from fullpipe.study.size import Sizing, size
     from fullpipe.study.sweep import Sweep, sweep
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Algorithm",
     "Cancelled",
+    "Card",
     "Comparison",
     "Duel",
     "FullpipeError",
@@ -51,6 +53,7 @@ __all__ = [
     "algorithms",
     "compare",
     "duel",
+    "evaluate",
     "models",
     "queues",
     "run",
@@ -68,6 +71,7 @@ _HOMES = {
     "scenario": ("Scenario",),
     "study.compare": ("Comparison", "compare"),
     "study.duel": ("Duel", "duel"),
+    "study.evaluate": ("Card", "evaluate"),
     "study.size": ("Sizing", "size"),
     "study.sweep": ("Sweep", "sweep"),
 }

@@ -24,6 +24,7 @@ COMMANDS = {
     "run": "Run a scenario: figures per link and per flow.",
     "compare": "Run a scenario with several algorithms, side by side.",
     "duel": "Set two algorithms against each other: shares, harm and RTT.",
+    "evaluate": "Judge an algorithm after RFC 9743, relative to NewReno and CUBIC.",
     "size": "Find the smallest buffer that reaches a utilization.",
     "sweep": "Run a scenario many times, along axes and over seeds.",
     "algorithms": "List the algorithms, their papers and parameters.",
