@@ -30,6 +30,7 @@ COMMANDS = {
     "algorithms": "List the algorithms, their papers and parameters.",
     "queues": "List the queueing disciplines, their sources and parameters.",
     "reproduce": "Reproduce the papers' tables and figures.",
+    "bench": "Open the bench in the browser: every change simulates again.",
     "linux": "Run scenarios on a real kernel; load our algorithms into this one.",
 }
 """The commands and what they do; each is the function `command` of the module of its name."""
