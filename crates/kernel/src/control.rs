@@ -23,7 +23,7 @@ use crate::run::Machine;
 use crate::target::{Field, HZ, size_of};
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
 use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, RateSample, Signal, Start};
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::sync::{Arc, LazyLock};
 
 /// The clock when a connection begins: no kernel's clock is at 0, which programs take for "never".
@@ -156,11 +156,27 @@ static SOCKET: LazyLock<Socket> = LazyLock::new(Socket::of_target);
 static ACK: LazyLock<AckSample> = LazyLock::new(AckSample::of_target);
 static RATES: LazyLock<Rates> = LazyLock::new(Rates::of_target);
 
+/// Why a connection cannot go on.
+#[derive(Clone, Debug)]
+enum Failure {
+    Fault(Fault),
+    Refused(String),
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Failure::Fault(fault) => fault.fmt(f),
+            Failure::Refused(what) => what.fmt(f),
+        }
+    }
+}
+
 /// A connection whose window a program rules.
 #[derive(Clone, Debug)]
 pub struct Control {
     machine: Machine,
-    fault: Option<Fault>,
+    fault: Option<Failure>,
     /// What is added to the simulator's clock; known once something has happened.
     clock_offset: Option<i64>,
     segment_bytes: u32,
@@ -202,6 +218,11 @@ impl Control {
         control.call(member::CWND_EVENT, &[event::TX_START]);
         control.take_over();
         control
+    }
+
+    /// The same, which has failed from the beginning on.
+    pub(crate) fn refused(self, what: String) -> Control {
+        Control { fault: Some(Failure::Refused(what)), ..self }
     }
 
     /// The socket of a connection that has just been established.
@@ -254,7 +275,7 @@ impl Control {
         let mut arguments = [Machine::address_of_socket(), 0, 0, 0];
         arguments[1..=rest.len()].copy_from_slice(rest);
         self.machine.call(member, &arguments[..=rest.len()]).unwrap_or_else(|fault| {
-            self.fault = Some(fault);
+            self.fault = Some(Failure::Fault(fault));
             0
         })
     }
@@ -523,6 +544,10 @@ impl CongestionControl for Control {
         self.take_over();
     }
 
+    fn fault(&self) -> Option<&dyn Display> {
+        self.fault.as_ref().map(|fault| fault as &dyn Display)
+    }
+
     fn on_undo(&mut self, _: f64, _: f64) {
         let s = &*SOCKET;
         let cwnd = self.call(member::UNDO_CWND, &[]);
@@ -531,13 +556,6 @@ impl CongestionControl for Control {
         self.set(&s.ssthresh, ssthresh);
         self.set_state(state::OPEN);
         self.take_over();
-    }
-}
-
-impl Control {
-    /// Why the program cannot go on, if so.
-    pub fn failure(&self) -> Option<&dyn Display> {
-        self.fault.as_ref().map(|fault| fault as &dyn Display)
     }
 }
 

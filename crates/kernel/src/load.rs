@@ -141,6 +141,11 @@ impl Program {
         self.entries[member].is_some()
     }
 
+    /// Whether it rules its window and rate alone (`cong_control`).
+    pub fn rules(&self) -> bool {
+        MEMBERS.iter().zip(&self.entries).any(|(name, entry)| *name == "cong_control" && entry.is_some())
+    }
+
     /// The numbers that may be set before a connection begins: its `const volatile` variables, by their names or their members' names. Of
     /// one called `x_q20` the parameter is `x`, and it holds that times 2 to the 20th.
     pub fn parameters(&self) -> &[Parameter] {

@@ -1,9 +1,12 @@
 //! An object file of ours (`tests/objects/aimd.bpf.o`; `make -C crates/kernel` makes it), run as it is and broken in every way.
 
 use fullpipe_cc::{Ack, CongestionControl, Flow, Signal, Start};
-use fullpipe_kernel::{Control, MEMBERS, Machine, Program, begin};
+use fullpipe_kernel::{Control, MEMBERS, Machine, Objects, Program, begin};
+use fullpipe_sim::scenario::Problem;
+use fullpipe_sim::{Catalogue, Scenario, run as run_scenario};
 use object::{Object, ObjectSection};
 use proptest::prelude::*;
+use std::path::Path;
 use std::sync::Arc;
 
 const AIMD: &[u8] = include_bytes!("objects/aimd.bpf.o");
@@ -45,7 +48,7 @@ fn the_program_rules_the_window() {
     assert_eq!(control.cwnd(), 11.0);
     acknowledge(&mut control, 61, 1);
     assert_eq!(control.cwnd(), 12.0);
-    assert!(control.failure().is_none());
+    assert!(control.fault().is_none());
 }
 
 /// Not the window is the limit: nothing grows.
@@ -130,7 +133,7 @@ const EXIT: [u8; 8] = [0x95, 0, 0, 0, 0, 0, 0, 0];
 /// What `init` does wrong when it is these instructions.
 fn failure(code: &[[u8; 8]]) -> String {
     let control = begin(&program(&with_code(INIT, code)), Start::from(10.0));
-    control.failure().expect("a failure").to_string()
+    control.fault().expect("a failure").to_string()
 }
 
 fn refusal(file: &[u8]) -> String {
@@ -298,4 +301,51 @@ proptest! {
             run(&Arc::new(program));
         }
     }
+}
+
+/// A scenario of one flow by the object, with what its table says besides.
+fn scenario(rest: &str) -> String {
+    format!(
+        "duration = \"60 s\"\nwarmup = \"20 s\"\nlinks = [{{ name = \"l\", rate = \"10 Mbit/s\", delay = \"20 ms\", buffer = \"50 packets\" }}]\n\
+         flows = [{{ algorithm = {{ object = \"aimd.bpf.o\"{rest} }} }}]\n"
+    )
+}
+
+fn read(rest: &str) -> Result<Scenario, Problem> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/objects"));
+    let catalogue = Catalogue::builtin().with_source(Objects);
+    let (read, tree) = catalogue.read_toml_in(&scenario(rest), folder)?;
+    // In memory it is whole: it needs the file no more.
+    assert_eq!(catalogue.read_value(&tree)?, read);
+    assert_eq!(catalogue.read_toml(&read.to_toml())?, read);
+    Ok(read)
+}
+
+/// Additive increase by 1 and half for a loss is Reno, but for whole segments: beyond slow start, windows and losses are its.
+#[test]
+fn a_scenario_names_the_file() {
+    let run = |scenario: &Scenario| run_scenario(scenario, &mut |_| true).unwrap().flows.remove(0);
+    let ours = run(&read("").unwrap());
+    assert_eq!(ours.algorithm, "aimd.bpf");
+    let text = scenario("").replace("{ object = \"aimd.bpf.o\" }", "\"reno\"");
+    let reno = run(&Catalogue::builtin().read_toml(&text).unwrap());
+    assert!((ours.goodput_bps / reno.goodput_bps - 1.0).abs() < 0.01, "{ours:?} {reno:?}");
+    assert!((ours.mean_cwnd_packets / reno.mean_cwnd_packets - 1.0).abs() < 0.02, "{ours:?} {reno:?}");
+    assert!(ours.fast_recoveries.abs_diff(reno.fast_recoveries) <= 1, "{ours:?} {reno:?}");
+    // A smaller cut leaves more in the queue.
+    let gentle = run(&read(", struct_ops = \"aimd\", params = { beta = 0.875 }").unwrap());
+    assert!(gentle.mean_cwnd_packets > 1.1 * ours.mean_cwnd_packets, "{gentle:?} {ours:?}");
+}
+
+#[test]
+fn what_is_wrong_with_it_names_the_key() {
+    let said = |rest: &str| read(rest).unwrap_err().to_string();
+    assert!(
+        said(", struct_ops = \"reno\"")
+            .starts_with("flows[0].algorithm.struct_ops: aimd.bpf.o has no \"reno\" (allowed: aimd)")
+    );
+    assert!(said(", params = { beta = -1 }").starts_with("flows[0].algorithm.params.beta: "));
+    assert!(said(", params = { betta = 1 }").contains("did you mean \"beta\"?"));
+    let missing = Catalogue::builtin().with_source(Objects).read_toml(&scenario("")).unwrap_err().to_string();
+    assert!(missing.starts_with("flows[0].algorithm.object: "), "{missing}");
 }
