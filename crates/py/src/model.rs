@@ -1,8 +1,9 @@
 //! Scenarios in from Python, results out: the checked [`Scenario`] as an object, TOML text and Python's own values as its source.
 
 use fullpipe_cc::time::seconds;
-use fullpipe_sim::scenario::{Problem as Fault, Table, Value, read_traces};
-use fullpipe_sim::{Scenario, Stopped};
+use fullpipe_kernel::Objects;
+use fullpipe_sim::scenario::{Problem as Fault, Table, Value};
+use fullpipe_sim::{Catalogue, Scenario, Stopped};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -81,11 +82,16 @@ impl Model {
     }
 }
 
+/// The algorithms that scenarios may name.
+fn catalogue() -> Catalogue {
+    Catalogue::builtin().with_source(Objects)
+}
+
 /// Checks the scenario written in TOML `text`: the model, and the text as a dictionary, with the content of the files it names, which
 /// are in `folder`.
 #[pyfunction]
 pub fn load<'py>(py: Python<'py>, text: &str, folder: &str) -> PyResult<(Model, Bound<'py, PyAny>)> {
-    let (scenario, tree) = Scenario::from_toml_in(text, Path::new(folder)).map_err(raise)?;
+    let (scenario, tree) = catalogue().read_toml_in(text, Path::new(folder)).map_err(raise)?;
     Ok((Model(scenario), to_python(py, &Value::Table(tree))?))
 }
 
@@ -100,8 +106,9 @@ pub fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
 #[pyfunction]
 pub fn check<'py>(tree: &Bound<'py, PyAny>, folder: &str) -> PyResult<(Model, Bound<'py, PyAny>)> {
     let mut table = to_table(tree.cast()?, "", 0)?;
-    read_traces(&mut table, Path::new(folder)).map_err(raise)?;
-    let model = Model(Scenario::from_value(&table).map_err(raise)?);
+    let catalogue = catalogue();
+    catalogue.embed(&mut table, Path::new(folder)).map_err(raise)?;
+    let model = Model(catalogue.read_value(&table).map_err(raise)?);
     Ok((model, to_python(tree.py(), &Value::Table(table))?))
 }
 
