@@ -138,7 +138,7 @@ def check_wheel(wheel: Path) -> None:
         raise SystemExit(f"{wheel.name}: is to be for cp311-abi3 and {PLATFORM}")
     with zipfile.ZipFile(wheel) as file:
         names = {name: file.read(name) for name in file.namelist()}
-    missing = {name for name in INSIDE if not names.get(name)}
+    missing = set(INSIDE) - names.keys()
     missing |= {name for name in LICENCES if not any(each.endswith(f".dist-info/licenses/{name}") for each in names)}
     if missing:
         raise SystemExit(f"{wheel.name}: lacks {', '.join(sorted(missing))}")
