@@ -61,11 +61,11 @@ memory_option = click.option(
 seed_option = click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
 
 
-def algorithms_option(metavar: str, what: str, *, required: bool = True) -> Callable[[Command], Command]:
+def algorithms_option(
+    metavar: str, what: str, *, required: bool = True, completed: Any = complete.algorithms
+) -> Callable[[Command], Command]:
     """The option for algorithms separated by commas."""
-    return click.option(
-        "--algorithms", required=required, metavar=metavar, shell_complete=complete.algorithms, help=what
-    )
+    return click.option("--algorithms", required=required, metavar=metavar, shell_complete=completed, help=what)
 
 
 def workers_option(what: str = "Runs") -> Callable[[Command], Command]:
