@@ -9,6 +9,7 @@ import click
 from fullpipe.cli import completion as complete
 from fullpipe.cli.output import check_targets, json_option, memory_option, print_json, progress_bar, show, words
 from fullpipe.errors import ScenarioError
+from fullpipe.runs.engines import ENGINES
 from fullpipe.scenario.scenario import parse
 from fullpipe.study.evaluate import PROFILES, Statement, evaluate
 
@@ -24,6 +25,13 @@ __all__ = ["command"]
 @click.option("--seeds", type=int, metavar="N", help="Runs of each; default: the profile's.")
 @click.option("--jobs", "workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
 @click.option("--statement", metavar="FILE.toml", help="What the authors state of sections that no run can answer.")
+@click.option(
+    "--engine",
+    type=click.Choice(list(ENGINES)),
+    default="simulator",
+    show_default=True,
+    help="linux: duel, bloat and shallow up to 50 Mbit/s on a real kernel too.",
+)
 @click.option("--strict", is_flag=True, help="Exit status 1 where any word is 'worse'.")
 @memory_option
 @json_option
@@ -35,6 +43,7 @@ def command(
     seeds: int | None,
     workers: int | None,
     statement: str | None,
+    engine: str,
     strict: bool,
     memory_bytes: int | None,
     as_json: bool,
@@ -50,6 +59,7 @@ def command(
             only=None if only is None else words(only),
             seeds=seeds,
             statement=said,
+            engine=engine,
             workers=workers,
             memory_bytes=memory_bytes,
             progress=progress,
