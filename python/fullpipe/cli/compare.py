@@ -6,6 +6,7 @@ import click
 
 from fullpipe.cli import completion as complete
 from fullpipe.cli.output import (
+    algorithm_words,
     check_targets,
     deliver,
     json_option,
@@ -62,7 +63,7 @@ def command(
     scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)
-    names = None if algorithms is None else words(algorithms)
+    names = None if algorithms is None else algorithm_words(algorithms)
     with progress_bar(file) as progress:
         comparison = compare(
             scenario, names, engine=words(engines), progress=progress, kernel=kernel, memory_bytes=memory_bytes

@@ -5,7 +5,17 @@ from __future__ import annotations
 import click
 
 from fullpipe.cli import completion as complete
-from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, progress_bar, show, warn, words
+from fullpipe.cli.output import (
+    algorithm_words,
+    check_targets,
+    deliver,
+    json_option,
+    memory_option,
+    progress_bar,
+    show,
+    warn,
+    words,
+)
 from fullpipe.cli.scenarios import load, scenario_options
 from fullpipe.study.duel import Duel, duel
 
@@ -48,7 +58,7 @@ def command(
     with progress_bar(file) as progress:
         outcome = duel(
             scenario,
-            words(algorithms),
+            algorithm_words(algorithms),
             buffers=None if buffers is None else words(buffers),
             seeds=seeds,
             workers=workers,

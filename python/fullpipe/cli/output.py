@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -126,6 +127,13 @@ def _warn(scenario: Scenario, warnings: Iterable[str]) -> None:
 def words(text: str) -> list[str]:
     """What stands between commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def algorithm_words(text: str) -> list[str]:
+    """The same, of algorithms: a file of Python code, ``aimd.py`` or ``aimd.py:Aimd``, stands for what it declares."""
+    from fullpipe.own import load_algorithms
+
+    return words(re.sub(r"[^,+*\s][^,+*]*\.py(:\w+)?(?=[,+*\s]|$)", lambda file: load_algorithms(file[0]), text))
 
 
 def note(message: str) -> None:

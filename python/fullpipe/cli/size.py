@@ -7,7 +7,16 @@ from typing import Any
 import click
 
 from fullpipe.cli import completion as complete
-from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, progress_bar, show, words
+from fullpipe.cli.output import (
+    algorithm_words,
+    check_targets,
+    deliver,
+    json_option,
+    memory_option,
+    progress_bar,
+    show,
+    words,
+)
 from fullpipe.files import check_picture
 from fullpipe.study.size import Sizing, size
 from fullpipe.study.size.mix import BUFFER
@@ -113,7 +122,7 @@ def command(
             rtt,
             flows=flows,
             target=[target for text in targets for target in _targets(text)],
-            algorithms=words(algorithms),
+            algorithms=algorithm_words(algorithms),
             web_load=web_load,
             packet_size=packet_size,
             queue=discipline,
