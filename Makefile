@@ -1,5 +1,5 @@
-# Everything builds from locked dependencies into .venv and target/; nothing outside the clone is touched, except that
-# `make test` installs the Debian packages it needs where it may.
+# Everything builds from locked dependencies into .venv, target/ and out/; nothing outside the clone is touched, except that
+# `make setup`, and with it `make test`, installs the Debian packages that the tests need, where it may, and says so before.
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,13 +13,21 @@ PACKAGES := ns2 chromium fonts-dejavu-core \
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core docs-tables linux-tables mutants clean debian
-.PHONY: linux-objects linux-objects-if-able
+.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core docs-tables linux-tables mutants clean
+.PHONY: setup release notices web web-if-able linux-objects linux-objects-if-able
 
 help: ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: $(VENV)/.built ## The program, at .venv/bin/fullpipe.
+setup: ## The Debian packages that tests and wheels need (ns-2, chromium, QEMU, clang), where it may.
+	@if [ -n "$(WITH_DEBIAN)" ] && ! dpkg-query --show $(PACKAGES) >/dev/null 2>&1; then \
+		if [ "$$(id -u)" = 0 ]; then root=; elif command -v sudo >/dev/null; then root="sudo -n"; else root=false; fi; \
+		echo "installing Debian packages: $(PACKAGES)"; \
+		{ $$root apt-get -qq update && $$root apt-get -qq install --yes --no-install-recommends $(PACKAGES); } >/dev/null \
+			|| echo "could not install them: the tests that need them are skipped"; \
+	fi
+
+build: $(VENV)/.built web-if-able ## The program, at .venv/bin/fullpipe.
 
 demo: build ## One table of a paper at full length, then all papers in short: out/report/index.html.
 	$(BIN)/fullpipe reproduce hyun-jang/table-1 --out out/demo
@@ -27,7 +35,7 @@ demo: build ## One table of a paper at full length, then all papers in short: ou
 	$(BIN)/fullpipe reproduce --quick --out out/report
 	@echo "Every table and figure, published beside measured: out/report/index.html"
 
-test: debian lint ## Lint, types, and every test.
+test: setup lint ## Lint, types, and every test.
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-rust test-python
 
 test-rust: ## The crates' tests.
@@ -36,10 +44,10 @@ test-rust: ## The crates' tests.
 test-python: build linux-objects-if-able ## The package's tests, with agreement with ns-2 (fast subset) and a VM run per eBPF program.
 	$(BIN)/pytest --numprocesses=logical --dist=loadfile --no-loadscope-reorder --durations=15 -m "not slow_linux"
 
-test-linux: build debian linux-objects ## All tests of the Linux engine: measurements, failures of virtual machines.
+test-linux: build setup linux-objects ## All tests of the Linux engine: measurements, failures of virtual machines.
 	$(BIN)/pytest -s tests/linux
 
-linux-tables: build debian linux-objects ## What docs/linux.md shows of queues, links and shares, measured anew (an hour and more).
+linux-tables: build setup linux-objects ## What docs/linux.md shows of queues, links and shares, measured anew (an hour and more).
 	FULLPIPE_RECORD=1 $(BIN)/pytest -s tests/linux/test_queues.py tests/linux/test_links.py
 	$(BIN)/python docs/tables.py linux.md
 
@@ -64,10 +72,18 @@ linux-objects: ## The eBPF programs and the guest's agent, into python/fullpipe/
 	$(MAKE) --quiet --directory bpf
 	$(MAKE) --quiet --directory python/fullpipe/linux/guest
 
-agreement: build debian ## The whole table of agreement with ns-2.
+web-if-able:
+	@if command -v npm >/dev/null && { command -v rustup || test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)"; } >/dev/null; \
+		then $(MAKE) --no-print-directory web; \
+		else echo "no npm, or no Rust for wasm32-unknown-unknown: the bench in the browser is not built, its tests are skipped"; fi
+
+web: ## The bench in the browser, into python/fullpipe/bench/page.html.
+	$(MAKE) --quiet --directory web
+
+agreement: build setup ## The whole table of agreement with ns-2.
 	$(BIN)/python -m benchmarks.agreement
 
-bench: build debian ## Packets per second, ns-2 beside.
+bench: build setup ## Packets per second, ns-2 beside.
 	$(BIN)/python -m benchmarks.speed
 
 bench-core: ## The engine alone: criterion's benchmarks, instructions per packet under valgrind, large windows, today's queues.
@@ -92,8 +108,16 @@ mutants: build ## Edits of the code that no test notices: the tables, pictures a
 docs-tables: build ## The outputs that README.md and docs/ show, made anew (some minutes).
 	$(BIN)/python docs/tables.py
 
+release: ## A release, from what is committed, tried on every Python here: out/release (HOME_URL=... for links).
+	$(PYTHON) -m venv out/release-venv
+	out/release-venv/bin/pip install --quiet --require-hashes --requirement release/requirements.lock
+	out/release-venv/bin/python release/build.py $(if $(HOME_URL),--home "$(HOME_URL)")
+
+notices: ## LICENSE-THIRD-PARTY anew, after a change of Cargo.lock.
+	$(PYTHON) release/notices.py
+
 clean: ## Remove what was built.
-	rm -rf $(VENV) target out python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) target out web/node_modules web/dist python/fullpipe/bench/page.html python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache
 	find python tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.dependencies: requirements.lock
@@ -104,11 +128,3 @@ $(VENV)/.dependencies: requirements.lock
 $(VENV)/.built: $(VENV)/.dependencies $(RUST_SOURCES)
 	$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
-
-# ns-2 and a browser for the tests that need them; without them these are skipped, and say so.
-debian:
-	@if [ -n "$(WITH_DEBIAN)" ] && ! dpkg-query --show $(PACKAGES) >/dev/null 2>&1; then \
-		if [ "$$(id -u)" = 0 ]; then root=; elif command -v sudo >/dev/null; then root="sudo -n"; else root=false; fi; \
-		{ $$root apt-get -qq update && $$root apt-get -qq install --yes --no-install-recommends $(PACKAGES); } >/dev/null \
-			|| echo "could not install $(PACKAGES): the tests that need them are skipped"; \
-	fi

@@ -453,6 +453,19 @@ def test_the_command(program: Program, tmp_path: Path) -> None:
     assert json.loads(again.stdout)["rows"] == rows
 
 
+def test_completion_times_are_those_of_web_transfers() -> None:
+    """10 Mbit/s and 40 ms; 12 kB on average take longer than a round trip."""
+    sizing = fullpipe.size(
+        "10 Mbit/s", "40 ms", flows=[2], target=["utilization>=0.9,mean_fct<=1s"], algorithms=["newreno"], web_load=0.1
+    )
+    (row,) = sizing.rows
+    at = [run["mean_fct_s"] for run in sizing.tried if run["buffer_packets"] == row["at_packets"]]
+    assert 0.04 < row["mean_fct_s"] < 1
+    assert row["mean_fct_s"] == pytest.approx(sum(at) / len(at))
+    result = fullpipe.run(sizing.mix.scenario("newreno", 2, row["at_packets"]))
+    assert at[0] == result.figures()["web.mean_completion_s"]
+
+
 def test_the_command_with_a_queue(program: Program, tmp_path: Path) -> None:
     """CoDel allows one Reno flow no queue that stands for longer than its target: at 80 ms and 5 ms RFC 8289, section
     3.2, gives (3 + 6 f - f^2) / (4 (1 + f)) with f = 1/16, .793, whatever the buffer.

@@ -11,8 +11,11 @@ import pytest
 
 from by_hand import NO, by_hand, snapshot
 from fullpipe import Result, Scenario
-from fullpipe.cli import compare, reproduce, run, size, sweep
+from fullpipe.cli import algorithms, compare, linux, queues, reproduce, run, size, sweep
 from fullpipe.display import rate
+from fullpipe.errors import InputError
+from fullpipe.linux import host
+from fullpipe.registry import Algorithm, Param, Queue
 from fullpipe.reproduce.check import Shape, Value
 from fullpipe.reproduce.item import Item
 from fullpipe.reproduce.record import Outcome
@@ -20,7 +23,7 @@ from fullpipe.study.compare import Comparison
 from fullpipe.study.size import Sizing
 from fullpipe.study.size.mix import Mix
 from fullpipe.study.sweep import Sweep
-from fullpipe.study.sweep.axes import read_axes
+from fullpipe.study.sweep.axes import find_value, read_axes
 from fullpipe.study.sweep.plan import Plan
 from fullpipe.study.sweep.table import table_of
 
@@ -178,6 +181,66 @@ def test_sweep(printed: Printed) -> None:
     # t(1 degree of freedom) = 12.706 times that over sqrt(2), 6.353 |a - b|.
     sweep._print(swept())
     assert printed() == snapshot("sweep.txt")
+
+
+def test_sweep_less_one_value(printed: Printed) -> None:
+    # Of 0.9 - 0.5 and 0.9 - 0.7, 0.3 on average, and 6.353 times their difference of 0.2.
+    sweep._print(swept(), "20 packets")
+    assert printed() == snapshot("sweep.txt") + snapshot("sweep-versus.txt")
+
+
+def test_a_value_of_an_axis_by_what_tables_show() -> None:
+    axes = read_axes(
+        {"flows.algorithm": ["reno", {"name": "vegas", "alpha": 2}], "seed": [1, 2], "flows.count": [2, 3]}
+    )
+    assert find_value(axes, "vegas (alpha=2)") == (axes[0], "vegas (alpha=2)")
+    assert find_value(axes, "3") == (axes[2], 3)
+    with pytest.raises(InputError, match=r"'2' could be a value of seed, flows\.count"):
+        find_value(axes, "2")
+    with pytest.raises(InputError, match=r"unknown value 'ren'; did you mean 'reno'\?"):
+        find_value(axes, "ren")
+
+
+def test_sweep_without_randomness(printed: Printed) -> None:
+    plan = swept().plan
+    rows = [{**plan.labels(run), "error": None, **row(0.5, 0.001, 10.0, 50e6, 0.04, 0.9)} for run in range(4)]
+    sweep._print(Sweep(plan, table_of(rows, plan)))
+    assert printed() == snapshot("sweep-one-value.txt")
+
+
+PARAMS = (
+    Param("beta", "number", 0.5, "Fraction cut.", "section 3", unit="1", min=0.1, max=0.9),
+    Param("tick", "number", None, "Its clock; by the RTT.", "section 4", unit="s"),
+    Param("fast", "flag", False, "Whether it is.", "figure 5"),
+    Param("kind", "choice", "even", "Which.", "table 6", choices=("even", "odd")),
+)
+
+
+def test_algorithms(printed: Printed) -> None:
+    """Those known, and all about one."""
+    one = Algorithm("one", "Somebody, 2019", "delay", "sack", PARAMS)
+    algorithms._print_all([one, Algorithm("two", "RFC 9999", "loss", "newreno", ())])
+    algorithms._print_one(one)
+    assert printed() == snapshot("algorithms.txt")
+
+
+def test_queues(printed: Printed) -> None:
+    queues._print_all([Queue("aqm", "RFC 9998", PARAMS[:2]), Queue("plain", "none", ())])
+    assert printed() == snapshot("queues.txt")
+
+
+def test_linux_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "dead", lambda: ["hyun_jang"])
+    monkeypatch.setattr(host, "loaded", lambda: ["ehstcp"])
+    linux.list_command.main([], standalone_mode=False)
+    assert printed() == snapshot("linux-list.txt")
+
+
+def test_reproduce_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [Item("paper/table-9", "What it shows", dict, lambda _: {}), Item("other/x", "More", dict, lambda _: {})]
+    monkeypatch.setattr(reproduce, "select", lambda _: items)
+    reproduce.command.main(["--list"], standalone_mode=False)
+    assert printed() == snapshot("reproduce-list.txt")
 
 
 def test_sweep_with_a_run_that_failed(printed: Printed) -> None:

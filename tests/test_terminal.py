@@ -120,6 +120,9 @@ def test_keys_are_set_on_the_command_line(tmp_path: Path, program: Callable[...,
     assert json.loads(program("run", *options, "--json").stdout)["flows"] == flows
     compared = json.loads(program("compare", *options, "--algorithms", "reno", "--json").stdout)["runs"]
     assert compared[0]["flows"] == fullpipe.compare(changed, ["reno"]).to_dict()["runs"][0]["flows"]
+    # On Linux too, which says no to this queue before it boots anything.
+    refused = program("linux", "run", str(file), "--set", "links.bottleneck.queue=dualpi2")
+    assert (refused.returncode, "links[0].queue: tc has no dualpi2" in refused.stderr) == (2, True)
     file.write_text(SMALL + '[sweep]\n"seed" = [1]\n')
     (row,) = json.loads(program("sweep", *options, "--json").stdout)["rows"]
     assert row["mean_rtt_s"] == flows[0]["mean_rtt_s"]

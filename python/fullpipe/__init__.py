@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
     from fullpipe.study.compare import Comparison, compare
     from fullpipe.study.duel import Duel, duel
+    from fullpipe.study.evaluate import Card, evaluate
     from fullpipe.study.size import Sizing, size
     from fullpipe.study.sweep import Sweep, sweep
 
@@ -36,6 +37,7 @@ __all__ = [
     "Algorithm",
     "AlgorithmError",
     "Cancelled",
+    "Card",
     "Classic",
     "Comparison",
     "Duel",
@@ -56,6 +58,7 @@ __all__ = [
     "algorithms",
     "compare",
     "duel",
+    "evaluate",
     "models",
     "queues",
     "run",
@@ -74,6 +77,7 @@ _HOMES = {
     "scenario": ("Scenario",),
     "study.compare": ("Comparison", "compare"),
     "study.duel": ("Duel", "duel"),
+    "study.evaluate": ("Card", "evaluate"),
     "study.size": ("Sizing", "size"),
     "study.sweep": ("Sweep", "sweep"),
 }

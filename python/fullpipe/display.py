@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 from fullpipe.text import html
 
 __all__ = [
+    "Outcome",
     "Shown",
     "any_marked",
     "count",
@@ -63,6 +66,25 @@ class Shown:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     left: int = 1
+
+
+class Outcome(ABC):
+    """What came of something, as plain values, as JSON and as tables."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values ready for JSON."""
+
+    @abstractmethod
+    def shown(self) -> list[Shown | str]:
+        """The tables and lines that the program prints."""
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """What `to_dict` has, as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        return page(self.shown())
 
 
 def rate(bits_per_s: float | None) -> str:

@@ -3,6 +3,7 @@
 use crate::views::{AckView, FlowView, StartView};
 use fullpipe_cc::params::{Group, Info, Kind, Params};
 use fullpipe_cc::{Ack, CongestionControl, Flow, Signal, Start};
+use fullpipe_kernel::Objects;
 use fullpipe_sim::catalogue::{Begin, Definition, Parameter, kept};
 use fullpipe_sim::{Catalogue, Scenario};
 use pyo3::exceptions::PyValueError;
@@ -15,9 +16,10 @@ use std::fmt::Display;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// What scenarios name algorithms by in this process.
-static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
+static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(|| {
+    RwLock::new(Known { catalogue: Catalogue::builtin().with_source(Objects), interpreted: BTreeSet::new() })
+});
 
-#[derive(Default)]
 struct Known {
     catalogue: Catalogue,
     /// The names of those that are run by the interpreter.

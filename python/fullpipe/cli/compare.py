@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from fullpipe.cli import completion as complete
 from fullpipe.cli.output import (
-    algorithm_words,
+    algorithms_option,
     check_targets,
     deliver,
     json_option,
@@ -28,11 +27,10 @@ __all__ = ["command"]
 
 @click.command("compare")
 @scenario_options
-@click.option(
-    "--algorithms",
-    metavar="A,B,C",
-    shell_complete=complete.algorithms,
-    help="The algorithms, separated by commas; default, where there are several engines: the scenario's own.",
+@algorithms_option(
+    "A,B,C",
+    "The algorithms, separated by commas; default, where there are several engines: the scenario's own.",
+    required=False,
 )
 @click.option(
     "--engine",
@@ -63,7 +61,7 @@ def command(
     scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)
-    names = None if algorithms is None else algorithm_words(algorithms)
+    names = None if algorithms is None else words(algorithms)
     with progress_bar(file) as progress:
         comparison = compare(
             scenario, names, engine=words(engines), progress=progress, kernel=kernel, memory_bytes=memory_bytes

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from fullpipe.cli import completion as complete
 from fullpipe.cli.output import (
-    algorithm_words,
+    algorithms_option,
     check_targets,
     deliver,
     json_option,
@@ -15,6 +14,7 @@ from fullpipe.cli.output import (
     show,
     warn,
     words,
+    workers_option,
 )
 from fullpipe.cli.scenarios import load, scenario_options
 from fullpipe.study.duel import Duel, duel
@@ -24,16 +24,10 @@ __all__ = ["command"]
 
 @click.command("duel")
 @scenario_options
-@click.option(
-    "--algorithms",
-    required=True,
-    metavar="A,B",
-    shell_complete=complete.algorithms,
-    help="The two algorithms, separated by a comma.",
-)
+@algorithms_option("A,B", "The two algorithms, separated by a comma.")
 @click.option("--buffers", metavar="B,B", help="Buffers of the bottleneck, e.g. '0.1 BDP,1 BDP'; default: its own.")
 @click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs of each mix.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
+@workers_option()
 @memory_option
 @json_option
 @click.option("--plot", metavar="FILE", help="Draw harm against buffers into FILE (.png, .svg or .pdf).")
@@ -58,7 +52,7 @@ def command(
     with progress_bar(file) as progress:
         outcome = duel(
             scenario,
-            algorithm_words(algorithms),
+            words(algorithms),
             buffers=None if buffers is None else words(buffers),
             seeds=seeds,
             workers=workers,

@@ -7,10 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
+from fullpipe.cli import completion as complete
 from fullpipe.display import Shown
 from fullpipe.files import check_directory, check_picture
 from fullpipe.runs.memory import parse_bytes
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
 
 __all__ = [
+    "algorithms_option",
     "check_targets",
+    "declared",
     "deliver",
     "json_option",
     "kernel_option",
@@ -35,11 +38,15 @@ __all__ = [
     "print_json",
     "print_table",
     "progress_bar",
+    "seed_option",
     "show",
     "warn",
     "warn_otherwise",
     "words",
+    "workers_option",
 ]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 plot_option = click.option("--plot", metavar="FILE", help="Draw the series into FILE (.png, .svg or .pdf).")
@@ -52,6 +59,38 @@ memory_option = click.option(
     callback=lambda _context, _option, text: None if text is None else parse_bytes(text),
     help="What the simulator's runs may hold together, such as '8 GB' (default: half of what is free).",
 )
+
+seed_option = click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
+
+
+def algorithms_option(metavar: str, what: str, *, required: bool = True) -> Callable[[Command], Command]:
+    """The option for algorithms separated by commas."""
+    return click.option(
+        "--algorithms",
+        required=required,
+        metavar=metavar,
+        shell_complete=complete.algorithms,
+        callback=declared,
+        help=f"{what} FILE.py or FILE.py:CLASS stands for what that file declares.",
+    )
+
+
+def declared(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """The same with the algorithms that files of Python code declare in the place of these, ``aimd.py`` or
+    ``aimd.py:Aimd``; their code is run.
+    """
+    if text is None or ".py" not in text:
+        return text
+    from fullpipe.own import load_algorithms
+
+    return re.sub(r"[^\s,+*][^,+*]*\.py(:\w+)?(?=[\s,+*]|$)", lambda file: load_algorithms(file[0]), text)
+
+
+def workers_option(what: str = "Runs") -> Callable[[Command], Command]:
+    """The option for how much goes on at a time."""
+    help_text = f"{what} at a time; default: one a core."
+    return click.option("--workers", type=click.IntRange(min=1), metavar="N", help=help_text)
+
 
 kernel_option = click.option(
     "--kernel",
@@ -127,13 +166,6 @@ def _warn(scenario: Scenario, warnings: Iterable[str]) -> None:
 def words(text: str) -> list[str]:
     """What stands between commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def algorithm_words(text: str) -> list[str]:
-    """The same, of algorithms: a file of Python code, ``aimd.py`` or ``aimd.py:Aimd``, stands for what it declares."""
-    from fullpipe.own import load_algorithms
-
-    return words(re.sub(r"[^,+*\s][^,+*]*\.py(:\w+)?(?=[,+*\s]|$)", lambda file: load_algorithms(file[0]), text))
 
 
 def note(message: str) -> None:

@@ -8,7 +8,7 @@ import click
 
 from fullpipe.cli import completion as complete
 from fullpipe.cli.output import (
-    algorithm_words,
+    algorithms_option,
     check_targets,
     deliver,
     json_option,
@@ -16,6 +16,7 @@ from fullpipe.cli.output import (
     progress_bar,
     show,
     words,
+    workers_option,
 )
 from fullpipe.files import check_picture
 from fullpipe.study.size import Sizing, size
@@ -56,13 +57,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     help="Utilizations to reach, e.g. 0.98,0.995, or conditions to meet together, e.g. "
     "'utilization>=0.98,p99_delay<=20ms,loss<=0.1%'. May be given several times.",
 )
-@click.option(
-    "--algorithms",
-    required=True,
-    metavar="A,B",
-    shell_complete=complete.algorithms,
-    help="The algorithms, separated by commas; mixes as 'cubic*0.7+bbr*0.3'.",
-)
+@algorithms_option("A,B", "The algorithms, separated by commas; mixes as 'cubic*0.7+bbr*0.3'.")
 @click.option(
     "--web-load", type=float, default=0.0, metavar="PART", help="Part of the link that web transfers ask for."
 )
@@ -81,7 +76,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
 @click.option(
     "--precision", type=float, default=0.05, show_default=True, metavar="PART", help="How sharp, as part of the buffer."
 )
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Searches at a time; default: one a core.")
+@workers_option("Searches")
 @memory_option
 @json_option
 @click.option("--plot", metavar="FILE", help="Draw buffers against flows into FILE (.png, .svg or .pdf).")
@@ -122,7 +117,7 @@ def command(
             rtt,
             flows=flows,
             target=[target for text in targets for target in _targets(text)],
-            algorithms=algorithm_words(algorithms),
+            algorithms=words(algorithms),
             web_load=web_load,
             packet_size=packet_size,
             queue=discipline,

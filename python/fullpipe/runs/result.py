@@ -7,7 +7,7 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Shown, any_marked, count, fairness, marked, milliseconds, page, percent, rate
+from fullpipe.display import Outcome, Shown, any_marked, count, fairness, marked, milliseconds, percent, rate
 from fullpipe.files import readable, staged
 from fullpipe.runs import tables
 from fullpipe.runs.figures import figures, groups
@@ -33,7 +33,7 @@ MOST_FLOWS = 12
 """Flows shown one by one; of more their groups are."""
 
 
-class Result:
+class Result(Outcome):
     """The outcome of one run. Tables are Arrow tables on the engine's own memory; a figure without a value is NaN there
     and null in JSON. All figures are of the measuring window, from the end of the warm-up to the end of the run: its
     first instant counts, its last does not. What each of them is stands in ``docs/scenarios.md``.
@@ -122,8 +122,8 @@ class Result:
 
     def tidy(self) -> pa.Table:
         """Everything measured as one table, a row per figure: ``quantity``, ``unit`` ("1" for parts of a whole and
-        numbers of things), ``group`` ("link bottleneck", "flow 0", "group reno", "web 1", "all"), ``setting`` (which run
-        it is; empty for one alone), ``value``.
+        numbers of things), ``group`` ("link bottleneck", "flow 0", "group reno", "web 1", "all"), ``setting`` (which
+        run it is; empty for one alone), ``value``.
         """
         return tidy(self.measured(""))
 
@@ -167,10 +167,6 @@ class Result:
             "totals": self.totals,
             "warnings": self.warnings,
         }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """The same as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``result.json``, ``scenario.toml`` (every key spelled out, as `Scenario.resolved` does), and
@@ -239,9 +235,6 @@ class Result:
             *([f"Jain index {jain:.3f}"] if len(flows) > 1 and jain is not None else []),
             last,
         ]
-
-    def _repr_html_(self) -> str:
-        return page(self.shown())
 
     def _groups(self) -> list[dict[str, Any]]:
         return groups(tables.rows(self._columns["flows"]), self.window_s)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Shown, milliseconds, page, percent, rate
+from fullpipe.display import Shown, milliseconds, percent, rate
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.files import readable, staged
 from fullpipe.runs import tables
@@ -19,6 +19,7 @@ from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario
 from fullpipe.study.statistics import Estimate, estimate
+from fullpipe.study.tabled import Tabled
 from fullpipe.text import listed, with_params
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class Bout:
         return scenario.replace(**changes)
 
 
-class Duel:
+class Duel(Tabled):
     """The outcome of a duel.
 
     Attributes:
@@ -182,13 +183,6 @@ class Duel:
             for (buffer, mix, algorithm), pairs in found.items()
         ]
 
-    @property
-    def table(self) -> pa.Table:
-        """The rows as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.Table.from_pylist(self.rows())
-
     def tidy(self) -> pa.Table:
         """Everything measured as `Result.tidy` has it; the group is the algorithm, the setting the run."""
         places = ("buffer", "mix", "part", "seed")
@@ -204,10 +198,6 @@ class Duel:
     def to_dict(self) -> dict[str, Any]:
         """The algorithms, rows and runs as plain values ready for JSON."""
         return {"algorithms": self.algorithms, "rows": self.rows(), "runs": self.runs}
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """The same as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``duel.json``, ``duel.parquet`` and ``runs.parquet``; all appear whole or not at all.
@@ -296,9 +286,6 @@ class Duel:
             f"{over if random else 'one value: this scenario has no randomness'}"
         )
         return parts
-
-    def _repr_html_(self) -> str:
-        return page(self.shown())
 
     def __repr__(self) -> str:
         return f"<Duel of {listed(self.algorithms)}>"

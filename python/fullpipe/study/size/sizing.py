@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import models
-from fullpipe.display import Shown, page
+from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError
 from fullpipe.files import readable, staged
 from fullpipe.runs import engines
@@ -26,7 +26,7 @@ from fullpipe.study.size.shares import parts_of
 from fullpipe.study.size.shown import show
 from fullpipe.study.size.target import Condition, Figures, Target, check_targets, judge
 from fullpipe.study.statistics import estimate
-from fullpipe.text import file_name, listed
+from fullpipe.text import file_name, listed, quoted
 
 if TYPE_CHECKING:
     import os
@@ -43,7 +43,7 @@ CURVE_BDP = tuple(2.0**power for power in range(-6, 2))
 """Buffers run besides for a curve, in bandwidth-delay products."""
 
 DELAYS = ("p50_queueing_delay_s", "p95_queueing_delay_s", "p99_queueing_delay_s", "max_queueing_delay_s")
-COMPLETIONS = ("p50_fct_s", "p95_fct_s", "p99_fct_s")
+COMPLETIONS = ("mean_fct_s", "p50_fct_s", "p95_fct_s", "p99_fct_s")
 MEASURED = ("utilization", "loss_rate", "queueing_delay_s", *DELAYS, "jain_index", *COMPLETIONS)
 """The figures that rows have of the answer."""
 
@@ -123,7 +123,7 @@ def size(
     return Sizing(mix, rows, tried)
 
 
-class Sizing:
+class Sizing(Outcome):
     """The answers.
 
     Columns of sizes begin with ``buffer``, or, where a parameter of the queue was sized, with its name:
@@ -190,10 +190,6 @@ class Sizing:
         mix = {**asdict(self.mix), "bdp_packets": self.mix.bdp_packets}
         return {"mix": mix, "rows": self.rows}
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """The same as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``size.json``, ``size.parquet``, ``tried.parquet`` and, under ``scenarios/``, a file to run each
         answer with. All appear whole or not at all.
@@ -222,9 +218,6 @@ class Sizing:
     def shown(self) -> list[Shown | str]:
         """The tables and lines that the program prints."""
         return show(self.mix, self.rows)
-
-    def _repr_html_(self) -> str:
-        return page(self.shown())
 
     def __repr__(self) -> str:
         return f"<Sizing of {listed(dict.fromkeys(row['algorithm'] for row in self.rows))}: {self.mix.what}>"
@@ -320,8 +313,15 @@ class Case:
         scenario = self.mix.scenario(self.algorithm, self.flows, size, 1 + seed)
         result = engines.run(scenario, stop=stop, memory_bytes=self.memory_bytes)
         figures = result.figures()
-        waits_s = figures["mean_queue_packets"] * self.mix.packet_s
-        return {name: figures.get(name) for name in MEASURED} | {"queueing_delay_s": waits_s}
+        known = {
+            **figures,
+            "queueing_delay_s": figures["mean_queue_packets"] * self.mix.packet_s,
+            "mean_fct_s": figures.get("web.mean_completion_s"),
+        }
+        for condition in (condition for target in self.targets for condition in target.conditions):
+            if condition.measure.figure not in known:
+                raise InputError(f"target: {quoted(condition.text)}: the {result.engine} does not measure that")
+        return {name: known.get(name) for name in MEASURED}
 
     def _row(self, target: Target, answer: Answer) -> dict[str, Any]:
         mix, bdp, size = self.mix, self.mix.bdp_packets, answer.bracket.high

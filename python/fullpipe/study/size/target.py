@@ -46,6 +46,7 @@ MEASURES = {
         f"{part}_delay": Measure(f"{part}_queueing_delay_s", at_least=False, side="limits", is_time=True)
         for part in ("p50", "p95", "p99", "max")
     },
+    "mean_fct": Measure("mean_fct_s", at_least=False, side="both", is_time=True),
     **{
         f"{part}_fct": Measure(f"{part}_fct_s", at_least=False, side="both", is_time=True)
         for part in ("p50", "p95", "p99")

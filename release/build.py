@@ -1,0 +1,213 @@
+"""Builds a release and tries it: ``make release``, into out/release.
+
+What is committed is built, in a directory of its own: the crates, each compiled from what its package holds; the source
+distribution; and from that alone the wheel, linked to run with the C library of 2018 (manylinux_2_28) or newer. Then
+the wheel is installed for every Python of the machine, outside the repository, and the main commands run from there.
+
+A package index shows README.md, and knows no other files: with ``--home URL``, the project's address at a forge, its
+links and pictures are made absolute; without it links are text, and pictures are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["check_wheel", "portable", "pythons"]
+
+ROOT = Path(__file__).parents[1]
+OUT = ROOT / "out/release"
+BIN = Path(sys.executable).parent
+PLATFORM = "manylinux_2_28"
+OLDEST = (3, 11)
+CRATES = ("fullpipe-cc", "fullpipe-sim")
+
+INSIDE = (
+    "fullpipe/_core.abi3.so",
+    "fullpipe/_core.pyi",
+    "fullpipe/py.typed",
+    *(
+        f"fullpipe/linux/objects/{name}.bpf.{kind}"
+        for name in ("adaptive_aimd", "hyun_jang", "ehstcp")
+        for kind in "oc"
+    ),
+    "fullpipe/linux/objects/agent",
+    "fullpipe/linux/objects/LICENSE",
+    "fullpipe/linux/guest/agent.c",
+)
+"""What a wheel must have, among others; and of licences:"""
+LICENCES = ("LICENSE-MIT", "LICENSE-APACHE", "LICENSE-THIRD-PARTY", "bpf/LICENSE")
+
+COMMANDS = (
+    ("--version",),
+    ("algorithms", "vegas"),
+    ("queues", "codel"),
+    ("run", "small-link.toml", "--json", "--plot", "run.png", "--out", "run"),
+    ("compare", "small-link.toml", "--algorithms", "newreno,cubic", "--duration", "40 s", "--out", "compared"),
+    ("duel", "small-link.toml", "--algorithms", "cubic,newreno", "--duration", "40 s", "--seeds", "2"),
+    ("size", "--rate", "5Mbit/s", "--rtt", "40ms", "--flows", "2", "--target", "0.9", "--seeds", "2"),
+    ("reproduce", "hyun-jang/table-1", "--quick", "--out", "report"),
+    ("linux", "list"),
+)
+LIBRARY = """
+import fullpipe
+result = fullpipe.run("small-link.toml")
+assert 0 < result.links["utilization"][0].as_py() <= 1
+assert result.series.num_rows > 0
+assert fullpipe.Result.load("run").links == result.links
+"""
+
+
+def main() -> None:
+    """Builds, looks inside, tries."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--home", help="the project's address at a forge")
+    home = parser.parse_args().home
+    if changed := _output(["git", "status", "--porcelain"], ROOT):
+        raise SystemExit(f"a release holds what is committed, and this is not:\n{changed.rstrip()}")
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir(parents=True)
+    with tempfile.TemporaryDirectory(prefix="fullpipe-release-") as name:
+        _build(Path(name), home)
+    _run([BIN / "twine", "check", "--strict", *sorted(OUT.iterdir())], ROOT)
+    (wheel,) = OUT.glob("*.whl")
+    check_wheel(wheel)
+    for python in pythons():
+        _try(python, wheel)
+    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(OUT.iterdir())]
+    (OUT / "SHA256SUMS").write_text("".join(sums))
+    print("".join(sums), end="")
+
+
+def _build(place: Path, home: str | None) -> None:
+    """The distributions, from what is committed and nothing else."""
+    clone = place / "clone"
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as file:
+        file.extractall(clone, filter="data")
+    _say(f"crates {', '.join(CRATES)}")
+    _run(["cargo", "package", "--locked", "--target-dir", place / "crates", *(f"-p{crate}" for crate in CRATES)], clone)
+    readme = clone / "README.md"
+    readme.write_text(portable(readme.read_text(encoding="utf-8"), home), encoding="utf-8")
+
+    _say("source distribution")
+    _run([BIN / "python", "-c", f"import backend; backend.build_sdist({str(OUT)!r})"], clone, PYTHONPATH="pep517")
+    (sdist,) = OUT.glob("*.tar.gz")
+    with tarfile.open(sdist) as file:
+        file.extractall(place / "sdist", filter="data")
+    _say(f"wheel for {PLATFORM}")
+    pip = [BIN / "python", "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "--wheel-dir", OUT]
+    arguments = f"build-args=--zig --compatibility {PLATFORM}"
+    source = place / "sdist" / sdist.name.removesuffix(".tar.gz")
+    _run([*pip, f"--config-settings={arguments}", source], place, CARGO_TARGET_DIR=str(place / "target"))
+
+
+def portable(readme: str, home: str | None) -> str:
+    """README.md as a package index can show it; see the top of this file."""
+
+    def target(match: re.Match[str]) -> str:
+        mark, text, link = match[1], match[2], match[3]
+        if re.match(r"[a-z]+:|#", link):
+            return match[0]
+        if home is None:
+            return "" if mark else text
+        return f"{mark}[{text}]({home.rstrip('/')}/{'raw' if mark else 'blob'}/HEAD/{link})"
+
+    def outside_code(text: str) -> str:
+        return re.sub(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)", target, text)
+
+    parts = re.split(r"(^```.*?^```$)", readme, flags=re.DOTALL | re.MULTILINE)
+    return "".join(part if part.startswith("```") else outside_code(part) for part in parts)
+
+
+def check_wheel(wheel: Path) -> None:
+    """Ends the program where the wheel's name says too much, or something is not inside."""
+    if f"-cp311-abi3-{PLATFORM}_" not in wheel.name:
+        raise SystemExit(f"{wheel.name}: is to be for cp311-abi3 and {PLATFORM}")
+    with zipfile.ZipFile(wheel) as file:
+        names = {name: file.read(name) for name in file.namelist()}
+    missing = set(INSIDE) - names.keys()
+    missing |= {name for name in LICENCES if not any(each.endswith(f".dist-info/licenses/{name}") for each in names)}
+    if missing:
+        raise SystemExit(f"{wheel.name}: lacks {', '.join(sorted(missing))}")
+    for name in INSIDE:
+        if name.endswith((".o", ".so", "/agent")) and not names[name].startswith(b"\x7fELF"):
+            raise SystemExit(f"{wheel.name}: {name} is not compiled")
+
+
+def pythons() -> list[Path]:
+    """Every Python of the machine that a wheel is for, one of each version, oldest first."""
+    folders = [Path(folder) for folder in os.environ["PATH"].split(os.pathsep) if folder]
+    folders += sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/*/bin"))
+    found: dict[tuple[int, int], Path] = {}
+    for version, python in _candidates(folders):
+        if version >= OLDEST and version not in found:
+            found[version] = python
+    return [found[version] for version in sorted(found)]
+
+
+def _candidates(folders: list[Path]) -> Iterator[tuple[tuple[int, int], Path]]:
+    code = (
+        "import json, sys; whole = sys.prefix == sys.base_prefix; "
+        "print(json.dumps([sys.implementation.name, *sys.version_info[:2], whole]))"
+    )
+    for folder in folders:
+        for python in sorted(folder.glob("python3.*")):
+            if re.fullmatch(r"python3\.\d+", python.name):
+                done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+                if done.returncode == 0:
+                    kind, major, minor, whole = json.loads(done.stdout)
+                    if kind == "cpython" and whole:
+                        yield (major, minor), python
+
+
+def _try(python: Path, wheel: Path) -> None:
+    """Installs the wheel for one Python and runs the main commands, outside the repository."""
+    with tempfile.TemporaryDirectory(prefix="fullpipe-try-") as name:
+        place = Path(name)
+        _run([python, "-m", "venv", place / "venv"], place)
+        inside = place / "venv/bin"
+        _run([inside / "pip", "install", "--quiet", "--disable-pip-version-check", wheel], place)
+        shutil.copy2(ROOT / "scenarios/small-link.toml", place)
+        for command in COMMANDS:
+            _run([inside / "fullpipe", *command], place, quiet=True)
+        _run([inside / "python", "-c", LIBRARY], place)
+        files = [file for file in (place / "venv").rglob("*") if file.is_file() and not file.is_symlink()]
+        size = sum(file.stat().st_size for file in files if "/pip/" not in str(file))
+        _say(f"{python}: {len(COMMANDS)} commands and the library; {size / 1e6:.0f} MB installed, with what it needs")
+
+
+def _run(command: list[object] | list[Path | str], folder: Path, *, quiet: bool = False, **environment: str) -> None:
+    words = [str(word) for word in command]
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    into = subprocess.PIPE if quiet else None
+    done = subprocess.run(
+        words, cwd=folder, env={**clean, "PATH": path, **environment}, stdout=into, stderr=into, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"{done.stderr or ''}{' '.join(words)}: exit status {done.returncode}")
+
+
+def _output(command: list[str], folder: Path) -> str:
+    return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
