@@ -16,7 +16,7 @@ LAYERS = {
     "charts": {"charts", "display", "errors", "files", "runs", "study", "text"},
     "reproduce": {"charts", "errors", "files", "fingerprint", "linux", "reproduce", "runs", "scenario", "text"},
     "runs": {"charts", "display", "errors", "files", "linux", "runs", "scenario", "text"},
-    "scenario": {"errors", "scenario", "text"},
+    "scenario": {"errors", "own", "scenario", "text"},
     "study": {
         "charts",
         "display",
@@ -24,6 +24,7 @@ LAYERS = {
         "files",
         "fingerprint",
         "models",
+        "own",
         "registry",
         "runs",
         "scenario",

@@ -18,8 +18,9 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fullpipe import models
-    from fullpipe.errors import Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
+    from fullpipe.errors import AlgorithmError, Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
     from fullpipe.linux.errors import LinuxError
+    from fullpipe.own import Classic, Signal, algorithm
     from fullpipe.registry import Algorithm, Param, Queue, algorithms, queues
     from fullpipe.runs.engines import run, run_many
     from fullpipe.runs.result import Result
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Algorithm",
+    "AlgorithmError",
     "Cancelled",
     "Card",
+    "Classic",
     "Comparison",
     "Duel",
     "FullpipeError",
@@ -47,9 +50,11 @@ __all__ = [
     "Result",
     "Scenario",
     "ScenarioError",
+    "Signal",
     "Sizing",
     "Sweep",
     "__version__",
+    "algorithm",
     "algorithms",
     "compare",
     "duel",
@@ -64,7 +69,8 @@ __all__ = [
 
 _HOMES = {
     "linux.errors": ("LinuxError",),
-    "errors": ("Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
+    "errors": ("AlgorithmError", "Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
+    "own": ("Classic", "Signal", "algorithm"),
     "registry": ("Algorithm", "Param", "Queue", "algorithms", "queues"),
     "runs.engines": ("run", "run_many"),
     "runs.result": ("Result",),

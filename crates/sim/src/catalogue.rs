@@ -19,19 +19,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 /// Algorithms by name. Copies are cheap.
 ///
 /// ```
-/// use fullpipe_cc::params::{Group, Info};
+/// use fullpipe_cc::params::Info;
 /// use fullpipe_cc::algorithms::reno::Reno;
 /// use fullpipe_sim::{Catalogue, Simulation};
 ///
-/// const MINE: Info = Info {
-///     name: "mine",
-///     paper: "none yet",
-///     group: Group::Loss,
-///     recovery: "sack",
-///     own_slow_start: false,
-///     ecn: None,
-///     params: &[],
-/// };
+/// const MINE: Info = Info::new("mine", "none yet");
 /// let catalogue = Catalogue::builtin().with(&MINE, |_, start| fullpipe_cc::Classic::new(start, Reno));
 /// let scenario = catalogue.read_toml(
 ///     r#"
@@ -280,22 +272,17 @@ impl Definition {
     }
 
     fn leaked(&self) -> Info {
-        let param = |param: &Parameter| Param {
-            name: kept(&param.name),
-            unit: kept(&param.unit),
-            kind: param.kind,
-            doc: kept(&param.doc),
-            source: kept(&param.source),
+        let param = |param: &Parameter| {
+            let Parameter { name, unit, kind, doc, source } = param;
+            Param::new(kept(name), *kind, kept(doc)).unit(kept(unit)).source(kept(source))
         };
-        Info {
-            name: kept(&self.name),
-            paper: kept(&self.paper),
-            group: self.group,
-            recovery: kept(&self.recovery),
-            own_slow_start: self.own_slow_start,
-            ecn: self.ecn.as_ref().map(|(kind, ect)| MadeForEcn { kind: kept(kind), ect: *ect }),
-            params: Box::leak(self.params.iter().map(param).collect()),
-        }
+        let made_for = |(kind, ect): &(String, u8)| MadeForEcn { kind: kept(kind), ect: *ect };
+        Info::new(kept(&self.name), kept(&self.paper))
+            .group(self.group)
+            .recovery(kept(&self.recovery))
+            .own_slow_start(self.own_slow_start)
+            .ecn(self.ecn.as_ref().map(made_for))
+            .params(Box::leak(self.params.iter().map(param).collect()))
     }
 }
 

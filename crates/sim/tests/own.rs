@@ -9,21 +9,14 @@ use fullpipe_sim::{Catalogue, Report, Scenario, Simulation, Stopped, run};
 use std::fmt::Display;
 use std::path::Path;
 
-const MINE: Info = Info {
-    name: "mine",
-    paper: "a test",
-    group: Group::Loss,
-    recovery: "newreno",
-    own_slow_start: false,
-    ecn: None,
-    params: &[Param {
-        name: "alpha",
-        unit: "segments",
-        kind: Kind::Number { default: 1.0, min: 0.1, max: 10.0 },
-        doc: "Increase a round trip.",
-        source: "a test",
-    }],
-};
+const MINE: Info = Info::new("mine", "a test").recovery("newreno").params(&[Param::number(
+    "alpha",
+    1.0,
+    0.1,
+    10.0,
+    "Increase a round trip.",
+)
+.unit("segments")]);
 
 /// Reno with another increase.
 struct Faster(f64);
@@ -252,7 +245,7 @@ impl CongestionControl for Odd {
     }
 }
 
-const ODD: Info = Info { name: "odd", params: &[], ..MINE };
+const ODD: Info = Info::new("odd", "a test").recovery("newreno");
 
 /// A run of it, 4 segments of 1000 bytes at a time over 10 Mbit/s and 20 ms: 50 are acknowledged with the 13th window, after 12 round
 /// trips of 20 ms, of 4 * 0.8 ms and the last ACK's and segment's time each; some 260 ms.

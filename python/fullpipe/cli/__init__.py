@@ -10,12 +10,13 @@ import sys
 import time
 from contextlib import suppress
 from importlib import import_module
+from traceback import print_exception
 from typing import Any, NoReturn
 
 import click
 
 import fullpipe
-from fullpipe.errors import FullpipeError, InputError
+from fullpipe.errors import AlgorithmError, FullpipeError, InputError
 from fullpipe.text import one_line, unknown
 
 __all__ = ["fullpipe_command", "main"]
@@ -128,6 +129,10 @@ def _status() -> int:
         sys.stdout.flush()
     except InputError as error:
         return _failed(str(error), 2)
+    except AlgorithmError as error:
+        if error.__cause__ is not None:
+            print_exception(error.__cause__)
+        return _failed(str(error), 1)
     except FullpipeError as error:
         return _failed(str(error), 1)
     except click.UsageError as error:

@@ -7,7 +7,16 @@ from typing import Any
 import click
 
 from fullpipe.cli import completion as complete
-from fullpipe.cli.output import check_targets, json_option, memory_option, print_json, progress_bar, show, words
+from fullpipe.cli.output import (
+    check_targets,
+    declared,
+    json_option,
+    memory_option,
+    print_json,
+    progress_bar,
+    show,
+    words,
+)
 from fullpipe.errors import ScenarioError
 from fullpipe.runs.engines import ENGINES
 from fullpipe.scenario.scenario import parse
@@ -17,7 +26,7 @@ __all__ = ["command"]
 
 
 @click.command("evaluate")
-@click.argument("algorithm", shell_complete=complete.algorithms)
+@click.argument("algorithm", shell_complete=complete.algorithms, callback=declared)
 @click.option(
     "--profile", type=click.Choice(list(PROFILES)), default="quick", show_default=True, help="How much is run."
 )

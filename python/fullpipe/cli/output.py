@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 import time
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "algorithms_option",
     "check_targets",
+    "declared",
     "deliver",
     "json_option",
     "kernel_option",
@@ -67,7 +69,25 @@ def algorithms_option(
     metavar: str, what: str, *, required: bool = True, completed: Any = complete.algorithms
 ) -> Callable[[Command], Command]:
     """The option for algorithms separated by commas."""
-    return click.option("--algorithms", required=required, metavar=metavar, shell_complete=completed, help=what)
+    return click.option(
+        "--algorithms",
+        required=required,
+        metavar=metavar,
+        shell_complete=completed,
+        callback=declared,
+        help=f"{what} FILE.py or FILE.py:CLASS stands for what that file declares.",
+    )
+
+
+def declared(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """The same with the algorithms that files of Python code declare in the place of these, ``aimd.py`` or
+    ``aimd.py:Aimd``; their code is run.
+    """
+    if text is None or ".py" not in text:
+        return text
+    from fullpipe.own import load_algorithms
+
+    return re.sub(r"[^\s,+*][^,+*]*\.py(:\w+)?(?=[\s,+*]|$)", lambda file: load_algorithms(file[0]), text)
 
 
 def workers_option(what: str = "Runs") -> Callable[[Command], Command]:

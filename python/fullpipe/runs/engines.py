@@ -10,12 +10,12 @@ from contextlib import closing
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from fullpipe import _core
-from fullpipe.errors import InputError, MemoryLimitError
+from fullpipe.errors import InputError
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.result import Result
+from fullpipe.runs.simulator import simulate
 from fullpipe.scenario import Scenario
 from fullpipe.text import hint, listed, quoted, unknown
 
@@ -56,6 +56,7 @@ def run(
     Raises:
         ScenarioError: The scenario or the seed is not allowed.
         MemoryLimitError: The scenario needs more memory than that.
+        AlgorithmError: An algorithm of one's own has failed; what it raised is the cause.
         InputError: There is no such engine, or it takes no such kernel.
         LinuxError: The Linux engine lacks something, or its machine failed.
         Cancelled: ``stop`` was set.
@@ -80,11 +81,7 @@ def run(
         tables = linux.run(scenario, tell, kernel=kernel)
     else:
         limit = share_bytes(1, memory_bytes)
-        try:
-            tables = scenario.model.run(tell, limit)
-        except _core.Problem as problem:
-            key, what, _ = problem.args
-            raise MemoryLimitError(key, what, scenario.file) from None
+        tables = simulate(scenario, limit, tell)
     return Result(scenario, tables, engine=engine, wall_s=time.perf_counter() - begun)
 
 

@@ -9,6 +9,7 @@ pub use percentiles::Percentiles;
 
 /// Everything a run yields.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Report {
     /// One entry per link, in the scenario's order.
     pub links: Vec<LinkReport>,
@@ -48,6 +49,7 @@ pub struct PacketCount {
 
 /// One link. The plain fields are the forward direction, `reverse` the other one.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct LinkReport {
     /// As in the scenario.
     pub name: String,
@@ -59,6 +61,7 @@ pub struct LinkReport {
 
 /// One direction of a link, in the measuring window.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct DirectionReport {
     /// Bytes sent over capacity; 0 to 1.
     pub utilization: f64,
@@ -86,6 +89,7 @@ pub struct DirectionReport {
 /// One flow, in the measuring window, which has its first instant but not its last: what happens at the end of the warm-up counts,
 /// what would happen at the end of the run does not.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct FlowReport {
     /// Position among all flows, from 0.
     pub id: u32,
@@ -134,6 +138,7 @@ pub struct GroupReport {
 
 /// A group of UDP or web traffic, in the measuring window; rates are over all of it.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct TrafficReport {
     /// "udp" or "web".
     pub kind: &'static str,
@@ -153,6 +158,7 @@ pub struct TrafficReport {
 
 /// Samples at a fixed interval, column by column: one row per entity and time, all times of the first entity first.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Series {
     /// Sample times, seconds.
     pub t_s: Vec<f64>,

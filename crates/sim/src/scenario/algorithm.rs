@@ -132,6 +132,7 @@ fn as_value(setting: &Setting) -> params::Value<'_> {
 
 fn allowed(param: &Param) -> String {
     match param.kind {
+        Kind::Number { min: f64::MIN, max: f64::MAX, .. } => "numbers".to_owned(),
         Kind::Number { min, max, .. } if param.unit == "1" => format!("numbers from {min} to {max}"),
         Kind::Number { min, max, .. } => format!("numbers from {min} to {max} ({})", param.unit),
         Kind::Flag { .. } => "true, false".to_owned(),
