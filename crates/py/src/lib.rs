@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod columns;
+mod kernel;
 mod model;
 mod own;
 mod quantities;
@@ -17,6 +18,8 @@ mod _core {
     use crate::algorithms::algorithms;
     #[pymodule_export]
     use crate::columns::Column;
+    #[pymodule_export]
+    use crate::kernel::kernel_object;
     #[pymodule_export]
     use crate::model::{Failure, Model, Problem, check, load, parse};
     #[pymodule_export]
