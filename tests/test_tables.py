@@ -238,7 +238,7 @@ def test_linux_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_reproduce_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     items = [Item("paper/table-9", "What it shows", dict, lambda _: {}), Item("other/x", "More", dict, lambda _: {})]
-    monkeypatch.setattr(reproduce, "select", lambda _: items)
+    monkeypatch.setattr(reproduce, "select", lambda *_: items)
     reproduce.command.main(["--list"], standalone_mode=False)
     assert printed() == snapshot("reproduce-list.txt")
 
