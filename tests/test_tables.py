@@ -131,6 +131,7 @@ def test_rows_of_a_comparison() -> None:
         "loss_rate": 0.00125,
         "marked_packets": 4321,
         "mean_queue_packets": 61.25,
+        "p99_queueing_delay_s": 0.0183,
         # The second flow lives half of the three seconds that are measured: 60.25 + 0.95 / 2.
         "goodput_bps": 60.725e6,
         "mean_rtt_s": pytest.approx(0.0878),
