@@ -7,7 +7,7 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Outcome, Shown, any_marked, count, fairness, marked, milliseconds, percent, rate
+from fullpipe.display import Outcome, Shown, any_known, any_marked, count, fairness, marked, milliseconds, percent, rate
 from fullpipe.files import readable, staged
 from fullpipe.runs import tables, transfers
 from fullpipe.runs.figures import figures, groups, overall
@@ -297,11 +297,24 @@ def _restore(scenario: Scenario, columns: dict[str, Any], engine: str, wall_s: f
     return Result(scenario, columns, engine=engine, wall_s=wall_s)
 
 
+WAIT = "p99_queueing_delay_s"
+"""The percentile of the queueing delay that tables show."""
+
+
 def _show_links(links: list[dict[str, Any]]) -> Shown:
-    marks = any_marked(links)
+    marks, waits = any_marked(links), any_known(links, WAIT)
     return Shown(
         "Links",
-        ("link", "utilization", "loss", "dropped", *(["marked"] if marks else []), "mean queue", "max queue"),
+        (
+            "link",
+            "utilization",
+            "loss",
+            "dropped",
+            *(["marked"] if marks else []),
+            "mean queue",
+            "max queue",
+            *(["p99 delay"] if waits else []),
+        ),
         [
             (
                 link["name"],
@@ -311,6 +324,7 @@ def _show_links(links: list[dict[str, Any]]) -> Shown:
                 *([marked(link)] if marks else []),
                 f"{link['mean_queue_packets']:,.1f} packets",
                 f"{count(link['max_queue_packets'])} packets",
+                *([milliseconds(link[WAIT])] if waits else []),
             )
             for link in links
         ],
@@ -349,9 +363,14 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
 
 
 def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
+    tails = any_known(groups, "p99_rtt_s")
     return Shown(
         f"{flows:,} flows by group",
-        ("group", "flows", "goodput", "share", "Jain", "mean rtt", "sent again", "timeouts"),
+        (
+            *("group", "flows", "goodput", "share", "Jain", "mean rtt"),
+            *(["p99 rtt"] if tails else []),
+            *("sent again", "timeouts"),
+        ),
         [
             (
                 group["name"],
@@ -360,6 +379,7 @@ def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
                 percent(group["share"]),
                 fairness(group["jain_index"]),
                 milliseconds(group["mean_rtt_s"]),
+                *([milliseconds(group["p99_rtt_s"])] if tails else []),
                 count(group["retransmits"]),
                 count(group["timeouts"]),
             )
