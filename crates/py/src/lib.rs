@@ -3,6 +3,7 @@
 mod algorithms;
 mod columns;
 mod model;
+mod native;
 mod own;
 mod quantities;
 mod queues;
