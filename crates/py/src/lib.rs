@@ -4,6 +4,7 @@ mod algorithms;
 mod columns;
 mod kernel;
 mod model;
+mod native;
 mod own;
 mod quantities;
 mod queues;
