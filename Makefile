@@ -14,8 +14,7 @@ WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core docs-tables linux-tables mutants clean
-.PHONY: setup docs release notices
-.PHONY: linux-objects linux-objects-if-able
+.PHONY: setup docs release notices web web-if-able linux-objects linux-objects-if-able
 
 help: ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,7 +27,7 @@ setup: ## The Debian packages that tests and wheels need (ns-2, chromium, QEMU, 
 			|| echo "could not install them: the tests that need them are skipped"; \
 	fi
 
-build: $(VENV)/.built ## The program, at .venv/bin/fullpipe.
+build: $(VENV)/.built web-if-able ## The program, at .venv/bin/fullpipe.
 
 demo: build ## One table of a paper at full length, then all papers in short: out/report/index.html.
 	$(BIN)/fullpipe reproduce hyun-jang/table-1 --out out/demo
@@ -73,6 +72,14 @@ linux-objects: ## The eBPF programs and the guest's agent, into python/fullpipe/
 	$(MAKE) --quiet --directory bpf
 	$(MAKE) --quiet --directory python/fullpipe/linux/guest
 
+web-if-able:
+	@if command -v npm >/dev/null && { command -v rustup || test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)"; } >/dev/null; \
+		then $(MAKE) --no-print-directory web; \
+		else echo "no npm, or no Rust for wasm32-unknown-unknown: the bench in the browser is not built, its tests are skipped"; fi
+
+web: ## The bench in the browser, into python/fullpipe/bench/page.html.
+	$(MAKE) --quiet --directory web
+
 agreement: build setup ## The whole table of agreement with ns-2.
 	$(BIN)/python -m benchmarks.agreement
 
@@ -116,7 +123,7 @@ notices: ## LICENSE-THIRD-PARTY anew, after a change of Cargo.lock.
 	$(PYTHON) release/notices.py
 
 clean: ## Remove what was built.
-	rm -rf $(VENV) target out python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) target out web/node_modules web/dist python/fullpipe/bench/page.html python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache
 	find python tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.dependencies: requirements.lock

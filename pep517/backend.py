@@ -1,4 +1,4 @@
-"""Builds as maturin does; a wheel's Linux part is compiled before, or there is no wheel."""
+"""Builds as maturin does; a wheel's Linux part and its page are compiled before, or there is no wheel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import maturin
 from maturin import (
     build_editable,
-    build_sdist,
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
@@ -29,10 +28,13 @@ __all__ = [
 ]
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("bpf", "python/fullpipe/linux/guest")
-"""What is compiled into python/fullpipe/linux/objects: the eBPF programs, and the guest's agent."""
-
-NEEDED = "make, clang, llvm-strip, a C compiler, and the headers of libbpf and libc"
+PARTS = {
+    "bpf": "make, clang, llvm-strip, a C compiler, and the headers of libbpf and libc",
+    "python/fullpipe/linux/guest": "make, clang, llvm-strip, a C compiler, and the headers of libbpf and libc",
+    "web": "make, npm, and Rust's target wasm32-unknown-unknown",
+}
+"""What is compiled, and what that needs: the eBPF programs, the guest's agent, and the page of the bench. The page is
+in a source distribution too, so that a wheel can be made of that without npm."""
 
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
@@ -42,10 +44,17 @@ def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_dire
     return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
 
 
+def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
+    """See PEP 517."""
+    _compile("web")
+    return str(maturin.build_sdist(sdist_directory, config_settings))
+
+
 def _compile(part: str) -> None:
+    needed = f"a wheel needs {PARTS[part]}"
     try:
         done = subprocess.run(["make", "--silent", "--directory", ROOT / part], check=False)
     except FileNotFoundError:
-        raise SystemExit(f"fullpipe: {part} can't be compiled, make is not there; a wheel needs {NEEDED}") from None
+        raise SystemExit(f"fullpipe: {part} can't be compiled, make is not there; {needed}") from None
     if done.returncode != 0:
-        raise SystemExit(f"fullpipe: {part} can't be compiled, see above; a wheel needs {NEEDED}")
+        raise SystemExit(f"fullpipe: {part} can't be compiled, see above; {needed}")

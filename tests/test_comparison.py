@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from by_hand import SCENARIO, by_hand
-from fullpipe import Result, Scenario, ScenarioError, compare
+from fullpipe import Result, Scenario, ScenarioError, compare, run_many
 from fullpipe.errors import InputError
 from fullpipe.study import compare as comparison
 from fullpipe.study.compare import Comparison
@@ -49,6 +49,11 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     stand_in = Runs()
     monkeypatch.setattr(comparison, "run_many", stand_in)
     return stand_in
+
+
+def test_a_keyword_that_is_none_is_refused(small: Scenario) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'wrokers'; did you mean 'workers'"):
+        run_many({1: small}, wrokers=2)  # type: ignore[call-arg,unused-ignore]
 
 
 def test_algorithms_take_all_flows(runs: Runs) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import fullpipe
-from fullpipe.fingerprint import _hash_of, build_fingerprint
+from fullpipe.fingerprint import build_fingerprint, hash_of
 
 PACKAGE = Path(fullpipe.__file__).parent
 EXTENSION = next(file.name for file in PACKAGE.glob("_core*.so"))
@@ -23,10 +23,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_same_files_are_the_same_build(copy: Path) -> None:
-    assert _hash_of(copy) == build_fingerprint()
+    assert hash_of(copy) == build_fingerprint()
     (copy / "__pycache__").mkdir(exist_ok=True)
     (copy / "__pycache__/tables.cpython-311.pyc").write_bytes(b"bytecode")
-    assert _hash_of(copy) == build_fingerprint()
+    assert hash_of(copy) == build_fingerprint()
 
 
 @pytest.mark.parametrize(
@@ -44,18 +44,18 @@ def test_every_file_counts(copy: Path, name: str) -> None:
     file = copy / name
     before = file.read_bytes()
     file.write_bytes(before + b"\n")
-    assert _hash_of(copy) != build_fingerprint()
+    assert hash_of(copy) != build_fingerprint()
     file.write_bytes(before)
-    assert _hash_of(copy) == build_fingerprint()
+    assert hash_of(copy) == build_fingerprint()
 
 
 def test_names_and_the_borders_between_files_count(tmp_path: Path) -> None:
-    def hash_of(**files: str) -> str:
+    def hashed(**files: str) -> str:
         package = tmp_path / str(len(list(tmp_path.iterdir())))
         package.mkdir()
         for name, text in files.items():
             (package / name).write_text(text)
-        return _hash_of(package)
+        return hash_of(package)
 
-    hashes = [hash_of(a="xy", b=""), hash_of(a="x", b="y"), hash_of(a="xy"), hash_of(b="xy"), hash_of(a="xyb", c="")]
+    hashes = [hashed(a="xy", b=""), hashed(a="x", b="y"), hashed(a="xy"), hashed(b="xy"), hashed(a="xyb", c="")]
     assert len(set(hashes)) == len(hashes)

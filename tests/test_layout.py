@@ -13,11 +13,24 @@ import fullpipe
 PACKAGE = Path(fullpipe.__file__).parent
 
 LAYERS = {
-    "charts": {"charts", "errors", "files", "runs", "study", "text"},
+    "charts": {"charts", "display", "errors", "files", "runs", "study", "text"},
     "reproduce": {"charts", "errors", "files", "fingerprint", "linux", "reproduce", "runs", "scenario", "text"},
     "runs": {"charts", "display", "errors", "files", "linux", "runs", "scenario", "text"},
-    "scenario": {"errors", "scenario", "text"},
-    "study": {"charts", "display", "errors", "files", "fingerprint", "models", "runs", "scenario", "study", "text"},
+    "scenario": {"errors", "own", "scenario", "text"},
+    "study": {
+        "charts",
+        "display",
+        "errors",
+        "files",
+        "fingerprint",
+        "models",
+        "own",
+        "registry",
+        "runs",
+        "scenario",
+        "study",
+        "text",
+    },
 }
 """Of some parts, those they may import; pictures take columns and numbers."""
 

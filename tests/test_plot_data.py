@@ -15,7 +15,9 @@ from matplotlib.lines import Line2D
 from by_hand import LINK_SERIES, NO, SERIES, by_hand
 from fullpipe.charts.series import FEW
 from fullpipe.charts.style import COLOURS
+from fullpipe.errors import InputError
 from fullpipe.study.compare import Comparison
+from fullpipe.study.size import Sizing
 from test_tables import sized, swept
 
 PANELS = {"congestion window": "packets", "queue": "packets", "utilization": "of capacity", "round-trip time": "ms"}
@@ -124,6 +126,20 @@ def test_a_comparison() -> None:
         (TIMES, [0.5, 0.6, 0.7, 0.8]),
         (TIMES, [0.25, 0.3, 0.35, 0.4]),
     ]
+    # The second link has panels of its own.
+    assert list(found) == [
+        "congestion window, mean of the flows",
+        "queue of bottleneck",
+        "utilization of bottleneck",
+        "queue of edge",
+        "utilization of edge",
+        "round-trip time",
+    ]
+    assert drawn(found["queue of edge"])[1::2] == [(TIMES, [11, 12, 13, 14]), (TIMES, [22, 24, 26, 28])]
+    assert drawn(found["utilization of edge"])[1::2] == [
+        (TIMES, [0.01, 0.02, 0.03, 0.04]),
+        (TIMES, [0.005, 0.01, 0.015, 0.02]),
+    ]
     assert [line.get_color() for line in bold(window)] == [COLOURS[0], COLOURS[1]]
 
 
@@ -148,8 +164,86 @@ def test_a_sweep() -> None:
     assert axes.get_title(loc="left") == "utilization, mean and 95 % confidence interval"
     ((x, y, ends),) = bars(axes).values()
     # Half of the interval: 12.7062 * 0.2 / 2 where the runs gave 0.5 and 0.7.
-    assert (x, y) == ([20, 1000], [0.6, 0.9])
-    assert ends == pytest.approx([0.6 - 1.27062, 0.6 + 1.27062, 0.9, 0.9], abs=1e-5)
+    assert axes.get_ylabel() == "% of capacity"
+    assert (x, y) == ([20, 1000], [60, 90])
+    assert ends == pytest.approx([60 - 127.062, 60 + 127.062, 90, 90], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("figure", "shown", "value"),
+    [
+        ("loss_rate", "% of packets", 0.2),  # of 0.001 and 0.003
+        ("goodput_bps", "Mbit/s", 60),
+        ("mean_rtt_s", "ms", 42),
+        ("mean_queue_packets", "packets", 11),
+        ("jain_index", "1 where all are equal", 0.85),
+    ],
+)
+def test_every_axis_of_a_sweep_has_a_unit(figure: str, shown: str, value: float) -> None:
+    (axes,) = swept().plot("buffer", figure).axes
+    ((_, y, _),) = bars(axes).values()
+    assert (axes.get_ylabel(), y[0]) == (shown, pytest.approx(value))
+
+
+BOTH_WAYS = {
+    "reverse_queue_packets": [5.0, 6.0, 7.0, 8.0] + [0.5] * 4,
+    "reverse_utilization": [0.6, 0.61, 0.62, 0.63] + [0.05] * 4,
+}
+"""Data go both ways over the first link, and over the second a few ACKs go back."""
+
+
+def test_the_other_direction_is_dashed_where_more_than_acks_go() -> None:
+    found = panels(by_hand(link_series=BOTH_WAYS).plot())
+    queue, used = found["queue"], found["utilization"]
+    assert [(y, line.get_linestyle()) for line, (_, y) in zip(queue.lines, map(points, queue.lines), strict=True)] == [
+        ([100, 200, 300, 400], "-"),
+        ([5, 6, 7, 8], "--"),
+        ([11, 12, 13, 14], "-"),
+        ([], "--"),
+    ]
+    assert [line.get_color() for line in queue.lines[:2]] == [COLOURS[0]] * 2
+    assert queue.lines[3].get_label() == "the other direction"
+    assert points(used.lines[1]) == (TIMES, [0.6, 0.61, 0.62, 0.63])
+    both = panels(Comparison({"a": by_hand(link_series=BOTH_WAYS)}).plot())
+    assert [line.get_linestyle() for line in both["queue of bottleneck"].lines] == ["-", "-", "--", "--"]
+    assert points(both["utilization of bottleneck"].lines[3]) == (TIMES, [0.6, 0.61, 0.62, 0.63])
+    assert [line.get_linestyle() for line in both["queue of edge"].lines] == ["-", "-"]
+    window = both["congestion window, mean of the flows"]
+    assert [str(line.get_label()) for line in window.lines][-1] == "dashed: the other direction"
+
+
+@pytest.mark.parametrize("warmup", ["2 s", "0 s"])
+def test_slow_start_does_not_squash_the_axis(warmup: str) -> None:
+    """Windows of 10 to 30, and 900 in the warm-up, or the first tenth of the run where there is none."""
+    result = by_hand(
+        series={
+            "t_s": [0.1, 2.0, 3.0, 4.0] * 2,
+            "cwnd_packets": [900.0, 20.0, 30.0, 15.0, 20.0, 4.0, 6.0, 8.0],
+            "ssthresh_packets": [NO] * 8,
+            "rtt_s": [0.09, 0.081, 0.082, 0.083] * 2,
+        }
+    )
+    result.scenario = result.scenario.replace(warmup=warmup)
+    found = panels(result.plot())
+    window = found["congestion window, at first up to 900"]
+    assert window.get_ylim() == (0, pytest.approx(33))
+    assert points(window.lines[0]) == ([0.1, 2, 3, 4], [900, 20, 30, 15])
+    assert found["round-trip time"].get_ylim()[1] >= 90
+
+
+def test_of_many_links_a_comparison_shows_those_most_used() -> None:
+    used = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.6]
+    columns = by_hand().columns("links")
+    links = {name: [column[0]] * 8 for name, column in columns.items()}
+    links |= {"name": [f"l{i}" for i in range(8)], "utilization": used}
+    series = {name: column[:4] * 8 for name, column in LINK_SERIES.items()}
+    series["link"] = [i for i in range(8) for _ in TIMES]
+    titles = [
+        axes.get_title(loc="left") for axes in Comparison({"a": by_hand(links=links, link_series=series)}).plot().axes
+    ]
+    assert [title for title in titles if title.startswith("queue")] == [
+        f"queue of l{i}" for i, one in enumerate(used) if one not in (0.1, 0.2)
+    ]
 
 
 def test_a_sizing() -> None:
@@ -167,3 +261,41 @@ def test_a_sizing() -> None:
     assert rules["adaptive AIMD, closed form"] == ([10], [250.00000001])
     assert bars(left) == {"newreno": ([10], [1234], [1050, 1300]), "vegas": ([], [], [])}
     assert bars(right)["vegas"] == ([], [], [])
+
+
+def test_a_sizings_curve() -> None:
+    """Means over the seeds; of two algorithms the front is what no other buffer beats in delay and utilization."""
+
+    def run(algorithm: str, buffer: int, delay_s: float | None, used: float, flows: int = 2) -> dict[str, Any]:
+        place = {"algorithm": algorithm, "flows": flows, "buffer_packets": buffer}
+        return {**place, "p99_queueing_delay_s": delay_s, "utilization": used}
+
+    tried = [
+        run("reno", 10, 0.010, 0.90),
+        run("reno", 10, 0.020, 0.80),
+        run("reno", 40, 0.060, 0.99),
+        run("vegas", 10, 0.005, 0.88),
+        run("vegas", 99, 0.050, 0.88),
+        run("vegas", 99, None, 0.99),
+        run("reno", 7, 0.007, 0.77, flows=5),
+    ]
+    figure = Sizing(sized().mix, [], tried).plot_curve()
+    two, five = figure.axes
+    assert (two.get_ylabel(), two.get_xlabel()) == (
+        "utilization, % of capacity",
+        "99th percentile of the queueing delay, ms",
+    )
+    assert two.get_title(loc="left") == "2 flows, buffer in packets"
+    lines = {str(line.get_label()): points(line) for line in bold(two)}
+    assert lines == {"reno": ([15, 60], [85, 99]), "vegas": ([5, 50], [88, 88])}
+    marks = {points(line)[0][0]: line for line in two.lines if line.get_marker() == "o"}
+    assert {x: line.get_markerfacecolor() == "white" for x, line in marks.items()} == {
+        15: True,
+        60: False,
+        5: False,
+        50: True,
+    }
+    assert [text.get_text() for text in two.texts] == ["10", "40", "99"]
+    assert [points(line) for line in bold(five)] == [([7], [77])]
+    with pytest.raises(InputError, match="no run has a 99th percentile"):
+        Sizing(sized().mix, [], [run("vegas", 9, None, 0.5)]).plot_curve()

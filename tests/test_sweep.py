@@ -691,6 +691,8 @@ def test_summary_and_picture(small: Scenario, tmp_path: Path) -> None:
     figure = outcome.plot("count", "utilization", path=tmp_path / "p.svg")
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["reno", "vegas"]
     line = figure.axes[0].containers[0].lines[0]
-    assert list(line.get_ydata()) == pytest.approx([row["utilization_mean"] for row in outcome.summary.to_pylist()[:2]])
+    assert list(line.get_ydata()) == pytest.approx(
+        [100 * row["utilization_mean"] for row in outcome.summary.to_pylist()[:2]]
+    )
     with pytest.raises(InputError, match="did you mean 'utilization'"):
         outcome.plot("count", "utilisation")

@@ -11,8 +11,11 @@ import pytest
 
 from by_hand import NO, by_hand, snapshot
 from fullpipe import Result, Scenario
-from fullpipe.cli import compare, reproduce, run, size, sweep
+from fullpipe.cli import algorithms, compare, linux, queues, reproduce, run, size, sweep
 from fullpipe.display import rate
+from fullpipe.errors import InputError
+from fullpipe.linux import host
+from fullpipe.registry import Algorithm, Param, Queue
 from fullpipe.reproduce.check import Shape, Value
 from fullpipe.reproduce.item import Item
 from fullpipe.reproduce.record import Outcome
@@ -20,7 +23,7 @@ from fullpipe.study.compare import Comparison
 from fullpipe.study.size import Sizing
 from fullpipe.study.size.mix import Mix
 from fullpipe.study.sweep import Sweep
-from fullpipe.study.sweep.axes import read_axes
+from fullpipe.study.sweep.axes import find_value, read_axes
 from fullpipe.study.sweep.plan import Plan
 from fullpipe.study.sweep.table import table_of
 
@@ -180,6 +183,66 @@ def test_sweep(printed: Printed) -> None:
     assert printed() == snapshot("sweep.txt")
 
 
+def test_sweep_less_one_value(printed: Printed) -> None:
+    # Of 0.9 - 0.5 and 0.9 - 0.7, 0.3 on average, and 6.353 times their difference of 0.2.
+    sweep._print(swept(), "20 packets")
+    assert printed() == snapshot("sweep.txt") + snapshot("sweep-versus.txt")
+
+
+def test_a_value_of_an_axis_by_what_tables_show() -> None:
+    axes = read_axes(
+        {"flows.algorithm": ["reno", {"name": "vegas", "alpha": 2}], "seed": [1, 2], "flows.count": [2, 3]}
+    )
+    assert find_value(axes, "vegas (alpha=2)") == (axes[0], "vegas (alpha=2)")
+    assert find_value(axes, "3") == (axes[2], 3)
+    with pytest.raises(InputError, match=r"'2' could be a value of seed, flows\.count"):
+        find_value(axes, "2")
+    with pytest.raises(InputError, match=r"unknown value 'ren'; did you mean 'reno'\?"):
+        find_value(axes, "ren")
+
+
+def test_sweep_without_randomness(printed: Printed) -> None:
+    plan = swept().plan
+    rows = [{**plan.labels(run), "error": None, **row(0.5, 0.001, 10.0, 50e6, 0.04, 0.9)} for run in range(4)]
+    sweep._print(Sweep(plan, table_of(rows, plan)))
+    assert printed() == snapshot("sweep-one-value.txt")
+
+
+PARAMS = (
+    Param("beta", "number", 0.5, "Fraction cut.", "section 3", unit="1", min=0.1, max=0.9),
+    Param("tick", "number", None, "Its clock; by the RTT.", "section 4", unit="s"),
+    Param("fast", "flag", False, "Whether it is.", "figure 5"),
+    Param("kind", "choice", "even", "Which.", "table 6", choices=("even", "odd")),
+)
+
+
+def test_algorithms(printed: Printed) -> None:
+    """Those known, and all about one."""
+    one = Algorithm("one", "Somebody, 2019", "delay", "sack", PARAMS)
+    algorithms._print_all([one, Algorithm("two", "RFC 9999", "loss", "newreno", ())])
+    algorithms._print_one(one)
+    assert printed() == snapshot("algorithms.txt")
+
+
+def test_queues(printed: Printed) -> None:
+    queues._print_all([Queue("aqm", "RFC 9998", PARAMS[:2]), Queue("plain", "none", ())])
+    assert printed() == snapshot("queues.txt")
+
+
+def test_linux_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "dead", lambda: ["hyun_jang"])
+    monkeypatch.setattr(host, "loaded", lambda: ["ehstcp"])
+    linux.list_command.main([], standalone_mode=False)
+    assert printed() == snapshot("linux-list.txt")
+
+
+def test_reproduce_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [Item("paper/table-9", "What it shows", dict, lambda _: {}), Item("other/x", "More", dict, lambda _: {})]
+    monkeypatch.setattr(reproduce, "select", lambda _: items)
+    reproduce.command.main(["--list"], standalone_mode=False)
+    assert printed() == snapshot("reproduce-list.txt")
+
+
 def test_sweep_with_a_run_that_failed(printed: Printed) -> None:
     sweep._print(swept(failing=True))
     assert printed() == snapshot("sweep-failed.txt")
@@ -226,19 +289,31 @@ def sized() -> Sizing:
         "rule_adaptive_packets": 120.1,
     }
     found = {
-        "target": 0.98,
+        "target": "0.98",
         "algorithm": "newreno",
         "flows": 10,
         "buffer_packets": 1234,
         "buffer_bdp": 1.2338,
+        "buffer_bytes": 1234567,
+        "buffer_s": 0.09876,
         "too_small_packets": 1100,
         "sure_low_packets": 1050,
         "sure_high_packets": 1300,
+        "at_most_packets": None,
+        "at_packets": 1234,
+        "unmet": "",
         "seeds": 5,
         "utilization": 0.98125,
         "utilization_ci95": 0.0031,
         "loss_rate": 0.00123,
         "queueing_delay_s": 0.0456,
+        "p50_queueing_delay_s": 0.0321,
+        "p95_queueing_delay_s": 0.0765,
+        "p99_queueing_delay_s": 0.0891,
+        "max_queueing_delay_s": 0.0987,
+        "p50_fct_s": 0.123,
+        "p95_fct_s": 0.456,
+        "p99_fct_s": 0.789,
         "jain_index": 0.876,
         "warmup_s": 45.0,
         "duration_s": 1340.0,
@@ -246,14 +321,20 @@ def sized() -> Sizing:
     }
     none = {
         **found,
-        "target": 0.995,
+        "target": "0.995",
         "algorithm": "vegas",
         "flows": 2,
         "buffer_packets": None,
         "buffer_bdp": None,
+        "buffer_bytes": None,
+        "buffer_s": None,
         "too_small_packets": 4001,
         "sure_high_packets": None,
+        "at_packets": 4001,
+        "unmet": "utilization >= 0.995",
         "utilization_ci95": None,
+        "p99_queueing_delay_s": None,
+        "p95_fct_s": None,
         "seeds": 1,
     }
     return Sizing(Mix(100e6, 0.04, 0.12, 0.25), [found, none], [])
@@ -262,6 +343,23 @@ def sized() -> Sizing:
 def test_size(printed: Printed) -> None:
     size._print(sized())
     assert printed() == snapshot("size.txt")
+
+
+def sized_together() -> Sizing:
+    """A parameter of a queue, sized for conditions on utilization and delay, without web transfers."""
+    target = "utilization >= 0.9, p99_delay <= 20ms"
+    rows = []
+    for row, more in zip(
+        sized().rows, ({"at_most_packets": 1500}, {"at_most_packets": 0, "unmet": target}), strict=True
+    ):
+        own = {name.replace("buffer", "queue_target"): value for name, value in row.items()}
+        rows.append({**own, **more, "target": target})
+    return Sizing(Mix(100e6, 0.04, 0.04, queue="codel", sized="target"), [*rows, {**rows[0], "target": "0.98"}], [])
+
+
+def test_size_of_a_queues_parameter_for_conditions(printed: Printed) -> None:
+    size._print(sized_together())
+    assert printed() == snapshot("size-together.txt")
 
 
 def outcome(*checks: Value | Shape, **changes: Any) -> Outcome:

@@ -18,14 +18,16 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fullpipe import models
-    from fullpipe.errors import Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
+    from fullpipe.errors import AlgorithmError, Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
     from fullpipe.linux.errors import LinuxError
+    from fullpipe.own import Classic, Signal, algorithm
     from fullpipe.registry import Algorithm, Param, Queue, algorithms, queues
     from fullpipe.runs.engines import run, run_many
     from fullpipe.runs.result import Result
     from fullpipe.scenario import Scenario
     from fullpipe.study.compare import Comparison, compare
     from fullpipe.study.duel import Duel, duel
+    from fullpipe.study.evaluate import Card, evaluate
     from fullpipe.study.size import Sizing, size
     from fullpipe.study.sweep import Sweep, sweep
 
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Algorithm",
+    "AlgorithmError",
     "Cancelled",
+    "Card",
+    "Classic",
     "Comparison",
     "Duel",
     "FullpipeError",
@@ -45,12 +50,15 @@ __all__ = [
     "Result",
     "Scenario",
     "ScenarioError",
+    "Signal",
     "Sizing",
     "Sweep",
     "__version__",
+    "algorithm",
     "algorithms",
     "compare",
     "duel",
+    "evaluate",
     "models",
     "queues",
     "run",
@@ -61,13 +69,15 @@ __all__ = [
 
 _HOMES = {
     "linux.errors": ("LinuxError",),
-    "errors": ("Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
+    "errors": ("AlgorithmError", "Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
+    "own": ("Classic", "Signal", "algorithm"),
     "registry": ("Algorithm", "Param", "Queue", "algorithms", "queues"),
     "runs.engines": ("run", "run_many"),
     "runs.result": ("Result",),
     "scenario": ("Scenario",),
     "study.compare": ("Comparison", "compare"),
     "study.duel": ("Duel", "duel"),
+    "study.evaluate": ("Card", "evaluate"),
     "study.size": ("Sizing", "size"),
     "study.sweep": ("Sweep", "sweep"),
 }

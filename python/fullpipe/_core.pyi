@@ -6,11 +6,16 @@ from typing import Any, Literal, TypedDict, final
 
 __all__ = [
     "VERSION",
+    "Ack",
     "Column",
+    "Failure",
+    "Flow",
     "Model",
     "Problem",
+    "Start",
     "algorithms",
     "check",
+    "declare",
     "load",
     "parse",
     "quantity",
@@ -19,6 +24,9 @@ __all__ = [
 ]
 
 VERSION: str
+
+class Failure(Exception):
+    """An algorithm that is not built in has failed, in one line."""
 
 class Problem(ValueError):
     """A scenario is wrong; `args` are key, what, line (or None)."""
@@ -47,12 +55,94 @@ class Model:
     @property
     def series_interval_s(self) -> float | None: ...
     @property
+    def holds_lock(self) -> bool: ...
+    @property
     def warnings(self) -> list[str]: ...
     def resolved(self) -> dict[str, Any]: ...
     def run(
         self, progress: Callable[[float], object] | None = None, memory_bytes: int | None = None
     ) -> dict[str, Any]: ...
 
+@final
+class Flow:
+    """The sender's state after the event."""
+
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def srtt_s(self) -> float: ...
+    @property
+    def min_rtt_s(self) -> float: ...
+    @property
+    def delivered(self) -> int: ...
+    @property
+    def lost(self) -> int: ...
+    @property
+    def flight_size(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def round(self) -> int: ...
+    @property
+    def in_recovery(self) -> bool: ...
+    @property
+    def cwnd_limited(self) -> bool: ...
+    @property
+    def app_limited(self) -> bool: ...
+
+@final
+class Ack:
+    """What one ACK adds."""
+
+    @property
+    def credit(self) -> float: ...
+    @property
+    def acked(self) -> int: ...
+    @property
+    def round_start(self) -> bool: ...
+    @property
+    def rtt_s(self) -> float: ...
+    @property
+    def forward_delay_s(self) -> float: ...
+    @property
+    def backward_delay_s(self) -> float: ...
+    @property
+    def newly_lost(self) -> int: ...
+    @property
+    def ce(self) -> int: ...
+    @property
+    def delivery_rate(self) -> float: ...
+    @property
+    def is_app_limited(self) -> bool: ...
+
+@final
+class Start:
+    """How a connection begins."""
+
+    @property
+    def window(self) -> float: ...
+    @property
+    def segment_bytes(self) -> int: ...
+    @property
+    def rtt_s(self) -> float: ...
+    @property
+    def paced(self) -> bool: ...
+    @property
+    def seed(self) -> int: ...
+
+def declare(
+    kind: type,
+    name: str,
+    *,
+    paper: str,
+    group: str,
+    recovery: str,
+    own_slow_start: bool,
+    ecn: tuple[str, int] | None,
+    rate_samples: bool,
+    params: Mapping[str, float | bool],
+    shown: list[str],
+) -> None: ...
 def load(text: str, folder: str) -> tuple[Model, dict[str, Any]]: ...
 def parse(text: str) -> dict[str, Any]: ...
 def check(tree: Mapping[str, Any], folder: str) -> tuple[Model, dict[str, Any]]: ...

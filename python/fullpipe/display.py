@@ -1,14 +1,54 @@
-"""Figures as people read them: the tables that the program prints and notebooks show."""
+"""Figures as people read them: units, the tables that the program prints and notebooks show."""
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fullpipe.text import html
 
-__all__ = ["Shown", "any_marked", "count", "fairness", "marked", "milliseconds", "page", "percent", "rate"]
+__all__ = [
+    "Outcome",
+    "Shown",
+    "any_marked",
+    "count",
+    "fairness",
+    "marked",
+    "milliseconds",
+    "on_axis",
+    "page",
+    "percent",
+    "rate",
+    "unit",
+]
+
+UNITS = {"bps": "bit/s", "s": "s", "packets": "packets", "bytes": "bytes"}
+"""What the last part of a figure's name says of its unit."""
+
+ON_AXES = {"bit/s": ("Mbit/s", 1e-6), "s": ("ms", 1e3)}
+"""The units that pictures show in place of others, and how many of them one is."""
+
+OF_PARTS = {
+    "utilization": ("% of capacity", 1e2),
+    "loss_rate": ("% of packets", 1e2),
+    "share": ("% of goodput", 1e2),
+    "jain_index": ("1 where all are equal", 1.0),
+}
+"""The same for parts of a whole."""
+
+
+def unit(figure: str) -> str:
+    """The unit of a figure, by its name; "1" for parts of a whole and numbers of things."""
+    return UNITS.get(figure.rpartition("_")[2], "1") if "_" in figure else "1"
+
+
+def on_axis(figure: str) -> tuple[str, float]:
+    """What an axis of a picture says of a figure, and what its values are multiplied with for that."""
+    whole = figure.rpartition(".")[2].removeprefix("reverse_")
+    return OF_PARTS.get(whole) or ON_AXES.get(unit(figure)) or ("number" if unit(figure) == "1" else unit(figure), 1.0)
 
 
 @dataclass(frozen=True)
@@ -26,6 +66,25 @@ class Shown:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     left: int = 1
+
+
+class Outcome(ABC):
+    """What came of something, as plain values, as JSON and as tables."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values ready for JSON."""
+
+    @abstractmethod
+    def shown(self) -> list[Shown | str]:
+        """The tables and lines that the program prints."""
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """What `to_dict` has, as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        return page(self.shown())
 
 
 def rate(bits_per_s: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from fullpipe.text import one_line, shorten
 
-__all__ = ["Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"]
+__all__ = ["AlgorithmError", "Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"]
 
 LONGEST_PLACE = 200
 """Characters of a file's or a key's name in a message, at most."""
@@ -44,6 +44,10 @@ class ScenarioError(InputError):
 
 class MemoryLimitError(ScenarioError):
     """A scenario needs more memory than its run may hold; `key` names what fills it."""
+
+
+class AlgorithmError(FullpipeError):
+    """An algorithm of one's own has failed: it raised, which is the error's cause, or its window was none."""
 
 
 class Cancelled(FullpipeError):  # it is no error, like asyncio's CancelledError

@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-__all__ = ["build_fingerprint"]
+__all__ = ["build_fingerprint", "hash_of"]
 
 
 @cache
@@ -14,10 +14,11 @@ def build_fingerprint() -> str:
     """A hash of the installed package, in hexadecimal: the names and contents of all its files, sources, data, eBPF
     objects and the extension module, as they are at the first call. Bytecode is left out.
     """
-    return _hash_of(Path(__file__).parent)
+    return hash_of(Path(__file__).parent)
 
 
-def _hash_of(package: Path) -> str:
+def hash_of(package: Path) -> str:
+    """A hash of all files of a directory, but for bytecode."""
     digest = hashlib.sha256()
     for file in sorted(package.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:

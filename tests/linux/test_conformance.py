@@ -1,5 +1,6 @@
 """The programs on this host, called as the kernel calls them: against the crates' algorithms, driven by the same events
-of a simulation; and where a kernel does what no simulation does.
+of a simulation; and where a kernel does what no simulation does. Each twice: the source compiled for this host, and the
+object for the kernel in the crates' virtual machine.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pytest
 
 from conftest import started
 from fullpipe import _core
+from fullpipe.linux import programs
 
 ROOT = Path(__file__).parents[2]
 BPF = ROOT / "bpf"
@@ -32,23 +34,34 @@ def record() -> Path:
 
 ALGORITHMS = ("adaptive-aimd", "hyun-jang", "ehstcp")
 
-Conform = Callable[[str], Path]
+Conform = Callable[[str], list[Path]]
 
 
-@pytest.fixture(scope="session")
-def conform(tmp_path_factory: pytest.TempPathFactory) -> Conform:
-    """The program of an algorithm inside a model of the kernel."""
+@pytest.fixture(scope="session", params=["host", "machine"])
+def conform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Conform:
+    """The command that runs an algorithm's program inside a model of the kernel."""
     place = tmp_path_factory.mktemp("conform")
 
-    def build(algorithm: str) -> Path:
+    def compiled(algorithm: str) -> list[Path]:
         program = place / algorithm
         if not program.exists():
             choice = f"-DALGORITHM={algorithm.replace('-', '_')}"
             command = [str(CC), "-O2", "-Wall", "-Werror", choice, "-o", program, BPF / "conform.c", "-lm"]
             subprocess.run(command, check=True)
-        return program
+        return [program]
 
-    return build
+    if request.param == "host":
+        return compiled
+    missing = [name for name in ALGORITHMS if not _object(name).exists()]
+    if missing:
+        pytest.skip(f"not built (make linux-objects): {', '.join(missing)}")
+    build = "cargo build --quiet --locked --release --package fullpipe-kernel --example conform"
+    subprocess.run(build.split(), cwd=ROOT, check=True)
+    return lambda algorithm: [ROOT / "target" / "release" / "examples" / "conform", _object(algorithm)]
+
+
+def _object(algorithm: str) -> Path:
+    return programs.OBJECTS / f"{algorithm.replace('-', '_')}.bpf.o"
 
 
 CASES = {
@@ -91,7 +104,7 @@ def test_windows_stay_within_a_segment_or_two_percent(
         f'[[flows]]\nalgorithm = "{algorithm}"\naccess_delay = "1 ms"\nrecovery = "{recovery}"\n'
     )
     with started([record, file], stdout=subprocess.PIPE) as events:
-        said = subprocess.run([conform(algorithm)], stdin=events.stdout, capture_output=True, text=True, check=True)
+        said = subprocess.run(conform(algorithm), stdin=events.stdout, capture_output=True, text=True, check=True)
     assert events.returncode == 0
     outcome = json.loads(said.stdout)
     print(f"{case}: {outcome}")
@@ -110,7 +123,7 @@ def say(conform: Conform) -> Say:
 
     def tell(algorithm: str, *lines: str) -> list[tuple[int, int]]:
         text = "".join(f"{line}\n" for line in lines)
-        command = [conform(algorithm), "script"]
+        command = [*conform(algorithm), "script"]
         said = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
         pairs = [tuple(map(int, line.split())) for line in said.splitlines()]
         return [(cwnd, ssthresh) for cwnd, ssthresh in pairs]

@@ -51,7 +51,7 @@ def sdist(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution of the clone, unpacked."""
     place = tmp_path_factory.mktemp("sdist")
     code = "import sys; sys.path.insert(0, 'pep517'); import backend; backend.build_sdist(sys.argv[1])"
-    done = run([sys.executable, "-c", f"import os; os.chdir({str(clone)!r}); {code}", place])
+    done = run([sys.executable, "-c", f"import os; os.chdir({str(clone)!r}); {code}", place], **QUICKLY)
     assert done.returncode == 0, done.stderr
     (archive,) = place.iterdir()
     with tarfile.open(archive) as file:
@@ -86,7 +86,8 @@ def test_there_is_no_wheel_without_its_linux_part(clone: Path, tmp_path: Path, t
 
 
 def test_the_source_distribution_has_every_source(clone: Path, sdist: Path) -> None:
-    for part in ("bpf", "pep517", "crates", "python", "LICENSE-MIT", "LICENSE-APACHE", "README.md", "Cargo.lock"):
+    folders = ("bpf", "pep517", "crates", "web", "python")
+    for part in (*folders, "LICENSE-MIT", "LICENSE-APACHE", "README.md", "Cargo.lock"):
         for file in [clone / part] if (clone / part).is_file() else (clone / part).rglob("*.*"):
             name = file.relative_to(clone)
             if file.is_file() and (name.suffix != ".md" or name.name == "README.md" == part):
@@ -121,6 +122,11 @@ def test_objects_and_their_source_are_inside(installed: Path) -> None:
         assert (inside / f"{program.kernel_name}.h").exists()
     assert (inside / "agent").read_bytes().startswith(b"\x7fELF")
     assert "GNU GENERAL PUBLIC LICENSE" in (inside / "LICENSE").read_text()
+
+
+def test_the_page_is_inside(installed: Path, tmp_path: Path) -> None:
+    assert fullpipe(installed, "bench", "--out", str(tmp_path / "bench.html")).returncode == 0
+    assert "<title>fullpipe bench</title>" in (tmp_path / "bench.html").read_text()
 
 
 def test_no_path_of_the_builder_is_inside(installed: Path) -> None:

@@ -3,6 +3,7 @@
 use crate::slow_start::SlowStart;
 use crate::time::Nanos;
 use crate::{Ack, Flow, Lost, Signal};
+use core::fmt::Display;
 
 /// A congestion control algorithm: what [`registry`](crate::registry) builds and a sender drives.
 pub trait CongestionControl {
@@ -65,6 +66,11 @@ pub trait CongestionControl {
     /// `ssthresh` segments, and they are at least that again (RFC 4015 section 3.2, RFC 9438 section 4.9); what else is remembered
     /// of the event may stay.
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64);
+
+    /// Why it cannot go on, if so: whoever drives it ends the connection's run with this. For algorithms that call code which may fail.
+    fn fault(&self) -> Option<&dyn Display> {
+        None
+    }
 
     /// Shows the algorithm's named internals (such as `beta` or `extra`) to `visit`, for traces and plots.
     ///

@@ -5,6 +5,18 @@
 //! clock: whoever drives it (the simulator, a test, a kernel) passes the time in. Loss *recovery*, which segments to send
 //! again and when, is the sender's business; an algorithm only names the kind its paper assumes ([`params::Info::recovery`]).
 //!
+//! ```
+//! use fullpipe_cc::{Ack, CongestionControl, Flow, Signal, build};
+//!
+//! let mut cubic = build("cubic", &[], 10.0)?;
+//! let flow = Flow::at(1_000_000).flight_size(10).cwnd_limited(true);
+//! cubic.on_ack(&flow, &Ack::of(1, 1.0));
+//! assert_eq!(cubic.cwnd(), 11.0, "slow start");
+//! cubic.on_congestion(&flow, Signal::Loss);
+//! assert_eq!(cubic.cwnd(), 0.7 * 11.0, "RFC 9438 section 4.6");
+//! # Ok::<(), fullpipe_cc::params::Error>(())
+//! ```
+//!
 //! Units: windows are `f64` segments, times are `u64` nanoseconds ([`Nanos`]), what is unknown is `None`.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,7 +1,21 @@
 //! What is known of an algorithm before it runs, and the values its parameters are given.
 
-/// What is known of an algorithm before it runs.
+use core::fmt;
+
+/// What is known of an algorithm before it runs. Put together with [`Info::new`] and the methods named after the fields; more fields may
+/// come.
+///
+/// ```
+/// use fullpipe_cc::params::{Info, Param};
+///
+/// const AIMD: Info = Info::new("my-aimd", "none yet").recovery("sack").params(&[
+///     Param::number("alpha", 1.0, 0.1, 10.0, "Increase a round trip, segments."),
+///     Param::number("beta", 0.5, 0.1, 0.9, "Part of the window that a loss leaves."),
+/// ]);
+/// assert_eq!(AIMD.params[1].name, "beta");
+/// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Info {
     /// The name scenarios use.
     pub name: &'static str,
@@ -18,6 +32,43 @@ pub struct Info {
     pub ecn: Option<MadeForEcn>,
     /// The parameters it takes.
     pub params: &'static [Param],
+}
+
+impl Info {
+    /// One that answers to losses, of SACK's recovery, without a slow start of its own, an ECN it is made for, or parameters.
+    pub const fn new(name: &'static str, paper: &'static str) -> Info {
+        Info { name, paper, group: Group::Loss, recovery: "sack", own_slow_start: false, ecn: None, params: &[] }
+    }
+
+    /// The same of another group.
+    #[must_use]
+    pub const fn group(self, group: Group) -> Info {
+        Info { group, ..self }
+    }
+
+    /// The same with another recovery.
+    #[must_use]
+    pub const fn recovery(self, recovery: &'static str) -> Info {
+        Info { recovery, ..self }
+    }
+
+    /// The same with a slow start of its own, or without.
+    #[must_use]
+    pub const fn own_slow_start(self, own_slow_start: bool) -> Info {
+        Info { own_slow_start, ..self }
+    }
+
+    /// The same, made for this ECN.
+    #[must_use]
+    pub const fn ecn(self, ecn: Option<MadeForEcn>) -> Info {
+        Info { ecn, ..self }
+    }
+
+    /// The same with these parameters.
+    #[must_use]
+    pub const fn params(self, params: &'static [Param]) -> Info {
+        Info { params, ..self }
+    }
 }
 
 /// The ECN that an algorithm is made for. Which kinds there are is the sender's business.
@@ -61,8 +112,9 @@ impl Group {
     }
 }
 
-/// A parameter of an algorithm.
+/// A parameter of an algorithm. More fields may come.
 #[derive(Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Param {
     /// The name scenarios use.
     pub name: &'static str,
@@ -74,6 +126,35 @@ pub struct Param {
     pub doc: &'static str,
     /// Where the default comes from: paper and equation, RFC and section.
     pub source: &'static str,
+}
+
+impl Param {
+    /// A parameter without a unit, whose default the algorithm's own author chose.
+    pub const fn new(name: &'static str, kind: Kind, doc: &'static str) -> Param {
+        Param { name, unit: "1", kind, doc, source: "the author" }
+    }
+
+    /// A number from `min` to `max`.
+    pub const fn number(name: &'static str, default: f64, min: f64, max: f64, doc: &'static str) -> Param {
+        Param::new(name, Kind::Number { default, min, max }, doc)
+    }
+
+    /// Something that is on or off.
+    pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> Param {
+        Param::new(name, Kind::Flag { default }, doc)
+    }
+
+    /// The same in this unit.
+    #[must_use]
+    pub const fn unit(self, unit: &'static str) -> Param {
+        Param { unit, ..self }
+    }
+
+    /// The same with where the default comes from.
+    #[must_use]
+    pub const fn source(self, source: &'static str) -> Param {
+        Param { source, ..self }
+    }
 }
 
 /// The values a parameter takes.
@@ -110,6 +191,7 @@ pub enum Value<'a> {
 
 /// Why a controller can't be built.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Error<'a> {
     /// There is no algorithm of this name.
     UnknownAlgorithm(&'a str),
@@ -118,6 +200,22 @@ pub enum Error<'a> {
     /// The value is not of the parameter's [`Kind`].
     BadValue(&'static Param),
 }
+
+impl fmt::Display for Error<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Error::UnknownAlgorithm(name) => write!(f, "unknown algorithm {name:?}"),
+            Error::UnknownParam(name) => write!(f, "unknown parameter {name:?}"),
+            Error::BadValue(Param { name, kind: Kind::Number { min, max, .. }, .. }) => {
+                write!(f, "{name}: not a number from {min} to {max}")
+            }
+            Error::BadValue(Param { name, kind: Kind::Flag { .. }, .. }) => write!(f, "{name}: neither true nor false"),
+            Error::BadValue(Param { name, kind: Kind::Choice(names), .. }) => write!(f, "{name}: none of {names:?}"),
+        }
+    }
+}
+
+impl core::error::Error for Error<'_> {}
 
 /// The parameters of one algorithm: what was given, and defaults for the rest.
 #[derive(Clone, Copy, Debug)]

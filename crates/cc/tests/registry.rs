@@ -97,6 +97,18 @@ fn refuses_what_it_does_not_know() {
     }
 }
 
+#[test]
+fn refusals_are_a_line() {
+    fn refused<'a>(name: &'a str, given: &'a [(&'a str, Value<'a>)]) -> String {
+        let error: Box<dyn std::error::Error + 'a> = Box::new(build(name, given, 2.0).unwrap_err());
+        error.to_string()
+    }
+    assert_eq!(refused("rena", &[]), "unknown algorithm \"rena\"");
+    assert_eq!(refused("vegas", &[("alfa", Value::Number(1.0))]), "unknown parameter \"alfa\"");
+    assert_eq!(refused("scalable", &[("b", Value::Flag(true))]), "b: not a number from 0 to 0.99");
+    assert_eq!(refused("reno", &[("abe", Value::Number(1.0))]), "abe: neither true nor false");
+}
+
 /// Large states on the heap.
 #[derive(Clone, Debug)]
 struct Boxed;

@@ -1,14 +1,15 @@
 //! The registry as Python sees it.
 
+use crate::own;
 use fullpipe_cc::params::{Group, Info, Kind, Param};
-use fullpipe_cc::registry;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// Every algorithm: name, paper, group, recovery and parameters, as dictionaries; those of a group together.
 #[pyfunction]
 pub fn algorithms(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let of_group = |group| registry::ALL.iter().filter(move |info| info.group == group);
+    let catalogue = own::catalogue();
+    let of_group = |group| catalogue.infos().filter(move |info| info.group == group);
     Group::ALL.into_iter().flat_map(of_group).map(|info| algorithm(py, info)).collect()
 }
 

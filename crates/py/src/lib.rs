@@ -3,9 +3,11 @@
 mod algorithms;
 mod columns;
 mod model;
+mod own;
 mod quantities;
 mod queues;
 mod report;
+mod views;
 mod watch;
 
 /// The engine, the algorithms and the queueing disciplines, for the package around it.
@@ -16,11 +18,15 @@ mod _core {
     #[pymodule_export]
     use crate::columns::Column;
     #[pymodule_export]
-    use crate::model::{Model, Problem, check, load, parse};
+    use crate::model::{Failure, Model, Problem, check, load, parse};
+    #[pymodule_export]
+    use crate::own::declare;
     #[pymodule_export]
     use crate::quantities::{quantity, units};
     #[pymodule_export]
     use crate::queues::queues;
+    #[pymodule_export]
+    use crate::views::{AckView, FlowView, StartView};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

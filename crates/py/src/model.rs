@@ -1,18 +1,21 @@
 //! Scenarios in from Python, results out: the checked [`Scenario`] as an object, TOML text and Python's own values as its source.
 
+use fullpipe_cc::Nanos;
 use fullpipe_cc::time::seconds;
-use fullpipe_sim::scenario::{Problem as Fault, Table, Value, read_traces};
-use fullpipe_sim::{Scenario, Stopped};
+use fullpipe_sim::scenario::{Problem as Fault, Table, Value};
+use fullpipe_sim::{Scenario, Simulation, Stopped};
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::report;
 use crate::watch::Watch;
+use crate::{own, report};
 
+create_exception!(fullpipe._core, Failure, PyException, "An algorithm that is not built in has failed, in one line.");
 create_exception!(fullpipe._core, Problem, PyValueError, "A scenario is wrong; `args` are key, what, line (or None).");
 
 /// Deeper than any scenario goes; stops values that contain themselves.
@@ -20,7 +23,7 @@ const DEEPEST: usize = 8;
 
 /// A scenario that has been checked and can run.
 #[pyclass(frozen, module = "fullpipe._core")]
-pub struct Model(Scenario);
+pub struct Model(Arc<Scenario>);
 
 #[pymethods]
 impl Model {
@@ -48,6 +51,12 @@ impl Model {
         self.0.series_interval.map(seconds)
     }
 
+    /// Whether a run of it holds the interpreter's lock: an algorithm of it is run by the interpreter.
+    #[getter]
+    fn holds_lock(&self) -> bool {
+        own::is_interpreted(&self.0)
+    }
+
     /// What is allowed, but probably not what was meant, a line each.
     #[getter]
     fn warnings(&self) -> Vec<String> {
@@ -71,12 +80,19 @@ impl Model {
     ) -> PyResult<Bound<'py, PyDict>> {
         let mut watch = Watch::new(progress);
         let limit = memory_bytes.unwrap_or(u64::MAX);
-        let outcome = py.detach(|| fullpipe_sim::run_within(&self.0, limit, &mut |reached| watch.may_go_on(reached)));
+        let _ = own::take_raised();
+        let mut run = || {
+            let mut simulation = Simulation::within(Arc::clone(&self.0), limit).map_err(Stopped::Memory)?;
+            simulation.advance_watched(Nanos::MAX, &mut |reached| watch.may_go_on(reached))?;
+            simulation.report()
+        };
+        // What the interpreter runs at every ACK is not to wait for its lock each time.
+        let outcome = if self.holds_lock() { run() } else { py.detach(run) };
         match (outcome, watch.into_error()) {
             (_, Some(error)) => Err(error),
             (Ok(report), None) => report::to_tables(py, report),
             (Err(Stopped::Memory(problem)), None) => Err(raise(problem)),
-            (Err(Stopped::Interrupted), None) => unreachable!("only the watch interrupts a run"),
+            (Err(stopped), None) => Err(failure(py, &stopped)),
         }
     }
 }
@@ -85,8 +101,8 @@ impl Model {
 /// are in `folder`.
 #[pyfunction]
 pub fn load<'py>(py: Python<'py>, text: &str, folder: &str) -> PyResult<(Model, Bound<'py, PyAny>)> {
-    let (scenario, tree) = Scenario::from_toml_in(text, Path::new(folder)).map_err(raise)?;
-    Ok((Model(scenario), to_python(py, &Value::Table(tree))?))
+    let (scenario, tree) = own::catalogue().read_toml_in(text, Path::new(folder)).map_err(raise)?;
+    Ok((Model(Arc::new(scenario)), to_python(py, &Value::Table(tree))?))
 }
 
 /// TOML `text` as a dictionary, whatever its keys.
@@ -100,9 +116,22 @@ pub fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
 #[pyfunction]
 pub fn check<'py>(tree: &Bound<'py, PyAny>, folder: &str) -> PyResult<(Model, Bound<'py, PyAny>)> {
     let mut table = to_table(tree.cast()?, "", 0)?;
-    read_traces(&mut table, Path::new(folder)).map_err(raise)?;
-    let model = Model(Scenario::from_value(&table).map_err(raise)?);
+    let catalogue = own::catalogue();
+    catalogue.embed(&mut table, Path::new(folder)).map_err(raise)?;
+    let model = Model(Arc::new(catalogue.read_value(&table).map_err(raise)?));
     Ok((model, to_python(tree.py(), &Value::Table(table))?))
+}
+
+/// What an algorithm has raised: as it is where it is no error of the algorithm's, such as Ctrl-C, else as the cause of a failure.
+fn failure(py: Python, stopped: &Stopped) -> PyErr {
+    let failure = Failure::new_err(stopped.to_string());
+    match own::take_raised() {
+        Some(error) if !error.is_instance_of::<PyException>(py) => error,
+        cause => {
+            failure.set_cause(py, cause);
+            failure
+        }
+    }
 }
 
 fn raise(fault: Fault) -> PyErr {

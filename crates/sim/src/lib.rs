@@ -1,6 +1,25 @@
 //! The packet-level simulator: a [`Scenario`] goes in, a [`Report`] comes out, the same bytes for the same scenario and seed.
+//!
+//! ```
+//! use fullpipe_sim::{Scenario, Simulation};
+//!
+//! let scenario = Scenario::from_toml(
+//!     r#"
+//!     duration = "20 s"
+//!     warmup = "5 s"
+//!     links = [{ name = "bottleneck", rate = "10 Mbit/s", delay = "20 ms", buffer = "0.5 BDP" }]
+//!     flows = [{ algorithm = "newreno", count = 2 }]
+//!     "#,
+//! )?;
+//! let report = Simulation::new(scenario).report()?;
+//! assert!(report.links[0].forward.utilization > 0.9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! An algorithm of one's own joins the crate's in a [`Catalogue`].
 #![deny(unsafe_code)]
 
+pub mod catalogue;
 mod engine;
 mod memory;
 mod network;
@@ -24,8 +43,12 @@ pub mod queues {
     pub use crate::scenario::queue::written;
 }
 
+pub use catalogue::Catalogue;
 #[doc(hidden)]
 pub use engine::run_served;
-pub use engine::{Interrupted, Stopped, run, run_within};
-pub use report::{DirectionReport, FlowReport, LinkReport, PacketCount, Report, Series, TrafficReport};
+pub use engine::{Simulation, Stopped, run, run_within};
+pub use report::{
+    DirectionReport, FlowReport, GroupReport, LinkReport, PacketCount, Percentiles, Report, Series, TrafficReport,
+};
 pub use scenario::Scenario;
+pub use transport::policy::Fault;

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 /// Bytes the processor fetches at once.
+#[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
 /// Asks for the first `bytes` of `item`.

@@ -1,7 +1,6 @@
 //! What a sender tells its congestion control, as fixed-size records: for driving another implementation of the same
 //! algorithm by the same events. Compiled in only with the feature `record`; for scenarios of one flow.
 
-use crate::transport::Controller;
 use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, Signal};
 use std::cell::RefCell;
 use std::io::Write;
@@ -32,23 +31,23 @@ pub fn to(sink: Option<Box<dyn Write>>) {
 }
 
 /// An ACK; `cc` as it is after it.
-pub fn ack(flow: &Flow, ack: &Ack, cc: &Controller) {
+pub fn ack(flow: &Flow, ack: &Ack, cc: &impl CongestionControl) {
     write(0, flow, ack, cc);
 }
 
 /// A loss or a timeout.
-pub fn congestion(flow: &Flow, signal: Signal, cc: &Controller) {
+pub fn congestion(flow: &Flow, signal: Signal, cc: &impl CongestionControl) {
     write(if signal == Signal::Timeout { 2 } else { 1 }, flow, &Ack::default(), cc);
 }
 
 /// The end of a recovery.
-pub fn recovered(flow: &Flow, cc: &Controller) {
+pub fn recovered(flow: &Flow, cc: &impl CongestionControl) {
     write(3, flow, &Ack::default(), cc);
 }
 
 /// 64 bytes, little-endian: kind, flags, six of padding; now, delivered, in flight, RTT (0 for none), backward delay,
 /// credit, window after the event. Times in nanoseconds, the last two as f64.
-fn write(kind: u8, flow: &Flow, ack: &Ack, cc: &Controller) {
+fn write(kind: u8, flow: &Flow, ack: &Ack, cc: &impl CongestionControl) {
     let flags = u8::from(flow.in_recovery)
         | u8::from(flow.cwnd_limited) << 1
         | u8::from(ack.round_start) << 2

@@ -70,6 +70,35 @@ fn the_first_instant_counts_and_the_last_does_not() {
     }
 }
 
+/// To within the 1 % that percentiles promise.
+fn near(found: f64, exact: f64) -> bool {
+    (found - exact).abs() <= 0.01 * exact
+}
+
+/// Ten segments at once into a buffer of four: they wait 0, 1, 2 and 3 ms, and their ACKs, which nothing holds up, are back at 1.04,
+/// 2.04 and 3.04 ms. Four of another group come at 2.5 ms, when two of these are left.
+#[test]
+fn delays_have_percentiles_and_groups_have_losses() {
+    let mut scenario = idle(8, 0, Buffer::Packets(4), 0, 4 * MS);
+    let tcp = Tcp { initial_window: 10, max_window: Some(10), ..Tcp::new("reno", Recovery::Reno, vec![0]) };
+    let late = Tcp { name: Some("late".to_owned()), ..tcp.clone() };
+    scenario.flows = vec![flow(tcp, 0, Some(10)), flow(late, 2_500_000, Some(4))];
+    let report = simulate(&scenario);
+    let (link, acks) = (&report.links[0].forward, &report.links[0].reverse);
+    // At 2.5 ms two of the four are left, so that two of the late ones wait 1.5 and 2.5 ms, the latter beyond the end.
+    assert_eq!(link.dropped_packets, 6 + 2);
+    let waits = [link.queueing_delay.p50_s, link.queueing_delay.p99_s, link.max_queueing_delay_s];
+    assert!(near(waits[0], 0.001) && near(waits[1], 0.003) && near(waits[2], 0.003), "{waits:?} s");
+    assert_eq!((acks.queueing_delay.p99_s, acks.max_queueing_delay_s), (0.0, 0.0));
+    let rtt = report.flows[0].rtt;
+    assert!(near(rtt.p50_s, 0.00204) && near(rtt.p95_s, 0.00304) && near(rtt.p99_s, 0.00304), "{rtt:?}");
+    assert!(report.flows[1].rtt.p50_s.is_nan(), "nothing of it is acknowledged by the end");
+    assert_eq!([0, 1].map(|flow| report.flows[flow].loss_rate), [0.6, 0.5]);
+    let groups: Vec<_> = report.groups.iter().map(|group| (group.name.as_str(), group.loss_rate)).collect();
+    assert_eq!(groups, [("reno", 0.6), ("late", 0.5)]);
+    assert_eq!((report.groups[0].rtt, report.rtt), (rtt, rtt));
+}
+
 /// A datagram each millisecond from the first instant, on the wire for half of one: four are sent and received in 3.8 ms.
 #[test]
 fn datagrams_count_from_the_first_instant() {

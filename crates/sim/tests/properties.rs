@@ -380,6 +380,6 @@ fn a_run_can_be_stopped() {
         times.push(now);
         times.len() < 3
     });
-    assert_eq!(stopped, Err(fullpipe_sim::Interrupted));
+    assert_eq!(stopped, Err(fullpipe_sim::Stopped::Interrupted));
     assert!(times.len() == 3 && times.is_sorted(), "{times:?}");
 }

@@ -254,11 +254,11 @@ fn an_algorithm_with_parameters() {
         [[flows]]\nalgorithm = { name = \"bic\", search = \"smooth\", fast_convergence = false }\n";
     let scenario = parse(&format!("duration = \"9 s\"\n{LINK}{flow}"));
     let vegas = vec![("alpha".to_owned(), Setting::Number(2.5)), ("beta".to_owned(), Setting::Number(4.0))];
-    assert_eq!(scenario.flows[0].tcp.algorithm, Algorithm { name: "vegas".to_owned(), params: vegas });
+    assert_eq!(scenario.flows[0].tcp.algorithm, Algorithm { params: vegas, ..Algorithm::builtin("vegas") });
     assert_eq!(scenario.flows[0].tcp.recovery, Recovery::Vegas);
     let (search, fast) = (Setting::Name("smooth".to_owned()), Setting::Flag(false));
     let bic = vec![("fast_convergence".to_owned(), fast), ("search".to_owned(), search)];
-    assert_eq!(scenario.flows[1].tcp.algorithm, Algorithm { name: "bic".to_owned(), params: bic });
+    assert_eq!(scenario.flows[1].tcp.algorithm, Algorithm { params: bic, ..Algorithm::builtin("bic") });
     assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 

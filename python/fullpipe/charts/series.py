@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -80,45 +80,92 @@ def run_figure(run: Sampled) -> Figure:
     """One run: the flows' windows and RTTs, the links' queues and utilizations; without flows the links' alone.
 
     Of many flows the mean of each group is drawn bold, and so is, of their links, the mean over a fiftieth of the run.
+    The other direction of a link is dashed, where more than a few ACKs go that way.
     """
     flows, links = flow_series(run), link_series(run)
     with mpl.rc_context(STYLE):
-        figure, panels = _panels(run, PANELS if flows else OF_LINKS)
+        figure, panels = _panels(run, [Panel(name) for name in (PANELS if flows else OF_LINKS)])
         if flows:
             _draw_flows(panels["window"], flows, "cwnd_packets", threshold="ssthresh_packets")
             _draw_flows(panels["rtt"], flows, "rtt_s", scale=1e3)
         for colour, line in zip(colours(len(links)), links, strict=True):
-            smooth = len(flows) > FEW
-            _draw(panels["queue"], line.t_s, line.values["queue_packets"], colour, line.label, smooth=smooth)
-            _draw(panels["utilization"], line.t_s, line.values["utilization"], colour, None, smooth=smooth)
-        _finish(panels)
+            _draw_link(panels, line, colour, line.label, smooth=len(flows) > FEW)
+        if any(map(_carries_back, links)):
+            panels["queue"].plot([], [], color="#666666", linestyle=BACK, label="the other direction")
+        _finish(panels, run)
+        if len(panels["queue"].get_legend_handles_labels()[0]) > 1:
+            legend_above(panels["queue"])
     return figure
 
 
 def comparison_figure(runs: Mapping[str, Sampled]) -> Figure:
-    """Several runs of one scenario in one picture: of each, the mean over its flows, and its first link.
+    """Several runs of one scenario in one picture: of each, the mean over its flows, and its links, each in panels of
+    its own; of more than `MOST_LINKS` those that the first run uses most. The other direction is dashed, as for
+    `run_figure`.
 
-    Where several flows share the link, what is drawn bold is the mean over a fiftieth of the run, over the samples.
+    Where several flows share the links, what is drawn bold is the mean over a fiftieth of the run, over the samples.
     """
     first = next(iter(runs.values()))
     busy = len(first.tables["flows"]["id"]) > 1 or len(first.tables["traffic"]["kind"]) > 0
     with mpl.rc_context(STYLE):
-        samples = {name: (flow_series(run), link_series(run)[0]) for name, run in runs.items()}
-        figure, panels = _panels(first, PANELS if any(flows for flows, _ in samples.values()) else OF_LINKS)
-        for colour, (name, (flows, link)) in zip(colours(len(samples)), samples.items(), strict=True):
+        samples = {name: (flow_series(run), link_series(run)) for name, run in runs.items()}
+        with_flows = any(flows for flows, _ in samples.values())
+        links = _busiest(first)
+        mean = ", mean of the flows" if len(first.tables["flows"]["id"]) > 1 else ""
+        of_links = [
+            Panel(
+                panel,
+                i,
+                f" of {label(first.tables['links']['name'][i])}" if len(first.tables["links"]["name"]) > 1 else "",
+            )
+            for i in links
+            for panel in OF_LINKS
+        ]
+        shown = [Panel("window", more=mean), *of_links, Panel("rtt")] if with_flows else of_links
+        figure, panels = _panels(first, shown)
+        for colour, (name, (flows, every)) in zip(colours(len(samples)), samples.items(), strict=True):
             for panel, figure_name, scale in (("window", "cwnd_packets", 1.0), ("rtt", "rtt_s", 1e3)) if flows else ():
-                t_s, mean = _mean(flows, figure_name)
-                _draw(panels[panel], t_s, mean * scale, colour, label(name), smooth=busy)
-            shown = None if "window" in panels else label(name)
-            _draw(panels["queue"], link.t_s, link.values["queue_packets"], colour, shown, smooth=busy)
-            _draw(panels["utilization"], link.t_s, link.values["utilization"], colour, None, smooth=busy)
-        if len(first.tables["flows"]["id"]) > 1:
-            panels["window"].set_title("congestion window, mean of the flows")
-        if len(first.tables["links"]["name"]) > 1:
-            for panel in OF_LINKS:
-                panels[panel].set_title(f"{panel} of {label(first.tables['links']['name'][0])}")
-        _finish(panels)
+                t_s, values = _mean(flows, figure_name)
+                _draw(panels[panel], t_s, values * scale, colour, label(name), smooth=busy)
+            for i in links:
+                own = {panel: panels[f"{panel} {i}"] for panel in OF_LINKS}
+                _draw_link(own, every[i], colour, label(name), smooth=busy)
+        _finish(panels, first)
+        first_panel = next(iter(panels.values()))
+        if any(_carries_back(every[i]) for _, every in samples.values() for i in links):
+            first_panel.plot([], [], color="#666666", linestyle=BACK, label="dashed: the other direction")
+        legend_above(first_panel)
     return figure
+
+
+MOST_LINKS = 6
+"""Links of a comparison drawn."""
+
+BACK = (0, (3, 1.5))
+"""Dashes of the other direction."""
+
+FEW_ACKS = {"reverse_queue_packets": 1.0, "reverse_utilization": 0.1}
+"""What a direction that carries ACKs alone stays within."""
+
+
+def _busiest(run: Sampled) -> list[int]:
+    """The links with the largest utilizations, in their order."""
+    used = to_numpy(run.tables["links"]["utilization"])
+    return sorted(sorted(range(len(used)), key=lambda i: -used[i])[:MOST_LINKS])
+
+
+def _carries_back(link: Line) -> bool:
+    """Whether more goes the other way than a few ACKs."""
+    return any(name in link.values and np.nanmax(link.values[name]) > most for name, most in FEW_ACKS.items())
+
+
+def _draw_link(panels: Mapping[str, Axes], link: Line, colour: str, name: str, *, smooth: bool) -> None:
+    """A link's queue and utilization, both directions."""
+    for panel, figure in zip(OF_LINKS, ("queue_packets", "utilization"), strict=True):
+        shown = name if panel == "queue" else None
+        _draw(panels[panel], link.t_s, link.values[figure], colour, shown, smooth=smooth)
+        if _carries_back(link):
+            _draw(panels[panel], link.t_s, link.values[f"reverse_{figure}"], colour, None, smooth=smooth, dashes=BACK)
 
 
 PANELS = {
@@ -133,19 +180,34 @@ OF_LINKS = ("queue", "utilization")
 """Those of links; the others need flows."""
 
 
-def _panels(run: Sampled, names: Iterable[str]) -> tuple[Figure, dict[str, Axes]]:
-    titles, units, heights = zip(*(PANELS[name] for name in names), strict=True)
+@dataclass(frozen=True)
+class Panel:
+    """A panel: what it shows, one of `PANELS`; of which link, None for all; and what its title has besides."""
+
+    what: str
+    link: int | None = None
+    more: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called among the others."""
+        return self.what if self.link is None else f"{self.what} {self.link}"
+
+
+def _panels(run: Sampled, panels: Sequence[Panel]) -> tuple[Figure, dict[str, Axes]]:
+    heights = [PANELS[panel.what][2] for panel in panels]
     figure = Figure(figsize=(9.0, 9.0 * sum(heights) / 8.4), layout="constrained")
-    panels = list(figure.subplots(len(titles), 1, sharex=True, height_ratios=heights))
+    drawn = list(figure.subplots(len(panels), 1, sharex=True, height_ratios=heights))
     warmup_s = run.warmup_s
-    for axes, title, unit in zip(panels, titles, units, strict=True):
-        axes.set_title(title)
+    for axes, panel in zip(drawn, panels, strict=True):
+        title, unit, _ = PANELS[panel.what]
+        axes.set_title(f"{title}{panel.more}")
         axes.set_ylabel(unit)
         if warmup_s > 0:
             axes.axvspan(0, warmup_s, color="#000000", alpha=0.05, linewidth=0)
-    panels[-1].set_xlabel("time, s" if warmup_s == 0 else f"time, s (shaded: the warm-up, {warmup_s:g} s)")
-    panels[-1].set_xlim(0, run.duration_s)
-    return figure, dict(zip(names, panels, strict=True))
+    drawn[-1].set_xlabel("time, s" if warmup_s == 0 else f"time, s (shaded: the warm-up, {warmup_s:g} s)")
+    drawn[-1].set_xlim(0, run.duration_s)
+    return figure, {panel.name: axes for panel, axes in zip(panels, drawn, strict=True)}
 
 
 def _draw_flows(axes: Axes, flows: list[Line], name: str, *, scale: float = 1.0, threshold: str | None = None) -> None:
@@ -168,23 +230,54 @@ def _draw_flows(axes: Axes, flows: list[Line], name: str, *, scale: float = 1.0,
         axes.plot(t_s, mean * scale, color=colour, linewidth=1.8, label=f"{group}, mean of {len(lines)} flows")
 
 
-def _finish(panels: Mapping[str, Axes]) -> None:
-    for axes in panels.values():
-        axes.set_ylim(bottom=0)
-    panels["utilization"].set_ylim(0, 1.05)
+def _finish(panels: Mapping[str, Axes], run: Sampled) -> None:
+    for name, axes in panels.items():
+        if name.startswith("utilization"):
+            axes.set_ylim(0, 1.05)
+        else:
+            _scale(axes, run.warmup_s or BEGINNING * run.duration_s)
     if "window" in panels:
         legend_above(panels["window"])
-    if len(panels["queue"].get_legend_handles_labels()[0]) > 1:
-        legend_above(panels["queue"])
+
+
+BEGINNING = 0.1
+"""Part of a run without a warm-up that may go over the top of an axis."""
+
+SQUASHED = 1.5
+"""How far what comes first goes above all that follows before it is left out of an axis's range."""
+
+
+def _scale(axes: Axes, settled_s: float) -> None:
+    """Makes the axis as high as what comes after the first moments needs: slow start may go far above it, and the title
+    then says how far.
+    """
+    first, later = 0.0, 0.0
+    for line in axes.lines:
+        t_s, values = (np.asarray(data, dtype=np.float64) for data in line.get_data())
+        known = np.isfinite(values)
+        first = max(first, values[known & (t_s < settled_s)].max(initial=0.0))
+        later = max(later, values[known & (t_s >= settled_s)].max(initial=0.0))
+    if first > SQUASHED * later > 0:
+        axes.set_ylim(0, 1.1 * later)
+        axes.set_title(f"{axes.get_title(loc='left')}, at first up to {first:,.4g}")
+    else:
+        axes.set_ylim(bottom=0)
 
 
 def _draw(
-    axes: Axes, t_s: NDArray[np.float64], values: NDArray[np.float64], colour: str, label: str | None, *, smooth: bool
+    axes: Axes,
+    t_s: NDArray[np.float64],
+    values: NDArray[np.float64],
+    colour: str,
+    label: str | None,
+    *,
+    smooth: bool,
+    dashes: Any = "-",
 ) -> None:
     if smooth:
-        axes.plot(t_s, values, color=colour, linewidth=0.5, alpha=0.2)
+        axes.plot(t_s, values, color=colour, linewidth=0.5, alpha=0.2, linestyle=dashes)
         values = moving_mean(values, len(values) // 50)
-    axes.plot(t_s, values, color=colour, label=label)
+    axes.plot(t_s, values, color=colour, label=label, linestyle=dashes)
 
 
 def _mean(lines: list[Line], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,20 +1,24 @@
-"""The picture of a sizing: buffer against number of flows, both axes logarithmic."""
+"""Pictures of a sizing: buffers against numbers of flows, and what each buffer gives and costs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
-from fullpipe.charts.style import COLOURS, STYLE
+from fullpipe.charts.style import STYLE, colours, label, legend_below
+from fullpipe.errors import InputError
+from fullpipe.study.statistics import estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["sizing_figure"]
+__all__ = ["curve_figure", "sizing_figure"]
 
 RULES = {
     "rule_bdp_packets": ("one BDP", "-"),
@@ -23,42 +27,58 @@ RULES = {
 }
 
 
-def sizing_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
+LONGEST_TITLE = 56
+"""Characters of a panel's title in a line, at most."""
+
+
+def sizing_figure(rows: Sequence[Mapping[str, Any]], column: str, what: str) -> Figure:
     """A panel per target: each algorithm's smallest buffer with the nearest buffers that are surely too small and
     surely enough, and the rules in grey.
+
+    Args:
+        rows: Those of `Sizing.rows`.
+        column: What columns of sizes begin with.
+        what: What was sized.
     """
     targets = list(dict.fromkeys(row["target"] for row in rows))
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.2 * len(targets) + 0.8, 4.8), layout="constrained")
+        figure = Figure(figsize=(5.2 * len(targets) + 0.8, 5.2), layout="constrained")
         panels = figure.subplots(1, len(targets), sharey=True, squeeze=False)[0]
         for panel, target in zip(panels, targets, strict=True):
-            _draw(panel, rows, target)
-        panels[0].set_ylabel("buffer, packets")
-        panels[-1].legend(loc="best")
+            _draw(panel, rows, target, f"{column}_packets")
+            panel.set_title(_title(what, target))
+        panels[0].set_ylabel(f"{what}, packets")
+        legend_below(panels[0])
     return figure
 
 
-def _draw(panel: Axes, every: Sequence[Mapping[str, Any]], target: float) -> None:
+def _title(what: str, target: str) -> str:
+    goal = f"target {target}" if "=" in target else f"{100 * float(target):g} % utilization"
+    return "\n".join(textwrap.wrap(f"smallest {what} for {goal}", LONGEST_TITLE))
+
+
+def _draw(panel: Axes, every: Sequence[Mapping[str, Any]], target: str, size: str) -> None:
     rows = sorted((row for row in every if row["target"] == target), key=lambda row: row["flows"])
     flows = list(dict.fromkeys(row["flows"] for row in rows))
     first = {row["flows"]: row for row in rows}
-    for rule, (label, style) in RULES.items():
+    for rule, (name, style) in RULES.items():
         values = [first[n][rule] for n in flows]
-        panel.plot(flows, values, color="#888888", linestyle=style, linewidth=1, label=label)
-    for i, algorithm in enumerate(dict.fromkeys(row["algorithm"] for row in every)):
-        found = [row for row in rows if row["algorithm"] == algorithm and row["buffer_packets"] is not None]
-        buffers = [row["buffer_packets"] for row in found]
-        below = [row["buffer_packets"] - min(row["sure_low_packets"] or 1, row["buffer_packets"]) for row in found]
-        above = [max(row["sure_high_packets"] or 0, row["buffer_packets"]) - row["buffer_packets"] for row in found]
+        panel.plot(flows, values, color="#888888", linestyle=style, linewidth=1, label=name)
+    algorithms = list(dict.fromkeys(row["algorithm"] for row in every))
+    for colour, algorithm in zip(colours(len(algorithms)), algorithms, strict=True):
+        found = [row for row in rows if row["algorithm"] == algorithm and row[size] is not None]
+        sizes = [row[size] for row in found]
+        below = [row[size] - min(row["sure_low_packets"] or 1, row[size]) for row in found]
+        above = [max(row["sure_high_packets"] or 0, row[size]) - row[size] for row in found]
         panel.errorbar(
             [row["flows"] for row in found],
-            buffers,
+            sizes,
             yerr=[below, above],
-            color=COLOURS[i % len(COLOURS)],
+            color=colour,
             marker="o",
             markersize=4,
             capsize=2,
-            label=algorithm,
+            label=label(algorithm),
         )
     panel.set_xscale("log")
     panel.set_yscale("log")
@@ -68,4 +88,74 @@ def _draw(panel: Axes, every: Sequence[Mapping[str, Any]], target: float) -> Non
     panel.yaxis.set_major_formatter(ScalarFormatter())
     panel.yaxis.set_minor_formatter(NullFormatter())
     panel.set_xlabel("flows")
-    panel.set_title(f"smallest buffer for {100 * target:g} % utilization")
+
+
+def curve_figure(tried: Sequence[Mapping[str, Any]], column: str, what: str) -> Figure:
+    """A panel per number of flows: each algorithm's utilization against the 99th percentile of the queueing delay,
+    means over the seeds, from the smallest buffer to the largest. Full marks are those that no other buffer of any
+    algorithm beats in both; the ends are labelled with their buffers in packets.
+
+    Args:
+        tried: Those of `Sizing.tried`.
+        column: What columns of sizes begin with.
+        what: What was sized.
+
+    Raises:
+        InputError: No run has a 99th percentile.
+    """
+    points: dict[int, dict[str, dict[int, list[tuple[float, float]]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
+    for run in tried:
+        if run["p99_queueing_delay_s"] is not None:
+            at = 1e3 * run["p99_queueing_delay_s"], 100 * run["utilization"]
+            points[run["flows"]][run["algorithm"]][run[f"{column}_packets"]].append(at)
+    if not points:
+        raise InputError("nothing to draw: no run has a 99th percentile of the queueing delay")
+    algorithms = list(dict.fromkeys(run["algorithm"] for run in tried))
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.2 * len(points) + 0.8, 5.2), layout="constrained")
+        panels = figure.subplots(1, len(points), sharey=True, squeeze=False)[0]
+        for panel, (flows, found) in zip(panels, sorted(points.items()), strict=True):
+            lines = {
+                algorithm: {size: _mean(runs) for size, runs in sorted(found[algorithm].items())}
+                for algorithm in algorithms
+                if algorithm in found
+            }
+            best = _front(point for line in lines.values() for point in line.values())
+            for colour, algorithm in zip(colours(len(algorithms)), algorithms, strict=True):
+                _trace(panel, lines.get(algorithm, {}), best, colour, label(algorithm))
+            ends = {size: line[size] for line in lines.values() for size in (min(line), max(line))}
+            for size, point in ends.items():
+                panel.annotate(f"{size:,}", point, xytext=(4, -9), textcoords="offset points", fontsize=7)
+            panel.set_title(f"{flows} flow{'s' if flows > 1 else ''}, {what} in packets")
+            panel.set_xlabel("99th percentile of the queueing delay, ms")
+            panel.set_xscale("symlog", linthresh=1)
+            panel.xaxis.set_major_formatter(ScalarFormatter())
+        panels[0].set_ylabel("utilization, % of capacity")
+        legend_below(panels[0])
+    return figure
+
+
+def _mean(runs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return estimate([x for x, _ in runs]).mean, estimate([y for _, y in runs]).mean
+
+
+def _front(points: Iterable[tuple[float, float]]) -> set[tuple[float, float]]:
+    """The points (delay, utilization) that no other beats in both."""
+    best: set[tuple[float, float]] = set()
+    highest = -1.0
+    for delay, used in sorted(points, key=lambda point: (point[0], -point[1])):
+        if used > highest:
+            best.add((delay, used))
+            highest = used
+    return best
+
+
+def _trace(
+    panel: Axes, line: Mapping[int, tuple[float, float]], best: set[tuple[float, float]], colour: str, name: str
+) -> None:
+    panel.plot([x for x, _ in line.values()], [y for _, y in line.values()], color=colour, label=name, linewidth=1)
+    for point in line.values():
+        face = colour if point in best else "white"
+        panel.plot(*point, color=colour, marker="o", markersize=4, markerfacecolor=face, linestyle="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -20,7 +20,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-__all__ = ["COLOURS", "STYLE", "colours", "dash", "label", "legend", "legend_above", "moving_mean", "write", "written"]
+__all__ = [
+    "COLOURS",
+    "STYLE",
+    "colours",
+    "dash",
+    "label",
+    "legend_above",
+    "legend_below",
+    "moving_mean",
+    "write",
+    "written",
+]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#a6761d", "#1b1b1b", "#b5a800")
 """Told apart by colour-blind readers too (Okabe and Ito, 2008), with four more."""
@@ -68,9 +79,74 @@ def moving_mean(values: NDArray[np.float64], samples: int) -> NDArray[np.float64
 
 
 def legend_above(axes: Axes) -> None:
-    """Puts the legend beside the title, where it hides nothing."""
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=8, borderaxespad=0.0, columnspacing=1.2)
+    """Puts the legend beside the title, in as many rows as its names take; below the picture where these are too many.
+    It hides nothing.
+    """
+    names = axes.get_legend_handles_labels()[1]
+    if not names:
+        return
+    columns = _columns([_points_wide(name, BESIDE_NAMES) for name in names], _room(axes))
+    if columns is None:
+        legend_below(axes)
+    else:
+        axes.legend(
+            loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=columns, borderaxespad=0.0, columnspacing=COLUMN_GAP
+        )
+
+
+def legend_below(axes: Axes) -> None:
+    """Puts the legend outside the picture: below, or above where there is one below."""
+    entries = axes.get_legend_handles_labels()
+    if entries[0] and isinstance(axes.figure, Figure):
+        below: Literal["outside lower center"] = "outside lower center"
+        axes.figure.legend(*entries, loc="outside upper center" if axes.figure.legends else below, ncols=4)
+
+
+COLUMN_GAP = 1.2
+"""Between the columns of a legend, in widths of its font."""
+
+BESIDE_NAMES = 2.8 + COLUMN_GAP
+"""What an entry of a legend has beside its name, in widths of the font: the line, and gaps."""
+
+MOST_ROWS = 3
+"""Rows that a legend beside the title may have."""
+
+PANEL = 0.9
+"""How much of its place a panel takes in width; numbers and units stand in the rest."""
+
+
+def _room(axes: Axes) -> float:
+    """What a panel leaves beside its title, points."""
+    place = axes.get_subplotspec()
+    assert isinstance(axes.figure, Figure)
+    width = 72 * axes.figure.get_figwidth() / (1 if place is None else place.get_gridspec().ncols)
+    title = axes.get_title(loc="left")
+    return PANEL * width - max(_points_wide(line, 1.0, STYLE["axes.titlesize"]) for line in title.split("\n"))
+
+
+def _columns(widths: list[float], room: float) -> int | None:
+    """The most columns that there is room for; None where even then there are too many rows. Legends are filled column
+    by column.
+    """
+    for columns in range(len(widths), 0, -1):
+        parts = np.array_split(np.asarray(widths), columns)
+        if len(parts[0]) > MOST_ROWS:
+            return None
+        if sum(part.max() for part in parts) <= room:
+            return columns
+    return None
+
+
+def _points_wide(text: str, more: float, size: float = STYLE["legend.fontsize"]) -> float:
+    """How wide a text is, about, with so many widths of its font more."""
+    return size * (LETTER * len(text) + more)
+
+
+LETTER = 0.6
+"""A letter's width, in widths of its font."""
+
+MISSING = r"Glyph .* missing from font"
+"""What matplotlib says of a name whose characters no font here has; they become boxes."""
 
 
 def write(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -85,8 +161,7 @@ def write(figure: Figure, path: str | os.PathLike[str]) -> None:
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     drawn = io.BytesIO()
     with mpl.rc_context(STYLE), warnings.catch_warnings():
-        # A name may have characters that no font here has; they become boxes.
-        warnings.filterwarnings("ignore", r"Glyph .* missing from font")
+        warnings.filterwarnings("ignore", MISSING)
         figure.savefig(drawn, format=kind[1:], metadata=dates.get(kind))
     with staged_file(path) as stage:
         stage.write_bytes(drawn.getbuffer())
@@ -107,16 +182,3 @@ def colours(count: int) -> list[str]:
 def dash(i: int) -> str:
     """The dash of the i-th line: another one each time that the colours begin again."""
     return ("-", "--", ":", "-.")[i // len(COLOURS) % 4]
-
-
-MOST_ABOVE = 4
-"""Entries that a legend beside the title has room for."""
-
-
-def legend(axes: Axes) -> None:
-    """Puts the legend beside the title, or, where it has more entries, below the picture: it hides nothing."""
-    entries = axes.get_legend_handles_labels()[0]
-    if len(entries) <= MOST_ABOVE:
-        legend_above(axes)
-    elif isinstance(axes.figure, Figure):
-        axes.figure.legend(loc="outside lower center", ncols=4)

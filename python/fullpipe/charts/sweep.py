@@ -10,7 +10,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from fullpipe.charts.style import STYLE, colours, dash, label, legend
+from fullpipe.charts.style import STYLE, colours, dash, label, legend_above
+from fullpipe.display import on_axis
 from fullpipe.study.statistics import estimate
 
 __all__ = ["Across", "sweep_figure"]
@@ -48,6 +49,7 @@ def sweep_figure(
     for place, value, line in points:
         if value is not None:
             lines[line][place].append(value)
+    unit, scale = on_axis(figure)
     order = None if across.labels is None else {value: i for i, value in enumerate(across.labels)}
     with mpl.rc_context(STYLE):
         picture = Figure(figsize=(8.0, 5.0), layout="constrained")
@@ -57,8 +59,8 @@ def sweep_figure(
             estimates = [estimate(values[place]) for place in known]
             panel.errorbar(
                 known if order is None else [order[place] for place in known],
-                [each.mean for each in estimates],
-                yerr=[each.ci95 or 0.0 for each in estimates],
+                [scale * each.mean for each in estimates],
+                yerr=[scale * (each.ci95 or 0.0) for each in estimates],
                 color=colour,
                 linestyle=dash(i),
                 marker="o",
@@ -72,5 +74,6 @@ def sweep_figure(
             panel.set_xticks(range(len(across.labels)), [label(value) for value in across.labels])
         panel.set_xlabel(f"{label(across.name)}, {across.unit}" if across.unit else label(across.name))
         panel.set_title(f"{label(figure)}, mean and 95 % confidence interval{missing}")
-        legend(panel)
+        panel.set_ylabel(unit)
+        legend_above(panel)
     return picture

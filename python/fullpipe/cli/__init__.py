@@ -10,12 +10,13 @@ import sys
 import time
 from contextlib import suppress
 from importlib import import_module
+from traceback import print_exception
 from typing import Any, NoReturn
 
 import click
 
 import fullpipe
-from fullpipe.errors import FullpipeError, InputError
+from fullpipe.errors import AlgorithmError, FullpipeError, InputError
 from fullpipe.text import one_line, unknown
 
 __all__ = ["fullpipe_command", "main"]
@@ -24,11 +25,13 @@ COMMANDS = {
     "run": "Run a scenario: figures per link and per flow.",
     "compare": "Run a scenario with several algorithms, side by side.",
     "duel": "Set two algorithms against each other: shares, harm and RTT.",
+    "evaluate": "Judge an algorithm after RFC 9743, relative to NewReno and CUBIC.",
     "size": "Find the smallest buffer that reaches a utilization.",
     "sweep": "Run a scenario many times, along axes and over seeds.",
     "algorithms": "List the algorithms, their papers and parameters.",
     "queues": "List the queueing disciplines, their sources and parameters.",
     "reproduce": "Reproduce the papers' tables and figures.",
+    "bench": "Open the bench in the browser: every change simulates again.",
     "linux": "Run scenarios on a real kernel; load our algorithms into this one.",
 }
 """The commands and what they do; each is the function `command` of the module of its name."""
@@ -126,6 +129,10 @@ def _status() -> int:
         sys.stdout.flush()
     except InputError as error:
         return _failed(str(error), 2)
+    except AlgorithmError as error:
+        if error.__cause__ is not None:
+            print_exception(error.__cause__)
+        return _failed(str(error), 1)
     except FullpipeError as error:
         return _failed(str(error), 1)
     except click.UsageError as error:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from fullpipe.cli import completion as complete
 from fullpipe.cli.output import (
+    algorithms_option,
     check_targets,
     deliver,
     json_option,
@@ -27,11 +27,10 @@ __all__ = ["command"]
 
 @click.command("compare")
 @scenario_options
-@click.option(
-    "--algorithms",
-    metavar="A,B,C",
-    shell_complete=complete.algorithms,
-    help="The algorithms, separated by commas; default, where there are several engines: the scenario's own.",
+@algorithms_option(
+    "A,B,C",
+    "The algorithms, separated by commas; default, where there are several engines: the scenario's own.",
+    required=False,
 )
 @click.option(
     "--engine",

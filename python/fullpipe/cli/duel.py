@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import click
 
-from fullpipe.cli import completion as complete
-from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, progress_bar, show, warn, words
+from fullpipe.cli.output import (
+    algorithms_option,
+    check_targets,
+    deliver,
+    json_option,
+    memory_option,
+    progress_bar,
+    show,
+    warn,
+    words,
+    workers_option,
+)
 from fullpipe.cli.scenarios import load, scenario_options
 from fullpipe.study.duel import Duel, duel
 
@@ -14,16 +24,10 @@ __all__ = ["command"]
 
 @click.command("duel")
 @scenario_options
-@click.option(
-    "--algorithms",
-    required=True,
-    metavar="A,B",
-    shell_complete=complete.algorithms,
-    help="The two algorithms, separated by a comma.",
-)
+@algorithms_option("A,B", "The two algorithms, separated by a comma.")
 @click.option("--buffers", metavar="B,B", help="Buffers of the bottleneck, e.g. '0.1 BDP,1 BDP'; default: its own.")
 @click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs of each mix.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
+@workers_option()
 @memory_option
 @json_option
 @click.option("--plot", metavar="FILE", help="Draw harm against buffers into FILE (.png, .svg or .pdf).")

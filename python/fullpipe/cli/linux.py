@@ -16,10 +16,12 @@ from fullpipe.cli.output import (
     plot_option,
     print_table,
     progress_bar,
+    seed_option,
     warn,
     warn_otherwise,
 )
 from fullpipe.cli.run import print_result
+from fullpipe.cli.scenarios import load, scenario_options
 from fullpipe.errors import InputError
 from fullpipe.text import quoted
 
@@ -32,9 +34,9 @@ def command() -> None:
 
 
 @command.command("run")
-@click.argument("file")
+@scenario_options
 @json_option
-@click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
+@seed_option
 @click.option(
     "--accel",
     type=click.Choice(["tcg", "kvm"]),
@@ -46,14 +48,21 @@ def command() -> None:
 @plot_option
 @out_option
 def run_command(
-    file: str, as_json: bool, seed: int | None, accel: str, kernel: str | None, plot: str | None, out: str | None
+    file: str,
+    settings: tuple[str, ...],
+    duration: str | None,
+    as_json: bool,
+    seed: int | None,
+    accel: str,
+    kernel: str | None,
+    plot: str | None,
+    out: str | None,
 ) -> None:
     """Run the scenario in FILE on Linux: the same figures as `fullpipe run`."""
     from fullpipe import linux
     from fullpipe.runs.result import Result
-    from fullpipe.scenario import Scenario
 
-    scenario = Scenario.load(file)
+    scenario = load(file, settings, duration)
     if seed is not None:
         scenario = scenario.replace(seed=seed)
     check_targets(plot, out)

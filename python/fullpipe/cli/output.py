@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
+from fullpipe.cli import completion as complete
 from fullpipe.display import Shown
 from fullpipe.files import check_directory, check_picture
 from fullpipe.runs.memory import parse_bytes
@@ -23,7 +27,9 @@ if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
 
 __all__ = [
+    "algorithms_option",
     "check_targets",
+    "declared",
     "deliver",
     "json_option",
     "kernel_option",
@@ -34,11 +40,15 @@ __all__ = [
     "print_json",
     "print_table",
     "progress_bar",
+    "seed_option",
     "show",
     "warn",
     "warn_otherwise",
     "words",
+    "workers_option",
 ]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 plot_option = click.option("--plot", metavar="FILE", help="Draw the series into FILE (.png, .svg or .pdf).")
@@ -51,6 +61,40 @@ memory_option = click.option(
     callback=lambda _context, _option, text: None if text is None else parse_bytes(text),
     help="What the simulator's runs may hold together, such as '8 GB' (default: half of what is free).",
 )
+
+seed_option = click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
+
+
+def algorithms_option(
+    metavar: str, what: str, *, required: bool = True, completed: Any = complete.algorithms
+) -> Callable[[Command], Command]:
+    """The option for algorithms separated by commas."""
+    return click.option(
+        "--algorithms",
+        required=required,
+        metavar=metavar,
+        shell_complete=completed,
+        callback=declared,
+        help=f"{what} FILE.py or FILE.py:CLASS stands for what that file declares.",
+    )
+
+
+def declared(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """The same with the algorithms that files of Python code declare in the place of these, ``aimd.py`` or
+    ``aimd.py:Aimd``; their code is run.
+    """
+    if text is None or ".py" not in text:
+        return text
+    from fullpipe.own import load_algorithms
+
+    return re.sub(r"[^\s,+*][^,+*]*\.py(:\w+)?(?=[\s,+*]|$)", lambda file: load_algorithms(file[0]), text)
+
+
+def workers_option(what: str = "Runs") -> Callable[[Command], Command]:
+    """The option for how much goes on at a time."""
+    help_text = f"{what} at a time; default: one a core."
+    return click.option("--workers", type=click.IntRange(min=1), metavar="N", help=help_text)
+
 
 kernel_option = click.option(
     "--kernel",
@@ -144,7 +188,14 @@ def show(parts: Iterable[Shown | str]) -> None:
         if isinstance(part, Shown):
             print_table(part.title, part.columns, part.rows, left=part.left)
         else:
-            click.echo(part)
+            click.echo("\n".join(_folded(line) for line in part.split("\n")))
+
+
+def _folded(line: str) -> str:
+    """A line of text as it is, or on a terminal too narrow for it on several, between words."""
+    if not sys.stdout.isatty():
+        return line
+    return textwrap.fill(line, get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:

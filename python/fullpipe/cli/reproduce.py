@@ -23,6 +23,13 @@ VERDICTS = {"pass": "pass", "documented miss": "miss, documented", "fail": "MISS
 
 @click.command("reproduce")
 @click.argument("item", required=False, metavar="[PAPER[/ITEM]]", shell_complete=complete.items)
+@click.option(
+    "--paper",
+    "papers",
+    multiple=True,
+    metavar="DIR",
+    help="The directory of a paper of your own; without PAPER or ITEM, all its items.",
+)
 @click.option("--list", "only_list", is_flag=True, help="List the items and run nothing.")
 @click.option("--quick", is_flag=True, help="Shorten the runs; the output says how.")
 @click.option(
@@ -37,6 +44,7 @@ VERDICTS = {"pass": "pass", "documented miss": "miss, documented", "fail": "MISS
 def command(
     context: click.Context,
     item: str | None,
+    papers: tuple[str, ...],
     only_list: bool,
     quick: bool,
     engine: str,
@@ -49,7 +57,7 @@ def command(
     With --out, an item that is in DIR already is kept if the program and its scenarios are the same. Exit status 1 if a
     check misses and the cause is not documented.
     """
-    chosen = select(item)
+    chosen = select(item, papers)
     if only_list:
         return print_table("", ("item", "shows"), [(each.id, each.title) for each in chosen], left=2)
     if out is not None:

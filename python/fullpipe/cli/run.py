@@ -14,6 +14,7 @@ from fullpipe.cli.output import (
     out_option,
     plot_option,
     progress_bar,
+    seed_option,
     show,
     warn,
 )
@@ -29,7 +30,7 @@ __all__ = ["command"]
 @click.command("run")
 @scenario_options
 @json_option
-@click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
+@seed_option
 @memory_option
 @plot_option
 @out_option

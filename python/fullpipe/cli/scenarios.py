@@ -25,6 +25,16 @@ def scenario_options(command: Command) -> Command:
     """The argument FILE and the options that change keys of it: ``file``, ``settings``, ``duration``."""
     command = click.option("--duration", metavar="TIME", help="Take the place of the scenario's duration.")(command)
     command = click.option(
+        "--load",
+        "_loaded",
+        multiple=True,
+        metavar="FILE.py",
+        expose_value=False,
+        is_eager=True,
+        callback=_load_code,
+        help="Run FILE.py, whose algorithms the scenario may name.",
+    )(command)
+    command = click.option(
         "--set",
         "settings",
         multiple=True,
@@ -32,6 +42,13 @@ def scenario_options(command: Command) -> Command:
         help="Set a key by its path, e.g. links.bottleneck.buffer='0.5 BDP'; nothing after = removes it.",
     )(command)
     return click.argument("file", shell_complete=files)(command)
+
+
+def _load_code(_context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> None:
+    from fullpipe.own import load_file
+
+    for file in files:
+        load_file(file)
 
 
 def load(file: str, settings: tuple[str, ...], duration: str | None) -> Scenario:

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import click
 
 from fullpipe.cli import completion as complete
-from fullpipe.cli.output import check_targets, deliver, json_option, memory_option, print_table, progress_bar, words
-from fullpipe.display import milliseconds, rate
+from fullpipe.cli.output import (
+    algorithms_option,
+    check_targets,
+    deliver,
+    json_option,
+    memory_option,
+    progress_bar,
+    show,
+    words,
+    workers_option,
+)
+from fullpipe.files import check_picture
 from fullpipe.study.size import Sizing, size
+from fullpipe.study.size.mix import BUFFER
 from fullpipe.text import quoted
 
 __all__ = ["command"]
 
 
 class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic only where click is new
-    """Numbers separated by commas."""
+    """Whole numbers separated by commas."""
 
     name = "numbers"
-
-    def __init__(self, kind: type[int] | type[float]) -> None:
-        self.kind = kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The numbers."""
         try:
-            return [self.kind(part) for part in value.split(",")]
+            return [int(part) for part in value.split(",")]
         except ValueError:
-            what = "whole numbers" if self.kind is int else "numbers"
-            self.fail(f"{quoted(value)}: expected {what} separated by commas", param, ctx)
+            self.fail(f"{quoted(value)}: expected whole numbers separated by commas", param, ctx)
 
 
 @click.command("size")
@@ -41,14 +47,18 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     metavar="TIME",
     help="The flows' base RTT, e.g. 40ms (5 % to either side for several), or evenly in 80ms..250ms.",
 )
-@click.option("--flows", required=True, type=Numbers(int), metavar="N,N", help="Numbers of long-lived flows.")
-@click.option("--target", required=True, type=Numbers(float), metavar="U,U", help="Utilizations to reach, e.g. 0.98.")
+@click.option("--flows", required=True, type=Numbers(), metavar="N,N", help="Numbers of long-lived flows.")
 @click.option(
-    "--algorithms",
+    "--target",
+    "targets",
     required=True,
-    metavar="A,B",
-    shell_complete=complete.algorithms,
-    help="The algorithms, separated by commas.",
+    multiple=True,
+    metavar="U,U|CONDITIONS",
+    help="Utilizations to reach, e.g. 0.98,0.995, or conditions to meet together, e.g. "
+    "'utilization>=0.98,p99_delay<=20ms,loss<=0.1%'. May be given several times.",
+)
+@algorithms_option(
+    "A,B", "The algorithms, separated by commas; mixes as 'cubic*0.7+bbr*0.3'.", completed=complete.mixes
 )
 @click.option(
     "--web-load", type=float, default=0.0, metavar="PART", help="Part of the link that web transfers ask for."
@@ -60,24 +70,27 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     "--queue",
     default="drop-tail",
     show_default=True,
-    metavar="NAME",
-    shell_complete=complete.queues,
-    help="The link's queueing discipline.",
+    metavar="NAME[.PARAMETER]",
+    shell_complete=complete.sizes,
+    help="The link's queueing discipline; with one of its parameters, that is sized instead, e.g. codel.target.",
 )
 @click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs per buffer, at most.")
 @click.option(
     "--precision", type=float, default=0.05, show_default=True, metavar="PART", help="How sharp, as part of the buffer."
 )
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Searches at a time; default: one a core.")
+@workers_option("Searches")
 @memory_option
 @json_option
 @click.option("--plot", metavar="FILE", help="Draw buffers against flows into FILE (.png, .svg or .pdf).")
+@click.option(
+    "--curve", metavar="FILE", help="Run a range of buffers too; draw utilization against p99 delay into FILE."
+)
 @click.option("--out", metavar="DIR", help="Write size.json, Parquet tables and each answer's scenario into DIR.")
 def command(
     link: str,
     rtt: str,
     flows: list[int],
-    target: list[float],
+    targets: tuple[str, ...],
     algorithms: str,
     web_load: float,
     packet_size: int,
@@ -88,98 +101,45 @@ def command(
     memory_bytes: int | None,
     as_json: bool,
     plot: str | None,
+    curve: str | None,
     out: str | None,
 ) -> None:
-    """Find by simulation the smallest buffer with which a link reaches a utilization; beside it, what the rules say."""
+    """Find by simulation the smallest buffer with which a link reaches a target; beside it, what the rules say.
+
+    Targets are utilizations, or conditions on utilization and jain (>=), loss, mean_delay, p50_delay, p95_delay,
+    p99_delay, max_delay, and, of web transfers, p50_fct, p95_fct, p99_fct (<=).
+    """
     check_targets(plot, out)
+    if curve is not None:
+        check_picture(curve)
+    discipline, _, sized = queue.partition(".")
     with progress_bar("size", "answers") as progress:
         sizing = size(
             link,
             rtt,
             flows=flows,
-            target=target,
+            target=[target for text in targets for target in _targets(text)],
             algorithms=words(algorithms),
             web_load=web_load,
             packet_size=packet_size,
-            queue=queue,
+            queue=discipline,
+            sized=sized or BUFFER,
             seeds=seeds,
             precision=precision,
+            curve=curve is not None,
             workers=workers,
             memory_bytes=memory_bytes,
             progress=progress,
         )
+    if curve is not None:
+        sizing.plot_curve(curve)
     deliver(sizing, _print, as_json=as_json, plot=plot, out=out)
 
 
+def _targets(text: str) -> list[str]:
+    """Conditions belong together; utilizations alone are a target each."""
+    return [text] if "=" in text else words(text)
+
+
 def _print(sizing: Sizing) -> None:
-    mix = sizing.mix
-    web = f", web transfers asking for {100 * mix.web_load:g} %" if mix.web_load else ""
-    rtts = milliseconds(mix.rtt_min_s)
-    rtts = rtts if mix.rtt_min_s == mix.rtt_max_s else f"{rtts} to {milliseconds(mix.rtt_max_s)}"
-    queue = "" if mix.queue == "drop-tail" else f", {mix.queue if isinstance(mix.queue, str) else mix.queue['name']}"
-    click.echo(
-        f"{rate(mix.rate_bps)}, RTT {rtts}{queue}{web}; "
-        f"one BDP is {_count(mix.bdp_packets)} packets of {mix.packet_size} bytes\n"
-    )
-    print_table(
-        "Smallest buffer, packets",
-        (
-            "target",
-            "algorithm",
-            "flows",
-            "buffer",
-            "too small",
-            "95 % sure",
-            "of a BDP",
-            "one BDP",
-            "BDP/√n",
-            "adaptive AIMD",
-            "Reno, at target",
-            "adaptive, at target",
-        ),
-        [
-            (
-                f"{row['target']:g}",
-                row["algorithm"],
-                str(row["flows"]),
-                _count(row["buffer_packets"]),
-                _count(row["too_small_packets"]),
-                f"{_count(row['sure_low_packets'])} .. {_count(row['sure_high_packets'])}",
-                "-" if row["buffer_bdp"] is None else f"{row['buffer_bdp']:.3f}",
-                *(_count(row[f"rule_{rule}_packets"]) for rule in ("bdp", "sqrt", "adaptive_full", "reno", "adaptive")),
-            )
-            for row in sizing.rows
-        ],
-        left=2,
-    )
-    print_table(
-        "At that buffer",
-        ("target", "algorithm", "flows", "utilization", "loss, %", "queueing delay", "Jain", "seeds", "warm-up", "run"),
-        [
-            (
-                f"{row['target']:g}",
-                row["algorithm"],
-                str(row["flows"]),
-                f"{row['utilization']:.4f}" + ("" if row["utilization_ci95"] is None else _ci(row["utilization_ci95"])),
-                f"{100 * row['loss_rate']:.4f}",
-                milliseconds(row["queueing_delay_s"]),
-                "-" if row["jain_index"] is None else f"{row['jain_index']:.3f}",
-                str(row["seeds"]),
-                f"{row['warmup_s']:,.0f} s",
-                f"{row['duration_s']:,.0f} s",
-            )
-            for row in sizing.rows
-        ],
-        left=2,
-    )
-    if any(row["buffer_packets"] is None for row in sizing.rows):
-        click.echo("Where the buffer is '-', none up to 4 BDP reaches the target; the second table is at the largest.")
-
-
-def _ci(half: float) -> str:
-    return f" ± {half:.4f}"
-
-
-def _count(packets: float | None) -> str:
-    """Whole packets: the nearest number, as a scenario's buffer in BDP is rounded too."""
-    return "-" if packets is None else f"{math.floor(packets + 0.5):,}"
+    show(sizing.shown())

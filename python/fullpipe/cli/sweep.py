@@ -6,11 +6,20 @@ from pathlib import Path
 
 import click
 
-from fullpipe.cli.output import check_targets, json_option, memory_option, note, print_json, progress_bar, show
+from fullpipe.cli.output import (
+    check_targets,
+    json_option,
+    memory_option,
+    note,
+    print_json,
+    progress_bar,
+    show,
+    workers_option,
+)
 from fullpipe.cli.scenarios import changes_of, named, scenario_options, text_of
 from fullpipe.runs.figures import find_figure
 from fullpipe.study.sweep import Sweep, read_plan, sweep_plan
-from fullpipe.study.sweep.axes import find_axis
+from fullpipe.study.sweep.axes import find_axis, find_value
 from fullpipe.text import file_name
 
 __all__ = ["command"]
@@ -20,9 +29,10 @@ __all__ = ["command"]
 @scenario_options
 @json_option
 @click.option("--out", metavar="DIR", help="Keep rows in DIR as they come; started again, a sweep goes on from there.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
+@workers_option()
 @memory_option
 @click.option("--dask", metavar="ADDRESS", help="Run on the cluster of this Dask scheduler, e.g. tcp://scheduler:8786.")
+@click.option("--versus", metavar="VALUE", help="Print the differences from this value of an axis too, e.g. newreno.")
 @click.option("--plot", nargs=2, metavar="X Y", help="Draw the figure Y against the axis X, e.g. buffer utilization.")
 @click.option("--by", metavar="Z", help="A line for each value of the axis Z; default: of all other axes.")
 @click.option("--picture", metavar="FILE", help="Where the picture goes; default: Y-X.png in DIR, or here.")
@@ -37,6 +47,7 @@ def command(
     workers: int | None,
     memory_bytes: int | None,
     dask: str | None,
+    versus: str | None,
     plot: tuple[str, str] | None,
     by: str | None,
     picture: str | None,
@@ -51,6 +62,8 @@ def command(
         raise click.UsageError("--by and --picture need --plot X Y")
     if dask is not None and workers is not None:
         raise click.UsageError("--workers counts runs on this machine; with --dask the cluster has its own")
+    if versus is not None:
+        find_value(plan.axes, versus)
     if plot is not None:
         find_figure(plot[1])
         plot = find_axis(plan.axes, plot[0]).path, plot[1]
@@ -73,7 +86,7 @@ def command(
     if as_json:
         print_json(outcome.to_json())
     else:
-        _print(outcome)
+        _print(outcome, versus)
     if plot is not None and outcome.failed < plan.runs:
         outcome.plot(*plot, by=by, path=picture)
     if outcome.failed:
@@ -90,5 +103,5 @@ def _failures(outcome: Sweep) -> str:
     return f"{outcome.failed} of {outcome.plan.runs} runs failed, run {run}: {why}"
 
 
-def _print(outcome: Sweep) -> None:
-    show(outcome.shown())
+def _print(outcome: Sweep, versus: str | None = None) -> None:
+    show(outcome.shown(versus))

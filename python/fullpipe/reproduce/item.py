@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import InputError
@@ -19,7 +20,20 @@ if TYPE_CHECKING:
     from fullpipe.runs.result import Result
     from fullpipe.scenario import Scenario
 
-__all__ = ["Item", "Quick", "Results", "Scenarios", "citation", "expected", "marks", "notes", "published", "shorter"]
+__all__ = [
+    "Item",
+    "Quick",
+    "Results",
+    "Scenarios",
+    "citation",
+    "elsewhere",
+    "expected",
+    "keep_data_in",
+    "marks",
+    "notes",
+    "published",
+    "shorter",
+]
 
 Results = Mapping[str, "Result"]
 """An item's results by the names it gave its scenarios."""
@@ -181,7 +195,26 @@ def _file_name(item_id: str) -> str:
     return f"{item_id.partition('/')[0]}/paper.toml"
 
 
+_ELSEWHERE: dict[str, Path] = {}
+"""The directories of papers that are not in this package."""
+
+
+def keep_data_in(paper: str, directory: Path) -> None:
+    """Says where a paper is that is not in this package."""
+    _ELSEWHERE[paper] = directory
+    _data.cache_clear()
+
+
+def elsewhere(item_id: str) -> Path | None:
+    """The directory of an item's paper; None where that is in this package."""
+    return _ELSEWHERE.get(item_id.partition("/")[0])
+
+
 @cache
 def _data(paper: str) -> dict[str, Any]:
-    file = files("fullpipe.papers").joinpath(paper.replace("-", "_"), "paper.toml")
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    place = _ELSEWHERE.get(paper) or files("fullpipe.papers").joinpath(paper.replace("-", "_"))
+    file = place.joinpath("paper.toml")
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:  # no TOML, or no UTF-8
+        raise InputError(f"{file}: {error}") from None

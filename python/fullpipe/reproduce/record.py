@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe.files import staged
-from fullpipe.fingerprint import build_fingerprint
+from fullpipe.fingerprint import build_fingerprint, hash_of
 from fullpipe.reproduce.check import Check, judge
-from fullpipe.reproduce.item import Item, Results, expected, notes
+from fullpipe.reproduce.item import Item, Results, elsewhere, expected, notes
 from fullpipe.reproduce.prose import filled
 from fullpipe.reproduce.runs import Runs
 from fullpipe.runs.engines import check_engines, run_groups
@@ -88,7 +89,9 @@ class Outcome:
         """What makes it, as typed."""
         options = {"linux": " --engine linux", "quick": " --quick", "": ""}
         kernel = "" if self.kernel is None else f" --kernel {self.kernel}"
-        return f"fullpipe reproduce {self.item.id}{options[self.variant]}{kernel}"
+        directory = elsewhere(self.item.id)
+        paper = "" if directory is None else f" --paper {shlex.quote(str(directory))}"
+        return f"fullpipe reproduce {self.item.id}{paper}{options[self.variant]}{kernel}"
 
     @property
     def status(self) -> str:
@@ -218,6 +221,9 @@ def fingerprint(
     digest = hashlib.sha256(_program(engine, kernel).encode())
     for name, scenario in scenarios.items():
         digest.update(f"\0{name}\0{scenario.to_toml()}".encode())
+    directory = elsewhere(item.id)
+    if directory is not None:
+        digest.update(hash_of(directory).encode())
     digest.update(f"\0{item.id}\0{quick}\0{engine}".encode())
     return digest.hexdigest()
 

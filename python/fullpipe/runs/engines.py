@@ -8,17 +8,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
-from fullpipe import _core
-from fullpipe.errors import InputError, MemoryLimitError
+from fullpipe.errors import InputError
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
+from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.result import Result
+from fullpipe.runs.simulator import simulate
 from fullpipe.scenario import Scenario
-from fullpipe.text import listed, quoted, unknown
+from fullpipe.text import hint, listed, quoted, unknown
 
-__all__ = ["ENGINES", "check_engines", "run", "run_groups", "run_many"]
+__all__ = ["ENGINES", "Together", "check_engines", "run", "run_groups", "run_many"]
 
 ENGINES = ("simulator", "linux")
 """What can run a scenario."""
@@ -27,6 +28,7 @@ Key = TypeVar("Key")
 Group = TypeVar("Group")
 
 
+@shows_progress("s simulated")
 def run(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     *,
@@ -54,6 +56,7 @@ def run(
     Raises:
         ScenarioError: The scenario or the seed is not allowed.
         MemoryLimitError: The scenario needs more memory than that.
+        AlgorithmError: An algorithm of one's own has failed; what it raised is the cause.
         InputError: There is no such engine, or it takes no such kernel.
         LinuxError: The Linux engine lacks something, or its machine failed.
         Cancelled: ``stop`` was set.
@@ -78,11 +81,7 @@ def run(
         tables = linux.run(scenario, tell, kernel=kernel)
     else:
         limit = share_bytes(1, memory_bytes)
-        try:
-            tables = scenario.model.run(tell, limit)
-        except _core.Problem as problem:
-            key, what, _ = problem.args
-            raise MemoryLimitError(key, what, scenario.file) from None
+        tables = simulate(scenario, limit, tell)
     return Result(scenario, tables, engine=engine, wall_s=time.perf_counter() - begun)
 
 
@@ -103,20 +102,10 @@ def check_engines(engines: Sequence[str], kernel: str | None = None) -> None:
             raise InputError(f"kernel = {quoted(kernel)}: for the engine linux, not {listed(engines)}")
 
 
-def run_many(
-    scenarios: Mapping[Key, Scenario],
-    *,
-    workers: int | None = None,
-    progress: Callable[[float, float], object] | None = None,
-    stop: threading.Event | None = None,
-    engine: str = "simulator",
-    kernel: str | None = None,
-    memory_bytes: int | None = None,
-) -> dict[Key, Result]:
-    """Runs scenarios side by side, each in a thread of its own, and returns their results under the same keys.
+class Together(TypedDict, total=False):
+    """How scenarios are run side by side.
 
-    Args:
-        scenarios: What to run.
+    Attributes:
         workers: How many at a time; None for the number of cores.
         progress: As for `run`, with the sums over all scenarios; called from the calling thread.
         stop: As for `run`.
@@ -124,56 +113,57 @@ def run_many(
         kernel: As for `run`.
         memory_bytes: How much memory the runs under way may hold together in the simulator, each an even part; None for
             half of what is free.
+    """
+
+    workers: int | None
+    progress: Callable[[float, float], object] | None
+    stop: threading.Event | None
+    engine: str
+    kernel: str | None
+    memory_bytes: int | None
+
+
+@shows_progress("s simulated")
+def run_many(scenarios: Mapping[Key, Scenario], **together: Unpack[Together]) -> dict[Key, Result]:
+    """Runs scenarios side by side, each in a thread of its own, and returns their results under the same keys.
+
+    Args:
+        scenarios: What to run.
+        together: ``workers``, ``progress``, ``stop``, ``engine``, ``kernel``, ``memory_bytes``, as `Together` says.
 
     Raises:
         Exception: The first failure of a run; the others are stopped.
         Cancelled: ``stop`` was set; all runs are stopped.
         KeyboardInterrupt: Ctrl-C was pressed; all runs are stopped.
     """
-    groups = run_groups(
-        {None: scenarios},
-        workers=workers,
-        progress=progress,
-        stop=stop,
-        engine=engine,
-        kernel=kernel,
-        memory_bytes=memory_bytes,
-    )
-    ((_, results, _),) = groups
+    ((_, results, _),) = run_groups({None: scenarios}, **together)
     return results
 
 
 def run_groups(
     groups: Mapping[Group, Mapping[Key, Scenario]],
     *,
-    workers: int | None = None,
-    progress: Callable[[float, float], object] | None = None,
-    stop: threading.Event | None = None,
-    engine: str = "simulator",
-    kernel: str | None = None,
-    memory_bytes: int | None = None,
     recall: Callable[[Group, Scenario, Callable[[], Result]], Result] | None = None,
+    **together: Unpack[Together],
 ) -> Iterator[tuple[Group, dict[Key, Result], float]]:
     """Runs groups of scenarios as `run_many` does; later groups go on while the caller works on one's results.
 
     Args:
         groups: What to run.
-        workers: As for `run_many`.
-        progress: As for `run_many`.
-        stop: As for `run_many`.
-        engine: As for `run_many`.
-        kernel: As for `run`.
-        memory_bytes: As for `run_many`.
         recall: Called in place of each run, with its group, its scenario and the run; its result is taken.
+        together: As for `run_many`.
 
     Yields:
         In the order of the groups: a group's key, its results, and the seconds from its first run's beginning to its
         last one's end.
     """
+    for name in together.keys() - Together.__annotations__.keys():
+        raise TypeError(f"unexpected keyword argument {name!r}{hint(name, Together.__annotations__)}")
+    progress, stop = together.get("progress"), together.get("stop")
     tasks = [(group, key, scenario) for group, runs in groups.items() for key, scenario in runs.items()]
     total_s = sum(scenario.duration_s for _, _, scenario in tasks)
-    count = count_workers(workers, len(tasks))
-    part_bytes = share_bytes(count, memory_bytes)
+    count = count_workers(together.get("workers"), len(tasks))
+    part_bytes = share_bytes(count, together.get("memory_bytes"))
     reached_s: dict[tuple[Group, Key], float] = {}
     begun: dict[Group, float] = {}
     ended: dict[Group, float] = {}
@@ -190,8 +180,8 @@ def run_groups(
             scenario,
             progress=watch,
             stop=ended_early,
-            engine=engine,
-            kernel=kernel,
+            engine=together.get("engine", ENGINES[0]),
+            kernel=together.get("kernel"),
             memory_bytes=part_bytes,
         )
         result = recall(group, scenario, now) if recall else now()

@@ -7,14 +7,16 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Shown, any_marked, count, fairness, marked, milliseconds, page, percent, rate
+from fullpipe.display import Outcome, Shown, any_marked, count, fairness, marked, milliseconds, percent, rate
 from fullpipe.files import readable, staged
 from fullpipe.runs import tables
-from fullpipe.runs.figures import figures, groups
+from fullpipe.runs.figures import figures, groups, overall
+from fullpipe.runs.tidy import tidy
 from fullpipe.text import listed
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
     import pyarrow as pa
     from matplotlib.figure import Figure
@@ -24,14 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = ["TABLES", "Result"]
 
-TABLES = ("links", "flows", "traffic", "series", "link_series")
+TABLES = ("links", "flows", "groups", "traffic", "series", "link_series")
 """The tables that an engine yields."""
 
 MOST_FLOWS = 12
 """Flows shown one by one; of more their groups are."""
 
 
-class Result:
+class Result(Outcome):
     """The outcome of one run. Tables are Arrow tables on the engine's own memory; a figure without a value is NaN there
     and null in JSON. All figures are of the measuring window, from the end of the warm-up to the end of the run: its
     first instant counts, its last does not. What each of them is stands in ``docs/scenarios.md``.
@@ -40,30 +42,33 @@ class Result:
         scenario: What was run.
         engine: What ran it.
         totals: ``data_packets`` sent, warm-up included; ``wall_s``, the run's length on the clock on the wall;
-            ``jain_index``, fairness of the flows' goodputs, 1 where all are equal.
+            ``jain_index``, fairness of the flows' goodputs, 1 where all are equal; ``p50_rtt_s``, ``p95_rtt_s``,
+            ``p99_rtt_s``, percentiles over the RTT samples of all flows.
         warnings: What is allowed, but probably not what was meant; and what the engine does otherwise than it says.
     """
 
     def __init__(self, scenario: Scenario, columns: dict[str, Any], *, engine: str, wall_s: float) -> None:
-        """Takes what an engine yields: tables ``links``, ``flows``, ``traffic``, ``series``, ``link_series`` column by
-        column, and ``totals``.
+        """Takes what an engine yields: tables ``links``, ``flows``, ``groups`` (what flows do not tell of them),
+        ``traffic``, ``series``, ``link_series`` column by column, and ``totals``.
         """
         self.scenario = scenario
         self.engine = engine
-        self._columns = columns
+        self._columns = {"groups": {}, **columns}
         self.warnings = [*scenario.warnings, *columns.get("warnings", ())]
         totals = columns["totals"]
         self.totals: dict[str, Any] = {
             "data_packets": totals["data_packets"],
             "wall_s": wall_s,
             "jain_index": tables.to_list([totals["jain_index"]])[0],
+            **overall(totals),
         }
 
     @cached_property
     def links(self) -> pa.Table:
         """A row per link: ``name``, ``utilization`` (bytes sent over capacity), ``loss_rate``, ``dropped_packets``,
         ``marked_packets``, ``wire_lost_packets``, ``arrived_packets``, ``mean_queue_packets``, ``max_queue_packets``,
-        and the same with ``reverse_`` for the other direction.
+        ``p50_queueing_delay_s``, ``p95_queueing_delay_s``, ``p99_queueing_delay_s``, ``max_queueing_delay_s``, and the
+        same with ``reverse_`` for the other direction.
         """
         return tables.to_arrow(self._columns["links"])
 
@@ -71,7 +76,8 @@ class Result:
     def flows(self) -> pa.Table:
         """A row per flow: ``id``, ``algorithm``, ``active_s`` (how much of its life lies in the measuring window),
         ``throughput_bps`` and ``goodput_bps`` (over that; NaN without), ``retransmits``, ``timeouts``,
-        ``fast_recoveries``, ``mean_rtt_s``, ``mean_cwnd_packets``, ``base_rtt_s``, ``completion_s``.
+        ``fast_recoveries``, ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``, ``p99_rtt_s``,
+        ``mean_cwnd_packets``, ``base_rtt_s``, ``completion_s``.
         """
         return tables.to_arrow(self._columns["flows"])
 
@@ -100,8 +106,9 @@ class Result:
     @cached_property
     def groups(self) -> pa.Table:
         """A row per group of flows, those of one name: ``name``, ``algorithm``, ``flows``, ``goodput_bps`` and
-        ``throughput_bps`` together, ``share`` of the goodput, ``jain_index`` inside, ``mean_rtt_s``,
-        ``mean_cwnd_packets``, ``retransmits``, ``timeouts``.
+        ``throughput_bps`` together, ``share`` of the goodput, ``jain_index`` inside, ``loss_rate``,
+        ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``, ``p99_rtt_s``, ``mean_cwnd_packets``, ``retransmits``,
+        ``timeouts``.
         """
         import pyarrow as pa
 
@@ -117,6 +124,25 @@ class Result:
         ``links.NAME.FIGURE``, and over all flows and all cross traffic; `fullpipe.runs.figures` says which.
         """
         return figures(self._columns, self.window_s)
+
+    def tidy(self) -> pa.Table:
+        """Everything measured as one table, a row per figure: ``quantity``, ``unit`` ("1" for parts of a whole and
+        numbers of things), ``group`` ("link bottleneck", "flow 0", "group reno", "web 1", "all"), ``setting`` (which
+        run it is; empty for one alone), ``value``.
+        """
+        return tidy(self.measured(""))
+
+    def measured(self, setting: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """The same figures by group, as `fullpipe.runs.tidy` takes them."""
+        for link in tables.rows(self._columns["links"]):
+            yield f"link {link['name']}", setting, link
+        for flow in tables.rows(self._columns["flows"]):
+            yield f"flow {flow['id']}", setting, {name: value for name, value in flow.items() if name != "id"}
+        for group in self._groups():
+            yield f"group {group['name']}", setting, group
+        for i, traffic in enumerate(tables.rows(self._columns["traffic"])):
+            yield f"{traffic['kind']} {i}", setting, traffic
+        yield "all", setting, {name: self.totals[name] for name in ("data_packets", "jain_index")}
 
     @property
     def window_s(self) -> float:
@@ -139,17 +165,13 @@ class Result:
         return {
             "engine": self.engine,
             "seed": self.scenario.seed,
-            "links": tables.rows(self._columns["links"]),
+            "links": [_with_reverse(link) for link in tables.rows(self._columns["links"])],
             "flows": tables.rows(self._columns["flows"]),
             "groups": self._groups(),
             "traffic": tables.rows(self._columns["traffic"]),
             "totals": self.totals,
             "warnings": self.warnings,
         }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """The same as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``result.json``, ``scenario.toml`` (every key spelled out, as `Scenario.resolved` does), and
@@ -164,7 +186,7 @@ class Result:
         with staged(directory) as stage:
             (stage / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
             (stage / "scenario.toml").write_text(self.scenario.resolved().to_toml(), encoding="utf-8")
-            for name in (*TABLES, "groups"):
+            for name in TABLES:
                 pq.write_table(getattr(self, name), stage / f"{name}.parquet")
 
     @classmethod
@@ -219,11 +241,9 @@ class Result:
             last,
         ]
 
-    def _repr_html_(self) -> str:
-        return page(self.shown())
-
     def _groups(self) -> list[dict[str, Any]]:
-        return groups(tables.rows(self._columns["flows"]), self.window_s)
+        flows, own_figures = (tables.rows(self._columns[name]) for name in ("flows", "groups"))
+        return groups(flows, own_figures, self.window_s)
 
     def __reduce__(self) -> tuple[Any, ...]:
         columns = {name: tables.keep(self._columns[name]) for name in TABLES}
@@ -237,6 +257,14 @@ class Result:
     def __repr__(self) -> str:
         links = listed(f"{row['name']} {row['utilization']:.3f}" for row in tables.rows(self._columns["links"]))
         return f"<Result of {len(self._columns['flows']['id'])} flows on {self.engine}; utilization: {links}>"
+
+
+def _with_reverse(link: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a link with those of its other direction under ``reverse``, where anything crosses that."""
+    prefix = "reverse_"
+    if not link.get(f"{prefix}arrived_packets"):
+        return link
+    return {**link, "reverse": {key.removeprefix(prefix): link[key] for key in link if key.startswith(prefix)}}
 
 
 def _restore(scenario: Scenario, columns: dict[str, Any], engine: str, wall_s: float) -> Result:

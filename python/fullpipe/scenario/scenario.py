@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from fullpipe import _core
 from fullpipe.errors import ScenarioError
+from fullpipe.own import carried, restore, used_in
 from fullpipe.scenario.keypath import set_value
 from fullpipe.scenario.keys import ScenarioKeys
 from fullpipe.text import html
@@ -175,7 +176,8 @@ class Scenario:
         return f"<pre>{'<br>'.join(html(line) for line in self.to_toml().splitlines())}</pre>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._tree, self._file)
+        used = used_in(self._tree)
+        return _restore, (self._tree, self._file, carried(used)) if used else (self._tree, self._file)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -218,7 +220,8 @@ def parse(text: str, *, file: str | None = None) -> dict[str, Any]:
         raise _named(problem, file) from None
 
 
-def _restore(tree: dict[str, Any], file: str | None) -> Scenario:
+def _restore(tree: dict[str, Any], file: str | None, algorithms: Mapping[str, bytes] | None = None) -> Scenario:
+    restore(algorithms or {})
     return Scenario.from_dict(tree, file=file)
 
 

@@ -6,14 +6,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Shown, any_marked, count, fairness, marked, milliseconds, page, rate
+from fullpipe.display import Shown, any_marked, count, fairness, marked, milliseconds, rate
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.files import readable, staged
 from fullpipe.runs import tables
 from fullpipe.runs.engines import check_engines, run_many
 from fullpipe.runs.figures import over_flows
+from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.result import Result
+from fullpipe.runs.tidy import tidy
 from fullpipe.scenario import Scenario
+from fullpipe.study.tabled import Tabled
 from fullpipe.text import listed, with_params
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "compare"]
 
 
+@shows_progress("s simulated")
 def compare(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     algorithms: Sequence[str | Mapping[str, Any]] | None = None,
@@ -104,7 +108,7 @@ def _scenarios(
     }
 
 
-class Comparison:
+class Comparison(Tabled):
     """The results of one scenario under several algorithms.
 
     Attributes:
@@ -121,20 +125,13 @@ class Comparison:
         """
         return [row for label, result in self.results.items() for row in _rows(label, result)]
 
-    @property
-    def table(self) -> pa.Table:
-        """The rows as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.Table.from_pylist(self.rows())
+    def tidy(self) -> pa.Table:
+        """Everything measured as `Result.tidy` has it; the setting is the algorithm."""
+        return tidy(one for label, result in self.results.items() for one in result.measured(label))
 
     def to_dict(self) -> dict[str, Any]:
         """The algorithms' results as plain values ready for JSON."""
         return {"runs": [{"algorithm": label, **result.to_dict()} for label, result in self.results.items()]}
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """The same as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``comparison.json``, ``comparison.parquet`` and a directory per algorithm, as `Result.save` does.
@@ -200,9 +197,6 @@ class Comparison:
                 left=2,
             )
         ]
-
-    def _repr_html_(self) -> str:
-        return page(self.shown())
 
     def __repr__(self) -> str:
         return f"<Comparison of {listed(self.results)}>"

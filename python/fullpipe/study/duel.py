@@ -9,14 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Shown, milliseconds, page, percent, rate
+from fullpipe.display import Shown, milliseconds, percent, rate
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.files import readable, staged
 from fullpipe.runs import tables
 from fullpipe.runs.engines import run_many
 from fullpipe.runs.figures import groups
+from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario
 from fullpipe.study.statistics import Estimate, estimate
+from fullpipe.study.tabled import Tabled
 from fullpipe.text import listed, with_params
 
 if TYPE_CHECKING:
@@ -53,6 +56,7 @@ def harm(alone: float, beside: float, *, more_is_better: bool) -> float:
     return max(0.0, (whole - rest) / whole) if whole else 0.0
 
 
+@shows_progress("s simulated")
 def duel(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     algorithms: Sequence[str | Mapping[str, Any]],
@@ -141,7 +145,7 @@ class Bout:
         return scenario.replace(**changes)
 
 
-class Duel:
+class Duel(Tabled):
     """The outcome of a duel.
 
     Attributes:
@@ -179,20 +183,21 @@ class Duel:
             for (buffer, mix, algorithm), pairs in found.items()
         ]
 
-    @property
-    def table(self) -> pa.Table:
-        """The rows as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.Table.from_pylist(self.rows())
+    def tidy(self) -> pa.Table:
+        """Everything measured as `Result.tidy` has it; the group is the algorithm, the setting the run."""
+        places = ("buffer", "mix", "part", "seed")
+        return tidy(
+            (
+                run["algorithm"],
+                setting(**{place: run[place] for place in places}),
+                {name: value for name, value in run.items() if name not in places},
+            )
+            for run in self.runs
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The algorithms, rows and runs as plain values ready for JSON."""
         return {"algorithms": self.algorithms, "rows": self.rows(), "runs": self.runs}
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """The same as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``duel.json``, ``duel.parquet`` and ``runs.parquet``; all appear whole or not at all.
@@ -282,9 +287,6 @@ class Duel:
         )
         return parts
 
-    def _repr_html_(self) -> str:
-        return page(self.shown())
-
     def __repr__(self) -> str:
         return f"<Duel of {listed(self.algorithms)}>"
 
@@ -292,7 +294,7 @@ class Duel:
 def _rows(bout: Bout, part: str, seed: int, result: Result) -> list[dict[str, Any]]:
     place = {"buffer": bout.buffer, "mix": bout.mix, "part": part, "seed": seed}
     of_group = ("flows", "goodput_bps", "share", "mean_rtt_s", "retransmits")
-    found = groups(tables.rows(result.columns("flows")), result.window_s)
+    found = groups(tables.rows(result.columns("flows")), [], result.window_s)
     return [{**place, "algorithm": group["name"], **{key: group[key] for key in of_group}} for group in found]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-__all__ = ["Estimate", "estimate", "paired", "student_t"]
+__all__ = ["Estimate", "estimate", "paired", "student_t", "tails"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,16 @@ def student_t(freedom: int, confidence: float = 0.95) -> float:
         else:
             high = middle
     return high
+
+
+def tails(t: float, freedom: int) -> float:
+    """The probability that Student's distribution lies further from 0 than t, on either side.
+
+    Args:
+        t: At least 0; infinity is allowed.
+        freedom: Degrees of freedom, at least 1.
+    """
+    return max(0.0, 1.0 - _within(t, freedom))
 
 
 def _within(t: float, freedom: int) -> float:

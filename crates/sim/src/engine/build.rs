@@ -1,38 +1,43 @@
 //! A scenario becomes an engine that has not begun: its flows, sources and users, with what they draw at random.
 
-use super::Engine;
 use super::footprint::Memory;
 use super::timers::Timer;
 use super::transit::Transit;
+use super::{Engine, longest_access_delay};
 use crate::network::{Network, Route};
-use crate::report::meter::Meter;
+use crate::report::meter::{Meter, Terms};
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Arrivals, Scenario, Spread, Tcp};
 use crate::traffic::connection::{AccessLink, Connection, Life, controller};
 use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
 use crate::transport::ecn::{EcnMode, Receiving};
+use crate::transport::policy::{Fuse, Guard, Policy};
 use crate::transport::receiver::Receiver;
 use crate::transport::sender::Sender;
 use fullpipe_cc::Nanos;
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::sync::Arc;
 
-impl<'a> Engine<'a> {
+impl<P: Policy> Engine<P> {
     /// The engine of `scenario`; `serve_all` as in [`Network::new`].
-    pub fn new(scenario: &'a Scenario, memory_bytes: u64, serve_all: bool) -> Self {
-        let (network, routes) = Network::new(scenario, serve_all);
+    pub fn new(scenario: Arc<Scenario>, memory_bytes: u64, serve_all: bool) -> Self {
+        let (network, routes) = Network::new(&scenario, serve_all);
         let mut engine = Engine {
-            scenario,
-            transit: Transit::new(scenario, network),
+            transit: Transit::new(&scenario, network),
             flows: Vec::new(),
             datagrams: Vec::new(),
             web: Vec::new(),
             ack_streams: BTreeMap::new(),
             long_lived: 0,
             first_segments: 0,
-            memory: Memory::new(scenario, memory_bytes),
+            memory: Memory::new(&scenario, memory_bytes),
             excess: None,
+            fuse: Fuse::default(),
+            now: 0,
+            end: scenario.duration + longest_access_delay(&scenario),
+            scenario: Arc::clone(&scenario),
         };
         engine.set_changes();
         engine.add_flows(&routes);
@@ -52,17 +57,22 @@ impl<'a> Engine<'a> {
     }
 
     fn add_flows(&mut self, routes: &[Route]) {
-        let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 0);
-        let count = self.scenario.flows.iter().map(|group| group.count as usize).sum();
+        let scenario = Arc::clone(&self.scenario);
+        let mut spreads = Rng::new(scenario.seed, Purpose::Spreads, 0);
+        let count = scenario.flows.iter().map(|group| group.count as usize).sum();
         self.flows.reserve_exact(count);
+        self.transit.lost.reserve_exact(count);
         self.transit.timers.reserve(count);
-        for (group, &route) in self.scenario.flows.iter().zip(routes) {
+        let (window, interval) = (self.transit.window, scenario.series_interval);
+        let terms = Arc::new(Terms { window, interval, distributes: true });
+        for (group, &route) in scenario.flows.iter().zip(routes) {
             for _ in 0..group.count {
                 let start = spreads.spread(group.start);
                 let access = spreads.spread(group.tcp.access_delay);
-                let interval = self.scenario.series_interval;
-                let id = self.add_connection(&group.tcp, route, access, group.size.unwrap_or(u64::MAX), interval, None);
+                let (segments, terms) = (group.size.unwrap_or(u64::MAX), Arc::clone(&terms));
+                let id = self.add_connection(&group.tcp, route, access, segments, terms, None);
                 self.transit.log.add_flow(&self.flows[id as usize].sender.cc, start, self.transit.window.to);
+                self.transit.lost.push(0);
                 self.transit.timers.set(start + access, Timer::Start(id));
                 if let Some(stop) = group.stop {
                     self.transit.timers.set(stop + access, Timer::Stop(id));
@@ -86,7 +96,9 @@ impl<'a> Engine<'a> {
     }
 
     fn add_web(&mut self, routes: &[Route]) {
-        for (index, (web, &route)) in self.scenario.web.iter().zip(routes).enumerate() {
+        let terms = Arc::new(Terms { window: self.transit.window, interval: None, distributes: false });
+        let scenario = Arc::clone(&self.scenario);
+        for (index, (web, &route)) in scenario.web.iter().zip(routes).enumerate() {
             let mut rng = Rng::new(self.scenario.seed, Purpose::Web, index as u64);
             let begin = |rng: &mut Rng| rng.spread(web.start);
             let mut starts = Vec::new();
@@ -97,7 +109,7 @@ impl<'a> Engine<'a> {
                     self.set_transfer(index as u32, start);
                 }
             }
-            self.web.push(WebGroup::new(rng, route));
+            self.web.push(WebGroup::new(rng, route, Arc::clone(&terms)));
             for start in starts {
                 let id = self.add_web_connection(index as u32);
                 self.transit.timers.set(start + self.flows[id as usize].access, Timer::Start(id));
@@ -107,10 +119,11 @@ impl<'a> Engine<'a> {
 
     /// A connection at rest for the transfers of a group.
     pub fn add_web_connection(&mut self, group: u32) -> u32 {
-        let web = &self.scenario.web[group as usize];
-        let WebGroup { rng, route, .. } = &mut self.web[group as usize];
-        let (access, route) = (rng.spread(web.tcp.access_delay), *route);
-        self.add_connection(&web.tcp, route, access, 0, None, Some(group))
+        let scenario = Arc::clone(&self.scenario);
+        let web = &scenario.web[group as usize];
+        let WebGroup { rng, route, terms, .. } = &mut self.web[group as usize];
+        let (access, route, terms) = (rng.spread(web.tcp.access_delay), *route, Arc::clone(terms));
+        self.add_connection(&web.tcp, route, access, 0, terms, Some(group))
     }
 
     fn add_connection(
@@ -119,16 +132,17 @@ impl<'a> Engine<'a> {
         route: Route,
         access: Nanos,
         segments: u64,
-        interval: Option<Nanos>,
+        terms: Arc<Terms>,
         web: Option<u32>,
     ) -> u32 {
         let id = self.flows.len() as u32;
-        let meter = Meter::new(self.transit.window, interval);
+        let meter = Meter::new(terms);
         // Up to an hour apart.
         let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
         let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
         let base_rtt = round_trip + 2 * access;
-        let cc = controller(tcp, self.scenario.packet_size, base_rtt, choices(self.scenario.seed, id, 0));
+        let guard = Guard { fuse: self.fuse.clone(), flow: id, now: 0 };
+        let cc = controller(tcp, self.scenario.packet_size, base_rtt, choices(self.scenario.seed, id, 0), &guard);
         let last = self.transit.network.last_hop(route).direction;
         let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
         let ecn = tcp.ecn != EcnMode::Off;

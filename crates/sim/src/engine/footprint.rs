@@ -7,6 +7,7 @@ use crate::report::FlowReport;
 use crate::scenario::{Arrivals, Buffer, FlowGroup, Loss, Problem, Scenario, buffer_key};
 use crate::traffic::connection::Connection;
 use crate::traffic::datagrams::DatagramSource;
+use crate::transport::{Controller, Policy};
 use fullpipe_cc::{Nanos, time::seconds};
 
 /// How much a run may hold, and what is known of how much it does.
@@ -30,11 +31,11 @@ impl Memory {
     }
 }
 
-impl Engine<'_> {
+impl<P: Policy> Engine<P> {
     /// Whether the run still keeps to its memory at `now`; the problem names what fills it.
     pub fn check_memory(&mut self, now: Nanos) -> Result<(), Problem> {
         if self.memory.looks_left == 0 {
-            let held = |flow: &Connection| flow.sender.heap_bytes() + flow.receiver.heap_bytes();
+            let held = |flow: &Connection<P>| flow.sender.heap_bytes() + flow.receiver.heap_bytes();
             self.memory.connections = self.flows.iter().map(held).sum::<usize>() as u64;
             self.memory.looks_left = self.flows.len() / CONNECTIONS_A_LOOK + 1;
         }
@@ -47,19 +48,20 @@ impl Engine<'_> {
         let transit = &self.transit;
         let queues = transit.network.heap_bytes();
         let rest = transit.schedule.heap_bytes() + transit.notes.heap_bytes() + transit.timers.heap_bytes();
-        (queues + rest + self.flows.capacity() * size_of::<Connection>()) as u64
+        let lost = transit.lost.capacity() * size_of::<u64>();
+        (queues + rest + lost + self.flows.capacity() * size_of::<Connection<P>>()) as u64
             + self.memory.connections
             + self.memory.series
     }
 
     /// Which key fills the memory.
     fn excess(&self, now: Nanos) -> Problem {
-        let scenario = self.scenario;
+        let scenario = &*self.scenario;
         let Transited { under_way, index, waiting } = Transited::of(&self.transit.schedule, &self.transit.network);
         let when = format!("after {:.3} s", seconds(now));
         let beyond = format!("more than the {} that the run may hold", readable(self.memory.limit));
         let transfers = self.flows.len() - self.long_lived;
-        if transfers * size_of::<Connection>() > under_way * PACKET_BYTES {
+        if transfers * size_of::<Connection<P>>() > under_way * PACKET_BYTES {
             let group =
                 scenario.web.iter().position(|web| matches!(web.arrivals, Arrivals::Poisson { .. })).unwrap_or(0);
             let what = format!(
@@ -111,7 +113,7 @@ pub fn check_certain(scenario: &Scenario, limit: u64) -> Result<(), Problem> {
         return Err(problem("series_interval", allowed(series, "a longer interval or \"off\"")));
     }
     let mut needs = series;
-    let tcp = (size_of::<Connection>() + size_of::<FlowReport>()) as u64;
+    let tcp = (size_of::<Connection<Controller>>() + size_of::<FlowReport>()) as u64;
     let flows = scenario.flows.iter().map(|group| (u64::from(group.count) * tcp, "flows", "count"));
     let udp =
         scenario.udp.iter().map(|group| (u64::from(group.count) * size_of::<DatagramSource>() as u64, "udp", "count"));

@@ -20,60 +20,162 @@ use crate::traffic::connection::{Connection, HOT_BYTES, Life, controller};
 use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
 use crate::transport::ecn::Receiving;
+use crate::transport::policy::{Any, Controller, Fault, Fuse, Guard, Policy};
 use footprint::Memory;
 use fullpipe_cc::Nanos;
 use schedule::{Schedule, StreamId};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 use timers::{Timer, Timers};
 use transit::Transit;
 
-/// The run was stopped before its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interrupted;
-
 /// Why a run did not reach its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stopped {
     /// The watch said so.
     Interrupted,
     /// It needs more memory than it may take; the problem names the key at fault.
     Memory(Problem),
+    /// An algorithm that is none of the crate's has failed.
+    Algorithm(Fault),
 }
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Stopped::Interrupted => f.write_str("stopped before its end"),
+            Stopped::Memory(problem) => problem.fmt(f),
+            Stopped::Algorithm(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Stopped {}
 
 /// Runs `scenario`. Every few thousand events `watch` is told the simulated time reached; when it answers false the run
 /// stops.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` said so.
-pub fn run(scenario: &Scenario, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<Report, Interrupted> {
-    run_within(scenario, u64::MAX, watch).map_err(|_| Interrupted)
+/// [`Stopped`], by the watch or by an algorithm.
+pub fn run(scenario: &Scenario, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<Report, Stopped> {
+    run_within(scenario, u64::MAX, watch)
 }
 
 /// The same in so many bytes of memory. What is certain to be needed is worked out beforehand; what grows is looked at as the run
 /// goes, every few thousand events and after each large first window. The limit has no effect on any figure.
 ///
 /// # Errors
-/// [`Stopped`], by the watch or for want of memory.
+/// [`Stopped`], by the watch, by an algorithm or for want of memory.
 pub fn run_within(
     scenario: &Scenario,
     memory_bytes: u64,
     watch: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Report, Stopped> {
-    footprint::check_certain(scenario, memory_bytes).map_err(Stopped::Memory)?;
-    let mut engine = Engine::new(scenario, memory_bytes, false);
-    engine.run(watch)?;
-    Ok(engine.report())
+    let mut simulation = Simulation::within(scenario.clone(), memory_bytes).map_err(Stopped::Memory)?;
+    simulation.advance_watched(Nanos::MAX, watch)?;
+    simulation.report()
 }
 
 /// The same with links that are served even where a simpler one gives the same: to see that it does.
 ///
 /// # Errors
-/// [`Interrupted`] if `watch` said so.
+/// As there.
 #[doc(hidden)]
-pub fn run_served(scenario: &Scenario, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<Report, Interrupted> {
-    let mut engine = Engine::new(scenario, u64::MAX, true);
-    engine.run(watch).map_err(|_| Interrupted)?;
-    Ok(engine.report())
+pub fn run_served(scenario: &Scenario, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<Report, Stopped> {
+    let mut simulation = Simulation::begin(Arc::new(scenario.clone()), u64::MAX, true);
+    simulation.advance_watched(Nanos::MAX, watch)?;
+    simulation.report()
+}
+
+/// A run that goes on as far as it is told to, in as many steps as one likes: its figures are the same bytes as in one go.
+///
+/// ```
+/// use fullpipe_sim::{Scenario, Simulation};
+///
+/// let scenario = Scenario::from_toml(
+///     r#"
+///     duration = "5 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "10 ms", buffer = "20 packets" }]
+///     flows = [{ algorithm = "reno" }]
+///     "#,
+/// )?;
+/// let mut simulation = Simulation::new(scenario);
+/// simulation.advance(2_000_000_000)?;
+/// assert_eq!(simulation.now(), 2_000_000_000);
+/// assert!(simulation.report()?.links[0].forward.utilization > 0.9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Simulation(Run);
+
+enum Run {
+    Builtin(Box<Engine<Controller>>),
+    Any(Box<Engine<Any>>),
+}
+
+/// Does the same of an engine of either kind.
+macro_rules! either {
+    ($run:expr, $engine:ident => $what:expr) => {
+        match $run {
+            Run::Builtin($engine) => $what,
+            Run::Any($engine) => $what,
+        }
+    };
+}
+
+impl Simulation {
+    /// Of `scenario`, at its beginning.
+    pub fn new(scenario: impl Into<Arc<Scenario>>) -> Simulation {
+        Simulation::begin(scenario.into(), u64::MAX, false)
+    }
+
+    /// The same in so many bytes of memory (see [`run_within`]).
+    ///
+    /// # Errors
+    /// It is certain to need more; the problem names the key at fault.
+    pub fn within(scenario: impl Into<Arc<Scenario>>, memory_bytes: u64) -> Result<Simulation, Problem> {
+        let scenario = scenario.into();
+        footprint::check_certain(&scenario, memory_bytes)?;
+        Ok(Simulation::begin(scenario, memory_bytes, false))
+    }
+
+    fn begin(scenario: Arc<Scenario>, memory_bytes: u64, serve_all: bool) -> Simulation {
+        Simulation(match scenario.has_foreign() {
+            false => Run::Builtin(Box::new(Engine::new(scenario, memory_bytes, serve_all))),
+            true => Run::Any(Box::new(Engine::new(scenario, memory_bytes, serve_all))),
+        })
+    }
+
+    /// The simulated time reached: all that comes before it has happened.
+    pub fn now(&self) -> Nanos {
+        either!(&self.0, engine => engine.now)
+    }
+
+    /// Goes on until the time `until`, or to the end of the scenario if that comes first.
+    ///
+    /// # Errors
+    /// [`Stopped`], by an algorithm or for want of memory; it goes no further then.
+    pub fn advance(&mut self, until: Nanos) -> Result<(), Stopped> {
+        self.advance_watched(until, &mut |_| true)
+    }
+
+    /// The same; every few thousand events `watch` is told the simulated time reached, and when it answers false the run stops there.
+    ///
+    /// # Errors
+    /// [`Stopped`], by the watch too, after which it may go on.
+    pub fn advance_watched(&mut self, until: Nanos, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<(), Stopped> {
+        either!(&mut self.0, engine => engine.run(until, watch))
+    }
+
+    /// What is left of the run, then its figures.
+    ///
+    /// # Errors
+    /// As [`Simulation::advance`] gives them.
+    pub fn report(mut self) -> Result<Report, Stopped> {
+        self.advance(Nanos::MAX)?;
+        Ok(either!(self.0, engine => engine.report()))
+    }
 }
 
 /// Events between two calls of the watch.
@@ -82,10 +184,10 @@ const WATCH_EVERY: u32 = 1 << 14;
 /// From so many flows on their state outgrows the cache.
 const MANY_FLOWS: usize = 512;
 
-struct Engine<'a> {
-    scenario: &'a Scenario,
+struct Engine<P> {
+    scenario: Arc<Scenario>,
     transit: Transit,
-    flows: Vec<Connection>,
+    flows: Vec<Connection<P>>,
     datagrams: Vec<DatagramSource>,
     web: Vec<WebGroup>,
     /// Streams of ACKs on their way to senders, by last direction and access delay.
@@ -96,20 +198,40 @@ struct Engine<'a> {
     memory: Memory,
     /// Why the run ends before its time.
     excess: Option<Problem>,
+    /// The same, of an algorithm.
+    fuse: Fuse,
+    /// How far the run has come.
+    now: Nanos,
+    /// When the last event may be that concerns a figure, on the loop's clock.
+    end: Nanos,
 }
 
-impl Engine<'_> {
-    fn run(&mut self, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<(), Stopped> {
-        let end = self.transit.window.to + longest_access_delay(self.scenario);
-        while self.take_some(end) {
+impl<P: Policy> Engine<P> {
+    fn run(&mut self, until: Nanos, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<(), Stopped> {
+        let last = until >= self.transit.window.to;
+        let bound = if last { self.end } else { until };
+        while !self.has_failed() && self.take_some(bound) {
             let next = self.transit.schedule.next_time().min(self.transit.timers.next_time());
-            let now = next.min(self.transit.window.to);
-            self.look_at_memory(now);
-            if !watch(now) {
+            self.now = next.min(self.transit.window.to);
+            self.look_at_memory(self.now);
+            if !watch(self.now) {
                 return Err(Stopped::Interrupted);
             }
         }
-        self.excess.take().map_or(Ok(()), |problem| Err(Stopped::Memory(problem)))
+        if let Some(fault) = self.fuse.fault() {
+            return Err(Stopped::Algorithm(fault.clone()));
+        }
+        if let Some(problem) = &self.excess {
+            return Err(Stopped::Memory(problem.clone()));
+        }
+        self.now = self.now.max(until.min(self.transit.window.to));
+        Ok(())
+    }
+
+    /// An algorithm has failed.
+    #[inline(always)]
+    fn has_failed(&self) -> bool {
+        P::MAY_FAIL && self.fuse.fault().is_some()
     }
 
     /// The next events, as many as there may be between two looks at watch and memory; false where none is left up to `end`.
@@ -129,6 +251,9 @@ impl Engine<'_> {
                 self.take_late();
             } else if let Some(packet) = self.transit.schedule.pop() {
                 self.on_packet(packet);
+            }
+            if self.has_failed() {
+                return false;
             }
         }
         true
@@ -275,8 +400,10 @@ impl Engine<'_> {
         if timeouts > 1 {
             let tcp = Tcp { initial_window: 1, ..self.tcp(packet.flow).clone() };
             let flow = &mut self.flows[packet.flow as usize];
+            let guard = Guard { fuse: self.fuse.clone(), flow: packet.flow, now };
             let seed = build::choices(self.scenario.seed, packet.flow, flow.incarnation);
-            flow.sender.begin_with(controller(&tcp, self.scenario.packet_size, flow.sender.base_rtt(), seed));
+            let base_rtt = flow.sender.base_rtt();
+            flow.sender.begin_with(controller(&tcp, self.scenario.packet_size, base_rtt, seed, &guard));
         }
         self.send_first_window(packet.flow, packet.at);
     }
@@ -314,7 +441,8 @@ impl Engine<'_> {
         }
         let segments = self.web[group as usize].begin(web, self.scenario.packet_size, now, self.transit.window);
         let seed = build::choices(self.scenario.seed, id, flow.incarnation.wrapping_add(1));
-        let cc = controller(&web.tcp, self.scenario.packet_size, flow.sender.base_rtt(), seed);
+        let guard = Guard { fuse: self.fuse.clone(), flow: id, now };
+        let cc = controller(&web.tcp, self.scenario.packet_size, flow.sender.base_rtt(), seed, &guard);
         flow.sender.reopen(cc, segments);
         flow.receiver.reset();
         if let Some(ecn) = &mut flow.ecn {
@@ -357,14 +485,14 @@ impl Engine<'_> {
     }
 
     fn begin_poisson_transfer(&mut self, group: u32, at: Nanos) {
-        let web: &Web = &self.scenario.web[group as usize];
-        let Arrivals::Poisson { per_second } = web.arrivals else { return };
+        let Web { arrivals, stop, .. } = self.scenario.web[group as usize];
+        let Arrivals::Poisson { per_second } = arrivals else { return };
         let WebGroup { rng, idle, .. } = &mut self.web[group as usize];
         let next = at.saturating_add(rng.exponential(1e9 / per_second));
         let id = idle.pop();
         let id = id.unwrap_or_else(|| self.add_web_connection(group));
         self.transit.timers.set(at + self.flows[id as usize].access, Timer::Start(id));
-        if web.stop.is_none_or(|stop| next <= stop) {
+        if stop.is_none_or(|stop| next <= stop) {
             self.set_transfer(group, next);
         }
     }

@@ -71,6 +71,7 @@ impl Timers {
     }
 
     /// Takes the alarm that is due next; links' turns first.
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Nanos, Timer)> {
         let taken = match self.turns.peek() {
             Some(&Reverse((at, link))) if at == self.next => {

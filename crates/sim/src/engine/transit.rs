@@ -8,6 +8,7 @@ use crate::report::PacketCount;
 use crate::report::log::SampleLog;
 use crate::scenario::Scenario;
 use crate::traffic::connection::{Connection, Life};
+use crate::transport::policy::Policy;
 use crate::transport::receiver::Reply;
 use crate::transport::sender::Arrival;
 use crate::window::Window;
@@ -28,6 +29,8 @@ pub struct Transit {
     pub log: SampleLog,
     /// What became of all data packets.
     pub count: PacketCount,
+    /// Segments that each flow (web traffic has none) lost in the window.
+    pub lost: Vec<u64>,
     /// What ACKs under way carry.
     pub notes: Notes,
     packet_size: u32,
@@ -49,6 +52,7 @@ impl Transit {
             timers: Timers::default(),
             log: SampleLog::new(scenario.series_interval),
             count: PacketCount::default(),
+            lost: Vec::new(),
             notes: Notes::default(),
             packet_size: scenario.packet_size,
             ack_size: scenario.ack_size,
@@ -57,7 +61,7 @@ impl Transit {
 
     /// An ACK reaches its sender; says at which moment of the flow's own, or `None` if it is of no use any more.
     #[inline(always)]
-    pub fn hand_over(&mut self, flow: &mut Connection, ack: &Packet) -> Option<Nanos> {
+    pub fn hand_over<P: Policy>(&mut self, flow: &mut Connection<P>, ack: &Packet) -> Option<Nanos> {
         let note = self.notes.take(ack.note);
         let now = ack.at - flow.access;
         if flow.life != Life::Open || ack.incarnation != flow.incarnation || now >= self.window.to {
@@ -74,7 +78,7 @@ impl Transit {
 
     /// Sends what the window allows. `at` is the loop's time, the flow's is an access delay behind.
     #[inline(always)]
-    pub fn pump(&mut self, flow: &mut Connection, at: Nanos) {
+    pub fn pump<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) {
         let now = at - flow.access;
         if flow.sender.is_quiet() {
             let segments = flow.sender.new_segments(now);
@@ -100,7 +104,7 @@ impl Transit {
     }
 
     /// The same where something is lost or suspected, or each segment is paced or watched.
-    fn pump_one_by_one(&mut self, flow: &mut Connection, at: Nanos, now: Nanos) {
+    fn pump_one_by_one<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
         if flow.sender.is_noting() {
             for seq in flow.sender.noted_segments(now) {
                 let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
@@ -127,10 +131,10 @@ impl Transit {
 
     /// The whole way of a segment, and of its ACK, over one link.
     #[inline(always)]
-    fn send_direct(&mut self, flow: &mut Connection, direct: Direct, mut segment: Segment) {
+    fn send_direct<P: Policy>(&mut self, flow: &mut Connection<P>, direct: Direct, mut segment: Segment) {
         let link = &mut self.network.fifos[direct.there as usize];
         let Some(departure) = link.accept(segment.at, self.packet_size) else {
-            self.count_lost(segment.at);
+            self.count_lost_segment(flow.id, segment.at);
             return;
         };
         segment.at = departure + link.delay;
@@ -158,7 +162,7 @@ impl Transit {
 
     /// A segment leaves its sender, `new` or for the second time.
     #[inline(never)]
-    fn send(&mut self, flow: &mut Connection, mut segment: Segment, new: bool) {
+    fn send<P: Policy>(&mut self, flow: &mut Connection<P>, mut segment: Segment, new: bool) {
         segment.marks = flow.sender.marks(new);
         match &mut flow.access_link {
             None => self.carry(flow, segment.packet(Kind::Data), false),
@@ -170,7 +174,7 @@ impl Transit {
     }
 
     /// A SYN leaves, of an ACK's size; the receiver answers it at once with as much.
-    pub fn send_syn(&mut self, flow: &mut Connection, at: Nanos) {
+    pub fn send_syn<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) {
         let (stamp, hop) = (at - flow.access, flow.route.hops);
         let mut syn = Packet {
             at,
@@ -193,7 +197,7 @@ impl Transit {
 
     /// A segment or an ACK reaches its next stop in its turn.
     #[inline(always)]
-    pub fn move_on(&mut self, flow: &mut Connection, mut packet: Packet) {
+    pub fn move_on<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet) {
         if packet.kind == Kind::Received {
             match self.deliver(flow, packet.into()) {
                 Some(ack) => packet = ack,
@@ -206,7 +210,7 @@ impl Transit {
     /// Follows a segment or an ACK, until it is lost or must wait for its turn in the loop; a segment may reach the receiver, and
     /// its ACK goes on. `ahead` of the clock, or at the loop's time.
     #[inline(always)]
-    fn carry(&mut self, flow: &mut Connection, mut packet: Packet, mut ahead: bool) {
+    fn carry<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet, mut ahead: bool) {
         loop {
             let hop = self.network.hop(flow.route, packet.hop);
             let size = if packet.kind == Kind::Data { self.packet_size } else { self.ack_size };
@@ -229,7 +233,7 @@ impl Transit {
     /// The packet has left a link, and `packet.at` is when it reaches the far end. Says whether it goes on at once; otherwise it
     /// waits for its turn in the loop, or its receiver has got it.
     #[inline(always)]
-    fn goes_on(&mut self, flow: &mut Connection, hop: Hop, packet: &mut Packet) -> bool {
+    fn goes_on<P: Policy>(&mut self, flow: &mut Connection<P>, hop: Hop, packet: &mut Packet) -> bool {
         packet.hop += 1;
         packet.kind = hop.then;
         if !hop.runs_on {
@@ -299,7 +303,7 @@ impl Transit {
     }
 
     /// A packet that has waited at a served link leaves it: a segment or an ACK of `flow`.
-    pub fn leave(&mut self, flow: &mut Connection, mut packet: Packet) {
+    pub fn leave<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet) {
         let hop = self.network.hop(flow.route, packet.hop);
         if self.goes_on(flow, hop, &mut packet) {
             self.carry(flow, packet, true);
@@ -311,13 +315,14 @@ impl Transit {
         match packet.kind {
             Kind::Ack => drop(self.notes.take(packet.note)),
             Kind::Syn | Kind::SynAck => {}
-            _ => self.count_lost(packet.at),
+            Kind::Datagram => self.count_lost(packet.at),
+            _ => self.count_lost_segment(packet.flow, packet.at),
         }
     }
 
     /// A segment reaches its receiver, whose ACK goes on its way if there is one.
     #[inline(never)]
-    fn deliver_by_call(&mut self, flow: &mut Connection, segment: Segment) {
+    fn deliver_by_call<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
         if let Some(ack) = self.deliver(flow, segment) {
             self.carry(flow, ack, true);
         }
@@ -325,7 +330,7 @@ impl Transit {
 
     /// A segment reaches its receiver, which acknowledges it now or later.
     #[inline(always)]
-    fn deliver(&mut self, flow: &mut Connection, segment: Segment) -> Option<Packet> {
+    fn deliver<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) -> Option<Packet> {
         let counts = self.count_delivered(segment.at);
         if segment.incarnation != flow.incarnation {
             // That connection is complete, so this has arrived before; its end acknowledges it for a while (RFC 9293 section 3.10.7.4).
@@ -347,14 +352,14 @@ impl Transit {
     }
 
     /// The receiver sends an ACK that it held.
-    pub fn acknowledge(&mut self, flow: &mut Connection, at: Nanos) {
+    pub fn acknowledge<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) {
         let ack = self.ack(flow, at);
         self.carry(flow, ack, false);
     }
 
     /// The receiver's ACK.
     #[inline(always)]
-    fn ack(&mut self, flow: &mut Connection, at: Nanos) -> Packet {
+    fn ack<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) -> Packet {
         let (next, stamp) = flow.receiver.acknowledge();
         let blocks = flow.receiver.sack_blocks();
         let echo = flow.ecn.as_ref().and_then(|ecn| ecn.echo());
@@ -426,6 +431,13 @@ impl Transit {
         at >= self.window.from
     }
 
+    fn count_lost_segment(&mut self, flow: u32, at: Nanos) {
+        self.count_lost(at);
+        if let Some(lost) = self.lost.get_mut(flow as usize).filter(|_| self.window.contains(at)) {
+            *lost += 1;
+        }
+    }
+
     fn count_lost(&mut self, at: Nanos) {
         if at < self.window.to {
             self.count.dropped += 1;
@@ -437,7 +449,7 @@ impl Transit {
     /// Sees that the loop wakes the flow when its retransmission timer expires. An entry that is too early is renewed when it
     /// comes up; most ACKs move the timer on and touch no entry.
     #[inline(always)]
-    pub fn arm(&mut self, flow: &mut Connection) {
+    pub fn arm<P: Policy>(&mut self, flow: &mut Connection<P>) {
         let due = flow.sender.deadline().saturating_add(flow.access);
         if due < flow.timer_at {
             flow.timer_at = due;
@@ -446,7 +458,7 @@ impl Transit {
     }
 
     /// The same for a held ACK, on the receiver's clock, which is the loop's.
-    pub fn arm_ack(&mut self, flow: &mut Connection) {
+    pub fn arm_ack<P: Policy>(&mut self, flow: &mut Connection<P>) {
         let Some(due) = flow.receiver.deadline.filter(|&due| due < flow.ack_timer_at) else { return };
         flow.ack_timer_at = due;
         self.timers.set(due, Timer::DelayedAck(flow.id));

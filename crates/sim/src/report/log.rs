@@ -3,7 +3,6 @@
 use crate::memory;
 use crate::prefetch::prefetch;
 use crate::report::Series;
-use crate::transport::Controller;
 use fullpipe_cc::{CongestionControl, Nanos, time::seconds};
 use std::ops::Range;
 
@@ -75,7 +74,7 @@ impl SampleLog {
     }
 
     /// Announces the next flow, its algorithm, and from when to when there may be samples of it; flows count from 0.
-    pub fn add_flow(&mut self, cc: &Controller, from: Nanos, to: Nanos) {
+    pub fn add_flow(&mut self, cc: &impl CongestionControl, from: Nanos, to: Nanos) {
         if self.interval == 0 {
             return;
         }
@@ -101,7 +100,7 @@ impl SampleLog {
 
     /// Adds a row: cwnd, ssthresh, RTT (zero if unknown), segments thought to be in flight, and what `cc` shows. Between a
     /// flow's rows passes one interval.
-    pub fn add(&mut self, flow: u32, rtt: Nanos, in_flight: u64, cc: &Controller) {
+    pub fn add(&mut self, flow: u32, rtt: Nanos, in_flight: u64, cc: &impl CongestionControl) {
         let begin = self.words.len();
         let ssthresh = if cc.ssthresh().is_finite() { cc.ssthresh() } else { f64::NAN };
         let rtt = if rtt == 0 { f64::NAN } else { seconds(rtt) };

@@ -2,16 +2,23 @@
 
 pub mod log;
 pub mod meter;
+pub mod percentiles;
 
 use crate::memory;
+pub use percentiles::Percentiles;
 
 /// Everything a run yields.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Report {
     /// One entry per link, in the scenario's order.
     pub links: Vec<LinkReport>,
     /// One entry per long-lived or finite flow, in the scenario's order.
     pub flows: Vec<FlowReport>,
+    /// One entry per group of these, those of one name, in the order of their first flows.
+    pub groups: Vec<GroupReport>,
+    /// RTT samples of all of them.
+    pub rtt: Percentiles,
     /// One entry per UDP group, then one per web group, in the scenario's order.
     pub traffic: Vec<TrafficReport>,
     /// TCP data segments sent, warm-up, retransmissions and web traffic included.
@@ -42,6 +49,7 @@ pub struct PacketCount {
 
 /// One link. The plain fields are the forward direction, `reverse` the other one.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct LinkReport {
     /// As in the scenario.
     pub name: String,
@@ -53,6 +61,7 @@ pub struct LinkReport {
 
 /// One direction of a link, in the measuring window.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct DirectionReport {
     /// Bytes sent over capacity; 0 to 1.
     pub utilization: f64,
@@ -70,11 +79,17 @@ pub struct DirectionReport {
     pub mean_queue_packets: f64,
     /// Most packets in the system.
     pub max_queue_packets: u64,
+    /// How long packets waited before they began to be sent, of those that came in the window and were sent, or began to be, by its
+    /// end; NaN where none was.
+    pub queueing_delay: Percentiles,
+    /// The longest of these, seconds, to within 1 %.
+    pub max_queueing_delay_s: f64,
 }
 
 /// One flow, in the measuring window, which has its first instant but not its last: what happens at the end of the warm-up counts,
 /// what would happen at the end of the run does not.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct FlowReport {
     /// Position among all flows, from 0.
     pub id: u32,
@@ -96,8 +111,12 @@ pub struct FlowReport {
     pub timeouts: u64,
     /// Times fast recovery began.
     pub fast_recoveries: u64,
+    /// Segments lost, in a queue or on a wire, over segments sent; 0 where none was.
+    pub loss_rate: f64,
     /// Mean of the RTT samples, seconds; NaN without any.
     pub mean_rtt_s: f64,
+    /// Percentiles of the same samples.
+    pub rtt: Percentiles,
     /// Time average of the window policy's cwnd, segments; NaN where `active_s` is 0.
     pub mean_cwnd_packets: f64,
     /// Round trip without queueing and transmission, seconds.
@@ -106,8 +125,20 @@ pub struct FlowReport {
     pub completion_s: f64,
 }
 
+/// A group of flows, in the measuring window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupReport {
+    /// The flows' [`FlowReport::name`].
+    pub name: String,
+    /// Segments of them all that were lost, over those sent.
+    pub loss_rate: f64,
+    /// RTT samples of them all.
+    pub rtt: Percentiles,
+}
+
 /// A group of UDP or web traffic, in the measuring window; rates are over all of it.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct TrafficReport {
     /// "udp" or "web".
     pub kind: &'static str,
@@ -127,6 +158,7 @@ pub struct TrafficReport {
 
 /// Samples at a fixed interval, column by column: one row per entity and time, all times of the first entity first.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Series {
     /// Sample times, seconds.
     pub t_s: Vec<f64>,

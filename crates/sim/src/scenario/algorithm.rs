@@ -2,25 +2,84 @@
 
 use super::problem::Problem;
 use super::reader::{Reader, as_number, kind};
-use super::{Algorithm, Ecn, EcnMode, Setting, Value};
+use super::{Algorithm, Ecn, EcnMode, Setting, Table, Value};
+use crate::catalogue::{Catalogue, Foreign, Source, check};
 use fullpipe_cc::params::{self, Info, Kind, Param};
-use fullpipe_cc::registry;
+use std::sync::Arc;
 
 const EXAMPLE: &str = "\"reno\" or { name = \"reno\" }";
 
-/// The algorithm and its entry in the registry.
-pub fn read(reader: &Reader) -> Result<(Algorithm, &'static Info), Problem> {
-    let named: Vec<_> = registry::ALL.iter().map(|info| (info.name, *info)).collect();
-    let params = |info: &Info| info.params.iter().map(|param| param.name).collect();
+/// The algorithm and its entry in the catalogue.
+pub fn read(reader: &Reader, catalogue: &Catalogue) -> Result<(Algorithm, &'static Info), Problem> {
+    if let Some(Value::Table(table)) = reader.value("algorithm") {
+        if let Some(source) = catalogue.source_of(table) {
+            return read_sourced(table, reader.at("algorithm"), source);
+        }
+    }
+    let named: Vec<_> = catalogue.named().map(|(info, foreign)| (info.name, (info, foreign))).collect();
+    let params = |(info, _): (&Info, _)| names(info);
     let chosen = reader.chosen("algorithm", "an algorithm", EXAMPLE, &named, params)?;
-    let (info, table) = chosen.ok_or_else(|| reader.missing("algorithm", EXAMPLE))?;
+    let ((info, foreign), table) = chosen.ok_or_else(|| reader.missing("algorithm", EXAMPLE))?;
     let params = table.map_or(Ok(Vec::new()), |table| settings(&table, info))?;
-    Ok((Algorithm { name: info.name.to_owned(), params }, info))
+    Ok((Algorithm { name: info.name.to_owned(), params, foreign: foreign.cloned() }, info))
 }
 
-/// The ECN that the algorithm of this name is made for, and the codepoint of its packets.
-pub fn ecn(name: &str) -> (EcnMode, Ecn) {
-    let made_for = registry::find(name).and_then(|info| info.ecn);
+/// One that a table of a source's own names.
+fn read_sourced(table: &Table, place: String, source: &dyn Source) -> Result<(Algorithm, &'static Info), Problem> {
+    Reader::new(table, place.clone(), &[&[source.key(), PARAMS], source.keys()])?;
+    let mut bare = table.clone();
+    let given = bare.remove(PARAMS);
+    let (info, begin) = source.find(&bare).map_err(|(key, what)| Problem::within(&place, &key, what))?;
+    check(info).map_err(|what| Problem::within(&place, source.key(), what))?;
+    let params = match &given {
+        None => Vec::new(),
+        Some(Value::Table(given)) => {
+            settings(&Reader::new(given, format!("{place}.{PARAMS}"), &[&names(info)])?, info)?
+        }
+        Some(value) => {
+            let what = format!("expected a table, e.g. {{ beta = 0.5 }}; found {}", kind(value));
+            return Err(Problem::within(&place, PARAMS, what));
+        }
+    };
+    let foreign = Some(Arc::new(Foreign::of_table(info, begin, bare)));
+    Ok((Algorithm { name: info.name.to_owned(), params, foreign }, info))
+}
+
+/// The algorithm as a scenario names it.
+pub fn write(algorithm: &Algorithm) -> Value {
+    let params = algorithm.params.iter().map(|(name, setting)| (name.clone(), written(setting)));
+    if let Some(table) = algorithm.foreign.as_ref().and_then(|foreign| foreign.table()) {
+        let mut table = table.clone();
+        if !algorithm.params.is_empty() {
+            table.insert(PARAMS.to_owned(), Value::Table(params.collect()));
+        }
+        return Value::Table(table);
+    }
+    if algorithm.params.is_empty() {
+        return algorithm.name.as_str().into();
+    }
+    let name = ("name".to_owned(), algorithm.name.as_str().into());
+    Value::Table(std::iter::once(name).chain(params).collect())
+}
+
+fn written(setting: &Setting) -> Value {
+    match setting {
+        Setting::Number(x) => (*x).into(),
+        Setting::Flag(x) => (*x).into(),
+        Setting::Name(x) => x.as_str().into(),
+    }
+}
+
+/// The key of the table of parameters, beside a source's own keys.
+const PARAMS: &str = "params";
+
+fn names(info: &Info) -> Vec<&'static str> {
+    info.params.iter().map(|param| param.name).collect()
+}
+
+/// The ECN that the algorithm is made for, and the codepoint of its packets.
+pub fn ecn(algorithm: &Algorithm) -> (EcnMode, Ecn) {
+    let made_for = algorithm.info().and_then(|info| info.ecn);
     let mode = made_for.map_or(EcnMode::Off, |ecn| EcnMode::find(ecn.kind).expect("a kind of ECN"));
     (mode, if made_for.is_some_and(|ecn| ecn.ect == 1) { Ecn::Ect1 } else { Ecn::Ect0 })
 }
@@ -73,6 +132,7 @@ fn as_value(setting: &Setting) -> params::Value<'_> {
 
 fn allowed(param: &Param) -> String {
     match param.kind {
+        Kind::Number { min: f64::MIN, max: f64::MAX, .. } => "numbers".to_owned(),
         Kind::Number { min, max, .. } if param.unit == "1" => format!("numbers from {min} to {max}"),
         Kind::Number { min, max, .. } => format!("numbers from {min} to {max} ({})", param.unit),
         Kind::Flag { .. } => "true, false".to_owned(),

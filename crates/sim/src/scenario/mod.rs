@@ -32,7 +32,10 @@ pub use toml::{Table, Value};
 pub use trace::{Trace, read_traces};
 pub use units::{Quantity, quantity, units};
 
-use fullpipe_cc::Nanos;
+use crate::catalogue::Foreign;
+use fullpipe_cc::params::Info;
+use fullpipe_cc::{Nanos, registry};
+use std::sync::Arc;
 
 /// A whole scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -243,13 +246,27 @@ pub enum Buffer {
 /// A queueing discipline and its parameters.
 pub use crate::network::discipline::Settings as Queue;
 
-/// An algorithm and the parameters given for it; already checked against the registry.
+/// An algorithm and the parameters given for it; already checked against a [`Catalogue`](crate::Catalogue).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Algorithm {
-    /// As the registry calls it.
+    /// As the catalogue calls it.
     pub name: String,
     /// Parameters that differ from their defaults.
     pub params: Vec<(String, Setting)>,
+    /// What begins it, where it is none of the crate's.
+    pub foreign: Option<Arc<Foreign>>,
+}
+
+impl Algorithm {
+    /// The crate's of this name, with its defaults.
+    pub fn builtin(name: &str) -> Algorithm {
+        Algorithm { name: name.to_owned(), params: Vec::new(), foreign: None }
+    }
+
+    /// What is known of it; `None` for a name that nothing has.
+    pub fn info(&self) -> Option<&'static Info> {
+        self.foreign.as_ref().map_or_else(|| registry::find(&self.name), |foreign| Some(foreign.info()))
+    }
 }
 
 /// A parameter's value.
@@ -381,19 +398,32 @@ pub enum Arrivals {
     },
 }
 
+impl Scenario {
+    /// Whether any flow's algorithm is none of the crate's.
+    pub(crate) fn has_foreign(&self) -> bool {
+        let tcp = self.flows.iter().map(|group| &group.tcp).chain(self.web.iter().map(|web| &web.tcp));
+        tcp.into_iter().any(|tcp| tcp.algorithm.foreign.is_some())
+    }
+}
+
 impl Tcp {
     /// What its group is called.
     pub fn group(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.algorithm.name)
     }
 
-    /// Defaults that follow ns-2 and the papers, for an algorithm and its own recovery over a path; ECN is what the algorithm is made
-    /// for.
+    /// Defaults that follow ns-2 and the papers, for one of the crate's algorithms and its own recovery over a path; ECN is what the
+    /// algorithm is made for.
     pub fn new(algorithm: &str, recovery: Recovery, path: Vec<usize>) -> Self {
-        let (ecn, ect) = algorithm::ecn(algorithm);
+        Tcp::of(Algorithm::builtin(algorithm), recovery, path)
+    }
+
+    /// The same for any algorithm.
+    pub fn of(algorithm: Algorithm, recovery: Recovery, path: Vec<usize>) -> Self {
+        let (ecn, ect) = algorithm::ecn(&algorithm);
         Tcp {
             name: None,
-            algorithm: Algorithm { name: algorithm.to_owned(), params: Vec::new() },
+            algorithm,
             recovery,
             slow_start: SlowStart::Standard,
             pacing: Pacing::Algorithm,

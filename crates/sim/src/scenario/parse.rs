@@ -6,17 +6,28 @@ use super::reader::Reader;
 use super::traffic::{Context, flows, packet_size, udp, web};
 use super::units::TIME;
 use super::{Arrivals, Buffer, Link, Scenario, Table, Udp, Value, limits, network};
+use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
 
 const KEYS: &[&str] =
     &["duration", "warmup", "seed", "packet_size", "ack_size", "series_interval", "links", "flows", "udp", "web"];
 
 impl Scenario {
-    /// Checks a tree of values, such as a parsed TOML document; the keys are those of `docs/scenarios.md`.
+    /// [`Catalogue::read_value`] with the crate's own algorithms.
     ///
     /// # Errors
     /// The first [`Problem`] found; its line is unknown.
     pub fn from_value(table: &Table) -> Result<Scenario, Problem> {
+        Catalogue::builtin().read_value(table)
+    }
+}
+
+impl Catalogue {
+    /// Checks a tree of values, such as a parsed TOML document; the keys are those of `docs/scenarios.md`.
+    ///
+    /// # Errors
+    /// The first [`Problem`] found; its line is unknown.
+    pub fn read_value(&self, table: &Table) -> Result<Scenario, Problem> {
         let reader = Reader::new(table, String::new(), &[KEYS])?;
         let duration = reader.quantity("duration", &TIME, limits::SPAN)?;
         let duration = duration.ok_or_else(|| reader.missing("duration", "\"400 s\""))?;
@@ -26,7 +37,7 @@ impl Scenario {
 
         let link_tables = reader.tables("links")?;
         let mut links = network::links(&link_tables)?;
-        let context = Context { duration, packet_size, links: &links };
+        let context = Context { duration, packet_size, links: &links, catalogue: self };
         let flows = read_all(&reader, "flows", &context, flows)?;
         let udp = read_all(&reader, "udp", &context, udp)?;
         let web = read_all(&reader, "web", &context, web)?;

@@ -20,6 +20,12 @@ impl Problem {
     pub(super) fn new(key: impl Into<String>, what: impl Into<String>) -> Self {
         Problem { key: key.into(), what: what.into(), line: None }
     }
+
+    /// A problem with `key` of the table at `place`, or with the table where the key is empty.
+    pub(crate) fn within(place: &str, name: &str, what: impl Into<String>) -> Self {
+        let at = if name.is_empty() { place.to_owned() } else { format!("{place}.{}", key(name)) };
+        Problem::new(at, what)
+    }
 }
 
 impl fmt::Display for Problem {

@@ -3,8 +3,8 @@
 
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
-    Algorithm, Arrivals, Buffer, Ecn, FlowGroup, Link, Scenario, Setting, Spread, Table, Tcp, Udp, Value, Web, change,
-    queue, trace,
+    Arrivals, Buffer, Ecn, FlowGroup, Link, Scenario, Spread, Table, Tcp, Udp, Value, Web, algorithm, change, queue,
+    trace,
 };
 use fullpipe_cc::Nanos;
 use std::fmt::Write;
@@ -131,7 +131,7 @@ fn web(web: &Web, scenario: &Scenario) -> Pairs {
 
 fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
     vec![
-        ("algorithm", algorithm(&tcp.algorithm)),
+        ("algorithm", algorithm::write(&tcp.algorithm)),
         ("recovery", tcp.recovery.name().into()),
         ("slow_start", tcp.slow_start.name().into()),
         ("pacing", tcp.pacing.name().into()),
@@ -152,23 +152,6 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
         ("path", path(&tcp.path, scenario)),
         ("reverse", tcp.reverse.into()),
     ]
-}
-
-fn algorithm(algorithm: &Algorithm) -> Value {
-    if algorithm.params.is_empty() {
-        return algorithm.name.as_str().into();
-    }
-    let mut table = Table::new();
-    table.insert("name".to_owned(), algorithm.name.as_str().into());
-    for (name, setting) in &algorithm.params {
-        let value = match setting {
-            Setting::Number(x) => (*x).into(),
-            Setting::Flag(x) => (*x).into(),
-            Setting::Name(x) => x.as_str().into(),
-        };
-        table.insert(name.clone(), value);
-    }
-    Value::Table(table)
 }
 
 fn times(start: Spread, stop: Option<Nanos>) -> Pairs {

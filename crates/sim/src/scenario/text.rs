@@ -1,32 +1,51 @@
 //! TOML text to a [`Scenario`], with the line of whatever is wrong.
 
-use super::{Problem, Scenario, Table, problem, read_traces};
+use super::{Problem, Scenario, Table, problem};
+use crate::catalogue::Catalogue;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 impl Scenario {
-    /// Reads a scenario; the keys are those of `docs/scenarios.md`.
+    /// [`Catalogue::read_toml`] with the crate's own algorithms.
     ///
     /// # Errors
     /// The first [`Problem`] found, with its line.
     pub fn from_toml(text: &str) -> Result<Scenario, Problem> {
-        Scenario::from_tree(text, &parse(text)?)
+        Catalogue::builtin().read_toml(text)
+    }
+
+    /// [`Catalogue::read_toml_in`] with the crate's own algorithms.
+    ///
+    /// # Errors
+    /// The first [`Problem`] found, with its line.
+    pub fn from_toml_in(text: &str, folder: &Path) -> Result<(Scenario, Table), Problem> {
+        Catalogue::builtin().read_toml_in(text, folder)
+    }
+}
+
+impl Catalogue {
+    /// Reads a scenario; the keys are those of `docs/scenarios.md`.
+    ///
+    /// # Errors
+    /// The first [`Problem`] found, with its line.
+    pub fn read_toml(&self, text: &str) -> Result<Scenario, Problem> {
+        self.read_tree(text, &parse(text)?)
     }
 
     /// Reads a scenario whose files, such as traces, are in `folder`; gives the tree of its values too, with what is in these files.
     ///
     /// # Errors
     /// The first [`Problem`] found, with its line.
-    pub fn from_toml_in(text: &str, folder: &Path) -> Result<(Scenario, Table), Problem> {
+    pub fn read_toml_in(&self, text: &str, folder: &Path) -> Result<(Scenario, Table), Problem> {
         let mut tree = parse(text)?;
-        read_traces(&mut tree, folder).map_err(|problem| with_line(text, problem))?;
-        Ok((Scenario::from_tree(text, &tree)?, tree))
+        self.embed(&mut tree, folder).map_err(|problem| with_line(text, problem))?;
+        Ok((self.read_tree(text, &tree)?, tree))
     }
 
-    fn from_tree(text: &str, tree: &Table) -> Result<Scenario, Problem> {
-        Scenario::from_value(tree).map_err(|problem| with_line(text, problem))
+    fn read_tree(&self, text: &str, tree: &Table) -> Result<Scenario, Problem> {
+        self.read_value(tree).map_err(|problem| with_line(text, problem))
     }
 }
 

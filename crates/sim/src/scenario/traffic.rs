@@ -8,6 +8,7 @@ use super::{
     Arrivals, Ecn, EcnMode, FlowGroup, Link, Pacing, Recovery, SlowStart, Spread, Table, Tcp, Udp, Value, Web,
     algorithm, limits, network,
 };
+use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
 
 /// What traffic needs to know of the rest of the scenario.
@@ -18,6 +19,8 @@ pub struct Context<'a> {
     pub packet_size: u32,
     /// What paths name.
     pub links: &'a [Link],
+    /// What algorithms are named by.
+    pub catalogue: &'a Catalogue,
 }
 
 const TCP_KEYS: &[&str] = &[
@@ -102,17 +105,16 @@ pub fn packet_size(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u
 }
 
 fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
-    let (algorithm, info) = algorithm::read(reader)?;
+    let (algorithm, info) = algorithm::read(reader, context.catalogue)?;
     let host = reader.one_of("host", "host", &Host::NAMES)?.unwrap_or(Host::Classic);
     let recovery = reader.one_of("recovery", "recovery", &Recovery::NAMES)?.unwrap_or(host.recovery(info));
-    let default = host.preset(Tcp::new(info.name, recovery, network::path(reader, context.links)?));
+    let default = host.preset(Tcp::of(algorithm, recovery, network::path(reader, context.links)?));
     let time = |key, range, default| Ok::<Nanos, Problem>(reader.quantity(key, &TIME, range)?.unwrap_or(default));
     let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;
     let ecn = reader.one_of("ecn", "kind of ECN", &EcnMode::NAMES)?.unwrap_or(default.ecn);
     // ECT(1) is for those that count marks.
     let ect = if ecn.counts() { default.ect } else { Ecn::Ect0 };
     Ok(Tcp {
-        algorithm,
         slow_start: reader.one_of("slow_start", "slow start", &SlowStart::NAMES)?.unwrap_or(host.slow_start(info)),
         pacing: reader.one_of("pacing", "pacing", &Pacing::NAMES)?.unwrap_or(default.pacing),
         ecn,

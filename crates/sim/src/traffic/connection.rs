@@ -4,17 +4,17 @@ use crate::engine::schedule::StreamId;
 use crate::network::line::Line;
 use crate::network::{Direct, Route};
 use crate::rng::Rng;
-use crate::scenario::{Algorithm, Setting, Spread, Tcp};
-use crate::transport::Controller;
+use crate::scenario::{Spread, Tcp};
 use crate::transport::ecn::Receiving;
+use crate::transport::policy::{Controller, Guard, Policy};
 use crate::transport::receiver::{Receiver, Telling};
 use crate::transport::sender::Sender;
-use fullpipe_cc::{Nanos, Start, params, registry};
+use fullpipe_cc::{Nanos, Start};
 use std::num::NonZero;
 
 /// A TCP connection, both ends. What every packet touches comes first, together in memory.
 #[repr(C, align(64))]
-pub struct Connection {
+pub struct Connection<P = Controller> {
     /// Its number.
     pub id: u32,
     /// Which connection of the flow (web traffic opens many, one after another).
@@ -42,7 +42,7 @@ pub struct Connection {
     /// The receiving end.
     pub receiver: Receiver,
     /// The sending end.
-    pub sender: Sender,
+    pub sender: Sender<P>,
     /// The receiving end's part of ECN, if it is on.
     pub ecn: Option<Box<Receiving>>,
     /// When the held ACK's entry stands in the loop.
@@ -108,26 +108,16 @@ impl AccessLink {
     }
 }
 
-/// Builds an algorithm that the scenario has already been checked for, of a flow whose handshake has shown `base_rtt`.
-pub fn controller(tcp: &Tcp, packet_size: u32, base_rtt: Nanos, seed: u64) -> Controller {
-    let Algorithm { name, params } = &tcp.algorithm;
-    let given: Vec<_> = params.iter().map(|(name, setting)| (name.as_str(), value(setting))).collect();
+/// The algorithm of a flow whose handshake has shown `base_rtt`; random choices are drawn from `seed`.
+pub fn controller<P: Policy>(tcp: &Tcp, packet_size: u32, base_rtt: Nanos, seed: u64, guard: &Guard) -> P {
     let start = Start::from(f64::from(tcp.initial_window)).slow_start(tcp.slow_start);
     let start = start.segment_bytes(packet_size).rtt(base_rtt.max(1)).seed(seed);
     let start = start.selective_acks(tcp.recovery.telling() != Telling::Nothing);
-    let cc = registry::build_as(name, &given, start).expect("a checked scenario");
+    let cc = P::begin(&tcp.algorithm, start, guard.clone());
     if !tcp.pacing.applies_to(&cc) {
         return cc;
     }
-    registry::build_as(name, &given, start.paced(true)).expect("the same")
-}
-
-fn value(setting: &Setting) -> params::Value<'_> {
-    match setting {
-        Setting::Number(x) => params::Value::Number(*x),
-        Setting::Flag(x) => params::Value::Flag(*x),
-        Setting::Name(x) => params::Value::Name(x),
-    }
+    P::begin(&tcp.algorithm, start.paced(true), guard.clone())
 }
 
 #[cfg(test)]

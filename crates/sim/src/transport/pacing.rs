@@ -3,7 +3,6 @@
 //! Sources: draft-ietf-ccwg-bbr, section 5.6.2 (next_send = max(now, next_send) + size/rate); for algorithms that give no rate, Linux's
 //! documentation of `tcp_pacing_ss_ratio` (200 %) and `tcp_pacing_ca_ratio` (120 %) in ip-sysctl.
 
-use crate::transport::Controller;
 use fullpipe_cc::time::{SECOND, seconds};
 use fullpipe_cc::{CongestionControl, Nanos};
 
@@ -23,7 +22,7 @@ fullpipe_cc::named! { Pacing { Algorithm = "algorithm", On = "on", Off = "off" }
 
 impl Pacing {
     /// Whether a flow under `cc` is paced.
-    pub fn applies_to(self, cc: &Controller) -> bool {
+    pub fn applies_to(self, cc: &impl CongestionControl) -> bool {
         match self {
             Pacing::Algorithm => cc.pacing_rate().is_some(),
             Pacing::On => true,
@@ -37,7 +36,7 @@ const SLOW_START_RATIO: f64 = 2.0;
 const AVOIDANCE_RATIO: f64 = 1.2;
 
 /// Segments per second: what the algorithm says, or else so many windows per `srtt` (in slow start up to half of ssthresh, and beyond).
-pub fn rate(cc: &Controller, srtt: Nanos) -> f64 {
+pub fn rate(cc: &impl CongestionControl, srtt: Nanos) -> f64 {
     cc.pacing_rate().unwrap_or_else(|| {
         let ratio = if cc.cwnd() < cc.ssthresh() / 2.0 { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
         ratio * cc.cwnd() / seconds(srtt)
@@ -152,7 +151,7 @@ mod tests {
     /// at 10 on cwnd = ssthresh = 5: 60.
     #[test]
     fn windows_per_round_trip_without_a_rate_of_the_algorithm() {
-        let mut cc = fullpipe_cc::build_as("reno", &[], 10.0).expect("reno");
+        let mut cc: crate::transport::Controller = fullpipe_cc::build_as("reno", &[], 10.0).expect("reno");
         assert_eq!(rate(&cc, 100 * MS), 200.0);
         cc.on_congestion(&fullpipe_cc::Flow::at(0).cwnd_limited(true), fullpipe_cc::Signal::Loss);
         assert_eq!(rate(&cc, 100 * MS), 60.0);

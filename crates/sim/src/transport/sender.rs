@@ -30,18 +30,15 @@ use crate::packet::{AckNote, Echo, Marks, SackBlocks};
 use crate::report::log::SampleLog;
 use crate::report::meter::{Counters, Meter};
 use crate::scenario::Tcp;
-use crate::transport::Controller;
+use crate::transport::policy::{Controller, MOST_SEGMENTS, Policy};
 use crate::transport::receiver::unwrap;
-use fullpipe_cc::{Ack, CongestionControl, Flow, Input, Nanos, Signal};
+use fullpipe_cc::{Ack, Flow, Input, Nanos, Signal};
 use std::ops::Range;
 
-/// Most segments outstanding: numbers travel modulo 2^32, and within half of that it is plain which is meant.
-const MOST_OUTSTANDING: u32 = (1 << 31) - 1;
-
 /// One connection's sending end. In the order of use: what every ACK touches comes first, together in memory.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[repr(C)]
-pub struct Sender {
+pub struct Sender<P = Controller> {
     progress: Progress,
     /// The policy's window, as it last said.
     cwnd: f64,
@@ -65,7 +62,7 @@ pub struct Sender {
     /// What is measured.
     pub meter: Meter,
     /// The window policy.
-    pub cc: Controller,
+    pub cc: P,
     repair: repair::Any,
     /// ECN, if it is on.
     ecn: Option<Box<ecn::Sending>>,
@@ -111,12 +108,12 @@ pub struct Arrival {
     pub receiver_stamp: Nanos,
 }
 
-impl Sender {
+impl<P: Policy> Sender<P> {
     /// A connection that has sent nothing; `end` segments to send; the path's RTT without queues is `base_rtt`, and the receiver's
     /// clock is `clock_offset` ahead.
-    pub fn new(tcp: &Tcp, cc: Controller, end: u64, base_rtt: Nanos, clock_offset: Nanos, meter: Meter) -> Self {
-        let most = u64::from(MOST_OUTSTANDING);
-        let max_window = tcp.max_window.map_or(MOST_OUTSTANDING, |window| window.min(most) as u32);
+    pub fn new(tcp: &Tcp, cc: P, end: u64, base_rtt: Nanos, clock_offset: Nanos, meter: Meter) -> Self {
+        let most = u64::from(MOST_SEGMENTS);
+        let max_window = tcp.max_window.map_or(MOST_SEGMENTS, |window| window.min(most) as u32);
         let mut repair = repair::Any::new(tcp, &cc);
         let pacer = tcp.pacing.applies_to(&cc).then(Pacer::default);
         let sampler = cc.takes_rate_samples().then(Sampler::default);
@@ -146,7 +143,7 @@ impl Sender {
     }
 
     /// Starts over as a new connection with `end` segments to send; the meter goes on.
-    pub fn reopen(&mut self, cc: Controller, end: u64) {
+    pub fn reopen(&mut self, cc: P, end: u64) {
         self.earlier += self.progress.high;
         self.progress = Progress::new(end, self.progress.max_window);
         self.round_end = 0;
@@ -191,7 +188,7 @@ impl Sender {
     }
 
     /// Nothing has been sent yet; `cc` is to be its policy.
-    pub fn begin_with(&mut self, cc: Controller) {
+    pub fn begin_with(&mut self, cc: P) {
         self.cc = cc;
         self.cwnd = self.cc.cwnd();
     }
@@ -204,13 +201,7 @@ impl Sender {
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         let watch = self.watch.as_ref().map_or(0, |watch| size_of::<Watch>() + watch.heap_bytes());
-        let held = match &self.cc {
-            Controller::EHstcp(state) => size_of_val(&**state),
-            Controller::Bbr(state) => size_of_val(&**state),
-            Controller::Bbr3(state) => size_of_val(&**state),
-            _ => 0,
-        };
-        self.repair.heap_bytes() + watch + held
+        self.repair.heap_bytes() + self.meter.heap_bytes() + watch + self.cc.heap_bytes()
     }
 
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.

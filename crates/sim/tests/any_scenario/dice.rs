@@ -299,7 +299,7 @@ impl Dice {
             };
             params.push((param.name.to_owned(), setting));
         }
-        Algorithm { name: info.name.to_owned(), params }
+        Algorithm { params, ..Algorithm::builtin(info.name) }
     }
 
     fn tcp(&mut self, links: &[Link]) -> Tcp {

@@ -1,6 +1,6 @@
 //! The ends of the allowed ranges, by hand.
 
-use fullpipe_sim::{Interrupted, Report, Scenario, run};
+use fullpipe_sim::{Report, Scenario, Stopped, run};
 
 fn scenario(duration: &str, link: &str, traffic: &str) -> Scenario {
     let text = format!(
@@ -11,7 +11,7 @@ fn scenario(duration: &str, link: &str, traffic: &str) -> Scenario {
 }
 
 /// Runs it; gives up after so many times 16,384 events.
-fn bounded(scenario: &Scenario, patience: usize) -> Result<Report, Interrupted> {
+fn bounded(scenario: &Scenario, patience: usize) -> Result<Report, Stopped> {
     let mut calls = 0;
     run(scenario, &mut |_| {
         calls += 1;

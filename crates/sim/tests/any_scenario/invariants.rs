@@ -1,7 +1,7 @@
 //! What holds of the report of every scenario.
 
 use fullpipe_sim::scenario::{Arrivals, Buffer, EcnMode, Link};
-use fullpipe_sim::{DirectionReport, Interrupted, Report, Scenario, run, run_served};
+use fullpipe_sim::{DirectionReport, Report, Scenario, Stopped, run, run_served};
 
 /// What does not hold yet.
 const AWAITED: &[&str] = &[
@@ -55,7 +55,7 @@ fn difference(one: &str, other: &str) -> (String, String) {
     (from(one), from(other))
 }
 
-fn bounded_run(scenario: &Scenario, patience: usize, findings: &mut Findings) -> Result<Report, Interrupted> {
+fn bounded_run(scenario: &Scenario, patience: usize, findings: &mut Findings) -> Result<Report, Stopped> {
     let (mut calls, mut reached) = (0, 0);
     run(scenario, &mut |now| {
         findings.expect("time goes on", reached <= now && now <= scenario.duration, (reached, now));

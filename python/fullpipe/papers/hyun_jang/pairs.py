@@ -202,7 +202,7 @@ def _picture(results: Results, *, item: str, other: str) -> Figure:
                 if runs:
                     axes.plot([_together(r) for r in runs], [_used(r) for r in runs], "o", color=colour, label=recovery)
             axes.set_xlim(-0.05, 1.05)
-            axes.legend(loc="best")
+            legend_above(axes)
     return figure
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.charts.style import legend_above
 from fullpipe.papers.drawing import flow_samples, panels
 from fullpipe.reproduce.item import Item, Results
 from fullpipe.runs.tables import to_numpy
@@ -72,7 +73,7 @@ def _picture(results: Results) -> Figure:
         for name, (panel,) in zip(SCHEMES, axes, strict=True):
             for flow, label in enumerate(("first", "second")):
                 panel.plot(*flow_samples(results[_key("late", name)], flow, "cwnd_packets"), label=label)
-        axes[0][0].legend()
+        legend_above(axes[0][0])
     return figure
 
 

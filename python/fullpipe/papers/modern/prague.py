@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.charts.style import legend_above
 from fullpipe.papers.drawing import panels, utilization
 from fullpipe.reproduce.item import Item, Quick, Results
 from fullpipe.runs.tables import to_numpy
@@ -78,7 +79,7 @@ def _picture(results: Results) -> Figure:
             axes.plot(rtts, [_ratio(results[_name(scheme, rtt_ms)]) for rtt_ms in rtts], marker="o", label=scheme)
         axes.axhline(1, linewidth=0.8, color="0.6")
         axes.set_ylim(bottom=0)
-        axes.legend()
+        legend_above(axes)
     return figure
 
 

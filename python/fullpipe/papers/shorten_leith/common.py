@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fullpipe.charts.series import flow_series, link_series
-from fullpipe.charts.style import STYLE
+from fullpipe.charts.style import STYLE, legend_above
 from fullpipe.papers.drawing import utilization
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
@@ -197,11 +197,7 @@ def time_charts(
         panels[-1].set_xlabel(x)
         yield figure, panels
         for axes in panels:
-            count = len(axes.get_legend_handles_labels()[0])
-            if count > 4:
-                figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-            elif count:
-                axes.legend(loc="best")
+            legend_above(axes)
         figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
 
 

@@ -2,5 +2,6 @@
 
 from fullpipe.study.size.mix import Mix
 from fullpipe.study.size.sizing import Sizing, size
+from fullpipe.study.size.target import MEASURES, Target
 
-__all__ = ["Mix", "Sizing", "size"]
+__all__ = ["MEASURES", "Mix", "Sizing", "Target", "size"]

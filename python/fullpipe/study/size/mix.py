@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fullpipe import models
 from fullpipe.errors import InputError
+from fullpipe.registry import Param, queues
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import read_quantity
-from fullpipe.text import quoted
+from fullpipe.study.size.shares import algorithms_of
+from fullpipe.text import quoted, unknown
 
-__all__ = ["Mix"]
+__all__ = ["BUFFER", "MOST_BDP", "Mix"]
+
+BUFFER = "buffer"
+"""What is sized where it is no parameter of the queue."""
+
+MOST_BDP = 4
+"""Buffers tried, in bandwidth-delay products, at most; and the buffer where a parameter of the queue is sized."""
+
+WAYS = {"packets": "{packets} packets", "packets or time": "{packets} packets", "time": "{time}", "data": "{bytes} B"}
+"""How a size in packets is written, by the kind of the parameter."""
 
 EPOCHS_ALONE = (3, 6)
 """Congestion epochs of one flow left out and measured, at least: it repeats one cycle. The first loss ends slow start,
@@ -61,6 +73,9 @@ class Mix:
             of Pareto size, mean 12 kB, shape 1.2.
         packet_size: Bytes on the wire.
         queue: The link's queueing discipline, as a scenario writes it.
+        sized: What is sized: the link's buffer (`BUFFER`), or a parameter of the queue, such as CoDel's "target"; the
+            buffer is then `MOST_BDP` bandwidth-delay products. A size counts packets; a time is what the link takes for
+            them, bytes are theirs.
     """
 
     rate_bps: float
@@ -69,6 +84,7 @@ class Mix:
     web_load: float = 0.0
     packet_size: int = 1000
     queue: str | Mapping[str, Any] = "drop-tail"
+    sized: str = BUFFER
 
     @classmethod
     def parse(
@@ -78,6 +94,7 @@ class Mix:
         web_load: float = 0.0,
         packet_size: int = 1000,
         queue: str | Mapping[str, Any] = "drop-tail",
+        sized: str = BUFFER,
     ) -> Mix:
         """From text such as "155 Mbit/s" and "80 ms..250 ms" or "80 ms".
 
@@ -86,7 +103,8 @@ class Mix:
             ScenarioError: There is no such queue, or it has no such parameter.
         """
         ends = [read_quantity("rtt", end, "s", '"80 ms" or "80 ms..250 ms"') for end in rtt.split("..", 1)]
-        mix = cls(read_quantity("rate", rate, "bps", '"155 Mbit/s"'), ends[0], ends[-1], web_load, packet_size, queue)
+        rate_bps = read_quantity("rate", rate, "bps", '"155 Mbit/s"')
+        mix = cls(rate_bps, ends[0], ends[-1], web_load, packet_size, queue, sized)
         if mix.rtt_min_s > mix.rtt_max_s:
             raise InputError(f"rtt = {quoted(rtt)}: the shorter RTT comes first")
         if not 0 <= web_load < 1:
@@ -95,6 +113,21 @@ class Mix:
             raise InputError(f"rate = {quoted(rate)}, rtt = {quoted(rtt)}: the pipe holds less than a packet")
         mix.scenario("newreno", 1, 1)
         return mix
+
+    @property
+    def column(self) -> str:
+        """What columns of sizes begin with: "buffer", or "queue_target" of a parameter called target."""
+        return BUFFER if self.sized == BUFFER else f"queue_{self.sized}"
+
+    @property
+    def what(self) -> str:
+        """What is sized, as tables say it: "buffer", or "target of codel"."""
+        return BUFFER if self.sized == BUFFER else f"{self.sized} of {_name(self.queue)}"
+
+    @property
+    def most_packets(self) -> int:
+        """The largest size tried."""
+        return math.ceil(MOST_BDP * self.bdp_packets)
 
     @property
     def rtt_s(self) -> float:
@@ -133,12 +166,18 @@ class Mix:
         """Whether two seeds can differ."""
         return flows > 1 or self.web_load > 0
 
-    def scenario(self, algorithm: str | Mapping[str, Any], flows: int, buffer_packets: int, seed: int = 1) -> Scenario:
+    def scenario(self, algorithm: str, flows: int, buffer_packets: int, seed: int = 1) -> Scenario:
         """One run.
+
+        Args:
+            algorithm: A name, or a mix such as "cubic*0.7+bbr*0.3".
+            flows: How many.
+            buffer_packets: The size of what is sized.
+            seed: The scenario's.
 
         Raises:
             ScenarioError: There is no such algorithm, or a number is absurd.
-            InputError: The run would be too long.
+            InputError: The run would be too long, or there are too few flows for that mix.
         """
         length_s = self.duration_s(flows, buffer_packets)
         if length_s > LONGEST_S:
@@ -161,19 +200,18 @@ class Mix:
                     "name": "bottleneck",
                     "rate": f"{self.rate_bps:.0f} bit/s",
                     "delay": _time(link_s),
-                    "buffer": f"{buffer_packets} packets",
-                    "queue": self.queue,
+                    **self._link(buffer_packets),
                 }
             ],
             "flows": [
                 {
-                    "algorithm": algorithm,
+                    "algorithm": name,
                     "access_delay": _time(rtt_s / 2 - link_s),
                     "start": f"0 s..{_time(starts)}" if starts else "0 s",
                     "min_rto": _time(rtt_s + RTO_ABOVE_RTT_S),
                     "processing_time": _time(noise_s),
                 }
-                for rtt_s in self._rtts(flows)
+                for name, rtt_s in zip(algorithms_of(algorithm, flows), self._rtts(flows), strict=True)
             ],
         }
         if self.web_load > 0:
@@ -189,6 +227,15 @@ class Mix:
             ]
         return Scenario(**keys)
 
+    def _link(self, size: int) -> dict[str, Any]:
+        """Buffer and queue of the link, what is sized at that size."""
+        if self.sized == BUFFER:
+            return {"buffer": f"{size} packets", "queue": self.queue}
+        of_queue = dict(self.queue) if isinstance(self.queue, Mapping) else {"name": self.queue}
+        way = WAYS[_parameter(of_queue["name"], self.sized).kind]
+        text = way.format(packets=size, time=_time(size * self.packet_s), bytes=size * self.packet_size)
+        return {"buffer": f"{self.most_packets} packets", "queue": {**of_queue, self.sized: text}}
+
     def _rtts(self, flows: int) -> list[float]:
         """Each flow's base RTT."""
         shortest, width = self.rtt_min_s, self.rtt_max_s - self.rtt_min_s
@@ -199,6 +246,24 @@ class Mix:
     def _web_delay(self, link_s: float) -> str:
         low, high = (_time(rtt_s / 2 - link_s) for rtt_s in (self.rtt_min_s, self.rtt_max_s))
         return low if low == high else f"{low}..{high}"
+
+
+def _parameter(queue: str, name: str) -> Param:
+    """A parameter of a queueing discipline that can be sized.
+
+    Raises:
+        InputError: There is no such queue or parameter, or it is no time, packets or bytes.
+    """
+    if queue not in queues():
+        raise InputError(unknown("queue", queue, queues()))
+    sizes = {param.name: param for param in queues()[queue].params if param.kind in WAYS}
+    if name not in sizes:
+        raise InputError(unknown(f"size of {queue}", name, sizes) if sizes else f"{queue} has no parameter to size")
+    return sizes[name]
+
+
+def _name(queue: str | Mapping[str, Any]) -> str:
+    return queue if isinstance(queue, str) else str(queue["name"])
 
 
 def _time(seconds: float) -> str:

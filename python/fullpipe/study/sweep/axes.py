@@ -13,9 +13,9 @@ from typing import Any
 
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.scenario.quantity import SYMBOLS, Quantity
-from fullpipe.text import hint, listed, quoted, with_params
+from fullpipe.text import hint, listed, quoted, unknown, with_params
 
-__all__ = ["LARGEST", "MOST_AXES", "MOST_RUNS", "MOST_VALUES", "Axis", "find_axis", "read_axes"]
+__all__ = ["LARGEST", "MOST_AXES", "MOST_RUNS", "MOST_VALUES", "Axis", "find_axis", "find_value", "read_axes"]
 
 MOST_AXES = 100
 """Axes that a sweep may have."""
@@ -129,6 +129,20 @@ def find_axis(axes: Sequence[Axis], name: str) -> Axis:
         return ending[0]
     problem = "could be several axes" if ending else "is no axis"
     raise InputError(f"{quoted(name)} {problem} (allowed: {listed(axis.path for axis in axes)})")
+
+
+def find_value(axes: Sequence[Axis], text: str) -> tuple[Axis, Any]:
+    """The axis that has a value, and the value, which tables show so.
+
+    Raises:
+        InputError: None has it, or several.
+    """
+    found = [(axis, label) for axis in axes for label in axis.labels if str(label) == text]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"{quoted(text)} could be a value of {listed(axis.path for axis, _ in found)}")
+    raise InputError(unknown("value", text, (label for axis in axes for label in axis.labels)))
 
 
 def _leaves(table: Mapping[str, Any], above: tuple[str, ...], file: str | None) -> Iterable[tuple[str, Any]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fullpipe.errors import FullpipeError, InputError
 from fullpipe.fingerprint import build_fingerprint
+from fullpipe.own import restore
 from fullpipe.runs.memory import share_bytes
 from fullpipe.scenario import Scenario
 from fullpipe.study.sweep.rows import outcome
@@ -78,7 +79,7 @@ def run_on_cluster(
     pending: dict[str, tuple[int, Any]] = {}
     waiting = iter(runs)
     task = _task()
-    common = plan.scenario.to_dict(), plan.scenario.file, build_fingerprint(), memory_bytes
+    common = plan.scenario.to_dict(), plan.scenario.file, build_fingerprint(), memory_bytes, plan.own_algorithms
 
     def submit(count: int) -> None:
         for run in islice(waiting, count):
@@ -146,13 +147,19 @@ def _check_scheduler(address: str) -> None:
 
 
 def run_task(
-    changes: Mapping[str, Any], scenario: Mapping[str, Any], file: str | None, build: str, memory_bytes: int | None
+    changes: Mapping[str, Any],
+    scenario: Mapping[str, Any],
+    file: str | None,
+    build: str,
+    memory_bytes: int | None,
+    own_algorithms: Mapping[str, bytes],
 ) -> dict[str, Any]:
     """What a worker does: a run's row, or why it is ``refused``; another build might give other figures."""
     if build != build_fingerprint():
         return {"refused": "has another build of fullpipe than the sweep; install the same one everywhere"}
     from distributed import get_worker
 
+    restore(own_algorithms)
     part_bytes = share_bytes(get_worker().state.nthreads, memory_bytes)
     return outcome(Scenario.from_dict(scenario, file=file), changes, memory_bytes=part_bytes)
 

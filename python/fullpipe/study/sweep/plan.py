@@ -14,6 +14,7 @@ from typing import Any
 from fullpipe import _core
 from fullpipe.errors import ScenarioError
 from fullpipe.fingerprint import build_fingerprint
+from fullpipe.own import carried, source_hash, used_in
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.keypath import Place, set_value
 from fullpipe.study.sweep.axes import LARGEST, MOST_RUNS, Axis
@@ -88,7 +89,24 @@ class Plan:
             labels.update(axis.columns(place))
         labels["repeat"] = repeat
         labels.setdefault("seed", self.scenario.seed + repeat)
+        if self._own:
+            labels["algorithm_source"] = self.algorithm_source
         return labels
+
+    @cached_property
+    def _own(self) -> list[str]:
+        """Algorithms of one's own that the scenario or an axis names."""
+        return used_in(self.scenario.to_dict(), *(list(axis.values) for axis in self.axes))
+
+    @property
+    def algorithm_source(self) -> str:
+        """A hash of the sources of these (`fullpipe.own.source_hash`)."""
+        return source_hash(self._own)
+
+    @property
+    def own_algorithms(self) -> dict[str, bytes]:
+        """What other processes make these of."""
+        return carried(self._own)
 
     @property
     def label_columns(self) -> tuple[str, ...]:
@@ -110,6 +128,7 @@ class Plan:
             "scenario": dict(sorted(self.scenario.to_dict().items())),
             "axes": [axis.to_dict() for axis in self.axes],
             "repeats": self.repeats,
+            **({"algorithm_source": self.algorithm_source} if self._own else {}),
         }
         copy: dict[str, Any] = json.loads(json.dumps(plain))
         return copy

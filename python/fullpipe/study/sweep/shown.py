@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from fullpipe.study.sweep.plan import Plan
 
-__all__ = ["show_summary"]
+__all__ = ["show_differences", "show_summary"]
 
 MOST_POINTS = 60
 """Combinations listed."""
@@ -32,8 +32,6 @@ FIGURES: dict[str, tuple[str, float, str]] = {
 def show_summary(plan: Plan, table: pa.Table, summary: pa.Table, failed: int) -> Shown:
     """Means over the seeds of each combination, with 95 % confidence intervals."""
     axes = [axis.path for axis in plan.axes]
-    endings = [axis.rpartition(".")[2] for axis in axes]
-    headings = [end if endings.count(end) == 1 else axis for axis, end in zip(axes, endings, strict=True)]
     figures = [
         figure
         for figure in FIGURES
@@ -47,7 +45,7 @@ def show_summary(plan: Plan, table: pa.Table, summary: pa.Table, failed: int) ->
     )
     return Shown(
         one_value or title,
-        (*headings, *(FIGURES[figure][0] for figure in figures), *(["failed"] if failed else [])),
+        (*_headings(axes), *(FIGURES[figure][0] for figure in figures), *(["failed"] if failed else [])),
         [
             (
                 *(str(row[axis]) for axis in axes),
@@ -58,6 +56,39 @@ def show_summary(plan: Plan, table: pa.Table, summary: pa.Table, failed: int) ->
         ],
         left=max(1, len(axes)),
     )
+
+
+def show_differences(plan: Plan, differences: pa.Table, value: Any) -> Shown:
+    """How much each combination differs from the one with a value, with 95 % confidence intervals."""
+    axes = [axis.path for axis in plan.axes]
+    figures = [figure for figure in FIGURES if f"{figure}_difference" in differences.column_names]
+    return Shown(
+        f"Less those of {value}, paired by seed, and 95 % confidence intervals of the differences",
+        (*_headings(axes), *(FIGURES[figure][0] for figure in figures), "pairs"),
+        [
+            (
+                *(str(row[axis]) for axis in axes),
+                *(_difference(row, figure) for figure in figures),
+                str(row["pairs"]),
+            )
+            for row in differences.slice(0, MOST_POINTS).to_pylist()
+        ],
+        left=max(1, len(axes)),
+    )
+
+
+def _headings(axes: list[str]) -> list[str]:
+    """The axes by the last parts of their key paths, where these tell them apart."""
+    endings = [axis.rpartition(".")[2] for axis in axes]
+    return [end if endings.count(end) == 1 else axis for axis, end in zip(axes, endings, strict=True)]
+
+
+def _difference(row: Mapping[str, Any], figure: str) -> str:
+    _, scale, form = FIGURES[figure]
+    mean, ci = row[f"{figure}_difference"], row[f"{figure}_difference_ci95"]
+    if mean is None:
+        return "-"
+    return f"{mean * scale:+{form}}" + (f" ± {ci * scale:{form}}" if ci else "")
 
 
 ONE_VALUE = "One value: this scenario has no randomness, every seed gives the same"

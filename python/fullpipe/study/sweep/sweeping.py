@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import closing
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Shown, page
+from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.runs.executor import check_stop, count_workers
-from fullpipe.runs.figures import find_figure
+from fullpipe.runs.figures import find_figure, split
+from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario, parse, read_text
-from fullpipe.study.sweep.axes import find_axis, read_axes
+from fullpipe.study.sweep.axes import find_axis, find_value, read_axes
 from fullpipe.study.sweep.plan import Plan
-from fullpipe.study.sweep.shown import show_summary
+from fullpipe.study.sweep.shown import show_differences, show_summary
 from fullpipe.text import unknown
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ Run = Callable[[Plan, Collection[int]], Generator[tuple[dict[str, Any] | None, f
 Rows = Callable[[Collection[int]], Generator[dict[str, Any] | None]]
 
 
+@shows_progress("runs")
 def sweep(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     axes: Mapping[str, Any],
@@ -141,7 +143,7 @@ def sweep_plan(
     return _run_in_memory(plan, rows) if out is None else _run_into(out, plan, rows)
 
 
-class Sweep:
+class Sweep(Outcome):
     """The outcome of a sweep.
 
     Attributes:
@@ -200,6 +202,16 @@ class Sweep:
         """Runs that failed."""
         return len(self.table) - self.table["error"].null_count
 
+    def tidy(self) -> pa.Table:
+        """Everything measured as `Result.tidy` has it; the setting is the values on the axes and the seed."""
+        places = [axis.path for axis in self.plan.axes]
+        skipped = {*self.plan.label_columns, "error"}
+        return tidy(
+            (group, setting(**{place: row[place] for place in places}, seed=row["seed"]), figures)
+            for row in self.table.to_pylist()
+            for group, figures in split({name: value for name, value in row.items() if name not in skipped}).items()
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The axes, rows and summary as plain values ready for JSON."""
         return {
@@ -209,10 +221,6 @@ class Sweep:
             "rows": self.table.to_pylist(),
             "summary": self.summary.to_pylist(),
         }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """The same as JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def plot(self, x: str, y: str, *, by: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws a figure against an axis: means with 95 % confidence intervals; with ``path``, writes the picture too.
@@ -243,12 +251,15 @@ class Sweep:
         picture = sweep_figure(across, figure, zip(places, values, labels, strict=True), missing=missing)
         return written(picture, path)
 
-    def shown(self) -> list[Shown | str]:
-        """The table that the program prints: means over the seeds, with confidence intervals."""
-        return [show_summary(self.plan, self.table, self.summary, self.failed)]
-
-    def _repr_html_(self) -> str:
-        return page(self.shown())
+    def shown(self, versus: str | None = None) -> list[Shown | str]:
+        """The tables that the program prints: means over the seeds, with confidence intervals; and `versus` a value as
+        tables show it, where one is asked for.
+        """
+        parts: list[Shown | str] = [show_summary(self.plan, self.table, self.summary, self.failed)]
+        if versus is not None:
+            axis, value = find_value(self.plan.axes, versus)
+            parts.append(show_differences(self.plan, self.versus(value, axis.path), value))
+        return parts
 
     def __repr__(self) -> str:
         return f"<Sweep of {len(self.table)} runs, {self.failed} failed>"

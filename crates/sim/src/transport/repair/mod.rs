@@ -17,7 +17,6 @@ mod vegas;
 
 use crate::packet::SackBlocks;
 use crate::scenario::Tcp;
-use crate::transport::Controller;
 use crate::transport::progress::Progress;
 use crate::transport::recovery::Recovery;
 use crate::transport::rto::RttEstimator;
@@ -197,7 +196,7 @@ pub enum Any {
 
 impl Any {
     /// What `tcp` asks for, of a connection that has sent nothing and whose window is `cc`'s.
-    pub fn new(tcp: &Tcp, cc: &Controller) -> Any {
+    pub fn new(tcp: &Tcp, cc: &impl CongestionControl) -> Any {
         let prr = tcp.prr && !cc.rules_recovery();
         match tcp.recovery {
             Recovery::Tahoe => Any::Tahoe(Default::default()),

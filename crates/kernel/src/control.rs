@@ -1,0 +1,565 @@
+//! Calls a program as the kernel calls it: what the simulator's sender tells ([`CongestionControl`]) in the kernel's terms.
+//!
+//! Of an ACK: `in_ack_event`; `pkts_acked`; then `cong_control`, or outside recovery `cong_avoid`. Of a loss, a mark or a timeout: `ssthresh`, then
+//! `set_state`. The end of an episode: the window is the threshold, `cwnd_event` (`CA_EVENT_COMPLETE_CWR`), `set_state`. `init` and
+//! `CA_EVENT_TX_START` at the beginning, `undo_cwnd` where a loss was none, `min_tso_segs` where segments are paced.
+//!
+//! # Deviations and choices
+//!
+//! - The window in recovery is the simulator's to see to (proportional rate reduction, where the scenario has it): the program sees it at
+//!   its threshold from the loss on, where a kernel lets it sink to that. A program with `cong_control` rules it itself, as in a kernel.
+//! - What `cong_avoid` is told was acknowledged is the window increases that the ACK is worth: 1, or its segments where the scenario
+//!   counts these (`host = "linux"` does).
+//! - Variables and arrays are shared between the connections of a kernel; here each connection has its own.
+//! - The clock begins with the connection, at 1000 s, and `CONFIG_HZ` is 250, as Debian has it.
+//! - Positions count bytes, `mss_cache` to a segment: its bytes on the wire less 52 of headers (IPv4, TCP, timestamps).
+//! - The least RTT is the connection's, where a kernel forgets after five minutes.
+//! - `ecn_flags` says that ECN was agreed upon, also where the scenario has it off; then there are no marks.
+//! - `sndbuf_expand` and `release` are not called: nothing here depends on either.
+
+use crate::error::Fault;
+use crate::load::Program;
+use crate::run::Machine;
+use crate::target::{Field, HZ, size_of};
+use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
+use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, RateSample, Signal, Start};
+use std::fmt::{self, Display};
+use std::sync::{Arc, LazyLock};
+
+/// The clock when a connection begins: no kernel's clock is at 0, which programs take for "never".
+const BEGINNING: Nanos = 1000 * SECOND;
+/// Bytes of headers in a segment: IPv4, TCP, timestamps.
+const HEADERS: u32 = 52;
+/// The threshold before the first loss.
+const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
+/// The first position; 0 is for programs that take it for "never".
+const FIRST: u32 = 1;
+
+/// `enum tcp_ca_state`.
+mod state {
+    pub const OPEN: u64 = 0;
+    pub const CWR: u64 = 2;
+    pub const RECOVERY: u64 = 3;
+    pub const LOSS: u64 = 4;
+}
+
+/// `enum tcp_ca_event`.
+mod event {
+    pub const TX_START: u64 = 0;
+    pub const COMPLETE_CWR: u64 = 2;
+    pub const LOSS: u64 = 3;
+}
+
+/// `enum tcp_ca_ack_event_flags`.
+mod flag {
+    pub const SLOW_PATH: u64 = 1;
+    pub const WINDOW_UPDATE: u64 = 2;
+    pub const ECHO: u64 = 4;
+}
+
+/// The places of the members in [`MEMBERS`](crate::MEMBERS).
+mod member {
+    pub const INIT: usize = 0;
+    pub const SSTHRESH: usize = 2;
+    pub const CONG_AVOID: usize = 3;
+    pub const SET_STATE: usize = 4;
+    pub const CWND_EVENT: usize = 5;
+    pub const IN_ACK_EVENT: usize = 6;
+    pub const PKTS_ACKED: usize = 7;
+    pub const MIN_TSO_SEGS: usize = 8;
+    pub const CONG_CONTROL: usize = 9;
+    pub const UNDO_CWND: usize = 10;
+}
+
+macro_rules! fields {
+    ($name:ident: $record:literal { $($field:ident = $path:literal,)* }) => {
+        struct $name { $($field: Field,)* }
+
+        impl $name {
+            fn of_target() -> $name {
+                $name { $($field: Field::of($record, $path),)* }
+            }
+        }
+    };
+}
+
+fields! {
+    Socket: "tcp_sock" {
+        tcp_state = "inet_conn.icsk_inet.sk.__sk_common.skc_state",
+        pacing_shift = "inet_conn.icsk_inet.sk.sk_pacing_shift",
+        pacing_status = "inet_conn.icsk_inet.sk.sk_pacing_status",
+        pacing_rate = "inet_conn.icsk_inet.sk.sk_pacing_rate",
+        max_pacing_rate = "inet_conn.icsk_inet.sk.sk_max_pacing_rate",
+        gso_max = "inet_conn.icsk_inet.sk.sk_gso_max_size",
+        ca_state = "inet_conn.icsk_ca_state",
+        ca_initialized = "inet_conn.icsk_ca_initialized",
+        rcv_tsval = "rx_opt.rcv_tsval",
+        rcv_tsecr = "rx_opt.rcv_tsecr",
+        saw_tstamp = "rx_opt.saw_tstamp",
+        tstamp_ok = "rx_opt.tstamp_ok",
+        sack_ok = "rx_opt.sack_ok",
+        header_len = "tcp_header_len",
+        una = "snd_una",
+        nxt = "snd_nxt",
+        write_seq = "write_seq",
+        mss = "mss_cache",
+        cwnd = "snd_cwnd",
+        clamp = "snd_cwnd_clamp",
+        ssthresh = "snd_ssthresh",
+        prior_cwnd = "prior_cwnd",
+        prior_ssthresh = "prior_ssthresh",
+        packets_out = "packets_out",
+        retrans_out = "retrans_out",
+        sacked_out = "sacked_out",
+        max_packets_out = "max_packets_out",
+        high_seq = "high_seq",
+        delivered = "delivered",
+        delivered_ce = "delivered_ce",
+        lost = "lost",
+        app_limited = "app_limited",
+        srtt = "srtt_us",
+        lsndtime = "lsndtime",
+        mstamp = "tcp_mstamp",
+        clock_cache = "tcp_clock_cache",
+        wstamp = "tcp_wstamp_ns",
+        bytes_acked = "bytes_acked",
+        rtt_min = "rtt_min",
+        ecn_flags = "ecn_flags",
+        cwnd_limited = "is_cwnd_limited",
+    }
+}
+
+fields! {
+    AckSample: "ack_sample" {
+        pkts_acked = "pkts_acked",
+        rtt_us = "rtt_us",
+        in_flight = "in_flight",
+    }
+}
+
+fields! {
+    Rates: "rate_sample" {
+        prior_mstamp = "prior_mstamp",
+        prior_delivered = "prior_delivered",
+        delivered = "delivered",
+        delivered_ce = "delivered_ce",
+        interval_us = "interval_us",
+        rtt_us = "rtt_us",
+        losses = "losses",
+        acked_sacked = "acked_sacked",
+        prior_in_flight = "prior_in_flight",
+        is_app_limited = "is_app_limited",
+    }
+}
+
+static SOCKET: LazyLock<Socket> = LazyLock::new(Socket::of_target);
+static ACK: LazyLock<AckSample> = LazyLock::new(AckSample::of_target);
+static RATES: LazyLock<Rates> = LazyLock::new(Rates::of_target);
+
+/// Why a connection cannot go on.
+#[derive(Clone, Debug)]
+enum Failure {
+    Fault(Fault),
+    Refused(String),
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Failure::Fault(fault) => fault.fmt(f),
+            Failure::Refused(what) => what.fmt(f),
+        }
+    }
+}
+
+/// A connection whose window a program rules.
+#[derive(Clone, Debug)]
+pub struct Control {
+    machine: Machine,
+    fault: Option<Failure>,
+    /// What is added to the simulator's clock; known once something has happened.
+    clock_offset: Option<i64>,
+    segment_bytes: u32,
+    mss: u32,
+    delivered_ce: u32,
+    /// The segments acknowledged at which a reduction or a restart is over.
+    high: u64,
+    /// The program rules its window and its rate alone.
+    rules: bool,
+    cwnd: f64,
+    ssthresh: f64,
+    pacing_rate: Option<f64>,
+    quantum: u64,
+}
+
+impl Control {
+    /// A connection that begins as `start` says; its parameters are those of `machine`.
+    pub fn new(machine: Machine, start: impl Into<Start>) -> Control {
+        let start = start.into();
+        let mss = start.segment_bytes.saturating_sub(HEADERS).max(1);
+        let rules = machine.program().has(member::CONG_CONTROL);
+        let mut control = Control {
+            machine,
+            fault: None,
+            clock_offset: None,
+            segment_bytes: start.segment_bytes.max(1),
+            mss,
+            delivered_ce: 0,
+            high: 0,
+            rules,
+            cwnd: start.window,
+            ssthresh: f64::INFINITY,
+            pacing_rate: None,
+            quantum: 1,
+        };
+        control.establish(&start);
+        control.call(member::INIT, &[]);
+        control.set(&SOCKET.ca_initialized, 1);
+        control.call(member::CWND_EVENT, &[event::TX_START]);
+        control.take_over();
+        control
+    }
+
+    /// The same, which has failed from the beginning on.
+    pub(crate) fn refused(self, what: String) -> Control {
+        Control { fault: Some(Failure::Refused(what)), ..self }
+    }
+
+    /// The socket of a connection that has just been established.
+    fn establish(&mut self, start: &Start) {
+        let s = &*SOCKET;
+        self.machine.now = BEGINNING;
+        let unlimited = u64::MAX;
+        for (field, value) in [
+            (&s.tcp_state, 1),
+            (&s.pacing_shift, 10),
+            (&s.pacing_rate, unlimited),
+            (&s.max_pacing_rate, unlimited),
+            (&s.gso_max, 65_536),
+            (&s.saw_tstamp, 1),
+            (&s.tstamp_ok, 1),
+            (&s.sack_ok, u64::from(start.selective_acks)),
+            (&s.header_len, 32),
+            (&s.una, u64::from(FIRST)),
+            (&s.nxt, u64::from(FIRST)),
+            (&s.write_seq, u64::from(FIRST)),
+            (&s.mss, u64::from(self.mss)),
+            (&s.cwnd, start.window as u64),
+            (&s.clamp, u64::from(u32::MAX)),
+            (&s.ssthresh, INFINITE_SSTHRESH),
+            (&s.ecn_flags, 1),
+        ] {
+            self.set(field, value);
+        }
+        self.pass_time();
+        self.set_min_rtt(start.rtt);
+        self.set(&s.srtt, start.rtt.map_or(0, |rtt| 8 * microseconds(rtt)));
+    }
+
+    #[inline]
+    fn set(&mut self, field: &Field, value: u64) {
+        field.set(self.machine.socket_mut(), value);
+    }
+
+    #[inline]
+    fn read(&self, field: &Field) -> u64 {
+        field.read(self.machine.socket())
+    }
+
+    /// Calls a member with the socket and what else it takes; once one has failed, none any more.
+    #[inline]
+    fn call(&mut self, member: usize, rest: &[u64]) -> u64 {
+        if self.fault.is_some() {
+            return 0;
+        }
+        let mut arguments = [Machine::address_of_socket(), 0, 0, 0];
+        arguments[1..=rest.len()].copy_from_slice(rest);
+        self.machine.call(member, &arguments[..=rest.len()]).unwrap_or_else(|fault| {
+            self.fault = Some(Failure::Fault(fault));
+            0
+        })
+    }
+
+    /// The clock and what shows it.
+    fn pass_time(&mut self) {
+        let s = &*SOCKET;
+        let now = self.machine.now;
+        self.set(&s.mstamp, now / MICROSECOND);
+        self.set(&s.clock_cache, now);
+        self.set(&s.wstamp, now);
+        self.set(&s.lsndtime, (u128::from(now) * u128::from(HZ) / u128::from(SECOND)) as u64);
+    }
+
+    /// The sender's state, in the kernel's terms.
+    fn look(&mut self, flow: &Flow, rtt: Option<Nanos>) {
+        let s = &*SOCKET;
+        let begun = flow.now.saturating_sub(rtt.unwrap_or(0));
+        let offset = *self.clock_offset.get_or_insert(BEGINNING as i64 - begun as i64);
+        self.machine.now = flow.now.saturating_add_signed(offset);
+        self.pass_time();
+        let una = (flow.delivered as u32).wrapping_mul(self.mss).wrapping_add(FIRST);
+        let nxt = (flow.flight_size as u32).wrapping_mul(self.mss).wrapping_add(una);
+        self.set(&s.una, una.into());
+        self.set(&s.nxt, nxt.into());
+        self.set(&s.write_seq, nxt.into());
+        self.set(&s.bytes_acked, flow.delivered.wrapping_mul(self.mss.into()));
+        self.set(&s.packets_out, flow.flight_size);
+        self.set(&s.sacked_out, flow.flight_size.saturating_sub(flow.in_flight));
+        self.set(&s.retrans_out, flow.in_flight.saturating_sub(flow.flight_size));
+        self.set(&s.lost, flow.lost);
+        self.set(&s.srtt, flow.srtt.map_or(0, |srtt| 8 * microseconds(srtt)));
+        self.set_min_rtt(flow.min_rtt);
+        self.set(&s.cwnd_limited, flow.cwnd_limited.into());
+        self.set(&s.app_limited, if flow.app_limited { (flow.delivered + flow.in_flight).max(1) } else { 0 });
+    }
+
+    /// Three samples in descending age; one is known. Where none is, the kernel has the greatest number.
+    fn set_min_rtt(&mut self, rtt: Option<Nanos>) {
+        let at = SOCKET.rtt_min.at;
+        let value = rtt.map_or(u32::MAX, |rtt| microseconds(rtt) as u32).to_le_bytes();
+        let stamp = ((self.machine.now / MILLISECOND) as u32).to_le_bytes();
+        for sample in self.machine.socket_mut()[at..at + SOCKET.rtt_min.size].chunks_exact_mut(8) {
+            sample[..4].copy_from_slice(&stamp);
+            sample[4..].copy_from_slice(&value);
+        }
+    }
+
+    fn set_state(&mut self, next: u64) {
+        self.call(member::SET_STATE, &[next]);
+        self.set(&SOCKET.ca_state, next);
+    }
+
+    /// Asks for the threshold, as at the beginning of every episode.
+    fn cut(&mut self, flow: &Flow) {
+        let s = &*SOCKET;
+        let (cwnd, ssthresh, nxt) = (self.read(&s.cwnd), self.read(&s.ssthresh), self.read(&s.nxt));
+        self.set(&s.prior_cwnd, cwnd);
+        self.set(&s.prior_ssthresh, ssthresh);
+        self.set(&s.high_seq, nxt);
+        self.high = flow.delivered + flow.flight_size;
+        let ssthresh = self.call(member::SSTHRESH, &[]);
+        self.set(&s.ssthresh, ssthresh);
+    }
+
+    /// The window goes to the threshold, unless the program rules it alone.
+    fn reduce(&mut self) {
+        if !self.rules {
+            let ssthresh = self.read(&SOCKET.ssthresh);
+            self.set(&SOCKET.cwnd, ssthresh);
+        }
+    }
+
+    /// The episode is over.
+    fn open(&mut self) {
+        if matches!(self.read(&SOCKET.ca_state), state::RECOVERY | state::CWR) {
+            self.reduce();
+            if !self.rules {
+                self.call(member::CWND_EVENT, &[event::COMPLETE_CWR]);
+            }
+        }
+        self.set_state(state::OPEN);
+    }
+
+    /// What the program has made of the windows and the rate.
+    fn take_over(&mut self) {
+        let s = &*SOCKET;
+        self.cwnd = self.read(&s.cwnd) as f64;
+        let ssthresh = self.read(&s.ssthresh);
+        self.ssthresh = if ssthresh >= INFINITE_SSTHRESH { f64::INFINITY } else { ssthresh as f64 };
+        if !self.rules && self.read(&s.pacing_status) == 0 {
+            return;
+        }
+        if !self.rules {
+            self.set_kernels_rate();
+        }
+        let rate = self.read(&s.pacing_rate).min(self.read(&s.max_pacing_rate));
+        self.pacing_rate = Some(rate as f64 / f64::from(self.segment_bytes));
+        let least = if self.machine.program().has(member::MIN_TSO_SEGS) {
+            self.call(member::MIN_TSO_SEGS, &[]) as u32
+        } else {
+            2
+        };
+        let burst = (rate >> self.read(&s.pacing_shift).min(63)).min(self.read(&s.gso_max)) / u64::from(self.mss);
+        self.quantum = burst.max(least.into()).max(1);
+    }
+
+    /// The rate that a kernel sets beside programs that set none: twice the window a round trip in slow start, 1.2 times it later.
+    fn set_kernels_rate(&mut self) {
+        let s = &*SOCKET;
+        let (cwnd, srtt) = (self.read(&s.cwnd), self.read(&s.srtt));
+        if srtt == 0 {
+            return;
+        }
+        let percent = if cwnd < self.read(&s.ssthresh) / 2 { 200 } else { 120 };
+        let window = u128::from(cwnd.max(self.read(&s.packets_out))) * u128::from(self.mss);
+        let rate = window * 8 * 1_000_000 * percent / 100 / u128::from(srtt);
+        self.set(&s.pacing_rate, rate.min(u128::from(u64::MAX)) as u64);
+    }
+
+    fn tell_of_rates(&mut self, flow: &Flow, ack: &Ack) {
+        let (r, ack_sequence) = (&*RATES, self.read(&SOCKET.una));
+        let now_us = self.machine.now / MICROSECOND;
+        let before = flow.in_flight + ack.acked + ack.newly_lost;
+        let sample = &mut self.machine.sample_mut()[..size_of_rates()];
+        sample.fill(0);
+        r.losses.set(sample, ack.newly_lost);
+        r.delivered_ce.set(sample, ack.ce);
+        r.rtt_us.set(sample, ack.rtt.map_or(u64::MAX, microseconds));
+        r.acked_sacked.set(sample, ack.acked);
+        r.prior_in_flight.set(sample, before);
+        let unknown = (-1i64) as u64;
+        match ack.rate {
+            Some(RateSample { delivered, prior_delivered, newly_delivered, interval, is_app_limited, .. }) => {
+                let interval_us = interval.map(microseconds);
+                r.prior_mstamp.set(sample, now_us.saturating_sub(interval_us.unwrap_or(0)));
+                r.prior_delivered.set(sample, prior_delivered);
+                r.delivered.set(sample, delivered);
+                r.acked_sacked.set(sample, newly_delivered);
+                r.prior_in_flight.set(sample, flow.in_flight + newly_delivered + ack.newly_lost);
+                r.interval_us.set(sample, interval_us.unwrap_or(unknown));
+                r.is_app_limited.set(sample, is_app_limited.into());
+            }
+            None => {
+                r.delivered.set(sample, unknown);
+                r.interval_us.set(sample, unknown);
+            }
+        }
+        let address = Machine::address_of_sample();
+        if self.machine.program().control_takes_four {
+            self.call(member::CONG_CONTROL, &[ack_sequence, 0, address]);
+        } else {
+            self.call(member::CONG_CONTROL, &[address]);
+        }
+    }
+}
+
+fn size_of_rates() -> usize {
+    static SIZE: LazyLock<usize> = LazyLock::new(|| size_of("rate_sample"));
+    *SIZE
+}
+
+/// Rounded.
+fn microseconds(nanos: Nanos) -> u64 {
+    (nanos + MICROSECOND / 2) / MICROSECOND
+}
+
+impl CongestionControl for Control {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        self.pacing_rate
+    }
+
+    fn send_quantum(&self) -> u64 {
+        self.quantum
+    }
+
+    fn takes_rate_samples(&self) -> bool {
+        self.rules
+    }
+
+    fn rules_recovery(&self) -> bool {
+        self.rules
+    }
+
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        let s = &*SOCKET;
+        self.look(flow, ack.rtt);
+        let before = flow.flight_size + ack.acked;
+        self.set(&s.max_packets_out, before);
+        self.delivered_ce = self.delivered_ce.wrapping_add(ack.ce as u32);
+        self.set(&s.delivered_ce, self.delivered_ce.into());
+        let delivered = ack.rate.map_or(flow.delivered, |rate| rate.prior_delivered + rate.delivered);
+        self.set(&s.delivered, delivered);
+        if let Some(backward) = ack.backward_delay {
+            let stamp = (self.machine.now as i64).wrapping_sub(backward).div_euclid(MILLISECOND as i64);
+            self.set(&s.rcv_tsval, stamp as u64);
+        }
+        if let Some(rtt) = ack.rtt {
+            self.set(&s.rcv_tsecr, (self.machine.now - rtt.min(self.machine.now)) / MILLISECOND);
+        }
+        if self.machine.program().has(member::IN_ACK_EVENT) {
+            let slow = flow.in_recovery || ack.newly_lost > 0 || ack.ce > 0;
+            let flags = if slow { flag::SLOW_PATH } else { flag::WINDOW_UPDATE };
+            self.call(member::IN_ACK_EVENT, &[flags | if ack.ce > 0 { flag::ECHO } else { 0 }]);
+        }
+        if ack.acked > 0 && self.machine.program().has(member::PKTS_ACKED) {
+            let sample = self.machine.sample_mut();
+            ACK.pkts_acked.set(sample, ack.acked);
+            ACK.rtt_us.set(sample, ack.rtt.map_or(u64::MAX, microseconds));
+            ACK.in_flight.set(sample, before);
+            self.call(member::PKTS_ACKED, &[Machine::address_of_sample()]);
+        }
+        let over = flow.delivered >= self.high && !flow.in_recovery;
+        if over && matches!(self.read(&s.ca_state), state::CWR | state::LOSS) {
+            self.open();
+        }
+        if self.rules {
+            self.tell_of_rates(flow, ack);
+        } else if ack.credit >= 1.0 && matches!(self.read(&s.ca_state), state::OPEN | state::LOSS) && !flow.in_recovery
+        {
+            let una = self.read(&s.una);
+            self.call(member::CONG_AVOID, &[una, ack.credit as u64]);
+        }
+        self.take_over();
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
+        self.look(flow, None);
+        let s = &*SOCKET;
+        match signal {
+            Signal::Timeout => {
+                // What a recovery has cut already is not cut again.
+                if self.read(&s.ca_state) == state::OPEN || flow.delivered >= self.high {
+                    self.cut(flow);
+                    self.call(member::CWND_EVENT, &[event::LOSS]);
+                }
+                self.high = flow.delivered + flow.flight_size;
+                self.set(&s.cwnd, 1);
+                self.set_state(state::LOSS);
+            }
+            Signal::Ecn => {
+                self.cut(flow);
+                self.set_state(state::CWR);
+                self.reduce();
+            }
+            _ => {
+                self.cut(flow);
+                self.set_state(state::RECOVERY);
+                self.reduce();
+            }
+        }
+        self.take_over();
+    }
+
+    fn on_recovered(&mut self, flow: &Flow) {
+        self.look(flow, None);
+        self.open();
+        self.take_over();
+    }
+
+    fn fault(&self) -> Option<&dyn Display> {
+        self.fault.as_ref().map(|fault| fault as &dyn Display)
+    }
+
+    fn on_undo(&mut self, _: f64, _: f64) {
+        let s = &*SOCKET;
+        let cwnd = self.call(member::UNDO_CWND, &[]);
+        self.set(&s.cwnd, cwnd);
+        let ssthresh = self.read(&s.ssthresh).max(self.read(&s.prior_ssthresh));
+        self.set(&s.ssthresh, ssthresh);
+        self.set_state(state::OPEN);
+        self.take_over();
+    }
+}
+
+/// A connection with this program and its own defaults.
+pub fn begin(program: &Arc<Program>, start: Start) -> Control {
+    Control::new(Machine::new(Arc::clone(program), start.seed), start)
+}

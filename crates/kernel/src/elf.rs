@@ -1,0 +1,119 @@
+//! The object file: sections, symbols, relocations (System V ABI, chapter 4; the kernel's Documentation/bpf/llvm_reloc.rst).
+
+use crate::error::{Error, Result};
+use object::read::elf::ElfFile64;
+use object::{
+    Endianness, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionIndex, SymbolKind,
+};
+
+/// An object file for BPF, little-endian.
+#[derive(Debug)]
+pub struct Elf {
+    pub sections: Vec<Section>,
+    pub symbols: Vec<Symbol>,
+}
+
+/// A section.
+#[derive(Debug)]
+pub struct Section {
+    pub name: String,
+    /// What it holds; for `.bss` as many zeros.
+    pub data: Vec<u8>,
+    pub executable: bool,
+    pub relocations: Vec<Relocation>,
+}
+
+/// A symbol.
+#[derive(Debug)]
+pub struct Symbol {
+    pub name: String,
+    /// The section it lies in; `None` for what is to come from elsewhere.
+    pub section: Option<usize>,
+    pub value: u64,
+    pub function: bool,
+    pub weak: bool,
+}
+
+/// A place of a section that depends on a symbol.
+#[derive(Clone, Copy, Debug)]
+pub struct Relocation {
+    pub at: u64,
+    pub symbol: usize,
+    pub kind: u32,
+}
+
+/// Sections larger than this are no program's.
+const LARGEST: u64 = 16 << 20;
+
+impl Elf {
+    /// Reads a file.
+    pub fn parse(file: &[u8]) -> Result<Elf> {
+        let broken = |what: object::Error| Error::new(format!("no object file that can be read: {what}"));
+        let elf = ElfFile64::<Endianness>::parse(file).map_err(broken)?;
+        if elf.architecture() != object::Architecture::Bpf || !elf.is_little_endian() {
+            return Err(Error::new("no object file for BPF, little-endian (clang -target bpf)"));
+        }
+        let mut sections = Vec::new();
+        for section in elf.sections() {
+            let index = section.index().0;
+            while sections.len() < index {
+                sections.push(Section::empty());
+            }
+            let name = section.name().map_err(broken)?.to_owned();
+            if section.size() > LARGEST {
+                return Err(Error::new(format!("section {name} has more than 16 MiB")));
+            }
+            let data = match section.kind() {
+                object::SectionKind::UninitializedData => vec![0; section.size() as usize],
+                _ => section.data().map_err(broken)?.to_vec(),
+            };
+            let executable = section.kind() == object::SectionKind::Text;
+            let mut relocations = Vec::new();
+            for (at, relocation) in section.relocations() {
+                let RelocationFlags::Elf { r_type: kind } = relocation.flags() else { continue };
+                if let RelocationTarget::Symbol(symbol) = relocation.target() {
+                    relocations.push(Relocation { at, symbol: symbol.0, kind: kind.0 });
+                }
+            }
+            sections.push(Section { name, data, executable, relocations });
+        }
+        let mut symbols = Vec::new();
+        for symbol in elf.symbols() {
+            while symbols.len() < symbol.index().0 {
+                symbols.push(Symbol::none());
+            }
+            let section =
+                symbol.section_index().map(|SectionIndex(index)| index).filter(|&index| index < sections.len());
+            symbols.push(Symbol {
+                name: symbol.name().map_err(broken)?.to_owned(),
+                section,
+                value: symbol.address(),
+                function: symbol.kind() == SymbolKind::Text,
+                weak: symbol.is_weak(),
+            });
+        }
+        Ok(Elf { sections, symbols })
+    }
+
+    /// The section of a name.
+    pub fn section(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// The symbol that a relocation names.
+    pub fn symbol(&self, relocation: &Relocation) -> Result<&Symbol> {
+        self.symbols.get(relocation.symbol).ok_or_else(|| Error::new(format!("it has no symbol {}", relocation.symbol)))
+    }
+}
+
+impl Section {
+    fn empty() -> Section {
+        Section { name: String::new(), data: Vec::new(), executable: false, relocations: Vec::new() }
+    }
+}
+
+impl Symbol {
+    fn none() -> Symbol {
+        Symbol { name: String::new(), section: None, value: 0, function: false, weak: false }
+    }
+}

@@ -1,0 +1,350 @@
+//! Algorithms written in Python: classes that the package has declared, one object for each connection, called at each event.
+
+use crate::views::{AckView, FlowView, StartView};
+use fullpipe_cc::params::{Group, Info, Kind, Params};
+use fullpipe_cc::{Ack, CongestionControl, Flow, Signal, Start};
+use fullpipe_kernel::Objects;
+use fullpipe_sim::catalogue::{Begin, Definition, Parameter, kept};
+use fullpipe_sim::{Catalogue, Scenario};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use pyo3::{ffi, intern};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::sync::{LazyLock, PoisonError, RwLock};
+
+/// What scenarios name algorithms by in this process.
+static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(|| {
+    RwLock::new(Known { catalogue: Catalogue::builtin().with_source(Objects), interpreted: BTreeSet::new() })
+});
+
+struct Known {
+    catalogue: Catalogue,
+    /// The names of those that are run by the interpreter.
+    interpreted: BTreeSet<&'static str>,
+}
+
+thread_local! {
+    /// What an algorithm's method has raised in this thread's run.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// The catalogue as it is now.
+pub fn catalogue() -> Catalogue {
+    KNOWN.read().unwrap_or_else(PoisonError::into_inner).catalogue.clone()
+}
+
+/// Whether a scenario has an algorithm that is run by the interpreter.
+pub fn is_interpreted(scenario: &Scenario) -> bool {
+    let interpreted = &KNOWN.read().unwrap_or_else(PoisonError::into_inner).interpreted;
+    let tcp = scenario.flows.iter().map(|group| &group.tcp).chain(scenario.web.iter().map(|web| &web.tcp));
+    tcp.into_iter().any(|tcp| tcp.algorithm.foreign.is_some() && interpreted.contains(tcp.algorithm.name.as_str()))
+}
+
+/// What was raised in this thread since this was last asked.
+pub fn take_raised() -> Option<PyErr> {
+    RAISED.take()
+}
+
+/// Declares the class `kind` as the algorithm `name`, in the place of an earlier one of that name. `params` are its fields that a
+/// scenario can set, with their defaults; `shown` those that the series have.
+#[pyfunction]
+#[pyo3(signature = (kind, name, *, paper, group, recovery, own_slow_start, ecn, rate_samples, params, shown))]
+#[expect(clippy::too_many_arguments, reason = "keywords, each checked by the package around it")]
+pub fn declare(
+    kind: &Bound<'_, PyAny>,
+    name: &str,
+    paper: &str,
+    group: &str,
+    recovery: &str,
+    own_slow_start: bool,
+    ecn: Option<(String, u8)>,
+    rate_samples: bool,
+    params: &Bound<'_, PyDict>,
+    shown: Vec<String>,
+) -> PyResult<()> {
+    let group = Group::ALL.into_iter().find(|known| known.name() == group);
+    let definition = Definition {
+        name: name.to_owned(),
+        paper: paper.to_owned(),
+        group: group.ok_or_else(|| PyValueError::new_err("group: no such group"))?,
+        recovery: recovery.to_owned(),
+        own_slow_start,
+        ecn,
+        params: params.iter().map(|(name, default)| parameter(&name, &default)).collect::<PyResult<_>>()?,
+    };
+    let info = definition.kept();
+    let class = Class::new(kind, info, rate_samples, &shown)?;
+    let begin: Box<Begin> = Box::new(move |params, start| class.begin(params, start));
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    known.catalogue.add(info, begin).map_err(PyValueError::new_err)?;
+    known.interpreted.insert(info.name);
+    Ok(())
+}
+
+fn parameter(name: &Bound<'_, PyAny>, default: &Bound<'_, PyAny>) -> PyResult<Parameter> {
+    let kind = match default.cast::<PyBool>() {
+        Ok(flag) => Kind::Flag { default: flag.is_true() },
+        Err(_) => Kind::Number { default: default.extract()?, min: f64::MIN, max: f64::MAX },
+    };
+    let text = |text: &str| text.to_owned();
+    Ok(Parameter {
+        name: name.extract()?,
+        unit: text("1"),
+        kind,
+        doc: text("A field of the class."),
+        source: text("the class"),
+    })
+}
+
+/// A class and what of it is called.
+struct Class {
+    kind: Py<PyAny>,
+    info: &'static Info,
+    rate_samples: bool,
+    shown: Vec<(&'static str, Py<PyString>)>,
+    has: Methods,
+}
+
+/// Which optional parts a class has.
+#[derive(Clone, Copy)]
+struct Methods {
+    on_start: bool,
+    on_round: bool,
+    on_recovered: bool,
+    pacing_rate: bool,
+}
+
+impl Class {
+    fn new(kind: &Bound<'_, PyAny>, info: &'static Info, rate_samples: bool, shown: &[String]) -> PyResult<Class> {
+        let text = |name: &String| (kept(name), PyString::new(kind.py(), name).unbind());
+        let has = Methods {
+            on_start: kind.hasattr("on_start")?,
+            on_round: kind.hasattr("on_round")?,
+            on_recovered: kind.hasattr("on_recovered")?,
+            pacing_rate: kind.hasattr("pacing_rate")?,
+        };
+        Ok(Class { kind: kind.clone().unbind(), info, rate_samples, shown: shown.iter().map(text).collect(), has })
+    }
+
+    fn begin(&self, params: &Params, start: Start) -> Box<dyn CongestionControl + Send> {
+        let began = Python::attach(|py| Interpreted::new(py, self, params, start).map_err(Failure::of));
+        began.map_or_else(|failure| Box::new(failure) as Box<dyn CongestionControl + Send>, |own| Box::new(own))
+    }
+}
+
+/// A connection's object, and what it last said.
+struct Interpreted {
+    object: Py<PyAny>,
+    flow: Py<FlowView>,
+    ack: Py<AckView>,
+    on_ack: Py<PyAny>,
+    on_congestion: Py<PyAny>,
+    on_round: Option<Py<PyAny>>,
+    on_recovered: Option<Py<PyAny>>,
+    signals: [Py<PyAny>; 3],
+    shown: Vec<(&'static str, Py<PyString>)>,
+    rate_samples: bool,
+    paced: bool,
+    cwnd: f64,
+    pacing_rate: Option<f64>,
+    failure: Option<Failure>,
+}
+
+impl Interpreted {
+    fn new(py: Python, class: &Class, params: &Params, start: Start) -> PyResult<Interpreted> {
+        let object = class.kind.bind(py).call0()?;
+        for param in class.info.params {
+            match param.kind {
+                Kind::Number { .. } => object.setattr(param.name, params.number(param.name))?,
+                _ => object.setattr(param.name, params.flag(param.name))?,
+            }
+        }
+        object.setattr(intern!(py, "cwnd"), start.window)?;
+        if class.has.on_start {
+            object.call_method1(intern!(py, "on_start"), (StartView::of(start),))?;
+        }
+        let signals = py.import("fullpipe.own")?.getattr("Signal")?;
+        let signal = |name: &str| signals.getattr(name).map(Bound::unbind);
+        let method = |name: &str| object.getattr(name).map(Bound::unbind);
+        let mut own = Interpreted {
+            flow: Py::new(py, FlowView::default())?,
+            ack: Py::new(py, AckView::default())?,
+            on_ack: method("on_ack")?,
+            on_congestion: method("on_congestion")?,
+            on_round: class.has.on_round.then(|| method("on_round")).transpose()?,
+            on_recovered: class.has.on_recovered.then(|| method("on_recovered")).transpose()?,
+            signals: [signal("LOSS")?, signal("ECN")?, signal("TIMEOUT")?],
+            shown: class.shown.iter().map(|(name, text)| (*name, text.clone_ref(py))).collect(),
+            rate_samples: class.rate_samples,
+            paced: class.has.pacing_rate,
+            object: object.unbind(),
+            cwnd: 1.0,
+            pacing_rate: None,
+            failure: None,
+        };
+        own.look(py)?;
+        Ok(own)
+    }
+
+    /// Calls what `event` calls, then takes what the object says now.
+    #[inline]
+    fn call(&mut self, event: impl FnOnce(&Interpreted, Python) -> PyResult<()>) {
+        if self.failure.is_some() {
+            return;
+        }
+        let outcome = Python::attach(|py| event(self, py).and_then(|()| self.look(py)));
+        if let Err(error) = outcome {
+            self.failure = Some(Failure::of(error));
+        }
+    }
+
+    #[inline]
+    fn look(&mut self, py: Python) -> PyResult<()> {
+        let object = self.object.bind(py);
+        self.cwnd = number(object, intern!(py, "cwnd"))?;
+        if self.paced {
+            self.pacing_rate = Some(number(object, intern!(py, "pacing_rate"))?);
+        }
+        Ok(())
+    }
+
+    fn see(&self, py: Python, flow: &Flow) {
+        self.flow.bind(py).get().set(py, flow);
+    }
+}
+
+fn number(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<f64> {
+    let value = object.getattr(name)?;
+    if let Ok(number) = value.cast_exact::<PyFloat>() {
+        return Ok(number.value());
+    }
+    match value.cast::<PyInt>() {
+        Ok(number) => number.extract(),
+        // NumPy's and others' own.
+        Err(_) => value.extract(),
+    }
+}
+
+/// Calls `method` with one or two arguments, without making a tuple of them.
+#[inline]
+fn call(py: Python, method: &Py<PyAny>, first: *mut ffi::PyObject, second: *mut ffi::PyObject) -> PyResult<()> {
+    let end = std::ptr::null_mut::<ffi::PyObject>();
+    // SAFETY: the interpreter's lock is held; `method` and the arguments are alive, and the list ends with a null pointer (`second` may
+    // be that already).
+    let result = unsafe { ffi::PyObject_CallFunctionObjArgs(method.as_ptr(), first, second, end) };
+    // SAFETY: a new reference, or null with an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(py, result) }.map(drop)
+}
+
+impl CongestionControl for Interpreted {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        Python::attach(|py| number(self.object.bind(py), intern!(py, "ssthresh")).unwrap_or(f64::NAN))
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        self.pacing_rate
+    }
+
+    fn takes_rate_samples(&self) -> bool {
+        self.rate_samples
+    }
+
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        self.call(|own, py| {
+            own.see(py, flow);
+            own.ack.bind(py).get().set(py, ack);
+            if let Some(on_round) = own.on_round.as_ref().filter(|_| ack.round_start) {
+                call(py, on_round, own.flow.as_ptr(), std::ptr::null_mut())?;
+            }
+            call(py, &own.on_ack, own.flow.as_ptr(), own.ack.as_ptr())
+        });
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
+        self.call(|own, py| {
+            own.see(py, flow);
+            let signal = match signal {
+                Signal::Ecn => 1,
+                Signal::Timeout => 2,
+                _ => 0,
+            };
+            call(py, &own.on_congestion, own.flow.as_ptr(), own.signals[signal].as_ptr())
+        });
+    }
+
+    fn on_recovered(&mut self, flow: &Flow) {
+        if self.on_recovered.is_none() {
+            return;
+        }
+        self.call(|own, py| {
+            own.see(py, flow);
+            own.on_recovered.as_ref().map_or(Ok(()), |method| call(py, method, own.flow.as_ptr(), std::ptr::null_mut()))
+        });
+    }
+
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        let (cwnd, ssthresh) = (self.cwnd.max(cwnd), self.ssthresh().max(ssthresh));
+        self.call(|own, py| {
+            own.object.bind(py).setattr(intern!(py, "cwnd"), cwnd)?;
+            own.object.bind(py).setattr(intern!(py, "ssthresh"), ssthresh)
+        });
+    }
+
+    fn fault(&self) -> Option<&dyn Display> {
+        self.failure.as_ref().map(|failure| &failure.0 as &dyn Display)
+    }
+
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        Python::attach(|py| {
+            for (name, text) in &self.shown {
+                visit(name, number(self.object.bind(py), text.bind(py)).unwrap_or(f64::NAN));
+            }
+        });
+    }
+}
+
+/// What a method has raised, in a line.
+struct Failure(String);
+
+impl Failure {
+    /// Keeps the exception for whoever began the run.
+    fn of(error: PyErr) -> Failure {
+        let text = Python::attach(|py| {
+            let kind = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
+            let what = error.value(py).to_string();
+            if what.is_empty() { kind } else { format!("{kind}: {what}") }
+        });
+        RAISED.with_borrow_mut(|raised| {
+            raised.get_or_insert(error);
+        });
+        Failure(text)
+    }
+}
+
+/// One that could not even begin.
+impl CongestionControl for Failure {
+    fn cwnd(&self) -> f64 {
+        1.0
+    }
+
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn on_ack(&mut self, _: &Flow, _: &Ack) {}
+
+    fn on_congestion(&mut self, _: &Flow, _: Signal) {}
+
+    fn on_undo(&mut self, _: f64, _: f64) {}
+
+    fn fault(&self) -> Option<&dyn Display> {
+        Some(&self.0)
+    }
+}

@@ -1,0 +1,300 @@
+//! Algorithms by name: the crate's own, and whatever is added to them. A scenario is read against a catalogue, and has from then on what it
+//! takes to run.
+//!
+//! Three ways in:
+//! - [`Catalogue::with`]: an algorithm written in Rust, by a name of its own. It implements [`CongestionControl`] and nothing else.
+//! - [`Catalogue::add`]: the same of one that is known at run time only, which may replace an earlier one of its name.
+//! - [`Catalogue::with_source`]: algorithms that a scenario names by a table with a key of the source's own, such as
+//!   `algorithm = { object = "my.bpf.o", struct_ops = "name", params = { beta = 0.9 } }`.
+
+use crate::scenario::{Problem, Recovery, Table};
+use crate::transport::ecn::EcnMode;
+use fullpipe_cc::params::{Group, Info, Kind, MadeForEcn, Param, Params};
+use fullpipe_cc::{CongestionControl, Start, registry};
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+/// Algorithms by name. Copies are cheap.
+///
+/// ```
+/// use fullpipe_cc::params::Info;
+/// use fullpipe_cc::algorithms::reno::Reno;
+/// use fullpipe_sim::{Catalogue, Simulation};
+///
+/// const MINE: Info = Info::new("mine", "none yet");
+/// let catalogue = Catalogue::builtin().with(&MINE, |_, start| fullpipe_cc::Classic::new(start, Reno));
+/// let scenario = catalogue.read_toml(
+///     r#"
+///     duration = "5 s"
+///     links = [{ name = "l", rate = "10 Mbit/s", delay = "10 ms", buffer = "20 packets" }]
+///     flows = [{ algorithm = "mine" }, { algorithm = "cubic" }]
+///     "#,
+/// )?;
+/// let report = Simulation::new(scenario).report()?;
+/// assert_eq!(report.flows[0].algorithm, "mine");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    foreign: Vec<Arc<Foreign>>,
+    sources: Vec<Arc<dyn Source>>,
+}
+
+/// What begins a connection's algorithm.
+pub type Begin = dyn Fn(&Params, Start) -> Box<dyn CongestionControl + Send> + Send + Sync;
+
+/// An algorithm that is not one of the crate's: what is known of it, and how a connection begins with it.
+pub struct Foreign {
+    info: &'static Info,
+    begin: Box<Begin>,
+    /// The table, but for parameters, by which a scenario names it; `None` for its name.
+    table: Option<Table>,
+}
+
+/// Algorithms that scenarios name by a table, such as `{ object = "my.bpf.o" }`.
+pub trait Source: fmt::Debug + Send + Sync {
+    /// The key by which such a table is known; no algorithm has a parameter of this name beside `name`.
+    fn key(&self) -> &'static str;
+
+    /// The other keys that such a table may have, beside `params`, a table of the algorithm's parameters.
+    fn keys(&self) -> &'static [&'static str];
+
+    /// Puts the content of files that the table names, which are looked for in `folder`, in the place of their names, so that a scenario
+    /// in memory is whole wherever it is sent; called where a scenario's file is read, and before [`Source::find`].
+    ///
+    /// # Errors
+    /// The key at fault, and what is wrong and allowed.
+    fn embed(&self, table: &mut Table, folder: &Path) -> Result<(), (String, String)>;
+
+    /// What is known of the algorithm that the table stands for, and how a connection begins with it. For what lives as long as the
+    /// process see [`Definition::kept`] and [`kept`].
+    ///
+    /// # Errors
+    /// The key at fault, and what is wrong and allowed.
+    fn find(&self, table: &Table) -> Result<(&'static Info, Box<Begin>), (String, String)>;
+}
+
+impl Catalogue {
+    /// The crate's own algorithms.
+    pub fn builtin() -> Catalogue {
+        Catalogue::default()
+    }
+
+    /// These and one more, whose connections begin as `begin` says.
+    ///
+    /// # Panics
+    /// Where [`Catalogue::add`] gives an error.
+    #[must_use]
+    pub fn with<C: CongestionControl + Send + 'static>(
+        mut self,
+        info: &'static Info,
+        begin: impl Fn(&Params, Start) -> C + Send + Sync + 'static,
+    ) -> Catalogue {
+        let begin = move |params: &Params, start: Start| -> Box<dyn CongestionControl + Send> {
+            Box::new(begin(params, start))
+        };
+        self.add(info, Box::new(begin)).unwrap_or_else(|fault| panic!("{fault}"));
+        self
+    }
+
+    /// Adds one, in the place of a foreign one of the same name if there is one.
+    ///
+    /// # Errors
+    /// What is wrong with `info`: a name that one of the crate's has, a recovery or a kind of ECN that there is not, a parameter whose
+    /// default is not allowed.
+    pub fn add(&mut self, info: &'static Info, begin: Box<Begin>) -> Result<(), String> {
+        check(info)?;
+        self.foreign.retain(|foreign| foreign.info.name != info.name);
+        self.foreign.push(Arc::new(Foreign { info, begin, table: None }));
+        Ok(())
+    }
+
+    /// These and those of a source.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Source + 'static) -> Catalogue {
+        self.sources.push(Arc::new(source));
+        self
+    }
+
+    /// What is known of each algorithm that has a name: the crate's, then the others in the order in which they were added.
+    pub fn infos(&self) -> impl Iterator<Item = &'static Info> {
+        registry::ALL.iter().copied().chain(self.foreign.iter().map(|foreign| foreign.info))
+    }
+
+    /// What is known of the algorithm of this name.
+    pub fn find(&self, name: &str) -> Option<&'static Info> {
+        self.infos().find(|info| info.name == name)
+    }
+
+    /// Every algorithm that has a name; foreign ones with what begins them.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&'static Info, Option<&Arc<Foreign>>)> {
+        let own = registry::ALL.iter().map(|info| (*info, None));
+        own.chain(self.foreign.iter().map(|foreign| (foreign.info, Some(foreign))))
+    }
+
+    /// The source whose key the table has.
+    pub(crate) fn source_of(&self, table: &Table) -> Option<&dyn Source> {
+        self.sources.iter().map(|source| &**source).find(|source| table.contains_key(source.key()))
+    }
+
+    /// Puts the content of all files into a scenario's tree of values that it names: traces of links, and what sources of algorithms read.
+    /// The files are looked for in `folder`.
+    ///
+    /// # Errors
+    /// What is wrong with a file, with the key that names it.
+    pub fn embed(&self, tree: &mut Table, folder: &Path) -> Result<(), Problem> {
+        crate::scenario::read_traces(tree, folder)?;
+        for kind in ["flows", "web"] {
+            let groups = tree.get_mut(kind).and_then(toml::Value::as_array_mut).into_iter().flatten();
+            for (index, group) in groups.enumerate() {
+                let Some(table) = group.get_mut("algorithm").and_then(toml::Value::as_table_mut) else { continue };
+                let Some(source) = self.source_of(table) else { continue };
+                let place = format!("{kind}[{index}].algorithm");
+                source.embed(table, folder).map_err(|(key, what)| Problem::within(&place, &key, what))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Foreign {
+    /// One that a scenario names by a table.
+    pub(crate) fn of_table(info: &'static Info, begin: Box<Begin>, table: Table) -> Foreign {
+        Foreign { info, begin, table: Some(table) }
+    }
+
+    /// What is known of it.
+    pub fn info(&self) -> &'static Info {
+        self.info
+    }
+
+    /// The table, but for parameters, by which a scenario names it; `None` for its name.
+    pub fn table(&self) -> Option<&Table> {
+        self.table.as_ref()
+    }
+
+    /// Begins a connection.
+    pub(crate) fn begin(&self, params: &Params, start: Start) -> Box<dyn CongestionControl + Send> {
+        (self.begin)(params, start)
+    }
+}
+
+impl fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Foreign").field("name", &self.info.name).finish_non_exhaustive()
+    }
+}
+
+/// The same to a scenario: named alike, of the same parameters.
+impl PartialEq for Foreign {
+    fn eq(&self, other: &Foreign) -> bool {
+        self.info.name == other.info.name && self.info.params == other.info.params && self.table == other.table
+    }
+}
+
+/// What is wrong with what is said of an algorithm.
+pub(crate) fn check(info: &Info) -> Result<(), String> {
+    let Info { name, recovery, ecn, params, .. } = *info;
+    if name.is_empty() || name.chars().any(|c| c.is_whitespace() || c.is_control() || c == ',') {
+        return Err(format!("algorithm {name:?}: not a name; allowed: printable characters without spaces and commas"));
+    }
+    if registry::find(name).is_some() {
+        return Err(format!("algorithm {name:?}: one that is built in has this name; choose another"));
+    }
+    if Recovery::find(recovery).is_none() {
+        let allowed = Recovery::ALL.map(Recovery::name).join(", ");
+        return Err(format!("algorithm {name:?}: unknown recovery {recovery:?} (allowed: {allowed})"));
+    }
+    if let Some(MadeForEcn { kind, ect }) = ecn {
+        if EcnMode::find(kind).is_none() || ect > 1 {
+            let allowed = EcnMode::ALL.map(EcnMode::name).join(", ");
+            return Err(format!("algorithm {name:?}: ECN {kind:?} with ECT({ect}) (allowed: {allowed}; 0 and 1)"));
+        }
+    }
+    params.iter().enumerate().try_for_each(|(place, param)| {
+        let Param { name: key, kind, .. } = *param;
+        let fault = |what: &str| Err(format!("algorithm {name:?}, parameter {key:?}: {what}"));
+        if key.is_empty() || key == "name" || params[..place].iter().any(|other| other.name == key) {
+            return fault("not a name; allowed: each once, and not \"name\"");
+        }
+        match kind {
+            Kind::Number { default, min, max } if !(min <= default && default <= max) => {
+                fault(&format!("the default {default} is not from {min} to {max}"))
+            }
+            Kind::Choice([]) => fault("a choice of nothing"),
+            _ => Ok(()),
+        }
+    })
+}
+
+/// What is known of an algorithm that is met at run time: an [`Info`] whose parts are its own.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// See [`Info::name`]; so are the others.
+    pub name: String,
+    /// Where it comes from.
+    pub paper: String,
+    /// What it answers to.
+    pub group: Group,
+    /// The recovery it assumes.
+    pub recovery: String,
+    /// It has a slow start of its own.
+    pub own_slow_start: bool,
+    /// The ECN it is made for: its kind, and the codepoint of its packets.
+    pub ecn: Option<(String, u8)>,
+    /// Its parameters.
+    pub params: Vec<Parameter>,
+}
+
+/// A [`Param`] whose parts are its own.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// See [`Param::name`]; so are the others.
+    pub name: String,
+    /// Its unit, "1" for none.
+    pub unit: String,
+    /// What values it takes.
+    pub kind: Kind,
+    /// What it does.
+    pub doc: String,
+    /// Where its default comes from.
+    pub source: String,
+}
+
+impl Definition {
+    /// Keeps it for as long as the process lives; the same one is kept once.
+    pub fn kept(&self) -> &'static Info {
+        static KEPT: LazyLock<Mutex<HashMap<String, &'static Info>>> = LazyLock::new(Mutex::default);
+        let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(format!("{self:?}")).or_insert_with(|| Box::leak(Box::new(self.leaked())))
+    }
+
+    fn leaked(&self) -> Info {
+        let param = |param: &Parameter| {
+            let Parameter { name, unit, kind, doc, source } = param;
+            Param::new(kept(name), *kind, kept(doc)).unit(kept(unit)).source(kept(source))
+        };
+        let made_for = |(kind, ect): &(String, u8)| MadeForEcn { kind: kept(kind), ect: *ect };
+        Info::new(kept(&self.name), kept(&self.paper))
+            .group(self.group)
+            .recovery(kept(&self.recovery))
+            .own_slow_start(self.own_slow_start)
+            .ecn(self.ecn.as_ref().map(made_for))
+            .params(Box::leak(self.params.iter().map(param).collect()))
+    }
+}
+
+/// Text that lives as long as the process, for names met at run time (such as those of
+/// [`CongestionControl::inspect`]); the same text is kept once.
+pub fn kept(text: &str) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = all.get(text) {
+        return text;
+    }
+    let text = Box::leak(text.to_owned().into_boxed_str());
+    all.insert(text);
+    text
+}

@@ -1,0 +1,96 @@
+"""``fullpipe evaluate``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fullpipe.cli import completion as complete
+from fullpipe.cli.output import (
+    check_targets,
+    declared,
+    json_option,
+    memory_option,
+    print_json,
+    progress_bar,
+    show,
+    words,
+)
+from fullpipe.errors import ScenarioError
+from fullpipe.runs.engines import ENGINES
+from fullpipe.scenario.scenario import parse
+from fullpipe.study.evaluate import PROFILES, Statement, evaluate
+
+__all__ = ["command"]
+
+
+@click.command("evaluate")
+@click.argument("algorithm", shell_complete=complete.algorithms, callback=declared)
+@click.option(
+    "--profile", type=click.Choice(list(PROFILES)), default="quick", show_default=True, help="How much is run."
+)
+@click.option("--only", metavar="S,S", help="Sections of RFC 9743 or cells, e.g. '5.1.2,duel'.")
+@click.option("--seeds", type=int, metavar="N", help="Runs of each; default: the profile's.")
+@click.option("--jobs", "workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
+@click.option("--statement", metavar="FILE.toml", help="What the authors state of sections that no run can answer.")
+@click.option(
+    "--engine",
+    type=click.Choice(list(ENGINES)),
+    default="simulator",
+    show_default=True,
+    help="linux: duel, bloat and shallow up to 50 Mbit/s on a real kernel too.",
+)
+@click.option("--strict", is_flag=True, help="Exit status 1 where any word is 'worse'.")
+@memory_option
+@json_option
+@click.option("--out", metavar="DIR", help="Write card.json, card.html, runs.parquet and the scenarios into DIR.")
+def command(
+    algorithm: str,
+    profile: str,
+    only: str | None,
+    seeds: int | None,
+    workers: int | None,
+    statement: str | None,
+    engine: str,
+    strict: bool,
+    memory_bytes: int | None,
+    as_json: bool,
+    out: str | None,
+) -> int:
+    """Judge ALGORITHM after RFC 9743: a word per criterion, relative to NewReno and CUBIC."""
+    check_targets(None, out)
+    said = None if statement is None else Statement.load(statement)
+    with progress_bar("evaluate", "runs") as progress:
+        card = evaluate(
+            named(algorithm),
+            profile=profile,
+            only=None if only is None else words(only),
+            seeds=seeds,
+            statement=said,
+            engine=engine,
+            workers=workers,
+            memory_bytes=memory_bytes,
+            progress=progress,
+        )
+    if out is not None:
+        card.save(out)
+    if as_json:
+        print_json(card.to_json())
+    else:
+        show(card.shown())
+    return 1 if strict and card.worse else 0
+
+
+def named(text: str) -> str | dict[str, Any]:
+    """An algorithm from a word or a TOML table, ``{ name = "vegas", alpha = 2 }``.
+
+    Raises:
+        ScenarioError: It is a table that is none.
+    """
+    if not text.lstrip().startswith("{"):
+        return text
+    table = parse(f"algorithm = {text}")["algorithm"]
+    if not isinstance(table, dict):
+        raise ScenarioError("algorithm", f"{text} is no table")
+    return table

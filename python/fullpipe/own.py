@@ -1,0 +1,359 @@
+"""Algorithms of one's own: a class becomes an algorithm that scenarios can name.
+
+>>> import math
+>>> import fullpipe
+>>> @fullpipe.algorithm("half-aimd")
+... class HalfAimd(fullpipe.Classic):
+...     alpha: float = 0.5
+...
+...     def increase(self, w, flow, ack):
+...         return self.alpha / w
+...
+...     def decrease(self, w, flow, signal):
+...         return w / 2
+>>> fullpipe.algorithms()["half-aimd"].params[0].default
+0.5
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from inspect import get_annotations, getsource
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from fullpipe import _core
+from fullpipe.errors import AlgorithmError, InputError
+from fullpipe.text import listed, quoted, unknown
+
+__all__ = [
+    "Classic",
+    "Signal",
+    "algorithm",
+    "carried",
+    "load_algorithms",
+    "load_file",
+    "restore",
+    "source_hash",
+    "used_in",
+]
+
+Kind = TypeVar("Kind", bound=type)
+
+STATE = ("cwnd", "ssthresh", "pacing_rate")
+"""Fields that say what the sender is to do; every class has the first two."""
+
+
+@dataclass
+class Declared:
+    """A class that is an algorithm; ``data`` is what another process makes it of, once asked for."""
+
+    kind: type
+    options: dict[str, Any]
+    hash: str
+    data: bytes | None = None
+
+
+_declared: dict[str, Declared] = {}
+"""The classes by their algorithms' names."""
+
+
+class Signal(IntEnum):
+    """Congestion, told once per episode."""
+
+    LOSS = 0
+    """Duplicate ACKs or SACK show a loss; fast recovery begins."""
+    ECN = 1
+    """The network marked a packet (RFC 3168)."""
+    TIMEOUT = 2
+    """The retransmission timer expired (RFC 6298): slow start runs again from one segment."""
+
+
+class Classic:
+    """Slow start, congestion avoidance and backoff of RFC 5681, as the built-in algorithms that answer to losses have
+    them, around an increase and a decrease of one's own.
+
+    A subclass says `increase` and `decrease`; it may say more. Windows are segments.
+    """
+
+    cwnd: float = 2.0
+    ssthresh: float = math.inf
+
+    def increase(self, w: float, flow: _core.Flow, ack: _core.Ack) -> float:
+        """Congestion avoidance: what an ACK adds to a window ``w``, segments; times the ACK's credit."""
+        raise NotImplementedError("increase")
+
+    def decrease(self, w: float, flow: _core.Flow, signal: Signal) -> float:
+        """The window after congestion that found it at ``w``; at least 2 segments are left."""
+        raise NotImplementedError("decrease")
+
+    def on_ack(self, flow: _core.Flow, ack: _core.Ack) -> None:
+        """Slow start below ssthresh (equation 2), `increase` above; neither in recovery, nor where something other than
+        the window limits the sender (RFC 7661 section 4.1).
+        """
+        credit = ack.credit
+        if credit == 0.0 or flow.in_recovery or not flow.cwnd_limited:
+            return
+        cwnd = self.cwnd
+        if cwnd < self.ssthresh:
+            self.cwnd = cwnd + credit
+        else:
+            self.cwnd = cwnd + credit * self.increase(cwnd, flow, ack)
+
+    def on_congestion(self, flow: _core.Flow, signal: Signal) -> None:
+        """`decrease`, at least 2 segments (equation 4); a mark leaves 1 at least, a timeout 1."""
+        w = self.cwnd if flow.cwnd_limited else min(self.cwnd, float(flow.flight_size))
+        kept = self.decrease(w, flow, signal)
+        self.ssthresh = max(kept, 2.0)
+        if signal == Signal.LOSS:
+            self.cwnd = self.ssthresh
+        elif signal == Signal.ECN:
+            self.cwnd = max(kept, 1.0)
+        else:
+            self.cwnd = 1.0
+
+
+def algorithm(
+    name: str,
+    *,
+    recovery: str = "sack",
+    paper: str = "",
+    group: str = "loss",
+    ecn: str | None = None,
+    rate_samples: bool = False,
+    inspect: Sequence[str] = (),
+) -> Callable[[Kind], Kind]:
+    """Makes a class an algorithm that scenarios can name, in this process and wherever a scenario of it is sent.
+
+    The class has the fields ``cwnd`` and ``ssthresh`` (segments; a scenario's ``initial_window`` takes the place of the
+    former), may have ``pacing_rate`` (segments a second, which paces the flow), and has the methods ``on_ack(self,
+    flow, ack)`` and ``on_congestion(self, flow, signal)``; it may have ``on_start(self, start)``, ``on_round(self,
+    flow)``, called once a round trip before ``on_ack``, and ``on_recovered(self, flow)``. Its other fields that are
+    annotated and have a number or a flag as their default are the parameters that a scenario can set; names that begin
+    with an underscore are its own business.
+
+    Args:
+        name: As scenarios call it; no built-in algorithm's name. A later class of that name takes the place of an
+            earlier one, for scenarios made from then on.
+        recovery: The loss recovery where a scenario is silent.
+        paper: Where it comes from.
+        group: What it answers to: "loss", "delay", "both", "model" or "ECN".
+        ecn: The ECN it is made for, such as "accurate"; None where a mark is to it what a loss is.
+        rate_samples: It hears of every ACK that delivers anything, with `Ack.delivery_rate`.
+        inspect: Fields that the series are to have, by their names.
+
+    Raises:
+        InputError: The name is taken, or the class lacks something; the message says what.
+    """
+    options = {
+        "recovery": recovery,
+        "paper": paper,
+        "group": group,
+        "ecn": ecn,
+        "rate_samples": rate_samples,
+        "inspect": inspect,
+    }
+
+    def declare(kind: Kind) -> Kind:
+        _check(kind, name, inspect)
+        try:
+            _core.declare(
+                kind,
+                name,
+                paper=paper or (kind.__doc__ or "").strip().partition("\n")[0] or kind.__qualname__,
+                group=_one_of(name, "group", group, ("loss", "delay", "both", "model", "ECN")),
+                recovery=recovery,
+                own_slow_start=not issubclass(kind, Classic),
+                ecn=None if ecn is None else (ecn, 0),
+                rate_samples=rate_samples,
+                params=_params(kind, name),
+                shown=list(inspect),
+            )
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        _declared[name] = Declared(kind, options, _hash_of(kind))
+        from fullpipe.registry import algorithms
+
+        algorithms.cache_clear()
+        return kind
+
+    return declare
+
+
+def load_algorithms(what: str) -> str:
+    """Declares what a file of Python code declares: ``aimd.py``, or of its algorithms the one whose class is called
+    so, ``aimd.py:Aimd``. Its code is run.
+
+    Returns:
+        The name of the algorithm.
+
+    Raises:
+        InputError: There is no such file or class, it raises, or it declares none, or several and none is named.
+    """
+    file, _, wanted = what.partition(":")
+    module = load_file(file)
+    found = {name: known.kind for name, known in _declared.items() if known.kind.__module__ == module.__name__}
+    if wanted:
+        found = {name: kind for name, kind in found.items() if kind.__name__ == wanted}
+    if len(found) == 1:
+        return next(iter(found))
+    if wanted:
+        raise InputError(f"{file}: no algorithm is declared by a class {quoted(wanted)}")
+    if not found:
+        raise InputError(f'{file}: it declares no algorithm; write @fullpipe.algorithm("name") before its class')
+    classes = [kind.__name__ for kind in found.values()]
+    raise InputError(f"{file}: it declares {listed(list(found))}; name one, e.g. {file}:{classes[0]}")
+
+
+def load_file(file: str) -> ModuleType:
+    """Runs a file of Python code, once for each version of it.
+
+    Raises:
+        InputError: There is no such file.
+        AlgorithmError: It raises.
+    """
+    path = Path(file).resolve()
+    if not path.is_file():
+        raise InputError(f"{file}: there is no such file")
+    name = "fullpipe_own_" + hashlib.sha256(str(path).encode() + path.read_bytes()).hexdigest()[:12]
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise InputError(f"{file}: no Python code; allowed: a file whose name ends in .py")
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException as error:
+            del sys.modules[name]
+            if isinstance(error, InputError) or not isinstance(error, Exception):
+                raise
+            raise AlgorithmError(f"{file}: {type(error).__name__}: {error}") from error
+    return sys.modules[name]
+
+
+def source_hash(names: Iterable[str]) -> str:
+    """A hash of what the algorithms of these names are made of: their classes' sources and those of the classes they
+    derive from, or, where these are nowhere to be found, their bytecode; 12 hexadecimal digits for each.
+    """
+    return " ".join(_declared[name].hash for name in names)
+
+
+def used_in(*values: Any) -> list[str]:
+    """The algorithms of one's own that a scenario's keys, or what takes their place, name."""
+    if not _declared:
+        return []
+    found: set[str] = set()
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            found |= {value} & _declared.keys()
+        elif isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, Sequence):
+            waiting += value
+    return sorted(found)
+
+
+def carried(names: Iterable[str]) -> dict[str, bytes]:
+    """What another process makes the algorithms of these names of (`restore`)."""
+    return {name: _data_of(name, _declared[name]) for name in names}
+
+
+def restore(algorithms: Mapping[str, bytes]) -> None:
+    """Declares algorithms that another process has sent, unless they are there already."""
+    import pickle
+
+    for name, data in algorithms.items():
+        here = _declared.get(name)
+        if here is None or here.data != data:
+            kind, options, digest = pickle.loads(data)
+            algorithm(name, **options)(kind)
+            _declared[name] = Declared(kind, options, digest, data)
+
+
+def _data_of(name: str, known: Declared) -> bytes:
+    if known.data is None:
+        import cloudpickle  # type: ignore[import-untyped]
+
+        # By value: the other process need not have the file that the class is in.
+        module = sys.modules.get(known.kind.__module__)
+        named = module is not None and module.__name__ not in ("__main__", "builtins")
+        if named:
+            cloudpickle.register_pickle_by_value(module)
+        try:
+            known.data = cloudpickle.dumps((known.kind, known.options, known.hash))
+        except Exception as error:  # whatever the class refers to may refuse
+            raise InputError(f"algorithm {quoted(name)}: it can't be sent to another process: {error}") from None
+        finally:
+            if named:
+                cloudpickle.unregister_pickle_by_value(module)
+    return known.data
+
+
+def _hash_of(kind: type) -> str:
+    digest = hashlib.sha256()
+    for part in kind.__mro__[:-1]:
+        try:
+            digest.update(getsource(part).encode())
+        except (OSError, TypeError):
+            for method in vars(part).values():
+                digest.update(method.__code__.co_code if hasattr(method, "__code__") else b"")
+    return digest.hexdigest()[:12]
+
+
+def _fields(kind: type) -> dict[str, Any]:
+    """The annotated fields of a class and their defaults, those of the classes it derives from first."""
+    fields: dict[str, Any] = {}
+    for part in reversed(kind.__mro__):
+        for name in get_annotations(part):
+            if name in vars(part):
+                fields[name] = vars(part)[name]
+    return fields
+
+
+def _params(kind: type, name: str) -> dict[str, float | bool]:
+    fields = {field: value for field, value in _fields(kind).items() if field not in STATE and field[0] != "_"}
+    for field, value in fields.items():
+        number = isinstance(value, int | float)
+        if not number or not math.isfinite(value):
+            allowed = "numbers and flags, or a name that begins with _ for what is no parameter"
+            raise InputError(f"algorithm {quoted(name)}: {field} = {value!r} is no parameter (allowed: {allowed})")
+    return {field: value if isinstance(value, bool) else float(value) for field, value in fields.items()}
+
+
+def _check(kind: type, name: str, inspect: Sequence[str]) -> None:
+    """Says no to what could not run."""
+
+    def wrong(what: str) -> InputError:
+        return InputError(f"algorithm {quoted(name)}: {what}")
+
+    if not isinstance(kind, type):
+        raise wrong("what is declared is a class")
+    for field in STATE[:2]:
+        if not isinstance(getattr(kind, field, None), int | float):
+            raise wrong(
+                f"the class has no number {field}; write e.g. {field}: float = {2.0 if field == 'cwnd' else 'math.inf'}"
+            )
+    for method in ("on_ack", "on_congestion"):
+        if not callable(getattr(kind, method, None)):
+            raise wrong(f"the class has no method {method}")
+    known = _fields(kind)
+    for field in inspect:
+        if field not in known or field in STATE:
+            raise wrong(
+                f"inspect: {quoted(field)} is none of its other fields ({listed(sorted(set(known) - set(STATE)))})"
+            )
+
+
+def _one_of(name: str, what: str, value: str, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        raise InputError(f"algorithm {quoted(name)}: {unknown(what, value, allowed)}")
+    return value

@@ -1,0 +1,136 @@
+"""Runs in the simulator: here, or in a process of their own. What the interpreter itself runs holds its lock, so that
+threads would wait for one another.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from traceback import format_exception
+from typing import IO, TYPE_CHECKING, Any
+
+from fullpipe import _core
+from fullpipe._core import Column
+from fullpipe.errors import AlgorithmError, FullpipeError, MemoryLimitError
+from fullpipe.runs.executor import TICK_S
+from fullpipe.runs.tables import to_numpy
+
+if TYPE_CHECKING:
+    from fullpipe.scenario import Scenario
+
+__all__ = ["simulate"]
+
+
+class Elsewhere(Exception):
+    """What was raised in another process: its text is the traceback there."""
+
+    def __str__(self) -> str:
+        return f"in the process of a run\n{self.args[0]}"
+
+
+def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
+    """A run's tables. ``tell`` hears the simulated seconds reached now and then, and what it raises ends the run.
+
+    Raises:
+        MemoryLimitError: It needs more memory than that.
+        AlgorithmError: An algorithm of one's own has failed.
+    """
+    # Ctrl-C reaches the main thread alone, whose runs stay where they are.
+    if scenario.model.holds_lock and threading.current_thread() is not threading.main_thread():
+        return _simulate_apart(scenario, memory_bytes, tell)
+    return _simulate_here(scenario, memory_bytes, tell)
+
+
+def _simulate_here(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
+    try:
+        return scenario.model.run(tell, memory_bytes)
+    except _core.Problem as problem:
+        key, what, _ = problem.args
+        raise MemoryLimitError(key, what, scenario.file) from None
+    except _core.Failure as failure:
+        raise AlgorithmError(str(failure)) from failure.__cause__
+
+
+def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
+    command = [sys.executable, "-m", "fullpipe.runs.simulator"]
+    ignored = {"PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, env=os.environ | ignored
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        told: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        listener = threading.Thread(target=_listen, args=(process.stdout, told), daemon=True)
+        try:
+            pickle.dump((scenario, memory_bytes), process.stdin)
+            process.stdin.flush()
+            listener.start()
+            reached_s = 0.0
+            while True:
+                try:
+                    kind, what = told.get(timeout=TICK_S)
+                except Empty:
+                    kind, what = "reached", reached_s
+                if kind == "tables":
+                    tables: dict[str, Any] = what
+                    return tables
+                if kind == "error":
+                    error, lines = what
+                    raise error from lines and Elsewhere(lines)
+                reached_s = what
+                tell(reached_s)
+        finally:
+            process.kill()
+
+
+def _listen(stream: IO[bytes], told: SimpleQueue[tuple[str, Any]]) -> None:
+    """Hands on what the other process says, and that it has ended."""
+    try:
+        while True:
+            told.put(pickle.load(stream))
+    except (EOFError, pickle.UnpicklingError, OSError, ValueError):
+        told.put(("error", (FullpipeError("the process of a run ended before its run"), None)))
+
+
+def _plain(tables: Any) -> Any:
+    """Tables whose columns other processes can be sent."""
+    return {name: {key: _sendable(column) for key, column in table.items()} for name, table in tables.items()}
+
+
+def _sendable(column: Any) -> Any:
+    return to_numpy(column) if isinstance(column, Column) else column
+
+
+def _end_with_the_other() -> None:
+    """Ends this process where the one that waits for it is gone, whatever an algorithm is at."""
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+def _work() -> None:
+    """The other process: a scenario comes in, tables go out."""
+    out = os.fdopen(os.dup(1), "wb")
+    # What the algorithm prints is not for the one who waits.
+    os.dup2(2, 1)
+
+    def say(kind: str, what: object) -> None:
+        pickle.dump((kind, what), out)
+        out.flush()
+
+    scenario, memory_bytes = pickle.load(sys.stdin.buffer)
+    threading.Thread(target=_end_with_the_other, daemon=True).start()
+    try:
+        say("tables", _plain(_simulate_here(scenario, memory_bytes, lambda reached_s: say("reached", reached_s))))
+    except FullpipeError as error:
+        cause = error.__cause__
+        say("error", (error, cause and "".join(format_exception(cause))))
+
+
+if __name__ == "__main__":
+    _work()

@@ -1,0 +1,41 @@
+"""Everything measured as one table, a row per figure, whatever was run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.display import unit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["setting", "tidy"]
+
+
+def tidy(measured: Iterable[tuple[str, str, Mapping[str, Any]]]) -> pa.Table:
+    """A row per figure that has a value: ``quantity``, its name; ``unit``, "1" for parts and counts; ``group``, of what
+    it is; ``setting``, of which run; ``value``. Tables of several outcomes can be put one below the other.
+
+    Args:
+        measured: Groups, settings, and figures by name; what is no number is left out.
+    """
+    import pyarrow as pa
+
+    rows = [
+        (name, unit(name), group, which, float(value))
+        for group, which, figures in measured
+        for name, value in figures.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    ]
+    columns = zip(*rows, strict=True) if rows else ((),) * 5
+    names = ("quantity", "unit", "group", "setting", "value")
+    kinds = (*[pa.string()] * 4, pa.float64())
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.table(dict(zip(names, arrays, strict=True)))
+
+
+def setting(**keys: Any) -> str:
+    """``flows=10, target=0.98``, without what is None."""
+    return ", ".join(f"{key}={value}" for key, value in keys.items() if value is not None)

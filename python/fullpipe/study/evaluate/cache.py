@@ -1,0 +1,84 @@
+"""What runs have measured, kept by what was run: a run that was made is not made again.
+
+A directory per build of the engine and of what is measured here. Each process appends to a file of its own, a line per
+run, so that several may write at a time and a kill loses no more than the line under way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fullpipe import _core
+from fullpipe.runs import figures, tables
+from fullpipe.study.evaluate import measure
+
+__all__ = ["Cache", "default_cache", "key_of"]
+
+Row = dict[str, float | None]
+
+
+class Cache:
+    """Rows of figures by key; None for the directory keeps them in memory alone.
+
+    Raises:
+        OSError: The directory can't be made or read.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str] | None) -> None:
+        self._rows: dict[str, Row] = {}
+        self._file: Path | None = None
+        if directory is None:
+            return
+        place = Path(directory) / _build()
+        place.mkdir(parents=True, exist_ok=True)
+        for path in sorted(place.glob("*.jsonl")):
+            self._read(path)
+        self._file = place / f"{os.getpid()}.jsonl"
+
+    def find(self, key: str) -> Row | None:
+        """The figures of a run, if it was made."""
+        return self._rows.get(key)
+
+    def add(self, key: str, row: Row, *, keep: bool = True) -> None:
+        """Keeps a run's figures; on the disk too with ``keep``."""
+        self._rows[key] = row
+        if keep and self._file is not None:
+            line = json.dumps([key, row]) + "\n"
+            # A line that a kill broke off is ended first, by a line break of its own.
+            with self._file.open("ab") as file:
+                file.write(f"\n{line}".encode())
+
+    def _read(self, path: Path) -> None:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                key, row = json.loads(line)
+            except ValueError:  # empty, or broken off by a kill
+                continue
+            self._rows[key] = row
+
+
+def key_of(tree: Mapping[str, Any], measured: str, stamp: str = "") -> str:
+    """What tells a run from others: its scenario, what is measured, and what else it depends on."""
+    text = json.dumps([tree, measured, stamp], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def default_cache() -> Path:
+    """Where runs are kept unless another place is named: ``fullpipe/evaluate`` in the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fullpipe" / "evaluate"
+
+
+@cache
+def _build() -> str:
+    """A hash of all that figures depend on besides the scenario: the engine, and what is made of its tables."""
+    digest = hashlib.sha256()
+    for module in (_core, figures, tables, measure):
+        assert module.__file__ is not None
+        digest.update(Path(module.__file__).read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,111 @@
+"""A cell of the card: what is run, what is measured of it, and by which rule it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fullpipe.study.evaluate.preset import STANDARDS, Party, Tree
+
+__all__ = ["ALWAYS", "DEPLOYED", "FULL", "STANDARD", "Beside", "Cell", "Metric", "Setting"]
+
+ALWAYS, STANDARD, FULL = 0, 1, 2
+"""From which profile on a setting is run: quick, standard, full."""
+
+DEPLOYED = (Party("bbr", "bbr"), Party("bbr3", "bbr3"))
+"""Deployed but not standardised: what is done to them is reported, and never a bar."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of a run.
+
+    Attributes:
+        key: What `measure` calls it.
+        title: What readers call it.
+        kind: How rule R compares it; for rule H "more" or "less".
+        unit: Of the figure as shown.
+        scale: What the figure is multiplied with to be in that unit.
+        limit: For the rule "limit": how much is allowed.
+        informs: It is shown and not judged.
+    """
+
+    key: str
+    title: str
+    kind: str
+    unit: str = ""
+    scale: float = 1.0
+    limit: float | None = None
+    informs: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A network with parties in it.
+
+    Attributes:
+        name: What tells it from the cell's others.
+        tree: The scenario, from the party that is judged; where harm is, from the victim and who is beside it (None:
+            nobody).
+        level: From which profile on it is run.
+        equal_bps: Where harm is judged: the equal share of all victims together.
+    """
+
+    name: str
+    tree: Callable[..., Tree]
+    level: int = STANDARD
+    equal_bps: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A cell of which one party's figures are judged, by rule R or against a limit.
+
+    Attributes:
+        id: Its name.
+        criteria: The sections of RFC 9743 that it belongs to.
+        title: What it is, in a line.
+        settings: What is run.
+        metrics: What is judged; of `Beside` the first gives the word, and the others can only make it worse.
+        measure: What is measured, a name in `measure.MEASURES`.
+        missing: Why it can't be run; empty where it can.
+        note: What to know in reading it.
+    """
+
+    id: str
+    criteria: Sequence[str]
+    title: str
+    settings: Sequence[Setting] = ()
+    metrics: Sequence[Metric] = ()
+    measure: str = "figures"
+    missing: str = ""
+    note: str = ""
+
+    def roles(self, setting: Setting, candidate: Party, _deployed: bool) -> Mapping[str, Tree]:
+        """What is run of a setting, by role."""
+        return {
+            "candidate": setting.tree(candidate),
+            **{standard.label: setting.tree(standard) for standard in STANDARDS},
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Beside(Cell):
+    """A cell of which harm to others is judged, by rule H."""
+
+    settings: Sequence[Setting] = field(default=())
+
+    def roles(self, setting: Setting, candidate: Party, deployed: bool) -> Mapping[str, Tree]:
+        """Each victim alone, beside the candidate and beside each standard."""
+        roles = {}
+        for victim in self.victims(deployed):
+            roles[f"{victim.label} alone"] = setting.tree(victim, None)
+            roles[f"{victim.label} beside candidate"] = setting.tree(victim, candidate)
+            for standard in STANDARDS:
+                roles[f"{victim.label} beside {standard.label}"] = setting.tree(victim, standard)
+        return roles
+
+    @staticmethod
+    def victims(deployed: bool) -> Sequence[Party]:
+        """Whom harm is done to."""
+        return (*STANDARDS, *DEPLOYED) if deployed else STANDARDS

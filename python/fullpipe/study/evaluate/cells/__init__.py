@@ -1,0 +1,20 @@
+"""The cells of the card, a file per part of RFC 9743."""
+
+from __future__ import annotations
+
+from fullpipe.study.evaluate.cell import Cell
+from fullpipe.study.evaluate.cells import collapse, fairness, general, harm, loss, queues, short, special
+
+__all__ = ["CELLS"]
+
+CELLS: tuple[Cell, ...] = (
+    *collapse.CELLS,
+    *queues.CELLS,
+    *loss.CELLS,
+    *fairness.CELLS,
+    *short.CELLS,
+    *harm.CELLS,
+    *general.CELLS,
+    *special.CELLS,
+)
+"""In the order of their sections."""

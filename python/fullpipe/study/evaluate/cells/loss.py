@@ -1,0 +1,69 @@
+"""RFC 9743, 5.1.3: protection against high packet loss."""
+
+from __future__ import annotations
+
+from fullpipe.study.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Metric, Setting
+from fullpipe.study.evaluate.preset import dumbbell, flows
+from fullpipe.study.evaluate.rules import IDLE, LOSS
+
+__all__ = ["CELLS"]
+
+LOST = Metric("loss_rate", "loss", LOSS, "%", 100)
+USED = Metric("utilization", "utilization", IDLE, "%", 100, informs=True)
+
+CELLS = (
+    Cell(
+        "shallow",
+        ("5.1.3",),
+        "1 Gbit/s, 100 ms, 0.02 BDP: loss",
+        [
+            Setting(
+                f"{count} flow{'s' if count > 1 else ''}",
+                lambda party, count=count: dumbbell(1e9, 0.1, 0.02, flows(party, "subject", count), duration_s=300),
+                STANDARD if count == 10 else FULL,
+            )
+            for count in (1, 10, 30, 100)
+        ]
+        + [
+            Setting(
+                "10 flows, 50 Mbit/s",
+                lambda party: dumbbell(50e6, 0.1, 0.02, flows(party, "subject", 10), duration_s=120),
+                STANDARD,
+            )
+        ],
+        [LOST, USED],
+    ),
+    Cell(
+        "bbr1-zone",
+        ("5.1.3",),
+        "100 Mbit/s, 40 ms: where BBR's first version lost too much (RFC 9743, 5.1.3)",
+        [
+            Setting(
+                f"{count} flows, {buffer:g} BDP",
+                lambda party, count=count, buffer=buffer: dumbbell(
+                    100e6, 0.04, buffer, flows(party, "subject", count), duration_s=120
+                ),
+                ALWAYS if (count, buffer) in ((2, 0.5), (2, 2)) else STANDARD,
+            )
+            for count in (2, 5)
+            for buffer in (0.25, 0.5, 1, 1.5, 2, 3)
+        ],
+        [LOST, USED],
+    ),
+    Cell(
+        "random",
+        ("5.1.3",),
+        "100 Mbit/s, 40 ms, 1 BDP: what is used where the wire itself loses",
+        [
+            Setting(
+                f"{loss:g} of packets",
+                lambda party, loss=loss: dumbbell(
+                    100e6, 0.04, 1, flows(party, "subject"), duration_s=60, link={"loss": loss}
+                ),
+                STANDARD,
+            )
+            for loss in (1e-5, 1e-4, 1e-3, 1e-2, 3e-2)
+        ],
+        [USED],
+    ),
+)

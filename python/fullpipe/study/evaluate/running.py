@@ -1,0 +1,228 @@
+"""`evaluate`: runs what a card needs, adds seeds where the word is unclear, and judges."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fullpipe.errors import InputError
+from fullpipe.registry import algorithms
+from fullpipe.runs import engines
+from fullpipe.runs.executor import check_stop, count_workers, in_threads
+from fullpipe.runs.memory import share_bytes
+from fullpipe.scenario import Scenario
+from fullpipe.study.evaluate.beside_linux import LINUX_SEEDS, for_linux, on_linux
+from fullpipe.study.evaluate.cache import Cache, default_cache, key_of
+from fullpipe.study.evaluate.card import Card
+from fullpipe.study.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Setting
+from fullpipe.study.evaluate.cells import CELLS
+from fullpipe.study.evaluate.criteria import CRITERIA
+from fullpipe.study.evaluate.judging import Runs, judge_cell, unclear
+from fullpipe.study.evaluate.measure import MEASURES, Row
+from fullpipe.study.evaluate.preset import Party, Tree, dumbbell, flows
+from fullpipe.study.evaluate.statement import Statement
+from fullpipe.text import listed, quoted, unknown, with_params
+
+__all__ = ["PROFILES", "Profile", "evaluate"]
+
+SEEDS = (2, 1000)
+"""Seeds that a card can be made of: at least, at most."""
+
+MORE_SEEDS = 10
+"""Added where the word is unclear."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How much is run.
+
+    Attributes:
+        level: Settings up to this are run.
+        seeds: Runs of each.
+        most: Runs of each where the word stays unclear.
+    """
+
+    level: int
+    seeds: int
+    most: int
+
+
+PROFILES = {"quick": Profile(ALWAYS, 3, 13), "standard": Profile(STANDARD, 10, 40), "full": Profile(FULL, 30, 40)}
+
+
+def evaluate(
+    algorithm: str | Mapping[str, Any],
+    *,
+    profile: str = "quick",
+    only: Sequence[str] | None = None,
+    seeds: int | None = None,
+    flow_keys: Mapping[str, Any] | None = None,
+    statement: Statement | None = None,
+    engine: str = "simulator",
+    cache: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    progress: Callable[[float, float], object] | None = None,
+    stop: threading.Event | None = None,
+    memory_bytes: int | None = None,
+) -> Card:
+    """The report card of an algorithm after RFC 9743, each word relative to what NewReno and CUBIC do.
+
+    Args:
+        algorithm: As scenarios name it, or a table such as ``{"name": "vegas", "alpha": 2}``.
+        profile: "quick", "standard" or "full".
+        only: Sections of the RFC ("5.1.2", or "5.2" for all below) or cells ("duel"); None for all.
+        seeds: Runs of each; none are added then. None for the profile's.
+        flow_keys: Keys of the candidate's flows beside the preset's, such as ``{"pacing": "on"}``.
+        statement: What its authors state.
+        engine: "linux" runs `LINUX_CELLS` on a real kernel too; what it finds stands beside the simulator's and gives
+            no word.
+        cache: Where runs are kept, by what was run; None for the user's cache.
+        workers: As for `run_many`.
+        progress: As for `run_many`.
+        stop: As for `run_many`.
+        memory_bytes: As for `run_many`.
+
+    Raises:
+        ScenarioError: There is no such algorithm, parameter or key.
+        InputError: There is no such profile, engine, section or cell, or so many seeds are not allowed.
+        LinuxError: The Linux engine lacks something, or its machine failed.
+        Cancelled: ``stop`` was set.
+    """
+    if profile not in PROFILES:
+        raise InputError(unknown("profile", profile, PROFILES))
+    engines.check_engines([engine])
+    how = PROFILES[profile]
+    if seeds is not None:
+        if not SEEDS[0] <= seeds <= SEEDS[1]:
+            raise InputError(f"seeds = {seeds} (allowed: {SEEDS[0]} to {SEEDS[1]})")
+        how = Profile(how.level, seeds, seeds)
+    label = algorithm if isinstance(algorithm, str) else with_params(algorithm)
+    candidate = Party(label, algorithm, flow_keys or {})
+    Scenario.from_dict(dumbbell(10e6, 0.05, 1, flows(candidate, "subject"), duration_s=30))
+    statement = statement or Statement()
+    chosen = _chosen(only)
+    excluded = set(statement.excludes)
+    runs = Runs()
+    counts = {
+        (cell, setting): how.seeds
+        for cell in chosen
+        if not set(cell.criteria) <= excluded
+        for setting in cell.settings
+        if setting.level <= how.level
+    }
+    store = Cache(default_cache() if cache is None else cache)
+    work = Work(store, candidate, workers, memory_bytes, progress, stop)
+    while True:
+        work.run(runs, counts, deployed=how.level >= STANDARD)
+        doubtful = [place for place in counts if counts[place] < how.most and unclear(*place, runs)]
+        if not doubtful:
+            break
+        for place in doubtful:
+            counts[place] = min(how.most, counts[place] + MORE_SEEDS)
+    there = Runs()
+    if engine == "linux":
+        work.engine = engine
+        few = {place: min(counts[place], LINUX_SEEDS) for place in counts if on_linux(*place)}
+        work.run(there, few, deployed=False)
+    cells = [judge_cell(cell, [s for c, s in counts if c is cell], runs, there) for cell in chosen]
+    trees = {
+        (cell.id, setting.name, role): {**tree, "seed": 1}
+        for cell, setting in counts
+        for role, tree in cell.roles(setting, candidate, how.level >= STANDARD).items()
+    }
+    return Card.of(
+        label, profile, how.seeds, dict(flow_keys or {}), cells, runs, trees, statement, only=list(only or ())
+    )
+
+
+@dataclass
+class Work:
+    """Makes the runs that are not there yet."""
+
+    store: Cache
+    candidate: Party
+    workers: int | None
+    memory_bytes: int | None
+    progress: Callable[[float, float], object] | None
+    stop: threading.Event | None
+    engine: str = "simulator"
+
+    def run(self, runs: Runs, counts: Mapping[tuple[Cell, Setting], int], *, deployed: bool) -> None:
+        """Fills in what the settings' seeds lack."""
+        keep, stamp = _kept(self.candidate)
+        wanted: dict[str, tuple[Tree, str, bool]] = {}
+        places: list[tuple[str, str, str, int, str]] = []
+        for (cell, setting), count in counts.items():
+            for role, tree in cell.roles(setting, self.candidate, deployed).items():
+                whose = stamp if "candidate" in role else ""
+                for seed in range(1, count + 1):
+                    if runs.has(cell.id, setting.name, role, seed):
+                        continue
+                    seeded = {**tree, "seed": seed}
+                    if self.engine == "linux":
+                        seeded = for_linux(seeded)
+                    key = key_of(seeded, cell.measure, f"{whose}{self.engine}")
+                    places.append((cell.id, setting.name, role, seed, key))
+                    if self.store.find(key) is None:
+                        wanted[key] = (seeded, cell.measure, keep or "candidate" not in role)
+        if wanted:
+            self._make(wanted)
+        for cell_id, name, role, seed, key in places:
+            row = self.store.find(key)
+            assert row is not None
+            runs.add(cell_id, name, role, seed, row)
+
+    def _make(self, wanted: Mapping[str, tuple[Tree, str, bool]]) -> None:
+        count = count_workers(self.workers, len(wanted))
+        part_bytes = share_bytes(count, self.memory_bytes)
+
+        def work(key: str, ended: threading.Event) -> Row:
+            tree, measured, _ = wanted[key]
+            result = engines.run(tree, stop=ended, engine=self.engine, memory_bytes=part_bytes)
+            return MEASURES[measured](result)
+
+        done = 0
+        with closing(in_threads(wanted, work, count)) as outcomes:
+            for outcome in outcomes:
+                if outcome is not None:
+                    key, row = outcome
+                    self.store.add(key, row, keep=wanted[key][2])
+                    done += 1
+                if self.progress is not None:
+                    self.progress(done, len(wanted))
+                check_stop(self.stop)
+
+
+def _kept(candidate: Party) -> tuple[bool, str]:
+    """Whether the candidate's runs may be kept, and what they depend on besides their scenario: of a foreign program
+    its content; what a running Python declares may change at any time.
+    """
+    if candidate.name in algorithms():
+        return True, ""
+    if isinstance(candidate.algorithm, Mapping) and "object" in candidate.algorithm:
+        return True, hashlib.sha256(Path(candidate.algorithm["object"]).read_bytes()).hexdigest()
+    return False, ""
+
+
+def _chosen(only: Sequence[str] | None) -> list[Cell]:
+    if only is None:
+        return list(CELLS)
+    ids = [cell.id for cell in CELLS]
+    sections = [criterion.id for criterion in CRITERIA]
+    for word in only:
+        if word not in ids and not any(section == word or section.startswith(f"{word}.") for section in sections):
+            raise InputError(f"{quoted(word)} is neither a section nor a cell (allowed: {listed([*sections, *ids])})")
+    return [
+        cell
+        for cell in CELLS
+        if any(
+            word == cell.id or any(section == word or section.startswith(f"{word}.") for section in cell.criteria)
+            for word in only
+        )
+    ]

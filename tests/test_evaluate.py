@@ -1,0 +1,276 @@
+"""``fullpipe evaluate``: the controls, both ways of failing, the cache, what is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from conftest import Program
+from fullpipe import Scenario
+from fullpipe.errors import InputError, ScenarioError
+from fullpipe.runs import engines
+from fullpipe.study.evaluate import Card, Statement, evaluate, running
+from fullpipe.study.evaluate.cell import Beside
+from fullpipe.study.evaluate.cells import CELLS
+from fullpipe.study.evaluate.criteria import CRITERIA
+from fullpipe.study.evaluate.judging import Compared, JudgedCell, corrected
+from fullpipe.study.evaluate.preset import Party
+from fullpipe.study.evaluate.rules import Judgement
+
+SMALL = ["iot", "overload"]
+"""Cells that take milliseconds."""
+
+IGNORES_LOSS = {"name": "scalable", "a": 1, "b": 0, "low_window": 1}
+"""It never gives way to a loss; its windows are held at 600 segments, about 4 BDP of `duel`."""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Shared: the standards run once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The algorithms of the runs that are made, in place of those that the cache has."""
+    real, seen = engines.run, []
+
+    def run(tree: dict[str, Any], **options: Any) -> Any:
+        seen.append(str(tree["flows"][0]["algorithm"]))
+        return real(tree, **options)
+
+    monkeypatch.setattr(running.engines, "run", run)
+    return seen
+
+
+def figure(card: Card, cell: str, name: str) -> dict[str, Any]:
+    for criterion in card.data["criteria"]:
+        for one in criterion["cells"]:
+            if one["id"] == cell:
+                found: dict[str, Any] = one["figures"][name]
+                return found
+    raise AssertionError(cell)
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+@pytest.mark.parametrize("name", ["newreno", "cubic"])
+def test_a_standard_is_not_worse_than_the_standards(name: str, cache: Path) -> None:
+    card = evaluate(name, only=["duel", "loss-30", "silence", "bbr1-zone"], cache=cache)
+    assert card.worse == []
+
+
+def test_what_takes_more_is_told_from_what_takes_less(cache: Path) -> None:
+    scalable = evaluate("scalable", only=["duel"], cache=cache)
+    vegas = evaluate("vegas", only=["duel"], cache=cache)
+    assert vegas.verdict("5.2.1") == "better"
+    assert scalable.verdict("5.2.1") in ("worse", "unclear")
+    # Measured before with another sender, at 0.1, 1 and 4 BDP: Scalable 0.60, 0.78, 0.87, Vegas 0.15, 0.03, 0.01.
+    for buffer, more, less in (("0.1", 0.60, 0.15), ("1", 0.78, 0.03), ("4", 0.87, 0.01)):
+        name = f"{buffer} BDP: harm to goodput of newreno"
+        assert mean(figure(scalable, "duel", name)["candidate"]) > more - 0.1
+        assert mean(figure(vegas, "duel", name)["candidate"]) < less + 0.1
+
+
+def test_a_candidate_that_ignores_loss_is_worse(cache: Path) -> None:
+    card = evaluate(
+        IGNORES_LOSS,
+        only=["loss-30", "overload", "bbr1-zone", "duel"],
+        flow_keys={"max_window": 600, "initial_window": 600},
+        cache=cache,
+    )
+    assert {"5.1.1", "5.1.3", "5.2.1"} <= set(card.worse)
+
+
+def test_a_candidate_that_sends_a_packet_a_round_trip_is_better_to_others_and_worse_by_itself(cache: Path) -> None:
+    card = evaluate("newreno", only=["duel", "grid"], flow_keys={"max_window": 1}, cache=cache)
+    assert (card.verdict("5.2.1"), card.verdict("6.1")) == ("better", "worse")
+
+
+def test_the_same_seeds_give_the_same_bytes(tmp_path: Path) -> None:
+    cards = [evaluate("bbr", only=SMALL, cache=tmp_path / name, workers=count) for name, count in (("a", 1), ("b", 3))]
+    assert cards[0].to_json() == cards[1].to_json()
+
+
+def test_what_was_run_is_not_run_again(tmp_path: Path, made: list[str]) -> None:
+    evaluate("cubic", only=["iot"], cache=tmp_path)
+    assert sorted(made) == ["cubic"] * 3 + ["newreno"] * 3  # it is its own standard
+    made.clear()
+    evaluate("bbr", only=["iot"], cache=tmp_path)
+    assert made == ["bbr"] * 3
+    made.clear()
+    evaluate("bbr", only=["iot"], cache=tmp_path, seeds=4)
+    assert sorted(made) == ["bbr", "cubic", "newreno"]
+
+
+def test_what_was_killed_goes_on_and_gives_the_same_bytes(tmp_path: Path, made: list[str]) -> None:
+    whole = evaluate("bbr", only=["iot"], cache=tmp_path / "whole").to_json()
+    made.clear()
+
+    def enough(done: float, _total: float) -> None:
+        if done >= 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate("bbr", only=["iot"], cache=tmp_path / "killed", workers=1, progress=enough)
+    ((kept,),) = [list(place.glob("*.jsonl")) for place in (tmp_path / "killed").iterdir()]
+    with kept.open("a") as file:
+        file.write('\n["a line that a kill brok')
+    first = len(made)
+    assert evaluate("bbr", only=["iot"], cache=tmp_path / "killed").to_json() == whole
+    assert first < len(made) <= 9 + 1  # one may have been under way
+
+
+def test_a_foreign_name_is_refused(cache: Path) -> None:
+    with pytest.raises(ScenarioError, match="cubik"):
+        evaluate("cubik", cache=cache)
+    with pytest.raises(InputError, match=r"profile 'fast'"):
+        evaluate("cubic", profile="fast", cache=cache)
+    with pytest.raises(InputError, match=r"'5.9' is neither a section nor a cell"):
+        evaluate("cubic", only=["5.9"], cache=cache)
+    with pytest.raises(InputError, match=r"seeds = 1 \(allowed: 2 to 1000\)"):
+        evaluate("cubic", seeds=1, cache=cache)
+
+
+def test_every_cell_is_a_scenario_and_every_criterion_has_a_cell_or_says_why() -> None:
+    for cell in CELLS:
+        assert bool(cell.settings) != bool(cell.missing)
+        assert len({setting.name for setting in cell.settings}) == len(cell.settings)
+        for setting in cell.settings:
+            for tree in cell.roles(setting, Party("bbr3", "bbr3"), True).values():
+                Scenario.from_dict(tree)
+    judged = {section for cell in CELLS for section in cell.criteria}
+    assert judged == {criterion.id for criterion in CRITERIA if not criterion.stated and criterion.id != "7.2"}
+    assert len({cell.id for cell in CELLS}) == len(CELLS)
+
+
+def test_all_roles_of_a_cell_have_the_same_network() -> None:
+    for cell in CELLS:
+        for setting in cell.settings:
+            trees = list(cell.roles(setting, Party("bbr3", "bbr3"), True).values())
+            links = [{key: value for key, value in tree.items() if key not in ("flows", "udp")} for tree in trees]
+            assert all(one == links[0] for one in links), (cell.id, setting.name)
+
+
+def compared(p: float, verdict: str = "worse", **given: Any) -> Compared:
+    judgement = Judgement(verdict, "cubic", 0.1, 0.01, 0.05, p, 3)
+    plain: dict[str, Any] = {"setting": "s", "metric": "m", "title": "t", "unit": "", "main": True}
+    return Compared(**{**plain, "verdict": verdict, "candidate": [], "standards": {}, "judgement": judgement, **given})
+
+
+def test_what_is_worse_by_chance_among_many_is_unclear() -> None:
+    cell = next(cell for cell in CELLS if isinstance(cell, Beside))
+    many = JudgedCell(cell, [compared(0.04), compared(1.0, "no worse")])
+    (found,) = corrected([many])
+    assert [one.verdict for one in found.compared] == ["unclear", "no worse"]
+    (found,) = corrected([JudgedCell(cell, [compared(0.02), compared(1.0, "no worse")])])
+    assert found.verdict == "worse"
+    (found,) = corrected([JudgedCell(cell, [compared(0.04, starved=True), compared(1.0, "no worse")])])
+    assert found.verdict == "worse"
+    # Over all cells of a criterion.
+    found, _ = corrected([JudgedCell(cell, [compared(0.04)]), JudgedCell(cell, [compared(1.0, "no worse")])])
+    assert found.verdict == "unclear"
+
+
+def test_other_figures_than_the_main_one_can_only_make_a_cell_worse() -> None:
+    cell = CELLS[0]
+    main = compared(1.0, "better")
+    assert JudgedCell(cell, [main, compared(1.0, "no worse", main=False)]).verdict == "better"
+    assert JudgedCell(cell, [main, compared(0.0, "worse", main=False)]).verdict == "worse"
+    assert JudgedCell(cell, [main, compared(1.0, "unclear", main=False)]).verdict == "unclear"
+    assert JudgedCell(cell, []).verdict == "not run"
+
+
+def test_the_program(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    done = program("evaluate", "bbr", "--only", "iot,overload", "--json", "--out", "card")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["algorithm"], told["profile"], told["seeds"]) == ("bbr", "quick", 3)
+    assert [one["id"] for one in told["criteria"]] == ["5.1.1", "7.4"]
+    assert [cell["id"] for cell in told["criteria"][0]["cells"]] == ["overload"]
+    assert set(told["criteria"][0]["cells"][0]) >= {"id", "verdict", "figures"}
+    written = tmp_path / "card"
+    assert json.loads((written / "card.json").read_text()) == told
+    rows = pq.read_table(written / "runs.parquet").to_pylist()
+    # Three settings, three roles, three seeds.
+    assert len(rows) == 27
+    assert {"criterion", "cell", "setting", "role", "seed", "loss_rate"} <= set(rows[0])
+    assert {row["criterion"] for row in rows} == {"5.1.1", "7.4"}
+    again = program("run", str(written / "scenarios" / "iot" / "1 MB" / "candidate.toml"), "--set", "seed=2", "--json")
+    assert again.returncode == 0, again.stderr
+    figures = json.loads(again.stdout)
+    (row,) = [row for row in rows if (row["cell"], row["role"], row["seed"]) == ("iot", "candidate", 2)]
+    assert figures["flows"][0]["completion_s"] == row["completion_s"]
+    table = program("evaluate", "bbr", "--only", "iot,overload")
+    assert "Internet of Things" in table.stdout
+
+
+def test_a_table_of_parameters_is_an_algorithm(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    done = program("evaluate", '{ name = "vegas", alpha = 2 }', "--only", "iot", "--json")
+    assert (
+        json.loads(done.stdout)["algorithm"] == "vegas {alpha = 2}" or "alpha" in json.loads(done.stdout)["algorithm"]
+    )
+    wrong = program("evaluate", "{ name = ", "--only", "iot")
+    assert wrong.returncode == 2
+    assert wrong.stderr.count("\n") == 1
+
+
+def test_strict_is_for_scripts(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    # BBR sends several times as much as CUBIC where 30 % of packets are lost.
+    assert program("evaluate", "bbr", "--only", "loss-30").returncode == 0
+    assert program("evaluate", "bbr", "--only", "loss-30", "--strict").returncode == 1
+    assert program("evaluate", "cubic", "--only", "loss-30", "--strict").returncode == 0
+
+
+def test_a_statement_answers_what_no_run_can(tmp_path: Path, program: Program) -> None:
+    file = tmp_path / "said.toml"
+    file.write_text('excludes = ["7.4"]\n[statements]\n"5.3.1" = "None <deviates>."\n')
+    card = evaluate("cubic", cache=tmp_path / "cache", only=["7.4"], statement=Statement.load(file))
+    assert card.verdict("7.4") == "not applicable"
+    for text, wrong in (
+        ('excludes = ["6.1"]', "excludes: '6.1' (allowed: 7.1"),
+        ('[statements]\n"7.1" = "x"', "statements.7.1: cannot be stated (allowed: 5.3.1"),
+        ("exclude = []", "exclude: unknown key (allowed: statements, excludes)"),
+        ('[statements]\n"8" = ""', "statements.8: is no text"),
+    ):
+        file.write_text(text)
+        done = program("evaluate", "cubic", "--only", "iot", "--statement", "said.toml")
+        assert (done.returncode, wrong in done.stderr) == (2, True), done.stderr
+
+
+def test_a_real_kernel_stands_beside_and_gives_no_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, asked = engines.run, []
+
+    def run(tree: dict[str, Any], *, engine: str, **options: Any) -> Any:
+        if engine == "linux":
+            asked.append(tree)
+            assert all("processing_time" not in group for group in tree["flows"])
+            tree = {**tree, "duration": "25 s"}
+        return real(tree, **options)
+
+    monkeypatch.setattr(running.engines, "run", run)
+    monkeypatch.setattr(running, "LINUX_SEEDS", 1)
+    plain = evaluate("cubic", only=["duel", "iot"], seeds=2, cache=tmp_path)
+    assert asked == []
+    beside = evaluate("cubic", only=["duel", "iot"], seeds=2, cache=tmp_path, engine="linux")
+    # Alone and beside both standards, whichever is the candidate, in the three buffers of the quick profile.
+    assert len(asked) == 2 * 3 * 3
+    one = figure(beside, "duel", "1 BDP: harm to goodput of newreno")
+    assert len(one["linux"]["candidate"]) == 1
+    assert one["linux"]["candidate"] == one["linux"]["cubic"] != one["candidate"]
+    for criterion in beside.data["criteria"]:
+        for cell in criterion["cells"]:
+            for each in cell["figures"].values():
+                each.pop("linux", None)
+    assert beside.data == plain.data

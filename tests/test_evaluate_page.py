@@ -1,0 +1,170 @@
+"""The card's page: where its marks stand, and the page in a real browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Playwright, sync_playwright
+
+from fullpipe.study.evaluate import Statement, evaluate
+from fullpipe.study.evaluate.page import card_page, deciding, dots, gauge, told
+
+CHROMIUM = shutil.which("chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+WIDTHS = {"phone": 390, "desktop": 1280}
+AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
+
+EVIL = 'x"><script>alert("<b>")</script>'
+
+
+def figure(**given: Any) -> dict[str, Any]:
+    plain = {
+        "setting": "1 BDP",
+        "metric": "goodput_bps of newreno",
+        "title": "harm to goodput of newreno",
+        "unit": "",
+        "verdict": "worse",
+        "bar": "cubic",
+        "difference": 0.2,
+        "ci95": 0.1,
+        "margin": 0.05,
+        "p": 0.001,
+        "seeds": 3,
+        "candidate": [0.6, 0.7, 0.8],
+        "newreno": [0.4, 0.4, 0.4],
+        "cubic": [0.5, None, 0.5],
+    }
+    return {**plain, **given}
+
+
+def numbers(markup: str, element: str, name: str, kind: str = "") -> list[float]:
+    found = re.findall(rf'<{element} class="{kind}[^"]*"[^>]*? {name}="([-\d.]+)"', markup)
+    return [float(value) for value in found]
+
+
+def test_where_a_gauges_marks_stand() -> None:
+    # The interval ends at 0.3, which is 1/1.08 of the half width of 148 about 160; worse is to the right.
+    markup = str(gauge(figure()))
+    unit = 148 / (0.3 * 1.08)
+    assert numbers(markup, "circle", "cx") == [pytest.approx(160 + 0.2 * unit, abs=0.06)]
+    assert numbers(markup, "line", "x1", "whisker") == [pytest.approx(160 + 0.1 * unit, abs=0.06)]
+    assert numbers(markup, "line", "x2", "whisker") == [pytest.approx(160 + 0.3 * unit, abs=0.06)]
+    assert numbers(markup, "rect", "x") == [pytest.approx(160 - 0.05 * unit, abs=0.06)]
+    assert 'class="dot worse"' in markup
+    better = str(gauge(figure(difference=-0.2, verdict="better")))
+    assert numbers(better, "circle", "cx") == [pytest.approx(160 - 0.2 * unit, abs=0.06)]
+    small = str(gauge(figure(difference=0.0, ci95=0.0)))
+    assert numbers(small, "circle", "cx") == [160.0]
+
+
+def test_every_seed_is_a_dot_and_no_mean_stands_alone() -> None:
+    markup = str(dots(figure()))
+    # From 0.4 to 0.8 and 4 % more on both sides, between pixels 76 and 312.
+    at = [76 + 236 * (value - 0.384) / 0.432 for value in (0.6, 0.7, 0.8, 0.4, 0.4, 0.4, 0.5, 0.5)]
+    assert numbers(markup, "circle", "cx") == [pytest.approx(x, abs=0.06) for x in at]
+    # Their mean is 0.7, and by Student's t with 2 degrees of freedom 0.1 / sqrt(3) * 4.303 = 0.2484 about it.
+    assert numbers(markup, "line", "x1", "mean")[0] == pytest.approx(76 + 236 * (0.7 - 0.384) / 0.432, abs=0.06)
+    assert numbers(markup, "line", "x1", "whisker")[0] == pytest.approx(76 + 236 * (0.4516 - 0.384) / 0.432, abs=0.1)
+    assert "candidate 0.7; newreno 0.4; cubic 0.5" in markup
+    assert str(dots(figure(candidate=[None], newreno=[], cubic=[]))) == ""
+
+
+def test_the_comparison_in_words() -> None:
+    assert told(figure()) == "+0.20 ± 0.10 of harm beside cubic's"
+    assert told(figure(starves=True)).endswith("; starves it")
+    # exp(0.0953) = 1.1
+    assert told(figure(metric="loss_rate", difference=0.0953, ci95=0.0)) == "1.1 times cubic's cost (1.1 to 1.1)"
+    slight = figure(metric="loss_rate", difference=2.0, ci95=0.1, verdict="no worse")
+    assert told(slight).endswith("; no difference that counts")
+    assert told(figure(metric="n", bar="", difference=2.0)) == "2 beyond the limit"
+    assert told({"why": "needs x"}) == "needs x"
+
+
+def test_the_deciding_figure_is_the_one_furthest_beyond_its_margin() -> None:
+    near, far, fine = figure(difference=0.1), figure(difference=0.3), figure(difference=0.9, verdict="no worse")
+    criterion = {"verdict": "worse", "cells": [{"figures": {"a": near, "b": far, "c": fine}}]}
+    assert deciding(criterion) is far
+    starved = figure(difference=-0.5, starves=True)
+    criterion["cells"] = [{"figures": {"a": far, "b": starved}}]
+    assert deciding(criterion) is starved
+    assert deciding({"verdict": "not run", "cells": []}) is None
+
+
+@pytest.fixture(scope="module")
+def card(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A card of cells that are quickly run, of an algorithm with a name that would break a page."""
+    said = Statement({"5.3.1": EVIL}, ("7.5",))
+    cache = tmp_path_factory.mktemp("cache")
+    only = ["loss-30", "overload", "iot", "step", "delay", "cheat", "lte", "7.5", "5.2.2"]
+    made = evaluate("bbr", only=only, cache=cache, statement=said)
+    return {**made.data, "algorithm": EVIL}
+
+
+def test_what_is_put_into_the_page_is_escaped(card: dict[str, Any]) -> None:
+    whole = card_page(card)
+    assert "<script" not in whole
+    assert "&lt;script&gt;" in whole
+
+
+@pytest.fixture(scope="module")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    yield started
+    started.close()
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page(browser: Browser, card: dict[str, Any], tmp_path: Path, width: str, scheme: Any) -> None:
+    file = tmp_path / "card.html"
+    file.write_text(card_page(card), encoding="utf-8")
+    context = browser.new_context(viewport={"width": WIDTHS[width], "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    assert page.locator("h1").inner_text().startswith(EVIL)
+    lines = page.locator(".criteria > li")
+    assert lines.count() == len(card["criteria"])
+    for i, criterion in enumerate(card["criteria"]):
+        line = lines.nth(i)
+        assert line.locator(".badge").inner_text() == criterion["verdict"]
+        assert line.locator("svg").count() == (deciding(criterion) is not None)
+    # The first line's link leads to its cells; open all of them.
+    page.locator(".criteria a").first.click()
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    for criterion in card["criteria"]:
+        for cell in criterion["cells"]:
+            if cell["figures"]:
+                assert page.get_by_text(cell["command"], exact=True).is_visible()
+    figures = [figure for one in card["criteria"] for cell in one["cells"] for figure in cell["figures"].values()]
+    known = [figure for figure in figures if any(value is not None for value in figure["candidate"])]
+    assert page.locator("svg.dots").count() == len(known)
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTHS[width]
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    ran = page.evaluate(
+        "axe.run().then((outcome) => ({ violations: outcome.violations, passes: outcome.passes.length }))"
+    )
+    assert ran["passes"] > 10
+    found = ran["violations"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
+    assert said == []
+    assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()]
+    context.close()

@@ -1,0 +1,401 @@
+"""Algorithms of one's own, in Python."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fullpipe
+from conftest import PROGRAM, Program, started
+from fullpipe import Scenario
+from fullpipe.errors import AlgorithmError, InputError, ScenarioError
+
+NETWORK: dict[str, Any] = {
+    "duration": "8 s",
+    "warmup": "1 s",
+    "series_interval": "50 ms",
+    "links": [{"name": "l", "rate": "20 Mbit/s", "delay": "10 ms", "buffer": "20 packets"}],
+}
+
+
+def scenario(algorithm: Any, **keys: Any) -> Scenario:
+    return Scenario(**NETWORK, flows=[{"algorithm": algorithm, **keys}])
+
+
+@fullpipe.algorithm("own-reno", recovery="newreno", inspect=["beta"])
+class Reno:
+    """RFC 5681, written out."""
+
+    cwnd: float = 2.0
+    ssthresh: float = math.inf
+    alpha: float = 1.0
+    beta: float = 0.5
+
+    def on_ack(self, flow, ack):
+        if flow.in_recovery or not flow.cwnd_limited or ack.credit == 0:
+            return
+        if self.cwnd < self.ssthresh:
+            self.cwnd += ack.credit
+        else:
+            self.cwnd += ack.credit * (self.alpha / self.cwnd)
+
+    def on_congestion(self, flow, signal):
+        w = self.cwnd if flow.cwnd_limited else min(self.cwnd, flow.flight_size)
+        self.ssthresh = max(self.beta * w, 2.0)
+        self.cwnd = {
+            fullpipe.Signal.LOSS: self.ssthresh,
+            fullpipe.Signal.ECN: max(self.beta * w, 1.0),
+            fullpipe.Signal.TIMEOUT: 1.0,
+        }[signal]
+
+
+@fullpipe.algorithm("own-classic", recovery="newreno")
+class Around(fullpipe.Classic):
+    alpha: float = 1.0
+
+    def increase(self, w, flow, ack):  # noqa: ARG002
+        return self.alpha / w
+
+    def decrease(self, w, flow, signal):  # noqa: ARG002
+        return w / 2
+
+
+KINDS: list[dict[str, Any]] = [
+    {"count": 3, "start": "0 s..1 s", "access_delay": "0 ms..9 ms"},
+    {"recovery": "rack", "handshake": True, "pacing": "on", "count": 2, "start": "0 s..1 s"},
+    {"recovery": "sack", "delayed_ack": True, "byte_counting": True, "ecn": "classic", "size": "8 MB"},
+]
+
+
+def nameless(result: fullpipe.Result) -> str:
+    """A result's tables without names and internals, every digit of them."""
+    flows = result.flows.drop_columns(["name", "algorithm"] if "name" in result.flows.column_names else ["algorithm"])
+    tables = [result.links, flows, result.series.select(range(6)), result.link_series]
+    return str([table.to_pydict() for table in tables])
+
+
+@pytest.mark.parametrize("keys", KINDS, ids=["newreno", "rack", "sack"])
+@pytest.mark.parametrize("name", ["own-reno", "own-classic"])
+def test_reno_is_reno_to_the_bit(name: str, keys: dict[str, Any]) -> None:
+    own = fullpipe.run(scenario(name, **keys))
+    built_in = fullpipe.run(scenario("newreno", **keys))
+    assert own.flows["fast_recoveries"].to_pylist()[0] > 0
+    assert nameless(own) == nameless(built_in)
+    if name == "own-reno":
+        assert set(own.series["beta"].to_pylist()) == {0.5}
+
+
+def test_fields_are_parameters() -> None:
+    assert [param.name for param in fullpipe.algorithms()["own-reno"].params] == ["alpha", "beta"]
+    faster = scenario({"name": "own-reno", "alpha": 4, "beta": 0.7})
+    series = fullpipe.run(faster).series
+    assert set(series["beta"].to_pylist()) == {0.7}
+    assert Scenario.loads(faster.to_toml()) == faster
+    assert faster.resolved().to_dict()["flows"][0]["algorithm"] == {"name": "own-reno", "alpha": 4.0, "beta": 0.7}
+    with pytest.raises(ScenarioError, match="gamma"):
+        scenario({"name": "own-reno", "gamma": 1})
+    with pytest.raises(ScenarioError, match=r'did you mean "own-reno"\?'):
+        scenario("own-rneo")
+    with pytest.raises(ScenarioError, match="NaN"):
+        scenario({"name": "own-reno", "alpha": math.nan})
+
+
+def test_a_round_trip_a_start_and_a_recovery_are_told() -> None:
+    @fullpipe.algorithm("own-told", inspect=["rounds", "began", "recovered", "rtt"])
+    class Told(fullpipe.Classic):
+        _rtt: float = 0.0
+        rounds: float = 0.0
+        began: float = 0.0
+        recovered: float = 0.0
+        rtt: float = 0.0
+
+        def on_start(self, start):
+            self.began = start.window
+            self.rtt = start.rtt_s
+
+        def on_round(self, flow):
+            self.rounds += 1
+            assert self.rounds == flow.round
+
+        def on_recovered(self, _flow):
+            self.recovered += 1
+
+        def increase(self, w, flow, ack):  # noqa: ARG002
+            return 1 / w
+
+        def decrease(self, w, flow, signal):  # noqa: ARG002
+            return w / 2
+
+    result = fullpipe.run(scenario("own-told", initial_window=7))
+    row = result.series.to_pylist()[-1]
+    # 20 ms and up to 8 ms of queue (20 packets of 0.4 ms).
+    assert 8 / 0.0285 < row["rounds"] < 8 / 0.020
+    assert row["recovered"] >= result.flows["fast_recoveries"].to_pylist()[0] - 1 > 3
+    assert (row["began"], row["rtt"]) == (7.0, 0.020)
+
+
+def test_a_pacing_rate_paces() -> None:
+    """500 segments of 1000 bytes a second are 4 Mbit/s."""
+
+    @fullpipe.algorithm("own-paced")
+    class Paced:
+        cwnd: float = 1000.0
+        ssthresh: float = math.inf
+        pacing_rate: float = 500.0
+
+        def on_start(self, _start):
+            self.cwnd = 1000.0
+
+        def on_ack(self, flow, ack):
+            pass
+
+        def on_congestion(self, flow, signal):
+            pass
+
+    assert fullpipe.run(scenario("own-paced")).flows["goodput_bps"][0].as_py() == pytest.approx(4e6, rel=2e-3)
+
+
+def test_rate_samples_are_measured() -> None:
+    """A full link delivers 20 Mbit/s: 2500 segments a second."""
+
+    @fullpipe.algorithm("own-rates", rate_samples=True, inspect=["best"])
+    class Rates(fullpipe.Classic):
+        best: float = 0.0
+
+        def on_ack(self, flow, ack):
+            if ack.delivery_rate > self.best:
+                self.best = ack.delivery_rate
+            super(type(self), self).on_ack(flow, ack)
+
+        def increase(self, w, flow, ack):  # noqa: ARG002
+            return 1 / w
+
+        def decrease(self, w, flow, signal):  # noqa: ARG002
+            return w / 2
+
+    assert fullpipe.run(scenario("own-rates")).series["best"][-1].as_py() == pytest.approx(2500, rel=0.02)
+
+
+def failing(name: str, body: str) -> type:
+    space: dict[str, Any] = {"fullpipe": fullpipe, "math": math}
+    exec(  # a class whose method does what the test wants
+        f'@fullpipe.algorithm("{name}")\nclass Failing:\n cwnd: float = 2.0\n ssthresh: float = math.inf\n'
+        f" def on_ack(self, flow, ack):\n  {body}\n def on_congestion(self, flow, signal): pass\n",
+        space,
+    )
+    return space["Failing"]
+
+
+def test_what_it_raises_comes_back_with_its_own_lines() -> None:
+    @fullpipe.algorithm("own-wrong")
+    class Wrong(Reno):
+        def on_ack(self, flow, ack):
+            if flow.delivered > 50:
+                self.divide(ack)
+
+        def divide(self, ack):
+            return ack.credit / 0
+
+    with pytest.raises(AlgorithmError) as caught:
+        fullpipe.run(scenario("own-wrong"))
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    frames = [frame.name for frame in traceback.extract_tb(caught.value.__cause__.__traceback__)]
+    assert frames == ["on_ack", "divide"]
+    assert str(caught.value).startswith('algorithm "own-wrong", flow 0, at ')
+    assert str(caught.value).endswith(" s: ZeroDivisionError: float division by zero")
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "said"),
+    [
+        ("own-nan", "self.cwnd = math.nan", "a window of NaN segments; allowed: 1 to 2147483647"),
+        ("own-zero", "self.cwnd = 0", "a window of 0 segments; allowed: 1 to 2147483647"),
+        ("own-text", "self.cwnd = 'ten'", "TypeError: "),
+        ("own-none", "del self.__dict__['cwnd'], type(self).cwnd", "AttributeError: "),
+    ],
+)
+def test_a_window_that_is_none_is_named(name: str, body: str, said: str) -> None:
+    failing(name, body)
+    with pytest.raises(AlgorithmError) as caught:
+        fullpipe.run(scenario(name))
+    assert said in str(caught.value)
+
+
+def test_one_that_cannot_begin_is_named() -> None:
+    @fullpipe.algorithm("own-unborn")
+    class Unborn(Reno):
+        def __init__(self):
+            raise RuntimeError("not today")
+
+    with pytest.raises(AlgorithmError, match=r'"own-unborn", flow 0, at 0 s: RuntimeError: not today'):
+        fullpipe.run(scenario("own-unborn"))
+
+
+@pytest.mark.parametrize(
+    ("options", "fields", "said"),
+    [
+        ({"name": "cubic"}, {}, "built in"),
+        ({"name": "a b"}, {}, "not a name"),
+        ({"recovery": "sac"}, {}, "unknown recovery"),
+        ({"group": "losses"}, {}, "did you mean"),
+        ({}, {"on_ack": None}, "no method on_ack"),
+        ({}, {"cwnd": None}, "no number cwnd"),
+        ({}, {"gain": "high", "__annotations__": {"gain": str}}, "gain = 'high' is no parameter"),
+        ({"inspect": ["gain"]}, {}, "is none of its other fields"),
+    ],
+)
+def test_what_cannot_be_declared(options: dict[str, Any], fields: dict[str, Any], said: str) -> None:
+    kind = type("Odd", (Reno,), fields)
+    with pytest.raises(InputError, match=said):
+        fullpipe.algorithm(**{"name": "own-odd", **options})(kind)
+
+
+PLAIN = """
+import os
+import fullpipe
+
+@fullpipe.algorithm("plain-aimd", recovery="newreno", inspect=["process"])
+class Aimd(fullpipe.Classic):
+    alpha: float = 1.0
+    process: float = 0.0
+
+    def on_start(self, _start):
+        self.process = float(os.getpid())
+
+    def increase(self, w, flow, ack):
+        return self.alpha / w
+
+    def decrease(self, w, flow, signal):
+        return w / 2
+"""
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    file = tmp_path / "aimd.py"
+    file.write_text(PLAIN)
+    return file
+
+
+def test_two_at_once_use_two_processes(plain: Path) -> None:
+    from fullpipe.own import load_algorithms
+
+    name = load_algorithms(f"{plain}:Aimd")
+    runs = {alpha: scenario({"name": name, "alpha": alpha}) for alpha in (1, 2)}
+    results = fullpipe.run_many(runs, workers=2)
+    processes = {result.series["process"][-1].as_py() for result in results.values()}
+    assert len(processes) == 2
+    assert os.getpid() not in processes
+    for alpha, result in results.items():
+        alone = fullpipe.run(runs[alpha])
+        assert alone.series["process"][-1].as_py() == os.getpid()
+        assert nameless(result) == nameless(alone)
+
+
+def test_a_failure_in_another_process_comes_back() -> None:
+    failing("own-far", "raise RuntimeError('far away')")
+    with pytest.raises(AlgorithmError, match="RuntimeError: far away"):
+        fullpipe.run_many({1: scenario("own-far"), 2: scenario("own-far")}, workers=2)
+
+
+def test_a_scenario_takes_its_algorithms_along(tmp_path: Path) -> None:
+    """A class of a test's own, to a process that has never heard of it."""
+    file = tmp_path / "scenario.pickle"
+    file.write_bytes(pickle.dumps(scenario("own-classic", count=2)))
+    code = (
+        "import pickle, sys, fullpipe; result = fullpipe.run(pickle.load(open(sys.argv[1], 'rb'))); "
+        "print(result.flows['goodput_bps'].to_pylist())"
+    )
+    done = subprocess.run([sys.executable, "-c", code, file], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(fullpipe.run(scenario("own-classic", count=2)).flows["goodput_bps"].to_pylist())
+
+
+def test_sweeps_name_the_source_in_each_row(tmp_path: Path, plain: Path) -> None:
+    from fullpipe.own import load_algorithms
+
+    load_algorithms(str(plain))
+
+    def sweep(out: str) -> fullpipe.Sweep:
+        axes = {"flows.algorithm": ["newreno", "plain-aimd"]}
+        return fullpipe.sweep(scenario("newreno"), axes, repeats=2, out=tmp_path / out, workers=2)
+
+    first = sweep("a")
+    assert first.failed == 0
+    (source,) = set(first.table["algorithm_source"].to_pylist())
+    assert len(source) == 12
+    figures = first.summary.to_pylist()
+    assert figures[0]["utilization_mean"] == figures[1]["utilization_mean"]
+    plain.write_text(PLAIN.replace("w / 2", "w / 3"))
+    load_algorithms(str(plain))
+    with pytest.raises(InputError, match="another sweep"):
+        sweep("a")
+    second = sweep("b")
+    assert set(second.table["algorithm_source"].to_pylist()) != {source}
+    # Without one of one's own there is no such column.
+    assert "algorithm_source" not in fullpipe.sweep(scenario("newreno"), {"seed": [1]}).table.column_names
+
+
+TOML = """
+duration = "3 s"
+links = [{ name = "l", rate = "20 Mbit/s", delay = "10 ms", buffer = "20 packets" }]
+flows = [{ algorithm = "plain-aimd" }]
+"""
+
+
+def test_the_command_line(program: Program, tmp_path: Path, plain: Path) -> None:  # noqa: ARG001
+    (tmp_path / "s.toml").write_text(TOML)
+    refused = program("run", "s.toml")
+    assert refused.returncode == 2
+    assert "unknown algorithm" in refused.stderr, "a TOML file alone runs no code"
+    done = program("run", "s.toml", "--load", "aimd.py", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    for named in ("aimd.py", "aimd.py:Aimd", "./aimd.py"):
+        done = program("compare", "s.toml", "--load", "aimd.py", "--algorithms", f"newreno,{named}")
+        assert done.returncode == 0, done.stderr
+        newreno, own = (line.split()[1:] for line in done.stdout.splitlines()[3:5])
+        assert newreno == own
+    for named, said in {
+        "none.py": "none.py: there is no such file",
+        "aimd.py:Other": "no algorithm is declared by a class 'Other'",
+    }.items():
+        refused = program("compare", "s.toml", "--load", "aimd.py", "--algorithms", f"newreno,{named}")
+        assert refused.returncode == 2
+        assert said in refused.stderr
+
+
+def test_the_command_line_shows_the_lines_at_fault(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(PLAIN.replace("return self.alpha / w", "return self.alpha / (w - w)"))
+    for arguments in (
+        ["run", "s.toml", "--load", "aimd.py"],
+        ["compare", "s.toml", "--load", "aimd.py", "--algorithms", "plain-aimd"],
+    ):
+        done = program(*arguments)
+        assert done.returncode == 1
+        assert "return self.alpha / (w - w)" in done.stderr
+        assert done.stderr.splitlines()[-1].startswith('fullpipe: algorithm "plain-aimd", flow 0, at ')
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_ctrl_c_ends_an_endless_loop(tmp_path: Path, command: str) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    loop = "open('looping', 'w').close()\n        while True: pass"
+    (tmp_path / "aimd.py").write_text(PLAIN.replace("return self.alpha / w", loop))
+    arguments = ["--algorithms", "plain-aimd"] if command == "compare" else []
+    line = [PROGRAM, command, "s.toml", "--load", "aimd.py", *arguments]
+    with started(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not (tmp_path / "looping").exists():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.strip()) == (130, "fullpipe: interrupted; nothing is left half-written")
