@@ -26,6 +26,7 @@ from fullpipe.study.sweep import Sweep
 from fullpipe.study.sweep.axes import find_value, read_axes
 from fullpipe.study.sweep.plan import Plan
 from fullpipe.study.sweep.table import table_of
+from test_transfers import TRANSFERS
 
 Printed = Callable[[], str]
 
@@ -74,6 +75,11 @@ def test_run_of_many_flows_shows_their_groups(printed: Printed) -> None:
     assert snapshot("run-groups.txt") in printed()
     run.print_result(by_hand(flows={name: column[:12] for name, column in columns.items()}))
     assert "Flows" in printed(), "a dozen is shown one by one"
+
+
+def test_run_with_transfers(printed: Printed) -> None:
+    run.print_result(by_hand(transfers=TRANSFERS))
+    assert snapshot("run-transfers.txt") in printed()
 
 
 def test_run_without_flows_or_cross_traffic(printed: Printed) -> None:
