@@ -16,6 +16,7 @@ from fullpipe.registry import algorithms
 from fullpipe.runs import engines
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
+from fullpipe.runs.notebook import shows_progress
 from fullpipe.scenario import Scenario
 from fullpipe.study.evaluate.beside_linux import LINUX_SEEDS, for_linux, on_linux
 from fullpipe.study.evaluate.cache import Cache, default_cache, key_of
@@ -57,6 +58,7 @@ class Profile:
 PROFILES = {"quick": Profile(ALWAYS, 3, 13), "standard": Profile(STANDARD, 10, 40), "full": Profile(FULL, 30, 40)}
 
 
+@shows_progress("runs")
 def evaluate(
     algorithm: str | Mapping[str, Any],
     *,
