@@ -14,7 +14,7 @@ WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core docs-tables linux-tables mutants clean
-.PHONY: setup release notices web web-if-able linux-objects linux-objects-if-able
+.PHONY: setup docs release notices web web-if-able linux-objects linux-objects-if-able
 
 help: ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,6 +107,12 @@ mutants: build ## Edits of the code that no test notices: the tables, pictures a
 
 docs-tables: build ## The outputs that README.md and docs/ show, made anew (some minutes).
 	$(BIN)/python docs/tables.py
+
+docs: build ## The documentation as a site: out/site/html/index.html.
+	$(BIN)/python docs/site.py
+	$(PYTHON) -m venv out/docs-venv
+	out/docs-venv/bin/pip install --quiet --require-hashes --requirement docs/requirements.lock
+	cd out/site && ../docs-venv/bin/zensical build --strict
 
 release: ## A release, from what is committed, tried on every Python here: out/release (HOME_URL=... for links).
 	$(PYTHON) -m venv out/release-venv

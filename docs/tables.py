@@ -11,6 +11,9 @@ What the tests on Linux have measured (``make linux-tables``) stands in ``docs/m
 
     <!-- table of: linux-queues -->
     <!-- end of table -->
+
+So does README.md's table of figures, whose record, ``bench.json``, ``docs/tables.py --take`` writes anew from the last
+full runs: ``make bench``, ``make agreement``, and ``fullpipe reproduce --json > out/reproduction.json``.
 """
 
 from __future__ import annotations
@@ -21,12 +24,14 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Shown", "measured", "output", "pages", "rewrite", "shown"]
+__all__ = ["Shown", "measured", "output", "pages", "rewrite", "shown", "take"]
 
 ROOT = Path(__file__).parent.parent
+MEASURED = ROOT / "docs/measured"
 MARK = re.compile(r"(<!-- output (\(long\) )?of: (.+?) -->\n```\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE)
 
 TABLE = re.compile(r"(<!-- table of: (\S+) -->\n)(.*?)(^<!-- end of table -->$)", re.DOTALL | re.MULTILINE)
@@ -74,13 +79,98 @@ def output(command: str) -> str:
 
 def measured(name: str) -> str:
     """The table of ``docs/measured/NAME.json``: of each figure the range simulated and what Linux has."""
-    rows = json.loads((ROOT / "docs" / "measured" / f"{name}.json").read_text(encoding="utf-8"))
+    rows = json.loads((MEASURED / f"{name}.json").read_text(encoding="utf-8"))
+    if name == "bench":
+        return _table(_bench(rows))
     lines = [HEADS, ("---",) * len(HEADS)]
     for case, row in rows.items():
         pairs = zip(row["low"], row["high"], row["linux"], FORMS, strict=True)
         cells = (cell for low, high, there, form in pairs for cell in (_range(low, high, form), f"{there:{form}}"))
         lines.append((case, *cells))
+    return _table(lines)
+
+
+def _table(lines: Iterable[Iterable[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _bench(known: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """README.md's table of figures."""
+    yield "what", "figure", "where it comes from"
+    yield ("---",) * 3
+    papers, cases = known["reproduction"], known["agreement"]
+    unexplained = cases["cases"] - cases["inside"] - cases["explained"]
+    yield (
+        f"All tables and figures of the four papers at full length, {papers['items']} items",
+        (
+            f"{papers['passing']} of {papers['checks']} checks pass; {papers['checks'] - papers['passing']} miss, in "
+            f"{papers['missing_items']} items, each with its cause named"
+        ),
+        "`fullpipe reproduce --out out/report`, [docs/papers](docs/papers); shortened in the tests",
+    )
+    yield (
+        f"Agreement with ns-2: {cases['cases']} cases",
+        (
+            f"{cases['inside']} inside 1.5 points of utilization, 5 % of cwnd and 1.3 times the loss; "
+            f"{cases['explained']} outside with a cause named; {unexplained or 'none'} open"
+        ),
+        "`make agreement`, [docs/agreement.md](docs/agreement.md); a fast part in the tests",
+    )
+    origin = "`make bench`, [docs/performance.md](docs/performance.md)"
+    for case in known["speed"].values():
+        slower = "".join(f"; {_two_digits(times)} times {name}" for name, times in case["times_slower"].items())
+        figure = f"{case['packets_per_second'] / 1e6:.1f} million{slower}"
+        yield f"Packets per second: {case['title']}", figure, origin
+        origin = "the same"
+    yield "Same scenario and seed", "same bytes, twice and on two threads", "in the tests"
+
+
+def _two_digits(value: float) -> str:
+    return f"{float(f'{value:.2g}'):,.0f}"
+
+
+def take(out: Path = ROOT / "out") -> None:
+    """Writes ``bench.json`` anew from what the last full runs left; what has not run keeps its figures."""
+    record = MEASURED / "bench.json"
+    known = json.loads(record.read_text(encoding="utf-8"))
+    found = {name: out / file for name, file in RUNS.items() if (out / file).is_file()}
+    for name, file in found.items():
+        known[name] = TAKEN[name](json.loads(file.read_text(encoding="utf-8")))
+        print(f"{name}: from {file}")
+    record.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+
+
+def _taken_reproduction(run: dict[str, Any]) -> dict[str, int]:
+    papers = {page.stem for page in (ROOT / "docs/papers").glob("*.md")}
+    items = [item for item in run["items"] if item["id"].partition("/")[0] in papers]
+    checks = [check["pass"] for item in items for check in item["checks"]]
+    missing = [item for item in items if not all(check["pass"] for check in item["checks"])]
+    return {"items": len(items), "missing_items": len(missing), "checks": len(checks), "passing": sum(checks)}
+
+
+def _taken_speed(run: dict[str, Any]) -> dict[str, Any]:
+    """Of the cases that README.md shows, the best runs."""
+    found = {}
+    for case in run["cases"][:3]:
+        best = {name: max(each["packets_per_second"] for each in runs) for name, runs in case["runs"].items()}
+        own = best.pop("fullpipe")
+        slower = {_short(name): own / other for name, other in best.items() if name.startswith("ns-")}
+        found[case["name"]] = {"title": case["title"], "packets_per_second": own, "times_slower": slower}
+    return found
+
+
+def _short(name: str) -> str:
+    """ns-2 (its fastest), ns-3."""
+    simulator, _, how = name.partition(" (")[0].partition(", ")
+    return f"{simulator} ({how})" if how else simulator
+
+
+RUNS = {"speed": "speed/speed.json", "agreement": "agreement/agreement.json", "reproduction": "reproduction.json"}
+TAKEN: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "speed": _taken_speed,
+    "agreement": dict,
+    "reproduction": _taken_reproduction,
+}
 
 
 def _range(low: float, high: float, form: str) -> str:
@@ -97,7 +187,9 @@ def rewrite(page: Path, make: Callable[[str], str] = output) -> bool:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:]
+    if sys.argv[1:] == ["--take"]:
+        take()
+    wanted = ["README.md"] if sys.argv[1:] == ["--take"] else sys.argv[1:]
     for each in [page for page in pages() if page.name in wanted or not wanted]:
         for one in shown(each):
             print(f"{each.relative_to(ROOT)}: {one.command}", flush=True)

@@ -57,7 +57,7 @@ COMMANDS = (
     ("run", "small-link.toml", "--json", "--plot", "run.png", "--out", "run"),
     ("compare", "small-link.toml", "--algorithms", "newreno,cubic", "--duration", "40 s", "--out", "compared"),
     ("duel", "small-link.toml", "--algorithms", "cubic,newreno", "--duration", "40 s", "--seeds", "2"),
-    ("size", "--rate", "5Mbit/s", "--rtt", "40ms", "--flows", "2", "--target", "0.9", "--seeds", "2"),
+    ("size", "--rate=5Mbit/s", "--rtt=40ms", "--flows=2", "--target=0.9", "--algorithms=newreno", "--seeds=2"),
     ("reproduce", "hyun-jang/table-1", "--quick", "--out", "report"),
     ("linux", "list"),
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fullpipe import Result, Scenario
+from fullpipe.runs.transfers import COLUMNS
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
@@ -41,6 +42,10 @@ LINKS: dict[str, list[Any]] = {
     "arrived_packets": [987654, 87654],
     "mean_queue_packets": [61.25, 1.375],
     "max_queue_packets": [2500, 17],
+    "p50_queueing_delay_s": [0.0051, 0.0],
+    "p95_queueing_delay_s": [0.0152, 0.0013],
+    "p99_queueing_delay_s": [0.0183, 0.0024],
+    "max_queueing_delay_s": [0.0194, 0.0035],
     "reverse_utilization": [0.0321, 0.0043],
     "reverse_loss_rate": [0.0002, 0.0003],
     "reverse_dropped_packets": [21, 22],
@@ -49,6 +54,10 @@ LINKS: dict[str, list[Any]] = {
     "reverse_arrived_packets": [50001, 50002],
     "reverse_mean_queue_packets": [0.75, 0.25],
     "reverse_max_queue_packets": [31, 32],
+    "reverse_p50_queueing_delay_s": [0.0, 0.00001],
+    "reverse_p95_queueing_delay_s": [0.00021, 0.00022],
+    "reverse_p99_queueing_delay_s": [0.00031, 0.00032],
+    "reverse_max_queueing_delay_s": [0.00041, 0.00042],
 }
 
 FLOWS: dict[str, list[Any]] = {
@@ -61,11 +70,25 @@ FLOWS: dict[str, list[Any]] = {
     "retransmits": [2740, 11],
     "timeouts": [3, 1],
     "fast_recoveries": [70, 20],
+    "loss_rate": [0.00138, 0.00033],
     "mean_rtt_s": [0.0852, 0.0904],
+    "p50_rtt_s": [0.0843, 0.0915],
+    "p95_rtt_s": [0.0961, 0.0972],
+    "p99_rtt_s": [0.0983, 0.0994],
     "mean_cwnd_packets": [1880.125, 13.5],
     "base_rtt_s": [0.078, 0.082],
     "completion_s": [NO, 2.5],
 }
+
+GROUPS: dict[str, list[Any]] = {
+    "name": ["reno", "ours"],
+    "loss_rate": [0.00137, 0.00032],
+    "p50_rtt_s": [0.0842, 0.0914],
+    "p95_rtt_s": [0.0962, 0.0973],
+    "p99_rtt_s": [0.0982, 0.0993],
+}
+
+NO_TRANSFERS: dict[str, list[Any]] = {name: [] for name in COLUMNS}
 
 TRAFFIC: dict[str, list[Any]] = {
     "kind": ["udp", "web"],
@@ -96,7 +119,13 @@ LINK_SERIES: dict[str, list[Any]] = {
     "reverse_utilization": [0.011, 0.012, 0.013, 0.014, 0.015, 0.016, 0.017, 0.1],
 }
 
-TOTALS: dict[str, Any] = {"data_packets": 1234567, "jain_index": 0.8079}
+TOTALS: dict[str, Any] = {
+    "data_packets": 1234567,
+    "jain_index": 0.8079,
+    "p50_rtt_s": 0.0846,
+    "p95_rtt_s": 0.0967,
+    "p99_rtt_s": 0.0987,
+}
 
 
 def by_hand(*, engine: str = "simulator", wall_s: float = 0.5, **tables: Any) -> Result:
@@ -104,11 +133,13 @@ def by_hand(*, engine: str = "simulator", wall_s: float = 0.5, **tables: Any) ->
     own = {
         "links": LINKS,
         "flows": FLOWS,
+        "groups": GROUPS,
         "traffic": TRAFFIC,
         "series": SERIES,
         "link_series": LINK_SERIES,
         "totals": TOTALS,
     }
+    own["transfers"] = NO_TRANSFERS
     columns = {name: {**table, **tables.get(name, {})} for name, table in own.items()}
     return Result(Scenario(**SCENARIO), columns, engine=engine, wall_s=wall_s)
 

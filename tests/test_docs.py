@@ -172,6 +172,36 @@ def test_measured_tables_are_those_of_the_runs(tables: ModuleType) -> None:
         assert match[3] == tables.measured(match[2]), f"{match[2]}: python docs/tables.py"
 
 
+def test_the_readmes_figures_are_taken_from_runs(tables: ModuleType) -> None:
+    """Two runs each, of which the best counts; a miss of two checks in one item of a paper, and one elsewhere."""
+    passing, missing = {"pass": True}, {"pass": False}
+    items = [
+        {"id": "hyun-jang/table-1", "checks": [passing, passing]},
+        {"id": "survey/table-2", "checks": [passing, missing, missing]},
+        {"id": "modern/dctcp", "checks": [missing]},
+    ]
+    assert tables.TAKEN["reproduction"]({"items": items}) == {
+        "items": 2,
+        "missing_items": 1,
+        "checks": 5,
+        "passing": 3,
+    }
+    rates = {
+        "fullpipe": [19e6, 20e6],
+        "fullpipe, series every 100 ms": [18e6, 18e6],
+        "ns-2, its fastest": [0.4e6, 0.5e6],
+        "ns-3 (20 s of it)": [5e3],
+    }
+    runs = {name: [{"packets_per_second": rate} for rate in found] for name, found in rates.items()}
+    assert tables.TAKEN["speed"]({"cases": [{"name": "one", "title": "1 flow", "runs": runs}]}) == {
+        "one": {
+            "title": "1 flow",
+            "packets_per_second": 20e6,
+            "times_slower": {"ns-2 (its fastest)": 40.0, "ns-3": 4000.0},
+        }
+    }
+
+
 def test_every_output_that_is_shown_is_marked_and_its_command_too(tables: ModuleType) -> None:
     """A table of the program's, known by the line under its head, stands under a comment and after its command."""
     for page in tables.pages():

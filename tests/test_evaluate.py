@@ -247,3 +247,30 @@ def test_a_statement_answers_what_no_run_can(tmp_path: Path, program: Program) -
         file.write_text(text)
         done = program("evaluate", "cubic", "--only", "iot", "--statement", "said.toml")
         assert (done.returncode, wrong in done.stderr) == (2, True), done.stderr
+
+
+def test_a_real_kernel_stands_beside_and_gives_no_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, asked = engines.run, []
+
+    def run(tree: dict[str, Any], *, engine: str, **options: Any) -> Any:
+        if engine == "linux":
+            asked.append(tree)
+            assert all("processing_time" not in group for group in tree["flows"])
+            tree = {**tree, "duration": "25 s"}
+        return real(tree, **options)
+
+    monkeypatch.setattr(running.engines, "run", run)
+    monkeypatch.setattr(running, "LINUX_SEEDS", 1)
+    plain = evaluate("cubic", only=["duel", "iot"], seeds=2, cache=tmp_path)
+    assert asked == []
+    beside = evaluate("cubic", only=["duel", "iot"], seeds=2, cache=tmp_path, engine="linux")
+    # Alone and beside both standards, whichever is the candidate, in the three buffers of the quick profile.
+    assert len(asked) == 2 * 3 * 3
+    one = figure(beside, "duel", "1 BDP: harm to goodput of newreno")
+    assert len(one["linux"]["candidate"]) == 1
+    assert one["linux"]["candidate"] == one["linux"]["cubic"] != one["candidate"]
+    for criterion in beside.data["criteria"]:
+        for cell in criterion["cells"]:
+            for each in cell["figures"].values():
+                each.pop("linux", None)
+    assert beside.data == plain.data

@@ -13,6 +13,7 @@ from fullpipe import Comparison, InputError, Scenario, ScenarioError, Sizing, Sw
 from fullpipe.study.size import Mix
 from fullpipe.study.sweep.axes import read_axes
 from fullpipe.study.sweep.plan import Plan
+from test_tables import sized, sized_together
 
 
 def test_a_file_a_dictionary_and_a_scenario_run_alike(small: Scenario, tmp_path: Path) -> None:
@@ -42,6 +43,27 @@ def test_comparisons(tmp_path: Path) -> None:
     assert comparison._repr_html_().count("<tr>") == 1 + 4
     with pytest.raises(InputError, match=r"comparison\.json: No such file"):
         Comparison.load(tmp_path)
+
+
+def test_sizings_of_buffers_and_of_parameters(tmp_path: Path) -> None:
+    for sizing, html in ((sized(), 3), (sized_together(), 2)):
+        sizing.save(tmp_path / "out")
+        for again in (Sizing.load(tmp_path / "out"), pickle.loads(pickle.dumps(sizing))):
+            assert again.to_dict() == sizing.to_dict()
+            assert again._repr_html_() == sizing._repr_html_()
+        assert sizing._repr_html_().count("<table>") == html
+        (tmp_path / "out").rename(tmp_path / f"of {html}")
+    assert sorted(file.name for file in (tmp_path / "of 2/scenarios").iterdir()) == [
+        "newreno-10-0.98.toml",
+        "newreno-10-target-1.toml",
+    ]
+    text = (tmp_path / "of 2/scenarios/newreno-10-target-1.toml").read_text()
+    assert text.startswith(
+        "# The smallest target of codel found for the target utilization >= 0.9, p99_delay <= 20ms\n"
+    )
+    queue = Scenario.loads(text).to_dict()["links"][0]["queue"]
+    # 1,234 packets of 1000 bytes at 100 Mbit/s.
+    assert queue == {"name": "codel", "target": "98.72 ms"}
 
 
 def test_sweeps(small: Scenario, tmp_path: Path) -> None:
@@ -91,7 +113,7 @@ def test_one_value_where_nothing_is_random(small: Scenario) -> None:
 
 def test_sizings(tmp_path: Path) -> None:
     mix = Mix(1e6, 0.02, 0.04, 0.1, 500, {"name": "codel", "target": "5 ms"})
-    row = {"target": 0.9, "algorithm": "reno", "flows": 1, "buffer_packets": None, "loss_rate": 0.01}
+    row = {"target": "0.9", "algorithm": "reno", "flows": 1, "buffer_packets": None, "loss_rate": 0.01}
     sizing = Sizing(mix, [row], [{"algorithm": "reno", "flows": 1, "buffer_packets": 3, "seed": 1, "utilization": 0.5}])
     sizing.save(tmp_path / "out")
     for again in (Sizing.load(tmp_path / "out"), pickle.loads(pickle.dumps(sizing))):

@@ -295,7 +295,7 @@ def test_a_sizings_curve() -> None:
         5: False,
         50: True,
     }
-    assert [text.get_text() for text in two.texts] == ["10", "40", "10", "99"]
+    assert [text.get_text() for text in two.texts] == ["10", "40", "99"]
     assert [points(line) for line in bold(five)] == [([7], [77])]
     with pytest.raises(InputError, match="no run has a 99th percentile"):
         Sizing(sized().mix, [], [run("vegas", 9, None, 0.5)]).plot_curve()

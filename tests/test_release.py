@@ -75,8 +75,8 @@ def test_workflows_call_what_there_is(path: Path) -> None:
             assert set(re.findall(r"^make (\S+)", step.get("run", ""), re.MULTILINE)) <= targets()
 
 
-def test_tests_wheels_and_releases_have_workflows() -> None:
-    assert {path.stem for path in (ROOT / ".github/workflows").glob("*.yml")} == {"test", "wheels", "release"}
+def test_tests_wheels_releases_and_docs_have_workflows() -> None:
+    assert {path.stem for path in (ROOT / ".github/workflows").glob("*.yml")} == {"test", "wheels", "release", "docs"}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.stem)

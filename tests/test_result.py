@@ -129,6 +129,7 @@ def test_saved_files_hold_the_result(result: Result, tmp_path: Path) -> None:
         "scenario.toml",
         "series.parquet",
         "traffic.parquet",
+        "transfers.parquet",
     ]
     assert json.loads((out / "result.json").read_text()) == result.to_dict()
     for name in ("links", "flows", "series"):
@@ -138,7 +139,7 @@ def test_saved_files_hold_the_result(result: Result, tmp_path: Path) -> None:
 
 def same(one: Result, other: Result) -> None:
     """All tables have the same columns of the same types and the same bits; so do the figures."""
-    for name in (*TABLES, "groups"):
+    for name in TABLES:
         ours, theirs = getattr(one, name), getattr(other, name)
         assert ours.schema.equals(theirs.schema), name
         assert repr(ours.to_pylist()) == repr(theirs.to_pylist()), name
@@ -188,12 +189,58 @@ def test_groups_by_hand() -> None:
         "throughput_bps": 42e6,
         "share": 0.4,
         "jain_index": pytest.approx(0.8),
+        "loss_rate": 0.00032,
         "mean_rtt_s": pytest.approx(0.0904),
+        "p50_rtt_s": 0.0914,
+        "p95_rtt_s": 0.0973,
+        "p99_rtt_s": 0.0993,
         "mean_cwnd_packets": 13.5,
         "retransmits": 22,
         "timeouts": 2,
     }
     assert result.to_dict()["groups"] == [reno, ours]
+
+
+def test_a_group_of_which_the_engine_says_nothing_has_no_percentiles() -> None:
+    (reno, _) = by_hand(groups={"name": ["x", "y"]}).groups.to_pylist()
+    assert (reno["goodput_bps"], reno["loss_rate"], reno["p99_rtt_s"]) == (60.25e6, None, None)
+
+
+def test_the_other_direction_is_nested_where_anything_crosses_it() -> None:
+    links = by_hand(links={"reverse_arrived_packets": [50001, 0]}).to_dict()["links"]
+    assert links[0]["reverse"] == {
+        "utilization": 0.0321,
+        "loss_rate": 0.0002,
+        "dropped_packets": 21,
+        "marked_packets": 27,
+        "wire_lost_packets": 23,
+        "arrived_packets": 50001,
+        "mean_queue_packets": 0.75,
+        "max_queue_packets": 31,
+        "p50_queueing_delay_s": 0.0,
+        "p95_queueing_delay_s": 0.00021,
+        "p99_queueing_delay_s": 0.00031,
+        "max_queueing_delay_s": 0.00041,
+    }
+    assert "reverse" not in links[1]
+
+
+def test_percentiles_by_hand() -> None:
+    """Of four packets at once into 8 Mbit/s the last waits 3 ms, and its ACK of 40 bytes is back after 4.04 ms."""
+    scenario = Scenario(
+        duration="1 s",
+        links=[{"name": "l", "rate": "8 Mbit/s", "delay": "0 s", "buffer": "4 packets"}],
+        flows=[{"algorithm": "reno", "size": "4 packets", "initial_window": 4, "name": "ours"}],
+    )
+    result = fullpipe.run(scenario)
+    (link,), (flow,), (group,) = (table.to_pylist() for table in (result.links, result.flows, result.groups))
+    names = ("p50_queueing_delay_s", "p95_queueing_delay_s", "p99_queueing_delay_s", "max_queueing_delay_s")
+    assert [link[name] for name in names] == pytest.approx([0.001, 0.003, 0.003, 0.003], rel=0.01)
+    assert [link[f"reverse_{name}"] for name in names] == [0.0] * 4
+    percentiles = pytest.approx([0.00204, 0.00404, 0.00404], rel=0.01)
+    for row in (flow, group, result.totals, result.figures()):
+        assert [row[f"p{percent}_rtt_s"] for percent in (50, 95, 99)] == percentiles
+    assert (flow["loss_rate"], group["loss_rate"]) == (0.0, 0.0)
 
 
 def test_notebooks_show_the_tables_that_the_program_prints() -> None:

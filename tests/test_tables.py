@@ -131,6 +131,7 @@ def test_rows_of_a_comparison() -> None:
         "loss_rate": 0.00125,
         "marked_packets": 4321,
         "mean_queue_packets": 61.25,
+        "p99_queueing_delay_s": 0.0183,
         # The second flow lives half of the three seconds that are measured: 60.25 + 0.95 / 2.
         "goodput_bps": 60.725e6,
         "mean_rtt_s": pytest.approx(0.0878),
@@ -238,7 +239,7 @@ def test_linux_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_reproduce_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     items = [Item("paper/table-9", "What it shows", dict, lambda _: {}), Item("other/x", "More", dict, lambda _: {})]
-    monkeypatch.setattr(reproduce, "select", lambda _: items)
+    monkeypatch.setattr(reproduce, "select", lambda *_: items)
     reproduce.command.main(["--list"], standalone_mode=False)
     assert printed() == snapshot("reproduce-list.txt")
 

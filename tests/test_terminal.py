@@ -19,6 +19,7 @@ from conftest import PROGRAM
 from fullpipe import Comparison, InputError, Scenario
 from fullpipe.cli import output, run
 from fullpipe.cli.scenarios import changes_of
+from test_tables import sized_together
 
 SMALL = """
 duration = "2 s"
@@ -48,6 +49,14 @@ def test_tables_fit_eighty_columns(terminal: Callable[..., str]) -> None:
     text = terminal(80, lambda: (run.print_result(by_hand()), output.show(comparison.shown()))[0])
     assert max(map(len, text.splitlines())) <= 80
     assert text == snapshot("eighty.txt")
+
+
+def test_lines_of_text_fit_too(terminal: Callable[..., str]) -> None:
+    wide = terminal(1000, lambda: output.show(sized_together().shown()))
+    text = terminal(80, lambda: output.show(sized_together().shown()))
+    assert max(map(len, text.splitlines())) <= 80
+    # Columns that say which row it is are repeated; nothing else is lost or cut.
+    assert set(wide.replace("─", "").split()) == set(text.replace("─", "").split())
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100])
@@ -81,6 +90,9 @@ def test_a_command_that_is_almost_one(program: Callable[..., Any]) -> None:
         ("fullpipe algorithms scal", ["plain,scalable"]),
         ("fullpipe queues fq", ["plain,fq-codel"]),
         ("fullpipe size --queue code", ["plain,codel"]),
+        ("fullpipe size --queue codel.ta", ["plain,codel.target"]),
+        ("fullpipe size --algorithms reno,cubic*0.5+veg", ["plain,reno,cubic*0.5+vegas"]),
+        ("fullpipe size --algorithms ledbat+", ["plain,ledbat++"]),
         ("fullpipe reproduce hyun-jang/t", ["plain,hyun-jang/table-1"]),
         ("fullpipe run scen", ["file,scen"]),
     ],

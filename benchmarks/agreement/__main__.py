@@ -6,10 +6,11 @@ Exit status: 0 where every figure is inside or its cause is written down in case
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from fnmatch import fnmatch
 
-from ..simulators import SimulatorError, ns2_version, run_ns2_cached
+from ..simulators import OUT, SimulatorError, ns2_version, run_ns2_cached
 from .cases import SCRIPT, load, ns2_options
 from .compare import Row, compare
 
@@ -45,6 +46,10 @@ def main() -> int:
         explained += bool(row.outside and causes)
         print(line(row, causes), flush=True)
     print(f"{inside} of {len(pairs)} inside, {explained} outside with a known cause (docs/agreement.md)")
+    if arguments.case == arguments.algorithm == "*" and not arguments.fast:
+        counts = {"cases": len(pairs), "inside": inside, "explained": explained}
+        OUT.joinpath("agreement").mkdir(parents=True, exist_ok=True)
+        OUT.joinpath("agreement/agreement.json").write_text(json.dumps(counts) + "\n")
     return 0 if inside + explained == len(pairs) else 1
 
 

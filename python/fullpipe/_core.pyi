@@ -16,6 +16,7 @@ __all__ = [
     "algorithms",
     "check",
     "declare",
+    "kernel_object",
     "load",
     "parse",
     "quantity",
@@ -188,3 +189,7 @@ class _Queue(TypedDict):
     params: list[_QueueParam]
 
 def queues() -> list[_Queue]: ...
+def kernel_object(content: bytes, struct_ops: str | None, params: Mapping[str, float]) -> tuple[str, str, bytes]:
+    """An algorithm of an object file (None: its only one): what the simulator and what the kernel call it, and the file
+    with `params` in it. Raises ValueError, in one line, where the file is none, or has no such algorithm or parameter.
+    """

@@ -70,6 +70,76 @@ fn the_first_instant_counts_and_the_last_does_not() {
     }
 }
 
+/// To within the 1 % that percentiles promise.
+fn near(found: f64, exact: f64) -> bool {
+    (found - exact).abs() <= 0.01 * exact
+}
+
+/// Ten segments at once into a buffer of four: they wait 0, 1, 2 and 3 ms, and their ACKs, which nothing holds up, are back at 1.04,
+/// 2.04 and 3.04 ms. Four of another group come at 2.5 ms, when two of these are left.
+#[test]
+fn delays_have_percentiles_and_groups_have_losses() {
+    let mut scenario = idle(8, 0, Buffer::Packets(4), 0, 4 * MS);
+    let tcp = Tcp { initial_window: 10, max_window: Some(10), ..Tcp::new("reno", Recovery::Reno, vec![0]) };
+    let late = Tcp { name: Some("late".to_owned()), ..tcp.clone() };
+    scenario.flows = vec![flow(tcp, 0, Some(10)), flow(late, 2_500_000, Some(4))];
+    let report = simulate(&scenario);
+    let (link, acks) = (&report.links[0].forward, &report.links[0].reverse);
+    // At 2.5 ms two of the four are left, so that two of the late ones wait 1.5 and 2.5 ms, the latter beyond the end.
+    assert_eq!(link.dropped_packets, 6 + 2);
+    let waits = [link.queueing_delay.p50_s, link.queueing_delay.p99_s, link.max_queueing_delay_s];
+    assert!(near(waits[0], 0.001) && near(waits[1], 0.003) && near(waits[2], 0.003), "{waits:?} s");
+    assert_eq!((acks.queueing_delay.p99_s, acks.max_queueing_delay_s), (0.0, 0.0));
+    let rtt = report.flows[0].rtt;
+    assert!(near(rtt.p50_s, 0.00204) && near(rtt.p95_s, 0.00304) && near(rtt.p99_s, 0.00304), "{rtt:?}");
+    assert!(report.flows[1].rtt.p50_s.is_nan(), "nothing of it is acknowledged by the end");
+    assert_eq!([0, 1].map(|flow| report.flows[flow].loss_rate), [0.6, 0.5]);
+    let groups: Vec<_> = report.groups.iter().map(|group| (group.name.as_str(), group.loss_rate)).collect();
+    assert_eq!(groups, [("reno", 0.6), ("late", 0.5)]);
+    assert_eq!((report.groups[0].rtt, report.rtt), (rtt, rtt));
+}
+
+/// Five segments, two at first, over 8 Mbit/s and 10 ms each way; by hand: a segment is acknowledged 21.04 ms after it begins to be
+/// sent. The first two leave at 0, and their ACKs come at 21.04 and 22.04 ms, each letting two more go; the fifth leaves at 22.04 ms, when
+/// those let go by the first ACK have a millisecond to go: it begins to be sent at 23.04 ms, and is acknowledged at 44.08 ms. Back to back
+/// five take 5 + 20 + 0.04 ms.
+#[test]
+fn a_transfer_is_complete_with_its_last_ack() {
+    let mut scenario = idle(8, 10 * MS, Buffer::Packets(100), 50 * MS, 1000 * MS);
+    let tcp = Tcp { initial_window: 2, ..Tcp::new("reno", Recovery::Reno, vec![0]) };
+    let late = Tcp { name: Some("late".to_owned()), ..tcp.clone() };
+    // The last one begins too late to end.
+    scenario.flows = vec![flow(late.clone(), 100 * MS, Some(5)), flow(tcp, 0, Some(5)), flow(late, 990 * MS, Some(5))];
+    let report = simulate(&scenario);
+    assert_eq!(report.transfer_groups, ["late", "reno"]);
+    let rows: Vec<_> = report.transfers.iter().map(|t| (t.group, t.start_s, t.size_bytes, t.in_warmup)).collect();
+    assert_eq!(rows, [(1, 0.0, 5000, true), (0, 0.1, 5000, false), (0, 0.99, 5000, false)]);
+    for transfer in &report.transfers[..2] {
+        assert!((transfer.completion_s - 0.04408).abs() < 1e-9, "{} s", transfer.completion_s);
+        assert!((transfer.slowdown - 44.08 / 25.04).abs() < 1e-9, "{}", transfer.slowdown);
+    }
+    assert!(report.transfers[2].completion_s.is_nan() && report.transfers[2].slowdown.is_nan());
+}
+
+/// Ten segments at once into a buffer of four, and after a second the timer: what was lost in the first transfer is not the second's,
+/// though the same connection carries both.
+#[test]
+fn a_transfer_counts_its_own_losses() {
+    let mut scenario = idle(8, 0, Buffer::Packets(4), 0, 60 * SECOND);
+    let mut web = small_transfers(Arrivals::Sessions { sessions: 1, mean_gap: SECOND }, 0, Spread::fixed(0));
+    web.mean_size = 9_950.0;
+    web.tcp.initial_window = 10;
+    scenario.web = vec![web];
+    let report = simulate(&scenario);
+    assert_eq!(report.transfer_groups, ["web"]);
+    assert!(report.transfers.len() > 5 && report.transfers.iter().all(|t| t.size_bytes >= 10_000));
+    let done = || report.transfers.iter().filter(|t| !t.completion_s.is_nan());
+    assert!(done().all(|t| t.retransmits >= 6 && t.retransmits <= 30 && t.slowdown > 1.0), "{:?}", report.transfers);
+    let (count, sum) = done().fold((0, 0.0), |(n, sum), t| (n + 1, sum + t.completion_s));
+    assert_eq!(count, report.traffic[0].transfers_completed);
+    assert!((sum / count as f64 - report.traffic[0].mean_completion_s).abs() < 1e-12);
+}
+
 /// A datagram each millisecond from the first instant, on the wire for half of one: four are sent and received in 3.8 ms.
 #[test]
 fn datagrams_count_from_the_first_instant() {

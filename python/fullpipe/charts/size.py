@@ -125,6 +125,9 @@ def curve_figure(tried: Sequence[Mapping[str, Any]], column: str, what: str) -> 
             best = _front(point for line in lines.values() for point in line.values())
             for colour, algorithm in zip(colours(len(algorithms)), algorithms, strict=True):
                 _trace(panel, lines.get(algorithm, {}), best, colour, label(algorithm))
+            ends = {size: line[size] for line in lines.values() for size in (min(line), max(line))}
+            for size, point in ends.items():
+                panel.annotate(f"{size:,}", point, xytext=(4, -9), textcoords="offset points", fontsize=7)
             panel.set_title(f"{flows} flow{'s' if flows > 1 else ''}, {what} in packets")
             panel.set_xlabel("99th percentile of the queueing delay, ms")
             panel.set_xscale("symlog", linthresh=1)
@@ -153,8 +156,6 @@ def _trace(
     panel: Axes, line: Mapping[int, tuple[float, float]], best: set[tuple[float, float]], colour: str, name: str
 ) -> None:
     panel.plot([x for x, _ in line.values()], [y for _, y in line.values()], color=colour, label=name, linewidth=1)
-    for size, point in line.items():
+    for point in line.values():
         face = colour if point in best else "white"
         panel.plot(*point, color=colour, marker="o", markersize=4, markerfacecolor=face, linestyle="")
-        if size in (min(line), max(line)):
-            panel.annotate(f"{size:,}", point, xytext=(4, -9), textcoords="offset points", fontsize=7, color=colour)

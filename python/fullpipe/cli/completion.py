@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["algorithms", "files", "items", "queues"]
+__all__ = ["algorithms", "files", "items", "mixes", "queues", "sizes"]
 
 
 def files(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -20,6 +20,25 @@ def algorithms(_context: click.Context, _parameter: click.Parameter, incomplete:
     from fullpipe.registry import algorithms
 
     return _after_comma(algorithms(), incomplete)
+
+
+def mixes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Algorithms, after commas and, in mixes, after pluses too."""
+    from fullpipe.registry import algorithms
+
+    found = _after_comma(algorithms(), incomplete)
+    before, plus, begun = incomplete.rpartition("+")
+    return found or [f"{before}{plus}{name}" for name in algorithms() if plus and name.startswith(begun)]
+
+
+def sizes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Queueing disciplines, and after a full stop those of their parameters that can be sized."""
+    from fullpipe.registry import queues
+    from fullpipe.study.size.mix import WAYS
+
+    every = queues().values()
+    params = [f"{queue.name}.{param.name}" for queue in every for param in queue.params if param.kind in WAYS]
+    return [name for name in (params if "." in incomplete else queues()) if name.startswith(incomplete)]
 
 
 def queues(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:

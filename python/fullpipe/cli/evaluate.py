@@ -18,6 +18,7 @@ from fullpipe.cli.output import (
     words,
 )
 from fullpipe.errors import ScenarioError
+from fullpipe.runs.engines import ENGINES
 from fullpipe.scenario.scenario import parse
 from fullpipe.study.evaluate import PROFILES, Statement, evaluate
 
@@ -33,6 +34,13 @@ __all__ = ["command"]
 @click.option("--seeds", type=int, metavar="N", help="Runs of each; default: the profile's.")
 @click.option("--jobs", "workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
 @click.option("--statement", metavar="FILE.toml", help="What the authors state of sections that no run can answer.")
+@click.option(
+    "--engine",
+    type=click.Choice(list(ENGINES)),
+    default="simulator",
+    show_default=True,
+    help="linux: duel, bloat and shallow up to 50 Mbit/s on a real kernel too.",
+)
 @click.option("--strict", is_flag=True, help="Exit status 1 where any word is 'worse'.")
 @memory_option
 @json_option
@@ -44,6 +52,7 @@ def command(
     seeds: int | None,
     workers: int | None,
     statement: str | None,
+    engine: str,
     strict: bool,
     memory_bytes: int | None,
     as_json: bool,
@@ -59,6 +68,7 @@ def command(
             only=None if only is None else words(only),
             seeds=seeds,
             statement=said,
+            engine=engine,
             workers=workers,
             memory_bytes=memory_bytes,
             progress=progress,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
@@ -63,13 +65,15 @@ memory_option = click.option(
 seed_option = click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
 
 
-def algorithms_option(metavar: str, what: str, *, required: bool = True) -> Callable[[Command], Command]:
+def algorithms_option(
+    metavar: str, what: str, *, required: bool = True, completed: Any = complete.algorithms
+) -> Callable[[Command], Command]:
     """The option for algorithms separated by commas."""
     return click.option(
         "--algorithms",
         required=required,
         metavar=metavar,
-        shell_complete=complete.algorithms,
+        shell_complete=completed,
         callback=declared,
         help=f"{what} FILE.py or FILE.py:CLASS stands for what that file declares.",
     )
@@ -184,7 +188,14 @@ def show(parts: Iterable[Shown | str]) -> None:
         if isinstance(part, Shown):
             print_table(part.title, part.columns, part.rows, left=part.left)
         else:
-            click.echo(part)
+            click.echo("\n".join(_folded(line) for line in part.split("\n")))
+
+
+def _folded(line: str) -> str:
+    """A line of text as it is, or on a terminal too narrow for it on several, between words."""
+    if not sys.stdout.isatty():
+        return line
+    return textwrap.fill(line, get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:

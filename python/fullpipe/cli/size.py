@@ -57,7 +57,9 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     help="Utilizations to reach, e.g. 0.98,0.995, or conditions to meet together, e.g. "
     "'utilization>=0.98,p99_delay<=20ms,loss<=0.1%'. May be given several times.",
 )
-@algorithms_option("A,B", "The algorithms, separated by commas; mixes as 'cubic*0.7+bbr*0.3'.")
+@algorithms_option(
+    "A,B", "The algorithms, separated by commas; mixes as 'cubic*0.7+bbr*0.3'.", completed=complete.mixes
+)
 @click.option(
     "--web-load", type=float, default=0.0, metavar="PART", help="Part of the link that web transfers ask for."
 )
@@ -69,7 +71,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     default="drop-tail",
     show_default=True,
     metavar="NAME[.PARAMETER]",
-    shell_complete=complete.queues,
+    shell_complete=complete.sizes,
     help="The link's queueing discipline; with one of its parameters, that is sized instead, e.g. codel.target.",
 )
 @click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs per buffer, at most.")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe.linux.job import counters
 from fullpipe.runs.figures import jain_index
+from fullpipe.runs.transfers import COLUMNS
 
 if TYPE_CHECKING:
     from fullpipe.linux.job import Place
@@ -28,6 +29,8 @@ TRAFFIC = (
     "mean_completion_s",
 )
 """Columns of a table that is empty here: the guest runs TCP flows only."""
+DELAYS = ("p50_queueing_delay_s", "p95_queueing_delay_s", "p99_queueing_delay_s", "max_queueing_delay_s")
+"""How long packets wait no queue of the kernel's tells."""
 CA_RECOVERY, CA_LOSS = 3, 4
 """States of a connection: fast recovery; after a timeout."""
 
@@ -66,7 +69,9 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
     What the kernel does not count is sampled: ``mean_queue_packets`` and ``mean_cwnd_packets`` are means of samples,
     ``timeouts`` and ``fast_recoveries`` are changes of state between samples, ``max_queue_packets`` is the buffer where
     packets were dropped and the greatest sample elsewhere. What waits in an AQM is without the packet being sent: its
-    mean has the utilization added, its greatest 1. ``mean_rtt_s`` is the mean of the kernel's smoothed RTT.
+    mean has the utilization added, its greatest 1. ``mean_rtt_s`` is the mean of the kernel's smoothed RTT, percentiles
+    are of the same samples. Loss rates of flows, how long packets wait in queues, and
+    slowdowns of transfers are not known.
     """
     flows: list[list[FlowSample]] = [[] for _ in plan.flows]
     places = counters(plan)
@@ -87,6 +92,8 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
     return {
         "links": _links(plan, dict(zip(places, links, strict=True))),
         "flows": _columns(rows),
+        "groups": _columns(_groups(plan, flows)),
+        "transfers": _transfers(plan, flows, finished),
         "traffic": {name: [] for name in TRAFFIC},
         "series": _series(plan, flows),
         "link_series": _link_series(plan, links),
@@ -94,6 +101,7 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
         "totals": {
             "data_packets": _data_packets(plan, flows),
             "jain_index": jain_index([row["goodput_bps"] for row in rows if not math.isnan(row["goodput_bps"])]),
+            **_percentiles(sample.rtt_us for samples in flows for sample in _counted(plan, samples)),
         },
     }
 
@@ -135,6 +143,7 @@ def _direction(plan: Plan, i: int, reverse: bool, samples: dict[Place, list[Link
         "arrived_packets": arrived,
         "mean_queue_packets": sum(queues) / len(queues) + (utilization if managed else 0),
         "max_queue_packets": max(queues) + 1 if managed else limit if dropped and limit else max(queues),
+        **dict.fromkeys(DELAYS, math.nan),
     }
 
 
@@ -145,7 +154,7 @@ def _utilization(plan: Plan, i: int, reverse: bool, first: LinkSample, last: Lin
 
 def _flow(plan: Plan, i: int, samples: list[FlowSample], finished_ns: int | None) -> dict[str, Any]:
     flow = plan.flows[i]
-    counted = [sample for sample in samples if sample.t_ns >= plan.warmup_ns]
+    counted = _counted(plan, samples)
     return {
         "id": i,
         "name": flow.name,
@@ -156,11 +165,52 @@ def _flow(plan: Plan, i: int, samples: list[FlowSample], finished_ns: int | None
         "retransmits": counted[-1].retransmits - counted[0].retransmits if counted else 0,
         "timeouts": _entries(counted, CA_LOSS),
         "fast_recoveries": _entries(counted, CA_RECOVERY),
+        "loss_rate": math.nan,
         "mean_rtt_s": _mean([sample.rtt_us for sample in counted if sample.rtt_us]) / 1e6,
+        **_percentiles(sample.rtt_us for sample in counted),
         "mean_cwnd_packets": _mean([sample.cwnd for sample in counted]),
         "base_rtt_s": flow.base_rtt_ns(plan.links) / 1e9,
         "completion_s": math.nan if finished_ns is None else (finished_ns - flow.start_ns) / 1e9,
     }
+
+
+def _groups(plan: Plan, flows: Sequence[Sequence[FlowSample]]) -> list[dict[str, Any]]:
+    rows = []
+    for name in dict.fromkeys(flow.name for flow in plan.flows):
+        own = [samples for flow, samples in zip(plan.flows, flows, strict=True) if flow.name == name]
+        rtts_us = (sample.rtt_us for samples in own for sample in _counted(plan, samples))
+        rows.append({"name": name, "loss_rate": math.nan, **_percentiles(rtts_us)})
+    return rows
+
+
+def _transfers(plan: Plan, flows: Sequence[Sequence[FlowSample]], finished: Mapping[int, int]) -> dict[str, list[Any]]:
+    rows = []
+    for i, (flow, samples) in enumerate(zip(plan.flows, flows, strict=True)):
+        if flow.size_segments is None:
+            continue
+        row = {
+            "group": flow.name,
+            "start_s": flow.start_ns / 1e9,
+            "size_bytes": flow.size_segments * plan.packet_bytes,
+            "completion_s": (finished[i] - flow.start_ns) / 1e9 if i in finished else math.nan,
+            "slowdown": math.nan,
+            "retransmits": samples[-1].retransmits if samples else 0,
+            "timeouts": _entries(samples, CA_LOSS),
+            "in_warmup": flow.start_ns < plan.warmup_ns,
+        }
+        rows.append(row)
+    return _columns(rows) or {name: [] for name in COLUMNS}
+
+
+def _counted(plan: Plan, samples: Sequence[FlowSample]) -> list[FlowSample]:
+    return [sample for sample in samples if sample.t_ns >= plan.warmup_ns]
+
+
+def _percentiles(rtts_us: Iterable[int]) -> dict[str, float]:
+    """By nearest rank, as the simulator's."""
+    known = sorted(rtt_us for rtt_us in rtts_us if rtt_us)
+    ranks = {percent: math.ceil(len(known) * percent / 100) for percent in (50, 95, 99)}
+    return {f"p{percent}_rtt_s": known[rank - 1] / 1e6 if known else math.nan for percent, rank in ranks.items()}
 
 
 def _active_s(plan: Plan, flow: Flow, finished_ns: int | None) -> float:
@@ -171,7 +221,7 @@ def _active_s(plan: Plan, flow: Flow, finished_ns: int | None) -> float:
 
 def _rate(plan: Plan, flow: Flow, samples: list[FlowSample], finished_ns: int | None, counter: str) -> float:
     """Bits per second over the flow's life in the measuring window, headers included; from a counter of payload."""
-    counted = [sample for sample in samples if sample.t_ns >= plan.warmup_ns]
+    counted = _counted(plan, samples)
     active_s = _active_s(plan, flow, finished_ns)
     if not counted or not active_s:
         return math.nan if not active_s else 0.0
@@ -180,7 +230,7 @@ def _rate(plan: Plan, flow: Flow, samples: list[FlowSample], finished_ns: int | 
     return payload / plan.segment_bytes * plan.packet_bytes * 8 / active_s
 
 
-def _entries(samples: list[FlowSample], state: int) -> int:
+def _entries(samples: Sequence[FlowSample], state: int) -> int:
     return sum(after.state == state != before.state for before, after in pairwise(samples))
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fullpipe.errors import InputError
-from fullpipe.runs import tables
+from fullpipe.runs import tables, transfers
 from fullpipe.text import hint, listed, quoted
 
-__all__ = ["FIRST", "figures", "find_figure", "groups", "jain_index", "over_flows", "split", "together_bps"]
+__all__ = ["FIRST", "figures", "find_figure", "groups", "jain_index", "over_flows", "overall", "split", "together_bps"]
 
 Row = dict[str, Any]
 
@@ -19,9 +19,10 @@ def figures(columns: Mapping[str, Any], window_s: float) -> Row:
     """All figures of a run as one row.
 
     The columns of `Result.links` by their own names for the bottleneck, which is the link of that name or the first
-    one; those of other links as ``links.NAME.FIGURE``. Those of `over_flows`; ``jain_index`` and ``data_packets``;
-    where flows differ in algorithm, ``flows.ALGORITHM.mean_goodput_bps`` too. Of cross traffic, ``udp.`` and ``web.``
-    with ``throughput_bps``, packets and transfers summed over the groups.
+    one; those of other links as ``links.NAME.FIGURE``. Those of `over_flows` and `overall`; ``jain_index`` and
+    ``data_packets``; where flows differ in algorithm, ``flows.ALGORITHM.mean_goodput_bps`` too. Of cross traffic,
+    ``udp.`` and ``web.`` with ``throughput_bps``, packets and transfers summed over the groups; where transfers began
+    after the warm-up, `fullpipe.runs.transfers.completions` of them all with ``transfers.``.
 
     Args:
         columns: The run's tables, as its engine gave them.
@@ -41,8 +42,12 @@ def figures(columns: Mapping[str, Any], window_s: float) -> Row:
         for name in algorithms:
             own = (flow["goodput_bps"] for flow in flows if flow["algorithm"] == name)
             row[f"flows.{name}.mean_goodput_bps"] = _mean(own)
+    row.update(overall(columns["totals"]))
     row["jain_index"] = tables.to_list([columns["totals"]["jain_index"]])[0]
     row["data_packets"] = columns["totals"]["data_packets"]
+    began = transfers.completions(tables.rows(columns["transfers"]))
+    if began["count"]:
+        row.update({f"transfers.{key}": value for key, value in began.items()})
     for kind in ("udp", "web"):
         groups = [group for group in tables.rows(columns["traffic"]) if group["kind"] == kind]
         if groups:
@@ -59,6 +64,10 @@ FIRST = (
     "arrived_packets",
     "mean_queue_packets",
     "max_queue_packets",
+    "p50_queueing_delay_s",
+    "p95_queueing_delay_s",
+    "p99_queueing_delay_s",
+    "max_queueing_delay_s",
     "flows",
     "goodput_bps",
     "throughput_bps",
@@ -70,6 +79,9 @@ FIRST = (
     "timeouts",
     "fast_recoveries",
     "mean_rtt_s",
+    "p50_rtt_s",
+    "p95_rtt_s",
+    "p99_rtt_s",
     "mean_cwnd_packets",
     "completed_flows",
     "mean_completion_s",
@@ -133,12 +145,22 @@ def over_flows(flows: Sequence[Mapping[str, Any]], window_s: float) -> Row:
     }
 
 
-def groups(flows: Sequence[Mapping[str, Any]], window_s: float) -> list[Row]:
+PERCENTILES = ("p50_rtt_s", "p95_rtt_s", "p99_rtt_s")
+"""Percentiles of the RTT; flows together have others than their flows' mean."""
+
+
+def overall(totals: Mapping[str, Any]) -> Row:
+    """Percentiles over the RTT samples of all flows, where the engine says them."""
+    return {key: tables.to_list([totals[key]])[0] for key in PERCENTILES if key in totals}
+
+
+def groups(flows: Sequence[Mapping[str, Any]], own_figures: Sequence[Mapping[str, Any]], window_s: float) -> list[Row]:
     """A row per group of flows, those of one name, in the order of their first flows: ``name``, ``algorithm`` (several
     with commas), ``flows``, ``goodput_bps`` and ``throughput_bps`` together, ``share`` of all groups' goodput (None
     where there is none), ``jain_index`` inside, ``mean_rtt_s`` and ``mean_cwnd_packets`` averaged, ``retransmits`` and
-    ``timeouts`` summed.
+    ``timeouts`` summed; and what the engine says of groups (``own_figures``), ``loss_rate`` and `PERCENTILES`.
     """
+    known = {row["name"]: row for row in own_figures}
     names = dict.fromkeys(flow["name"] for flow in flows)
     total_bps = together_bps(flows, "goodput_bps", window_s)
     rows = []
@@ -155,7 +177,10 @@ def groups(flows: Sequence[Mapping[str, Any]], window_s: float) -> list[Row]:
                 "throughput_bps": whole["throughput_bps"],
                 "share": whole["goodput_bps"] / total_bps if total_bps else None,
                 "jain_index": None if math.isnan(fairness) else fairness,
-                **{key: whole[key] for key in ("mean_rtt_s", "mean_cwnd_packets", "retransmits", "timeouts")},
+                "loss_rate": known.get(name, {}).get("loss_rate"),
+                "mean_rtt_s": whole["mean_rtt_s"],
+                **{key: known.get(name, {}).get(key) for key in PERCENTILES},
+                **{key: whole[key] for key in ("mean_cwnd_packets", "retransmits", "timeouts")},
             }
         )
     return rows

@@ -7,10 +7,10 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Outcome, Shown, any_marked, count, fairness, marked, milliseconds, percent, rate
+from fullpipe.display import Outcome, Shown, any_known, any_marked, count, fairness, marked, milliseconds, percent, rate
 from fullpipe.files import readable, staged
-from fullpipe.runs import tables
-from fullpipe.runs.figures import figures, groups
+from fullpipe.runs import tables, transfers
+from fullpipe.runs.figures import figures, groups, overall
 from fullpipe.runs.tidy import tidy
 from fullpipe.text import listed
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TABLES", "Result"]
 
-TABLES = ("links", "flows", "traffic", "series", "link_series")
+TABLES = ("links", "flows", "groups", "transfers", "traffic", "series", "link_series")
 """The tables that an engine yields."""
 
 MOST_FLOWS = 12
@@ -42,30 +42,33 @@ class Result(Outcome):
         scenario: What was run.
         engine: What ran it.
         totals: ``data_packets`` sent, warm-up included; ``wall_s``, the run's length on the clock on the wall;
-            ``jain_index``, fairness of the flows' goodputs, 1 where all are equal.
+            ``jain_index``, fairness of the flows' goodputs, 1 where all are equal; ``p50_rtt_s``, ``p95_rtt_s``,
+            ``p99_rtt_s``, percentiles over the RTT samples of all flows.
         warnings: What is allowed, but probably not what was meant; and what the engine does otherwise than it says.
     """
 
     def __init__(self, scenario: Scenario, columns: dict[str, Any], *, engine: str, wall_s: float) -> None:
-        """Takes what an engine yields: tables ``links``, ``flows``, ``traffic``, ``series``, ``link_series`` column by
-        column, and ``totals``.
+        """Takes what an engine yields: tables ``links``, ``flows``, ``groups`` (what flows do not tell of them),
+        ``transfers``, ``traffic``, ``series``, ``link_series`` column by column, and ``totals``.
         """
         self.scenario = scenario
         self.engine = engine
-        self._columns = columns
+        self._columns = {"groups": {}, "transfers": {name: [] for name in transfers.COLUMNS}, **columns}
         self.warnings = [*scenario.warnings, *columns.get("warnings", ())]
         totals = columns["totals"]
         self.totals: dict[str, Any] = {
             "data_packets": totals["data_packets"],
             "wall_s": wall_s,
             "jain_index": tables.to_list([totals["jain_index"]])[0],
+            **overall(totals),
         }
 
     @cached_property
     def links(self) -> pa.Table:
         """A row per link: ``name``, ``utilization`` (bytes sent over capacity), ``loss_rate``, ``dropped_packets``,
         ``marked_packets``, ``wire_lost_packets``, ``arrived_packets``, ``mean_queue_packets``, ``max_queue_packets``,
-        and the same with ``reverse_`` for the other direction.
+        ``p50_queueing_delay_s``, ``p95_queueing_delay_s``, ``p99_queueing_delay_s``, ``max_queueing_delay_s``, and the
+        same with ``reverse_`` for the other direction.
         """
         return tables.to_arrow(self._columns["links"])
 
@@ -73,9 +76,34 @@ class Result(Outcome):
     def flows(self) -> pa.Table:
         """A row per flow: ``id``, ``algorithm``, ``active_s`` (how much of its life lies in the measuring window),
         ``throughput_bps`` and ``goodput_bps`` (over that; NaN without), ``retransmits``, ``timeouts``,
-        ``fast_recoveries``, ``mean_rtt_s``, ``mean_cwnd_packets``, ``base_rtt_s``, ``completion_s``.
+        ``fast_recoveries``, ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``, ``p99_rtt_s``,
+        ``mean_cwnd_packets``, ``base_rtt_s``, ``completion_s``.
         """
         return tables.to_arrow(self._columns["flows"])
+
+    @cached_property
+    def transfers(self) -> pa.Table:
+        """A row per transfer that began, of finite flows and of web traffic, in that order: ``group`` (a flow's name, a
+        web group's, or "web"), ``start_s``, ``size_bytes`` (whole packets), ``completion_s`` from its beginning to its
+        last ACK (NaN for one that did not end), ``slowdown`` (that over what an idle path takes for its packets back to
+        back), ``retransmits``, ``timeouts``, ``in_warmup``: whether it began in the warm-up.
+        """
+        import pyarrow as pa
+
+        kinds: dict[str, pa.DataType] = {"group": pa.string(), "in_warmup": pa.bool_()}
+        kinds |= dict.fromkeys(("size_bytes", "retransmits", "timeouts"), pa.uint64())
+        table = tables.to_arrow(self._columns["transfers"])
+        return table.cast(pa.schema([(name, kinds.get(name, pa.float64())) for name in table.column_names]))
+
+    @cached_property
+    def transfer_sizes(self) -> pa.Table:
+        """A row per group of transfers and size class, a factor of ten each: ``group``, ``from_bytes``,
+        ``below_bytes``, and of those that began after the warm-up ``count``, ``completed``, ``mean_s``, ``p50_s``,
+        ``p95_s``, ``p99_s``, ``p50_slowdown``, ``p95_slowdown``, ``p99_slowdown``.
+        """
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(transfers.by_size(tables.rows(self._columns["transfers"])))
 
     @cached_property
     def traffic(self) -> pa.Table:
@@ -102,8 +130,9 @@ class Result(Outcome):
     @cached_property
     def groups(self) -> pa.Table:
         """A row per group of flows, those of one name: ``name``, ``algorithm``, ``flows``, ``goodput_bps`` and
-        ``throughput_bps`` together, ``share`` of the goodput, ``jain_index`` inside, ``mean_rtt_s``,
-        ``mean_cwnd_packets``, ``retransmits``, ``timeouts``.
+        ``throughput_bps`` together, ``share`` of the goodput, ``jain_index`` inside, ``loss_rate``,
+        ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``, ``p99_rtt_s``, ``mean_cwnd_packets``, ``retransmits``,
+        ``timeouts``.
         """
         import pyarrow as pa
 
@@ -137,7 +166,7 @@ class Result(Outcome):
             yield f"group {group['name']}", setting, group
         for i, traffic in enumerate(tables.rows(self._columns["traffic"])):
             yield f"{traffic['kind']} {i}", setting, traffic
-        yield "all", setting, {name: self.totals[name] for name in ("data_packets", "jain_index")}
+        yield "all", setting, {name: value for name, value in self.totals.items() if name != "wall_s"}
 
     @property
     def window_s(self) -> float:
@@ -160,9 +189,10 @@ class Result(Outcome):
         return {
             "engine": self.engine,
             "seed": self.scenario.seed,
-            "links": tables.rows(self._columns["links"]),
+            "links": [_with_reverse(link) for link in tables.rows(self._columns["links"])],
             "flows": tables.rows(self._columns["flows"]),
             "groups": self._groups(),
+            "transfers": transfers.summaries(tables.rows(self._columns["transfers"])),
             "traffic": tables.rows(self._columns["traffic"]),
             "totals": self.totals,
             "warnings": self.warnings,
@@ -170,8 +200,8 @@ class Result(Outcome):
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``result.json``, ``scenario.toml`` (every key spelled out, as `Scenario.resolved` does), and
-        ``links``, ``flows``, ``groups``, ``traffic``, ``series``, ``link_series`` as Parquet into a directory, which is
-        made if need be. All files appear whole or not at all.
+        ``links``, ``flows``, ``groups``, ``transfers``, ``traffic``, ``series``, ``link_series`` as Parquet into a
+        directory, which is made if need be. All files appear whole or not at all.
 
         Raises:
             InputError: The directory can't be made or written.
@@ -181,7 +211,7 @@ class Result(Outcome):
         with staged(directory) as stage:
             (stage / "result.json").write_text(self.to_json() + "\n", encoding="utf-8")
             (stage / "scenario.toml").write_text(self.scenario.resolved().to_toml(), encoding="utf-8")
-            for name in (*TABLES, "groups"):
+            for name in TABLES:
                 pq.write_table(getattr(self, name), stage / f"{name}.parquet")
 
     @classmethod
@@ -197,9 +227,10 @@ class Result(Outcome):
 
         with readable(directory) as place:
             kept = json.loads((place / "result.json").read_text(encoding="utf-8"))
-            columns: dict[str, Any] = {
-                name: tables.of_arrow(pq.read_table(place / f"{name}.parquet")) for name in TABLES
-            }
+            files = {name: place / f"{name}.parquet" for name in TABLES}
+            # Earlier versions knew no transfers.
+            found = [name for name, file in files.items() if name != "transfers" or file.exists()]
+            columns: dict[str, Any] = {name: tables.of_arrow(pq.read_table(files[name])) for name in found}
             totals = kept["totals"]
             jain = totals["jain_index"]
             columns["totals"] = {**totals, "jain_index": math.nan if jain is None else jain}
@@ -237,7 +268,8 @@ class Result(Outcome):
         ]
 
     def _groups(self) -> list[dict[str, Any]]:
-        return groups(tables.rows(self._columns["flows"]), self.window_s)
+        flows, own_figures = (tables.rows(self._columns[name]) for name in ("flows", "groups"))
+        return groups(flows, own_figures, self.window_s)
 
     def __reduce__(self) -> tuple[Any, ...]:
         columns = {name: tables.keep(self._columns[name]) for name in TABLES}
@@ -253,15 +285,36 @@ class Result(Outcome):
         return f"<Result of {len(self._columns['flows']['id'])} flows on {self.engine}; utilization: {links}>"
 
 
+def _with_reverse(link: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a link with those of its other direction under ``reverse``, where anything crosses that."""
+    prefix = "reverse_"
+    if not link.get(f"{prefix}arrived_packets"):
+        return link
+    return {**link, "reverse": {key.removeprefix(prefix): link[key] for key in link if key.startswith(prefix)}}
+
+
 def _restore(scenario: Scenario, columns: dict[str, Any], engine: str, wall_s: float) -> Result:
     return Result(scenario, columns, engine=engine, wall_s=wall_s)
 
 
+WAIT = "p99_queueing_delay_s"
+"""The percentile of the queueing delay that tables show."""
+
+
 def _show_links(links: list[dict[str, Any]]) -> Shown:
-    marks = any_marked(links)
+    marks, waits = any_marked(links), any_known(links, WAIT)
     return Shown(
         "Links",
-        ("link", "utilization", "loss", "dropped", *(["marked"] if marks else []), "mean queue", "max queue"),
+        (
+            "link",
+            "utilization",
+            "loss",
+            "dropped",
+            *(["marked"] if marks else []),
+            "mean queue",
+            "max queue",
+            *(["p99 delay"] if waits else []),
+        ),
         [
             (
                 link["name"],
@@ -271,6 +324,7 @@ def _show_links(links: list[dict[str, Any]]) -> Shown:
                 *([marked(link)] if marks else []),
                 f"{link['mean_queue_packets']:,.1f} packets",
                 f"{count(link['max_queue_packets'])} packets",
+                *([milliseconds(link[WAIT])] if waits else []),
             )
             for link in links
         ],
@@ -309,9 +363,14 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
 
 
 def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
+    tails = any_known(groups, "p99_rtt_s")
     return Shown(
         f"{flows:,} flows by group",
-        ("group", "flows", "goodput", "share", "Jain", "mean rtt", "sent again", "timeouts"),
+        (
+            *("group", "flows", "goodput", "share", "Jain", "mean rtt"),
+            *(["p99 rtt"] if tails else []),
+            *("sent again", "timeouts"),
+        ),
         [
             (
                 group["name"],
@@ -320,6 +379,7 @@ def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
                 percent(group["share"]),
                 fairness(group["jain_index"]),
                 milliseconds(group["mean_rtt_s"]),
+                *([milliseconds(group["p99_rtt_s"])] if tails else []),
                 count(group["retransmits"]),
                 count(group["timeouts"]),
             )

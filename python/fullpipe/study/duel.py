@@ -294,7 +294,7 @@ class Duel(Tabled):
 def _rows(bout: Bout, part: str, seed: int, result: Result) -> list[dict[str, Any]]:
     place = {"buffer": bout.buffer, "mix": bout.mix, "part": part, "seed": seed}
     of_group = ("flows", "goodput_bps", "share", "mean_rtt_s", "retransmits")
-    found = groups(tables.rows(result.columns("flows")), result.window_s)
+    found = groups(tables.rows(result.columns("flows")), [], result.window_s)
     return [{**place, "algorithm": group["name"], **{key: group[key] for key in of_group}} for group in found]
 
 

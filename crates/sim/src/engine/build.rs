@@ -5,7 +5,8 @@ use super::timers::Timer;
 use super::transit::Transit;
 use super::{Engine, longest_access_delay};
 use crate::network::{Network, Route};
-use crate::report::meter::Meter;
+use crate::report::meter::{Meter, Terms};
+use crate::report::transfers::Transfers;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Arrivals, Scenario, Spread, Tcp};
 use crate::traffic::connection::{AccessLink, Connection, Life, controller};
@@ -34,6 +35,7 @@ impl<P: Policy> Engine<P> {
             first_segments: 0,
             memory: Memory::new(&scenario, memory_bytes),
             excess: None,
+            transfers: Transfers::default(),
             fuse: Fuse::default(),
             now: 0,
             end: scenario.duration + longest_access_delay(&scenario),
@@ -61,14 +63,18 @@ impl<P: Policy> Engine<P> {
         let mut spreads = Rng::new(scenario.seed, Purpose::Spreads, 0);
         let count = scenario.flows.iter().map(|group| group.count as usize).sum();
         self.flows.reserve_exact(count);
+        self.transit.lost.reserve_exact(count);
         self.transit.timers.reserve(count);
+        let (window, interval) = (self.transit.window, scenario.series_interval);
+        let terms = Arc::new(Terms { window, interval, distributes: true });
         for (group, &route) in scenario.flows.iter().zip(routes) {
             for _ in 0..group.count {
                 let start = spreads.spread(group.start);
                 let access = spreads.spread(group.tcp.access_delay);
-                let interval = self.scenario.series_interval;
-                let id = self.add_connection(&group.tcp, route, access, group.size.unwrap_or(u64::MAX), interval, None);
+                let (segments, terms) = (group.size.unwrap_or(u64::MAX), Arc::clone(&terms));
+                let id = self.add_connection(&group.tcp, route, access, segments, terms, None);
                 self.transit.log.add_flow(&self.flows[id as usize].sender.cc, start, self.transit.window.to);
+                self.transit.lost.push(0);
                 self.transit.timers.set(start + access, Timer::Start(id));
                 if let Some(stop) = group.stop {
                     self.transit.timers.set(stop + access, Timer::Stop(id));
@@ -92,6 +98,7 @@ impl<P: Policy> Engine<P> {
     }
 
     fn add_web(&mut self, routes: &[Route]) {
+        let terms = Arc::new(Terms { window: self.transit.window, interval: None, distributes: false });
         let scenario = Arc::clone(&self.scenario);
         for (index, (web, &route)) in scenario.web.iter().zip(routes).enumerate() {
             let mut rng = Rng::new(self.scenario.seed, Purpose::Web, index as u64);
@@ -104,7 +111,7 @@ impl<P: Policy> Engine<P> {
                     self.set_transfer(index as u32, start);
                 }
             }
-            self.web.push(WebGroup::new(rng, route));
+            self.web.push(WebGroup::new(rng, route, Arc::clone(&terms)));
             for start in starts {
                 let id = self.add_web_connection(index as u32);
                 self.transit.timers.set(start + self.flows[id as usize].access, Timer::Start(id));
@@ -116,9 +123,9 @@ impl<P: Policy> Engine<P> {
     pub fn add_web_connection(&mut self, group: u32) -> u32 {
         let scenario = Arc::clone(&self.scenario);
         let web = &scenario.web[group as usize];
-        let WebGroup { rng, route, .. } = &mut self.web[group as usize];
-        let (access, route) = (rng.spread(web.tcp.access_delay), *route);
-        self.add_connection(&web.tcp, route, access, 0, None, Some(group))
+        let WebGroup { rng, route, terms, .. } = &mut self.web[group as usize];
+        let (access, route, terms) = (rng.spread(web.tcp.access_delay), *route, Arc::clone(terms));
+        self.add_connection(&web.tcp, route, access, 0, terms, Some(group))
     }
 
     fn add_connection(
@@ -127,11 +134,11 @@ impl<P: Policy> Engine<P> {
         route: Route,
         access: Nanos,
         segments: u64,
-        interval: Option<Nanos>,
+        terms: Arc<Terms>,
         web: Option<u32>,
     ) -> u32 {
         let id = self.flows.len() as u32;
-        let meter = Meter::new(self.transit.window, interval);
+        let meter = Meter::new(terms);
         // Up to an hour apart.
         let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
         let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
@@ -168,7 +175,8 @@ impl<P: Policy> Engine<P> {
             duplicates: 0,
             access_link,
             started: 0,
-            completed: None,
+            completed: Nanos::MAX,
+            transfer: None,
             web,
         });
         id

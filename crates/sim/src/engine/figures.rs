@@ -3,11 +3,15 @@
 use super::Engine;
 use crate::network::served::Served;
 use crate::packet::{Kind, Packet};
-use crate::report::{FlowReport, LinkReport, Report, Series, TrafficReport};
+use crate::report::percentiles::Histogram;
+use crate::report::transfers::{IdlePath, Transfer};
+use crate::report::{FlowReport, GroupReport, LinkReport, Percentiles, Report, Series, TrafficReport, TransferReport};
 use crate::scenario::{Link, Tcp};
 use crate::traffic::connection::{Connection, Life};
 use crate::transport::Policy;
 use fullpipe_cc::{Nanos, time::seconds};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 impl<P: Policy> Engine<P> {
     /// The figures of a run that has ended.
@@ -22,8 +26,12 @@ impl<P: Policy> Engine<P> {
         let data_packets = self.flows.iter().map(|flow| flow.sender.counters().sent).sum();
         self.transit.count.sent += data_packets;
         let flows = self.flow_reports();
+        let (groups, rtt) = self.group_reports();
         let jain_index = jain(flows.iter().map(|flow| flow.goodput_bps));
+        let (transfers, transfer_groups) = self.transfer_reports();
         Report {
+            transfers,
+            transfer_groups,
             links: self.link_reports(),
             traffic: self.traffic_reports(),
             data_packets,
@@ -32,19 +40,54 @@ impl<P: Policy> Engine<P> {
             flow_series: self.transit.log.series(),
             link_series: self.link_series(),
             flows,
+            groups,
+            rtt: rtt.percentiles(0),
         }
     }
 
-    fn flow_reports(&self) -> Vec<FlowReport> {
-        let groups = self.scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
+    fn flow_reports(&mut self) -> Vec<FlowReport> {
+        let scenario = Arc::clone(&self.scenario);
+        let groups = scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
         let mut reports = Vec::with_capacity(self.long_lived);
-        reports.extend(
-            groups.zip(&self.flows).enumerate().map(|(id, (group, flow))| self.flow_report(id, &group.tcp, flow)),
-        );
+        reports.extend(groups.enumerate().map(|(id, group)| {
+            let rtt = self.flows[id].sender.meter.rtts().percentiles(0);
+            self.flow_report(id, &group.tcp, &self.flows[id], rtt)
+        }));
         reports
     }
 
-    fn flow_report(&self, id: usize, tcp: &Tcp, flow: &Connection<P>) -> FlowReport {
+    /// What groups have in common, and the RTT of all.
+    fn group_reports(&mut self) -> (Vec<GroupReport>, Histogram) {
+        let scenario = Arc::clone(&self.scenario);
+        let mut places = BTreeMap::new();
+        let mut names: Vec<&str> = Vec::new();
+        let mut sums: Vec<(u64, u64, Histogram)> = Vec::new();
+        let mut flows = self.flows.iter_mut().zip(&self.transit.lost);
+        for group in &scenario.flows {
+            let name = group.tcp.group();
+            let place = *places.entry(name).or_insert_with(|| {
+                names.push(name);
+                sums.push(Default::default());
+                names.len() - 1
+            });
+            let (all_lost, all_sent, rtts) = &mut sums[place];
+            for (flow, lost) in flows.by_ref().take(group.count as usize) {
+                *all_lost += lost;
+                *all_sent += flow.sender.meter.counted(&flow.sender.counters()).sent;
+                rtts.add(flow.sender.meter.rtts());
+            }
+        }
+        let mut all = Histogram::default();
+        sums.iter().for_each(|(_, _, rtts)| all.add(rtts));
+        let report = |(name, (lost, sent, rtts)): (&str, (u64, u64, Histogram))| GroupReport {
+            name: name.to_owned(),
+            loss_rate: loss_rate(lost, sent),
+            rtt: rtts.percentiles(0),
+        };
+        (names.into_iter().zip(sums).map(report).collect(), all)
+    }
+
+    fn flow_report(&self, id: usize, tcp: &Tcp, flow: &Connection<P>, rtt: Percentiles) -> FlowReport {
         let (counted, averages) = (flow.sender.meter.counted(&flow.sender.counters()), flow.sender.meter.averages());
         let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
         let size = self.scenario.packet_size;
@@ -58,11 +101,57 @@ impl<P: Policy> Engine<P> {
             retransmits: counted.events.retransmits,
             timeouts: counted.events.timeouts,
             fast_recoveries: counted.events.fast_recoveries,
+            loss_rate: loss_rate(self.transit.lost[id], counted.sent),
             mean_rtt_s: averages.rtt_s,
+            rtt,
             mean_cwnd_packets: averages.cwnd,
             base_rtt_s: seconds(round_trip + 2 * flow.access),
-            completion_s: flow.completed.map_or(f64::NAN, |at| seconds(at - flow.started)),
+            completion_s: if flow.completed == Nanos::MAX { f64::NAN } else { seconds(flow.completed - flow.started) },
         }
+    }
+
+    /// A row for each transfer, and what groups there are.
+    fn transfer_reports(&mut self) -> (Vec<TransferReport>, Vec<String>) {
+        let scenario = Arc::clone(&self.scenario);
+        for flow in self.flows.iter().filter(|flow| flow.life != Life::Idle) {
+            if let Some(transfer) = flow.transfer {
+                self.transfers.leave(transfer, flow.sender.meter.events);
+            }
+        }
+        let several = scenario.web.len() > 1;
+        let web = scenario.web.iter().enumerate().map(|(index, web)| match &web.tcp.name {
+            Some(name) => name.clone(),
+            None if several => format!("web {index}"),
+            None => "web".to_owned(),
+        });
+        let groups: Vec<String> = scenario.flows.iter().map(|group| group.tcp.group().to_owned()).chain(web).collect();
+        let mut names: Vec<String> = Vec::new();
+        let mut known = BTreeMap::new();
+        let place = |name: &String| {
+            *known.entry(name.clone()).or_insert_with(|| {
+                names.push(name.clone());
+                names.len() as u32 - 1
+            })
+        };
+        let places: Vec<u32> = groups.iter().map(place).collect();
+        // Of each finite flow, which group of the scenario it belongs to.
+        let of_flows: Vec<usize> = (0..)
+            .zip(&scenario.flows)
+            .flat_map(|(index, group)| std::iter::repeat_n(index, group.count as usize))
+            .collect();
+        let transfers = self.transfers.take_sorted();
+        let row = |transfer: &Transfer| {
+            let flow = &self.flows[transfer.flow as usize];
+            let group =
+                flow.web.map_or_else(|| of_flows[transfer.flow as usize], |web| scenario.flows.len() + web as usize);
+            let tcp = match flow.web {
+                Some(web) => &scenario.web[web as usize].tcp,
+                None => &scenario.flows[group].tcp,
+            };
+            let path = IdlePath::new(&scenario, tcp, flow.access);
+            transfer.report(places[group], &path, scenario.packet_size, scenario.warmup)
+        };
+        (transfers.iter().map(row).collect(), names)
     }
 
     fn link_reports(&mut self) -> Vec<LinkReport> {
@@ -132,6 +221,11 @@ fn bits_per_second(packets: u64, size: u32, time: Nanos) -> f64 {
         return f64::NAN;
     }
     packets as f64 * f64::from(size) * 8.0 / seconds(time)
+}
+
+/// Of what was sent; what was sent before may be lost in the window.
+fn loss_rate(lost: u64, sent: u64) -> f64 {
+    if lost == 0 { 0.0 } else { lost as f64 / sent.max(lost) as f64 }
 }
 
 /// Jain's fairness index, (sum x)^2 / (n sum x^2), of the rates that are known; NaN where nobody got anything. By mean and

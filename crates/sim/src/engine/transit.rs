@@ -29,6 +29,8 @@ pub struct Transit {
     pub log: SampleLog,
     /// What became of all data packets.
     pub count: PacketCount,
+    /// Segments that each flow (web traffic has none) lost in the window.
+    pub lost: Vec<u64>,
     /// What ACKs under way carry.
     pub notes: Notes,
     packet_size: u32,
@@ -50,6 +52,7 @@ impl Transit {
             timers: Timers::default(),
             log: SampleLog::new(scenario.series_interval),
             count: PacketCount::default(),
+            lost: Vec::new(),
             notes: Notes::default(),
             packet_size: scenario.packet_size,
             ack_size: scenario.ack_size,
@@ -131,7 +134,7 @@ impl Transit {
     fn send_direct<P: Policy>(&mut self, flow: &mut Connection<P>, direct: Direct, mut segment: Segment) {
         let link = &mut self.network.fifos[direct.there as usize];
         let Some(departure) = link.accept(segment.at, self.packet_size) else {
-            self.count_lost(segment.at);
+            self.count_lost_segment(flow.id, segment.at);
             return;
         };
         segment.at = departure + link.delay;
@@ -312,7 +315,8 @@ impl Transit {
         match packet.kind {
             Kind::Ack => drop(self.notes.take(packet.note)),
             Kind::Syn | Kind::SynAck => {}
-            _ => self.count_lost(packet.at),
+            Kind::Datagram => self.count_lost(packet.at),
+            _ => self.count_lost_segment(packet.flow, packet.at),
         }
     }
 
@@ -425,6 +429,13 @@ impl Transit {
         }
         self.count.delivered += 1;
         at >= self.window.from
+    }
+
+    fn count_lost_segment(&mut self, flow: u32, at: Nanos) {
+        self.count_lost(at);
+        if let Some(lost) = self.lost.get_mut(flow as usize).filter(|_| self.window.contains(at)) {
+            *lost += 1;
+        }
     }
 
     fn count_lost(&mut self, at: Nanos) {

@@ -23,15 +23,18 @@ pub struct Fifo {
     transmissions: Transmissions,
     /// When [`Fifo::pass_marks`] is due: the next sample, or an end of the measuring window.
     next_mark: Nanos,
+    /// From when on a packet takes [`Fifo::accept_with_care`]: the same, or at once where there is always something to look after.
+    next_care: Nanos,
     /// Neither a limit in bytes or time nor random loss: most links.
     plain: bool,
     limit_packets: usize,
     /// How long a packet may wait at most for those before it.
     limit_time: Option<Nanos>,
-    /// The most packets in the system, outside the warm-up once it is over.
+    /// The most packets in the system, outside the warm-up once it is over; 1 and more are known when one waits.
     max_queue: usize,
     totals: Totals,
-    /// How long the transmitter has been busy.
+    /// How long packets have waited for those before them, together, and how long the transmitter has been busy.
+    waited: u128,
     busy: Nanos,
     /// Departures (end of transmission) of the packets in the system but the last, which leaves when the transmitter is free;
     /// those of packets that have left stay until somebody looks.
@@ -62,16 +65,19 @@ impl Fifo {
         let bytes = limit_bytes.map(|limit| Box::new(QueuedBytes { limit, queued: 0, sizes: Ring::default() }));
         let ledger = Ledger::new(window, interval);
         let Loss::Independent(loss) = link.loss else { unreachable!("losses in bursts are a served link's") };
+        let plain = (limit_bytes, limit_time) == (None, None) && loss == 0.0;
         Fifo {
             delay: link.delay,
             line: Line::new(link.rate_bps),
             transmissions: Transmissions::default(),
             next_mark: ledger.next(),
-            plain: (limit_bytes, limit_time) == (None, None) && loss == 0.0,
+            next_care: if plain { ledger.next() } else { 0 },
+            plain,
             limit_packets,
             limit_time,
             max_queue: 0,
             totals: Totals::default(),
+            waited: 0,
             busy: 0,
             departures: Ring::default(),
             bytes,
@@ -84,30 +90,43 @@ impl Fifo {
     /// it is lost.
     #[inline(always)]
     pub fn accept(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
+        if now >= self.next_care { self.accept_with_care(now, size) } else { self.take::<true>(now, size) }
+    }
+
+    /// The same where a mark is due, or the link is not plain.
+    #[cold]
+    #[inline(never)]
+    fn accept_with_care(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
         if now >= self.next_mark {
             self.pass_marks(now);
         }
+        if self.plain { self.take::<true>(now, size) } else { self.take::<false>(now, size) }
+    }
+
+    #[inline(always)]
+    fn take<const PLAIN: bool>(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
         self.totals.arrived += 1;
         if self.line.free() <= now {
             self.line.rest_until(now);
             self.departures.clear();
-            if !(self.plain || self.takes_only(size)) {
+            if !(PLAIN || self.takes_only(size)) {
                 self.totals.dropped += 1;
                 return None;
             }
-            self.max_queue = self.max_queue.max(1);
         } else {
             // Who has left is looked up when it matters: not before those believed in the queue outnumber the most ever seen.
             let at_most = self.departures.len() + 1;
-            if (at_most >= self.max_queue || !self.plain) && !self.finds_room(now, size) {
+            if (at_most >= self.max_queue || !PLAIN) && !self.finds_room(now, size) {
                 self.totals.dropped += 1;
                 return None;
             }
-            self.departures.push_back(self.line.free());
+            let start = self.line.free();
+            self.ledger.note_wait(now, start);
+            self.waited += u128::from(start - now);
+            self.departures.push_back(start);
         }
         let departure = self.transmit(size);
-        self.totals.sojourn += u128::from(departure - now);
-        if !self.plain && self.lost_on_the_wire() {
+        if !PLAIN && self.lost_on_the_wire() {
             return None;
         }
         Some(departure)
@@ -120,7 +139,9 @@ impl Fifo {
 
     /// Bytes that the queue takes on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.departures.heap_bytes() + self.bytes.as_ref().map_or(0, |bytes| bytes.sizes.heap_bytes())
+        self.departures.heap_bytes()
+            + self.ledger.heap_bytes()
+            + self.bytes.as_ref().map_or(0, |bytes| bytes.sizes.heap_bytes())
     }
 
     /// The figures of the measuring window; call once the run is over.
@@ -234,9 +255,13 @@ impl Fifo {
             let queued = self.queued(mark);
             let usage = Use { used: u128::from(self.busy_at(mark)), offered: u128::from(mark) };
             let totals = self.ledger.needs_totals(mark).then(|| self.totals_at(mark));
+            if mark == self.ledger.end() && self.ledger.note_accepted(self.totals.arrived - self.totals.dropped) {
+                self.max_queue = self.max_queue.max(1);
+            }
             self.ledger.note(mark, queued, usage, totals, &mut self.max_queue);
             self.next_mark = self.ledger.next();
         }
+        self.next_care = if self.plain { self.next_mark } else { 0 };
     }
 
     /// The totals without what lies beyond `mark`, up to which departures have been released.
@@ -244,7 +269,7 @@ impl Fifo {
         let last = self.line.free().saturating_sub(mark);
         let waiting = self.departures.iter().map(|departure| departure - mark).chain([last]);
         let ahead: u128 = waiting.map(u128::from).sum();
-        Totals { sojourn: self.totals.sojourn - ahead, ..self.totals }
+        Totals { sojourn: self.waited + u128::from(self.busy) - ahead, ..self.totals }
     }
 
     /// How long the transmitter has been busy by `mark`: what lies beyond is one stretch, up to when it is free.
@@ -256,6 +281,8 @@ impl Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Percentiles;
+    use proptest::prelude::*;
 
     fn direction(rate_bps: u64, buffer: Buffer, window: Window, interval: Option<Nanos>) -> Fifo {
         let link = Link { name: "l".into(), rate_bps, delay: 5, buffer, ..Link::default() };
@@ -321,6 +348,63 @@ mod tests {
         // Busy 150-200 and 240-250 of the 100 us.
         assert_eq!(link.report().utilization, 0.6);
         assert_eq!(link.report().arrived_packets, 1);
+    }
+
+    /// Packets of 100 us at 0, 0, 0, 240 us: they wait 0, 100, 200 and 60 us. Of those that came at 0, the third begins to be sent at
+    /// 200 us: not in a window that ends there.
+    #[test]
+    fn waits_are_of_packets_that_came_in_the_window_and_were_sent_in_it() {
+        let report = |from, to| {
+            let mut link = direction(8_000_000, Buffer::Unlimited, Window { from, to }, None);
+            assert!([0, 0, 0, 240_000].map(|at| link.accept(at, 100)).iter().all(Option::is_some));
+            let DirectionReport { queueing_delay: Percentiles { p50_s, p99_s, .. }, max_queueing_delay_s, .. } =
+                link.report();
+            [p50_s, p99_s, max_queueing_delay_s].map(|time| (time * 1e5).round())
+        };
+        assert_eq!(report(0, 1_000_000), [6.0, 20.0, 20.0]);
+        assert_eq!(report(0, 200_000), [0.0, 10.0, 10.0]);
+        assert_eq!(report(100_000, 1_000_000), [6.0, 6.0, 6.0]);
+        let mut idle = direction(8_000_000, Buffer::Unlimited, RUN, None);
+        assert!(idle.report().queueing_delay.p50_s.is_nan() && idle.report().max_queueing_delay_s.is_nan());
+    }
+
+    proptest! {
+        /// Against every packet's wait, from the times at which those before it leave (a byte takes a microsecond).
+        #[test]
+        fn percentiles_of_waits_agree_with_the_full_trace(
+            arrivals in prop::collection::vec((0u64..3_000_000, prop_oneof![Just(40u32), Just(1000)]), 1..300),
+            limit in 1usize..30,
+            from in 0u64..100_000_000,
+            length in 1u64..300_000_000,
+        ) {
+            let window = Window { from, to: from + length };
+            let mut link = direction(8_000_000, Buffer::Packets(limit as u64), window, None);
+            let (mut now, mut departures, mut waits) = (0, Vec::new(), Vec::new());
+            for (gap, size) in arrivals {
+                now += gap;
+                link.accept(now, size);
+                departures.retain(|&departure| departure > now);
+                if departures.len() < limit {
+                    let start = departures.last().copied().unwrap_or(now);
+                    departures.push(start + 1000 * u64::from(size));
+                    if window.contains(now) && start < window.to {
+                        waits.push((start - now) as f64 / 1e9);
+                    }
+                }
+            }
+            waits.sort_by(f64::total_cmp);
+            let exact = |percent: usize| match waits.len() {
+                0 => f64::NAN,
+                n => waits[(n * percent).div_ceil(100) - 1],
+            };
+            let report = link.report();
+            let Percentiles { p50_s, p95_s, p99_s } = report.queueing_delay;
+            for (found, percent) in [(p50_s, 50), (p95_s, 95), (p99_s, 99), (report.max_queueing_delay_s, 100)] {
+                let exact = exact(percent);
+                let agree = (found - exact).abs() <= 0.01 * exact || found.is_nan() && exact.is_nan();
+                prop_assert!(agree, "{} % of {:?}: {}", percent, waits, found);
+            }
+        }
     }
 
     #[test]

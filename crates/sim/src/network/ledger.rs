@@ -1,6 +1,7 @@
 //! What is noted of a link's direction: its totals at both ends of the measuring window, and its series.
 
 use crate::report::DirectionReport;
+use crate::report::percentiles::{Histogram, Percentiles};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
 
@@ -44,7 +45,22 @@ pub struct Ledger {
     /// Totals at the beginning and at the end of the window.
     begin: Option<(Totals, Use)>,
     end: Option<(Totals, Use, usize)>,
+    /// How long packets waited that came in the window; the end of the window leaves them as they are.
+    waits: Histogram,
+    /// Those of them that did not.
+    at_once: u64,
+    /// Packets that came in the window and begin to be sent after it.
+    unsent: u64,
+    delays: Delays,
     samples: Option<Samples>,
+}
+
+/// Queueing delays of the window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delays {
+    percentiles: Percentiles,
+    /// Seconds.
+    most_s: f64,
 }
 
 /// Series at a fixed interval.
@@ -60,7 +76,16 @@ struct Samples {
 impl Ledger {
     /// Nothing noted yet; `interval` is that of the series.
     pub fn new(window: Window, interval: Option<Nanos>) -> Ledger {
-        Ledger { window, begin: None, end: None, samples: interval.map(|i| Samples::new(i, window.to)) }
+        Ledger {
+            window,
+            begin: None,
+            end: None,
+            waits: Histogram::default(),
+            at_once: 0,
+            unsent: 0,
+            delays: Delays::default(),
+            samples: interval.map(|i| Samples::new(i, window.to)),
+        }
     }
 
     /// When [`Ledger::note`] is due: the next sample, or an end of the measuring window.
@@ -68,6 +93,39 @@ impl Ledger {
         let end = if self.end.is_none() { self.window.to } else { Nanos::MAX };
         let begin = if self.begin.is_none() { self.window.from } else { end };
         self.samples.as_ref().map_or(Nanos::MAX, |samples| samples.next).min(begin)
+    }
+
+    /// A packet that comes at `now` begins to be sent at `start`, later than that.
+    #[inline(always)]
+    pub fn note_wait(&mut self, now: Nanos, start: Nanos) {
+        if start < self.window.to {
+            self.waits.count(start - now);
+        } else {
+            self.unsent += 1;
+        }
+    }
+
+    /// A packet that came at `entered` begins to be sent now.
+    #[inline]
+    pub fn note_end_of_wait(&mut self, entered: Nanos, now: Nanos) {
+        match now - entered {
+            _ if entered < self.window.from => {}
+            0 => self.at_once += 1,
+            waited => self.waits.count(waited),
+        }
+    }
+
+    /// At the end of the window: so many packets have been accepted since the beginning of the run, of which none waited but those
+    /// whose wait was noted. Says whether one came in the window.
+    pub fn note_accepted(&mut self, accepted: u64) -> bool {
+        let accepted = accepted - self.begin.map_or(0, |(totals, _)| totals.arrived - totals.dropped);
+        self.at_once = accepted - self.unsent - self.waits.len();
+        accepted > 0
+    }
+
+    /// Bytes that it takes on the heap, but for the series.
+    pub fn heap_bytes(&self) -> usize {
+        self.waits.heap_bytes()
     }
 
     /// The end of the measuring window, when the last note is due.
@@ -86,12 +144,18 @@ impl Ledger {
         if mark == self.window.from && self.begin.is_none() {
             self.begin = totals.map(|totals| (totals, usage));
             *most = queued;
+            self.waits.clear();
+            (self.at_once, self.unsent) = (0, 0);
         }
         if let Some(samples) = self.samples.as_mut().filter(|samples| samples.next == mark) {
             samples.add(usage, queued, self.window.to);
         }
         if mark == self.window.to {
             self.end = totals.map(|totals| (totals, usage, *most));
+            self.delays = Delays {
+                percentiles: self.waits.percentiles(self.at_once),
+                most_s: self.waits.percentile(100, self.at_once),
+            };
         }
     }
 
@@ -117,6 +181,8 @@ impl Ledger {
             arrived_packets: arrived,
             mean_queue_packets: average(end.sojourn - begin.sojourn, length),
             max_queue_packets: most as u64,
+            queueing_delay: self.delays.percentiles,
+            max_queueing_delay_s: self.delays.most_s,
         }
     }
 

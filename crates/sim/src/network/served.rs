@@ -135,6 +135,7 @@ impl Served {
         self.totals.arrived += 1;
         if self.plain && self.is_idle(now) && self.has_room(now, size) && self.queue.lets_pass(now, packet, size) {
             self.sojourn -= i128::from(now);
+            self.ledger.note_end_of_wait(now, now);
             self.max_queue = self.max_queue.max(1);
             self.transmit(now, packet, size);
             return true;
@@ -217,6 +218,7 @@ impl Served {
     /// Bytes that the queue takes on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.queue.heap_bytes()
+            + self.ledger.heap_bytes()
             + (self.waiting.packets as usize + self.spare.len()) * size_of::<Queued>()
             + (self.spare.capacity() + self.deeds.dropped.capacity()) * size_of::<Box<Queued>>()
             + self.lost.capacity() * size_of::<Packet>()
@@ -279,6 +281,7 @@ impl Served {
         }
         let Some(queued) = next else { return false };
         self.remove_waiting(&queued);
+        self.ledger.note_end_of_wait(queued.entered, now);
         *packet = queued.packet;
         self.transmit(now, packet, queued.size);
         if self.waiting.packets > 0 {

@@ -1,7 +1,12 @@
 //! What is measured of a sender: counters and averages in the measuring window, and the series.
 
+use super::percentiles::Histogram;
 use crate::window::Window;
 use fullpipe_cc::Nanos;
+use std::sync::Arc;
+
+/// A mark that is due at once: the last RTT sample waits for its room.
+const MAKE_ROOM: Nanos = 0;
 
 /// Measures one sender (for web traffic, one connection after another: counters go on, averages are the last one's).
 #[derive(Clone, Debug)]
@@ -12,6 +17,8 @@ pub struct Meter {
     /// Up to when the integrals reach.
     last: Nanos,
     integrals: Integrals,
+    /// RTT samples.
+    rtts: Histogram,
     /// Zero before the first.
     last_rtt: Nanos,
     /// From when: when the flow became active, or the window began after that.
@@ -20,10 +27,20 @@ pub struct Meter {
     pub events: Events,
     /// What counters were when the window began; they count from there.
     baseline: Option<Box<Counters>>,
-    window: Window,
-    /// Time between samples, and when the next is due; zero and never without series.
-    interval: Nanos,
+    /// When the next sample is due; never without series.
     next_sample: Nanos,
+    terms: Arc<Terms>,
+}
+
+/// What is measured, and when: the same of many.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// What figures are of.
+    pub window: Window,
+    /// Time between samples of the series, if there are any.
+    pub interval: Option<Nanos>,
+    /// More is told of the RTT than its mean.
+    pub distributes: bool,
 }
 
 /// What happens seldom, counted.
@@ -35,6 +52,17 @@ pub struct Events {
     pub timeouts: u64,
     /// Fast retransmits.
     pub fast_recoveries: u64,
+}
+
+impl Events {
+    /// Those since `before`.
+    pub fn since(self, before: Events) -> Events {
+        Events {
+            retransmits: self.retransmits - before.retransmits,
+            timeouts: self.timeouts - before.timeouts,
+            fast_recoveries: self.fast_recoveries - before.fast_recoveries,
+        }
+    }
 }
 
 /// Counts since the beginning.
@@ -52,7 +80,6 @@ struct Integrals {
     cwnd: f64,
     /// Nanoseconds; exact up to 2^53 of them.
     rtt_sum: f64,
-    rtt_count: u64,
 }
 
 /// A flow's averages over its life in the measuring window.
@@ -75,18 +102,18 @@ impl Counters {
 }
 
 impl Meter {
-    /// Measures in `window`; samples every `interval`, if any.
-    pub fn new(window: Window, interval: Option<Nanos>) -> Self {
+    /// Has measured nothing.
+    pub fn new(terms: Arc<Terms>) -> Self {
         Meter {
             events: Events::default(),
             began: Nanos::MAX,
             baseline: None,
             integrals: Integrals::default(),
-            window,
+            rtts: Histogram::default(),
+            terms,
             last: Nanos::MAX,
             next_mark: Nanos::MAX,
             last_rtt: 0,
-            interval: interval.unwrap_or(0),
             next_sample: Nanos::MAX,
         }
     }
@@ -95,15 +122,16 @@ impl Meter {
     pub fn start(&mut self, now: Nanos) {
         self.last = now;
         self.began = now;
-        self.integrals = Integrals::default();
-        if self.interval > 0 {
-            self.next_sample = now.next_multiple_of(self.interval).max(self.interval);
+        self.forget();
+        if let Some(interval) = self.terms.interval {
+            self.next_sample = now.next_multiple_of(interval).max(interval);
         }
         self.next_mark = self.mark_after(now);
     }
 
     /// The flow is no longer active; averages stop here.
     pub fn stop(&mut self) {
+        self.make_room();
         self.next_mark = Nanos::MAX;
     }
 
@@ -125,22 +153,60 @@ impl Meter {
     #[inline]
     pub fn sample_rtt(&mut self, rtt: Nanos) {
         self.last_rtt = rtt;
-        self.integrals.rtt_sum += rtt as i64 as f64;
-        self.integrals.rtt_count += 1;
+        let rtt = rtt as i64 as f64;
+        self.integrals.rtt_sum += rtt;
+        if !self.rtts.count_if_room(rtt) && self.terms.distributes {
+            // A call from here costs every sample: room is made before anything else happens.
+            self.next_mark = MAKE_ROOM;
+        }
+    }
+
+    fn lacks_room(&self) -> bool {
+        self.next_mark == MAKE_ROOM && self.last_rtt > 0
+    }
+
+    /// Counts the last sample, for which there was no room.
+    fn make_room(&mut self) {
+        if self.lacks_room() {
+            self.rtts.count(self.last_rtt);
+            self.next_mark = self.mark_after(self.last);
+        }
+    }
+
+    /// Averages begin anew.
+    fn forget(&mut self) {
+        self.integrals = Integrals::default();
+        self.rtts.clear();
+    }
+
+    /// RTT samples in the window.
+    pub fn rtts(&mut self) -> &Histogram {
+        self.make_room();
+        if self.baseline.is_none() {
+            self.rtts.clear();
+        }
+        &self.rtts
+    }
+
+    /// Bytes it takes on the heap, but for what it takes once.
+    pub fn heap_bytes(&self) -> usize {
+        self.rtts.heap_bytes()
     }
 
     /// Begins to measure where the window begins, and takes the samples that are due by `now`: gives `sample` the last RTT, zero
     /// if unknown. The state has not changed since the last event.
     pub fn pass_marks(&mut self, now: Nanos, cwnd: f64, counters: &Counters, mut sample: impl FnMut(Nanos)) {
+        self.make_room();
         while self.next_mark <= now {
             let mark = self.next_mark;
             self.integrate(mark, cwnd);
-            if self.baseline.is_none() && mark >= self.window.from {
+            if self.baseline.is_none() && mark >= self.terms.window.from {
                 self.take_baseline(counters);
             }
             if mark == self.next_sample {
                 sample(self.last_rtt);
-                self.next_sample = if mark < self.window.to { mark + self.interval } else { Nanos::MAX };
+                let next = self.terms.interval.filter(|_| mark < self.terms.window.to);
+                self.next_sample = next.map_or(Nanos::MAX, |interval| mark + interval);
             }
             self.next_mark = self.mark_after(mark);
         }
@@ -151,20 +217,13 @@ impl Meter {
     fn take_baseline(&mut self, counters: &Counters) {
         self.baseline = Some(Box::new(*counters));
         self.began = self.last;
-        self.integrals = Integrals::default();
+        self.forget();
     }
 
     /// Counts in the window.
     pub fn counted(&self, now: &Counters) -> Counters {
         let Some(before) = self.baseline.as_deref() else { return Counters::default() };
-        Counters {
-            sent: now.sent - before.sent,
-            events: Events {
-                retransmits: now.events.retransmits - before.events.retransmits,
-                timeouts: now.events.timeouts - before.events.timeouts,
-                fast_recoveries: now.events.fast_recoveries - before.events.fast_recoveries,
-            },
-        }
+        Counters { sent: now.sent - before.sent, events: now.events.since(before.events) }
     }
 
     /// Averages in the window.
@@ -172,12 +231,13 @@ impl Meter {
         if self.baseline.is_none() {
             return Averages { active: 0, cwnd: f64::NAN, rtt_s: f64::NAN };
         }
-        let (Integrals { cwnd, rtt_sum, rtt_count }, active) = (self.integrals, self.last - self.began);
-        Averages { active, cwnd: cwnd / active as f64, rtt_s: rtt_sum / rtt_count as f64 / 1e9 }
+        let (Integrals { cwnd, rtt_sum }, active) = (self.integrals, self.last - self.began);
+        let samples = self.rtts.len() + u64::from(self.lacks_room());
+        Averages { active, cwnd: cwnd / active as f64, rtt_s: rtt_sum / samples as f64 / 1e9 }
     }
 
     fn mark_after(&self, now: Nanos) -> Nanos {
-        let warmup = if self.baseline.is_none() { self.window.from.max(now) } else { Nanos::MAX };
+        let warmup = if self.baseline.is_none() { self.terms.window.from.max(now) } else { Nanos::MAX };
         self.next_sample.min(warmup)
     }
 }
@@ -190,7 +250,7 @@ mod tests {
 
     /// A meter of a flow that has begun at 0 and sent a segment each second, `cwnd` all the time.
     fn at_work(window: Window, until: Nanos, cwnd: f64) -> Meter {
-        let mut meter = Meter::new(window, None);
+        let mut meter = Meter::new(Arc::new(Terms { window, interval: None, distributes: true }));
         meter.start(0);
         meter.pass_marks(until, cwnd, &Counters { sent: until / SECOND, ..Counters::default() }, |_| {});
         meter.integrate(until, cwnd);
@@ -221,8 +281,25 @@ mod tests {
     #[test]
     fn long_round_trips_are_summed_whole() {
         let mut meter = at_work(Window { from: 0, to: SECOND }, 0, 1.0);
-        (0..20_000).for_each(|_| meter.sample_rtt(1_000_000 * SECOND));
+        for _ in 0..20_000 {
+            meter.sample_rtt(1_000_000 * SECOND);
+            meter.pass_marks(SECOND, 1.0, &Counters::default(), |_| {});
+        }
         assert_eq!(meter.averages().rtt_s, 1e6);
+    }
+
+    /// Those of the warm-up are forgotten; the last one may have come with nothing after it.
+    #[test]
+    fn percentiles_are_of_the_window() {
+        let mut meter = at_work(Window { from: 3 * SECOND, to: 9 * SECOND }, 2 * SECOND, 4.0);
+        let mut sample = |at, rtt| {
+            meter.pass_marks(at, 4.0, &Counters::default(), |_| {});
+            meter.sample_rtt(rtt);
+        };
+        [(2, 7), (3, 20), (4, 30), (5, 40), (6, 5)].iter().for_each(|(at, rtt)| sample(at * SECOND, *rtt));
+        let exact = |percent| (meter.rtts().percentile(percent, 0) * 1e9).round();
+        assert_eq!([25, 50, 75, 100].map(exact), [5.0, 20.0, 30.0, 40.0]);
+        assert_eq!(meter.rtts().len(), 4);
     }
 
     #[test]

@@ -2,8 +2,11 @@
 
 pub mod log;
 pub mod meter;
+pub mod percentiles;
+pub mod transfers;
 
 use crate::memory;
+pub use percentiles::Percentiles;
 
 /// Everything a run yields.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,8 +16,16 @@ pub struct Report {
     pub links: Vec<LinkReport>,
     /// One entry per long-lived or finite flow, in the scenario's order.
     pub flows: Vec<FlowReport>,
+    /// One entry per group of these, those of one name, in the order of their first flows.
+    pub groups: Vec<GroupReport>,
+    /// RTT samples of all of them.
+    pub rtt: Percentiles,
     /// One entry per UDP group, then one per web group, in the scenario's order.
     pub traffic: Vec<TrafficReport>,
+    /// One entry per transfer that began, of finite flows and of web traffic, in the order of their beginnings.
+    pub transfers: Vec<TransferReport>,
+    /// What their groups are called.
+    pub transfer_groups: Vec<String>,
     /// TCP data segments sent, warm-up, retransmissions and web traffic included.
     pub data_packets: u64,
     /// Where the data packets went.
@@ -73,6 +84,11 @@ pub struct DirectionReport {
     pub mean_queue_packets: f64,
     /// Most packets in the system.
     pub max_queue_packets: u64,
+    /// How long packets waited before they began to be sent, of those that came in the window and were sent, or began to be, by its
+    /// end; NaN where none was.
+    pub queueing_delay: Percentiles,
+    /// The longest of these, seconds, to within 1 %.
+    pub max_queueing_delay_s: f64,
 }
 
 /// One flow, in the measuring window, which has its first instant but not its last: what happens at the end of the warm-up counts,
@@ -100,14 +116,29 @@ pub struct FlowReport {
     pub timeouts: u64,
     /// Times fast recovery began.
     pub fast_recoveries: u64,
+    /// Segments lost, in a queue or on a wire, over segments sent; 0 where none was.
+    pub loss_rate: f64,
     /// Mean of the RTT samples, seconds; NaN without any.
     pub mean_rtt_s: f64,
+    /// Percentiles of the same samples.
+    pub rtt: Percentiles,
     /// Time average of the window policy's cwnd, segments; NaN where `active_s` is 0.
     pub mean_cwnd_packets: f64,
     /// Round trip without queueing and transmission, seconds.
     pub base_rtt_s: f64,
     /// When the last segment was acknowledged, seconds from the flow's start; NaN for a flow that did not finish.
     pub completion_s: f64,
+}
+
+/// A group of flows, in the measuring window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupReport {
+    /// The flows' [`FlowReport::name`].
+    pub name: String,
+    /// Segments of them all that were lost, over those sent.
+    pub loss_rate: f64,
+    /// RTT samples of them all.
+    pub rtt: Percentiles,
 }
 
 /// A group of UDP or web traffic, in the measuring window; rates are over all of it.
@@ -128,6 +159,27 @@ pub struct TrafficReport {
     pub transfers_completed: u64,
     /// Mean time of these from start to last ACK, seconds (web only); NaN without any.
     pub mean_completion_s: f64,
+}
+
+/// A transfer, from its beginning to its last ACK, be that in the measuring window or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TransferReport {
+    /// Its place among [`Report::transfer_groups`].
+    pub group: u32,
+    /// When it began, seconds.
+    pub start_s: f64,
+    /// What it carried in whole segments, headers included, bytes.
+    pub size_bytes: u64,
+    /// From its beginning to its last ACK, seconds; NaN for one that did not end.
+    pub completion_s: f64,
+    /// That over the time that an idle path takes for its segments back to back, whatever a window would allow.
+    pub slowdown: f64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// It began before the measuring window.
+    pub in_warmup: bool,
 }
 
 /// Samples at a fixed interval, column by column: one row per entity and time, all times of the first entity first.

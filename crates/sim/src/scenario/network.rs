@@ -159,7 +159,7 @@ fn in_bdp(number: f64, rate_bps: u64, base_rtt: Nanos, packet_size: u32) -> Resu
 }
 
 /// The sum of the delays there and back, access included (the middle of a spread).
-fn base_rtt(tcp: &Tcp, links: &[Link]) -> Nanos {
+pub(super) fn base_rtt(tcp: &Tcp, links: &[Link]) -> Nanos {
     let Spread { low, high } = tcp.access_delay;
     tcp.path.iter().map(|&i| links[i].round_trip()).sum::<Nanos>() + low + high
 }

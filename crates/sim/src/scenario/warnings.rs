@@ -1,7 +1,9 @@
 //! What is allowed, but probably not what was meant.
 
-use super::units::RATE;
+use super::network::base_rtt;
+use super::units::{RATE, TIME};
 use super::{Arrivals, Ecn, EcnMode, Queue, Scenario, SlowStart, Tcp};
+use fullpipe_cc::Nanos;
 use fullpipe_cc::params::MadeForEcn;
 
 impl Scenario {
@@ -12,6 +14,7 @@ impl Scenario {
         let of_tcp = flows.chain(web).flat_map(|(key, tcp)| {
             [
                 self.queue_at_the_sender(&key, tcp),
+                self.timer_below_the_path(&key, tcp),
                 other_slow_start(&key, tcp),
                 self.nothing_marks(&key, tcp),
                 ect_without_l4s(&key, tcp),
@@ -80,6 +83,21 @@ impl Scenario {
         ))
     }
 
+    /// RFC 6298, rule 2.4: a least timeout leaves time for a round trip that takes longer than those before. One below the path's
+    /// round trip leaves none: where these are alike, the timeout is hardly more than one.
+    fn timer_below_the_path(&self, key: &str, tcp: &Tcp) -> Option<String> {
+        let base = base_rtt(tcp, &self.links);
+        (tcp.min_rto < base).then(|| {
+            format!(
+                "{key}.min_rto = \"{}\": is no floor under a path whose round trip takes {}, so that timers may end where nothing is \
+                 lost; write e.g. min_rto = \"{}\"",
+                TIME.format(tcp.min_rto),
+                TIME.format(base),
+                TIME.format(base + ABOVE_RTT),
+            )
+        })
+    }
+
     /// Bits per second that may arrive at a link in one direction, at most.
     fn fastest_arrivals(&self, link: usize, reverse: bool) -> u128 {
         let senders = |tcp: &Tcp, count: Option<u32>| match (tcp.access_rate_bps, count) {
@@ -146,6 +164,9 @@ fn ect_without_l4s(key: &str, tcp: &Tcp) -> Option<String> {
     Some(format!("{key}.ect = 1: {why}; write ecn = \"accurate\", or leave ect out"))
 }
 
+/// What Linux adds to the smoothed RTT, at least.
+const ABOVE_RTT: Nanos = 200_000_000;
+
 /// More than any link's rate, and the sum of a million of them is a number still.
 const UNLIMITED: u128 = 1 << 64;
 
@@ -198,6 +219,18 @@ mod tests {
         assert!(warned(&(flows(1, "9 Mbit/s", both) + &fast)).is_empty());
         let back = flows(1, "9 Mbit/s", "\"narrow\"") + "reverse = true\n";
         assert!(warned(&(flows(1, "9 Mbit/s", "\"narrow\"") + &back)).is_empty(), "each meets the other's ACKs");
+    }
+
+    /// Both links and back take 4 ms; with access 204 ms.
+    #[test]
+    fn a_least_timeout_below_the_round_trip_is_warned_of() {
+        let with = |access_delay: &str, min_rto: &str| {
+            warned(&flow(&format!("access_delay = {access_delay:?}\nmin_rto = {min_rto:?}")))
+        };
+        assert!(with("98 ms", "200 ms").is_empty(), "200 ms, and a round trip of 200 ms");
+        assert_eq!(with("98.1 ms", "200 ms"), ["flows[0].min_rto"]);
+        assert_eq!(with("97 ms..99.2 ms", "200 ms"), ["flows[0].min_rto"], "the middle counts");
+        assert!(with("98.1 ms", "1 s").is_empty());
     }
 
     #[test]

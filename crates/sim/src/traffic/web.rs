@@ -1,10 +1,12 @@
 //! Web-like traffic: the users of a group, and what became of their transfers.
 
 use crate::network::Route;
+use crate::report::meter::Terms;
 use crate::rng::Rng;
 use crate::scenario::Web;
 use crate::window::Window;
 use fullpipe_cc::{Nanos, time::seconds};
+use std::sync::Arc;
 
 /// A group of users.
 pub struct WebGroup {
@@ -12,6 +14,8 @@ pub struct WebGroup {
     pub rng: Rng,
     /// The way of its transfers.
     pub route: Route,
+    /// What is measured of them.
+    pub terms: Arc<Terms>,
     /// Connections at rest (Poisson arrivals take one, or make one).
     pub idle: Vec<u32>,
     /// Transfers begun in the measuring window.
@@ -27,8 +31,8 @@ const MAX_TRANSFER_SEGMENTS: f64 = 1e9;
 
 impl WebGroup {
     /// One that has done nothing yet.
-    pub fn new(rng: Rng, route: Route) -> WebGroup {
-        WebGroup { rng, route, idle: Vec::new(), started: 0, completed: 0, completion_sum: 0.0 }
+    pub fn new(rng: Rng, route: Route, terms: Arc<Terms>) -> WebGroup {
+        WebGroup { rng, route, terms, idle: Vec::new(), started: 0, completed: 0, completion_sum: 0.0 }
     }
 
     /// A transfer begins at `now`; its size in segments of `packet_size` bytes.

@@ -201,7 +201,7 @@ impl<P: Policy> Sender<P> {
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         let watch = self.watch.as_ref().map_or(0, |watch| size_of::<Watch>() + watch.heap_bytes());
-        self.repair.heap_bytes() + watch + self.cc.heap_bytes()
+        self.repair.heap_bytes() + self.meter.heap_bytes() + watch + self.cc.heap_bytes()
     }
 
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
@@ -214,6 +214,11 @@ impl<P: Policy> Sender<P> {
     #[inline]
     pub fn finished(&self) -> bool {
         self.progress.una >= self.progress.end
+    }
+
+    /// Segments to send, if they are counted.
+    pub fn to_send(&self) -> Option<u64> {
+        Some(self.progress.end).filter(|&end| end < u64::MAX)
     }
 
     /// No new data from now on; what has been sent is still repaired.

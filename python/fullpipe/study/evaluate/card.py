@@ -284,6 +284,7 @@ def _figures(one: Compared) -> dict[str, Any]:
         **({"shares": {role: _short(share) for role, share in one.shares.items()}} if one.shares else {}),
         "candidate": [_short(value) for value in one.candidate],
         **{bar: [_short(value) for value in one.standards.get(bar, ())] for bar in BARS},
+        **({"linux": {role: list(map(_short, values)) for role, values in one.linux.items()}} if one.linux else {}),
     }
 
 

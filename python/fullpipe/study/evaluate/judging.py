@@ -77,7 +77,8 @@ class Compared:
         judgement: The numbers behind the word.
         starved: The candidate starves flows that no standard starves.
         why: Why it was not run.
-        shares: What C4 prints: the victim's mean part of the capacity.
+        shares: The victim's mean part of its equal share, by who is beside it.
+        linux: The values of a real kernel, by who they are of.
     """
 
     setting: str
@@ -92,6 +93,7 @@ class Compared:
     starved: bool = False
     why: str = ""
     shares: Mapping[str, float] = field(default_factory=dict)
+    linux: Mapping[str, Values] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,9 @@ class JudgedCell:
         return "; ".join(dict.fromkeys(one.why for one in self.compared if one.why))
 
 
-def judge_cell(cell: Cell, settings: Sequence[Setting], runs: Runs) -> JudgedCell:
-    """A cell's comparisons in the settings that were run."""
-    return JudgedCell(cell, [one for setting in settings for one in _compare(cell, setting, runs)])
+def judge_cell(cell: Cell, settings: Sequence[Setting], runs: Runs, there: Runs | None = None) -> JudgedCell:
+    """A cell's comparisons in the settings that were run; ``there`` are runs of a real kernel."""
+    return JudgedCell(cell, [one for setting in settings for one in _beside(cell, setting, runs, there)])
 
 
 def unclear(cell: Cell, setting: Setting, runs: Runs) -> bool:
@@ -144,6 +146,18 @@ def corrected(cells: Sequence[JudgedCell]) -> list[JudgedCell]:
         )
         for cell in cells
     ]
+
+
+def _beside(cell: Cell, setting: Setting, runs: Runs, there: Runs | None) -> list[Compared]:
+    """With what the kernel has, where it was asked."""
+    here = _compare(cell, setting, runs)
+    real = {one.metric: one for one in _compare(cell, setting, there)} if there is not None else {}
+    known = {
+        metric: {"candidate": one.candidate, **one.standards}
+        for metric, one in real.items()
+        if any(value is not None for value in one.candidate)
+    }
+    return [replace(one, linux=known.get(one.metric, {})) for one in here]
 
 
 def _compare(cell: Cell, setting: Setting, runs: Runs) -> list[Compared]:

@@ -45,6 +45,7 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters.update(dots=dots, gauge=gauge, word=lambda verdict: CLASSES.get(verdict, "quiet"), told=told)
+    environment.filters["mean"] = lambda values: _mean(_known(values))
     return environment.get_template(name)
 
 

@@ -17,6 +17,7 @@ from fullpipe.runs import engines
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
 from fullpipe.scenario import Scenario
+from fullpipe.study.evaluate.beside_linux import LINUX_SEEDS, for_linux, on_linux
 from fullpipe.study.evaluate.cache import Cache, default_cache, key_of
 from fullpipe.study.evaluate.card import Card
 from fullpipe.study.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Setting
@@ -63,6 +64,7 @@ def evaluate(
     seeds: int | None = None,
     flow_keys: Mapping[str, Any] | None = None,
     statement: Statement | None = None,
+    engine: str = "simulator",
     cache: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
@@ -78,6 +80,8 @@ def evaluate(
         seeds: Runs of each; none are added then. None for the profile's.
         flow_keys: Keys of the candidate's flows beside the preset's, such as ``{"pacing": "on"}``.
         statement: What its authors state.
+        engine: "linux" runs `LINUX_CELLS` on a real kernel too; what it finds stands beside the simulator's and gives
+            no word.
         cache: Where runs are kept, by what was run; None for the user's cache.
         workers: As for `run_many`.
         progress: As for `run_many`.
@@ -86,11 +90,13 @@ def evaluate(
 
     Raises:
         ScenarioError: There is no such algorithm, parameter or key.
-        InputError: There is no such profile, section or cell, or so many seeds are not allowed.
+        InputError: There is no such profile, engine, section or cell, or so many seeds are not allowed.
+        LinuxError: The Linux engine lacks something, or its machine failed.
         Cancelled: ``stop`` was set.
     """
     if profile not in PROFILES:
         raise InputError(unknown("profile", profile, PROFILES))
+    engines.check_engines([engine])
     how = PROFILES[profile]
     if seeds is not None:
         if not SEEDS[0] <= seeds <= SEEDS[1]:
@@ -119,7 +125,12 @@ def evaluate(
             break
         for place in doubtful:
             counts[place] = min(how.most, counts[place] + MORE_SEEDS)
-    cells = [judge_cell(cell, [s for c, s in counts if c is cell], runs) for cell in chosen]
+    there = Runs()
+    if engine == "linux":
+        work.engine = engine
+        few = {place: min(counts[place], LINUX_SEEDS) for place in counts if on_linux(*place)}
+        work.run(there, few, deployed=False)
+    cells = [judge_cell(cell, [s for c, s in counts if c is cell], runs, there) for cell in chosen]
     trees = {
         (cell.id, setting.name, role): {**tree, "seed": 1}
         for cell, setting in counts
@@ -140,7 +151,7 @@ class Work:
     memory_bytes: int | None
     progress: Callable[[float, float], object] | None
     stop: threading.Event | None
-    done_s: float = 0.0
+    engine: str = "simulator"
 
     def run(self, runs: Runs, counts: Mapping[tuple[Cell, Setting], int], *, deployed: bool) -> None:
         """Fills in what the settings' seeds lack."""
@@ -154,7 +165,9 @@ class Work:
                     if runs.has(cell.id, setting.name, role, seed):
                         continue
                     seeded = {**tree, "seed": seed}
-                    key = key_of(seeded, cell.measure, whose)
+                    if self.engine == "linux":
+                        seeded = for_linux(seeded)
+                    key = key_of(seeded, cell.measure, f"{whose}{self.engine}")
                     places.append((cell.id, setting.name, role, seed, key))
                     if self.store.find(key) is None:
                         wanted[key] = (seeded, cell.measure, keep or "candidate" not in role)
@@ -171,7 +184,7 @@ class Work:
 
         def work(key: str, ended: threading.Event) -> Row:
             tree, measured, _ = wanted[key]
-            result = engines.run(tree, stop=ended, memory_bytes=part_bytes)
+            result = engines.run(tree, stop=ended, engine=self.engine, memory_bytes=part_bytes)
             return MEASURES[measured](result)
 
         done = 0

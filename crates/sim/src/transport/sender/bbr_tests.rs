@@ -5,6 +5,7 @@
 //! 2000. ProbeRTT comes only where a test is about it.
 
 use super::*;
+use crate::report::meter::Terms;
 use crate::scenario::Setting;
 use crate::traffic::connection::controller;
 use crate::transport::policy::Guard;
@@ -14,6 +15,7 @@ use crate::window::Window;
 use fullpipe_cc::CongestionControl;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 const MS: Nanos = 1_000_000;
 const SECOND: Nanos = 1000 * MS;
@@ -77,7 +79,11 @@ impl Path {
         let mut tcp = Tcp { initial_window: 10, ..Tcp::new(algorithm, Recovery::Rack, vec![0]) };
         tcp.algorithm.params = params.iter().map(|(name, setting)| ((*name).to_owned(), setting.clone())).collect();
         let cc: Controller = controller(&tcp, 1500, RTT, seed, &Guard::default());
-        let meter = Meter::new(Window { from: 0, to: 1000 * SECOND }, None);
+        let meter = Meter::new(Arc::new(Terms {
+            window: Window { from: 0, to: 1000 * SECOND },
+            interval: None,
+            distributes: false,
+        }));
         let mut sender = Sender::new(&tcp, cc, u64::MAX, RTT, 0, meter);
         sender.meter.start(0);
         Path {

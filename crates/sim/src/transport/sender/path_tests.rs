@@ -1,12 +1,14 @@
 //! A connection over a path that loses and delays the segments it is told to, timers included: what time-based recovery does.
 
 use super::*;
+use crate::report::meter::Terms;
 use crate::transport::receiver::Receiver;
 use crate::transport::recovery::Recovery;
 use crate::window::Window;
 use fullpipe_cc::CongestionControl;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const MS: Nanos = 1_000_000;
 const RTT: Nanos = 100 * MS;
@@ -34,7 +36,11 @@ impl Path {
     fn new(recovery: Recovery, window: u32, end: u64) -> Path {
         let tcp = Tcp { initial_window: window, ..Tcp::new("reno", recovery, vec![0]) };
         let cc: Controller = fullpipe_cc::build_as("reno", &[], f64::from(window)).expect("reno");
-        let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None);
+        let meter = Meter::new(Arc::new(Terms {
+            window: Window { from: 0, to: 1000 * RTT },
+            interval: None,
+            distributes: false,
+        }));
         let mut sender = Sender::new(&tcp, cc, end, RTT, 0, meter);
         sender.meter.start(0);
         Path {

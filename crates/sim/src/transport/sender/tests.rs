@@ -1,10 +1,12 @@
 //! Episodes of loss, worked by hand: which segment goes when, and how large the window is.
 
 use super::*;
+use crate::report::meter::Terms;
 use crate::transport::receiver::{Receiver, Reply};
 use crate::transport::recovery::Recovery;
 use crate::window::Window;
 use fullpipe_cc::CongestionControl;
+use std::sync::Arc;
 
 const MS: Nanos = 1_000_000;
 const RTT: Nanos = 100 * MS;
@@ -24,7 +26,11 @@ impl Bench {
     fn of(algorithm: &str, tcp: Tcp, window: u32) -> Bench {
         let (recovery, tcp) = (tcp.recovery, Tcp { initial_window: window, ..tcp });
         let cc: Controller = fullpipe_cc::build_as(algorithm, &[], f64::from(window)).expect(algorithm);
-        let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None);
+        let meter = Meter::new(Arc::new(Terms {
+            window: Window { from: 0, to: 1000 * RTT },
+            interval: None,
+            distributes: false,
+        }));
         let mut sender = Sender::new(&tcp, cc, u64::MAX, RTT, 0, meter);
         sender.meter.start(0);
         Bench { sender, receiver: Receiver::new(recovery.telling()), now: 0 }
@@ -506,7 +512,8 @@ fn rate_samples_count_each_segment_once() {
 fn a_paced_sender_sends_one_at_a_time() {
     let tcp = Tcp { initial_window: 8, pacing: pacing::Pacing::On, ..Tcp::new("reno", Recovery::Sack, vec![0]) };
     let cc: Controller = fullpipe_cc::build_as("reno", &[], 8.0).expect("reno");
-    let meter = Meter::new(Window { from: 0, to: 1000 * RTT }, None);
+    let meter =
+        Meter::new(Arc::new(Terms { window: Window { from: 0, to: 1000 * RTT }, interval: None, distributes: false }));
     let mut bench = Bench { sender: Sender::new(&tcp, cc, u64::MAX, RTT, 0, meter), ..Bench::new(Recovery::Sack, 8) };
     bench.sender.meter.start(0);
     for seq in 0..8 {

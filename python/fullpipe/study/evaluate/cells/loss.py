@@ -23,6 +23,13 @@ CELLS = (
                 STANDARD if count == 10 else FULL,
             )
             for count in (1, 10, 30, 100)
+        ]
+        + [
+            Setting(
+                "10 flows, 50 Mbit/s",
+                lambda party: dumbbell(50e6, 0.1, 0.02, flows(party, "subject", 10), duration_s=120),
+                STANDARD,
+            )
         ],
         [LOST, USED],
     ),

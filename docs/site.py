@@ -1,0 +1,263 @@
+"""Makes the site of README.md and docs/: ``make docs``, into out/site/html.
+
+The pages are copied to out/site/pages with what is made beside them: the command line from the program's own help, the
+library from its docstrings, the scenarios that are ready to run. A link to a file of the repository that is no page
+loses its target.
+
+The navigation comes from the folder: a section lists patterns, a page stands where it is first asked for, and what
+nobody asks for comes under *More*.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+
+import click
+
+import fullpipe
+from fullpipe.cli import fullpipe_command
+
+__all__ = ["headings", "navigation", "outside_code", "pages", "title", "write"]
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+OUT = ROOT / "out/site"
+
+SECTIONS = {
+    "Five minutes": ["five-minutes.md"],
+    "Tutorials": [
+        "tutorials/size-a-buffer.md",
+        "tutorials/choose-an-algorithm.md",
+        "your-own/README.md",
+        "your-own/*.md",
+        "tutorials/*.md",
+    ],
+    "How to": [
+        "how-to/install.md",
+        "how-to/*.md",
+        "bench.md",
+        "evaluate.md",
+        "sizing.md",
+        "sweeps.md",
+        "duel.md",
+        "linux.md",
+        "cluster.md",
+    ],
+    "Explanations": [
+        "explanations/what-is-simulated.md",
+        "explanations/steady-state.md",
+        "explanations/seeds.md",
+        "explanations/how-true.md",
+        "explanations/*.md",
+        "models.md",
+        "agreement.md",
+        "performance.md",
+    ],
+    "Algorithms": ["algorithms/README.md", "algorithms/*.md"],
+    "Queues": ["queues/README.md", "queues/*.md"],
+    "Papers": ["papers/*.md"],
+    "Reference": ["scenarios.md", "figures.md", "reference/*.md"],
+    "Cite": ["cite.md"],
+    "More": ["**/*.md"],
+}
+"""The sections and, in their order, the patterns of their pages."""
+
+LEFT_OUT = {"index.md", "README.md"}
+"""The site begins with the repository's README.md; docs/README.md says what the navigation says."""
+
+MADE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "README.md": "index.md"}
+"""Pages from beside docs/."""
+
+LIBRARY = """\
+# The library
+
+`import fullpipe` has what this page lists; nothing is loaded before it is used.
+
+"""
+CONFIGURATION = """\
+[project]
+site_name = "fullpipe"
+site_description = "A bench for TCP congestion control"
+docs_dir = "pages"
+site_dir = "html"
+use_directory_urls = false
+nav = {nav}
+
+[project.theme]
+font = false
+features = ["content.code.copy", "navigation.indexes", "navigation.path", "navigation.top", "search.highlight"]
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: light)"
+scheme = "default"
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: dark)"
+scheme = "slate"
+
+[project.markdown_extensions]
+attr_list = {{}}
+tables = {{}}
+toc.permalink = true
+pymdownx.superfences = {{}}
+pymdownx.highlight.pygments_lang_class = true
+
+[project.plugins.mkdocstrings.handlers.python]
+paths = [{paths}]
+
+[project.plugins.mkdocstrings.handlers.python.options]
+docstring_style = "google"
+heading_level = 2
+members_order = "source"
+show_root_heading = true
+show_source = false
+"""
+
+
+def write(out: Path = OUT) -> None:
+    """The source of the site, from nothing."""
+    shutil.rmtree(out, ignore_errors=True)
+    for file in sorted(DOCS.rglob("*")):
+        if file.suffix in (".png", ".svg"):
+            _put(out / "pages" / file.relative_to(DOCS), file.read_bytes())
+    for place, text in pages().items():
+        _put(out / "pages" / place, text.encode())
+    sections = navigation(pages()).items()
+    nav = json.dumps([{section: places if len(places) > 1 else places[0]} for section, places in sections])
+    nav = re.sub(r'(\{"[^"]*"): ', r"\1 = ", nav)
+    paths = json.dumps(str(ROOT / "python"))
+    _put(out / "zensical.toml", CONFIGURATION.format(nav=nav, paths=paths).encode())
+
+
+def _put(file: Path, content: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+
+
+def pages() -> dict[str, str]:
+    """Every page of the site by its place, with links that hold there."""
+    found = {file.relative_to(DOCS).as_posix(): file for file in sorted(DOCS.rglob("*.md"))}
+    homes = {file: place for place, file in found.items() if place not in LEFT_OUT}
+    homes |= {ROOT / name: place for name, place in MADE.items()}
+    homes |= {ROOT / "scenarios": "reference/ready.md", DOCS / "README.md": "index.md"}
+    texts = {place: _moved(file, place, homes) for file, place in homes.items() if file.name.endswith(".md")}
+    del texts["index.md"]
+    return texts | {
+        "index.md": _moved(ROOT / "README.md", "index.md", homes),
+        "reference/command-line.md": _command_line(),
+        "reference/library.md": _library(),
+        "reference/ready.md": _ready(),
+    }
+
+
+def _moved(file: Path, place: str, homes: dict[Path, str]) -> str:
+    """A page's text with its links as from its place on the site."""
+
+    def target(match: re.Match[str]) -> str:
+        mark, text, link, anchor = match[1], match[2], match[3], match[4] or ""
+        if not link or re.match(r"[a-z]+:", link):
+            return match[0]
+        aim = Path(os.path.normpath(file.parent / link))
+        if aim.is_dir() and (aim / "README.md") in homes:
+            aim /= "README.md"
+        elif aim.is_dir() and (pages_there := sorted(page for page in homes if page.parent == aim)):
+            aim = pages_there[0]
+        if aim in homes or (aim.suffix in (".png", ".svg") and aim.is_relative_to(DOCS)):
+            home = homes.get(aim) or aim.relative_to(DOCS).as_posix()
+            there = os.path.relpath(home, PurePosixPath(place).parent)
+            return f"{mark}[{text}]({there}{anchor})"
+        return text
+
+    return outside_code(file.read_text(encoding="utf-8"), lambda text: LINK.sub(target, text))
+
+
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """A text whose fenced blocks are left as they are."""
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)
+    return "".join(part if part.startswith("```") else change(part) for part in parts)
+
+
+def navigation(places: dict[str, str]) -> dict[str, list[str]]:
+    """The sections with their pages; each page but the first stands in one of them."""
+    left = sorted(set(places) - LEFT_OUT)
+    sections: dict[str, list[str]] = {"fullpipe": ["index.md"]}
+    for section, patterns in SECTIONS.items():
+        chosen: list[str] = []
+        for pattern in patterns:
+            chosen += [place for place in left if _fits(place, pattern) and place not in chosen]
+        left = [place for place in left if place not in chosen]
+        if chosen:
+            sections[section] = chosen
+    return sections
+
+
+def _fits(place: str, pattern: str) -> bool:
+    return pattern == "**/*.md" or (PurePosixPath(place).match(pattern) and place.count("/") == pattern.count("/"))
+
+
+def title(text: str) -> str:
+    """A page's first heading."""
+    return next(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
+
+
+def headings(text: str) -> Iterator[str]:
+    """The anchors of a page's headings, as forges and the site make them."""
+    seen: dict[str, int] = {}
+    code = False
+    for line in text.splitlines():
+        code ^= line.startswith("```")
+        if not code and (match := re.match(r"#+ (.*)", line)):
+            words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match[1]).lower()
+            anchor = re.sub(r"[^\w\- ]", "", words).strip().replace(" ", "-")
+            seen[anchor] = seen.get(anchor, -1) + 1
+            yield anchor if not seen[anchor] else f"{anchor}-{seen[anchor]}"
+
+
+def _command_line() -> str:
+    """Every command with the help that it prints."""
+    parts = ["# The command line\n\nWhat `--help` of the program and of each command prints.\n"]
+    for name, command in _commands("fullpipe", fullpipe_command):
+        context = click.Context(command, info_name=name, terminal_width=100, max_content_width=100)
+        parts.append(f"## {name}\n\n```text\n{command.get_help(context)}\n```\n")
+    return "\n".join(parts)
+
+
+def _commands(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for each in command.list_commands(context):
+            inner = command.get_command(context, each)
+            if inner is not None:
+                yield from _commands(f"{name} {each}", inner)
+
+
+def _library() -> str:
+    homes = {name: getattr(fullpipe, name) for name in sorted(fullpipe.__all__) if not name.startswith("_")}
+    parts = [LIBRARY]
+    for name, what in homes.items():
+        module = what.__name__ if name == "models" else f"{what.__module__}.{name}"
+        parts.append(f"::: {module}\n")
+    return "\n".join(parts)
+
+
+def _ready() -> str:
+    """The scenarios that are ready to run, each with its own words."""
+    parts = ["# Scenarios ready to run\n\nIn the folder `scenarios/`; `fullpipe run scenarios/NAME.toml`, "]
+    parts.append("and `fullpipe sweep` for those under `sweeps`.\n")
+    for file in sorted((ROOT / "scenarios").rglob("*.toml")):
+        name = file.relative_to(ROOT / "scenarios").as_posix()
+        parts.append(f"\n## {name}\n\n```toml\n{file.read_text(encoding='utf-8').strip()}\n```\n")
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,209 @@
+"""Every link, command and block of code on every page works; the site has every page, and what is made for it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shlex
+import tomllib
+from pathlib import Path, PurePosixPath
+from types import ModuleType
+
+import click
+import pytest
+
+import fullpipe
+from conftest import ROOT
+from fullpipe import Scenario
+from fullpipe.cli import fullpipe_command
+
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("crates/**/README.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+ONLY_COMPILED = {"README.md", "docs/duel.md", "docs/sweeps.md", "docs/cluster.md"}
+"""Run by `test_docs.py`; many runs, twice; wants a cluster."""
+
+PARTS_OF_SCENARIOS = {"docs/sweeps.md"}
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=name)
+
+
+def load_site() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("site_of_docs", ROOT / "docs/site.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+site = load_site()
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    found = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    return [text for language, text in found if language in languages]
+
+
+def links(text: str) -> list[tuple[str, str]]:
+    """The targets and anchors of a text's links to files."""
+    found: list[tuple[str, str]] = []
+
+    def note(part: str) -> str:
+        without_code = re.sub(r"`[^`\n]*`", lambda code: code[0].replace("](", "] ("), part)
+        found.extend((match[3], match[4] or "") for match in site.LINK.finditer(without_code))
+        return part
+
+    site.outside_code(text, note)
+    return [(target, anchor.removeprefix("#")) for target, anchor in found if not re.match(r"[a-z]+:", target)]
+
+
+@every_page
+def test_links(page: Path) -> None:
+    for target, anchor in links(page.read_text()):
+        aim = page.parent / target if target else page
+        assert aim.exists(), target
+        if anchor:
+            assert anchor in list(site.headings(aim.read_text())), f"{target}#{anchor}"
+
+
+def test_anchors_are_a_forges() -> None:
+    text = "# One thing\n```\n# not one\n```\n## Links: `[[links]]`\n### Ties, *and* [more](x.md)\n## One thing\n"
+    assert list(site.headings(text)) == ["one-thing", "links-links", "ties-and-more", "one-thing-1"]
+
+
+def commands(page: Path) -> list[str]:
+    """The lines for a shell, those that go on joined, without prompts and comments."""
+    text = "".join(
+        re.sub(r"^[$#] (?=\S)", "", line) for block in blocks(page, "sh", "console") for line in block.splitlines(True)
+    )
+    lines = text.replace("\\\n", " ").splitlines()
+    return [line for line in (re.sub(r"(^|\s+)#.*", "", line).strip() for line in lines) if line]
+
+
+def parse(words: list[str]) -> None:
+    """Fails where the program would not understand the words after its name, or a scenario is not there."""
+    assert all(Path(word).is_file() for word in words if word.startswith("scenarios/"))
+    command: click.Command = fullpipe_command
+    context = click.Context(command)
+    while isinstance(command, click.Group) and words:
+        found = command.get_command(context, words[0])
+        assert found is not None, words[0]
+        command, words = found, words[1:]
+    if {"FILE", "PACKAGE", "NAME"}.isdisjoint(words):  # what stands for a name is not there
+        command.make_context("fullpipe", words)
+
+
+@every_page
+def test_commands(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for line in commands(page):
+        program, *words = shlex.split(line)
+        if program.rpartition("/")[2] == "fullpipe":
+            parse(words)
+        elif program == "make":
+            assert {word for word in words if "=" not in word} <= targets
+
+
+def test_a_wrong_command_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for wrong in ("rum scenarios/web.toml", "run scenarios/no-such.toml", "run --sed 2 scenarios/web.toml"):
+        with pytest.raises((AssertionError, click.UsageError)):
+            parse(shlex.split(wrong))
+
+
+@every_page
+def test_python(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    for code in blocks(page, "python"):
+        compiled = compile(code, name(page), "exec")
+        if name(page) not in ONLY_COMPILED:
+            exec(compiled, {"fullpipe": fullpipe, "__name__": "page"})
+
+
+@every_page
+def test_scenarios_and_data(page: Path) -> None:
+    for text in blocks(page, "toml"):
+        tree = tomllib.loads(text)
+        if {"duration", "links"} <= tree.keys() and name(page) not in PARTS_OF_SCENARIOS:
+            Scenario.loads(text)
+    for text in blocks(page, "json"):
+        json.loads(text)
+
+
+def test_the_five_minutes_scenario_is_the_shipped_one() -> None:
+    (text,) = blocks(ROOT / "docs/five-minutes.md", "toml")
+    shipped = Scenario.load(ROOT / "scenarios/bufferbloat.toml").to_dict()
+    shown = Scenario.loads(text).to_dict()
+    for flows in shown["flows"]:
+        flows.pop("name", None)
+    for flows in shipped["flows"]:
+        flows.pop("name", None)
+    shipped["links"][0].pop("queue", None)
+    shown["links"][0].pop("queue", None)
+    assert shown == shipped
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, str]:
+    """The pages of the site."""
+    return dict(site.pages())
+
+
+def test_each_page_stands_in_the_navigation_once(made: dict[str, str]) -> None:
+    places = [place for section in site.navigation(made).values() for place in section]
+    assert len(places) == len(set(places))
+    assert set(places) == set(made)
+    own = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")} - {"README.md"}
+    assert own <= set(places)
+
+
+def test_what_comes_later_has_its_place() -> None:
+    later = ["index.md", "bench.md", "evaluate.md", "your-own/README.md", "your-own/python.md", "unforeseen.md"]
+    assert site.navigation(dict.fromkeys(later, "")) == {
+        "fullpipe": ["index.md"],
+        "Tutorials": ["your-own/README.md", "your-own/python.md"],
+        "How to": ["bench.md", "evaluate.md"],
+        "More": ["unforeseen.md"],
+    }
+
+
+def test_links_hold_on_the_site(made: dict[str, str]) -> None:
+    count = 0
+    for place, text in made.items():
+        for target, anchor in links(text):
+            aim = PurePosixPath(place) if not target else PurePosixPath(place).parent / target
+            aim_place = Path("/", aim).resolve().relative_to("/").as_posix()
+            assert aim_place in made or (ROOT / "docs" / aim_place).is_file(), f"{place}: {target}"
+            assert not anchor or anchor in list(site.headings(made[aim_place])), f"{place}: {target}#{anchor}"
+            count += 1
+    assert count > 100
+
+
+def test_the_reference_has_every_command_name_and_scenario(made: dict[str, str]) -> None:
+    for command in ("run", "compare", "duel", "size", "sweep", "linux load"):
+        assert f"## fullpipe {command}\n" in made["reference/command-line.md"]
+    assert "--algorithms A,B" in made["reference/command-line.md"]
+    for public in set(fullpipe.__all__) - {"__version__"}:
+        assert re.search(rf"^::: fullpipe\.(\w+\.)*{public}$", made["reference/library.md"], re.MULTILINE), public
+    for file in (ROOT / "scenarios").rglob("*.toml"):
+        assert file.read_text().strip() in made["reference/ready.md"]
+
+
+def test_the_glossary_has_every_figure() -> None:
+    named = set(re.findall(r"`([\w.]+)(?:\(\))?`", (ROOT / "docs/figures.md").read_text()))
+    for scenario in ("l4s", "web"):
+        short = Scenario.load(ROOT / f"scenarios/{scenario}.toml").replace(duration="21 s", warmup="20 s")
+        result = fullpipe.run(short)
+        tables = (result.links, result.flows, result.groups, result.traffic, result.link_series)
+        names = {column for table in tables for column in table.column_names} | set(result.totals)
+        names |= set(result.series.column_names[:6])  # the algorithm's own come after
+        names |= {figure for figure in result.figures() if "." not in figure}
+        assert {each.removeprefix("reverse_") for each in names} - named == set()
