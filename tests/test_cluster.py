@@ -125,6 +125,30 @@ def test_a_client_of_ones_own(scheduler: str, small: Scenario) -> None:
     assert there.table.equals(fullpipe.sweep(small, axes, repeats=2).table)
 
 
+@pytest.mark.usefixtures("workers")
+def test_workers_get_an_algorithm_of_ones_own(scheduler: str, small: Scenario) -> None:
+    """A class of this test's, which no worker has ever heard of."""
+
+    @fullpipe.algorithm("own-on-a-cluster", recovery="newreno")
+    class Own(fullpipe.Classic):
+        beta: float = 0.5
+
+        def increase(self, w, flow, ack):  # type: ignore[no-untyped-def]  # noqa: ARG002
+            return 1 / w
+
+        def decrease(self, w, flow, signal):  # type: ignore[no-untyped-def]  # noqa: ARG002
+            return self.beta * w
+
+    axes = {"flows.algorithm": ["newreno", "own-on-a-cluster"]}
+    there = fullpipe.sweep(small, axes, client=scheduler)
+    assert there.failed == 0
+    built_in, own = there.table.to_pylist()
+    assert built_in["algorithm_source"] == own["algorithm_source"]
+    assert len(own["algorithm_source"]) == 12
+    assert built_in["utilization"] == own["utilization"]
+    assert there.table.equals(fullpipe.sweep(small, axes).table)
+
+
 def test_a_workers_threads_share_its_limit(scheduler: str, small: Scenario, tmp_path: Path) -> None:
     many = small.replace(**{"links.buffer": "unlimited", "flows.initial_window": 1_000_000})
     with worker(tmp_path / "dask", scheduler, threads=4):

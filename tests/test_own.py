@@ -364,6 +364,9 @@ def test_the_command_line(program: Program, tmp_path: Path, plain: Path) -> None
         assert done.returncode == 0, done.stderr
         newreno, own = (line.split()[1:] for line in done.stdout.splitlines()[3:5])
         assert newreno == own
+    told = program("algorithms", "aimd.py")
+    assert (told.returncode, told.stdout.splitlines()[0]) == (0, "plain-aimd")
+    assert "alpha" in told.stdout
     for named, said in {
         "none.py": "none.py: there is no such file",
         "aimd.py:Other": "no algorithm is declared by a class 'Other'",
