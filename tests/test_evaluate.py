@@ -12,8 +12,10 @@ import pytest
 from conftest import Program
 from fullpipe import Scenario
 from fullpipe.errors import InputError, ScenarioError
+from fullpipe.linux.plan import Plan
 from fullpipe.runs import engines
 from fullpipe.study.evaluate import Card, Statement, evaluate, running
+from fullpipe.study.evaluate.beside_linux import for_linux, on_linux
 from fullpipe.study.evaluate.cell import Beside
 from fullpipe.study.evaluate.cells import CELLS
 from fullpipe.study.evaluate.criteria import CRITERIA
@@ -317,3 +319,15 @@ def test_an_algorithm_of_ones_own(program: Program, tmp_path: Path, monkeypatch:
     assert cards[0]["algorithm"] == "mine"
     # What was run of another source is not taken for it.
     assert cards[0] == cards[2] != cards[1]
+
+
+def test_what_goes_to_the_kernel_is_what_it_can_do() -> None:
+    found = set()
+    for cell in CELLS:
+        for setting in cell.settings:
+            if on_linux(cell, setting):
+                found.add(cell.id)
+                for tree in cell.roles(setting, Party("vegas", "vegas"), False).values():
+                    plan = Plan.of(Scenario.from_dict(for_linux(tree)))
+                    assert all(link.rate_bps <= 50e6 for link in plan.links)
+    assert found == {"duel", "bloat", "shallow"}
