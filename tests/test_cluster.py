@@ -21,6 +21,7 @@ import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario
 from fullpipe.errors import InputError
+from fullpipe.study.evaluate import evaluate
 from fullpipe.study.sweep import cluster
 
 SWEEP = (
@@ -246,3 +247,12 @@ def test_a_scheduler_that_dies_and_no_workers_at_first(scheduler: str, tmp_path:
     assert errors == "fullpipe: the Dask scheduler is gone; start it and the sweep again\n"
     kept = [row for part in tmp_path.glob("out/parts/*.parquet") for row in pq.read_table(part)["run"].to_pylist()]
     assert 0 < len(kept) == len(set(kept)) <= RUNS
+
+
+def test_a_card_on_a_cluster_has_the_same_bytes(tmp_path: Path, scheduler: str) -> None:
+    here = evaluate("bbr", only=["iot"], cache=tmp_path / "here")
+    with worker(tmp_path / "dask", scheduler, 2):
+        there = evaluate("bbr", only=["iot"], cache=tmp_path / "there", dask=scheduler)
+    assert there.to_json() == here.to_json()
+    with pytest.raises(InputError, match="scheduler"):
+        evaluate("bbr", only=["iot"], cache=tmp_path / "nowhere", dask="tcp://127.0.0.1:1")

@@ -482,6 +482,15 @@ def test_completion_times_are_those_of_web_transfers() -> None:
     assert row["mean_fct_s"] == pytest.approx(sum(at) / len(at))
     result = fullpipe.run(sizing.mix.scenario("newreno", 2, row["at_packets"]))
     assert at[0] == result.figures()["web.mean_completion_s"]
+    # Of 20 transfers or more the 95th percentile is not the longest, nor below half of them.
+    times = sorted(
+        row["completion_s"]
+        for row in result.transfers.to_pylist()
+        if not row["in_warmup"] and not math.isnan(row["completion_s"])
+    )
+    p95 = next(run["p95_fct_s"] for run in sizing.tried if run["buffer_packets"] == row["at_packets"])
+    assert len(times) >= 20
+    assert p95 == times[math.ceil(0.95 * len(times)) - 1]
 
 
 def test_the_command_with_a_queue(program: Program, tmp_path: Path) -> None:

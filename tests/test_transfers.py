@@ -76,8 +76,8 @@ def test_a_table_of_transfers_is_loaded_as_it_was_saved(transfers: dict[str, lis
 
 
 def test_completion_to_the_millisecond() -> None:
-    """Over 8 Mbit/s and 10 ms each way: two segments at once, then as the window lets them, the fifth is acknowledged after
-    44.08 ms; back to back five take 25.04 ms (worked out in ``crates/sim/tests/measuring.rs``).
+    """Over 8 Mbit/s and 10 ms each way, from two segments on: the fifth is acknowledged after 44.08 ms; back to back
+    five take 25.04 ms (worked out in ``crates/sim/tests/measuring.rs``).
     """
     scenario = Scenario(
         duration="1 s",

@@ -262,6 +262,7 @@ class Result(Outcome):
             _show_links(figures["links"]),
             *([_show_flows(flows)] if 0 < len(flows) <= MOST_FLOWS else []),
             *([_show_groups(figures["groups"], len(flows))] if len(flows) > MOST_FLOWS else []),
+            *([_show_transfers(figures["transfers"])] if figures["transfers"] else []),
             *([_show_traffic(figures["traffic"])] if figures["traffic"] else []),
             *([f"Jain index {jain:.3f}"] if len(flows) > 1 and jain is not None else []),
             last,
@@ -333,6 +334,7 @@ def _show_links(links: list[dict[str, Any]]) -> Shown:
 
 def _show_flows(flows: list[dict[str, Any]]) -> Shown:
     named = any(flow["name"] != flow["algorithm"] for flow in flows)
+    tails = any_known(flows, "p99_rtt_s")
     return Shown(
         "Flows",
         (
@@ -341,6 +343,7 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
             "algorithm",
             "goodput",
             "mean rtt",
+            *(["p99 rtt"] if tails else []),
             "mean cwnd",
             "sent again",
             "timeouts",
@@ -352,6 +355,7 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
                 flow["algorithm"],
                 rate(flow["goodput_bps"]),
                 milliseconds(flow["mean_rtt_s"]),
+                *([milliseconds(flow["p99_rtt_s"])] if tails else []),
                 "-" if flow["mean_cwnd_packets"] is None else f"{flow['mean_cwnd_packets']:,.1f} packets",
                 count(flow["retransmits"]),
                 count(flow["timeouts"]),
@@ -363,11 +367,13 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
 
 
 def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
-    tails = any_known(groups, "p99_rtt_s")
+    losses, tails = any_known(groups, "loss_rate"), any_known(groups, "p99_rtt_s")
     return Shown(
         f"{flows:,} flows by group",
         (
-            *("group", "flows", "goodput", "share", "Jain", "mean rtt"),
+            *("group", "flows", "goodput", "share", "Jain"),
+            *(["loss"] if losses else []),
+            "mean rtt",
             *(["p99 rtt"] if tails else []),
             *("sent again", "timeouts"),
         ),
@@ -378,6 +384,7 @@ def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
                 rate(group["goodput_bps"]),
                 percent(group["share"]),
                 fairness(group["jain_index"]),
+                *([_part(group["loss_rate"])] if losses else []),
                 milliseconds(group["mean_rtt_s"]),
                 *([milliseconds(group["p99_rtt_s"])] if tails else []),
                 count(group["retransmits"]),
@@ -386,6 +393,30 @@ def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
             for group in groups
         ],
     )
+
+
+def _show_transfers(groups: list[dict[str, Any]]) -> Shown:
+    return Shown(
+        "Transfers begun after the warm-up",
+        ("group", "complete", "p50 time", "p95 time", "p99 time", "p50 slowdown", "p99 slowdown"),
+        [
+            (
+                group["group"],
+                f"{group['completed']:,} of {group['count']:,}",
+                *(milliseconds(group[f"p{percent}_s"]) for percent in (50, 95, 99)),
+                *(_times(group[f"p{percent}_slowdown"]) for percent in (50, 99)),
+            )
+            for group in groups
+        ],
+    )
+
+
+def _part(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate:.2e}"
+
+
+def _times(factor: float | None) -> str:
+    return "-" if factor is None else f"{factor:,.1f}"
 
 
 def _show_traffic(traffic: list[dict[str, Any]]) -> Shown:
