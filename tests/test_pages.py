@@ -28,7 +28,7 @@ ONLY_COMPILED = {
     "docs/evaluate.md",
     "docs/your-own/python.md",
 }
-"""Run by `test_docs.py`; many runs, three times; wants a cluster; run by `test_your_own.py`, one block after another."""
+"""Run by `test_docs.py`; many runs, three times; wants a cluster; run by `test_your_own.py`, in turn."""
 
 PARTS_OF_SCENARIOS = {"docs/sweeps.md"}
 
