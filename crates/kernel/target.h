@@ -94,7 +94,7 @@ struct tcp_sock {
 struct ack_sample {
 	u32 pkts_acked;
 	s32 rtt_us;
-	u32 in_flight;
+	u32 in_flight;                    /* bytes, when what is acknowledged was sent; here, before the ACK */
 };
 
 struct rate_sample {

@@ -503,10 +503,11 @@ impl CongestionControl for Control {
             self.call(member::IN_ACK_EVENT, &[flags | if ack.ce > 0 { flag::ECHO } else { 0 }]);
         }
         if ack.acked > 0 && self.machine.program().has(member::PKTS_ACKED) {
+            let bytes = before * u64::from(self.mss);
             let sample = self.machine.sample_mut();
             ACK.pkts_acked.set(sample, ack.acked);
             ACK.rtt_us.set(sample, ack.rtt.map_or(u64::MAX, microseconds));
-            ACK.in_flight.set(sample, before);
+            ACK.in_flight.set(sample, bytes);
             self.call(member::PKTS_ACKED, &[Machine::address_of_sample()]);
         }
         let over = flow.delivered >= self.high && !flow.in_recovery;
