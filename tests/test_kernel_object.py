@@ -58,16 +58,6 @@ def _with_object(place: Path, path: Path) -> Scenario:
     return Scenario.load(place / "aimd.toml")
 
 
-@pytest.mark.usefixtures("place")
-def test_the_pages_output() -> None:
-    said = CliRunner().invoke(fullpipe_command, ["run", "aimd.toml"])
-    assert said.exit_code == 0, said.output
-    lines = [line.rstrip() for line in said.output.splitlines()]
-    shown = PAGE.split("fullpipe run aimd.toml\n```\n\n```\n")[1].split("```")[0]
-    for line in shown.splitlines():
-        assert line in lines
-
-
 def test_the_deviations_are_those_of_the_source() -> None:
     source = (ROOT / "crates/kernel/src/control.rs").read_text().split("# Deviations and choices")[1]
     said = [line.removeprefix("//!").strip() for line in source.split("\n\nuse ")[0].splitlines()]
