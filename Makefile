@@ -13,7 +13,7 @@ PACKAGES := ns2 chromium fonts-dejavu-core \
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core docs-tables linux-tables mutants clean
+.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core cards docs-tables linux-tables mutants clean
 .PHONY: setup docs release notices web web-if-able linux-objects linux-objects-if-able
 
 help: ## This list.
@@ -46,6 +46,14 @@ test-python: build linux-objects-if-able ## The package's tests, with agreement 
 
 test-linux: build setup linux-objects ## All tests of the Linux engine: measurements, failures of virtual machines.
 	$(BIN)/pytest -s tests/linux
+
+# The standards first: the others' cards need their runs. Each is some minutes on a quiet machine, less for the later ones.
+CARDS := newreno cubic bbr bbr3 prague copa ledbat++ hyun-jang adaptive-aimd ehstcp scalable vegas hstcp
+
+cards: build ## The report cards in docs/cards, made anew (half an hour).
+	mkdir -p out
+	for name in $(CARDS); do $(BIN)/fullpipe evaluate $$name --json > out/card.json && mv out/card.json docs/cards/$$name.json || exit 1; done
+	$(BIN)/python docs/tables.py cards.md
 
 linux-tables: build setup linux-objects ## What docs/linux.md shows of queues, links and shares, measured anew (an hour and more).
 	FULLPIPE_RECORD=1 $(BIN)/pytest -s tests/linux/test_queues.py tests/linux/test_links.py

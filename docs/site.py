@@ -42,6 +42,7 @@ SECTIONS = {
         "how-to/*.md",
         "bench.md",
         "evaluate.md",
+        "cards.md",
         "sizing.md",
         "sweeps.md",
         "duel.md",

@@ -14,6 +14,8 @@ What the tests on Linux have measured (``make linux-tables``) stands in ``docs/m
 
 So does README.md's table of figures, whose record, ``bench.json``, ``docs/tables.py --take`` writes anew from the last
 full runs: ``make bench``, ``make agreement``, and ``fullpipe reproduce --json > out/reproduction.json``.
+
+``cards`` and ``cards-worse`` are drawn of the report cards in ``docs/cards`` (``make cards``).
 """
 
 from __future__ import annotations
@@ -40,6 +42,9 @@ HEADS = (
     *(f"{what}: {side}" for what in ("utilization", "mean queue", "signals") for side in ("simulator", "Linux")),
 )
 FORMS = (".4f", ".2f", "d")
+
+STANDARDS = ("newreno", "cubic")
+WORDS = {"better": "better", "no worse": "=", "unclear": "?", "worse": "**worse**"}
 
 
 class Shown:
@@ -78,6 +83,43 @@ def output(command: str) -> str:
 
 
 def measured(name: str) -> str:
+    """A table that is no output: of the cards, or of ``docs/measured``."""
+    made = {"cards": words_of_cards, "cards-worse": worse_of_cards}
+    return made[name]() if name in made else beside_linux(name)
+
+
+def words_of_cards() -> str:
+    """A row per criterion, a column per algorithm, the word in a cell."""
+    found = cards()
+    names = list(found)
+    lines = [("RFC 9743", *(f"`{name}`" for name in names)), ("---",) * (len(names) + 1)]
+    lines.append(("profile, seeds", *(f"{found[name]['profile']}, {found[name]['seeds']}" for name in names)))
+    for i, criterion in enumerate(next(iter(found.values()))["criteria"]):
+        words = [found[name]["criteria"][i]["verdict"] for name in names]
+        if any(word in WORDS for word in words):
+            heading = f"{criterion['id']} {criterion['title']}"
+            lines.append((heading, *(WORDS.get(word, "") for word in words)))
+    return _table(lines)
+
+
+def worse_of_cards() -> str:
+    """Where each algorithm is worse."""
+    lines = [("algorithm", "worse at", "the worst of it"), ("---",) * 3]
+    for name, card in cards().items():
+        worse = [one for one in card["criteria"] if one["verdict"] == "worse"]
+        lines += [(f"`{name}`" if i == 0 else "", one["id"], one["where"]) for i, one in enumerate(worse)] or [
+            (f"`{name}`", "nothing", "")
+        ]
+    return _table(lines)
+
+
+def cards() -> dict[str, Any]:
+    """The report cards by algorithm, the standards first."""
+    paths = sorted((ROOT / "docs" / "cards").glob("*.json"), key=lambda path: (path.stem not in STANDARDS, path.stem))
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def beside_linux(name: str) -> str:
     """The table of ``docs/measured/NAME.json``: of each figure the range simulated and what Linux has."""
     rows = json.loads((MEASURED / f"{name}.json").read_text(encoding="utf-8"))
     if name == "bench":

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fullpipe import Result, Scenario
+from fullpipe.runs.transfers import COLUMNS
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
@@ -87,6 +88,8 @@ GROUPS: dict[str, list[Any]] = {
     "p99_rtt_s": [0.0982, 0.0993],
 }
 
+NO_TRANSFERS: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+
 TRAFFIC: dict[str, list[Any]] = {
     "kind": ["udp", "web"],
     "throughput_bps": [1.5e9, 640.0],
@@ -136,6 +139,7 @@ def by_hand(*, engine: str = "simulator", wall_s: float = 0.5, **tables: Any) ->
         "link_series": LINK_SERIES,
         "totals": TOTALS,
     }
+    own["transfers"] = NO_TRANSFERS
     columns = {name: {**table, **tables.get(name, {})} for name, table in own.items()}
     return Result(Scenario(**SCENARIO), columns, engine=engine, wall_s=wall_s)
 

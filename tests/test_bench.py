@@ -7,7 +7,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +76,8 @@ def page(browser: Browser, errors: list[str]) -> Iterator[Page]:
     assert errors == []
 
 
-RUN = """async text => {
-    const result = await bench.run(text);
+RUN = """async ([text, code]) => {
+    const result = await bench.run(text, code);
     const bits = numbers => {
         const bytes = new Uint8Array(new Float64Array(numbers).buffer);
         let binary = "";
@@ -97,8 +99,9 @@ def bits(column: Any) -> list[int]:
     return np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64).tolist()
 
 
-def compare_with_native(page: Page, scenario: Scenario) -> None:
-    here, there = run(scenario), page.evaluate(RUN, scenario.to_toml())
+def compare_with_native(page: Page, scenario: Scenario, text: str | None = None, code: str | None = None) -> None:
+    """A scenario run here, and there as it is or as ``text`` with ``code``."""
+    here, there = run(scenario), page.evaluate(RUN, [text or scenario.to_toml(), code])
     compared = 0
     for table, columns in there["tables"].items():
         known = here.columns(table)
@@ -108,7 +111,7 @@ def compare_with_native(page: Page, scenario: Scenario) -> None:
     assert compared > 20
     figures = here.to_dict()["totals"]
     assert there["totals"] == {name: figures[name] for name in ("data_packets", "jain_index")}
-    assert there["names"] == list(here.columns("flows")["name"])
+    assert there["names"] == [("mine" if code else name) for name in here.columns("flows")["name"]]
 
 
 @pytest.mark.parametrize("file", READY, ids=lambda file: f"{file.parent.name}-{file.stem}")
@@ -166,6 +169,286 @@ def after(page: Page, act: Callable[[], object]) -> None:
 
 def toml(page: Page) -> str:
     return page.locator("#text").input_value()
+
+
+OWN = """\
+duration = "20 s"
+
+[[links]]
+name = "bottleneck"
+rate = "10 Mbit/s"
+delay = "19 ms"
+buffer = "20 packets"
+loss = 0.0005
+
+[[flows]]
+name = "mine"
+algorithm = "NAME"
+recovery = "newreno"
+count = 3
+start = "0 s..1 s"
+access_delay = "1 ms..5 ms"
+"""
+
+NEWRENO = """
+export default class {
+    constructor({ window }) {
+        this.cwnd = window;
+        this.ssthresh = Infinity;
+    }
+    onAck(flow, ack) {
+        if (flow.inRecovery || !flow.cwndLimited) return;
+        this.cwnd += (this.cwnd < this.ssthresh ? 1 : 1 / this.cwnd) * ack.credit;
+    }
+    onCongestion(flow, signal) {
+        this.ssthresh = Math.max(FLIGHT / 2, 2);
+        this.cwnd = signal === "timeout" ? 1 : this.ssthresh;
+    }
+}
+"""
+
+
+def test_the_engine_asks_the_page_for_nothing_but_the_readers_own_algorithm() -> None:
+    engine = (ROOT / "target/wasm32-unknown-unknown/page/fullpipe_wasm.wasm").read_bytes()
+    assert imports(engine) == {("mine", name) for name in ("begin", "ack", "congestion", "recovered", "undo")}
+
+
+def imports(module: bytes) -> set[tuple[str, str]]:
+    """WebAssembly Core Specification 2.0, section 5.5.5: module and name of all imports, functions each."""
+    place = 8
+
+    def number() -> int:
+        nonlocal place
+        value, shift = 0, 0
+        while True:
+            byte = module[place]
+            place += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    def name() -> str:
+        nonlocal place
+        size = number()
+        place += size
+        return module[place - size : place].decode()
+
+    while place < len(module):
+        section, size = module[place], 0
+        place += 1
+        size = number()
+        if section == 2:
+            found = set()
+            for _ in range(number()):
+                found.add((name(), name()))
+                assert module[place] == 0
+                place += 1
+                number()
+            return found
+        place += size
+    return set()
+
+
+def test_an_algorithm_of_ones_own_that_is_newreno_is_newreno(page: Page) -> None:
+    native = Scenario.loads(OWN.replace("NAME", "newreno"))
+    compare_with_native(page, native, OWN.replace("NAME", "mine"), NEWRENO.replace("FLIGHT", "this.cwnd"))
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("export default class {", "SyntaxError"),
+        ("export default class { onAck() {} }", "it exports no class with onAck and onCongestion"),
+        (NEWRENO.replace("FLIGHT", "flight"), "ReferenceError: flight is not defined"),
+        (
+            NEWRENO.replace("this.cwnd = window", "this.cwnd = 0"),
+            'algorithm "mine", flow 0, at 0 s: a window of 0 segments',
+        ),
+        (NEWRENO.replace("this.cwnd +=", "this.cwnd = NaN; +"), "a window of NaN segments"),
+    ],
+)
+def test_what_is_wrong_with_an_algorithm_of_ones_own_is_said(page: Page, code: str, says: str) -> None:
+    page.locator("#text").fill(OWN.replace("NAME", "mine"))
+    page.locator("#code").fill(code)
+    notice = page.locator("#notice.wrong", has_text=says)
+    notice.wait_for()
+    after(page, lambda: page.locator("#code").fill(NEWRENO.replace("FLIGHT", "flow.flightSize")))
+    assert page.locator("#notice").is_hidden()
+
+
+def test_a_link_carries_all_and_its_code_waits_for_the_reader(browser: Browser, page: Page, errors: list[str]) -> None:
+    page.locator("#text").fill(OWN.replace("NAME", "mine"))
+    after(page, lambda: page.locator("#code").fill(NEWRENO.replace("FLIGHT", "flow.flightSize")))
+    page.wait_for_timeout(700)
+    address = page.evaluate("location.hash")
+    assert "&js=" in address
+    context = browser.new_context()
+    other = context.new_page()
+    other.on("pageerror", lambda error: errors.append(str(error)))
+    other.goto(PAGE.as_uri() + address)
+    other.get_by_role("button", name="Run it").wait_for()
+    assert other.locator("#figures dd").count() == 0
+    assert other.locator("#code").input_value() == page.locator("#code").input_value()
+    after(other, other.get_by_role("button", name="Run it").click)
+    assert toml(other) == toml(page)
+    assert other.locator("#figures").inner_text() == page.locator("#figures").inner_text()
+    context.close()
+
+
+def test_a_loop_without_end_is_stopped(page: Page) -> None:
+    page.locator("#text").fill(OWN.replace("NAME", "mine"))
+    page.locator("#code").fill(NEWRENO.replace("FLIGHT", "(() => { for (;;); })()"))
+    page.get_by_role("button", name="Stop").click()
+    page.locator("#notice.wrong", has_text="stopped").wait_for()
+    after(page, lambda: page.locator("#text").fill(OWN.replace("NAME", "reno")))
+
+
+def test_where_the_engine_fails_it_is_started_again(page: Page) -> None:
+    """FQ-CoDel's 65535 queues on each of 200 links are not counted, and together they are more than there may be."""
+    link = 'rate = "1 Mbit/s"\ndelay = "1 ms"\nbuffer = "9 packets"\nqueue = { name = "fq-codel", flows = 65535 }\n'
+    links = "".join(f'[[links]]\nname = "{i}"\n{link}' for i in range(200))
+    flows = '[[flows]]\nalgorithm = "reno"\npath = ["0"]\n'
+    page.evaluate("text => bench.take(text)", f'duration = "1 s"\n{links}{flows}')
+    page.locator("#notice.wrong", has_text="the engine failed and was started again").wait_for()
+    after(page, page.get_by_role("button", name="Bufferbloat").click)
+    assert page.locator("#notice").is_hidden()
+
+
+def test_more_memory_than_there_may_be_is_refused_by_its_key(page: Page) -> None:
+    page.locator("#text").fill(OWN.replace("NAME", "reno").replace("count = 3", "count = 1000000"))
+    page.locator("#notice.wrong", has_text="flows[0].count: the run needs").wait_for()
+    assert "may hold 512.0 MB" in page.locator("#notice").inner_text()
+
+
+SLIDERS = {
+    "Link: rate": ('rate = "10 Mbit/s"', 'rate = "12 Mbit/s"'),
+    "Link: round trip": (
+        'delay = "19 ms"',
+        'delay = "22 ms"',
+    ),  # from 44 ms, nearest 40, to 50, of which access takes 6
+    "Link: random loss": ("loss = 0.0005", "loss = 0.001"),
+    "Side A: flows": ("count = 3", "count = 4"),
+    "Run: length": ('duration = "20 s"', 'duration = "30 s"'),
+}
+
+
+@pytest.mark.parametrize("name", SLIDERS)
+def test_a_slider_writes_its_key_and_leaves_the_rest(page: Page, name: str) -> None:
+    before, then = SLIDERS[name]
+    text = "# A comment.\n" + OWN.replace("NAME", "reno").replace(before, f"{before}   # why")
+    after(page, lambda: page.locator("#text").fill(text))
+    after(page, lambda: page.get_by_role("slider", name=name).press("ArrowRight"))
+    assert toml(page) == text.replace(before, then)
+
+
+def test_the_buffer_is_in_bandwidth_delay_products(page: Page) -> None:
+    """10 Mbit/s times 44 ms is 55 packets of 1000 bytes: the 20 are 0.364, nearest 0.4; next is 0.5, or 27.5."""
+    after(page, lambda: page.locator("#text").fill(OWN.replace("NAME", "reno")))
+    after(page, lambda: page.get_by_role("slider", name="Link: buffer").press("ArrowRight"))
+    assert 'buffer = "0.5 BDP"' in toml(page)
+    assert "28 packets, up to 22.4 ms" in page.locator("#controls").inner_text()
+
+
+def test_menus_and_the_second_side(page: Page) -> None:
+    after(page, lambda: page.locator("#text").fill(OWN.replace("NAME", "reno")))
+    after(page, lambda: page.get_by_role("combobox", name="Side B: algorithm").select_option("cubic"))
+    assert toml(page).endswith('\n[[flows]]\nalgorithm = "cubic"\naccess_delay = "1 ms..5 ms"\n')
+    assert page.locator("#groups tbody tr").count() == 2
+    after(page, lambda: page.get_by_role("combobox", name="Link: queue").select_option("codel"))
+    assert 'queue = "codel"' in toml(page)
+    after(page, lambda: page.get_by_role("combobox", name="Side B: algorithm").select_option("nobody"))
+    assert page.locator("#groups tbody tr").count() == 1
+    assert Scenario.loads(toml(page)) == Scenario.loads(OWN.replace("NAME", "reno")).replace(
+        **{"links.bottleneck.queue": "codel"}
+    )
+
+
+def test_the_sliders_follow_the_text(page: Page) -> None:
+    for rate, shown in (("20 Mbit/s", "20 Mbit/s"), ("1.234 Gbit/s", "1.23 Gbit/s")):
+        text = (
+            OWN.replace("NAME", "reno")
+            .replace('"10 Mbit/s"', f'"{rate}"')
+            .replace("20 s", "1 s")
+            .replace("0 s..1 s", "0 s")
+        )
+        after(page, lambda text=text: page.locator("#text").fill(text))
+        assert page.get_by_role("slider", name="Link: rate").get_attribute("aria-valuetext") == shown
+
+
+def test_the_keyboard_alone(page: Page) -> None:
+    """Tab comes to each control and to the time cursor, whose pictures say what is there."""
+    page.evaluate("document.activeElement.blur()")
+    reached = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.id"))
+        assert page.evaluate("document.activeElement.matches(':focus-visible')") or reached[-1] in ("", None)
+        if reached[-1] == "cursor":
+            break
+    assert {"Side A: algorithm", "Side A: flows", "Side B: algorithm", "Link: rate", "Link: buffer"} <= set(reached)
+    legend = page.locator("#window .legend").inner_text()
+    for _ in range(3):
+        page.keyboard.press("PageUp")
+    assert page.locator("#moment").inner_text().endswith(" s")
+    assert page.locator("#window .legend").inner_text() != legend
+
+
+def test_the_cursor_is_one_in_all_panels(page: Page) -> None:
+    page.locator("#window .u-over").hover(position={"x": 200, "y": 50})
+    lines = page.locator(".u-cursor-x")
+    assert lines.count() == 4
+    places = {line.evaluate("line => line.style.transform") for line in lines.all()}
+    assert len(places) == 1
+
+
+DRAGS = """async drags => {
+    const slider = document.querySelector("[aria-label='Link: rate']");
+    for (let i = 0; i < drags; i++) {
+        slider.value = String(Number(slider.value) + (i % 2 ? -1 : 1));
+        const drawn = new Promise(drawn => document.addEventListener("drawn", drawn, { once: true }));
+        slider.dispatchEvent(new Event("input", { bubbles: true }));
+        await drawn;
+        await new Promise(requestAnimationFrame);
+    }
+}"""
+
+FRAME_S = 1 / 60
+
+
+def test_a_drag_takes_at_most_five_native_runs_and_a_frame(page: Page) -> None:
+    """From the slider's event to the frame that shows it, in processor time of all of the browser's processes: on a
+    free machine the clock on the wall shows no more, and on a busy one it would tell of the others.
+    """
+    drags = 10
+    text = (ROOT / "web/presets/bbr.toml").read_text()
+    after(page, lambda: page.evaluate("text => bench.take(text)", text + "\n"))
+    page.evaluate(DRAGS, drags)  # until then the browser compiles
+    scenario = Scenario.loads(text)
+    before_s = time.process_time()
+    for _ in range(drags):
+        run(scenario)
+    native_s = (time.process_time() - before_s) / drags
+    before_s = children_s()
+    page.evaluate(DRAGS, drags)
+    drag_s = (children_s() - before_s) / drags
+    assert 0 < drag_s <= 5 * native_s + FRAME_S
+
+
+def children_s() -> float:
+    """Processor time that all processes have taken which descend from this one (proc(5), stat)."""
+    taken: dict[int, list[tuple[int, float]]] = {}
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = place.read_text().rpartition(")")[2].split()
+            seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            taken.setdefault(int(fields[1]), []).append((int(place.parent.name), seconds))
+    total_s, left = 0.0, [os.getpid()]
+    while left:
+        for process, seconds in taken.get(left.pop(), []):
+            left.append(process)
+            total_s += seconds
+    return total_s
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -21,6 +21,7 @@ import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario
 from fullpipe.errors import InputError
+from fullpipe.study.evaluate import evaluate
 from fullpipe.study.sweep import cluster
 
 SWEEP = (
@@ -124,6 +125,30 @@ def test_a_client_of_ones_own(scheduler: str, small: Scenario) -> None:
     assert there.table.equals(fullpipe.sweep(small, axes, repeats=2).table)
 
 
+@pytest.mark.usefixtures("workers")
+def test_workers_get_an_algorithm_of_ones_own(scheduler: str, small: Scenario) -> None:
+    """A class of this test's, which no worker has ever heard of."""
+
+    @fullpipe.algorithm("own-on-a-cluster", recovery="newreno")
+    class Own(fullpipe.Classic):
+        beta: float = 0.5
+
+        def increase(self, w, flow, ack):  # type: ignore[no-untyped-def]  # noqa: ARG002
+            return 1 / w
+
+        def decrease(self, w, flow, signal):  # type: ignore[no-untyped-def]  # noqa: ARG002
+            return self.beta * w
+
+    axes = {"flows.algorithm": ["newreno", "own-on-a-cluster"]}
+    there = fullpipe.sweep(small, axes, client=scheduler)
+    assert there.failed == 0
+    built_in, own = there.table.to_pylist()
+    assert built_in["algorithm_source"] == own["algorithm_source"]
+    assert len(own["algorithm_source"]) == 12
+    assert built_in["utilization"] == own["utilization"]
+    assert there.table.equals(fullpipe.sweep(small, axes).table)
+
+
 def test_a_workers_threads_share_its_limit(scheduler: str, small: Scenario, tmp_path: Path) -> None:
     many = small.replace(**{"links.buffer": "unlimited", "flows.initial_window": 1_000_000})
     with worker(tmp_path / "dask", scheduler, threads=4):
@@ -222,3 +247,12 @@ def test_a_scheduler_that_dies_and_no_workers_at_first(scheduler: str, tmp_path:
     assert errors == "fullpipe: the Dask scheduler is gone; start it and the sweep again\n"
     kept = [row for part in tmp_path.glob("out/parts/*.parquet") for row in pq.read_table(part)["run"].to_pylist()]
     assert 0 < len(kept) == len(set(kept)) <= RUNS
+
+
+def test_a_card_on_a_cluster_has_the_same_bytes(tmp_path: Path, scheduler: str) -> None:
+    here = evaluate("bbr", only=["iot"], cache=tmp_path / "here")
+    with worker(tmp_path / "dask", scheduler, 2):
+        there = evaluate("bbr", only=["iot"], cache=tmp_path / "there", dask=scheduler)
+    assert there.to_json() == here.to_json()
+    with pytest.raises(InputError, match="scheduler"):
+        evaluate("bbr", only=["iot"], cache=tmp_path / "nowhere", dask="tcp://127.0.0.1:1")

@@ -167,7 +167,8 @@ def test_short_outputs_are_those_of_the_program(tables: ModuleType) -> None:
 
 def test_measured_tables_are_those_of_the_runs(tables: ModuleType) -> None:
     found = [match for page in tables.pages() for match in tables.TABLE.finditer(page.read_text(encoding="utf-8"))]
-    assert {match[2] for match in found} == {path.stem for path in (ROOT / "docs/measured").glob("*.json")}
+    drawn = {"cards", "cards-worse"}
+    assert {match[2] for match in found} - drawn == {path.stem for path in (ROOT / "docs/measured").glob("*.json")}
     for match in found:
         assert match[3] == tables.measured(match[2]), f"{match[2]}: python docs/tables.py"
 
@@ -209,7 +210,8 @@ def test_every_output_that_is_shown_is_marked_and_its_command_too(tables: Module
         marked = "".join(each.text for each in tables.shown(page))
         assert text.count("\n ───") == marked.count("\n ───"), page
         for each in tables.shown(page):
-            command = each.command.partition(" | ")[0]
+            # What comes before "&&" puts files and folders in place.
+            command = each.command.partition(" | ")[0].rpartition(" && ")[2]
             assert re.search(rf"^{re.escape(command)}|`{re.escape(command)}|`make demo`", text, re.MULTILINE), command
 
 

@@ -100,7 +100,9 @@ def missed(case: str, name: str, why: str) -> Any:
     return pytest.param(case, name, marks=pytest.mark.xfail(strict=True, reason=why))
 
 
-DELAYED = "TCP's samples hold the wait of a delayed ACK, which QUIC takes off (RFC 9002, 5.3); within 15 % without delayed ACKs"
+DELAYED = (
+    "TCP's samples hold the wait of a delayed ACK, which QUIC takes off (RFC 9002, 5.3); 15 % without delayed ACKs"
+)
 PIPE = "not found; without delayed ACKs it is still 83 ms"
 
 

@@ -15,7 +15,7 @@ PACKAGE = Path(fullpipe.__file__).parent
 LAYERS = {
     "charts": {"charts", "display", "errors", "files", "runs", "study", "text"},
     "reproduce": {"charts", "errors", "files", "fingerprint", "linux", "reproduce", "runs", "scenario", "text"},
-    "runs": {"charts", "display", "errors", "files", "linux", "runs", "scenario", "text"},
+    "runs": {"charts", "display", "errors", "files", "linux", "own", "runs", "scenario", "text"},
     "scenario": {"errors", "own", "scenario", "text"},
     "study": {
         "charts",

@@ -364,6 +364,9 @@ def test_the_command_line(program: Program, tmp_path: Path, plain: Path) -> None
         assert done.returncode == 0, done.stderr
         newreno, own = (line.split()[1:] for line in done.stdout.splitlines()[3:5])
         assert newreno == own
+    told = program("algorithms", "aimd.py")
+    assert (told.returncode, told.stdout.splitlines()[0]) == (0, "plain-aimd")
+    assert "alpha" in told.stdout
     for named, said in {
         "none.py": "none.py: there is no such file",
         "aimd.py:Other": "no algorithm is declared by a class 'Other'",
@@ -399,3 +402,174 @@ def test_ctrl_c_ends_an_endless_loop(tmp_path: Path, command: str) -> None:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert (process.returncode, said.strip()) == (130, "fullpipe: interrupted; nothing is left half-written")
+
+
+def compiled(name: str, kind: type, **options: Any) -> None:
+    pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
+    fullpipe.algorithm(name, compiled=True, **options)(kind)
+
+
+class PlainReno:
+    """The same for Numba, which takes no dictionaries of windows."""
+
+    cwnd: float = 2.0
+    ssthresh: float = math.inf
+    beta: float = 0.5
+    halves: bool = True
+    _cuts: int = 0
+    cuts: float = 0.0
+
+    def on_ack(self, flow, ack):
+        if flow.in_recovery or not flow.cwnd_limited or ack.credit == 0:
+            return
+        if self.cwnd < self.ssthresh:
+            self.cwnd += ack.credit
+        else:
+            self.cwnd += ack.credit * (1 / self.cwnd)
+
+    def on_congestion(self, flow, signal):
+        w = self.cwnd if flow.cwnd_limited else min(self.cwnd, flow.flight_size)
+        kept = self.beta * w if self.halves else w
+        self._cuts += 1
+        self.cuts = self._cuts
+        self.ssthresh = max(kept, 2.0)
+        if signal == fullpipe.Signal.LOSS:
+            self.cwnd = self.ssthresh
+        elif signal == fullpipe.Signal.ECN:
+            self.cwnd = max(kept, 1.0)
+        else:
+            self.cwnd = 1.0
+
+
+@pytest.mark.parametrize("keys", KINDS, ids=["newreno", "rack", "sack"])
+@pytest.mark.parametrize("kind", [PlainReno, Around], ids=["written out", "classic"])
+def test_compiled_is_the_same_to_the_bit(kind: type, keys: dict[str, Any]) -> None:
+    compiled("own-compiled", kind, recovery="newreno", inspect=["cuts"] if kind is PlainReno else [])
+    own = fullpipe.run(scenario("own-compiled", **keys))
+    assert nameless(own) == nameless(fullpipe.run(scenario("newreno", **keys)))
+    if kind is PlainReno:
+        fullpipe.algorithm("own-same", recovery="newreno", inspect=["cuts"])(kind)
+        interpreted = fullpipe.run(scenario("own-same", **keys))
+        assert own.series["cuts"].to_pylist() == interpreted.series["cuts"].to_pylist()
+        assert own.series["cuts"][-1].as_py() > 0
+        other = fullpipe.run(scenario({"name": "own-compiled", "beta": 0.8, "halves": True}, **keys))
+        assert other.series["cwnd_packets"].to_pylist() != own.series["cwnd_packets"].to_pylist()
+
+
+def test_compiled_all_that_a_class_may_have() -> None:
+    class Everything:
+        cwnd: float = 1000.0
+        ssthresh: float = math.inf
+        pacing_rate: float = 500.0
+        rounds: float = 0.0
+        began: float = 0.0
+        best: float = 0.0
+
+        def on_start(self, start):
+            self.began = start.rtt_s
+            self.cwnd = 1000.0
+
+        def on_round(self, flow):
+            self.rounds = flow.round
+
+        def on_recovered(self, flow):
+            pass
+
+        def on_ack(self, flow, ack):  # noqa: ARG002
+            self.best = max(self.best, ack.delivery_rate)
+
+        def on_congestion(self, flow, signal):
+            pass
+
+    figures = {}
+    for way in (False, True):
+        if way:
+            compiled("own-everything", Everything, rate_samples=True, inspect=["rounds", "began", "best"])
+        else:
+            inspected = ["rounds", "began", "best"]
+            fullpipe.algorithm("own-everything", rate_samples=True, inspect=inspected)(Everything)
+        result = fullpipe.run(scenario("own-everything"))
+        assert result.flows["goodput_bps"][0].as_py() == pytest.approx(4e6, rel=2e-3)
+        figures[way] = str(result.series.to_pydict())
+    assert figures[False] == figures[True]
+
+
+def test_compiled_runs_side_by_side_in_threads() -> None:
+    compiled("own-compiled", Around, recovery="newreno")
+    runs = {alpha: scenario({"name": "own-compiled", "alpha": alpha}) for alpha in (1, 2)}
+    for alpha, result in fullpipe.run_many(runs, workers=2).items():
+        assert nameless(result) == nameless(fullpipe.run(runs[alpha]))
+
+
+def test_what_compiled_code_raises_comes_back_with_its_lines() -> None:
+    class Wrong:
+        cwnd: float = 2.0
+        ssthresh: float = math.inf
+        zero: float = 0.0
+
+        def on_ack(self, flow, ack):
+            if flow.delivered > 50:
+                self.cwnd = ack.credit / self.zero
+
+        def on_congestion(self, flow, signal):
+            pass
+
+    compiled("own-compiled-wrong", Wrong)
+    with pytest.raises(AlgorithmError, match="ZeroDivisionError") as caught:
+        fullpipe.run(scenario("own-compiled-wrong"))
+    assert caught.value.__cause__ is not None
+    frames = [frame.name for frame in traceback.extract_tb(caught.value.__cause__.__traceback__)]
+    assert frames == ["on_ack"]
+
+
+def test_what_cannot_be_compiled_is_said() -> None:
+    class Odd(Around):
+        def increase(self, w, flow, ack):  # noqa: ARG002
+            return self.nothing / w
+
+    with pytest.raises(InputError, match=r"own-odd.*Numba can't compile it.*nothing"):
+        compiled("own-odd", Odd)
+
+
+def test_ctrl_c_ends_an_endless_loop_of_compiled_code(tmp_path: Path) -> None:
+    pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
+    (tmp_path / "s.toml").write_text(TOML)
+    text = PLAIN.replace('recovery="newreno", inspect=["process"]', "compiled=True").replace("import os\n", "")
+    text = text.replace("float(os.getpid())", "0.0").replace(
+        "return w / 2", "while w > 0.0:\n            w += 1.0\n        return w"
+    )
+    (tmp_path / "aimd.py").write_text(text)
+    line = [PROGRAM, "run", "s.toml", "--load", "aimd.py"]
+    with started(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(8)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.strip()) == (130, "fullpipe: interrupted; nothing is left half-written")
+
+
+def test_the_header_has_the_structs_that_are_compiled(tmp_path: Path) -> None:
+    """What a C compiler makes of the header is what NumPy makes of the fields."""
+    import numpy as np
+
+    from fullpipe import compiled as plug
+
+    structs = {"flow": plug.FLOW, "ack": plug.ACK, "start": plug.START}
+    offsets = [
+        f'printf("%zu ", offsetof(struct fullpipe_{struct}, {field}));'
+        for struct in structs
+        for field, _ in structs[struct]
+    ]
+    sizes = [f'printf("%zu ", sizeof(struct fullpipe_{struct}));' for struct in structs]
+    code = (
+        "#include <stdio.h>\n#include <stddef.h>\n#include <fullpipe.h>\nint main(void) {"
+        + "".join(offsets + sizes)
+        + "}"
+    )
+    (tmp_path / "a.c").write_text(code)
+    command = ["cc", "-Wall", "-Werror", "-std=c11", f"-I{plug.HEADER.parent}", "a.c", "-o", "a"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    printed = subprocess.run([tmp_path / "a"], capture_output=True, text=True, check=True).stdout
+    types = {struct: np.dtype(fields, align=True) for struct, fields in structs.items()}
+    expected = [types[struct].fields[field][1] for struct in structs for field, _ in structs[struct]]
+    assert [int(word) for word in printed.split()] == expected + [types[struct].itemsize for struct in structs]

@@ -129,6 +129,7 @@ def test_saved_files_hold_the_result(result: Result, tmp_path: Path) -> None:
         "scenario.toml",
         "series.parquet",
         "traffic.parquet",
+        "transfers.parquet",
     ]
     assert json.loads((out / "result.json").read_text()) == result.to_dict()
     for name in ("links", "flows", "series"):

@@ -453,6 +453,24 @@ def test_the_command(program: Program, tmp_path: Path) -> None:
     assert json.loads(again.stdout)["rows"] == rows
 
 
+def test_a_buffer_is_as_large_as_its_worst_delay_allows() -> None:
+    """At 8 Mbit/s a packet of 1000 bytes takes 1 ms: whoever fills a buffer of B packets waits B ms at most, and one
+    flow of NewReno fills it once a cycle.
+    """
+    targets = ["max_delay<=30ms", "utilization>=0.9,p99_delay<=30ms"]
+    sizing = fullpipe.size("8 Mbit/s", "40 ms", flows=[1], target=targets, algorithms=["newreno"], precision=0.01)
+    longest, together = sizing.rows
+    assert longest["at_most_packets"] == pytest.approx(30, abs=1)
+    assert longest["buffer_packets"] == 1
+    assert together["utilization"] >= 0.9
+    assert together["p99_queueing_delay_s"] <= 0.03
+    assert together["buffer_packets"] <= together["at_most_packets"]
+    assert together["at_most_packets"] >= longest["at_most_packets"]
+    for row in sizing.tried:
+        assert row["p50_queueing_delay_s"] <= row["p99_queueing_delay_s"] <= row["max_queueing_delay_s"]
+        assert row["max_queueing_delay_s"] <= 0.001 * (row["buffer_packets"] + 1)
+
+
 def test_completion_times_are_those_of_web_transfers() -> None:
     """10 Mbit/s and 40 ms; 12 kB on average take longer than a round trip."""
     sizing = fullpipe.size(
@@ -464,6 +482,15 @@ def test_completion_times_are_those_of_web_transfers() -> None:
     assert row["mean_fct_s"] == pytest.approx(sum(at) / len(at))
     result = fullpipe.run(sizing.mix.scenario("newreno", 2, row["at_packets"]))
     assert at[0] == result.figures()["web.mean_completion_s"]
+    # Of 20 transfers or more the 95th percentile is not the longest, nor below half of them.
+    times = sorted(
+        row["completion_s"]
+        for row in result.transfers.to_pylist()
+        if not row["in_warmup"] and not math.isnan(row["completion_s"])
+    )
+    p95 = next(run["p95_fct_s"] for run in sizing.tried if run["buffer_packets"] == row["at_packets"])
+    assert len(times) >= 20
+    assert p95 == times[math.ceil(0.95 * len(times)) - 1]
 
 
 def test_the_command_with_a_queue(program: Program, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from by_hand import NO, by_hand, snapshot
 from fullpipe import Result, Scenario
-from fullpipe.cli import algorithms, compare, linux, queues, reproduce, run, size, sweep
+from fullpipe.cli import algorithms, compare, linux, output, queues, reproduce, run, size, sweep
 from fullpipe.display import rate
 from fullpipe.errors import InputError
 from fullpipe.linux import host
@@ -20,12 +20,14 @@ from fullpipe.reproduce.check import Shape, Value
 from fullpipe.reproduce.item import Item
 from fullpipe.reproduce.record import Outcome
 from fullpipe.study.compare import Comparison
+from fullpipe.study.evaluate.card import Card
 from fullpipe.study.size import Sizing
 from fullpipe.study.size.mix import Mix
 from fullpipe.study.sweep import Sweep
 from fullpipe.study.sweep.axes import find_value, read_axes
 from fullpipe.study.sweep.plan import Plan
 from fullpipe.study.sweep.table import table_of
+from test_transfers import TRANSFERS
 
 Printed = Callable[[], str]
 
@@ -74,6 +76,11 @@ def test_run_of_many_flows_shows_their_groups(printed: Printed) -> None:
     assert snapshot("run-groups.txt") in printed()
     run.print_result(by_hand(flows={name: column[:12] for name, column in columns.items()}))
     assert "Flows" in printed(), "a dozen is shown one by one"
+
+
+def test_run_with_transfers(printed: Printed) -> None:
+    run.print_result(by_hand(transfers=TRANSFERS))
+    assert snapshot("run-transfers.txt") in printed()
 
 
 def test_run_without_flows_or_cross_traffic(printed: Printed) -> None:
@@ -131,6 +138,7 @@ def test_rows_of_a_comparison() -> None:
         "loss_rate": 0.00125,
         "marked_packets": 4321,
         "mean_queue_packets": 61.25,
+        "p99_queueing_delay_s": 0.0183,
         # The second flow lives half of the three seconds that are measured: 60.25 + 0.95 / 2.
         "goodput_bps": 60.725e6,
         "mean_rtt_s": pytest.approx(0.0878),
@@ -236,9 +244,21 @@ def test_linux_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert printed() == snapshot("linux-list.txt")
 
 
+def test_evaluate(printed: Printed) -> None:
+    """A word and where it comes from; why there is none only where there is none."""
+    criteria = [
+        {"id": "5.1.1", "title": "Fairness", "verdict": "worse", "where": "duel, 40 ms", "why": "its share"},
+        {"id": "5.1.2", "title": "Delay", "verdict": "no worse", "where": "", "why": "its delay"},
+        {"id": "5.2", "title": "Misuse", "verdict": "not judged", "where": "", "why": "no run can tell"},
+    ]
+    data = {"algorithm": "ours", "fullpipe": "9.8.7", "engine": "simulator", "profile": "quick", "seeds": 3}
+    output.show(Card({**data, "criteria": criteria}).shown())
+    assert printed() == snapshot("evaluate.txt")
+
+
 def test_reproduce_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     items = [Item("paper/table-9", "What it shows", dict, lambda _: {}), Item("other/x", "More", dict, lambda _: {})]
-    monkeypatch.setattr(reproduce, "select", lambda _: items)
+    monkeypatch.setattr(reproduce, "select", lambda *_: items)
     reproduce.command.main(["--list"], standalone_mode=False)
     assert printed() == snapshot("reproduce-list.txt")
 

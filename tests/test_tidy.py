@@ -37,7 +37,13 @@ def test_a_result() -> None:
     # The second flow lives half of the three seconds that are measured.
     assert found(table, group="group ours")["goodput_bps", "bit/s"] == pytest.approx(475e3)
     assert found(table, group="web 1")["mean_completion_s", "s"] == 0.375
-    assert found(table, group="all") == {("data_packets", "packets"): 1234567, ("jain_index", "1"): 0.8079}
+    assert found(table, group="all") == {
+        ("data_packets", "packets"): 1234567,
+        ("jain_index", "1"): 0.8079,
+        ("p50_rtt_s", "s"): 0.0846,
+        ("p95_rtt_s", "s"): 0.0967,
+        ("p99_rtt_s", "s"): 0.0987,
+    }
 
 
 def test_tables_of_many_runs_have_the_same_columns() -> None:

@@ -16,6 +16,7 @@ __all__ = [
     "algorithms",
     "check",
     "declare",
+    "kernel_object",
     "load",
     "parse",
     "quantity",
@@ -56,6 +57,8 @@ class Model:
     def series_interval_s(self) -> float | None: ...
     @property
     def holds_lock(self) -> bool: ...
+    @property
+    def is_compiled(self) -> bool: ...
     @property
     def warnings(self) -> list[str]: ...
     def resolved(self) -> dict[str, Any]: ...
@@ -142,6 +145,7 @@ def declare(
     rate_samples: bool,
     params: Mapping[str, float | bool],
     shown: list[str],
+    plug: object,
 ) -> None: ...
 def load(text: str, folder: str) -> tuple[Model, dict[str, Any]]: ...
 def parse(text: str) -> dict[str, Any]: ...
@@ -185,3 +189,7 @@ class _Queue(TypedDict):
     params: list[_QueueParam]
 
 def queues() -> list[_Queue]: ...
+def kernel_object(content: bytes, struct_ops: str | None, params: Mapping[str, float]) -> tuple[str, str, bytes]:
+    """An algorithm of an object file (None: its only one): what the simulator and what the kernel call it, and the file
+    with `params` in it. Raises ValueError, in one line, where the file is none, or has no such algorithm or parameter.
+    """

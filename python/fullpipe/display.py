@@ -13,6 +13,7 @@ from fullpipe.text import html
 __all__ = [
     "Outcome",
     "Shown",
+    "any_known",
     "any_marked",
     "count",
     "fairness",
@@ -115,6 +116,11 @@ def count(number: float | None) -> str:
 def fairness(index: float | None) -> str:
     """Jain's index, or a dash."""
     return "-" if index is None else f"{index:.3f}"
+
+
+def any_known(rows: Iterable[Mapping[str, Any]], figure: str) -> bool:
+    """Whether any of the rows has the figure; engines do not tell all, and what none tells has no column."""
+    return any(row.get(figure) is not None for row in rows)
 
 
 def any_marked(rows: Iterable[Mapping[str, Any]]) -> bool:

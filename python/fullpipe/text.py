@@ -76,13 +76,20 @@ def hint(name: object, known: Iterable[str]) -> str:
 
 
 def with_params(table: Mapping[str, object]) -> str:
-    """``codel (target=5 ms, ecn=true)`` for a table with a name and parameters, flags as scenarios write them."""
+    """``codel (target=5 ms, ecn=true)`` for a table with a name and parameters, flags as scenarios write them; of an
+    algorithm that is an object file ``my.bpf.o (beta=0.7)``.
+    """
+    name = table.get("name")
+    if (file := table.get("object")) is not None:
+        name = file.get("name") if isinstance(file, Mapping) else file
+        chosen, given = {key: table[key] for key in ("struct_ops",) if key in table}, table.get("params")
+        table = {**chosen, **given} if isinstance(given, Mapping) else chosen
     params = ", ".join(
         f"{key}={str(value).lower() if isinstance(value, bool) else value}"
         for key, value in table.items()
         if key != "name"
     )
-    return f"{table.get('name')} ({params})" if params else str(table.get("name"))
+    return f"{name} ({params})" if params else str(name)
 
 
 def html(text: str) -> str:

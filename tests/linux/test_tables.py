@@ -45,5 +45,8 @@ def test_rates_are_over_a_flows_life_in_the_window() -> None:
     assert math.isnan(flows["p50_rtt_s"][2])
     assert (tables["groups"]["name"], tables["groups"]["p95_rtt_s"]) == (["reno"], [0.02])
     assert math.isnan(tables["links"]["p99_queueing_delay_s"][0])
+    transfers = tables["transfers"]
+    assert (transfers["group"], transfers["size_bytes"], transfers["in_warmup"]) == (["reno"], [1066], [True])
+    assert (transfers["completion_s"], math.isnan(transfers["slowdown"][0])) == ([1.0], True)
     # (2 + 2.5)^2 / (2 (2^2 + 2.5^2)), of the two that live in the window.
     assert math.isclose(tables["totals"]["jain_index"], 20.25 / 20.5)

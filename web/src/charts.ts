@@ -243,8 +243,8 @@ export class Panel {
   /** Markers along the bold lines, so that colour is not all that tells them apart. */
   private mark(plot: uPlot, ground: string): void {
     const { ctx, bbox } = plot;
-    if (this.drawing.stacked) return;
     const bold = this.drawing.lines.filter((line) => line.bold);
+    if (this.drawing.stacked || bold.length < 2) return;
     const gap = 130 * uPlot.pxRatio;
     bold.forEach(({ look, values }, place) => {
       for (let x = bbox.left + gap * (0.3 + (0.7 * place) / bold.length); x < bbox.left + bbox.width; x += gap) {

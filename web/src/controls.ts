@@ -25,6 +25,8 @@ const BUFFERS_BDP = grid(0.01, 10);
 const LOSSES = [0, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1];
 const DURATIONS_S = [5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 400];
 const COUNTS = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50];
+/** What scenarios call the reader's own algorithm. */
+export const MINE = "mine";
 const NOBODY = "nobody";
 const SIDES = ["A", "B"];
 
@@ -104,7 +106,8 @@ export class Controls {
   }
 
   private traffic(catalogue: Catalogue): void {
-    const algorithms = catalogue.algorithms.map(({ name, group }) => ({ value: name, group: GROUPS[group] ?? group }));
+    const own = { name: MINE, group: "your own" };
+    const algorithms = [...catalogue.algorithms, own].map(({ name, group }) => ({ value: name, group: GROUPS[group] ?? group }));
     SIDES.forEach((side, i) => {
       const place: toml.Place = ["flows", i];
       const group = this.group(`Side ${side}`);

@@ -1,6 +1,10 @@
-/** The scenario as text: a text area over the same text in colours. */
+/** Text in place: a text area over the same text in colours. */
 
-const TOKEN = /(#.*)|("(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?)|(^\s*\[\[?.*?\]\]?)(?=\s*(?:#|$))|(^\s*[\w-]+)(?=\s*=)|(\b\d[\d_.eE+-]*\b|\btrue\b|\bfalse\b)/gm;
+/** The words of a language: a group for each of comment, string, table, key and number. */
+export const TOML =
+  /(#.*)|("(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?)|(^\s*\[\[?.*?\]\]?)(?=\s*(?:#|$))|(^\s*[\w-]+)(?=\s*=)|(\b\d[\d_.eE+-]*\b|\btrue\b|\bfalse\b)/gm;
+export const JAVASCRIPT =
+  /(\/\/.*)|("(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?)|(\b(?:export|default|class|constructor|return|if|else|for|while|const|let|new|this|static)\b)|(\bon[A-Z]\w+)|(\b\d[\d_.eE]*\b)/gm;
 const KINDS = ["comment", "string", "table", "key", "number"];
 
 export class Editor {
@@ -9,6 +13,7 @@ export class Editor {
   constructor(
     private readonly area: HTMLTextAreaElement,
     private readonly behind: HTMLElement,
+    private readonly language: RegExp,
     changed: (text: string) => void,
   ) {
     area.addEventListener("input", () => {
@@ -36,7 +41,7 @@ export class Editor {
   }
 
   private colour(): void {
-    const lines = this.area.value.replace(TOKEN, (token, ...groups: (string | undefined)[]) => {
+    const lines = this.area.value.replace(this.language, (token, ...groups: (string | undefined)[]) => {
       const kind = KINDS[groups.findIndex((group) => group !== undefined)];
       return `\u0001${kind}\u0002${token}\u0003`;
     });

@@ -6,8 +6,12 @@ import EngineWorker from "./worker?worker&inline";
 export const MEMORY_BYTES = 512e6;
 
 export interface Asked {
+  /** Later ones have greater numbers, and take the place of those before. */
+  id: number;
   /** A scenario as TOML; null for the catalogue. */
   text: string | null;
+  /** The module of the reader's own algorithm, where the scenario may name it. */
+  code: string | null;
   memoryBytes: number;
 }
 
@@ -112,15 +116,26 @@ export class Refusal extends Error {
 /** The run did not end: a trap, or it was stopped. The engine has begun anew. */
 export class Fault extends Error {}
 
+/** What the worker says of what it was asked: the answer, how far it is, a trap; nothing where another took its place. */
+interface Said {
+  id: number;
+  answer?: Answer;
+  share?: number;
+  trap?: string;
+}
+
 interface Job {
-  asked: Asked;
-  resolve(answer: Answer): void;
+  id: number;
+  resolve(answer: Answer | null): void;
   reject(error: Error): void;
 }
 
 export class Engine {
+  /** Told how far a run is that takes its time. */
+  progress: (share: number) => void = () => {};
   private worker: Worker;
   private job: Job | null = null;
+  private asked = 0;
 
   private constructor(private readonly module: WebAssembly.Module) {
     this.worker = this.start();
@@ -133,39 +148,49 @@ export class Engine {
   }
 
   async catalogue(): Promise<Catalogue> {
-    return JSON.parse((await this.ask({ text: null, memoryBytes: 0 })).text);
+    return JSON.parse((await this.ask(null, null))!.text);
   }
 
-  /** Runs a scenario; one at a time. */
-  async run(text: string): Promise<Result> {
-    const answer = await this.ask({ text, memoryBytes: MEMORY_BYTES });
+  /** Runs a scenario; null where another has been asked for meanwhile, which takes its place. */
+  async run(text: string, code: string | null = null): Promise<Result | null> {
+    const answer = await this.ask(text, code);
+    if (answer === null) return null;
     if (!answer.whole) throw new Refusal(JSON.parse(answer.text));
     return new Result(answer.text, answer.numbers, answer.ms);
   }
 
-  /** Ends what is at work. */
-  stop(why: string): void {
-    this.end(new Fault(why));
+  /** Waits no longer for what is at work; it ends when the next run is asked for. */
+  giveUp(): void {
+    this.job?.resolve(null);
+    this.job = null;
   }
 
-  private ask(asked: Asked): Promise<Answer> {
-    if (this.job) throw new Error("the engine is at work");
+  /** Ends what is at work, whatever it does. */
+  stop(): void {
+    this.end(new Fault("stopped"));
+  }
+
+  private ask(text: string | null, code: string | null): Promise<Answer | null> {
+    this.giveUp();
+    const id = ++this.asked;
     return new Promise((resolve, reject) => {
-      this.job = { asked, resolve, reject };
-      this.worker.postMessage(asked);
+      this.job = { id, resolve, reject };
+      this.worker.postMessage({ id, text, code, memoryBytes: MEMORY_BYTES } satisfies Asked);
     });
   }
 
   private start(): Worker {
     const worker = new EngineWorker();
-    worker.onmessage = ({ data }: MessageEvent<Answer | { trap: string }>) => {
-      if ("trap" in data) {
-        this.end(new Fault(`the engine failed and was started again: ${data.trap}`));
-        return;
+    worker.onmessage = ({ data: { id, answer, share, trap } }: MessageEvent<Said>) => {
+      if (trap !== undefined) {
+        this.end(new Fault(`the engine failed and was started again: ${trap}`));
+      } else if (this.job?.id === id && share !== undefined) {
+        this.progress(share);
+      } else if (this.job?.id === id && answer) {
+        const job = this.job;
+        this.job = null;
+        job.resolve(answer);
       }
-      const job = this.job;
-      this.job = null;
-      job?.resolve(data);
     };
     worker.onerror = (event) => {
       event.preventDefault();

@@ -1,10 +1,11 @@
 /** The bench: what the reader does becomes a scenario, the scenario a run, the run pictures and figures. */
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
-import { Controls } from "./controls";
-import { Editor } from "./editor";
-import { Engine, Fault, Refusal, type Result } from "./engine";
-import { carried, fragment } from "./link";
+import { Controls, MINE } from "./controls";
+import { Editor, JAVASCRIPT, TOML } from "./editor";
+import { Engine, Refusal, type Result } from "./engine";
+import { carried, fragment, type Shown } from "./link";
+import { EXAMPLE } from "./own";
 import { PRESETS } from "./presets";
 import { Results } from "./results";
 import { headComment } from "./toml";
@@ -17,11 +18,15 @@ const SOON_MS = 400;
 const element = (id: string) => document.getElementById(id)!;
 
 class Bench {
-  private wanted: string | null = null;
+  private wanted = false;
   private began: number | null = null;
   private text = "";
+  private code = EXAMPLE;
+  /** Code that came in a link runs when the reader says so. */
+  private trusted = true;
   private last: Result | null = null;
   private readonly editor: Editor;
+  private readonly own: Editor;
   private readonly controls: Controls;
   private readonly results: Results;
 
@@ -29,15 +34,31 @@ class Bench {
     private readonly engine: Engine,
     catalogue: Awaited<ReturnType<Engine["catalogue"]>>,
   ) {
-    this.editor = new Editor(element("text") as HTMLTextAreaElement, element("colours"), (text) => this.take(text));
+    this.editor = new Editor(element("text") as HTMLTextAreaElement, element("colours"), TOML, (text) => this.take(text));
+    this.own = new Editor(element("code") as HTMLTextAreaElement, element("own-colours"), JAVASCRIPT, (code) => {
+      this.code = code;
+      this.trusted = true;
+      this.take(this.text);
+    });
+    this.own.text = this.code;
     const edit = (change: (text: string) => string) => this.take(change(this.text));
     const redraw = () => this.last && this.draw(this.last);
     this.controls = new Controls(element("controls"), catalogue, () => this.text, edit, redraw);
     this.results = new Results();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+    element("own").addEventListener("toggle", () => (this.own.text = this.code));
     element("version").textContent = `fullpipe ${catalogue.version} · the engine of the command line, compiled for the browser: the same bits`;
     this.presets();
     this.buttons();
+  }
+
+  /** Shows what a link carries. */
+  show({ text, code }: Shown): void {
+    if (code !== null && code !== this.code) {
+      this.own.text = this.code = code;
+      this.trusted = false;
+    }
+    this.take(text);
   }
 
   /** Takes a scenario and runs it. */
@@ -47,23 +68,40 @@ class Bench {
     element("story").textContent = headComment(text);
     const preset = PRESETS.findIndex((preset) => preset.text === text);
     element("presets").querySelectorAll("button").forEach((button, i) => button.setAttribute("aria-pressed", String(i === preset)));
-    this.wanted = text;
     this.address();
+    const own = element("own") as HTMLDetailsElement;
+    if (this.uses() && !own.open) own.open = true;
+    if (this.uses() && !this.trusted) {
+      this.askForTrust();
+      return;
+    }
+    this.wanted = true;
     if (this.began === null) void this.work();
-    else if (performance.now() - this.began > PATIENCE_MS) this.engine.stop("");
+    else if (performance.now() - this.began > PATIENCE_MS) this.engine.giveUp();
+  }
+
+  /** Whether the scenario has the reader's own algorithm. */
+  private uses(): boolean {
+    return this.text.includes(`"${MINE}"`);
+  }
+
+  private shown(): Shown {
+    return { text: this.text, code: this.uses() ? this.code : null };
   }
 
   private async work(): Promise<void> {
-    while (this.wanted !== null) {
-      const text = this.wanted;
-      this.wanted = null;
+    while (this.wanted) {
+      this.wanted = false;
       this.began = performance.now();
       const soon = setTimeout(() => this.tellAtWork(), SOON_MS);
       try {
-        const result = await this.engine.run(text);
-        this.last = result;
-        this.quiet();
-        this.draw(result);
+        const { text, code } = this.shown();
+        const result = await this.engine.run(text, code);
+        if (result) {
+          this.last = result;
+          this.quiet();
+          this.draw(result);
+        }
       } catch (error) {
         this.tellProblem(error);
       }
@@ -88,12 +126,25 @@ class Bench {
     const stop = document.createElement("button");
     stop.type = "button";
     stop.textContent = "Stop";
-    stop.addEventListener("click", () => this.engine.stop("stopped"));
-    this.notice("busy", "Simulating\u2026 ", stop);
+    stop.addEventListener("click", () => this.engine.stop());
+    const bar = document.createElement("progress");
+    bar.setAttribute("aria-label", "How far the run is");
+    this.engine.progress = (share) => (bar.value = share);
+    this.notice("busy", "Simulating\u2026 ", bar, stop);
+  }
+
+  private askForTrust(): void {
+    const run = document.createElement("button");
+    run.type = "button";
+    run.textContent = "Run it";
+    run.addEventListener("click", () => {
+      this.trusted = true;
+      this.take(this.text);
+    });
+    this.notice("busy", "This link brings an algorithm in JavaScript. Read it below the scenario; it runs in this page alone, without the network. ", run);
   }
 
   private tellProblem(error: unknown): void {
-    if (error instanceof Fault && !error.message) return;
     if (error instanceof Refusal) this.editor.mark(error.problem.line);
     const line = error instanceof Refusal && error.problem.line !== null ? `Line ${error.problem.line}, ` : "";
     this.notice("wrong", `${line}${(error as Error).message}`);
@@ -121,7 +172,7 @@ class Bench {
   private buttons(): void {
     element("copy").addEventListener("click", () => this.copy(this.text, "The scenario is on the clipboard"));
     element("link").addEventListener("click", async () => {
-      await this.copy(location.href.split("#")[0] + (await fragment(this.text)), "The link is on the clipboard");
+      await this.copy(location.href.split("#")[0] + (await fragment(this.shown())), "The link is on the clipboard");
     });
     element("save").addEventListener("click", () => {
       const link = document.createElement("a");
@@ -131,8 +182,8 @@ class Bench {
       URL.revokeObjectURL(link.href);
     });
     addEventListener("hashchange", async () => {
-      const text = await carried(location.hash).catch(() => null);
-      if (text !== null && text !== this.text) this.take(text);
+      const carries = await carried(location.hash).catch(() => null);
+      if (carries && carries.text !== this.text) this.show(carries);
     });
   }
 
@@ -157,23 +208,23 @@ class Bench {
   /** Keeps the scenario in the address, once it rests. */
   private address(): void {
     clearTimeout(this.pending);
-    this.pending = window.setTimeout(async () => history.replaceState(null, "", await fragment(this.text)), 500);
+    this.pending = window.setTimeout(async () => history.replaceState(null, "", await fragment(this.shown())), 500);
   }
 }
 
-/** What to begin with: the address's scenario, the one that was put into the page, or the first preset. */
-async function first(): Promise<string> {
+/** What to begin with: what the address carries, the scenario that was put into the page, or the first preset. */
+async function first(): Promise<Shown> {
   const given = JSON.parse(element("given").textContent ?? "null") as string | null;
-  return (await carried(location.hash).catch(() => null)) ?? given ?? PRESETS[0]!.text;
+  return (await carried(location.hash).catch(() => null)) ?? { text: given ?? PRESETS[0]!.text, code: null };
 }
 
 async function begin(): Promise<void> {
   const engine = await Engine.load();
   const bench = new Bench(engine, await engine.catalogue());
-  bench.take(await first());
-  // For the console: `await bench.run(toml)` has the tables of a run, `bench.take(toml)` shows it.
+  bench.show(await first());
+  // For the console: `await bench.run(toml, javascript)` has the tables of a run, `bench.take(toml)` shows it.
   let second: Engine | null = null;
-  const run = async (text: string) => (second ??= await Engine.load()).run(text);
+  const run = async (text: string, code: string | null = null) => (second ??= await Engine.load()).run(text, code);
   Object.assign(window, { bench: { run, take: (text: string) => bench.take(text) } });
 }
 

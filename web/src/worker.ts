@@ -1,10 +1,13 @@
 /** The engine at work, beside the page. */
 import type { Answer, Asked } from "./engine";
+import { Own } from "./own";
 
 interface Exports extends WebAssembly.Exports {
   memory: WebAssembly.Memory;
   input(bytes: number): number;
-  run(memoryBytes: number): number;
+  begin(memoryBytes: number): number;
+  advance(share: number): number;
+  finish(): number;
   catalogue(): void;
   text_start(): number;
   text_bytes(): number;
@@ -16,19 +19,28 @@ interface Exports extends WebAssembly.Exports {
 
 declare const self: DedicatedWorkerGlobalScope;
 
-let engine: Exports;
+/** A run is looked after at so many places, and others are heard this often. */
+const STEPS = 100;
+const HEARING_MS = 40;
 
-self.onmessage = ({ data }: MessageEvent<WebAssembly.Module | Asked>) => {
+let engine: Exports;
+const own = new Own(() => engine.memory.buffer);
+let latest = 0;
+const { port1: bell, port2: ring } = new MessageChannel();
+
+self.onmessage = async ({ data }: MessageEvent<WebAssembly.Module | Asked>) => {
   if (data instanceof WebAssembly.Module) {
-    engine = new WebAssembly.Instance(data, {}).exports as Exports;
+    engine = new WebAssembly.Instance(data, { mine: own.imports }).exports as Exports;
     return;
   }
+  latest = data.id;
   try {
-    const answer = data.text === null ? catalogue() : run(data.text, data.memoryBytes);
-    self.postMessage(answer, [answer.numbers.buffer]);
+    const answer = data.text === null ? catalogue() : await run(data);
+    if (answer) self.postMessage({ id: data.id, answer }, [answer.numbers.buffer]);
+    else self.postMessage({ id: data.id });
   } catch (trap) {
     const said = string(engine.fault_start(), engine.fault_bytes());
-    self.postMessage({ trap: said || String((trap as Error).message ?? trap) });
+    self.postMessage({ id: data.id, trap: said || String((trap as Error).message ?? trap) });
   }
 };
 
@@ -37,16 +49,44 @@ function catalogue(): Answer {
   return { whole: true, ms: 0, text: string(engine.text_start(), engine.text_bytes()), numbers: new Float64Array() };
 }
 
-function run(scenario: string, memoryBytes: number): Answer {
+/** Runs a scenario; null where another is wanted meanwhile. */
+async function run({ id, text, code, memoryBytes }: Asked): Promise<Answer | null> {
+  if (code !== null) {
+    const wrong = await own.load(code).then(() => null, String);
+    if (wrong !== null) return problem(wrong);
+    if (id !== latest) return null;
+  }
   const begun = performance.now();
-  const bytes = new TextEncoder().encode(scenario);
+  const bytes = new TextEncoder().encode(text ?? "");
   const place = engine.input(bytes.length);
   new Uint8Array(engine.memory.buffer, place, bytes.length).set(bytes);
-  const whole = engine.run(memoryBytes) !== 0;
+  let whole = engine.begin(memoryBytes) !== 0;
+  let heard = begun;
+  for (let step = 1; whole && step < STEPS; step++) {
+    whole = engine.advance(step / STEPS) !== 0;
+    if (performance.now() - heard < HEARING_MS) continue;
+    await others();
+    if (id !== latest) return null;
+    self.postMessage({ id, share: step / STEPS });
+    heard = performance.now();
+  }
+  whole &&= engine.finish() !== 0;
   const ms = performance.now() - begun;
-  const text = string(engine.text_start(), engine.text_bytes());
-  const numbers = new Float64Array(engine.memory.buffer, engine.numbers_start(), engine.numbers_count()).slice();
-  return { whole, ms, text, numbers };
+  if (own.thrown !== null) return problem(`your algorithm: ${String(own.thrown)}`);
+  const numbers = new Float64Array(engine.memory.buffer, engine.numbers_start(), whole ? engine.numbers_count() : 0).slice();
+  return { whole, ms, text: string(engine.text_start(), engine.text_bytes()), numbers };
+}
+
+function problem(what: string): Answer {
+  return { whole: false, ms: 0, text: JSON.stringify({ key: "", what, line: null }), numbers: new Float64Array() };
+}
+
+/** Lets messages in that have come meanwhile. */
+function others(): Promise<void> {
+  return new Promise((resolve) => {
+    bell.onmessage = () => resolve();
+    ring.postMessage(null);
+  });
 }
 
 function string(start: number, bytes: number): string {

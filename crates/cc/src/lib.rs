@@ -25,6 +25,7 @@
 extern crate std;
 
 pub mod algorithms;
+mod at_least;
 mod classic;
 mod control;
 mod flow;
@@ -37,6 +38,7 @@ pub mod slow_start;
 mod testing;
 pub mod time;
 
+pub use at_least::AtLeast;
 pub use classic::{ABE, Classic, Response};
 pub use control::{CongestionControl, Start};
 pub use flow::{Ack, Flow, Input, Lost, RateSample, Signal};

@@ -241,6 +241,11 @@ impl<'a> Params<'a> {
         Ok(Params { info, given })
     }
 
+    /// What is known of the algorithm.
+    pub fn info(&self) -> &'static Info {
+        self.info
+    }
+
     /// The number called `name`. Panics if the algorithm declares no such number: a fault of the algorithm's own file.
     pub fn number(&self, name: &str) -> f64 {
         match (self.given(name), self.declared(name)) {

@@ -12,7 +12,8 @@
 //!   counts these (`host = "linux"` does).
 //! - Variables and arrays are shared between the connections of a kernel; here each connection has its own.
 //! - The clock begins with the connection, at 1000 s, and `CONFIG_HZ` is 250, as Debian has it.
-//! - Positions count bytes, `mss_cache` to a segment: its bytes on the wire less 52 of headers (IPv4, TCP, timestamps).
+//! - Positions count bytes, `mss_cache` to a segment: its bytes on the wire less 66 of headers (Ethernet, IPv4, TCP,
+//!   timestamps), as with the Linux engine.
 //! - The least RTT is the connection's, where a kernel forgets after five minutes.
 //! - `ecn_flags` says that ECN was agreed upon, also where the scenario has it off; then there are no marks.
 //! - `sndbuf_expand` and `release` are not called: nothing here depends on either.
@@ -28,8 +29,8 @@ use std::sync::{Arc, LazyLock};
 
 /// The clock when a connection begins: no kernel's clock is at 0, which programs take for "never".
 const BEGINNING: Nanos = 1000 * SECOND;
-/// Bytes of headers in a segment: IPv4, TCP, timestamps.
-const HEADERS: u32 = 52;
+/// Bytes of headers in a segment: Ethernet, IPv4, TCP, timestamps.
+const HEADERS: u32 = 66;
 /// The threshold before the first loss.
 const INFINITE_SSTHRESH: u64 = 0x7fff_ffff;
 /// The first position; 0 is for programs that take it for "never".

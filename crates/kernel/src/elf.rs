@@ -19,6 +19,8 @@ pub struct Section {
     pub name: String,
     /// What it holds; for `.bss` as many zeros.
     pub data: Vec<u8>,
+    /// Where that begins in the file.
+    pub file_at: u64,
     pub executable: bool,
     pub relocations: Vec<Relocation>,
 }
@@ -75,7 +77,8 @@ impl Elf {
                     relocations.push(Relocation { at, symbol: symbol.0, kind: kind.0 });
                 }
             }
-            sections.push(Section { name, data, executable, relocations });
+            let file_at = section.file_range().map_or(0, |(at, _)| at);
+            sections.push(Section { name, data, file_at, executable, relocations });
         }
         let mut symbols = Vec::new();
         for symbol in elf.symbols() {
@@ -108,7 +111,7 @@ impl Elf {
 
 impl Section {
     fn empty() -> Section {
-        Section { name: String::new(), data: Vec::new(), executable: false, relocations: Vec::new() }
+        Section { name: String::new(), data: Vec::new(), file_at: 0, executable: false, relocations: Vec::new() }
     }
 }
 

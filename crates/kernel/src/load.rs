@@ -152,6 +152,28 @@ impl Program {
         &self.parameters
     }
 
+    /// The file that this was loaded from, with some parameters at other values.
+    ///
+    /// # Errors
+    /// It has no such parameter, or that cannot have the value.
+    pub fn file_with(&self, file: &[u8], values: &[(&str, f64)]) -> Result<Vec<u8>> {
+        let mut file = file.to_vec();
+        for &(name, value) in values {
+            let parameter = self.parameters.iter().find(|parameter| parameter.name == name).ok_or_else(|| {
+                let known: Vec<_> = self.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+                let known =
+                    if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+                Error::new(format!("no parameter {name:?} ({known})"))
+            })?;
+            parameter.check(value)?;
+            let Parameter { file_at, size, .. } = *parameter;
+            let place = file.get_mut(file_at..file_at + size);
+            let place = place.ok_or_else(|| Error::new("this is not the file that the program is of"))?;
+            place.copy_from_slice(&parameter.encoded(value).to_le_bytes()[..size]);
+        }
+        Ok(file)
+    }
+
     /// The section and number of an instruction.
     pub(crate) fn place(&self, at: usize) -> (String, usize) {
         let found = self.sections.iter().rev().find(|(first, _)| *first <= at);
@@ -357,10 +379,10 @@ impl<'a> Loader<'a> {
                 if let Kind::Record { members, .. } = &plain.kind {
                     for member in members.iter().filter(|member| member.bits == 0) {
                         let at = at.saturating_add(u64::from(member.bit / 8));
-                        self.parameter(&member.name, member.of, region, at)?;
+                        self.parameter(&member.name, member.of, section, region, at)?;
                     }
                 } else {
-                    self.parameter(variable.name, id, region, at)?;
+                    self.parameter(variable.name, id, section, region, at)?;
                 }
             }
         }
@@ -379,7 +401,7 @@ impl<'a> Loader<'a> {
         Ok(false)
     }
 
-    fn parameter(&mut self, name: &str, of: Id, region: Region, at: u64) -> Result<()> {
+    fn parameter(&mut self, name: &str, of: Id, section: &Section, region: Region, at: u64) -> Result<()> {
         let Some(parameter) = Parameter::of(self.btf, name, of)? else { return Ok(()) };
         let Parameter { size, .. } = parameter;
         let at = usize::try_from(at).unwrap_or(usize::MAX);
@@ -391,7 +413,8 @@ impl<'a> Loader<'a> {
         word[..size].copy_from_slice(bytes);
         let default = parameter.decoded(u64::from_le_bytes(word));
         let address = memory::address(region, at as u32);
-        self.parameters.push(Parameter { address, default, ..parameter });
+        let file_at = section.file_at as usize + at;
+        self.parameters.push(Parameter { address, file_at, default, ..parameter });
         Ok(())
     }
 
@@ -631,6 +654,8 @@ pub struct Parameter {
     /// It is a `bool`.
     pub flag: bool,
     pub(crate) address: u64,
+    /// Where it lies in the file.
+    file_at: usize,
     pub(crate) size: usize,
     signed: bool,
     float: bool,
@@ -654,8 +679,19 @@ impl Parameter {
         let least = if signed { -most - 1.0 } else { 0.0 };
         let (least, most) = if float { (f64::MIN, f64::MAX) } else { (least / scale, most / scale) };
         let name = name.to_owned();
-        let parameter =
-            Parameter { name, default: 0.0, least, most, flag, address: 0, size: size as usize, signed, float, scale };
+        let parameter = Parameter {
+            name,
+            default: 0.0,
+            least,
+            most,
+            flag,
+            address: 0,
+            file_at: 0,
+            size: size as usize,
+            signed,
+            float,
+            scale,
+        };
         Ok((!parameter.name.is_empty()).then_some(parameter))
     }
 
@@ -676,6 +712,23 @@ impl Parameter {
             (true, _) => value.to_bits(),
             (_, true) => whole as i64 as u64,
             (_, false) => whole as u64,
+        }
+    }
+
+    /// Refuses a value that it does not hold.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn check(&self, value: f64) -> Result<()> {
+        let Parameter { name, least, most, .. } = self;
+        match self.holds(value) {
+            true => Ok(()),
+            false if (*least..=*most).contains(&value) => {
+                Err(Error::new(format!("parameter {name} cannot be {value}; allowed: whole numbers")))
+            }
+            false => {
+                Err(Error::new(format!("parameter {name} cannot be {value}; allowed: numbers from {least} to {most}")))
+            }
         }
     }
 

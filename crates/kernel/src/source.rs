@@ -121,10 +121,9 @@ fn begun(program: &Arc<Program>, params: &Params, start: Start) -> Control {
     for parameter in program.parameters() {
         let name = &parameter.name;
         let value = if parameter.flag { f64::from(u8::from(params.flag(name))) } else { params.number(name) };
-        if parameter.holds(value) {
-            machine.set(parameter, value);
-        } else {
-            refused = Some(format!("its parameter {name} cannot be {value}; allowed: whole numbers"));
+        match parameter.check(value) {
+            Ok(()) => machine.set(parameter, value),
+            Err(error) => refused = Some(error.to_string()),
         }
     }
     let control = Control::new(machine, start);

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
 /// A column of numbers, all of one type; its bytes are open to Python's buffer protocol, read-only.
 #[pyclass(frozen, module = "fullpipe._core")]
@@ -101,6 +101,12 @@ impl<'py> Table<'py> {
     /// Adds a column of numbers.
     pub fn numbers(self, name: &str, numbers: impl Into<Column>) -> PyResult<Self> {
         self.0.set_item(name, Py::new(self.0.py(), numbers.into())?)?;
+        Ok(self)
+    }
+
+    /// Adds a column of anything else.
+    pub fn objects(self, name: &str, objects: Bound<'py, PyList>) -> PyResult<Self> {
+        self.0.set_item(name, objects)?;
         Ok(self)
     }
 

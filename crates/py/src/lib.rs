@@ -2,7 +2,9 @@
 
 mod algorithms;
 mod columns;
+mod kernel;
 mod model;
+mod native;
 mod own;
 mod quantities;
 mod queues;
@@ -17,6 +19,8 @@ mod _core {
     use crate::algorithms::algorithms;
     #[pymodule_export]
     use crate::columns::Column;
+    #[pymodule_export]
+    use crate::kernel::kernel_object;
     #[pymodule_export]
     use crate::model::{Failure, Model, Problem, check, load, parse};
     #[pymodule_export]

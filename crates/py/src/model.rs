@@ -54,7 +54,13 @@ impl Model {
     /// Whether a run of it holds the interpreter's lock: an algorithm of it is run by the interpreter.
     #[getter]
     fn holds_lock(&self) -> bool {
-        own::is_interpreted(&self.0)
+        own::has(&self.0, own::RunBy::Interpreter)
+    }
+
+    /// Whether it has an algorithm of one's own that runs without the interpreter, which cannot end it then.
+    #[getter]
+    fn is_compiled(&self) -> bool {
+        own::has(&self.0, own::RunBy::Itself)
     }
 
     /// What is allowed, but probably not what was meant, a line each.

@@ -1,5 +1,6 @@
 //! Algorithms written in Python: classes that the package has declared, one object for each connection, called at each event.
 
+use crate::native::{self, Plug};
 use crate::views::{AckView, FlowView, StartView};
 use fullpipe_cc::params::{Group, Info, Kind, Params};
 use fullpipe_cc::{Ack, CongestionControl, Flow, Signal, Start};
@@ -11,19 +12,28 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 use pyo3::{ffi, intern};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// What scenarios name algorithms by in this process.
 static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(|| {
-    RwLock::new(Known { catalogue: Catalogue::builtin().with_source(Objects), interpreted: BTreeSet::new() })
+    RwLock::new(Known { catalogue: Catalogue::builtin().with_source(Objects), kinds: BTreeMap::new() })
 });
 
 struct Known {
     catalogue: Catalogue,
-    /// The names of those that are run by the interpreter.
-    interpreted: BTreeSet<&'static str>,
+    /// Of those that Python has declared, who runs them.
+    kinds: BTreeMap<&'static str, RunBy>,
+}
+
+/// Who runs an algorithm that Python has declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunBy {
+    /// The interpreter, whose lock the run holds.
+    Interpreter,
+    /// Nobody but the processor.
+    Itself,
 }
 
 thread_local! {
@@ -36,11 +46,12 @@ pub fn catalogue() -> Catalogue {
     KNOWN.read().unwrap_or_else(PoisonError::into_inner).catalogue.clone()
 }
 
-/// Whether a scenario has an algorithm that is run by the interpreter.
-pub fn is_interpreted(scenario: &Scenario) -> bool {
-    let interpreted = &KNOWN.read().unwrap_or_else(PoisonError::into_inner).interpreted;
+/// Whether a scenario has an algorithm that Python has declared and that is run so.
+pub fn has(scenario: &Scenario, run_by: RunBy) -> bool {
+    let kinds = &KNOWN.read().unwrap_or_else(PoisonError::into_inner).kinds;
     let tcp = scenario.flows.iter().map(|group| &group.tcp).chain(scenario.web.iter().map(|web| &web.tcp));
-    tcp.into_iter().any(|tcp| tcp.algorithm.foreign.is_some() && interpreted.contains(tcp.algorithm.name.as_str()))
+    let mut foreign = tcp.filter(|tcp| tcp.algorithm.foreign.is_some());
+    foreign.any(|tcp| kinds.get(tcp.algorithm.name.as_str()) == Some(&run_by))
 }
 
 /// What was raised in this thread since this was last asked.
@@ -51,7 +62,7 @@ pub fn take_raised() -> Option<PyErr> {
 /// Declares the class `kind` as the algorithm `name`, in the place of an earlier one of that name. `params` are its fields that a
 /// scenario can set, with their defaults; `shown` those that the series have.
 #[pyfunction]
-#[pyo3(signature = (kind, name, *, paper, group, recovery, own_slow_start, ecn, rate_samples, params, shown))]
+#[pyo3(signature = (kind, name, *, paper, group, recovery, own_slow_start, ecn, rate_samples, params, shown, plug))]
 #[expect(clippy::too_many_arguments, reason = "keywords, each checked by the package around it")]
 pub fn declare(
     kind: &Bound<'_, PyAny>,
@@ -64,6 +75,7 @@ pub fn declare(
     rate_samples: bool,
     params: &Bound<'_, PyDict>,
     shown: Vec<String>,
+    plug: Option<Plug>,
 ) -> PyResult<()> {
     let group = Group::ALL.into_iter().find(|known| known.name() == group);
     let definition = Definition {
@@ -76,11 +88,19 @@ pub fn declare(
         params: params.iter().map(|(name, default)| parameter(&name, &default)).collect::<PyResult<_>>()?,
     };
     let info = definition.kept();
-    let class = Class::new(kind, info, rate_samples, &shown)?;
-    let begin: Box<Begin> = Box::new(move |params, start| class.begin(params, start));
+    let (begin, run_by): (Box<Begin>, _) = match plug {
+        Some(plug) => {
+            let class = native::Class::new(plug, info, rate_samples, &shown)?;
+            (Box::new(move |params, start| class.begin(params, start)), RunBy::Itself)
+        }
+        None => {
+            let class = Class::new(kind, info, rate_samples, &shown)?;
+            (Box::new(move |params, start| class.begin(params, start)), RunBy::Interpreter)
+        }
+    };
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     known.catalogue.add(info, begin).map_err(PyValueError::new_err)?;
-    known.interpreted.insert(info.name);
+    known.kinds.insert(info.name, run_by);
     Ok(())
 }
 

@@ -1,17 +1,20 @@
 //! A [`Report`] as tables: a dictionary of tables, each a dictionary of columns.
 
-use fullpipe_sim::{DirectionReport, FlowReport, GroupReport, LinkReport, Percentiles, Report, Series, TrafficReport};
+use fullpipe_sim::{
+    DirectionReport, FlowReport, GroupReport, LinkReport, Percentiles, Report, Series, TrafficReport, TransferReport,
+};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::columns::Table;
 
-/// The tables `links`, `flows`, `groups`, `traffic`, `series`, `link_series` and the figures `totals`.
+/// The tables `links`, `flows`, `groups`, `transfers`, `traffic`, `series`, `link_series` and the figures `totals`.
 pub fn to_tables<'py>(py: Python<'py>, report: Report) -> PyResult<Bound<'py, PyDict>> {
     let tables = PyDict::new(py);
     tables.set_item("links", links(py, &report.links)?.0)?;
     tables.set_item("flows", flows(py, &report.flows)?.0)?;
     tables.set_item("groups", groups(py, &report.groups)?.0)?;
+    tables.set_item("transfers", transfers(py, &report.transfers, &report.transfer_groups)?.0)?;
     tables.set_item("traffic", traffic(py, &report.traffic)?.0)?;
     tables.set_item("series", series(py, "flow", report.flow_series)?.0)?;
     tables.set_item("link_series", series(py, "link", report.link_series)?.0)?;
@@ -71,6 +74,21 @@ fn groups<'py>(py: Python<'py>, groups: &[GroupReport]) -> PyResult<Table<'py>> 
         .strings("name", groups.iter().map(|g| g.name.as_str()))?
         .numbers("loss_rate", column(groups, |g| g.loss_rate))?
         .percentiles("p%_rtt_s", groups, |g| &g.rtt)
+}
+
+fn transfers<'py>(py: Python<'py>, transfers: &[TransferReport], groups: &[String]) -> PyResult<Table<'py>> {
+    // The names are few and the rows may be many: each name is one object.
+    let names: Vec<_> = groups.iter().map(|name| PyString::new(py, name)).collect();
+    let of_rows = transfers.iter().map(|t| &names[t.group as usize]);
+    Table::new(py)
+        .objects("group", PyList::new(py, of_rows)?)?
+        .numbers("start_s", column(transfers, |t| t.start_s))?
+        .numbers("size_bytes", column(transfers, |t| t.size_bytes))?
+        .numbers("completion_s", column(transfers, |t| t.completion_s))?
+        .numbers("slowdown", column(transfers, |t| t.slowdown))?
+        .numbers("retransmits", column(transfers, |t| t.retransmits))?
+        .numbers("timeouts", column(transfers, |t| t.timeouts))?
+        .objects("in_warmup", PyList::new(py, transfers.iter().map(|t| t.in_warmup))?)
 }
 
 fn traffic<'py>(py: Python<'py>, traffic: &[TrafficReport]) -> PyResult<Table<'py>> {

@@ -49,6 +49,7 @@ pub use engine::run_served;
 pub use engine::{Simulation, Stopped, run, run_within};
 pub use report::{
     DirectionReport, FlowReport, GroupReport, LinkReport, PacketCount, Percentiles, Report, Series, TrafficReport,
+    TransferReport,
 };
 pub use scenario::Scenario;
 pub use transport::policy::Fault;

@@ -99,6 +99,47 @@ fn delays_have_percentiles_and_groups_have_losses() {
     assert_eq!((report.groups[0].rtt, report.rtt), (rtt, rtt));
 }
 
+/// Five segments, two at first, over 8 Mbit/s and 10 ms each way; by hand: a segment is acknowledged 21.04 ms after it begins to be
+/// sent. The first two leave at 0, and their ACKs come at 21.04 and 22.04 ms, each letting two more go; the fifth leaves at 22.04 ms, when
+/// those let go by the first ACK have a millisecond to go: it begins to be sent at 23.04 ms, and is acknowledged at 44.08 ms. Back to back
+/// five take 5 + 20 + 0.04 ms.
+#[test]
+fn a_transfer_is_complete_with_its_last_ack() {
+    let mut scenario = idle(8, 10 * MS, Buffer::Packets(100), 50 * MS, 1000 * MS);
+    let tcp = Tcp { initial_window: 2, ..Tcp::new("reno", Recovery::Reno, vec![0]) };
+    let late = Tcp { name: Some("late".to_owned()), ..tcp.clone() };
+    // The last one begins too late to end.
+    scenario.flows = vec![flow(late.clone(), 100 * MS, Some(5)), flow(tcp, 0, Some(5)), flow(late, 990 * MS, Some(5))];
+    let report = simulate(&scenario);
+    assert_eq!(report.transfer_groups, ["late", "reno"]);
+    let rows: Vec<_> = report.transfers.iter().map(|t| (t.group, t.start_s, t.size_bytes, t.in_warmup)).collect();
+    assert_eq!(rows, [(1, 0.0, 5000, true), (0, 0.1, 5000, false), (0, 0.99, 5000, false)]);
+    for transfer in &report.transfers[..2] {
+        assert!((transfer.completion_s - 0.04408).abs() < 1e-9, "{} s", transfer.completion_s);
+        assert!((transfer.slowdown - 44.08 / 25.04).abs() < 1e-9, "{}", transfer.slowdown);
+    }
+    assert!(report.transfers[2].completion_s.is_nan() && report.transfers[2].slowdown.is_nan());
+}
+
+/// Ten segments at once into a buffer of four, and after a second the timer: what was lost in the first transfer is not the second's,
+/// though the same connection carries both.
+#[test]
+fn a_transfer_counts_its_own_losses() {
+    let mut scenario = idle(8, 0, Buffer::Packets(4), 0, 60 * SECOND);
+    let mut web = small_transfers(Arrivals::Sessions { sessions: 1, mean_gap: SECOND }, 0, Spread::fixed(0));
+    web.mean_size = 9_950.0;
+    web.tcp.initial_window = 10;
+    scenario.web = vec![web];
+    let report = simulate(&scenario);
+    assert_eq!(report.transfer_groups, ["web"]);
+    assert!(report.transfers.len() > 5 && report.transfers.iter().all(|t| t.size_bytes >= 10_000));
+    let done = || report.transfers.iter().filter(|t| !t.completion_s.is_nan());
+    assert!(done().all(|t| t.retransmits >= 6 && t.retransmits <= 30 && t.slowdown > 1.0), "{:?}", report.transfers);
+    let (count, sum) = done().fold((0, 0.0), |(n, sum), t| (n + 1, sum + t.completion_s));
+    assert_eq!(count, report.traffic[0].transfers_completed);
+    assert!((sum / count as f64 - report.traffic[0].mean_completion_s).abs() < 1e-12);
+}
+
 /// A datagram each millisecond from the first instant, on the wire for half of one: four are sent and received in 3.8 ms.
 #[test]
 fn datagrams_count_from_the_first_instant() {

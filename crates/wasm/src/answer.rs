@@ -6,7 +6,7 @@
 
 use crate::{json, view::view};
 use fullpipe_sim::scenario::Problem;
-use fullpipe_sim::{DirectionReport, FlowReport, Report, Scenario, Series, TrafficReport};
+use fullpipe_sim::{DirectionReport, FlowReport, Report, Scenario, Series, Stopped, TrafficReport};
 
 /// Text and numbers.
 #[derive(Debug, Default)]
@@ -26,6 +26,14 @@ impl Answer {
             ("line", problem.line.map_or("null".to_owned(), |line| line.to_string())),
         ]);
         Answer { text, numbers: Vec::new() }
+    }
+
+    /// Why a run came to no end.
+    pub fn stopped(stopped: Stopped) -> Answer {
+        match stopped {
+            Stopped::Memory(problem) => Answer::problem(&problem),
+            other => Answer::problem(&Problem { key: String::new(), what: other.to_string(), line: None }),
+        }
     }
 
     /// What a run yields.

@@ -1,20 +1,25 @@
-//! The engine for a web page: text in, text and columns of numbers out, by plain exports and without imports.
+//! The engine for a web page: text in, text and columns of numbers out, by plain exports. Its imports are the calls of the reader's own
+//! algorithm ([`own`]).
 //!
-//! The page asks for room with [`input`], writes UTF-8 text there and calls [`run`]. The answer is JSON, at [`text_start`], whose columns
-//! of numbers lie at [`numbers_start`]; see [`answer`]. An answer holds until the next call. After a trap [`fault_start`] still has what
-//! the engine said, and the instance is of no more use.
+//! The page asks for room with [`input`], writes UTF-8 text there, calls [`begin`], then [`advance`] as long as it likes, then [`finish`].
+//! The answer is JSON, at [`text_start`], whose columns of numbers lie at [`numbers_start`]; see [`answer`]. An answer holds until the next
+//! one. After a trap [`fault_start`] still has what the engine said, and the instance is of no more use.
 
 pub mod answer;
 mod catalogue;
 mod json;
+#[cfg(target_arch = "wasm32")]
+pub mod own;
 mod view;
 
 use answer::Answer;
-use fullpipe_sim::{Scenario, Stopped, run_within};
+use fullpipe_sim::{Catalogue, Scenario, Simulation};
 use std::cell::RefCell;
+use std::sync::Arc;
 
 thread_local! {
     static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static RUN: RefCell<Option<(Arc<Scenario>, Simulation)>> = const { RefCell::new(None) };
     static ANSWER: RefCell<Answer> = const { RefCell::new(Answer { text: String::new(), numbers: Vec::new() }) };
     static FAULT: RefCell<String> = const { RefCell::new(String::new()) };
 }
@@ -30,14 +35,40 @@ pub extern "C" fn input(bytes: u32) -> *mut u8 {
     })
 }
 
-/// Runs the scenario that the page wrote, in so many bytes of memory. True where the answer is a result, false where it is a problem.
+/// Begins to run the scenario that the page wrote, in so many bytes of memory; true where it has begun, false where the answer is a problem.
+/// What ran before is given up.
 #[unsafe(no_mangle)]
-pub extern "C" fn run(memory_bytes: f64) -> bool {
+pub extern "C" fn begin(memory_bytes: f64) -> bool {
     std::panic::set_hook(Box::new(|fault| FAULT.with_borrow_mut(|text| *text = fault.to_string())));
-    let answer = INPUT.with_borrow(|input| simulate(input, memory_bytes as u64));
-    let whole = answer.is_ok();
-    ANSWER.set(answer.unwrap_or_else(|problem| problem));
-    whole
+    RUN.set(None);
+    let begun = INPUT.with_borrow(|input| read(input, memory_bytes as u64));
+    let is_begun = begun.is_ok();
+    match begun {
+        Ok(run) => RUN.set(Some(run)),
+        Err(problem) => ANSWER.set(problem),
+    }
+    is_begun
+}
+
+/// Goes on until so much of the scenario's time has passed, from 0 to 1; true where it has, false where the answer is a problem.
+#[unsafe(no_mangle)]
+pub extern "C" fn advance(share: f64) -> bool {
+    let advanced = RUN.with_borrow_mut(|run| {
+        let (scenario, simulation) = run.as_mut().expect("a run that has begun");
+        // Where a run is cut in steps changes nothing of it.
+        simulation.advance((scenario.duration as f64 * share) as u64)
+    });
+    advanced.map_err(|stopped| ANSWER.set(Answer::stopped(stopped))).is_ok()
+}
+
+/// Ends the run; true where the answer is a result, false where it is a problem.
+#[unsafe(no_mangle)]
+pub extern "C" fn finish() -> bool {
+    let (scenario, simulation) = RUN.take().expect("a run that has begun");
+    let report = simulation.report();
+    let is_whole = report.is_ok();
+    ANSWER.set(report.map_or_else(Answer::stopped, |report| Answer::result(&scenario, &report)));
+    is_whole
 }
 
 /// Answers with the algorithms and queues there are.
@@ -82,13 +113,19 @@ pub extern "C" fn fault_bytes() -> usize {
     FAULT.with_borrow(String::len)
 }
 
-/// A result, or a problem.
-fn simulate(input: &[u8], memory_bytes: u64) -> Result<Answer, Answer> {
+/// A run at its beginning, or a problem.
+fn read(input: &[u8], memory_bytes: u64) -> Result<(Arc<Scenario>, Simulation), Answer> {
     let text = std::str::from_utf8(input).expect("a page encodes text as UTF-8");
-    let scenario = Scenario::from_toml(text).map_err(|problem| Answer::problem(&problem))?;
-    match run_within(&scenario, memory_bytes, &mut |_| true) {
-        Ok(report) => Ok(Answer::result(&scenario, &report)),
-        Err(Stopped::Memory(problem)) => Err(Answer::problem(&problem)),
-        Err(other) => unreachable!("nobody stops it, and every algorithm is built in: {other}"),
-    }
+    let scenario = Arc::new(algorithms().read_toml(text).map_err(|problem| Answer::problem(&problem))?);
+    let simulation =
+        Simulation::within(Arc::clone(&scenario), memory_bytes).map_err(|problem| Answer::problem(&problem))?;
+    Ok((scenario, simulation))
+}
+
+/// Those that a scenario may name.
+fn algorithms() -> Catalogue {
+    #[cfg(target_arch = "wasm32")]
+    return own::catalogue();
+    #[cfg(not(target_arch = "wasm32"))]
+    Catalogue::builtin()
 }

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from fullpipe.cli import completion as complete
-from fullpipe.cli.output import json_option, print_json, print_table
+from fullpipe.cli.output import declared, json_option, print_json, print_table
 from fullpipe.errors import InputError
 from fullpipe.registry import Algorithm, Param, algorithms
 from fullpipe.text import unknown
@@ -17,10 +17,10 @@ __all__ = ["command", "print_params"]
 
 
 @click.command("algorithms")
-@click.argument("name", required=False, shell_complete=complete.algorithms)
+@click.argument("name", required=False, shell_complete=complete.algorithms, callback=declared)
 @json_option
 def command(name: str | None, as_json: bool) -> None:
-    """List the algorithms by what they answer to, or say all about one called NAME."""
+    """List the algorithms by what they answer to, or say all about one: NAME, or the file FILE.py that declares it."""
     known = algorithms()
     if name is not None and name not in known:
         raise InputError(unknown("algorithm", name, known))

@@ -33,6 +33,7 @@ __all__ = ["command"]
 @click.option("--only", metavar="S,S", help="Sections of RFC 9743 or cells, e.g. '5.1.2,duel'.")
 @click.option("--seeds", type=int, metavar="N", help="Runs of each; default: the profile's.")
 @click.option("--jobs", "workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the cluster of this Dask scheduler, e.g. tcp://scheduler:8786.")
 @click.option("--statement", metavar="FILE.toml", help="What the authors state of sections that no run can answer.")
 @click.option(
     "--engine",
@@ -51,6 +52,7 @@ def command(
     only: str | None,
     seeds: int | None,
     workers: int | None,
+    dask: str | None,
     statement: str | None,
     engine: str,
     strict: bool,
@@ -60,6 +62,8 @@ def command(
 ) -> int:
     """Judge ALGORITHM after RFC 9743: a word per criterion, relative to NewReno and CUBIC."""
     check_targets(None, out)
+    if dask is not None and workers is not None:
+        raise click.UsageError("--jobs counts runs on this machine; with --dask the cluster has its own")
     said = None if statement is None else Statement.load(statement)
     with progress_bar("evaluate", "runs") as progress:
         card = evaluate(
@@ -70,6 +74,7 @@ def command(
             statement=said,
             engine=engine,
             workers=workers,
+            dask=dask,
             memory_bytes=memory_bytes,
             progress=progress,
         )

@@ -87,7 +87,7 @@ def run_command(
 @click.argument("name")
 @click.option("--set", "settings", multiple=True, metavar="PARAMETER=VALUE", help="Set a parameter of the algorithm.")
 def load_command(name: str, settings: tuple[str, ...]) -> None:
-    """Register our algorithm NAME with this machine's kernel (root)."""
+    """Register NAME with this machine's kernel (root): one of our algorithms, or your own object file (my.bpf.o)."""
     from fullpipe.linux import host
 
     kernel_name = host.load(name, dict(_setting(text) for text in settings))
@@ -99,7 +99,7 @@ def load_command(name: str, settings: tuple[str, ...]) -> None:
 @command.command("unload")
 @click.argument("name")
 def unload_command(name: str) -> None:
-    """Take our algorithm NAME out of this machine's kernel (root)."""
+    """Take NAME out of this machine's kernel (root): as it was given to `fullpipe linux load`."""
     from fullpipe.linux import host
 
     host.unload(name)

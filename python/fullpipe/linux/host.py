@@ -32,10 +32,11 @@ CURRENT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 
 
 def load(algorithm: str, params: Mapping[str, Any] | None = None) -> str:
-    """Registers one of our algorithms with the kernel; it stays until `unload` or a restart.
+    """Registers an algorithm with the kernel; it stays until `unload` or a restart.
 
     Args:
-        algorithm: As fullpipe calls it, such as ``"adaptive-aimd"``.
+        algorithm: One of ours as fullpipe calls it, such as ``"adaptive-aimd"``; or an object file's path, which ends
+            in ``.o``.
         params: Its parameters; defaults for the rest.
 
     Returns:
@@ -45,8 +46,7 @@ def load(algorithm: str, params: Mapping[str, Any] | None = None) -> str:
         InputError: There is no such program, or it has no such parameter.
         LinuxError: The kernel or this user cannot, or it is loaded already.
     """
-    program = _ours(algorithm)
-    content = program.compiled(programs.complete(algorithm, params or {}))
+    program, content = _compiled(algorithm, params or {})
     bpftool = _able()
     if program.kernel_name in available():
         raise LinuxError(f"{algorithm} is loaded already; `fullpipe linux unload {algorithm}` removes it")
@@ -60,13 +60,13 @@ def load(algorithm: str, params: Mapping[str, Any] | None = None) -> str:
 
 
 def unload(algorithm: str) -> None:
-    """Takes one of our algorithms out of the kernel; connections that use it keep it to their end.
+    """Takes an algorithm that `load` has registered out of the kernel; connections that use it keep it to their end.
 
     Raises:
         InputError: There is no such program.
         LinuxError: It is not loaded, is the default of this machine or of a network namespace, or this user cannot.
     """
-    program = _ours(algorithm)
+    program = _program(algorithm)
     bpftool = _able()
     if program.kernel_name not in available():
         raise LinuxError(f"{algorithm} is not loaded")
@@ -114,6 +114,34 @@ def available() -> list[str]:
         return AVAILABLE.read_text().split()
     except OSError as error:
         raise LinuxError(f"{AVAILABLE} cannot be read ({error.strerror}); this needs a Linux kernel") from None
+
+
+def _compiled(algorithm: str, params: Mapping[str, Any]) -> tuple[programs.Program | programs.Own, bytes]:
+    """The program, and its object file with the parameters in it."""
+    if _is_file(algorithm):
+        own = _own(algorithm, params)
+        return own, own.content
+    program = _ours(algorithm)
+    return program, program.compiled(programs.complete(algorithm, params))
+
+
+def _program(algorithm: str) -> programs.Program | programs.Own:
+    return _own(algorithm, {}) if _is_file(algorithm) else _ours(algorithm)
+
+
+def _is_file(algorithm: str) -> bool:
+    return algorithm.endswith(".o")
+
+
+def _own(path: str, params: Mapping[str, Any]) -> programs.Own:
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    try:
+        return programs.own(content, None, params)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _ours(algorithm: str) -> programs.Program:

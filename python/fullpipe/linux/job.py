@@ -194,8 +194,15 @@ class _Guest:
 
 def _load_algorithms(guest: _Guest, plan: Plan, kernel: Kernel, file: str | None) -> None:
     chosen: dict[str, dict[str, Any]] = {}
+    own: dict[str, programs.Own] = {}
     for i, flow in enumerate(plan.flows):
         key, algorithm, params = f"flows[{i}].algorithm", flow.tcp.algorithm, dict(flow.tcp.params)
+        if flow.tcp.own is not None:
+            if own.setdefault(flow.tcp.own.kernel_name, flow.tcp.own) != flow.tcp.own:
+                raise ScenarioError(
+                    key, f"the kernel holds one {flow.tcp.own.kernel_name}, of one set of parameters", file
+                )
+            continue
         if programs.find(algorithm) is None:
             raise ScenarioError(key, f"{algorithm} is not in Linux, nor among our programs for it", file)
         try:
@@ -204,6 +211,8 @@ def _load_algorithms(guest: _Guest, plan: Plan, kernel: Kernel, file: str | None
             raise ScenarioError(key, str(error), file) from None
         if chosen.setdefault(algorithm, settings) != settings:
             raise ScenarioError(key, f"the kernel holds one set of parameters for all flows of {algorithm}", file)
+    for mine in own.values():
+        guest.register(mine.kernel_name, mine.content)
     for algorithm, settings in sorted(chosen.items(), key=lambda item: programs.builds_upon(item[0]) is not None):
         match programs.find(algorithm):
             case programs.Module() as module:
@@ -220,7 +229,7 @@ def _kind(flow: Flow) -> Flow:
     """What decides a flow's place in the network; the rest at fixed values."""
     return replace(
         flow,
-        tcp=replace(flow.tcp, algorithm="", params=(), slow_start=""),
+        tcp=replace(flow.tcp, algorithm="", params=(), slow_start="", own=None),
         start_ns=0,
         stop_ns=None,
         size_segments=None,
@@ -512,6 +521,8 @@ def _held(link: Link, plan: Plan) -> float:
 
 
 def _kernel_name(flow: Flow) -> str:
+    if flow.tcp.own is not None:
+        return flow.tcp.own.kernel_name
     found = programs.find(flow.tcp.algorithm)
     assert found is not None
     return found.kernel_name

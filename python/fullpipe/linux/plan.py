@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ class Link:
 @dataclass(frozen=True)
 class Tcp:
     """How a connection is set up: what the kernel takes per route, namespace or socket. ``receiving`` is what the
-    receiving end has to run, None for anything.
+    receiving end has to run, None for anything; ``own`` is the user's object file, where the algorithm is one.
     """
 
     algorithm: str
@@ -65,6 +66,7 @@ class Tcp:
     min_rto_ns: int
     ecn: bool
     receiving: str | None
+    own: programs.Own | None = None
 
 
 @dataclass(frozen=True)
@@ -195,8 +197,7 @@ class _Reader:
             raise self.cannot(
                 f"flows[{i}].recovery", 'Linux has no Tahoe recovery (allowed: "sack", "newreno"; others run as "sack")'
             )
-        algorithm = group["algorithm"]
-        name = algorithm if isinstance(algorithm, str) else algorithm["name"]
+        name = _name(group["algorithm"])
         kernels = ("standard", "hystart") if name == "cubic" else ("standard",)
         if group["slow_start"] not in kernels:
             allowed = ", ".join(f'"{kind}"' for kind in kernels)
@@ -219,8 +220,9 @@ class _Reader:
 
     def flow(self, group: Mapping[str, Any], names: list[str], draw: random.Random) -> Flow:
         algorithm = group["algorithm"]
-        params = {} if isinstance(algorithm, str) else {k: v for k, v in algorithm.items() if k != "name"}
-        name = algorithm if isinstance(algorithm, str) else algorithm["name"]
+        own = _own(algorithm)
+        name = _name(algorithm) if own is None else own.name
+        params = {} if isinstance(algorithm, str) or own else {k: v for k, v in algorithm.items() if k != "name"}
         found = programs.find(name)
         tcp = Tcp(
             algorithm=name,
@@ -232,6 +234,7 @@ class _Reader:
             min_rto_ns=whole(group["min_rto"]),
             ecn=group["ecn"] != "off",
             receiving=found.kernel_name if found is not None and programs.counts_marks(name) else None,
+            own=own,
         )
         return Flow(
             name=group.get("name", tcp.algorithm),
@@ -261,3 +264,17 @@ def _drawn(text: str, draw: random.Random) -> int:
     if not high:
         return whole(low)
     return round(draw.uniform(whole(low), whole(high)))
+
+
+def _name(algorithm: str | Mapping[str, Any]) -> str:
+    """What it is called; of an object file, the file."""
+    if isinstance(algorithm, str):
+        return algorithm
+    return str(algorithm["name"] if "name" in algorithm else algorithm["object"]["name"])
+
+
+def _own(algorithm: str | Mapping[str, Any]) -> programs.Own | None:
+    if isinstance(algorithm, str) or "object" not in algorithm:
+        return None
+    content = base64.b64decode(algorithm["object"]["base64"])
+    return programs.own(content, algorithm.get("struct_ops"), algorithm.get("params"))

@@ -13,7 +13,7 @@ from fullpipe import _core
 from fullpipe.errors import InputError
 from fullpipe.linux.errors import LinuxError
 
-__all__ = ["OBJECTS", "OURS", "Builtin", "Module", "Program", "builds_upon", "find"]
+__all__ = ["OBJECTS", "OURS", "Builtin", "Module", "Own", "Program", "builds_upon", "find", "own"]
 
 OBJECTS = Path(__file__).with_name("objects")
 """What `make` compiles: the eBPF programs and the guest's agent."""
@@ -98,6 +98,33 @@ class Program:
         content = self.pack(params)
         at = _symbol(image, b"params", len(content))
         return image[:at] + content + image[at + len(content) :]
+
+
+@dataclass(frozen=True)
+class Own:
+    """The user's own object file.
+
+    Attributes:
+        name: As the simulator calls the algorithm.
+        kernel_name: As the kernel calls it.
+        content: The file, with its parameters in it.
+    """
+
+    name: str
+    kernel_name: str
+    content: bytes = field(repr=False)
+
+
+def own(content: bytes, struct_ops: str | None = None, params: Mapping[str, Any] | None = None) -> Own:
+    """An algorithm of an object file; its only one where `struct_ops` is None.
+
+    Raises:
+        InputError: The file is no such object, or it has no such algorithm or parameter.
+    """
+    try:
+        return Own(*_core.kernel_object(content, struct_ops, params or {}))
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 def find(algorithm: str) -> Builtin | Module | Program | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullpipe.linux.job import counters
 from fullpipe.runs.figures import jain_index
+from fullpipe.runs.transfers import COLUMNS
 
 if TYPE_CHECKING:
     from fullpipe.linux.job import Place
@@ -69,7 +70,8 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
     ``timeouts`` and ``fast_recoveries`` are changes of state between samples, ``max_queue_packets`` is the buffer where
     packets were dropped and the greatest sample elsewhere. What waits in an AQM is without the packet being sent: its
     mean has the utilization added, its greatest 1. ``mean_rtt_s`` is the mean of the kernel's smoothed RTT, percentiles
-    are of the same samples. Loss rates of flows and how long packets wait in queues are not known.
+    are of the same samples. Loss rates of flows, how long packets wait in queues, and
+    slowdowns of transfers are not known.
     """
     flows: list[list[FlowSample]] = [[] for _ in plan.flows]
     places = counters(plan)
@@ -91,6 +93,7 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
         "links": _links(plan, dict(zip(places, links, strict=True))),
         "flows": _columns(rows),
         "groups": _columns(_groups(plan, flows)),
+        "transfers": _transfers(plan, flows, finished),
         "traffic": {name: [] for name in TRAFFIC},
         "series": _series(plan, flows),
         "link_series": _link_series(plan, links),
@@ -180,6 +183,25 @@ def _groups(plan: Plan, flows: Sequence[Sequence[FlowSample]]) -> list[dict[str,
     return rows
 
 
+def _transfers(plan: Plan, flows: Sequence[Sequence[FlowSample]], finished: Mapping[int, int]) -> dict[str, list[Any]]:
+    rows = []
+    for i, (flow, samples) in enumerate(zip(plan.flows, flows, strict=True)):
+        if flow.size_segments is None:
+            continue
+        row = {
+            "group": flow.name,
+            "start_s": flow.start_ns / 1e9,
+            "size_bytes": flow.size_segments * plan.packet_bytes,
+            "completion_s": (finished[i] - flow.start_ns) / 1e9 if i in finished else math.nan,
+            "slowdown": math.nan,
+            "retransmits": samples[-1].retransmits if samples else 0,
+            "timeouts": _entries(samples, CA_LOSS),
+            "in_warmup": flow.start_ns < plan.warmup_ns,
+        }
+        rows.append(row)
+    return _columns(rows) or {name: [] for name in COLUMNS}
+
+
 def _counted(plan: Plan, samples: Sequence[FlowSample]) -> list[FlowSample]:
     return [sample for sample in samples if sample.t_ns >= plan.warmup_ns]
 
@@ -208,7 +230,7 @@ def _rate(plan: Plan, flow: Flow, samples: list[FlowSample], finished_ns: int | 
     return payload / plan.segment_bytes * plan.packet_bytes * 8 / active_s
 
 
-def _entries(samples: list[FlowSample], state: int) -> int:
+def _entries(samples: Sequence[FlowSample], state: int) -> int:
     return sum(after.state == state != before.state for before, after in pairwise(samples))
 
 

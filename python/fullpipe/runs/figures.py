@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fullpipe.errors import InputError
-from fullpipe.runs import tables
+from fullpipe.runs import tables, transfers
 from fullpipe.text import hint, listed, quoted
 
 __all__ = ["FIRST", "figures", "find_figure", "groups", "jain_index", "over_flows", "overall", "split", "together_bps"]
@@ -21,7 +21,8 @@ def figures(columns: Mapping[str, Any], window_s: float) -> Row:
     The columns of `Result.links` by their own names for the bottleneck, which is the link of that name or the first
     one; those of other links as ``links.NAME.FIGURE``. Those of `over_flows` and `overall`; ``jain_index`` and
     ``data_packets``; where flows differ in algorithm, ``flows.ALGORITHM.mean_goodput_bps`` too. Of cross traffic,
-    ``udp.`` and ``web.`` with ``throughput_bps``, packets and transfers summed over the groups.
+    ``udp.`` and ``web.`` with ``throughput_bps``, packets and transfers summed over the groups; where transfers began
+    after the warm-up, `fullpipe.runs.transfers.completions` of them all with ``transfers.``.
 
     Args:
         columns: The run's tables, as its engine gave them.
@@ -44,6 +45,9 @@ def figures(columns: Mapping[str, Any], window_s: float) -> Row:
     row.update(overall(columns["totals"]))
     row["jain_index"] = tables.to_list([columns["totals"]["jain_index"]])[0]
     row["data_packets"] = columns["totals"]["data_packets"]
+    began = transfers.completions(tables.rows(columns["transfers"]))
+    if began["count"]:
+        row.update({f"transfers.{key}": value for key, value in began.items()})
     for kind in ("udp", "web"):
         groups = [group for group in tables.rows(columns["traffic"]) if group["kind"] == kind]
         if groups:

@@ -7,9 +7,9 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Outcome, Shown, any_marked, count, fairness, marked, milliseconds, percent, rate
+from fullpipe.display import Outcome, Shown, any_known, any_marked, count, fairness, marked, milliseconds, percent, rate
 from fullpipe.files import readable, staged
-from fullpipe.runs import tables
+from fullpipe.runs import tables, transfers
 from fullpipe.runs.figures import figures, groups, overall
 from fullpipe.runs.tidy import tidy
 from fullpipe.text import listed
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TABLES", "Result"]
 
-TABLES = ("links", "flows", "groups", "traffic", "series", "link_series")
+TABLES = ("links", "flows", "groups", "transfers", "traffic", "series", "link_series")
 """The tables that an engine yields."""
 
 MOST_FLOWS = 12
@@ -49,11 +49,11 @@ class Result(Outcome):
 
     def __init__(self, scenario: Scenario, columns: dict[str, Any], *, engine: str, wall_s: float) -> None:
         """Takes what an engine yields: tables ``links``, ``flows``, ``groups`` (what flows do not tell of them),
-        ``traffic``, ``series``, ``link_series`` column by column, and ``totals``.
+        ``transfers``, ``traffic``, ``series``, ``link_series`` column by column, and ``totals``.
         """
         self.scenario = scenario
         self.engine = engine
-        self._columns = {"groups": {}, **columns}
+        self._columns = {"groups": {}, "transfers": {name: [] for name in transfers.COLUMNS}, **columns}
         self.warnings = [*scenario.warnings, *columns.get("warnings", ())]
         totals = columns["totals"]
         self.totals: dict[str, Any] = {
@@ -80,6 +80,30 @@ class Result(Outcome):
         ``mean_cwnd_packets``, ``base_rtt_s``, ``completion_s``.
         """
         return tables.to_arrow(self._columns["flows"])
+
+    @cached_property
+    def transfers(self) -> pa.Table:
+        """A row per transfer that began, of finite flows and of web traffic, in that order: ``group`` (a flow's name, a
+        web group's, or "web"), ``start_s``, ``size_bytes`` (whole packets), ``completion_s`` from its beginning to its
+        last ACK (NaN for one that did not end), ``slowdown`` (that over what an idle path takes for its packets back to
+        back), ``retransmits``, ``timeouts``, ``in_warmup``: whether it began in the warm-up.
+        """
+        import pyarrow as pa
+
+        kinds: dict[str, pa.DataType] = {"group": pa.string(), "in_warmup": pa.bool_()}
+        kinds |= dict.fromkeys(("size_bytes", "retransmits", "timeouts"), pa.uint64())
+        table = tables.to_arrow(self._columns["transfers"])
+        return table.cast(pa.schema([(name, kinds.get(name, pa.float64())) for name in table.column_names]))
+
+    @cached_property
+    def transfer_sizes(self) -> pa.Table:
+        """A row per group of transfers and size class, a factor of ten each: ``group``, ``from_bytes``,
+        ``below_bytes``, and of those that began after the warm-up ``count``, ``completed``, ``mean_s``, ``p50_s``,
+        ``p95_s``, ``p99_s``, ``p50_slowdown``, ``p95_slowdown``, ``p99_slowdown``.
+        """
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(transfers.by_size(tables.rows(self._columns["transfers"])))
 
     @cached_property
     def traffic(self) -> pa.Table:
@@ -142,7 +166,7 @@ class Result(Outcome):
             yield f"group {group['name']}", setting, group
         for i, traffic in enumerate(tables.rows(self._columns["traffic"])):
             yield f"{traffic['kind']} {i}", setting, traffic
-        yield "all", setting, {name: self.totals[name] for name in ("data_packets", "jain_index")}
+        yield "all", setting, {name: value for name, value in self.totals.items() if name != "wall_s"}
 
     @property
     def window_s(self) -> float:
@@ -168,6 +192,7 @@ class Result(Outcome):
             "links": [_with_reverse(link) for link in tables.rows(self._columns["links"])],
             "flows": tables.rows(self._columns["flows"]),
             "groups": self._groups(),
+            "transfers": transfers.summaries(tables.rows(self._columns["transfers"])),
             "traffic": tables.rows(self._columns["traffic"]),
             "totals": self.totals,
             "warnings": self.warnings,
@@ -175,8 +200,8 @@ class Result(Outcome):
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``result.json``, ``scenario.toml`` (every key spelled out, as `Scenario.resolved` does), and
-        ``links``, ``flows``, ``groups``, ``traffic``, ``series``, ``link_series`` as Parquet into a directory, which is
-        made if need be. All files appear whole or not at all.
+        ``links``, ``flows``, ``groups``, ``transfers``, ``traffic``, ``series``, ``link_series`` as Parquet into a
+        directory, which is made if need be. All files appear whole or not at all.
 
         Raises:
             InputError: The directory can't be made or written.
@@ -202,9 +227,10 @@ class Result(Outcome):
 
         with readable(directory) as place:
             kept = json.loads((place / "result.json").read_text(encoding="utf-8"))
-            columns: dict[str, Any] = {
-                name: tables.of_arrow(pq.read_table(place / f"{name}.parquet")) for name in TABLES
-            }
+            files = {name: place / f"{name}.parquet" for name in TABLES}
+            # Earlier versions knew no transfers.
+            found = [name for name, file in files.items() if name != "transfers" or file.exists()]
+            columns: dict[str, Any] = {name: tables.of_arrow(pq.read_table(files[name])) for name in found}
             totals = kept["totals"]
             jain = totals["jain_index"]
             columns["totals"] = {**totals, "jain_index": math.nan if jain is None else jain}
@@ -236,6 +262,7 @@ class Result(Outcome):
             _show_links(figures["links"]),
             *([_show_flows(flows)] if 0 < len(flows) <= MOST_FLOWS else []),
             *([_show_groups(figures["groups"], len(flows))] if len(flows) > MOST_FLOWS else []),
+            *([_show_transfers(figures["transfers"])] if figures["transfers"] else []),
             *([_show_traffic(figures["traffic"])] if figures["traffic"] else []),
             *([f"Jain index {jain:.3f}"] if len(flows) > 1 and jain is not None else []),
             last,
@@ -271,11 +298,24 @@ def _restore(scenario: Scenario, columns: dict[str, Any], engine: str, wall_s: f
     return Result(scenario, columns, engine=engine, wall_s=wall_s)
 
 
+WAIT = "p99_queueing_delay_s"
+"""The percentile of the queueing delay that tables show."""
+
+
 def _show_links(links: list[dict[str, Any]]) -> Shown:
-    marks = any_marked(links)
+    marks, waits = any_marked(links), any_known(links, WAIT)
     return Shown(
         "Links",
-        ("link", "utilization", "loss", "dropped", *(["marked"] if marks else []), "mean queue", "max queue"),
+        (
+            "link",
+            "utilization",
+            "loss",
+            "dropped",
+            *(["marked"] if marks else []),
+            "mean queue",
+            "max queue",
+            *(["p99 delay"] if waits else []),
+        ),
         [
             (
                 link["name"],
@@ -285,6 +325,7 @@ def _show_links(links: list[dict[str, Any]]) -> Shown:
                 *([marked(link)] if marks else []),
                 f"{link['mean_queue_packets']:,.1f} packets",
                 f"{count(link['max_queue_packets'])} packets",
+                *([milliseconds(link[WAIT])] if waits else []),
             )
             for link in links
         ],
@@ -293,6 +334,7 @@ def _show_links(links: list[dict[str, Any]]) -> Shown:
 
 def _show_flows(flows: list[dict[str, Any]]) -> Shown:
     named = any(flow["name"] != flow["algorithm"] for flow in flows)
+    tails = any_known(flows, "p99_rtt_s")
     return Shown(
         "Flows",
         (
@@ -301,6 +343,7 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
             "algorithm",
             "goodput",
             "mean rtt",
+            *(["p99 rtt"] if tails else []),
             "mean cwnd",
             "sent again",
             "timeouts",
@@ -312,6 +355,7 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
                 flow["algorithm"],
                 rate(flow["goodput_bps"]),
                 milliseconds(flow["mean_rtt_s"]),
+                *([milliseconds(flow["p99_rtt_s"])] if tails else []),
                 "-" if flow["mean_cwnd_packets"] is None else f"{flow['mean_cwnd_packets']:,.1f} packets",
                 count(flow["retransmits"]),
                 count(flow["timeouts"]),
@@ -323,9 +367,16 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
 
 
 def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
+    losses, tails = any_known(groups, "loss_rate"), any_known(groups, "p99_rtt_s")
     return Shown(
         f"{flows:,} flows by group",
-        ("group", "flows", "goodput", "share", "Jain", "mean rtt", "sent again", "timeouts"),
+        (
+            *("group", "flows", "goodput", "share", "Jain"),
+            *(["loss"] if losses else []),
+            "mean rtt",
+            *(["p99 rtt"] if tails else []),
+            *("sent again", "timeouts"),
+        ),
         [
             (
                 group["name"],
@@ -333,13 +384,39 @@ def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
                 rate(group["goodput_bps"]),
                 percent(group["share"]),
                 fairness(group["jain_index"]),
+                *([_part(group["loss_rate"])] if losses else []),
                 milliseconds(group["mean_rtt_s"]),
+                *([milliseconds(group["p99_rtt_s"])] if tails else []),
                 count(group["retransmits"]),
                 count(group["timeouts"]),
             )
             for group in groups
         ],
     )
+
+
+def _show_transfers(groups: list[dict[str, Any]]) -> Shown:
+    return Shown(
+        "Transfers begun after the warm-up",
+        ("group", "complete", "p50 time", "p95 time", "p99 time", "p50 slowdown", "p99 slowdown"),
+        [
+            (
+                group["group"],
+                f"{group['completed']:,} of {group['count']:,}",
+                *(milliseconds(group[f"p{percent}_s"]) for percent in (50, 95, 99)),
+                *(_times(group[f"p{percent}_slowdown"]) for percent in (50, 99)),
+            )
+            for group in groups
+        ],
+    )
+
+
+def _part(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate:.2e}"
+
+
+def _times(factor: float | None) -> str:
+    return "-" if factor is None else f"{factor:,.1f}"
 
 
 def _show_traffic(traffic: list[dict[str, Any]]) -> Shown:

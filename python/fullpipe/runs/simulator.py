@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 from fullpipe import _core
 from fullpipe._core import Column
 from fullpipe.errors import AlgorithmError, FullpipeError, MemoryLimitError
-from fullpipe.runs.executor import TICK_S
+from fullpipe.runs.executor import TICK_S, check_stop
 from fullpipe.runs.tables import to_numpy
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float
     # Ctrl-C reaches the main thread alone, whose runs stay where they are.
     if scenario.model.holds_lock and threading.current_thread() is not threading.main_thread():
         return _simulate_apart(scenario, memory_bytes, tell)
+    if scenario.model.is_compiled and threading.current_thread() is threading.main_thread():
+        return _simulate_beside(scenario, memory_bytes, tell)
     return _simulate_here(scenario, memory_bytes, tell)
 
 
@@ -54,7 +56,50 @@ def _simulate_here(scenario: Scenario, memory_bytes: int | None, tell: Callable[
         key, what, _ = problem.args
         raise MemoryLimitError(key, what, scenario.file) from None
     except _core.Failure as failure:
+        if failure.__cause__ is None and scenario.model.is_compiled:
+            _explain(scenario, memory_bytes)
         raise AlgorithmError(str(failure)) from failure.__cause__
+
+
+def _explain(scenario: Scenario, memory_bytes: int | None) -> None:
+    """Raises what compiled code has raised, with the lines where: the interpreter does the same to the last bit."""
+    from fullpipe.own import interpreted, used_in
+
+    tree = scenario.to_dict()
+    with interpreted(used_in(tree)):
+        _simulate_here(type(scenario).from_dict(tree, file=scenario.file), memory_bytes, lambda _reached_s: None)
+
+
+def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
+    """The same in a thread, so that the main one can be interrupted whatever compiled code is at. What never returns to
+    the engine goes on until the process ends.
+    """
+    outcome: list[Any] = []
+    reached = [0.0]
+    ended = threading.Event()
+
+    def watch(reached_s: float) -> None:
+        reached[0] = reached_s
+        check_stop(ended)
+
+    def work() -> None:
+        try:
+            outcome.append(_simulate_here(scenario, memory_bytes, watch))
+        except BaseException as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(TICK_S)
+            tell(reached[0])
+    finally:
+        ended.set()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    tables: dict[str, Any] = outcome[0]
+    return tables
 
 
 def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:

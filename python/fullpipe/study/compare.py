@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Shown, any_marked, count, fairness, marked, milliseconds, rate
+from fullpipe.display import Shown, any_known, any_marked, count, fairness, marked, milliseconds, rate
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.files import readable, staged
 from fullpipe.runs import tables
@@ -120,8 +120,8 @@ class Comparison(Tabled):
 
     def rows(self) -> list[dict[str, Any]]:
         """A row per algorithm and link: ``algorithm``, ``engine``, ``link``, ``utilization``, ``loss_rate``,
-        ``marked_packets``, ``mean_queue_packets``; and, over all flows, ``goodput_bps`` together, ``mean_rtt_s``
-        averaged, ``retransmits`` and ``timeouts`` summed, ``jain_index``.
+        ``marked_packets``, ``mean_queue_packets``, ``p99_queueing_delay_s``; and, over all flows, ``goodput_bps``
+        together, ``mean_rtt_s`` averaged, ``retransmits`` and ``timeouts`` summed, ``jain_index``.
         """
         return [row for label, result in self.results.items() for row in _rows(label, result)]
 
@@ -161,7 +161,7 @@ class Comparison(Tabled):
     def shown(self) -> list[Shown | str]:
         """The table that the program prints."""
         rows = self.rows()
-        marks = any_marked(rows)
+        marks, waits = any_marked(rows), any_known(rows, "p99_queueing_delay_s")
         return [
             Shown(
                 "",
@@ -172,6 +172,7 @@ class Comparison(Tabled):
                     "loss",
                     *(["marked"] if marks else []),
                     "mean queue",
+                    *(["p99 delay"] if waits else []),
                     "goodput",
                     "mean rtt",
                     "sent again",
@@ -186,6 +187,7 @@ class Comparison(Tabled):
                         f"{row['loss_rate']:.2e}",
                         *([marked(row)] if marks else []),
                         f"{row['mean_queue_packets']:,.1f} packets",
+                        *([milliseconds(row["p99_queueing_delay_s"])] if waits else []),
                         rate(row["goodput_bps"]),
                         milliseconds(row["mean_rtt_s"]),
                         count(row["retransmits"]),
@@ -221,7 +223,7 @@ def _label(algorithm: str | Mapping[str, Any]) -> str:
 def _rows(label: str, result: Result) -> list[dict[str, Any]]:
     whole = over_flows(tables.rows(result.columns("flows")), result.window_s)
     of_flows = ("goodput_bps", "mean_rtt_s", "retransmits", "timeouts")
-    of_link = ("utilization", "loss_rate", "marked_packets", "mean_queue_packets")
+    of_link = ("utilization", "loss_rate", "marked_packets", "mean_queue_packets", "p99_queueing_delay_s")
     return [
         {
             "algorithm": label,

@@ -14,7 +14,9 @@ const volatile __u32 beta_q10 = 1 << 9;
 /* What the program knows of the kernel: what it touches and no more. Where it all lies is found when the program is loaded. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct sock;
+struct sock {
+	unsigned long sk_pacing_rate;
+};
 
 struct inet_connection_sock {
 	__u64 icsk_ca_priv[13];

@@ -6,6 +6,7 @@ use super::transit::Transit;
 use super::{Engine, longest_access_delay};
 use crate::network::{Network, Route};
 use crate::report::meter::{Meter, Terms};
+use crate::report::transfers::Transfers;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Arrivals, Scenario, Spread, Tcp};
 use crate::traffic::connection::{AccessLink, Connection, Life, controller};
@@ -34,6 +35,7 @@ impl<P: Policy> Engine<P> {
             first_segments: 0,
             memory: Memory::new(&scenario, memory_bytes),
             excess: None,
+            transfers: Transfers::default(),
             fuse: Fuse::default(),
             now: 0,
             end: scenario.duration + longest_access_delay(&scenario),
@@ -173,7 +175,8 @@ impl<P: Policy> Engine<P> {
             duplicates: 0,
             access_link,
             started: 0,
-            completed: None,
+            completed: Nanos::MAX,
+            transfer: None,
             web,
         });
         id

@@ -4,7 +4,8 @@ use super::Engine;
 use crate::network::served::Served;
 use crate::packet::{Kind, Packet};
 use crate::report::percentiles::Histogram;
-use crate::report::{FlowReport, GroupReport, LinkReport, Percentiles, Report, Series, TrafficReport};
+use crate::report::transfers::{IdlePath, Transfer};
+use crate::report::{FlowReport, GroupReport, LinkReport, Percentiles, Report, Series, TrafficReport, TransferReport};
 use crate::scenario::{Link, Tcp};
 use crate::traffic::connection::{Connection, Life};
 use crate::transport::Policy;
@@ -27,7 +28,10 @@ impl<P: Policy> Engine<P> {
         let flows = self.flow_reports();
         let (groups, rtt) = self.group_reports();
         let jain_index = jain(flows.iter().map(|flow| flow.goodput_bps));
+        let (transfers, transfer_groups) = self.transfer_reports();
         Report {
+            transfers,
+            transfer_groups,
             links: self.link_reports(),
             traffic: self.traffic_reports(),
             data_packets,
@@ -102,8 +106,52 @@ impl<P: Policy> Engine<P> {
             rtt,
             mean_cwnd_packets: averages.cwnd,
             base_rtt_s: seconds(round_trip + 2 * flow.access),
-            completion_s: flow.completed.map_or(f64::NAN, |at| seconds(at - flow.started)),
+            completion_s: if flow.completed == Nanos::MAX { f64::NAN } else { seconds(flow.completed - flow.started) },
         }
+    }
+
+    /// A row for each transfer, and what groups there are.
+    fn transfer_reports(&mut self) -> (Vec<TransferReport>, Vec<String>) {
+        let scenario = Arc::clone(&self.scenario);
+        for flow in self.flows.iter().filter(|flow| flow.life != Life::Idle) {
+            if let Some(transfer) = flow.transfer {
+                self.transfers.leave(transfer, flow.sender.meter.events);
+            }
+        }
+        let several = scenario.web.len() > 1;
+        let web = scenario.web.iter().enumerate().map(|(index, web)| match &web.tcp.name {
+            Some(name) => name.clone(),
+            None if several => format!("web {index}"),
+            None => "web".to_owned(),
+        });
+        let groups: Vec<String> = scenario.flows.iter().map(|group| group.tcp.group().to_owned()).chain(web).collect();
+        let mut names: Vec<String> = Vec::new();
+        let mut known = BTreeMap::new();
+        let place = |name: &String| {
+            *known.entry(name.clone()).or_insert_with(|| {
+                names.push(name.clone());
+                names.len() as u32 - 1
+            })
+        };
+        let places: Vec<u32> = groups.iter().map(place).collect();
+        // Of each finite flow, which group of the scenario it belongs to.
+        let of_flows: Vec<usize> = (0..)
+            .zip(&scenario.flows)
+            .flat_map(|(index, group)| std::iter::repeat_n(index, group.count as usize))
+            .collect();
+        let transfers = self.transfers.take_sorted();
+        let row = |transfer: &Transfer| {
+            let flow = &self.flows[transfer.flow as usize];
+            let group =
+                flow.web.map_or_else(|| of_flows[transfer.flow as usize], |web| scenario.flows.len() + web as usize);
+            let tcp = match flow.web {
+                Some(web) => &scenario.web[web as usize].tcp,
+                None => &scenario.flows[group].tcp,
+            };
+            let path = IdlePath::new(&scenario, tcp, flow.access);
+            transfer.report(places[group], &path, scenario.packet_size, scenario.warmup)
+        };
+        (transfers.iter().map(row).collect(), names)
     }
 
     fn link_reports(&mut self) -> Vec<LinkReport> {

@@ -48,7 +48,7 @@ impl<P: Policy> Engine<P> {
         let transit = &self.transit;
         let queues = transit.network.heap_bytes();
         let rest = transit.schedule.heap_bytes() + transit.notes.heap_bytes() + transit.timers.heap_bytes();
-        let lost = transit.lost.capacity() * size_of::<u64>();
+        let lost = transit.lost.capacity() * size_of::<u64>() + self.transfers.heap_bytes();
         (queues + rest + lost + self.flows.capacity() * size_of::<Connection<P>>()) as u64
             + self.memory.connections
             + self.memory.series

@@ -15,6 +15,7 @@ mod transit;
 use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
 use crate::report::Report;
+use crate::report::transfers::Transfers;
 use crate::scenario::{Arrivals, Problem, Scenario, Tcp, Web};
 use crate::traffic::connection::{Connection, HOT_BYTES, Life, controller};
 use crate::traffic::datagrams::DatagramSource;
@@ -198,6 +199,8 @@ struct Engine<P> {
     memory: Memory,
     /// Why the run ends before its time.
     excess: Option<Problem>,
+    /// Transfers of finite flows and of web traffic.
+    transfers: Transfers,
     /// The same, of an algorithm.
     fuse: Fuse,
     /// How far the run has come.
@@ -375,6 +378,8 @@ impl<P: Policy> Engine<P> {
         }
         let flow = &mut self.flows[id as usize];
         flow.started = now;
+        let before = flow.sender.meter.events;
+        flow.transfer = flow.sender.to_send().map(|segments| self.transfers.begin(id, now, segments, before));
         flow.sender.meter.start(now);
         flow.sender.pass_time(now, id, &mut self.transit.log);
         if flow.route.handshake {
@@ -469,8 +474,11 @@ impl<P: Policy> Engine<P> {
     fn complete(&mut self, id: u32, now: Nanos) {
         let flow = &mut self.flows[id as usize];
         flow.life = Life::Idle;
-        flow.completed = Some(now);
+        flow.completed = now;
         flow.sender.meter.stop();
+        if let Some(transfer) = flow.transfer {
+            self.transfers.complete(transfer, now, flow.sender.high(), flow.sender.meter.events);
+        }
         let (access, started) = (flow.access, flow.started);
         let Some(group) = flow.web else { return };
         let web = &mut self.web[group as usize];

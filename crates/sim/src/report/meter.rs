@@ -54,6 +54,17 @@ pub struct Events {
     pub fast_recoveries: u64,
 }
 
+impl Events {
+    /// Those since `before`.
+    pub fn since(self, before: Events) -> Events {
+        Events {
+            retransmits: self.retransmits - before.retransmits,
+            timeouts: self.timeouts - before.timeouts,
+            fast_recoveries: self.fast_recoveries - before.fast_recoveries,
+        }
+    }
+}
+
 /// Counts since the beginning.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
@@ -212,14 +223,7 @@ impl Meter {
     /// Counts in the window.
     pub fn counted(&self, now: &Counters) -> Counters {
         let Some(before) = self.baseline.as_deref() else { return Counters::default() };
-        Counters {
-            sent: now.sent - before.sent,
-            events: Events {
-                retransmits: now.events.retransmits - before.events.retransmits,
-                timeouts: now.events.timeouts - before.events.timeouts,
-                fast_recoveries: now.events.fast_recoveries - before.events.fast_recoveries,
-            },
-        }
+        Counters { sent: now.sent - before.sent, events: now.events.since(before.events) }
     }
 
     /// Averages in the window.

@@ -3,6 +3,7 @@
 pub mod log;
 pub mod meter;
 pub mod percentiles;
+pub mod transfers;
 
 use crate::memory;
 pub use percentiles::Percentiles;
@@ -21,6 +22,10 @@ pub struct Report {
     pub rtt: Percentiles,
     /// One entry per UDP group, then one per web group, in the scenario's order.
     pub traffic: Vec<TrafficReport>,
+    /// One entry per transfer that began, of finite flows and of web traffic, in the order of their beginnings.
+    pub transfers: Vec<TransferReport>,
+    /// What their groups are called.
+    pub transfer_groups: Vec<String>,
     /// TCP data segments sent, warm-up, retransmissions and web traffic included.
     pub data_packets: u64,
     /// Where the data packets went.
@@ -154,6 +159,27 @@ pub struct TrafficReport {
     pub transfers_completed: u64,
     /// Mean time of these from start to last ACK, seconds (web only); NaN without any.
     pub mean_completion_s: f64,
+}
+
+/// A transfer, from its beginning to its last ACK, be that in the measuring window or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TransferReport {
+    /// Its place among [`Report::transfer_groups`].
+    pub group: u32,
+    /// When it began, seconds.
+    pub start_s: f64,
+    /// What it carried in whole segments, headers included, bytes.
+    pub size_bytes: u64,
+    /// From its beginning to its last ACK, seconds; NaN for one that did not end.
+    pub completion_s: f64,
+    /// That over the time that an idle path takes for its segments back to back, whatever a window would allow.
+    pub slowdown: f64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// It began before the measuring window.
+    pub in_warmup: bool,
 }
 
 /// Samples at a fixed interval, column by column: one row per entity and time, all times of the first entity first.

@@ -47,12 +47,14 @@ pub struct Connection<P = Controller> {
     pub ecn: Option<Box<Receiving>>,
     /// When the held ACK's entry stands in the loop.
     pub ack_timer_at: Nanos,
-    /// When it began, and when it was complete, on its own clock.
+    /// When it began, and when it was complete (`Nanos::MAX` until then), on its own clock.
     pub started: Nanos,
     /// See `started`.
-    pub completed: Option<Nanos>,
+    pub completed: Nanos,
     /// Segments that reached the receiver inside the measuring window, but had done so before.
     pub duplicates: u64,
+    /// Its transfer among all, if it is one.
+    pub transfer: Option<u32>,
     /// Which web group it serves.
     pub web: Option<u32>,
 }

@@ -216,6 +216,11 @@ impl<P: Policy> Sender<P> {
         self.progress.una >= self.progress.end
     }
 
+    /// Segments to send, if they are counted.
+    pub fn to_send(&self) -> Option<u64> {
+        Some(self.progress.end).filter(|&end| end < u64::MAX)
+    }
+
     /// No new data from now on; what has been sent is still repaired.
     pub fn stop(&mut self) {
         self.progress.end = self.progress.end.min(self.progress.high);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,14 @@ from fullpipe.registry import algorithms
 from fullpipe.runs import engines
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
+from fullpipe.runs.notebook import shows_progress
 from fullpipe.scenario import Scenario
 from fullpipe.study.evaluate.beside_linux import LINUX_SEEDS, for_linux, on_linux
 from fullpipe.study.evaluate.cache import Cache, default_cache, key_of
 from fullpipe.study.evaluate.card import Card
 from fullpipe.study.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Setting
 from fullpipe.study.evaluate.cells import CELLS
+from fullpipe.study.evaluate.cluster import on_cluster
 from fullpipe.study.evaluate.criteria import CRITERIA
 from fullpipe.study.evaluate.judging import Runs, judge_cell, unclear
 from fullpipe.study.evaluate.measure import MEASURES, Row
@@ -56,6 +58,7 @@ class Profile:
 PROFILES = {"quick": Profile(ALWAYS, 3, 13), "standard": Profile(STANDARD, 10, 40), "full": Profile(FULL, 30, 40)}
 
 
+@shows_progress("runs")
 def evaluate(
     algorithm: str | Mapping[str, Any],
     *,
@@ -67,6 +70,7 @@ def evaluate(
     engine: str = "simulator",
     cache: str | os.PathLike[str] | None = None,
     workers: int | None = None,
+    dask: str | None = None,
     progress: Callable[[float, float], object] | None = None,
     stop: threading.Event | None = None,
     memory_bytes: int | None = None,
@@ -84,6 +88,7 @@ def evaluate(
             no word.
         cache: Where runs are kept, by what was run; None for the user's cache.
         workers: As for `run_many`.
+        dask: The address of a Dask scheduler, whose cluster runs what the simulator does; None for this machine.
         progress: As for `run_many`.
         stop: As for `run_many`.
         memory_bytes: As for `run_many`.
@@ -117,7 +122,7 @@ def evaluate(
         if setting.level <= how.level
     }
     store = Cache(default_cache() if cache is None else cache)
-    work = Work(store, candidate, workers, memory_bytes, progress, stop)
+    work = Work(store, candidate, workers, memory_bytes, progress, stop, dask)
     while True:
         work.run(runs, counts, deployed=how.level >= STANDARD)
         doubtful = [place for place in counts if counts[place] < how.most and unclear(*place, runs)]
@@ -151,6 +156,7 @@ class Work:
     memory_bytes: int | None
     progress: Callable[[float, float], object] | None
     stop: threading.Event | None
+    dask: str | None = None
     engine: str = "simulator"
 
     def run(self, runs: Runs, counts: Mapping[tuple[Cell, Setting], int], *, deployed: bool) -> None:
@@ -179,6 +185,10 @@ class Work:
             runs.add(cell_id, name, role, seed, row)
 
     def _make(self, wanted: Mapping[str, tuple[Tree, str, bool]]) -> None:
+        if self.dask is not None and self.engine == "simulator":
+            there = on_cluster({key: (tree, measured) for key, (tree, measured, _) in wanted.items()}, self.dask)
+            self._take(wanted, there)
+            return
         count = count_workers(self.workers, len(wanted))
         part_bytes = share_bytes(count, self.memory_bytes)
 
@@ -187,8 +197,16 @@ class Work:
             result = engines.run(tree, stop=ended, engine=self.engine, memory_bytes=part_bytes)
             return MEASURES[measured](result)
 
+        self._take(wanted, in_threads(wanted, work, count))
+
+    def _take(
+        self,
+        wanted: Mapping[str, tuple[Tree, str, bool]],
+        made: Generator[tuple[str, Row] | None] | Generator[tuple[str, Row]],
+    ) -> None:
+        """Keeps runs as they come."""
         done = 0
-        with closing(in_threads(wanted, work, count)) as outcomes:
+        with closing(made) as outcomes:
             for outcome in outcomes:
                 if outcome is not None:
                     key, row = outcome

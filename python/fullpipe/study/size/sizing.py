@@ -317,6 +317,7 @@ class Case:
             **figures,
             "queueing_delay_s": figures["mean_queue_packets"] * self.mix.packet_s,
             "mean_fct_s": figures.get("web.mean_completion_s"),
+            **{f"p{percent}_fct_s": figures.get(f"transfers.p{percent}_s") for percent in (50, 95, 99)},
         }
         for condition in (condition for target in self.targets for condition in target.conditions):
             if condition.measure.figure not in known:

@@ -22,6 +22,7 @@ FIGURES: dict[str, tuple[str, float, str]] = {
     "loss_rate": ("loss, %", 100.0, ".4f"),
     "marked_packets": ("marked", 1.0, ",.0f"),
     "mean_queue_packets": ("queue, packets", 1.0, ",.1f"),
+    "p99_queueing_delay_s": ("p99 delay, ms", 1e3, ",.1f"),
     "goodput_bps": ("goodput, Mbit/s", 1e-6, ",.2f"),
     "mean_rtt_s": ("rtt, ms", 1e3, ",.1f"),
     "jain_index": ("Jain", 1.0, ".3f"),

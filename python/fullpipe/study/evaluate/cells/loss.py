@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fullpipe.study.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Metric, Setting
-from fullpipe.study.evaluate.preset import dumbbell, flows
-from fullpipe.study.evaluate.rules import IDLE, LOSS
+from fullpipe.study.evaluate.preset import STANDARDS, Party, dumbbell, flows
+from fullpipe.study.evaluate.rules import IDLE, LOSS, MORE
 
 __all__ = ["CELLS"]
 
 LOST = Metric("loss_rate", "loss", LOSS, "%", 100)
 USED = Metric("utilization", "utilization", IDLE, "%", 100, informs=True)
+
+
+def paced(party: Party, pacing: str) -> Party:
+    """The same with pacing forced "on" or "off"."""
+    return replace(party, keys={**party.keys, "pacing": pacing})
+
 
 CELLS = (
     Cell(
@@ -65,5 +73,39 @@ CELLS = (
             for loss in (1e-5, 1e-4, 1e-3, 1e-2, 3e-2)
         ],
         [USED],
+    ),
+    Cell(
+        "pacing",
+        ("5.1.3",),
+        "50 Mbit/s, 100 ms, 0.02 BDP, 10 flows; and 30 ms, 1 BDP, one beside CUBIC: pacing forced on and off",
+        [
+            Setting(
+                f"shallow, pacing {pacing}",
+                lambda party, pacing=pacing: dumbbell(
+                    50e6, 0.1, 0.02, flows(paced(party, pacing), "subject", 10), duration_s=120
+                ),
+                STANDARD,
+            )
+            for pacing in ("on", "off")
+        ]
+        + [
+            Setting(
+                f"beside CUBIC, pacing {pacing}",
+                lambda party, pacing=pacing: dumbbell(
+                    50e6,
+                    0.03,
+                    1,
+                    flows(paced(party, pacing), "subject"),
+                    flows(STANDARDS[1], "other"),
+                    duration_s=180,
+                ),
+                STANDARD,
+            )
+            for pacing in ("on", "off")
+        ],
+        [
+            replace(LOST, informs=True),
+            Metric("subject.goodput_bps", "goodput", MORE, "Mbit/s", 1e-6, informs=True),
+        ],
     ),
 )

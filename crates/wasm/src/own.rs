@@ -1,0 +1,144 @@
+//! An algorithm of the page's reader: a class in the page's own language, called "mine" in scenarios. What its objects are told and what they
+//! say goes through a row of numbers; times are in seconds, windows in segments, and what is unknown is NaN.
+
+use fullpipe_cc::params::{Group, Info};
+use fullpipe_cc::time::seconds;
+use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, Signal, Start};
+use fullpipe_sim::Catalogue;
+use std::fmt::Display;
+
+/// What is known of it.
+const MINE: Info = Info {
+    name: "mine",
+    paper: "the page's reader",
+    group: Group::Both,
+    recovery: "sack",
+    own_slow_start: true,
+    ecn: None,
+    params: &[],
+};
+
+/// The crate's algorithms and the reader's.
+pub fn catalogue() -> Catalogue {
+    Catalogue::builtin().with(&MINE, |_, start| Mine::begin(start))
+}
+
+/// What the page does; it is the only thing that the engine asks of it. Each is given where a row of [`WORDS`] numbers begins, and is true
+/// where nothing went wrong.
+mod page {
+    #[link(wasm_import_module = "mine")]
+    unsafe extern "C" {
+        /// A connection of this number begins.
+        pub safe fn begin(object: u32, row: *mut f64) -> bool;
+        /// See [`CongestionControl::on_ack`](fullpipe_cc::CongestionControl::on_ack).
+        pub safe fn ack(object: u32, row: *mut f64) -> bool;
+        /// See [`CongestionControl::on_congestion`](fullpipe_cc::CongestionControl::on_congestion): 0 for a loss, 1 for a mark, 2 for a timeout.
+        pub safe fn congestion(object: u32, signal: u32, row: *mut f64) -> bool;
+        /// See [`CongestionControl::on_recovered`](fullpipe_cc::CongestionControl::on_recovered).
+        pub safe fn recovered(object: u32, row: *mut f64) -> bool;
+        /// See [`CongestionControl::on_undo`](fullpipe_cc::CongestionControl::on_undo).
+        pub safe fn undo(object: u32, cwnd: f64, ssthresh: f64, row: *mut f64) -> bool;
+    }
+}
+
+/// Numbers of a row: first what the object answers (window, threshold, pacing rate), then what it is told.
+const WORDS: usize = 24;
+const TOLD: usize = 3;
+
+/// A connection's.
+struct Mine {
+    object: u32,
+    cwnd: f64,
+    ssthresh: f64,
+    pacing_rate: Option<f64>,
+    failed: bool,
+}
+
+impl Mine {
+    fn begin(start: Start) -> Mine {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static OBJECTS: AtomicU32 = AtomicU32::new(0);
+        let object = OBJECTS.fetch_add(1, Ordering::Relaxed);
+        let mut mine = Mine { object, cwnd: start.window, ssthresh: f64::INFINITY, pacing_rate: None, failed: false };
+        let told = [start.window, known(start.rtt), f64::from(start.segment_bytes)];
+        mine.tell(&told, |object, row| page::begin(object, row));
+        mine
+    }
+
+    /// Tells the object something, and takes what it answers.
+    fn tell(&mut self, told: &[f64], call: impl FnOnce(u32, *mut f64) -> bool) {
+        let mut row = [f64::NAN; WORDS];
+        row[TOLD..][..told.len()].copy_from_slice(told);
+        let whole = call(self.object, row.as_mut_ptr());
+        let [cwnd, ssthresh, rate, ..] = row;
+        self.failed |= !whole;
+        (self.cwnd, self.ssthresh, self.pacing_rate) = (cwnd, ssthresh, Some(rate).filter(|rate| !rate.is_nan()));
+    }
+}
+
+fn known(time: Option<Nanos>) -> f64 {
+    time.map_or(f64::NAN, seconds)
+}
+
+fn flow_words(flow: &Flow) -> [f64; 11] {
+    [
+        seconds(flow.now),
+        flow.delivered as f64,
+        flow.lost as f64,
+        flow.flight_size as f64,
+        flow.in_flight as f64,
+        known(flow.srtt),
+        known(flow.min_rtt),
+        flow.round as f64,
+        f64::from(u8::from(flow.in_recovery)),
+        f64::from(u8::from(flow.cwnd_limited)),
+        f64::from(u8::from(flow.app_limited)),
+    ]
+}
+
+fn ack_words(ack: &Ack) -> [f64; 6] {
+    let round_start = f64::from(u8::from(ack.round_start));
+    [ack.acked as f64, ack.credit, round_start, known(ack.rtt), ack.newly_lost as f64, ack.ce as f64]
+}
+
+impl CongestionControl for Mine {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        self.pacing_rate
+    }
+
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        let mut told = [0.0; 17];
+        told[..11].copy_from_slice(&flow_words(flow));
+        told[11..].copy_from_slice(&ack_words(ack));
+        self.tell(&told, |object, row| page::ack(object, row));
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
+        let signal = match signal {
+            Signal::Ecn => 1,
+            Signal::Timeout => 2,
+            _ => 0,
+        };
+        self.tell(&flow_words(flow), |object, row| page::congestion(object, signal, row));
+    }
+
+    fn on_recovered(&mut self, flow: &Flow) {
+        self.tell(&flow_words(flow), |object, row| page::recovered(object, row));
+    }
+
+    fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.tell(&[], |object, row| page::undo(object, cwnd, ssthresh, row));
+    }
+
+    fn fault(&self) -> Option<&dyn Display> {
+        self.failed.then_some(&"its code failed")
+    }
+}

@@ -1,0 +1,57 @@
+/* What fullpipe tells an algorithm that is compiled, and what it calls of it: the plug that C, cffi and Numba share.
+ *
+ * Times are seconds, windows segments, rates segments a second; what is unknown is NaN. A state begins with the window, the
+ * slow-start threshold and, where the algorithm paces, its rate; the rest is the algorithm's own. Functions return 1, or 0 where the
+ * algorithm cannot go on, which ends the run. MIT or Apache-2.0, at your choice.
+ */
+#ifndef FULLPIPE_H
+#define FULLPIPE_H
+
+#include <stdint.h>
+
+/* The sender's state after the event. */
+struct fullpipe_flow {
+	double now_s;         /* the sender's clock */
+	double srtt_s;        /* smoothed RTT (RFC 6298) */
+	double min_rtt_s;     /* least RTT seen on this flow */
+	int64_t delivered;    /* segments acknowledged since the flow began */
+	int64_t lost;         /* segments found lost since then */
+	int64_t flight_size;  /* sent and not yet cumulatively acknowledged (RFC 5681's FlightSize) */
+	int64_t in_flight;    /* thought to be in the network (RFC 6675's pipe) */
+	int64_t round;        /* round trips completed */
+	uint8_t in_recovery;  /* fast recovery is under way; the window is not to grow */
+	uint8_t cwnd_limited; /* the window, or the rate, is what limits the sender */
+	uint8_t app_limited;  /* there is nothing left to send, and the window has room */
+};
+
+/* What one ACK adds. */
+struct fullpipe_ack {
+	double credit;           /* window increases it is worth; 0 where the window is not to grow by it */
+	double rtt_s;            /* the RTT sample it carries */
+	double forward_delay_s;  /* one-way delay of the data; only differences mean anything */
+	double backward_delay_s; /* one-way delay of the ACK; same caution */
+	double delivery_rate;    /* the rate at which data arrived, for algorithms that take samples */
+	int64_t acked;           /* segments newly acknowledged */
+	int64_t newly_lost;      /* segments found lost since the ACK before */
+	int64_t ce;              /* segments that it newly tells to have been marked */
+	uint8_t round_start;     /* it ends a round trip */
+	uint8_t is_app_limited;  /* the rate was measured while the application had no more to send */
+};
+
+/* How a connection begins. */
+struct fullpipe_start {
+	double window;         /* the first window; the state has it already */
+	double rtt_s;          /* the RTT that the handshake has shown */
+	int64_t seed;          /* what random choices are drawn from */
+	int64_t segment_bytes; /* bytes of a segment on the wire */
+	uint8_t paced;         /* packets leave at a rate */
+};
+
+enum fullpipe_signal { FULLPIPE_LOSS = 0, FULLPIPE_ECN = 1, FULLPIPE_TIMEOUT = 2 };
+
+typedef int32_t fullpipe_on_start(void *state, const struct fullpipe_start *start);
+typedef int32_t fullpipe_on_ack(void *state, const struct fullpipe_flow *flow, const struct fullpipe_ack *ack);
+typedef int32_t fullpipe_on_flow(void *state, const struct fullpipe_flow *flow); /* on_round, on_recovered */
+typedef int32_t fullpipe_on_congestion(void *state, const struct fullpipe_flow *flow, int64_t signal);
+
+#endif

@@ -1,0 +1,73 @@
+"""Figures over transfers: finite flows and web traffic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["COLUMNS", "by_size", "completions", "summaries"]
+
+COLUMNS = (
+    "group",
+    "start_s",
+    "size_bytes",
+    "completion_s",
+    "slowdown",
+    "retransmits",
+    "timeouts",
+    "in_warmup",
+)
+"""Of the table of transfers."""
+
+PERCENTS = (50, 95, 99)
+
+Row = dict[str, Any]
+
+
+def summaries(transfers: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """A row per group: ``group``, and `completions` of its transfers, in the order in which groups first began one."""
+    return [{"group": name, **completions(own)} for name, own in _groups(transfers).items()]
+
+
+def by_size(transfers: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """A row per group and size class, a factor of ten each: ``group``, ``from_bytes`` and ``below_bytes``, which the
+    sizes are not below and are below, and `completions`; classes without a transfer are left out.
+    """
+    rows = []
+    for name, own in _groups(transfers).items():
+        for digits in sorted({len(str(transfer["size_bytes"])) for transfer in own}):
+            of_class = [transfer for transfer in own if len(str(transfer["size_bytes"])) == digits]
+            bounds = {"from_bytes": 10 ** (digits - 1), "below_bytes": 10**digits}
+            rows.append({"group": name, **bounds, **completions(of_class)})
+    return rows
+
+
+def completions(transfers: Sequence[Mapping[str, Any]]) -> Row:
+    """Of the transfers that began after the warm-up: their number, ``count``; how many are ``completed``; of these
+    ``mean_s``, ``p50_s``, ``p95_s`` and ``p99_s`` of the completion times, and ``p50_slowdown``, ``p95_slowdown`` and
+    ``p99_slowdown``, by nearest rank; None where none is.
+    """
+    counted = [transfer for transfer in transfers if not transfer["in_warmup"]]
+    done = [transfer for transfer in counted if transfer["completion_s"] is not None]
+    times = sorted(transfer["completion_s"] for transfer in done)
+    slowdowns = sorted(transfer["slowdown"] for transfer in done)
+    return {
+        "count": len(counted),
+        "completed": len(done),
+        "mean_s": math.fsum(times) / len(times) if times else None,
+        **{f"p{percent}_s": _percentile(times, percent) for percent in PERCENTS},
+        **{f"p{percent}_slowdown": _percentile(slowdowns, percent) for percent in PERCENTS},
+    }
+
+
+def _groups(transfers: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for transfer in transfers:
+        groups.setdefault(transfer["group"], []).append(transfer)
+    return groups
+
+
+def _percentile(ordered: Sequence[float], percent: int) -> float | None:
+    """The least value that so many in a hundred are not above."""
+    return ordered[math.ceil(len(ordered) * percent / 100) - 1] if ordered else None
