@@ -8,15 +8,7 @@ use fullpipe_sim::Catalogue;
 use std::fmt::Display;
 
 /// What is known of it.
-const MINE: Info = Info {
-    name: "mine",
-    paper: "the page's reader",
-    group: Group::Both,
-    recovery: "sack",
-    own_slow_start: true,
-    ecn: None,
-    params: &[],
-};
+const MINE: Info = Info::new("mine", "the page's reader").group(Group::Both).own_slow_start(true);
 
 /// The crate's algorithms and the reader's.
 pub fn catalogue() -> Catalogue {
