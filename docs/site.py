@@ -22,7 +22,7 @@ import click
 import fullpipe
 from fullpipe.cli import fullpipe_command
 
-__all__ = ["headings", "navigation", "outside_code", "pages", "title", "write"]
+__all__ = ["headings", "navigation", "outside_code", "pages", "write"]
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -202,11 +202,6 @@ def navigation(places: dict[str, str]) -> dict[str, list[str]]:
 
 def _fits(place: str, pattern: str) -> bool:
     return pattern == "**/*.md" or (PurePosixPath(place).match(pattern) and place.count("/") == pattern.count("/"))
-
-
-def title(text: str) -> str:
-    """A page's first heading."""
-    return next(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
 
 
 def headings(text: str) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Writes LICENSE-THIRD-PARTY: the licences of what is linked into a wheel. ``make notices``.
 
 Which crates these are, Cargo says: what the extension module depends on, directly or not, without what runs only while
-compiling. Of two licences at choice the MIT licence is taken. Rust's standard library and the guest's C library are no
-crates.
+compiling. Of two licences at choice the MIT licence is taken. Rust's standard library, the guest's C library and what
+draws in the bench's page are no crates.
 """
 
 from __future__ import annotations
@@ -39,6 +39,12 @@ Rust's standard library: MIT OR Apache-2.0
 
 Copyright (c) The Rust Project Contributors
 """
+UPLOT = """\
+uPlot: MIT
+
+Copyright (c) 2022 Leon Sorokin
+"""
+"""In the bench's page; from its file LICENSE, as the package index has it."""
 
 
 def notices() -> str:
@@ -46,7 +52,7 @@ def notices() -> str:
     rule = f"\n{'-' * 80}\n\n"
     mit = (ROOT / "LICENSE-MIT").read_text(encoding="utf-8")
     terms = mit[mit.index("Permission is hereby granted") :]
-    return rule.join([HEAD, *map(_notice, linked()), f"{RUST}\n{terms}", GLIBC])
+    return rule.join([HEAD, *map(_notice, linked()), f"{RUST}\n{terms}", f"{UPLOT}\n{terms}", GLIBC])
 
 
 def linked() -> list[dict[str, Any]]:

@@ -6,6 +6,8 @@ import importlib.util
 import json
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path, PurePosixPath
 from types import ModuleType
@@ -126,13 +128,15 @@ def test_a_wrong_command_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @every_page
-def test_python(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
-    monkeypatch.chdir(tmp_path)
-    for code in blocks(page, "python"):
-        compiled = compile(code, name(page), "exec")
-        if name(page) not in ONLY_COMPILED:
-            exec(compiled, {"fullpipe": fullpipe, "__name__": "page"})
+def test_python(page: Path, tmp_path: Path) -> None:
+    """A page's blocks one after another, in a process of their own: they may declare algorithms."""
+    code = "\n".join(blocks(page, "python"))
+    compile(code, name(page), "exec")
+    if code and name(page) not in ONLY_COMPILED:
+        (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+        (tmp_path / "page.py").write_text(code)
+        done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 @every_page

@@ -1,0 +1,45 @@
+"""The notebooks run from top to bottom, and what they compute is what they say."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
+
+
+def ran(path: Path) -> dict[str, Any]:
+    """What a notebook's cells define."""
+    spec = importlib.util.spec_from_file_location(f"notebook_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    _, defined = module.app.run()
+    return dict(defined)
+
+
+@pytest.mark.filterwarnings("default")  # marimo's own
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run(path: Path) -> None:
+    defined = ran(path)
+    if path.stem == "buffer":
+        found = list(defined["utilization"].values())
+        assert found == sorted(found)
+        assert found[-1] > 0.99 > 0.9 > found[0]  # a BDP of buffer fills the link, a twentieth does not
+    elif path.stem == "bufferbloat":
+        assert defined["round_trips"]["call"] > 0.2  # 500 packets of 1500 bytes at 20 Mbit/s take 0.3 s
+    elif path.stem == "seeds":
+        assert set(defined["means"]) == {"newreno", "adaptive-aimd"}
+        assert defined["difference"][1] >= 0
+    else:
+        assert defined["comparison"].table.num_rows == 3
+
+
+def test_there_are_four() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["buffer", "bufferbloat", "seeds", "windows"]
