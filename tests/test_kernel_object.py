@@ -119,7 +119,7 @@ def test_both_engines_run_the_same_file(place: Path) -> None:
     """Alone behind half a BDP, kept by 0.875: no engine leaves the link idle, and their queues are alike."""
     scenario = Scenario.load(place / "aimd.toml").replace(duration="20 s", warmup="5 s", packet_size=1514)
     alone = [dict(group, host="linux") for group in scenario.to_dict()["flows"][:1]]
-    results = compare(scenario.replace(flows=alone), engines=["simulator", "linux"]).results
+    results = compare(scenario.replace(flows=alone), engine=["simulator", "linux"]).results
     (ours, theirs) = (result.to_dict()["links"][0] for result in results.values())
     assert ours["utilization"] > 0.99
     assert theirs["utilization"] > 0.99
