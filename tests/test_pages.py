@@ -22,10 +22,18 @@ from fullpipe.cli import fullpipe_command
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("crates/**/README.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
-ONLY_COMPILED = {"README.md", "docs/duel.md", "docs/sweeps.md", "docs/cluster.md", "docs/evaluate.md"}
-"""Run by `test_docs.py`; many runs, three times; wants a cluster."""
+ONLY_COMPILED = {
+    "README.md",
+    "docs/duel.md",
+    "docs/sweeps.md",
+    "docs/cluster.md",
+    "docs/evaluate.md",
+    "docs/your-own/python.md",
+}
+"""Run by `test_docs.py`; many runs, three times; wants a cluster; run by `test_your_own.py`, in turn."""
 
-PARTS_OF_SCENARIOS = {"docs/sweeps.md"}
+PARTS_OF_SCENARIOS = {"docs/sweeps.md", "docs/your-own/kernel-object.md"}
+"""A sweep's axes; wants an object file, and is run by `test_kernel_object.py`."""
 
 
 def name(page: Path) -> str:
