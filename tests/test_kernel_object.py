@@ -58,16 +58,6 @@ def _with_object(place: Path, path: Path) -> Scenario:
     return Scenario.load(place / "aimd.toml")
 
 
-@pytest.mark.usefixtures("place")
-def test_the_pages_output() -> None:
-    said = CliRunner().invoke(fullpipe_command, ["run", "aimd.toml"])
-    assert said.exit_code == 0, said.output
-    lines = [line.rstrip() for line in said.output.splitlines()]
-    shown = PAGE.split("fullpipe run aimd.toml\n```\n\n```\n")[1].split("```")[0]
-    for line in shown.splitlines():
-        assert line in lines
-
-
 def test_the_deviations_are_those_of_the_source() -> None:
     source = (ROOT / "crates/kernel/src/control.rs").read_text().split("# Deviations and choices")[1]
     said = [line.removeprefix("//!").strip() for line in source.split("\n\nuse ")[0].splitlines()]
@@ -134,3 +124,136 @@ def test_both_engines_run_the_same_file(place: Path) -> None:
     assert ours["utilization"] > 0.99
     assert theirs["utilization"] > 0.99
     assert theirs["mean_queue_packets"] == pytest.approx(ours["mean_queue_packets"], rel=0.1)
+
+
+MODULE = """
+#include <linux/module.h>
+#include <net/tcp.h>
+
+static int step __read_mostly = 1;
+module_param(step, int, 0644);
+
+struct state {
+	u32 steps;
+};
+
+static void two_init(struct sock *sk)
+{
+	struct state *s = inet_csk_ca(sk);
+
+	s->steps = step;
+}
+
+static void two_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	struct state *s = inet_csk_ca(sk);
+
+	if (tcp_is_cwnd_limited(sk))
+		tcp_snd_cwnd_set(tcp_sk(sk), min_t(u32, tcp_snd_cwnd(tcp_sk(sk)) + s->steps, 40));
+}
+
+static u32 two_ssthresh(struct sock *sk)
+{
+	return NEEDED(20);
+}
+
+static struct tcp_congestion_ops two __read_mostly = {
+	.init = two_init,
+	.ssthresh = two_ssthresh,
+	.cong_avoid = two_cong_avoid,
+	.undo_cwnd = tcp_reno_undo_cwnd,
+	.name = "two",
+};
+
+static int __init two_register(void)
+{
+	step = 2;
+	return tcp_register_congestion_control(&two);
+}
+
+module_init(two_register);
+MODULE_LICENSE("GPL");
+"""
+"""A module of ours in the kernel's manner: `step` segments an ACK, up to 40; when it is loaded, it makes them 2."""
+
+needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+
+
+def _tree(place: Path, needed: str) -> Path:
+    source = place / "tree/net/ipv4/tcp_two.c"
+    source.parent.mkdir(parents=True)
+    source.write_text(MODULE.replace("NEEDED", needed))
+    return place / "tree"
+
+
+@needs_clang
+def test_a_module_of_a_kernels_source_runs(place: Path) -> None:
+    """40 packets of 1000 bytes in each round trip of some 41 ms: 40 at most, and no loss."""
+    said = CliRunner().invoke(fullpipe_command, ["linux", "module", str(_tree(place, "(u32)")), "two"])
+    assert said.exit_code == 0, said.output
+    result = run(
+        Scenario(
+            duration="20 s",
+            warmup="5 s",
+            links=[{"name": "l", "rate": "10 Mbit/s", "delay": "20 ms", "buffer": "100 packets"}],
+            flows=[{"algorithm": {"object": "two.bpf.o"}}],
+        )
+    ).to_dict()["flows"][0]
+    assert result["algorithm"] == "two.bpf"
+    assert result["mean_cwnd_packets"] == 40
+    assert result["retransmits"] == 0
+    assert 40 * 8000 / 0.043 < result["goodput_bps"] < 40 * 8000 / 0.040
+
+
+@needs_clang
+def test_what_a_module_needs_and_there_is_not_is_named(place: Path) -> None:
+    tree = str(_tree(place, "tcp_no_such_thing"))
+    said = CliRunner().invoke(fullpipe_command, ["linux", "module", tree, "two"])
+    assert isinstance(said.exception, InputError)
+    assert "tcp_no_such_thing" in str(said.exception)
+    missing = CliRunner().invoke(fullpipe_command, ["linux", "module", tree, "three"])
+    assert isinstance(missing.exception, InputError)
+    assert "tcp_three.c: cannot be read" in str(missing.exception)
+
+
+@pytest.fixture(scope="session")
+def kernels_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Debian's source of Linux 6.1: its congestion controls and the programs of its selftests."""
+    place = tmp_path_factory.mktemp("linux-source")
+    got = subprocess.run(["apt-get", "download", "linux-source-6.1"], cwd=place, capture_output=True, check=False)
+    packages = list(place.glob("*.deb"))
+    if got.returncode != 0 or not packages:
+        pytest.skip("linux-source-6.1 cannot be had")
+    subprocess.run(["dpkg-deb", "-x", packages[0], place], check=True)
+    wanted = ["*/net/ipv4/tcp_*.[ch]", "*/tools/testing/selftests/bpf/*.h", "*/selftests/bpf/progs/bpf_[cd]*.c"]
+    archive = place / "usr/src/linux-source-6.1.tar.xz"
+    subprocess.run(["tar", "-xf", archive, "-C", place, "--wildcards", *wanted], check=True)
+    return place / "linux-source-6.1"
+
+
+@needs_clang
+@pytest.mark.slow_linux
+def test_the_kernels_own_run(place: Path, kernels_source: Path) -> None:
+    """CUBIC from RFC 9438, from the kernel's module and from its selftest: their windows are within 5 %."""
+    tests = kernels_source / "tools/testing/selftests/bpf"
+    flags = f"-target bpf -g -O2 -w -I{tests} -I/usr/include/x86_64-linux-gnu".split()
+    subprocess.run(["clang", *flags, "-c", tests / "progs/bpf_cubic.c", "-o", "selftest.bpf.o"], check=True)
+    for module in ("cubic", "bbr", "westwood", "illinois"):
+        said = CliRunner().invoke(fullpipe_command, ["linux", "module", str(kernels_source), module])
+        assert said.exit_code == 0, said.output
+    scenario = Scenario(
+        duration="60 s",
+        warmup="20 s",
+        packet_size=1514,
+        links=[{"name": "l", "rate": "20 Mbit/s", "delay": "20 ms", "buffer": "40 packets"}],
+        flows=[{"algorithm": "reno"}],
+    )
+    found = {
+        str(algorithm): run(scenario.replace(flows=[{"algorithm": algorithm, "host": "linux"}])).to_dict()["flows"][0]
+        for algorithm in ("cubic", *({"object": f"{name}.bpf.o"} for name in ("selftest", "cubic", "bbr", "westwood")))
+    }
+    windows = [flow["mean_cwnd_packets"] for flow in found.values()][:3]
+    assert max(windows) < 1.05 * min(windows)
+    for flow in found.values():
+        assert flow["goodput_bps"] > 18e6
+    assert (place / "illinois.bpf.o").exists()

@@ -573,3 +573,68 @@ def test_the_header_has_the_structs_that_are_compiled(tmp_path: Path) -> None:
     types = {struct: np.dtype(fields, align=True) for struct, fields in structs.items()}
     expected = [types[struct].fields[field][1] for struct in structs for field, _ in structs[struct]]
     assert [int(word) for word in printed.split()] == expected + [types[struct].itemsize for struct in structs]
+
+
+C = """
+#include <fullpipe.h>
+#include <math.h>
+
+struct aimd {
+	double cwnd, ssthresh, alpha, beta;
+};
+
+int32_t on_ack(void *state, const struct fullpipe_flow *flow, const struct fullpipe_ack *ack)
+{
+	struct aimd *aimd = state;
+
+	if (!flow->in_recovery && flow->cwnd_limited && ack->credit != 0)
+		aimd->cwnd += aimd->cwnd < aimd->ssthresh ? ack->credit : ack->credit * (aimd->alpha / aimd->cwnd);
+	return 1;
+}
+
+int32_t on_congestion(void *state, const struct fullpipe_flow *flow, int64_t signal)
+{
+	struct aimd *aimd = state;
+	double w = flow->cwnd_limited ? aimd->cwnd : fmin(aimd->cwnd, flow->flight_size);
+	double kept = aimd->beta * w;
+
+	aimd->ssthresh = fmax(kept, 2);
+	aimd->cwnd = signal == FULLPIPE_TIMEOUT ? 1 : signal == FULLPIPE_ECN ? fmax(kept, 1) : aimd->ssthresh;
+	return 1;
+}
+"""
+
+
+def test_a_library_in_c_is_the_same_to_the_bit(tmp_path: Path) -> None:
+    from fullpipe.compiled import HEADER
+
+    (tmp_path / "aimd.c").write_text(C)
+    command = ["cc", "-O2", "-ffp-contract=off", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{HEADER.parent}"]
+    subprocess.run([*command, "aimd.c", "-o", "aimd.so"], cwd=tmp_path, check=True)
+
+    @fullpipe.algorithm("own-in-c", recovery="newreno", library=tmp_path / "aimd.so")
+    class InC:
+        cwnd: float = 2.0
+        ssthresh: float = math.inf
+        alpha: float = 1.0
+        beta: float = 0.5
+
+    assert [param.name for param in fullpipe.algorithms()["own-in-c"].params] == ["alpha", "beta"]
+    for keys in KINDS:
+        assert nameless(fullpipe.run(scenario("own-in-c", **keys))) == nameless(
+            fullpipe.run(scenario("newreno", **keys))
+        )
+    gentle = fullpipe.run(scenario({"name": "own-in-c", "beta": 0.8}))
+    assert nameless(gentle) == nameless(fullpipe.run(scenario({"name": "own-reno", "beta": 0.8})))
+    for library, said in {"aimd.c": "own-in-c", "none.so": "no such file|cannot open"}.items():
+        with pytest.raises(InputError, match=said):
+            fullpipe.algorithm("own-in-c", library=tmp_path / library)(InC)
+    (tmp_path / "stuck.c").write_text(C.replace("return 1;", "return flow->delivered < 50;", 1))
+    subprocess.run([*command, "stuck.c", "-o", "stuck.so"], cwd=tmp_path, check=True)
+    fullpipe.algorithm("own-in-c", library=tmp_path / "stuck.so")(InC)
+    with pytest.raises(AlgorithmError, match="its compiled code cannot go on"):
+        fullpipe.run(scenario("own-in-c"))
+    (tmp_path / "empty.c").write_text("int nothing;\n")
+    subprocess.run([*command, "empty.c", "-o", "empty.so"], cwd=tmp_path, check=True)
+    with pytest.raises(InputError, match="has no function on_ack"):
+        fullpipe.algorithm("own-in-c", library=tmp_path / "empty.so")(InC)

@@ -50,6 +50,9 @@ struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	__u8 icsk_ca_state : 5, icsk_ca_initialized : 1, icsk_ca_setsockopt : 1, icsk_ca_dst_locked : 1;
 	__u8 icsk_retransmits;
+	struct {
+		__u8 pending;             /* nothing: no data is received */
+	} icsk_ack;
 	u64 icsk_ca_priv[104 / sizeof(u64)];
 };
 
@@ -71,6 +74,7 @@ struct tcp_sock {
 	struct tcp_options_received rx_opt;
 	u16 tcp_header_len;
 	u32 snd_una, snd_nxt, write_seq;
+	u32 rcv_nxt;                      /* stays: no data is received */
 	u32 mss_cache;
 	u32 snd_cwnd, snd_cwnd_cnt, snd_cwnd_clamp, snd_cwnd_stamp, snd_ssthresh;
 	u32 prior_cwnd, prior_ssthresh;
@@ -80,6 +84,7 @@ struct tcp_sock {
 	u32 srtt_us;                      /* microseconds, times 8 */
 	u32 lsndtime;
 	u64 tcp_mstamp, tcp_clock_cache, tcp_wstamp_ns;
+	u64 delivered_mstamp;
 	u64 bytes_acked;
 	struct minmax rtt_min;
 	u8 ecn_flags;
@@ -89,7 +94,7 @@ struct tcp_sock {
 struct ack_sample {
 	u32 pkts_acked;
 	s32 rtt_us;
-	u32 in_flight;
+	u32 in_flight;                    /* bytes, when what is acknowledged was sent; here, before the ACK */
 };
 
 struct rate_sample {
@@ -104,6 +109,8 @@ struct rate_sample {
 	bool is_app_limited, is_retrans, is_ack_delayed;
 };
 
+union tcp_cc_info;
+
 struct tcp_congestion_ops {
 	u32 (*ssthresh)(struct sock *sk);
 	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
@@ -112,9 +119,14 @@ struct tcp_congestion_ops {
 	void (*in_ack_event)(struct sock *sk, u32 flags);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*min_tso_segs)(struct sock *sk);
+#ifdef CONG_CONTROL_TAKES_TWO /* before 6.10 */
+	void (*cong_control)(struct sock *sk, const struct rate_sample *rs);
+#else
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
+#endif
 	u32 (*undo_cwnd)(struct sock *sk);
 	u32 (*sndbuf_expand)(struct sock *sk);
+	unsigned long (*get_info)(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info);
 	char name[16];
 	void *owner;
 	u32 key, flags;

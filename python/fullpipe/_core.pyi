@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypedDict, final
 
 __all__ = [
+    "KERNEL_TARGET",
     "VERSION",
     "Ack",
     "Column",
@@ -24,6 +25,8 @@ __all__ = [
     "units",
 ]
 
+KERNEL_TARGET: str
+"""The kernel's records as the simulator shows them to programs, as a header in C."""
 VERSION: str
 
 class Failure(Exception):

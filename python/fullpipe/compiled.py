@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import InputError
 from fullpipe.text import one_line, quoted
 
-__all__ = ["HEADER", "Plug", "compile_class"]
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["HEADER", "Plug", "compile_class", "load_library"]
 
 HEADER = Path(__file__).parent / "include" / "fullpipe.h"
 """The structs in C."""
@@ -79,8 +82,7 @@ def compile_class(kind: type, name: str, fields: Mapping[str, Any]) -> Plug:
         raise InputError(
             f'algorithm {quoted(name)}: compiled = True needs Numba: pip install "fullpipe[compiled]"'
         ) from None
-    kinds = {bool: "?", int: "i8"}
-    dtype = np.dtype([(field, kinds.get(type(value), "f8")) for field, value in fields.items()], align=True)
+    state, places = _state_of(fields)
     records = {
         key: from_dtype(np.dtype(struct, align=True))
         for key, struct in (("flow", FLOW), ("ack", ACK), ("start", START))
@@ -88,7 +90,7 @@ def compile_class(kind: type, name: str, fields: Mapping[str, Any]) -> Plug:
     methods = {
         method: getattr(kind, method) for method in dir(kind) if method[:2] != "__" and callable(getattr(kind, method))
     }
-    own = _record(kind, from_dtype(dtype), {method: njit(function) for method, function in methods.items()})
+    own = _record(kind, from_dtype(state.dtype), {method: njit(function) for method, function in methods.items()})
 
     def entry(method: str) -> Any:
         told = CALLS[method]
@@ -100,9 +102,45 @@ def compile_class(kind: type, name: str, fields: Mapping[str, Any]) -> Plug:
         entries = {method: entry(method) for method in CALLS if method in methods}
     except NumbaError as error:
         raise InputError(f"algorithm {quoted(name)}: Numba can't compile it: {one_line(_reason(error))}") from None
-    state = np.array([tuple(fields.values())], dtype=dtype)
-    places = {field: (dtype.fields[field][1], dtype[field].kind == "b") for field in fields}  # type: ignore[index]
     return Plug(state.tobytes(), places, {method: made.address for method, made in entries.items()}, (entries, own))
+
+
+def load_library(library: str, name: str, fields: Mapping[str, Any]) -> Plug:
+    """The functions of a shared library.
+
+    Args:
+        library: Its file.
+        name: As for `compile_class`.
+        fields: As for `compile_class`; its functions' state is a struct of them, a double, an int64_t or a bool each.
+
+    Raises:
+        InputError: It can't be loaded, or lacks a function.
+    """
+    import ctypes
+
+    try:
+        loaded = ctypes.CDLL(library)
+    except OSError as error:
+        raise InputError(f"algorithm {quoted(name)}: {one_line(str(error))}") from None
+    functions = {method: getattr(loaded, method, None) for method in CALLS}
+    calls = {
+        method: ctypes.cast(function, ctypes.c_void_p).value or 0 for method, function in functions.items() if function
+    }
+    for method in ("on_ack", "on_congestion"):
+        if method not in calls:
+            raise InputError(f"algorithm {quoted(name)}: {library} has no function {method}")
+    state, places = _state_of(fields)
+    return Plug(state.tobytes(), places, calls, loaded)
+
+
+def _state_of(fields: Mapping[str, Any]) -> tuple[np.ndarray[Any, Any], dict[str, tuple[int, bool]]]:
+    """An object's bytes as an array of one, and where its fields are."""
+    import numpy as np
+
+    kinds = {bool: "?", int: "i8"}
+    dtype = np.dtype([(field, kinds.get(type(value), "f8")) for field, value in fields.items()], align=True)
+    places = {field: (dtype.fields[field][1], dtype[field].kind == "b") for field in fields}  # type: ignore[index]
+    return np.array([tuple(fields.values())], dtype=dtype), places
 
 
 def _record(kind: type, plain: Any, methods: Mapping[str, Any]) -> Any:

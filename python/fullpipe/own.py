@@ -20,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import math
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -138,6 +139,7 @@ def algorithm(
     rate_samples: bool = False,
     inspect: Sequence[str] = (),
     compiled: bool = False,
+    library: str | os.PathLike[str] | None = None,
 ) -> Callable[[Kind], Kind]:
     """Makes a class an algorithm that scenarios can name, in this process and wherever a scenario of it is sent.
 
@@ -160,10 +162,13 @@ def algorithm(
         compiled: Numba compiles it (the extra ``compiled``), to the same figures and several times as fast. Its fields
             are numbers and flags then, its methods what Numba takes: no ``super()``, no ``__init__``, no fields that
             the class does not declare.
+        library: A shared library whose functions ``on_ack``, ``on_congestion`` and so on, as ``include/fullpipe.h`` has
+            them, take the place of the class's methods; the class declares the fields of their state, in their order.
 
     Raises:
         InputError: The name is taken, or the class lacks something; the message says what.
     """
+    shared = None if library is None else str(Path(library).resolve())
     options = {
         "recovery": recovery,
         "paper": paper,
@@ -172,10 +177,11 @@ def algorithm(
         "rate_samples": rate_samples,
         "inspect": inspect,
         "compiled": compiled,
+        "library": shared,
     }
 
     def declare(kind: Kind) -> Kind:
-        _check(kind, name, inspect)
+        _check(kind, name, inspect, methods=library is None)
         try:
             _core.declare(
                 kind,
@@ -188,11 +194,11 @@ def algorithm(
                 rate_samples=rate_samples,
                 params=_params(kind, name),
                 shown=list(inspect),
-                plug=_plug(kind, name) if compiled else None,
+                plug=_plug(kind, name, shared) if compiled or shared else None,
             )
         except ValueError as error:
             raise InputError(str(error)) from None
-        _declared[name] = Declared(kind, options, _hash_of(kind))
+        _declared[name] = Declared(kind, options, _hash_of(kind, shared))
         from fullpipe.registry import algorithms
 
         algorithms.cache_clear()
@@ -312,8 +318,8 @@ def _data_of(name: str, known: Declared) -> bytes:
     return known.data
 
 
-def _hash_of(kind: type) -> str:
-    digest = hashlib.sha256()
+def _hash_of(kind: type, library: str | None) -> str:
+    digest = hashlib.sha256(Path(library).read_bytes() if library else b"")
     for part in kind.__mro__[:-1]:
         try:
             digest.update(getsource(part).encode())
@@ -343,13 +349,14 @@ def _params(kind: type, name: str) -> dict[str, float | bool]:
     return {field: value if isinstance(value, bool) else float(value) for field, value in fields.items()}
 
 
-def _plug(kind: type, name: str) -> Plug:
-    from fullpipe.compiled import compile_class
+def _plug(kind: type, name: str, library: str | None) -> Plug:
+    from fullpipe.compiled import compile_class, load_library
 
     state = {field: float(getattr(kind, field)) for field in STATE if hasattr(kind, field)}
     params = _params(kind, name)
     others = {field: params.get(field, value) for field, value in _fields(kind).items() if field not in STATE}
-    return compile_class(kind, name, {**state, **others})
+    fields = {**state, **others}
+    return compile_class(kind, name, fields) if library is None else load_library(library, name, fields)
 
 
 @contextmanager
@@ -358,7 +365,8 @@ def interpreted(names: Iterable[str]) -> Iterator[None]:
     with _lock:
         known = {name: _declared[name] for name in names}
         for name, each in known.items():
-            algorithm(name, **{**each.options, "compiled": False})(each.kind)
+            if each.options["compiled"]:
+                algorithm(name, **{**each.options, "compiled": False})(each.kind)
         try:
             yield
         finally:
@@ -367,7 +375,7 @@ def interpreted(names: Iterable[str]) -> Iterator[None]:
                 _declared[name] = each
 
 
-def _check(kind: type, name: str, inspect: Sequence[str]) -> None:
+def _check(kind: type, name: str, inspect: Sequence[str], *, methods: bool) -> None:
     """Says no to what could not run."""
 
     def wrong(what: str) -> InputError:
@@ -380,7 +388,7 @@ def _check(kind: type, name: str, inspect: Sequence[str]) -> None:
             raise wrong(
                 f"the class has no number {field}; write e.g. {field}: float = {2.0 if field == 'cwnd' else 'math.inf'}"
             )
-    for method in ("on_ack", "on_congestion"):
+    for method in ("on_ack", "on_congestion") if methods else ():
         if not callable(getattr(kind, method, None)):
             raise wrong(f"the class has no method {method}")
     known = _fields(kind)

@@ -103,6 +103,7 @@ fields! {
         una = "snd_una",
         nxt = "snd_nxt",
         write_seq = "write_seq",
+        rcv_nxt = "rcv_nxt",
         mss = "mss_cache",
         cwnd = "snd_cwnd",
         clamp = "snd_cwnd_clamp",
@@ -123,6 +124,7 @@ fields! {
         mstamp = "tcp_mstamp",
         clock_cache = "tcp_clock_cache",
         wstamp = "tcp_wstamp_ns",
+        delivered_mstamp = "delivered_mstamp",
         bytes_acked = "bytes_acked",
         rtt_min = "rtt_min",
         ecn_flags = "ecn_flags",
@@ -214,6 +216,9 @@ impl Control {
             quantum: 1,
         };
         control.establish(&start);
+        if let Err(fault) = control.machine.begin() {
+            control.fault = Some(Failure::Fault(fault));
+        }
         control.call(member::INIT, &[]);
         control.set(&SOCKET.ca_initialized, 1);
         control.call(member::CWND_EVENT, &[event::TX_START]);
@@ -244,6 +249,7 @@ impl Control {
             (&s.una, u64::from(FIRST)),
             (&s.nxt, u64::from(FIRST)),
             (&s.write_seq, u64::from(FIRST)),
+            (&s.rcv_nxt, u64::from(FIRST)),
             (&s.mss, u64::from(self.mss)),
             (&s.cwnd, start.window as u64),
             (&s.clamp, u64::from(u32::MAX)),
@@ -285,10 +291,11 @@ impl Control {
     fn pass_time(&mut self) {
         let s = &*SOCKET;
         let now = self.machine.now;
-        self.set(&s.mstamp, now / MICROSECOND);
-        self.set(&s.clock_cache, now);
-        self.set(&s.wstamp, now);
-        self.set(&s.lsndtime, (u128::from(now) * u128::from(HZ) / u128::from(SECOND)) as u64);
+        let socket = self.machine.socket_mut();
+        s.mstamp.set(socket, now / MICROSECOND);
+        s.clock_cache.set(socket, now);
+        s.wstamp.set(socket, now);
+        s.lsndtime.set(socket, now / (SECOND / HZ));
     }
 
     /// The sender's state, in the kernel's terms.
@@ -298,20 +305,23 @@ impl Control {
         let offset = *self.clock_offset.get_or_insert(BEGINNING as i64 - begun as i64);
         self.machine.now = flow.now.saturating_add_signed(offset);
         self.pass_time();
+        let srtt = flow.srtt.map_or(0, |srtt| 8 * microseconds(srtt));
         let una = (flow.delivered as u32).wrapping_mul(self.mss).wrapping_add(FIRST);
         let nxt = (flow.flight_size as u32).wrapping_mul(self.mss).wrapping_add(una);
-        self.set(&s.una, una.into());
-        self.set(&s.nxt, nxt.into());
-        self.set(&s.write_seq, nxt.into());
-        self.set(&s.bytes_acked, flow.delivered.wrapping_mul(self.mss.into()));
-        self.set(&s.packets_out, flow.flight_size);
-        self.set(&s.sacked_out, flow.flight_size.saturating_sub(flow.in_flight));
-        self.set(&s.retrans_out, flow.in_flight.saturating_sub(flow.flight_size));
-        self.set(&s.lost, flow.lost);
-        self.set(&s.srtt, flow.srtt.map_or(0, |srtt| 8 * microseconds(srtt)));
+        let bytes_acked = flow.delivered.wrapping_mul(self.mss.into());
         self.set_min_rtt(flow.min_rtt);
-        self.set(&s.cwnd_limited, flow.cwnd_limited.into());
-        self.set(&s.app_limited, if flow.app_limited { (flow.delivered + flow.in_flight).max(1) } else { 0 });
+        let socket = self.machine.socket_mut();
+        s.una.set(socket, una.into());
+        s.nxt.set(socket, nxt.into());
+        s.write_seq.set(socket, nxt.into());
+        s.bytes_acked.set(socket, bytes_acked);
+        s.packets_out.set(socket, flow.flight_size);
+        s.sacked_out.set(socket, flow.flight_size.saturating_sub(flow.in_flight));
+        s.retrans_out.set(socket, flow.in_flight.saturating_sub(flow.flight_size));
+        s.lost.set(socket, flow.lost);
+        s.srtt.set(socket, srtt);
+        s.cwnd_limited.set(socket, flow.cwnd_limited.into());
+        s.app_limited.set(socket, if flow.app_limited { (flow.delivered + flow.in_flight).max(1) } else { 0 });
     }
 
     /// Three samples in descending age; one is known. Where none is, the kernel has the greatest number.
@@ -478,6 +488,8 @@ impl CongestionControl for Control {
         self.set(&s.delivered_ce, self.delivered_ce.into());
         let delivered = ack.rate.map_or(flow.delivered, |rate| rate.prior_delivered + rate.delivered);
         self.set(&s.delivered, delivered);
+        let stamp = self.machine.now / MICROSECOND;
+        self.set(&s.delivered_mstamp, stamp);
         if let Some(backward) = ack.backward_delay {
             let stamp = (self.machine.now as i64).wrapping_sub(backward).div_euclid(MILLISECOND as i64);
             self.set(&s.rcv_tsval, stamp as u64);
@@ -491,10 +503,11 @@ impl CongestionControl for Control {
             self.call(member::IN_ACK_EVENT, &[flags | if ack.ce > 0 { flag::ECHO } else { 0 }]);
         }
         if ack.acked > 0 && self.machine.program().has(member::PKTS_ACKED) {
+            let bytes = before * u64::from(self.mss);
             let sample = self.machine.sample_mut();
             ACK.pkts_acked.set(sample, ack.acked);
             ACK.rtt_us.set(sample, ack.rtt.map_or(u64::MAX, microseconds));
-            ACK.in_flight.set(sample, before);
+            ACK.in_flight.set(sample, bytes);
             self.call(member::PKTS_ACKED, &[Machine::address_of_sample()]);
         }
         let over = flow.delivered >= self.high && !flow.in_recovery;

@@ -29,7 +29,8 @@ pub const MEMBERS: [&str; 12] = [
 ];
 
 /// What of a socket a program may change, as the kernel allows it: its own area, the windows, the pacing rate.
-const WRITABLE: [&str; 9] = [
+const WRITABLE: [&str; 10] = [
+    "inet_conn.icsk_ack.pending",
     "inet_conn.icsk_ca_priv",
     "inet_conn.icsk_inet.sk.sk_pacing_rate",
     "inet_conn.icsk_inet.sk.sk_pacing_status",
@@ -40,6 +41,12 @@ const WRITABLE: [&str; 9] = [
     "ecn_flags",
     "app_limited",
 ];
+
+/// Those of [`MEMBERS`] that are not called.
+const NOT_CALLED: [&str; 2] = ["release", "sndbuf_expand"];
+
+/// The function by which a module begins (`shim.h`).
+const MODULE_BEGINS: &str = "module_begins";
 
 /// Bytes of a local call's frame, and how many calls may be nested (the kernel's Documentation/bpf/verifier.rst).
 pub const FRAME_BYTES: u32 = 512;
@@ -76,6 +83,10 @@ pub struct Program {
     /// The byte of a socket may be changed.
     pub(crate) writable: Vec<bool>,
     pub(crate) parameters: Vec<Parameter>,
+    /// It is a module's source compiled for the machine (`fullpipe linux module`): plain functions, which may write all of the socket.
+    pub(crate) module: bool,
+    /// What a module does when it is loaded.
+    pub(crate) begins: Option<usize>,
     /// `cong_control` takes the newer kernels' four arguments (6.10), not two.
     pub(crate) control_takes_four: bool,
 }
@@ -275,7 +286,7 @@ impl<'a> Loader<'a> {
         debug_assert_eq!(last + 1, FIRST_OWN);
         for (index, section) in elf.sections.iter().enumerate() {
             let base = section.name.trim_start_matches('.').split('.').next().unwrap_or_default();
-            if section.name.starts_with('.') && matches!(base, "data" | "bss" | "rodata") {
+            if section.name.starts_with('.') && matches!(base, "data" | "bss" | "rodata" | "struct_ops") {
                 let region = loader.region(&section.name, &section.data, base != "rodata")?;
                 loader.regions.insert(index, region);
             }
@@ -555,6 +566,7 @@ impl<'a> Loader<'a> {
         let mut entries = [None; MEMBERS.len()];
         let mut kernel_name = String::new();
         let mut control_takes_four = false;
+        let mut module = false;
         for member in self.btf.members(algorithm.of)? {
             let at = algorithm.at + u64::from(member.bit / 8);
             let name = member.name.split("___").next().unwrap_or_default();
@@ -568,13 +580,22 @@ impl<'a> Loader<'a> {
             };
             let symbol = self.elf.symbol(relocation)?;
             let code = symbol.section.and_then(|section| self.firsts.get(&section));
+            if matches!(name, "get_info" | "owner") {
+                continue;
+            }
             let Some(index) = MEMBERS.iter().position(|known| *known == name) else {
                 let what = format!("{} sets {name}, which the simulator does not call", algorithm.name);
                 return Err(Error::new(what));
             };
             let first =
                 *code.ok_or_else(|| Error::new(format!("its {name} is {}, which is no program", symbol.name)))?;
-            let entry = usize::try_from(symbol.value / 8).ok().map(|at| first + at).filter(|&at| at < self.code.len());
+            // A static function is named by its section; the place within it then stands in the data.
+            let place = usize::try_from(at).unwrap_or(usize::MAX);
+            let addend = place.checked_add(8).and_then(|end| section.data.get(place..end));
+            let addend = addend.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
+            let offset = usize::try_from(symbol.value.wrapping_add(addend) / 8).unwrap_or(usize::MAX);
+            let entry = first.checked_add(offset).filter(|&at| at < self.code.len());
+            module |= symbol.section.is_some_and(|section| self.elf.sections[section].name == ".text");
             entries[index] = Some(entry.ok_or_else(|| Error::new(format!("its {name} lies outside its code")))?);
             if name == "cong_control" {
                 control_takes_four = self.takes_four(member.of);
@@ -588,8 +609,17 @@ impl<'a> Loader<'a> {
             );
             return Err(Error::new(what));
         }
-        self.refuse(&entries)?;
-        let mut writable = vec![false; self.layout.length(memory::SOCKET) as usize];
+        let begins = if module { self.function(MODULE_BEGINS) } else { None };
+        let mut begun = entries.to_vec();
+        // What is not called is not looked at.
+        MEMBERS
+            .iter()
+            .zip(&mut begun)
+            .filter(|(name, _)| NOT_CALLED.contains(name))
+            .for_each(|(_, entry)| *entry = None);
+        begun.push(begins);
+        self.refuse(&begun)?;
+        let mut writable = vec![module; self.layout.length(memory::SOCKET) as usize];
         for path in WRITABLE {
             let Field { at, size, .. } = Field::of("tcp_sock", path);
             writable[at..at + size].fill(true);
@@ -604,9 +634,18 @@ impl<'a> Loader<'a> {
             layout: self.layout,
             maps: self.maps,
             writable,
+            module,
+            begins,
             parameters: self.parameters,
             control_takes_four,
         })
+    }
+
+    /// The first instruction of a function.
+    fn function(&self, name: &str) -> Option<usize> {
+        let symbol = self.elf.symbols.iter().find(|symbol| symbol.name == name)?;
+        let first = self.firsts.get(&symbol.section?)?;
+        first.checked_add(usize::try_from(symbol.value / 8).ok()?).filter(|&at| at < self.code.len())
     }
 
     /// Of a pointer to a function, whether that takes four arguments. The prototype's own are in its BTF.

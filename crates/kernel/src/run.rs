@@ -133,36 +133,56 @@ impl Machine {
         memory::address(SAMPLE, 0)
     }
 
+    /// Lets a module do what it does when it is loaded; other programs do nothing then.
+    ///
+    /// # Errors
+    /// It does what no program may.
+    pub fn begin(&mut self) -> Result<(), Fault> {
+        let Some(entry) = self.program.begins else { return Ok(()) };
+        self.enter(entry, "module_init", &[]).map(drop)
+    }
+
     /// Calls a member (its place in [`MEMBERS`]); 0 if the program has none.
     ///
     /// # Errors
     /// It does what no program may.
     pub fn call(&mut self, member: usize, arguments: &[u64]) -> Result<u64, Fault> {
-        let Some(entry) = self.program.entries[member] else { return Ok(0) };
+        match self.program.entries[member] {
+            Some(entry) => self.enter(entry, MEMBERS[member], arguments),
+            None => Ok(0),
+        }
+    }
+
+    /// A program takes its arguments from memory, by r1; a plain function takes them in registers from r1 on.
+    fn enter(&mut self, entry: usize, member: &'static str, arguments: &[u64]) -> Result<u64, Fault> {
         let program = Arc::clone(&self.program);
-        let context = self.memory.region_mut(&program.layout, CONTEXT);
-        for (place, argument) in context.chunks_exact_mut(8).zip(arguments) {
-            place.copy_from_slice(&argument.to_le_bytes());
+        let mut registers = [0; 16];
+        if program.module {
+            registers[1..=arguments.len().min(5)].copy_from_slice(&arguments[..arguments.len().min(5)]);
+        } else {
+            registers[1] = memory::address(CONTEXT, 0);
+            let context = self.memory.region_mut(&program.layout, CONTEXT);
+            for (place, argument) in context.chunks_exact_mut(8).zip(arguments) {
+                place.copy_from_slice(&argument.to_le_bytes());
+            }
         }
         let mut at = entry;
-        self.run(&program, &mut at).map_err(|stop| {
+        self.run(&program, registers, &mut at).map_err(|stop| {
             let what = match stop {
                 Stop::Denied(denied) => denied.said(&program.layout),
                 Stop::Said(what) => what,
             };
-            Fault { member: MEMBERS[member], at: program.place(at.saturating_sub(1)), what: line(&what) }
+            Fault { member, at: program.place(at.saturating_sub(1)), what: line(&what) }
         })
     }
 
-    fn run(&mut self, program: &Program, stopped: &mut usize) -> Result<u64, Stop> {
+    fn run(&mut self, program: &Program, mut r: [u64; 16], stopped: &mut usize) -> Result<u64, Stop> {
         let layout = &program.layout;
         let code = &program.code[..];
-        let mut r = [0u64; 16];
         let mut frames = [Frame::default(); MOST_FRAMES - 1];
         let mut depth = 0;
         let mut left = BUDGET;
         let mut pc = *stopped;
-        r[1] = memory::address(CONTEXT, 0);
         r[10] = memory::address(STACK, FRAME_BYTES);
         macro_rules! tried {
             ($result:expr) => {
@@ -334,7 +354,7 @@ impl Machine {
         let layout = &program.layout;
         Ok(match host {
             Host::Now => self.now,
-            Host::Jiffies => (u128::from(self.now) * u128::from(target::HZ) / 1_000_000_000) as u64,
+            Host::Jiffies => self.now / (1_000_000_000 / target::HZ),
             Host::Random => self.draw(),
             Host::Zero => 0,
             Host::Identity => a,

@@ -3,6 +3,8 @@
 use crate::btf::{Btf, Kind};
 use std::sync::OnceLock;
 
+/// What it is made from, as C.
+pub const HEADER: &str = include_str!("../target.h");
 static BTF: &[u8] = include_bytes!("../target.btf");
 
 /// Ticks a second (`CONFIG_HZ`): as in Debian's kernels, which the virtual machines run.

@@ -32,5 +32,7 @@ mod _core {
     #[pymodule_export]
     use crate::views::{AckView, FlowView, StartView};
     #[pymodule_export]
+    const KERNEL_TARGET: &str = fullpipe_kernel::target::HEADER;
+    #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

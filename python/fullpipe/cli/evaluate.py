@@ -60,7 +60,11 @@ def command(
     as_json: bool,
     out: str | None,
 ) -> int:
-    """Judge ALGORITHM after RFC 9743: a word per criterion, relative to NewReno and CUBIC."""
+    """Judge ALGORITHM after RFC 9743: a word per criterion, relative to NewReno and CUBIC.
+
+    ALGORITHM is a name, a table such as '{ name = "vegas", alpha = 2 }', FILE.py or FILE.py:CLASS for what that file
+    declares, or FILE.o for the kernel's.
+    """
     check_targets(None, out)
     if dask is not None and workers is not None:
         raise click.UsageError("--jobs counts runs on this machine; with --dask the cluster has its own")
@@ -88,11 +92,13 @@ def command(
 
 
 def named(text: str) -> str | dict[str, Any]:
-    """An algorithm from a word or a TOML table, ``{ name = "vegas", alpha = 2 }``.
+    """An algorithm from a word, an object file or a TOML table, ``{ name = "vegas", alpha = 2 }``.
 
     Raises:
         ScenarioError: It is a table that is none.
     """
+    if text.endswith(".o"):
+        return {"object": text}
     if not text.lstrip().startswith("{"):
         return text
     table = parse(f"algorithm = {text}")["algorithm"]

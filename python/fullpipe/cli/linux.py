@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import click
 
@@ -104,6 +105,20 @@ def unload_command(name: str) -> None:
 
     host.unload(name)
     click.echo(f"{name} is removed")
+
+
+@command.command("module")
+@click.argument("source_tree", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("name")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The object file; default: NAME.bpf.o.")
+def module_command(source_tree: Path, name: str, out: Path | None) -> None:
+    """Compile Linux's own tcp_NAME.c, as it stands in a kernel's SOURCE_TREE, for the simulator."""
+    from fullpipe.linux import modules
+
+    made = out or Path(f"{name}.bpf.o")
+    own = modules.build(source_tree, name, made)
+    click.echo(f"{made} is {own.kernel_name} of that kernel. In a scenario beside it:")
+    click.echo(f'  algorithm = {{ object = "{made.name}" }}')
 
 
 @command.command("list")

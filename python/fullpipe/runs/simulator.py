@@ -67,7 +67,12 @@ def _explain(scenario: Scenario, memory_bytes: int | None) -> None:
 
     tree = scenario.to_dict()
     with interpreted(used_in(tree)):
-        _simulate_here(type(scenario).from_dict(tree, file=scenario.file), memory_bytes, lambda _reached_s: None)
+        model = type(scenario).from_dict(tree, file=scenario.file).model
+        try:
+            model.run(None, memory_bytes)
+        except _core.Failure as failure:
+            if failure.__cause__ is not None:
+                raise AlgorithmError(str(failure)) from failure.__cause__
 
 
 def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:

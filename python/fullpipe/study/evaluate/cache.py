@@ -45,10 +45,10 @@ class Cache:
         """The figures of a run, if it was made."""
         return self._rows.get(key)
 
-    def add(self, key: str, row: Row, *, keep: bool = True) -> None:
-        """Keeps a run's figures; on the disk too with ``keep``."""
+    def add(self, key: str, row: Row) -> None:
+        """Keeps a run's figures."""
         self._rows[key] = row
-        if keep and self._file is not None:
+        if self._file is not None:
             line = json.dumps([key, row]) + "\n"
             # A line that a kill broke off is ended first, by a line break of its own.
             with self._file.open("ab") as file:

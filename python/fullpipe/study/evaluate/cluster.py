@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import Any
 
 from fullpipe.errors import InputError
 from fullpipe.fingerprint import build_fingerprint
 from fullpipe.runs import engines
+from fullpipe.scenario import Scenario
 from fullpipe.study.evaluate.measure import MEASURES, Row
 from fullpipe.study.evaluate.preset import Tree
 from fullpipe.study.sweep.cluster import connect
@@ -24,7 +24,8 @@ def on_cluster(wanted: Mapping[str, tuple[Tree, str]], address: str) -> Generato
     with connect(address) as client:
         build = build_fingerprint()
         keys = {
-            client.submit(_measured, tree, measured, build, pure=False): key for key, (tree, measured) in wanted.items()
+            client.submit(_measured, Scenario.from_dict(tree), measured, build, pure=False): key
+            for key, (tree, measured) in wanted.items()
         }
         try:
             for future, key in keys.items():
@@ -36,6 +37,6 @@ def on_cluster(wanted: Mapping[str, tuple[Tree, str]], address: str) -> Generato
             client.cancel(list(keys))
 
 
-def _measured(tree: dict[str, Any], measured: str, build: str) -> Row | None:
+def _measured(scenario: Scenario, measured: str, build: str) -> Row | None:
     """A run on a worker; None where its build is another one."""
-    return MEASURES[measured](engines.run(tree)) if build_fingerprint() == build else None
+    return MEASURES[measured](engines.run(scenario)) if build_fingerprint() == build else None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fullpipe.errors import InputError
-from fullpipe.registry import algorithms
+from fullpipe.own import source_hash, used_in
 from fullpipe.runs import engines
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
@@ -161,8 +161,8 @@ class Work:
 
     def run(self, runs: Runs, counts: Mapping[tuple[Cell, Setting], int], *, deployed: bool) -> None:
         """Fills in what the settings' seeds lack."""
-        keep, stamp = _kept(self.candidate)
-        wanted: dict[str, tuple[Tree, str, bool]] = {}
+        stamp = _stamp(self.candidate)
+        wanted: dict[str, tuple[Tree, str]] = {}
         places: list[tuple[str, str, str, int, str]] = []
         for (cell, setting), count in counts.items():
             for role, tree in cell.roles(setting, self.candidate, deployed).items():
@@ -176,7 +176,7 @@ class Work:
                     key = key_of(seeded, cell.measure, f"{whose}{self.engine}")
                     places.append((cell.id, setting.name, role, seed, key))
                     if self.store.find(key) is None:
-                        wanted[key] = (seeded, cell.measure, keep or "candidate" not in role)
+                        wanted[key] = seeded, cell.measure
         if wanted:
             self._make(wanted)
         for cell_id, name, role, seed, key in places:
@@ -184,16 +184,16 @@ class Work:
             assert row is not None
             runs.add(cell_id, name, role, seed, row)
 
-    def _make(self, wanted: Mapping[str, tuple[Tree, str, bool]]) -> None:
+    def _make(self, wanted: Mapping[str, tuple[Tree, str]]) -> None:
         if self.dask is not None and self.engine == "simulator":
-            there = on_cluster({key: (tree, measured) for key, (tree, measured, _) in wanted.items()}, self.dask)
+            there = on_cluster(wanted, self.dask)
             self._take(wanted, there)
             return
         count = count_workers(self.workers, len(wanted))
         part_bytes = share_bytes(count, self.memory_bytes)
 
         def work(key: str, ended: threading.Event) -> Row:
-            tree, measured, _ = wanted[key]
+            tree, measured = wanted[key]
             result = engines.run(tree, stop=ended, engine=self.engine, memory_bytes=part_bytes)
             return MEASURES[measured](result)
 
@@ -201,7 +201,7 @@ class Work:
 
     def _take(
         self,
-        wanted: Mapping[str, tuple[Tree, str, bool]],
+        wanted: Mapping[str, tuple[Tree, str]],
         made: Generator[tuple[str, Row] | None] | Generator[tuple[str, Row]],
     ) -> None:
         """Keeps runs as they come."""
@@ -210,22 +210,21 @@ class Work:
             for outcome in outcomes:
                 if outcome is not None:
                     key, row = outcome
-                    self.store.add(key, row, keep=wanted[key][2])
+                    self.store.add(key, row)
                     done += 1
                 if self.progress is not None:
                     self.progress(done, len(wanted))
                 check_stop(self.stop)
 
 
-def _kept(candidate: Party) -> tuple[bool, str]:
-    """Whether the candidate's runs may be kept, and what they depend on besides their scenario: of a foreign program
-    its content; what a running Python declares may change at any time.
+def _stamp(candidate: Party) -> str:
+    """What the candidate's runs depend on besides their scenario: the content of an object file, the source of an
+    algorithm of one's own.
     """
-    if candidate.name in algorithms():
-        return True, ""
-    if isinstance(candidate.algorithm, Mapping) and "object" in candidate.algorithm:
-        return True, hashlib.sha256(Path(candidate.algorithm["object"]).read_bytes()).hexdigest()
-    return False, ""
+    table = candidate.algorithm if isinstance(candidate.algorithm, Mapping) else {}
+    if isinstance(file := table.get("object"), str):
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    return source_hash(used_in(candidate.algorithm))
 
 
 def _chosen(only: Sequence[str] | None) -> list[Cell]:
