@@ -205,7 +205,7 @@ def test_the_readmes_figures_are_taken_from_runs(tables: ModuleType) -> None:
 
 def test_every_output_that_is_shown_is_marked_and_its_command_too(tables: ModuleType) -> None:
     """A table of the program's, known by the line under its head, stands under a comment and after its command."""
-    for page in set(tables.pages()) - {ROOT / "docs/your-own/kernel-object.md"}:  # test_kernel_object.py runs it
+    for page in tables.pages():
         text = page.read_text()
         marked = "".join(each.text for each in tables.shown(page))
         assert text.count("\n ───") == marked.count("\n ───"), page
