@@ -32,7 +32,8 @@ ONLY_COMPILED = {
 }
 """Run by `test_docs.py`; many runs, three times; wants a cluster; run by `test_your_own.py`, in turn."""
 
-PARTS_OF_SCENARIOS = {"docs/sweeps.md"}
+PARTS_OF_SCENARIOS = {"docs/sweeps.md", "docs/your-own/kernel-object.md"}
+"""A sweep's axes; wants an object file, and is run by `test_kernel_object.py`."""
 
 
 def name(page: Path) -> str:
