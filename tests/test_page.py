@@ -222,6 +222,11 @@ def test_a_claim_is_judged_by_its_items() -> None:
     assert unknown["picture"] is None
 
 
+def test_a_paper_without_a_claim_says_how_many_checks_agree() -> None:
+    bare = view._claim(Claim(of="mine", says="Me, 2001"), [judged(AGREES, ABOVE)])
+    assert (bare["kind"], bare["words"], bare["picture"]) == ("known", "1 of 2 checks agree.", None)
+
+
 def test_a_miss_is_told_once_for_all_that_share_its_cause() -> None:
     again = Value(name="more loss", origin="o", reason="r", published=1.0, measured=5.0, tolerance=0.5, **CAUSE)
     stories = view._stories([ABOVE, again, BELOW])

@@ -309,9 +309,12 @@ def _figure_3_picture(results: Results) -> Figure:
         ("round-trip time", "ms"),
         ("buffer occupancy", "packets"),
     )
-    with panels(rows, columns=2, title="k = 1/4: Reno (left), proposed (right)", width=11.0) as (figure, axes):
+    with panels(rows, columns=2, title="k = 1/4", width=11.0) as (figure, axes):
         for i, (scheme, colour) in enumerate(zip(SCHEMES, COLOURS, strict=False)):
             result = results[scheme]
+            for (name, unit), row in zip(rows, axes, strict=True):
+                row[i].set_title(f"{scheme}: {name}")
+                row[i].set_ylabel(unit)
             _draw_window(axes[0][i], result, colour, scheme)
             _draw_link(axes[1][i], axes[3][i], result, colour)
             t_s, rtt_s = flow_samples(result, 0, "rtt_s")

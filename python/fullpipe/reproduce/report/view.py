@@ -56,19 +56,19 @@ def _claim(said: Claim, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """A paper's claim, what came of it in words, and the picture that shows it, if its item is there."""
     by_name = {outcome.item.id.partition("/")[2]: outcome for outcome in outcomes}
     shown = by_name.get(said.item)
-    judged = [check for item in said.judged_by if item in by_name for check in by_name[item].checks]
+    judged_by = said.judged_by or tuple(by_name)
+    judged = [check for item in judged_by if item in by_name for check in by_name[item].checks]
     missed = sum(check.status == "fail" for check in judged)
-    absent = [item for item in said.judged_by if item not in by_name]
+    absent = [item for item in judged_by if item not in by_name]
     figures = {f"{item}: {name}": value for item, o in by_name.items() for name, value in o.figures.items()}
     if absent:
         kind, words = "none", f"Not judged here, without {', '.join(absent)}."
     elif missed:
         kind, words = "fail", f"Does not hold in this run: {missed} of the {len(judged)} checks behind it miss."
     else:
-        kind, words = (
-            KINDS["pass" if all(check.passed for check in judged) else "documented miss"],
-            said.verdict(figures),
-        )
+        agree = sum(check.passed for check in judged)
+        kind = KINDS["pass" if agree == len(judged) else "documented miss"]
+        words = said.verdict(figures) or f"{agree} of {len(judged)} checks agree."
     picture = f"{shown.item.id}/{said.picture}" if shown and said.picture in shown.item.pictures else None
     return {
         "of": said.of,
@@ -78,7 +78,7 @@ def _claim(said: Claim, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "picture": picture,
         "panels": said.panels,
         "shown": shown.item.id if shown else None,
-        "shortened": any(outcome.shortened for item, outcome in by_name.items() if item in said.judged_by),
+        "shortened": any(outcome.shortened for item, outcome in by_name.items() if item in judged_by),
     }
 
 
