@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from html import unescape
+import json
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,8 @@ from by_hand import by_hand, snapshot
 from fullpipe import Scenario
 from fullpipe.reproduce import Outcome
 from fullpipe.reproduce.check import Shape, Value
-from fullpipe.reproduce.item import Item
+from fullpipe.reproduce.item import Claim, Item
+from fullpipe.reproduce.report import view
 from test_tables import ABOVE, AGREES, BELOW, LINK, RISES
 
 pages = import_module("fullpipe.reproduce.report.page")  # its function has the same name
@@ -27,14 +26,15 @@ HEADINGS = ["quantity", "published", "measured", "difference", "tolerance", "ver
 
 def cells(check: Value | Shape) -> dict[str, str]:
     """A row of the table of checks: what a reader sees under each heading."""
-    found = re.findall(r"<td data-label='(\w+)' class='[^']*'>(.*?)</td>", pages._check(check))
-    return {label: unescape(re.sub("<[^>]*>", "", text)) for label, text in found}
+    row = view._check(check)
+    names = [name for name in [*HEADINGS, "asked"] if name in row]
+    return {name: row[name] for name in names} | {"origin": f"{row['origin']}: {row['reason']}"}
 
 
-def gauge(check: Value) -> tuple[str, int]:
+def gauge(check: Value) -> tuple[str, int | None]:
     """The gauge's colour, and where its mark stands: 50 % is the published value, 25 to 75 % the tolerance."""
-    ((colour, place),) = re.findall(r"class='gauge (\w+)'[^>]*><i style='left:(\d+)%'>", pages._check(check))
-    return colour, int(place)
+    row = view._check(check)
+    return row["kind"], row["place"]
 
 
 def test_each_figure_stands_under_its_heading() -> None:
@@ -44,18 +44,18 @@ def test_each_figure_stands_under_its_heading() -> None:
         "measured": "0.8351",
         "difference": "+0.0051",
         "tolerance": "0.01",
-        "verdict": "pass",
+        "verdict": "agrees",
         "origin": "Table 1: two digits",
     }
     assert list(cells(BELOW)) == HEADINGS
     assert (cells(BELOW)["published"], cells(BELOW)["measured"], cells(BELOW)["difference"]) == ("100", "97.5", "-2.50")
-    assert cells(BELOW)["verdict"] == "miss"
+    assert cells(BELOW)["verdict"] == "misses"
     assert (cells(ABOVE)["published"], cells(ABOVE)["measured"], cells(ABOVE)["difference"]) == (
         "20",
         "31.25",
         "+11.25",
     )
-    assert cells(ABOVE)["verdict"] == "documented miss"
+    assert cells(ABOVE)["verdict"] == "misses, cause named"
 
 
 def test_a_shape_shows_what_it_judges() -> None:
@@ -65,14 +65,14 @@ def test_a_shape_shows_what_it_judges() -> None:
         "measured": "1, 3.5, 5",
         "difference": "",
         "tolerance": "",
-        "verdict": "pass",
+        "verdict": "agrees",
         "origin": "Figure 4: a curve",
     }
     common: dict[str, Any] = {"name": "n", "origin": "o", "reason": "r"}
     bounds = Shape(**common, shape="bounds", figures={"a": 0.5, "b": 12345.6}, at_least=0.25, at_most=2e4)
     assert (cells(bounds)["asked"], cells(bounds)["measured"]) == (">= 0.25 and <= 20000", "0.5 to 12,346")
     same = Shape(**common, shape="bounds", figures={"a": 0.5, "b": 0.5}, at_least=0.6)
-    assert (cells(same)["measured"], cells(same)["verdict"]) == ("0.5", "miss")
+    assert (cells(same)["measured"], cells(same)["verdict"]) == ("0.5", "misses")
     below = Shape(**common, shape="below", figures={"a": 1.0, "b": 2.0}, than={"c": 3.0, "d": 5.0})
     assert cells(below)["measured"] == "1 < 3; 2 < 5"
     three = Shape(**common, shape="below", figures={"a": 1.0, "b": 2.0, "c": 3.0}, than={"d": 4.0, "e": 5.0, "f": 6.0})
@@ -117,7 +117,7 @@ def test_what_is_no_number_has_neither_difference_nor_gauge() -> None:
     for measured, tolerance, difference in ((float("nan"), 1.0, "-"), (3.5, 0.0, "+0.500")):
         value = Value(name="n", origin="o", reason="r", published=3.0, measured=measured, tolerance=tolerance)
         assert cells(value)["difference"] == difference
-        assert "gauge" not in pages._check(value)
+        assert gauge(value)[1] is None
 
 
 def outcome(
@@ -127,7 +127,8 @@ def outcome(
     place = directory / name
     place.mkdir(parents=True)
     for picture in pictures:
-        (place / f"{picture}.png").write_bytes(picture.encode())
+        drawn = {"kind": "plot", "title": f"<{picture}>", "panels": [{"title": "</script>"}]}
+        (place / f"{picture}.json").write_text(json.dumps(drawn))
     item = Item(
         name, f"What <{name}> shows", dict, lambda _: {}, {each: lambda _: by_hand().plot() for each in pictures}
     )
@@ -135,7 +136,7 @@ def outcome(
         f"k={count}": Scenario(duration="10 s", seed=seed, links=[LINK], flows=[{"algorithm": "reno", "count": count}])
         for count, seed in enumerate(given.pop("seeds", ()), 1)
     }
-    plain = {"results": {}, "figures": {}, "shortened": "", "quick": False, "wall_s": 3.25}
+    plain = {"results": {}, "figures": {}, "shortened": "", "quick": False, "wall_s": 3.25, "version": "9.8.7"}
     return Outcome(item=item, scenarios=scenarios, checks=checks, **{**plain, **given})
 
 
@@ -174,24 +175,121 @@ def said(name: str) -> dict[str, Any]:
     return {"reading": "It reads <{measured: utilization, reno | .2f}>.", "deviations": ["A & B differ.", "C."]}
 
 
+CLAIM = Claim(
+    of="The authors, 1999",
+    says="More <is> more",
+    judged_by=("table-9", "table-10"),
+    words="It reads {measured: table-9: utilization, reno | .2f}. Of {measured: elsewhere} no word.",
+    item="table-9",
+    picture="a picture",
+    panels=(1,),
+)
+
+
 def test_a_page_word_by_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "notes", said)
+    monkeypatch.setattr(view, "notes", said)
     monkeypatch.setattr(import_module("fullpipe.reproduce.record"), "notes", said)
-    monkeypatch.setattr(pages, "citation", lambda paper: f"The authors of <{paper}>")
-    monkeypatch.setattr(pages._core, "VERSION", "9.8.7")
+    monkeypatch.setattr(view, "citation", lambda paper: f"The authors of <{paper}>")
+    monkeypatch.setattr(view, "claim", lambda _: CLAIM)
     whole = pages.page(three(tmp_path), tmp_path, command="fullpipe <x>")
-    style = files("fullpipe.reproduce.report").joinpath("style.css").read_text(encoding="utf-8")
-    assert style in whole
-    assert whole.replace(style, "") == snapshot("page.html")
+    for name in ("vendor/uPlot.min.css", "style.css", "vendor/uPlot.iife.min.js", "report.js"):
+        own = str(pages._own(name))
+        assert own in whole
+        whole = whole.replace(own, "")
+    assert whole == snapshot("page.html")
+
+
+def judged(*statuses: Value | Shape, name: str = "survey/table-9", **given: Any) -> Any:
+    item = Item(name, "t", dict, lambda _: {}, {"a picture": lambda _: by_hand().plot()})
+    plain = {"results": {}, "figures": {"utilization, reno": 0.8351}, "shortened": "", "quick": False, "wall_s": 1.0}
+    return Outcome(item=item, scenarios={}, checks=statuses, **{**plain, **given})
+
+
+def test_a_claim_is_judged_by_its_items() -> None:
+    one, other = judged(AGREES), judged(RISES, name="survey/table-10")
+    holds = view._claim(CLAIM, [one, other])
+    # The second sentence's figure was measured nowhere.
+    assert (holds["kind"], holds["words"], holds["picture"]) == ("pass", "It reads 0.84.", "survey/table-9/a picture")
+    in_part = view._claim(CLAIM, [one, judged(ABOVE, name="survey/table-10")])
+    assert (in_part["kind"], in_part["words"]) == ("known", "It reads 0.84.")
+    fails = view._claim(CLAIM, [one, judged(BELOW, RISES, name="survey/table-10")])
+    assert (fails["kind"], fails["words"]) == (
+        "fail",
+        "Does not hold in this run: 1 of the 3 checks behind it miss.",
+    )
+    unknown = view._claim(CLAIM, [other])
+    assert (unknown["kind"], unknown["words"]) == ("none", "Not judged here, without table-9.")
+    assert unknown["picture"] is None
+
+
+def test_a_paper_without_a_claim_says_how_many_checks_agree() -> None:
+    bare = view._claim(Claim(of="mine", says="Me, 2001"), [judged(AGREES, ABOVE)])
+    assert (bare["kind"], bare["words"], bare["picture"]) == ("known", "1 of 2 checks agree.", None)
+
+
+def test_a_miss_is_told_once_for_all_that_share_its_cause() -> None:
+    again = Value(name="more loss", origin="o", reason="r", published=1.0, measured=5.0, tolerance=0.5, **CAUSE)
+    stories = view._stories([ABOVE, again, BELOW])
+    assert [(story["kind"], story["cause"]) for story in stories] == [("known", ABOVE.miss), ("fail", "")]
+    assert [[check["quantity"] for check in story["checks"]] for story in stories] == [
+        [ABOVE.name, "more loss"],
+        [BELOW.name],
+    ]
+
+
+CAUSE: dict[str, Any] = {"miss": ABOVE.miss, "miss_within": 20.0}
+
+
+def test_published_values_of_one_quantity_stand_together() -> None:
+    def value(name: str, published: float, measured: float, **given: Any) -> Value:
+        return Value(name=name, origin="o", reason="r", published=published, measured=measured, **given)
+
+    panels = view._beside(
+        [
+            value("loss, reno, k=1/8, %", 0.1, 0.2, within_factor=4.0),
+            value("loss, vegas, k=1/8, %", 20.0, 10.0, within_factor=4.0),
+            value("gain, reno", 1.0, 1.1, tolerance=0.5),
+            value("gain, vegas", 2.0, 1.4, tolerance=0.5),
+            value("alone, reno", 2.0, 1.9, tolerance=0.5),
+            RISES,
+        ]
+    )
+    assert [(panel["title"], panel["log"]) for panel in panels] == [("loss, %", True), ("gain", False)]
+    assert panels[0]["rows"] == [
+        {"label": "reno, k=1/8", "published": 0.1, "measured": 0.2, "low": 0.025, "high": 0.4, "kind": "pass"},
+        {"label": "vegas, k=1/8", "published": 20.0, "measured": 10.0, "low": 5.0, "high": 80.0, "kind": "pass"},
+    ]
+    assert panels[1]["rows"][1] == {
+        "label": "vegas",
+        "published": 2.0,
+        "measured": 1.4,
+        "low": 1.5,
+        "high": 2.5,
+        "kind": "fail",
+    }
 
 
 def test_an_item_without_scenarios_has_no_parameters(tmp_path: Path) -> None:
-    assert pages._parameters(outcome(tmp_path, "survey/table-9", AGREES)) == ""
-    assert ", seed" not in pages._origin(outcome(tmp_path, "survey/table-8", AGREES))
+    item = outcome(tmp_path, "survey/table-9", AGREES)
+    assert view._parameters(item) == []
+    assert "seeds" not in dict(view._made(item))
+
+
+def test_an_item_says_what_made_it(tmp_path: Path) -> None:
+    origin = {"version": "9.8.7", "build": "commit 123", "machine": "a chip", "made": "2001-02-03", "kept": True}
+    item = outcome(tmp_path, "survey/table-9", AGREES, seeds=(3, 4), engine="linux", **origin)
+    assert dict(view._made(item)) == {
+        "engine": "on Linux in a virtual machine",
+        "seeds": "3 | 4",
+        "version": "fullpipe 9.8.7, commit 123",
+        "machine": "a chip",
+        "date": "2001-02-03, kept since",
+        "took": "3.2 s",
+    }
 
 
 def test_large_figures_are_whole_numbers() -> None:
-    assert [pages._number(value) for value in (9999.4, 10000.0, -10000.0, 0.00012346)] == [
+    assert [view._number(value) for value in (9999.4, 10000.0, -10000.0, 0.00012346)] == [
         "9999",
         "10,000",
         "-10,000",
@@ -200,5 +298,5 @@ def test_large_figures_are_whole_numbers() -> None:
 
 
 def test_long_lists_of_values_are_cut() -> None:
-    assert pages._several([str(i) for i in range(8)]) == "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7"
-    assert pages._several([str(i) for i in range(9)]) == "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | ... (9 in all)"
+    assert view._several([str(i) for i in range(8)]) == "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7"
+    assert view._several([str(i) for i in range(9)]) == "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | ... (9 in all)"

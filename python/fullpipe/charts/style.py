@@ -29,6 +29,7 @@ __all__ = [
     "legend_above",
     "legend_below",
     "moving_mean",
+    "pen",
     "write",
     "written",
 ]
@@ -177,6 +178,29 @@ def written(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
 def colours(count: int) -> list[str]:
     """So many colours, from the first on again where there are more."""
     return [COLOURS[i % len(COLOURS)] for i in range(count)]
+
+
+ALGORITHMS = (
+    *("reno", "hyun-jang", "adaptive-aimd", "scalable", "hstcp", "newreno", "tahoe", "vegas", "ehstcp", "bic"),
+    *("cubic", "htcp", "compound", "illinois", "westwood", "veno", "yeah", "hybla", "copa", "ledbat"),
+    *("bbr", "bbr3", "dctcp", "prague", "ledbat++"),
+)
+"""Each algorithm has its own place: the colours in their order, with another dash each time that they begin again."""
+
+MARKERS = "os^Dv"
+"""Of neighbours in that order."""
+
+
+def pen(algorithm: str, *, marked: bool = False) -> dict[str, Any]:
+    """An algorithm's colour and dash, and where it is asked for its marker, as ``Axes.plot`` takes them: the same in
+    every picture, whatever is beside it.
+
+    Raises:
+        ValueError: The house has no such algorithm.
+    """
+    place = ALGORITHMS.index(algorithm)
+    look = {"color": COLOURS[place % len(COLOURS)], "linestyle": dash(place)}
+    return {**look, "marker": MARKERS[place % len(MARKERS)]} if marked else look
 
 
 def dash(i: int) -> str:

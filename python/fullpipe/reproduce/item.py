@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import InputError
 from fullpipe.reproduce.check import refuse_if_void
-from fullpipe.reproduce.prose import with_published
+from fullpipe.reproduce.prose import filled, with_published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
 
 __all__ = [
+    "Claim",
     "Item",
     "Quick",
     "Results",
     "Scenarios",
     "citation",
+    "claim",
     "elsewhere",
     "expected",
     "keep_data_in",
@@ -93,6 +95,34 @@ class Item:
         if quick and self.quick is not None:
             return self.quick.scenarios(), self.quick.how
         return self.scenarios(), ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What a paper claims above all.
+
+    Attributes:
+        of: What the paper is called in short.
+        says: The claim.
+        judged_by: The items whose checks judge it; none for all.
+        words: What came of it where none of these checks fails, with placeholders for figures
+            (``{measured: ITEM: FIGURE}``); empty for how many agree.
+        item: The item whose picture shows it.
+        picture: The picture's name.
+        panels: Its panels that do; none for all.
+    """
+
+    of: str
+    says: str
+    judged_by: tuple[str, ...] = ()
+    words: str = ""
+    item: str = ""
+    picture: str = ""
+    panels: tuple[int, ...] = ()
+
+    def verdict(self, figures: Mapping[str, float]) -> str:
+        """The words, with the figures of a run; a sentence with one that it did not measure is left out."""
+        return filled(self.words, figures)
 
 
 def shorter(scenarios: Scenarios, how: str, **changes: Any) -> Quick:
@@ -166,6 +196,13 @@ def citation(paper: str) -> str:
     """Authors and venue of a paper."""
     text: str = _data(paper)["paper"]
     return text
+
+
+def claim(paper: str) -> Claim:
+    """What a paper claims above all, from its data file; its title stands for that where it has none."""
+    said = dict(_data(paper).get("claim", {"of": paper, "says": citation(paper)}))
+    lists = {key: tuple(said.pop(key, ())) for key in ("judged_by", "panels")}
+    return Claim(**{**said, **lists, "words": with_published(said.get("words", ""), partial(published, f"{paper}/"))})
 
 
 def _with_values(item_id: str, key: str, value: Any) -> Any:

@@ -17,6 +17,7 @@ from fullpipe.fingerprint import build_fingerprint, hash_of
 from fullpipe.reproduce.check import Check, judge
 from fullpipe.reproduce.item import Item, Results, elsewhere, expected, notes
 from fullpipe.reproduce.prose import filled
+from fullpipe.reproduce.provenance import build, machine, now
 from fullpipe.reproduce.runs import Runs
 from fullpipe.runs.engines import check_engines, run_groups
 
@@ -50,6 +51,10 @@ class Outcome:
         kept: Whether an earlier reproduction's figures were taken.
         engine: What ran the scenarios.
         kernel: As for `run`.
+        version: Of the program.
+        build: Which commit of it, or which build (`build`).
+        machine: What its runs were made on.
+        made: When, UTC.
     """
 
     item: Item
@@ -63,6 +68,10 @@ class Outcome:
     kept: bool = False
     engine: str = "simulator"
     kernel: str | None = None
+    version: str = _core.VERSION
+    build: str = ""
+    machine: str = ""
+    made: str = ""
 
     @property
     def passed(self) -> bool:
@@ -109,7 +118,10 @@ class Outcome:
             "wall_s": self.wall_s,
             "quick": self.quick,
             "shortened": self.shortened,
-            "version": _core.VERSION,
+            "version": self.version,
+            "build": self.build,
+            "machine": self.machine,
+            "made": self.made,
             "seeds": sorted({scenario.seed for scenario in self.scenarios.values()}),
             "engine": self.engine,
             "fingerprint": fingerprint(self.item, self.scenarios, self.quick, self.engine, self.kernel),
@@ -118,12 +130,13 @@ class Outcome:
         }
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``item.json``, the pictures as PNG and SVG, and a directory of results per scenario; of a kept one
-        only ``item.json``, the rest being there.
+        """Writes ``item.json``, the pictures as PNG, SVG and values (JSON), and a directory of results per scenario; of
+        a kept one only ``item.json``, the rest being there.
 
         Raises:
             InputError: The directory can't be made or written.
         """
+        from fullpipe.charts.drawn import drawn
         from fullpipe.charts.style import write
 
         with staged(directory) as stage:
@@ -132,6 +145,8 @@ class Outcome:
                     figure = draw(self.results)
                     for suffix in (".png", ".svg"):
                         write(figure, stage / f"{name}{suffix}")
+                    values = json.dumps(drawn(figure), allow_nan=False, separators=(",", ":"))
+                    (stage / f"{name}.json").write_text(values, encoding="utf-8")
                 for name, result in self.results.items():
                     result.save(stage / name)
             (stage / RECORD).write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
@@ -250,7 +265,21 @@ def _measured(
     figures = {name: float(value) for name, value in item.measure(results).items()}
     checks = judge(figures, expected(item.id, quick=quick))
     wall_s += time.perf_counter() - begun
-    return Outcome(item, scenarios, results, figures, checks, shortened, quick, wall_s, engine=engine, kernel=kernel)
+    return Outcome(
+        item,
+        scenarios,
+        results,
+        figures,
+        checks,
+        shortened,
+        quick,
+        wall_s,
+        engine=engine,
+        kernel=kernel,
+        build=build(),
+        machine=machine(),
+        made=now(),
+    )
 
 
 def _kept(
@@ -270,9 +299,21 @@ def _kept(
             return None
         figures = {name: float("nan") if value is None else float(value) for name, value in record["figures"].items()}
         wall_s = float(record["wall_s"])
+        origin = {name: str(record[name]) for name in ("version", "build", "machine", "made")}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     checks = judge(figures, expected(item.id, quick=quick))
     return Outcome(
-        item, scenarios, {}, figures, checks, shortened, quick, wall_s, kept=True, engine=engine, kernel=kernel
+        item,
+        scenarios,
+        {},
+        figures,
+        checks,
+        shortened,
+        quick,
+        wall_s,
+        kept=True,
+        engine=engine,
+        kernel=kernel,
+        **origin,
     )

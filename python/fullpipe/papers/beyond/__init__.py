@@ -10,7 +10,7 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.charts.style import COLOURS
+from fullpipe.charts.style import pen
 from fullpipe.papers import survey
 from fullpipe.papers.drawing import panels, utilization
 from fullpipe.papers.hyun_jang import single as hyun_jang
@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ITEMS"]
 
-NEWER = ("cubic", "htcp")
-"""Not in the papers."""
 
 COMPARED = (
     *("tahoe", "reno", "newreno", "vegas", "hstcp", "scalable", "bic", "adaptive-aimd", "hyun-jang", "ehstcp"),
-    *NEWER,
+    *("cubic", "htcp"),
 )
 
 
@@ -167,7 +165,7 @@ def _measure(results: Results) -> dict[str, float]:
 
 
 def _picture(experiment: str, results: Results) -> Figure:
-    """A bar for each algorithm; those after the papers in another colour."""
+    """A bar for each algorithm."""
     names = list(COMPARED)
     quantities = QUANTITIES[experiment]
     height = 0.32 * len(names) + 0.6
@@ -177,7 +175,7 @@ def _picture(experiment: str, results: Results) -> Figure:
     ):
         for panel, (quantity, measured) in zip(axes, quantities, strict=True):
             values = [_median(measured, experiment, name, results) for name in names]
-            colours = [COLOURS[1] if name in NEWER else COLOURS[0] for name in names]
+            colours = [pen(name)["color"] for name in names]
             bars = panel.barh(names, values, color=colours, height=0.7)
             panel.bar_label(bars, [f"{value:.3g}" for value in values], padding=3, fontsize=8)
             panel.set_title(quantity)

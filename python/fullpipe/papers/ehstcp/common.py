@@ -117,8 +117,9 @@ def bars(
     published: Mapping[str, Mapping[str, float]] | None = None,
     spans: Mapping[str, Mapping[str, list[tuple[float, float]]]] | None = None,
 ) -> Figure:
-    """A panel per quantity, a group of bars per scheme, a bar per setting; across a group, the published value. Where
-    single runs differ, a line on the bar from the least to the greatest (`spans`, laid out like `panels`).
+    """A panel per quantity, a group of bars per scheme, a bar per setting, on a logarithmic axis points; across a
+    group, the published value. Where single runs differ, a line on the bar from the least to the greatest (`spans`,
+    laid out like `panels`).
     """
     rows = math.ceil(len(panels) / columns)
     with mpl.rc_context(STYLE):
@@ -128,13 +129,18 @@ def bars(
             width = 0.8 / len(settings)
             for index, (colour, (setting, values)) in enumerate(zip(COLOURS, settings.items(), strict=False)):
                 offsets = np.arange(len(groups)) + (index - (len(settings) - 1) / 2) * width
-                axes.bar(offsets, values, width, color=colour, label=setting)
+                if label in logarithmic:  # a bar begins at 0, which is not there
+                    axes.plot(offsets, values, "o", color=colour, label=setting)
+                else:
+                    axes.bar(offsets, values, width, color=colour, label=setting)
                 for at, (least, greatest) in zip(offsets, (spans or {}).get(label, {}).get(setting, []), strict=False):
                     if least < greatest:
                         axes.plot([at, at], [least, greatest], color=SPAN, linewidth=1)
             for group, value in ((published or {}).get(label, {})).items():
                 middle = groups.index(group)
                 axes.plot([middle - 0.45, middle + 0.45], [value, value], color="#000000", linewidth=2)
+            if axes.lines and (published or {}).get(label):
+                axes.lines[-1].set_label("published")
             axes.set_title(label)
             axes.set_xticks(range(len(groups)), [group.replace(" without ", "\nwithout ") for group in groups])
             if label in logarithmic:
@@ -144,9 +150,6 @@ def bars(
         if any(least < greatest for least, greatest in bounds):
             handles.append(Line2D([], [], color=SPAN, linewidth=1))
             names.append("least to greatest of the runs")
-        if published:
-            handles.append(Line2D([], [], color="#000000", linewidth=2))
-            names.append("published")
         figure.legend(handles, names, loc="outside lower center", ncols=4)
         figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
     return figure

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS, legend_above, moving_mean
+from fullpipe.charts.style import COLOURS, legend_above, moving_mean, pen
 from fullpipe.models import hyun_jang_gain, reno_utilization
 from fullpipe.papers.drawing import flow_samples, link_samples, loss_times, mean_between, panels, utilization
-from fullpipe.reproduce.item import Item, Results, shorter
+from fullpipe.reproduce.item import Item, Results, published, shorter
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ FIGURE_2_FIGURES = (
 
 SCHEMES = {"reno": "reno", "proposed": {"name": "hyun-jang", "a": 1.1, "alpha": 1.02, "beta": 0.97}}
 """The paper's two columns; a, alpha and beta are its values."""
+
+NAMES = {"reno": "reno", "proposed": "hyun-jang"}
+"""The algorithms behind them."""
 
 
 def link_scenario(k: float, algorithm: object) -> Scenario:
@@ -106,6 +109,24 @@ def _table_1_picture(results: Results) -> Figure:
         link.set_ylim(0, 1.05)
         link.set_xlim(0, runs["reno"].scenario.duration_s)
         legend_above(link)
+    return figure
+
+
+def _utilization_picture(results: Results) -> Figure:
+    """Utilization against the buffer; the letter's values are hollow."""
+    rows = (("utilization of the link", "of capacity"),)
+    xlabel = "k, buffer over bandwidth-delay product"
+    with panels(rows, xlabel=xlabel, height=4.0) as (figure, ((axes,),)):
+        for scheme, name in NAMES.items():
+            used = [utilization(results[_name(scheme, k)]) for k in BUFFERS]
+            axes.plot(list(BUFFERS.values()), used, **pen(name, marked=True), label=scheme)
+        for scheme, name in NAMES.items():
+            printed = [published("hyun-jang/table-1", f"utilization, {scheme}, k={k}") for k in BUFFERS]
+            look = {**pen(name, marked=True), "linestyle": "none", "markersize": 9, "markerfacecolor": "none"}
+            axes.plot(list(BUFFERS.values()), printed, **look, label=f"{scheme}, published")
+        axes.set_xlim(0, 0.8)
+        axes.set_ylim(0.8, 1.01)
+        legend_above(axes)
     return figure
 
 
@@ -288,9 +309,12 @@ def _figure_3_picture(results: Results) -> Figure:
         ("round-trip time", "ms"),
         ("buffer occupancy", "packets"),
     )
-    with panels(rows, columns=2, title="k = 1/4: Reno (left), proposed (right)", width=11.0) as (figure, axes):
+    with panels(rows, columns=2, title="k = 1/4", width=11.0) as (figure, axes):
         for i, (scheme, colour) in enumerate(zip(SCHEMES, COLOURS, strict=False)):
             result = results[scheme]
+            for (name, unit), row in zip(rows, axes, strict=True):
+                row[i].set_title(f"{scheme}: {name}")
+                row[i].set_ylabel(unit)
             _draw_window(axes[0][i], result, colour, scheme)
             _draw_link(axes[1][i], axes[3][i], result, colour)
             t_s, rtt_s = flow_samples(result, 0, "rtt_s")
@@ -334,7 +358,7 @@ TABLE_1 = Item(
     title="Utilization by one flow against the buffer: Reno and the proposed scheme",
     scenarios=_table_1_scenarios,
     measure=_table_1_measure,
-    pictures={"table-1": _table_1_picture},
+    pictures={"utilization": _utilization_picture, "table-1": _table_1_picture},
     quick=shorter(_table_1_scenarios, SHORT, **SHORTER),
 )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.charts.style import legend_above
+from fullpipe.charts.style import legend_above, pen
 from fullpipe.papers.drawing import panels, utilization
-from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.reproduce.item import Item, Quick, Results, published
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
@@ -76,7 +76,12 @@ def _picture(results: Results) -> Figure:
     title = "Prague beside CUBIC over DualPI2"
     with panels((("Rate over CUBIC's", ""),), title=title, xlabel="base RTT, ms", height=3) as (figure, ((axes,),)):
         for scheme, (_, rtts) in SCHEMES.items():
-            axes.plot(rtts, [_ratio(results[_name(scheme, rtt_ms)]) for rtt_ms in rtts], marker="o", label=scheme)
+            look = pen("prague", marked=True) | ({} if scheme == "Prague" else {"linestyle": "--"})
+            axes.plot(rtts, [_ratio(results[_name(scheme, rtt_ms)]) for rtt_ms in rtts], **look, label=scheme)
+        for scheme, (_, rtts) in SCHEMES.items():
+            given = [published("modern/prague", f"rate over CUBIC's, {scheme}, {rtt_ms} ms") for rtt_ms in rtts]
+            look = {**pen("prague", marked=True), "linestyle": "none", "markersize": 9, "markerfacecolor": "none"}
+            axes.plot(rtts, given, **look, label="by RFC 9332" if scheme == "Prague" else None)
         axes.axhline(1, linewidth=0.8, color="0.6")
         axes.set_ylim(bottom=0)
         legend_above(axes)

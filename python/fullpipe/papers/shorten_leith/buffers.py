@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS
+from fullpipe.charts.style import COLOURS, pen
 from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
+    ALGORITHMS,
     KINDS,
     NAMES,
     STANDARD,
@@ -175,11 +176,12 @@ def _figure_7_picture(results: Results) -> Figure:
     title = "Efficiency against the queue: one flow (or synchronized ones), 100 Mbit/s, 40 ms"
     with chart(title, "queue over the delay-bandwidth product", "utilization of the link") as (figure, axes):
         shares = np.linspace(0.02, 1, 200)
-        for colour, marker, kind in zip(COLOURS, "os", KINDS, strict=False):
+        for kind in KINDS:
+            look = pen(ALGORITHMS[kind], marked=True)
             used = [utilization(results[f"{kind}-k-{k:g}"]) for k in FIGURE_7_SHARES]
-            axes.plot(FIGURE_7_SHARES, used, marker, color=colour, label=NAMES[kind])
+            axes.plot(FIGURE_7_SHARES, used, **{**look, "linestyle": "none"}, label=NAMES[kind])
             theory = [aimd_utilization(k, backoff_expected(kind, k)) for k in shares]
-            axes.plot(shares, theory, color=colour, linewidth=0.9, label=f"{NAMES[kind]}, closed form")
+            axes.plot(shares, theory, color=look["color"], linewidth=0.9, label=f"{NAMES[kind]}, closed form")
         axes.set_ylim(0.72, 1.01)
         axes.set_xlim(0, 1.02)
     return figure

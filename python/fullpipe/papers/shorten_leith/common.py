@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ADAPTIVE",
+    "ALGORITHMS",
     "BDP_PACKETS_10M",
     "KINDS",
     "NAMES",
@@ -60,6 +61,9 @@ KINDS: dict[str, dict[str, Any]] = {"standard": STANDARD, "adaptive": ADAPTIVE}
 
 NAMES = {"standard": "standard AIMD", "adaptive": "adaptive AIMD"}
 """How pictures call them."""
+
+ALGORITHMS = {"standard": "newreno", "adaptive": "adaptive-aimd"}
+"""Whose colours they have."""
 
 BETA_MAX = 0.8
 """The greatest backoff factor, section III."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fullpipe.charts.style import COLOURS
+from fullpipe.charts.style import pen
 from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
+    ALGORITHMS,
     KINDS,
     NAMES,
     backoff_expected,
@@ -114,8 +115,9 @@ def _pairs_picture(title: str, label: str, rows: list[tuple[str, list[float]]]) 
         places = range(len(rows), 0, -1)
         for place, (_, values) in zip(places, rows, strict=True):
             axes.plot(values, [place, place], color="#bbbbbb", linewidth=2, zorder=1)
-        for colour, index, kind in zip(COLOURS, (0, 1), KINDS, strict=False):
-            axes.plot([values[index] for _, values in rows], places, "o", color=colour, label=NAMES[kind])
+        for index, kind in enumerate(KINDS):
+            look = {**pen(ALGORITHMS[kind], marked=True), "linestyle": "none"}
+            axes.plot([values[index] for _, values in rows], places, **look, label=NAMES[kind])
         axes.set_yticks(list(places), [name for name, _ in rows])
     return figure
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS, legend_above
+from fullpipe.charts.style import COLOURS, legend_above, pen
 from fullpipe.papers.drawing import flow_samples, panels
 from fullpipe.reproduce.item import Item, Quick, Results, marks
 from fullpipe.runs.tables import to_numpy
@@ -118,9 +118,9 @@ def _time_to(result: Result, window: float) -> float:
 def _window_picture(scheme: str, results: Results) -> Figure:
     with panels(((f"congestion window, {scheme}", "packets"),), height=3.5) as (figure, ((axes,),)):
         t_s, cwnd, threshold = flow_samples(results[scheme], 0, "cwnd_packets", "ssthresh_packets")
-        axes.plot(t_s, cwnd, color=COLOURS[0], label="cwnd")
+        axes.plot(t_s, cwnd, **pen(scheme), label="cwnd")
         limits = np.where(np.isfinite(threshold), threshold, np.nan)
-        axes.plot(t_s, limits, color=COLOURS[1], linestyle=(0, (4, 2)), linewidth=0.8, label="ssthresh")
+        axes.plot(t_s, limits, color="#666666", linestyle=(0, (4, 2)), linewidth=0.8, label="ssthresh")
         axes.set_xlim(0, results[scheme].scenario.duration_s)
         axes.set_ylim(0, 24)
         legend_above(axes)
@@ -150,10 +150,13 @@ def _throughput_measure(results: Results) -> dict[str, float]:
 def _throughput_picture(results: Results) -> Figure:
     rows = (("throughput since the beginning", "kbit/s"),)
     with panels(rows, height=3.8) as (figure, ((axes,),)):
-        for colour, name in zip(("#d00000", COLOURS[2], COLOURS[0]), SCHEMES, strict=True):  # as the paper's
+        for name in SCHEMES:
+            look = pen(name, marked=True)
             curve = [_kbps(results[f"{name}-{s}s"]) for s in TIMES_S]
-            axes.plot(TIMES_S, curve, color=colour, marker=".", label=name)
-            (published,) = axes.plot(LENGTH_S, marks("survey/figure-5")[name], "x", color=colour, markersize=9)
+            axes.plot(TIMES_S, curve, **look, label=name)
+            (published,) = axes.plot(
+                LENGTH_S, marks("survey/figure-5")[name], **{**look, "linestyle": "none"}, markersize=9, mfc="none"
+            )
         published.set_label("published")
         axes.axvline(LENGTH_S, color="#999999", linewidth=0.8)
         axes.set_xlim(0, 50)

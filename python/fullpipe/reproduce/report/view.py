@@ -1,0 +1,257 @@
+"""What the page says of each paper and item, as plain values; the templates make HTML of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from fullpipe.reproduce.check import Check, Shape, Value
+from fullpipe.reproduce.item import Claim, citation, claim, notes
+from fullpipe.reproduce.report.parameters import parameters
+
+if TYPE_CHECKING:
+    from fullpipe.reproduce.record import Outcome
+
+__all__ = ["KINDS", "papers"]
+
+KINDS = {"pass": "pass", "documented miss": "known", "fail": "fail"}
+"""The class of each verdict."""
+
+VERDICTS = {"pass": "agrees", "documented miss": "misses, cause named", "fail": "misses"}
+"""And its words."""
+
+ENGINES = {"simulator": "in the simulator", "linux": "on Linux in a virtual machine"}
+"""What ran the scenarios, in words."""
+
+MOST_FIGURES = 6
+"""Figures of a shape that are written out."""
+
+MOST_VALUES = 8
+"""Values listed of a parameter that the scenarios vary."""
+
+WIDE = 30.0
+"""How many times the least value the greatest may be on a linear scale of points."""
+
+
+def papers(outcomes: Sequence[Outcome], directory: Path) -> list[dict[str, Any]]:
+    """The papers in their order, each with its claim and items."""
+    groups = [(name, list(group)) for name, group in groupby(outcomes, key=lambda o: o.item.id.partition("/")[0])]
+    return [
+        {
+            "name": name,
+            "citation": citation(name),
+            "claim": _claim(claim(name), group),
+            "items": [_item(outcome, directory) for outcome in group],
+        }
+        for name, group in groups
+    ]
+
+
+def _claim(said: Claim, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """A paper's claim, what came of it in words, and the picture that shows it, if its item is there."""
+    by_name = {outcome.item.id.partition("/")[2]: outcome for outcome in outcomes}
+    shown = by_name.get(said.item)
+    judged_by = said.judged_by or tuple(by_name)
+    judged = [check for item in judged_by if item in by_name for check in by_name[item].checks]
+    missed = sum(check.status == "fail" for check in judged)
+    absent = [item for item in judged_by if item not in by_name]
+    figures = {f"{item}: {name}": value for item, o in by_name.items() for name, value in o.figures.items()}
+    if absent:
+        kind, words = "none", f"Not judged here, without {', '.join(absent)}."
+    elif missed:
+        kind, words = "fail", f"Does not hold in this run: {missed} of the {len(judged)} checks behind it miss."
+    else:
+        agree = sum(check.passed for check in judged)
+        kind = KINDS["pass" if agree == len(judged) else "documented miss"]
+        words = said.verdict(figures) or f"{agree} of {len(judged)} checks agree."
+    picture = f"{shown.item.id}/{said.picture}" if shown and said.picture in shown.item.pictures else None
+    return {
+        "of": said.of,
+        "says": said.says,
+        "kind": kind,
+        "words": words,
+        "picture": picture,
+        "panels": said.panels,
+        "shown": shown.item.id if shown else None,
+        "shortened": any(outcome.shortened for item, outcome in by_name.items() if item in judged_by),
+    }
+
+
+def _item(outcome: Outcome, directory: Path) -> dict[str, Any]:
+    checks = [_check(check) for check in outcome.checks]
+    missed = [check for check in outcome.checks if not check.passed]
+    return {
+        "id": outcome.item.id,
+        "name": outcome.item.id.partition("/")[2],
+        "title": outcome.item.title,
+        "kind": KINDS[outcome.status],
+        "verdict": VERDICTS[outcome.status],
+        "passed": len(outcome.checks) - len(missed),
+        "reading": outcome.reading,
+        "shortened": f"{outcome.variant.capitalize()}: {outcome.shortened}." if outcome.shortened else "",
+        "pictures": [_picture(outcome, name, directory) for name in outcome.item.pictures],
+        "beside": _beside(outcome.checks),
+        "stories": _stories(missed),
+        "checks": checks,
+        "deviations": notes(outcome.item.id)["deviations"],
+        "figures": [(name, _number(value), value) for name, value in outcome.figures.items()],
+        "parameters": _parameters(outcome),
+        "scenarios": [(name, quote(f"{outcome.item.id}/{name}/scenario.toml")) for name in outcome.scenarios],
+        "made": _made(outcome),
+        "command": outcome.command,
+    }
+
+
+def _picture(outcome: Outcome, name: str, directory: Path) -> dict[str, Any]:
+    place = f"{outcome.item.id}/{name}"
+    drawn = json.loads(Path(directory, f"{place}.json").read_text(encoding="utf-8"))
+    title = drawn["title"] or outcome.item.title
+    return {"id": place, "title": title, "drawn": drawn, "svg": f"{quote(place)}.svg", "png": f"{quote(place)}.png"}
+
+
+def _beside(checks: Iterable[Check]) -> list[dict[str, Any]]:
+    """Published beside measured: a panel for each quantity of which several values are printed."""
+    quantities: dict[str, list[Value]] = {}
+    for check in checks:
+        if isinstance(check, Value) and ", " in check.name and math.isfinite(check.measured):
+            quantities.setdefault(_quantity(check.name), []).append(check)
+    return [_panel(quantity, values) for quantity, values in quantities.items() if len(values) > 1]
+
+
+def _quantity(name: str) -> str:
+    """What a figure is, without where it was measured: the first of its name's parts, and a unit at the end."""
+    first, *rest = name.split(", ")
+    return f"{first}, {rest[-1]}" if rest and rest[-1] in UNITS else first
+
+
+UNITS = ("%", "ms", "s", "packets", "kbit/s", "Mbit/s")
+"""With which names end."""
+
+
+def _panel(quantity: str, values: Sequence[Value]) -> dict[str, Any]:
+    unit = quantity.rpartition(", ")[2] if quantity.endswith(tuple(f", {unit}" for unit in UNITS)) else ""
+    numbers = [number for value in values for number in (value.published, value.measured)]
+    return {
+        "title": quantity,
+        "log": min(numbers) > 0 and max(numbers) > WIDE * min(numbers),
+        "rows": [
+            {
+                "label": ", ".join(part for part in value.name.split(", ")[1:] if part != unit),
+                "published": value.published,
+                "measured": value.measured,
+                "low": _range(value)[0],
+                "high": _range(value)[1],
+                "kind": KINDS[value.status],
+            }
+            for value in values
+        ],
+    }
+
+
+def _range(value: Value) -> tuple[float, float]:
+    """What passes."""
+    if value.within_factor is None:
+        return value.published - value.allowed, value.published + value.allowed
+    low, high = sorted((value.published / value.within_factor, value.published * value.within_factor))
+    return low, high
+
+
+def _stories(missed: Iterable[Check]) -> list[dict[str, Any]]:
+    """Of each cause of misses: what was published, what came out, and what was found about it."""
+    causes: dict[str, list[Check]] = {}
+    for check in missed:
+        causes.setdefault(check.miss if check.status == "documented miss" else "", []).append(check)
+    return [
+        {"kind": "known" if cause else "fail", "cause": cause, "checks": [_check(check) for check in checks]}
+        for cause, checks in causes.items()
+    ]
+
+
+def _check(check: Check) -> dict[str, Any]:
+    """A row of the table of checks."""
+    if isinstance(check, Shape):
+        found: dict[str, Any] = {
+            "asked": check.required,
+            "measured": _figures_of(check),
+            "difference": "",
+            "tolerance": "",
+            "place": None,
+        }
+    else:
+        found = {
+            "published": _number(check.published),
+            "measured": _number(check.measured),
+            "difference": _difference(check),
+            "tolerance": _tolerance(check),
+            "place": _place(check),
+        }
+    common = {"quantity": check.name, "kind": KINDS[check.status], "verdict": VERDICTS[check.status]}
+    return {**common, **found, "origin": check.origin, "reason": check.reason}
+
+
+def _figures_of(shape: Shape) -> str:
+    """What a shape judges, written out where it is little: bounds by their extremes."""
+    values = list(shape.figures.values())
+    partners = list((shape.than or {}).values())
+    if shape.shape == "bounds":
+        low, high = _number(min(values)), _number(max(values))
+        return low if low == high else f"{low} to {high}"
+    if shape.shape == "below" and len(values) == len(partners) <= MOST_FIGURES // 2:
+        return "; ".join(f"{_number(low)} < {_number(high)}" for low, high in zip(values, partners, strict=True))
+    if shape.shape != "below" and len(values) <= MOST_FIGURES:
+        return ", ".join(_number(value) for value in values)
+    return f"least step {_number(shape.measured)}"
+
+
+def _tolerance(value: Value) -> str:
+    return _number(value.allowed) if value.within_factor is None else f"factor {_number(value.allowed)}"
+
+
+def _difference(value: Value) -> str:
+    """To two digits beyond the tolerance's first; the ratio where a factor is allowed."""
+    if not math.isfinite(value.difference):
+        return "-"
+    if value.within_factor is not None:
+        return f"{_number(value.ratio)} times"
+    digits = max(0, 2 - math.floor(math.log10(value.allowed))) if value.allowed > 0 else 3
+    return f"{value.difference:+.{digits}f}"
+
+
+def _place(value: Value) -> int | None:
+    """Where the measured value lies on a gauge, in percent: 50 is the published one, 25 to 75 what passes."""
+    return None if math.isnan(value.place) else round(50 + 25 * max(-1.9, min(1.9, value.place)))
+
+
+def _parameters(outcome: Outcome) -> list[tuple[str, str]]:
+    if not outcome.scenarios:
+        return []
+    common, varied = parameters(outcome.scenarios)
+    return [*common.items(), *((path, _several(values)) for path, values in varied.items())]
+
+
+def _made(outcome: Outcome) -> list[tuple[str, str]]:
+    """What made an item's figures."""
+    seeds = sorted({scenario.seed for scenario in outcome.scenarios.values()})
+    made: Mapping[str, str] = {
+        "engine": ENGINES[outcome.engine],
+        "seeds": _several([str(seed) for seed in seeds]),
+        "version": f"fullpipe {outcome.version}, {outcome.build}" if outcome.build else f"fullpipe {outcome.version}",
+        "machine": outcome.machine,
+        "date": f"{outcome.made}{', kept since' if outcome.kept else ''}" if outcome.made else "",
+        "took": f"{outcome.wall_s:.1f} s",
+    }
+    return [(name, value) for name, value in made.items() if value]
+
+
+def _several(values: Sequence[str]) -> str:
+    shown = " | ".join(values[:MOST_VALUES])
+    return shown if len(values) <= MOST_VALUES else f"{shown} | ... ({len(values)} in all)"
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
