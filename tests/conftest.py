@@ -12,10 +12,14 @@ from typing import Any
 
 import pytest
 
+import fullpipe
 from fullpipe import Scenario
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).parent / "fullpipe"
+
+BUILT_IN = dict(fullpipe.algorithms())
+"""The package's algorithms, as they are before a test declares one of its own."""
 
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -14,7 +14,7 @@ import click
 import pytest
 
 import fullpipe
-from conftest import ROOT
+from conftest import BUILT_IN, ROOT
 from fullpipe import Scenario
 from fullpipe.cli import fullpipe_command
 
@@ -57,7 +57,7 @@ def test_the_readmes_commands_parse() -> None:
 
 def test_the_readme_names_every_algorithm() -> None:
     named = set(re.findall(r"`([a-z0-9+-]+)`", README[README.index("## Algorithms") : README.index("## Measured")]))
-    assert set(fullpipe.algorithms()) <= named
+    assert set(BUILT_IN) <= named
 
 
 def test_the_readme_and_the_page_of_scenarios_name_every_queue() -> None:
@@ -130,10 +130,10 @@ def test_deviations_of_slow_start_stand_alike(name: str) -> None:
 
 def test_every_algorithm_has_a_page() -> None:
     listed = names_and_pages(PAGES, r"^\| ")
-    assert {name for name, _ in listed} == set(fullpipe.algorithms())
+    assert {name for name, _ in listed} == set(BUILT_IN)
     table = (PAGES / "README.md").read_text()
     groups = dict(re.findall(r"^\| \[`([a-z0-9+-]+)`\]\([a-z0-9-]+\.md\) \| (\w+) ", table, re.MULTILINE))
-    assert groups == {name: algorithm.group for name, algorithm in fullpipe.algorithms().items()}
+    assert groups == {name: algorithm.group for name, algorithm in BUILT_IN.items()}
     assert {page_name(source) for source in declaring(SOURCES / "algorithms")} == {page for _, page in listed}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from fullpipe import algorithms
+from conftest import BUILT_IN
 from fullpipe.charts.drawn import drawn, packed
 from fullpipe.charts.style import ALGORITHMS, COLOURS, pen
 
@@ -129,4 +129,4 @@ def test_each_algorithm_has_a_look_of_its_own() -> None:
 
 def test_every_algorithm_has_its_look() -> None:
 
-    assert sorted(ALGORITHMS) == sorted(algorithms())
+    assert sorted(ALGORITHMS) == sorted(BUILT_IN)

@@ -1,7 +1,8 @@
 """Links that lose, reorder, police and change, on Linux and in the simulator. Long; `make test-linux` runs it.
 
 10 Mbit/s, 100 ms, four flows with `host = "linux"` and nothing else, as a user would write it; 50 s after 20 s of
-start-up. What is lost is drawn at random, so that Linux is held to the range that seeds span in the simulator.
+start-up. What is lost is drawn at random, so that the mean of some runs on Linux is held to the range that seeds span
+in the simulator.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ LINKS: dict[str, dict[str, Any]] = {
     "rates, codel": {"buffer": "1000 packets", "queue": "codel", "schedule": RATES},
     "policer": {"buffer": "1000 packets", "policer": {"rate": "5 Mbit/s", "burst": "50 kB"}},
 }
-SEEDS = range(2, 10)
+SEEDS = range(2, 26)
+LATER_MS = (0, 7, 13)
+"""How much later all flows start on Linux, which draws other losses then."""
 
 Case = tuple[str, str]
 """Link, algorithm."""
@@ -52,7 +55,7 @@ segment. With delayed ACKs pairs of segments double what waits: 0.82 packets, be
 """
 
 
-def scenario(case: Case, *, seed: int = 2, delayed_ack: bool = True) -> Scenario:
+def scenario(case: Case, *, seed: int = 2, delayed_ack: bool = True, later_ms: int = 0) -> Scenario:
     link, algorithm = case
     flow = {
         "algorithm": ALGORITHMS[algorithm],
@@ -61,7 +64,7 @@ def scenario(case: Case, *, seed: int = 2, delayed_ack: bool = True) -> Scenario
         **({} if delayed_ack else {"delayed_ack": False}),
     }
     # Seeds decide over nothing where nothing is drawn; a per mille of delay stands for one.
-    delay_ms = 49 + 0.05 * (seed - 5)
+    delay_ms = 49 + 0.02 * (seed - 13)
     bottleneck = {"name": "l", "rate": "10 Mbit/s", "delay": f"{delay_ms} ms", "buffer": "40 packets"}
     return Scenario.from_dict(
         {
@@ -70,7 +73,7 @@ def scenario(case: Case, *, seed: int = 2, delayed_ack: bool = True) -> Scenario
             "seed": seed,
             "series_interval": "20 ms",
             "links": [{**bottleneck, **LINKS[link]}],
-            "flows": [{**flow, "start": f"{300 * i} ms"} for i in range(4)],
+            "flows": [{**flow, "start": f"{300 * i + later_ms} ms"} for i in range(4)],
         }
     )
 
@@ -79,4 +82,5 @@ def scenario(case: Case, *, seed: int = 2, delayed_ack: bool = True) -> Scenario
 def test_linux_and_simulator_agree(case: Case) -> None:
     """Within 2 percentage points of utilization, 15 % of mean queue, 1.3 times what is lost."""
     here = [simulated(scenario(case, seed=seed, delayed_ack=case != QUICK)) for seed in SEEDS]
-    hold("links", ", ".join(case), [run_on_linux(scenario(case, seed=5))], here)
+    there = [run_on_linux(scenario(case, seed=13, later_ms=later_ms)) for later_ms in LATER_MS]
+    hold("links", ", ".join(case), there, here)
