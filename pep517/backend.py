@@ -40,7 +40,8 @@ in a source distribution too, so that a wheel can be made of that without npm.""
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """See PEP 517."""
     for part in PARTS:
-        _compile(part)
+        if part != "web" or not (ROOT / "PKG-INFO").exists():
+            _compile(part)
     return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
 
 

@@ -276,6 +276,19 @@ def test_what_is_wrong_with_an_algorithm_of_ones_own_is_said(page: Page, code: s
     assert page.locator("#notice").is_hidden()
 
 
+def test_an_endless_loop_makes_way_for_what_is_wanted_next(page: Page) -> None:
+    endless = NEWRENO.replace("onAck(flow, ack) {", "onAck(flow, ack) { for (;;);")
+    good = NEWRENO.replace("FLIGHT", "flow.flightSize")
+    after(page, lambda: page.locator("#text").fill(OWN.replace("NAME", "mine")))
+    page.locator("#code").fill(endless)
+    after(page, lambda: page.locator("#code").fill(good))
+    page.locator("#code").fill(endless)
+    page.get_by_role("button", name="Stop").click()
+    page.locator("#notice.wrong", has_text="stopped").wait_for()
+    after(page, lambda: page.locator("#code").fill(good))
+    assert page.locator("#notice").is_hidden()
+
+
 def test_a_link_carries_all_and_its_code_waits_for_the_reader(browser: Browser, page: Page, errors: list[str]) -> None:
     after(page, lambda: page.locator("#text").fill(OWN.replace("NAME", "mine")))
     after(page, lambda: page.locator("#code").fill(NEWRENO.replace("FLIGHT", "flow.flightSize")))

@@ -116,7 +116,7 @@ export class Refusal extends Error {
 /** The run did not end: a trap, or it was stopped. The engine has begun anew. */
 export class Fault extends Error {}
 
-/** What the worker says of what it was asked: the answer, how far it is, a trap; nothing where another took its place. */
+/** What the worker says of what it was asked: the answer, how far it is, a trap. */
 interface Said {
   id: number;
   answer?: Answer;
@@ -159,19 +159,18 @@ export class Engine {
     return new Result(answer.text, answer.numbers, answer.ms);
   }
 
-  /** Waits no longer for what is at work; it ends when the next run is asked for. */
+  /** Ends what is at work, whatever it does, for another to take its place. */
   giveUp(): void {
-    this.job?.resolve(null);
-    this.job = null;
+    this.restart()?.resolve(null);
   }
 
-  /** Ends what is at work, whatever it does. */
+  /** The same for nothing in its place. */
   stop(): void {
     this.end(new Fault("stopped"));
   }
 
   private ask(text: string | null, code: string | null): Promise<Answer | null> {
-    this.giveUp();
+    if (this.job) this.giveUp();
     const id = ++this.asked;
     return new Promise((resolve, reject) => {
       this.job = { id, resolve, reject };
@@ -201,10 +200,15 @@ export class Engine {
   }
 
   private end(fault: Fault): void {
+    this.restart()?.reject(fault);
+  }
+
+  /** A new worker; what the last one was at, if anything. */
+  private restart(): Job | null {
     this.worker.terminate();
     this.worker = this.start();
     const job = this.job;
     this.job = null;
-    job?.reject(fault);
+    return job;
   }
 }

@@ -60,6 +60,10 @@ fn nameless(mut report: Report) -> String {
         flow.name.clear();
         flow.algorithm.clear();
     }
+    for group in &mut report.groups {
+        group.name.clear();
+    }
+    report.transfer_groups.iter_mut().for_each(String::clear);
     report.flow_series.columns.truncate(4);
     format!("{report:?}")
 }
