@@ -60,10 +60,10 @@ fn nameless(mut report: Report) -> String {
         flow.name.clear();
         flow.algorithm.clear();
     }
-    for group in &mut report.groups {
-        group.name.clear();
-    }
-    report.transfer_groups.iter_mut().for_each(String::clear);
+    // Flows of one name are a group.
+    report.groups.clear();
+    report.transfer_groups.clear();
+    report.transfers.iter_mut().for_each(|transfer| transfer.group = 0);
     report.flow_series.columns.truncate(4);
     format!("{report:?}")
 }
