@@ -27,9 +27,9 @@ pytestmark = pytest.mark.skipif(CC is None, reason="needs a C compiler")
 @pytest.fixture(scope="session")
 def record() -> Path:
     """The simulator's recorder."""
-    command = "cargo build --quiet --locked --release --package fullpipe-sim --example record --features record"
+    command = "cargo build --quiet --locked --package fullpipe-sim --example record --features record"
     subprocess.run(command.split(), cwd=ROOT, check=True)
-    return ROOT / "target" / "release" / "examples" / "record"
+    return ROOT / "target" / "debug" / "examples" / "record"
 
 
 ALGORITHMS = ("adaptive-aimd", "hyun-jang", "ehstcp")
@@ -55,9 +55,9 @@ def conform(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     missing = [name for name in ALGORITHMS if not _object(name).exists()]
     if missing:
         pytest.skip(f"not built (make linux-objects): {', '.join(missing)}")
-    build = "cargo build --quiet --locked --release --package fullpipe-kernel --example conform"
+    build = "cargo build --quiet --locked --package fullpipe-kernel --example conform"
     subprocess.run(build.split(), cwd=ROOT, check=True)
-    return lambda algorithm: [ROOT / "target" / "release" / "examples" / "conform", _object(algorithm)]
+    return lambda algorithm: [ROOT / "target" / "debug" / "examples" / "conform", _object(algorithm)]
 
 
 def _object(algorithm: str) -> Path:
