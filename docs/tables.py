@@ -15,7 +15,8 @@ What the tests on Linux have measured (``make linux-tables``) stands in ``docs/m
 So does README.md's table of figures, whose record, ``bench.json``, ``docs/tables.py --take`` writes anew from the last
 full runs: ``make bench``, ``make agreement``, and ``fullpipe reproduce --json > out/reproduction.json``.
 
-``cards`` and ``cards-worse`` are drawn of the report cards in ``docs/cards`` (``make cards``).
+``cards`` and ``cards-worse`` are drawn of the report cards in ``docs/cards`` (``make cards``), ``keys-LIST`` of what the
+engine knows of a scenario's keys.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from fullpipe import _core
 
 __all__ = ["Shown", "measured", "output", "pages", "rewrite", "shown", "take"]
 
@@ -83,9 +86,22 @@ def output(command: str) -> str:
 
 
 def measured(name: str) -> str:
-    """A table that is no output: of the cards, or of ``docs/measured``."""
+    """A table that is no output: of the cards, of a scenario's keys, or of ``docs/measured``."""
+    if name.startswith("keys-"):
+        return keys(name.removeprefix("keys-"))
     made = {"cards": words_of_cards, "cards-worse": worse_of_cards}
     return made[name]() if name in made else beside_linux(name)
+
+
+def keys(name: str) -> str:
+    """One list of a scenario's keys, a row each; a column that would be empty is left out."""
+    heads = ("key", "type", "default", "allowed", "what", "source of the default")
+    rows = []
+    for key in dict(_core.scenario_keys())[name]:
+        default = f"`{key['default']}`" if key["default"] is not None else key["otherwise"] or "required"
+        rows.append((f"`{key['name']}`", key["kind"], default, key["allowed"], key["doc"], key["source"]))
+    kept = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+    return _table([[line[i] for i in kept] for line in (heads, ("---",) * len(heads), *rows)])
 
 
 def words_of_cards() -> str:

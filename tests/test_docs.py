@@ -15,7 +15,7 @@ import pytest
 
 import fullpipe
 from conftest import BUILT_IN, ROOT
-from fullpipe import Scenario
+from fullpipe import Scenario, _core
 from fullpipe.cli import fullpipe_command
 
 README = (ROOT / "README.md").read_text()
@@ -167,8 +167,8 @@ def test_short_outputs_are_those_of_the_program(tables: ModuleType) -> None:
 
 def test_measured_tables_are_those_of_the_runs(tables: ModuleType) -> None:
     found = [match for page in tables.pages() for match in tables.TABLE.finditer(page.read_text(encoding="utf-8"))]
-    drawn = {"cards", "cards-worse"}
-    assert {match[2] for match in found} - drawn == {path.stem for path in (ROOT / "docs/measured").glob("*.json")}
+    drawn = {"cards", "cards-worse", *(f"keys-{name}" for name, _ in _core.scenario_keys())}
+    assert {match[2] for match in found} == drawn | {path.stem for path in (ROOT / "docs/measured").glob("*.json")}
     for match in found:
         assert match[3] == tables.measured(match[2]), f"{match[2]}: python docs/tables.py"
 
