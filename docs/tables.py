@@ -15,7 +15,7 @@ What the tests on Linux have measured (``make linux-tables``) stands in ``docs/m
 So does README.md's table of figures, whose record, ``bench.json``, ``docs/tables.py --take`` writes anew from the last
 full runs: ``make bench``, ``make agreement``, and ``fullpipe reproduce --json > out/reproduction.json``.
 
-``cards`` and ``cards-worse`` are drawn of the report cards in ``docs/cards`` (``make cards``), ``keys-LIST`` of what the
+``cards`` and ``cards-worse`` are drawn of the cards in ``docs/cards`` (``make cards``), ``keys-LIST`` of all that the
 engine knows of a scenario's keys.
 """
 
