@@ -120,6 +120,15 @@ toc.permalink = true
 pymdownx.superfences = {{}}
 pymdownx.highlight.pygments_lang_class = true
 
+# The search works from the file system; what that needs would else come from a server.
+[project.plugins.offline]
+
+[[project.extra.polyfills]]
+path = "iframe-worker.js"
+type = "text/javascript"
+async = false
+defer = false
+
 [project.plugins.mkdocstrings.handlers.python]
 paths = [{paths}]
 
@@ -133,8 +142,11 @@ show_source = false
 
 
 STYLE = """\
-/* Wide tables scroll in themselves; equations do not break within. */
+/* Wide tables scroll in themselves, rather than break names and equations. */
+.md-typeset table:not([class]) :is(th, td) { padding: 0.5em 0.8em; min-width: 4em; }
+.md-typeset table:not([class]) code { overflow-wrap: normal; word-break: normal; }
 .md-typeset math { white-space: nowrap; }
+.md-typeset math .word { font-style: italic; }
 /* Pictures are drawn on white. */
 [data-md-color-scheme="slate"] .md-typeset img[src$=".svg"] { filter: invert(1) hue-rotate(180deg); }
 """
@@ -144,7 +156,7 @@ def write(out: Path = OUT) -> None:
     """The source of the site, from nothing."""
     shutil.rmtree(out, ignore_errors=True)
     for file in sorted(DOCS.rglob("*")):
-        if file.suffix in (".png", ".svg"):
+        if file.suffix in (".png", ".svg", ".js"):
             _put(out / "pages" / file.relative_to(DOCS), file.read_bytes())
     for place, text in pages().items():
         _put(out / "pages" / place, with_mathml(text).encode())
@@ -194,11 +206,19 @@ def with_mathml(text: str) -> str:
         if match[1]:
             return match[1]
         made = convert(match[2]).replace(_PLUS_IS, "<mo>+=</mo>").replace(_LESS_IS, "<mo>-=</mo>")
+        made = re.sub(f"<mrow>(?:{_LETTER}){{2,}}</mrow>", _word, made)
         # A line may begin with it, which is then no block of HTML.
         return f"<span>{made}</span>"
 
     return outside_code(text, lambda part: EQUATION.sub(equation, part))
 
+
+def _word(match: re.Match[str]) -> str:
+    return f'<mi class="word">{"".join(re.findall(_LETTER, match[0]))}</mi>'
+
+
+_LETTER = r'<mi mathvariant="italic">([^<]*)</mi>'
+"""What the library makes of each letter of ``\\mathit{cwnd}``, which is one name."""
 
 _PLUS_IS, _LESS_IS = (f"<mo><mrow><mo>&#x{code};</mo></mrow></mo><mo>&#x0003D;</mo>" for code in ("0002B", "02212"))
 """What the library makes of ``\\mathrel{+}=``: two signs, one within the other."""

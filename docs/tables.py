@@ -95,11 +95,12 @@ def measured(name: str) -> str:
 
 def keys(name: str) -> str:
     """One list of a scenario's keys, a row each; a column that would be empty is left out."""
-    heads = ("key", "type", "default", "allowed", "what", "source of the default")
+    heads = ("key", "type", "default", "allowed", "what")
     rows = []
     for key in dict(_core.scenario_keys())[name]:
         default = f"`{key['default']}`" if key["default"] is not None else key["otherwise"] or "required"
-        rows.append((f"`{key['name']}`", key["kind"], default, key["allowed"], key["doc"], key["source"]))
+        source = f" Default: {key['source']}." if key["source"] else ""
+        rows.append((f"`{key['name']}`", key["kind"], default, key["allowed"], key["doc"] + source))
     kept = [i for i in range(len(heads)) if any(row[i] for row in rows)]
     return _table([[line[i] for i in kept] for line in (heads, ("---",) * len(heads), *rows)])
 
