@@ -145,6 +145,7 @@ STYLE = """\
 /* Wide tables scroll in themselves, rather than break names and equations. */
 .md-typeset table:not([class]) :is(th, td) { padding: 0.5em 0.8em; min-width: 4em; }
 .md-typeset table:not([class]) code { overflow-wrap: normal; word-break: normal; }
+.md-typeset table:not([class]) :is(th, td):nth-child(5):last-child { min-width: 16em; }
 .md-typeset math { white-space: nowrap; }
 .md-typeset math .word { font-style: italic; }
 /* Pictures are drawn on white. */
