@@ -17,7 +17,7 @@ import pytest
 
 import fullpipe
 from conftest import ROOT
-from fullpipe import Scenario
+from fullpipe import Scenario, _core
 from fullpipe.cli import fullpipe_command
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("crates/**/README.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -109,6 +109,29 @@ def parse(words: list[str]) -> None:
         command.make_context("fullpipe", words)
 
 
+def inline(page: Path) -> list[str]:
+    """The code within a page's sentences."""
+    without_blocks = re.sub(r"^ *```.*?^ *```$|<!--.*?-->", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [" ".join(code.split()) for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", without_blocks)]
+
+
+@every_page
+def test_commands_and_options_in_sentences(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for code in inline(page):
+        if re.match(r"fullpipe [a-z]", code):
+            words = shlex.split(code)[1:]
+            command: click.Command | None = fullpipe_command
+            while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+                command, words = command.get_command(click.Context(command), words[0]), words[1:]
+            assert command is not None, code
+            known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+            assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known | {"--help"}, code
+        elif match := re.match(r"make ([a-z-]+)", code):
+            assert match[1] in targets, code
+
+
 @every_page
 def test_commands(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
@@ -119,6 +142,11 @@ def test_commands(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             parse(words)
         elif program == "make":
             assert {word for word in words if "=" not in word} <= targets
+
+
+def test_commands_in_sentences_are_found() -> None:
+    found = [code for page in PAGES for code in inline(page) if code.startswith("fullpipe ")]
+    assert len(found) > 50
 
 
 def test_a_wrong_command_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,6 +172,10 @@ def test_python(page: Path, tmp_path: Path) -> None:
 def test_scenarios_and_data(page: Path) -> None:
     for text in blocks(page, "toml"):
         tree = tomllib.loads(text)
+        for place, lists in {"links": ("link", "direction", "varying"), "flows": ("flow", "tcp", "traffic")}.items():
+            known = {key["name"] for each in lists for key in dict(_core.scenario_keys())[each]}
+            tables = tree.get(place, [])
+            assert all(set(table) <= known for table in (tables if isinstance(tables, list) else [])), text
         if {"duration", "links"} <= tree.keys() and name(page) not in PARTS_OF_SCENARIOS:
             Scenario.loads(text)
     for text in blocks(page, "json"):
