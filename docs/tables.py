@@ -15,12 +15,18 @@ What the tests on Linux have measured (``make linux-tables``) stands in ``docs/m
 So does README.md's table of figures, whose record, ``bench.json``, ``docs/tables.py --take`` writes anew from the last
 full runs: ``make bench``, ``make agreement``, and ``fullpipe reproduce --json > out/reproduction.json``.
 
-``cards`` and ``cards-worse`` are drawn of the report cards in ``docs/cards`` (``make cards``).
+``paper-NAME`` shows the checks of a paper's items, and what their data file says of them, with the figures of
+``docs/measured/papers``; the same command writes those anew, of every paper that ``out/reproduction.json`` has at full
+length.
+
+``cards`` and ``cards-worse`` are drawn of the cards in ``docs/cards`` (``make cards``), ``keys-LIST`` of all that the
+engine knows of a scenario's keys.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -30,10 +36,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Shown", "measured", "output", "pages", "rewrite", "shown", "take"]
+from fullpipe import _core
+from fullpipe.cli.reproduce import row as row_of_check
+from fullpipe.papers import select
+from fullpipe.reproduce.check import judge
+from fullpipe.reproduce.item import expected, notes
+from fullpipe.reproduce.prose import filled
+
+__all__ = ["Shown", "measured", "output", "pages", "rewrite", "shown", "take", "take_papers"]
 
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "docs/measured"
+PAPERS = sorted(page.stem for page in (ROOT / "docs/papers").glob("*.md"))
 MARK = re.compile(r"(<!-- output (\(long\) )?of: (.+?) -->\n```\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE)
 
 TABLE = re.compile(r"(<!-- table of: (\S+) -->\n)(.*?)(^<!-- end of table -->$)", re.DOTALL | re.MULTILINE)
@@ -83,9 +97,42 @@ def output(command: str) -> str:
 
 
 def measured(name: str) -> str:
-    """A table that is no output: of the cards, or of ``docs/measured``."""
+    """A table that is no output: of the cards, of a scenario's keys, of a paper, or of ``docs/measured``."""
+    if name.startswith("keys-"):
+        return keys(name.removeprefix("keys-"))
+    if name.startswith("paper-"):
+        return paper(name.removeprefix("paper-"))
     made = {"cards": words_of_cards, "cards-worse": worse_of_cards}
     return made[name]() if name in made else beside_linux(name)
+
+
+def keys(name: str) -> str:
+    """One list of a scenario's keys, a row each; a column that would be empty is left out."""
+    heads = ("key", "type", "default", "allowed", "what")
+    rows = []
+    for key in dict(_core.scenario_keys())[name]:
+        default = f"`{key['default']}`" if key["default"] is not None else key["otherwise"] or "required"
+        source = f" Default: {key['source']}." if key["source"] else ""
+        rows.append((f"`{key['name']}`", key["kind"], default, key["allowed"], key["doc"] + source))
+    kept = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+    return _table([[line[i] for i in kept] for line in (heads, ("---",) * len(heads), *rows)])
+
+
+def paper(name: str) -> str:
+    """Of each item of a paper a heading, its checks, and in sentences what came of it; of a full run."""
+    record = json.loads((MEASURED / f"papers/{name}.json").read_text(encoding="utf-8"))
+    return "\n".join(_item(item.id, item.title, record[item.id]) for item in select(name))
+
+
+def _item(item_id: str, title: str, figures: dict[str, float | None]) -> str:
+    known = {name: math.nan if value is None else value for name, value in figures.items()}
+    checks = judge(known, expected(item_id))
+    heads = ("quantity", "published", "measured", "difference", "tolerance", "verdict", "origin")
+    said = notes(item_id)
+    misses = dict.fromkeys(f"A miss: {check.miss}" for check in checks if check.status == "documented miss")
+    sentences = [filled(text, known) for text in (said["reading"], *misses, *said["deviations"])]
+    table = _table((heads, ("---",) * len(heads), *map(row_of_check, checks)))
+    return f"### {item_id}\n\n{title}.\n\n{table}" + "".join(f"\n{text}\n" for text in sentences if text)
 
 
 def words_of_cards() -> str:
@@ -180,11 +227,22 @@ def take(out: Path = ROOT / "out") -> None:
         known[name] = TAKEN[name](json.loads(file.read_text(encoding="utf-8")))
         print(f"{name}: from {file}")
     record.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+    if "reproduction" in found:
+        take_papers(json.loads(found["reproduction"].read_text(encoding="utf-8")))
+
+
+def take_papers(run: dict[str, Any], to: Path = MEASURED / "papers") -> None:
+    """Writes the figures of every paper that has a page and was run whole and at full length."""
+    figures = {item["id"]: item["figures"] for item in run["items"] if not item["quick"]}
+    for name in PAPERS:
+        items = [item.id for item in select(name)]
+        if set(items) <= set(figures):
+            kept = {item: figures[item] for item in items}
+            (to / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 def _taken_reproduction(run: dict[str, Any]) -> dict[str, int]:
-    papers = {page.stem for page in (ROOT / "docs/papers").glob("*.md")}
-    items = [item for item in run["items"] if item["id"].partition("/")[0] in papers]
+    items = [item for item in run["items"] if item["id"].partition("/")[0] in PAPERS]
     checks = [check["pass"] for item in items for check in item["checks"]]
     missing = [item for item in items if not all(check["pass"] for check in item["checks"])]
     return {"items": len(items), "missing_items": len(missing), "checks": len(checks), "passing": sum(checks)}
@@ -231,7 +289,7 @@ def rewrite(page: Path, make: Callable[[str], str] = output) -> bool:
 if __name__ == "__main__":
     if sys.argv[1:] == ["--take"]:
         take()
-    wanted = ["README.md"] if sys.argv[1:] == ["--take"] else sys.argv[1:]
+    wanted = ["README.md", *(f"{name}.md" for name in PAPERS)] if sys.argv[1:] == ["--take"] else sys.argv[1:]
     for each in [page for page in pages() if page.name in wanted or not wanted]:
         for one in shown(each):
             print(f"{each.relative_to(ROOT)}: {one.command}", flush=True)

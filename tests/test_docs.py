@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import itertools
+import json
 import re
 import shlex
 from pathlib import Path
@@ -15,8 +16,9 @@ import pytest
 
 import fullpipe
 from conftest import BUILT_IN, ROOT
-from fullpipe import Scenario
+from fullpipe import Scenario, _core
 from fullpipe.cli import fullpipe_command
+from fullpipe.reproduce.item import expected
 
 README = (ROOT / "README.md").read_text()
 
@@ -167,8 +169,9 @@ def test_short_outputs_are_those_of_the_program(tables: ModuleType) -> None:
 
 def test_measured_tables_are_those_of_the_runs(tables: ModuleType) -> None:
     found = [match for page in tables.pages() for match in tables.TABLE.finditer(page.read_text(encoding="utf-8"))]
-    drawn = {"cards", "cards-worse"}
-    assert {match[2] for match in found} - drawn == {path.stem for path in (ROOT / "docs/measured").glob("*.json")}
+    drawn = {"cards", "cards-worse", *(f"keys-{name}" for name, _ in _core.scenario_keys())}
+    drawn |= {f"paper-{path.stem}" for path in (ROOT / "docs/measured/papers").glob("*.json")}
+    assert {match[2] for match in found} == drawn | {path.stem for path in (ROOT / "docs/measured").glob("*.json")}
     for match in found:
         assert match[3] == tables.measured(match[2]), f"{match[2]}: python docs/tables.py"
 
@@ -201,6 +204,26 @@ def test_the_readmes_figures_are_taken_from_runs(tables: ModuleType) -> None:
             "times_slower": {"ns-2 (its fastest)": 40.0, "ns-3": 4000.0},
         }
     }
+
+
+def test_a_papers_page_has_every_check_with_the_records_figures(tables: ModuleType) -> None:
+    shown = tables.paper("survey")
+    record = json.loads((ROOT / "docs/measured/papers/survey.json").read_text())
+    assert re.findall(r"^### (.*)$", shown, re.MULTILINE) == list(record)
+    rows = re.findall(r"^\| .* \| (?:pass|miss, documented) \| .* \|$", shown, re.MULTILINE)
+    assert len(rows) == sum(len(expected(item)) for item in record)
+    measured = record["survey/figure-5"]["throughput, vegas, kbit/s"]
+    assert f"| throughput, vegas, kbit/s | 974.803 | {measured:.4f} |" in shown
+
+
+def test_only_whole_papers_at_full_length_are_taken(tables: ModuleType, tmp_path: Path) -> None:
+    record = json.loads((ROOT / "docs/measured/papers/survey.json").read_text())
+    run = [{"id": item, "quick": False, "figures": figures} for item, figures in record.items()]
+    tables.take_papers({"items": run[1:]}, tmp_path)
+    tables.take_papers({"items": [*run[1:], {**run[0], "quick": True}]}, tmp_path)
+    assert not list(tmp_path.iterdir())
+    tables.take_papers({"items": run}, tmp_path)
+    assert json.loads((tmp_path / "survey.json").read_text()) == record
 
 
 def test_every_output_that_is_shown_is_marked_and_its_command_too(tables: ModuleType) -> None:
