@@ -102,7 +102,15 @@ def measured(name: str) -> str:
         return keys(name.removeprefix("keys-"))
     if name.startswith("paper-"):
         return paper(name.removeprefix("paper-"))
-    made = {"cards": words_of_cards, "cards-worse": worse_of_cards}
+    made = {
+        "cards": words_of_cards,
+        "cards-worse": worse_of_cards,
+        "speed": speed,
+        "speed-machine": speed_machine,
+        "speed-beside": speed_beside,
+        "speed-modern": speed_modern,
+        "speed-windows": speed_windows,
+    }
     return made[name]() if name in made else beside_linux(name)
 
 
@@ -133,6 +141,58 @@ def _item(item_id: str, title: str, figures: dict[str, float | None]) -> str:
     sentences = [filled(text, known) for text in (said["reading"], *misses, *said["deviations"])]
     table = _table((heads, ("---",) * len(heads), *map(row_of_check, checks)))
     return f"### {item_id}\n\n{title}.\n\n{table}" + "".join(f"\n{text}\n" for text in sentences if text)
+
+
+def speed() -> str:
+    """What fullpipe does in each case of ``make bench``."""
+    lines = [("case", "packets/s", "ns a packet", "series cost", "peak memory, MB", "with series"), ("---",) * 6]
+    for case in _speed()["cases"]:
+        rate = case["packets_per_second"]
+        costs = (f"{1e9 / rate:.1f}", f"{case['series_cost']:.1%}", *(f"{mb:,.0f}" for mb in case["peak_mb"]))
+        lines.append((case["title"], f"{rate / 1e6:.1f} million", *costs))
+    return _table(lines)
+
+
+def speed_machine() -> str:
+    """Where and with what that was."""
+    known = _speed()
+    others = ", ".join(f"{name} {version}" for name, version in known["versions"].items())
+    return f"Machine: {known['machine']}; {others}; {known['rounds']} rounds.\n"
+
+
+def speed_beside() -> str:
+    """How many times slower others are, in the same run."""
+    cases = [case for case in _speed()["cases"] if case["others"]]
+    names = list(cases[0]["others"])
+    lines = [("case", *names), ("---",) * (len(names) + 1)]
+    for case in cases:
+        others = (f"{_two_digits(case['packets_per_second'] / rate)} ({rate:,.0f})" for rate in case["others"].values())
+        lines.append((case["title"], *others))
+    return _table(lines)
+
+
+def speed_modern() -> str:
+    """Today's queues and senders beside the plain case."""
+    lines = [("variant", "beside", "ratio", "wanted", "times ns-3"), ("---",) * 5]
+    for row in _speed()["modern"]:
+        times = f"{row['times_ns3']:,.0f}" if row["times_ns3"] else ""
+        lines.append((row["variant"], f"`{row['beside']}`", f"{row['ratio']:.2f}", str(row["wanted"]), times))
+    return _table(lines)
+
+
+def speed_windows() -> str:
+    """What a packet costs by how many are under way."""
+    rows = _speed()["windows"]
+    lines = [("segments in a BDP", "data packets", "dropped", "ns a packet", "of the first"), ("---",) * 5]
+    for row in rows:
+        counts = (f"{row[name]:,}" for name in ("segments", "data_packets", "dropped"))
+        cost = row["ns_a_packet"]
+        lines.append((*counts, f"{cost:.0f}", f"{cost / rows[0]['ns_a_packet']:.2f}"))
+    return _table(lines)
+
+
+def _speed() -> Any:
+    return json.loads((MEASURED / "speed.json").read_text(encoding="utf-8"))
 
 
 def words_of_cards() -> str:
@@ -227,8 +287,36 @@ def take(out: Path = ROOT / "out") -> None:
         known[name] = TAKEN[name](json.loads(file.read_text(encoding="utf-8")))
         print(f"{name}: from {file}")
     record.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+    take_speed(out / "speed")
     if "reproduction" in found:
         take_papers(json.loads(found["reproduction"].read_text(encoding="utf-8")))
+
+
+def take_speed(out: Path, to: Path = MEASURED / "speed.json") -> None:
+    """Writes what the last whole runs of the benchmarks found; what has not run keeps its figures."""
+    known = json.loads(to.read_text(encoding="utf-8")) if to.is_file() else {}
+    if (out / "speed.json").is_file():
+        run = json.loads((out / "speed.json").read_text(encoding="utf-8"))
+        known |= {name: run[name] for name in ("machine", "versions", "rounds")}
+        known["cases"] = [_taken_case(case) for case in run["cases"]]
+    for name in ("modern", "windows"):
+        if (out / f"{name}.json").is_file():
+            known[name] = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
+    to.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+def _taken_case(case: dict[str, Any]) -> dict[str, Any]:
+    """The best runs of a case of ``make bench``; the least memory, without series and with them."""
+    runs = case["runs"]
+    best = {_short(name): max(run["data_packets"] / run["wall_s"] for run in runs[name]) for name in runs}
+    plain, sampled = (name for name in runs if name.startswith("fullpipe"))
+    return {
+        "title": case["title"],
+        "packets_per_second": best["fullpipe"],
+        "series_cost": case["series_cost"],
+        "peak_mb": [min(run["peak_bytes"] for run in runs[name]) / 1e6 for name in (plain, sampled)],
+        "others": {name: rate for name, rate in best.items() if name.startswith("ns-")},
+    }
 
 
 def take_papers(run: dict[str, Any], to: Path = MEASURED / "papers") -> None:
@@ -252,9 +340,9 @@ def _taken_speed(run: dict[str, Any]) -> dict[str, Any]:
     """Of the cases that README.md shows, the best runs."""
     found = {}
     for case in run["cases"][:3]:
-        best = {name: max(each["packets_per_second"] for each in runs) for name, runs in case["runs"].items()}
-        own = best.pop("fullpipe")
-        slower = {_short(name): own / other for name, other in best.items() if name.startswith("ns-")}
+        taken = _taken_case(case)
+        own = taken["packets_per_second"]
+        slower = {name: own / other for name, other in taken["others"].items()}
         found[case["name"]] = {"title": case["title"], "packets_per_second": own, "times_slower": slower}
     return found
 
