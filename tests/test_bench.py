@@ -15,34 +15,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page
 
+from browser import WIDTHS, findings, needs_browser
 from conftest import PROGRAM, ROOT, Program
 from fullpipe import Scenario, ScenarioError, run
 from fullpipe.bench import PAGE
 from fullpipe.runs.tables import to_numpy
-from test_report import CHROMIUM, FLAGS, WIDTHS, needs_browser
 
-AXE = ROOT / "tests/vendor/axe-core/axe.min.js"
 LOOKS = json.loads((ROOT / "python/fullpipe/charts/looks.json").read_text())
 PRESETS = sorted((ROOT / "web/presets").glob("*.toml"))
 READY = [*sorted((ROOT / "scenarios").glob("*.toml")), *PRESETS]
 
 needs_page = pytest.mark.skipif(not PAGE.exists(), reason="needs `make web`")
 pytestmark = [needs_browser, needs_page]
-
-
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser(playwright: Playwright) -> Iterator[Browser]:
-    started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-    yield started
-    started.close()
 
 
 @pytest.fixture
@@ -462,11 +448,10 @@ def test_phone_and_desktop_light_and_dark(browser: Browser, errors: list[str], w
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     for name in ("window", "queue", "rtt", "share"):
         assert page.locator(f"#{name} canvas").evaluate(COLOURS) > 10, name
-    page.add_script_tag(content=AXE.read_text())
-    assert findings(page) == []
+    assert findings(page, passes=20) == []
     page.locator("#text").fill('duration = "1 parsec"')
     page.wait_for_selector("#notice.wrong")
-    assert findings(page) == []
+    assert findings(page, passes=20) == []
     page.context.close()
     assert errors == []
 
@@ -476,12 +461,6 @@ COLOURS = """canvas => {
     return new Set(new Uint32Array(data.buffer)).size;
 }"""
 """How many colours a canvas has; an empty one has one."""
-
-
-def findings(page: Page) -> list[str]:
-    found = page.evaluate("axe.run()")
-    assert len(found["passes"]) > 20
-    return [f"{each['id']}: {node['html'][:200]}" for each in found["violations"] for node in each["nodes"]]
 
 
 def test_every_preset_runs_here_and_there(page: Page) -> None:

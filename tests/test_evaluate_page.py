@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Playwright, sync_playwright
+from playwright.sync_api import Browser
 
+from browser import WIDTHS, findings, needs_browser
 from fullpipe.study.evaluate import Statement, evaluate
 from fullpipe.study.evaluate.page import card_page, deciding, dots, gauge, told
-
-CHROMIUM = shutil.which("chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-WIDTHS = {"phone": 390, "desktop": 1280}
-AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
-
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
 
 EVIL = 'x"><script>alert("<b>")</script>'
 
@@ -113,19 +105,6 @@ def test_what_is_put_into_the_page_is_escaped(card: dict[str, Any]) -> None:
     assert "&lt;script&gt;" in whole
 
 
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser(playwright: Playwright) -> Iterator[Browser]:
-    started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-    yield started
-    started.close()
-
-
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
@@ -158,13 +137,7 @@ def test_the_page(browser: Browser, card: dict[str, Any], tmp_path: Path, width:
     known = [figure for figure in figures if any(value is not None for value in figure["candidate"])]
     assert page.locator("svg.dots").count() == len(known)
     assert page.evaluate("document.documentElement.scrollWidth") <= WIDTHS[width]
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    ran = page.evaluate(
-        "axe.run().then((outcome) => ({ violations: outcome.violations, passes: outcome.passes.length }))"
-    )
-    assert ran["passes"] > 10
-    found = ran["violations"]
-    assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
+    assert findings(page) == []
     assert said == []
     assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()]
     context.close()

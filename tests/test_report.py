@@ -6,16 +6,14 @@ import html
 import json
 import math
 import re
-import shutil
 import subprocess
-import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page
 
+from browser import WIDTHS, findings, needs_browser
 from conftest import PROGRAM, ROOT
 from fullpipe.papers import PAPERS, select
 from fullpipe.reproduce import reproduce
@@ -24,20 +22,6 @@ from fullpipe.reproduce.item import expected
 from fullpipe.reproduce.report import write_report
 from fullpipe.reproduce.report.parameters import parameters
 from test_prose import given, quoted, strange
-
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-WIDTHS = {"phone": 390, "desktop": 1280}
-
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
 
 
 @pytest.fixture(scope="session")
@@ -63,19 +47,6 @@ def reproduced(directory: Path) -> dict[str, Any]:
 def page_file(reproduced: dict[str, Any], directory: Path) -> Path:
     assert reproduced["items"]
     return directory / "index.html"
-
-
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser(playwright: Playwright) -> Iterator[Browser]:
-    started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-    yield started
-    started.close()
 
 
 def test_every_item_passes_or_misses_for_a_cause_that_is_named(reproduced: dict[str, Any]) -> None:
@@ -188,37 +159,17 @@ def _sees(page: Page, item: dict[str, Any], directory: Path, width: int) -> None
         assert target == "#start" or (directory / target).exists()
 
 
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The accessibility checker, pinned; skipped where npm or its registry is not there."""
-    place = tmp_path_factory.mktemp("axe")
-    if shutil.which("npm") is None:
-        pytest.skip("there is no npm here")
-    done = subprocess.run(
-        ["npm", "pack", "--silent", "axe-core@4.14.1"], cwd=place, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        pytest.skip("axe-core cannot be had here")
-    with tarfile.open(place / "axe-core-4.14.1.tgz") as archive:
-        archive.extractall(place, filter="data")
-    return place / "package" / "axe.min.js"
-
-
 @needs_browser
 @pytest.mark.parametrize(("width", "scheme"), [("phone", "dark"), ("desktop", "light")])
-def test_axe_finds_nothing(browser: Browser, page_file: Path, axe: Path, width: str, scheme: Any) -> None:
+def test_axe_finds_nothing(browser: Browser, page_file: Path, width: str, scheme: Any) -> None:
     context = browser.new_context(viewport={"width": WIDTHS[width], "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.goto(page_file.as_uri())
-    page.add_script_tag(path=axe)
     for place in ("start", "hyun-jang/figure-4", "ehstcp/table-2"):
         page.evaluate("(id) => { location.hash = id }", place)
         page.locator(".page:visible .cell :is(svg, canvas)").first.wait_for()
         # What is not seen is left out: it takes minutes.
-        seen = [".side", f"[id='{place}']"]
-        found = page.evaluate("(include) => axe.run({ include }).then((result) => result.violations)", seen)
-        told = [(each["id"], each["nodes"][0]["html"], each["nodes"][0]["failureSummary"]) for each in found]
-        assert told == [], place
+        assert findings(page, within=(".side", f"[id='{place}']")) == [], place
     context.close()
 
 
