@@ -21,9 +21,9 @@ from browser import WIDTHS, findings, needs_browser
 from conftest import PROGRAM, ROOT, Program
 from fullpipe import Scenario, ScenarioError, run
 from fullpipe.bench import PAGE
+from fullpipe.charts.looks import LOOKS
 from fullpipe.runs.tables import to_numpy
 
-LOOKS = json.loads((ROOT / "python/fullpipe/charts/looks.json").read_text())
 PRESETS = sorted((ROOT / "web/presets").glob("*.toml"))
 READY = [*sorted((ROOT / "scenarios").glob("*.toml")), *PRESETS]
 

@@ -7,6 +7,7 @@ import json
 import math
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from playwright.sync_api import Browser, Page
 
 from browser import WIDTHS, findings, needs_browser
 from conftest import PROGRAM, ROOT
+from fullpipe.charts.looks import LOOKS
 from fullpipe.papers import PAPERS, select
 from fullpipe.reproduce import reproduce
 from fullpipe.reproduce.check import judge
@@ -91,6 +93,53 @@ def test_the_page_has_no_figure_in_prose_that_was_not_measured_for_it(
         known = given(item) | quoted(item, measured)
         for text in (html.unescape("".join(groups)) for groups in prose):
             assert strange(text, known) == [], (item.id, text)
+
+
+CALLED = {
+    **{name: name for name in LOOKS["algorithms"]},
+    "proposed": "hyun-jang",
+    "standard AIMD": "newreno",
+    "standard": "newreno",
+    "adaptive AIMD": "adaptive-aimd",
+    "adaptive": "adaptive-aimd",
+    "Prague": "prague",
+}
+"""The algorithms by what pictures call them."""
+
+
+def test_an_algorithm_looks_the_same_in_every_picture(reproduced: dict[str, Any], directory: Path) -> None:
+    """Bars and areas by colour, lines by dash too, points by their marker; further lines of one algorithm have another
+    dash, published and calculated ones another marker or dash.
+    """
+    seen = set()
+    for item in reproduced["items"]:
+        for file in sorted((directory / item["id"]).glob("*.json")):
+            if file.name == "item.json":
+                continue
+            for label, mark, bar in labelled(json.loads(file.read_text())):
+                name = CALLED.get(label) or CALLED.get(label.partition(",")[0]) or CALLED.get(label.partition(" #")[0])
+                if name is None:
+                    continue
+                look = LOOKS["algorithms"][name]
+                dash = " ".join(map(str, LOOKS["dashes"][look["dash"]]))
+                others = [" ".join(map(str, each)) for each in LOOKS["repeated"]]
+                where = (str(file), label)
+                assert mark["colour"] == look["colour"], where
+                assert bar or mark["marker"] in (None, look["marker"]), where
+                assert bar or mark["dash"] in (None, dash, *others) or label.endswith("closed form"), where
+                seen.add(name)
+    assert seen >= {"reno", "newreno", "tahoe", "vegas", "hyun-jang", "adaptive-aimd", "cubic", "prague"}
+
+
+def labelled(picture: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    """Each line of a picture by its label, and each of its bars that stand by a name."""
+    for panel in picture["panels"]:
+        for mark in [*panel.get("marks", []), *panel.get("lines", [])]:
+            if mark.get("type") != "bars":
+                yield mark.get("label", ""), mark, False
+            elif mark["across"]:
+                for (_, name), colour in zip(panel["y"]["ticks"], mark["colours"], strict=True):
+                    yield name, {"colour": colour}, True
 
 
 def test_the_report_is_small_enough_for_a_mail(page_file: Path) -> None:

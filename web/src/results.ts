@@ -3,7 +3,7 @@ import { type Drawing, type Entry, type Frame, type Line, Panel, type Values } f
 import { baseRtt, bdpPackets, bufferPackets } from "./controls";
 import type { FlowsView, Result } from "./engine";
 import * as format from "./format";
-import { type Look, look, swatch } from "./looks";
+import { linkLook, type Look, look, swatch } from "./looks";
 
 /** More flows than this are drawn thin, with the mean of each group. */
 const FEW = 6;
@@ -166,16 +166,12 @@ function perFlow(groups: Group[], values: (id: number) => Values, means: Float64
   return { lines: [...lines].sort((a, b) => Number(a.bold) - Number(b.bold)), entries };
 }
 
-const LINK_COLOURS = { light: ["#42505f", "#8a94a0", "#b1761b"], dark: ["#c3ced9", "#7d8996", "#e0b05c"] };
-
 function queues(result: Result, samples: Samples, link: number, dark: boolean): Drawing {
   const means = result.numbers("links", "mean_queue_packets");
   const others = result.view.links.map((_, i) => i).filter((i) => i !== link);
   const drawn = [link, ...others].slice(0, 3).map((index, i): Line & Entry => {
     const values = samples.link(index, "queue_packets");
-    const colour = LINK_COLOURS[dark ? "dark" : "light"][i]!;
-    const look: Look = { colour, dash: i ? [5, 3] : [], marker: "o" };
-    return { look, values, bold: true, name: result.view.links[index]!.name, figure: means[index]!, at: (sample) => values[sample] ?? null };
+    return { look: linkLook(i, dark), values, bold: true, name: result.view.links[index]!.name, figure: means[index]!, at: (sample) => values[sample] ?? null };
   });
   return { lines: [...drawn].reverse(), entries: drawn, levels: [{ name: "the buffer", value: bufferPackets(result.view, link) }] };
 }
@@ -198,7 +194,7 @@ function shares(result: Result, groups: Group[], samples: Samples, link: number,
     });
   const parts = crossing.map((group, i) => ({ name: group.name, look: group.look, values: part(rates[i]!) }));
   if (!alone) {
-    const look: Look = { colour: dark ? "#7d8996" : "#8a94a0", dash: [], marker: "s" };
+    const look = linkLook(1, dark);
     const rest = used.map((u, i) => Math.max((u ?? 0) - parts.reduce((sum, { values }) => sum + (values[i] ?? 0), 0), 0));
     parts.push({ name: "other traffic", look, values: rest });
   }
