@@ -262,6 +262,11 @@ function figures(result: Result, link: number): Node[] {
     ["Utilization", format.percent(of("utilization")), "of the link"],
     ["Queue", `${format.short(of("mean_queue_packets"))} pkt`, `${format.time(queueing_s)} of delay`],
     ["Loss", format.percent(of("loss_rate")), `${format.short(of("dropped_packets"))} dropped${marked ? `, ${format.short(marked)} marked` : ""}`],
+    ...percentiles(result.columns("links")).map(({ title, unit, parts }): [string, string, string] => {
+      const each = parts.map(({ column, name }) => ({ name, text: format.inUnit(of(column), unit) }));
+      const last = each.pop()!;
+      return [title, last.text, [last.name, ...each.map(({ name, text }) => `${name} ${text}`)].join(", ")];
+    }),
     ["Fairness", format.short(result.totals.jain_index), "Jain's index"],
   ];
   return pairs.map(([name, value, note]) => {
@@ -272,6 +277,26 @@ function figures(result: Result, link: number): Node[] {
   });
 }
 
+/** A quantity of which a table has percentiles: `p50_rtt_s`, `p95_rtt_s` and so on, by the least first. */
+interface Percentiles {
+  title: string;
+  unit: string;
+  parts: { column: string; name: string }[];
+}
+
+function percentiles(columns: string[]): Percentiles[] {
+  const found = new Map<string, Percentiles>();
+  for (const column of columns) {
+    const [, name, quantity, unit] = /^(p\d+)_(.+)_([a-z]+)$/.exec(column) ?? [];
+    if (!name || !quantity || !unit) continue;
+    const words = quantity.replaceAll("_", " ").replace(/\brtt\b/g, "RTT");
+    const known = found.get(quantity) ?? { title: words[0]!.toUpperCase() + words.slice(1), unit, parts: [] };
+    known.parts.push({ column, name });
+    found.set(quantity, known);
+  }
+  return [...found.values()];
+}
+
 /** What each group got. */
 function table(result: Result, groups: Group[]): HTMLElement {
   const of = (column: string) => result.numbers("flows", column);
@@ -279,6 +304,11 @@ function table(result: Result, groups: Group[]): HTMLElement {
   const window_s = result.view.duration_s - result.view.warmup_s;
   const known = (x: number) => (Number.isFinite(x) ? x : 0);
   const sum = (ids: number[], value: (id: number) => number) => ids.reduce((total, id) => total + known(value(id)), 0);
+  const grouped = result.text("groups", "name");
+  const more = percentiles(result.columns(grouped.length ? "groups" : "flows"));
+  // Of several flows together only the engine knows them.
+  const whole = (column: string, name: string, ids: number[]) =>
+    grouped.length ? (result.numbers("groups", column)[grouped.indexOf(name)] ?? NaN) : ids.length === 1 ? of(column)[ids[0]!]! : NaN;
   const rows = groups.map(({ name, look, ids, view }) => {
     const measured = ids.filter((id) => Number.isFinite(rtt![id]!));
     return {
@@ -287,6 +317,7 @@ function table(result: Result, groups: Group[]): HTMLElement {
       count: ids.length,
       bps: sum(ids, (id) => goodput![id]! * active![id]!) / window_s,
       rtt_s: sum(measured, (id) => rtt![id]!) / measured.length,
+      more: more.flatMap(({ unit, parts }) => parts.map(({ column }) => format.inUnit(whole(column, view.name, ids), unit))),
       again: sum(ids, (id) => again![id]!),
       timeouts: sum(ids, (id) => timeouts![id]!),
     };
@@ -295,7 +326,7 @@ function table(result: Result, groups: Group[]): HTMLElement {
   const element = document.createElement("table");
   element.createCaption().textContent = verdict(rows);
   const head = element.createTHead().insertRow();
-  for (const title of ["Flows", "", "Goodput", "Share", "Mean RTT", "Sent again", "Timeouts"]) {
+  for (const title of ["Flows", "", "Goodput", "Share", "Mean RTT", ...more.flatMap(({ title, parts }) => parts.map(({ name }) => `${title} ${name}`)), "Sent again", "Timeouts"]) {
     const cell = Object.assign(document.createElement(title ? "th" : "td"), { textContent: title });
     if (title) cell.setAttribute("scope", "col");
     head.append(cell);
@@ -307,7 +338,7 @@ function table(result: Result, groups: Group[]): HTMLElement {
     name.scope = "row";
     name.append(swatch(row.look), row.name);
     line.append(name);
-    const cells = [`\u00d7 ${row.count}`, format.rate(row.bps), format.percent(row.bps / total), format.time(row.rtt_s), format.short(row.again), format.short(row.timeouts)];
+    const cells = [`\u00d7 ${row.count}`, format.rate(row.bps), format.percent(row.bps / total), format.time(row.rtt_s), ...row.more, format.short(row.again), format.short(row.timeouts)];
     for (const text of cells) line.insertCell().textContent = text;
   }
   return element;

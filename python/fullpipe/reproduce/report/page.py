@@ -28,8 +28,8 @@ WORDS = {"pass": "agree", "known": "miss, cause named", "fail": "miss"}
 """Of items, as the filter says it."""
 
 
-def page(outcomes: Sequence[Outcome], directory: Path, *, command: str) -> str:
-    """The whole page; see `write_report`."""
+def page(outcomes: Sequence[Outcome], directory: Path, *, command: str, bench: bool = False) -> str:
+    """The whole page; see `write_report`. ``bench`` says whether the bench is beside it."""
     shown = papers(outcomes, directory)
     items = [item for paper in shown for item in paper["items"]]
     checks = [check for outcome in outcomes for check in outcome.checks]
@@ -47,6 +47,7 @@ def page(outcomes: Sequence[Outcome], directory: Path, *, command: str) -> str:
             variants=[VARIANTS[name] for name in dict.fromkeys(o.variant for o in outcomes if o.variant)],
             made=_made(outcomes),
             command=command,
+            bench=bench,
             style=_own("vendor/uPlot.min.css") + _colours() + _own("style.css"),
             script=_own("vendor/uPlot.iife.min.js") + _own("report.js"),
         )

@@ -535,6 +535,15 @@
     }
   });
 
+  // Another scenario to try
+
+  for (const choice of document.querySelectorAll(".try select"))
+    choice.addEventListener("change", () => {
+      const { value, dataset } = choice.selectedOptions[0];
+      choice.parentElement.querySelector(".go")?.setAttribute("href", value);
+      choice.parentElement.querySelector("code").textContent = dataset.command;
+    });
+
   document.body.classList.add("scripted");
   arrive();
   addEventListener("load", arrive);

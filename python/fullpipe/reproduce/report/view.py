@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from fullpipe.bench import link
 from fullpipe.reproduce.check import Check, Shape, Value
 from fullpipe.reproduce.item import Claim, citation, claim, notes
 from fullpipe.reproduce.report.parameters import parameters
@@ -101,10 +103,22 @@ def _item(outcome: Outcome, directory: Path) -> dict[str, Any]:
         "deviations": notes(outcome.item.id)["deviations"],
         "figures": [(name, _number(value), value) for name, value in outcome.figures.items()],
         "parameters": _parameters(outcome),
+        "tries": _tries(outcome),
         "scenarios": [(name, quote(f"{outcome.item.id}/{name}/scenario.toml")) for name in outcome.scenarios],
         "made": _made(outcome),
         "command": outcome.command,
     }
+
+
+def _tries(outcome: Outcome) -> list[tuple[str, str, str]]:
+    """The scenarios that the bench can run: name, link, and the command that opens it too."""
+    found = []
+    for name, scenario in outcome.scenarios.items():
+        address = link(scenario, f"{outcome.item.id}, {name}: {outcome.item.title}.")
+        if address is not None:
+            command = shlex.join(["fullpipe", "bench", f"{outcome.item.id}/{name}/scenario.toml"])
+            found.append((name, address, command))
+    return found
 
 
 def _picture(outcome: Outcome, name: str, directory: Path) -> dict[str, Any]:
