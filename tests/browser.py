@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
+from fullpipe.bench import PAGE
+
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
     "--no-sandbox",
@@ -22,6 +24,7 @@ FLAGS = [
 WIDTHS = {"phone": 390, "desktop": 1280}
 
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
+needs_page = pytest.mark.skipif(not PAGE.exists(), reason="needs `make web`")
 
 AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 

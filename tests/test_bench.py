@@ -17,17 +17,16 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser import WIDTHS, findings, needs_browser
+from browser import WIDTHS, findings, needs_browser, needs_page
 from conftest import PROGRAM, ROOT, Program
 from fullpipe import Scenario, ScenarioError, run
-from fullpipe.bench import PAGE
+from fullpipe.bench import PAGE, link
 from fullpipe.charts.looks import LOOKS
 from fullpipe.runs.tables import to_numpy
 
 PRESETS = sorted((ROOT / "web/presets").glob("*.toml"))
 READY = [*sorted((ROOT / "scenarios").glob("*.toml")), *PRESETS]
 
-needs_page = pytest.mark.skipif(not PAGE.exists(), reason="needs `make web`")
 pytestmark = [needs_browser, needs_page]
 
 
@@ -568,6 +567,27 @@ def luminance(colour: str) -> float:
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_an_address_opens_the_page_with_a_scenario(browser: Browser, errors: list[str]) -> None:
+    scenario = Scenario.load(ROOT / "scenarios/bufferbloat.toml")
+    address = link(scenario, "Bufferbloat,\nas it stands.")
+    assert address is not None
+    page = opened(browser, errors, address=address.removeprefix("bench.html"))
+    assert Scenario.loads(toml(page)) == scenario
+    assert page.locator("#story").inner_text() == "Bufferbloat, as it stands."
+    page.context.close()
+    assert errors == []
+
+
+def test_there_is_no_address_of_what_the_page_can_not_run() -> None:
+    scenario = Scenario.load(ROOT / "scenarios/bufferbloat.toml")
+    object_file = {"object": str(ROOT / "crates/kernel/tests/objects/aimd.bpf.o")}
+    assert link(scenario.replace(**{"flows.algorithm": object_file})) is None
+    # 1.25 million packets of 1000 bytes, or here 833 thousand of 1500, a second: 1e8 are two minutes.
+    fast = scenario.replace(**{"links.access.rate": "10 Gbit/s"})
+    assert link(fast.replace(duration="119 s")) is not None
+    assert link(fast.replace(duration="121 s")) is None
 
 
 def test_the_command_writes_the_page(program: Program, tmp_path: Path) -> None:

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser import WIDTHS, findings, needs_browser
+from browser import WIDTHS, findings, needs_browser, needs_page
 from conftest import PROGRAM, ROOT
+from fullpipe import Result, Scenario
+from fullpipe.bench import NAME
 from fullpipe.charts.looks import LOOKS
 from fullpipe.papers import PAPERS, select
 from fullpipe.reproduce import reproduce
@@ -133,13 +135,14 @@ def test_an_algorithm_looks_the_same_in_every_picture(reproduced: dict[str, Any]
 
 def labelled(picture: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], bool]]:
     """Each line of a picture by its label, and each of its bars that stand by a name."""
+    names = [name for panel in picture["panels"] for _, name in panel["y"].get("ticks", [])]
     for panel in picture["panels"]:
         for mark in [*panel.get("marks", []), *panel.get("lines", [])]:
             if mark.get("type") != "bars":
                 yield mark.get("label", ""), mark, False
             elif mark["across"]:
-                for (_, name), colour in zip(panel["y"]["ticks"], mark["colours"], strict=True):
-                    yield name, {"colour": colour}, True
+                for colour, (_, y, _, height) in zip(mark["colours"], mark["boxes"], strict=True):
+                    yield names[round(y + height / 2)], {"colour": colour}, True
 
 
 def test_the_report_is_small_enough_for_a_mail(page_file: Path) -> None:
@@ -257,6 +260,48 @@ def test_values_are_read_off_series_zoomed_and_items_filtered(browser: Browser, 
     assert 0 < len(shown) < page.locator("nav li").count()
     assert all("cause named" in text for text in shown)
     page.close()
+
+
+TRIED = {"hyun-jang/table-1": "proposed-k-1-8", "shorten-leith/figure-5": "adaptive", "survey/figure-4": "vegas"}
+
+
+@needs_browser
+@needs_page
+@pytest.mark.parametrize("item", TRIED)
+def test_an_items_scenario_is_tried_in_the_bench(browser: Browser, page_file: Path, item: str) -> None:
+    """From a folder of files, by a click: the bench beside the report measures what the item has measured."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_offline(True)
+    page = context.new_page()
+    page.goto(f"{page_file.as_uri()}#{item}")
+    tries = page.locator("article:visible .try")
+    tries.locator("select").select_option(label=TRIED[item])
+    tries.locator("code", has_text=f"fullpipe bench {item}/{TRIED[item]}/scenario.toml").wait_for()
+    with context.expect_page() as opened:
+        tries.locator(".go").click()
+    bench = opened.value
+    bench.locator("#figures dd").first.wait_for()
+    assert f"{item}, {TRIED[item]}" in bench.locator("#story").inner_text()
+    measured = Result.load(page_file.parent / item / TRIED[item])
+    used = float(measured.links["utilization"][0].as_py())
+    assert bench.locator("#figures dd").first.inner_text() == f"{float(f'{100 * used:.3g}'):g} %"
+    text = bench.locator("#text").input_value()
+    assert Scenario.loads(text) == measured.scenario
+    exact = "text => bench.run(text).then(result => result.numbers('links', 'utilization')[0])"
+    assert bench.evaluate(exact, text) == used
+    context.close()
+
+
+@needs_page
+def test_every_item_can_be_tried_and_with_the_bench_the_report_is_small_enough_for_a_mail(
+    reproduced: dict[str, Any], page_file: Path
+) -> None:
+    articles = dict(re.findall(r'data-item="(\S+)">(.*?)</article>', page_file.read_text(), re.DOTALL))
+    for item in reproduced["items"]:
+        (found,) = re.findall(r'class="go" href="(bench.html#s=[\w-]+)"', articles[item["id"]])
+        assert found
+    pages = [page_file, page_file.parent / NAME]
+    assert sum(page.stat().st_size for page in pages) < 2e6
 
 
 def test_a_failure_is_shown_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from fullpipe.scenario.quantity import Quantity
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
 
-__all__ = ["NAME", "PAGE", "link", "page", "put_beside"]
+__all__ = ["NAME", "PAGE", "link", "packed", "page", "put_beside", "text_for"]
 
 PAGE = Path(__file__).with_name("page.html")
 """The page as it was built."""
@@ -52,27 +52,37 @@ def page(scenario: str | None = None) -> str:
 def link(scenario: Scenario, about: str = "") -> str | None:
     """An address, relative to the directory that has the page (`put_beside`), that opens it with a scenario.
 
-    The scenario stands behind the ``#``, deflated (RFC 1951) and in the alphabet of RFC 4648, section 5.
-
     Args:
         scenario: What the page shows.
         about: What it is, in a line, which the page says.
 
     Returns:
-        The address; None where the page can't run the scenario: its algorithm is not built in, or it is too long.
+        The address; None where the page can't run the scenario (`text_for`).
     """
-    tree = scenario.to_dict()
-    if not all(name in LOOKS["algorithms"] for name in _algorithms(tree)) or _packets(scenario) > MOST_PACKETS:
+    text = text_for(scenario, about)
+    return None if text is None else f"{NAME}#s={packed(text)}"
+
+
+def text_for(scenario: Scenario, about: str = "") -> str | None:
+    """A scenario as the page takes it; None where its algorithm is not built in, or it is too long."""
+    if not all(name in LOOKS["algorithms"] for name in _algorithms(scenario.to_dict())):
         return None
-    head = f"# {' '.join(about.split())}\n" if about else ""
+    if _packets(scenario) > MOST_PACKETS:
+        return None
+    return (f"# {' '.join(about.split())}\n" if about else "") + scenario.to_toml()
+
+
+def packed(text: str) -> str:
+    """Text as the page's address carries it: deflated (RFC 1951) and in the alphabet of RFC 4648, section 5."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    packed = deflate.compress((head + scenario.to_toml()).encode()) + deflate.flush()
-    return f"{NAME}#s={base64.urlsafe_b64encode(packed).decode().rstrip('=')}"
+    whole = deflate.compress(text.encode()) + deflate.flush()
+    return base64.urlsafe_b64encode(whole).decode().rstrip("=")
 
 
-def put_beside(directory: Path) -> bool:
-    """Copies the page into a directory as `NAME`, where there is one; says whether there is."""
-    if not PAGE.exists():
+def put_beside(directory: Path, most_bytes: int) -> bool:
+    """Copies the page into a directory as `NAME`, where there is one that is no larger; says whether it has."""
+    if not PAGE.exists() or PAGE.stat().st_size > most_bytes:
+        (directory / NAME).unlink(missing_ok=True)
         return False
     shutil.copyfile(PAGE, directory / NAME)
     return True

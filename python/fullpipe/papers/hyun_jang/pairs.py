@@ -200,7 +200,13 @@ def _picture(results: Results, *, item: str, other: str) -> Figure:
             for colour, recovery in zip(COLOURS, RECOVERIES, strict=False):
                 runs = [run for name, run in _of(results, label).items() if name.startswith(f"{recovery}_")]
                 if runs:
-                    axes.plot([_together(r) for r in runs], [_used(r) for r in runs], "o", color=colour, label=recovery)
+                    axes.plot(
+                        [_together(r) for r in runs],
+                        [_used(r) for r in runs],
+                        "o",
+                        color=colour,
+                        label=f"{recovery} recovery",
+                    )
             axes.set_xlim(-0.05, 1.05)
             legend_above(axes)
     return figure
@@ -216,7 +222,7 @@ def _time_picture(results: Results) -> Figure:
             stop = result.scenario.to_dict()["flows"][flow].get("stop")
             alive = t_s <= (END_S if stop else result.scenario.duration_s)
             window.plot(t_s[alive], cwnd[alive], **look, label=f"{name} #{flow}")
-            rtt.plot(t_s[alive], rtt_s[alive] * 1e3, **look)
+            rtt.plot(t_s[alive], rtt_s[alive] * 1e3, **look, label=f"{name} #{flow}")
         t_s, utilizations = link_samples(result, "utilization")
         used.plot(t_s, moving_mean(utilizations, 8), **link_pen(0))
         used.set_ylim(0, 1.05)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fullpipe.bench import link
+from fullpipe.bench import NAME, packed, text_for
 from fullpipe.reproduce.check import Check, Shape, Value
 from fullpipe.reproduce.item import Claim, citation, claim, notes
 from fullpipe.reproduce.report.parameters import parameters
@@ -110,15 +110,25 @@ def _item(outcome: Outcome, directory: Path) -> dict[str, Any]:
     }
 
 
-def _tries(outcome: Outcome) -> list[tuple[str, str, str]]:
-    """The scenarios that the bench can run: name, link, and the command that opens it too."""
-    found = []
+def _tries(outcome: Outcome) -> dict[str, Any] | None:
+    """The scenarios that the bench can run: their names, the first one's link and command, and all of them as
+    ``[text, command]``, packed together since they are much alike; None where there are none.
+    """
+    found = {}
     for name, scenario in outcome.scenarios.items():
-        address = link(scenario, f"{outcome.item.id}, {name}: {outcome.item.title}.")
-        if address is not None:
+        text = text_for(scenario, f"{outcome.item.id}, {name}: {outcome.item.title}.")
+        if text is not None:
             command = shlex.join(["fullpipe", "bench", f"{outcome.item.id}/{name}/scenario.toml"])
-            found.append((name, address, command))
-    return found
+            found[name] = [text, command]
+    if not found:
+        return None
+    text, command = next(iter(found.values()))
+    return {
+        "names": list(found),
+        "link": f"{NAME}#s={packed(text)}",
+        "command": command,
+        "packed": packed(json.dumps(list(found.values()))) if len(found) > 1 else "",
+    }
 
 
 def _picture(outcome: Outcome, name: str, directory: Path) -> dict[str, Any]:
