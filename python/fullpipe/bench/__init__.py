@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import shutil
 import zlib
 from collections.abc import Iterator
@@ -79,7 +80,7 @@ def packed(text: str) -> str:
     return base64.urlsafe_b64encode(whole).decode().rstrip("=")
 
 
-def put_beside(directory: Path, most_bytes: int) -> bool:
+def put_beside(directory: Path, most_bytes: float = math.inf) -> bool:
     """Copies the page into a directory as `NAME`, where there is one that is no larger; says whether it has."""
     if not PAGE.exists() or PAGE.stat().st_size > most_bytes:
         (directory / NAME).unlink(missing_ok=True)
