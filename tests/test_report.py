@@ -208,7 +208,7 @@ def _sees(page: Page, item: dict[str, Any], directory: Path, width: int) -> None
         assert check["name"] in text
         assert check["status"] != "documented miss" or check["miss"] in text
     for target in article.locator("a").evaluate_all("(links) => links.map((link) => link.getAttribute('href'))"):
-        assert target == "#start" or (directory / target).exists()
+        assert target == "#start" or (directory / target.partition("#")[0]).exists()
 
 
 @needs_browser
@@ -286,7 +286,7 @@ def test_an_items_scenario_is_tried_in_the_bench(browser: Browser, page_file: Pa
     used = float(measured.links["utilization"][0].as_py())
     assert bench.locator("#figures dd").first.inner_text() == f"{float(f'{100 * used:.3g}'):g} %"
     text = bench.locator("#text").input_value()
-    assert Scenario.loads(text) == measured.scenario
+    assert Scenario.loads(text) == next(iter(select(item))).variant(quick=True)[0][TRIED[item]]
     exact = "text => bench.run(text).then(result => result.numbers('links', 'utilization')[0])"
     assert bench.evaluate(exact, text) == used
     context.close()

@@ -95,7 +95,6 @@ export class Controls {
       able: (_, text) => owned(text),
       write: (name) => (text) => toml.set(text, at(), "queue", toml.quoted(name)),
     });
-    this.change();
     this.slider(this.group("Run"), "Length", DURATIONS_S, {
       read: (view) => view.duration_s,
       show: (view) => format.time(view.duration_s),
@@ -106,6 +105,7 @@ export class Controls {
         return share > 0 ? toml.set(longer, toml.TOP, "warmup", format.timeText(Number((share * duration_s).toPrecision(3)))) : longer;
       },
     });
+    this.change();
   }
 
   /** A change of the rate in the middle: a time and a rate in the link's schedule, run from the beginning. */

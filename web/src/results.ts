@@ -258,15 +258,11 @@ function figures(result: Result, link: number): Node[] {
   const { view } = result;
   const queueing_s = (of("mean_queue_packets") * view.packet_bytes * 8) / view.links[link]!.rate_bps;
   const marked = of("marked_packets");
+  const waits = percentiles(result.columns("links")).flatMap(({ unit, parts }) => parts.map(({ column, name }) => `${name} ${format.inUnit(of(column), unit)}`));
   const pairs: [string, string, string][] = [
     ["Utilization", format.percent(of("utilization")), "of the link"],
-    ["Queue", `${format.short(of("mean_queue_packets"))} pkt`, `${format.time(queueing_s)} of delay`],
+    ["Queue", `${format.short(of("mean_queue_packets"))} pkt`, [`${format.time(queueing_s)} of delay`, waits.join(", ")].filter(Boolean).join("; ")],
     ["Loss", format.percent(of("loss_rate")), `${format.short(of("dropped_packets"))} dropped${marked ? `, ${format.short(marked)} marked` : ""}`],
-    ...percentiles(result.columns("links")).map(({ title, unit, parts }): [string, string, string] => {
-      const each = parts.map(({ column, name }) => ({ name, text: format.inUnit(of(column), unit) }));
-      const last = each.pop()!;
-      return [title, last.text, [last.name, ...each.map(({ name, text }) => `${name} ${text}`)].join(", ")];
-    }),
     ["Fairness", format.short(result.totals.jain_index), "Jain's index"],
   ];
   return pairs.map(([name, value, note]) => {
