@@ -127,6 +127,7 @@ def _tries(outcome: Outcome) -> dict[str, Any] | None:
         "names": list(found),
         "link": f"{NAME}#s={packed(text)}",
         "command": command,
+        "where": "in the simulator, " if outcome.engine == "linux" else "",
         "packed": packed(json.dumps(list(found.values()))) if len(found) > 1 else "",
     }
 
