@@ -48,10 +48,9 @@ fn link(link: &Link) -> String {
 /// What a schedule is where it is one change of the rate and no more.
 fn change(schedule: &Schedule) -> Option<String> {
     match (schedule.changes.as_slice(), schedule.repeat) {
-        ([Change { at, rate_bps: Some(rate_bps), delay: None, loss: None }], None) => Some(json::table([
-            ("at_s", json::number(seconds(*at))),
-            ("rate_bps", json::number(*rate_bps as f64)),
-        ])),
+        ([Change { at, rate_bps: Some(rate_bps), delay: None, loss: None }], None) => {
+            Some(json::table([("at_s", json::number(seconds(*at))), ("rate_bps", json::number(*rate_bps as f64))]))
+        }
         _ => None,
     }
 }
