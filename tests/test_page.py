@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,9 @@ def test_a_page_word_by_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         own = str(pages._own(name))
         assert own in whole
         whole = whole.replace(own, "")
+    whole = whole.replace(str(pages._colours()), "")
+    # Which bytes text is deflated to is the library's business.
+    whole = re.sub(r'data-packed="[\w-]+"', 'data-packed="..."', whole)
     assert whole == snapshot("page.html")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import fullpipe
+from fullpipe.bench import link, put_beside
 from fullpipe.display import Shown, page
 from fullpipe.files import readable, staged
 from fullpipe.scenario import Scenario
@@ -106,7 +107,8 @@ class Card:
         return json.dumps(self.data, indent=indent, allow_nan=False)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``card.json``, ``card.html``, ``runs.parquet`` and ``scenarios/CELL/SETTING/ROLE.toml``.
+        """Writes ``card.json``, ``card.html``, ``runs.parquet`` and ``scenarios/CELL/SETTING/ROLE.toml``; and
+        the bench in the browser as ``bench.html``, where the package has it, which ``card.html`` opens.
 
         Raises:
             InputError: The directory can't be made or written.
@@ -118,7 +120,8 @@ class Card:
 
         with staged(directory) as stage:
             (stage / "card.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            (stage / "card.html").write_text(card_page(self.data), encoding="utf-8")
+            tries = self._tries() if put_beside(stage) else {}
+            (stage / "card.html").write_text(card_page(self.data, tries), encoding="utf-8")
             sections = {cell["id"]: one["id"] for one in reversed(self.data["criteria"]) for cell in one["cells"]}
             rows = [{"criterion": sections.get(row["cell"], ""), **row} for row in self._rows]
             columns = dict.fromkeys(key for row in rows for key in row)
@@ -130,6 +133,21 @@ class Card:
                 folder.mkdir(parents=True, exist_ok=True)
                 toml = Scenario.from_dict(tree).to_toml()
                 (folder / f"{file_name(place[-1])}.toml").write_text(toml, encoding="utf-8")
+
+    def _tries(self) -> dict[str, list[tuple[str, str]]]:
+        """Of each cell the settings that the bench can run, with the link that opens it with the algorithm's first
+        run there.
+        """
+        found: dict[str, dict[str, str]] = {}
+        for (cell, setting, role), tree in self._trees.items():
+            settings = found.setdefault(cell, {})
+            if setting in settings or not role.endswith("candidate"):
+                continue
+            about = f"{cell}, {setting}: {role.replace('candidate', self.data['algorithm'])}"
+            address = link(Scenario.from_dict(tree), about)
+            if address is not None:
+                settings[setting] = address
+        return {cell: list(settings.items()) for cell, settings in found.items()}
 
     @classmethod
     def load(cls, place: str | os.PathLike[str]) -> Card:
