@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import fullpipe
-from fullpipe.bench import link, put_beside
 from fullpipe.display import Shown, page
 from fullpipe.files import readable, staged
 from fullpipe.scenario import Scenario
@@ -107,8 +106,7 @@ class Card:
         return json.dumps(self.data, indent=indent, allow_nan=False)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``card.json``, ``card.html``, ``runs.parquet`` and ``scenarios/CELL/SETTING/ROLE.toml``; and
-        the bench in the browser as ``bench.html``, where the package has it, which ``card.html`` opens.
+        """Writes ``card.json``, ``card.html``, ``runs.parquet`` and ``scenarios/CELL/SETTING/ROLE.toml``.
 
         Raises:
             InputError: The directory can't be made or written.
@@ -116,6 +114,7 @@ class Card:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        from fullpipe.bench import put_beside
         from fullpipe.study.evaluate.page import card_page
 
         with staged(directory) as stage:
@@ -135,9 +134,11 @@ class Card:
                 (folder / f"{file_name(place[-1])}.toml").write_text(toml, encoding="utf-8")
 
     def _tries(self) -> dict[str, list[tuple[str, str]]]:
-        """Of each cell the settings that the bench can run, with the link that opens it with the algorithm's first
-        run there.
+        """Of each cell the settings that the bench beside the card can run, with the link that opens it with the
+        algorithm's first run there.
         """
+        from fullpipe.bench import link
+
         found: dict[str, dict[str, str]] = {}
         for (cell, setting, role), tree in self._trees.items():
             settings = found.setdefault(cell, {})
