@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import pytest
 from jinja2 import UndefinedError
 
 from by_hand import by_hand, snapshot
-from conftest import ROOT
 from fullpipe import Scenario
 from fullpipe.reproduce import Outcome
 from fullpipe.reproduce.check import Shape, Value
@@ -324,10 +324,11 @@ def test_the_page_says_once_what_made_all_and_from_when_to_when(tmp_path: Path) 
 def test_no_script_ends_its_own_element_and_no_text_moves_a_terminals_cursor() -> None:
     script = pages._own("report.js")
     assert "</" not in script
-    assert script.replace("<\\/", "</") == (ROOT / "python/fullpipe/reproduce/report/report.js").read_text()
-    assert (
-        pages._own("templates/page.html") == (ROOT / "python/fullpipe/reproduce/report/templates/page.html").read_text()
-    )
+    folder = files("fullpipe.reproduce.report")
+    assert script.replace("<\\/", "</") == folder.joinpath("report.js").read_text(encoding="utf-8")
+    template = pages._own("templates/page.html")
+    assert "</" in template
+    assert template == folder.joinpath("templates", "page.html").read_text(encoding="utf-8")
     shown = pages.environment().from_string("{{ text }} {{ number }}").render(text="a\x1b[31m<b>", number=7)
     assert "\x1b" not in shown
     assert "&lt;b&gt; 7" in shown
