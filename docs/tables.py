@@ -110,7 +110,7 @@ def keys(name: str) -> str:
     """One list of a scenario's keys, a row each; a column that would be empty is left out."""
     heads = ("key", "type", "default", "allowed", "what")
     rows = []
-    for key in dict(_core.scenario_keys())[name]:
+    for key in _core.scenario_keys()[name]:
         default = f"`{key['default']}`" if key["default"] is not None else key["otherwise"] or "required"
         source = f" Default: {key['source']}." if key["source"] else ""
         rows.append((f"`{key['name']}`", key["kind"], default, key["allowed"], key["doc"] + source))

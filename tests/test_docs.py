@@ -169,7 +169,7 @@ def test_short_outputs_are_those_of_the_program(tables: ModuleType) -> None:
 
 def test_measured_tables_are_those_of_the_runs(tables: ModuleType) -> None:
     found = [match for page in tables.pages() for match in tables.TABLE.finditer(page.read_text(encoding="utf-8"))]
-    drawn = {"cards", "cards-worse", *(f"keys-{name}" for name, _ in _core.scenario_keys())}
+    drawn = {"cards", "cards-worse", *(f"keys-{name}" for name in _core.scenario_keys())}
     drawn |= {f"paper-{path.stem}" for path in (ROOT / "docs/measured/papers").glob("*.json")}
     assert {match[2] for match in found} == drawn | {path.stem for path in (ROOT / "docs/measured").glob("*.json")}
     for match in found:
