@@ -15,9 +15,9 @@ What the tests on Linux have measured (``make linux-tables``) stands in ``docs/m
 So does README.md's table of figures, whose record, ``bench.json``, ``docs/tables.py --take`` writes anew from the last
 full runs: ``make bench``, ``make agreement``, and ``fullpipe reproduce --json > out/reproduction.json``.
 
-``paper-NAME`` shows the checks of a paper's items, and what their data file says of them, with the figures of
-``docs/measured/papers``; the same command writes those anew, of every paper that ``out/reproduction.json`` has at full
-length.
+``paper-NAME``, or ``paper-NAME/ITEM``, shows the checks of a paper's items, and what their data file says of them, with
+the figures of ``docs/measured/papers``; the same command writes those anew of every item that ``out/reproduction.json``
+has at full length. ``settings-NAME/ITEM`` shows an item's figures by setting.
 
 ``cards`` and ``cards-worse`` are drawn of the cards in ``docs/cards`` (``make cards``), ``keys-LIST`` of all that the
 engine knows of a scenario's keys.
@@ -102,6 +102,8 @@ def measured(name: str) -> str:
         return keys(name.removeprefix("keys-"))
     if name.startswith("paper-"):
         return paper(name.removeprefix("paper-"))
+    if name.startswith("settings-"):
+        return settings(name.removeprefix("settings-"))
     made = {
         "cards": words_of_cards,
         "cards-worse": worse_of_cards,
@@ -118,7 +120,7 @@ def keys(name: str) -> str:
     """One list of a scenario's keys, a row each; a column that would be empty is left out."""
     heads = ("key", "type", "default", "allowed", "what")
     rows = []
-    for key in dict(_core.scenario_keys())[name]:
+    for key in _core.scenario_keys()[name]:
         default = f"`{key['default']}`" if key["default"] is not None else key["otherwise"] or "required"
         source = f" Default: {key['source']}." if key["source"] else ""
         rows.append((f"`{key['name']}`", key["kind"], default, key["allowed"], key["doc"] + source))
@@ -127,9 +129,25 @@ def keys(name: str) -> str:
 
 
 def paper(name: str) -> str:
-    """Of each item of a paper a heading, its checks, and in sentences what came of it; of a full run."""
-    record = json.loads((MEASURED / f"papers/{name}.json").read_text(encoding="utf-8"))
+    """Of a paper's items, or of one, a heading, the checks, and in sentences what came of it; of full runs."""
+    record = json.loads((MEASURED / f"papers/{name.partition('/')[0]}.json").read_text(encoding="utf-8"))
     return "\n".join(_item(item.id, item.title, record[item.id]) for item in select(name))
+
+
+def settings(item_id: str) -> str:
+    """An item's figures that are called ``QUANTITY, ALGORITHM, SETTING``: a row a setting, the algorithms in one cell."""
+    figures = json.loads((MEASURED / f"papers/{item_id.partition('/')[0]}.json").read_text(encoding="utf-8"))[item_id]
+    cells: dict[str, dict[str, dict[str, float]]] = {}
+    for name, value in figures.items():
+        quantity, algorithm, *setting = name.removesuffix(", %").split(", ")
+        column = quantity + (", %" if name.endswith(", %") else "")
+        cells.setdefault(", ".join(setting), {}).setdefault(column, {})[algorithm] = value
+    columns = list(dict.fromkeys(column for row in cells.values() for column in row))
+    algorithms = ", ".join(next(iter(next(iter(cells.values())).values())))
+    rows = [
+        [name, *(", ".join(f"{x:.3g}" for x in row[each].values()) for each in columns)] for name, row in cells.items()
+    ]
+    return _table([[f"setting; {algorithms}", *columns], ["---"] * (len(columns) + 1), *rows])
 
 
 def _item(item_id: str, title: str, figures: dict[str, float | None]) -> str:
@@ -320,13 +338,14 @@ def _taken_case(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def take_papers(run: dict[str, Any], to: Path = MEASURED / "papers") -> None:
-    """Writes the figures of every paper that has a page and was run whole and at full length."""
+    """Writes the figures of every item at full length of a paper that has a page; what has not run keeps its own."""
     figures = {item["id"]: item["figures"] for item in run["items"] if not item["quick"]}
     for name in PAPERS:
-        items = [item.id for item in select(name)]
-        if set(items) <= set(figures):
-            kept = {item: figures[item] for item in items}
-            (to / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        record = to / f"{name}.json"
+        known = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+        kept = {item.id: found for item in select(name) if (found := figures.get(item.id, known.get(item.id)))}
+        if kept:
+            record.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 def _taken_reproduction(run: dict[str, Any]) -> dict[str, int]:

@@ -18,6 +18,7 @@ import fullpipe
 from conftest import BUILT_IN, ROOT
 from fullpipe import Scenario, _core
 from fullpipe.cli import fullpipe_command
+from fullpipe.papers import select
 from fullpipe.reproduce.item import expected
 
 README = (ROOT / "README.md").read_text()
@@ -170,9 +171,17 @@ def test_short_outputs_are_those_of_the_program(tables: ModuleType) -> None:
 def test_measured_tables_are_those_of_the_runs(tables: ModuleType) -> None:
     found = [match for page in tables.pages() for match in tables.TABLE.finditer(page.read_text(encoding="utf-8"))]
     speed = {f"speed-{part}" for part in ("machine", "beside", "modern", "windows")}
-    drawn = {"cards", "cards-worse", *speed, *(f"keys-{name}" for name, _ in _core.scenario_keys())}
-    drawn |= {f"paper-{path.stem}" for path in (ROOT / "docs/measured/papers").glob("*.json")}
-    assert {match[2] for match in found} == drawn | {path.stem for path in (ROOT / "docs/measured").glob("*.json")}
+    drawn = {"cards", "cards-worse", *speed, *(f"keys-{name}" for name in _core.scenario_keys())}
+    recorded = {
+        item for path in (ROOT / "docs/measured/papers").glob("*.json") for item in json.loads(path.read_text())
+    }
+    drawn |= {match[2] for match in found if match[2].startswith("settings-")}
+    papers = {match[2] for match in found if match[2].startswith("paper-")}
+    shown = [item.id for name in papers for item in select(name.removeprefix("paper-"))]
+    assert sorted(shown) == sorted(recorded)
+    assert {match[2] for match in found} - papers == drawn | {
+        path.stem for path in (ROOT / "docs/measured").glob("*.json")
+    }
     for match in found:
         assert match[3] == tables.measured(match[2]), f"{match[2]}: python docs/tables.py"
 
@@ -278,14 +287,17 @@ def test_a_papers_page_has_every_check_with_the_records_figures(tables: ModuleTy
     assert f"| throughput, vegas, kbit/s | 974.803 | {measured:.4f} |" in shown
 
 
-def test_only_whole_papers_at_full_length_are_taken(tables: ModuleType, tmp_path: Path) -> None:
+def test_only_items_at_full_length_are_taken_and_the_others_kept(tables: ModuleType, tmp_path: Path) -> None:
     record = json.loads((ROOT / "docs/measured/papers/survey.json").read_text())
     run = [{"id": item, "quick": False, "figures": figures} for item, figures in record.items()]
-    tables.take_papers({"items": run[1:]}, tmp_path)
-    tables.take_papers({"items": [*run[1:], {**run[0], "quick": True}]}, tmp_path)
+    tables.take_papers({"items": [{**item, "quick": True} for item in run]}, tmp_path)
     assert not list(tmp_path.iterdir())
     tables.take_papers({"items": run}, tmp_path)
     assert json.loads((tmp_path / "survey.json").read_text()) == record
+    first, second, *_ = record
+    tables.take_papers({"items": [{"id": first, "quick": False, "figures": {"new": 1.0}}]}, tmp_path)
+    changed = json.loads((tmp_path / "survey.json").read_text())
+    assert (changed[first], changed[second]) == ({"new": 1.0}, record[second])
 
 
 def test_every_output_that_is_shown_is_marked_and_its_command_too(tables: ModuleType) -> None:

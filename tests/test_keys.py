@@ -43,7 +43,7 @@ def test_names(key: str) -> None:
     assert set(get_args(get_type_hints(FlowKeys)[key])) == allowed(refusal("flows", key, "no such name"))
 
 
-LISTS = dict(_core.scenario_keys())
+LISTS = _core.scenario_keys()
 PLACES = {
     "": ["run"],
     "links": ["link", "direction", "varying"],

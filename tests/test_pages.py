@@ -173,7 +173,7 @@ def test_scenarios_and_data(page: Path) -> None:
     for text in blocks(page, "toml"):
         tree = tomllib.loads(text)
         for place, lists in {"links": ("link", "direction", "varying"), "flows": ("flow", "tcp", "traffic")}.items():
-            known = {key["name"] for each in lists for key in dict(_core.scenario_keys())[each]}
+            known = {key["name"] for each in lists for key in _core.scenario_keys()[each]}
             tables = tree.get(place, [])
             assert all(set(table) <= known for table in (tables if isinstance(tables, list) else [])), text
         if {"duration", "links"} <= tree.keys() and name(page) not in PARTS_OF_SCENARIOS:

@@ -166,9 +166,8 @@ class _Key(TypedDict):
     doc: str
     source: str
 
-def scenario_keys() -> list[tuple[str, list[_Key]]]:
-    """A scenario's keys, list by list. `default` is TOML, `otherwise` words; a key that is required has neither."""
-
+def scenario_keys() -> dict[str, list[_Key]]:
+    """A scenario's keys by the names of their lists. `default` is TOML, `otherwise` words; a key that is required has neither."""
 
 class _Param(TypedDict, total=False):
     name: str

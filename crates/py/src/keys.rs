@@ -4,12 +4,15 @@ use fullpipe_sim::scenario::keys::{ALL, Key, Otherwise};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Every list of a scenario's keys: its name and, of each key, `name`, `kind`, `default` (TOML) or `otherwise` (words; neither
-/// where it is required), `allowed`, `doc` and `source`.
+/// Every list of a scenario's keys by its name; of each key `name`, `kind`, `default` (TOML) or `otherwise` (words; neither where it is
+/// required), `allowed`, `doc` and `source`.
 #[pyfunction]
-pub fn scenario_keys(py: Python<'_>) -> PyResult<Vec<(&'static str, Vec<Bound<'_, PyDict>>)>> {
-    let list = |keys: &[Key]| keys.iter().map(|key| entry(py, key)).collect::<PyResult<Vec<_>>>();
-    ALL.iter().map(|(name, keys)| Ok((*name, list(keys)?))).collect()
+pub fn scenario_keys(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let lists = PyDict::new(py);
+    for (name, keys) in ALL {
+        lists.set_item(name, keys.iter().map(|key| entry(py, key)).collect::<PyResult<Vec<_>>>()?)?;
+    }
+    Ok(lists)
 }
 
 fn entry<'py>(py: Python<'py>, key: &Key) -> PyResult<Bound<'py, PyDict>> {
