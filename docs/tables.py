@@ -112,6 +112,7 @@ def measured(name: str) -> str:
         "speed-beside": speed_beside,
         "speed-modern": speed_modern,
         "speed-windows": speed_windows,
+        "speed-instructions": speed_instructions,
     }
     return made[name]() if name in made else beside_linux(name)
 
@@ -195,6 +196,15 @@ def speed_modern() -> str:
     for row in _speed()["modern"]:
         times = f"{row['times_ns3']:,.0f}" if row["times_ns3"] else ""
         lines.append((row["variant"], f"`{row['beside']}`", f"{row['ratio']:.2f}", str(row["wanted"]), times))
+    return _table(lines)
+
+
+def speed_instructions() -> str:
+    """Instructions a packet of the beginning of each case."""
+    lines = [("scenario", "seconds of it", "data packets", "instructions a packet"), ("---",) * 4]
+    for row in _speed()["instructions"]:
+        each = f"{row['instructions'] / row['packets']:,.0f}"
+        lines.append((f"`{row['case']}.toml`", str(row["seconds"]), f"{row['packets']:,}", each))
     return _table(lines)
 
 
@@ -317,7 +327,7 @@ def take_speed(out: Path, to: Path = MEASURED / "speed.json") -> None:
         run = json.loads((out / "speed.json").read_text(encoding="utf-8"))
         known |= {name: run[name] for name in ("machine", "versions", "rounds")}
         known["cases"] = [_taken_case(case) for case in run["cases"]]
-    for name in ("modern", "windows"):
+    for name in ("modern", "windows", "instructions"):
         if (out / f"{name}.json").is_file():
             known[name] = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
     to.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")

@@ -170,7 +170,7 @@ def test_short_outputs_are_those_of_the_program(tables: ModuleType) -> None:
 
 def test_measured_tables_are_those_of_the_runs(tables: ModuleType) -> None:
     found = [match for page in tables.pages() for match in tables.TABLE.finditer(page.read_text(encoding="utf-8"))]
-    speed = {f"speed-{part}" for part in ("machine", "beside", "modern", "windows")}
+    speed = {f"speed-{part}" for part in ("machine", "beside", "instructions", "modern", "windows")}
     drawn = {"cards", "cards-worse", *speed, *(f"keys-{name}" for name in _core.scenario_keys())}
     recorded = {
         item for path in (ROOT / "docs/measured/papers").glob("*.json") for item in json.loads(path.read_text())
@@ -249,7 +249,9 @@ def test_the_tables_of_speed_are_of_the_benchmarks(
         {"segments": 1000, "data_packets": 10_063_423, "dropped": 65_840, "ns_a_packet": 64.0},
         {"segments": 10_000_000, "data_packets": 115_149_673, "dropped": 17_399_996, "ns_a_packet": 105.0},
     ]
-    for name, record in {"speed": BENCHED, "modern": modern, "windows": windows}.items():
+    counted = [{"case": "one-flow", "seconds": 20, "packets": 200_000, "instructions": 104_700_000}]
+    kept = {"speed": BENCHED, "modern": modern, "windows": windows, "instructions": counted}
+    for name, record in kept.items():
         tmp_path.joinpath(f"{name}.json").write_text(json.dumps(record))
     to = tmp_path / "measured" / "speed.json"
     to.parent.mkdir()
@@ -265,6 +267,7 @@ def test_the_tables_of_speed_are_of_the_benchmarks(
         "| codel | `hundred-flows.toml` | 0.49 | 0.5 | 3,692 |",
         "| rack | `one-flow.toml` | 0.83 | 0.7 |  |",
     ]
+    assert tables.measured("speed-instructions").splitlines()[2:] == ["| `one-flow.toml` | 20 | 200,000 | 524 |"]
     assert tables.measured("speed-windows").splitlines()[2:] == [
         "| 1,000 | 10,063,423 | 65,840 | 64 | 1.00 |",
         "| 10,000,000 | 115,149,673 | 17,399,996 | 105 | 1.64 |",
