@@ -352,10 +352,9 @@ impl<P: Policy> Engine<P> {
     /// What has left a served link goes on.
     fn hand_on(&mut self, place: u32) {
         let mut departed = std::mem::take(self.transit.network.served[place as usize].departed());
-        for k in 0..departed.len() {
-            self.leave(departed[k]);
+        for packet in departed.drain(..) {
+            self.leave(packet);
         }
-        departed.clear();
         // A path may come back to the same link.
         let since = self.transit.network.served[place as usize].departed();
         if since.is_empty() {
