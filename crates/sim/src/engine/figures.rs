@@ -4,7 +4,7 @@ use super::Engine;
 use crate::network::served::Served;
 use crate::packet::{Kind, Packet};
 use crate::report::percentiles::Histogram;
-use crate::report::transfers::{IdlePath, Transfer};
+use crate::report::transfers::{IdleLinks, Transfer};
 use crate::report::{FlowReport, GroupReport, LinkReport, Percentiles, Report, Series, TrafficReport, TransferReport};
 use crate::scenario::{Link, Tcp};
 use crate::traffic::connection::{Connection, Life};
@@ -140,15 +140,13 @@ impl<P: Policy> Engine<P> {
             .flat_map(|(index, group)| std::iter::repeat_n(index, group.count as usize))
             .collect();
         let transfers = self.transfers.take_sorted();
+        let tcp = scenario.flows.iter().map(|group| &group.tcp).chain(scenario.web.iter().map(|web| &web.tcp));
+        let links: Vec<IdleLinks> = tcp.map(|tcp| IdleLinks::new(&scenario, tcp)).collect();
         let row = |transfer: &Transfer| {
             let flow = &self.flows[transfer.flow as usize];
             let group =
                 flow.web.map_or_else(|| of_flows[transfer.flow as usize], |web| scenario.flows.len() + web as usize);
-            let tcp = match flow.web {
-                Some(web) => &scenario.web[web as usize].tcp,
-                None => &scenario.flows[group].tcp,
-            };
-            let path = IdlePath::new(&scenario, tcp, flow.access);
+            let path = links[group].behind(flow.access);
             transfer.report(places[group], &path, scenario.packet_size, scenario.warmup)
         };
         (transfers.iter().map(row).collect(), names)

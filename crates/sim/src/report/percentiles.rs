@@ -14,7 +14,7 @@ const FRACTION_BITS: u32 = 6;
 /// Bits of a double that do not.
 const DROPPED_BITS: u32 = f64::MANTISSA_DIGITS - 1 - FRACTION_BITS;
 
-/// Buckets that there is room for come in so many at a time.
+/// Buckets that there is room for come in multiples of so many, and of a quarter of those there are.
 const CHUNK: u64 = 16;
 
 /// Percentiles by nearest rank, seconds: the least sample that is not below so many in a hundred. NaN without samples.
@@ -84,13 +84,19 @@ impl Histogram {
 
     /// The percentiles of what it has counted and of so many zeros.
     pub fn percentiles(&self, zeros: u64) -> Percentiles {
-        let [p50_s, p95_s, p99_s] = [50, 95, 99].map(|percent| self.percentile(percent, zeros));
+        let len = self.len();
+        let [p50_s, p95_s, p99_s] = [50, 95, 99].map(|percent| self.percentile_of(len, percent, zeros));
         Percentiles { p50_s, p95_s, p99_s }
     }
 
     /// Of so many in a hundred; the greatest sample's bucket at 100. Seconds.
     pub fn percentile(&self, percent: u64, zeros: u64) -> f64 {
-        let rank = (u128::from(zeros + self.len()) * u128::from(percent)).div_ceil(100).max(1);
+        self.percentile_of(self.len(), percent, zeros)
+    }
+
+    /// The same where it has counted `len` times.
+    fn percentile_of(&self, len: u64, percent: u64, zeros: u64) -> f64 {
+        let rank = (u128::from(zeros + len) * u128::from(percent)).div_ceil(100).max(1);
         let mut below = u128::from(zeros);
         if below >= rank {
             return 0.0;
@@ -112,10 +118,12 @@ impl Histogram {
     #[cold]
     #[inline(never)]
     fn count_beyond(&mut self, bucket: u64, times: u64) {
-        let (low, high) = (bucket - bucket % CHUNK, bucket - bucket % CHUNK + CHUNK);
-        let (from, to) = match self.counts.len() as u64 {
-            0 => (low, high),
-            len => (low.min(self.first), high.max(self.first + len)),
+        let len = self.counts.len() as u64;
+        let room = (len / 4).next_multiple_of(CHUNK).max(CHUNK);
+        let (from, to) = match len {
+            0 => (bucket - bucket % CHUNK, bucket - bucket % CHUNK + CHUNK),
+            _ if bucket < self.first => (bucket.min(self.first.saturating_sub(room)), self.first + len),
+            _ => (self.first, (bucket + 1).max(self.first + len + room)),
         };
         let mut counts = vec![0; (to - from) as usize].into_boxed_slice();
         if !self.counts.is_empty() {
