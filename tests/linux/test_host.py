@@ -76,7 +76,7 @@ def test_the_users_own_object(claim: Claim) -> None:
     """The page's program with a parameter set: the kernel has it, a connection sends by it, and it is taken out."""
     file = str(OWN)
     claim(file)
-    loading = [PROGRAM, "linux", "load", file, "--set", "beta=0.875"]
+    loading = [str(PROGRAM), "linux", "load", file, "--set", "beta=0.875"]
     said = subprocess.run(loading, capture_output=True, text=True, check=True).stdout
     assert said.startswith("aimd is registered.")
     assert f"fullpipe linux unload {file}" in said
@@ -97,7 +97,12 @@ def sent(kernel_name: str, content: bytes) -> tuple[str, int]:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, kernel_name.encode())
         client.connect(server.getsockname())
         peer, _ = server.accept()
-        sending = threading.Thread(target=lambda: (client.sendall(content), client.shutdown(socket.SHUT_WR)))
+
+        def send() -> None:
+            client.sendall(content)
+            client.shutdown(socket.SHUT_WR)
+
+        sending = threading.Thread(target=send)
         sending.start()
         with peer:
             arrived = sum(map(len, iter(lambda: peer.recv(2**16), b"")))
