@@ -16,20 +16,26 @@ Claim = Callable[[str], None]
 
 @pytest.fixture
 def claim() -> Iterator[Claim]:
-    """Call it with an algorithm that this machine's kernel is to have and to lose: one test at a time may, whichever
-    process runs it; what someone else has loaded is left alone; what the test leaves is removed. Dead registrations do
-    not matter.
+    """Call it with an algorithm, or an object file's path, that this machine's kernel is to have and to lose: one test
+    at a time may, whichever process runs it; what someone else has loaded is left alone; what the test leaves is
+    removed. Dead registrations do not matter.
     """
     claimed: list[str] = []
+
+    def here(algorithm: str) -> bool:
+        ours = programs.OURS.get(algorithm)
+        program = programs.own(Path(algorithm).read_bytes()) if ours is None else ours
+        return program.kernel_name in host.available()
+
     with (Path(tempfile.gettempdir()) / "fullpipe-tests-of-this-kernel.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
         def take(algorithm: str) -> None:
-            if programs.OURS[algorithm].kernel_name in host.available():
+            if here(algorithm):
                 pytest.skip(f"{algorithm} is in use on this machine")
             claimed.append(algorithm)
 
         yield take
         for algorithm in claimed:
-            if programs.OURS[algorithm].kernel_name in host.available():
+            if here(algorithm):
                 host.unload(algorithm)

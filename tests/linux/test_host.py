@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +31,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+OWN = Path(__file__).parents[2] / "crates/kernel/tests/objects/aimd.bpf.o"
 PROGRAM = Path(sys.executable).parent / "fullpipe"
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 
@@ -66,6 +70,64 @@ def connection(kernel_name: str) -> Iterator[None]:
         peer, _ = server.accept()
         with peer:
             yield
+
+
+def test_the_users_own_object(claim: Claim) -> None:
+    """The page's program with a parameter set: the kernel has it, a connection sends by it, and it is taken out."""
+    file = str(OWN)
+    claim(file)
+    loading = [str(PROGRAM), "linux", "load", file, "--set", "beta=0.875"]
+    said = subprocess.run(loading, capture_output=True, text=True, check=True).stdout
+    assert said.startswith("aimd is registered.")
+    assert f"fullpipe linux unload {file}" in said
+    with pytest.raises(LinuxError, match="loaded already"):
+        host.load(file)
+    assert sent("aimd", bytes(2**20)) == ("aimd", 2**20)
+    # alpha and beta times 2^10, as they lie in the object.
+    assert (1024).to_bytes(4, "little") + (896).to_bytes(4, "little") in constants("aimd_ssthresh")
+    subprocess.run([PROGRAM, "linux", "unload", file], check=True, stdout=subprocess.DEVNULL)
+    assert "aimd" not in host.available()
+    with pytest.raises(LinuxError, match="is not loaded"):
+        host.unload(file)
+
+
+def sent(kernel_name: str, content: bytes) -> tuple[str, int]:
+    """Sends over a connection of this machine with itself: by which algorithm, and how many bytes arrived."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, kernel_name.encode())
+        client.connect(server.getsockname())
+        peer, _ = server.accept()
+
+        def send() -> None:
+            client.sendall(content)
+            client.shutdown(socket.SHUT_WR)
+
+        sending = threading.Thread(target=send)
+        sending.start()
+        with peer:
+            arrived = sum(map(len, iter(lambda: peer.recv(2**16), b"")))
+        sending.join()
+        used = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+        return used.rstrip(b"\0").decode(), arrived
+
+
+def constants(program: str) -> bytes:
+    """What the kernel holds as the constants of the program of this name."""
+    shown = listed("prog", "show", "name", program)
+    # What was taken out a moment ago may be listed still.
+    there = max(shown if isinstance(shown, list) else [shown], key=lambda one: one["id"])
+    (rodata,) = [
+        str(map_id)
+        for map_id in there["map_ids"]
+        if listed("map", "show", "id", str(map_id))["name"].endswith(".rodata")
+    ]
+    (entry,) = listed("map", "dump", "id", rodata)
+    return bytes(int(byte, 16) for byte in entry["value"])
+
+
+def listed(*arguments: str) -> Any:
+    """What bpftool says."""
+    return json.loads(subprocess.run(["bpftool", "-j", *arguments], capture_output=True, check=True).stdout)
 
 
 def registrations(kernel_name: str) -> int:
