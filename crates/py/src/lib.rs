@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use crate::columns::Column;
     #[pymodule_export]
-    use crate::kernel::kernel_object;
+    use crate::kernel::{kernel_module, kernel_object, module_file, module_headers};
     #[pymodule_export]
     use crate::model::{Failure, Model, Problem, check, load, parse};
     #[pymodule_export]
@@ -31,8 +31,6 @@ mod _core {
     use crate::queues::queues;
     #[pymodule_export]
     use crate::views::{AckView, FlowView, StartView};
-    #[pymodule_export]
-    const KERNEL_TARGET: &str = fullpipe_kernel::target::HEADER;
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }
