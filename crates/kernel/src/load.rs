@@ -438,7 +438,9 @@ impl<'a> Loader<'a> {
     fn module_parameters(&mut self) -> Result<()> {
         let elf = self.elf;
         for symbol in &elf.symbols {
-            let (Some(name), Some(index)) = (symbol.name.strip_prefix(MODULE_PARAMETER), symbol.section) else { continue };
+            let (Some(name), Some(index)) = (symbol.name.strip_prefix(MODULE_PARAMETER), symbol.section) else {
+                continue;
+            };
             let Some(&region) = self.regions.get(&index) else { continue };
             let section = &elf.sections[index];
             for variable in self.btf.variables(&section.name)? {
@@ -645,8 +647,11 @@ impl<'a> Loader<'a> {
             let addend = addend.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
             let offset = usize::try_from(symbol.value.wrapping_add(addend) / 8).unwrap_or(usize::MAX);
             let entry = first.checked_add(offset).filter(|&at| at < self.code.len());
-            if self.module.is_none() && symbol.section.is_some_and(|section| self.elf.sections[section].name == ".text") {
-                return Err(Error::new(format!("its {name} is a plain function; SEC(\"struct_ops/{name}\") makes it a program")));
+            if self.module.is_none() && symbol.section.is_some_and(|section| self.elf.sections[section].name == ".text")
+            {
+                return Err(Error::new(format!(
+                    "its {name} is a plain function; SEC(\"struct_ops/{name}\") makes it a program"
+                )));
             }
             entries[index] = Some(entry.ok_or_else(|| Error::new(format!("its {name} lies outside its code")))?);
             if name == "cong_control" {

@@ -45,7 +45,8 @@ impl Source for Objects {
 
     fn embed(&self, table: &mut Table, folder: &Path) -> Result<(), Wrong> {
         let Some(Value::String(name)) = table.get(OBJECT) else { return Ok(()) };
-        let content = read(&folder.join(name)).map_err(|what| wrong(OBJECT, format!("{name:?} can't be read: {what}")))?;
+        let content =
+            read(&folder.join(name)).map_err(|what| wrong(OBJECT, format!("{name:?} can't be read: {what}")))?;
         let embedded = [(NAME, name.clone()), (CONTENT, base64::encoded(&content))];
         table.insert(OBJECT.to_owned(), texts(embedded));
         Ok(())
@@ -93,19 +94,23 @@ impl Source for Modules {
         let place = shelf::place();
         let there = place.display();
         let remedy = format!("`fullpipe linux module SOURCE_TREE {name}` makes it of a kernel's source");
-        let kernels = shelf::kernels(&place, name).map_err(|error| wrong(MODULE, format!("{there}: {}", error.kind())))?;
+        let kernels =
+            shelf::kernels(&place, name).map_err(|error| wrong(MODULE, format!("{there}: {}", error.kind())))?;
         let known = kernels.join(", ");
         let kernel = match (asked, &kernels[..]) {
             (_, []) => return Err(wrong(MODULE, format!("no {name} in {there}; {remedy}"))),
             (None, [only]) => only,
-            (None, _) => return Err(wrong(KERNEL, format!("choose one: {name} was compiled of several (allowed: {known})"))),
+            (None, _) => {
+                return Err(wrong(KERNEL, format!("choose one: {name} was compiled of several (allowed: {known})")));
+            }
             (Some(kernel), _) => kernels.iter().find(|known| *known == kernel).ok_or_else(|| {
                 wrong(KERNEL, format!("no {name} of {kernel:?} in {there} (allowed: {known}); {remedy}"))
             })?,
         };
         let file = shelf::file(&place, kernel, name);
         let content = read(&file).map_err(|what| wrong(MODULE, format!("{} can't be read: {what}", file.display())))?;
-        let program = Program::load(&content, None).map_err(|error| wrong(MODULE, format!("{}: {error}", file.display())))?;
+        let program =
+            Program::load(&content, None).map_err(|error| wrong(MODULE, format!("{}: {error}", file.display())))?;
         let version = program.module().unwrap_or(kernel).to_owned();
         let embedded = [(NAME, name.clone()), (KERNEL, version), (CONTENT, base64::encoded(&content))];
         table.insert(MODULE.to_owned(), texts(embedded));

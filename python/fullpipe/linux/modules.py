@@ -4,7 +4,6 @@ source, compiled against a header of ours for the simulator's virtual machine.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -74,8 +73,8 @@ def build(tree: Path, name: str, out: Path | None = None) -> Built:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{name}.", delete=False) as made:
             made.write(content)
-        os.chmod(made.name, 0o644)
-        os.replace(made.name, file)
+        Path(made.name).chmod(0o644)
+        Path(made.name).replace(file)
     except OSError as error:
         raise InputError(f"{file}: cannot be written ({error.strerror})") from None
     return Built(file, version, tuple(params))
