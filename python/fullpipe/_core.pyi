@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal, TypedDict, final
 
 __all__ = [
-    "KERNEL_TARGET",
     "VERSION",
     "Ack",
     "Column",
@@ -17,8 +17,11 @@ __all__ = [
     "algorithms",
     "check",
     "declare",
+    "kernel_module",
     "kernel_object",
     "load",
+    "module_file",
+    "module_headers",
     "parse",
     "quantity",
     "queues",
@@ -26,8 +29,6 @@ __all__ = [
     "units",
 ]
 
-KERNEL_TARGET: str
-"""The kernel's records as the simulator shows them to programs, as a header in C."""
 VERSION: str
 
 class Failure(Exception):
@@ -209,3 +210,14 @@ def kernel_object(content: bytes, struct_ops: str | None, params: Mapping[str, f
     """An algorithm of an object file (None: its only one): what the simulator and what the kernel call it, and the file
     with `params` in it. Raises ValueError, in one line, where the file is none, or has no such algorithm or parameter.
     """
+
+def kernel_module(content: bytes) -> tuple[str, list[str]]:
+    """A module that was compiled for the simulator: what its kernel calls the algorithm, and its parameters. Raises
+    ValueError, in one line, where it is none, or needs what the simulator does not have.
+    """
+
+def module_file(kernel: str, name: str) -> Path:
+    """The file in the user's cache where a module of a kernel, like "6.1", is looked for."""
+
+def module_headers() -> tuple[dict[str, str], str]:
+    """What a module is compiled with: files by their names, and what they are told it is made for."""

@@ -77,13 +77,14 @@ def hint(name: object, known: Iterable[str]) -> str:
 
 def with_params(table: Mapping[str, object]) -> str:
     """``codel (target=5 ms, ecn=true)`` for a table with a name and parameters, flags as scenarios write them; of an
-    algorithm that is an object file ``my.bpf.o (beta=0.7)``.
+    algorithm that is an object file ``my.bpf.o (beta=0.7)``, and of a module of Linux's own ``tcp_illinois (theta=3)``.
     """
     name = table.get("name")
-    if (file := table.get("object")) is not None:
-        name = file.get("name") if isinstance(file, Mapping) else file
-        chosen, given = {key: table[key] for key in ("struct_ops",) if key in table}, table.get("params")
-        table = {**chosen, **given} if isinstance(given, Mapping) else chosen
+    for key, beside, called in (("object", "struct_ops", "{}"), ("module", "kernel", "tcp_{}")):
+        if (file := table.get(key)) is not None:
+            name = called.format(file.get("name") if isinstance(file, Mapping) else file)
+            chosen, given = {beside: table[beside]} if beside in table else {}, table.get("params")
+            table = {**chosen, **given} if isinstance(given, Mapping) else chosen
     params = ", ".join(
         f"{key}={str(value).lower() if isinstance(value, bool) else value}"
         for key, value in table.items()

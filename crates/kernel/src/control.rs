@@ -12,6 +12,7 @@
 //!   counts these (`host = "linux"` does).
 //! - Variables and arrays are shared between the connections of a kernel; here each connection has its own.
 //! - The clock begins with the connection, at 1000 s, and `CONFIG_HZ` is 250, as Debian has it.
+//! - The receiver's timestamps begin anywhere among the 2^32, as a kernel's do (RFC 7323, section 5.4): where is drawn for each connection.
 //! - Positions count bytes, `mss_cache` to a segment: its bytes on the wire less 66 of headers (Ethernet, IPv4, TCP,
 //!   timestamps), as with the Linux engine.
 //! - The least RTT is the connection's, where a kernel forgets after five minutes.
@@ -20,7 +21,7 @@
 
 use crate::error::Fault;
 use crate::load::Program;
-use crate::run::Machine;
+use crate::run::{Machine, mixed};
 use crate::target::{Field, HZ, size_of};
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
 use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, RateSample, Signal, Start};
@@ -182,6 +183,8 @@ pub struct Control {
     fault: Option<Failure>,
     /// What is added to the simulator's clock; known once something has happened.
     clock_offset: Option<i64>,
+    /// What the receiver's timestamps are ahead by, milliseconds.
+    timestamps_ahead: u32,
     segment_bytes: u32,
     mss: u32,
     delivered_ce: u32,
@@ -205,6 +208,7 @@ impl Control {
             machine,
             fault: None,
             clock_offset: None,
+            timestamps_ahead: mixed(!start.seed) as u32,
             segment_bytes: start.segment_bytes.max(1),
             mss,
             delivered_ce: 0,
@@ -492,7 +496,7 @@ impl CongestionControl for Control {
         self.set(&s.delivered_mstamp, stamp);
         if let Some(backward) = ack.backward_delay {
             let stamp = (self.machine.now as i64).wrapping_sub(backward).div_euclid(MILLISECOND as i64);
-            self.set(&s.rcv_tsval, stamp as u64);
+            self.set(&s.rcv_tsval, (stamp as u32).wrapping_add(self.timestamps_ahead).into());
         }
         if let Some(rtt) = ack.rtt {
             self.set(&s.rcv_tsecr, (self.machine.now - rtt.min(self.machine.now)) / MILLISECOND);

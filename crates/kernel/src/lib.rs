@@ -4,7 +4,7 @@
 //! fits it to the records of [`target`] (CO-RE), and refuses by name what it needs and the simulator does not have. A [`Machine`] runs its
 //! operations on the memory of one connection: no address of the host is in it, and each call has a budget of instructions.
 //!
-//! [`Objects`] adds such files to a simulator's catalogue.
+//! [`Objects`] adds such files to a simulator's catalogue, [`Modules`] Linux's own modules that were compiled for it.
 #![forbid(unsafe_code)]
 
 mod base64;
@@ -22,6 +22,7 @@ mod reach;
 mod relocate;
 mod reno;
 mod run;
+pub mod shelf;
 mod source;
 pub mod target;
 
@@ -29,4 +30,4 @@ pub use control::{Control, begin};
 pub use error::{Error, Fault};
 pub use load::{MEMBERS, Parameter, Program};
 pub use run::Machine;
-pub use source::Objects;
+pub use source::{Modules, Objects};

@@ -47,6 +47,10 @@ const NOT_CALLED: [&str; 2] = ["release", "sndbuf_expand"];
 
 /// The function by which a module begins (`shim.h`).
 const MODULE_BEGINS: &str = "module_begins";
+/// What the names of its parameters begin with.
+const MODULE_PARAMETER: &str = "module_param_";
+/// The section that says what it was made for, and of which kernel's source.
+const MODULE_SECTION: &str = "fullpipe";
 
 /// Bytes of a local call's frame, and how many calls may be nested (the kernel's Documentation/bpf/verifier.rst).
 pub const FRAME_BYTES: u32 = 512;
@@ -83,8 +87,9 @@ pub struct Program {
     /// The byte of a socket may be changed.
     pub(crate) writable: Vec<bool>,
     pub(crate) parameters: Vec<Parameter>,
-    /// It is a module's source compiled for the machine (`fullpipe linux module`): plain functions, which may write all of the socket.
-    pub(crate) module: bool,
+    /// It is a module's source compiled for the machine (`fullpipe linux module`): plain functions, which may write all of the socket. The
+    /// version of the kernel whose source that is.
+    pub(crate) module: Option<String>,
     /// What a module does when it is loaded.
     pub(crate) begins: Option<usize>,
     /// `cong_control` takes the newer kernels' four arguments (6.10), not two.
@@ -120,7 +125,11 @@ impl Program {
         let types = elf.section(".BTF").ok_or_else(|| Error::new("it has no BTF (clang -g makes it)"))?;
         let btf = Btf::parse(&types.data)?;
         let mut loader = Loader::new(&elf, &btf)?;
-        loader.parameters()?;
+        if loader.module.is_some() {
+            loader.module_parameters()?;
+        } else {
+            loader.parameters()?;
+        }
         let chosen = chosen(&algorithms(&elf, &btf)?, operations)?;
         loader.code()?;
         loader.program(&chosen)
@@ -147,6 +156,11 @@ impl Program {
         &self.kernel_name
     }
 
+    /// The version of the kernel whose module it is, where it is one's source compiled for the simulator.
+    pub fn module(&self) -> Option<&str> {
+        self.module.as_deref()
+    }
+
     /// Whether it has a member of `tcp_congestion_ops`.
     pub fn has(&self, member: usize) -> bool {
         self.entries[member].is_some()
@@ -157,17 +171,21 @@ impl Program {
         MEMBERS.iter().zip(&self.entries).any(|(name, entry)| *name == "cong_control" && entry.is_some())
     }
 
-    /// The numbers that may be set before a connection begins: its `const volatile` variables, by their names or their members' names. Of
-    /// one called `x_q20` the parameter is `x`, and it holds that times 2 to the 20th.
+    /// The numbers that may be set before a connection begins: its `const volatile` variables, by their names or their members' names, or
+    /// what a module declares so. Of one called `x_q20` the parameter is `x`, and it holds that times 2 to the 20th.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
 
-    /// The file that this was loaded from, with some parameters at other values.
+    /// The file that this was loaded from, with some parameters at other values, for a kernel.
     ///
     /// # Errors
-    /// It has no such parameter, or that cannot have the value.
+    /// It has no such parameter, or that cannot have the value; or it is a module's, which no kernel takes.
     pub fn file_with(&self, file: &[u8], values: &[(&str, f64)]) -> Result<Vec<u8>> {
+        if self.module.is_some() {
+            let what = "it is a module compiled for the simulator; a kernel has its own (algorithm = { module = .. } runs both)";
+            return Err(Error::new(what));
+        }
         let mut file = file.to_vec();
         for &(name, value) in values {
             let parameter = self.parameters.iter().find(|parameter| parameter.name == name).ok_or_else(|| {
@@ -244,9 +262,24 @@ fn place_of(elf: &Elf, section: usize, name: &str) -> Result<u64> {
     symbol.map(|s| s.value).ok_or_else(|| Error::new(format!("it has no symbol for its variable {name}")))
 }
 
+/// Of a module's object, the version of the kernel whose source it was made of.
+///
+/// # Errors
+/// It was made for other records than these.
+fn module(elf: &Elf) -> Result<Option<String>> {
+    let Some(section) = elf.section(MODULE_SECTION) else { return Ok(None) };
+    let text = String::from_utf8_lossy(&section.data);
+    let mut said = text.split('\0');
+    match (said.next(), said.next()) {
+        (Some(made_for), Some(kernel)) if made_for == target::MADE_FOR.to_string() => Ok(Some(line(kernel))),
+        _ => Err(Error::new("it was made by another fullpipe; `fullpipe linux module SOURCE_TREE NAME` makes it anew")),
+    }
+}
+
 struct Loader<'a> {
     elf: &'a Elf,
     btf: &'a Btf,
+    module: Option<String>,
     layout: Layout,
     /// The region of each section that holds data.
     regions: HashMap<usize, Region>,
@@ -266,6 +299,7 @@ impl<'a> Loader<'a> {
         let mut loader = Loader {
             elf,
             btf,
+            module: module(elf)?,
             layout: Layout::default(),
             regions: HashMap::new(),
             maps: Vec::new(),
@@ -394,6 +428,25 @@ impl<'a> Loader<'a> {
                     }
                 } else {
                     self.parameter(variable.name, id, section, region, at)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds a module's parameters: its variables that have another name as such.
+    fn module_parameters(&mut self) -> Result<()> {
+        let elf = self.elf;
+        for symbol in &elf.symbols {
+            let (Some(name), Some(index)) = (symbol.name.strip_prefix(MODULE_PARAMETER), symbol.section) else {
+                continue;
+            };
+            let Some(&region) = self.regions.get(&index) else { continue };
+            let section = &elf.sections[index];
+            for variable in self.btf.variables(&section.name)? {
+                if place_of(elf, index, variable.name).is_ok_and(|at| at == symbol.value) {
+                    let (id, _) = self.btf.plain(variable.of)?;
+                    self.parameter(name, id, section, region, symbol.value)?;
                 }
             }
         }
@@ -566,7 +619,6 @@ impl<'a> Loader<'a> {
         let mut entries = [None; MEMBERS.len()];
         let mut kernel_name = String::new();
         let mut control_takes_four = false;
-        let mut module = false;
         for member in self.btf.members(algorithm.of)? {
             let at = algorithm.at + u64::from(member.bit / 8);
             let name = member.name.split("___").next().unwrap_or_default();
@@ -595,7 +647,12 @@ impl<'a> Loader<'a> {
             let addend = addend.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
             let offset = usize::try_from(symbol.value.wrapping_add(addend) / 8).unwrap_or(usize::MAX);
             let entry = first.checked_add(offset).filter(|&at| at < self.code.len());
-            module |= symbol.section.is_some_and(|section| self.elf.sections[section].name == ".text");
+            if self.module.is_none() && symbol.section.is_some_and(|section| self.elf.sections[section].name == ".text")
+            {
+                return Err(Error::new(format!(
+                    "its {name} is a plain function; SEC(\"struct_ops/{name}\") makes it a program"
+                )));
+            }
             entries[index] = Some(entry.ok_or_else(|| Error::new(format!("its {name} lies outside its code")))?);
             if name == "cong_control" {
                 control_takes_four = self.takes_four(member.of);
@@ -609,7 +666,8 @@ impl<'a> Loader<'a> {
             );
             return Err(Error::new(what));
         }
-        let begins = if module { self.function(MODULE_BEGINS) } else { None };
+        let module = self.module.take();
+        let begins = if module.is_some() { self.function(MODULE_BEGINS) } else { None };
         let mut begun = entries.to_vec();
         // What is not called is not looked at.
         MEMBERS
@@ -619,7 +677,7 @@ impl<'a> Loader<'a> {
             .for_each(|(_, entry)| *entry = None);
         begun.push(begins);
         self.refuse(&begun)?;
-        let mut writable = vec![module; self.layout.length(memory::SOCKET) as usize];
+        let mut writable = vec![module.is_some(); self.layout.length(memory::SOCKET) as usize];
         for path in WRITABLE {
             let Field { at, size, .. } = Field::of("tcp_sock", path);
             writable[at..at + size].fill(true);

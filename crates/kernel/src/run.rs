@@ -157,7 +157,7 @@ impl Machine {
     fn enter(&mut self, entry: usize, member: &'static str, arguments: &[u64]) -> Result<u64, Fault> {
         let program = Arc::clone(&self.program);
         let mut registers = [0; 16];
-        if program.module {
+        if program.module.is_some() {
             registers[1..=arguments.len().min(5)].copy_from_slice(&arguments[..arguments.len().min(5)]);
         } else {
             registers[1] = memory::address(CONTEXT, 0);
@@ -459,13 +459,17 @@ impl Machine {
         Ok(())
     }
 
-    /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014), its upper half.
     fn draw(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.random ^ self.random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) >> 32
+        mixed(self.random)
     }
+}
+
+/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014), its upper half.
+pub(crate) fn mixed(state: u64) -> u64 {
+    let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ z >> 31) >> 32
 }
 
 /// The address of a load, store or atomic operation.

@@ -1,9 +1,11 @@
-//! Object files in scenarios: `algorithm = { object = "my.bpf.o", struct_ops = "name", params = { beta = 0.9 } }`.
+//! Object files in scenarios: `algorithm = { object = "my.bpf.o", struct_ops = "name", params = { beta = 0.9 } }`, and Linux's own modules,
+//! which `fullpipe linux module` has compiled: `algorithm = { module = "illinois", kernel = "6.1", params = { theta = 3 } }`.
 
 use crate::base64;
 use crate::control::Control;
 use crate::load::{Parameter, Program};
 use crate::run::Machine;
+use crate::shelf;
 use fullpipe_cc::params::{Group, Info, Kind, Params};
 use fullpipe_cc::{CongestionControl, Start};
 use fullpipe_sim::catalogue::{self, Begin, Definition, Source};
@@ -15,6 +17,10 @@ use std::sync::Arc;
 const OBJECT: &str = "object";
 /// The variable of the section `.struct_ops` that is meant, where there are several.
 const STRUCT_OPS: &str = "struct_ops";
+/// The key that names a module; in a scenario in memory a table of its name, its kernel's version and its content.
+const MODULE: &str = "module";
+/// The kernel whose module is meant, where it was compiled of several.
+const KERNEL: &str = "kernel";
 const NAME: &str = "name";
 const CONTENT: &str = "base64";
 
@@ -39,22 +45,17 @@ impl Source for Objects {
 
     fn embed(&self, table: &mut Table, folder: &Path) -> Result<(), Wrong> {
         let Some(Value::String(name)) = table.get(OBJECT) else { return Ok(()) };
-        let wrong = |what: String| (OBJECT.to_owned(), format!("{name:?} can't be read: {what}"));
-        let path = folder.join(name);
-        let size = path.metadata().map_err(|error| wrong(error.kind().to_string()))?.len();
-        if size > LARGEST {
-            return Err(wrong("more than 16 MiB".to_owned()));
-        }
-        let content = std::fs::read(&path).map_err(|error| wrong(error.kind().to_string()))?;
+        let content =
+            read(&folder.join(name)).map_err(|what| wrong(OBJECT, format!("{name:?} can't be read: {what}")))?;
         let embedded = [(NAME, name.clone()), (CONTENT, base64::encoded(&content))];
-        let embedded = embedded.map(|(key, text)| (key.to_owned(), Value::String(text)));
-        table.insert(OBJECT.to_owned(), Value::Table(embedded.into_iter().collect()));
+        table.insert(OBJECT.to_owned(), texts(embedded));
         Ok(())
     }
 
     fn find(&self, table: &Table) -> Result<(&'static Info, Box<Begin>), Wrong> {
-        let wrong = |key: &str, what: String| (key.to_owned(), what);
-        let (name, content) = embedded(table).map_err(|what| wrong(OBJECT, what))?;
+        let [name, content] = embedded(table, OBJECT, [NAME, CONTENT])
+            .ok_or_else(|| wrong(OBJECT, "expected the name of a file, e.g. \"my.bpf.o\"".to_owned()))?;
+        let content = decoded(name, content).map_err(|what| wrong(OBJECT, what))?;
         let operations = match table.get(STRUCT_OPS) {
             None => None,
             Some(Value::String(name)) => Some(name.as_str()),
@@ -66,31 +67,123 @@ impl Source for Objects {
             return Err(wrong(STRUCT_OPS, format!("{name} has no {operations:?} (allowed: {allowed})")));
         }
         let program = Program::load(&content, operations).map_err(|error| wrong(OBJECT, format!("{name}: {error}")))?;
-        let info = definition(&program, &name).kept();
-        let program = Arc::new(program);
-        let begin = move |params: &Params, start: Start| -> Box<dyn CongestionControl + Send> {
-            Box::new(begun(&program, params, start))
-        };
-        Ok((info, Box::new(begin)))
+        Ok(ready(program, |program| format!("{}.bpf", program.name()), format!("the object file {name}")))
     }
 }
 
-/// The file's name and content.
-fn embedded(table: &Table) -> Result<(String, Vec<u8>), String> {
-    let file = table.get(OBJECT).and_then(Value::as_table);
-    let text = |key| file.and_then(|file| file.get(key)).and_then(Value::as_str);
-    let (Some(name), Some(content)) = (text(NAME), text(CONTENT)) else {
-        return Err("expected the name of a file, e.g. \"my.bpf.o\"".to_owned());
-    };
-    let content = base64::decoded(content).ok_or_else(|| format!("{name}: its content is not base64"))?;
-    Ok((name.to_owned(), content))
+/// Algorithms that scenarios name by `module`: those of Linux's own that the user has compiled by `fullpipe linux module`, which keeps them
+/// in the user's cache; a scenario's name leads there and nowhere else. An algorithm is called `tcp_x` after its module `x`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Modules;
+
+impl Source for Modules {
+    fn key(&self) -> &'static str {
+        MODULE
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &[KERNEL]
+    }
+
+    fn embed(&self, table: &mut Table, _: &Path) -> Result<(), Wrong> {
+        let Some(Value::String(name)) = table.get(MODULE) else { return Ok(()) };
+        let asked = asked(table)?;
+        if !shelf::is_name(name) {
+            return Err(wrong(MODULE, format!("{name:?} is no module's name, such as \"illinois\"")));
+        }
+        let place = shelf::place();
+        let there = place.display();
+        let remedy = format!("`fullpipe linux module SOURCE_TREE {name}` makes it of a kernel's source");
+        let kernels =
+            shelf::kernels(&place, name).map_err(|error| wrong(MODULE, format!("{there}: {}", error.kind())))?;
+        let known = kernels.join(", ");
+        let kernel = match (asked, &kernels[..]) {
+            (_, []) => return Err(wrong(MODULE, format!("no {name} in {there}; {remedy}"))),
+            (None, [only]) => only,
+            (None, _) => {
+                return Err(wrong(KERNEL, format!("choose one: {name} was compiled of several (allowed: {known})")));
+            }
+            (Some(kernel), _) => kernels.iter().find(|known| *known == kernel).ok_or_else(|| {
+                wrong(KERNEL, format!("no {name} of {kernel:?} in {there} (allowed: {known}); {remedy}"))
+            })?,
+        };
+        let file = shelf::file(&place, kernel, name);
+        let content = read(&file).map_err(|what| wrong(MODULE, format!("{} can't be read: {what}", file.display())))?;
+        let program =
+            Program::load(&content, None).map_err(|error| wrong(MODULE, format!("{}: {error}", file.display())))?;
+        let version = program.module().unwrap_or(kernel).to_owned();
+        let embedded = [(NAME, name.clone()), (KERNEL, version), (CONTENT, base64::encoded(&content))];
+        table.insert(MODULE.to_owned(), texts(embedded));
+        Ok(())
+    }
+
+    fn find(&self, table: &Table) -> Result<(&'static Info, Box<Begin>), Wrong> {
+        asked(table)?;
+        let [name, kernel, content] = embedded(table, MODULE, [NAME, KERNEL, CONTENT])
+            .filter(|[name, ..]| shelf::is_name(name))
+            .ok_or_else(|| wrong(MODULE, "expected a module's name, e.g. \"illinois\"".to_owned()))?;
+        let content = decoded(name, content).map_err(|what| wrong(MODULE, what))?;
+        let program = Program::load(&content, None).map_err(|error| wrong(MODULE, format!("{name}: {error}")))?;
+        if program.module().is_none() {
+            return Err(wrong(MODULE, format!("{name}: it is no module's; object = \"FILE\" names object files")));
+        }
+        Ok(ready(program, |_| format!("tcp_{name}"), format!("net/ipv4/tcp_{name}.c of Linux {kernel}")))
+    }
 }
 
-fn definition(program: &Program, file: &str) -> Definition {
+fn wrong(key: &str, what: String) -> Wrong {
+    (key.to_owned(), what)
+}
+
+fn asked(table: &Table) -> Result<Option<&str>, Wrong> {
+    match table.get(KERNEL) {
+        None => Ok(None),
+        Some(Value::String(kernel)) => Ok(Some(kernel)),
+        Some(_) => Err(wrong(KERNEL, "expected a kernel, e.g. \"6.1\"".to_owned())),
+    }
+}
+
+fn texts<const N: usize>(pairs: [(&str, String); N]) -> Value {
+    Value::Table(pairs.map(|(key, text)| (key.to_owned(), Value::String(text))).into_iter().collect())
+}
+
+/// The texts of the table that stands in the place of a file's name.
+fn embedded<'a, const N: usize>(table: &'a Table, of: &str, keys: [&str; N]) -> Option<[&'a str; N]> {
+    let file = table.get(of)?.as_table()?;
+    let mut texts = [""; N];
+    for (text, key) in texts.iter_mut().zip(keys) {
+        *text = file.get(key)?.as_str()?;
+    }
+    Some(texts)
+}
+
+fn decoded(name: &str, content: &str) -> Result<Vec<u8>, String> {
+    base64::decoded(content).ok_or_else(|| format!("{name}: its content is not base64"))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let said = |error: std::io::Error| error.kind().to_string();
+    if path.metadata().map_err(said)?.len() > LARGEST {
+        return Err("more than 16 MiB".to_owned());
+    }
+    std::fs::read(path).map_err(said)
+}
+
+/// What is known of a program's algorithm, and how a connection begins with it.
+fn ready(program: Program, named: impl Fn(&Program) -> String, paper: String) -> (&'static Info, Box<Begin>) {
+    let info = definition(&program, named(&program), paper).kept();
+    let program = Arc::new(program);
+    let begin = move |params: &Params, start: Start| -> Box<dyn CongestionControl + Send> {
+        Box::new(begun(&program, params, start))
+    };
+    (info, Box::new(begin))
+}
+
+fn definition(program: &Program, name: String, paper: String) -> Definition {
     let rules = program.rules();
     Definition {
-        name: format!("{}.bpf", program.name()),
-        paper: format!("the object file {file}"),
+        name,
+        paper,
         group: if rules { Group::Model } else { Group::Loss },
         recovery: "sack".to_owned(),
         own_slow_start: true,

@@ -5,12 +5,27 @@ use std::sync::OnceLock;
 
 /// What it is made from, as C.
 pub const HEADER: &str = include_str!("../target.h");
+/// What a module of Linux's own takes from the kernel's headers, as C.
+pub const SHIM: &str = include_str!("../shim.h");
 static BTF: &[u8] = include_bytes!("../target.btf");
 
 /// Ticks a second (`CONFIG_HZ`): as in Debian's kernels, which the virtual machines run.
 pub const HZ: u64 = 250;
 /// What `LINUX_KERNEL_VERSION` says: 6.1.0.
 pub const VERSION: u64 = 6 << 16 | 1 << 8;
+
+/// What a module has to be compiled for to run here: it is not fitted to the records, but has their places in it.
+pub const MADE_FOR: u64 = fnv(fnv(0xcbf2_9ce4_8422_2325, HEADER), SHIM);
+
+/// FNV-1a (Fowler, Noll, Vo).
+const fn fnv(mut hash: u64, text: &str) -> u64 {
+    let (bytes, mut at) = (text.as_bytes(), 0);
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x100_0000_01b3);
+        at += 1;
+    }
+    hash
+}
 
 /// The target's types.
 pub fn btf() -> &'static Btf {

@@ -21,7 +21,7 @@ mod _core {
     #[pymodule_export]
     use crate::columns::Column;
     #[pymodule_export]
-    use crate::kernel::kernel_object;
+    use crate::kernel::{kernel_module, kernel_object, module_file, module_headers};
     #[pymodule_export]
     use crate::keys::scenario_keys;
     #[pymodule_export]
@@ -34,8 +34,6 @@ mod _core {
     use crate::queues::queues;
     #[pymodule_export]
     use crate::views::{AckView, FlowView, StartView};
-    #[pymodule_export]
-    const KERNEL_TARGET: &str = fullpipe_kernel::target::HEADER;
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

@@ -4,7 +4,7 @@ use crate::native::{self, Plug};
 use crate::views::{AckView, FlowView, StartView};
 use fullpipe_cc::params::{Group, Info, Kind, Params};
 use fullpipe_cc::{Ack, CongestionControl, Flow, Signal, Start};
-use fullpipe_kernel::Objects;
+use fullpipe_kernel::{Modules, Objects};
 use fullpipe_sim::catalogue::{Begin, Definition, Parameter, kept};
 use fullpipe_sim::{Catalogue, Scenario};
 use pyo3::exceptions::PyValueError;
@@ -18,7 +18,8 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// What scenarios name algorithms by in this process.
 static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(|| {
-    RwLock::new(Known { catalogue: Catalogue::builtin().with_source(Objects), kinds: BTreeMap::new() })
+    let catalogue = Catalogue::builtin().with_source(Objects).with_source(Modules);
+    RwLock::new(Known { catalogue, kinds: BTreeMap::new() })
 });
 
 struct Known {

@@ -110,15 +110,22 @@ def unload_command(name: str) -> None:
 @command.command("module")
 @click.argument("source_tree", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("name")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The object file; default: NAME.bpf.o.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write an object file here, for algorithm = { object = ... }; default: into the user's cache.",
+)
 def module_command(source_tree: Path, name: str, out: Path | None) -> None:
-    """Compile Linux's own tcp_NAME.c, as it stands in a kernel's SOURCE_TREE, for the simulator."""
+    """Compile Linux's own tcp_NAME.c, as it stands in a kernel's SOURCE_TREE, for the simulator.
+
+    It is kept in the user's cache, where scenarios find it: algorithm = { module = "NAME" }.
+    """
     from fullpipe.linux import modules
 
-    made = out or Path(f"{name}.bpf.o")
-    own = modules.build(source_tree, name, made)
-    click.echo(f"{made} is {own.kernel_name} of that kernel. In a scenario beside it:")
-    click.echo(f'  algorithm = {{ object = "{made.name}" }}')
+    built = modules.build(source_tree, name, out)
+    click.echo(f"{built.file} is tcp_{name} of Linux {built.kernel}. In a scenario:")
+    click.echo(f'  algorithm = {{ module = "{name}" }}' if out is None else f'  algorithm = {{ object = "{out}" }}')
+    click.echo(f"Its parameters: {', '.join(built.params) or 'none'}")
 
 
 @command.command("list")

@@ -195,6 +195,7 @@ class _Guest:
 def _load_algorithms(guest: _Guest, plan: Plan, kernel: Kernel, file: str | None) -> None:
     chosen: dict[str, dict[str, Any]] = {}
     own: dict[str, programs.Own] = {}
+    held: dict[str, str] = {}
     for i, flow in enumerate(plan.flows):
         key, algorithm, params = f"flows[{i}].algorithm", flow.tcp.algorithm, dict(flow.tcp.params)
         if flow.tcp.own is not None:
@@ -203,8 +204,12 @@ def _load_algorithms(guest: _Guest, plan: Plan, kernel: Kernel, file: str | None
                     key, f"the kernel holds one {flow.tcp.own.kernel_name}, of one set of parameters", file
                 )
             continue
-        if programs.find(algorithm) is None:
+        found = programs.find(algorithm)
+        if found is None:
             raise ScenarioError(key, f"{algorithm} is not in Linux, nor among our programs for it", file)
+        other = held.setdefault(found.kernel_name, algorithm)
+        if other != algorithm and any(name.startswith(programs.MODULE) for name in (other, algorithm)):
+            raise ScenarioError(key, f"the kernel has one {found.kernel_name} for {other} and {algorithm}", file)
         try:
             settings = programs.complete(algorithm, params) | {"slow_start": flow.tcp.slow_start}
         except InputError as error:
@@ -221,7 +226,7 @@ def _load_algorithms(guest: _Guest, plan: Plan, kernel: Kernel, file: str | None
                 guest.load(kernel, [f"tcp_{module.kernel_name}"], module.settings(settings))
             case programs.Program() as program:
                 guest.register(program.kernel_name, program.compiled(settings))
-            case programs.Builtin(kernel_name="cubic"):
+            case programs.Builtin() if algorithm == "cubic":
                 guest.order(f"write {HYSTART} {int(settings['slow_start'] == 'hystart')}")
 
 

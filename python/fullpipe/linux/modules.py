@@ -8,33 +8,53 @@ import re
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from fullpipe import _core
 from fullpipe.errors import InputError
-from fullpipe.linux import programs
 from fullpipe.linux.errors import LinuxError
+from fullpipe.text import quoted
 
-__all__ = ["build"]
-
-SHIM = Path(__file__).with_name("shim") / "shim.h"
-"""What a module takes from the kernel's headers."""
+__all__ = ["Built", "build"]
 
 FLAGS = ("-target", "bpf", "-mcpu=v3", "-g", "-O2", "-w", "-nostdinc")
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+SIGNED = re.compile(r"= sdiv (?:exact )?(i32|i64) (\S+), ([^\s,]+)")
+"""LLVM's signed division, which BPF before v4 does not have: functions of the header take its place."""
 
 
-def build(tree: Path, name: str, out: Path) -> programs.Own:
-    """Compiles ``net/ipv4/tcp_<name>.c`` of a kernel's source into the object file `out`, which scenarios may name.
+@dataclass(frozen=True)
+class Built:
+    """A module that was compiled.
+
+    Attributes:
+        file: Where it is.
+        kernel: The version of the kernel whose source it was made of, such as ``"6.1.176"``; ``"unknown"`` where the
+            source does not say.
+        params: The names of its parameters.
+    """
+
+    file: Path
+    kernel: str
+    params: tuple[str, ...]
+
+
+def build(tree: Path, name: str, out: Path | None = None) -> Built:
+    """Compiles ``net/ipv4/tcp_<name>.c`` of a kernel's source, for scenarios to name.
 
     Args:
         tree: The kernel's source; not changed.
         name: The module, such as ``"illinois"``.
-        out: The object file to write.
+        out: The object file to write; None for the place in the user's cache where ``algorithm = { module = "..." }``
+            looks for it.
 
     Raises:
         InputError: There is no such module, or it needs what the simulator does not have.
         LinuxError: clang is not installed.
     """
+    if not NAME.fullmatch(name):
+        raise InputError(f"{quoted(name)} is no module's name, such as 'illinois'")
     source = tree / "net" / "ipv4" / f"tcp_{name}.c"
     try:
         text = source.read_text(errors="replace")
@@ -42,6 +62,38 @@ def build(tree: Path, name: str, out: Path) -> programs.Own:
         raise InputError(
             f"{source}: cannot be read ({error.strerror}); expected a kernel's source and a module"
         ) from None
+    version = _version(tree)
+    content = _compiled(source, text, version)
+    try:
+        _, params = _core.kernel_module(content)
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from None
+    file = out or _core.module_file(".".join(version.split(".")[:2]), name)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{name}.", delete=False) as made:
+            made.write(content)
+        Path(made.name).chmod(0o644)
+        Path(made.name).replace(file)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written ({error.strerror})") from None
+    return Built(file, version, tuple(params))
+
+
+def _version(tree: Path) -> str:
+    """The kernel's version, as its Makefile begins with it."""
+    try:
+        text = (tree / "Makefile").read_text(errors="replace")
+    except OSError:
+        return "unknown"
+    parts = [
+        re.search(rf"^{part}\s*=\s*(\d+)\s*$", text, re.MULTILINE) for part in ("VERSION", "PATCHLEVEL", "SUBLEVEL")
+    ]
+    return ".".join(part[1] for part in parts if part) or "unknown"
+
+
+def _compiled(source: Path, text: str, version: str) -> bytes:
+    """The object file."""
     clang, strip = (shutil.which(tool) for tool in ("clang", "llvm-strip"))
     if clang is None or strip is None:
         raise LinuxError("clang and llvm-strip are needed (Debian: apt-get install clang llvm)")
@@ -53,33 +105,24 @@ def build(tree: Path, name: str, out: Path) -> programs.Own:
             if place in path.resolve().parents:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text('#include "shim.h"\n')
-        shutil.copy(SHIM, place)
-        (place / "target.h").write_text(_core.KERNEL_TARGET)
-        made = place / "module.o"
+        ours, made_for = _core.module_headers()
+        for header, content in ours.items():
+            (place / header).write_text(content)
         older = ["-DCONG_CONTROL_TAKES_TWO"] if _takes_two(text) else []
-        command: list[str | Path] = [
-            clang,
-            *FLAGS,
-            *older,
-            f"-I{place}",
-            f"-ffile-prefix-map={place}=.",
-            "-c",
-            source,
-            "-o",
-            made,
-        ]
-        said = subprocess.run(command, capture_output=True, text=True, check=False)
-        if said.returncode != 0:
-            raise InputError(_refusal(said.stderr, source))
+        said_of = [f'-DMADE_FOR="{made_for}"', f'-DMADE_OF="{version}"']
+        paths = [f"-I{place}", f"-ffile-prefix-map={place}=."]
+        between, made = place / "module.ll", place / "module.o"
+        _run([clang, *FLAGS, *older, *said_of, *paths, "-S", "-emit-llvm", source, "-o", between], source)
+        between.write_text(SIGNED.sub(r"= call \1 @signed_\1(\1 \2, \1 \3)", between.read_text()))
+        _run([clang, *FLAGS, "-c", between, "-o", made], source)
         subprocess.run([strip, "-g", made], check=True)
-        content = made.read_bytes()
-        try:
-            own = programs.own(content)
-        except InputError as error:
-            raise InputError(f"{source}: {error}") from None
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_bytes(content)
-    return own
+        return made.read_bytes()
+
+
+def _run(command: list[str | Path], source: Path) -> None:
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    if said.returncode != 0:
+        raise InputError(_refusal(said.stderr, source))
 
 
 def _takes_two(text: str) -> bool:

@@ -222,11 +222,10 @@ class _Reader:
         algorithm = group["algorithm"]
         own = _own(algorithm)
         name = _name(algorithm) if own is None else own.name
-        params = {} if isinstance(algorithm, str) or own else {k: v for k, v in algorithm.items() if k != "name"}
         found = programs.find(name)
         tcp = Tcp(
             algorithm=name,
-            params=tuple(sorted(params.items())),
+            params=tuple(sorted(_params(algorithm).items())),
             slow_start=group["slow_start"],
             sack=group["recovery"] != "newreno",
             delayed_ack=group["delayed_ack"],
@@ -270,7 +269,18 @@ def _name(algorithm: str | Mapping[str, Any]) -> str:
     """What it is called; of an object file, the file."""
     if isinstance(algorithm, str):
         return algorithm
+    if "module" in algorithm:
+        return f"{programs.MODULE}{algorithm['module']['name']}"
     return str(algorithm["name"] if "name" in algorithm else algorithm["object"]["name"])
+
+
+def _params(algorithm: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    if isinstance(algorithm, str) or "object" in algorithm:
+        return {}
+    if "module" in algorithm:
+        params: Mapping[str, Any] = algorithm.get("params", {})
+        return params
+    return {key: value for key, value in algorithm.items() if key != "name"}
 
 
 def _own(algorithm: str | Mapping[str, Any]) -> programs.Own | None:

@@ -19,6 +19,8 @@ OBJECTS = Path(__file__).with_name("objects")
 """What `make` compiles: the eBPF programs and the guest's agent."""
 
 ONE_Q20 = 1 << 20
+MODULE = "tcp_"
+"""What the names of the kernel's modules begin with."""
 
 
 @dataclass(frozen=True)
@@ -128,13 +130,19 @@ def own(content: bytes, struct_ops: str | None = None, params: Mapping[str, Any]
 
 
 def find(algorithm: str) -> Builtin | Module | Program | None:
-    """What the kernel has for the algorithm; None if nothing."""
-    return _ALL.get(algorithm)
+    """What the kernel has for the algorithm; None if nothing. One called ``tcp_illinois`` is that module, whatever the
+    simulator calls so.
+    """
+    if not algorithm.startswith(MODULE):
+        return _ALL.get(algorithm)
+    kernel_name = algorithm.removeprefix(MODULE)
+    same = _ALL.get(kernel_name)
+    return Builtin(kernel_name) if isinstance(same, Builtin) else Module(kernel_name, _as_given)
 
 
 def builds_upon(algorithm: str) -> str | None:
     """The algorithm whose module has to be loaded before this one's."""
-    chosen = _ALL[algorithm]
+    chosen = find(algorithm)
     return chosen.needs if isinstance(chosen, Module) else None
 
 
@@ -150,6 +158,10 @@ def complete(algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: One is given that cannot be set in the kernel, or is not among the values that the algorithm allows.
     """
+    if algorithm.startswith(MODULE):
+        if given and isinstance(find(algorithm), Builtin):
+            raise InputError(f"{algorithm} is built into the kernel, and its parameters cannot be set")
+        return dict(given)
     chosen = _ALL[algorithm]
     info = next(info for info in _core.algorithms() if info["name"] == algorithm)
     params = {param["name"]: param for param in info["params"]}
@@ -173,6 +185,10 @@ def _refusal(param: Mapping[str, Any], value: Any, whole: bool) -> str | None:
     if number and least <= value <= most and (not whole or value == int(value)):
         return None
     return f"{'whole ' * whole}numbers from {least:g} to {most:g}{f' {unit}' if unit != '1' else ''}"
+
+
+def _as_given(params: Mapping[str, Any]) -> Mapping[str, int]:
+    return {name: int(value) for name, value in params.items() if name != "slow_start"}
 
 
 def _vegas(params: Mapping[str, Any]) -> Mapping[str, int]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from fullpipe.errors import InputError
@@ -109,7 +109,7 @@ def evaluate(
         how = Profile(how.level, seeds, seeds)
     label = algorithm if isinstance(algorithm, str) else with_params(algorithm)
     candidate = Party(label, algorithm, flow_keys or {})
-    Scenario.from_dict(dumbbell(10e6, 0.05, 1, flows(candidate, "subject"), duration_s=30))
+    _alone(candidate)
     statement = statement or Statement()
     chosen = _chosen(only)
     excluded = set(statement.excludes)
@@ -217,13 +217,19 @@ class Work:
                 check_stop(self.stop)
 
 
+def _alone(candidate: Party) -> Scenario:
+    """The candidate in a scenario: whatever is wrong with it is said."""
+    return Scenario.from_dict(dumbbell(10e6, 0.05, 1, flows(candidate, "subject"), duration_s=30))
+
+
 def _stamp(candidate: Party) -> str:
-    """What the candidate's runs depend on besides their scenario: the content of an object file, the source of an
-    algorithm of one's own.
+    """What the candidate's runs depend on besides their scenario: the content of an object file or a module, the source
+    of an algorithm of one's own.
     """
     table = candidate.algorithm if isinstance(candidate.algorithm, Mapping) else {}
-    if isinstance(file := table.get("object"), str):
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    if "object" in table or "module" in table:
+        (group,) = _alone(candidate).to_dict()["flows"]
+        return hashlib.sha256(json.dumps(group["algorithm"], sort_keys=True).encode()).hexdigest()
     return source_hash(used_in(candidate.algorithm))
 
 

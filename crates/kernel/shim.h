@@ -8,6 +8,9 @@
 
 #include "target.h"
 
+/* What it was made for, and of which kernel's source. */
+const char made_for[] __attribute__((used, section("fullpipe"))) = MADE_FOR "\0" MADE_OF;
+
 #define NULL ((void *)0)
 #define true 1
 #define false 0
@@ -67,9 +70,10 @@ typedef s64 ktime_t;
 #define MODULE_DESCRIPTION(text)
 #define MODULE_VERSION(text)
 #define MODULE_PARM_DESC(name, text)
-/* A module's parameters are those of the scenario: they stay variables. */
-#define module_param(name, type, mode)
-#define module_param_named(name, variable, type, mode)
+/* A module's parameters stay variables, which a scenario sets: the other name tells of them, and keeps them from being folded away. */
+#define module_param(name, type, mode) module_param_named(name, name, type, mode)
+#define module_param_named(name, variable, type, mode) \
+	extern __typeof__(variable) module_param_##name __attribute__((alias(#variable)));
 #define module_init(function) __attribute__((used)) int module_begins(void) { return (function)(); }
 #define module_exit(function)
 #define EXPORT_SYMBOL_GPL(name)
@@ -105,14 +109,19 @@ struct btf_kfunc_id_set {
 static inline __maybe_unused u64 div_u64(u64 a, u32 b) { return a / b; }
 static inline __maybe_unused u64 div64_u64(u64 a, u64 b) { return a / b; }
 static inline __maybe_unused u64 div64_ul(u64 a, unsigned long b) { return a / b; }
-static inline __maybe_unused s64 div64_s64(s64 a, s64 b)
-{
-	u64 whole = (u64)(a < 0 ? -a : a) / (u64)(b < 0 ? -b : b);
-
-	return (a < 0) != (b < 0) ? -(s64)whole : (s64)whole;
-}
-#define div64_long(a, b) div64_s64(a, b)
-static inline __maybe_unused s64 div_s64(s64 a, s32 b) { return div64_s64(a, b); }
+/* Signed divisions, by their types in LLVM: they take the place of the instruction that not every BPF has. */
+#define SIGNED_DIVISION(type, plain, name) \
+	static __attribute__((used)) type name(type a, type b) \
+	{ \
+		plain whole = (plain)(a < 0 ? -(plain)a : (plain)a) / (b < 0 ? -(plain)b : (plain)b); \
+\
+		return (a < 0) != (b < 0) ? -whole : whole; \
+	}
+SIGNED_DIVISION(s32, u32, signed_i32)
+SIGNED_DIVISION(s64, u64, signed_i64)
+#define div64_s64(a, b) signed_i64(a, b)
+#define div64_long(a, b) signed_i64(a, b)
+#define div_s64(a, b) signed_i64(a, b)
 
 static inline __maybe_unused int fls64(u64 x)
 {
