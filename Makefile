@@ -62,6 +62,7 @@ linux-tables: build setup linux-objects ## What docs/linux.md shows of queues, l
 lint: build ## Format, clippy, ruff, mypy, stubs.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	cd adapters && cargo fmt --all --check && cargo clippy --workspace --all-targets --locked --target-dir ../target -- --deny warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

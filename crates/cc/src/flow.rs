@@ -79,6 +79,8 @@ pub struct Ack {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RateSample {
+    /// The newest segment of this ACK, counted from the flow's first: of those that it newly delivers, the one sent last.
+    pub segment: u64,
     /// Segments delivered since the newest segment of this ACK was sent.
     pub delivered: u64,
     /// Segments that had been delivered, of the whole flow, when the newest segment of this ACK was sent.
@@ -103,6 +105,7 @@ impl RateSample {
     pub const fn new(delivered: u64, interval: Option<Nanos>) -> RateSample {
         let (newly_delivered, rtt) = (delivered, None);
         RateSample {
+            segment: 0,
             delivered,
             prior_delivered: 0,
             newly_delivered,
@@ -151,6 +154,7 @@ setters! {
 
 setters! {
     RateSample {
+        segment: u64,
         prior_delivered: u64,
         newly_delivered: u64,
         rtt: Option<Nanos>,

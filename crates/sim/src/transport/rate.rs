@@ -156,7 +156,7 @@ impl Sampler {
     /// RTT, in which ACKs came closer together than data can have.
     pub fn sample(&mut self, now: Nanos) -> Option<RateSample> {
         self.app_limited_until = self.app_limited_until.filter(|&until| self.delivered <= until);
-        let (_, newest) = self.newest?;
+        let (segment, newest) = self.newest?;
         let sending = newest.at - newest.first_sent;
         let acknowledging = self.delivered_at - newest.delivered_at;
         self.first_sent = newest.at;
@@ -164,7 +164,7 @@ impl Sampler {
         self.min_rtt = self.min_rtt.into_iter().chain(rtt).min();
         let interval = Some(sending.max(acknowledging));
         let interval = interval.filter(|&interval| interval > 0 && self.min_rtt.is_none_or(|least| interval >= least));
-        let sample = RateSample::new(self.delivered - newest.delivered, interval).rtt(rtt);
+        let sample = RateSample::new(self.delivered - newest.delivered, interval).segment(segment).rtt(rtt);
         let sample = sample.newly_delivered(self.newly_delivered).prior_delivered(newest.delivered);
         let sample = sample.tx_in_flight(newest.in_flight).lost(self.lost - newest.lost);
         Some(sample.is_app_limited(newest.is_app_limited))

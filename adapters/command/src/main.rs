@@ -1,0 +1,113 @@
+//! `fullpipe-quic [--json] SCENARIO.toml`: runs a scenario whose flows may name quinn-proto's and s2n-quic-core's controllers
+//! beside the built-in algorithms, and prints what each flow got and what each link did.
+
+use fullpipe_sim::{Report, Simulation};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: fullpipe-quic [--json] SCENARIO.toml";
+
+fn main() -> ExitCode {
+    let (json, file) = match arguments(std::env::args().skip(1)) {
+        Ok(asked) => asked,
+        Err(fault) => return fail(&fault, 2),
+    };
+    let scenario = std::fs::read_to_string(&file).map_err(|fault| fault.to_string()).and_then(|text| {
+        let folder = file.parent().unwrap_or(Path::new("."));
+        fullpipe_s2n_quic::add_to(fullpipe_quinn::catalogue())
+            .read_toml_in(&text, folder)
+            .map_err(|problem| problem.to_string())
+    });
+    let scenario = match scenario {
+        Ok((scenario, _)) => scenario,
+        Err(fault) => return fail(&format!("{}: {fault}", file.display()), 2),
+    };
+    match Simulation::new(scenario).report() {
+        Ok(report) if json => println!("{}", object(&report)),
+        Ok(report) => print!("{}", table(&report)),
+        Err(fault) => return fail(&fault.to_string(), 1),
+    }
+    ExitCode::SUCCESS
+}
+
+fn fail(what: &str, status: u8) -> ExitCode {
+    eprintln!("fullpipe-quic: {what}");
+    ExitCode::from(status)
+}
+
+/// Whether JSON is asked for, and the scenario's file.
+fn arguments(given: impl Iterator<Item = String>) -> Result<(bool, PathBuf), String> {
+    let (flags, files): (Vec<String>, Vec<String>) = given.partition(|argument| argument.starts_with('-'));
+    if let Some(unknown) = flags.iter().find(|flag| *flag != "--json") {
+        return Err(format!("unknown option {unknown:?} ({USAGE})"));
+    }
+    match <[String; 1]>::try_from(files) {
+        Ok([file]) => Ok((!flags.is_empty(), file.into())),
+        Err(_) => Err(USAGE.to_owned()),
+    }
+}
+
+/// One object; rates in bits per second, times in seconds, windows in packets. What has no value is null.
+fn object(report: &Report) -> Value {
+    let flows = report.flows.iter().map(|flow| {
+        json!({
+            "name": flow.name,
+            "algorithm": flow.algorithm,
+            "goodput_bps": flow.goodput_bps,
+            "throughput_bps": flow.throughput_bps,
+            "loss_rate": flow.loss_rate,
+            "retransmits": flow.retransmits,
+            "timeouts": flow.timeouts,
+            "fast_recoveries": flow.fast_recoveries,
+            "mean_rtt_s": flow.mean_rtt_s,
+            "mean_cwnd_packets": flow.mean_cwnd_packets,
+        })
+    });
+    let links = report.links.iter().map(|link| {
+        json!({
+            "name": link.name,
+            "utilization": link.forward.utilization,
+            "loss_rate": link.forward.loss_rate,
+            "mean_queue_packets": link.forward.mean_queue_packets,
+            "max_queue_packets": link.forward.max_queue_packets,
+        })
+    });
+    json!({
+        "flows": flows.collect::<Vec<_>>(),
+        "links": links.collect::<Vec<_>>(),
+        "jain_index": report.jain_index,
+    })
+}
+
+fn table(report: &Report) -> String {
+    let mut lines = vec![format!(
+        "{:16} {:>16} {:>10} {:>13} {:>12} {:>10} {:>9}",
+        "flow", "goodput, Mbit/s", "loss, %", "mean RTT, ms", "mean window", "recoveries", "timeouts"
+    )];
+    for flow in &report.flows {
+        lines.push(format!(
+            "{:16} {:>16.2} {:>10.3} {:>13.1} {:>12.1} {:>10} {:>9}",
+            flow.name,
+            flow.goodput_bps / 1e6,
+            flow.loss_rate * 100.0,
+            flow.mean_rtt_s * 1e3,
+            flow.mean_cwnd_packets,
+            flow.fast_recoveries,
+            flow.timeouts
+        ));
+    }
+    lines.push(String::new());
+    lines.push(format!("{:16} {:>16} {:>10} {:>13}", "link", "utilization, %", "loss, %", "mean queue"));
+    for link in &report.links {
+        let way = &link.forward;
+        lines.push(format!(
+            "{:16} {:>16.2} {:>10.3} {:>13.1}",
+            link.name,
+            way.utilization * 100.0,
+            way.loss_rate * 100.0,
+            way.mean_queue_packets
+        ));
+    }
+    lines.join("\n") + "\n"
+}

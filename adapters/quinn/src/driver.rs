@@ -1,0 +1,266 @@
+//! A controller of quinn's, driven by the simulator's sender as a connection of quinn's drives it.
+
+use crate::estimator::Estimator;
+use fullpipe_cc::{Ack, CongestionControl, Flow, Lost, Nanos, Signal, Start};
+use fullpipe_connection::{Packet, Packets};
+use quinn_proto::congestion::Controller;
+use std::time::{Duration, Instant};
+
+/// RFC 9000 section 18.2: how long a receiver may hold an ACK back if it says nothing.
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+/// RFC 9002 section 6.1.2: the granularity of timers.
+const GRANULARITY: Duration = Duration::from_millis(1);
+/// RFC 9002 section 7.6.1, and `TransportConfig`'s default.
+const PERSISTENT_CONGESTION_THRESHOLD: u32 = 3;
+
+/// The RTT that a connection assumes before it knows any (RFC 9002 section 6.2.2).
+const INITIAL_RTT: Duration = Duration::from_millis(333);
+
+/// What a burst of the pacer takes, and its bounds in packets (src/connection/pacing.rs, lines 145 to 151).
+const BURST_INTERVAL: Duration = Duration::from_millis(2);
+const BURST_PACKETS: (f64, f64) = (10.0, 256.0);
+/// The pacer fills a window's worth this much faster than once a round trip (the same file, line 92).
+const PACING_GAIN: f64 = 1.25;
+/// Beyond a window of so many bytes it does not pace (line 76): a rate that no path has, packets a second.
+const UNPACED: f64 = 1e9;
+
+/// A controller, and what a connection keeps for it.
+pub struct Quinn {
+    controller: Box<dyn Controller>,
+    estimator: Estimator,
+    packets: Packets<()>,
+    /// What the simulator's time 0 is.
+    origin: Instant,
+    mtu: u64,
+    /// The newest packet acknowledged.
+    largest_acked: Option<Packet<()>>,
+    /// RFC 9002's rttvar, which quinn's estimator does not show.
+    rttvar: Duration,
+    /// A mark that the controller has not been told of.
+    marked: bool,
+}
+
+impl Quinn {
+    #[expect(clippy::disallowed_methods, reason = "an origin: the controllers take nothing but differences")]
+    pub fn new(build: impl FnOnce(Instant, u16) -> Box<dyn Controller>, start: Start) -> Quinn {
+        let origin = Instant::now();
+        let rtt = start.rtt.map_or(INITIAL_RTT, Duration::from_nanos);
+        let mtu = u16::try_from(start.segment_bytes).unwrap_or(u16::MAX);
+        Quinn {
+            controller: build(origin, mtu),
+            estimator: Estimator::new(origin, rtt),
+            packets: Packets::default(),
+            origin,
+            mtu: mtu.into(),
+            largest_acked: None,
+            rttvar: rtt / 2,
+            marked: false,
+        }
+    }
+
+    /// Time 0 is a nanosecond after the controller was built: it takes what was sent at that very instant for sent before.
+    fn at(&self, now: Nanos) -> Instant {
+        self.origin + Duration::from_nanos(now + 1)
+    }
+
+    fn packets(&self, bytes: u64) -> f64 {
+        bytes as f64 / self.mtu as f64
+    }
+
+    /// Of packets found lost, and of a mark, the controller hears once the ACK that has shown them has been counted.
+    fn tell_of_congestion(&mut self, now: Nanos) {
+        let lost = self.packets.take_lost();
+        if let Some(last) = lost.last() {
+            let bytes = lost.len() as u64 * self.mtu;
+            let persistent = spans(&lost, self.persistent_congestion());
+            self.controller.on_congestion_event(self.at(now), self.at(last.sent), persistent, bytes);
+        }
+        if std::mem::take(&mut self.marked) {
+            let sent = self.largest_acked.map_or(now, |packet| packet.sent);
+            self.controller.on_congestion_event(self.at(now), self.at(sent), false, 0);
+        }
+    }
+
+    /// RFC 9002 section 7.6.1.
+    fn persistent_congestion(&self) -> Duration {
+        let pto = self.estimator.smoothed() + (4 * self.rttvar).max(GRANULARITY) + MAX_ACK_DELAY;
+        PERSISTENT_CONGESTION_THRESHOLD * pto
+    }
+
+    fn sample(&mut self, rtt: Duration) {
+        self.rttvar = (3 * self.rttvar + self.estimator.smoothed().abs_diff(rtt)) / 4;
+        self.estimator.sample(rtt);
+    }
+}
+
+/// Packets that left one after another were lost over more than `time`, none between them having arrived.
+fn spans(lost: &[Packet<()>], time: Duration) -> bool {
+    let runs = lost.chunk_by(|before, after| after.number == before.number + 1);
+    let nanos = time.as_nanos();
+    runs.filter_map(|run| Some((run.first()?, run.last()?)))
+        .any(|(first, last)| u128::from(last.sent - first.sent) > nanos)
+}
+
+impl CongestionControl for Quinn {
+    fn cwnd(&self) -> f64 {
+        self.packets(self.controller.window())
+    }
+
+    fn ssthresh(&self) -> f64 {
+        match self.controller.metrics().ssthresh {
+            None | Some(u64::MAX) => f64::INFINITY,
+            Some(bytes) => self.packets(bytes),
+        }
+    }
+
+    /// The pacer's, whose rate is of the window alone: it asks no controller for one.
+    fn pacing_rate(&self) -> Option<f64> {
+        if self.controller.window() > u64::from(u32::MAX) {
+            return Some(UNPACED);
+        }
+        Some(PACING_GAIN * self.cwnd() / self.estimator.smoothed().as_secs_f64())
+    }
+
+    fn send_quantum(&self) -> u64 {
+        let (least, most) = BURST_PACKETS;
+        let burst = self.cwnd() * BURST_INTERVAL.as_secs_f64() / self.estimator.smoothed().as_secs_f64();
+        burst.clamp(least, most) as u64
+    }
+
+    fn takes_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn rules_recovery(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        let rtt = self.estimator.before();
+        let now = self.at(flow.now);
+        let acked = self.packets.on_ack(flow, ack);
+        let newest = acked.last().copied();
+        for packet in acked {
+            let sent = self.origin + Duration::from_nanos(packet.sent + 1);
+            self.controller.on_ack(now, sent, self.mtu, flow.app_limited, &rtt);
+        }
+        let newer = newest.filter(|newest| self.largest_acked.is_none_or(|largest| newest.number > largest.number));
+        self.largest_acked = newer.or(self.largest_acked);
+        if newest.is_some() {
+            let largest = self.largest_acked.map(|packet| packet.number);
+            let in_flight = self.packets.in_flight() * self.mtu;
+            self.controller.on_end_acks(now, in_flight, flow.app_limited, largest);
+        }
+        if let Some(newest) = newer {
+            self.sample(Duration::from_nanos(flow.now - newest.sent));
+        }
+        self.tell_of_congestion(flow.now);
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
+        match signal {
+            Signal::Ecn => self.marked = true,
+            Signal::Timeout => self.tell_of_congestion(flow.now),
+            _ => {}
+        }
+    }
+
+    fn on_sent(&mut self, flow: &Flow) {
+        self.tell_of_congestion(flow.now);
+        let number = self.packets.next_number();
+        self.packets.on_sent(flow, ());
+        self.controller.on_sent(self.at(flow.now), self.mtu, number);
+    }
+
+    fn on_lost(&mut self, _: &Flow, lost: &Lost) {
+        self.packets.on_lost(lost);
+    }
+
+    /// quinn takes no loss back.
+    fn on_undo(&mut self, _: f64, _: f64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fullpipe_cc::RateSample;
+    use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
+    use std::sync::Arc;
+
+    const MS: Nanos = 1_000_000;
+
+    fn newreno() -> Quinn {
+        let start = Start::from(10.0).segment_bytes(1200).rtt(100 * MS);
+        Quinn::new(|now, mtu| Arc::new(NewRenoConfig::default()).build(now, mtu), start)
+    }
+
+    fn cubic() -> Quinn {
+        let start = Start::from(10.0).segment_bytes(1200).rtt(100 * MS);
+        Quinn::new(|now, mtu| Arc::new(CubicConfig::default()).build(now, mtu), start)
+    }
+
+    /// `count` segments leave, a millisecond apart.
+    fn sends(cc: &mut Quinn, count: u64) {
+        (1..=count).for_each(|high| cc.on_sent(&Flow::at(high * MS).flight_size(high)));
+    }
+
+    /// RFC 9002 section 7.3.1: slow start grows by what is acknowledged. 12,000 bytes are 10 packets.
+    #[test]
+    fn slow_start_counts_packets() {
+        let mut cc = newreno();
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (10.0, f64::INFINITY));
+        sends(&mut cc, 10);
+        let sample = RateSample::new(4, None).segment(3).newly_delivered(4);
+        cc.on_ack(&Flow::at(101 * MS).delivered(4).flight_size(6), &Ack::of(4, 4.0).rate(Some(sample)));
+        assert_eq!(cc.cwnd(), 14.0);
+    }
+
+    /// The first of ten is lost, then the second: one cut, since both left before the first was answered. Of what left after, another.
+    #[test]
+    fn a_round_trip_has_one_cut() {
+        for (mut cc, factor) in [(newreno(), 0.5), (cubic(), 0.7)] {
+            sends(&mut cc, 10);
+            for lost in [0, 1] {
+                cc.on_lost(&Flow::at(110 * MS), &Lost::of(lost));
+                cc.on_ack(&Flow::at(110 * MS).flight_size(10), &Ack::of(0, 0.0));
+                assert!((cc.cwnd() - 10.0 * factor).abs() < 1e-3, "{}", cc.cwnd());
+            }
+            cc.on_sent(&Flow::at(120 * MS).flight_size(11));
+            cc.on_lost(&Flow::at(230 * MS), &Lost::of(10));
+            cc.on_ack(&Flow::at(230 * MS).flight_size(11), &Ack::of(0, 0.0));
+            assert!((cc.cwnd() - 10.0 * factor * factor).abs() < 1e-3, "{}", cc.cwnd());
+        }
+    }
+
+    /// RFC 9002 section 7.2: two packets are the least window.
+    #[test]
+    fn the_window_has_a_floor() {
+        for mut cc in [newreno(), cubic()] {
+            for round in 1..=12 {
+                cc.on_sent(&Flow::at(round * 100 * MS).flight_size(round));
+                cc.on_lost(&Flow::at(round * 100 * MS + 50 * MS), &Lost::of(round - 1));
+                cc.on_ack(&Flow::at(round * 100 * MS + 50 * MS).flight_size(round), &Ack::of(0, 0.0));
+            }
+            assert_eq!(cc.cwnd(), 2.0);
+        }
+    }
+
+    /// Losses over more than three probe timeouts, none between them arriving, leave the least window (RFC 9002 section 7.6.2).
+    #[test]
+    fn persistent_congestion_leaves_two() {
+        for (apart, window) in [(10 * MS, 5.0), (500 * MS, 2.0)] {
+            let mut cc = newreno();
+            (0..4).for_each(|n| cc.on_sent(&Flow::at(1 + n * apart).flight_size(n + 1)));
+            (0..4).for_each(|n| cc.on_lost(&Flow::at(4 * apart), &Lost::of(n)));
+            cc.on_congestion(&Flow::at(4 * apart), Signal::Timeout);
+            assert_eq!(cc.cwnd(), window);
+        }
+    }
+
+    /// 1.25 windows a smoothed RTT, in bursts of ten packets at least.
+    #[test]
+    fn the_pacer_is_quinns() {
+        let cc = newreno();
+        assert_eq!((cc.pacing_rate(), cc.send_quantum()), (Some(125.0), 10));
+    }
+}

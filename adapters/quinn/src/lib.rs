@@ -1,0 +1,61 @@
+//! quinn-proto's own NewReno and CUBIC, unmodified, as algorithms of a scenario: `quinn-newreno` and `quinn-cubic`.
+//!
+//! A connection of quinn's tells its controller of packets and bytes; the simulator's sender tells of segments. What lies between is here:
+//! a packet for each departure of a segment ([`fullpipe_connection`]), quinn's RTT estimator, and its pacer's rate and burst.
+//! docs/your-own/quic.md says how each event is mapped, and what differs from a connection.
+
+mod driver;
+mod estimator;
+mod plain;
+
+use driver::Quinn;
+use fullpipe_cc::Start;
+use fullpipe_cc::params::{Info, Param, Params};
+use fullpipe_sim::Catalogue;
+use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
+use std::sync::Arc;
+
+const fn initial_window(default: f64) -> Param {
+    Param::number("initial_window", default, 2.0, 10_000.0, "First window; a scenario's own key does not count here.")
+        .unit("packets")
+        .source("quinn-proto 0.11.19")
+}
+
+const NEWRENO: Info = Info::new("quinn-newreno", "quinn-proto 0.11.19, src/congestion/new_reno.rs")
+    .recovery("rack")
+    .own_slow_start(true)
+    .params(&[
+        initial_window(10.0),
+        Param::number("loss_reduction_factor", 0.5, 0.01, 0.99, "Part of the window that a loss leaves.")
+            .source("quinn-proto 0.11.19, src/congestion/new_reno.rs, line 163"),
+    ]);
+
+const CUBIC: Info = Info::new("quinn-cubic", "quinn-proto 0.11.19, src/congestion/cubic.rs")
+    .recovery("rack")
+    .own_slow_start(true)
+    .params(&[initial_window(10.0)]);
+
+/// The built-in algorithms, and quinn's.
+pub fn catalogue() -> Catalogue {
+    Catalogue::builtin()
+        .with(&NEWRENO, |params, start| {
+            let mut config = NewRenoConfig::default();
+            config.initial_window(first_window(params, start));
+            config.loss_reduction_factor(params.number("loss_reduction_factor") as f32);
+            begin(config, start)
+        })
+        .with(&CUBIC, |params, start| {
+            let mut config = CubicConfig::default();
+            config.initial_window(first_window(params, start));
+            begin(config, start)
+        })
+}
+
+/// In bytes.
+fn first_window(params: &Params, start: Start) -> u64 {
+    (params.number("initial_window") * f64::from(start.segment_bytes)) as u64
+}
+
+fn begin(config: impl ControllerFactory, start: Start) -> Quinn {
+    Quinn::new(|now, mtu| Arc::new(config).build(now, mtu), start)
+}

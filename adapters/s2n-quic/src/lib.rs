@@ -1,0 +1,230 @@
+//! s2n-quic's congestion controllers as algorithms of a scenario: `s2n-cubic` and `s2n-bbr` (its BBRv2). The code that sets window and rate is
+//! that of the crate s2n-quic-core, unmodified, and so is its RTT estimator.
+//!
+//! # How the simulator's sender is mapped to a connection
+//! - A segment is a packet of the greatest datagram size; windows are its bytes over that. Each departure is a packet of its own.
+//! - An ACK is reported as s2n-quic-transport's `recovery/manager.rs` does: the RTT (of the largest number alone), `on_rtt_update`, losses,
+//!   marks, and then one `on_ack` for all packets that it acknowledges, with what the newest carries.
+//! - A lost packet begins a burst where the one before it in number is not lost as well.
+//! - The retransmission timer of the simulator's sender, which comes after a probe, stands for persistent congestion: RFC 9002 section 7.6.1
+//!   chooses its threshold so that it is "approximately equivalent to a TCP sender declaring an RTO after two TLPs".
+//! - The application limits where neither window nor pacing does.
+//! - Packets leave at the rate and in the bursts that the controller announces (`Publisher::on_pacing_rate_updated`); below 2 ms of
+//!   smoothed RTT it does not pace, and before it has announced any, packets leave at once.
+//! - The packet that may leave beyond the window as recovery begins (`requires_fast_retransmission`) is the sender's own first repair.
+//! - ssthresh is private to the library, and infinite here. Its clock counts microseconds.
+//! - A loss that turns out none is not undone: s2n-quic does not do so.
+
+use fullpipe_cc::params::{Group, Info, Param, Params};
+use fullpipe_cc::{Ack, CongestionControl, Flow, Lost, Nanos, Signal, Start};
+use fullpipe_connection::{Packet, Packets};
+use fullpipe_sim::Catalogue;
+use num_rational::Ratio;
+use s2n_quic_core::event::builder::{BbrState, SlowStartExitCause};
+use s2n_quic_core::inet::SocketAddress;
+use s2n_quic_core::packet::number::PacketNumberSpace;
+use s2n_quic_core::path;
+use s2n_quic_core::random;
+use s2n_quic_core::recovery::bandwidth::{Bandwidth, RateSample};
+use s2n_quic_core::recovery::congestion_controller::{Endpoint, PathInfo, Publisher};
+use s2n_quic_core::recovery::{CongestionController, DEFAULT_INITIAL_RTT, RttEstimator, bbr, cubic};
+use s2n_quic_core::time::{Clock, NoopClock, Timestamp};
+use std::time::Duration;
+
+const INITIAL_WINDOW: Param =
+    Param::number("initial_window", 10.0, 2.0, 10_000.0, "First window; a scenario's own key does not count here.")
+        .unit("packets")
+        .source("s2n-quic-core 0.91.0; RFC 9002 section 7.2");
+
+const CUBIC: Info = Info::new("s2n-cubic", "s2n-quic-core 0.91.0, src/recovery/cubic.rs")
+    .recovery("rack")
+    .own_slow_start(true)
+    .params(&[INITIAL_WINDOW]);
+
+const BBR: Info = Info::new("s2n-bbr", "s2n-quic-core 0.91.0, src/recovery/bbr.rs")
+    .group(Group::Model)
+    .recovery("rack")
+    .own_slow_start(true)
+    .params(&[
+        INITIAL_WINDOW,
+        Param::number("cwnd_gain", 2.0, 1.0, 10.0, "Window over the BDP in ProbeBW, to a hundredth."),
+        Param::number("up_pacing_gain", 1.25, 1.0, 10.0, "Rate over the bandwidth in ProbeBW_UP, to a hundredth."),
+        Param::number("loss_threshold", 0.02, 0.01, 0.99, "Loss in a round trip that ends a probe, to a hundredth."),
+    ]);
+
+/// These algorithms and s2n-quic's two.
+#[must_use]
+pub fn add_to(catalogue: Catalogue) -> Catalogue {
+    catalogue
+        .with(&CUBIC, |params, start| {
+            let builder = cubic::builder::Builder::default();
+            S2n::new(builder.with_initial_congestion_window(first_window(params, start)).build(), start)
+        })
+        .with(&BBR, |params, start| {
+            let percent = |name| (100.0 * params.number(name)).round() as u32;
+            let builder = bbr::builder::Builder::default()
+                .with_initial_congestion_window(first_window(params, start))
+                .with_probe_bw_cwnd_gain(percent("cwnd_gain"))
+                .with_probe_bw_up_pacing_gain(percent("up_pacing_gain"))
+                .with_loss_threshold(percent("loss_threshold"));
+            S2n::new(builder.build(), start)
+        })
+}
+
+/// Bytes.
+fn first_window(params: &Params, start: Start) -> u32 {
+    (params.number("initial_window") * f64::from(start.segment_bytes)) as u32
+}
+
+/// One of s2n-quic's controllers under the simulator's sender.
+struct S2n<C: CongestionController> {
+    controller: C,
+    mtu: u16,
+    rtt: RttEstimator,
+    packets: Packets<C::PacketInfo>,
+    largest_acked: Option<u64>,
+    announced: Announced,
+    random: Random,
+}
+
+/// What a controller announces.
+#[derive(Debug, Default)]
+struct Announced {
+    /// Bytes a second, and bytes of a burst.
+    pacing: Option<(u64, u32)>,
+}
+
+impl Publisher for Announced {
+    fn on_slow_start_exited(&mut self, _: SlowStartExitCause, _: u32) {}
+
+    fn on_delivery_rate_sampled(&mut self, _: RateSample) {}
+
+    fn on_pacing_rate_updated(&mut self, rate: Bandwidth, burst: u32, _: Ratio<u64>) {
+        self.pacing = Some((rate.as_bytes_per_second(), burst));
+    }
+
+    fn on_bbr_state_changed(&mut self, _: BbrState) {}
+}
+
+/// SplitMix64, from the flow's seed.
+#[derive(Debug)]
+struct Random(u64);
+
+impl random::Generator for Random {
+    fn public_random_fill(&mut self, dest: &mut [u8]) {
+        for bytes in dest.chunks_mut(8) {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            let mixed = (mixed ^ (mixed >> 31)).to_le_bytes();
+            bytes.copy_from_slice(&mixed[..bytes.len()]);
+        }
+    }
+
+    fn private_random_fill(&mut self, dest: &mut [u8]) {
+        self.public_random_fill(dest);
+    }
+}
+
+fn at(now: Nanos) -> Timestamp {
+    NoopClock.get_time() + Duration::from_nanos(now)
+}
+
+impl<C: CongestionController> S2n<C> {
+    fn new(mut endpoint: impl Endpoint<CongestionController = C>, start: Start) -> S2n<C> {
+        let mtu = u16::try_from(start.segment_bytes).unwrap_or(u16::MAX);
+        let (config, address) = (path::Config::default(), SocketAddress::default());
+        let mut info = PathInfo::new(&config, &address);
+        info.max_datagram_size = mtu;
+        let controller = endpoint.new_congestion_controller(info);
+        let mut rtt = RttEstimator::new(DEFAULT_INITIAL_RTT);
+        if let Some(sample) = start.rtt.map(Duration::from_nanos) {
+            rtt.update_rtt(Duration::ZERO, sample, at(0), true, PacketNumberSpace::ApplicationData);
+        }
+        let (packets, announced) = (Packets::default(), Announced::default());
+        S2n { controller, mtu, rtt, packets, largest_acked: None, announced, random: Random(start.seed) }
+    }
+
+    /// Tells of the packets found lost, if any are.
+    fn tell_losses(&mut self, now: Nanos, is_persistent: bool) {
+        let mut before = None;
+        for Packet { number, info, .. } in self.packets.take_lost() {
+            let is_new_burst = before.is_none_or(|before| before + 1 != number);
+            before = Some(number);
+            let S2n { controller, random, announced, mtu, .. } = self;
+            controller.on_packet_lost((*mtu).into(), info, is_persistent, is_new_burst, random, at(now), announced);
+        }
+    }
+}
+
+impl<C: CongestionController> CongestionControl for S2n<C> {
+    fn cwnd(&self) -> f64 {
+        f64::from(self.controller.congestion_window()) / f64::from(self.mtu)
+    }
+
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        /// `MINIMUM_PACING_RTT` of its pacers.
+        const LEAST_PACED: Duration = Duration::from_millis(2);
+        let pacing = self.announced.pacing.filter(|_| self.rtt.smoothed_rtt() >= LEAST_PACED);
+        Some(pacing.map_or(f64::INFINITY, |(rate, _)| rate as f64 / f64::from(self.mtu)))
+    }
+
+    fn send_quantum(&self) -> u64 {
+        self.announced.pacing.map_or(1, |(_, burst)| u64::from(burst) / u64::from(self.mtu)).max(1)
+    }
+
+    fn takes_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn rules_recovery(&self) -> bool {
+        true
+    }
+
+    fn on_sent(&mut self, flow: &Flow) {
+        self.tell_losses(flow.now, false);
+        let (bytes, app_limited) = (self.mtu.into(), Some(!flow.cwnd_limited));
+        let info = self.controller.on_packet_sent(at(flow.now), bytes, app_limited, &self.rtt, &mut self.announced);
+        self.packets.on_sent(flow, info);
+    }
+
+    fn on_lost(&mut self, _: &Flow, lost: &Lost) {
+        self.packets.on_lost(lost);
+    }
+
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        let now = at(flow.now);
+        let acked = self.packets.on_ack(flow, ack);
+        let bytes = acked.len() * usize::from(self.mtu);
+        let newest = acked.last().copied();
+        if let Some(Packet { number, sent, .. }) = newest
+            && self.largest_acked.is_none_or(|largest| number > largest)
+        {
+            self.largest_acked = Some(number);
+            let sample = now - at(sent);
+            self.rtt.update_rtt(Duration::ZERO, sample, now, true, PacketNumberSpace::ApplicationData);
+            self.controller.on_rtt_update(at(sent), now, &self.rtt, &mut self.announced);
+        }
+        self.tell_losses(flow.now, false);
+        if ack.ce > 0 {
+            self.controller.on_explicit_congestion(ack.ce, now, &mut self.announced);
+        }
+        if let Some(Packet { sent, info, .. }) = newest {
+            let S2n { controller, rtt, random, announced, .. } = self;
+            controller.on_ack(at(sent), bytes, info, rtt, random, now, announced);
+        }
+    }
+
+    /// Marks are told of with the ACK.
+    fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
+        if signal != Signal::Ecn {
+            self.tell_losses(flow.now, signal == Signal::Timeout);
+        }
+    }
+
+    fn on_undo(&mut self, _: f64, _: f64) {}
+}
