@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -79,11 +78,11 @@ class Card(Outcome):
         runs: Runs,
         trees: Mapping[tuple[str, str, str], Tree],
         statement: Statement,
+        asked: str,
         only: Sequence[str] = (),
     ) -> Card:
-        """Puts the judged cells together."""
+        """Puts the judged cells together; ``asked`` is the command that made them."""
         rows = runs.rows()
-        asked = " ".join(["fullpipe", "evaluate", shlex.quote(label), "--profile", profile])
         criteria = [
             _criterion(criterion, cells, rows, statement, asked)
             for criterion in CRITERIA
