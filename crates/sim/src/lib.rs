@@ -47,6 +47,8 @@ pub use catalogue::Catalogue;
 #[doc(hidden)]
 pub use engine::run_served;
 pub use engine::{Simulation, Stopped, run, run_within};
+#[doc(hidden)]
+pub use network::Serving;
 pub use report::{
     DirectionReport, FlowReport, GroupReport, LinkReport, PacketCount, Percentiles, Report, Series, TrafficReport,
     TransferReport,

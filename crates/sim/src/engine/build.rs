@@ -4,7 +4,7 @@ use super::footprint::Memory;
 use super::timers::Timer;
 use super::transit::Transit;
 use super::{Engine, longest_access_delay};
-use crate::network::{Network, Route};
+use crate::network::{Network, Route, Serving};
 use crate::report::meter::{Meter, Terms};
 use crate::report::transfers::Transfers;
 use crate::rng::{Purpose, Rng};
@@ -22,9 +22,9 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 impl<P: Policy> Engine<P> {
-    /// The engine of `scenario`; `serve_all` as in [`Network::new`].
-    pub fn new(scenario: Arc<Scenario>, memory_bytes: u64, serve_all: bool) -> Self {
-        let (network, routes) = Network::new(&scenario, serve_all);
+    /// The engine of `scenario`; `serving` as in [`Network::new`].
+    pub fn new(scenario: Arc<Scenario>, memory_bytes: u64, serving: Serving) -> Self {
+        let (network, routes) = Network::new(&scenario, serving);
         let mut engine = Engine {
             transit: Transit::new(&scenario, network),
             flows: Vec::new(),

@@ -33,6 +33,8 @@ pub struct Transit {
     pub lost: Vec<u64>,
     /// What ACKs under way carry.
     pub notes: Notes,
+    /// A timer has expired: what it makes be sent comes after the turns that links take at that moment.
+    pub by_timer: bool,
     packet_size: u32,
     ack_size: u32,
 }
@@ -54,6 +56,7 @@ impl Transit {
             count: PacketCount::default(),
             lost: Vec::new(),
             notes: Notes::default(),
+            by_timer: false,
             packet_size: scenario.packet_size,
             ack_size: scenario.ack_size,
         }
@@ -261,17 +264,16 @@ impl Transit {
             self.schedule.push(before, packet);
             return false;
         }
-        let sent = link.accept(packet, size);
+        let sent = link.accept(packet, size, self.by_timer && !ahead);
         self.settle(hop.place);
         sent
     }
 
-    /// The transmitter of a served link is free; says which packet leaves it next.
+    /// A served link takes its turns, those that are due.
     #[inline]
-    pub fn serve(&mut self, place: u32, now: Nanos, packet: &mut Packet) -> bool {
-        let sent = self.network.served[place as usize].serve(now, packet);
+    pub fn serve(&mut self, place: u32, now: Nanos) {
+        self.network.served[place as usize].serve(now);
         self.settle(place);
-        sent
     }
 
     /// Something changes of a served link; says whether a packet leaves it therefore.

@@ -78,15 +78,10 @@ impl Transmitter {
     }
 
     /// Sends a packet from `now` on, when it can begin.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, now: Nanos, size: u32) {
         match self {
-            Transmitter::Line(sending) => {
-                sending.line.rest_until(now);
-                let took = sending.line.send(sending.transmissions.of(&sending.line, size));
-                sending.sum.used += u128::from(took) * u128::from(sending.weight);
-                sending.sending_weight = sending.weight;
-            }
+            Transmitter::Line(sending) => sending.send(now, size),
             Transmitter::Trace(opportunities) => opportunities.send(size),
         }
     }
@@ -142,6 +137,14 @@ impl Transmitter {
 }
 
 impl Sending {
+    #[inline(always)]
+    fn send(&mut self, now: Nanos, size: u32) {
+        self.line.rest_until(now);
+        let took = self.line.send(self.transmissions.of(&self.line, size));
+        self.sum.used += if self.steady { u128::from(took) } else { u128::from(took) * u128::from(self.weight) };
+        self.sending_weight = self.weight;
+    }
+
     fn set_rate(&mut self, now: Nanos, rate_bps: u64) {
         let in_force = now.max(self.line.free()).max(self.since);
         self.sum.offered += u128::from(in_force - self.since) * u128::from(self.weight);

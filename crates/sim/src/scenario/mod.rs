@@ -5,6 +5,7 @@
 mod algorithm;
 mod change;
 mod host;
+pub mod keys;
 pub(crate) mod limits;
 mod network;
 mod parse;
