@@ -163,14 +163,14 @@ class Card(Outcome):
         from fullpipe.bench import link
 
         found: dict[str, dict[str, str]] = {}
-        for (cell, setting, role), tree in self._trees.items():
+        for (cell, name, role), tree in self._trees.items():
             settings = found.setdefault(cell, {})
-            if setting in settings or not role.endswith("candidate"):
+            if name in settings or not role.endswith("candidate"):
                 continue
-            about = f"{cell}, {setting}: {role.replace('candidate', self.data['algorithm'])}"
+            about = f"{cell}, {name}: {role.replace('candidate', self.data['algorithm'])}"
             address = link(Scenario.from_dict(tree), about)
             if address is not None:
-                settings[setting] = address
+                settings[name] = address
         return {cell: list(settings.items()) for cell, settings in found.items()}
 
     @classmethod

@@ -177,11 +177,10 @@ class Plan(Outcome):
 
     def shown(self) -> list[Shown | str]:
         """The line that the program prints."""
-        more = "" if self.more_seeds == self.seeds else f"; up to {self.more_seeds} seeds where a word is unclear"
-        return [
-            f"{self.runs:,} runs of {self.seeds} seeds, {self.kept:,} of them kept from before; the others take one "
-            f"processor about {max(1, round(self.cpu_s / 60)):,} minutes{more}"
-        ]
+        runs = f"{self.runs:,} runs of {self.seeds} seeds, {self.kept:,} of them kept from before"
+        more = f"up to {self.more_seeds} seeds where a word is unclear" if self.more_seeds > self.seeds else ""
+        left = f"the others take one processor about {math.ceil(self.cpu_s / 60):,} min" if self.packets else ""
+        return ["; ".join(part for part in (runs, left, more) if part)]
 
 
 def plan(
