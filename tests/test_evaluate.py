@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from fullpipe import Scenario
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.linux.plan import Plan
 from fullpipe.runs import engines
-from fullpipe.study.evaluate import Card, Statement, evaluate, running
+from fullpipe.study.evaluate import Card, Statement, evaluate, plan, running
 from fullpipe.study.evaluate.beside_linux import for_linux, on_linux
 from fullpipe.study.evaluate.cell import Beside
 from fullpipe.study.evaluate.cells import CELLS
@@ -146,6 +148,24 @@ def test_what_was_killed_goes_on_and_gives_the_same_bytes(tmp_path: Path, made: 
     assert 0 < len(made) - first <= 9 - 4
 
 
+def test_a_plan_counts_what_a_card_runs(tmp_path: Path, made: list[str]) -> None:
+    before = plan("bbr", only=["iot"], cache=tmp_path)
+    assert (before.runs, before.kept, before.seeds, before.more_seeds) == (9, 0, 3, 13)
+    assert before.packets == pytest.approx(9 * 1e6 / 1500)  # a transfer of 1 MB each
+    assert made == []
+    evaluate("bbr", only=["iot"], cache=tmp_path)
+    assert len(made) == 9
+    after = plan("bbr", only=["iot"], cache=tmp_path)
+    assert (after.runs, after.kept, after.packets) == (9, 9, 0.0)
+    assert plan("vegas", only=["iot"], cache=tmp_path).kept == 6  # the standards'
+    # 120 s of 50 Mbit/s are 500,000 packets; a standard that is judged stands for itself.
+    long = plan("cubic", only=["grid"], seeds=2, cache=tmp_path)
+    assert (long.runs, long.more_seeds, long.packets) == (4, 2, 4 * 500_000)
+    (line,) = plan("cubic", only=["duel"], seeds=2, cache=tmp_path).shown()
+    assert re.fullmatch(r"[\d,]+ runs of 2 seeds, 0 of them kept from before; .* about \d+ min", str(line))
+    assert plan("bbr3", profile="full", cache=tmp_path).cpu_s > plan("bbr3", cache=tmp_path).cpu_s > 10
+
+
 def test_a_foreign_name_is_refused(cache: Path) -> None:
     with pytest.raises(ScenarioError, match="cubik"):
         evaluate("cubik", cache=cache)
@@ -229,6 +249,8 @@ def test_the_program(program: Program, tmp_path: Path, monkeypatch: pytest.Monke
     assert figures["flows"][0]["completion_s"] == row["completion_s"]
     table = program("evaluate", "bbr", "--only", "iot,overload")
     assert "Internet of Things" in table.stdout
+    planned = program("evaluate", "bbr", "--only", "iot,overload", "--dry-run", "--json")
+    assert (json.loads(planned.stdout)["runs"], json.loads(planned.stdout)["kept"]) == (27, 27)
 
 
 def test_a_table_of_parameters_is_an_algorithm(
@@ -236,9 +258,17 @@ def test_a_table_of_parameters_is_an_algorithm(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     done = program("evaluate", '{ name = "vegas", alpha = 2 }', "--only", "iot", "--json")
-    assert (
-        json.loads(done.stdout)["algorithm"] == "vegas {alpha = 2}" or "alpha" in json.loads(done.stdout)["algorithm"]
-    )
+    told = json.loads(done.stdout)
+    assert "alpha" in told["algorithm"]
+    # What stands on the card as the command makes it again.
+    (criterion,) = told["criteria"]
+    again = program(*shlex.split(criterion["cells"][0]["command"])[1:], "--json")
+    assert again.stdout == done.stdout, again.stderr
+    card = evaluate({"name": "vegas", "alpha": 2}, only=["iot"], cache=tmp_path / "cache" / "fullpipe" / "evaluate")
+    assert card.to_json() + "\n" == done.stdout
+    of_two = json.loads(program("evaluate", "cubic", "--only", "iot", "--seeds", "2", "--json").stdout)
+    command = of_two["criteria"][0]["cells"][0]["command"]
+    assert command == "fullpipe evaluate cubic --profile quick --seeds 2 --only iot"
     wrong = program("evaluate", "{ name = ", "--only", "iot")
     assert wrong.returncode == 2
     assert wrong.stderr.count("\n") == 1
@@ -317,6 +347,7 @@ def test_an_algorithm_of_ones_own(program: Program, tmp_path: Path, monkeypatch:
         assert done.returncode == 0, done.stderr
         cards.append(json.loads(done.stdout))
     assert cards[0]["algorithm"] == "mine"
+    assert cards[0]["criteria"][0]["cells"][0]["command"].startswith("fullpipe evaluate mine.py ")
     # What was run of another source is not taken for it.
     assert cards[0] == cards[2] != cards[1]
 

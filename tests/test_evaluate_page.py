@@ -57,6 +57,31 @@ def test_where_a_gauges_marks_stand() -> None:
     assert numbers(small, "circle", "cx") == [160.0]
 
 
+def test_a_limit_stands_in_the_middle() -> None:
+    """Of its gauge; the dot is the worst seed, the line goes to the best, and all that is grey is below the limit."""
+    held = figure(limit=10.0, candidate=[4.0, None, 6.0], bar="", difference=-4.0, ci95=0.0, margin=0.0)
+    markup, unit = str(gauge(held)), 148 / (10 * 1.08)
+    assert numbers(markup, "circle", "cx") == [pytest.approx(160 - 4 * unit, abs=0.06)]
+    assert numbers(markup, "line", "x1", "whisker") == [pytest.approx(160 - 6 * unit, abs=0.06)]
+    assert numbers(markup, "line", "x2", "whisker") == numbers(markup, "circle", "cx")
+    assert (numbers(markup, "rect", "x"), numbers(markup, "rect", "width")) == ([12.0], [148.0])
+    beyond = str(gauge({**held, "candidate": [4.0, 30.0]}))
+    assert numbers(beyond, "circle", "cx") == [pytest.approx(160 + 148 / 1.08, abs=0.06)]
+
+
+def test_an_interval_that_leaves_the_picture_ends_in_an_arrow() -> None:
+    wide = figure(candidate=[0.4, 0.4, 0.8], newreno=[0.6, 0.6, 0.6], cubic=[])
+    # 0.53 and 0.57 about it: it leaves on both sides; NewReno's three are one.
+    assert re.findall(r'class="cut" d="M(\d+) 10', str(dots(wide))) == ["76", "312"]
+    assert "cut" not in str(dots(figure(candidate=[0.5, 0.6, 0.7], newreno=[0.1], cubic=[0.9])))
+
+
+def test_a_picture_of_one_value_names_it_once() -> None:
+    markup = str(dots(figure(candidate=[0.5], newreno=[0.5], cubic=[0.5], unit="ms")))
+    assert re.findall(r'class="scale[^"]*"[^>]*>([^<]*)', markup) == ["0.5 ms"]
+    assert re.findall(r'class="scale[^"]*"[^>]*>([^<]*)', str(dots(figure(unit="ms")))) == ["0.4", "0.8 ms"]
+
+
 def test_every_seed_is_a_dot_and_no_mean_stands_alone() -> None:
     markup = str(dots(figure()))
     # From 0.4 to 0.8 and 4 % more on both sides, between pixels 76 and 312.
@@ -76,17 +101,21 @@ def test_the_comparison_in_words() -> None:
     assert told(figure(metric="loss_rate", difference=0.0953, ci95=0.0)) == "1.1 times cubic's cost (1.1 to 1.1)"
     slight = figure(metric="loss_rate", difference=2.0, ci95=0.1, verdict="no worse")
     assert told(slight).endswith("; no difference that counts")
-    assert told(figure(metric="n", bar="", difference=2.0)) == "2 beyond the limit"
+    held = {"metric": "n", "unit": "%", "limit": 10.0, "bar": "", "margin": 0.0, "ci95": 0.0}
+    assert told(figure(**held, candidate=[4.0, 6.0], difference=-4.0)) == "at most 6, within the limit of 10 %"
+    beyond = figure(**held, candidate=[4.0, 12.0], difference=2.0)
+    assert told(beyond) == "12, beyond the limit of 10 %"
+    assert told({**beyond, "verdict": "no worse"}) == "12, beyond the limit of 10 %, as a standard is"
     assert told({"why": "needs x"}) == "needs x"
 
 
 def test_the_deciding_figure_is_the_one_furthest_beyond_its_margin() -> None:
     near, far, fine = figure(difference=0.1), figure(difference=0.3), figure(difference=0.9, verdict="no worse")
-    criterion = {"verdict": "worse", "cells": [{"figures": {"a": near, "b": far, "c": fine}}]}
-    assert deciding(criterion) is far
+    criterion = {"verdict": "worse", "cells": [{"id": "duel", "figures": {"a": near, "b": far, "c": fine}}]}
+    assert deciding(criterion) == ("duel", far)
     starved = figure(difference=-0.5, starves=True)
-    criterion["cells"] = [{"figures": {"a": far, "b": starved}}]
-    assert deciding(criterion) is starved
+    criterion["cells"] = [{"id": "duel", "figures": {"a": far}}, {"id": "adoption", "figures": {"b": starved}}]
+    assert deciding(criterion) == ("adoption", starved)
     assert deciding({"verdict": "not run", "cells": []}) is None
 
 

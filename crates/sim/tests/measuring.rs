@@ -298,8 +298,12 @@ fn a_links_samples_are_its_own() {
     let columns = [
         named("queue_packets", [1.0; 3]),
         named("utilization", [0.25, 0.5, 0.5]),
+        named("arrived_packets", [1.0; 3]),
+        named("dropped_packets", [0.0; 3]),
         named("reverse_queue_packets", [0.0; 3]),
         named("reverse_utilization", [0.0; 3]),
+        named("reverse_arrived_packets", [0.0; 3]),
+        named("reverse_dropped_packets", [0.0; 3]),
     ];
     assert_eq!(series.columns, columns);
 }

@@ -20,13 +20,19 @@ from fullpipe.cli.output import (
 from fullpipe.errors import ScenarioError
 from fullpipe.runs.engines import ENGINES
 from fullpipe.scenario.scenario import parse
-from fullpipe.study.evaluate import PROFILES, Statement, evaluate
+from fullpipe.study.evaluate import PROFILES, Statement, evaluate, plan
 
 __all__ = ["command"]
 
 
+def asked(context: click.Context, parameter: click.Parameter, text: str) -> str | None:
+    """The algorithm's name; what was typed is remembered for the commands on the card."""
+    context.meta["fullpipe.asked"] = text
+    return declared(context, parameter, text)
+
+
 @click.command("evaluate")
-@click.argument("algorithm", shell_complete=complete.algorithms, callback=declared)
+@click.argument("algorithm", shell_complete=complete.algorithms, callback=asked)
 @click.option(
     "--profile", type=click.Choice(list(PROFILES)), default="quick", show_default=True, help="How much is run."
 )
@@ -42,6 +48,7 @@ __all__ = ["command"]
     show_default=True,
     help="linux: duel, bloat and shallow up to 50 Mbit/s on a real kernel too.",
 )
+@click.option("--dry-run", is_flag=True, help="Say how many runs that are, and about how long they take; run nothing.")
 @click.option("--strict", is_flag=True, help="Exit status 1 where any word is 'worse'.")
 @memory_option
 @json_option
@@ -55,6 +62,7 @@ def command(
     dask: str | None,
     statement: str | None,
     engine: str,
+    dry_run: bool,
     strict: bool,
     memory_bytes: int | None,
     as_json: bool,
@@ -69,18 +77,29 @@ def command(
     if dask is not None and workers is not None:
         raise click.UsageError("--jobs counts runs on this machine; with --dask the cluster has its own")
     said = None if statement is None else Statement.load(statement)
+    chosen: dict[str, Any] = {
+        "algorithm": named(algorithm),
+        "profile": profile,
+        "only": None if only is None else words(only),
+        "seeds": seeds,
+        "statement": said,
+    }
+    if dry_run:
+        needed = plan(**chosen)
+        if as_json:
+            print_json(needed.to_json())
+        else:
+            show(needed.shown())
+        return 0
     with progress_bar("evaluate", "runs") as progress:
         card = evaluate(
-            named(algorithm),
-            profile=profile,
-            only=None if only is None else words(only),
-            seeds=seeds,
-            statement=said,
+            **chosen,
             engine=engine,
             workers=workers,
             dask=dask,
             memory_bytes=memory_bytes,
             progress=progress,
+            called=click.get_current_context().meta["fullpipe.asked"],
         )
     if out is not None:
         card.save(out)

@@ -265,6 +265,11 @@ def _link_series(plan: Plan, links: list[list[LinkSample]]) -> dict[str, list[An
             columns.setdefault(f"{prefix}utilization", []).extend(
                 _utilization(plan, i, bool(prefix), before, after) for before, after in pairwise(counted)
             )
+            for before, after in pairwise(counted):
+                lost = after.dropped - before.dropped
+                taken = after.sent_packets + after.queued - before.sent_packets - before.queued
+                columns.setdefault(f"{prefix}arrived_packets", []).append(float(taken + lost))
+                columns.setdefault(f"{prefix}dropped_packets", []).append(float(lost))
     return columns
 
 

@@ -194,14 +194,24 @@ impl<P: Policy> Engine<P> {
     }
 
     fn link_series(&mut self) -> Series {
-        let names = ["queue_packets", "utilization", "reverse_queue_packets", "reverse_utilization"];
+        let names = [
+            "queue_packets",
+            "utilization",
+            "arrived_packets",
+            "dropped_packets",
+            "reverse_queue_packets",
+            "reverse_utilization",
+            "reverse_arrived_packets",
+            "reverse_dropped_packets",
+        ];
         let Some(interval) = self.scenario.series_interval else { return Series::with_columns(names, 0) };
         let rows = (self.transit.window.to / interval) as usize * self.scenario.links.len();
         let mut series = Series::with_columns(names, rows);
         for index in 0..self.scenario.links.len() {
             let mut taken = |direction| self.transit.network.take_series(direction);
             let columns = [2 * index, 2 * index + 1].into_iter().filter_map(&mut taken);
-            let columns: Vec<_> = columns.flat_map(|(queue, utilization)| [queue, utilization]).collect();
+            let columns: Vec<_> =
+                columns.flat_map(|one| [one.queue, one.utilization, one.arrived, one.dropped]).collect();
             let n = columns[0].len();
             series.t_s.extend((1..=n as u64).map(|k| seconds(k * interval)));
             series.entity.extend(std::iter::repeat_n(index as u32, n));

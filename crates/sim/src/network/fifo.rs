@@ -3,7 +3,7 @@
 //! First in, first out means that a packet's departure is known when it arrives, so a link is a function from arrivals to
 //! departures and needs no events of its own. The queue holds the packet being sent too, as ns-2's limit counts it.
 
-use super::ledger::{Ledger, Totals, Use};
+use super::ledger::{Ledger, Sampled, Totals, Use};
 use crate::network::line::{Line, Transmissions};
 use crate::report::DirectionReport;
 use crate::ring::Ring;
@@ -150,8 +150,8 @@ impl Fifo {
         self.ledger.report()
     }
 
-    /// Ends the series, and hands over its columns: packets in the system, utilization.
-    pub fn take_series(&mut self) -> Option<(Vec<f64>, Vec<f64>)> {
+    /// Ends the series, and hands over its columns.
+    pub fn take_series(&mut self) -> Option<Sampled> {
         self.pass_marks(self.ledger.end());
         self.ledger.take_series()
     }
@@ -254,7 +254,7 @@ impl Fifo {
             let mark = self.next_mark;
             let queued = self.queued(mark);
             let usage = Use { used: u128::from(self.busy_at(mark)), offered: u128::from(mark) };
-            let totals = self.ledger.needs_totals(mark).then(|| self.totals_at(mark));
+            let totals = if self.ledger.needs_sojourn(mark) { self.totals_at(mark) } else { self.totals };
             if mark == self.ledger.end() && self.ledger.note_accepted(self.totals.arrived - self.totals.dropped) {
                 self.max_queue = self.max_queue.max(1);
             }
@@ -413,8 +413,20 @@ mod tests {
         for at in [50_000, 50_000, 50_000] {
             link.accept(at, 100);
         }
-        let (queue, utilization) = link.take_series().expect("asked for");
-        assert_eq!(queue, [3.0, 2.0, 1.0, 0.0, 0.0]);
-        assert_eq!(utilization, [0.5, 1.0, 1.0, 0.5, 0.0]);
+        let series = link.take_series().expect("asked for");
+        assert_eq!(series.queue, [3.0, 2.0, 1.0, 0.0, 0.0]);
+        assert_eq!(series.utilization, [0.5, 1.0, 1.0, 0.5, 0.0]);
+    }
+
+    /// One is being sent and one waits: of three at a time one is dropped, and two of those that come while the second is sent.
+    #[test]
+    fn series_tell_what_came_and_what_was_dropped_since_the_sample_before() {
+        let mut link = direction(8_000_000, Buffer::Packets(2), Window { from: 150_000, to: 300_000 }, Some(100_000));
+        for at in [50_000, 50_000, 50_000, 160_000, 170_000, 180_000] {
+            link.accept(at, 100);
+        }
+        let series = link.take_series().expect("asked for");
+        assert_eq!(series.arrived, [3.0, 3.0, 0.0]);
+        assert_eq!(series.dropped, [1.0, 2.0, 0.0]);
     }
 }

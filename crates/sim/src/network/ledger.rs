@@ -69,8 +69,22 @@ struct Samples {
     interval: Nanos,
     next: Nanos,
     before: Use,
-    queue: Vec<f64>,
-    utilization: Vec<f64>,
+    /// Packets that had come and that had been dropped by the sample before.
+    counted: (u64, u64),
+    columns: Sampled,
+}
+
+/// The columns of a direction's series.
+#[derive(Debug, Default)]
+pub struct Sampled {
+    /// Packets in the system.
+    pub queue: Vec<f64>,
+    /// The share of what could be sent since the sample before.
+    pub utilization: Vec<f64>,
+    /// Packets that came since the sample before.
+    pub arrived: Vec<f64>,
+    /// Those that the queue dropped since then.
+    pub dropped: Vec<f64>,
 }
 
 impl Ledger {
@@ -133,25 +147,26 @@ impl Ledger {
         self.window.to
     }
 
-    /// Whether [`Ledger::note`] needs the totals at `mark`: at both ends of the window.
-    pub fn needs_totals(&self, mark: Nanos) -> bool {
+    /// Whether [`Ledger::note`] needs the sojourn at `mark`: at both ends of the window.
+    pub fn needs_sojourn(&self, mark: Nanos) -> bool {
         mark == self.window.to || mark == self.window.from && self.begin.is_none()
     }
 
-    /// Notes what is due at `mark`, when `queued` packets are in the system: the transmitter's `usage`, the `totals` up to then if they
-    /// are needed, and the most packets there have been since the window began, which are counted anew where it begins now.
-    pub fn note(&mut self, mark: Nanos, queued: usize, usage: Use, totals: Option<Totals>, most: &mut usize) {
+    /// Notes what is due at `mark`, when `queued` packets are in the system: the transmitter's `usage`, the `totals` up to then, of
+    /// which the sojourn counts only where [`Ledger::needs_sojourn`], and the most packets there have been since the window began,
+    /// which are counted anew where it begins now.
+    pub fn note(&mut self, mark: Nanos, queued: usize, usage: Use, totals: Totals, most: &mut usize) {
         if mark == self.window.from && self.begin.is_none() {
-            self.begin = totals.map(|totals| (totals, usage));
+            self.begin = Some((totals, usage));
             *most = queued;
             self.waits.clear();
             (self.at_once, self.unsent) = (0, 0);
         }
         if let Some(samples) = self.samples.as_mut().filter(|samples| samples.next == mark) {
-            samples.add(usage, queued, self.window.to);
+            samples.add(usage, queued, (totals.arrived, totals.dropped), self.window.to);
         }
         if mark == self.window.to {
-            self.end = totals.map(|totals| (totals, usage, *most));
+            self.end = Some((totals, usage, *most));
             self.delays = Delays {
                 percentiles: self.waits.percentiles(self.at_once),
                 most_s: self.waits.percentile(100, self.at_once),
@@ -186,9 +201,9 @@ impl Ledger {
         }
     }
 
-    /// The columns of the series: packets in the system, utilization.
-    pub fn take_series(&mut self) -> Option<(Vec<f64>, Vec<f64>)> {
-        self.samples.take().map(|samples| (samples.queue, samples.utilization))
+    /// The columns of the series.
+    pub fn take_series(&mut self) -> Option<Sampled> {
+        self.samples.take().map(|samples| samples.columns)
     }
 }
 
@@ -196,14 +211,17 @@ impl Samples {
     fn new(interval: Nanos, end: Nanos) -> Self {
         let room = (end / interval) as usize;
         let next = if interval <= end { interval } else { Nanos::MAX };
-        let (queue, utilization) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Samples { interval, next, before: Use::default(), queue, utilization }
+        let column = || Vec::with_capacity(room);
+        let columns = Sampled { queue: column(), utilization: column(), arrived: column(), dropped: column() };
+        Samples { interval, next, before: Use::default(), counted: (0, 0), columns }
     }
 
-    fn add(&mut self, usage: Use, queued: usize, end: Nanos) {
-        self.queue.push(queued as f64);
-        self.utilization.push(usage.since(self.before));
-        self.before = usage;
+    fn add(&mut self, usage: Use, queued: usize, counted: (u64, u64), end: Nanos) {
+        self.columns.queue.push(queued as f64);
+        self.columns.utilization.push(usage.since(self.before));
+        self.columns.arrived.push((counted.0 - self.counted.0) as f64);
+        self.columns.dropped.push((counted.1 - self.counted.1) as f64);
+        (self.before, self.counted) = (usage, counted);
         let next = self.next + self.interval;
         self.next = if next <= end { next } else { Nanos::MAX };
     }

@@ -13,6 +13,7 @@ use crate::report::DirectionReport;
 use crate::scenario::{Scenario, Tcp, Udp};
 use crate::window::Window;
 use fifo::Fifo;
+use ledger::Sampled;
 use served::Served;
 
 /// The way of a flow's data to the receiver and of its ACKs back: a stretch of [`Network::hops`].
@@ -147,8 +148,8 @@ impl Network {
         }
     }
 
-    /// Ends a direction's series, and hands over its columns: packets in the system, utilization.
-    pub fn take_series(&mut self, direction: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+    /// Ends a direction's series, and hands over its columns.
+    pub fn take_series(&mut self, direction: usize) -> Option<Sampled> {
         match self.ends[direction] {
             End::Fifo(place) => self.fifos[place as usize].take_series(),
             End::Served(place) => self.served[place as usize].take_series(),

@@ -14,7 +14,7 @@ use super::change::policer::Policer;
 use super::change::schedule::{Schedule, Settings};
 use super::change::wire::Wire;
 use super::discipline::{Any, Deeds, Discipline, Fate, Queued};
-use super::ledger::{Ledger, Totals};
+use super::ledger::{Ledger, Sampled, Totals};
 use super::line::Span;
 use super::transmitter::Transmitter;
 use crate::packet::{Kind, Packet};
@@ -284,8 +284,8 @@ impl Served {
         self.ledger.report()
     }
 
-    /// Ends the series, and hands over its columns: packets in the system, utilization.
-    pub fn take_series(&mut self) -> Option<(Vec<f64>, Vec<f64>)> {
+    /// Ends the series, and hands over its columns.
+    pub fn take_series(&mut self) -> Option<Sampled> {
         self.pass_marks(self.ledger.end());
         self.ledger.take_series()
     }
@@ -478,8 +478,8 @@ impl Served {
     fn pass_marks(&mut self, now: Nanos) {
         while self.next_mark <= now {
             let mark = self.next_mark;
-            let totals =
-                self.ledger.needs_totals(mark).then(|| Totals { sojourn: self.sojourn_to(mark), ..self.totals });
+            let sojourn = if self.ledger.needs_sojourn(mark) { self.sojourn_to(mark) } else { 0 };
+            let totals = Totals { sojourn, ..self.totals };
             self.ledger.note(mark, self.queued(mark), self.transmitter.use_at(mark), totals, &mut self.max_queue);
             self.next_mark = self.ledger.next();
         }

@@ -34,7 +34,8 @@ pub struct Report {
     pub jain_index: f64,
     /// Series of the flows.
     pub flow_series: Series,
-    /// Series of the links: columns `queue_packets` and `utilization`, `entity` is the link's index.
+    /// Series of the links: columns `queue_packets`, `utilization`, `arrived_packets` and `dropped_packets`, the last three since the
+    /// sample before, and the same with `reverse_`; `entity` is the link's index.
     pub link_series: Series,
 }
 

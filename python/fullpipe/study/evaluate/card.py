@@ -5,27 +5,36 @@ from __future__ import annotations
 import json
 import math
 import os
-import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fullpipe
-from fullpipe.display import Shown, page
+from fullpipe.display import Outcome, Shown
 from fullpipe.files import readable, staged
+from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario
+from fullpipe.study.evaluate.cell import Cell
 from fullpipe.study.evaluate.cells.queues import ADDRESSED_BELOW_S
 from fullpipe.study.evaluate.criteria import CRITERIA, Criterion
-from fullpipe.study.evaluate.judging import BARS, Compared, JudgedCell, Runs, corrected
+from fullpipe.study.evaluate.judging import BARS, Compared, JudgedCell, Runs, Values, corrected
 from fullpipe.study.evaluate.preset import Tree
-from fullpipe.study.evaluate.rules import BADNESS, NO_WORSE, NOT_APPLICABLE, NOT_RUN, WORSE, worst
+from fullpipe.study.evaluate.rules import BADNESS, NO_WORSE, NOT_APPLICABLE, NOT_RUN, WORSE, at_most, worst
 from fullpipe.study.evaluate.statement import Statement
 from fullpipe.text import file_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["BREAKER", "RISKS", "Card"]
 
 BREAKER = 0.1
-"""Loss above which a circuit breaker may end a flow (RFC 8084)."""
+"""Loss within 10 s above which a circuit breaker may end a flow (RFC 8084)."""
+
+BREAKER_NOTE = (
+    "Each seed's worst 10 s, the warm-up included. More than 10 % is worse where no standard loses so many in any seed."
+)
 
 RISKS = (
     "There are no limits of receivers or processors.",
@@ -38,21 +47,24 @@ DIGITS = 6
 """Of the figures on the card."""
 
 
-class Card:
+class Card(Outcome):
     """An algorithm's card.
 
     Attributes:
         data: All that it says, as plain values ready for JSON.
+        runs: A row per run: ``criterion`` (the first it counts for), ``cell``, ``setting``, ``role`` (whose flows these
+            are, and beside whom), ``seed``, and every figure that `measure.figures` names.
     """
 
     def __init__(
         self,
         data: dict[str, Any],
-        rows: Sequence[Mapping[str, Any]] = (),
+        runs: Sequence[Mapping[str, Any]] = (),
         trees: Mapping[tuple[str, str, str], Tree] | None = None,
     ) -> None:
         self.data = data
-        self._rows = rows
+        sections = {cell["id"]: one["id"] for one in reversed(data["criteria"]) for cell in one["cells"]}
+        self.runs = [{"criterion": sections.get(row["cell"], ""), **row} for row in runs]
         self._trees = trees or {}
 
     @classmethod
@@ -66,15 +78,15 @@ class Card:
         runs: Runs,
         trees: Mapping[tuple[str, str, str], Tree],
         statement: Statement,
+        asked: str,
         only: Sequence[str] = (),
     ) -> Card:
-        """Puts the judged cells together."""
+        """Puts the judged cells together; ``asked`` is the command that made them."""
         rows = runs.rows()
-        asked = " ".join(["fullpipe", "evaluate", shlex.quote(label), "--profile", profile])
         criteria = [
             _criterion(criterion, cells, rows, statement, asked)
             for criterion in CRITERIA
-            if not only or any(criterion.id in cell.cell.criteria for cell in cells)
+            if not only or any(criterion.id in cell.cell.criteria for cell in cells) or criterion.id in only
         ]
         data = {
             "algorithm": label,
@@ -103,10 +115,23 @@ class Card:
 
     def to_json(self, *, indent: int | None = 1) -> str:
         """The same as JSON text; the same seeds, the same bytes."""
-        return json.dumps(self.data, indent=indent, allow_nan=False)
+        return super().to_json(indent=indent)
+
+    def tidy(self) -> pa.Table:
+        """Everything measured as `Result.tidy` has it; the group is the role, the setting the cell's and the run's."""
+        places = ("criterion", "cell", "setting", "role", "seed")
+        return tidy(
+            (
+                row["role"],
+                setting(cell=row["cell"], setting=row["setting"], seed=row["seed"]),
+                {name: value for name, value in row.items() if name not in places},
+            )
+            for row in self.runs
+        )
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``card.json``, ``card.html``, ``runs.parquet`` and ``scenarios/CELL/SETTING/ROLE.toml``.
+        """Writes ``card.json``, ``card.html``, ``runs.parquet`` and ``scenarios/CELL/SETTING/ROLE.toml``; all appear
+        whole or not at all.
 
         Raises:
             InputError: The directory can't be made or written.
@@ -121,11 +146,9 @@ class Card:
             (stage / "card.json").write_text(self.to_json() + "\n", encoding="utf-8")
             tries = self._tries() if put_beside(stage) else {}
             (stage / "card.html").write_text(card_page(self.data, tries), encoding="utf-8")
-            sections = {cell["id"]: one["id"] for one in reversed(self.data["criteria"]) for cell in one["cells"]}
-            rows = [{"criterion": sections.get(row["cell"], ""), **row} for row in self._rows]
-            columns = dict.fromkeys(key for row in rows for key in row)
+            columns = dict.fromkeys(key for row in self.runs for key in row)
             pq.write_table(
-                pa.table({name: [row.get(name) for row in rows] for name in columns}), stage / "runs.parquet"
+                pa.table({name: [row.get(name) for row in self.runs] for name in columns}), stage / "runs.parquet"
             )
             for place, tree in self._trees.items():
                 folder = Path(stage, "scenarios", *map(file_name, place[:-1]))
@@ -140,25 +163,33 @@ class Card:
         from fullpipe.bench import link
 
         found: dict[str, dict[str, str]] = {}
-        for (cell, setting, role), tree in self._trees.items():
+        for (cell, name, role), tree in self._trees.items():
             settings = found.setdefault(cell, {})
-            if setting in settings or not role.endswith("candidate"):
+            if name in settings or not role.endswith("candidate"):
                 continue
-            about = f"{cell}, {setting}: {role.replace('candidate', self.data['algorithm'])}"
+            about = f"{cell}, {name}: {role.replace('candidate', self.data['algorithm'])}"
             address = link(Scenario.from_dict(tree), about)
             if address is not None:
-                settings[setting] = address
+                settings[name] = address
         return {cell: list(settings.items()) for cell, settings in found.items()}
 
     @classmethod
-    def load(cls, place: str | os.PathLike[str]) -> Card:
-        """The card that `save` wrote, from its directory.
+    def load(cls, directory: str | os.PathLike[str]) -> Card:
+        """The card that `save` wrote into a directory.
 
         Raises:
             InputError: There is none, or it can't be read.
         """
-        with readable(place) as directory:
-            return cls(json.loads((directory / "card.json").read_text(encoding="utf-8")))
+        import pyarrow.parquet as pq
+
+        with readable(directory) as place:
+            data = json.loads((place / "card.json").read_text(encoding="utf-8"))
+            runs = pq.read_table(place / "runs.parquet").to_pylist()
+            trees = {
+                (file.parts[-3], file.parts[-2], file.stem): Scenario.load(file).to_dict()
+                for file in sorted(place.glob("scenarios/*/*/*.toml"))
+            }
+            return cls(data, runs, trees)
 
     def shown(self) -> list[Shown | str]:
         """The table that the program prints."""
@@ -177,9 +208,6 @@ class Card:
             Shown(f"{data['algorithm']} beside NewReno and CUBIC", ("RFC 9743", "criterion", "word", "where"), rows, 4),
             f"Words are relative to the standards; RFC 9743 gives no thresholds. {made}",
         ]
-
-    def _repr_html_(self) -> str:
-        return page(self.shown())
 
     def __repr__(self) -> str:
         return f"<Card of {self.data['algorithm']}; worse at: {', '.join(self.worse) or 'nothing'}>"
@@ -201,7 +229,7 @@ def _criterion(
         verdict = "stated" if said else "not stated"
         return {**line, "verdict": verdict, "where": "", "why": said or "no run can answer it", "cells": []}
     if criterion.id == "7.2":
-        return {**line, **_breaker(rows), "cells": []}
+        return {**line, **_breaker(rows, asked)}
     own = corrected([cell for cell in cells if criterion.id in cell.cell.criteria])
     verdict = worst(cell.verdict for cell in own)
     why = "; ".join(f"{cell.cell.id}: {cell.why}" for cell in own if cell.why and cell.verdict == NOT_RUN)
@@ -240,18 +268,49 @@ def _beyond(one: Compared) -> float:
     return (judgement.mean - judgement.margin) / (judgement.margin or 1.0) if judgement else -math.inf
 
 
-def _breaker(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """7.2: whether the candidate's runs lose more than a tenth over a whole window where no standard's do."""
-    lossy: dict[tuple[str, str], dict[bool, bool]] = {}
+def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, Any]:
+    """7.2: whether the candidate's runs lose more than a tenth within 10 s where no standard's do."""
+    found: dict[tuple[str, str, str], dict[str, Values]] = {}
     for row in rows:
-        loss = row.get("loss_rate")
-        if loss is not None and "alone" not in row["role"]:
-            place = lossy.setdefault((row["cell"], row["setting"]), {True: False, False: False})
-            place["candidate" in row["role"]] |= loss > BREAKER
-    broken = [f"{cell}, {setting}" for (cell, setting), found in lossy.items() if found[True] and not found[False]]
+        victim, _, who = row["role"].rpartition(" beside ")
+        if not row["role"].endswith(" alone") and row.get("worst_loss_rate") is not None:
+            place = found.setdefault((row["cell"], row["setting"], victim), {who: [] for who in ("candidate", *BARS)})
+            place[who].append(row["worst_loss_rate"])
+    judged = [(place, _broken(*place, values)) for place, values in found.items() if values["candidate"]]
+    broken = [f"{cell}, {setting}" for (cell, setting, _), one in judged if one.verdict == WORSE]
     where = broken[0] + (f"; {len(broken) - 1} more" if len(broken) > 1 else "") if broken else ""
-    verdict = (WORSE if broken else NO_WORSE) if lossy else NOT_RUN
-    return {"verdict": verdict, "where": where, "why": "" if lossy else "no runs"}
+    verdict = worst(one.verdict for _, one in judged)
+    # Shown are those beyond, or else the one that comes closest.
+    judged.sort(key=lambda each: -_most(each[1].candidate))
+    shown = [one for _, one in judged if _most(one.candidate) > 100 * BREAKER] or [one for _, one in judged[:1]]
+    cell = Cell("breaker", ("7.2",), "the 10 s of each run above in which the bottleneck drops most", note=BREAKER_NOTE)
+    cells = [{**_cell(JudgedCell(cell, shown), asked), "verdict": verdict, "command": asked}] if judged else []
+    return {"verdict": verdict, "where": where, "why": "" if judged else "no runs", "cells": cells}
+
+
+def _broken(cell: str, setting: str, victim: str, values: Mapping[str, Values]) -> Compared:
+    """What is lost in a setting at most, beside the limit; beyond it is no worse where a standard is too."""
+    judgement = at_most(values["candidate"], BREAKER)
+    assert judgement is not None
+    if any(_most(values[bar]) > BREAKER for bar in BARS):
+        judgement = replace(judgement, verdict=NO_WORSE)
+    shares = {who: [None if value is None else 100 * value for value in each] for who, each in values.items()}
+    return Compared(
+        setting=f"{cell}, {setting}",
+        metric="worst_loss_rate",
+        title="loss over 10 s" + (f" beside {victim}" if victim else ""),
+        unit="%",
+        verdict=judgement.verdict,
+        main=True,
+        candidate=shares["candidate"],
+        standards={bar: shares[bar] for bar in BARS},
+        judgement=judgement,
+        limit=100 * BREAKER,
+    )
+
+
+def _most(values: Values) -> float:
+    return max((value for value in values if value is not None), default=0.0)
 
 
 def _addressed(cells: Sequence[JudgedCell]) -> bool | None:
@@ -298,6 +357,7 @@ def _figures(one: Compared) -> dict[str, Any]:
         "unit": one.unit,
         "verdict": one.verdict,
         **({"why": one.why} if one.why else {}),
+        **({"limit": one.limit} if one.limit is not None else {}),
         **numbers,
         **({"starves": True} if one.starved else {}),
         **({"shares": {role: _short(share) for role, share in one.shares.items()}} if one.shares else {}),

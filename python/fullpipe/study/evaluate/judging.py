@@ -26,7 +26,7 @@ from fullpipe.study.evaluate.rules import (
     worst,
 )
 
-__all__ = ["Compared", "JudgedCell", "Runs", "corrected", "judge_cell", "unclear"]
+__all__ = ["Compared", "JudgedCell", "Runs", "Values", "corrected", "judge_cell", "unclear"]
 
 BARS = [standard.label for standard in STANDARDS]
 
@@ -79,6 +79,7 @@ class Compared:
         why: Why it was not run.
         shares: The victim's mean part of its equal share, by who is beside it.
         linux: The values of a real kernel, by who they are of.
+        limit: How much is allowed, in the unit of the values, where that is what it is held against.
     """
 
     setting: str
@@ -94,6 +95,7 @@ class Compared:
     why: str = ""
     shares: Mapping[str, float] = field(default_factory=dict)
     linux: Mapping[str, Values] = field(default_factory=dict)
+    limit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -240,6 +242,7 @@ def _compared(
         standards={bar: _scaled(values, scale) for bar, values in standards.items()},
         judgement=judgement,
         why="" if verdict != NOT_RUN else f"needs {metric.key}",
+        limit=None if metric.limit is None else metric.limit * metric.scale,
     )
 
 

@@ -4,46 +4,61 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from fullpipe.runs import tables
 
 if TYPE_CHECKING:
     from fullpipe.runs.result import Result
 
-__all__ = ["MEASURES", "Row", "back_to", "figures", "percentile", "settled"]
+__all__ = ["MEASURES", "Row", "back_to", "figures", "most_lost", "percentile", "settled"]
 
 Row = dict[str, float | None]
 
 OF_LINK = ("utilization", "p50_queueing_delay_s", "p95_queueing_delay_s", "p99_queueing_delay_s", "max_queue_packets")
 OF_GROUP = ("goodput_bps", "jain_index", "mean_rtt_s", "p50_rtt_s", "p95_rtt_s", "retransmits", "timeouts")
 
+BREAKER_S = 10.0
+"""Over how long a circuit breaker looks at losses."""
+
+BREAKER_PACKETS = 100
+"""Of fewer packets in that time no share of losses is told."""
+
 
 def figures(result: Result) -> Row:
     """The bottleneck's ``utilization``, ``p50_``, ``p95_`` and ``p99_queueing_delay_s``, ``loss_rate`` (dropped by its
-    queue, over arrived; RFC 5166, 2.1.3), ``mark_rate``, ``arrived_packets``; of each group, as ``NAME.FIGURE``, its
-    ``goodput_bps`` (RFC 5166, 2.1.1), ``jain_index``, ``min_share`` (the least flow's of the mean flow's goodput),
-    RTTs, ``retransmits`` and ``timeouts``; of groups of finite flows ``p50_`` and ``p95_completion_s``; of all flows
-    ``jain_index``, ``starved_flows`` (below a tenth of the mean); of datagrams ``udp.loss_rate``.
+    queue, over arrived; RFC 5166, 2.1.3), ``worst_loss_rate`` (the same in the worst 10 s of the whole run, the
+    warm-up included: `most_lost`), ``mark_rate``, ``arrived_packets``; of each group, as ``NAME.FIGURE``, its
+    ``goodput_bps`` (RFC 5166, 2.1.1), ``jain_index``, RTTs, ``retransmits`` and ``timeouts``; of groups of finite
+    flows ``p50_``, ``p95_`` and ``p99_completion_s``; of all flows ``jain_index``, ``min_max`` (the least of their
+    goodputs over the greatest; RFC 5166, 2.3.1), ``starved_flows`` (below a tenth of the mean); of datagrams
+    ``udp.loss_rate``.
     """
     plain = result.to_dict()
     links = plain["links"]
-    link = next(link for link in links if link["name"] == "bottleneck")
+    place = next(i for i, link in enumerate(links) if link["name"] == "bottleneck")
+    link = links[place]
     arrived = link["arrived_packets"]
     row: Row = {key: link.get(key) for key in OF_LINK}
     row["arrived_packets"] = float(arrived)
     row["dropped_packets"] = float(link["dropped_packets"])
     row["loss_rate"] = link["dropped_packets"] / arrived if arrived else None
     row["mark_rate"] = link["marked_packets"] / arrived if arrived else None
+    samples = [sample for sample in tables.rows(result.columns("link_series")) if sample["link"] == place]
+    row["worst_loss_rate"] = most_lost(
+        [sample["t_s"] for sample in samples],
+        [sample["arrived_packets"] for sample in samples],
+        [sample["dropped_packets"] for sample in samples],
+    )
     goodputs = [flow["goodput_bps"] for flow in plain["flows"] if flow["goodput_bps"] is not None]
     mean_bps = math.fsum(goodputs) / len(goodputs) if goodputs else 0.0
     row["jain_index"] = plain["totals"]["jain_index"]
+    row["min_max"] = min(goodputs) / max(goodputs) if any(goodputs) else None
     row["starved_flows"] = float(sum(goodput < 0.1 * mean_bps for goodput in goodputs))
     for group in plain["groups"]:
         own = [flow for flow in plain["flows"] if flow["name"] == group["name"]]
         row |= {f"{group['name']}.{key}": group.get(key) for key in OF_GROUP}
-        rates = [flow["goodput_bps"] or 0.0 for flow in own]
-        row[f"{group['name']}.min_share"] = min(rates) * len(rates) / math.fsum(rates) if any(rates) else 0.0
         done = [flow["completion_s"] for flow in own if flow["completion_s"] is not None]
         if done:
             for part in (50, 95, 99):
@@ -105,6 +120,18 @@ def percentile(values: Sequence[float], part: float) -> float:
     return sorted(values)[max(0, math.ceil(part * len(values)) - 1)]
 
 
+def most_lost(times: Sequence[float], arrived: Sequence[float], dropped: Sequence[float]) -> float | None:
+    """The largest part of what came that was dropped within any `BREAKER_S`, of `BREAKER_PACKETS` or more; None where
+    there was no such time. What each sample has is counted from the one before; they are evenly spaced.
+    """
+    many = round(BREAKER_S / times[0]) if times else 0
+    if not 0 < many <= len(times):
+        return None
+    came, lost = ([0.0, *accumulate(column)] for column in (arrived, dropped))
+    spans = ((came[end] - came[end - many], lost[end] - lost[end - many]) for end in range(many, len(came)))
+    return max((part / whole for whole, part in spans if whole >= BREAKER_PACKETS), default=None)
+
+
 def back_to(times: Sequence[float], values: Sequence[float], level: float, over_s: float = 1.0) -> float | None:
     """When the mean over the ``over_s`` before first is at least ``level``; None where it never is. Evenly spaced."""
     return _first(times, values, over_s, lambda mean: mean >= level)
@@ -125,8 +152,3 @@ def _first(
         if wanted(math.fsum(values[end - many : end]) / many):
             return times[end - 1]
     return None
-
-
-def series_key(interval_s: float) -> dict[str, Any]:
-    """The scenario's key where a measure needs series."""
-    return {"series_interval": f"{interval_s * 1e3:g} ms"}

@@ -37,6 +37,7 @@ def card_page(data: Mapping[str, Any], tries: Mapping[str, Sequence[tuple[str, s
         tries=tries or {},
         counts={word: count for word, count in counts.items() if count},
         deciding={one["id"]: deciding(one) for one in data["criteria"]},
+        words=BADNESS,
     )
 
 
@@ -55,19 +56,30 @@ def template(name: str) -> Template:
     return environment.get_template(name)
 
 
-def deciding(criterion: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The figure that its word comes from: of the worst ones that which is furthest beyond its margin."""
+def deciding(criterion: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """The figure that its word comes from, and its cell: of the worst ones that which is furthest beyond its margin."""
     judged = [
-        one for cell in criterion["cells"] for one in cell["figures"].values() if one["verdict"] == criterion["verdict"]
+        (cell["id"], one)
+        for cell in criterion["cells"]
+        for one in cell["figures"].values()
+        if one["verdict"] == criterion["verdict"] and "difference" in one
     ]
-    known = [one for one in judged if "difference" in one] or judged
-    return max(known, key=_beyond) if known else None
+    return max(judged, key=lambda each: _beyond(each[1])) if judged else None
 
 
 def gauge(figure: Mapping[str, Any]) -> Markup:
-    """How much worse than the bar, with its interval: grey is what is no worse, right is worse."""
-    mean, ci95, margin = figure["difference"], figure["ci95"], figure["margin"]
-    span = max(2.2 * margin, abs(mean) + ci95, 1e-9) * 1.08
+    """How much worse than the bar, with its interval: grey is what is no worse, right is worse. Of a limit: the worst
+    seed and how far the others are from it; the limit is in the middle.
+    """
+    if "limit" in figure:
+        values, limit = _known(figure["candidate"]), figure["limit"]
+        mean, first, last = max(values) - limit, min(values) - limit, max(values) - limit
+        low, high = -math.inf, 0.0
+        span = max(limit, mean, 1e-9) * 1.08
+    else:
+        mean, ci95, high = figure["difference"], figure["ci95"], figure["margin"]
+        first, last, low = mean - ci95, mean + ci95, -high
+        span = max(2.2 * high, abs(mean) + ci95, 1e-9) * 1.08
 
     def at(value: float) -> float:
         return round(160.0 + 148.0 * max(-1.0, min(1.0, float(value / span))), 1)
@@ -82,11 +94,11 @@ def gauge(figure: Mapping[str, Any]) -> Markup:
         '<circle class="dot {kind}" cx="{mean}" cy="10" r="4.5"/></svg>'
     ).format(
         label=label,
-        low=at(-margin),
-        wide=round(at(margin) - at(-margin), 1),
+        low=at(low),
+        wide=round(at(high) - at(low), 1),
         kind=kind,
-        first=at(mean - ci95),
-        last=at(mean + ci95),
+        first=at(first),
+        last=at(last),
         mean=at(mean),
     )
 
@@ -114,6 +126,11 @@ def dots(figure: Mapping[str, Any]) -> Markup:
         if values:
             over = estimate(values)
             ci95 = over.ci95 or 0.0
+            beyond = [(LEFT, -6)] * (over.mean - ci95 < low) + [(RIGHT, 6)] * (over.mean + ci95 > high)
+            parts += [
+                Markup('<path class="cut" d="M{x} {y}m{back} -4l{on} 4l{back} 4"/>').format(x=x, y=y, back=-on, on=on)
+                for x, on in beyond
+            ]
             parts.append(
                 Markup(
                     '<line class="whisker {kind}" x1="{first}" x2="{last}" y1="{y}" y2="{y}"/>'
@@ -128,11 +145,10 @@ def dots(figure: Mapping[str, Any]) -> Markup:
                     end=y + 6,
                 )
             )
-    parts.append(
-        Markup(
-            '<text class="scale" x="{left}" y="74">{low}</text><text class="scale end" x="{right}" y="74">{high}</text>'
-        ).format(left=LEFT, right=RIGHT, low=number(low + pad), high=f"{number(high - pad)} {figure['unit']}".strip())
-    )
+    ends = [(LEFT, "", low + pad), (RIGHT, " end", high - pad)] if max(every) > min(every) else [(LEFT, "", every[0])]
+    for i, (x, kind, value) in enumerate(ends):
+        text = number(value) if i < len(ends) - 1 else f"{number(value)} {figure['unit']}".strip()
+        parts.append(Markup('<text class="scale{kind}" x="{x}" y="74">{text}</text>').format(kind=kind, x=x, text=text))
     label = "; ".join(f"{name} {_mean(values)}" for name, values in rows)
     return Markup('<svg class="dots" viewBox="0 0 {wide} 78" role="img" aria-label="{label}">{body}</svg>').format(
         wide=WIDTH, label=f"{figure['setting']}, {figure['title']}: {label}", body=Markup("").join(parts)
@@ -144,8 +160,14 @@ def told(figure: Mapping[str, Any]) -> str:
     if "difference" not in figure:
         return str(figure.get("why", ""))
     mean, ci95 = figure["difference"], figure["ci95"]
-    if not figure["bar"]:
-        return "within the limit" if mean <= 0 else f"{number(mean)} beyond the limit"
+    if "limit" in figure:
+        most, limit = number(max(_known(figure["candidate"]))), f"{number(figure['limit'])} {figure['unit']}".strip()
+        beyond = ", as a standard is" if figure["verdict"] == NO_WORSE else ""
+        return (
+            f"at most {most}, within the limit of {limit}"
+            if mean <= 0
+            else f"{most}, beyond the limit of {limit}{beyond}"
+        )
     if " of " in figure["metric"]:
         starves = "; starves it" if figure.get("starves") else ""
         return f"{mean:+.2f} ± {ci95:.2f} of harm beside {figure['bar']}'s{starves}"

@@ -72,7 +72,7 @@ def dumbbell(
         "warmup": f"{warmup_s:g} s",
         "packet_size": PACKET_BYTES,
         "ack_size": ACK_BYTES,
-        "series_interval": "off",
+        "series_interval": "1 s",
         **keys,
         "links": [{**bottleneck, **(link or {})}],
         "flows": [{"access_delay": spread, "processing_time": ms(packet_s), **group} for group in groups],

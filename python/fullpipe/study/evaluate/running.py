@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import shlex
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError
 from fullpipe.own import source_hash, used_in
 from fullpipe.runs import engines
@@ -18,6 +22,7 @@ from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.scenario import Scenario
+from fullpipe.scenario.quantity import Quantity
 from fullpipe.study.evaluate.beside_linux import LINUX_SEEDS, for_linux, on_linux
 from fullpipe.study.evaluate.cache import Cache, default_cache, key_of
 from fullpipe.study.evaluate.card import Card
@@ -27,17 +32,20 @@ from fullpipe.study.evaluate.cluster import on_cluster
 from fullpipe.study.evaluate.criteria import CRITERIA
 from fullpipe.study.evaluate.judging import Runs, judge_cell, unclear
 from fullpipe.study.evaluate.measure import MEASURES, Row
-from fullpipe.study.evaluate.preset import Party, Tree, dumbbell, flows
+from fullpipe.study.evaluate.preset import PACKET_BYTES, Party, Tree, dumbbell, flows
 from fullpipe.study.evaluate.statement import Statement
 from fullpipe.text import listed, quoted, unknown, with_params
 
-__all__ = ["PROFILES", "Profile", "evaluate"]
+__all__ = ["PROFILES", "Plan", "Profile", "evaluate", "plan"]
 
 SEEDS = (2, 1000)
 """Seeds that a card can be made of: at least, at most."""
 
 MORE_SEEDS = 10
 """Added where the word is unclear."""
+
+PACKETS_PER_S = 2e6
+"""How many packets of a card's runs one processor simulates in a second, about: for `Plan`."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,7 @@ def evaluate(
     progress: Callable[[float, float], object] | None = None,
     stop: threading.Event | None = None,
     memory_bytes: int | None = None,
+    called: str | None = None,
 ) -> Card:
     """The report card of an algorithm after RFC 9743, each word relative to what NewReno and CUBIC do.
 
@@ -92,6 +101,7 @@ def evaluate(
         progress: As for `run_many`.
         stop: As for `run_many`.
         memory_bytes: As for `run_many`.
+        called: What the program calls the algorithm, in the commands on the card; None for what ``algorithm`` says.
 
     Raises:
         ScenarioError: There is no such algorithm, parameter or key.
@@ -99,28 +109,10 @@ def evaluate(
         LinuxError: The Linux engine lacks something, or its machine failed.
         Cancelled: ``stop`` was set.
     """
-    if profile not in PROFILES:
-        raise InputError(unknown("profile", profile, PROFILES))
     engines.check_engines([engine])
-    how = PROFILES[profile]
-    if seeds is not None:
-        if not SEEDS[0] <= seeds <= SEEDS[1]:
-            raise InputError(f"seeds = {seeds} (allowed: {SEEDS[0]} to {SEEDS[1]})")
-        how = Profile(how.level, seeds, seeds)
-    label = algorithm if isinstance(algorithm, str) else with_params(algorithm)
-    candidate = Party(label, algorithm, flow_keys or {})
-    _alone(candidate)
+    candidate, how, chosen, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
     statement = statement or Statement()
-    chosen = _chosen(only)
-    excluded = set(statement.excludes)
     runs = Runs()
-    counts = {
-        (cell, setting): how.seeds
-        for cell in chosen
-        if not set(cell.criteria) <= excluded
-        for setting in cell.settings
-        if setting.level <= how.level
-    }
     store = Cache(default_cache() if cache is None else cache)
     work = Work(store, candidate, workers, memory_bytes, progress, stop, dask)
     while True:
@@ -141,9 +133,166 @@ def evaluate(
         for cell, setting in counts
         for role, tree in cell.roles(setting, candidate, how.level >= STANDARD).items()
     }
+    command = _command(called or _written(algorithm), profile, seeds, engine)
     return Card.of(
-        label, profile, how.seeds, dict(flow_keys or {}), cells, runs, trees, statement, only=list(only or ())
+        candidate.label,
+        profile,
+        how.seeds,
+        dict(candidate.keys),
+        cells,
+        runs,
+        trees,
+        statement,
+        command,
+        list(only or ()),
     )
+
+
+@dataclass(frozen=True)
+class Plan(Outcome):
+    """What a card needs before any word is unclear.
+
+    Attributes:
+        runs: How many there are.
+        kept: How many of these the cache has.
+        packets: How many packets the bottlenecks of the others can take, at most.
+        more_seeds: How many seeds each setting has at most, where its word stays unclear.
+        seeds: How many each has.
+    """
+
+    runs: int
+    kept: int
+    packets: float
+    seeds: int
+    more_seeds: int
+
+    @property
+    def cpu_s(self) -> float:
+        """About how long they take one processor, seconds."""
+        return self.packets / PACKETS_PER_S
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values ready for JSON."""
+        return {**asdict(self), "cpu_s": self.cpu_s}
+
+    def shown(self) -> list[Shown | str]:
+        """The line that the program prints."""
+        runs = f"{self.runs:,} runs of {self.seeds} seeds, {self.kept:,} of them kept from before"
+        more = f"up to {self.more_seeds} seeds where a word is unclear" if self.more_seeds > self.seeds else ""
+        left = f"the others take one processor about {math.ceil(self.cpu_s / 60):,} min" if self.packets else ""
+        return ["; ".join(part for part in (runs, left, more) if part)]
+
+
+def plan(
+    algorithm: str | Mapping[str, Any],
+    *,
+    profile: str = "quick",
+    only: Sequence[str] | None = None,
+    seeds: int | None = None,
+    flow_keys: Mapping[str, Any] | None = None,
+    statement: Statement | None = None,
+    cache: str | os.PathLike[str] | None = None,
+) -> Plan:
+    """How much `evaluate` would run; the arguments are its own. Nothing is run.
+
+    Raises:
+        ScenarioError: There is no such algorithm, parameter or key.
+        InputError: There is no such profile, section or cell, or so many seeds are not allowed.
+    """
+    candidate, how, _, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
+    store = Cache(default_cache() if cache is None else cache)
+    wanted = {run.key: run for run in _needed(candidate, counts, "simulator", how.level >= STANDARD)}
+    missing = [run for key, run in wanted.items() if store.find(key) is None]
+    packets = math.fsum(_packets(run.tree) for run in missing)
+    return Plan(len(wanted), len(wanted) - len(missing), packets, how.seeds, how.most)
+
+
+def _asked(
+    algorithm: str | Mapping[str, Any],
+    profile: str,
+    only: Sequence[str] | None,
+    seeds: int | None,
+    flow_keys: Mapping[str, Any] | None,
+    statement: Statement | None,
+) -> tuple[Party, Profile, list[Cell], dict[tuple[Cell, Setting], int]]:
+    """Who is judged, how thoroughly, in which cells, and how many seeds each of their settings has at first."""
+    if profile not in PROFILES:
+        raise InputError(unknown("profile", profile, PROFILES))
+    how = PROFILES[profile]
+    if seeds is not None:
+        if not SEEDS[0] <= seeds <= SEEDS[1]:
+            raise InputError(f"seeds = {seeds} (allowed: {SEEDS[0]} to {SEEDS[1]})")
+        how = Profile(how.level, seeds, seeds)
+    label = algorithm if isinstance(algorithm, str) else with_params(algorithm)
+    candidate = Party(label, algorithm, flow_keys or {})
+    _alone(candidate)
+    chosen = _chosen(only)
+    excluded = set((statement or Statement()).excludes)
+    counts = {
+        (cell, setting): how.seeds
+        for cell in chosen
+        if not set(cell.criteria) <= excluded
+        for setting in cell.settings
+        if setting.level <= how.level
+    }
+    return candidate, how, chosen, counts
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that a card needs: its place, and what the cache knows it by."""
+
+    cell: Cell
+    setting: Setting
+    role: str
+    seed: int
+    tree: Tree
+    key: str
+
+
+def _needed(candidate: Party, counts: Mapping[tuple[Cell, Setting], int], engine: str, deployed: bool) -> Iterator[Run]:
+    """All runs of the settings' seeds."""
+    stamp = _stamp(candidate)
+    for (cell, setting), count in counts.items():
+        for role, tree in cell.roles(setting, candidate, deployed).items():
+            whose = stamp if "candidate" in role else ""
+            for seed in range(1, count + 1):
+                seeded = {**(for_linux(tree) if engine == "linux" else tree), "seed": seed}
+                yield Run(cell, setting, role, seed, seeded, key_of(seeded, cell.measure, f"{whose}{engine}"))
+
+
+def _packets(tree: Tree) -> float:
+    """How many packets the first link can take, or the flows have where all are finite: what a run costs, about."""
+    groups = tree["flows"]
+    sizes = [Quantity.parse(group["size"]) for group in groups if "size" in group]
+    if len(sizes) == len(groups):
+        return math.fsum(
+            group.get("count", 1) * (size.value if size else 0.0) / PACKET_BYTES
+            for group, size in zip(groups, sizes, strict=True)
+        )
+    rate = Quantity.parse(tree["links"][0].get("rate", "6 Mbit/s"))
+    duration = Quantity.parse(tree["duration"])
+    assert rate is not None
+    assert duration is not None
+    return rate.value * duration.value / 8 / PACKET_BYTES
+
+
+def _command(called: str, profile: str, seeds: int | None, engine: str) -> str:
+    """What makes the card again."""
+    words = ["fullpipe", "evaluate", called, "--profile", profile]
+    words += ["--seeds", str(seeds)] if seeds is not None else []
+    return shlex.join([*words, *(["--engine", engine] if engine != "simulator" else [])])
+
+
+def _written(value: Any) -> str:
+    """An algorithm as the program takes it: a name, or an inline table of TOML."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_inline(each)}" for key, each in value.items()) + " }"
+    return str(value)
+
+
+def _inline(value: Any) -> str:
+    return _written(value) if isinstance(value, Mapping) else json.dumps(value, ensure_ascii=False)
 
 
 @dataclass
@@ -161,28 +310,21 @@ class Work:
 
     def run(self, runs: Runs, counts: Mapping[tuple[Cell, Setting], int], *, deployed: bool) -> None:
         """Fills in what the settings' seeds lack."""
-        stamp = _stamp(self.candidate)
         wanted: dict[str, tuple[Tree, str]] = {}
-        places: list[tuple[str, str, str, int, str]] = []
-        for (cell, setting), count in counts.items():
-            for role, tree in cell.roles(setting, self.candidate, deployed).items():
-                whose = stamp if "candidate" in role else ""
-                for seed in range(1, count + 1):
-                    if runs.has(cell.id, setting.name, role, seed):
-                        continue
-                    seeded = {**tree, "seed": seed}
-                    if self.engine == "linux":
-                        seeded = for_linux(seeded)
-                    key = key_of(seeded, cell.measure, f"{whose}{self.engine}")
-                    places.append((cell.id, setting.name, role, seed, key))
-                    if self.store.find(key) is None:
-                        wanted[key] = seeded, cell.measure
+        needed = [
+            run
+            for run in _needed(self.candidate, counts, self.engine, deployed)
+            if not runs.has(run.cell.id, run.setting.name, run.role, run.seed)
+        ]
+        for run in needed:
+            if self.store.find(run.key) is None:
+                wanted[run.key] = run.tree, run.cell.measure
         if wanted:
             self._make(wanted)
-        for cell_id, name, role, seed, key in places:
-            row = self.store.find(key)
+        for run in needed:
+            row = self.store.find(run.key)
             assert row is not None
-            runs.add(cell_id, name, role, seed, row)
+            runs.add(run.cell.id, run.setting.name, run.role, run.seed, row)
 
     def _make(self, wanted: Mapping[str, tuple[Tree, str]]) -> None:
         if self.dask is not None and self.engine == "simulator":
@@ -234,7 +376,7 @@ def _stamp(candidate: Party) -> str:
 
 
 def _chosen(only: Sequence[str] | None) -> list[Cell]:
-    if only is None:
+    if only is None or "7.2" in only:  # it is judged from the runs of all others
         return list(CELLS)
     ids = [cell.id for cell in CELLS]
     sections = [criterion.id for criterion in CRITERIA]

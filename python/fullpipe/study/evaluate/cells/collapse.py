@@ -38,7 +38,7 @@ def two_links(party: Party) -> Tree:
         "warmup": "20 s",
         "packet_size": PACKET_BYTES,
         "ack_size": ACK_BYTES,
-        "series_interval": "off",
+        "series_interval": "1 s",
         "links": links,
         "flows": [
             {**flows(party, "subject", 50, path=["wide", "bottleneck"]), **hosts},

@@ -54,6 +54,7 @@ CELLS = (
         [
             Metric("jain_index", "Jain's index", MORE),
             Metric("settle_s", "until the latecomer has its share", LESS, "s"),
+            Metric("min_max", "least goodput over the greatest", MORE, informs=True),
         ],
         measure="latecomer",
         note="The latecomer's rate is what it has in flight over its round-trip time; it has its share once the mean "
