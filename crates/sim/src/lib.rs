@@ -48,8 +48,8 @@ pub use catalogue::Catalogue;
 pub use engine::run_served;
 pub use engine::{Simulation, Stopped, run, run_within};
 pub use report::{
-    DirectionReport, FlowReport, GroupReport, LinkReport, PacketCount, Percentiles, Report, Series, TrafficReport,
-    TransferReport,
+    Column, DirectionReport, FlowReport, GroupReport, LinkReport, PacketCount, Percentiles, Report, Series, Table,
+    TrafficReport, TransferReport, Values, unit,
 };
 pub use scenario::Scenario;
 pub use transport::policy::Fault;

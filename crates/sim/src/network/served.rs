@@ -227,7 +227,7 @@ impl Served {
     /// The figures of the measuring window; call once the run is over.
     pub fn report(&mut self) -> DirectionReport {
         self.pass_marks(self.ledger.end());
-        self.ledger.report()
+        self.ledger.report(self.transmitter.bits())
     }
 
     /// Ends the series, and hands over its columns: packets in the system, utilization.

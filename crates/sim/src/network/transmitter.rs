@@ -132,6 +132,15 @@ impl Transmitter {
         }
     }
 
+    /// How many bits 10^9 of what [`Transmitter::use_at`] counts are.
+    pub fn bits(&self) -> u64 {
+        match self {
+            Transmitter::Line(sending) if sending.steady => sending.line.rate_bps(),
+            Transmitter::Line(_) => 1,
+            Transmitter::Trace(_) => 8_000_000_000,
+        }
+    }
+
     /// What has been sent and offered by `mark`, which is not before the last packet began to be sent.
     pub fn use_at(&self, mark: Nanos) -> Use {
         match self {

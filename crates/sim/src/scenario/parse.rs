@@ -9,8 +9,19 @@ use super::{Arrivals, Buffer, Link, Scenario, Table, Udp, Value, limits, network
 use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
 
-const KEYS: &[&str] =
-    &["duration", "warmup", "seed", "packet_size", "ack_size", "series_interval", "links", "flows", "udp", "web"];
+const KEYS: &[&str] = &[
+    "duration",
+    "warmup",
+    "seed",
+    "packet_size",
+    "ack_size",
+    "series_interval",
+    "measure_jitter",
+    "links",
+    "flows",
+    "udp",
+    "web",
+];
 
 impl Scenario {
     /// [`Catalogue::read_value`] with the crate's own algorithms.
@@ -53,6 +64,7 @@ impl Catalogue {
             packet_size,
             ack_size: ack_size(&reader)?,
             series_interval: None,
+            measure_jitter: false,
             links,
             flows,
             udp,
@@ -60,6 +72,7 @@ impl Catalogue {
         };
         check_traffic(&scenario)?;
         scenario.series_interval = series_interval(&reader, &scenario)?;
+        scenario.measure_jitter = reader.flag("measure_jitter", scenario.series_interval.is_some())?;
         Ok(scenario)
     }
 }

@@ -48,7 +48,7 @@ const TCP_KEYS: &[&str] = &[
     "start",
     "stop",
 ];
-const FLOW_KEYS: &[&str] = &["name", "count", "size"];
+const FLOW_KEYS: &[&str] = &["name", "count", "size", "header_size"];
 const UDP_KEYS: &[&str] = &["rate", "packet_size", "start", "stop", "access_delay", "path", "reverse", "count"];
 const WEB_KEYS: &[&str] = &["sessions", "mean_gap", "transfers_per_second", "mean_size", "shape"];
 
@@ -56,7 +56,9 @@ const WEB_KEYS: &[&str] = &["sessions", "mean_gap", "transfers_per_second", "mea
 pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<FlowGroup, Problem> {
     let reader = Reader::new(table, place.clone(), &[TCP_KEYS, FLOW_KEYS])?;
     let name = reader.name("\"ours\"")?.map(str::to_owned);
-    let tcp = Tcp { name, ..tcp(&reader, context)? };
+    let tcp = tcp(&reader, context)?;
+    let header_size = header_size(&reader, &tcp, context.packet_size)?;
+    let tcp = Tcp { name, header_size, ..tcp };
     let (start, stop) = times(&reader, context)?;
     Ok(FlowGroup { tcp, count: count(&reader)?, start, stop, size: size(&reader, context.packet_size)? })
 }
@@ -102,6 +104,13 @@ pub fn packet_size(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u
         _ => reader.whole(key, range)?,
     };
     Ok(size.map(|bytes| bytes as u32))
+}
+
+/// How much of a data packet is headers; where a scenario is silent never all of it.
+fn header_size(reader: &Reader, default: &Tcp, packet_size: u32) -> Result<u32, Problem> {
+    let most = packet_size - 1;
+    let size = self::packet_size(reader, "header_size", 0..=u64::from(most))?;
+    Ok(size.unwrap_or(default.header_size.min(most)))
 }
 
 fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
