@@ -2,7 +2,13 @@
 
 The pages are copied to out/site/pages with what is made beside them: the command line from the program's own help, the
 library from its docstrings, the scenarios that are ready to run. A link to a file of the repository that is no page
-loses its target.
+loses its target. Equations, TeX between dollar signs, become MathML, which browsers set themselves. Under a command
+that draws, `<!-- picture: WHAT IT SHOWS -->` stands for what it draws; it is run anew for each site::
+
+    ```sh
+    fullpipe run scenarios/one-flow.toml --set flows.algorithm=bic --plot bic.svg
+    ```
+    <!-- picture: window, queue, utilization and round-trip time over a minute -->
 
 The navigation comes from the folder: a section lists patterns, a page stands where it is first asked for, and what
 nobody asks for comes under *More*.
@@ -10,19 +16,24 @@ nobody asks for comes under *More*.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
+import shlex
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 import click
+from latex2mathml.converter import convert
 
 import fullpipe
 from fullpipe.cli import fullpipe_command
 
-__all__ = ["headings", "navigation", "outside_code", "pages", "write"]
+__all__ = ["draw", "headings", "navigation", "outside_code", "pages", "pictures", "with_mathml", "write"]
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -87,6 +98,7 @@ site_description = "A bench for TCP congestion control"
 docs_dir = "pages"
 site_dir = "html"
 use_directory_urls = false
+extra_css = ["site.css"]
 nav = {nav}
 
 [project.theme]
@@ -108,6 +120,15 @@ toc.permalink = true
 pymdownx.superfences = {{}}
 pymdownx.highlight.pygments_lang_class = true
 
+# The search works from the file system; what that needs would else come from a server.
+[project.plugins.offline]
+
+[[project.extra.polyfills]]
+path = "iframe-worker.js"
+type = "text/javascript"
+async = false
+defer = false
+
 [project.plugins.mkdocstrings.handlers.python]
 paths = [{paths}]
 
@@ -120,14 +141,29 @@ show_source = false
 """
 
 
+STYLE = """\
+/* Wide tables scroll in themselves, rather than break names and equations. */
+.md-typeset table:not([class]) :is(th, td) { padding: 0.5em 0.8em; min-width: 4em; }
+.md-typeset table:not([class]) code { overflow-wrap: normal; word-break: normal; }
+.md-typeset table:not([class]) :is(th, td):nth-child(5):last-child { min-width: 16em; }
+.md-typeset math { white-space: nowrap; }
+.md-typeset math .word { font-style: italic; }
+/* Pictures are drawn on white. */
+[data-md-color-scheme="slate"] .md-typeset img[src$=".svg"] { filter: invert(1) hue-rotate(180deg); }
+"""
+
+
 def write(out: Path = OUT) -> None:
     """The source of the site, from nothing."""
     shutil.rmtree(out, ignore_errors=True)
     for file in sorted(DOCS.rglob("*")):
-        if file.suffix in (".png", ".svg"):
+        if file.suffix in (".png", ".svg", ".js"):
             _put(out / "pages" / file.relative_to(DOCS), file.read_bytes())
     for place, text in pages().items():
-        _put(out / "pages" / place, text.encode())
+        _put(out / "pages" / place, with_mathml(text).encode())
+    for place, command in pictures().items():
+        _put(out / "pages" / place, draw(command))
+    _put(out / "pages/site.css", STYLE.encode())
     sections = navigation(pages()).items()
     nav = json.dumps([{section: places if len(places) > 1 else places[0]} for section, places in sections])
     nav = re.sub(r'(\{"[^"]*"): ', r"\1 = ", nav)
@@ -138,6 +174,55 @@ def write(out: Path = OUT) -> None:
 def _put(file: Path, content: bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content)
+
+
+PICTURE = re.compile(r"^```sh\n(fullpipe \S.* --plot (\S+\.svg))\n```\n<!-- picture: (.+?) -->$", re.MULTILINE)
+
+
+def pictures() -> dict[str, str]:
+    """The place on the site of every picture that a command on a page draws, and the command."""
+    found: dict[str, str] = {}
+    for file in sorted(DOCS.rglob("*.md")):
+        for command, name, _ in PICTURE.findall(file.read_text(encoding="utf-8")):
+            found[(file.relative_to(DOCS).parent / name).as_posix()] = command
+    return found
+
+
+def draw(command: str) -> bytes:
+    """The picture that a command of a page draws, from the scenarios of the repository."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        *words, picture = shlex.split(command)[1:]
+        aims = [str(ROOT / word) if word.startswith("scenarios/") else word for word in words]
+        fullpipe_command.main([*aims, f"{folder}/{picture}"], prog_name="fullpipe", standalone_mode=False)
+        return Path(folder, picture).read_bytes()
+
+
+EQUATION = re.compile(r"(`[^`\n]*`)|\$([^$\n]+)\$")
+
+
+def with_mathml(text: str) -> str:
+    """A page's text with its equations as MathML."""
+
+    def equation(match: re.Match[str]) -> str:
+        if match[1]:
+            return match[1]
+        made = convert(match[2]).replace(_PLUS_IS, "<mo>+=</mo>").replace(_LESS_IS, "<mo>-=</mo>")
+        made = re.sub(f"<mrow>(?:{_LETTER}){{2,}}</mrow>", _word, made)
+        # A line may begin with it, which is then no block of HTML.
+        return f"<span>{made}</span>"
+
+    return outside_code(text, lambda part: EQUATION.sub(equation, part))
+
+
+def _word(match: re.Match[str]) -> str:
+    return f'<mi class="word">{"".join(re.findall(_LETTER, match[0]))}</mi>'
+
+
+_LETTER = r'<mi mathvariant="italic">([^<]*)</mi>'
+"""What the library makes of each letter of ``\\mathit{cwnd}``, which is one name."""
+
+_PLUS_IS, _LESS_IS = (f"<mo><mrow><mo>&#x{code};</mo></mrow></mo><mo>&#x0003D;</mo>" for code in ("0002B", "02212"))
+"""What the library makes of ``\\mathrel{+}=``: two signs, one within the other."""
 
 
 def pages() -> dict[str, str]:
@@ -174,7 +259,8 @@ def _moved(file: Path, place: str, homes: dict[Path, str]) -> str:
             return f"{mark}[{text}]({there}{anchor})"
         return text
 
-    return outside_code(file.read_text(encoding="utf-8"), lambda text: LINK.sub(target, text))
+    text = PICTURE.sub(r"```sh\n\1\n```\n\n![\3](\2)", file.read_text(encoding="utf-8"))
+    return outside_code(text, lambda part: LINK.sub(target, part))
 
 
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]*)(#[^)\s]*)?\)")

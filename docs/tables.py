@@ -15,12 +15,18 @@ What the tests on Linux have measured (``make linux-tables``) stands in ``docs/m
 So does README.md's table of figures, whose record, ``bench.json``, ``docs/tables.py --take`` writes anew from the last
 full runs: ``make bench``, ``make agreement``, and ``fullpipe reproduce --json > out/reproduction.json``.
 
-``cards`` and ``cards-worse`` are drawn of the report cards in ``docs/cards`` (``make cards``).
+``paper-NAME``, or ``paper-NAME/ITEM``, shows the checks of a paper's items, and what their data file says of them, with
+the figures of ``docs/measured/papers``; the same command writes those anew of every item that ``out/reproduction.json``
+has at full length. ``settings-NAME/ITEM`` shows an item's figures by setting.
+
+``cards`` and ``cards-worse`` are drawn of the cards in ``docs/cards`` (``make cards``), ``keys-LIST`` of all that the
+engine knows of a scenario's keys.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -30,10 +36,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Shown", "measured", "output", "pages", "rewrite", "shown", "take"]
+from fullpipe import _core
+from fullpipe.cli.reproduce import row as row_of_check
+from fullpipe.papers import select
+from fullpipe.reproduce.check import judge
+from fullpipe.reproduce.item import expected, notes
+from fullpipe.reproduce.prose import filled
+
+__all__ = ["Shown", "measured", "output", "pages", "rewrite", "shown", "take", "take_papers"]
 
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "docs/measured"
+PAPERS = sorted(page.stem for page in (ROOT / "docs/papers").glob("*.md"))
 MARK = re.compile(r"(<!-- output (\(long\) )?of: (.+?) -->\n```\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE)
 
 TABLE = re.compile(r"(<!-- table of: (\S+) -->\n)(.*?)(^<!-- end of table -->$)", re.DOTALL | re.MULTILINE)
@@ -83,9 +97,130 @@ def output(command: str) -> str:
 
 
 def measured(name: str) -> str:
-    """A table that is no output: of the cards, or of ``docs/measured``."""
-    made = {"cards": words_of_cards, "cards-worse": worse_of_cards}
+    """A table that is no output: of the cards, of a scenario's keys, of a paper, or of ``docs/measured``."""
+    if name.startswith("keys-"):
+        return keys(name.removeprefix("keys-"))
+    if name.startswith("paper-"):
+        return paper(name.removeprefix("paper-"))
+    if name.startswith("settings-"):
+        return settings(name.removeprefix("settings-"))
+    made = {
+        "cards": words_of_cards,
+        "cards-worse": worse_of_cards,
+        "speed": speed,
+        "speed-machine": speed_machine,
+        "speed-beside": speed_beside,
+        "speed-modern": speed_modern,
+        "speed-windows": speed_windows,
+        "speed-instructions": speed_instructions,
+    }
     return made[name]() if name in made else beside_linux(name)
+
+
+def keys(name: str) -> str:
+    """One list of a scenario's keys, a row each; a column that would be empty is left out."""
+    heads = ("key", "type", "default", "allowed", "what")
+    rows = []
+    for key in _core.scenario_keys()[name]:
+        default = f"`{key['default']}`" if key["default"] is not None else key["otherwise"] or "required"
+        source = f" Default: {key['source']}." if key["source"] else ""
+        rows.append((f"`{key['name']}`", key["kind"], default, key["allowed"], key["doc"] + source))
+    kept = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+    return _table([[line[i] for i in kept] for line in (heads, ("---",) * len(heads), *rows)])
+
+
+def paper(name: str) -> str:
+    """Of a paper's items, or of one, a heading, the checks, and in sentences what came of it; of full runs."""
+    record = json.loads((MEASURED / f"papers/{name.partition('/')[0]}.json").read_text(encoding="utf-8"))
+    return "\n".join(_item(item.id, item.title, record[item.id]) for item in select(name))
+
+
+def settings(item_id: str) -> str:
+    """An item's figures that are called ``QUANTITY, ALGORITHM, SETTING``: a row a setting, the algorithms in one cell."""
+    figures = json.loads((MEASURED / f"papers/{item_id.partition('/')[0]}.json").read_text(encoding="utf-8"))[item_id]
+    cells: dict[str, dict[str, dict[str, float]]] = {}
+    for name, value in figures.items():
+        quantity, algorithm, *setting = name.removesuffix(", %").split(", ")
+        column = quantity + (", %" if name.endswith(", %") else "")
+        cells.setdefault(", ".join(setting), {}).setdefault(column, {})[algorithm] = value
+    columns = list(dict.fromkeys(column for row in cells.values() for column in row))
+    algorithms = ", ".join(next(iter(next(iter(cells.values())).values())))
+    rows = [
+        [name, *(", ".join(f"{x:.3g}" for x in row[each].values()) for each in columns)] for name, row in cells.items()
+    ]
+    return _table([[f"setting; {algorithms}", *columns], ["---"] * (len(columns) + 1), *rows])
+
+
+def _item(item_id: str, title: str, figures: dict[str, float | None]) -> str:
+    known = {name: math.nan if value is None else value for name, value in figures.items()}
+    checks = judge(known, expected(item_id))
+    heads = ("quantity", "published", "measured", "difference", "tolerance", "verdict", "origin")
+    said = notes(item_id)
+    misses = dict.fromkeys(f"A miss: {check.miss}" for check in checks if check.status == "documented miss")
+    sentences = [filled(text, known) for text in (said["reading"], *misses, *said["deviations"])]
+    table = _table((heads, ("---",) * len(heads), *map(row_of_check, checks)))
+    return f"### {item_id}\n\n{title}.\n\n{table}" + "".join(f"\n{text}\n" for text in sentences if text)
+
+
+def speed() -> str:
+    """What fullpipe does in each case of ``make bench``."""
+    lines = [("case", "packets/s", "ns a packet", "series cost", "peak memory, MB", "with series"), ("---",) * 6]
+    for case in _speed()["cases"]:
+        rate = case["packets_per_second"]
+        costs = (f"{1e9 / rate:.1f}", f"{case['series_cost']:.1%}", *(f"{mb:,.0f}" for mb in case["peak_mb"]))
+        lines.append((case["title"], f"{rate / 1e6:.1f} million", *costs))
+    return _table(lines)
+
+
+def speed_machine() -> str:
+    """Where and with what that was."""
+    known = _speed()
+    others = ", ".join(f"{name} {version}" for name, version in known["versions"].items())
+    return f"Machine: {known['machine']}; {others}; {known['rounds']} rounds.\n"
+
+
+def speed_beside() -> str:
+    """How many times slower others are, in the same run."""
+    cases = [case for case in _speed()["cases"] if case["others"]]
+    names = list(cases[0]["others"])
+    lines = [("case", *names), ("---",) * (len(names) + 1)]
+    for case in cases:
+        others = (f"{_two_digits(case['packets_per_second'] / rate)} ({rate:,.0f})" for rate in case["others"].values())
+        lines.append((case["title"], *others))
+    return _table(lines)
+
+
+def speed_modern() -> str:
+    """Today's queues and senders beside the plain case."""
+    lines = [("variant", "beside", "ratio", "wanted", "times ns-3"), ("---",) * 5]
+    for row in _speed()["modern"]:
+        times = f"{row['times_ns3']:,.0f}" if row["times_ns3"] else ""
+        lines.append((row["variant"], f"`{row['beside']}`", f"{row['ratio']:.2f}", str(row["wanted"]), times))
+    return _table(lines)
+
+
+def speed_instructions() -> str:
+    """Instructions a packet of the beginning of each case."""
+    lines = [("scenario", "seconds of it", "data packets", "instructions a packet"), ("---",) * 4]
+    for row in _speed()["instructions"]:
+        each = f"{row['instructions'] / row['packets']:,.0f}"
+        lines.append((f"`{row['case']}.toml`", str(row["seconds"]), f"{row['packets']:,}", each))
+    return _table(lines)
+
+
+def speed_windows() -> str:
+    """What a packet costs by how many are under way."""
+    rows = _speed()["windows"]
+    lines = [("segments in a BDP", "data packets", "dropped", "ns a packet", "of the first"), ("---",) * 5]
+    for row in rows:
+        counts = (f"{row[name]:,}" for name in ("segments", "data_packets", "dropped"))
+        cost = row["ns_a_packet"]
+        lines.append((*counts, f"{cost:.0f}", f"{cost / rows[0]['ns_a_packet']:.2f}"))
+    return _table(lines)
+
+
+def _speed() -> Any:
+    return json.loads((MEASURED / "speed.json").read_text(encoding="utf-8"))
 
 
 def words_of_cards() -> str:
@@ -180,11 +315,51 @@ def take(out: Path = ROOT / "out") -> None:
         known[name] = TAKEN[name](json.loads(file.read_text(encoding="utf-8")))
         print(f"{name}: from {file}")
     record.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+    take_speed(out / "speed")
+    if "reproduction" in found:
+        take_papers(json.loads(found["reproduction"].read_text(encoding="utf-8")))
+
+
+def take_speed(out: Path, to: Path = MEASURED / "speed.json") -> None:
+    """Writes what the last whole runs of the benchmarks found; what has not run keeps its figures."""
+    known = json.loads(to.read_text(encoding="utf-8")) if to.is_file() else {}
+    if (out / "speed.json").is_file():
+        run = json.loads((out / "speed.json").read_text(encoding="utf-8"))
+        known |= {name: run[name] for name in ("machine", "versions", "rounds")}
+        known["cases"] = [_taken_case(case) for case in run["cases"]]
+    for name in ("modern", "windows", "instructions"):
+        if (out / f"{name}.json").is_file():
+            known[name] = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
+    to.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+def _taken_case(case: dict[str, Any]) -> dict[str, Any]:
+    """The best runs of a case of ``make bench``; the least memory, without series and with them."""
+    runs = case["runs"]
+    best = {_short(name): max(run["data_packets"] / run["wall_s"] for run in runs[name]) for name in runs}
+    plain, sampled = (name for name in runs if name.startswith("fullpipe"))
+    return {
+        "title": case["title"],
+        "packets_per_second": best["fullpipe"],
+        "series_cost": case["series_cost"],
+        "peak_mb": [min(run["peak_bytes"] for run in runs[name]) / 1e6 for name in (plain, sampled)],
+        "others": {name: rate for name, rate in best.items() if name.startswith("ns-")},
+    }
+
+
+def take_papers(run: dict[str, Any], to: Path = MEASURED / "papers") -> None:
+    """Writes the figures of every item at full length of a paper that has a page; what has not run keeps its own."""
+    figures = {item["id"]: item["figures"] for item in run["items"] if not item["quick"]}
+    for name in PAPERS:
+        record = to / f"{name}.json"
+        known = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+        kept = {item.id: found for item in select(name) if (found := figures.get(item.id, known.get(item.id)))}
+        if kept:
+            record.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 def _taken_reproduction(run: dict[str, Any]) -> dict[str, int]:
-    papers = {page.stem for page in (ROOT / "docs/papers").glob("*.md")}
-    items = [item for item in run["items"] if item["id"].partition("/")[0] in papers]
+    items = [item for item in run["items"] if item["id"].partition("/")[0] in PAPERS]
     checks = [check["pass"] for item in items for check in item["checks"]]
     missing = [item for item in items if not all(check["pass"] for check in item["checks"])]
     return {"items": len(items), "missing_items": len(missing), "checks": len(checks), "passing": sum(checks)}
@@ -194,9 +369,9 @@ def _taken_speed(run: dict[str, Any]) -> dict[str, Any]:
     """Of the cases that README.md shows, the best runs."""
     found = {}
     for case in run["cases"][:3]:
-        best = {name: max(each["packets_per_second"] for each in runs) for name, runs in case["runs"].items()}
-        own = best.pop("fullpipe")
-        slower = {_short(name): own / other for name, other in best.items() if name.startswith("ns-")}
+        taken = _taken_case(case)
+        own = taken["packets_per_second"]
+        slower = {name: own / other for name, other in taken["others"].items()}
         found[case["name"]] = {"title": case["title"], "packets_per_second": own, "times_slower": slower}
     return found
 
@@ -231,7 +406,7 @@ def rewrite(page: Path, make: Callable[[str], str] = output) -> bool:
 if __name__ == "__main__":
     if sys.argv[1:] == ["--take"]:
         take()
-    wanted = ["README.md"] if sys.argv[1:] == ["--take"] else sys.argv[1:]
+    wanted = ["README.md", *(f"{name}.md" for name in PAPERS)] if sys.argv[1:] == ["--take"] else sys.argv[1:]
     for each in [page for page in pages() if page.name in wanted or not wanted]:
         for one in shown(each):
             print(f"{each.relative_to(ROOT)}: {one.command}", flush=True)

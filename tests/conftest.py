@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 import fullpipe
+from browser import CHROMIUM, FLAGS
 from fullpipe import Scenario
 
 ROOT = Path(__file__).parent.parent
@@ -61,6 +63,21 @@ def started(command: Sequence[str | Path], **options: Any) -> Iterator[subproces
             yield process
         finally:
             process.kill()
+
+
+@pytest.fixture(scope="module")
+def playwright() -> Iterator[Playwright]:
+    """For a file's tests, and no longer: it holds the thread's event loop."""
+    with sync_playwright() as playing:
+        yield playing
+
+
+@pytest.fixture(scope="module")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """Chromium, without a window."""
+    chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    yield chromium
+    chromium.close()
 
 
 @pytest.fixture

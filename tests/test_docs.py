@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import itertools
+import json
 import re
 import shlex
 from pathlib import Path
@@ -15,8 +16,10 @@ import pytest
 
 import fullpipe
 from conftest import BUILT_IN, ROOT
-from fullpipe import Scenario
+from fullpipe import Scenario, _core
 from fullpipe.cli import fullpipe_command
+from fullpipe.papers import select
+from fullpipe.reproduce.item import expected
 
 README = (ROOT / "README.md").read_text()
 
@@ -167,8 +170,18 @@ def test_short_outputs_are_those_of_the_program(tables: ModuleType) -> None:
 
 def test_measured_tables_are_those_of_the_runs(tables: ModuleType) -> None:
     found = [match for page in tables.pages() for match in tables.TABLE.finditer(page.read_text(encoding="utf-8"))]
-    drawn = {"cards", "cards-worse"}
-    assert {match[2] for match in found} - drawn == {path.stem for path in (ROOT / "docs/measured").glob("*.json")}
+    speed = {f"speed-{part}" for part in ("machine", "beside", "instructions", "modern", "windows")}
+    drawn = {"cards", "cards-worse", *speed, *(f"keys-{name}" for name in _core.scenario_keys())}
+    recorded = {
+        item for path in (ROOT / "docs/measured/papers").glob("*.json") for item in json.loads(path.read_text())
+    }
+    drawn |= {match[2] for match in found if match[2].startswith("settings-")}
+    papers = {match[2] for match in found if match[2].startswith("paper-")}
+    shown = [item.id for name in papers for item in select(name.removeprefix("paper-"))]
+    assert sorted(shown) == sorted(recorded)
+    assert {match[2] for match in found} - papers == drawn | {
+        path.stem for path in (ROOT / "docs/measured").glob("*.json")
+    }
     for match in found:
         assert match[3] == tables.measured(match[2]), f"{match[2]}: python docs/tables.py"
 
@@ -187,20 +200,107 @@ def test_the_readmes_figures_are_taken_from_runs(tables: ModuleType) -> None:
         "checks": 5,
         "passing": 3,
     }
-    rates = {
-        "fullpipe": [19e6, 20e6],
-        "fullpipe, series every 100 ms": [18e6, 18e6],
-        "ns-2, its fastest": [0.4e6, 0.5e6],
-        "ns-3 (20 s of it)": [5e3],
-    }
-    runs = {name: [{"packets_per_second": rate} for rate in found] for name, found in rates.items()}
-    assert tables.TAKEN["speed"]({"cases": [{"name": "one", "title": "1 flow", "runs": runs}]}) == {
+    assert tables.TAKEN["speed"](BENCHED) == {
         "one": {
             "title": "1 flow",
             "packets_per_second": 20e6,
             "times_slower": {"ns-2 (its fastest)": 40.0, "ns-3": 4000.0},
         }
     }
+
+
+def timed(*runs: tuple[float, int]) -> list[dict[str, float]]:
+    """Runs of two seconds as the benchmarks keep them: millions of packets a second, and megabytes."""
+    return [
+        {"data_packets": round(2e6 * millions), "wall_s": 2.0, "peak_bytes": 1_000_000 * megabytes}
+        for millions, megabytes in runs
+    ]
+
+
+BENCHED = {
+    "machine": "an abacus",
+    "versions": {"ns-2": "2.35"},
+    "rounds": 3,
+    "cases": [
+        {
+            "name": "one",
+            "title": "1 flow",
+            "series_cost": 0.034,
+            "runs": {
+                "fullpipe": timed((19, 26), (20, 27)),
+                "fullpipe, series every 100 ms": timed((18, 33), (18, 31)),
+                "ns-2, its fastest": timed((0.4, 20), (0.5, 20)),
+                "ns-3 (20 s of it)": timed((0.005, 25)),
+            },
+        }
+    ],
+}
+"""What ``make bench`` keeps of a case."""
+
+
+def test_the_tables_of_speed_are_of_the_benchmarks(
+    tables: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modern = [
+        {"variant": "codel", "beside": "hundred-flows.toml", "ratio": 0.49, "wanted": 0.5, "times_ns3": 3692.4},
+        {"variant": "rack", "beside": "one-flow.toml", "ratio": 0.83, "wanted": 0.7, "times_ns3": None},
+    ]
+    windows = [
+        {"segments": 1000, "data_packets": 10_063_423, "dropped": 65_840, "ns_a_packet": 64.0},
+        {"segments": 10_000_000, "data_packets": 115_149_673, "dropped": 17_399_996, "ns_a_packet": 105.0},
+    ]
+    counted = [{"case": "one-flow", "seconds": 20, "packets": 200_000, "instructions": 104_700_000}]
+    kept = {"speed": BENCHED, "modern": modern, "windows": windows, "instructions": counted}
+    for name, record in kept.items():
+        tmp_path.joinpath(f"{name}.json").write_text(json.dumps(record))
+    to = tmp_path / "measured" / "speed.json"
+    to.parent.mkdir()
+    tables.take_speed(tmp_path, to)
+    monkeypatch.setattr(tables, "MEASURED", to.parent)
+    assert tables.measured("speed-machine") == "Machine: an abacus; ns-2 2.35; 3 rounds.\n"
+    assert tables.measured("speed").splitlines()[2:] == ["| 1 flow | 20.0 million | 50.0 | 3.4% | 26 | 31 |"]
+    assert tables.measured("speed-beside").splitlines()[::2] == [
+        "| case | ns-2 (its fastest) | ns-3 |",
+        "| 1 flow | 40 (500,000) | 4,000 (5,000) |",
+    ]
+    assert tables.measured("speed-modern").splitlines()[2:] == [
+        "| codel | `hundred-flows.toml` | 0.49 | 0.5 | 3,692 |",
+        "| rack | `one-flow.toml` | 0.83 | 0.7 |  |",
+    ]
+    assert tables.measured("speed-instructions").splitlines()[2:] == ["| `one-flow.toml` | 20 | 200,000 | 524 |"]
+    assert tables.measured("speed-windows").splitlines()[2:] == [
+        "| 1,000 | 10,063,423 | 65,840 | 64 | 1.00 |",
+        "| 10,000,000 | 115,149,673 | 17,399,996 | 105 | 1.64 |",
+    ]
+    # What has not run keeps its figures.
+    for file in tmp_path.glob("*.json"):
+        file.unlink()
+    before = to.read_bytes()
+    tables.take_speed(tmp_path, to)
+    assert to.read_bytes() == before
+
+
+def test_a_papers_page_has_every_check_with_the_records_figures(tables: ModuleType) -> None:
+    shown = tables.paper("survey")
+    record = json.loads((ROOT / "docs/measured/papers/survey.json").read_text())
+    assert re.findall(r"^### (.*)$", shown, re.MULTILINE) == list(record)
+    rows = re.findall(r"^\| .* \| (?:pass|miss, documented) \| .* \|$", shown, re.MULTILINE)
+    assert len(rows) == sum(len(expected(item)) for item in record)
+    measured = record["survey/figure-5"]["throughput, vegas, kbit/s"]
+    assert f"| throughput, vegas, kbit/s | 974.803 | {measured:.4f} |" in shown
+
+
+def test_only_items_at_full_length_are_taken_and_the_others_kept(tables: ModuleType, tmp_path: Path) -> None:
+    record = json.loads((ROOT / "docs/measured/papers/survey.json").read_text())
+    run = [{"id": item, "quick": False, "figures": figures} for item, figures in record.items()]
+    tables.take_papers({"items": [{**item, "quick": True} for item in run]}, tmp_path)
+    assert not list(tmp_path.iterdir())
+    tables.take_papers({"items": run}, tmp_path)
+    assert json.loads((tmp_path / "survey.json").read_text()) == record
+    first, second, *_ = record
+    tables.take_papers({"items": [{"id": first, "quick": False, "figures": {"new": 1.0}}]}, tmp_path)
+    changed = json.loads((tmp_path / "survey.json").read_text())
+    assert (changed[first], changed[second]) == ({"new": 1.0}, record[second])
 
 
 def test_every_output_that_is_shown_is_marked_and_its_command_too(tables: ModuleType) -> None:

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 
 from conftest import BUILT_IN
 from fullpipe.charts.drawn import drawn, packed
-from fullpipe.charts.style import ALGORITHMS, COLOURS, pen
+from fullpipe.charts.looks import LOOKS
+from fullpipe.charts.style import COLOURS, pen, pens
 
 
 def unpacked(pack: dict[str, Any]) -> list[float | None]:
@@ -53,7 +54,7 @@ def test_series_lie_on_one_grid_that_loses_no_spike(samples: int) -> None:
     (panel,) = found["panels"]
     assert (panel["title"], panel["x"]["label"], panel["y"]["label"]) == ("Reno", "time, s", "packets")
     (line,) = panel["lines"]
-    assert (line["label"], line["colour"], line["dash"]) == ("window", "c1", "6 4")
+    assert (line["label"], line["colour"], line["dash"]) == ("window", "orange", "6 4")
     values = unpacked(line["y"])
     assert len(values) == found["places"]
     assert max(value for value in values if value is not None) == pytest.approx(50, rel=1e-3)
@@ -61,12 +62,12 @@ def test_series_lie_on_one_grid_that_loses_no_spike(samples: int) -> None:
     (area,) = panel["areas"]
     low, high = unpacked(area["low"]), unpacked(area["high"])
     middle = found["places"] // 2
-    assert (area["colour"], area["label"]) == ("c2", "extra")
+    assert (area["colour"], area["label"]) == ("green", "extra")
     assert low[middle] == pytest.approx(80, abs=0.2)
     assert high[middle] == pytest.approx(120, abs=0.3)
     assert [(rule["type"], rule["at"], rule["colour"]) for rule in panel["rules"]] == [
-        ("level", 10, "grey"),
-        ("upright", 60, "grey"),
+        ("level", 10, "neutral"),
+        ("upright", 60, "neutral"),
     ]
 
 
@@ -99,10 +100,10 @@ def test_points_and_bars_stand_where_they_are_drawn() -> None:
         True,
         None,
     )
-    assert (points["colour"], first["x"]["log"], first["y"]["log"]) == ("ink", True, False)
+    assert (points["colour"], first["x"]["log"], first["y"]["log"]) == ("text", True, False)
     assert (first["x"]["from"], first["x"]["to"]) == (1, 10)
     (bars,) = second["marks"]
-    assert (bars["across"], bars["colours"]) == (True, ["c0", "c7"])
+    assert (bars["across"], bars["colours"]) == (True, ["blue", "amber"])
     assert bars["boxes"] == [[0, -0.25, 3, 0.5], [0, 0.75, 5, 0.5]]
     assert second["y"]["ticks"] == [[0, "reno"], [1, "vegas"]]
 
@@ -119,14 +120,32 @@ def test_names_of_categories_are_kept() -> None:
 
 
 def test_each_algorithm_has_a_look_of_its_own() -> None:
-    looks = {tuple(sorted(pen(name).items())) for name in ALGORITHMS}
-    assert len(looks) == len(ALGORITHMS)
-    assert pen("reno") == {"color": COLOURS[0], "linestyle": "-"}
-    assert pen("hyun-jang", marked=True) == {"color": COLOURS[1], "linestyle": "-", "marker": "s"}
-    with pytest.raises(ValueError, match="not in tuple"):
-        pen("nobody")
+    looks = [pen(name) for name in LOOKS["algorithms"]]
+    assert len({(look["color"], look["linestyle"]) for look in looks}) == len(looks)
+    # Blue and solid, red and solid, blue and dashed: seven pixels and four are three and a half points and two.
+    assert pen("reno") == {"color": "#0072b2", "linestyle": "-"}
+    assert pen("hyun-jang", marked=True) == {"color": "#c2273f", "linestyle": "-", "marker": "D"}
+    assert pen("newreno", marked=True) == {"color": "#0072b2", "linestyle": (0, (3.5, 2.0)), "marker": "P"}
+    assert sorted(LOOKS["algorithms"]) == sorted(BUILT_IN)
 
 
-def test_every_algorithm_has_its_look() -> None:
+def test_a_line_is_drawn_by_its_name_whatever_is_beside_it() -> None:
+    first, again, cubic, own, set_ = pens(["reno", "reno on linux", "cubic", "aimd.py", "vegas (alpha=2)"])
+    assert first == pen("reno")
+    assert again == {**first, "linestyle": (0, (5.0, 2.0, 1.0, 2.0))}
+    assert (cubic, set_, own) == (pen("cubic"), pen("vegas"), pen("aimd.py"))
+    assert pens(["cubic", "reno"]) == [pen("cubic"), pen("reno")]
 
-    assert sorted(ALGORITHMS) == sorted(BUILT_IN)
+
+def test_a_page_gets_the_houses_colours_and_dashes_by_name() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    for name, repeated in (("reno", 0), ("newreno", 0), ("tahoe", 0), ("reno", 1)):
+        axes.plot([1, 2], [1, 2], **pen(name, marked=True, repeated=repeated), label=name)
+    (panel,) = drawn(figure)["panels"]
+    assert [(line["label"], line["colour"], line["dash"], line["marker"]) for line in panel["marks"]] == [
+        ("reno", "blue", "", "o"),
+        ("newreno", "blue", "7 4", "P"),
+        ("tahoe", "blue", "2 3", "v"),
+        ("reno", "blue", "10 4 2 4", "o"),
+    ]

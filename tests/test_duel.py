@@ -135,7 +135,7 @@ def test_it_is_run_saved_loaded_and_drawn(tmp_path: Path) -> None:
     assert again._repr_html_().count("<table>") == 2
     panels = outcome.plot(tmp_path / "duel.svg").axes
     assert [[text.get_text() for text in panel.get_xticklabels()] for panel in panels] == [["5 packets", "1 BDP"]] * 2
-    drawn = [line.get_ydata().tolist() for line in panels[0].get_lines() if line.get_marker() == "o"]  # type: ignore[union-attr]
+    drawn = [line.get_ydata().tolist() for line in panels[0].get_lines() if line.get_marker() in ("P", "s")]  # type: ignore[union-attr]
     half = [row for row in outcome.rows() if row["mix"] == HALF]
     assert drawn == [[row["goodput_harm"] for row in half if row["algorithm"] == name] for name in ("newreno", "cubic")]
 

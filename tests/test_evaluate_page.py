@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Playwright, sync_playwright
+from playwright.sync_api import Browser
 
-from fullpipe.study.evaluate import Statement, evaluate
+from browser import WIDTHS, findings, needs_browser, needs_page
+from fullpipe import Scenario, run
+from fullpipe.study.evaluate import Card, Statement, evaluate
 from fullpipe.study.evaluate.page import card_page, deciding, dots, gauge, told
-
-CHROMIUM = shutil.which("chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-WIDTHS = {"phone": 390, "desktop": 1280}
-AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
-
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
 
 EVIL = 'x"><script>alert("<b>")</script>'
 
@@ -98,12 +91,17 @@ def test_the_deciding_figure_is_the_one_furthest_beyond_its_margin() -> None:
 
 
 @pytest.fixture(scope="module")
-def card(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """A card of cells that are quickly run, of an algorithm with a name that would break a page."""
+def made(tmp_path_factory: pytest.TempPathFactory) -> Card:
+    """A card of cells that are quickly run."""
     said = Statement({"5.3.1": EVIL}, ("7.5",))
     cache = tmp_path_factory.mktemp("cache")
     only = ["loss-30", "overload", "iot", "step", "delay", "cheat", "lte", "7.5", "5.2.2"]
-    made = evaluate("bbr", only=only, cache=cache, statement=said)
+    return evaluate("bbr", only=only, cache=cache, statement=said)
+
+
+@pytest.fixture(scope="module")
+def card(made: Card) -> dict[str, Any]:
+    """The same of an algorithm with a name that would break a page."""
     return {**made.data, "algorithm": EVIL}
 
 
@@ -111,19 +109,6 @@ def test_what_is_put_into_the_page_is_escaped(card: dict[str, Any]) -> None:
     whole = card_page(card)
     assert "<script" not in whole
     assert "&lt;script&gt;" in whole
-
-
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser(playwright: Playwright) -> Iterator[Browser]:
-    started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-    yield started
-    started.close()
 
 
 @needs_browser
@@ -158,13 +143,37 @@ def test_the_page(browser: Browser, card: dict[str, Any], tmp_path: Path, width:
     known = [figure for figure in figures if any(value is not None for value in figure["candidate"])]
     assert page.locator("svg.dots").count() == len(known)
     assert page.evaluate("document.documentElement.scrollWidth") <= WIDTHS[width]
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    ran = page.evaluate(
-        "axe.run().then((outcome) => ({ violations: outcome.violations, passes: outcome.passes.length }))"
-    )
-    assert ran["passes"] > 10
-    found = ran["violations"]
-    assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
+    assert findings(page) == []
     assert said == []
     assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()]
+    context.close()
+
+
+@needs_browser
+@needs_page
+def test_a_cells_scenario_is_tried_in_the_bench(browser: Browser, made: Card, tmp_path: Path) -> None:
+    """By a click in the folder that was saved; what the bench measures is what a run here does."""
+    made.save(tmp_path / "card")
+    context = browser.new_context()
+    context.set_offline(True)
+    page = context.new_page()
+    page.goto((tmp_path / "card" / "card.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    tried = set()
+    for cell in ("step", "iot"):
+        details = page.locator("details").filter(has=page.locator("summary strong", has_text=re.compile(f"^{cell}$")))
+        first = details.locator("a[href^='bench.html']").first
+        with context.expect_page() as opened:
+            first.click()
+        bench = opened.value
+        bench.locator("#figures dd").first.wait_for()
+        assert bench.locator("#story").inner_text().startswith(f"{cell}, {first.inner_text()}: ")
+        scenario = Scenario.loads(bench.locator("#text").input_value())
+        assert scenario in [Scenario.load(file) for file in (tmp_path / "card/scenarios" / cell).rglob("*.toml")]
+        used = float(run(scenario).links["utilization"][0].as_py())
+        exact = "text => bench.run(text).then(result => result.numbers('links', 'utilization')[0])"
+        assert bench.evaluate(exact, bench.locator("#text").input_value()) == used
+        tried.add(cell)
+        bench.close()
+    assert tried == {"step", "iot"}
     context.close()

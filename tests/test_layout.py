@@ -13,11 +13,24 @@ import fullpipe
 PACKAGE = Path(fullpipe.__file__).parent
 
 LAYERS = {
+    "bench": {"bench", "charts", "errors", "scenario"},
     "charts": {"charts", "display", "errors", "files", "runs", "study", "text"},
-    "reproduce": {"charts", "errors", "files", "fingerprint", "linux", "reproduce", "runs", "scenario", "text"},
+    "reproduce": {
+        "bench",
+        "charts",
+        "errors",
+        "files",
+        "fingerprint",
+        "linux",
+        "reproduce",
+        "runs",
+        "scenario",
+        "text",
+    },
     "runs": {"charts", "display", "errors", "files", "linux", "own", "runs", "scenario", "text"},
     "scenario": {"errors", "own", "scenario", "text"},
     "study": {
+        "bench",
         "charts",
         "display",
         "errors",

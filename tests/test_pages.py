@@ -17,7 +17,7 @@ import pytest
 
 import fullpipe
 from conftest import ROOT
-from fullpipe import Scenario
+from fullpipe import Scenario, _core
 from fullpipe.cli import fullpipe_command
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("crates/**/README.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -109,6 +109,29 @@ def parse(words: list[str]) -> None:
         command.make_context("fullpipe", words)
 
 
+def inline(page: Path) -> list[str]:
+    """The code within a page's sentences."""
+    without_blocks = re.sub(r"^ *```.*?^ *```$|<!--.*?-->", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [" ".join(code.split()) for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", without_blocks)]
+
+
+@every_page
+def test_commands_and_options_in_sentences(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for code in inline(page):
+        if re.match(r"fullpipe [a-z]", code):
+            words = shlex.split(code)[1:]
+            command: click.Command | None = fullpipe_command
+            while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+                command, words = command.get_command(click.Context(command), words[0]), words[1:]
+            assert command is not None, code
+            known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+            assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known | {"--help"}, code
+        elif match := re.match(r"make ([a-z-]+)", code):
+            assert match[1] in targets, code
+
+
 @every_page
 def test_commands(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
@@ -119,6 +142,11 @@ def test_commands(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             parse(words)
         elif program == "make":
             assert {word for word in words if "=" not in word} <= targets
+
+
+def test_commands_in_sentences_are_found() -> None:
+    found = [code for page in PAGES for code in inline(page) if code.startswith("fullpipe ")]
+    assert len(found) > 50
 
 
 def test_a_wrong_command_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,6 +172,10 @@ def test_python(page: Path, tmp_path: Path) -> None:
 def test_scenarios_and_data(page: Path) -> None:
     for text in blocks(page, "toml"):
         tree = tomllib.loads(text)
+        for place, lists in {"links": ("link", "direction", "varying"), "flows": ("flow", "tcp", "traffic")}.items():
+            known = {key["name"] for each in lists for key in _core.scenario_keys()[each]}
+            tables = tree.get(place, [])
+            assert all(set(table) <= known for table in (tables if isinstance(tables, list) else [])), text
         if {"duration", "links"} <= tree.keys() and name(page) not in PARTS_OF_SCENARIOS:
             Scenario.loads(text)
     for text in blocks(page, "json"):
@@ -193,10 +225,56 @@ def test_links_hold_on_the_site(made: dict[str, str]) -> None:
         for target, anchor in links(text):
             aim = PurePosixPath(place) if not target else PurePosixPath(place).parent / target
             aim_place = Path("/", aim).resolve().relative_to("/").as_posix()
-            assert aim_place in made or (ROOT / "docs" / aim_place).is_file(), f"{place}: {target}"
+            there = aim_place in made or aim_place in site.pictures() or (ROOT / "docs" / aim_place).is_file()
+            assert there, f"{place}: {target}"
             assert not anchor or anchor in list(site.headings(made[aim_place])), f"{place}: {target}#{anchor}"
             count += 1
     assert count > 100
+
+
+DRAWN = [page for page in PAGES if page.parent.name in ("algorithms", "queues") and page.name != "README.md"]
+
+
+@pytest.mark.parametrize("page", DRAWN, ids=name)
+def test_each_algorithm_and_queue_has_a_picture_of_itself(page: Path, made: dict[str, str]) -> None:
+    place = page.relative_to(ROOT / "docs")
+    command = site.pictures()[place.with_suffix(".svg").as_posix()]
+    assert f"]({page.stem}.svg)" in made[place.as_posix()]
+    listed = re.findall(r"\[`([a-z0-9+-]+)`\]\(([a-z0-9-]+\.md)\)", (page.parent / "README.md").read_text())
+    shown = command + "".join((ROOT / word).read_text() for word in command.split() if word.startswith("scenarios/"))
+    for each in [each for each, listed_page in listed if listed_page == page.name]:
+        assert re.search(rf"(?<![a-z+-]){re.escape(each)}(?![a-z+-])", shown), each
+
+
+def test_a_picture_is_drawn_of_what_the_engine_does() -> None:
+    """The same command draws the same lines; another algorithm's are others."""
+    command = "fullpipe run scenarios/one-flow.toml --duration '4 s' --set flows.algorithm={} --plot one.svg"
+
+    def lines(algorithm: str) -> list[str]:
+        drawn = site.draw(command.format(algorithm)).decode()
+        return sorted(re.findall(r'<path d="(M [^"]{400,})"', drawn))
+
+    assert lines("cubic") == lines("cubic") != lines("vegas")
+    assert len(lines("cubic")) >= 3
+
+
+def test_equations_become_mathml(made: dict[str, str]) -> None:
+    """Those in code stay as they are; none is left over, and none has TeX that was not understood."""
+    found = site.with_mathml("$\\mathit{cwnd} \\mathrel{+}= W_\\max$ of `$a$`")
+    assert '<mi class="word">cwnd</mi><mo>+=</mo><msub><mi>W</mi><mo>max</mo></msub>' in found
+    assert found.endswith("</math></span> of `$a$`")
+    count = 0
+    for place, text in made.items():
+        if place.startswith("reference/"):
+            continue
+        outside = re.sub(
+            r"^```.*?^```$|<!--.*?-->|`[^`\n]*`", "", site.with_mathml(text), flags=re.DOTALL | re.MULTILINE
+        )
+        assert "$" not in outside, place
+        equations = re.findall(r"<math.*?</math>", outside)
+        assert not any("\\" in equation for equation in equations), place
+        count += len(equations)
+    assert count > 300
 
 
 def test_the_reference_has_every_command_name_and_scenario(made: dict[str, str]) -> None:

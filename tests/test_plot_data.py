@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from by_hand import LINK_SERIES, NO, SERIES, by_hand
 from fullpipe.charts.series import FEW
-from fullpipe.charts.style import COLOURS
+from fullpipe.charts.style import link_pen, pen
 from fullpipe.errors import InputError
 from fullpipe.study.compare import Comparison
 from fullpipe.study.size import Sizing
@@ -76,9 +76,10 @@ def test_a_run() -> None:
 def test_a_flow_has_one_colour_in_all_panels() -> None:
     found = panels(by_hand().plot())
     colours = [line.get_color() for line in found["congestion window"].lines if len(line.get_xdata())]  # type: ignore[arg-type]
-    assert colours == [COLOURS[0], COLOURS[0], COLOURS[1], COLOURS[1]]
-    assert [line.get_color() for line in found["round-trip time"].lines] == [COLOURS[0], COLOURS[1]]
-    assert [line.get_color() for line in found["utilization"].lines] == [COLOURS[0], COLOURS[1]]
+    reno, vegas = (pen(name)["color"] for name in ("reno", "vegas"))
+    assert colours == [reno, reno, vegas, vegas]
+    assert [line.get_color() for line in found["round-trip time"].lines] == [reno, vegas]
+    assert [line.get_color() for line in found["utilization"].lines] == [link_pen(i)["color"] for i in (0, 1)]
 
 
 def test_a_run_of_many_flows_shows_the_means_of_each_algorithm() -> None:
@@ -140,7 +141,8 @@ def test_a_comparison() -> None:
         (TIMES, [0.01, 0.02, 0.03, 0.04]),
         (TIMES, [0.005, 0.01, 0.015, 0.02]),
     ]
-    assert [line.get_color() for line in bold(window)] == [COLOURS[0], COLOURS[1]]
+    # Neither run is of one algorithm.
+    assert {line.get_color() for line in bold(window)} == {pen("first")["color"]}
 
 
 def bars(axes: Axes) -> dict[str, tuple[list[float], list[float], list[float]]]:
@@ -198,18 +200,19 @@ def test_the_other_direction_is_dashed_where_more_than_acks_go() -> None:
     assert [(y, line.get_linestyle()) for line, (_, y) in zip(queue.lines, map(points, queue.lines), strict=True)] == [
         ([100, 200, 300, 400], "-"),
         ([5, 6, 7, 8], "--"),
-        ([11, 12, 13, 14], "-"),
+        ([11, 12, 13, 14], "--"),
         ([], "--"),
     ]
-    assert [line.get_color() for line in queue.lines[:2]] == [COLOURS[0]] * 2
+    assert [line.get_color() for line in queue.lines[:2]] == [link_pen(0)["color"]] * 2
+    assert [line.get_linewidth() < 1 for line in queue.lines] == [False, True, False, True]
     assert queue.lines[3].get_label() == "the other direction"
     assert points(used.lines[1]) == (TIMES, [0.6, 0.61, 0.62, 0.63])
     both = panels(Comparison({"a": by_hand(link_series=BOTH_WAYS)}).plot())
-    assert [line.get_linestyle() for line in both["queue of bottleneck"].lines] == ["-", "-", "--", "--"]
+    assert [line.get_linestyle() for line in both["queue of bottleneck"].lines] == ["-", "--"] * 2
     assert points(both["utilization of bottleneck"].lines[3]) == (TIMES, [0.6, 0.61, 0.62, 0.63])
-    assert [line.get_linestyle() for line in both["queue of edge"].lines] == ["-", "-"]
+    assert [line.get_linestyle() for line in both["queue of edge"].lines] == ["-", "--"]
     window = both["congestion window, mean of the flows"]
-    assert [str(line.get_label()) for line in window.lines][-1] == "dashed: the other direction"
+    assert [str(line.get_label()) for line in window.lines][-1] == "thin: the other direction"
 
 
 @pytest.mark.parametrize("warmup", ["2 s", "0 s"])
@@ -288,12 +291,11 @@ def test_a_sizings_curve() -> None:
     assert two.get_title(loc="left") == "2 flows, buffer in packets"
     lines = {str(line.get_label()): points(line) for line in bold(two)}
     assert lines == {"reno": ([15, 60], [85, 99]), "vegas": ([5, 50], [88, 88])}
-    marks = {points(line)[0][0]: line for line in two.lines if line.get_marker() == "o"}
-    assert {x: line.get_markerfacecolor() == "white" for x, line in marks.items()} == {
-        15: True,
-        60: False,
-        5: False,
-        50: True,
+    assert {line.get_markerfacecolor() for line in bold(two)} == {"white"}
+    full = [line for line in two.lines if line not in bold(two)]
+    assert {(points(line)[0][0], line.get_markerfacecolor() == line.get_color()) for line in full} == {
+        (5, True),
+        (60, True),
     }
     assert [text.get_text() for text in two.texts] == ["10", "40", "99"]
     assert [points(line) for line in bold(five)] == [([7], [77])]

@@ -10,13 +10,18 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from by_hand import FLOWS, LINK_SERIES, LINKS, NO, SCENARIO, TRAFFIC, by_hand
 from fullpipe import Result, Scenario
+from fullpipe.charts.duel import duel_figure
+from fullpipe.charts.looks import LOOKS
 from fullpipe.charts.series import FEW, MOST
-from fullpipe.charts.style import COLOURS, moving_mean, write
+from fullpipe.charts.size import curve_figure, sizing_figure
+from fullpipe.charts.style import link_pen, moving_mean, pen, pens, write
+from fullpipe.charts.sweep import Across, sweep_figure
 from fullpipe.study.compare import Comparison
 
 PLAIN = 1.2
@@ -40,7 +45,7 @@ def windows(flows: int, algorithms: list[str] | None = None, samples: int = 4) -
         "in_flight_packets": [1.0] * samples * flows,
     }
     columns = {name: [column[0]] * flows for name, column in FLOWS.items()}
-    return by_hand(series=series, flows={**columns, "id": list(range(flows)), "name": names})
+    return by_hand(series=series, flows={**columns, "id": list(range(flows)), "name": names, "algorithm": names})
 
 
 def alone(traffic: dict[str, list[Any]] | None = None) -> Result:
@@ -107,8 +112,9 @@ def test_thresholds_are_dashed_and_thin_beside_their_windows() -> None:
 
 def test_up_to_six_flows_are_told_apart() -> None:
     window = windows(FEW).plot().axes[0]
-    lines = [line for line in window.lines if look(line) == (PLAIN, None, "-")]
-    assert [line.get_color() for line in lines] == list(COLOURS[:FEW])
+    lines = [line for line in window.lines if line.get_linewidth() == PLAIN]
+    assert {line.get_color() for line in lines} == {pen("reno")["color"]}
+    assert len({str(line._unscaled_dash_pattern) for line in lines}) == FEW  # type: ignore[attr-defined]
     assert [str(line.get_label()) for line in lines] == [f"reno #{i}" for i in range(FEW)]
 
 
@@ -126,8 +132,8 @@ def test_of_many_flows_the_mean_stands_out(algorithms: list[str], shown: int) ->
     assert {look(line) for line in thin} == {(0.5, 0.25, "-")}
     assert {look(line) for line in means} == {(1.8, None, "-")}
     assert len(thin) == shown
-    assert [line.get_color() for line in means] == list(COLOURS[: len(kinds)])
-    assert [line.get_color() for line in thin[:1] + thin[-1:]] == [COLOURS[0], COLOURS[len(kinds) - 1]]
+    assert [line.get_color() for line in means] == [pen(kind)["color"] for kind in kinds]
+    assert [line.get_color() for line in thin[:1] + thin[-1:]] == [pen(kinds[0])["color"], pen(kinds[-1])["color"]]
     for number, line in enumerate(thin[: len(algorithms) // 2]):
         assert np.asarray(line.get_data()).tolist() == [[1, 2, 3, 4], [10 * (number + 1)] * 4]
     rtts = {tuple(np.round(np.asarray(line.get_ydata()), 9).tolist()) for line in figure.axes[3].lines}
@@ -198,7 +204,7 @@ def test_one_flow_over_one_link_is_titled_plainly() -> None:
     assert [axes.get_ylabel() for axes in figure.axes] == ["packets", "packets", "of capacity", "ms"]
     assert [len(axes.lines) for axes in figure.axes] == [2, 2, 2, 2]
     assert [str(line.get_label()) for line in figure.axes[0].lines] == ["a", "b"]
-    assert [line.get_color() for line in figure.axes[2].lines] == [COLOURS[0], COLOURS[1]]
+    assert [line.get_color() for line in figure.axes[2].lines] == [pen("reno")["color"]] * 2
 
 
 def test_legends_are_where_there_is_something_to_tell_apart() -> None:
@@ -235,10 +241,85 @@ def test_where_nobody_has_a_value_there_is_a_gap() -> None:
     assert thin[1:3].tolist() == pytest.approx([200, 100])
 
 
-def test_more_runs_than_colours_begin_anew() -> None:
-    runs = Comparison({str(i): alone() for i in range(len(COLOURS) + 2)})
-    colours = [line.get_color() for line in runs.plot().axes[0].lines]
-    assert colours == [*COLOURS, *COLOURS[:2]]
+def drawn_as(axes: Axes) -> dict[str, tuple[str, Any]]:
+    """Colour and dash of each line that has a name."""
+    found = {}
+    for line in axes.lines:
+        if not str(line.get_label()).startswith("_"):
+            found[str(line.get_label())] = (line.get_color(), line._unscaled_dash_pattern)  # type: ignore[attr-defined]
+    return found
+
+
+def as_pen(look: dict[str, Any]) -> tuple[str, Any]:
+    """The same of a pen."""
+    (line,) = Figure().subplots().plot([1], [1], **look)
+    return line.get_color(), line._unscaled_dash_pattern  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("order", [("cubic", "reno", "bbr"), ("bbr", "cubic", "reno"), ("reno", "bbr", "cubic")])
+def test_an_algorithm_looks_the_same_whatever_is_beside_it(order: tuple[str, ...]) -> None:
+    want = {name: as_pen(pen(name)) for name in order}
+    figures = {
+        "run": windows(3, list(order)).plot(),
+        "many": windows(9, list(order) * 3).plot(),
+        "comparison": Comparison({name: windows(1, [name]) for name in order}).plot(),
+    }
+    for figure in figures.values():
+        found = {label.split(" ")[0].rstrip(","): look for label, look in drawn_as(figure.axes[0]).items()}
+        found.pop("ssthresh", None)
+        assert found == want
+    used = figures["comparison"].axes[2].lines[1::2]
+    assert [line.get_color() for line in used] == [pen(name)["color"] for name in order]
+
+
+@pytest.mark.parametrize("order", [("cubic", "reno", "bbr"), ("bbr", "cubic", "reno")])
+def test_so_it_does_in_the_pictures_of_studies(order: tuple[str, ...]) -> None:
+    """Where there are few points, its marker is the same too."""
+    duels = [
+        {"mix": "half", "buffer": b, "algorithm": name, "goodput_harm": 0.1, "goodput_harm_ci95": 0.0}
+        for name in order
+        for b in ("1 BDP", "2 BDP")
+    ]
+    rules = dict.fromkeys(("rule_bdp_packets", "rule_sqrt_packets", "rule_adaptive_full_packets"), 100)
+    sizes = [
+        {"target": "0.98", "flows": n, "algorithm": name, "buffer_packets": 50, **rules}
+        | {"sure_low_packets": 40, "sure_high_packets": 60}
+        for name in order
+        for n in (1, 10)
+    ]
+    tried = [
+        {"flows": 1, "algorithm": name, "buffer_packets": n, "p99_queueing_delay_s": n / 1e3, "utilization": 0.9}
+        for name in order
+        for n in (10, 20)
+    ]
+    swept = [(rate, 1.0, ("1 BDP", name)) for name in order for rate in (1.0, 2.0)]
+    figures = [
+        duel_figure(duels),
+        sizing_figure(sizes, "buffer", "buffer"),
+        curve_figure(tried, "buffer", "buffer"),
+        sweep_figure(Across("rate"), "utilization", swept, algorithm=1),
+    ]
+    for figure in figures:
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        found = {}
+        for handle, name in zip(handles, labels, strict=True):
+            line = handle.lines[0] if isinstance(handle, ErrorbarContainer) else handle
+            if (last := name.split(" ")[-1]) in order:
+                found[last] = (line.get_color(), line._unscaled_dash_pattern, line.get_marker())
+        assert found == {name: (*as_pen(pen(name)), pen(name, marked=True)["marker"]) for name in order}
+
+
+def test_lines_without_an_algorithm_are_told_apart_by_colour_and_dash() -> None:
+    points = [(rate, 1.0, (setting,)) for setting in range(30) for rate in (1.0, 2.0)]
+    figure = sweep_figure(Across("rate"), "utilization", points)
+    lines = [each.lines[0] for each in figure.axes[0].containers]
+    assert len({(line.get_color(), str(line._unscaled_dash_pattern)) for line in lines}) == 30
+
+
+def test_links_have_no_algorithms_colour() -> None:
+    queue = by_hand().plot().axes[1]
+    assert [line.get_color() for line in queue.lines] == [link_pen(0)["color"], link_pen(1)["color"]]
+    assert not {line.get_color() for line in queue.lines} & {look["color"] for look in pens(LOOKS["algorithms"])}
 
 
 @pytest.mark.parametrize(("suffix", "date"), [(".svg", b"<dc:date>"), (".PDF", b"/CreationDate")])

@@ -6,17 +6,19 @@ import html
 import json
 import math
 import re
-import shutil
 import subprocess
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page
 
+from browser import WIDTHS, findings, needs_browser, needs_page
 from conftest import PROGRAM, ROOT
+from fullpipe import Result, Scenario
+from fullpipe.bench import NAME
+from fullpipe.charts.looks import LOOKS
 from fullpipe.papers import PAPERS, select
 from fullpipe.reproduce import reproduce
 from fullpipe.reproduce.check import judge
@@ -24,20 +26,6 @@ from fullpipe.reproduce.item import expected
 from fullpipe.reproduce.report import write_report
 from fullpipe.reproduce.report.parameters import parameters
 from test_prose import given, quoted, strange
-
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-WIDTHS = {"phone": 390, "desktop": 1280}
-
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
 
 
 @pytest.fixture(scope="session")
@@ -63,19 +51,6 @@ def reproduced(directory: Path) -> dict[str, Any]:
 def page_file(reproduced: dict[str, Any], directory: Path) -> Path:
     assert reproduced["items"]
     return directory / "index.html"
-
-
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser(playwright: Playwright) -> Iterator[Browser]:
-    started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-    yield started
-    started.close()
 
 
 def test_every_item_passes_or_misses_for_a_cause_that_is_named(reproduced: dict[str, Any]) -> None:
@@ -120,6 +95,54 @@ def test_the_page_has_no_figure_in_prose_that_was_not_measured_for_it(
         known = given(item) | quoted(item, measured)
         for text in (html.unescape("".join(groups)) for groups in prose):
             assert strange(text, known) == [], (item.id, text)
+
+
+CALLED = {
+    **{name: name for name in LOOKS["algorithms"]},
+    "proposed": "hyun-jang",
+    "standard AIMD": "newreno",
+    "standard": "newreno",
+    "adaptive AIMD": "adaptive-aimd",
+    "adaptive": "adaptive-aimd",
+    "Prague": "prague",
+}
+"""The algorithms by what pictures call them."""
+
+
+def test_an_algorithm_looks_the_same_in_every_picture(reproduced: dict[str, Any], directory: Path) -> None:
+    """Bars and areas by colour, lines by dash too, points by their marker; further lines of one algorithm have another
+    dash, published and calculated ones another marker or dash.
+    """
+    seen = set()
+    for item in reproduced["items"]:
+        for file in sorted((directory / item["id"]).glob("*.json")):
+            if file.name == "item.json":
+                continue
+            for label, mark, bar in labelled(json.loads(file.read_text())):
+                name = CALLED.get(label) or CALLED.get(label.partition(",")[0]) or CALLED.get(label.partition(" #")[0])
+                if name is None:
+                    continue
+                look = LOOKS["algorithms"][name]
+                dash = " ".join(map(str, LOOKS["dashes"][look["dash"]]))
+                others = [" ".join(map(str, each)) for each in LOOKS["repeated"]]
+                where = (str(file), label)
+                assert mark["colour"] == look["colour"], where
+                assert bar or mark["marker"] in (None, look["marker"]), where
+                assert bar or mark["dash"] in (None, dash, *others) or label.endswith("closed form"), where
+                seen.add(name)
+    assert seen >= {"reno", "newreno", "tahoe", "vegas", "hyun-jang", "adaptive-aimd", "cubic", "prague"}
+
+
+def labelled(picture: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    """Each line of a picture by its label, and each of its bars that stand by a name."""
+    names = [name for panel in picture["panels"] for _, name in panel["y"].get("ticks", [])]
+    for panel in picture["panels"]:
+        for mark in [*panel.get("marks", []), *panel.get("lines", [])]:
+            if mark.get("type") != "bars":
+                yield mark.get("label", ""), mark, False
+            elif mark["across"]:
+                for colour, (_, y, _, height) in zip(mark["colours"], mark["boxes"], strict=True):
+                    yield names[round(y + height / 2)], {"colour": colour}, True
 
 
 def test_the_report_is_small_enough_for_a_mail(page_file: Path) -> None:
@@ -185,40 +208,20 @@ def _sees(page: Page, item: dict[str, Any], directory: Path, width: int) -> None
         assert check["name"] in text
         assert check["status"] != "documented miss" or check["miss"] in text
     for target in article.locator("a").evaluate_all("(links) => links.map((link) => link.getAttribute('href'))"):
-        assert target == "#start" or (directory / target).exists()
-
-
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The accessibility checker, pinned; skipped where npm or its registry is not there."""
-    place = tmp_path_factory.mktemp("axe")
-    if shutil.which("npm") is None:
-        pytest.skip("there is no npm here")
-    done = subprocess.run(
-        ["npm", "pack", "--silent", "axe-core@4.14.1"], cwd=place, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        pytest.skip("axe-core cannot be had here")
-    with tarfile.open(place / "axe-core-4.14.1.tgz") as archive:
-        archive.extractall(place, filter="data")
-    return place / "package" / "axe.min.js"
+        assert target == "#start" or (directory / target.partition("#")[0]).exists()
 
 
 @needs_browser
 @pytest.mark.parametrize(("width", "scheme"), [("phone", "dark"), ("desktop", "light")])
-def test_axe_finds_nothing(browser: Browser, page_file: Path, axe: Path, width: str, scheme: Any) -> None:
+def test_axe_finds_nothing(browser: Browser, page_file: Path, width: str, scheme: Any) -> None:
     context = browser.new_context(viewport={"width": WIDTHS[width], "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.goto(page_file.as_uri())
-    page.add_script_tag(path=axe)
     for place in ("start", "hyun-jang/figure-4", "ehstcp/table-2"):
         page.evaluate("(id) => { location.hash = id }", place)
         page.locator(".page:visible .cell :is(svg, canvas)").first.wait_for()
         # What is not seen is left out: it takes minutes.
-        seen = [".side", f"[id='{place}']"]
-        found = page.evaluate("(include) => axe.run({ include }).then((result) => result.violations)", seen)
-        told = [(each["id"], each["nodes"][0]["html"], each["nodes"][0]["failureSummary"]) for each in found]
-        assert told == [], place
+        assert findings(page, within=(".side", f"[id='{place}']")) == [], place
     context.close()
 
 
@@ -257,6 +260,48 @@ def test_values_are_read_off_series_zoomed_and_items_filtered(browser: Browser, 
     assert 0 < len(shown) < page.locator("nav li").count()
     assert all("cause named" in text for text in shown)
     page.close()
+
+
+TRIED = {"hyun-jang/table-1": "proposed-k-1-8", "shorten-leith/figure-5": "adaptive", "survey/figure-4": "vegas"}
+
+
+@needs_browser
+@needs_page
+@pytest.mark.parametrize("item", TRIED)
+def test_an_items_scenario_is_tried_in_the_bench(browser: Browser, page_file: Path, item: str) -> None:
+    """From a folder of files, by a click: the bench beside the report measures what the item has measured."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_offline(True)
+    page = context.new_page()
+    page.goto(f"{page_file.as_uri()}#{item}")
+    tries = page.locator("article:visible .try")
+    tries.locator("select").select_option(label=TRIED[item])
+    tries.locator("code", has_text=f"fullpipe bench {item}/{TRIED[item]}/scenario.toml").wait_for()
+    with context.expect_page() as opened:
+        tries.locator(".go").click()
+    bench = opened.value
+    bench.locator("#figures dd").first.wait_for()
+    assert f"{item}, {TRIED[item]}" in bench.locator("#story").inner_text()
+    measured = Result.load(page_file.parent / item / TRIED[item])
+    used = float(measured.links["utilization"][0].as_py())
+    assert bench.locator("#figures dd").first.inner_text() == f"{float(f'{100 * used:.3g}'):g} %"
+    text = bench.locator("#text").input_value()
+    assert Scenario.loads(text) == next(iter(select(item))).variant(quick=True)[0][TRIED[item]]
+    exact = "text => bench.run(text).then(result => result.numbers('links', 'utilization')[0])"
+    assert bench.evaluate(exact, text) == used
+    context.close()
+
+
+@needs_page
+def test_every_item_can_be_tried_and_with_the_bench_the_report_is_small_enough_for_a_mail(
+    reproduced: dict[str, Any], page_file: Path
+) -> None:
+    articles = dict(re.findall(r'data-item="(\S+)">(.*?)</article>', page_file.read_text(), re.DOTALL))
+    for item in reproduced["items"]:
+        (found,) = re.findall(r'class="go" href="(bench.html#s=[\w-]+)"', articles[item["id"]])
+        assert found
+    pages = [page_file, page_file.parent / NAME]
+    assert sum(page.stat().st_size for page in pages) < 2e6
 
 
 def test_a_failure_is_shown_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ Simulators take turns, so that a busy machine slows all of them; the best run of
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import sys
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from statistics import median
 from typing import Any
 
 from ..simulators import OUT, SimulatorError, ns2_version
-from .measure import HERE, Dumbbell, Timing, build_ns3, time_fullpipe, time_ns2, time_ns3
+from .measure import HERE, Dumbbell, Timing, build_ns3, keep, time_fullpipe, time_ns2, time_ns3
 
 SERIES = "100 ms"
 PLAIN, SAMPLED = "fullpipe", f"fullpipe, series every {SERIES}"
@@ -68,8 +67,8 @@ def main() -> int:
         if arguments.case in (None, case.name):
             records.append(_measure(case, arguments.rounds, ns3[0] if ns3 else None))
     report = {"machine": machine, "versions": versions, "rounds": arguments.rounds, "cases": records}
-    OUT.joinpath("speed").mkdir(parents=True, exist_ok=True)
-    OUT.joinpath("speed/speed.json").write_text(json.dumps(report, indent=2) + "\n")
+    if arguments.case is None:
+        keep("speed", report)
     return 0
 
 

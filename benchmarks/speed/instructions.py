@@ -1,6 +1,7 @@
 """Instructions per data packet, counted by valgrind: the same on every run of a binary, whatever else the machine does.
 
-``python -m benchmarks.speed.instructions [SCENARIO.toml ...]``, by default the one beside it; needs cargo and valgrind.
+``python -m benchmarks.speed.instructions [SCENARIO.toml ...]``, by default ten flows and the beginnings of the cases of
+``make bench``, which are kept in ``out/speed/instructions.json``; needs cargo and valgrind.
 """
 
 from __future__ import annotations
@@ -8,30 +9,61 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+from .measure import HERE, keep
+
 ROOT = Path(__file__).parents[2]
-SCENARIO = Path(__file__).with_suffix(".toml")
+SECONDS = {
+    "instructions": 20,
+    "one-flow": 20,
+    "hundred-flows": 3,
+    "ten-thousand-flows": 2,
+    "three-links": 3,
+    "web": 3,
+    "forty-gigabit": 2,
+    "four-hundred-gigabit": 3,
+    "hundred-thousand-flows": 1,
+}
+"""The scenarios, and how much of each is run."""
 
 
 def main() -> int:
     """Build the bare engine, count, print."""
     program, compiler = build_engine()
-    for scenario in sys.argv[1:] or [str(SCENARIO)]:
-        count = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), scenario]
-        try:
-            done = subprocess.run(count, capture_output=True, text=True, check=True)
-        except FileNotFoundError:
-            print("instructions: needs valgrind (Debian package valgrind)", file=sys.stderr)
-            return 1
-        instructions = _number(r"Collected\s*:\s*(\d+)", done.stderr)
-        packets = _number(r"data_packets (\d+)", done.stdout)
-        print(
-            f"{Path(scenario).name}: {instructions} instructions, {packets} data packets: "
-            f"{instructions / packets:.1f} per packet ({compiler})",
-            flush=True,
-        )
+    records = []
+    try:
+        if sys.argv[1:]:
+            for scenario in sys.argv[1:]:
+                _count(program, Path(scenario), compiler)
+            return 0
+        with tempfile.TemporaryDirectory() as folder:
+            for name, seconds in SECONDS.items():
+                short = Path(folder, f"{name}.toml")
+                text = (HERE / short.name).read_text()
+                short.write_text(re.sub(r'(?m)^duration = ".*"', f'duration = "{seconds} s"', text))
+                instructions, packets = _count(program, short, compiler)
+                records.append({"case": name, "seconds": seconds, "packets": packets, "instructions": instructions})
+    except FileNotFoundError:
+        print("instructions: needs valgrind (Debian package valgrind)", file=sys.stderr)
+        return 1
+    keep("instructions", records)
     return 0
+
+
+def _count(program: Path, scenario: Path, compiler: str) -> tuple[int, int]:
+    """Instructions and data packets."""
+    count = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), str(scenario)]
+    done = subprocess.run(count, capture_output=True, text=True, check=True)
+    instructions = _number(r"Collected\s*:\s*(\d+)", done.stderr)
+    packets = _number(r"data_packets (\d+)", done.stdout)
+    print(
+        f"{scenario.name}: {instructions} instructions, {packets} data packets: "
+        f"{instructions / packets:.1f} per packet ({compiler})",
+        flush=True,
+    )
+    return instructions, packets
 
 
 def build_engine() -> tuple[Path, str]:

@@ -40,6 +40,12 @@ class Dumbbell:
     duration: float
 
 
+def keep(name: str, records: Any) -> None:
+    """Writes ``out/speed/NAME.json``, which ``docs/tables.py --take`` reads."""
+    OUT.joinpath("speed").mkdir(parents=True, exist_ok=True)
+    OUT.joinpath(f"speed/{name}.json").write_text(json.dumps(records, indent=2) + "\n", encoding="utf-8")
+
+
 def time_fullpipe(scenario: Path) -> Timing:
     """`fullpipe run`; the time is the core's own, the memory is the whole program's."""
     result, peak = _json_and_peak([*fullpipe_command(), "run", str(scenario), "--json"])

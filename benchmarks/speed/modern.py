@@ -4,7 +4,7 @@
 variant by turns with its plain case, so that whatever else the machine does slows both; the median of the ratios of
 processor time a packet counts. A ratio of 0.5 is half as many packets a second. Queues run with 100 flows, what
 concerns a sender or the link's rate with one; the buffer is the plain case's. ns-3 runs the same dumbbell for a few
-simulated seconds, once: it takes a minute for each.
+simulated seconds, once: it takes a minute for each. All of them together are kept in ``out/speed/modern.json``.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from .instructions import build_engine
-from .measure import Dumbbell, build_ns3, time_ns3
+from .measure import Dumbbell, build_ns3, keep, time_ns3
 
 HERE = Path(__file__).parent
 ROUNDS = 5
@@ -78,18 +79,31 @@ def main() -> int:
     ns3 = build_ns3()
     title = f"{'variant':<12} {'beside':<20} {'packets/s, ratio':>16} {'wanted':>8} {'times ns-3':>11}"
     print(f"{title}   ({compiler}, median of {ROUNDS}; ns-3 {ns3[1] if ns3 else 'not installed'})")
+    records: list[dict[str, Any]] = []
     for variant in VARIANTS:
         if not sys.argv[1:] or variant.name in sys.argv[1:]:
             costs = _costs(program, variant)
             ratio = median(plain / changed for plain, changed in costs)
-            beside = ""
+            times_ns3 = None
             if ns3 and variant.ns3_queue:
                 packets_per_second = time_ns3(ns3[0], NS3_CASE, variant.ns3_queue).packets_per_second
-                beside = f"{1 / median(changed for _, changed in costs) / packets_per_second:,.0f}"
+                times_ns3 = 1 / median(changed for _, changed in costs) / packets_per_second
             print(
-                f"{variant.name:<12} {variant.plain:<20} {ratio:>16.2f} {variant.wanted:>8} {beside:>11}",
+                f"{variant.name:<12} {variant.plain:<20} {ratio:>16.2f} {variant.wanted:>8} "
+                f"{f'{times_ns3:,.0f}' if times_ns3 else '':>11}",
                 flush=True,
             )
+            records.append(
+                {
+                    "variant": variant.name,
+                    "beside": variant.plain,
+                    "ratio": ratio,
+                    "wanted": variant.wanted,
+                    "times_ns3": times_ns3,
+                }
+            )
+    if not sys.argv[1:]:
+        keep("modern", records)
     return 0
 
 

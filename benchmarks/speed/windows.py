@@ -1,7 +1,7 @@
 """What a packet costs with 10^3 to 10^7 segments in flight, losses included: processor time of the bare engine.
 
 ``python -m benchmarks.speed.windows``; needs cargo. One CUBIC flow, 1 s of RTT, a buffer of half a BDP: slow start
-ends in the loss of about half a window, all of which has to be repaired.
+ends in the loss of about half a window, all of which has to be repaired. Kept in ``out/speed/windows.json``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.speed.instructions import build_engine
+from .instructions import build_engine
+from .measure import keep
 
 SCENARIO = """\
 duration = "{duration_s} s"
@@ -39,20 +40,18 @@ CASES = {1_000: 10_000, 10_000: 1_000, 100_000: 120, 1_000_000: 30, 10_000_000: 
 def main() -> int:
     """Build the bare engine, run the cases, print."""
     program, _ = build_engine()
-    least = None
-    print("| segments in a BDP | data packets | dropped | ns of processor time a packet | of the first |")
-    print("|---|---|---|---|---|")
+    records: list[dict[str, float]] = []
+    print(f"{'segments in a BDP':>17} {'data packets':>12} {'dropped':>11} {'ns a packet':>11} {'of the first':>12}")
     for segments, duration_s in CASES.items():
         text = SCENARIO.format(
             duration_s=duration_s, rate=segments * PACKET_BITS, initial_window=max(10, min(1_000_000, segments // 10))
         )
         packets, dropped, seconds = _run(program, text)
         cost = seconds / packets * 1e9
-        least = least or cost
-        print(
-            f"| {segments:,} | {packets:,} | {dropped:,} | {cost:.0f} | {cost / least:.2f} |",
-            flush=True,
-        )
+        records.append({"segments": segments, "data_packets": packets, "dropped": dropped, "ns_a_packet": cost})
+        ratio = cost / records[0]["ns_a_packet"]
+        print(f"{segments:>17,} {packets:>12,} {dropped:>11,} {cost:>11.0f} {ratio:>12.2f}", flush=True)
+    keep("windows", records)
     return 0
 
 

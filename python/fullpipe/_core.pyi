@@ -22,6 +22,7 @@ __all__ = [
     "parse",
     "quantity",
     "queues",
+    "scenario_keys",
     "units",
 ]
 
@@ -155,6 +156,18 @@ def parse(text: str) -> dict[str, Any]: ...
 def check(tree: Mapping[str, Any], folder: str) -> tuple[Model, dict[str, Any]]: ...
 def quantity(text: str) -> tuple[float, str, str, float] | None: ...
 def units() -> list[tuple[str, str]]: ...
+
+class _Key(TypedDict):
+    name: str
+    kind: str
+    default: str | None
+    otherwise: str | None
+    allowed: str
+    doc: str
+    source: str
+
+def scenario_keys() -> dict[str, list[_Key]]:
+    """A scenario's keys by the names of their lists. `default` is TOML, `otherwise` words; a key that is required has neither."""
 
 class _Param(TypedDict, total=False):
     name: str

@@ -126,10 +126,14 @@ LATER: dict[str, Any] = {
     "hybla": {"algorithm": "hybla"},
     "reno": {"algorithm": "reno"},
     "vegas": {"algorithm": CASES["vegas"][0]},
-    "cubic": {"algorithm": "cubic"},
-    "cubic, HyStart": {"algorithm": "cubic", "slow_start": "hystart"},
+    "cubic": {"algorithm": {"name": "cubic", "alpha_to_one": False, "whole_segments": True}},
 }
+LATER["cubic, HyStart"] = {**LATER["cubic"], "slow_start": "hystart"}
 """What runs with the kernel's own recovery, RACK-TLP and proportional rate reduction, in the simulator too."""
+A_SEGMENT = {("vegas", 2): 1.1}
+"""Packets that mean queues may be apart. Vegas stops wherever it finds itself between alpha and beta: with 89 segments on
+Linux, 88 in the simulator.
+"""
 
 
 BUFFERS = (0.125, 0.25, 0.5, 2)
@@ -162,7 +166,7 @@ def test_modules_agree(case: str, buffer_bdp: float) -> None:
     )
     assert used[0] == pytest.approx(used[1], abs=0.02)
     assert windows[0] == pytest.approx(windows[1], rel=0.06)
-    assert queues[0] == pytest.approx(queues[1], rel=0.15)
+    assert queues[0] == pytest.approx(queues[1], rel=0.15, abs=A_SEGMENT.get((case, buffer_bdp), 0.0))
 
 
 @pytest.mark.parametrize(("case", "bdp"), COLLAPSED)

@@ -25,6 +25,8 @@ const BUFFERS_BDP = grid(0.01, 10);
 const LOSSES = [0, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1];
 const DURATIONS_S = [5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 400];
 const COUNTS = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50];
+/** Parts of the run at which the rate may change. */
+const MOMENTS = Array.from({ length: 19 }, (_, i) => Number(((i + 1) / 20).toFixed(2)));
 /** What scenarios call the reader's own algorithm. */
 export const MINE = "mine";
 const NOBODY = "nobody";
@@ -102,6 +104,31 @@ export class Controls {
         const longer = toml.set(text, toml.TOP, "duration", format.timeText(duration_s));
         return share > 0 ? toml.set(longer, toml.TOP, "warmup", format.timeText(Number((share * duration_s).toPrecision(3)))) : longer;
       },
+    });
+    this.change();
+  }
+
+  /** A change of the rate in the middle: a time and a rate in the link's schedule, run from the beginning. */
+  private change(): void {
+    const group = this.group("Change midway");
+    const at = (): toml.Place => ["links", this.link];
+    const link = (view: View) => view.links[this.link]!;
+    const many = (view: View) => link(view).changes > 0 && link(view).change === null;
+    const write = (at_s: number, bps: number): Edit => {
+      const entry = `[{ at = ${format.timeText(at_s)}, rate = ${format.rateText(bps)} }]`;
+      return (text) => toml.set(text, at(), "schedule", bps > 0 ? entry : null);
+    };
+    this.slider(group, "New rate", [0, ...RATES_BPS], {
+      read: (view) => link(view).change?.rate_bps ?? 0,
+      show: (view) => (many(view) ? "as scheduled below" : link(view).change === null ? "none" : format.rate(link(view).change!.rate_bps)),
+      able: (view, text) => toml.has(text, at()) && !link(view).traced && !many(view),
+      write: (bps) => write(link(this.view!).change?.at_s ?? middle(this.view!), bps),
+    });
+    this.slider(group, "At", MOMENTS, {
+      read: (view) => (link(view).change?.at_s ?? middle(view)) / view.duration_s,
+      show: (view) => (link(view).change === null ? "" : format.time(link(view).change!.at_s)),
+      able: (view) => link(view).change !== null,
+      write: (moment) => write(Number((moment * this.view!.duration_s).toPrecision(4)), link(this.view!).change!.rate_bps),
     });
   }
 
@@ -267,6 +294,11 @@ function labelled<Field extends HTMLElement>(root: HTMLElement, label: string, f
   row.append(name, document.createElement("output"), field);
   root.append(row);
   return { row, field };
+}
+
+/** Half way through what is measured. */
+function middle({ warmup_s, duration_s }: View): number {
+  return Number(((warmup_s + duration_s) / 2).toPrecision(4));
 }
 
 function nearest(values: number[], value: number): number {

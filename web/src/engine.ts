@@ -45,6 +45,10 @@ export interface LinkView {
   buffer_s: number | null;
   queue: string;
   loss: number | null;
+  /** How many changes its schedule has. */
+  changes: number;
+  /** Where that is one of the rate alone. */
+  change: { at_s: number; rate_bps: number } | null;
 }
 
 export interface FlowsView {

@@ -28,6 +28,13 @@ export function percent(share: number): string {
   return Number.isFinite(share) ? `${short(100 * share)} %` : UNKNOWN;
 }
 
+/** A column's value in the unit that its name ends with. */
+export function inUnit(value: number, unit: string): string {
+  if (unit === "s") return time(value);
+  if (unit === "bps") return rate(value);
+  return Number.isFinite(value) ? `${short(value)} ${unit}` : UNKNOWN;
+}
+
 function scaled(x: number, units: [number, string][]): string {
   if (!Number.isFinite(x)) return UNKNOWN;
   const [size, unit] = units.find(([size]) => x >= 0.9995 * size) ?? units.at(-1)!;

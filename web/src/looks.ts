@@ -9,8 +9,7 @@ export interface Look {
   marker: Marker;
 }
 
-const DASHES = { solid: [], dashed: [7, 4], dotted: [2, 3] };
-const REPEATED = [[], [10, 4, 2, 4], [4, 4], [2, 6]];
+const DASHES: Record<string, number[]> = looks.dashes;
 
 /** How an algorithm is drawn; `repeated` counts the groups before it that have the same one. */
 export function look(algorithm: string, repeated: number, dark: boolean): Look {
@@ -19,9 +18,15 @@ export function look(algorithm: string, repeated: number, dark: boolean): Look {
   const shades = looks.colours[colour as keyof typeof looks.colours];
   return {
     colour: dark ? shades.dark : shades.light,
-    dash: repeated === 0 ? DASHES[dash as keyof typeof DASHES] : REPEATED[repeated % REPEATED.length]!,
+    dash: repeated === 0 ? DASHES[dash]! : looks.repeated[(repeated - 1) % looks.repeated.length]!,
     marker: marker as Marker,
   };
+}
+
+/** How the i-th link is drawn, which is no algorithm's. */
+export function linkLook(i: number, dark: boolean): Look {
+  const shades = looks.links[i % looks.links.length]!;
+  return { colour: dark ? shades.dark : shades.light, dash: i ? looks.repeated[1]! : [], marker: "o" };
 }
 
 /** The outline of a marker about a point. */

@@ -3,7 +3,7 @@ import { type Drawing, type Entry, type Frame, type Line, Panel, type Values } f
 import { baseRtt, bdpPackets, bufferPackets } from "./controls";
 import type { FlowsView, Result } from "./engine";
 import * as format from "./format";
-import { type Look, look, swatch } from "./looks";
+import { linkLook, type Look, look, swatch } from "./looks";
 
 /** More flows than this are drawn thin, with the mean of each group. */
 const FEW = 6;
@@ -166,16 +166,12 @@ function perFlow(groups: Group[], values: (id: number) => Values, means: Float64
   return { lines: [...lines].sort((a, b) => Number(a.bold) - Number(b.bold)), entries };
 }
 
-const LINK_COLOURS = { light: ["#42505f", "#8a94a0", "#b1761b"], dark: ["#c3ced9", "#7d8996", "#e0b05c"] };
-
 function queues(result: Result, samples: Samples, link: number, dark: boolean): Drawing {
   const means = result.numbers("links", "mean_queue_packets");
   const others = result.view.links.map((_, i) => i).filter((i) => i !== link);
   const drawn = [link, ...others].slice(0, 3).map((index, i): Line & Entry => {
     const values = samples.link(index, "queue_packets");
-    const colour = LINK_COLOURS[dark ? "dark" : "light"][i]!;
-    const look: Look = { colour, dash: i ? [5, 3] : [], marker: "o" };
-    return { look, values, bold: true, name: result.view.links[index]!.name, figure: means[index]!, at: (sample) => values[sample] ?? null };
+    return { look: linkLook(i, dark), values, bold: true, name: result.view.links[index]!.name, figure: means[index]!, at: (sample) => values[sample] ?? null };
   });
   return { lines: [...drawn].reverse(), entries: drawn, levels: [{ name: "the buffer", value: bufferPackets(result.view, link) }] };
 }
@@ -198,7 +194,7 @@ function shares(result: Result, groups: Group[], samples: Samples, link: number,
     });
   const parts = crossing.map((group, i) => ({ name: group.name, look: group.look, values: part(rates[i]!) }));
   if (!alone) {
-    const look: Look = { colour: dark ? "#7d8996" : "#8a94a0", dash: [], marker: "s" };
+    const look = linkLook(1, dark);
     const rest = used.map((u, i) => Math.max((u ?? 0) - parts.reduce((sum, { values }) => sum + (values[i] ?? 0), 0), 0));
     parts.push({ name: "other traffic", look, values: rest });
   }
@@ -262,9 +258,10 @@ function figures(result: Result, link: number): Node[] {
   const { view } = result;
   const queueing_s = (of("mean_queue_packets") * view.packet_bytes * 8) / view.links[link]!.rate_bps;
   const marked = of("marked_packets");
+  const waits = percentiles(result.columns("links")).flatMap(({ unit, parts }) => parts.map(({ column, name }) => `${name} ${format.inUnit(of(column), unit)}`));
   const pairs: [string, string, string][] = [
     ["Utilization", format.percent(of("utilization")), "of the link"],
-    ["Queue", `${format.short(of("mean_queue_packets"))} pkt`, `${format.time(queueing_s)} of delay`],
+    ["Queue", `${format.short(of("mean_queue_packets"))} pkt`, [`${format.time(queueing_s)} of delay`, waits.join(", ")].filter(Boolean).join("; ")],
     ["Loss", format.percent(of("loss_rate")), `${format.short(of("dropped_packets"))} dropped${marked ? `, ${format.short(marked)} marked` : ""}`],
     ["Fairness", format.short(result.totals.jain_index), "Jain's index"],
   ];
@@ -276,6 +273,26 @@ function figures(result: Result, link: number): Node[] {
   });
 }
 
+/** A quantity of which a table has percentiles: `p50_rtt_s`, `p95_rtt_s` and so on, by the least first. */
+interface Percentiles {
+  title: string;
+  unit: string;
+  parts: { column: string; name: string }[];
+}
+
+function percentiles(columns: string[]): Percentiles[] {
+  const found = new Map<string, Percentiles>();
+  for (const column of columns) {
+    const [, name, quantity, unit] = /^(p\d+)_(.+)_([a-z]+)$/.exec(column) ?? [];
+    if (!name || !quantity || !unit) continue;
+    const words = quantity.replaceAll("_", " ").replace(/\brtt\b/g, "RTT");
+    const known = found.get(quantity) ?? { title: words[0]!.toUpperCase() + words.slice(1), unit, parts: [] };
+    known.parts.push({ column, name });
+    found.set(quantity, known);
+  }
+  return [...found.values()];
+}
+
 /** What each group got. */
 function table(result: Result, groups: Group[]): HTMLElement {
   const of = (column: string) => result.numbers("flows", column);
@@ -283,6 +300,11 @@ function table(result: Result, groups: Group[]): HTMLElement {
   const window_s = result.view.duration_s - result.view.warmup_s;
   const known = (x: number) => (Number.isFinite(x) ? x : 0);
   const sum = (ids: number[], value: (id: number) => number) => ids.reduce((total, id) => total + known(value(id)), 0);
+  const grouped = result.text("groups", "name");
+  const more = percentiles(result.columns(grouped.length ? "groups" : "flows"));
+  // Of several flows together only the engine knows them.
+  const whole = (column: string, name: string, ids: number[]) =>
+    grouped.length ? (result.numbers("groups", column)[grouped.indexOf(name)] ?? NaN) : ids.length === 1 ? of(column)[ids[0]!]! : NaN;
   const rows = groups.map(({ name, look, ids, view }) => {
     const measured = ids.filter((id) => Number.isFinite(rtt![id]!));
     return {
@@ -291,6 +313,7 @@ function table(result: Result, groups: Group[]): HTMLElement {
       count: ids.length,
       bps: sum(ids, (id) => goodput![id]! * active![id]!) / window_s,
       rtt_s: sum(measured, (id) => rtt![id]!) / measured.length,
+      more: more.flatMap(({ unit, parts }) => parts.map(({ column }) => format.inUnit(whole(column, view.name, ids), unit))),
       again: sum(ids, (id) => again![id]!),
       timeouts: sum(ids, (id) => timeouts![id]!),
     };
@@ -299,7 +322,7 @@ function table(result: Result, groups: Group[]): HTMLElement {
   const element = document.createElement("table");
   element.createCaption().textContent = verdict(rows);
   const head = element.createTHead().insertRow();
-  for (const title of ["Flows", "", "Goodput", "Share", "Mean RTT", "Sent again", "Timeouts"]) {
+  for (const title of ["Flows", "", "Goodput", "Share", "Mean RTT", ...more.flatMap(({ title, parts }) => parts.map(({ name }) => `${title} ${name}`)), "Sent again", "Timeouts"]) {
     const cell = Object.assign(document.createElement(title ? "th" : "td"), { textContent: title });
     if (title) cell.setAttribute("scope", "col");
     head.append(cell);
@@ -311,7 +334,7 @@ function table(result: Result, groups: Group[]): HTMLElement {
     name.scope = "row";
     name.append(swatch(row.look), row.name);
     line.append(name);
-    const cells = [`\u00d7 ${row.count}`, format.rate(row.bps), format.percent(row.bps / total), format.time(row.rtt_s), format.short(row.again), format.short(row.timeouts)];
+    const cells = [`\u00d7 ${row.count}`, format.rate(row.bps), format.percent(row.bps / total), format.time(row.rtt_s), ...row.more, format.short(row.again), format.short(row.timeouts)];
     for (const text of cells) line.insertCell().textContent = text;
   }
   return element;

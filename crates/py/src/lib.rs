@@ -3,6 +3,7 @@
 mod algorithms;
 mod columns;
 mod kernel;
+mod keys;
 mod model;
 mod native;
 mod own;
@@ -21,6 +22,8 @@ mod _core {
     use crate::columns::Column;
     #[pymodule_export]
     use crate::kernel::kernel_object;
+    #[pymodule_export]
+    use crate::keys::scenario_keys;
     #[pymodule_export]
     use crate::model::{Failure, Model, Problem, check, load, parse};
     #[pymodule_export]

@@ -47,9 +47,11 @@ pub use catalogue::Catalogue;
 #[doc(hidden)]
 pub use engine::run_served;
 pub use engine::{Simulation, Stopped, run, run_within};
+#[doc(hidden)]
+pub use network::Serving;
 pub use report::{
     Column, DirectionReport, FlowReport, GroupReport, LinkReport, PacketCount, Percentiles, Report, Series, Table,
-    TrafficReport, TransferReport, Values, unit,
+    TrafficReport, TransferReport, Values,
 };
 pub use scenario::Scenario;
 pub use transport::policy::Fault;

@@ -64,7 +64,6 @@ fn dumbbell(rate_bps: u64, buffer: u64, seconds: u64, flows: u32, start: Spread)
         packet_size: 1000,
         ack_size: 40,
         series_interval: None,
-        measure_jitter: false,
         links: vec![Link {
             name: "bottleneck".into(),
             rate_bps,
@@ -125,10 +124,11 @@ fn nothing_is_allocated_per_packet_on_links_that_vary() {
             Some(Box::new(Link { trace: Trace::new(vec![1]).ok(), schedule: Schedule::default(), ..link.clone() }));
         measure(&scenario)
     };
-    let (short, _, few) = varied(20);
-    let (long, _, many) = varied(80);
-    assert!(many - few > 50_000, "{} more packets", many - few);
-    assert!(long - short < 200, "{} more allocations for {} more packets", long - short, many - few);
+    // Packets come in clumps of many sizes here: it takes a while until every slice of the calendar has had one of the largest.
+    let (short, _, few) = varied(160);
+    let (long, _, many) = varied(400);
+    assert!(many - few > 200_000, "{} more packets", many - few);
+    assert!(long - short < 400, "{} more allocations for {} more packets", long - short, many - few);
 }
 
 /// Ten thousand flows that have not started yet, beside one that is at work; looked at while it is.

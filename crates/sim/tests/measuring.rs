@@ -20,7 +20,6 @@ fn idle(mbps: u64, delay: u64, buffer: Buffer, warmup: u64, duration: u64) -> Sc
         packet_size: 1000,
         ack_size: 40,
         series_interval: None,
-        measure_jitter: false,
         links: vec![Link { name: "l".into(), rate_bps: mbps * 1_000_000, delay, buffer, ..Link::default() }],
         flows: vec![],
         udp: vec![],

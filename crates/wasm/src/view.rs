@@ -3,7 +3,7 @@
 use crate::json;
 use fullpipe_cc::time::seconds;
 use fullpipe_sim::Scenario;
-use fullpipe_sim::scenario::{Buffer, FlowGroup, Link, Loss};
+use fullpipe_sim::scenario::{Buffer, Change, FlowGroup, Link, Loss, Schedule};
 
 /// A scenario as its controls show it.
 pub fn view(scenario: &Scenario) -> String {
@@ -40,7 +40,19 @@ fn link(link: &Link) -> String {
         ("buffer_s", json::or_null(time)),
         ("queue", json::text(link.queue.info.name)),
         ("loss", json::or_null(loss)),
+        ("changes", link.schedule.changes.len().to_string()),
+        ("change", change(&link.schedule).unwrap_or_else(|| "null".to_owned())),
     ])
+}
+
+/// What a schedule is where it is one change of the rate and no more.
+fn change(schedule: &Schedule) -> Option<String> {
+    match (schedule.changes.as_slice(), schedule.repeat) {
+        ([Change { at, rate_bps: Some(rate_bps), delay: None, loss: None }], None) => {
+            Some(json::table([("at_s", json::number(seconds(*at))), ("rate_bps", json::number(*rate_bps as f64))]))
+        }
+        _ => None,
+    }
 }
 
 fn flows(group: &FlowGroup) -> String {

@@ -12,7 +12,8 @@ from matplotlib.container import BarContainer
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator
 
-from fullpipe.charts.style import COLOURS
+from fullpipe.charts.looks import LOOKS
+from fullpipe.charts.style import PIXELS_A_POINT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,13 +34,19 @@ DIGITS = 6
 """Of values that are drawn as points and bars."""
 
 DASHES = {"-": "", "--": "6 4", ":": "2 3", "-.": "6 3 2 3"}
+"""Of matplotlib's own dashes; the house's are `LOOKS`'s."""
+
+HOUSE: dict[str, str] = {shades["light"]: name for name, shades in LOOKS["colours"].items()} | {
+    shades["light"]: f"link-{i}" for i, shades in enumerate(LOOKS["links"])
+}
+"""The names of the house's colours, of which a page has a shade for each scheme."""
 
 
 def drawn(figure: Figure) -> dict[str, Any]:
     """The figure's panels with their axes and marks, ready for JSON.
 
     Its ``kind`` is ``time`` where all panels show series over time, with samples packed on one grid (`packed`), else
-    ``plot``. Colours of the house are named ``c0`` to ``c9``, greys ``grey``.
+    ``plot``. Colours of the house have its names (`LOOKS`), other greys are ``neutral``, ``faint`` or ``text``.
     """
     panels = [axes for axes in figure.axes if axes.axison]
     title = figure.get_suptitle()
@@ -201,17 +208,31 @@ def _with_gaps(values: Any) -> NDArray[np.float64]:
 
 
 def _pen(line: Line2D) -> dict[str, Any]:
-    style = line.get_linestyle()
     marker = line.get_marker()
     return {
         "label": _label(line.get_label()),
         "colour": _colour(line.get_color()),
-        "dash": None if style in ("None", "", " ") else DASHES.get(str(style), "6 4"),
+        "dash": _dash(line),
         "width": _short(line.get_linewidth()),
         "alpha": 1.0 if line.get_alpha() is None else line.get_alpha(),
         "marker": None if marker in ("None", None, "", " ") else str(marker),
         **({"hollow": True} if str(line.get_markerfacecolor()) == "none" else {}),
     }
+
+
+def _dash(line: Line2D) -> str | None:
+    """As SVG has it; None for points without a line."""
+    style = str(line.get_linestyle())
+    if style in ("None", "", " "):
+        return None
+    lengths = line._unscaled_dash_pattern[1]  # type: ignore[attr-defined]  # matplotlib tells it nowhere else
+    if style != "--" or tuple(lengths) == DASHED:
+        return DASHES[style]
+    return " ".join(f"{length * PIXELS_A_POINT:g}" for length in lengths)
+
+
+DASHED = (3.7, 1.6)
+"""matplotlib's ``--``, by which it calls every other dash too."""
 
 
 def _label(label: object) -> str:
@@ -221,12 +242,12 @@ def _label(label: object) -> str:
 
 def _colour(colour: Any) -> str:
     shade = to_hex(colour)
-    if shade in COLOURS:
-        return f"c{COLOURS.index(shade)}"
+    if shade in HOUSE:
+        return HOUSE[shade]
     red, green, blue = (int(shade[i : i + 2], 16) for i in (1, 3, 5))
     if max(red, green, blue) - min(red, green, blue) > 8:
         return shade
-    return "faint" if red > 0xA8 else "ink" if red < 0x30 else "grey"
+    return "faint" if red > 0xA8 else "text" if red < 0x30 else "neutral"
 
 
 def _short(value: float) -> float:

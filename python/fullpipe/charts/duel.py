@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from fullpipe.charts.style import STYLE, colours, label
+from fullpipe.charts.style import STYLE, label, pens
 
 __all__ = ["duel_figure"]
 
@@ -26,15 +26,14 @@ def duel_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
         figure = Figure(figsize=(4.6 * len(mixes) + 0.8, 4.2), layout="constrained")
         panels = figure.subplots(1, len(mixes), sharey=True, squeeze=False)[0]
         for panel, mix in zip(panels, mixes, strict=True):
-            for colour, algorithm in zip(colours(len(algorithms)), algorithms, strict=True):
+            for look, algorithm in zip(pens(algorithms, marked=True), algorithms, strict=True):
                 own = [row for row in rows if (row["mix"], row["algorithm"]) == (mix, algorithm)]
                 known = [row for row in own if row["goodput_harm"] is not None]
                 panel.errorbar(
                     [buffers.index(row["buffer"]) for row in known],
                     [row["goodput_harm"] for row in known],
                     yerr=[row["goodput_harm_ci95"] or 0.0 for row in known],
-                    color=colour,
-                    marker="o",
+                    **look,
                     markersize=4,
                     capsize=2,
                     label=f"to {label(algorithm)}",

@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from fullpipe.charts.style import STYLE, colours, label, legend_above, moving_mean
+from fullpipe.charts.style import STYLE, label, legend_above, link_pen, moving_mean, pens
 from fullpipe.errors import InputError
 from fullpipe.runs.tables import to_numpy
 
@@ -56,24 +56,32 @@ class Sampled:
 
 @dataclass(frozen=True)
 class Line:
-    """A flow's or a link's samples."""
+    """A flow's or a link's samples.
+
+    Attributes:
+        label: What it is called.
+        t_s: When they were taken.
+        values: The columns.
+        algorithm: A flow's; empty for a link.
+    """
 
     label: str
     t_s: NDArray[np.float64]
     values: Mapping[str, NDArray[np.float64]]
+    algorithm: str = ""
 
 
 def flow_series(run: Sampled) -> list[Line]:
     """Each flow's samples, labelled with its group and id."""
     flows = run.tables["flows"]
     names = [f"{label(name)} #{flow}" for flow, name in zip(to_numpy(flows["id"]), flows["name"], strict=True)]
-    return list(_split(run.tables["series"], "flow", names))
+    return list(_split(run.tables["series"], "flow", names, list(flows["algorithm"])))
 
 
 def link_series(run: Sampled) -> list[Line]:
     """Each link's samples, labelled with its name."""
     names = [label(name) for name in run.tables["links"]["name"]]
-    return list(_split(run.tables["link_series"], "link", names))
+    return list(_split(run.tables["link_series"], "link", names, [""] * len(names)))
 
 
 def run_figure(run: Sampled) -> Figure:
@@ -88,10 +96,10 @@ def run_figure(run: Sampled) -> Figure:
         if flows:
             _draw_flows(panels["window"], flows, "cwnd_packets", threshold="ssthresh_packets")
             _draw_flows(panels["rtt"], flows, "rtt_s", scale=1e3)
-        for colour, line in zip(colours(len(links)), links, strict=True):
-            _draw_link(panels, line, colour, line.label, smooth=len(flows) > FEW)
+        for i, line in enumerate(links):
+            _draw_link(panels, line, link_pen(i), line.label, smooth=len(flows) > FEW)
         if any(map(_carries_back, links)):
-            panels["queue"].plot([], [], color="#666666", linestyle=BACK, label="the other direction")
+            panels["queue"].plot([], [], color="#666666", linestyle=BACK, linewidth=THIN, label="the other direction")
         _finish(panels, run)
         if len(panels["queue"].get_legend_handles_labels()[0]) > 1:
             legend_above(panels["queue"])
@@ -123,17 +131,18 @@ def comparison_figure(runs: Mapping[str, Sampled]) -> Figure:
         ]
         shown = [Panel("window", more=mean), *of_links, Panel("rtt")] if with_flows else of_links
         figure, panels = _panels(first, shown)
-        for colour, (name, (flows, every)) in zip(colours(len(samples)), samples.items(), strict=True):
+        looks = pens(_algorithm(name, run) for name, run in runs.items())
+        for look, (name, (flows, every)) in zip(looks, samples.items(), strict=True):
             for panel, figure_name, scale in (("window", "cwnd_packets", 1.0), ("rtt", "rtt_s", 1e3)) if flows else ():
                 t_s, values = _mean(flows, figure_name)
-                _draw(panels[panel], t_s, values * scale, colour, label(name), smooth=busy)
+                _draw(panels[panel], t_s, values * scale, look, label(name), smooth=busy)
             for i in links:
                 own = {panel: panels[f"{panel} {i}"] for panel in OF_LINKS}
-                _draw_link(own, every[i], colour, label(name), smooth=busy)
+                _draw_link(own, every[i], look, label(name), smooth=busy)
         _finish(panels, first)
         first_panel = next(iter(panels.values()))
         if any(_carries_back(every[i]) for _, every in samples.values() for i in links):
-            first_panel.plot([], [], color="#666666", linestyle=BACK, label="dashed: the other direction")
+            first_panel.plot([], [], color="#666666", linestyle=BACK, linewidth=THIN, label="thin: the other direction")
         legend_above(first_panel)
     return figure
 
@@ -144,8 +153,17 @@ MOST_LINKS = 6
 BACK = (0, (3, 1.5))
 """Dashes of the other direction."""
 
+THIN = 0.7
+"""And their width."""
+
 FEW_ACKS = {"reverse_queue_packets": 1.0, "reverse_utilization": 0.1}
 """What a direction that carries ACKs alone stays within."""
+
+
+def _algorithm(name: str, run: Sampled) -> str:
+    """What a run of a comparison is of: the algorithm of all its flows; where these have several, what it is called."""
+    algorithms = set(run.tables["flows"]["algorithm"])
+    return algorithms.pop() if len(algorithms) == 1 else name
 
 
 def _busiest(run: Sampled) -> list[int]:
@@ -159,13 +177,14 @@ def _carries_back(link: Line) -> bool:
     return any(name in link.values and np.nanmax(link.values[name]) > most for name, most in FEW_ACKS.items())
 
 
-def _draw_link(panels: Mapping[str, Axes], link: Line, colour: str, name: str, *, smooth: bool) -> None:
+def _draw_link(panels: Mapping[str, Axes], link: Line, look: Mapping[str, Any], name: str, *, smooth: bool) -> None:
     """A link's queue and utilization, both directions."""
     for panel, figure in zip(OF_LINKS, ("queue_packets", "utilization"), strict=True):
         shown = name if panel == "queue" else None
-        _draw(panels[panel], link.t_s, link.values[figure], colour, shown, smooth=smooth)
+        _draw(panels[panel], link.t_s, link.values[figure], look, shown, smooth=smooth)
         if _carries_back(link):
-            _draw(panels[panel], link.t_s, link.values[f"reverse_{figure}"], colour, None, smooth=smooth, dashes=BACK)
+            back = {**look, "linestyle": BACK, "linewidth": THIN}
+            _draw(panels[panel], link.t_s, link.values[f"reverse_{figure}"], back, None, smooth=smooth)
 
 
 PANELS = {
@@ -212,22 +231,23 @@ def _panels(run: Sampled, panels: Sequence[Panel]) -> tuple[Figure, dict[str, Ax
 
 def _draw_flows(axes: Axes, flows: list[Line], name: str, *, scale: float = 1.0, threshold: str | None = None) -> None:
     if len(flows) <= FEW:
-        for colour, line in zip(colours(len(flows)), flows, strict=True):
-            axes.plot(line.t_s, line.values[name] * scale, color=colour, label=line.label)
+        for look, line in zip(pens(line.algorithm for line in flows), flows, strict=True):
+            axes.plot(line.t_s, line.values[name] * scale, **look, label=line.label)
             if threshold is not None:
                 limits = np.where(np.isfinite(line.values[threshold]), line.values[threshold], np.nan)
-                axes.plot(line.t_s, limits, color=colour, linestyle=(0, (4, 2)), linewidth=0.8, alpha=0.7)
+                axes.plot(line.t_s, limits, color=look["color"], linestyle=(0, (4, 2)), linewidth=0.8, alpha=0.7)
         if threshold is not None:
             axes.plot([], [], color="#666666", linestyle=(0, (4, 2)), linewidth=0.8, label="ssthresh")
         return
     groups: dict[str, list[Line]] = {}
     for line in flows:
         groups.setdefault(line.label.rpartition(" #")[0], []).append(line)
-    for colour, (group, lines) in zip(colours(len(groups)), groups.items(), strict=True):
+    looks = pens(lines[0].algorithm for lines in groups.values())
+    for look, (group, lines) in zip(looks, groups.items(), strict=True):
         for line in lines[: max(1, MOST // len(groups))]:
-            axes.plot(line.t_s, line.values[name] * scale, color=colour, linewidth=0.5, alpha=0.25)
+            axes.plot(line.t_s, line.values[name] * scale, color=look["color"], linewidth=0.5, alpha=0.25)
         t_s, mean = _mean(lines, name)
-        axes.plot(t_s, mean * scale, color=colour, linewidth=1.8, label=f"{group}, mean of {len(lines)} flows")
+        axes.plot(t_s, mean * scale, **look, linewidth=1.8, label=f"{group}, mean of {len(lines)} flows")
 
 
 def _finish(panels: Mapping[str, Axes], run: Sampled) -> None:
@@ -268,16 +288,15 @@ def _draw(
     axes: Axes,
     t_s: NDArray[np.float64],
     values: NDArray[np.float64],
-    colour: str,
+    look: Mapping[str, Any],
     label: str | None,
     *,
     smooth: bool,
-    dashes: Any = "-",
 ) -> None:
     if smooth:
-        axes.plot(t_s, values, color=colour, linewidth=0.5, alpha=0.2, linestyle=dashes)
+        axes.plot(t_s, values, color=look["color"], linewidth=0.5, alpha=0.2)
         values = moving_mean(values, len(values) // 50)
-    axes.plot(t_s, values, color=colour, label=label, linestyle=dashes)
+    axes.plot(t_s, values, **look, label=label)
 
 
 def _mean(lines: list[Line], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -290,7 +309,7 @@ def _mean(lines: list[Line], name: str) -> tuple[NDArray[np.float64], NDArray[np
     return times, np.divide(sums, counts, out=np.full(len(times), np.nan), where=counts > 0)
 
 
-def _split(columns: Mapping[str, Any], entity: str, labels: Sequence[str]) -> Iterator[Line]:
+def _split(columns: Mapping[str, Any], entity: str, labels: Sequence[str], algorithms: Sequence[str]) -> Iterator[Line]:
     arrays = {name: to_numpy(column) for name, column in columns.items()}
     owner, t_s = arrays.pop(entity), arrays.pop("t_s")
     if not len(t_s):
@@ -298,4 +317,5 @@ def _split(columns: Mapping[str, Any], entity: str, labels: Sequence[str]) -> It
     starts = np.flatnonzero(np.diff(owner, prepend=owner[0] + 1))
     for start, end in zip(starts, [*starts[1:], len(owner)], strict=True):
         values = {name: array[start:end] for name, array in arrays.items()}
-        yield Line(labels[int(owner[start])], t_s[start:end], values)
+        own = int(owner[start])
+        yield Line(labels[own], t_s[start:end], values, algorithms[own])

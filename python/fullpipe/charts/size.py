@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
-from fullpipe.charts.style import STYLE, colours, label, legend_below
+from fullpipe.charts.style import STYLE, label, legend_below, pens
 from fullpipe.errors import InputError
 from fullpipe.study.statistics import estimate
 
@@ -65,7 +65,7 @@ def _draw(panel: Axes, every: Sequence[Mapping[str, Any]], target: str, size: st
         values = [first[n][rule] for n in flows]
         panel.plot(flows, values, color="#888888", linestyle=style, linewidth=1, label=name)
     algorithms = list(dict.fromkeys(row["algorithm"] for row in every))
-    for colour, algorithm in zip(colours(len(algorithms)), algorithms, strict=True):
+    for look, algorithm in zip(pens(algorithms, marked=True), algorithms, strict=True):
         found = [row for row in rows if row["algorithm"] == algorithm and row[size] is not None]
         sizes = [row[size] for row in found]
         below = [row[size] - min(row["sure_low_packets"] or 1, row[size]) for row in found]
@@ -74,8 +74,7 @@ def _draw(panel: Axes, every: Sequence[Mapping[str, Any]], target: str, size: st
             [row["flows"] for row in found],
             sizes,
             yerr=[below, above],
-            color=colour,
-            marker="o",
+            **look,
             markersize=4,
             capsize=2,
             label=label(algorithm),
@@ -123,8 +122,8 @@ def curve_figure(tried: Sequence[Mapping[str, Any]], column: str, what: str) -> 
                 if algorithm in found
             }
             best = _front(point for line in lines.values() for point in line.values())
-            for colour, algorithm in zip(colours(len(algorithms)), algorithms, strict=True):
-                _trace(panel, lines.get(algorithm, {}), best, colour, label(algorithm))
+            for look, algorithm in zip(pens(algorithms, marked=True), algorithms, strict=True):
+                _trace(panel, lines.get(algorithm, {}), best, look, label(algorithm))
             ends = {size: line[size] for line in lines.values() for size in (min(line), max(line))}
             for size, point in ends.items():
                 panel.annotate(f"{size:,}", point, xytext=(4, -9), textcoords="offset points", fontsize=7)
@@ -153,9 +152,13 @@ def _front(points: Iterable[tuple[float, float]]) -> set[tuple[float, float]]:
 
 
 def _trace(
-    panel: Axes, line: Mapping[int, tuple[float, float]], best: set[tuple[float, float]], colour: str, name: str
+    panel: Axes,
+    line: Mapping[int, tuple[float, float]],
+    best: set[tuple[float, float]],
+    look: Mapping[str, Any],
+    name: str,
 ) -> None:
-    panel.plot([x for x, _ in line.values()], [y for _, y in line.values()], color=colour, label=name, linewidth=1)
-    for point in line.values():
-        face = colour if point in best else "white"
-        panel.plot(*point, color=colour, marker="o", markersize=4, markerfacecolor=face, linestyle="")
+    hollow: dict[str, Any] = {"markersize": 4, "markerfacecolor": "white", "linewidth": 1}
+    panel.plot([x for x, _ in line.values()], [y for _, y in line.values()], **look, **hollow, label=name)
+    for point in best.intersection(line.values()):
+        panel.plot(*point, **{**look, "linestyle": ""}, markersize=4)

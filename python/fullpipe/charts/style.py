@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from fullpipe.charts.looks import LOOKS
 from fullpipe.files import check_picture, staged_file
 from fullpipe.text import shorten
 
@@ -22,20 +25,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLOURS",
+    "PIXELS_A_POINT",
     "STYLE",
-    "colours",
-    "dash",
     "label",
     "legend_above",
     "legend_below",
+    "link_pen",
     "moving_mean",
     "pen",
+    "pens",
+    "setting_pens",
     "write",
     "written",
 ]
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#a6761d", "#1b1b1b", "#b5a800")
-"""Told apart by colour-blind readers too (Okabe and Ito, 2008), with four more."""
+COLOURS = tuple(shades["light"] for shades in LOOKS["colours"].values())
+"""For settings and kinds; an algorithm has its own (`pen`)."""
 
 STYLE: Any = {
     "axes.axisbelow": True,
@@ -175,34 +180,56 @@ def written(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
     return figure
 
 
-def colours(count: int) -> list[str]:
-    """So many colours, from the first on again where there are more."""
-    return [COLOURS[i % len(COLOURS)] for i in range(count)]
-
-
-ALGORITHMS = (
-    *("reno", "hyun-jang", "adaptive-aimd", "scalable", "hstcp", "newreno", "tahoe", "vegas", "ehstcp", "bic"),
-    *("cubic", "htcp", "compound", "illinois", "westwood", "veno", "yeah", "hybla", "copa", "ledbat"),
-    *("bbr", "bbr3", "dctcp", "prague", "ledbat++"),
-)
-"""Each algorithm has its own place: the colours in their order, with another dash each time that they begin again."""
-
-MARKERS = "os^Dv"
-"""Of neighbours in that order."""
-
-
-def pen(algorithm: str, *, marked: bool = False) -> dict[str, Any]:
+def pen(algorithm: str, *, marked: bool = False, repeated: int = 0) -> dict[str, Any]:
     """An algorithm's colour and dash, and where it is asked for its marker, as ``Axes.plot`` takes them: the same in
-    every picture, whatever is beside it.
+    every picture, whatever is beside it. Names that are not the package's have one look.
 
-    Raises:
-        ValueError: The house has no such algorithm.
+    Args:
+        algorithm: Its name.
+        marked: With its marker.
+        repeated: How many lines of it the picture has already; these differ by their dashes.
     """
-    place = ALGORITHMS.index(algorithm)
-    look = {"color": COLOURS[place % len(COLOURS)], "linestyle": dash(place)}
-    return {**look, "marker": MARKERS[place % len(MARKERS)]} if marked else look
+    look = LOOKS["algorithms"].get(algorithm, LOOKS["other"])
+    dash = LOOKS["repeated"][(repeated - 1) % len(LOOKS["repeated"])] if repeated else LOOKS["dashes"][look["dash"]]
+    drawn = {"color": LOOKS["colours"][look["colour"]]["light"], "linestyle": linestyle(dash)}
+    return {**drawn, "marker": look["marker"]} if marked else drawn
 
 
-def dash(i: int) -> str:
-    """The dash of the i-th line: another one each time that the colours begin again."""
-    return ("-", "--", ":", "-.")[i // len(COLOURS) % 4]
+def pens(algorithms: Iterable[str], *, marked: bool = False) -> list[dict[str, Any]]:
+    """A `pen` for each line of a picture, by its algorithm; whatever stands behind the name in brackets, or after a
+    space, is a setting of it.
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    for label in algorithms:
+        name = label.partition(" ")[0]
+        drawn_as = name if name in LOOKS["algorithms"] else ""
+        found.append(pen(drawn_as, marked=marked, repeated=seen[drawn_as]))
+        seen[drawn_as] += 1
+    return found
+
+
+def link_pen(i: int) -> dict[str, Any]:
+    """What the i-th link is drawn with: a colour that is no algorithm's; dashed from the second on."""
+    return {
+        "color": LOOKS["links"][i % len(LOOKS["links"])]["light"],
+        "linestyle": linestyle(LOOKS["repeated"][1]) if i else "-",
+    }
+
+
+def setting_pens(count: int) -> list[dict[str, Any]]:
+    """So many pens for lines that are no algorithm's; another dash each time that the colours begin again."""
+    dashes = [*LOOKS["dashes"].values(), *LOOKS["repeated"]]
+    return [
+        {"color": COLOURS[i % len(COLOURS)], "linestyle": linestyle(dashes[i // len(COLOURS) % len(dashes)])}
+        for i in range(count)
+    ]
+
+
+PIXELS_A_POINT = 2.0
+"""Of a dash's lengths: the pages have them in pixels, matplotlib in widths of a line."""
+
+
+def linestyle(dash: Sequence[float]) -> Any:
+    """A dash as matplotlib has it."""
+    return (0, tuple(length / PIXELS_A_POINT for length in dash)) if dash else "-"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from fullpipe.charts.style import STYLE, colours, dash, label, legend_above
+from fullpipe.charts.style import STYLE, label, legend_above, pens, setting_pens
 from fullpipe.display import on_axis
 from fullpipe.study.statistics import estimate
 
@@ -35,7 +35,12 @@ class Across:
 
 
 def sweep_figure(
-    across: Across, figure: str, points: Iterable[tuple[Any, float | None, tuple[Any, ...]]], *, missing: str = ""
+    across: Across,
+    figure: str,
+    points: Iterable[tuple[Any, float | None, tuple[Any, ...]]],
+    *,
+    algorithm: int | None = None,
+    missing: str = "",
 ) -> Figure:
     """A figure's mean against an axis, with 95 % confidence intervals over the runs of a point.
 
@@ -43,6 +48,7 @@ def sweep_figure(
         across: The axis.
         figure: What the values are.
         points: A value on the axis, the figure there (None for none), and what a line is drawn for, run by run.
+        algorithm: Which of a line's values is its algorithm; None for none.
         missing: Said beside the title.
     """
     lines: dict[tuple[Any, ...], dict[Any, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -54,16 +60,14 @@ def sweep_figure(
     with mpl.rc_context(STYLE):
         picture = Figure(figsize=(8.0, 5.0), layout="constrained")
         panel = picture.subplots()
-        for i, (colour, (line, values)) in enumerate(zip(colours(len(lines)), lines.items(), strict=True)):
+        for look, (line, values) in zip(_looks(list(lines), algorithm), lines.items(), strict=True):
             known = sorted(values, key=None if order is None else order.__getitem__)
             estimates = [estimate(values[place]) for place in known]
             panel.errorbar(
                 known if order is None else [order[place] for place in known],
                 [scale * each.mean for each in estimates],
                 yerr=[scale * (each.ci95 or 0.0) for each in estimates],
-                color=colour,
-                linestyle=dash(i),
-                marker="o",
+                **look,
                 markersize=3,
                 capsize=2,
                 label=", ".join(map(label, line)) or None,
@@ -77,3 +81,10 @@ def sweep_figure(
         panel.set_ylabel(unit)
         legend_above(panel)
     return picture
+
+
+def _looks(lines: Sequence[tuple[Any, ...]], algorithm: int | None) -> list[dict[str, Any]]:
+    """By their algorithms; lines that have none are told apart as settings are."""
+    if algorithm is None:
+        return [{**look, "marker": "o"} for look in setting_pens(len(lines))]
+    return pens((str(line[algorithm]) for line in lines), marked=True)

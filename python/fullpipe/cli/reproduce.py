@@ -84,7 +84,7 @@ def _print(outcome: Outcome) -> None:
     print_table(
         f"{outcome.item.id}: {outcome.item.title}",
         ("quantity", "published", "measured", "difference", "tolerance", "", "origin"),
-        [_row(check) for check in outcome.checks],
+        [row(check) for check in outcome.checks],
     )
     for cause in dict.fromkeys(check.miss for check in outcome.checks if check.status == "documented miss"):
         click.echo(f"cause of a miss: {cause}")
@@ -121,7 +121,8 @@ def _verdict(outcome: Outcome) -> str:
     return ", ".join(parts + ([f"{documented} of {count} documented as missed"] if documented else []))
 
 
-def _row(check: Check) -> tuple[str, ...]:
+def row(check: Check) -> tuple[str, ...]:
+    """A check's name, published and measured figure, difference, tolerance, verdict and origin, as text."""
     verdict = VERDICTS[check.status]
     if isinstance(check, Shape):
         return (check.name, check.required, f"{check.measured:.4g}", "", "", verdict, check.origin)

@@ -220,7 +220,14 @@ _AIMD, _HYUN_JANG, _EHSTCP = (
 
 _VEGAS = frozenset(("alpha", "beta", "gamma"))
 _HSTCP = {"low_window": 38, "high_window": 83_000, "high_p": 1e-7, "high_decrease": 0.1}
-_CUBIC = {"c": 0.4, "beta": 0.7, "fast_convergence": True, "reno_friendly": True, "alpha_to_one": False}
+_CUBIC = {
+    "c": 0.4,
+    "beta": 0.7,
+    "fast_convergence": True,
+    "reno_friendly": True,
+    "alpha_to_one": False,
+    "whole_segments": True,
+}
 _SCALABLE = {"a": 0.01, "b": 0.125, "at_least_reno": True}
 _ILLINOIS = frozenset(("win_thresh", "theta"))
 _ILLINOIS_FIXED = {"alpha_min": 0.3, "alpha_max": 10, "beta_min": 0.125, "beta_max": 0.5}

@@ -24,6 +24,9 @@
 //!   however many ACKs there are; the cubic's own steps are per ACK, unless the scenario counts segments.
 //! - **alpha_cubic stays below 1** with `alpha_to_one` off, as in Linux, which never gives the Reno estimate the faster
 //!   growth.
+//! - **Whole segments** with `whole_segments` on, as in Linux, which counts no parts: W_max is a whole number, and so is what the
+//!   cubic is away from it, rounded to the plateau, and the window it is compared with. So a lone flow that loses at the same window
+//!   each time never converges fast, where a fraction less than the last W_max makes it do so every other time.
 //! - **An ECN mark** takes the same cut as a loss; the window may go down to 1 segment, where a loss leaves 2 (section
 //!   4.6).
 //! - **Spurious reductions** (section 4.9) are undone where the sender detects them, by DSACK or timestamps: with
@@ -78,6 +81,13 @@ pub const CUBIC: Info = Info {
             doc: "Let Reno's estimate grow by a segment a round trip once it has reached the window before the cut.",
             source: "RFC 9438 section 4.3; off in Linux",
         },
+        Param {
+            name: "whole_segments",
+            unit: "1",
+            kind: Kind::Flag { default: false },
+            doc: "Count the window, W_max, and what the cubic is away from it in whole segments.",
+            source: "Linux, which counts no parts",
+        },
         ABE,
     ],
 };
@@ -92,6 +102,7 @@ pub struct Cubic {
     fast_convergence: bool,
     reno_friendly: bool,
     alpha_to_one: bool,
+    whole_segments: bool,
     memory: Memory,
     /// The same before the last cut.
     before: Memory,
@@ -132,6 +143,7 @@ impl Cubic {
             fast_convergence: params.flag("fast_convergence"),
             reno_friendly: params.flag("reno_friendly"),
             alpha_to_one: params.flag("alpha_to_one"),
+            whole_segments: params.flag("whole_segments"),
             memory: Memory::default(),
             before: Memory::default(),
             last_ack: 0,
@@ -145,6 +157,18 @@ impl Cubic {
             self.memory.w_max = w;
         }
         Epoch { began: now, k: libm::cbrt((self.memory.w_max - w) / self.c), w_est: w }
+    }
+
+    /// W_cubic, `t` seconds after its plateau.
+    #[inline]
+    fn cubic(&self, t: f64) -> f64 {
+        self.counted(self.c * t * t * t) + self.memory.w_max
+    }
+
+    /// Segments as they are counted: with their parts, or without.
+    #[inline]
+    fn counted(&self, segments: f64) -> f64 {
+        if self.whole_segments { libm::trunc(segments) } else { segments }
     }
 }
 
@@ -174,18 +198,20 @@ impl Response for Cubic {
         self.memory.epoch = Some(epoch);
 
         let t = seconds(flow.now - epoch.began) - epoch.k;
-        if self.reno_friendly && self.c * t * t * t + self.memory.w_max < epoch.w_est {
+        if self.reno_friendly && self.cubic(t) < epoch.w_est {
             return ((epoch.w_est - w) / ack.credit).max(0.0);
         }
         let t = t + flow.srtt.map_or(0.0, seconds);
-        let target = (self.c * t * t * t + self.memory.w_max).max(w).min(1.5 * w);
+        let w = self.counted(w);
+        let target = self.cubic(t).max(w).min(1.5 * w);
         (target - w) * per_window
     }
 
     fn decrease(&mut self, w: f64, _flow: &Flow, signal: Signal) -> f64 {
         self.before = self.memory;
-        self.memory.w_max =
-            if self.fast_convergence && w < self.memory.w_max { w * (1.0 + self.beta) / 2.0 } else { w };
+        let lost_at = self.counted(w);
+        let converges = self.fast_convergence && lost_at < self.memory.w_max;
+        self.memory.w_max = if converges { self.counted(lost_at * (1.0 + self.beta) / 2.0) } else { lost_at };
         self.memory.prior = w;
         self.memory.after_timeout = signal == Signal::Timeout;
         self.memory.epoch = None;
@@ -347,6 +373,19 @@ mod tests {
         }
         sender.round(&mut cc, 10.0);
         gain(&mut cc, &mut sender)
+    }
+
+    /// Lost at 126.4 after 126.9: both are 126 whole segments, so the window has not shrunk; at 125.9 it has, and
+    /// 125 (1.7)/2 = 106.25. A second from the plateau the cubic is 0.4 segments away from it, two seconds 3.2.
+    #[test]
+    fn whole_segments() {
+        for (whole, next, w_max) in [(true, 126.4, 126.0), (false, 126.4, 107.44), (true, 125.9, 106.0)] {
+            let (mut cc, _) = after_loss_at(126.9, &[("whole_segments", Value::Flag(whole))]);
+            cc.response.decrease(next, &Flow::default(), Signal::Loss);
+            assert!((cc.response.memory.w_max - w_max).abs() < 1e-9, "{whole} {next}");
+        }
+        let (cc, _) = after_loss_at(126.9, &[("whole_segments", Value::Flag(true))]);
+        assert_eq!([-2.0, -1.0, 1.0, 2.0].map(|t| cc.response.cubic(t)), [123.0, 126.0, 126.0, 129.0]);
     }
 
     /// Section 4.7: lost at 1000, then at 800 < 1000: W_max = 800 (1.7)/2 = 680.

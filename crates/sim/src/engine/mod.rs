@@ -12,6 +12,7 @@ pub mod schedule;
 pub mod timers;
 mod transit;
 
+use crate::network::Serving;
 use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
 use crate::report::Report;
@@ -79,13 +80,17 @@ pub fn run_within(
     simulation.report()
 }
 
-/// The same with links that are served even where a simpler one gives the same: to see that it does.
+/// The same with links that are served in another way that gives the same: to see that it does.
 ///
 /// # Errors
 /// As there.
 #[doc(hidden)]
-pub fn run_served(scenario: &Scenario, watch: &mut dyn FnMut(Nanos) -> bool) -> Result<Report, Stopped> {
-    let mut simulation = Simulation::begin(Arc::new(scenario.clone()), u64::MAX, true);
+pub fn run_served(
+    scenario: &Scenario,
+    serving: Serving,
+    watch: &mut dyn FnMut(Nanos) -> bool,
+) -> Result<Report, Stopped> {
+    let mut simulation = Simulation::begin(Arc::new(scenario.clone()), u64::MAX, serving);
     simulation.advance_watched(Nanos::MAX, watch)?;
     simulation.report()
 }
@@ -128,7 +133,7 @@ macro_rules! either {
 impl Simulation {
     /// Of `scenario`, at its beginning.
     pub fn new(scenario: impl Into<Arc<Scenario>>) -> Simulation {
-        Simulation::begin(scenario.into(), u64::MAX, false)
+        Simulation::begin(scenario.into(), u64::MAX, Serving::WhereNeeded)
     }
 
     /// The same in so many bytes of memory (see [`run_within`]).
@@ -138,13 +143,13 @@ impl Simulation {
     pub fn within(scenario: impl Into<Arc<Scenario>>, memory_bytes: u64) -> Result<Simulation, Problem> {
         let scenario = scenario.into();
         footprint::check_certain(&scenario, memory_bytes)?;
-        Ok(Simulation::begin(scenario, memory_bytes, false))
+        Ok(Simulation::begin(scenario, memory_bytes, Serving::WhereNeeded))
     }
 
-    fn begin(scenario: Arc<Scenario>, memory_bytes: u64, serve_all: bool) -> Simulation {
+    fn begin(scenario: Arc<Scenario>, memory_bytes: u64, serving: Serving) -> Simulation {
         Simulation(match scenario.has_foreign() {
-            false => Run::Builtin(Box::new(Engine::new(scenario, memory_bytes, serve_all))),
-            true => Run::Any(Box::new(Engine::new(scenario, memory_bytes, serve_all))),
+            false => Run::Builtin(Box::new(Engine::new(scenario, memory_bytes, serving))),
+            true => Run::Any(Box::new(Engine::new(scenario, memory_bytes, serving))),
         })
     }
 
@@ -228,6 +233,9 @@ impl<P: Policy> Engine<P> {
             return Err(Stopped::Memory(problem.clone()));
         }
         self.now = self.now.max(until.min(self.transit.window.to));
+        if last {
+            self.take_last_turns(bound);
+        }
         Ok(())
     }
 
@@ -307,6 +315,7 @@ impl<P: Policy> Engine<P> {
     }
 
     fn on_timer(&mut self, at: Nanos, timer: Timer) {
+        self.transit.by_timer = true;
         match timer {
             Timer::Change(place) => self.change(place, at),
             Timer::Start(id) => self.start(id, at),
@@ -318,6 +327,7 @@ impl<P: Policy> Engine<P> {
             Timer::Transfer(group) => self.begin_poisson_transfer(group, at),
             Timer::Turn(place) => self.serve(place, at),
         }
+        self.transit.by_timer = false;
     }
 
     /// An ACK reaches its sender.
@@ -332,12 +342,43 @@ impl<P: Policy> Engine<P> {
         }
     }
 
-    /// The transmitter of a served link is free.
+    /// A served link takes its turns, those that are due.
     #[inline(never)]
     fn serve(&mut self, place: u32, now: Nanos) {
-        let mut packet = Packet::default();
-        if self.transit.serve(place, now, &mut packet) {
-            self.leave(packet);
+        self.transit.serve(place, now);
+        self.hand_on(place);
+    }
+
+    /// What has left a served link goes on.
+    fn hand_on(&mut self, place: u32) {
+        let mut departed = std::mem::take(self.transit.network.served[place as usize].departed());
+        for k in 0..departed.len() {
+            self.leave(departed[k]);
+        }
+        departed.clear();
+        // A path may come back to the same link.
+        let since = self.transit.network.served[place as usize].departed();
+        if since.is_empty() {
+            *since = departed;
+        }
+    }
+
+    /// The run is over at `end`: served links take the turns before it of which the loop need not have been told yet.
+    fn take_last_turns(&mut self, end: Nanos) {
+        let places = 0..self.transit.network.served.len() as u32;
+        loop {
+            while let Some(place) =
+                places.clone().find(|&place| !self.transit.network.served[place as usize].departed().is_empty())
+            {
+                self.hand_on(place);
+            }
+            let turn = |place: &u32| self.transit.network.served[*place as usize].turn();
+            let Some(place) = places.clone().min_by_key(turn) else { return };
+            let now = turn(&place);
+            if now >= end {
+                return;
+            }
+            self.serve(place, now);
         }
     }
 
@@ -450,8 +491,8 @@ impl<P: Policy> Engine<P> {
         let cc = controller(&web.tcp, self.scenario.packet_size, flow.sender.base_rtt(), seed, &guard);
         flow.sender.reopen(cc, segments);
         flow.receiver.reset();
-        if let Some(ecn) = flow.heed.as_mut().and_then(|heed| heed.ecn.as_mut()) {
-            *ecn = Receiving::new(web.tcp.ecn);
+        if let Some(ecn) = &mut flow.ecn {
+            **ecn = Receiving::new(web.tcp.ecn);
         }
         flow.incarnation = flow.incarnation.wrapping_add(1);
         true

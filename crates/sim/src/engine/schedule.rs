@@ -523,7 +523,7 @@ fn insertion_sort(keys: &mut [u64]) {
 const BUCKETS: usize = 512;
 const CROWD: u16 = 12;
 
-/// Makes room in a slice: it takes one that has been read, or grows by a quarter. False where it is full.
+/// Makes room in a slice: it takes one that has been read, or grows, large ones by a quarter. False where it is full.
 #[cold]
 fn grow(entries: &mut Vec<Entry>, spare: &mut Vec<Vec<Entry>>) -> bool {
     if entries.len() >= MOST {
@@ -532,7 +532,7 @@ fn grow(entries: &mut Vec<Entry>, spare: &mut Vec<Vec<Entry>>) -> bool {
     let read = if entries.capacity() == 0 { spare.pop() } else { None };
     match read {
         Some(empty) => *entries = empty,
-        None => entries.reserve_exact((entries.len() / 4).max(16)),
+        None => entries.reserve_exact((entries.len() / 4).max(entries.len().clamp(16, 64))),
     }
     true
 }

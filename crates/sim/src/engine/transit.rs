@@ -33,6 +33,8 @@ pub struct Transit {
     pub lost: Vec<u64>,
     /// What ACKs under way carry.
     pub notes: Notes,
+    /// A timer has expired: what it makes be sent comes after the turns that links take at that moment.
+    pub by_timer: bool,
     packet_size: u32,
     ack_size: u32,
 }
@@ -50,10 +52,11 @@ impl Transit {
             network,
             schedule,
             timers: Timers::default(),
-            log: SampleLog::new(scenario.series_interval, scenario.packet_size),
+            log: SampleLog::new(scenario.series_interval),
             count: PacketCount::default(),
             lost: Vec::new(),
             notes: Notes::default(),
+            by_timer: false,
             packet_size: scenario.packet_size,
             ack_size: scenario.ack_size,
         }
@@ -261,17 +264,16 @@ impl Transit {
             self.schedule.push(before, packet);
             return false;
         }
-        let sent = link.accept(packet, size);
+        let sent = link.accept(packet, size, self.by_timer && !ahead);
         self.settle(hop.place);
         sent
     }
 
-    /// The transmitter of a served link is free; says which packet leaves it next.
+    /// A served link takes its turns, those that are due.
     #[inline]
-    pub fn serve(&mut self, place: u32, now: Nanos, packet: &mut Packet) -> bool {
-        let sent = self.network.served[place as usize].serve(now, packet);
+    pub fn serve(&mut self, place: u32, now: Nanos) {
+        self.network.served[place as usize].serve(now);
         self.settle(place);
-        sent
     }
 
     /// Something changes of a served link; says whether a packet leaves it therefore.
@@ -343,7 +345,7 @@ impl Transit {
         } else {
             flow.received += u64::from(counts);
         }
-        let urgent = flow.heed.as_mut().is_some_and(|heed| heed.on_data(&segment, counts));
+        let urgent = flow.ecn.as_mut().is_some_and(|ecn| ecn.on_data(segment.marks));
         if reply == Reply::Hold && !urgent {
             self.arm_ack(flow);
             return None;
@@ -362,7 +364,7 @@ impl Transit {
     fn ack<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) -> Packet {
         let (next, stamp) = flow.receiver.acknowledge();
         let blocks = flow.receiver.sack_blocks();
-        let echo = flow.heed.as_ref().and_then(|heed| heed.echo());
+        let echo = flow.ecn.as_ref().and_then(|ecn| ecn.echo());
         let noted = blocks.is_some() || echo.is_some();
         Packet {
             at,

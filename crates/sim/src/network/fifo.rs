@@ -147,7 +147,7 @@ impl Fifo {
     /// The figures of the measuring window; call once the run is over.
     pub fn report(&mut self) -> DirectionReport {
         self.pass_marks(self.ledger.end());
-        self.ledger.report(self.line.rate_bps())
+        self.ledger.report()
     }
 
     /// Ends the series, and hands over its columns: packets in the system, utilization.

@@ -3,7 +3,7 @@
 use crate::report::DirectionReport;
 use crate::report::percentiles::{Histogram, Percentiles};
 use crate::window::Window;
-use fullpipe_cc::{Nanos, time::seconds};
+use fullpipe_cc::Nanos;
 
 /// Sums since the beginning of the run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -159,8 +159,8 @@ impl Ledger {
         }
     }
 
-    /// The figures of the measuring window, once all is noted. So many bits are 10^9 of what [`Use`] counts.
-    pub fn report(&self, bits: u64) -> DirectionReport {
+    /// The figures of the measuring window, once all is noted.
+    pub fn report(&self) -> DirectionReport {
         let (Some((begin, used_before)), Some((end, used, most))) = (self.begin, self.end) else {
             unreachable!("all marks have been passed")
         };
@@ -168,13 +168,8 @@ impl Ledger {
         let arrived = end.arrived - begin.arrived;
         // A packet may be dropped that had been counted as the wire's before the window began.
         let (dropped, wire_lost) = (end.dropped - begin.dropped, end.wire_lost.saturating_sub(begin.wire_lost));
-        let utilization = used.since(used_before);
-        let offered = (used.offered - used_before.offered) as f64 / 1e9;
         DirectionReport {
-            utilization,
-            throughput_bps: utilization * (offered / seconds(self.window.length())) * bits as f64,
-            // What is of use only receivers know.
-            goodput_bps: 0.0,
+            utilization: used.since(used_before),
             // Packets that came before the window began may be dropped in it.
             loss_rate: match dropped + wire_lost {
                 0 => 0.0,

@@ -65,6 +65,17 @@ pub struct Network {
     hops: Vec<Hop>,
 }
 
+/// How links are served: whichever it is, the figures are the same, and that is what the other two are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Serving {
+    /// Where nothing simpler does.
+    WhereNeeded,
+    /// Everywhere.
+    Everywhere,
+    /// Everywhere, and the loop is told of each turn when it is taken.
+    Promptly,
+}
+
 /// A direction: its index among those of its kind.
 #[derive(Clone, Copy, Debug)]
 enum End {
@@ -73,17 +84,17 @@ enum End {
 }
 
 impl Network {
-    /// The network of a scenario and, in the order of its flow, UDP and web groups, the route of each. `serve_all` has a served
-    /// link even where a simpler one gives the same, which is how that is tested.
-    pub fn new(scenario: &Scenario, serve_all: bool) -> (Network, Vec<Route>) {
+    /// The network of a scenario and, in the order of its flow, UDP and web groups, the route of each. `serving` is for
+    /// tests.
+    pub fn new(scenario: &Scenario, serving: Serving) -> (Network, Vec<Route>) {
         let window = Window { from: scenario.warmup, to: scenario.duration };
         let mut network = Network { ends: Vec::new(), fifos: Vec::new(), served: Vec::new(), hops: Vec::new() };
         for index in 0..2 * scenario.links.len() {
             let link = scenario.links[index / 2].direction(index % 2 == 1);
             let (seed, number, interval) = (scenario.seed, index as u64, scenario.series_interval);
-            if serve_all || !link.queue.is_drop_tail() || !link.is_steady() {
+            if serving != Serving::WhereNeeded || !link.queue.is_drop_tail() || !link.is_steady() {
                 network.ends.push(End::Served(network.served.len() as u32));
-                network.served.push(Served::new(link, scenario.packet_size, seed, number, window, interval));
+                network.served.push(Served::new(link, scenario.packet_size, seed, number, window, interval, serving));
             } else {
                 network.ends.push(End::Fifo(network.fifos.len() as u32));
                 network.fifos.push(Fifo::new(link, seed, number, window, interval));

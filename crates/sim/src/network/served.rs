@@ -1,9 +1,14 @@
-//! One direction of a link whose queue decides when the transmitter is free: an event for each transmission.
+//! One direction of a link whose queue decides when the transmitter is free.
+//!
+//! Between two packets that come, nobody else has a say in what it does, and what it sends is felt elsewhere a propagation delay later.
+//! So it takes its turns when the next packet comes, all that are due by then, and what has left waits in a list; the loop wakes
+//! it in time to hand that on (`HELD_PACKETS`). A link whose wire takes no time, or that a schedule changes, is woken for each turn.
 //!
 //! The buffer's limit counts the packet being sent too, as `fifo.rs` does, whatever the queue. A packet that leaves at `now` makes
 //! room for one that comes at `now`. The clock counts whole nanoseconds: of packets that take less than one each, several leave at
 //! the same instant, each in a call of its own, and what is noted at that instant may be noted between two of them.
 
+use super::Serving;
 use super::change::loss::Losses;
 use super::change::policer::Policer;
 use super::change::schedule::{Schedule, Settings};
@@ -39,12 +44,16 @@ pub struct Served {
     waiting: Waiting,
     /// Size of the packet that was sent last, bytes; it is being sent until the transmitter is free.
     sent_last: u32,
-    /// An event stands in the loop for when the transmitter is free.
+    /// When the next of those that wait begins to be sent; beyond every run if none waits.
+    turn: Nanos,
+    /// How long after a turn the loop has to be told of it; 0 where at once.
+    lookahead: Nanos,
+    /// What has left since the loop was told, in that order.
+    departed: Vec<Packet>,
+    /// An alarm stands in the loop.
     awaited: bool,
     /// Packets that stand in the loop for when they come, see [`Served::takes_ahead`].
     coming: usize,
-    /// See [`Served::call_at`].
-    call_at: Option<Nanos>,
     /// Boxes for packets to come.
     #[expect(clippy::vec_box, reason = "boxes are handed on and used again")]
     spare: Vec<Box<Queued>>,
@@ -60,6 +69,10 @@ pub struct Served {
     ledger: Ledger,
 }
 
+/// How many packets may have left, about, before the loop is told: so many that waking costs little for each of them, and so few that
+/// they stay in the cache.
+const HELD_PACKETS: u64 = 64;
+
 /// Packets in a queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
@@ -73,12 +86,23 @@ struct Waiting {
 
 impl Served {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
-    pub fn new(link: &Link, packet_size: u32, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
+    pub fn new(
+        link: &Link,
+        packet_size: u32,
+        seed: u64,
+        index: u64,
+        window: Window,
+        interval: Option<Nanos>,
+        serving: Serving,
+    ) -> Self {
         let ledger = Ledger::new(window, interval);
         let schedule = Schedule::new(link);
         let transmitter = Transmitter::new(link);
         let mut queue = Any::new(&link.queue, Rng::new(seed, Purpose::Queue, index).bits(), packet_size);
         queue.set_rate(0, link.rate_bps);
+        let held = transmitter.time_of(HELD_PACKETS * u64::from(packet_size));
+        let prompt = schedule.is_some() || serving == Serving::Promptly;
+        let lookahead = if prompt { 0 } else { held.min(link.delay / 2) };
         Served {
             plain: link.policer.is_none() && link.loss == Loss::NONE && schedule.is_none() && transmitter.is_steady(),
             policer: link.policer.as_ref().map(Policer::new),
@@ -92,9 +116,11 @@ impl Served {
             transmitter,
             waiting: Waiting::default(),
             sent_last: 0,
+            turn: Nanos::MAX,
+            lookahead,
+            departed: Vec::new(),
             awaited: false,
             coming: 0,
-            call_at: None,
             spare: Vec::new(),
             deeds: Deeds::default(),
             lost: Vec::new(),
@@ -108,13 +134,17 @@ impl Served {
 
     /// Whether it is told all that happens by the packets that come, in order, and by its own transmitter.
     pub fn may_run_ahead(&self) -> bool {
-        self.schedule.is_none() && self.transmitter.is_steady()
+        self.schedule.is_none()
     }
 
-    /// Whether a packet that will come at `at`, behind all that are known, is accepted right now, ahead of the clock: nothing will
-    /// be in its way. If not it has to come in its turn, [`Served::comes`] first.
+    /// Whether a packet that will come at `at`, behind all that are known, is accepted right now, ahead of the clock. If not it has to
+    /// come in its turn, [`Served::comes`] first.
     #[inline]
     pub fn takes_ahead(&mut self, at: Nanos) -> bool {
+        if self.lookahead > 0 {
+            return true;
+        }
+        // Nothing will be in its way.
         let idle = self.coming == 0 && self.is_idle(at);
         self.coming += usize::from(!idle);
         idle
@@ -126,19 +156,23 @@ impl Served {
         self.coming = self.coming.saturating_sub(1);
     }
 
-    /// A packet of `size` bytes comes at `packet.at`. Says whether a packet is sent at once: `packet` is that one then, and `packet.at`
-    /// when it reaches the far end. Look at [`Served::lost`] and [`Served::call_at`] afterwards.
+    /// A packet of `size` bytes comes at `packet.at`, before what the link itself does at that moment or, `late`, after it. Says whether a
+    /// packet is sent at once, and goes on at once: `packet` is that one then, and `packet.at` when it reaches the far end. Look at
+    /// [`Served::lost`] and [`Served::call_at`] afterwards.
     #[inline]
-    pub fn accept(&mut self, packet: &mut Packet, size: u32) -> bool {
+    pub fn accept(&mut self, packet: &mut Packet, size: u32, late: bool) -> bool {
         let now = packet.at;
+        while self.turn < now + Nanos::from(late) {
+            self.take_turn();
+        }
         self.pass_time(now);
         self.totals.arrived += 1;
         if self.plain && self.is_idle(now) && self.has_room(now, size) && self.queue.lets_pass(now, packet, size) {
             self.sojourn -= i128::from(now);
             self.ledger.note_end_of_wait(now, now);
             self.max_queue = self.max_queue.max(1);
-            self.transmit(now, packet, size);
-            return true;
+            packet.at = self.transmit(now, size);
+            return self.leaves_at_once(packet);
         }
         if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, size)) {
             self.totals.dropped += 1;
@@ -165,15 +199,31 @@ impl Served {
             self.note_deeds(now);
         }
         self.max_queue = self.max_queue.max(self.queued(now));
-        self.go_on(now, packet)
+        self.go_on(now, packet) && self.leaves_at_once(packet)
     }
 
-    /// The transmitter is free at `now`, as it has said it would be. The rest is as of [`Served::accept`].
+    /// It is `now` what [`Served::call_at`] has said: takes the turns that are due. Look at [`Served::departed`] afterwards, and at what
+    /// [`Served::accept`] says.
     #[inline]
-    pub fn serve(&mut self, now: Nanos, packet: &mut Packet) -> bool {
+    pub fn serve(&mut self, now: Nanos) {
         self.awaited = false;
-        self.pass_time(now);
-        !self.transmitter.rests() && self.send_next(now, packet)
+        while self.turn <= now {
+            self.take_turn();
+            if self.lookahead == 0 {
+                return;
+            }
+        }
+    }
+
+    /// What has left since somebody looked, in that order.
+    #[inline]
+    pub fn departed(&mut self) -> &mut Vec<Packet> {
+        &mut self.departed
+    }
+
+    /// When the next packet begins to be sent of those that wait; beyond every run if none waits.
+    pub fn turn(&self) -> Nanos {
+        self.turn
     }
 
     /// When [`Served::change`] has to be called next; beyond every run if never.
@@ -192,10 +242,14 @@ impl Served {
         self.wire.keeps_order()
     }
 
-    /// When the loop has to call [`Served::serve`], if the last call has made that known.
+    /// When the loop has to call [`Served::serve`], if it does not know yet.
     #[inline(always)]
     pub fn call_at(&mut self) -> Option<Nanos> {
-        self.call_at.take()
+        if self.awaited || self.turn == Nanos::MAX {
+            return None;
+        }
+        self.awaited = true;
+        Some(self.turn.saturating_add(self.lookahead))
     }
 
     /// Takes a packet that was lost in the last call, if there is one left: dropped by the queue, or one that the wire will lose,
@@ -221,13 +275,13 @@ impl Served {
             + self.ledger.heap_bytes()
             + (self.waiting.packets as usize + self.spare.len()) * size_of::<Queued>()
             + (self.spare.capacity() + self.deeds.dropped.capacity()) * size_of::<Box<Queued>>()
-            + self.lost.capacity() * size_of::<Packet>()
+            + (self.lost.capacity() + self.departed.capacity()) * size_of::<Packet>()
     }
 
     /// The figures of the measuring window; call once the run is over.
     pub fn report(&mut self) -> DirectionReport {
         self.pass_marks(self.ledger.end());
-        self.ledger.report(self.transmitter.bits())
+        self.ledger.report()
     }
 
     /// Ends the series, and hands over its columns: packets in the system, utilization.
@@ -260,46 +314,76 @@ impl Served {
     /// Sends what waits, now or when the transmitter is free.
     #[inline]
     fn go_on(&mut self, now: Nanos, packet: &mut Packet) -> bool {
-        if self.awaited || self.waiting.packets == 0 || self.transmitter.rests() {
+        if self.turn < Nanos::MAX || self.waiting.packets == 0 || self.transmitter.rests() {
             return false;
         }
         let start = self.transmitter.start_after(now);
         if start > now {
-            self.awaited = true;
-            self.call_at = Some(start);
+            self.turn = start;
             return false;
         }
-        self.send_next(now, packet)
-    }
-
-    /// Takes the next packet out of the queue and sends it; false where none is left or the wire loses it.
-    #[inline]
-    fn send_next(&mut self, now: Nanos, packet: &mut Packet) -> bool {
-        let next = self.queue.dequeue(now, &mut self.deeds);
-        if self.deeds.any() {
-            self.note_deeds(now);
-        }
-        let Some(queued) = next else { return false };
-        self.remove_waiting(&queued);
-        self.ledger.note_end_of_wait(queued.entered, now);
+        let Some((at, queued)) = self.send_next(now) else { return false };
         *packet = queued.packet;
-        self.transmit(now, packet, queued.size);
-        if self.waiting.packets > 0 {
-            self.awaited = true;
-            self.call_at = Some(self.transmitter.start());
-        }
+        packet.at = at;
         let lost = queued.fate == Fate::Lost;
         self.spare.push(queued);
         !lost
     }
 
-    /// A packet is sent, and `packet.at` becomes when it reaches the far end.
+    /// The transmitter is free, as it has said it would be.
+    #[inline]
+    fn take_turn(&mut self) {
+        let now = std::mem::replace(&mut self.turn, Nanos::MAX);
+        self.pass_time(now);
+        if self.transmitter.rests() {
+            return;
+        }
+        let Some((at, queued)) = self.send_next(now) else { return };
+        if queued.fate != Fate::Lost {
+            // Copied once, whole, and only then changed: what has been written in parts just now is slow to read as a whole.
+            self.departed.push(queued.packet);
+            if let Some(packet) = self.departed.last_mut() {
+                packet.at = at;
+            }
+        }
+        self.spare.push(queued);
+    }
+
+    /// A packet has just been sent. Says whether it goes on at once; otherwise it is behind others that have left.
+    #[inline]
+    fn leaves_at_once(&mut self, packet: &Packet) -> bool {
+        if !self.departed.is_empty() {
+            self.departed.push(*packet);
+            return false;
+        }
+        true
+    }
+
+    /// Takes the next packet out of the queue and sends it; says when it reaches the far end, if the wire does not lose it. None where
+    /// none is left.
+    #[inline]
+    fn send_next(&mut self, now: Nanos) -> Option<(Nanos, Box<Queued>)> {
+        let next = self.queue.dequeue(now, &mut self.deeds);
+        if self.deeds.any() {
+            self.note_deeds(now);
+        }
+        let queued = next?;
+        self.remove_waiting(&queued);
+        self.ledger.note_end_of_wait(queued.entered, now);
+        let at = self.transmit(now, queued.size);
+        if self.waiting.packets > 0 {
+            self.turn = self.transmitter.start();
+        }
+        Some((at, queued))
+    }
+
+    /// A packet is sent; says when it reaches the far end.
     #[inline(always)]
-    fn transmit(&mut self, now: Nanos, packet: &mut Packet, size: u32) {
+    fn transmit(&mut self, now: Nanos, size: u32) -> Nanos {
         self.transmitter.send(now, size);
         self.sent_last = size;
         self.sojourn += i128::from(self.transmitter.free());
-        packet.at = self.wire.arrival(self.transmitter.free());
+        self.wire.arrival(self.transmitter.free())
     }
 
     /// Counts what the queue has just done.
@@ -352,7 +436,7 @@ impl Served {
 
     #[inline(always)]
     fn is_idle(&self, now: Nanos) -> bool {
-        self.waiting.packets == 0 && !self.awaited && !self.is_sending(now)
+        self.waiting.packets == 0 && self.turn == Nanos::MAX && !self.is_sending(now)
     }
 
     /// Packets in the system.

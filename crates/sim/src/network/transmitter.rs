@@ -78,15 +78,10 @@ impl Transmitter {
     }
 
     /// Sends a packet from `now` on, when it can begin.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, now: Nanos, size: u32) {
         match self {
-            Transmitter::Line(sending) => {
-                sending.line.rest_until(now);
-                let took = sending.line.send(sending.transmissions.of(&sending.line, size));
-                sending.sum.used += u128::from(took) * u128::from(sending.weight);
-                sending.sending_weight = sending.weight;
-            }
+            Transmitter::Line(sending) => sending.send(now, size),
             Transmitter::Trace(opportunities) => opportunities.send(size),
         }
     }
@@ -132,15 +127,6 @@ impl Transmitter {
         }
     }
 
-    /// How many bits 10^9 of what [`Transmitter::use_at`] counts are.
-    pub fn bits(&self) -> u64 {
-        match self {
-            Transmitter::Line(sending) if sending.steady => sending.line.rate_bps(),
-            Transmitter::Line(_) => 1,
-            Transmitter::Trace(_) => 8_000_000_000,
-        }
-    }
-
     /// What has been sent and offered by `mark`, which is not before the last packet began to be sent.
     pub fn use_at(&self, mark: Nanos) -> Use {
         match self {
@@ -151,6 +137,14 @@ impl Transmitter {
 }
 
 impl Sending {
+    #[inline(always)]
+    fn send(&mut self, now: Nanos, size: u32) {
+        self.line.rest_until(now);
+        let took = self.line.send(self.transmissions.of(&self.line, size));
+        self.sum.used += if self.steady { u128::from(took) } else { u128::from(took) * u128::from(self.weight) };
+        self.sending_weight = self.weight;
+    }
+
     fn set_rate(&mut self, now: Nanos, rate_bps: u64) {
         let in_force = now.max(self.line.free()).max(self.since);
         self.sum.offered += u128::from(in_force - self.since) * u128::from(self.weight);

@@ -15,7 +15,7 @@ pub struct Table {
 /// A figure of every row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// It ends in its [`unit`], where it has one.
+    /// It ends in its unit, where it has one: `_s` seconds, `_bps` bits per second, `_packets`, `_bytes`.
     pub name: String,
     /// One for each row.
     pub values: Values,
@@ -59,7 +59,8 @@ impl Table {
         let column = |name: &str, values| Column { name: name.to_owned(), values };
         let mut columns =
             vec![column("t_s", Values::Numbers(series.t_s)), column(entity, Values::Places(series.entity))];
-        columns.extend(series.columns.into_iter().map(|(name, values)| Column { name, values: Values::Numbers(values) }));
+        columns
+            .extend(series.columns.into_iter().map(|(name, values)| Column { name, values: Values::Numbers(values) }));
         Table { name, columns }
     }
 }
@@ -87,17 +88,6 @@ impl Report {
     }
 }
 
-/// The unit that a figure's name ends in: "s", "bit/s", "packets" or "bytes"; "1" for parts of a whole, and for numbers of things.
-pub fn unit(figure: &str) -> &'static str {
-    match figure.rsplit_once('_') {
-        Some((_, "s")) => "s",
-        Some((_, "bps")) => "bit/s",
-        Some((_, "packets")) => "packets",
-        Some((_, "bytes")) => "bytes",
-        _ => "1",
-    }
-}
-
 /// What a figure is called, and where a row has it.
 type Figure<R> = (&'static str, Of<R>);
 
@@ -110,7 +100,8 @@ enum Of<R> {
 }
 
 fn columns<R, T>(prefix: &str, figures: &[Figure<T>], rows: &[R], of: fn(&R) -> &T) -> Vec<Column> {
-    let column = |(name, figure): &Figure<T>| Column { name: format!("{prefix}{name}"), values: figure.values(rows, of) };
+    let column =
+        |(name, figure): &Figure<T>| Column { name: format!("{prefix}{name}"), values: figure.values(rows, of) };
     figures.iter().map(column).collect()
 }
 
@@ -131,8 +122,6 @@ const LINK: &[Figure<LinkReport>] = &[("name", Of::Text(|link| &link.name))];
 
 const DIRECTION: &[Figure<DirectionReport>] = &[
     ("utilization", Of::Number(|d| d.utilization)),
-    ("throughput_bps", Of::Number(|d| d.throughput_bps)),
-    ("goodput_bps", Of::Number(|d| d.goodput_bps)),
     ("loss_rate", Of::Number(|d| d.loss_rate)),
     ("dropped_packets", Of::Count(|d| d.dropped_packets)),
     ("marked_packets", Of::Count(|d| d.marked_packets)),
@@ -150,11 +139,9 @@ const FLOW: &[Figure<FlowReport>] = &[
     ("id", Of::Place(|f| f.id)),
     ("name", Of::Text(|f| &f.name)),
     ("algorithm", Of::Text(|f| &f.algorithm)),
-    ("start_s", Of::Number(|f| f.start_s)),
     ("active_s", Of::Number(|f| f.active_s)),
     ("throughput_bps", Of::Number(|f| f.throughput_bps)),
     ("goodput_bps", Of::Number(|f| f.goodput_bps)),
-    ("payload_goodput_bps", Of::Number(|f| f.payload_goodput_bps)),
     ("retransmits", Of::Count(|f| f.retransmits)),
     ("timeouts", Of::Count(|f| f.timeouts)),
     ("fast_recoveries", Of::Count(|f| f.fast_recoveries)),
@@ -163,9 +150,6 @@ const FLOW: &[Figure<FlowReport>] = &[
     ("p50_rtt_s", Of::Number(|f| f.rtt.p50_s)),
     ("p95_rtt_s", Of::Number(|f| f.rtt.p95_s)),
     ("p99_rtt_s", Of::Number(|f| f.rtt.p99_s)),
-    ("p50_jitter_s", Of::Number(|f| f.jitter.p50_s)),
-    ("p95_jitter_s", Of::Number(|f| f.jitter.p95_s)),
-    ("p99_jitter_s", Of::Number(|f| f.jitter.p99_s)),
     ("mean_cwnd_packets", Of::Number(|f| f.mean_cwnd_packets)),
     ("base_rtt_s", Of::Number(|f| f.base_rtt_s)),
     ("completion_s", Of::Number(|f| f.completion_s)),
@@ -178,9 +162,6 @@ const GROUP: &[Figure<GroupReport>] = &[
     ("p50_rtt_s", Of::Number(|g| g.rtt.p50_s)),
     ("p95_rtt_s", Of::Number(|g| g.rtt.p95_s)),
     ("p99_rtt_s", Of::Number(|g| g.rtt.p99_s)),
-    ("p50_jitter_s", Of::Number(|g| g.jitter.p50_s)),
-    ("p95_jitter_s", Of::Number(|g| g.jitter.p95_s)),
-    ("p99_jitter_s", Of::Number(|g| g.jitter.p99_s)),
 ];
 
 /// After its group, which is one of few names.
@@ -210,9 +191,6 @@ const TOTAL: &[Figure<Report>] = &[
     ("p50_rtt_s", Of::Number(|r| r.rtt.p50_s)),
     ("p95_rtt_s", Of::Number(|r| r.rtt.p95_s)),
     ("p99_rtt_s", Of::Number(|r| r.rtt.p99_s)),
-    ("p50_jitter_s", Of::Number(|r| r.jitter.p50_s)),
-    ("p95_jitter_s", Of::Number(|r| r.jitter.p95_s)),
-    ("p99_jitter_s", Of::Number(|r| r.jitter.p99_s)),
 ];
 
 #[cfg(test)]
@@ -229,16 +207,15 @@ mod tests {
     #[test]
     fn figures_are_called_what_they_are() {
         let percentiles = |p50_s: f64| Percentiles { p50_s, p95_s: p50_s + 1.0, p99_s: p50_s + 2.0 };
-        let flow = FlowReport { rtt: percentiles(10.0), jitter: percentiles(20.0), goodput_bps: 5.0, ..FlowReport::default() };
-        let back = DirectionReport { queueing_delay: percentiles(30.0), marked_packets: 7, ..DirectionReport::default() };
+        let flow = FlowReport { rtt: percentiles(10.0), goodput_bps: 5.0, ..FlowReport::default() };
+        let back =
+            DirectionReport { queueing_delay: percentiles(30.0), marked_packets: 7, ..DirectionReport::default() };
         let link = LinkReport { reverse: back, ..LinkReport::default() };
         let tables = Report { flows: vec![flow], links: vec![link], ..Report::default() }.into_tables();
         for (table, name, value) in [
             ("flows", "p50_rtt_s", 10.0),
             ("flows", "p95_rtt_s", 11.0),
             ("flows", "p99_rtt_s", 12.0),
-            ("flows", "p50_jitter_s", 20.0),
-            ("flows", "p99_jitter_s", 22.0),
             ("flows", "goodput_bps", 5.0),
             ("flows", "throughput_bps", 0.0),
             ("links", "p99_queueing_delay_s", 0.0),
@@ -248,11 +225,5 @@ mod tests {
         }
         assert_eq!(column(&tables, "links", "reverse_marked_packets"), &Values::Counts(vec![7]));
         assert!(tables.iter().all(|table| table.columns.iter().all(|column| !column.name.is_empty())));
-    }
-
-    #[test]
-    fn units_are_the_last_part_of_a_name() {
-        let units = ["p99_rtt_s", "goodput_bps", "dropped_packets", "size_bytes", "utilization", "jain_index", "flows"];
-        assert_eq!(units.map(unit), ["s", "bit/s", "packets", "bytes", "1", "1", "1"]);
     }
 }

@@ -1,14 +1,13 @@
 //! What a run yields: figures per link and per flow, and time series, in SI units.
 
 pub mod columns;
-pub mod jitter;
 pub mod log;
 pub mod meter;
 pub mod percentiles;
 pub mod transfers;
 
 use crate::memory;
-pub use columns::{Column, Table, Values, unit};
+pub use columns::{Column, Table, Values};
 pub use percentiles::Percentiles;
 
 /// Everything a run yields.
@@ -23,8 +22,6 @@ pub struct Report {
     pub groups: Vec<GroupReport>,
     /// RTT samples of all of them.
     pub rtt: Percentiles,
-    /// Jitter of all of them.
-    pub jitter: Percentiles,
     /// One entry per UDP group, then one per web group, in the scenario's order.
     pub traffic: Vec<TrafficReport>,
     /// One entry per transfer that began, of finite flows and of web traffic, in the order of their beginnings.
@@ -75,11 +72,6 @@ pub struct LinkReport {
 pub struct DirectionReport {
     /// Bytes sent over capacity; 0 to 1.
     pub utilization: f64,
-    /// Bits per second sent: data and ACKs, headers, duplicates, and what the wire lost.
-    pub throughput_bps: f64,
-    /// Bits per second of these that were of use: data that reached its receiver for the first time, headers included. What is on its
-    /// way at an edge of the window may be counted there in one figure and not in the other, but never more than was sent.
-    pub goodput_bps: f64,
     /// Packets lost (full queue and wire) over packets that arrived; 0 where none arrived.
     pub loss_rate: f64,
     /// Packets lost to a full queue.
@@ -112,8 +104,6 @@ pub struct FlowReport {
     pub name: String,
     /// As the registry calls it.
     pub algorithm: String,
-    /// When it began, seconds; 0 for one that never did.
-    pub start_s: f64,
     /// How much of the flow's life lies in the measuring window, seconds: from its start to its last ACK, or to the end of the
     /// run. Rates and the mean window are over it.
     pub active_s: f64,
@@ -122,8 +112,6 @@ pub struct FlowReport {
     /// The same without duplicates: each segment counts once, when it first reaches the receiver, whatever is still missing
     /// before it.
     pub goodput_bps: f64,
-    /// The same without headers: what the application gets.
-    pub payload_goodput_bps: f64,
     /// Segments sent again.
     pub retransmits: u64,
     /// Retransmission timeouts.
@@ -136,8 +124,6 @@ pub struct FlowReport {
     pub mean_rtt_s: f64,
     /// Percentiles of the same samples.
     pub rtt: Percentiles,
-    /// Percentiles of how much the one-way delay differs from one segment that arrives to the next (RFC 3393), where that is measured.
-    pub jitter: Percentiles,
     /// Time average of the window policy's cwnd, segments; NaN where `active_s` is 0.
     pub mean_cwnd_packets: f64,
     /// Round trip without queueing and transmission, seconds.
@@ -155,8 +141,6 @@ pub struct GroupReport {
     pub loss_rate: f64,
     /// RTT samples of them all.
     pub rtt: Percentiles,
-    /// Jitter of them all.
-    pub jitter: Percentiles,
 }
 
 /// A group of UDP or web traffic, in the measuring window; rates are over all of it.

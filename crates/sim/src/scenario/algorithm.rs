@@ -26,16 +26,15 @@ pub fn read(reader: &Reader, catalogue: &Catalogue) -> Result<(Algorithm, &'stat
 
 /// One that a table of a source's own names.
 fn read_sourced(table: &Table, place: String, source: &dyn Source) -> Result<(Algorithm, &'static Info), Problem> {
-    Reader::new(table, place.clone(), &[&[source.key(), PARAMS], source.keys()])?;
+    let keys = [source.key(), PARAMS].into_iter().chain(source.keys().iter().copied()).collect();
+    Reader::new(table, place.clone(), keys)?;
     let mut bare = table.clone();
     let given = bare.remove(PARAMS);
     let (info, begin) = source.find(&bare).map_err(|(key, what)| Problem::within(&place, &key, what))?;
     check(info).map_err(|what| Problem::within(&place, source.key(), what))?;
     let params = match &given {
         None => Vec::new(),
-        Some(Value::Table(given)) => {
-            settings(&Reader::new(given, format!("{place}.{PARAMS}"), &[&names(info)])?, info)?
-        }
+        Some(Value::Table(given)) => settings(&Reader::new(given, format!("{place}.{PARAMS}"), names(info))?, info)?,
         Some(value) => {
             let what = format!("expected a table, e.g. {{ beta = 0.5 }}; found {}", kind(value));
             return Err(Problem::within(&place, PARAMS, what));

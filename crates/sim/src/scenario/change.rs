@@ -1,13 +1,11 @@
 //! What makes a link vary: `loss`, `schedule`, `jitter`, `reorder`, `aggregation`, `policer`; read and written.
 
+use super::keys::{self, Key};
 use super::problem::{Problem, unknown};
 use super::reader::Reader;
 use super::units::{DATA, RATE, TIME};
 use super::{Change, Jitter, JitterModel, Link, Loss, Policer, Reorder, Schedule, Table, Value, limits};
 use fullpipe_cc::Nanos;
-
-/// The keys of a direction that are read here.
-pub const KEYS: &[&str] = &["schedule", "repeat", "jitter", "reorder", "aggregation", "policer"];
 
 /// All that this reads of one direction; what is not said is as in `other`, `"off"` is none.
 pub fn read(reader: &Reader, link: Link, other: Option<&Link>) -> Result<Link, Problem> {
@@ -34,7 +32,7 @@ pub fn read(reader: &Reader, link: Link, other: Option<&Link>) -> Result<Link, P
 /// The losses asked for; all packets only where that may be.
 pub fn loss(reader: &Reader, certain: bool) -> Result<Option<Loss>, Problem> {
     if let Some(Value::Table(table)) = reader.value("loss") {
-        return gilbert_elliott(&Reader::new(table, reader.at("loss"), &[&["model", "p", "r", "h", "k"]])?).map(Some);
+        return gilbert_elliott(&Reader::new(table, reader.at("loss"), keys::names(&[keys::CHANNEL]))?).map(Some);
     }
     let (allowed, words): (fn(f64) -> bool, _) = match certain {
         true => (|p| (0.0..=1.0).contains(&p), "probabilities from 0 to 1"),
@@ -96,10 +94,10 @@ fn unless_off<T>(
 }
 
 /// The table that `key` is.
-fn part<'a>(reader: &Reader<'a>, key: &str, example: &str, keys: &[&'static str]) -> Result<Reader<'a>, Problem> {
+fn part<'a>(reader: &Reader<'a>, key: &str, example: &str, keys: &'static [Key]) -> Result<Reader<'a>, Problem> {
     let value = reader.required(key, example)?;
     let table = value.as_table().ok_or_else(|| reader.wrong_type(key, "a table or \"off\"", example, value))?;
-    Reader::new(table, reader.at(key), &[keys])
+    Reader::new(table, reader.at(key), keys::names(&[keys]))
 }
 
 fn gilbert_elliott(reader: &Reader) -> Result<Loss, Problem> {
@@ -149,7 +147,7 @@ fn schedule(reader: &Reader) -> Result<Option<Schedule>, Problem> {
         let place = format!("{}[{place}]", reader.at("schedule"));
         let table =
             value.as_table().ok_or_else(|| reader.wrong_type("schedule", "a list of tables", example, value))?;
-        changes.push(change(&Reader::new(table, place, &[&["at", "rate", "delay", "loss"]])?, changes.last())?);
+        changes.push(change(&Reader::new(table, place, keys::names(&[keys::CHANGE]))?, changes.last())?);
     }
     if let (Some(repeat), Some(last)) = (repeat, changes.last()) {
         if repeat <= last.at {
@@ -188,7 +186,7 @@ fn write_change(change: &Change) -> Value {
 }
 
 fn jitter(reader: &Reader) -> Result<Jitter, Problem> {
-    let reader = part(reader, "jitter", "{ model = \"wifi\", mean = \"7 ms\" }", &["model", "mean", "spread"])?;
+    let reader = part(reader, "jitter", "{ model = \"wifi\", mean = \"7 ms\" }", keys::JITTER)?;
     let model = reader.text("model", "\"wifi\"")?.ok_or_else(|| reader.missing("model", "\"wifi\""))?;
     let mean = |range| reader.quantity("mean", &TIME, range)?.ok_or_else(|| reader.missing("mean", "\"7 ms\""));
     let spread = |range| reader.quantity("spread", &TIME, range);
@@ -221,7 +219,7 @@ fn write_jitter(Jitter { model, mean }: Jitter) -> Value {
 }
 
 fn reorder(reader: &Reader) -> Result<Reorder, Problem> {
-    let reader = part(reader, "reorder", "{ probability = 0.01, delay = \"20 ms\" }", &["probability", "delay"])?;
+    let reader = part(reader, "reorder", "{ probability = 0.01, delay = \"20 ms\" }", keys::REORDER)?;
     let probability = reader.number("probability", |p| (0.0..=1.0).contains(&p), "probabilities from 0 to 1")?;
     let delay = reader.quantity("delay", &TIME, limits::WAIT)?;
     Ok(Reorder {
@@ -236,7 +234,7 @@ fn aggregation(reader: &Reader) -> Result<Nanos, Problem> {
 }
 
 fn policer(reader: &Reader) -> Result<Policer, Problem> {
-    let reader = part(reader, "policer", "{ rate = \"10 Mbit/s\", burst = \"250 kB\" }", &["rate", "burst"])?;
+    let reader = part(reader, "policer", "{ rate = \"10 Mbit/s\", burst = \"250 kB\" }", keys::POLICER)?;
     let rate = reader.quantity("rate", &RATE, limits::RATE)?;
     let burst = reader.quantity("burst", &DATA, limits::BYTES)?;
     Ok(Policer {

@@ -11,14 +11,11 @@ pub enum Host {
     Classic,
     /// As Linux has it (net/ipv4, documented in ip-sysctl and tcp(7)): a handshake, RACK-TLP with PRR whatever the algorithm, HyStart
     /// where that is CUBIC, windows that grow by segments acknowledged, a first window of 10 segments (RFC 6928), ACKs delayed by
-    /// at most 40 ms, timestamps of 1 ms (whose option is 12 bytes of each header, RFC 7323), a least timeout of 200 ms.
+    /// at most 40 ms, timestamps of 1 ms, a least timeout of 200 ms.
     Linux,
 }
 
 fullpipe_cc::named! { Host { Classic = "classic", Linux = "linux" } }
-
-/// The timestamps option, padded to whole words (RFC 7323 appendix A), bytes.
-const TIMESTAMPS: u32 = 12;
 
 impl Host {
     /// The recovery where a scenario is silent: for [`Host::Classic`] the one that the algorithm's paper assumes.
@@ -49,7 +46,6 @@ impl Host {
                 initial_window: 10,
                 min_rto: 200 * MILLISECOND,
                 timestamp_tick: MILLISECOND,
-                header_size: tcp.header_size + TIMESTAMPS,
                 ..tcp
             },
         }

@@ -12,6 +12,10 @@ pub const SPAN: RangeInclusive<Nanos> = MICROSECOND..=LONGEST;
 pub const MOMENT: RangeInclusive<Nanos> = 0..=LONGEST;
 /// One-way delays.
 pub const DELAY: RangeInclusive<Nanos> = 0..=100 * SECOND;
+/// What begins the random numbers; TOML's whole numbers end there.
+pub const SEED: RangeInclusive<u64> = 0..=i64::MAX as u64;
+/// ECT(0) and ECT(1).
+pub const ECT: RangeInclusive<u64> = 0..=1;
 /// Delayed ACKs: RFC 1122 section 4.2.3.2 allows at most half a second.
 pub const ACK_DELAY: RangeInclusive<Nanos> = MICROSECOND..=500 * MILLISECOND;
 /// Least retransmission timeouts.

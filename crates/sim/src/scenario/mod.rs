@@ -5,6 +5,7 @@
 mod algorithm;
 mod change;
 mod host;
+pub mod keys;
 pub(crate) mod limits;
 mod network;
 mod parse;
@@ -52,8 +53,6 @@ pub struct Scenario {
     pub ack_size: u32,
     /// Time between samples of the series; `None` samples nothing.
     pub series_interval: Option<Nanos>,
-    /// The jitter of flows is measured, which takes them off the fast path.
-    pub measure_jitter: bool,
     /// The links; paths name them by their index here.
     pub links: Vec<Link>,
     /// The TCP flows, in groups of like ones.
@@ -287,8 +286,6 @@ pub enum Setting {
 pub struct Tcp {
     /// What its group is called in results; `None` for the algorithm's name.
     pub name: Option<String>,
-    /// How much of each data packet is headers, bytes: what goodput without headers leaves out, and nothing else.
-    pub header_size: u32,
     /// The window policy.
     pub algorithm: Algorithm,
     /// How losses are found and repaired.
@@ -410,9 +407,6 @@ impl Scenario {
     }
 }
 
-/// IPv4 (RFC 791) and TCP (RFC 9293) without options, bytes.
-const HEADERS: u32 = 40;
-
 impl Tcp {
     /// What its group is called.
     pub fn group(&self) -> &str {
@@ -430,7 +424,6 @@ impl Tcp {
         let (ecn, ect) = algorithm::ecn(&algorithm);
         Tcp {
             name: None,
-            header_size: HEADERS,
             algorithm,
             recovery,
             slow_start: SlowStart::Standard,

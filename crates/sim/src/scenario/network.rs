@@ -1,5 +1,6 @@
 //! `[[links]]`: links, their buffers, and the paths across them.
 
+use super::keys::{self, DIRECTION, LINK, VARYING};
 use super::problem::{Problem, listed, quoted, unknown};
 use super::reader::{Reader, kind};
 use super::units::{DATA, PACKETS, RATE, TIME, split};
@@ -7,8 +8,6 @@ use super::{Buffer, Link, Loss, Policer, Queue, Spread, Table, Tcp, Trace, Value
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::seconds;
 
-/// Keys of each direction.
-const DIRECTION_KEYS: &[&str] = &["rate", "delay", "buffer", "queue", "loss", "trace"];
 const BUFFERS: &str = "\"250 packets\", \"0.25 BDP\", \"250 kB\", \"50 ms\" or \"unlimited\"";
 
 /// The links, their buffers still unlimited: a buffer in BDP needs the flows, and the flows need the links' names.
@@ -166,7 +165,7 @@ pub(super) fn base_rtt(tcp: &Tcp, links: &[Link]) -> Nanos {
 
 /// Reads a table of `[[links]]`.
 fn reader<'a>(table: &'a Table, place: &str) -> Result<Reader<'a>, Problem> {
-    Reader::new(table, place.to_owned(), &[&["name"], DIRECTION_KEYS, change::KEYS, &["reverse"]])
+    Reader::new(table, place.to_owned(), keys::names(&[LINK, DIRECTION, VARYING]))
 }
 
 /// Reads what a link says of its other direction.
@@ -174,7 +173,7 @@ fn reverse<'a>(reader: &Reader<'a>) -> Result<Option<Reader<'a>>, Problem> {
     match reader.value("reverse") {
         None => Ok(None),
         Some(Value::Table(table)) => {
-            Reader::new(table, reader.at("reverse"), &[DIRECTION_KEYS, change::KEYS]).map(Some)
+            Reader::new(table, reader.at("reverse"), keys::names(&[DIRECTION, VARYING])).map(Some)
         }
         Some(value) => Err(reader.wrong_type("reverse", "a table", "{ rate = \"1 Mbit/s\" }", value)),
     }

@@ -1,6 +1,7 @@
 //! From a tree of values to a checked [`Scenario`].
 
 use super::host::Host;
+use super::keys;
 use super::problem::{Problem, quoted};
 use super::reader::Reader;
 use super::traffic::{Context, flows, packet_size, udp, web};
@@ -8,20 +9,6 @@ use super::units::TIME;
 use super::{Arrivals, Buffer, Link, Scenario, Table, Udp, Value, limits, network};
 use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
-
-const KEYS: &[&str] = &[
-    "duration",
-    "warmup",
-    "seed",
-    "packet_size",
-    "ack_size",
-    "series_interval",
-    "measure_jitter",
-    "links",
-    "flows",
-    "udp",
-    "web",
-];
 
 impl Scenario {
     /// [`Catalogue::read_value`] with the crate's own algorithms.
@@ -39,7 +26,7 @@ impl Catalogue {
     /// # Errors
     /// The first [`Problem`] found; its line is unknown.
     pub fn read_value(&self, table: &Table) -> Result<Scenario, Problem> {
-        let reader = Reader::new(table, String::new(), &[KEYS])?;
+        let reader = Reader::new(table, String::new(), keys::names(&[keys::RUN]))?;
         let duration = reader.quantity("duration", &TIME, limits::SPAN)?;
         let duration = duration.ok_or_else(|| reader.missing("duration", "\"400 s\""))?;
         let tcp = [reader.tables("flows")?, reader.tables("web")?].concat();
@@ -60,11 +47,10 @@ impl Catalogue {
         let mut scenario = Scenario {
             duration,
             warmup: warmup(&reader, duration)?,
-            seed: reader.whole("seed", 0..=i64::MAX as u64)?.unwrap_or(1),
+            seed: reader.whole("seed", limits::SEED)?.unwrap_or(1),
             packet_size,
             ack_size: ack_size(&reader)?,
             series_interval: None,
-            measure_jitter: false,
             links,
             flows,
             udp,
@@ -72,7 +58,6 @@ impl Catalogue {
         };
         check_traffic(&scenario)?;
         scenario.series_interval = series_interval(&reader, &scenario)?;
-        scenario.measure_jitter = reader.flag("measure_jitter", scenario.series_interval.is_some())?;
         Ok(scenario)
     }
 }

@@ -15,8 +15,8 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Reads `table`, which is at `place` ("" for the top) and may have only `keys`.
-    pub fn new(table: &'a Table, place: String, keys: &[&[&'static str]]) -> Result<Self, Problem> {
-        let reader = Reader { table, place, keys: keys.concat() };
+    pub fn new(table: &'a Table, place: String, keys: Vec<&'static str>) -> Result<Self, Problem> {
+        let reader = Reader { table, place, keys };
         match table.keys().find(|key| !reader.keys.contains(&key.as_str())) {
             Some(key) => Err(reader.problem(key, unknown("key", key, &reader.keys))),
             None => Ok(reader),
@@ -112,7 +112,8 @@ impl<'a> Reader<'a> {
             None => return Err(Problem::new(at, format!("missing; write e.g. {example}"))),
         };
         let one = find(key, name, named).map_err(|what| Problem::new(at, what))?;
-        Ok(Some((one, Some(Reader::new(table, place, &[&["name"], &params(one)])?))))
+        let keys = std::iter::once("name").chain(params(one)).collect();
+        Ok(Some((one, Some(Reader::new(table, place, keys)?))))
     }
 
     /// What the table's `name` is.

@@ -32,7 +32,6 @@ impl Scenario {
         put("packet_size", whole(self.packet_size));
         put("ack_size", whole(self.ack_size));
         put("series_interval", self.series_interval.map_or("off".into(), time));
-        put("measure_jitter", self.measure_jitter.into());
         let parts = [
             ("links", tables(&self.links, link)),
             ("flows", tables(&self.flows, |group| flows(group, self))),
@@ -98,7 +97,6 @@ fn direction(link: &Link, forward: Option<&Link>) -> Pairs {
 fn flows(group: &FlowGroup, scenario: &Scenario) -> Pairs {
     let mut pairs: Pairs = group.tcp.name.iter().map(|name| ("name", name.as_str().into())).collect();
     pairs.extend(tcp(&group.tcp, scenario));
-    pairs.push(("header_size", whole(group.tcp.header_size)));
     pairs.push(("count", whole(group.count)));
     pairs.extend(times(group.start, group.stop));
     pairs.extend(group.size.map(|segments| ("size", quantity(&PACKETS, segments))));

@@ -1,6 +1,7 @@
 //! `[[flows]]`, `[[udp]]`, `[[web]]`: what crosses the links.
 
 use super::host::Host;
+use super::keys::{self, FLOW, TCP, TRAFFIC, UDP, WEB};
 use super::problem::{Problem, quoted};
 use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
@@ -23,49 +24,18 @@ pub struct Context<'a> {
     pub catalogue: &'a Catalogue,
 }
 
-const TCP_KEYS: &[&str] = &[
-    "algorithm",
-    "host",
-    "recovery",
-    "slow_start",
-    "pacing",
-    "ecn",
-    "ect",
-    "prr",
-    "handshake",
-    "delayed_ack",
-    "delayed_ack_timeout",
-    "byte_counting",
-    "initial_window",
-    "max_window",
-    "min_rto",
-    "timestamp_tick",
-    "access_delay",
-    "access_rate",
-    "processing_time",
-    "path",
-    "reverse",
-    "start",
-    "stop",
-];
-const FLOW_KEYS: &[&str] = &["name", "count", "size", "header_size"];
-const UDP_KEYS: &[&str] = &["rate", "packet_size", "start", "stop", "access_delay", "path", "reverse", "count"];
-const WEB_KEYS: &[&str] = &["sessions", "mean_gap", "transfers_per_second", "mean_size", "shape"];
-
 /// An entry of `[[flows]]`.
 pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<FlowGroup, Problem> {
-    let reader = Reader::new(table, place.clone(), &[TCP_KEYS, FLOW_KEYS])?;
+    let reader = Reader::new(table, place.clone(), keys::names(&[FLOW, TCP, TRAFFIC]))?;
     let name = reader.name("\"ours\"")?.map(str::to_owned);
-    let tcp = tcp(&reader, context)?;
-    let header_size = header_size(&reader, &tcp, context.packet_size)?;
-    let tcp = Tcp { name, header_size, ..tcp };
+    let tcp = Tcp { name, ..tcp(&reader, context)? };
     let (start, stop) = times(&reader, context)?;
     Ok(FlowGroup { tcp, count: count(&reader)?, start, stop, size: size(&reader, context.packet_size)? })
 }
 
 /// An entry of `[[udp]]`.
 pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Udp, Problem> {
-    let reader = Reader::new(table, place.clone(), &[UDP_KEYS])?;
+    let reader = Reader::new(table, place.clone(), keys::names(&[UDP, TRAFFIC]))?;
     let rate = reader.quantity("rate", &RATE, limits::RATE)?;
     let (start, stop) = times(&reader, context)?;
     Ok(Udp {
@@ -82,7 +52,7 @@ pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Udp, 
 
 /// An entry of `[[web]]`.
 pub fn web((table, place): &(&Table, String), context: &Context) -> Result<Web, Problem> {
-    let reader = Reader::new(table, place.clone(), &[TCP_KEYS, WEB_KEYS])?;
+    let reader = Reader::new(table, place.clone(), keys::names(&[WEB, TCP, TRAFFIC]))?;
     let tcp = tcp(&reader, context)?;
     let (start, stop) = times(&reader, context)?;
     let mean_size = reader.quantity("mean_size", &DATA, limits::BYTES)?;
@@ -106,13 +76,6 @@ pub fn packet_size(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u
     Ok(size.map(|bytes| bytes as u32))
 }
 
-/// How much of a data packet is headers; where a scenario is silent never all of it.
-fn header_size(reader: &Reader, default: &Tcp, packet_size: u32) -> Result<u32, Problem> {
-    let most = packet_size - 1;
-    let size = self::packet_size(reader, "header_size", 0..=u64::from(most))?;
-    Ok(size.unwrap_or(default.header_size.min(most)))
-}
-
 fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     let (algorithm, info) = algorithm::read(reader, context.catalogue)?;
     let host = reader.one_of("host", "host", &Host::NAMES)?.unwrap_or(Host::Classic);
@@ -127,7 +90,7 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         slow_start: reader.one_of("slow_start", "slow start", &SlowStart::NAMES)?.unwrap_or(host.slow_start(info)),
         pacing: reader.one_of("pacing", "pacing", &Pacing::NAMES)?.unwrap_or(default.pacing),
         ecn,
-        ect: reader.whole("ect", 0..=1)?.map_or(ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
+        ect: reader.whole("ect", limits::ECT)?.map_or(ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
         prr: prr(reader, recovery)?,
         handshake: handshake(reader, &default)?,
         delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,

@@ -5,6 +5,8 @@ use super::problem::{quoted, unknown};
 /// What a quantity measures: its units, each with its size in the model's own unit.
 #[derive(Debug)]
 pub struct Dimension {
+    /// What that is, as documentation calls it.
+    pub name: &'static str,
     /// Unit and how many of the model's units it is, from the smallest.
     pub units: &'static [(&'static str, u64)],
     /// A quantity as users write it.
@@ -13,23 +15,31 @@ pub struct Dimension {
 
 /// Time, in nanoseconds.
 pub const TIME: Dimension = Dimension {
+    name: "time",
     units: &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000)],
     example: "80 ms",
 };
 
 /// Rates, in bits per second.
 pub const RATE: Dimension = Dimension {
+    name: "rate",
     units: &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)],
     example: "100 Mbit/s",
 };
 
 /// Amounts of data, in bytes.
-pub const DATA: Dimension =
-    Dimension { units: &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)], example: "250 kB" };
+pub const DATA: Dimension = Dimension {
+    name: "data",
+    units: &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)],
+    example: "250 kB",
+};
 
 /// Packets and the segments they carry, which are one to one.
-pub const PACKETS: Dimension =
-    Dimension { units: &[("segment", 1), ("segments", 1), ("packet", 1), ("packets", 1)], example: "250 packets" };
+pub const PACKETS: Dimension = Dimension {
+    name: "packets",
+    units: &[("segment", 1), ("segments", 1), ("packet", 1), ("packets", 1)],
+    example: "250 packets",
+};
 
 impl Dimension {
     /// Reads `text` as a number of the model's units, not yet rounded.
@@ -71,7 +81,7 @@ impl Dimension {
 }
 
 /// Numbers of bandwidth-delay products.
-const BDP: Dimension = Dimension { units: &[("BDP", 1)], example: "0.25 BDP" };
+const BDP: Dimension = Dimension { name: "bandwidth-delay products", units: &[("BDP", 1)], example: "0.25 BDP" };
 
 /// What quantities are of: the base unit that figures have, and how many of the model's units it is.
 const KINDS: [(&str, &Dimension, f64); 5] =

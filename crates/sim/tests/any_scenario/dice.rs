@@ -97,7 +97,6 @@ impl Dice {
             packet_size,
             ack_size: self.any(1..=65_535, 40..=60) as u32,
             series_interval: None,
-            measure_jitter: false,
             flows: self.several(2).map(|()| self.flows(&links)).collect(),
             udp: Vec::new(),
             web: Vec::new(),

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fullpipe.charts.style import COLOURS, STYLE
+from fullpipe.charts.style import COLOURS, STYLE, pen
 from fullpipe.scenario import Scenario
 
 __all__ = [
@@ -30,6 +30,8 @@ __all__ = [
 
 SCHEMES = {"hstcp": "HSTCP", "scalable": "STCP", "bic": "BIC", "ehstcp": "eHSTCP"}
 """The algorithms, and how the paper's tables call them."""
+
+ALGORITHMS = {name: algorithm for algorithm, name in SCHEMES.items()}
 
 STANDARD: dict[str, Any] = {"algorithm": "newreno", "recovery": "sack"}
 
@@ -118,8 +120,8 @@ def bars(
     spans: Mapping[str, Mapping[str, list[tuple[float, float]]]] | None = None,
 ) -> Figure:
     """A panel per quantity, a group of bars per scheme, a bar per setting, on a logarithmic axis points; across a
-    group, the published value. Where single runs differ, a line on the bar from the least to the greatest (`spans`,
-    laid out like `panels`).
+    group, the published value. Of one setting each scheme has its algorithm's look, of several the settings have
+    theirs. Where single runs differ, a line on the bar from the least to the greatest (`spans`, laid out as `panels`).
     """
     rows = math.ceil(len(panels) / columns)
     with mpl.rc_context(STYLE):
@@ -129,10 +131,14 @@ def bars(
             width = 0.8 / len(settings)
             for index, (colour, (setting, values)) in enumerate(zip(COLOURS, settings.items(), strict=False)):
                 offsets = np.arange(len(groups)) + (index - (len(settings) - 1) / 2) * width
+                alone = [pen(ALGORITHMS[group.partition(" ")[0]], marked=True) for group in groups]
+                looks = alone if len(settings) == 1 else [{"color": colour, "marker": "o"}] * len(groups)
+                named = None if len(settings) == 1 else setting
                 if label in logarithmic:  # a bar begins at 0, which is not there
-                    axes.plot(offsets, values, "o", color=colour, label=setting)
+                    for at, value, look in zip(offsets, values, looks, strict=True):
+                        axes.plot(at, value, **{**look, "linestyle": "none"}, label=named if at == offsets[0] else None)
                 else:
-                    axes.bar(offsets, values, width, color=colour, label=setting)
+                    axes.bar(offsets, values, width, color=[look["color"] for look in looks], label=named)
                 for at, (least, greatest) in zip(offsets, (spans or {}).get(label, {}).get(setting, []), strict=False):
                     if least < greatest:
                         axes.plot([at, at], [least, greatest], color=SPAN, linewidth=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.charts.style import COLOURS
+from fullpipe.charts.style import pens
 from fullpipe.papers.drawing import flow_samples, panels, utilization
 from fullpipe.papers.ehstcp.common import STANDARD, bars, bdp_packets
 from fullpipe.reproduce.item import Item, Results
@@ -102,9 +102,9 @@ def _windows_picture(results: Results) -> Figure:
     title = "The two eHSTCP flows: a small cut, and with the check a second one where the queue stays"
     with panels(rows, title=title) as (figure, axes):
         for (panel,), result in zip(axes, shown.values(), strict=True):
-            for colour, flow in zip(COLOURS, range(HIGH_SPEED), strict=False):
+            for flow, look in enumerate(pens(["ehstcp"] * HIGH_SPEED)):
                 t_s, window = flow_samples(result, flow, "cwnd_packets")
-                panel.plot(t_s, window, color=colour)
+                panel.plot(t_s, window, **look)
             panel.set_xlim(60, 75)
     return figure
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS, legend_above, moving_mean, pen
+from fullpipe.charts.style import COLOURS, legend_above, link_pen, moving_mean, pens
 from fullpipe.papers.drawing import flow_samples, link_samples, loss_times, mean_between, panels
 from fullpipe.papers.hyun_jang.single import SCHEMES, W_FULL_PACKETS
 from fullpipe.reproduce.item import Item, Quick, Results, marks
@@ -200,7 +200,13 @@ def _picture(results: Results, *, item: str, other: str) -> Figure:
             for colour, recovery in zip(COLOURS, RECOVERIES, strict=False):
                 runs = [run for name, run in _of(results, label).items() if name.startswith(f"{recovery}_")]
                 if runs:
-                    axes.plot([_together(r) for r in runs], [_used(r) for r in runs], "o", color=colour, label=recovery)
+                    axes.plot(
+                        [_together(r) for r in runs],
+                        [_used(r) for r in runs],
+                        "o",
+                        color=colour,
+                        label=f"{recovery} recovery",
+                    )
             axes.set_xlim(-0.05, 1.05)
             legend_above(axes)
     return figure
@@ -211,16 +217,14 @@ def _time_picture(results: Results) -> Figure:
     rows = (("congestion windows", "packets"), ("link utilization", "of capacity"), ("round-trip time", "ms"))
     with panels(rows) as (figure, ((window,), (used,), (rtt,))):
         names = result.columns("flows")["algorithm"]
-        for flow, name in enumerate(names):
-            # The second flow of an algorithm is dotted.
-            look = pen(name) if name not in names[:flow] else {**pen(name), "linestyle": ":"}
+        for flow, (name, look) in enumerate(zip(names, pens(names), strict=True)):
             t_s, cwnd, rtt_s = flow_samples(result, flow, "cwnd_packets", "rtt_s")
             stop = result.scenario.to_dict()["flows"][flow].get("stop")
             alive = t_s <= (END_S if stop else result.scenario.duration_s)
             window.plot(t_s[alive], cwnd[alive], **look, label=f"{name} #{flow}")
-            rtt.plot(t_s[alive], rtt_s[alive] * 1e3, **look)
+            rtt.plot(t_s[alive], rtt_s[alive] * 1e3, **look, label=f"{name} #{flow}")
         t_s, utilizations = link_samples(result, "utilization")
-        used.plot(t_s, moving_mean(utilizations, 8), color=COLOURS[2])
+        used.plot(t_s, moving_mean(utilizations, 8), **link_pen(0))
         used.set_ylim(0, 1.05)
         window.set_xlim(0, result.scenario.duration_s)
         legend_above(window)

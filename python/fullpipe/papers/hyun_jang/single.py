@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS, legend_above, moving_mean, pen
+from fullpipe.charts.style import legend_above, moving_mean, pen
 from fullpipe.models import hyun_jang_gain, reno_utilization
 from fullpipe.papers.drawing import flow_samples, link_samples, loss_times, mean_between, panels, utilization
 from fullpipe.reproduce.item import Item, Results, published, shorter
@@ -99,13 +99,13 @@ def _table_1_picture(results: Results) -> Figure:
     )
     with panels(rows, title="One flow, 100 Mbit/s, 80 ms, a buffer of 1/8 BDP", height=2.4) as (figure, axes):
         (above,), (below,), (link,) = axes
-        for panel, colour, result in zip((above, below), COLOURS, runs.values(), strict=False):
-            _draw_window(panel, result, colour)
-        for colour, (scheme, result) in zip(COLOURS, runs.items(), strict=False):
+        for panel, (scheme, result) in zip((above, below), runs.items(), strict=True):
+            _draw_window(panel, result, NAMES[scheme])
+        for scheme, result in runs.items():
             t_s, used = link_samples(result, "utilization")
             label = f"{scheme}, {utilization(result):.3f} from {result.scenario.warmup_s:g} s on"
             # Samples are 100 ms apart, round trips at least 80 ms long: eight samples are ten round trips.
-            link.plot(t_s, moving_mean(used, 8), color=colour, label=label)
+            link.plot(t_s, moving_mean(used, 8), **pen(NAMES[scheme]), label=label)
         link.set_ylim(0, 1.05)
         link.set_xlim(0, runs["reno"].scenario.duration_s)
         legend_above(link)
@@ -130,11 +130,12 @@ def _utilization_picture(results: Results) -> Figure:
     return figure
 
 
-def _draw_window(axes: Axes, result: Result, colour: str, label: str = "congestion window") -> None:
+def _draw_window(axes: Axes, result: Result, algorithm: str, label: str = "congestion window") -> None:
     t_s, cwnd = flow_samples(result, 0, "cwnd_packets")
-    axes.plot(t_s, cwnd, color=colour, label=label)
+    axes.plot(t_s, cwnd, **pen(algorithm), label=label)
     if "extra" in result.columns("series"):
         _, extra = flow_samples(result, 0, "extra")
+        colour = pen(algorithm)["color"]
         axes.fill_between(t_s, cwnd - extra, cwnd, color=colour, alpha=0.25, linewidth=0, label="extra")
         axes.plot(t_s, cwnd - extra, color=colour, linewidth=0.8, linestyle=(0, (4, 2)), label="Reno's own part")
     axes.axhline(W_FULL_PACKETS, color="#666666", linewidth=0.8, linestyle=":", label="full pipe, 1000 packets")
@@ -189,17 +190,17 @@ def _figure_1_picture(results: Results) -> Figure:
     rows = (("congestion window", "packets"), ("link utilization", "of capacity"), ("buffer occupancy", "packets"))
     result = results["reno"]
     with panels(rows, title="Reno, 100 Mbit/s, 80 ms, a buffer of 1/4 BDP") as (figure, axes):
-        _draw_window(axes[0][0], result, COLOURS[0])
-        _draw_link(axes[1][0], axes[2][0], result, COLOURS[0])
+        _draw_window(axes[0][0], result, "reno")
+        _draw_link(axes[1][0], axes[2][0], result, "reno")
         axes[0][0].set_xlim(0, result.scenario.duration_s)
     return figure
 
 
-def _draw_link(used: Axes, queue: Axes, result: Result, colour: str) -> None:
+def _draw_link(used: Axes, queue: Axes, result: Result, algorithm: str) -> None:
     t_s, utilizations, packets = link_samples(result, "utilization", "queue_packets")
-    used.plot(t_s, moving_mean(utilizations, 8), color=colour)
+    used.plot(t_s, moving_mean(utilizations, 8), **pen(algorithm))
     used.set_ylim(0, 1.05)
-    queue.plot(t_s, packets, color=colour)
+    queue.plot(t_s, packets, **pen(algorithm))
 
 
 def _figure_2_measure(results: Results) -> dict[str, float]:
@@ -238,7 +239,7 @@ def _figure_2_picture(results: Results) -> Figure:
     result = results["proposed"]
     times = _phases(result)
     with panels((("congestion window during one cycle", "packets"),), height=4.0) as (figure, ((axes,),)):
-        _draw_window(axes, result, COLOURS[1])
+        _draw_window(axes, result, "hyun-jang")
         if all(np.isfinite(times)):
             for name, t_s in zip(("t0", "t1", "t2", "t3"), times, strict=True):
                 axes.axvline(t_s, color="#999999", linewidth=0.8)
@@ -268,8 +269,9 @@ def _equation_5_picture(results: Results) -> Figure:
     points = {EQUATION_5_BUFFERS[name]: _full_over(results[_name("reno", name)]) for name in EQUATION_5_BUFFERS}
     rows = (("what a full link carries over what Reno carries", "ratio"),)
     with panels(rows, xlabel="k, buffer over bandwidth-delay product", height=4.0) as (figure, ((axes,),)):
-        axes.plot(k, [hyun_jang_gain(each) for each in k], color=COLOURS[0], label="equation (5)")
-        axes.plot(list(points), list(points.values()), "o", color=COLOURS[1], label="simulated")
+        axes.plot(k, [hyun_jang_gain(each) for each in k], color="#666666", label="equation (5)")
+        look = {**pen("reno", marked=True), "linestyle": "none"}
+        axes.plot(list(points), list(points.values()), **look, label="Reno, simulated")
         axes.set_xlim(0, 1)
         axes.set_ylim(0.95, 1.4)
         legend_above(axes)
@@ -310,15 +312,15 @@ def _figure_3_picture(results: Results) -> Figure:
         ("buffer occupancy", "packets"),
     )
     with panels(rows, columns=2, title="k = 1/4", width=11.0) as (figure, axes):
-        for i, (scheme, colour) in enumerate(zip(SCHEMES, COLOURS, strict=False)):
+        for i, (scheme, algorithm) in enumerate(NAMES.items()):
             result = results[scheme]
             for (name, unit), row in zip(rows, axes, strict=True):
                 row[i].set_title(f"{scheme}: {name}")
                 row[i].set_ylabel(unit)
-            _draw_window(axes[0][i], result, colour, scheme)
-            _draw_link(axes[1][i], axes[3][i], result, colour)
+            _draw_window(axes[0][i], result, algorithm, scheme)
+            _draw_link(axes[1][i], axes[3][i], result, algorithm)
             t_s, rtt_s = flow_samples(result, 0, "rtt_s")
-            axes[2][i].plot(t_s, rtt_s * 1e3, color=colour)
+            axes[2][i].plot(t_s, rtt_s * 1e3, **pen(algorithm))
             axes[2][i].set_ylim(60, 120)
             axes[0][i].set_xlim(0, result.scenario.duration_s)
     return figure

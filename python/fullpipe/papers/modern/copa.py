@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.charts.style import link_pen
 from fullpipe.papers.drawing import link_samples, panels, utilization
 from fullpipe.reproduce.item import Item, Results
 from fullpipe.runs.tables import to_numpy
@@ -85,7 +86,7 @@ def _picture(results: Results) -> Figure:
         for count, (panel,) in zip(COUNTS, axes, strict=True):
             t_s, queue = link_samples(results[f"{count}_flows"], "queue_packets")
             shown = (t_s >= 40) & (t_s < 44)
-            panel.plot(t_s[shown], queue[shown])
+            panel.plot(t_s[shown], queue[shown], **link_pen(0))
     return figure
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fullpipe.charts.style import link_pen, pen
 from fullpipe.papers.drawing import flow_samples, link_samples, panels, utilization
 from fullpipe.reproduce.item import Item, Results
 from fullpipe.scenario import Scenario
@@ -55,9 +56,10 @@ def _picture(results: Results) -> Figure:
     with panels(rows, title="DCTCP at 10 Gbit/s over a step of 65 packets", xlabel="time, ms") as (figure, axes):
         t_s, window, alpha = flow_samples(result, 0, "cwnd_packets", "alpha")
         at_s, queue = link_samples(result, "queue_packets")
-        for (panel,), times, values in zip(axes, (t_s, t_s, at_s), (window, alpha, queue), strict=True):
+        looks = (pen("dctcp"), pen("dctcp"), link_pen(0))
+        for (panel,), times, values, look in zip(axes, (t_s, t_s, at_s), (window, alpha, queue), looks, strict=True):
             shown = (times >= FROM_S) & (times < FROM_S + 0.002)
-            panel.plot(1000 * times[shown], values[shown])
+            panel.plot(1000 * times[shown], values[shown], **look)
     return figure
 
 

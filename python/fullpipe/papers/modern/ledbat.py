@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.charts.style import legend_above
+from fullpipe.charts.style import legend_above, pens
 from fullpipe.papers.drawing import flow_samples, panels
 from fullpipe.reproduce.item import Item, Results
 from fullpipe.runs.tables import to_numpy
@@ -71,8 +71,10 @@ def _picture(results: Results) -> Figure:
     rows = tuple((name, "packets") for name in SCHEMES)
     with panels(rows, title="Windows of two flows, the second from 40 s on") as (figure, axes):
         for name, (panel,) in zip(SCHEMES, axes, strict=True):
-            for flow, label in enumerate(("first", "second")):
-                panel.plot(*flow_samples(results[_key("late", name)], flow, "cwnd_packets"), label=label)
+            result = results[_key("late", name)]
+            looks = pens(result.columns("flows")["algorithm"])
+            for flow, (label, look) in enumerate(zip(("first", "second"), looks, strict=True)):
+                panel.plot(*flow_samples(result, flow, "cwnd_packets"), **look, label=label)
         legend_above(axes[0][0])
     return figure
 

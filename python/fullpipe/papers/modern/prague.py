@@ -75,8 +75,8 @@ def _measure(results: Results) -> dict[str, float]:
 def _picture(results: Results) -> Figure:
     title = "Prague beside CUBIC over DualPI2"
     with panels((("Rate over CUBIC's", ""),), title=title, xlabel="base RTT, ms", height=3) as (figure, ((axes,),)):
-        for scheme, (_, rtts) in SCHEMES.items():
-            look = pen("prague", marked=True) | ({} if scheme == "Prague" else {"linestyle": "--"})
+        for repeated, (scheme, (_, rtts)) in enumerate(SCHEMES.items()):
+            look = pen("prague", marked=True, repeated=repeated)
             axes.plot(rtts, [_ratio(results[_name(scheme, rtt_ms)]) for rtt_ms in rtts], **look, label=scheme)
         for scheme, (_, rtts) in SCHEMES.items():
             given = [published("modern/prague", f"rate over CUBIC's, {scheme}, {rtt_ms} ms") for rtt_ms in rtts]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS
+from fullpipe.charts.style import pen, pens
 from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
     ADAPTIVE,
@@ -66,9 +66,9 @@ def _figure_5_measure(results: Results) -> dict[str, float]:
 def _figure_5_picture(results: Results) -> Figure:
     title = "Adaptive AIMD, 10 Mbit/s, 102.4 ms, queue 25 packets (delay-bandwidth product 85)"
     with time_charts(title, ("congestion window, packets", "queue, packets")) as (figure, (above, below)):
-        draw(above, results["adaptive"], 0, "cwnd_packets", COLOURS[0])
+        draw(above, results["adaptive"], 0, "cwnd_packets", pen("adaptive-aimd"))
         above.axhline(BDP_PACKETS_10M, color="#666666", linestyle=":", label="delay-bandwidth product")
-        draw_queue(below, results["adaptive"], COLOURS[2])
+        draw_queue(below, results["adaptive"])
         below.set_xlim(0, 60)
     return figure
 
@@ -140,16 +140,16 @@ def _figure_14_picture(results: Results) -> Figure:
     labels = ("window, packets", "beta", "queue, packets")
     title = "Two hops, 40 Mbit/s then 100 Mbit/s; flow 2 on the second hop from 25 to 30 s"
     with time_charts(title, labels, height=7.0) as (figure, (window, beta, queue)):
-        for colour, flow in zip(COLOURS, (0, 1), strict=False):
-            draw(window, result, flow, "cwnd_packets", colour, f"flow {flow + 1}")
-            draw(beta, result, flow, "beta", colour, f"flow {flow + 1}")
+        for flow, look in enumerate(pens(["adaptive-aimd"] * 2)):
+            draw(window, result, flow, "cwnd_packets", look, f"flow {flow + 1}")
+            draw(beta, result, flow, "beta", look, f"flow {flow + 1}")
         beta.axhline(backoff_factor(HOP_RTTS_S[0], HOP_QUEUES_S[0]), color="#666666", linestyle=":", label="hop 1 full")
         both = backoff_factor(HOP_RTTS_S[0], *HOP_QUEUES_S)
         beta.axhline(both, color="#666666", linestyle="--", label="both hops full")
         beta.set_ylim(0.45, 0.85)
         window.set_ylim(0, 320)
-        for colour, hop in zip(COLOURS[2:], (0, 1), strict=False):
-            draw_queue(queue, result, colour, hop, f"hop {hop + 1}")
+        for hop in (0, 1):
+            draw_queue(queue, result, hop, f"hop {hop + 1}")
         queue.set_xlim(20, 36)
     return figure
 
@@ -196,9 +196,9 @@ def _figure_16_picture(results: Results) -> Figure:
     result = results["adaptive-RTT-20-ms"]
     title = "Ten web users each way beside one adaptive flow: 40 Mbit/s, 20 ms, queue 30 packets"
     with time_charts(title, ("window, packets", "RTT, ms", "beta"), height=7.0) as (figure, (window, rtt, beta)):
-        draw(window, result, 0, "cwnd_packets", COLOURS[0])
-        draw(rtt, result, 0, "rtt_s", COLOURS[1], scale=1e3)
-        draw(beta, result, 0, "beta", COLOURS[2], "beta")
+        draw(window, result, 0, "cwnd_packets", pen("adaptive-aimd"))
+        draw(rtt, result, 0, "rtt_s", pen("adaptive-aimd"), scale=1e3)
+        draw(beta, result, 0, "beta", pen("adaptive-aimd"), "beta")
         beta.axhline(
             backoff_factor(0.02, 0.009), color="#666666", linestyle=":", label="20 ms over 20 ms and a full queue"
         )
@@ -278,9 +278,9 @@ def _equation_measure(results: Results) -> dict[str, float]:
 def _equation_picture(results: Results) -> Figure:
     title = "Equation (9): the backoff factor forgets a queue that is gone (second hop busy from 15 to 30 s)"
     with chart(title, "time, s", "beta of flow 1") as (figure, axes):
-        for colour, fading in zip(COLOURS, (0.875, 1.0), strict=False):
+        for look, fading in zip(pens(["adaptive-aimd"] * 2), (0.875, 1.0), strict=True):
             label = "fading 7/8" if fading < 1 else "no fading"
-            draw(axes, results[f"fading-{fading:g}"], 0, "beta", colour, label)
+            draw(axes, results[f"fading-{fading:g}"], 0, "beta", look, label)
         axes.set_ylim(0.45, 0.85)
         axes.set_xlim(0, 60)
     return figure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS, pen
+from fullpipe.charts.style import pen, pens
 from fullpipe.models import aimd_utilization
 from fullpipe.papers.shorten_leith.common import (
     ALGORITHMS,
@@ -59,9 +59,9 @@ def _figure_1_measure(results: Results) -> dict[str, float]:
 def _figure_1_picture(results: Results) -> Figure:
     with chart("Utilization against the buffer: 100 Mbit/s, round trips of 80 ms on average", "buffer, packets",
                "utilization of the link") as (figure, axes):  # fmt: skip
-        for colour, n in zip(COLOURS, FIGURE_1_FLOWS, strict=False):
+        for look, n in zip(pens(["newreno"] * len(FIGURE_1_FLOWS), marked=True), FIGURE_1_FLOWS, strict=True):
             used = [utilization(results[f"flows-{n}-buffer-{q}"]) for q in FIGURE_1_BUFFERS]
-            axes.plot(FIGURE_1_BUFFERS, used, "o-", color=colour, label=flows(n))
+            axes.plot(FIGURE_1_BUFFERS, used, **look, label=flows(n))
         sizes = np.geomspace(10, 667, 80)
         theory = [aimd_utilization(q / FIGURE_1_BDP, 0.5) for q in sizes]
         axes.plot(sizes, theory, color="#666666", linestyle=":", label="1 flow, closed form")
@@ -118,10 +118,10 @@ def _figure_4_picture(results: Results) -> Figure:
     figures = _figure_4_measure(results)
     title = "Least queue for 99.99 % utilization: 10 Mbit/s, delay-bandwidth product 85 packets"
     with chart(title, "TCP flows", "queue, packets") as (figure, axes):
-        for colour, marker, rtts in zip(COLOURS, "o+", FIGURE_4_RTTS, strict=False):
+        for look, rtts in zip(pens(["newreno"] * len(FIGURE_4_RTTS), marked=True), FIGURE_4_RTTS, strict=True):
             counts = [n for n in FIGURE_4_FLOWS if f"packets for 99.99 %, {rtts}, {flows(n)}" in figures]
             sizes = [figures[f"packets for 99.99 %, {rtts}, {flows(n)}"] for n in counts]
-            axes.plot(counts, sizes, marker=marker, color=colour, label=rtts)
+            axes.plot(counts, sizes, **look, label=rtts)
         axes.axhline(85, color="#666666", linestyle=":", label="delay-bandwidth product")
         axes.set_ylim(0, 110)
     return figure

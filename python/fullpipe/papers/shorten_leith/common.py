@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fullpipe.charts.series import flow_series, link_series
-from fullpipe.charts.style import STYLE, legend_above
+from fullpipe.charts.style import STYLE, legend_above, link_pen, pens
 from fullpipe.papers.drawing import utilization
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
@@ -41,6 +41,7 @@ __all__ = [
     "draw_queue",
     "dumbbell",
     "fixed_aimd",
+    "flow_pens",
     "flow_values",
     "flows",
     "goodputs_bps",
@@ -206,14 +207,26 @@ def time_charts(
 
 
 def draw(
-    axes: Axes, result: Result, flow: int, name: str, colour: str, label: str | None = None, *, scale: float = 1.0
+    axes: Axes,
+    result: Result,
+    flow: int,
+    name: str,
+    look: Mapping[str, Any],
+    label: str | None = None,
+    *,
+    scale: float = 1.0,
 ) -> None:
     """A flow's samples of one column of the series against time, times `scale`."""
     line = flow_series(result.sampled())[flow]
-    axes.plot(line.t_s, line.values[name] * scale, color=colour, label=label)
+    axes.plot(line.t_s, line.values[name] * scale, **look, label=label)
 
 
-def draw_queue(axes: Axes, result: Result, colour: str, link: int = 0, label: str | None = None) -> None:
+def flow_pens(result: Result) -> list[dict[str, Any]]:
+    """A pen for each flow, by its algorithm."""
+    return pens(result.columns("flows")["algorithm"])
+
+
+def draw_queue(axes: Axes, result: Result, link: int = 0, label: str | None = None) -> None:
     """A link's queue against time."""
     line = link_series(result.sampled())[link]
-    axes.plot(line.t_s, line.values["queue_packets"], color=colour, label=label, linewidth=0.8)
+    axes.plot(line.t_s, line.values["queue_packets"], **link_pen(link), label=label, linewidth=0.8)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS
+from fullpipe.charts.style import pens
 from fullpipe.papers.shorten_leith.common import (
+    ALGORITHMS,
     KINDS,
     STANDARD,
     buffer_for,
@@ -96,19 +97,20 @@ def _exponent(figures: Mapping[str, float], target: str, kind: str) -> float:
 def _figure_8_picture(results: Results) -> Figure:
     return _queue_picture(
         _figure_8_measure(results),
-        {"standard": "o", "adaptive": "s", "adaptive, slow access": "^"},
+        ("standard", "adaptive", "adaptive, slow access"),
         "Queue for 98 % and 99.5 % utilization: 155 Mbit/s, round trips of 80 to 250 ms",
         root=True,
     )
 
 
-def _queue_picture(figures: Mapping[str, float], kinds: Mapping[str, str], title: str, *, root: bool = False) -> Figure:
+def _queue_picture(figures: Mapping[str, float], kinds: Sequence[str], title: str, *, root: bool = False) -> Figure:
     with chart(title, "long-lived flows", "queue, packets", height=5.0) as (figure, axes):
-        for colour, (kind, marker) in zip(COLOURS, kinds.items(), strict=False):
-            for target, style in zip(TARGETS, ("-", "--"), strict=True):
-                found = {n: figures.get(f"packets for {target}, {kind}, {flows(n)}") for n in FIGURE_8_FLOWS}
-                points = [(n, size) for n, size in found.items() if size is not None]
-                axes.plot(*zip(*points, strict=True), style, marker=marker, color=colour, label=f"{kind}, {target}")
+        lines = [(kind, target) for kind in kinds for target in TARGETS]
+        looks = pens((ALGORITHMS[kind.partition(" ")[0].rstrip(",")] for kind, _ in lines), marked=True)
+        for look, (kind, target) in zip(looks, lines, strict=True):
+            found = {n: figures.get(f"packets for {target}, {kind}, {flows(n)}") for n in FIGURE_8_FLOWS}
+            points = [(n, size) for n, size in found.items() if size is not None]
+            axes.plot(*zip(*points, strict=True), **look, label=f"{kind}, {target}")
         if root:
             counts = [n for n in FIGURE_8_FLOWS if f"packets for 98 %, adaptive, {flows(n)}" in figures]
             start = figures[f"packets for 98 %, adaptive, {flows(counts[0])}"]
@@ -163,7 +165,7 @@ def _figure_10_measure(results: Results) -> dict[str, float]:
 def _figure_10_picture(results: Results) -> Figure:
     return _queue_picture(
         _figure_10_measure(results),
-        {"standard": "o", "standard with web": "D", "adaptive": "s", "adaptive with web": "v"},
+        ("standard", "standard with web", "adaptive", "adaptive with web"),
         "Queue for 98 % and 99.5 % utilization with and without web traffic: 155 Mbit/s, 80 to 250 ms",
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS
+from fullpipe.charts.style import pens, setting_pens
 from fullpipe.papers.shorten_leith.common import (
     KINDS,
     PACKET_BYTES,
@@ -74,10 +74,12 @@ def _figure_9_picture(results: Results) -> Figure:
 def _mix_picture(title: str, curves: dict[str, list[tuple[int, float, float]]]) -> Figure:
     labels = ("utilization of the link", "loss, %")
     with time_charts(title, labels, x="adaptive flows of 25") as (figure, (used, lost)):
-        for colour, (label, points) in zip(COLOURS, curves.items(), strict=False):
+        for look, (label, points) in zip(
+            pens(["adaptive-aimd"] * len(curves), marked=True), curves.items(), strict=True
+        ):
             counts, utilizations, losses = zip(*points, strict=True)
-            used.plot(counts, utilizations, "o-", color=colour, label=label if len(curves) > 1 else None)
-            lost.plot(counts, [100 * loss for loss in losses], "o-", color=colour)
+            used.plot(counts, utilizations, **look, label=label if len(curves) > 1 else None)
+            lost.plot(counts, [100 * loss for loss in losses], **look)
         lost.set_ylim(bottom=0)
     return figure
 
@@ -270,9 +272,9 @@ def _figure_15_picture(results: Results) -> Figure:
     figures = _figure_15_measure(results)
     title = f"Mean peak windows: 155 Mbit/s, 120 ms, queue 125 packets of {PACKET_BYTES} bytes, 1 % web"
     with chart(title, "adaptive flows of 25", "standard over adaptive") as (figure, axes):
-        for colour, rtts in zip(COLOURS, FIGURE_15_RTTS, strict=False):
+        for look, rtts in zip(setting_pens(len(FIGURE_15_RTTS)), FIGURE_15_RTTS, strict=True):
             ratios = [figures[f"peak windows, standard over adaptive, {rtts}, {n} adaptive"] for n in FIGURE_15_COUNTS]
-            axes.plot(FIGURE_15_COUNTS, ratios, "o-", color=colour, label=f"round trips: {rtts}")
+            axes.plot(FIGURE_15_COUNTS, ratios, **look, marker="o", label=f"round trips: {rtts}")
         axes.axhline(1, color="#666666", linestyle=":")
         axes.set_ylim(0, 2)
     return figure

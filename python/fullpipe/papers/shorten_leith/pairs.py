@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS
+from fullpipe.charts.style import COLOURS, link_pen, pen
 from fullpipe.models import aimd_utilization, convergence_epochs
 from fullpipe.papers.shorten_leith.common import (
     PACKET_BYTES,
@@ -19,6 +19,7 @@ from fullpipe.papers.shorten_leith.common import (
     draw,
     dumbbell,
     fixed_aimd,
+    flow_pens,
     flow_values,
     time_charts,
     utilization,
@@ -84,7 +85,7 @@ def _figure_2_picture(results: Results) -> Figure:
         queue_s = series["queue_packets"].to_numpy() * 1.2e-3
         windows = [flow_values(result, flow, "cwnd_packets") for flow in (0, 1)]
         low = np.zeros(len(t_s))
-        for colour, flow, rtt in zip(COLOURS, (0, 1), FIGURE_2_RTTS_S, strict=False):
+        for colour, flow, rtt in zip(COLOURS, (0, 1), FIGURE_2_RTTS_S, strict=False):  # areas have no dashes
             high = low + windows[flow] / (rtt + queue_s) * 1.2e-3
             above.fill_between(
                 t_s[chosen],
@@ -97,7 +98,7 @@ def _figure_2_picture(results: Results) -> Figure:
             )
             low = high
         above.axhline(1, color="#666666", linestyle=":", label="capacity")
-        below.plot(t_s[chosen], series["queue_packets"].to_numpy()[chosen], color=COLOURS[2])
+        below.plot(t_s[chosen], series["queue_packets"].to_numpy()[chosen], **link_pen(0))
         below.set_xlim(100, 130)
     return figure
 
@@ -149,7 +150,7 @@ def _figure_3_picture(results: Results) -> Figure:
     title = "Two flows, 10 Mbit/s, queue 0.75 of the delay-bandwidth product"
     with chart(title, "difference of the round trips, ms", "utilization of the link") as (figure, axes):
         used = [utilization(results[f"difference-{d:g}-ms"]) for d in FIGURE_3_DIFFERENCES_MS]
-        axes.plot(FIGURE_3_DIFFERENCES_MS, used, "o-", color=COLOURS[0], label="simulated")
+        axes.plot(FIGURE_3_DIFFERENCES_MS, used, **pen("newreno", marked=True), label="simulated")
         bound = [_figure_3_bound(d) for d in FIGURE_3_DIFFERENCES_MS]
         axes.plot(FIGURE_3_DIFFERENCES_MS, bound, color="#1b1b1b", label="every flow backs off at every event (fluid)")
         equal = aimd_utilization(FIGURE_3_SHARE, 0.5)
@@ -202,9 +203,9 @@ def _figure_6_picture(results: Results) -> Figure:
     labels = tuple(f"windows, beta {beta:g}" for beta in (0.6, 0.75))
     with time_charts(title, labels) as (figure, panels):
         for axes, beta in zip(panels, (0.6, 0.75), strict=True):
-            for colour, flow, own in zip(COLOURS, (0, 1), (0.5, beta), strict=False):
-                label = f"alpha {2 * (1 - own):g}, beta {own:g}"
-                draw(axes, results[f"beta-{beta:g}"], flow, "cwnd_packets", colour, label)
+            result = results[f"beta-{beta:g}"]
+            for flow, (look, own) in enumerate(zip(flow_pens(result), (0.5, beta), strict=True)):
+                draw(axes, result, flow, "cwnd_packets", look, f"alpha {2 * (1 - own):g}, beta {own:g}")
             axes.set_xlim(0, 160)
             axes.set_ylim(0, 140)
     return figure
@@ -293,8 +294,10 @@ def _convergence_picture(results: Results, prefix: str, first_s: float, title: s
     starts = [s for s in _starts(first_s) if _kept_per_epoch(results[f"{prefix}-start-{s:g}"], s) is not None]
     start = (starts or _starts(first_s))[-1]
     with chart(title, "time, s", "congestion window, packets") as (figure, axes):
-        for colour, flow, label in zip(COLOURS, (0, 1), ("established", f"starts at {start:g} s"), strict=False):
-            draw(axes, results[f"{prefix}-start-{start:g}"], flow, "cwnd_packets", colour, label)
+        result = results[f"{prefix}-start-{start:g}"]
+        labels = ("established", f"starts at {start:g} s")
+        for flow, (look, label) in enumerate(zip(flow_pens(result), labels, strict=True)):
+            draw(axes, result, flow, "cwnd_packets", look, label)
         axes.set_xlim(first_s - 15, first_s + 60)
     return figure
 

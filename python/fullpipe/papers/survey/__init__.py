@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fullpipe.charts.style import COLOURS, legend_above, pen
+from fullpipe.charts.style import legend_above, link_pen, pen
 from fullpipe.papers.drawing import flow_samples, panels
 from fullpipe.reproduce.item import Item, Quick, Results, marks
 from fullpipe.runs.tables import to_numpy
@@ -208,7 +208,7 @@ def _sensitivity_picture(results: Results) -> Figure:
         for panel, delay_ms in zip(axes, DELAYS_MS, strict=True):
             panel.set_title(f"{delay_ms:g} ms one way")
             curves = np.array(list(_by_scheme(results, f"_{delay_ms:g}ms").values()))
-            panel.plot(list(SCHEMES), curves, color=COLOURS[0], linewidth=0.7, alpha=0.5, marker=".")
+            panel.plot(list(SCHEMES), curves, **link_pen(0), linewidth=0.7, alpha=0.5, marker=".")
     return figure
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fullpipe.bench import put_beside
 from fullpipe.files import staged_file
 from fullpipe.reproduce.report.page import page
 
@@ -14,12 +15,17 @@ if TYPE_CHECKING:
 
     from fullpipe.reproduce.record import Outcome
 
-__all__ = ["write_report"]
+__all__ = ["MOST_BYTES", "write_report"]
+
+MOST_BYTES = 2_000_000
+"""Of the report's page and the bench together: what can be mailed anywhere."""
 
 
 def write_report(outcomes: Sequence[Outcome], directory: str | os.PathLike[str], *, command: str) -> Path:
     """Writes ``index.html`` beside the items that `reproduce_all` saved in the directory; pictures are inside it,
-    scenario files are linked.
+    scenario files are linked. Beside it goes the bench in the browser (`fullpipe.bench.page`), which opens an item's
+    scenarios; where the package was built without it, or both together would be more than `MOST_BYTES`, the report has
+    the command alone.
 
     Args:
         outcomes: The items to show, paper by paper.
@@ -33,7 +39,9 @@ def write_report(outcomes: Sequence[Outcome], directory: str | os.PathLike[str],
         OSError: An item's picture is not there, or the file can't be written.
     """
     target = Path(directory, "index.html")
-    text = page(outcomes, Path(directory), command=command)
+    text = page(outcomes, Path(directory), command=command, bench=True)
+    if not put_beside(target.parent, MOST_BYTES - len(text.encode())):
+        text = page(outcomes, Path(directory), command=command, bench=False)
     with staged_file(target) as stage:
         stage.write_text(text, encoding="utf-8")
     return target

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from fullpipe.charts.looks import properties
 from fullpipe.reproduce.report.view import ENGINES, KINDS, papers
 from fullpipe.text import printable
 
@@ -27,8 +28,8 @@ WORDS = {"pass": "agree", "known": "miss, cause named", "fail": "miss"}
 """Of items, as the filter says it."""
 
 
-def page(outcomes: Sequence[Outcome], directory: Path, *, command: str) -> str:
-    """The whole page; see `write_report`."""
+def page(outcomes: Sequence[Outcome], directory: Path, *, command: str, bench: bool = False) -> str:
+    """The whole page; see `write_report`. ``bench`` says whether the bench is beside it."""
     shown = papers(outcomes, directory)
     items = [item for paper in shown for item in paper["items"]]
     checks = [check for outcome in outcomes for check in outcome.checks]
@@ -46,7 +47,8 @@ def page(outcomes: Sequence[Outcome], directory: Path, *, command: str) -> str:
             variants=[VARIANTS[name] for name in dict.fromkeys(o.variant for o in outcomes if o.variant)],
             made=_made(outcomes),
             command=command,
-            style=_own("vendor/uPlot.min.css") + _own("style.css"),
+            bench=bench,
+            style=_own("vendor/uPlot.min.css") + _colours() + _own("style.css"),
             script=_own("vendor/uPlot.iife.min.js") + _own("report.js"),
         )
     )
@@ -74,6 +76,12 @@ def _made(outcomes: Sequence[Outcome]) -> list[str]:
     dates = sorted({outcome.made for outcome in outcomes if outcome.made})
     span = dates[:1] if dates[:1] == dates[-1:] else [f"{dates[0]} to {dates[-1]}"]
     return [*versions, *machines, *span]
+
+
+def _colours() -> Markup:
+    """Those of algorithms and links, for both schemes."""
+    dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {properties('dark')} }} }}"
+    return Markup(f":root {{ {properties('light')} }}\n{dark}\n")
 
 
 def _own(name: str) -> Markup:

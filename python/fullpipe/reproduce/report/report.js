@@ -73,6 +73,8 @@
     D: (x, y, r) => `M${x},${y - 1.25 * r}L${x + 1.25 * r},${y}L${x},${y + 1.25 * r}L${x - 1.25 * r},${y}z`,
     "^": (x, y, r) => `M${x},${y - 1.2 * r}L${x + 1.15 * r},${y + 0.9 * r}H${x - 1.15 * r}z`,
     v: (x, y, r) => `M${x},${y + 1.2 * r}L${x + 1.15 * r},${y - 0.9 * r}H${x - 1.15 * r}z`,
+    P: (x, y, r) => `M${x - 0.4 * r},${y - 1.1 * r}h${0.8 * r}v${0.7 * r}h${0.7 * r}v${0.8 * r}h${-0.7 * r}v${0.7 * r}h${-0.8 * r}v${-0.7 * r}h${-0.7 * r}v${-0.8 * r}h${0.7 * r}z`,
+    X: (x, y, r) => `M${x - r},${y - 0.55 * r}l${0.45 * r},${-0.45 * r}l${0.55 * r},${0.55 * r}l${0.55 * r},${-0.55 * r}l${0.45 * r},${0.45 * r}l${-0.55 * r},${0.55 * r}l${0.55 * r},${0.55 * r}l${-0.45 * r},${0.45 * r}l${-0.55 * r},${-0.55 * r}l${-0.55 * r},${0.55 * r}l${-0.45 * r},${-0.45 * r}l${0.55 * r},${-0.55 * r}z`,
     x: (x, y, r) => `M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}`,
     "+": (x, y, r) => `M${x - 1.2 * r},${y}h${2.4 * r}m${-1.2 * r},${-1.2 * r}v${2.4 * r}`,
     _: (x, y, r) => `M${x - 2.4 * r},${y}h${4.8 * r}`,
@@ -139,7 +141,7 @@
     if (panel.x.label && !small) grid.append(shape("text", { class: "unit", x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, panel.x.label));
     svg.append(grid);
     const clip = `clip-${(plot.count = (plot.count || 0) + 1)}`;
-    svg.append(shape("clipPath", { id: clip }, shape("rect", { x: left - 6, y: top - 6, width: width - left - right + 12, height: height - top - bottom + 12 })));
+    svg.append(shape("clipPath", { id: clip }, shape("rect", { x: left - 6, y: top - 6, width: Math.max(0, width - left - right + 12), height: Math.max(0, height - top - bottom + 12) })));
     const ink = shape("g", { "clip-path": `url(#${clip})` });
     const above = shape("g", {});
     const nameX = (value) => (panel.x.ticks || []).find(([place]) => Math.abs(place - value) < 1e-9)?.[1] ?? number(value);
@@ -245,7 +247,10 @@
     const columns = small ? 1 : Math.max(1, Math.min(panels.length, panels.length > 3 && !across ? Math.floor(room / 220) : Math.floor(room / least), panels.length === 4 ? 2 : 9));
     const width = Math.floor((room - 24 * (columns - 1)) / columns);
     const grid = make("div", { class: "grid-of", style: `grid-template-columns: repeat(${columns}, minmax(0, 1fr))` });
-    panels.forEach((panel, i) => {
+    const names = panels.find((panel) => panel.y.ticks?.length)?.y.ticks;
+    panels.forEach((each, i) => {
+      // Below one another panels have names of their own, side by side those of the first do for all.
+      const panel = across && columns === 1 && names && !each.y.ticks?.length ? { ...each, y: { ...each.y, ticks: names } } : each;
       const cell = make("div", { class: "cell" });
       const title = plain([panel.title === drawn.title ? "" : panel.title, panel.y.label].filter(Boolean).join(", "));
       if (title && !small) cell.append(make("p", { class: "panel-title" }, title));
@@ -287,11 +292,13 @@
     };
     panels.forEach((panel, row) => {
       const series = [{ label: "time", value: (_, v) => (v === null ? "–" : number(v)) }];
+      const pens = [null];
       const data = [at];
       const bands = [];
       for (const area of panel.areas) {
         for (const side of [area.high, area.low]) {
           data.push(unpack(side, drawn.places));
+          pens.push(null);
           series.push({ label: "", show: true, stroke: "transparent", width: 0, points: { show: false }, class: "edge" });
         }
         bands.push({ series: [series.length - 2, series.length - 1], fill: `${resolved(area.colour)}44` });
@@ -299,6 +306,7 @@
       for (const line of panel.lines) {
         if (line.dash === null) continue;
         data.push(unpack(line.y, drawn.places));
+        pens.push(line);
         const shade = resolved(line.colour);
         series.push({
           label: line.label || panel.y.label || plain(panel.title),
@@ -367,7 +375,9 @@
           ],
         },
       };
-      charts.push(new uPlot(options, data, frame));
+      const chart = new uPlot(options, data, frame);
+      chart.root.querySelectorAll(".u-legend .u-series").forEach((row, i) => pens[i] && row.querySelector(".u-marker")?.replaceWith(swatch(pens[i])));
+      charts.push(chart);
     });
     if (small) return;
     const bounds = () => [charts[0].scales.x.min, charts[0].scales.x.max];
@@ -532,6 +542,25 @@
       button.textContent = "Copied";
     }
   });
+
+  // Another scenario to try: as the bench's address carries it
+
+  const through = async (bytes, change) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(change)).arrayBuffer());
+  const unpacked = async (text) => {
+    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+    return new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw")));
+  };
+  const packed = async (text) => {
+    const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
+    return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  };
+  for (const choice of document.querySelectorAll(".try select"))
+    choice.addEventListener("change", async () => {
+      const [text, command] = JSON.parse(await unpacked(choice.dataset.packed))[choice.selectedIndex];
+      const go = choice.parentElement.querySelector(".go");
+      if (go) go.href = `${go.getAttribute("href").split("#")[0]}#s=${await packed(text)}`;
+      choice.parentElement.querySelector("code").textContent = command;
+    });
 
   document.body.classList.add("scripted");
   arrive();

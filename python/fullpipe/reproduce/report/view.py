@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from fullpipe.bench import NAME, packed, text_for
 from fullpipe.reproduce.check import Check, Shape, Value
 from fullpipe.reproduce.item import Claim, citation, claim, notes
 from fullpipe.reproduce.report.parameters import parameters
@@ -101,9 +103,32 @@ def _item(outcome: Outcome, directory: Path) -> dict[str, Any]:
         "deviations": notes(outcome.item.id)["deviations"],
         "figures": [(name, _number(value), value) for name, value in outcome.figures.items()],
         "parameters": _parameters(outcome),
+        "tries": _tries(outcome),
         "scenarios": [(name, quote(f"{outcome.item.id}/{name}/scenario.toml")) for name in outcome.scenarios],
         "made": _made(outcome),
         "command": outcome.command,
+    }
+
+
+def _tries(outcome: Outcome) -> dict[str, Any] | None:
+    """The scenarios that the bench can run: their names, the first one's link and command, and all of them as
+    ``[text, command]``, packed together since they are much alike; None where there are none.
+    """
+    found = {}
+    for name, scenario in outcome.scenarios.items():
+        text = text_for(scenario, f"{outcome.item.id}, {name}: {outcome.item.title}.")
+        if text is not None:
+            command = shlex.join(["fullpipe", "bench", f"{outcome.item.id}/{name}/scenario.toml"])
+            found[name] = [text, command]
+    if not found:
+        return None
+    text, command = next(iter(found.values()))
+    return {
+        "names": list(found),
+        "link": f"{NAME}#s={packed(text)}",
+        "command": command,
+        "where": "in the simulator, " if outcome.engine == "linux" else "",
+        "packed": packed(json.dumps(list(found.values()))) if len(found) > 1 else "",
     }
 
 

@@ -114,11 +114,13 @@ class Card:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        from fullpipe.bench import put_beside
         from fullpipe.study.evaluate.page import card_page
 
         with staged(directory) as stage:
             (stage / "card.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            (stage / "card.html").write_text(card_page(self.data), encoding="utf-8")
+            tries = self._tries() if put_beside(stage) else {}
+            (stage / "card.html").write_text(card_page(self.data, tries), encoding="utf-8")
             sections = {cell["id"]: one["id"] for one in reversed(self.data["criteria"]) for cell in one["cells"]}
             rows = [{"criterion": sections.get(row["cell"], ""), **row} for row in self._rows]
             columns = dict.fromkeys(key for row in rows for key in row)
@@ -130,6 +132,23 @@ class Card:
                 folder.mkdir(parents=True, exist_ok=True)
                 toml = Scenario.from_dict(tree).to_toml()
                 (folder / f"{file_name(place[-1])}.toml").write_text(toml, encoding="utf-8")
+
+    def _tries(self) -> dict[str, list[tuple[str, str]]]:
+        """Of each cell the settings that the bench beside the card can run, with the link that opens it with the
+        algorithm's first run there.
+        """
+        from fullpipe.bench import link
+
+        found: dict[str, dict[str, str]] = {}
+        for (cell, setting, role), tree in self._trees.items():
+            settings = found.setdefault(cell, {})
+            if setting in settings or not role.endswith("candidate"):
+                continue
+            about = f"{cell}, {setting}: {role.replace('candidate', self.data['algorithm'])}"
+            address = link(Scenario.from_dict(tree), about)
+            if address is not None:
+                settings[setting] = address
+        return {cell: list(settings.items()) for cell, settings in found.items()}
 
     @classmethod
     def load(cls, place: str | os.PathLike[str]) -> Card:

@@ -24,11 +24,17 @@ LEFT, RIGHT = 76, 312
 """Pixels of a picture, at its own size."""
 
 
-def card_page(data: Mapping[str, Any]) -> str:
-    """One self-contained page of HTML: no scripts, no requests."""
+def card_page(data: Mapping[str, Any], tries: Mapping[str, Sequence[tuple[str, str]]] | None = None) -> str:
+    """One self-contained page of HTML: no scripts, no requests.
+
+    Args:
+        data: The card.
+        tries: Of each cell the settings that the bench beside the page opens, and the links that do it.
+    """
     counts = {word: sum(one["verdict"] == word for one in data["criteria"]) for word in reversed(BADNESS)}
     return template("card.html.j2").render(
         card=data,
+        tries=tries or {},
         counts={word: count for word, count in counts.items() if count},
         deciding={one["id"]: deciding(one) for one in data["criteria"]},
     )

@@ -248,7 +248,9 @@ class Sweep(Outcome):
         places, values = (table[name].to_pylist() for name in (axis.measure or axis.path, figure))
         labels = zip(*(table[line.path].to_pylist() for line in lines), strict=True) if lines else [()] * len(table)
         missing = f" ({self.failed} of {self.plan.runs} runs failed)" if self.failed else ""
-        picture = sweep_figure(across, figure, zip(places, values, labels, strict=True), missing=missing)
+        algorithm = next((i for i, line in enumerate(lines) if line.path.endswith(".algorithm")), None)
+        points = zip(places, values, labels, strict=True)
+        picture = sweep_figure(across, figure, points, algorithm=algorithm, missing=missing)
         return written(picture, path)
 
     def shown(self, versus: str | None = None) -> list[Shown | str]:

@@ -16,16 +16,69 @@ pub struct Opportunities {
     free: Nanos,
     /// How many bytes of the opportunity it left with are left over.
     left: u32,
-    /// The opportunities before this one are gone; they are numbered over all periods.
-    next: u64,
+    /// The opportunities before this one are gone.
+    next: Cursor,
     /// Bytes that have been sent, or will have been when the transmitter is free.
     used: u64,
 }
 
+/// An opportunity: where it is in the trace, so that the one after it is found without a division.
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    /// Its number over all periods.
+    number: u64,
+    /// Its place in its period, and when that begins.
+    place: usize,
+    period_ms: u64,
+    /// When it is.
+    at: Nanos,
+}
+
+impl Cursor {
+    /// The opportunity of that number.
+    fn new(trace: &Trace, number: u64) -> Cursor {
+        let each = trace.times_ms().len() as u64;
+        let (place, period_ms) = ((number % each) as usize, number / each * trace.period_ms());
+        Cursor { number, place, period_ms, at: 0 }.timed(trace)
+    }
+
+    fn timed(self, trace: &Trace) -> Cursor {
+        Cursor { at: (self.period_ms + u64::from(trace.times_ms()[self.place])) * MILLISECOND, ..self }
+    }
+
+    /// The next one.
+    fn step(&mut self, trace: &Trace) {
+        self.number += 1;
+        self.place += 1;
+        if self.place == trace.times_ms().len() {
+            self.place = 0;
+            self.period_ms += trace.period_ms();
+        }
+        *self = self.timed(trace);
+    }
+
+    /// The first one at `from` or later, if it is not there yet: mostly one of the next few.
+    fn pass(&mut self, trace: &Trace, from: Nanos) {
+        for _ in 0..NEAR {
+            if self.at >= from {
+                return;
+            }
+            self.step(trace);
+        }
+        if self.at < from {
+            *self = Cursor::new(trace, first_from(trace, from));
+        }
+    }
+}
+
+/// Opportunities that are looked at one by one before they are searched.
+const NEAR: usize = 8;
+
 impl Opportunities {
     /// At the beginning of the trace.
     pub fn new(trace: Trace) -> Opportunities {
-        Opportunities { trace, free: 0, left: 0, next: 0, used: 0 }
+        let next = Cursor::new(&trace, 0);
+        Opportunities { trace, free: 0, left: 0, next, used: 0 }
     }
 
     /// When the last packet leaves, or left.
@@ -35,13 +88,13 @@ impl Opportunities {
 
     /// When the packet behind the last one can begin to be sent.
     pub fn start(&self) -> Nanos {
-        if self.left > 0 { self.free } else { self.time(self.next) }
+        if self.left > 0 { self.free } else { self.next.at }
     }
 
     /// The same for one that comes at `now`. Where nothing is being sent, what is gone by then is lost.
     pub fn start_after(&mut self, now: Nanos) -> Nanos {
         if self.free <= now {
-            self.next = self.next.max(self.first_from(now + 1));
+            self.next.pass(&self.trace, now + 1);
             self.left = 0;
         }
         self.start()
@@ -53,8 +106,8 @@ impl Opportunities {
         let mut missing = size;
         while missing > self.left {
             missing -= self.left;
-            self.free = self.time(self.next);
-            self.next += 1;
+            self.free = self.next.at;
+            self.next.step(&self.trace);
             self.left = Trace::BYTES;
         }
         self.left -= missing;
@@ -62,8 +115,8 @@ impl Opportunities {
 
     /// Bytes sent and offered before `mark`, which is not before the last packet began to be sent.
     pub fn use_at(&self, mark: Nanos) -> Use {
-        let gone = self.first_from(mark);
-        let ahead = self.next.saturating_sub(gone);
+        let gone = first_from(&self.trace, mark);
+        let ahead = self.next.number.saturating_sub(gone);
         let unsent = if ahead == 0 { 0 } else { ahead * u64::from(Trace::BYTES) - u64::from(self.left) };
         Use { used: u128::from(self.used - unsent), offered: u128::from(gone) * u128::from(Trace::BYTES) }
     }
@@ -73,22 +126,16 @@ impl Opportunities {
         let took = u128::from(bytes) * 8_000_000_000 / u128::from(self.trace.rate_bps());
         Nanos::try_from(took).unwrap_or(Nanos::MAX >> 1)
     }
+}
 
-    fn time(&self, number: u64) -> Nanos {
-        let (each, period) = (self.trace.times_ms().len() as u64, self.trace.period_ms());
-        let ms = number / each * period + u64::from(self.trace.times_ms()[(number % each) as usize]);
-        ms * MILLISECOND
-    }
-
-    /// The first opportunity at `from` or later.
-    fn first_from(&self, from: Nanos) -> u64 {
-        let (times, period) = (self.trace.times_ms(), self.trace.period_ms());
-        let ms = from.div_ceil(MILLISECOND);
-        // The end of a period is the beginning of the next one: an opportunity at its end has the lower number.
-        let whole = ms.saturating_sub(1) / period;
-        let rest = ms - whole * period;
-        whole * times.len() as u64 + times.partition_point(|&time| u64::from(time) < rest) as u64
-    }
+/// The number of the first opportunity at `from` or later.
+fn first_from(trace: &Trace, from: Nanos) -> u64 {
+    let (times, period) = (trace.times_ms(), trace.period_ms());
+    let ms = from.div_ceil(MILLISECOND);
+    // The end of a period is the beginning of the next one: an opportunity at its end has the lower number.
+    let whole = ms.saturating_sub(1) / period;
+    let rest = ms - whole * period;
+    whole * times.len() as u64 + times.partition_point(|&time| u64::from(time) < rest) as u64
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ use fullpipe_cc::Nanos;
 #[derive(Debug)]
 pub struct Wire {
     delay: Nanos,
+    /// There is any of the following.
+    varies: bool,
     aggregation: Option<Nanos>,
     jitter: Option<Jitter>,
     reorder: Option<(Reorder, Rng)>,
@@ -24,6 +26,7 @@ impl Wire {
     pub fn new(link: &Link, seed: u64, index: u64) -> Wire {
         Wire {
             delay: link.delay,
+            varies: link.aggregation.is_some() || link.jitter.is_some() || link.reorder.is_some(),
             aggregation: link.aggregation,
             jitter: link.jitter.map(|settings| Jitter::new(settings, seed, index)),
             reorder: link.reorder.map(|settings| (settings, Rng::new(seed, Purpose::Reorder, index))),
@@ -42,8 +45,17 @@ impl Wire {
     }
 
     /// When a packet reaches the far end that has been sent at `sent`, not before the one ahead of it.
-    #[inline]
+    #[inline(always)]
     pub fn arrival(&mut self, sent: Nanos) -> Nanos {
+        if self.varies {
+            return self.varied_arrival(sent);
+        }
+        self.latest = self.latest.max(sent + self.delay);
+        self.latest
+    }
+
+    #[inline(never)]
+    fn varied_arrival(&mut self, sent: Nanos) -> Nanos {
         let leaves = self.aggregation.map_or(sent, |every| sent.next_multiple_of(every));
         let jitter = self.jitter.as_mut().map_or(0, Jitter::draw);
         self.latest = self.latest.max(leaves + self.delay + jitter);
