@@ -1,5 +1,5 @@
-//! A [`Report`] as tables: what every figure is called, its unit, and where it is found. Whoever shows reports takes them from here, so
-//! that no figure is missing anywhere.
+//! A [`Report`] as tables: what every figure is called, its unit with it, and where it is found. Whoever shows reports takes them from
+//! here, so that no figure is missing anywhere.
 
 use super::{DirectionReport, FlowReport, GroupReport, LinkReport, Report, Series, TrafficReport, TransferReport};
 
@@ -75,15 +75,16 @@ impl Report {
         let group = self.transfers.iter().map(|transfer| transfer.group).collect();
         let names = self.transfer_groups.clone();
         transfers.columns.insert(0, Column { name: "group".to_owned(), values: Values::Names(names, group) });
+        let totals = Table::of("totals", std::slice::from_ref(&self), TOTAL);
         vec![
             links,
             Table::of("flows", &self.flows, FLOW),
             Table::of("groups", &self.groups, GROUP),
             transfers,
             Table::of("traffic", &self.traffic, TRAFFIC),
-            Table::of("totals", std::slice::from_ref(&self), TOTAL),
             Table::of_series("series", "flow", self.flow_series),
             Table::of_series("link_series", "link", self.link_series),
+            totals,
         ]
     }
 }
