@@ -352,8 +352,8 @@ impl<P: Policy> Engine<P> {
     /// What has left a served link goes on.
     fn hand_on(&mut self, place: u32) {
         let mut departed = std::mem::take(self.transit.network.served[place as usize].departed());
-        for k in 0..departed.len() {
-            self.leave(departed[k]);
+        for &packet in &departed {
+            self.leave(packet);
         }
         departed.clear();
         // A path may come back to the same link.
