@@ -136,7 +136,7 @@ def paper(name: str) -> str:
 
 
 def settings(item_id: str) -> str:
-    """An item's figures that are called ``QUANTITY, ALGORITHM, SETTING``: a row a setting, the algorithms in one cell."""
+    """An item's figures called ``QUANTITY, ALGORITHM, SETTING``: a row a setting, the algorithms in one cell."""
     figures = json.loads((MEASURED / f"papers/{item_id.partition('/')[0]}.json").read_text(encoding="utf-8"))[item_id]
     cells: dict[str, dict[str, dict[str, float]]] = {}
     for name, value in figures.items():

@@ -131,8 +131,8 @@ LATER: dict[str, Any] = {
 LATER["cubic, HyStart"] = {**LATER["cubic"], "slow_start": "hystart"}
 """What runs with the kernel's own recovery, RACK-TLP and proportional rate reduction, in the simulator too."""
 A_SEGMENT = {("vegas", 2): 1.1}
-"""Packets that mean queues may be apart. Vegas stops wherever it finds itself between alpha and beta: with 89 segments on
-Linux, 88 in the simulator.
+"""Packets that mean queues may be apart. Vegas stops wherever it finds itself between alpha and beta: with 89 segments
+on Linux, 88 in the simulator.
 """
 
 
