@@ -161,11 +161,12 @@ fn first_windows(scenario: &Scenario, group: &FlowGroup) -> u64 {
 /// What the columns of the series take.
 fn series_bytes(scenario: &Scenario) -> u64 {
     let Some(interval) = scenario.series_interval else { return 0 };
-    // Time, flow or link, and four values of each.
-    const ROW: u64 = 8 + 4 + 4 * 8;
+    // Time, flow or link, and five values of a flow, four of a link.
+    const FLOW_ROW: u64 = 8 + 4 + 5 * 8;
+    const LINK_ROW: u64 = 8 + 4 + 4 * 8;
     let rows = |from: Nanos| scenario.duration.saturating_sub(from) / interval;
     let flows: u64 = scenario.flows.iter().map(|group| u64::from(group.count) * rows(group.start.high)).sum();
-    (flows + scenario.links.len() as u64 * rows(0)) * ROW
+    flows * FLOW_ROW + scenario.links.len() as u64 * rows(0) * LINK_ROW
 }
 
 fn problem(key: impl Into<String>, what: String) -> Problem {
@@ -222,9 +223,9 @@ mod tests {
         assert!(flows.starts_with("flows[0].count: the run needs "), "{flows}");
         let mut sampled = scenario("[[flows]]\nalgorithm = \"reno\"\ncount = 1000\n");
         sampled.series_interval = Some(1_000_000);
-        // Ten thousand rows of 44 bytes for each flow and link.
+        // Ten thousand rows of 52 bytes for each flow, of 44 for the link.
         let series = refusal(&sampled, 100_000_000, never);
-        assert!(series.starts_with("series_interval: the run needs 440.4 MB"), "{series}");
+        assert!(series.starts_with("series_interval: the run needs 520.4 MB"), "{series}");
     }
 
     /// Slow start into a queue without a limit: 125,000 packets a second stay in it. The run ends long before they take much more

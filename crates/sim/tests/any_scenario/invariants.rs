@@ -216,7 +216,7 @@ impl Findings {
                 let allowed = match name.as_str() {
                     "cwnd_packets" => |x: f64| (1.0..1e15).contains(&x),
                     "utilization" | "reverse_utilization" => |x: f64| (0.0..=1.0).contains(&x),
-                    "queue_packets" | "reverse_queue_packets" | "in_flight_packets" => {
+                    "queue_packets" | "reverse_queue_packets" | "in_flight_packets" | "goodput_bps" => {
                         |x: f64| (0.0..1e13).contains(&x)
                     }
                     "ssthresh_packets" | "rtt_s" => |x: f64| x.is_nan() || (x > 0.0 && x.is_finite()),
