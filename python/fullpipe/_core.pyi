@@ -167,7 +167,7 @@ class _Key(TypedDict):
     source: str
 
 def scenario_keys() -> dict[str, list[_Key]]:
-    """A scenario's keys by the names of their lists. `default` is TOML, `otherwise` words; a required key has neither."""
+    """A scenario's keys by the names of their lists. `default` is TOML, `otherwise` words; a required one has none."""
 
 class _Param(TypedDict, total=False):
     name: str
