@@ -107,6 +107,7 @@ SERIES: dict[str, list[Any]] = {
     "ssthresh_packets": [math.inf, math.inf, 12.0, 13.0, 50.0, 51.0, 52.0, 53.0],
     "rtt_s": [NO, 0.081, 0.082, 0.083, 0.091, 0.092, 0.093, 0.094],
     "in_flight_packets": [9.0, 19.0, 29.0, 14.0, 1.0, 3.0, 5.0, 7.0],
+    "goodput_bps": [0.1e6, 60.5e6, 61.5e6, 62.5e6, 0.2e6, 0.9e6, 1.1e6, 1.2e6],
 }
 
 LINK_SERIES: dict[str, list[Any]] = {

@@ -76,7 +76,7 @@ def test_unknown_figures_are_null_in_json_and_nan_in_tables(result: Result) -> N
 
 def test_series_have_a_row_per_flow_and_sample(small: Scenario) -> None:
     result = fullpipe.run(small.replace(series_interval="1 s"))
-    columns = ["t_s", "flow", "cwnd_packets", "ssthresh_packets", "rtt_s", "in_flight_packets"]
+    columns = ["t_s", "flow", "cwnd_packets", "ssthresh_packets", "rtt_s", "in_flight_packets", "goodput_bps"]
     assert result.series.column_names[: len(columns)] == columns
     assert result.link_series.column_names[:4] == ["t_s", "link", "queue_packets", "utilization"]
     assert set(result.link_series["link"].to_pylist()) == {"bottleneck"}

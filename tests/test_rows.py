@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from by_hand import FLOWS, NO, TRAFFIC, by_hand
-from fullpipe import Result, Scenario
+from fullpipe import Result, Scenario, run
 from fullpipe.errors import Cancelled
 from fullpipe.runs import engines
 from fullpipe.runs.figures import FIRST
@@ -84,7 +84,8 @@ def test_figures() -> None:
         "p99_rtt_s": 0.0987,
         "mean_cwnd_packets": pytest.approx(946.8125),
         "completed_flows": 1,
-        "mean_completion_s": 2.5,
+        # The only flow that is complete lived an instant before the window.
+        "mean_completion_s": None,
         "flows.reno.mean_goodput_bps": 60.25e6,
         "flows.vegas.mean_goodput_bps": 950e3,
         "jain_index": 0.8079,
@@ -114,10 +115,33 @@ def test_flows_of_one_algorithm_have_no_figures_of_their_own() -> None:
 
 
 def test_what_has_no_value_is_left_out_of_a_mean() -> None:
-    flows = {"mean_rtt_s": [NO, 0.25], "mean_cwnd_packets": [NO, NO], "completion_s": [1.0, 4.0]}
+    flows = {"mean_rtt_s": [NO, 0.25], "mean_cwnd_packets": [NO, NO], "completion_s": [NO, 1.5]}
     row = by_hand(flows=flows).figures()
     assert (row["mean_rtt_s"], row["mean_cwnd_packets"]) == (0.25, None)
-    assert (row["completed_flows"], row["mean_completion_s"]) == (2, 2.5)
+    assert (row["completed_flows"], row["mean_completion_s"]) == (1, 1.5)
+
+
+def test_flows_begun_in_the_warmup_have_no_part_in_the_mean_completion() -> None:
+    both = by_hand(flows={"active_s": [1.0, 2.0], "completion_s": [1.0, 2.0]}).figures()
+    assert (both["completed_flows"], both["mean_completion_s"]) == (2, 1.5)
+    second = by_hand(flows={"active_s": [0.75, 2.0], "completion_s": [1.0, 2.0]}).figures()
+    assert (second["completed_flows"], second["mean_completion_s"]) == (2, 2.0)
+
+
+@pytest.mark.parametrize("host", ["classic", "linux"])
+def test_a_flow_that_begins_with_the_window_has_its_completion_in_the_mean(host: str) -> None:
+    """Each engine's flows, handshake and all: what is measured of their lives is whole, to the bit."""
+
+    def finite(name: str, start: str) -> dict[str, Any]:
+        return {"algorithm": "cubic", "name": name, "host": host, "start": start, "size": "300 kB"}
+
+    flows = [finite("before", "0.9999 s"), finite("at", "1 s"), finite("after", "1.2345 s")]
+    result = run(Scenario(duration="9 s", warmup="1 s", links=[LINK], flows=flows))
+    before_s, at_s, after_s = result.columns("flows")["completion_s"].to_list()
+    figures = result.figures()
+    assert figures["completed_flows"] == 3
+    assert before_s > 0
+    assert figures["mean_completion_s"] == pytest.approx((at_s + after_s) / 2, rel=1e-12)
 
 
 def test_flows_that_never_lived_have_no_rates() -> None:

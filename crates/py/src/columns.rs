@@ -4,7 +4,6 @@ use std::ffi::{c_int, c_void};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
 
 /// A column of numbers, all of one type; its bytes are open to Python's buffer protocol, read-only.
 #[pyclass(frozen, module = "fullpipe._core")]
@@ -86,33 +85,5 @@ impl Column {
         // lives, and the view is read-only, so that the pointer is valid for as long as the view is.
         let status = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, length, 1, flags) };
         if status == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
-    }
-}
-
-/// A table under construction: column names to columns.
-pub struct Table<'py>(pub Bound<'py, PyDict>);
-
-impl<'py> Table<'py> {
-    /// Without columns.
-    pub fn new(py: Python<'py>) -> Self {
-        Table(PyDict::new(py))
-    }
-
-    /// Adds a column of numbers.
-    pub fn numbers(self, name: &str, numbers: impl Into<Column>) -> PyResult<Self> {
-        self.0.set_item(name, Py::new(self.0.py(), numbers.into())?)?;
-        Ok(self)
-    }
-
-    /// Adds a column of anything else.
-    pub fn objects(self, name: &str, objects: Bound<'py, PyList>) -> PyResult<Self> {
-        self.0.set_item(name, objects)?;
-        Ok(self)
-    }
-
-    /// Adds a column of strings.
-    pub fn strings<'a>(self, name: &str, strings: impl IntoIterator<Item = &'a str>) -> PyResult<Self> {
-        self.0.set_item(name, strings.into_iter().collect::<Vec<_>>())?;
-        Ok(self)
     }
 }

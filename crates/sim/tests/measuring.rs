@@ -2,7 +2,7 @@
 //! by hand: packets of 1000 bytes at 8 Mbit/s take a millisecond each.
 
 use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Recovery, Spread, Tcp, Udp, Web};
-use fullpipe_sim::{PacketCount, Report, Scenario, run};
+use fullpipe_sim::{PacketCount, Report, Scenario, Series, run};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -364,4 +364,54 @@ fn throughput_has_the_duplicates() {
     assert_eq!(packets(flow.throughput_bps), link.arrived_packets - link.dropped_packets);
     assert!(link.arrived_packets - link.dropped_packets > 2000);
     assert_eq!(link.arrived_packets, 2000 + flow.retransmits);
+}
+
+/// A packet a millisecond, told of 11 ms after it began to be sent, in rows of 10 ms: none, nine, and ten from then on.
+#[test]
+fn goodput_over_time_is_what_was_told_of_since_the_row_before() {
+    let mut scenario = idle(8, 5 * MS, Buffer::Packets(100), 0, 200 * MS);
+    scenario.series_interval = Some(10 * MS);
+    let windows = |packets| Tcp {
+        initial_window: packets,
+        max_window: Some(packets.into()),
+        ..Tcp::new("reno", Recovery::Reno, vec![0])
+    };
+    let back = Tcp { reverse: true, ..windows(1) };
+    scenario.flows = vec![flow(windows(20), 0, None), flow(back, 95 * MS, None)];
+    let series = simulate(&scenario).flow_series;
+    let goodput = goodput_over_time(&series, 0);
+    assert_eq!(goodput[..4], [0.0, 7.2e6, 8e6, 8e6]);
+    // The other flow's begin with its own.
+    let begins = series.entity.iter().filter(|&&flow| flow == 0).count();
+    assert_eq!(series.t_s[begins], 0.1);
+    assert_eq!(goodput_over_time(&series, 1)[0], 0.0);
+}
+
+/// Whatever is lost, the rows together are what the receiver got but for what nobody has told the sender of yet; what is SACKed counts
+/// when that comes, so that no row of a flow in recovery is without.
+#[test]
+fn goodput_over_time_adds_up_to_goodput() {
+    for recovery in [Recovery::Sack, Recovery::NewReno, Recovery::Reno, Recovery::Rack] {
+        let mut scenario = idle(8, 5 * MS, Buffer::Packets(6), 0, 4000 * MS);
+        scenario.series_interval = Some(20 * MS);
+        scenario.flows = vec![flow(Tcp::new("newreno", recovery, vec![0]), 0, None)];
+        let report = simulate(&scenario);
+        let told = goodput_over_time(&report.flow_series, 0);
+        let told_packets = told.iter().sum::<f64>() * 0.02 / 8000.0;
+        let flow = &report.flows[0];
+        let got_packets = flow.goodput_bps * flow.active_s / 8000.0;
+        assert!(flow.fast_recoveries > 3, "{recovery:?}: {}", flow.fast_recoveries);
+        assert!(
+            (told_packets..told_packets + 30.0).contains(&got_packets),
+            "{recovery:?}: {told_packets}, {got_packets}"
+        );
+        if matches!(recovery, Recovery::Sack | Recovery::Rack) && flow.timeouts == 0 {
+            assert!(told[2..].iter().all(|&bps| bps > 0.0), "{recovery:?}: {told:?}");
+        }
+    }
+}
+
+fn goodput_over_time(series: &Series, flow: u32) -> Vec<f64> {
+    let (_, values) = series.columns.iter().find(|(name, _)| name == "goodput_bps").expect("the column");
+    series.entity.iter().zip(values).filter(|(of, _)| **of == flow).map(|(_, value)| *value).collect()
 }

@@ -6,7 +6,7 @@
 
 use crate::{json, view::view};
 use fullpipe_sim::scenario::Problem;
-use fullpipe_sim::{DirectionReport, FlowReport, Report, Scenario, Series, Stopped, TrafficReport};
+use fullpipe_sim::{Column, Report, Scenario, Stopped, Table, Values};
 
 /// Text and numbers.
 #[derive(Debug, Default)]
@@ -37,107 +37,50 @@ impl Answer {
     }
 
     /// What a run yields.
-    pub fn result(scenario: &Scenario, report: &Report) -> Answer {
+    pub fn result(scenario: &Scenario, report: Report) -> Answer {
         let mut numbers = Vec::new();
-        let tables = json::table([
-            ("links", links(&mut numbers, report)),
-            ("flows", flows(&mut numbers, &report.flows)),
-            ("traffic", traffic(&mut numbers, &report.traffic)),
-            ("series", series(&mut numbers, "flow", &report.flow_series)),
-            ("link_series", series(&mut numbers, "link", &report.link_series)),
-        ]);
-        let totals = json::table([
-            ("data_packets", report.data_packets.to_string()),
-            ("jain_index", json::number(report.jain_index)),
-        ]);
-        Answer { text: json::table([("view", view(scenario)), ("totals", totals), ("tables", tables)]), numbers }
+        let (totals, tables): (Vec<_>, Vec<_>) =
+            report.into_tables().into_iter().partition(|table| table.name == "totals");
+        let totals = totals.iter().flat_map(|table| &table.columns).filter_map(|column| {
+            let value = numbers_of(&column.values)?.next()?;
+            Some((column.name.as_str(), json::number(value)))
+        });
+        // A row for each transfer, of which there may be many, is more than a page can show.
+        let shown = tables.iter().filter(|table| table.name != "transfers");
+        let tables = json::table(shown.map(|table| (table.name, to_json(&mut numbers, table))));
+        Answer {
+            text: json::table([("view", view(scenario)), ("totals", json::table(totals)), ("tables", tables)]),
+            numbers,
+        }
     }
 }
 
-/// A table under construction.
-struct Table<'a, 'n> {
-    rows: usize,
-    text: Vec<(&'n str, String)>,
-    places: Vec<(&'n str, String)>,
-    numbers: &'a mut Vec<f64>,
+/// A table, whose numbers go behind the others.
+fn to_json(numbers: &mut Vec<f64>, table: &Table) -> String {
+    let (mut text, mut places) = (Vec::new(), Vec::new());
+    for Column { name, values } in &table.columns {
+        let name = name.as_str();
+        match values {
+            Values::Text(texts) => text.push((name, json::list(texts.iter().map(|text| json::text(text))))),
+            Values::Names(names, rows) => {
+                text.push((name, json::list(rows.iter().map(|&row| json::text(&names[row as usize])))));
+            }
+            _ => {
+                places.push((name, numbers.len().to_string()));
+                numbers.extend(numbers_of(values).into_iter().flatten());
+            }
+        }
+    }
+    json::table([("rows", table.rows().to_string()), ("text", json::table(text)), ("numbers", json::table(places))])
 }
 
-impl<'a, 'n> Table<'a, 'n> {
-    fn new(numbers: &'a mut Vec<f64>, rows: usize) -> Self {
-        Table { rows, text: Vec::new(), places: Vec::new(), numbers }
-    }
-
-    fn text<'s>(mut self, name: &'n str, column: impl Iterator<Item = &'s str>) -> Self {
-        self.text.push((name, json::list(column.map(json::text))));
-        self
-    }
-
-    fn numbers(mut self, name: &'n str, column: impl IntoIterator<Item = f64>) -> Self {
-        self.places.push((name, self.numbers.len().to_string()));
-        self.numbers.extend(column);
-        self
-    }
-
-    fn json(self) -> String {
-        json::table([
-            ("rows", self.rows.to_string()),
-            ("text", json::table(self.text)),
-            ("numbers", json::table(self.places)),
-        ])
-    }
-}
-
-fn links(numbers: &mut Vec<f64>, report: &Report) -> String {
-    let links = &report.links;
-    let of = |figure: fn(&DirectionReport) -> f64| links.iter().map(move |link| figure(&link.forward));
-    Table::new(numbers, links.len())
-        .text("name", links.iter().map(|link| link.name.as_str()))
-        .numbers("utilization", of(|d| d.utilization))
-        .numbers("loss_rate", of(|d| d.loss_rate))
-        .numbers("dropped_packets", of(|d| d.dropped_packets as f64))
-        .numbers("marked_packets", of(|d| d.marked_packets as f64))
-        .numbers("wire_lost_packets", of(|d| d.wire_lost_packets as f64))
-        .numbers("arrived_packets", of(|d| d.arrived_packets as f64))
-        .numbers("mean_queue_packets", of(|d| d.mean_queue_packets))
-        .numbers("max_queue_packets", of(|d| d.max_queue_packets as f64))
-        .json()
-}
-
-fn flows(numbers: &mut Vec<f64>, flows: &[FlowReport]) -> String {
-    let of = |figure: fn(&FlowReport) -> f64| flows.iter().map(figure);
-    Table::new(numbers, flows.len())
-        .text("name", flows.iter().map(|flow| flow.name.as_str()))
-        .text("algorithm", flows.iter().map(|flow| flow.algorithm.as_str()))
-        .numbers("id", of(|f| f.id.into()))
-        .numbers("active_s", of(|f| f.active_s))
-        .numbers("throughput_bps", of(|f| f.throughput_bps))
-        .numbers("goodput_bps", of(|f| f.goodput_bps))
-        .numbers("retransmits", of(|f| f.retransmits as f64))
-        .numbers("timeouts", of(|f| f.timeouts as f64))
-        .numbers("fast_recoveries", of(|f| f.fast_recoveries as f64))
-        .numbers("mean_rtt_s", of(|f| f.mean_rtt_s))
-        .numbers("mean_cwnd_packets", of(|f| f.mean_cwnd_packets))
-        .numbers("base_rtt_s", of(|f| f.base_rtt_s))
-        .numbers("completion_s", of(|f| f.completion_s))
-        .json()
-}
-
-fn traffic(numbers: &mut Vec<f64>, traffic: &[TrafficReport]) -> String {
-    let of = |figure: fn(&TrafficReport) -> f64| traffic.iter().map(figure);
-    Table::new(numbers, traffic.len())
-        .text("kind", traffic.iter().map(|group| group.kind))
-        .numbers("throughput_bps", of(|t| t.throughput_bps))
-        .numbers("sent_packets", of(|t| t.sent_packets as f64))
-        .numbers("received_packets", of(|t| t.received_packets as f64))
-        .json()
-}
-
-fn series(numbers: &mut Vec<f64>, entity: &str, series: &Series) -> String {
-    let mut table = Table::new(numbers, series.t_s.len())
-        .numbers("t_s", series.t_s.iter().copied())
-        .numbers(entity, series.entity.iter().map(|&entity| entity.into()));
-    for (name, column) in &series.columns {
-        table = table.numbers(name, column.iter().copied());
-    }
-    table.json()
+/// A column's numbers, where it is of numbers; flags are 0 and 1.
+fn numbers_of(values: &Values) -> Option<Box<dyn Iterator<Item = f64> + '_>> {
+    Some(match values {
+        Values::Numbers(values) => Box::new(values.iter().copied()),
+        Values::Counts(values) => Box::new(values.iter().map(|&value| value as f64)),
+        Values::Places(values) => Box::new(values.iter().map(|&value| value.into())),
+        Values::Flags(values) => Box::new(values.iter().map(|&value| f64::from(u8::from(value)))),
+        Values::Text(_) | Values::Names(..) => return None,
+    })
 }

@@ -67,7 +67,7 @@ pub extern "C" fn finish() -> bool {
     let (scenario, simulation) = RUN.take().expect("a run that has begun");
     let report = simulation.report();
     let is_whole = report.is_ok();
-    ANSWER.set(report.map_or_else(Answer::stopped, |report| Answer::result(&scenario, &report)));
+    ANSWER.set(report.map_or_else(Answer::stopped, |report| Answer::result(&scenario, report)));
     is_whole
 }
 

@@ -249,7 +249,19 @@ def _series(plan: Plan, flows: list[list[FlowSample]]) -> dict[str, list[Any]]:
         ],
         "rtt_s": [sample.rtt_us / 1e6 if sample.rtt_us else math.nan for sample in kept],
         "in_flight_packets": [float(sample.in_flight) for sample in kept],
+        "goodput_bps": _goodputs_bps(plan, kept),
     }
+
+
+def _goodputs_bps(plan: Plan, kept: Sequence[FlowSample]) -> list[float]:
+    """Of samples flow by flow, what each flow had acknowledged since the one before, headers included."""
+    before: dict[int, int] = {}
+    rates = []
+    for sample in kept:
+        payload = sample.acked_bytes - before.get(sample.flow, 0)
+        before[sample.flow] = sample.acked_bytes
+        rates.append(payload / plan.segment_bytes * plan.packet_bytes * 8e9 / (plan.series_interval_ns or 0))
+    return rates
 
 
 def _link_series(plan: Plan, links: list[list[LinkSample]]) -> dict[str, list[Any]]:

@@ -124,8 +124,8 @@ def find_figure(name: str, known: Sequence[str] | None = None) -> str:
 def over_flows(flows: Sequence[Mapping[str, Any]], window_s: float) -> Row:
     """Over flows, of `Result.flows`: their number, ``goodput_bps`` and ``throughput_bps`` together (`together_bps`),
     ``mean_``, ``min_`` and ``max_goodput_bps``, ``retransmits``, ``timeouts`` and ``fast_recoveries`` summed,
-    ``mean_rtt_s``, ``mean_cwnd_packets`` and ``mean_completion_s`` averaged, ``completed_flows``; of no flows their
-    number alone.
+    ``mean_rtt_s`` and ``mean_cwnd_packets`` averaged, ``completed_flows``, and ``mean_completion_s`` of those of them
+    that began after the warm-up; of no flows their number alone.
     """
     if not flows:
         return {"flows": 0}
@@ -141,7 +141,7 @@ def over_flows(flows: Sequence[Mapping[str, Any]], window_s: float) -> Row:
         "mean_rtt_s": _mean(flow["mean_rtt_s"] for flow in flows),
         "mean_cwnd_packets": _mean(flow["mean_cwnd_packets"] for flow in flows),
         "completed_flows": sum(flow["completion_s"] is not None for flow in flows),
-        "mean_completion_s": _mean(flow["completion_s"] for flow in flows),
+        "mean_completion_s": _mean(flow["completion_s"] for flow in flows if not _began_in_warmup(flow)),
     }
 
 
@@ -203,6 +203,12 @@ def together_bps(flows: Sequence[Mapping[str, Any]], rate: str, window_s: float)
     lived.
     """
     return math.fsum(flow[rate] * flow["active_s"] for flow in flows if flow["active_s"]) / window_s
+
+
+def _began_in_warmup(flow: Mapping[str, Any]) -> bool:
+    """Whether a flow that is complete lived before the window; one that is not has no completion time anyway."""
+    took_s = flow["completion_s"]
+    return took_s is not None and flow["active_s"] < took_s
 
 
 def _of_traffic(kind: str, groups: Sequence[Row]) -> Row:

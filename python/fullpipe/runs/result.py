@@ -115,8 +115,8 @@ class Result(Outcome):
     @cached_property
     def series(self) -> pa.Table:
         """A row per flow and sample: ``t_s``, ``flow``, ``cwnd_packets``, ``ssthresh_packets`` (infinite before the
-        first loss), ``rtt_s``, ``in_flight_packets``, and the algorithms' named internals; flow by flow, in order of
-        time.
+        first loss), ``rtt_s``, ``in_flight_packets``, ``goodput_bps`` since the row before, and the algorithms' named
+        internals; flow by flow, in order of time.
         """
         return tables.to_arrow(self._columns["series"])
 

@@ -161,8 +161,8 @@ fn first_windows(scenario: &Scenario, group: &FlowGroup) -> u64 {
 /// What the columns of the series take.
 fn series_bytes(scenario: &Scenario) -> u64 {
     let Some(interval) = scenario.series_interval else { return 0 };
-    // Time, flow or link, and four values of each flow, eight of each link.
-    const FLOW: u64 = 8 + 4 + 4 * 8;
+    // Time, flow or link, and five values of each flow, eight of each link.
+    const FLOW: u64 = 8 + 4 + 5 * 8;
     const LINK: u64 = 8 + 4 + 8 * 8;
     let rows = |from: Nanos| scenario.duration.saturating_sub(from) / interval;
     let flows: u64 = scenario.flows.iter().map(|group| u64::from(group.count) * rows(group.start.high)).sum();
@@ -223,9 +223,9 @@ mod tests {
         assert!(flows.starts_with("flows[0].count: the run needs "), "{flows}");
         let mut sampled = scenario("[[flows]]\nalgorithm = \"reno\"\ncount = 1000\n");
         sampled.series_interval = Some(1_000_000);
-        // Ten thousand rows, of 44 bytes for each flow and of 76 for the link.
+        // Ten thousand rows, of 52 bytes for each flow and of 76 for the link.
         let series = refusal(&sampled, 100_000_000, never);
-        assert!(series.starts_with("series_interval: the run needs 440.8 MB"), "{series}");
+        assert!(series.starts_with("series_interval: the run needs 520.8 MB"), "{series}");
     }
 
     /// Slow start into a queue without a limit: 125,000 packets a second stay in it. The run ends long before they take much more

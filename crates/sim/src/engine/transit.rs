@@ -52,7 +52,7 @@ impl Transit {
             network,
             schedule,
             timers: Timers::default(),
-            log: SampleLog::new(scenario.series_interval),
+            log: SampleLog::new(scenario.series_interval, scenario.packet_size),
             count: PacketCount::default(),
             lost: Vec::new(),
             notes: Notes::default(),

@@ -7,7 +7,10 @@ use fullpipe_cc::{CongestionControl, Nanos, time::seconds};
 use std::ops::Range;
 
 /// The columns every flow has.
-const COMMON_COLUMNS: [&str; 4] = ["cwnd_packets", "ssthresh_packets", "rtt_s", "in_flight_packets"];
+const COMMON_COLUMNS: [&str; 5] = ["cwnd_packets", "ssthresh_packets", "rtt_s", "in_flight_packets", "goodput_bps"];
+
+/// Which of them is logged as segments that have arrived so far.
+const GOODPUT: usize = 4;
 
 /// How many words a row has but for the internals: flow and length, then the values of [`COMMON_COLUMNS`].
 const COMMON_WORDS: usize = 1 + COMMON_COLUMNS.len();
@@ -23,6 +26,8 @@ const AHEAD: usize = 16;
 #[derive(Debug, Default)]
 pub struct SampleLog {
     interval: Nanos,
+    /// Bytes of a segment on the wire.
+    packet_size: u32,
     /// Rows not yet filed, one after another: flow and length, the bits of the common values, those of the algorithm's
     /// internals.
     words: Vec<u64>,
@@ -68,9 +73,9 @@ struct Order {
 }
 
 impl SampleLog {
-    /// An empty log, for samples every `interval`, if any.
-    pub fn new(interval: Option<Nanos>) -> SampleLog {
-        SampleLog { interval: interval.unwrap_or(0), ..SampleLog::default() }
+    /// An empty log, for samples every `interval`, if any, of flows whose segments have `packet_size` bytes.
+    pub fn new(interval: Option<Nanos>, packet_size: u32) -> SampleLog {
+        SampleLog { interval: interval.unwrap_or(0), packet_size, ..SampleLog::default() }
     }
 
     /// Announces the next flow, its algorithm, and from when to when there may be samples of it; flows count from 0.
@@ -98,14 +103,15 @@ impl SampleLog {
         self.filed = Columns::new(&self.sets, self.room);
     }
 
-    /// Adds a row: cwnd, ssthresh, RTT (zero if unknown), segments thought to be in flight, and what `cc` shows. Between a
-    /// flow's rows passes one interval.
-    pub fn add(&mut self, flow: u32, rtt: Nanos, in_flight: u64, cc: &impl CongestionControl) {
+    /// Adds a row: cwnd, ssthresh, RTT (zero if unknown), segments thought to be in flight and known to have arrived so far, and what
+    /// `cc` shows. Between a flow's rows passes one interval.
+    pub fn add(&mut self, flow: u32, rtt: Nanos, in_flight: u64, arrived: u64, cc: &impl CongestionControl) {
         let begin = self.words.len();
         let ssthresh = if cc.ssthresh().is_finite() { cc.ssthresh() } else { f64::NAN };
         let rtt = if rtt == 0 { f64::NAN } else { seconds(rtt) };
-        let [cwnd, ssthresh, rtt, in_flight] = [cc.cwnd(), ssthresh, rtt, in_flight as f64].map(f64::to_bits);
-        self.words.extend_from_slice(&[header(flow, COMMON_WORDS), cwnd, ssthresh, rtt, in_flight]);
+        let values = [cc.cwnd(), ssthresh, rtt, in_flight as f64, arrived as f64];
+        let [cwnd, ssthresh, rtt, in_flight, arrived] = values.map(f64::to_bits);
+        self.words.extend_from_slice(&[header(flow, COMMON_WORDS), cwnd, ssthresh, rtt, in_flight, arrived]);
         cc.inspect(&mut |_, value| self.words.push(value.to_bits()));
         self.words[begin] = header(flow, self.words.len() - begin);
         if self.words.capacity() - self.words.len() < self.longest {
@@ -133,7 +139,27 @@ impl SampleLog {
             series.entity.extend(std::iter::repeat_n(flow, rows));
         }
         series.columns = names.into_iter().map(str::to_owned).zip(values.into_iter().map(close_gaps)).collect();
+        if let Some((_, arrived)) = series.columns.get_mut(GOODPUT) {
+            self.to_rates(arrived);
+        }
         series
+    }
+
+    /// Segments that have arrived so far, flow by flow, become bits per second since the row before. Where an ACK of old data makes known
+    /// less than was known, nothing has arrived.
+    fn to_rates(&self, arrived: &mut [f64]) {
+        let bits = f64::from(self.packet_size) * 8.0;
+        let mut rest = arrived;
+        for shelf in &self.flows {
+            let (rows, behind) = rest.split_at_mut(shelf.rows().len());
+            let mut before = 0.0;
+            for value in rows {
+                let now = value.max(before);
+                *value = (now - before) * bits / seconds(self.interval);
+                before = now;
+            }
+            rest = behind;
+        }
     }
 
     /// Empties the log into the columns.

@@ -1,11 +1,13 @@
 //! What a run yields: figures per link and per flow, and time series, in SI units.
 
+pub mod columns;
 pub mod log;
 pub mod meter;
 pub mod percentiles;
 pub mod transfers;
 
 use crate::memory;
+pub use columns::{Column, Table, Values};
 pub use percentiles::Percentiles;
 
 /// Everything a run yields.

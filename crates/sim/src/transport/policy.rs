@@ -199,7 +199,8 @@ impl Any {
 }
 
 /// Columns that internals cannot be called by.
-const TAKEN: [&str; 6] = ["t_s", "flow", "cwnd_packets", "ssthresh_packets", "rtt_s", "in_flight_packets"];
+const TAKEN: [&str; 7] =
+    ["t_s", "flow", "cwnd_packets", "ssthresh_packets", "rtt_s", "in_flight_packets", "goodput_bps"];
 
 fn unsound_window(cwnd: f64) -> Option<String> {
     let sound = (1.0..=f64::from(MOST_SEGMENTS)).contains(&cwnd);

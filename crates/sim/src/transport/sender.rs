@@ -237,10 +237,10 @@ impl<P: Policy> Sender<P> {
 
     #[cold]
     fn pass_marks(&mut self, now: Nanos, id: u32, log: &mut SampleLog) {
-        let in_flight = self.in_network();
+        let (in_flight, arrived) = (self.in_network(), self.arrived());
         let counters = self.counters();
         let Sender { ref mut meter, ref cc, cwnd, .. } = *self;
-        meter.pass_marks(now, cwnd, &counters, |rtt| log.add(id, rtt, in_flight, cc));
+        meter.pass_marks(now, cwnd, &counters, |rtt| log.add(id, rtt, in_flight, arrived, cc));
     }
 
     /// An ACK arrives, with the SACK blocks it carries; [`Sender::pass_time`] first.
@@ -736,6 +736,12 @@ impl<P: Policy> Sender<P> {
     /// Segments thought to be in the network: RFC 6675's pipe; without SACK each duplicate ACK stands for one that has left.
     fn in_network(&self) -> u64 {
         if self.quiet { self.progress.flight_size() } else { self.repair.in_network(&self.progress) }
+    }
+
+    /// Segments known to have arrived: acknowledged, or, beyond the cumulative point, SACKed; without SACK each duplicate ACK stands for
+    /// one.
+    fn arrived(&self) -> u64 {
+        self.progress.una + if self.quiet { 0 } else { self.repair.arrived(&self.progress) }
     }
 
     /// The state the congestion control sees.

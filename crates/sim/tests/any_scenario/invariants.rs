@@ -220,6 +220,8 @@ impl Findings {
                     | "dropped_packets" | "reverse_arrived_packets" | "reverse_dropped_packets" => {
                         |x: f64| (0.0..1e13).contains(&x)
                     }
+                    // An ACK may tell of many segments in an interval that is as short as may be.
+                    "goodput_bps" => |x: f64| x >= 0.0 && x.is_finite(),
                     "ssthresh_packets" | "rtt_s" => |x: f64| x.is_nan() || (x > 0.0 && x.is_finite()),
                     _ => |x: f64| !x.is_infinite(),
                 };

@@ -79,7 +79,12 @@ impl Duplicates {
 
     /// Each duplicate ACK stands for one segment that has left the network.
     pub fn in_network(&self, progress: &Progress) -> u64 {
+        progress.flight_size() - self.arrived(progress)
+    }
+
+    /// That segment has arrived.
+    pub fn arrived(&self, progress: &Progress) -> u64 {
         let left = if progress.phase == Phase::Open { u64::from(self.count) } else { self.inflation };
-        progress.flight_size().saturating_sub(left)
+        left.min(progress.flight_size())
     }
 }

@@ -148,6 +148,9 @@ pub trait Repair {
     /// Segments thought to be in the network.
     fn in_network(&self, progress: &Progress) -> u64;
 
+    /// Segments beyond the cumulative point that are known, or thought, to have arrived.
+    fn arrived(&self, progress: &Progress) -> u64;
+
     /// It suspects nothing.
     fn is_calm(&self) -> bool;
 
@@ -307,6 +310,10 @@ impl Repair for Any {
     #[inline]
     fn in_network(&self, progress: &Progress) -> u64 {
         each!(self, repair => repair.in_network(progress))
+    }
+
+    fn arrived(&self, progress: &Progress) -> u64 {
+        each!(self, repair => repair.arrived(progress))
     }
 
     #[inline]

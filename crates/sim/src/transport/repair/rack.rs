@@ -279,6 +279,10 @@ impl Repair for Rack {
         progress.flight_size() - self.sacked.count() - self.lost_count
     }
 
+    fn arrived(&self, _progress: &Progress) -> u64 {
+        self.sacked.count()
+    }
+
     fn is_calm(&self) -> bool {
         self.sacked.is_empty() && self.lost_count == 0
     }

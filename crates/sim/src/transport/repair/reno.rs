@@ -55,6 +55,10 @@ impl Repair for Reno {
         self.duplicates.in_network(progress)
     }
 
+    fn arrived(&self, progress: &Progress) -> u64 {
+        self.duplicates.arrived(progress)
+    }
+
     fn is_calm(&self) -> bool {
         self.duplicates.is_empty()
     }

@@ -164,6 +164,10 @@ impl Repair for Sack {
         self.board.pipe(progress.una, progress.nxt)
     }
 
+    fn arrived(&self, _progress: &Progress) -> u64 {
+        self.board.sacked()
+    }
+
     fn is_calm(&self) -> bool {
         self.duplicates == 0 && self.board.is_empty()
     }

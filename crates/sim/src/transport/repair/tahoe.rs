@@ -38,6 +38,10 @@ impl Repair for Tahoe {
         self.0.in_network(progress)
     }
 
+    fn arrived(&self, progress: &Progress) -> u64 {
+        self.0.arrived(progress)
+    }
+
     fn is_calm(&self) -> bool {
         self.0.is_empty()
     }

@@ -85,6 +85,10 @@ impl Repair for Vegas {
         self.reno.in_network(progress)
     }
 
+    fn arrived(&self, progress: &Progress) -> u64 {
+        self.reno.arrived(progress)
+    }
+
     fn is_calm(&self) -> bool {
         self.reno.is_calm()
     }
