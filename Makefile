@@ -13,7 +13,7 @@ PACKAGES := ns2 chromium fonts-dejavu-core \
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-linux lint format agreement bench bench-core cards docs-tables linux-tables mutants clean
+.PHONY: help build demo test test-rust test-python test-linux test-adapters lint lint-adapters format agreement bench bench-core cards docs-tables linux-tables mutants clean
 .PHONY: setup docs release notices web web-if-able linux-objects linux-objects-if-able
 
 help: ## This list.
@@ -42,7 +42,7 @@ test-rust: ## The crates' tests.
 	cargo test --workspace --locked
 
 test-python: build linux-objects-if-able ## The package's tests, with agreement with ns-2 (fast subset) and a VM run per eBPF program.
-	$(BIN)/pytest --numprocesses=logical --dist=loadfile --no-loadscope-reorder --durations=15 -m "not slow_linux"
+	$(BIN)/pytest --numprocesses=logical --dist=loadfile --no-loadscope-reorder --durations=15 -m "not slow and not slow_linux"
 
 test-linux: build setup linux-objects ## All tests of the Linux engine: measurements, failures of virtual machines.
 	$(BIN)/pytest -s tests/linux
@@ -62,11 +62,17 @@ linux-tables: build setup linux-objects ## What docs/linux.md shows of queues, l
 lint: build ## Format, clippy, ruff, mypy, stubs.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	cd adapters && cargo fmt --all --check && cargo clippy --workspace --all-targets --locked --target-dir ../target -- --deny warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/stubtest --concise fullpipe._core
+
+lint-adapters: ## The same of the adapters, which want a newer Rust and build QUIC libraries.
+	cd adapters && cargo fmt --all --check && cargo clippy --workspace --all-targets --locked --target-dir ../target -- --deny warnings
+
+test-adapters: build ## The tests of the adapters to QUIC libraries.
+	cd adapters && cargo test --locked --target-dir ../target
+	$(BIN)/pytest tests/test_quic.py
 
 format: $(VENV)/.dependencies ## Format Rust and Python.
 	cargo fmt --all
