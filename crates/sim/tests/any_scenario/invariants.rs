@@ -216,10 +216,13 @@ impl Findings {
                 let allowed = match name.as_str() {
                     "cwnd_packets" => |x: f64| (1.0..1e15).contains(&x),
                     "utilization" | "reverse_utilization" => |x: f64| (0.0..=1.0).contains(&x),
-                    "queue_packets" | "reverse_queue_packets" | "in_flight_packets" | "arrived_packets"
-                    | "dropped_packets" | "reverse_arrived_packets" | "reverse_dropped_packets" => {
-                        |x: f64| (0.0..1e13).contains(&x)
-                    }
+                    "queue_packets"
+                    | "reverse_queue_packets"
+                    | "in_flight_packets"
+                    | "arrived_packets"
+                    | "dropped_packets"
+                    | "reverse_arrived_packets"
+                    | "reverse_dropped_packets" => |x: f64| (0.0..1e13).contains(&x),
                     // An ACK may tell of many segments in an interval that is as short as may be.
                     "goodput_bps" => |x: f64| x >= 0.0 && x.is_finite(),
                     "ssthresh_packets" | "rtt_s" => |x: f64| x.is_nan() || (x > 0.0 && x.is_finite()),
