@@ -253,7 +253,7 @@ mod tests {
             .collect();
         assert_eq!(delivered, [1, 1, 1, 1]);
         // The first was sent at 1 ms and came back at 52, the last after 51 ms too.
-        let known = RateSample::new(4, Some(55 * MS)).newly_delivered(1).rtt(Some(51 * MS)).tx_in_flight(5);
+        let known = RateSample::new(4, Some(55 * MS)).segment(4).newly_delivered(1).rtt(Some(51 * MS)).tx_in_flight(5);
         assert_eq!(sampler.sample(55 * MS), Some(known));
         assert_eq!([sampler.on_lost(0), sampler.on_lost(0), sampler.on_lost(9)], [Some(Lost::of(0)), None, None]);
         assert_eq!([sampler.newly_lost(), sampler.newly_lost()], [1, 0]);
