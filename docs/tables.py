@@ -12,8 +12,9 @@ What the tests on Linux have measured (``make linux-tables``) stands in ``docs/m
     <!-- table of: linux-queues -->
     <!-- end of table -->
 
-So does README.md's table of figures, whose record, ``bench.json``, ``docs/tables.py --take`` writes anew from the last
-full runs: ``make bench``, ``make agreement``, and ``fullpipe reproduce --json > out/reproduction.json``.
+So does README.md's table of figures. ``docs/tables.py --take`` writes its records, ``bench.json`` and ``speed.json``,
+anew from the last full runs: ``make bench``, ``make agreement``, and ``fullpipe reproduce --json >
+out/reproduction.json``.
 
 ``paper-NAME``, or ``paper-NAME/ITEM``, shows the checks of a paper's items, and what their data file says of them, with
 the figures of ``docs/measured/papers``; the same command writes those anew of every item that ``out/reproduction.json``
@@ -294,9 +295,10 @@ def _bench(known: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         "`make agreement`, [docs/agreement.md](docs/agreement.md); a fast part in the tests",
     )
     origin = "`make bench`, [docs/performance.md](docs/performance.md)"
-    for case in known["speed"].values():
-        slower = "".join(f"; {_two_digits(times)} times {name}" for name, times in case["times_slower"].items())
-        figure = f"{case['packets_per_second'] / 1e6:.1f} million{slower}"
+    for case in _speed()["cases"][:3]:
+        own = case["packets_per_second"]
+        slower = "".join(f"; {_two_digits(own / rate)} times {name}" for name, rate in case["others"].items())
+        figure = f"{own / 1e6:.1f} million{slower}"
         yield f"Packets per second: {case['title']}", figure, origin
         origin = "the same"
     yield "Same scenario and seed", "same bytes, twice and on two threads", "in the tests"
@@ -365,26 +367,14 @@ def _taken_reproduction(run: dict[str, Any]) -> dict[str, int]:
     return {"items": len(items), "missing_items": len(missing), "checks": len(checks), "passing": sum(checks)}
 
 
-def _taken_speed(run: dict[str, Any]) -> dict[str, Any]:
-    """Of the cases that README.md shows, the best runs."""
-    found = {}
-    for case in run["cases"][:3]:
-        taken = _taken_case(case)
-        own = taken["packets_per_second"]
-        slower = {name: own / other for name, other in taken["others"].items()}
-        found[case["name"]] = {"title": case["title"], "packets_per_second": own, "times_slower": slower}
-    return found
-
-
 def _short(name: str) -> str:
     """ns-2 (its fastest), ns-3."""
     simulator, _, how = name.partition(" (")[0].partition(", ")
     return f"{simulator} ({how})" if how else simulator
 
 
-RUNS = {"speed": "speed/speed.json", "agreement": "agreement/agreement.json", "reproduction": "reproduction.json"}
+RUNS = {"agreement": "agreement/agreement.json", "reproduction": "reproduction.json"}
 TAKEN: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "speed": _taken_speed,
     "agreement": dict,
     "reproduction": _taken_reproduction,
 }

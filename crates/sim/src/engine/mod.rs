@@ -355,11 +355,8 @@ impl<P: Policy> Engine<P> {
         for packet in departed.drain(..) {
             self.leave(packet);
         }
-        // A path may come back to the same link.
-        let since = self.transit.network.served[place as usize].departed();
-        if since.is_empty() {
-            *since = departed;
-        }
+        // No path crosses a link twice, so nothing has left it since.
+        *self.transit.network.served[place as usize].departed() = departed;
     }
 
     /// The run is over at `end`: served links take the turns before it of which the loop need not have been told yet.
