@@ -43,10 +43,10 @@ def broken(item: Item, name: str, params: Mapping[str, Any]) -> Item:
         ("ehstcp/safety-check", "ehstcp", {"safety_rtts": 0}, "the check leaves standard TCP more"),
         ("ehstcp/safety-check", "ehstcp", {"safety_rtts": 0}, "and less is lost"),
         # BBRv1 for BBRv3: it goes on into full queues.
-        ("modern/c4", "bbr3", {"name": "bbr"}, "mean RTT in ms, bbr3, alone_1_5M"),
+        ("modern/c4", "bbr3", {"name": "bbr"}, "mean RTT, bbr3, alone_1_5M, ms"),
         ("modern/loss-zone", "bbr3", {"name": "bbr"}, "the third version leaves the zone"),
         # Vegas for CUBIC: the deep buffer stays empty.
-        ("modern/c4", "cubic", {"name": "vegas"}, "mean RTT in ms, cubic, bbloat"),
+        ("modern/c4", "cubic", {"name": "vegas"}, "mean RTT, cubic, bbloat, ms"),
         (
             "modern/westwood",
             "westwood",

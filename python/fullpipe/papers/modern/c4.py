@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fullpipe.charts.style import legend_above, pen
 from fullpipe.papers.drawing import panels
 from fullpipe.reproduce.item import Item, Results, published
+from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 from fullpipe.study.evaluate.preset import Party, dumbbell, flows, ms
@@ -104,17 +105,18 @@ def _mean(results: Results, column: str, algorithm: str, case: str) -> float:
     return fmean(float(to_numpy(results[key].columns("flows")[column])[0]) for key in keys if key in results)
 
 
-QUANTITIES: Mapping[str, tuple[str, float]] = {"time in s": ("completion_s", 1), "mean RTT in ms": ("mean_rtt_s", 1e3)}
-"""The column of flows, and its factor."""
+QUANTITIES = {"time": ("completion_s", 1, "s", 0.05), "mean RTT": ("mean_rtt_s", 1e3, "ms", 0.15)}
+"""The column of flows, its factor, the unit, and how far from the draft's a figure may be (see the data)."""
 
 
-def _measure(results: Results) -> dict[str, float]:
-    return {
-        f"{quantity}, {algorithm}, {case}": factor * _mean(results, column, algorithm, case)
-        for quantity, (column, factor) in QUANTITIES.items()
-        for algorithm in ALGORITHMS
-        for case in CASES
-    }
+def _measure(results: Results) -> Rows:
+    rows = Rows()
+    for quantity, (column, factor, unit, _) in QUANTITIES.items():
+        for algorithm in ALGORITHMS:
+            for case in CASES:
+                value = factor * _mean(results, column, algorithm, case)
+                rows.add(quantity, value, unit=unit, algorithm=algorithm, setting=case)
+    return rows
 
 
 PRINTED = {"cubic": "cubic", "bbr": "bbr3", "bbr3": "bbr3"}
@@ -123,23 +125,22 @@ PRINTED = {"cubic": "cubic", "bbr": "bbr3", "bbr3": "bbr3"}
 
 def _picture(results: Results) -> Figure:
     """Each figure over the draft's."""
-    measured = _measure(results)
-    names = list(CASES)
+    rows = _measure(results)
     with panels(
         (("", ""),), columns=2, common_x=False, title="Over what the draft prints", xlabel="ratio", height=3.2
     ) as (figure, (axes,)):
-        for panel, quantity, band in zip(axes, QUANTITIES, (0.05, 0.15), strict=True):
+        for panel, (quantity, (_, _, unit, band)) in zip(axes, QUANTITIES.items(), strict=True):
             panel.axvspan(1 - band, 1 + band, color="0.92")
             for place, algorithm in enumerate(ALGORITHMS):
                 ratios = [
-                    measured[f"{quantity}, {algorithm}, {case}"]
-                    / published("modern/c4", f"{quantity}, {PRINTED[algorithm]}, {case}")
-                    for case in names
+                    rows.value(quantity, algorithm, case)
+                    / published("modern/c4", f"{quantity}, {PRINTED[algorithm]}, {case}, {unit}")
+                    for case in CASES
                 ]
-                rows = [row + 0.2 * (place - 1) for row in range(len(names))]
-                panel.plot(ratios, rows, **{**pen(algorithm, marked=True), "linestyle": "none"}, label=algorithm)
-            panel.set_title(quantity.partition(" in ")[0].capitalize().replace("rtt", "RTT"))
-            panel.set_yticks(range(len(names)), names)
+                places = [row + 0.2 * (place - 1) for row in range(len(CASES))]
+                panel.plot(ratios, places, **{**pen(algorithm, marked=True), "linestyle": "none"}, label=algorithm)
+            panel.set_title(quantity)
+            panel.set_yticks(range(len(CASES)), list(CASES))
         axes[0].invert_yaxis()
         legend_above(axes[1])
     return figure

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from fullpipe.charts.style import legend_above, pen
 from fullpipe.papers.drawing import panels, utilization
 from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 from fullpipe.study.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
 from fullpipe.study.evaluate.preset import Party
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from matplotlib.figure import Figure
 
     from fullpipe.runs.result import Result
@@ -51,30 +50,32 @@ def _loss_percent(result: Result) -> float:
     return 100 * float(to_numpy(result.columns("links")["loss_rate"])[0])
 
 
-QUANTITIES: Mapping[str, Callable[[Result], float]] = {"loss in %": _loss_percent, "utilization": utilization}
+def _measure(results: Results) -> Rows:
+    rows = Rows()
+    for count in ZONE_FLOWS:
+        for buffer_bdp in ZONE_BUFFERS_BDP:
+            for algorithm in ALGORITHMS:
+                if result := results.get(_name(algorithm, count, buffer_bdp)):
+                    where = {"algorithm": algorithm, "setting": _setting(count, buffer_bdp)}
+                    rows.add("loss", _loss_percent(result), unit="%", **where)
+                    rows.add("utilization", utilization(result), **where)
+    return rows
 
 
-def _measure(results: Results) -> dict[str, float]:
-    return {
-        f"{quantity}, {algorithm}, {count} flows, {buffer_bdp:g} BDP": measured(results[key])
-        for quantity, measured in QUANTITIES.items()
-        for count in ZONE_FLOWS
-        for buffer_bdp in ZONE_BUFFERS_BDP
-        for algorithm in ALGORITHMS
-        if (key := _name(algorithm, count, buffer_bdp)) in results
-    }
+def _setting(count: int, buffer_bdp: float) -> str:
+    return f"{count} flows, {buffer_bdp:g} BDP"
 
 
 def _picture(results: Results) -> Figure:
     """Loss over the buffer."""
+    rows = _measure(results)
     with panels((("", "loss, %"),), columns=len(ZONE_FLOWS), xlabel="buffer, BDP", height=3) as (figure, (axes,)):
         for panel, count in zip(axes, ZONE_FLOWS, strict=True):
             panel.set_title(f"{count} flows")
             panel.axvline(1.5, linewidth=0.8, color="0.6")
             for algorithm in ALGORITHMS:
-                points = [(bdp, _name(algorithm, count, bdp)) for bdp in ZONE_BUFFERS_BDP]
-                shown = [(bdp, _loss_percent(results[key])) for bdp, key in points if key in results]
-                if shown:
+                losses = [(bdp, rows.get("loss", algorithm, _setting(count, bdp))) for bdp in ZONE_BUFFERS_BDP]
+                if shown := [(bdp, loss) for bdp, loss in losses if loss is not None]:
                     panel.plot(*zip(*shown, strict=True), **pen(algorithm, marked=True), label=algorithm)
         legend_above(axes[-1])
     return figure

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe.charts.style import pen
 from fullpipe.papers.drawing import flow_samples, panels, utilization
 from fullpipe.reproduce.item import Item, Results
+from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -51,12 +52,13 @@ def _name(scheme: str, buffer: str) -> str:
     return f"{scheme.replace(' ', '-').lower()}_{buffer.replace('/', '-')}"
 
 
-def _measure(results: Results) -> dict[str, float]:
-    return {
-        f"utilization, {scheme}, {buffer} BDP": utilization(results[_name(scheme, buffer)])
-        for buffer in BUFFERS_BDP
-        for scheme in SCHEMES
-    }
+def _measure(results: Results) -> Rows:
+    rows = Rows()
+    for buffer in BUFFERS_BDP:
+        for scheme in SCHEMES:
+            used = utilization(results[_name(scheme, buffer)])
+            rows.add("utilization", used, algorithm=scheme, setting=f"{buffer} BDP")
+    return rows
 
 
 def _picture(results: Results) -> Figure:
