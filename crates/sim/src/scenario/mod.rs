@@ -316,6 +316,8 @@ pub struct Tcp {
     pub min_rto: Nanos,
     /// Resolution of the timestamp clocks; 0 for exact ones.
     pub timestamp_tick: Nanos,
+    /// Resolution of the round trips that the sender measures; 0 for exact ones. Scenarios take `timestamp_tick` where they are silent.
+    pub rtt_tick: Nanos,
     /// One-way delay between the sender and its first link.
     pub access_delay: Spread,
     /// Rate of the sender's access link, bits per second; `None` for one that takes no time.
@@ -439,6 +441,7 @@ impl Tcp {
             max_window: None,
             min_rto: 200_000_000,
             timestamp_tick: 0,
+            rtt_tick: 0,
             access_delay: Spread::fixed(0),
             access_rate_bps: None,
             processing_time: 0,
