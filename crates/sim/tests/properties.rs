@@ -46,6 +46,7 @@ fn tcp() -> impl Strategy<Value = Tcp> {
             delayed_ack,
             byte_counting,
             timestamp_tick: tick * MS,
+            rtt_tick: tick * MS,
             access_delay: Spread { low: access / 2, high: access },
             access_rate_bps: (tick == 1).then_some(50_000_000),
             processing_time: access / 20 * u64::from(reverse),
@@ -286,6 +287,7 @@ proptest! {
             max_window: Some(window),
             min_rto,
             timestamp_tick: tick,
+            rtt_tick: tick,
             path: vec![0],
             ..tcp
         };

@@ -90,6 +90,7 @@ fn every_tcp_key_is_read() {
         max_window = "20 segments"
         min_rto = "1 s"
         timestamp_tick = "10 ms"
+        rtt_tick = "10 us"
         access_rate = "1 Gbit/s"
         processing_time = "400 us"
         reverse = true
@@ -112,6 +113,7 @@ fn every_tcp_key_is_read() {
         max_window: Some(20),
         min_rto: SECOND,
         timestamp_tick: 10 * MILLISECOND,
+        rtt_tick: 10_000,
         access_delay: Spread::fixed(MILLISECOND),
         access_rate_bps: Some(1_000_000_000),
         processing_time: 400_000,
@@ -125,7 +127,7 @@ fn every_tcp_key_is_read() {
 
 /// `host = "linux"` in full, by what Linux documents; HyStart is its CUBIC's own. Any key may still be set.
 #[test]
-fn a_linux_host_is_nine_keys_in_one() {
+fn a_linux_host_is_ten_keys_in_one() {
     let read = |flow: &str| parse(&format!("duration = \"9 s\"\n{LINK}[[flows]]\n{flow}"));
     let linux = Tcp {
         prr: true,
@@ -136,6 +138,7 @@ fn a_linux_host_is_nine_keys_in_one() {
         initial_window: 10,
         min_rto: 200 * MILLISECOND,
         timestamp_tick: MILLISECOND,
+        rtt_tick: 1000,
         ..Tcp::new("reno", Recovery::Rack, vec![0])
     };
     let reno = read("algorithm = \"reno\"\nhost = \"linux\"");
@@ -143,6 +146,12 @@ fn a_linux_host_is_nine_keys_in_one() {
     assert_eq!(Scenario::from_toml(&reno.to_toml()).as_ref(), Ok(&reno), "what is kept says it all");
     let cubic = read("algorithm = \"cubic\"\nhost = \"linux\"\ninitial_window = 4");
     assert_eq!((cubic.flows[0].tcp.slow_start, cubic.flows[0].tcp.initial_window), (SlowStart::HyStart, 4));
+    let plain = read("algorithm = \"reno\"\ntimestamp_tick = \"7 ms\"");
+    assert_eq!(
+        plain.flows[0].tcp.rtt_tick,
+        7 * MILLISECOND,
+        "round trips are measured by timestamps, where nothing else is said"
+    );
     let sack = read("algorithm = \"cubic\"\nhost = \"linux\"\nrecovery = \"sack\"\nslow_start = \"standard\"");
     assert_eq!((sack.flows[0].tcp.recovery, sack.flows[0].tcp.prr), (Recovery::Sack, false));
     assert_eq!(sack.flows[0].tcp.slow_start, SlowStart::Standard);
@@ -499,6 +508,7 @@ fn tcp() -> impl Strategy<Value = Tcp> {
                 initial_window,
                 max_window,
                 timestamp_tick,
+                rtt_tick: timestamp_tick / 2,
                 access_delay,
                 access_rate_bps,
                 processing_time,

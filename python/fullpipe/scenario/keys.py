@@ -55,6 +55,7 @@ class _Tcp(_Times, total=False):
     max_window: int | str
     min_rto: str
     timestamp_tick: str
+    rtt_tick: str
     access_rate: str
     processing_time: str
 

@@ -1,8 +1,9 @@
-//! `host = "linux"`: what a flow's ends are by default, in one key instead of nine.
+//! `host = "linux"`: what a flow's ends are by default, in one key instead of ten.
 
 use super::{Recovery, SlowStart, Table, Tcp, Value};
+use fullpipe_cc::Nanos;
 use fullpipe_cc::params::Info;
-use fullpipe_cc::time::MILLISECOND;
+use fullpipe_cc::time::{MICROSECOND, MILLISECOND};
 
 /// A preset of the keys of TCP, each of which a scenario may still set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +12,8 @@ pub enum Host {
     Classic,
     /// As Linux has it (net/ipv4, documented in ip-sysctl and tcp(7)): a handshake, RACK-TLP with PRR whatever the algorithm, HyStart
     /// where that is CUBIC, windows that grow by segments acknowledged, a first window of 10 segments (RFC 6928), ACKs delayed by
-    /// at most 40 ms, timestamps of 1 ms, a least timeout of 200 ms.
+    /// at most 40 ms, timestamps of 1 ms, round trips measured to 1 us (it keeps the time at which each segment was sent), a least timeout
+    /// of 200 ms.
     Linux,
 }
 
@@ -31,6 +33,14 @@ impl Host {
         match self {
             Host::Linux if info.name == "cubic" => SlowStart::HyStart,
             _ => SlowStart::Standard,
+        }
+    }
+
+    /// The resolution of measured round trips where a scenario is silent; `None` is that of the timestamps.
+    pub fn rtt_tick(self) -> Option<Nanos> {
+        match self {
+            Host::Classic => None,
+            Host::Linux => Some(MICROSECOND),
         }
     }
 

@@ -466,6 +466,13 @@ pub const TCP: &[Key] = &[
         Value("\"0 s\""),
         "The resolution of both hosts' timestamp clocks, which are not synchronised; 0 is exact (RFC 7323, 5.4).",
     ),
+    sourced(
+        "rtt_tick",
+        Quantity(&TIME, limits::TICK),
+        Words("`timestamp_tick`"),
+        "The resolution of the round trips that the sender measures, and G of the retransmission timer; 0 is exact.",
+        "Linux keeps the time at which each segment was sent, in microseconds",
+    ),
     key(
         "access_rate",
         Other("rate or `\"unlimited\"`", "as a link's `rate`"),

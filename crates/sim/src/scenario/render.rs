@@ -146,6 +146,7 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
         ("max_window", tcp.max_window.map_or("unlimited".into(), whole)),
         ("min_rto", time(tcp.min_rto)),
         ("timestamp_tick", time(tcp.timestamp_tick)),
+        ("rtt_tick", time(tcp.rtt_tick)),
         ("access_delay", spread(tcp.access_delay)),
         ("access_rate", tcp.access_rate_bps.map_or("unlimited".into(), |rate| quantity(&RATE, rate))),
         ("processing_time", time(tcp.processing_time)),

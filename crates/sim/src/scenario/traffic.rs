@@ -83,6 +83,7 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
     let default = host.preset(Tcp::of(algorithm, recovery, network::path(reader, context.links)?));
     let time = |key, range, default| Ok::<Nanos, Problem>(reader.quantity(key, &TIME, range)?.unwrap_or(default));
     let initial_window = segments(reader, "initial_window", limits::INITIAL_WINDOW)?;
+    let timestamp_tick = time("timestamp_tick", limits::TICK, default.timestamp_tick)?;
     let ecn = reader.one_of("ecn", "kind of ECN", &EcnMode::NAMES)?.unwrap_or(default.ecn);
     // ECT(1) is for those that count marks.
     let ect = if ecn.counts() { default.ect } else { Ecn::Ect0 };
@@ -99,7 +100,8 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         initial_window: initial_window.map_or(default.initial_window, |w| w as u32),
         max_window: limit(reader, "max_window", |reader, key| segments(reader, key, limits::PACKETS))?,
         min_rto: time("min_rto", limits::MIN_RTO, default.min_rto)?,
-        timestamp_tick: time("timestamp_tick", limits::TICK, default.timestamp_tick)?,
+        timestamp_tick,
+        rtt_tick: time("rtt_tick", limits::TICK, host.rtt_tick().unwrap_or(timestamp_tick))?,
         access_delay: reader.spread("access_delay", limits::DELAY)?.unwrap_or(default.access_delay),
         access_rate_bps: limit(reader, "access_rate", |reader, key| reader.quantity(key, &RATE, limits::RATE))?,
         processing_time: time("processing_time", limits::PROCESSING, default.processing_time)?,

@@ -1,6 +1,6 @@
 //! The retransmission timer: RFC 6298.
 //!
-//! Its clock granularity G is the tick of the timestamp clock that measures round trips, or the simulator's nanosecond. SRTT and
+//! Its clock granularity G is the tick of the clock that measures round trips, or the simulator's nanosecond. SRTT and
 //! RTTVAR are kept in eighths and quarters of a nanosecond, what is left over by each step included (Jacobson 1988, appendix A), so
 //! that a constant RTT is met exactly and the RTO stays above it by G at least: the ACK always comes before the timer expires.
 //!
@@ -44,7 +44,7 @@ fn first_rto(handshake: Nanos, min_rto: Nanos) -> Nanos {
 
 impl RttEstimator {
     /// Nothing measured. `min_rto` is the least timeout (rule 2.4; the RFC asks for 1 s, ns-2 and Linux use 200 ms), `tick` that of
-    /// the timestamp clock, `base_rtt` the path's without queues: connections begin established, and their handshake has measured
+    /// the clock that measures round trips, `base_rtt` the path's without queues: connections begin established, and their handshake has measured
     /// that. So the first RTO is rule 2.2's for it, 3 `base_rtt`, where that is more than rule 2.1's 1 s.
     pub fn new(min_rto: Nanos, tick: Nanos, base_rtt: Nanos) -> Self {
         RttEstimator {
@@ -93,7 +93,7 @@ impl RttEstimator {
         timeouts
     }
 
-    /// The tick of the timestamp clock, a nanosecond at least.
+    /// The tick of the clock that measures round trips, a nanosecond at least.
     #[inline]
     pub fn granularity(&self) -> Nanos {
         self.granularity

@@ -47,6 +47,8 @@ pub struct Sender<P = Controller> {
     deadline: Nanos,
     /// Receiver's clock minus sender's; the clocks are not synchronised.
     clock_offset: Nanos,
+    /// The tick of both hosts' timestamp clocks, a nanosecond at least.
+    timestamp_tick: Nanos,
     rtt: RttEstimator,
     /// A round ends when this is acknowledged.
     round_end: u64,
@@ -105,7 +107,8 @@ impl<P: Policy> Sender<P> {
             cwnd: cc.cwnd(),
             deadline: Nanos::MAX,
             clock_offset,
-            rtt: RttEstimator::new(tcp.min_rto, tcp.timestamp_tick, base_rtt),
+            timestamp_tick: tcp.timestamp_tick.max(1),
+            rtt: RttEstimator::new(tcp.min_rto, tcp.rtt_tick, base_rtt),
             round_end: 0,
             round: 0,
             quiet,
@@ -262,7 +265,7 @@ impl<P: Policy> Sender<P> {
     fn news_of_marks(&mut self, now: Nanos, arrival: &Arrival, echo: Echo, sacks: bool) -> u64 {
         let Some(ecn) = &mut self.ecn else { return 0 };
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
-        let stamp = quantized(arrival.receiver_stamp + self.clock_offset, self.rtt.granularity());
+        let stamp = quantized(arrival.receiver_stamp + self.clock_offset, self.timestamp_tick);
         let may_be_newest = ecn.may_be_newest(stamp, sacks || cumulative > self.progress.una);
         if cumulative < self.progress.una || !may_be_newest {
             // A later one has overtaken it, and has told more.
@@ -598,7 +601,14 @@ impl<P: Policy> Sender<P> {
         if cumulative > self.progress.una {
             self.on_new_ack(now, cumulative, arrival, sacked, marked);
         } else if cumulative == self.progress.una && self.progress.flight_size() > 0 {
-            let news = News { now, stamp: arrival.stamp, acked: 0, sacked, rtt: &self.rtt };
+            let news = News {
+                now,
+                stamp: arrival.stamp,
+                timestamp_tick: self.timestamp_tick,
+                acked: 0,
+                sacked,
+                rtt: &self.rtt,
+            };
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
             self.tell_losses(now);
             if delivered > 0 {
@@ -631,7 +641,8 @@ impl<P: Policy> Sender<P> {
         if marked > 0 {
             ack = ack.ce(marked).credit(0.0);
         }
-        let news = News { now, stamp: arrival.stamp, acked, sacked, rtt: &self.rtt };
+        let news =
+            News { now, stamp: arrival.stamp, timestamp_tick: self.timestamp_tick, acked, sacked, rtt: &self.rtt };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
         self.tell_losses(now);
         let ack = self.rated(ack, now);
@@ -666,10 +677,9 @@ impl<P: Policy> Sender<P> {
     #[inline(always)]
     fn measure(&mut self, now: Nanos, acked: u64, arrival: &Arrival, sampled_from: Option<Nanos>) -> Ack {
         let tick = self.rtt.granularity();
-        let (sent, received) = (quantized(arrival.stamp, tick), quantized(now, tick));
-        let turned = quantized(arrival.receiver_stamp + self.clock_offset, tick);
-        self.meter.sample_rtt((received - sent).max(1));
-        let rtt = sampled_from.map(|sent| (received - quantized(sent, tick)).max(1));
+        let came = quantized(now, tick);
+        self.meter.sample_rtt((came - quantized(arrival.stamp, tick)).max(1));
+        let rtt = sampled_from.map(|sent| (came - quantized(sent, tick)).max(1));
         if let Some(rtt) = rtt {
             self.rtt.sample(rtt);
         }
@@ -678,6 +688,9 @@ impl<P: Policy> Sender<P> {
             self.round += 1;
             self.round_end = self.progress.nxt;
         }
+        let stamps = self.timestamp_tick;
+        let (sent, received) = (quantized(arrival.stamp, stamps), quantized(now, stamps));
+        let turned = quantized(arrival.receiver_stamp + self.clock_offset, stamps);
         let mut ack = Ack::of(acked, self.credit(acked));
         ack.round_start = round_start;
         ack.rtt = rtt;

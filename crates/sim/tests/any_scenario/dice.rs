@@ -322,6 +322,7 @@ impl Dice {
             max_window: if self.one_in(2) { None } else { Some(self.any(1..=1_000_000_000_000, 1..=100)) },
             min_rto: self.any(US..=100 * SECOND, 200 * MS..=SECOND),
             timestamp_tick: self.any(0..=SECOND, 0..=10 * MS),
+            rtt_tick: self.any(0..=SECOND, 0..=10 * MS),
             access_delay: self.spread(0..=100 * SECOND, 0..=10 * MS),
             access_rate_bps: self.one_in(3).then(|| self.any(1..=10_000_000_000_000, 1_000_000..=100_000_000)),
             processing_time: self.any(0..=SECOND, 0..=100 * US),

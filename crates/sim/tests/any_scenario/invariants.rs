@@ -165,7 +165,7 @@ impl Findings {
             self.expect("base RTT as configured", base_rtt >= low - ROUNDING && base_rtt <= high + ROUNDING, flow);
             let shortest: u64 = tcp.path.iter().map(|&link| shortest_round_trip(&scenario.links[link])).sum();
             let base_rtt = base_rtt - (delays - shortest) as f64 / 1e9;
-            let least = (base_rtt - tcp.timestamp_tick as f64 / 1e9) * (1.0 - ROUNDING);
+            let least = (base_rtt - tcp.rtt_tick as f64 / 1e9) * (1.0 - ROUNDING);
             let rtt = flow.mean_rtt_s;
             self.expect("RTT not below its base", rtt.is_nan() || (rtt >= least && rtt.is_finite()), flow);
             let took = flow.completion_s;

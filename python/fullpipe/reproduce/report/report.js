@@ -513,7 +513,7 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
   const tableRows = (table) =>
-    [...table.rows].map((row) => [...row.cells].map((cell) => cell.dataset.exact ?? plain(cell.textContent)));
+    [...table.rows].map((row) => [...row.cells].map((cell) => plain(cell.textContent)));
   const pictureRows = (drawn) => {
     const unit = (panel) => plain([panel.title, panel.y.label].filter(Boolean).join(", "));
     if (drawn.kind === "time") {

@@ -467,6 +467,19 @@ fn a_needless_probe_does_not_undo_the_answer_to_a_mark() {
     assert_eq!((bench.cwnd(), bench.sender.cc.ssthresh()), (5.0, 5.0));
 }
 
+/// Sent at 3.0007 ms, received at 14 ms, acknowledged at 25.4 ms. Round trips by a clock of 1 us (3.000 to 25.400), one-way delays by
+/// timestamps of 10 ms (0, 10, 20); the timer's G is the former.
+#[test]
+fn round_trips_are_finer_than_timestamps() {
+    let tcp = Tcp { timestamp_tick: 10 * MS, rtt_tick: 1000, ..Tcp::new("reno", Recovery::Sack, vec![0]) };
+    let mut bench = Bench::of("reno", tcp, 8);
+    let arrival = Arrival { cumulative: 1, stamp: 3_000_700, receiver_stamp: 14 * MS };
+    let ack = bench.sender.measure(25_400_000, 1, &arrival, Some(3_000_700));
+    assert_eq!(ack.rtt, Some(22_400_000));
+    assert_eq!((ack.forward_delay, ack.backward_delay), (Some(10 * MS as i64), Some(10 * MS as i64)));
+    assert_eq!(bench.sender.rtt.granularity(), 1000);
+}
+
 /// 0 is missing; the ACKs of 1 and 2, both marked, have 6 and 7 in the ACE field and come in the wrong order: two marks. The older one
 /// would tell of 7 more, 6 being 7 steps after 7 in three bits; so would a copy of it by a clock too coarse to tell.
 #[test]
