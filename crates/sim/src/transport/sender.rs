@@ -594,9 +594,8 @@ impl<P: Policy> Sender<P> {
     #[inline(never)]
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>, marked: u64) {
         self.rouse();
-        let mut news = self.watch.as_mut().filter(|watch| watch.sampler.is_some()).map(|watch| &mut watch.sacked);
-        let sacked =
-            sack.map_or(0, |blocks| self.repair.on_sack(blocks, cumulative, now, &self.progress, news.as_deref_mut()));
+        let news = self.watch.as_mut().filter(|watch| watch.sampler.is_some()).map(|watch| &mut watch.sacked);
+        let sacked = sack.map_or(0, |blocks| self.repair.on_sack(blocks, cumulative, now, &self.progress, news));
         let delivered = self.watch.as_mut().map_or(0, |watch| watch.on_ack(now, cumulative));
         if cumulative > self.progress.una {
             self.on_new_ack(now, cumulative, arrival, sacked, marked);
