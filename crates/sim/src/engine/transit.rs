@@ -74,9 +74,22 @@ impl Transit {
         flow.sender.pass_time(now, flow.id, &mut self.log);
         match &note {
             None => flow.sender.on_ack(now, &arrival, None),
-            Some(note) => flow.sender.on_noted_ack(now, &arrival, note),
+            Some(note) => {
+                if flow.sender.is_watched() {
+                    self.prefetch_next_note();
+                }
+                flow.sender.on_noted_ack(now, &arrival, note);
+            }
         }
         Some(now)
+    }
+
+    /// Notes have been out of use for as long as ACKs are under way.
+    #[inline(always)]
+    fn prefetch_next_note(&self) {
+        if let Some((_, note)) = self.schedule.upcoming(0) {
+            self.notes.prefetch(note);
+        }
     }
 
     /// Sends what the window allows. `at` is the loop's time, the flow's is an access delay behind.

@@ -34,7 +34,8 @@ pub use trace::{Trace, read_traces};
 pub use units::{Quantity, quantity, units};
 
 use crate::catalogue::Foreign;
-use fullpipe_cc::params::Info;
+use fullpipe_cc::configs::Config;
+use fullpipe_cc::params::{self, Info, Params};
 use fullpipe_cc::{Nanos, registry};
 use std::sync::Arc;
 
@@ -266,6 +267,34 @@ impl Algorithm {
         Algorithm { name: name.to_owned(), params: Vec::new(), foreign: None }
     }
 
+    /// The crate's with these parameters.
+    ///
+    /// ```
+    /// use fullpipe_cc::configs::Cubic;
+    /// use fullpipe_sim::{Scenario, scenario::Algorithm};
+    ///
+    /// let text = r#"
+    ///     duration = "5 s"
+    ///     links = [{ name = "l", rate = "10 Mbit/s", delay = "10 ms", buffer = "20 packets" }]
+    ///     flows = [{ algorithm = ALGORITHM }]
+    /// "#;
+    /// let mut scenario = Scenario::from_toml(&text.replace("ALGORITHM", r#""cubic""#))?;
+    /// scenario.flows[0].tcp.algorithm = Algorithm::of(&Cubic { beta: 0.85, ..Cubic::default() })?;
+    /// assert_eq!(scenario, Scenario::from_toml(&text.replace("ALGORITHM", r#"{ name = "cubic", beta = 0.85 }"#))?);
+    /// assert!(Algorithm::of(&Cubic { beta: 1.5, ..Cubic::default() }).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn of<C: Config>(config: &C) -> Result<Algorithm, params::Error<'static>> {
+        let (values, defaults) = (config.values(), C::default().values());
+        Params::checked(C::INFO, values.as_ref())?;
+        let given = values.as_ref().iter().zip(defaults.as_ref()).filter(|(value, default)| value != default);
+        let params = given.map(|((name, value), _)| ((*name).to_owned(), (*value).into())).collect();
+        Ok(Algorithm { params, ..Algorithm::builtin(C::INFO.name) })
+    }
+
     /// What is known of it; `None` for a name that nothing has.
     pub fn info(&self) -> Option<&'static Info> {
         self.foreign.as_ref().map_or_else(|| registry::find(&self.name), |foreign| Some(foreign.info()))
@@ -281,6 +310,16 @@ pub enum Setting {
     Flag(bool),
     /// One of several names.
     Name(String),
+}
+
+impl From<params::Value<'_>> for Setting {
+    fn from(value: params::Value) -> Setting {
+        match value {
+            params::Value::Number(x) => Setting::Number(x),
+            params::Value::Flag(x) => Setting::Flag(x),
+            params::Value::Name(name) => Setting::Name(name.to_owned()),
+        }
+    }
 }
 
 /// What TCP flows of every origin (long-lived, finite, web) are configured by.
