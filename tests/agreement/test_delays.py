@@ -65,7 +65,7 @@ def test_percentiles_agree_with_ns2s_trace(tmp_path: Path) -> None:
     assert len(waits) == pytest.approx(link["arrived_packets"] - link["dropped_packets"], rel=0.01)
     for name, percent in (("p50", 50), ("p95", 95), ("p99", 99), ("max", 100)):
         assert link[f"{name}_queueing_delay_s"] == pytest.approx(nearest_rank(waits, percent), rel=0.01), name
-    # Of a hundred ACKs one lets two packets go, the second of which waits for the first: 0.8 ms. The trace has microseconds.
+    # More than one ACK of a hundred lets two packets go, the second of which waits 0.8 ms. The trace has microseconds.
     for name, percent in (("p50", 50), ("p95", 95), ("p99", 99)):
         exact = nearest_rank(jitter, percent)
         assert flow[f"{name}_jitter_s"] == pytest.approx(exact, rel=0.01, abs=2e-6), name
