@@ -302,6 +302,28 @@ def test_a_papers_page_has_every_check_with_the_records_figures(tables: ModuleTy
     assert f"| throughput, vegas, kbit/s | 974.803 | {measured:.4f} |" in shown
 
 
+def test_a_table_by_setting_has_a_columns_unit_in_its_head(
+    tables: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = {
+        "used, cubic, one flow, 10 ms": 0.5,
+        "used, bbr3, one flow, 10 ms": 0.25,
+        "loss, cubic, one flow, 10 ms, %": 1.0,
+        "loss, bbr3, one flow, 10 ms, %": 2.0,
+        "wait, cubic, late, ms": 3.0,
+        "wait, bbr3, late, ms": 4.0,
+    }
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers/beyond.json").write_text(json.dumps({"beyond/today": figures}))
+    monkeypatch.setattr(tables, "MEASURED", tmp_path)
+    assert tables.settings("beyond/today").splitlines() == [
+        "| setting; cubic, bbr3 | used | loss, % | wait, ms |",
+        "| --- | --- | --- | --- |",
+        "| one flow, 10 ms | 0.5, 0.25 | 1, 2 |  |",
+        "| late |  |  | 3, 4 |",
+    ]
+
+
 def test_only_items_at_full_length_are_taken_and_the_others_kept(tables: ModuleType, tmp_path: Path) -> None:
     record = json.loads((ROOT / "docs/measured/papers/survey.json").read_text())
     run = [{"id": item, "quick": False, "figures": figures} for item, figures in record.items()]
