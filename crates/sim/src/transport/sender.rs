@@ -433,7 +433,7 @@ impl<P: Policy> Sender<P> {
         }
         self.repair.on_sent(seq, now, &self.rtt, &self.progress);
         if self.watch.is_some() {
-            self.note_sent(seq, now, |sender| sender.flow(now));
+            self.note_sent(seq, now, |sender| sender.put_together(now, sender.progress.phase.is_reducing()));
         }
         if self.deadline == Nanos::MAX {
             self.start_timer(now);
@@ -484,11 +484,12 @@ impl<P: Policy> Sender<P> {
     /// Tells an algorithm that takes rate samples which segments the recovery has found lost.
     fn tell_losses(&mut self, now: Nanos) {
         let Some(watch) = self.watch.as_mut().filter(|watch| watch.sampler.is_some()) else { return };
+        if !self.repair.take_lost(&mut watch.found) || watch.found.is_empty() {
+            return;
+        }
         let mut found = std::mem::take(&mut watch.found);
-        if self.repair.take_lost(&mut found) && !found.is_empty() {
-            for seq in found.drain(..) {
-                self.tell_loss(seq, now);
-            }
+        for seq in found.drain(..) {
+            self.tell_loss(seq, now);
         }
         if let Some(watch) = &mut self.watch {
             watch.found = found;
@@ -608,7 +609,8 @@ impl<P: Policy> Sender<P> {
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
             self.tell_losses(now);
             if delivered > 0 {
-                let ack = self.rated(Ack::of(0, 0.0).ce(marked), now);
+                let mut ack = Ack::of(0, 0.0).ce(marked);
+                self.rate(&mut ack, now);
                 let flow = self.flow(now);
                 self.cc.on_ack(&flow, &ack);
             }
@@ -641,7 +643,7 @@ impl<P: Policy> Sender<P> {
             News { now, stamp: arrival.stamp, timestamp_tick: self.timestamp_tick, acked, sacked, rtt: &self.rtt };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
         self.tell_losses(now);
-        let ack = self.rated(ack, now);
+        self.rate(&mut ack, now);
         // RFC 6298 rules 5.2 and 5.3.
         if cumulative == self.progress.high {
             self.deadline = self.repair.wake_at(Nanos::MAX);
@@ -659,14 +661,16 @@ impl<P: Policy> Sender<P> {
         self.act_on(verdict.loss, now);
     }
 
-    /// The same ACK with what it tells of losses and of the rate of delivery.
-    fn rated(&mut self, ack: Ack, now: Nanos) -> Ack {
+    /// What this ACK tells of losses and of the rate of delivery.
+    #[inline]
+    fn rate(&mut self, ack: &mut Ack, now: Nanos) {
         if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
-            return ack.newly_lost(sampler.newly_lost()).rate(sampler.sample(now));
+            ack.newly_lost = sampler.newly_lost();
+            ack.rate = sampler.sample(now);
+            return;
         }
-        let lost = self.lost();
-        let newly_lost = (lost as u32).wrapping_sub(std::mem::replace(&mut self.lost_told, lost as u32));
-        ack.newly_lost(newly_lost.into())
+        let lost = self.meter.events.retransmits as u32;
+        ack.newly_lost = lost.wrapping_sub(std::mem::replace(&mut self.lost_told, lost)).into();
     }
 
     /// What this ACK tells about round trips and one-way delays.
@@ -810,17 +814,13 @@ impl<P: Policy> Sender<P> {
     /// The same at a turning point, where the window is yet to come down or does no more.
     #[inline]
     fn flow_of(&self, now: Nanos, in_recovery: bool) -> Flow {
-        Flow::at(now)
-            .delivered(self.progress.una)
-            .lost(self.lost())
-            .flight_size(self.progress.flight_size())
-            .in_flight(self.in_network())
-            .srtt(self.rtt.smoothed())
-            .min_rtt(self.rtt.least())
-            .round(self.round)
-            .in_recovery(in_recovery)
-            .cwnd_limited(self.progress.cwnd_limited)
-            .app_limited(self.sampler().map_or(self.progress.is_app_limited(), Sampler::is_app_limited))
+        self.put_together(now, in_recovery)
+    }
+
+    /// The same without a call, for an algorithm that reads little of it.
+    #[inline(always)]
+    fn put_together(&self, now: Nanos, in_recovery: bool) -> Flow {
+        self.resting(now).flow().in_flight(self.in_network()).in_recovery(in_recovery)
     }
 }
 
