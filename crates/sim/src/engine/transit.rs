@@ -358,7 +358,7 @@ impl Transit {
         } else {
             flow.received += u64::from(counts);
         }
-        let urgent = flow.ecn.as_mut().is_some_and(|ecn| ecn.on_data(segment.marks));
+        let urgent = flow.heed.as_mut().is_some_and(|heed| heed.on_data(&segment, counts));
         if reply == Reply::Hold && !urgent {
             self.arm_ack(flow);
             return None;
@@ -377,7 +377,7 @@ impl Transit {
     fn ack<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) -> Packet {
         let (next, stamp) = flow.receiver.acknowledge();
         let blocks = flow.receiver.sack_blocks();
-        let echo = flow.ecn.as_ref().and_then(|ecn| ecn.echo());
+        let echo = flow.heed.as_ref().and_then(|heed| heed.echo());
         let noted = blocks.is_some() || echo.is_some();
         Packet {
             at,

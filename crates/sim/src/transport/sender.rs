@@ -47,8 +47,6 @@ pub struct Sender<P = Controller> {
     deadline: Nanos,
     /// Receiver's clock minus sender's; the clocks are not synchronised.
     clock_offset: Nanos,
-    /// The tick of both hosts' timestamp clocks, a nanosecond at least.
-    timestamp_tick: Nanos,
     rtt: RttEstimator,
     /// A round ends when this is acknowledged.
     round_end: u64,
@@ -107,8 +105,7 @@ impl<P: Policy> Sender<P> {
             cwnd: cc.cwnd(),
             deadline: Nanos::MAX,
             clock_offset,
-            timestamp_tick: tcp.timestamp_tick.max(1),
-            rtt: RttEstimator::new(tcp.min_rto, tcp.rtt_tick, base_rtt),
+            rtt: RttEstimator::new(tcp.min_rto, tcp.rtt_tick, base_rtt).with_timestamps(tcp.timestamp_tick),
             round_end: 0,
             round: 0,
             quiet,
@@ -265,7 +262,7 @@ impl<P: Policy> Sender<P> {
     fn news_of_marks(&mut self, now: Nanos, arrival: &Arrival, echo: Echo, sacks: bool) -> u64 {
         let Some(ecn) = &mut self.ecn else { return 0 };
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
-        let stamp = quantized(arrival.receiver_stamp + self.clock_offset, self.timestamp_tick);
+        let stamp = quantized(arrival.receiver_stamp + self.clock_offset, self.rtt.timestamp_tick());
         let may_be_newest = ecn.may_be_newest(stamp, sacks || cumulative > self.progress.una);
         if cumulative < self.progress.una || !may_be_newest {
             // A later one has overtaken it, and has told more.
@@ -601,7 +598,7 @@ impl<P: Policy> Sender<P> {
             let news = News {
                 now,
                 stamp: arrival.stamp,
-                timestamp_tick: self.timestamp_tick,
+                timestamp_tick: self.rtt.timestamp_tick(),
                 acked: 0,
                 sacked,
                 rtt: &self.rtt,
@@ -639,8 +636,14 @@ impl<P: Policy> Sender<P> {
         if marked > 0 {
             ack = ack.ce(marked).credit(0.0);
         }
-        let news =
-            News { now, stamp: arrival.stamp, timestamp_tick: self.timestamp_tick, acked, sacked, rtt: &self.rtt };
+        let news = News {
+            now,
+            stamp: arrival.stamp,
+            timestamp_tick: self.rtt.timestamp_tick(),
+            acked,
+            sacked,
+            rtt: &self.rtt,
+        };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
         self.tell_losses(now);
         self.rate(&mut ack, now);
@@ -688,7 +691,7 @@ impl<P: Policy> Sender<P> {
             self.round += 1;
             self.round_end = self.progress.nxt;
         }
-        let stamps = self.timestamp_tick;
+        let stamps = self.rtt.timestamp_tick();
         let (sent, received) = (quantized(arrival.stamp, stamps), quantized(now, stamps));
         let turned = quantized(arrival.receiver_stamp + self.clock_offset, stamps);
         let mut ack = Ack::of(acked, self.credit(acked));

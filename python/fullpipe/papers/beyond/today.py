@@ -153,20 +153,26 @@ def _measure(results: Results) -> Rows:
 def _picture(results: Results) -> Figure:
     """A row for each link, a point for each algorithm."""
     rows = _measure(results)
-    shown = {**{quantity: unit for quantity, (unit, _) in QUANTITIES.items()}, SHARE: "%"}
+    links = [where for where in LINKS if rows.get("utilization", "cubic", where) is not None]
+    units = {**{quantity: unit for quantity, (unit, _) in QUANTITIES.items()}, SHARE: "%"}
+    shown = [quantity for quantity in units if any(row.quantity == quantity for row in rows)]
     with panels((("", ""),), columns=len(shown), common_x=False, xlabel="", width=11, height=4.6) as (figure, (axes,)):
-        for panel, (quantity, unit) in zip(axes, shown.items(), strict=True):
+        for panel, quantity in zip(axes, shown, strict=True):
             for place, algorithm in enumerate(COMPARED):
-                values = [rows.get(quantity, algorithm, where) for where in LINKS]
+                values = [rows.get(quantity, algorithm, where) for where in links]
                 points = [(value, row + 0.12 * (place - 2.5)) for row, value in enumerate(values) if value is not None]
                 look = {**pen(algorithm, marked=True), "linestyle": "none", "markersize": 5}
                 panel.plot(*zip(*points, strict=True), **look, label=algorithm)
             panel.set_title(quantity)
-            panel.set_xlabel(unit)
-            panel.set_yticks(range(len(LINKS)), list(LINKS))
+            panel.set_xlabel(units[quantity])
+            panel.set_yticks(range(len(links)), links)
         axes[0].invert_yaxis()
-        axes[1].set_xscale("log")
-        axes[-1].axvline(50, linewidth=0.8, color="0.6")
+        delay = axes[shown.index("p95 queueing delay")]
+        delay.set_xscale("log")
+        delay.set_xticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
+        delay.minorticks_off()
+        if SHARE in shown:
+            axes[shown.index(SHARE)].axvline(50, linewidth=0.8, color="0.6")
         legend_below(axes[0])
     return figure
 
