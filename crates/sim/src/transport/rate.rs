@@ -146,15 +146,19 @@ impl Sampler {
         self.newly_delivered
     }
 
-    /// The same where no SACK block has told of any, and all that is outstanding was sent once, in its order; what it tells then.
+    /// The same where SACK blocks have told of none that is outstanding, and what the ACK tells: mostly of one segment.
     #[inline(always)]
     pub fn on_expected_ack(&mut self, now: Nanos, cumulative: u64) -> Option<RateSample> {
-        self.newly_delivered = cumulative - self.base;
-        let newest = self.sent.pop_many(self.newly_delivered as usize)?;
-        debug_assert!(!newest.arrived && !newest.again);
+        if cumulative - self.base > 1 {
+            self.on_ack(now, cumulative, &[]);
+            return self.sample(now);
+        }
+        let newest = self.sent.pop_front()?;
+        debug_assert!(!newest.arrived);
         self.base = cumulative;
-        self.delivered += self.newly_delivered;
+        self.delivered += 1;
         self.delivered_at = now;
+        self.newly_delivered = 1;
         // The next ACK's.
         self.sent.prefetch(0);
         Some(self.sample_of(cumulative - 1, &newest, now))
