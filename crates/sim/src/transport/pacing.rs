@@ -115,6 +115,12 @@ impl Pacer {
         gap
     }
 
+    /// Whether it has been said when to wake the sender that is kept waiting.
+    #[inline]
+    pub fn is_awaited(&self) -> bool {
+        self.wake == self.next
+    }
+
     /// When to wake the sender that is kept waiting; `None` if it has been said already.
     pub fn wake(&mut self) -> Option<Nanos> {
         let due = self.next;
