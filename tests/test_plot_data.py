@@ -99,6 +99,9 @@ def test_a_run_of_many_flows_shows_the_means_of_each_algorithm() -> None:
     found = panels(result.plot())
     means = bold(found["congestion window"])
     assert [line.get_label() for line in means] == ["reno, mean of 3 flows", "vegas, mean of 4 flows"]
+    one = by_hand(series=series, flows={**columns, "id": list(flows), "name": ["reno"] * 6 + ["vegas"]})
+    lines = bold(panels(one.plot())["congestion window"])
+    assert [line.get_label() for line in lines] == ["reno, mean of 6 flows", "vegas"]
     assert [points(line) for line in means] == [(TIMES, [20, 40, 60, 80]), (TIMES, [55, 110, 165, 220])]
     assert len(drawn(found["congestion window"])) == 7 + 2
     # The first flow has no RTT: the mean is over the others, of 0.1 and 0.2 s.
