@@ -131,7 +131,8 @@ docs-trials: build ## What the pages' sentences name of trials, made anew (an ho
 	$(BIN)/python docs/trials.py
 	$(BIN)/python docs/tables.py
 
-docs: build ## The documentation as a site: out/site/html/index.html.
+docs: build ## The documentation as a site: out/site/html/index.html; README.md's picture.
+	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/site.py
 	$(PYTHON) -m venv out/docs-venv
 	out/docs-venv/bin/pip install --quiet --require-hashes --requirement docs/requirements.lock
