@@ -146,6 +146,24 @@ impl Sampler {
         self.newly_delivered
     }
 
+    /// The same where SACK blocks have told of none that is outstanding, and what the ACK tells: mostly of one segment.
+    #[inline(always)]
+    pub fn on_expected_ack(&mut self, now: Nanos, cumulative: u64) -> Option<RateSample> {
+        if cumulative - self.base > 1 {
+            self.on_ack(now, cumulative, &[]);
+            return self.sample(now);
+        }
+        let newest = self.sent.pop_front()?;
+        debug_assert!(!newest.arrived);
+        self.base = cumulative;
+        self.delivered += 1;
+        self.delivered_at = now;
+        self.newly_delivered = 1;
+        // The next ACK's.
+        self.sent.prefetch(0);
+        Some(self.sample_of(cumulative - 1, &newest, now))
+    }
+
     /// UpdateRateSample.
     #[inline]
     fn deliver(&mut self, seq: u64, sent: Sent, now: Nanos) {
@@ -159,8 +177,23 @@ impl Sampler {
     /// What the ACK at hand tells (GenerateRateSample); nothing where it delivers nothing, and no rate where it spans less than the least
     /// RTT, in which ACKs came closer together than data can have.
     pub fn sample(&mut self, now: Nanos) -> Option<RateSample> {
+        let Some((segment, newest)) = self.newest else {
+            self.look_whether_all_have_arrived();
+            return None;
+        };
+        Some(self.sample_of(segment, &newest, now))
+    }
+
+    /// Samples tell of the application no more once what was in the network has been followed by more.
+    #[inline(always)]
+    fn look_whether_all_have_arrived(&mut self) {
         self.app_limited_until = self.app_limited_until.filter(|&until| self.delivered <= until);
-        let (segment, newest) = self.newest?;
+    }
+
+    /// The same of an ACK whose newest segment is this one.
+    #[inline(always)]
+    fn sample_of(&mut self, segment: u64, newest: &Sent, now: Nanos) -> RateSample {
+        self.look_whether_all_have_arrived();
         let sending = newest.at - newest.first_sent;
         let acknowledging = self.delivered_at - newest.delivered_at;
         self.first_sent = newest.at;
@@ -175,7 +208,7 @@ impl Sampler {
         let sample = RateSample::new(delivered, interval).segment(segment).rtt(rtt);
         let sample = sample.newly_delivered(self.newly_delivered).prior_delivered(self.delivered - delivered);
         let sample = sample.tx_in_flight(newest.in_flight.into()).lost(since(newest.lost, self.lost));
-        Some(sample.is_app_limited(newest.is_app_limited))
+        sample.is_app_limited(newest.is_app_limited)
     }
 }
 
