@@ -366,7 +366,7 @@ def test_the_command_line(program: Program, tmp_path: Path, plain: Path) -> None
         assert newreno == own
     told = program("algorithms", "aimd.py")
     assert (told.returncode, told.stdout.splitlines()[0]) == (0, "plain-aimd")
-    assert "alpha" in told.stdout
+    assert "alpha = 1 (allowed: any number)" in told.stdout
     for named, said in {
         "none.py": "none.py: there is no such file",
         "aimd.py:Other": "no algorithm is declared by a class 'Other'",
