@@ -13,7 +13,7 @@ PACKAGES := ns2 chromium fonts-dejavu-core \
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-linux test-adapters lint lint-adapters format agreement bench bench-core cards docs-tables linux-tables mutants clean
+.PHONY: help build demo test test-rust test-python test-linux test-adapters lint lint-adapters format agreement bench bench-core cards docs-tables docs-trials linux-tables mutants clean
 .PHONY: setup docs release notices web web-if-able linux-objects linux-objects-if-able
 
 help: ## This list.
@@ -121,6 +121,10 @@ mutants: build ## Edits of the code that no test notices: the tables, pictures a
 		--cargo-test-arg=--lib --cargo-test-arg=--test=measuring
 
 docs-tables: build ## The outputs that README.md and docs/ show, made anew (some minutes).
+	$(BIN)/python docs/tables.py
+
+docs-trials: build ## What the pages' sentences name of trials, made anew (an hour); docs/trials.py NAME for some.
+	$(BIN)/python docs/trials.py
 	$(BIN)/python docs/tables.py
 
 docs: build ## The documentation as a site: out/site/html/index.html.

@@ -53,6 +53,7 @@ DERIVED = {
     "modern/prague": "9438 4.3 1.4 0.57 0.71 1.14",  # an RFC's section; the equation with another constant
     "modern/ledbat": "0.95",  # Jain's index of the shares asked
     "modern/copa": "2023",  # a paper's year
+    "beyond/today": "95 0.7 1.125 133 240",  # a percentile; shares of the pipe; packets in it; ms of buffer
     "beyond/central-experiments": "0.125 1.125",  # BIC's and Scalable's cut; the pipe and its eighth of buffer
 }
 """Numbers in prose that follow from the paper or the scenarios by arithmetic, or are settings; none is measured."""

@@ -228,3 +228,39 @@ impl<C: CongestionController> CongestionControl for S2n<C> {
 
     fn on_undo(&mut self, _: f64, _: f64) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fullpipe_cc::RateSample;
+
+    const MS: Nanos = 1_000_000;
+
+    /// Where slow start ends after a timeout that finds so many of 100 packets lost, a window's worth; all others arrive.
+    fn threshold_after(lost: u64) -> f64 {
+        let endpoint = cubic::builder::Builder::default().with_initial_congestion_window(100 * 1200).build();
+        let mut cc = S2n::new(endpoint, Start::from(10.0).segment_bytes(1200).rtt(100 * MS));
+        (1..=100).for_each(|high| cc.on_sent(&Flow::at(MS).flight_size(high).cwnd_limited(true)));
+        (0..lost).for_each(|segment| cc.on_lost(&Flow::at(1000 * MS), &Lost::of(segment)));
+        cc.on_congestion(&Flow::at(1000 * MS), Signal::Timeout);
+        assert_eq!(cc.cwnd(), 2.0);
+        for segment in lost..100 {
+            let before = cc.cwnd();
+            let sample = RateSample::new(1, None).segment(segment).newly_delivered(1);
+            let flow = Flow::at(1001 * MS).flight_size(100).cwnd_limited(true);
+            cc.on_ack(&flow, &Ack::of(0, 0.0).rate(Some(sample)));
+            if cc.cwnd() - before < 0.99 {
+                return before;
+            }
+        }
+        panic!("slow start has not ended at {}", cc.cwnd());
+    }
+
+    /// RFC 9438 section 4.8: a timeout sets ssthresh "using beta_cubic (same as in Section 4.6)", 70 packets after 100. One lost packet does;
+    /// each further one that is told with it cuts what is left, 2 packets, again (src/recovery/cubic.rs, lines 409, 418 and 627), down to the least
+    /// threshold of 16 (src/recovery/hybrid_slow_start.rs, lines 31 and 189).
+    #[test]
+    fn a_timeout_of_several_packets_leaves_the_least_threshold() {
+        assert_eq!([1, 2, 4].map(threshold_after), [70.0, 16.0, 16.0]);
+    }
+}

@@ -64,6 +64,7 @@ fn dumbbell(rate_bps: u64, buffer: u64, seconds: u64, flows: u32, start: Spread)
         packet_size: 1000,
         ack_size: 40,
         series_interval: None,
+        measure_jitter: false,
         links: vec![Link {
             name: "bottleneck".into(),
             rate_bps,

@@ -200,6 +200,8 @@ impl Ledger {
         let (dropped, wire_lost) = (end.dropped - begin.dropped, end.wire_lost.saturating_sub(begin.wire_lost));
         DirectionReport {
             utilization: used.since(used_before),
+            // Only receivers know.
+            carried_goodput_bps: 0.0,
             // Packets that came before the window began may be dropped in it.
             loss_rate: match dropped + wire_lost {
                 0 => 0.0,

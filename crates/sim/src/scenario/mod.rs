@@ -54,6 +54,8 @@ pub struct Scenario {
     pub ack_size: u32,
     /// Time between samples of the series; `None` samples nothing.
     pub series_interval: Option<Nanos>,
+    /// The jitter of flows is measured, which takes them off the fastest path.
+    pub measure_jitter: bool,
     /// The links; paths name them by their index here.
     pub links: Vec<Link>,
     /// The TCP flows, in groups of like ones.
@@ -441,6 +443,11 @@ pub enum Arrivals {
 }
 
 impl Scenario {
+    /// What a data packet carries without its headers, which are taken to be as long as those of an ACK, which is nothing else; bytes.
+    pub fn payload(&self) -> u32 {
+        self.packet_size.saturating_sub(self.ack_size)
+    }
+
     /// Whether any flow's algorithm is none of the crate's.
     pub(crate) fn has_foreign(&self) -> bool {
         let tcp = self.flows.iter().map(|group| &group.tcp).chain(self.web.iter().map(|web| &web.tcp));

@@ -26,6 +26,7 @@ use super::progress::{Phase, Progress};
 use super::rate::Sampler;
 use super::repair::{self, Expiry, Loss, News, Repair};
 use super::rto::RttEstimator;
+use super::watch::Watch;
 use crate::packet::{AckNote, Echo, Marks, SackBlocks};
 use crate::report::log::SampleLog;
 use crate::report::meter::{Counters, Meter};
@@ -46,15 +47,13 @@ pub struct Sender<P = Controller> {
     deadline: Nanos,
     /// Receiver's clock minus sender's; the clocks are not synchronised.
     clock_offset: Nanos,
-    /// The tick of both hosts' timestamp clocks, a nanosecond at least.
-    timestamp_tick: Nanos,
     rtt: RttEstimator,
     /// A round ends when this is acknowledged.
     round_end: u64,
     round: u64,
     /// Nothing is lost or suspected: no duplicate ACK, no SACK, no repair.
     quiet: bool,
-    /// The same, but the repair, which rests, notes what is sent and acknowledged.
+    /// The same of one that has more to do: its repair, which rests, notes what is sent and acknowledged, or it is watched.
     noting: bool,
     byte_counting: bool,
     /// The timer has expired and nothing has been acknowledged since.
@@ -70,33 +69,11 @@ pub struct Sender<P = Controller> {
     ecn: Option<Box<ecn::Sending>>,
     /// Segments sent (once each) in earlier connections.
     earlier: u64,
-    /// What paces it and measures the rate of delivery; `None` for most, who may rest.
+    /// What paces it and measures the rate of delivery; `None` for most.
     watch: Option<Box<Watch>>,
-}
-
-/// What some flows have over others, who are spared it: decided when they begin.
-#[derive(Clone, Debug, Default)]
-struct Watch {
-    pacer: Option<Pacer>,
-    sampler: Option<Sampler>,
-    /// Room for the numbers of segments found lost.
-    found: Vec<u64>,
-}
-
-impl Watch {
-    /// A new connection begins.
-    fn reset(&mut self) {
-        if let Some(pacer) = &mut self.pacer {
-            *pacer = Pacer::default();
-        }
-        if let Some(sampler) = &mut self.sampler {
-            sampler.reset();
-        }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.sampler.as_ref().map_or(0, Sampler::heap_bytes) + self.found.capacity() * size_of::<u64>()
-    }
+    /// It never rests: to see that its rest changes nothing.
+    #[cfg(test)]
+    awake: bool,
 }
 
 /// An ACK as the sender gets it.
@@ -120,19 +97,19 @@ impl<P: Policy> Sender<P> {
         let pacer = tcp.pacing.applies_to(&cc).then(Pacer::default);
         let sampler = cc.takes_rate_samples().then(Sampler::default);
         let watched = pacer.is_some() || sampler.is_some();
-        let watch = watched.then(|| Box::new(Watch { pacer, sampler, found: Vec::new() }));
+        let watch = watched.then(|| Box::new(Watch { pacer, sampler, ..Watch::default() }));
         let progress = Progress::new(end, max_window);
+        let quiet = !watched && !repair.watches_all();
         Sender {
             progress,
             cwnd: cc.cwnd(),
             deadline: Nanos::MAX,
             clock_offset,
-            timestamp_tick: tcp.timestamp_tick.max(1),
-            rtt: RttEstimator::new(tcp.min_rto, tcp.rtt_tick, base_rtt),
+            rtt: RttEstimator::new(tcp.min_rto, tcp.rtt_tick, base_rtt).with_timestamps(tcp.timestamp_tick),
             round_end: 0,
             round: 0,
-            quiet: !watched && !repair.watches_all(),
-            noting: !watched && repair.rest(&progress),
+            quiet,
+            noting: !quiet && repair.rest(&progress),
             byte_counting: tcp.byte_counting,
             timed_out: false,
             lost_told: 0,
@@ -142,6 +119,8 @@ impl<P: Policy> Sender<P> {
             ecn: (tcp.ecn != EcnMode::Off).then(|| Box::new(ecn::Sending::new(tcp.ecn, tcp.ect))),
             earlier: 0,
             watch,
+            #[cfg(test)]
+            awake: false,
         }
     }
 
@@ -283,7 +262,7 @@ impl<P: Policy> Sender<P> {
     fn news_of_marks(&mut self, now: Nanos, arrival: &Arrival, echo: Echo, sacks: bool) -> u64 {
         let Some(ecn) = &mut self.ecn else { return 0 };
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
-        let stamp = quantized(arrival.receiver_stamp + self.clock_offset, self.timestamp_tick);
+        let stamp = quantized(arrival.receiver_stamp + self.clock_offset, self.rtt.timestamp_tick());
         let may_be_newest = ecn.may_be_newest(stamp, sacks || cumulative > self.progress.una);
         if cumulative < self.progress.una || !may_be_newest {
             // A later one has overtaken it, and has told more.
@@ -352,7 +331,13 @@ impl<P: Policy> Sender<P> {
     /// The same of [`Sender::noted_segments`].
     #[inline(always)]
     pub fn is_noting(&self) -> bool {
-        self.noting
+        self.noting && self.watch.is_none()
+    }
+
+    /// It is paced, or its rate of delivery is measured.
+    #[inline(always)]
+    pub fn is_watched(&self) -> bool {
+        self.watch.is_some()
     }
 
     /// The new segments that may be sent at `now` where nothing is lost or suspected. The caller sends them.
@@ -394,11 +379,14 @@ impl<P: Policy> Sender<P> {
         first..self.progress.nxt
     }
 
-    /// The next segment that may be sent at `now` where something is lost or suspected; call until it says `None`. The caller
-    /// sends it.
+    /// The next segment that may be sent at `now` where something is lost or suspected, or the sender is watched; call until it says
+    /// `None`. The caller sends it.
     pub fn next_segment(&mut self, now: Nanos) -> Option<u64> {
         if self.watch.is_some() && self.held_back(now) {
             return None;
+        }
+        if self.noting {
+            return self.next_noted(now);
         }
         let Some(seq) = self.repair.next_segment(self.window(), &mut self.progress) else {
             self.look_whether_app_limited();
@@ -416,6 +404,29 @@ impl<P: Policy> Sender<P> {
         if self.watch.is_some() {
             self.note_sent(seq, now);
         }
+        if self.deadline == Nanos::MAX {
+            self.start_timer(now);
+        } else {
+            self.deadline = self.repair.rewake_at(self.deadline);
+        }
+        Some(seq)
+    }
+
+    /// The same where the sender is watched and nothing is lost or suspected.
+    fn next_noted(&mut self, now: Nanos) -> Option<u64> {
+        if self.progress.flight_size() >= self.window() {
+            self.progress.cwnd_limited = true;
+            return None;
+        }
+        let Some(seq) = self.progress.next_new() else {
+            self.look_whether_app_limited();
+            return None;
+        };
+        #[cfg(feature = "record")]
+        crate::record::sent(now, seq);
+        self.progress.high = seq + 1;
+        self.repair.note_sent(1, now, &self.rtt, &self.progress);
+        self.note_sent(seq, now);
         if self.deadline == Nanos::MAX {
             self.start_timer(now);
         } else {
@@ -446,16 +457,18 @@ impl<P: Policy> Sender<P> {
 
     /// A segment leaves a sender that is watched.
     fn note_sent(&mut self, seq: u64, now: Nanos) {
-        let (in_flight, rtt) = (self.in_network().saturating_sub(1), self.rtt.smoothed());
-        let flow = self.flow(now);
+        if self.sampler().is_some() {
+            let flow = self.flow(now);
+            self.cc.on_sent(&flow);
+        }
+        let in_flight = self.in_network().saturating_sub(1);
         let Some(watch) = &mut self.watch else { return };
         if let Some(sampler) = &mut watch.sampler {
-            self.cc.on_sent(&flow);
             sampler.on_sent(seq, now, in_flight);
         }
         if let Some(pacer) = &mut watch.pacer {
-            let rate = pacing::rate(&self.cc, rtt.unwrap_or(self.rtt.handshake()));
-            pacer.on_sent(now, rate, self.cc.send_quantum());
+            let rate = pacing::rate(&self.cc, self.rtt.smoothed().unwrap_or(self.rtt.handshake()));
+            pacer.on_sent(now, rate, || self.cc.send_quantum());
         }
     }
 
@@ -500,11 +513,20 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// It rests where nothing but what calls for a repair concerns it; a repair that notes all, once the policy has heard of all losses.
+    /// It rests where nothing but what calls for a repair concerns it; where more does, once the policy has heard of all losses.
     fn rest(&mut self) {
-        let calm = self.watch.is_none() && self.progress.phase == Phase::Open && self.repair.is_calm();
-        self.quiet = calm && !self.repair.watches_all();
-        self.noting = calm && !self.quiet && self.lost_told == self.lost() as u32 && self.repair.rest(&self.progress);
+        #[cfg(test)]
+        if self.awake {
+            return;
+        }
+        let calm = self.progress.phase == Phase::Open && self.repair.is_calm();
+        self.quiet = calm && self.watch.is_none() && !self.repair.watches_all();
+        self.noting = calm && !self.quiet && self.has_told_all() && self.repair.rest(&self.progress);
+    }
+
+    /// The policy has heard of all losses.
+    fn has_told_all(&self) -> bool {
+        self.sampler().map_or(self.lost_told == self.lost() as u32, Sampler::has_told_all)
     }
 
     /// The repair's rest is over.
@@ -532,11 +554,15 @@ impl<P: Policy> Sender<P> {
     fn on_expected_ack<const NOTING: bool>(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival) {
         let acked = cumulative - self.progress.una;
         self.progress.una = cumulative;
-        let ack = self.measure(now, acked, arrival, Some(arrival.stamp));
+        let mut ack = self.measure(now, acked, arrival, Some(arrival.stamp));
         self.deadline = if cumulative == self.progress.high { Nanos::MAX } else { now + self.rtt.timeout() };
         if NOTING {
             self.repair.note_acked(acked, now, &self.rtt, &self.progress);
             self.deadline = self.repair.wake_at(self.deadline);
+            if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
+                sampler.on_ack(now, cumulative, &[]);
+                ack.rate = sampler.sample(now);
+            }
         }
         let Sender {
             progress: Progress { una, nxt, end, cwnd_limited, .. },
@@ -544,9 +570,12 @@ impl<P: Policy> Sender<P> {
             ref rtt,
             ref meter,
             ref mut cc,
+            ref watch,
             ..
         } = *self;
-        let expected = Expected { now, una, nxt, end, cwnd_limited, round, lost: meter.events.retransmits, rtt, ack };
+        let sampler = if NOTING { watch.as_ref().and_then(|watch| watch.sampler.as_ref()) } else { None };
+        let lost = meter.events.retransmits;
+        let expected = Expected { now, una, nxt, end, cwnd_limited, round, lost, rtt, sampler, ack };
         let cwnd = cc.acked(expected);
         #[cfg(feature = "record")]
         {
@@ -554,21 +583,24 @@ impl<P: Policy> Sender<P> {
             crate::record::ack(&flow, &ack, cc);
         }
         self.cwnd = cwnd;
+        if NOTING && self.watch.is_some() && self.cc.holds_back() {
+            self.call_app_limited();
+        }
     }
 
     #[inline(never)]
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>, marked: u64) {
         self.rouse();
-        let sacked = sack.map_or(0, |blocks| self.repair.on_sack(blocks, cumulative, now, &self.progress));
-        let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
-        let delivered = sampler.map_or(0, |sampler| sampler.on_ack(now, cumulative, sack));
+        let news = self.watch.as_mut().filter(|watch| watch.sampler.is_some()).map(|watch| &mut watch.sacked);
+        let sacked = sack.map_or(0, |blocks| self.repair.on_sack(blocks, cumulative, now, &self.progress, news));
+        let delivered = self.watch.as_mut().map_or(0, |watch| watch.on_ack(now, cumulative));
         if cumulative > self.progress.una {
             self.on_new_ack(now, cumulative, arrival, sacked, marked);
         } else if cumulative == self.progress.una && self.progress.flight_size() > 0 {
             let news = News {
                 now,
                 stamp: arrival.stamp,
-                timestamp_tick: self.timestamp_tick,
+                timestamp_tick: self.rtt.timestamp_tick(),
                 acked: 0,
                 sacked,
                 rtt: &self.rtt,
@@ -605,8 +637,14 @@ impl<P: Policy> Sender<P> {
         if marked > 0 {
             ack = ack.ce(marked).credit(0.0);
         }
-        let news =
-            News { now, stamp: arrival.stamp, timestamp_tick: self.timestamp_tick, acked, sacked, rtt: &self.rtt };
+        let news = News {
+            now,
+            stamp: arrival.stamp,
+            timestamp_tick: self.rtt.timestamp_tick(),
+            acked,
+            sacked,
+            rtt: &self.rtt,
+        };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
         self.tell_losses(now);
         let ack = self.rated(ack, now);
@@ -652,7 +690,7 @@ impl<P: Policy> Sender<P> {
             self.round += 1;
             self.round_end = self.progress.nxt;
         }
-        let stamps = self.timestamp_tick;
+        let stamps = self.rtt.timestamp_tick();
         let (sent, received) = (quantized(arrival.stamp, stamps), quantized(now, stamps));
         let turned = quantized(arrival.receiver_stamp + self.clock_offset, stamps);
         let mut ack = Ack::of(acked, self.credit(acked));
@@ -748,13 +786,18 @@ impl<P: Policy> Sender<P> {
 
     /// Segments thought to be in the network: RFC 6675's pipe; without SACK each duplicate ACK stands for one that has left.
     fn in_network(&self) -> u64 {
-        if self.quiet { self.progress.flight_size() } else { self.repair.in_network(&self.progress) }
+        if self.rests() { self.progress.flight_size() } else { self.repair.in_network(&self.progress) }
     }
 
     /// Segments known to have arrived: acknowledged, or, beyond the cumulative point, SACKed; without SACK each duplicate ACK stands for
     /// one.
     fn arrived(&self) -> u64 {
-        self.progress.una + if self.quiet { 0 } else { self.repair.arrived(&self.progress) }
+        self.progress.una + if self.rests() { 0 } else { self.repair.arrived(&self.progress) }
+    }
+
+    /// Nothing is lost or suspected.
+    fn rests(&self) -> bool {
+        self.quiet || self.noting
     }
 
     /// The state the congestion control sees.
@@ -792,6 +835,7 @@ struct Expected<'a> {
     round: u64,
     lost: u64,
     rtt: &'a RttEstimator,
+    sampler: Option<&'a Sampler>,
     ack: Ack,
 }
 
@@ -808,6 +852,9 @@ impl Input for Expected<'_> {
         flow.round = self.round;
         flow.cwnd_limited = self.cwnd_limited;
         flow.app_limited = self.nxt >= self.end && !self.cwnd_limited;
+        if let Some(sampler) = self.sampler {
+            (flow.lost, flow.app_limited) = (sampler.lost(), sampler.is_app_limited());
+        }
         (flow, self.ack)
     }
 }

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe.charts.style import pen
 from fullpipe.papers import survey
-from fullpipe.papers.drawing import panels, utilization
+from fullpipe.papers.beyond.today import TODAY
+from fullpipe.papers.drawing import loss_percent, panels, utilization
 from fullpipe.papers.hyun_jang import single as hyun_jang
 from fullpipe.reproduce.item import Item, Quick, Results
 from fullpipe.reproduce.rows import Rows
@@ -121,10 +122,6 @@ def _median(measured: Callable[[Result], float], experiment: str, name: str, res
     return median(measured(results[key]) for key in keys if key in results)
 
 
-def _loss_percent(result: Result) -> float:
-    return 100 * float(to_numpy(result.columns("links")["loss_rate"])[0])
-
-
 def _mean_queue(result: Result) -> float:
     return float(to_numpy(result.columns("links")["mean_queue_packets"])[0])
 
@@ -140,10 +137,10 @@ def _mbps(result: Result) -> float:
 
 QUANTITIES: Mapping[str, tuple[tuple[str, str, Callable[[Result], float]], ...]] = {
     "small-buffer": (("utilization", "", utilization), ("mean queue", "packets", _mean_queue)),
-    "high-speed": (("utilization", "", utilization), ("loss", "%", _loss_percent)),
+    "high-speed": (("utilization", "", utilization), ("loss", "%", loss_percent)),
     "two-rtts": (("throughput, 40 ms over 120 ms", "", _short_over_long), ("utilization", "", utilization)),
-    "many-flows": (("utilization", "", utilization), ("loss", "%", _loss_percent)),
-    "beside-udp": (("throughput", "Mbit/s", _mbps), ("loss", "%", _loss_percent)),
+    "many-flows": (("utilization", "", utilization), ("loss", "%", loss_percent)),
+    "beside-udp": (("throughput", "Mbit/s", _mbps), ("loss", "%", loss_percent)),
 }
 """What is measured of each experiment, and in which unit."""
 
@@ -205,4 +202,5 @@ ITEMS = (
             partial(_scenarios, quick=True),
         ),
     ),
+    TODAY,
 )

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import legend_above, pen
-from fullpipe.papers.drawing import panels, utilization
+from fullpipe.papers.drawing import loss_percent, panels, utilization
 from fullpipe.reproduce.item import Item, Quick, Results
 from fullpipe.reproduce.rows import Rows
-from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 from fullpipe.study.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
 from fullpipe.study.evaluate.preset import Party
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from fullpipe.runs.result import Result
 
 __all__ = ["LOSS_ZONE"]
 
@@ -46,10 +43,6 @@ def _name(algorithm: str, count: int, buffer_bdp: float) -> str:
     return f"{algorithm}_{count}-flows_{buffer_bdp:g}-bdp"
 
 
-def _loss_percent(result: Result) -> float:
-    return 100 * float(to_numpy(result.columns("links")["loss_rate"])[0])
-
-
 def _measure(results: Results) -> Rows:
     rows = Rows()
     for count in ZONE_FLOWS:
@@ -57,7 +50,7 @@ def _measure(results: Results) -> Rows:
             for algorithm in ALGORITHMS:
                 if result := results.get(_name(algorithm, count, buffer_bdp)):
                     where = {"algorithm": algorithm, "setting": _setting(count, buffer_bdp)}
-                    rows.add("loss", _loss_percent(result), unit="%", **where)
+                    rows.add("loss", loss_percent(result), unit="%", **where)
                     rows.add("utilization", utilization(result), **where)
     return rows
 

@@ -189,6 +189,8 @@ struct Settings {
     linux: bool,
     selective_acks: bool,
     segment_bytes: u32,
+    /// The send quantum's upper bound, segments.
+    most_quantum: f64,
     /// C.InitialCwnd, segments.
     initial_cwnd: f64,
     drain_gain: f64,
@@ -210,7 +212,7 @@ struct Usage {
 /// An ACK: what the draft calls RS, and the connection's state after it.
 struct News<'a> {
     now: Nanos,
-    rate: RateSample,
+    rate: &'a RateSample,
     /// RS.delivery_rate, segments a second; 0 where it tells of none.
     delivery_rate: f64,
     /// C.delivered.
@@ -223,7 +225,7 @@ struct News<'a> {
 }
 
 impl News<'_> {
-    fn of<'a>(flow: &'a Flow, ack: &Ack, rate: RateSample) -> News<'a> {
+    fn of<'a>(flow: &'a Flow, ack: &Ack, rate: &'a RateSample) -> News<'a> {
         News {
             now: flow.now,
             rate,
@@ -254,6 +256,7 @@ impl Bbr3 {
             linux,
             selective_acks: start.selective_acks,
             segment_bytes: start.segment_bytes.max(1),
+            most_quantum: control::MOST_QUANTUM_BYTES / f64::from(start.segment_bytes.max(1)),
             initial_cwnd: start.window,
             drain_gain: gain("drain_pacing_gain", 0.5, 0.347),
             down_gain: gain("down_pacing_gain", 0.9, 0.91),
@@ -296,6 +299,7 @@ impl Bbr3 {
     }
 
     /// The first segment leaves: clocks start.
+    #[cold]
     fn begin(&mut self, now: Nanos) {
         self.usage.begun = true;
         self.model.begin(now);
@@ -303,6 +307,7 @@ impl Bbr3 {
     }
 
     /// HandleRestartFromIdle (section 5.4.1).
+    #[cold]
     fn restart_from_idle(&mut self, now: Nanos) {
         self.usage.idle_restart = true;
         self.model.aggregation.begin(now);
@@ -347,7 +352,7 @@ impl CongestionControl for Bbr3 {
 
     #[inline(never)]
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        let Some(rate) = ack.rate else { return };
+        let Some(rate) = &ack.rate else { return };
         let news = News::of(flow, ack, rate);
         self.update_model_and_state(&news);
         self.set_pacing_rate();
@@ -372,6 +377,7 @@ impl CongestionControl for Bbr3 {
         self.restore_cwnd();
     }
 
+    #[inline]
     fn on_sent(&mut self, flow: &Flow) {
         if !self.usage.begun {
             self.begin(flow.now);
