@@ -20,6 +20,14 @@ out/reproduction.json``.
 the figures of ``docs/measured/papers``; the same command writes those anew of every item that ``out/reproduction.json``
 has at full length. ``settings-NAME/ITEM`` shows an item's figures by setting.
 
+``quic-FAMILY`` shows ``quic.json`` (``make quic-tables``).
+
+``sizes``, ``sizes-many``, ``phases``, ``prague`` and ``vegas`` are drawn of what ``docs/trials.py`` found. A single
+figure in a sentence is filled in between two comments, neither of which begins a line: of a trial, or of an item of a
+paper::
+
+    of 50 Mbit/s it has <!-- measured: modern/copa: share under jitter, 1 ms | .0% -->22 %<!-- -->
+
 ``cards`` and ``cards-worse`` are drawn of the cards in ``docs/cards`` (``make cards``), ``keys-LIST`` of all that the
 engine knows of a scenario's keys.
 """
@@ -35,8 +43,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from statistics import linear_regression
 from typing import Any
 
+import fullpipe.papers
 from fullpipe import _core
 from fullpipe.cli.reproduce import row as row_of_check
 from fullpipe.papers import select
@@ -44,14 +54,21 @@ from fullpipe.reproduce.check import judge
 from fullpipe.reproduce.item import expected, notes
 from fullpipe.reproduce.prose import filled
 
-__all__ = ["Shown", "measured", "output", "pages", "rewrite", "shown", "take", "take_papers"]
+__all__ = ["Shown", "figure", "measured", "output", "pages", "rewrite", "shown", "take", "take_papers"]
 
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "docs/measured"
 PAPERS = sorted(page.stem for page in (ROOT / "docs/papers").glob("*.md"))
+OURS = {"beyond", "modern"}
+"""Comparisons of ours and no papers: README.md's row on the papers leaves them out."""
+
+UNITS = {"%", "ms"}
+"""With which a figure's name may end."""
+
 MARK = re.compile(r"(<!-- output (\(long\) )?of: (.+?) -->\n```\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE)
 
 TABLE = re.compile(r"(<!-- table of: (\S+) -->\n)(.*?)(^<!-- end of table -->$)", re.DOTALL | re.MULTILINE)
+FIGURE = re.compile(r"(<!-- measured: ([^:]+?): (.+?)(?: \| (\S+))? -->)(.*?)(<!-- -->)")
 HEADS = (
     "",
     *(f"{what}: {side}" for what in ("utilization", "mean queue", "signals") for side in ("simulator", "Linux")),
@@ -105,9 +122,16 @@ def measured(name: str) -> str:
         return paper(name.removeprefix("paper-"))
     if name.startswith("settings-"):
         return settings(name.removeprefix("settings-"))
+    if name.startswith("quic-"):
+        return quic(name.removeprefix("quic-"))
     made = {
         "cards": words_of_cards,
         "cards-worse": worse_of_cards,
+        "sizes": sizes,
+        "sizes-many": sizes_of_many,
+        "phases": phases,
+        "prague": prague,
+        "vegas": vegas,
         "speed": speed,
         "speed-machine": speed_machine,
         "speed-beside": speed_beside,
@@ -141,15 +165,34 @@ def settings(item_id: str) -> str:
     figures = json.loads((MEASURED / f"papers/{item_id.partition('/')[0]}.json").read_text(encoding="utf-8"))[item_id]
     cells: dict[str, dict[str, dict[str, float]]] = {}
     for name, value in figures.items():
-        quantity, algorithm, *setting = name.removesuffix(", %").split(", ")
-        column = quantity + (", %" if name.endswith(", %") else "")
+        quantity, algorithm, *setting = name.split(", ")
+        column = f"{quantity}, {setting.pop()}" if setting[-1] in UNITS else quantity
         cells.setdefault(", ".join(setting), {}).setdefault(column, {})[algorithm] = value
     columns = list(dict.fromkeys(column for row in cells.values() for column in row))
     algorithms = ", ".join(next(iter(next(iter(cells.values())).values())))
     rows = [
-        [name, *(", ".join(f"{x:.3g}" for x in row[each].values()) for each in columns)] for name, row in cells.items()
+        [name, *(", ".join(f"{x:.3g}" for x in row.get(each, {}).values()) for each in columns)]
+        for name, row in cells.items()
     ]
     return _table([[f"setting; {algorithms}", *columns], ["---"] * (len(columns) + 1), *rows])
+
+
+def quic(family: str) -> str:
+    """QUIC libraries' controllers of a kind beside ours and Linux's; or what each gets beside our CUBIC."""
+    rows = json.loads((MEASURED / "quic.json").read_text(encoding="utf-8"))[family]
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    heads = [name if name == "Linux" else f"`{name}`" for name in names]
+    what = "part of the goodput" if family == "shares" else "utilization, queue, drops"
+    lines = [[link, *(_quic_cell(row.get(name)) for name in names)] for link, row in rows.items()]
+    return _table([[what, *heads], ["---"] * (len(heads) + 1), *lines])
+
+
+def _quic_cell(found: dict[str, float] | float | None) -> str:
+    if found is None:
+        return ""
+    if isinstance(found, float):
+        return f"{found:.0%}"
+    return f"{found['utilization']:.1%}, {found['queue_ms']:.0f} ms, {found['loss_rate']:.2%}"
 
 
 def _item(item_id: str, title: str, figures: dict[str, float | None]) -> str:
@@ -161,6 +204,78 @@ def _item(item_id: str, title: str, figures: dict[str, float | None]) -> str:
     sentences = [filled(text, known) for text in (said["reading"], *misses, *said["deviations"])]
     table = _table((heads, ("---",) * len(heads), *map(row_of_check, checks)))
     return f"### {item_id}\n\n{title}.\n\n{table}" + "".join(f"\n{text}\n" for text in sentences if text)
+
+
+def figure(source: str, name: str, form: str | None) -> str:
+    """A figure as a sentence has it: of a paper's item (``PAPER/ITEM``), or of a trial."""
+    paper, slash, _ = source.partition("/")
+    record = MEASURED / (f"papers/{paper}.json" if slash else "trials.json")
+    value = json.loads(record.read_text(encoding="utf-8"))[source][name]
+    return f"{value:{form or '.3g'}}".replace("%", " %")
+
+
+def sizes() -> str:
+    """The buffers that several algorithms and numbers of flows need, with the rule of thumb."""
+    found, targets = _trial("sizing"), ("0.98", "0.995")
+    cells = dict.fromkeys(tuple(name.split(", ")[:2]) for name in found if not name.startswith(("BDP", "many")))
+    lines = [("algorithm", "flows", "BDP/√n", *(f"{100 * float(target):g} %" for target in targets)), ("---",) * 5]
+    for algorithm, flows in cells:
+        needed = []
+        for target in targets:
+            size, low, high = (found[f"{algorithm}, {flows}, {target}{end}"] for end in ("", ", low", ", high"))
+            needed.append(f"{size:,.0f} ({low:,.0f} to {high:,.0f})")
+        lines.append((algorithm, flows, f"{found[f'BDP, {flows}']:,.0f}", *needed))
+    return _table(lines)
+
+
+def sizes_of_many() -> str:
+    """The same from a hundred flows on, and the power of the number of flows with which it falls."""
+    found = _trial("sizing")
+    cells = [name.split(", ")[1:] for name in found if name.startswith("many")]
+    counts = list(dict.fromkeys(flows for _, flows, _ in cells))
+    lines = [("algorithm", "target", *counts, "falls as n to the power of"), ("---",) * (len(counts) + 3)]
+    for algorithm, target in sorted({(algorithm, target) for algorithm, _, target in cells}):
+        needed = [found[f"many, {algorithm}, {flows}, {target}"] for flows in counts]
+        logarithms = ([math.log(float(flows)) for flows in counts], [math.log(size) for size in needed])
+        power = f"{linear_regression(*logarithms).slope:.2f}"
+        lines.append((algorithm, f"{100 * float(target):g} %", *(f"{size:,.0f}" for size in needed), power))
+    lines.append(("BDP/√n", "", *(f"{found[f'BDP, {flows}']:,.0f}" for flows in counts), "-0.5"))
+    return _table(lines)
+
+
+def phases() -> str:
+    """Utilization and fairness with round trips that differ and hosts that take time."""
+    found = _trial("phases")
+    lines = [("base RTTs", "utilization, no noise", "with noise", "Jain, no noise", "with noise"), ("---",) * 5]
+    for spread in (0, 2, 5, 10):
+        pairs = [(what, noise) for what in ("utilization", "Jain") for noise in ("none", "noise")]
+        forms = {"utilization": ".3f", "Jain": ".2f"}
+        named = f"{spread} % to either side" if spread else "50 ms"
+        lines.append((named, *(f"{found[f'{what}, {spread} %, {noise}']:{forms[what]}}" for what, noise in pairs)))
+    return _table(lines)
+
+
+def prague() -> str:
+    """Prague's rate over CUBIC's beside the equation's."""
+    found = _trial("prague")
+    lines = [("base RTT, ms", "without $R^*$", "equation", "with $R^*$", "equation"), ("---",) * 5]
+    for rtt in (5, 10, 25, 100):
+        columns = [f"{kind}{scheme}, {rtt} ms" for scheme in ("without", "with") for kind in ("", "equation, ")]
+        lines.append((str(rtt), *(f"{found[column]:.2f}" for column in columns)))
+    return _table(lines)
+
+
+def vegas() -> str:
+    """Mean windows beside those of ns-2 2.35's ``Agent/TCP/Vegas``."""
+    beside = json.loads((MEASURED / "ns2/vegas.json").read_text(encoding="utf-8"))
+    lines = [("rate, RTT, buffer, flows", "ours", "ns-2"), ("---",) * 3]
+    for setting, own in _trial("vegas").items():
+        lines.append((setting, f"{own:.1f}", f"{beside[setting]:.1f}"))
+    return _table(lines)
+
+
+def _trial(name: str) -> Any:
+    return json.loads((MEASURED / "trials.json").read_text(encoding="utf-8"))[name]
 
 
 def speed() -> str:
@@ -350,9 +465,9 @@ def _taken_case(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def take_papers(run: dict[str, Any], to: Path = MEASURED / "papers") -> None:
-    """Writes the figures of every item at full length of a paper that has a page; what has not run keeps its own."""
+    """Writes the figures of every item at full length; what has not run keeps its own."""
     figures = {item["id"]: item["figures"] for item in run["items"] if not item["quick"]}
-    for name in PAPERS:
+    for name in fullpipe.papers.PAPERS:
         record = to / f"{name}.json"
         known = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
         kept = {item.id: found for item in select(name) if (found := figures.get(item.id, known.get(item.id)))}
@@ -361,7 +476,7 @@ def take_papers(run: dict[str, Any], to: Path = MEASURED / "papers") -> None:
 
 
 def _taken_reproduction(run: dict[str, Any]) -> dict[str, int]:
-    items = [item for item in run["items"] if item["id"].partition("/")[0] in PAPERS]
+    items = [item for item in run["items"] if item["id"].partition("/")[0] in set(PAPERS) - OURS]
     checks = [check["pass"] for item in items for check in item["checks"]]
     missing = [item for item in items if not all(check["pass"] for check in item["checks"])]
     return {"items": len(items), "missing_items": len(missing), "checks": len(checks), "passing": sum(checks)}
@@ -389,6 +504,7 @@ def rewrite(page: Path, make: Callable[[str], str] = output) -> bool:
     before = page.read_text(encoding="utf-8")
     after = MARK.sub(lambda match: f"{match[1]}{make(match[3])}{match[5]}", before)
     after = TABLE.sub(lambda match: f"{match[1]}{measured(match[2])}{match[4]}", after)
+    after = FIGURE.sub(lambda match: f"{match[1]}{figure(match[2], match[3], match[4])}{match[6]}", after)
     page.write_text(after, encoding="utf-8")
     return after != before
 

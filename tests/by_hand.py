@@ -35,6 +35,7 @@ SCENARIO: dict[str, Any] = {
 LINKS: dict[str, list[Any]] = {
     "name": ["bottleneck", "edge"],
     "utilization": [0.8123, 0.0617],
+    "carried_goodput_bps": [62.4e6, 1.7e6],
     "loss_rate": [0.00125, 0.0],
     "dropped_packets": [1234, 0],
     "marked_packets": [4321, 7],
@@ -47,6 +48,7 @@ LINKS: dict[str, list[Any]] = {
     "p99_queueing_delay_s": [0.0183, 0.0024],
     "max_queueing_delay_s": [0.0194, 0.0035],
     "reverse_utilization": [0.0321, 0.0043],
+    "reverse_carried_goodput_bps": [0.31e6, 0.42e6],
     "reverse_loss_rate": [0.0002, 0.0003],
     "reverse_dropped_packets": [21, 22],
     "reverse_marked_packets": [27, 28],
@@ -67,6 +69,7 @@ FLOWS: dict[str, list[Any]] = {
     "active_s": [3.0, 1.5],
     "throughput_bps": [61.5e6, 2.15e6],
     "goodput_bps": [60.25e6, 950e3],
+    "payload_goodput_bps": [57.84e6, 912e3],
     "retransmits": [2740, 11],
     "timeouts": [3, 1],
     "fast_recoveries": [70, 20],
@@ -75,6 +78,9 @@ FLOWS: dict[str, list[Any]] = {
     "p50_rtt_s": [0.0843, 0.0915],
     "p95_rtt_s": [0.0961, 0.0972],
     "p99_rtt_s": [0.0983, 0.0994],
+    "p50_jitter_s": [0.00011, 0.00021],
+    "p95_jitter_s": [0.00512, 0.00622],
+    "p99_jitter_s": [0.00713, 0.00823],
     "mean_cwnd_packets": [1880.125, 13.5],
     "base_rtt_s": [0.078, 0.082],
     "completion_s": [NO, 2.5],
@@ -86,6 +92,9 @@ GROUPS: dict[str, list[Any]] = {
     "p50_rtt_s": [0.0842, 0.0914],
     "p95_rtt_s": [0.0962, 0.0973],
     "p99_rtt_s": [0.0982, 0.0993],
+    "p50_jitter_s": [0.00012, 0.00022],
+    "p95_jitter_s": [0.00513, 0.00623],
+    "p99_jitter_s": [0.00714, 0.00824],
 }
 
 NO_TRANSFERS: dict[str, list[Any]] = {name: [] for name in COLUMNS}
@@ -126,6 +135,9 @@ TOTALS: dict[str, Any] = {
     "p50_rtt_s": 0.0846,
     "p95_rtt_s": 0.0967,
     "p99_rtt_s": 0.0987,
+    "p50_jitter_s": 0.00015,
+    "p95_jitter_s": 0.00554,
+    "p99_jitter_s": 0.00765,
 }
 
 

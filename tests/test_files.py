@@ -14,8 +14,18 @@ from typing import NoReturn
 import pytest
 
 from fullpipe import files
+from fullpipe._core import module_file
 from fullpipe.errors import InputError
-from fullpipe.files import check_directory, check_picture, clear_stages, remove_if_empty, staged, staged_file
+from fullpipe.files import (
+    cache_directory,
+    check_directory,
+    check_picture,
+    clear_stages,
+    remove_if_empty,
+    staged,
+    staged_file,
+)
+from fullpipe.linux import kernel
 from fullpipe.text import shorten
 
 
@@ -244,3 +254,13 @@ def test_only_what_was_staged_is_cleared_away(tmp_path: Path) -> None:
     (tmp_path / "fullpipe.tmp").touch()
     clear_stages(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".mine.tmp", "fullpipe.tmp"]
+
+
+def test_what_is_kept_from_run_to_run_is_in_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the XDG Base Directory Specification: an empty variable is none. The crate of modules agrees."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for told, place in (("", "home/.cache"), (str(tmp_path / "cache"), "cache")):
+        monkeypatch.setenv("XDG_CACHE_HOME", told)
+        assert cache_directory("evaluate") == tmp_path / place / "fullpipe/evaluate"
+        assert module_file("6.1", "bbr").is_relative_to(cache_directory("modules"))
+        assert kernel.kept_in() == cache_directory("linux")

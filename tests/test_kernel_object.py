@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from platform import machine
 
 import pytest
 from click.testing import CliRunner
@@ -353,24 +354,45 @@ def test_what_a_module_needs_and_there_is_not_is_named(place: Path) -> None:
     assert "tcp_three.c: cannot be read" in str(missing.exception)
 
 
-@pytest.fixture(scope="session")
-def kernels_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Debian's source of Linux 6.1: its congestion controls and the programs of its selftests."""
+@pytest.fixture(scope="module", params=["6.1", "6.12"])
+def kernels_source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Debian's source of a Linux: its congestion controls and the programs of its selftests."""
     place = tmp_path_factory.mktemp("linux-source")
-    got = subprocess.run(["apt-get", "download", "linux-source-6.1"], cwd=place, capture_output=True, check=False)
+    package = f"linux-source-{request.param}"
+    got = subprocess.run(["apt-get", "download", package], cwd=place, capture_output=True, check=False)
     packages = list(place.glob("*.deb"))
     if got.returncode != 0 or not packages:
-        pytest.skip("linux-source-6.1 cannot be had")
+        pytest.skip(f"{package} cannot be had")
     subprocess.run(["dpkg-deb", "-x", packages[0], place], check=True)
     wanted = [
-        "linux-source-6.1/Makefile",
+        f"{package}/Makefile",
         "*/net/ipv4/tcp_*.[ch]",
         "*/tools/testing/selftests/bpf/*.h",
-        "*/selftests/bpf/progs/bpf_[cd]*.c",
+        "*/selftests/bpf/progs/bpf_[cdt]*.[ch]",
     ]
-    archive = place / "usr/src/linux-source-6.1.tar.xz"
+    archive = place / f"usr/src/{package}.tar.xz"
     subprocess.run(["tar", "-xf", archive, "-C", place, "--wildcards", *wanted], check=True)
-    return place / "linux-source-6.1"
+    return place / package
+
+
+def _selftest(kernels_source: Path, name: str) -> str:
+    """The object file of one of the selftests' programs. Since 6.12 they take the kernel's types from its BTF."""
+    tests = kernels_source / "tools/testing/selftests/bpf"
+    source = tests / f"progs/bpf_{name}.c"
+    if "bpf_tracing_net.h" in source.read_text():
+        types = Path("/sys/kernel/btf/vmlinux")
+        if shutil.which("bpftool") is None or not types.exists():
+            pytest.skip("no bpftool, or no BTF of this machine's kernel")
+        dumped = subprocess.run(
+            ["bpftool", "btf", "dump", "file", types, "format", "c"], capture_output=True, check=True
+        )
+        Path("vmlinux.h").write_bytes(dumped.stdout)
+    target = {"x86_64": "x86", "aarch64": "arm64"}[machine()]
+    flags = f"-target bpf -g -O2 -w -D__TARGET_ARCH_{target} -I. -I{tests} -I/usr/include/{machine()}-linux-gnu".split()
+    made = f"{name}.bpf.o"
+    subprocess.run(["clang", *flags, "-c", source, "-o", made], check=True)
+    subprocess.run(["llvm-strip", "-g", made], check=True)
+    return made
 
 
 @needs_clang
@@ -380,9 +402,6 @@ def test_the_kernels_own_run(kernels_source: Path) -> None:
     """CUBIC from RFC 9438, from the kernel's module and from its selftest: their windows are within 5 %. LP too fills
     the link: the receiver's timestamps begin anywhere.
     """
-    tests = kernels_source / "tools/testing/selftests/bpf"
-    flags = f"-target bpf -g -O2 -w -I{tests} -I/usr/include/x86_64-linux-gnu".split()
-    subprocess.run(["clang", *flags, "-c", tests / "progs/bpf_cubic.c", "-o", "selftest.bpf.o"], check=True)
     modules = ("cubic", "bbr", "westwood", "illinois", "lp", "nv")
     for module in modules:
         _make(str(kernels_source), module)
@@ -395,9 +414,46 @@ def test_the_kernels_own_run(kernels_source: Path) -> None:
     )
     found = {
         str(algorithm): run(scenario.replace(flows=[{"algorithm": algorithm, "host": "linux"}])).to_dict()["flows"][0]
-        for algorithm in ("cubic", {"object": "selftest.bpf.o"}, *({"module": module} for module in modules))
+        for algorithm in (
+            "cubic",
+            {"object": _selftest(kernels_source, "cubic")},
+            *({"module": module} for module in modules),
+        )
     }
     windows = [flow["mean_cwnd_packets"] for flow in found.values()][:3]
     assert max(windows) < 1.05 * min(windows)
     for flow in found.values():
         assert flow["goodput_bps"] > 18e6, flow["algorithm"]
+
+
+@needs_clang
+@pytest.mark.slow_linux
+@pytest.mark.usefixtures("place")
+def test_the_kernels_own_dctcp_runs(kernels_source: Path) -> None:
+    """100 Mbit/s over 4 ms hold 33 packets of 1514 bytes, and marks begin at 20 more: the windows of the built-in DCTCP
+    and of the selftest's are both some 53, without a loss, and with as many marks.
+    """
+    scenario = Scenario(
+        duration="20 s",
+        warmup="5 s",
+        packet_size=1514,
+        links=[
+            {
+                "name": "l",
+                "rate": "100 Mbit/s",
+                "delay": "2 ms",
+                "buffer": "200 packets",
+                "queue": {"name": "step", "threshold": "20 packets"},
+            }
+        ],
+        flows=[{"algorithm": "reno"}],
+    )
+    algorithms = ["dctcp", {"object": _selftest(kernels_source, "dctcp"), "struct_ops": "dctcp"}]
+    flow = {"host": "linux", "ecn": "accurate"}
+    results = [run(scenario.replace(flows=[{"algorithm": each, **flow}])).to_dict() for each in algorithms]
+    for result in results:
+        assert result["flows"][0]["mean_cwnd_packets"] == pytest.approx(53, rel=0.05)
+        assert result["flows"][0]["retransmits"] == 0
+        assert result["links"][0]["utilization"] > 0.99
+    marked = [result["links"][0]["marked_packets"] for result in results]
+    assert marked[1] == pytest.approx(marked[0], rel=0.1)

@@ -531,21 +531,124 @@ def test_what_cannot_be_compiled_is_said() -> None:
         compiled("own-odd", Odd)
 
 
-def test_ctrl_c_ends_an_endless_loop_of_compiled_code(tmp_path: Path) -> None:
+LOOPS = "while w > 0.0:\n            w += 1.0\n        return w"
+COMPILED = (
+    PLAIN.replace('recovery="newreno", inspect=["process"]', "compiled=True")
+    .replace("import os\n", "")
+    .replace("float(os.getpid())", "0.0")
+    .replace("return w / 2", LOOPS)
+)
+"""At the first loss Numba's code loops for ever."""
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_ctrl_c_ends_an_endless_loop_of_compiled_code(tmp_path: Path, command: str) -> None:
     pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
     (tmp_path / "s.toml").write_text(TOML)
-    text = PLAIN.replace('recovery="newreno", inspect=["process"]', "compiled=True").replace("import os\n", "")
-    text = text.replace("float(os.getpid())", "0.0").replace(
-        "return w / 2", "while w > 0.0:\n            w += 1.0\n        return w"
-    )
-    (tmp_path / "aimd.py").write_text(text)
-    line = [PROGRAM, "run", "s.toml", "--load", "aimd.py"]
+    (tmp_path / "aimd.py").write_text(COMPILED)
+    arguments = ["--algorithms", "plain-aimd"] if command == "compare" else []
+    line = [PROGRAM, command, "s.toml", "--load", "aimd.py", *arguments]
     with started(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(8)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert (process.returncode, said.strip()) == (130, "fullpipe: interrupted; nothing is left half-written")
+
+
+CELLS = """
+import sys, threading, traceback
+import fullpipe
+from fullpipe.own import load_algorithms
+
+load_algorithms("aimd.py")
+looping = fullpipe.Scenario.load("s.toml")
+
+def from_a_thread():
+    def work():
+        try:
+            fullpipe.run(looping)
+        except KeyboardInterrupt:
+            print("the thread is interrupted", flush=True)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+def cell(code):
+    # What a notebook's kernel does with a cell.
+    try:
+        code()
+    except KeyboardInterrupt:
+        print("the cell is interrupted", flush=True)
+
+ways = {
+    "run": lambda: fullpipe.run(looping),
+    "run_many": lambda: fullpipe.run_many({1: looping, 2: looping}, workers=2),
+    "thread": from_a_thread,
+}
+print("begins", flush=True)
+cell(ways[sys.argv[1]])
+for thread in threading.enumerate():
+    if thread is not threading.main_thread() and not thread.daemon:
+        thread.join()
+(rate,) = fullpipe.run(looping.replace(**{"flows.algorithm": "newreno"})).flows["goodput_bps"].to_pylist()
+print("the next cell runs", rate > 1e6, flush=True)
+"""
+
+
+@pytest.mark.parametrize("way", ["run", "run_many", "thread"])
+def test_interrupting_a_notebook_ends_an_endless_loop(tmp_path: Path, way: str) -> None:
+    """Jupyter and terminals interrupt the whole group of processes; the notebook's own goes on."""
+    (tmp_path / "s.toml").write_text(TOML)
+    loop = "open('looping', 'w').close()\n        while True: pass"
+    (tmp_path / "aimd.py").write_text(PLAIN.replace("return self.alpha / w", loop))
+    line = [sys.executable, "-c", CELLS, way]
+    with started(
+        line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        while process.poll() is None and not (tmp_path / "looping").exists():
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        told, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (0, "")
+    lines = told.splitlines()
+    assert lines[0] == "begins"
+    assert lines[-1] == "the next cell runs True"
+    assert "the cell is interrupted" in lines
+    assert ("the thread is interrupted" in lines) == (way == "thread")
+
+
+IN_A_THREAD = """
+import threading, time
+import fullpipe
+from fullpipe.own import load_algorithms
+
+load_algorithms("aimd.py")
+thread = threading.Thread(target=fullpipe.run, args=["s.toml"])
+thread.start()
+open("began", "w").close()
+while thread.is_alive():
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
+def test_a_main_thread_that_ctrl_c_has_ended_takes_runs_along(tmp_path: Path, compiled: bool) -> None:
+    """The interpreter waits for its threads before it ends; only the main one has heard of the signal."""
+    if compiled:
+        pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(COMPILED if compiled else PLAIN.replace("return w / 2", "while True: pass"))
+    line = [sys.executable, "-c", IN_A_THREAD]
+    with started(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not (tmp_path / "began").exists():
+            time.sleep(0.05)
+        time.sleep(4)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    assert "KeyboardInterrupt" in said
 
 
 def test_the_header_has_the_structs_that_are_compiled(tmp_path: Path) -> None:

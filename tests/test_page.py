@@ -14,7 +14,7 @@ from jinja2 import UndefinedError
 
 from by_hand import by_hand, snapshot
 from fullpipe import Scenario
-from fullpipe.reproduce import Outcome
+from fullpipe.reproduce import Outcome, Rows
 from fullpipe.reproduce.check import Shape, Value
 from fullpipe.reproduce.item import Claim, Item
 from fullpipe.reproduce.report import view
@@ -123,6 +123,23 @@ def test_what_is_no_number_has_neither_difference_nor_gauge() -> None:
         assert gauge(value)[1] is None
 
 
+PARTS: dict[str, dict[str, str]] = {
+    AGREES.name: {"quantity": "utilization", "algorithm": "reno"},
+    ABOVE.name: {"quantity": "loss", "unit": "%"},
+    BELOW.name: {"quantity": "window", "unit": "packets", "setting": "k=1/8, 3 < 4"},
+}
+"""What the checks' figures are; others are quantities."""
+
+
+def rows(*checks: Value | Shape) -> Rows:
+    """What was measured, by what is judged of it."""
+    found = Rows()
+    for check in checks:
+        if isinstance(check, Value):
+            found.add(**PARTS.get(check.name, {"quantity": check.name}), value=check.measured, name=check.name)
+    return found
+
+
 def outcome(
     directory: Path, name: str, *checks: Value | Shape, pictures: tuple[str, ...] = (), **given: Any
 ) -> Outcome:
@@ -133,19 +150,20 @@ def outcome(
         drawn = {"kind": "plot", "title": f"<{picture}>", "panels": [{"title": "</script>"}]}
         (place / f"{picture}.json").write_text(json.dumps(drawn))
     item = Item(
-        name, f"What <{name}> shows", dict, lambda _: {}, {each: lambda _: by_hand().plot() for each in pictures}
+        name, f"What <{name}> shows", dict, lambda _: Rows(), {each: lambda _: by_hand().plot() for each in pictures}
     )
     scenarios = {
         f"k={count}": Scenario(duration="10 s", seed=seed, links=[LINK], flows=[{"algorithm": "reno", "count": count}])
         for count, seed in enumerate(given.pop("seeds", ()), 1)
     }
-    plain = {"results": {}, "figures": {}, "shortened": "", "quick": False, "wall_s": 3.25, "version": "9.8.7"}
+    plain = {"results": {}, "rows": rows(*checks), "shortened": "", "quick": False, "wall_s": 3.25, "version": "9.8.7"}
     return Outcome(item=item, scenarios=scenarios, checks=checks, **{**plain, **given})
 
 
 def three(directory: Path) -> list[Outcome]:
     """Of two papers: a quick item that was kept, a full one, and one run on Linux without scenarios or pictures."""
-    figures = {"utilization, reno": 0.8351, "large": 123456.7}
+    both = rows(AGREES, ABOVE, BELOW)
+    both.add("large", 123456.7, unit="packets")
     return [
         outcome(
             directory,
@@ -153,7 +171,7 @@ def three(directory: Path) -> list[Outcome]:
             *(AGREES, ABOVE, BELOW, RISES),
             pictures=("a picture",),
             seeds=(3, 3),
-            figures=figures,
+            rows=both,
             shortened="half as long",
             quick=True,
             kept=True,
@@ -164,7 +182,7 @@ def three(directory: Path) -> list[Outcome]:
             *(AGREES, RISES),
             pictures=("one", "two"),
             seeds=(3, 4),
-            figures={"utilization, reno": 0.8351},
+            rows=rows(AGREES),
             wall_s=12.0,
         ),
         outcome(directory, "ehstcp/figure-9", TWICE, engine="linux", shortened="one flow", seeds=(5,)),
@@ -206,8 +224,8 @@ def test_a_page_word_by_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def judged(*statuses: Value | Shape, name: str = "survey/table-9", **given: Any) -> Any:
-    item = Item(name, "t", dict, lambda _: {}, {"a picture": lambda _: by_hand().plot()})
-    plain = {"results": {}, "figures": {"utilization, reno": 0.8351}, "shortened": "", "quick": False, "wall_s": 1.0}
+    item = Item(name, "t", dict, lambda _: Rows(), {"a picture": lambda _: by_hand().plot()})
+    plain = {"results": {}, "rows": rows(*statuses), "shortened": "", "quick": False, "wall_s": 1.0}
     return Outcome(item=item, scenarios={}, checks=statuses, **{**plain, **given})
 
 
@@ -246,19 +264,26 @@ def test_a_miss_is_told_once_for_all_that_share_its_cause() -> None:
 CAUSE: dict[str, Any] = {"miss": ABOVE.miss, "miss_within": 20.0}
 
 
+def beside(*figures: tuple[str, str, str, str, Value], shapes: tuple[Shape, ...] = ()) -> list[dict[str, Any]]:
+    """Panels of figures: quantity, unit, algorithm, setting, and what is judged."""
+    found = Rows()
+    for quantity, unit, algorithm, setting, check in figures:
+        found.add(quantity, check.measured, unit=unit, algorithm=algorithm, setting=setting, name=check.name)
+    return view._beside(judged(*(figure[4] for figure in figures), *shapes, rows=found))
+
+
 def test_published_values_of_one_quantity_stand_together() -> None:
     def value(name: str, published: float, measured: float, **given: Any) -> Value:
         return Value(name=name, origin="o", reason="r", published=published, measured=measured, **given)
 
-    panels = view._beside(
-        [
-            value("loss, reno, k=1/8, %", 0.1, 0.2, within_factor=4.0),
-            value("loss, vegas, k=1/8, %", 20.0, 10.0, within_factor=4.0),
-            value("gain, reno", 1.0, 1.1, tolerance=0.5),
-            value("gain, vegas", 2.0, 1.4, tolerance=0.5),
-            value("alone, reno", 2.0, 1.9, tolerance=0.5),
-            RISES,
-        ]
+    panels = beside(
+        ("loss", "%", "reno", "k=1/8", value("loss, reno, k=1/8, %", 0.1, 0.2, within_factor=4.0)),
+        ("loss", "%", "vegas", "k=1/8", value("loss, vegas, k=1/8, %", 20.0, 10.0, within_factor=4.0)),
+        ("loss", "packets", "vegas", "k=1/4", value("lost", 20.0, 10.0, within_factor=4.0)),
+        ("gain", "", "reno", "", value("gain, reno", 1.0, 1.1, tolerance=0.5)),
+        ("gain", "", "vegas", "", value("vegas has gained", 2.0, 1.4, tolerance=0.5)),
+        ("alone", "", "reno", "", value("alone, reno", 2.0, 1.9, tolerance=0.5)),
+        shapes=(RISES,),
     )
     assert [(panel["title"], panel["log"]) for panel in panels] == [("loss, %", True), ("gain", False)]
     assert panels[0]["rows"] == [
@@ -341,9 +366,14 @@ def test_no_script_ends_its_own_element_and_no_text_moves_a_terminals_cursor() -
 
 
 def test_only_published_values_that_are_known_stand_together() -> None:
-    values = [
-        Value(name=name, origin="o", reason="r", published=2.0, measured=measured, tolerance=1.0)
-        for name, measured in (("gain, a", 1.0), ("gain, b", float("nan")), ("gain, c", 3.0), ("alone", 1.0))
-    ]
-    (panel,) = view._beside([*values, RISES])
+    def gain(name: str, measured: float) -> tuple[str, str, str, str, Value]:
+        return (
+            "gain",
+            "",
+            name,
+            "",
+            Value(name=name, origin="o", reason="r", published=2.0, measured=measured, tolerance=1),
+        )
+
+    (panel,) = beside(gain("a", 1.0), gain("b", float("nan")), gain("c", 3.0), shapes=(RISES,))
     assert [row["label"] for row in panel["rows"]] == ["a", "c"]

@@ -86,7 +86,7 @@ def test_the_proposed_scheme_without_extra_misses() -> None:
     (item,) = select("hyun-jang/table-1")
     reno = run_many({name: scenario for name, scenario in item.scenarios().items() if name.startswith("reno")})
     broken = {name.replace("reno", "proposed"): result for name, result in reno.items()}
-    checks = judge(item.measure({**reno, **broken}), expected(item.id))
+    checks = judge(item.measure({**reno, **broken}).figures, expected(item.id))
     missed = {check.name for check in checks if not check.passed}
     assert {f"utilization, proposed, k={k}" for k in ("1/8", "1/4", "1/2", "3/4")} <= missed
     assert not any(name.startswith("utilization, reno") for name in missed)

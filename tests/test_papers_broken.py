@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +14,8 @@ from fullpipe.papers import select
 from fullpipe.reproduce import Item, reproduce
 
 
-def broken(item: Item, name: str, **params: Any) -> Item:
-    """The item's quick variant with an algorithm's parameters changed wherever it is used."""
+def broken(item: Item, name: str, params: Mapping[str, Any]) -> Item:
+    """The item's quick variant with an algorithm's parameters changed wherever it is used; its name, for another."""
 
     def change(scenario: Scenario) -> Scenario:
         tree = copy.deepcopy(scenario.to_dict())
@@ -41,10 +42,21 @@ def broken(item: Item, name: str, **params: Any) -> Item:
         # The safety check is skipped: the cut stays a twentieth, and standard TCP pays.
         ("ehstcp/safety-check", "ehstcp", {"safety_rtts": 0}, "the check leaves standard TCP more"),
         ("ehstcp/safety-check", "ehstcp", {"safety_rtts": 0}, "and less is lost"),
+        # BBRv1 for BBRv3: it goes on into full queues.
+        ("modern/c4", "bbr3", {"name": "bbr"}, "mean RTT, bbr3, alone_1_5M, ms"),
+        ("modern/loss-zone", "bbr3", {"name": "bbr"}, "the third version leaves the zone"),
+        # Vegas for CUBIC: the deep buffer stays empty.
+        ("modern/c4", "cubic", {"name": "vegas"}, "mean RTT, cubic, bbloat, ms"),
+        (
+            "modern/westwood",
+            "westwood",
+            {"halve_in_recovery": True},
+            "by its paper Westwood+ fills the link over any buffer",
+        ),
     ],
 )
 def test_what_is_broken_is_seen(item_id: str, name: str, params: dict[str, Any], seen_by: str) -> None:
     (item,) = select(item_id)
-    outcome = reproduce(broken(item, name, **params), quick=True)
+    outcome = reproduce(broken(item, name, params), quick=True)
     assert outcome.status == "fail"
     assert seen_by in {check.name for check in outcome.checks if check.status == "fail"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from fullpipe.reproduce import reproduce_all
 
 CODE = """
 from fullpipe import Scenario
-from fullpipe.reproduce import Item
+from fullpipe.reproduce import Item, Rows
 
 from . import theory
 
@@ -23,7 +24,10 @@ def scenarios():
     return {"one": Scenario(duration="5 s", warmup="2 s", links=[link], flows=[{"algorithm": "newreno"}])}
 
 def measure(results):
-    return {"utilization": results["one"].figures()["utilization"], "pipe": theory.PIPE}
+    rows = Rows()
+    rows.add("utilization", results["one"].figures()["utilization"], algorithm="newreno", name="utilization")
+    rows.add("pipe", theory.PIPE, unit="packets", name="pipe")
+    return rows
 
 ITEMS = (Item("my-paper/table-1", "A link", scenarios, measure),)
 """
@@ -67,6 +71,12 @@ def test_its_items_are_found_run_and_judged(paper: Path, tmp_path: Path, program
     (item,) = json.loads(done.stdout)["items"]
     assert (item["id"], item["pass"]) == ("my-paper/table-1", True)
     assert [check["published"] for check in item["checks"]] == [0.99, 20]
+    measured = list(csv.DictReader((tmp_path / "out/my-paper/table-1/measured.csv").read_text().splitlines()))
+    assert [(row["quantity"], row["unit"], row["algorithm"], row["setting"]) for row in measured] == [
+        ("utilization", "", "newreno", ""),
+        ("pipe", "packets", "", ""),
+    ]
+    assert [float(row["value"]) for row in measured] == [check["measured"] for check in item["checks"]]
     page = (tmp_path / "out/index.html").read_text()
     assert "Somebody, 2026" in page
     assert "fullpipe reproduce my-paper/table-1 --paper my_paper" in page
@@ -88,6 +98,12 @@ def test_what_has_changed_in_it_is_run_anew(paper: Path, tmp_path: Path) -> None
     assert not kept()
     (outcome,) = reproduce_all(select(None, [paper]), out=tmp_path / "out")
     assert outcome.figures["pipe"] == 20.25
+
+
+def test_figures_by_name_alone_are_refused(paper: Path, tmp_path: Path) -> None:
+    (paper / "__init__.py").write_text(CODE.replace("return rows", "return rows.figures"))
+    with pytest.raises(InputError, match=r"my-paper/table-1: measure must return fullpipe\.reproduce\.Rows, not dict"):
+        list(reproduce_all(select(None, [paper]), out=tmp_path / "out"))
 
 
 @pytest.mark.parametrize(

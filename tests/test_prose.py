@@ -47,9 +47,13 @@ DERIVED = {
     "survey/figure-3": "80 125",
     "survey/figure-4": "11 40 84 94",  # with a packet's time on each link
     "survey/figure-5": "57 108",  # differences of published values
+    "modern/c4": "7.7 9332",  # a packet of 1440 bytes at 1.5 Mbit/s; an RFC
+    "modern/loss-zone": "40",  # twice the delays
+    "modern/westwood": "83 1000",  # products in packets, here and in the letter
     "modern/prague": "9438 4.3 1.4 0.57 0.71 1.14",  # an RFC's section; the equation with another constant
     "modern/ledbat": "0.95",  # Jain's index of the shares asked
     "modern/copa": "2023",  # a paper's year
+    "beyond/today": "95 0.7 1.125 133 240",  # a percentile; shares of the pipe; packets in it; ms of buffer
     "beyond/central-experiments": "0.125 1.125",  # BIC's and Scalable's cut; the pipe and its eighth of buffer
 }
 """Numbers in prose that follow from the paper or the scenarios by arithmetic, or are settings; none is measured."""

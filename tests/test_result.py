@@ -187,6 +187,7 @@ def test_groups_by_hand() -> None:
         "flows": 2,
         "goodput_bps": 40e6,
         "throughput_bps": 42e6,
+        "payload_goodput_bps": 912e3,
         "share": 0.4,
         "jain_index": pytest.approx(0.8),
         "loss_rate": 0.00032,
@@ -194,6 +195,9 @@ def test_groups_by_hand() -> None:
         "p50_rtt_s": 0.0914,
         "p95_rtt_s": 0.0973,
         "p99_rtt_s": 0.0993,
+        "p50_jitter_s": 0.00022,
+        "p95_jitter_s": 0.00623,
+        "p99_jitter_s": 0.00824,
         "mean_cwnd_packets": 13.5,
         "retransmits": 22,
         "timeouts": 2,
@@ -210,6 +214,7 @@ def test_the_other_direction_is_nested_where_anything_crosses_it() -> None:
     links = by_hand(links={"reverse_arrived_packets": [50001, 0]}).to_dict()["links"]
     assert links[0]["reverse"] == {
         "utilization": 0.0321,
+        "carried_goodput_bps": 0.31e6,
         "loss_rate": 0.0002,
         "dropped_packets": 21,
         "marked_packets": 27,

@@ -21,6 +21,7 @@ from test_tables import LINK
 def test_figures() -> None:
     assert by_hand().figures() == {
         "utilization": 0.8123,
+        "carried_goodput_bps": 62.4e6,
         "loss_rate": 0.00125,
         "dropped_packets": 1234,
         "marked_packets": 4321,
@@ -33,6 +34,7 @@ def test_figures() -> None:
         "p99_queueing_delay_s": 0.0183,
         "max_queueing_delay_s": 0.0194,
         "reverse_utilization": 0.0321,
+        "reverse_carried_goodput_bps": 0.31e6,
         "reverse_loss_rate": 0.0002,
         "reverse_dropped_packets": 21,
         "reverse_marked_packets": 27,
@@ -45,6 +47,7 @@ def test_figures() -> None:
         "reverse_p99_queueing_delay_s": 0.00031,
         "reverse_max_queueing_delay_s": 0.00041,
         "links.edge.utilization": 0.0617,
+        "links.edge.carried_goodput_bps": 1.7e6,
         "links.edge.loss_rate": 0.0,
         "links.edge.dropped_packets": 0,
         "links.edge.marked_packets": 7,
@@ -57,6 +60,7 @@ def test_figures() -> None:
         "links.edge.p99_queueing_delay_s": 0.0024,
         "links.edge.max_queueing_delay_s": 0.0035,
         "links.edge.reverse_utilization": 0.0043,
+        "links.edge.reverse_carried_goodput_bps": 0.42e6,
         "links.edge.reverse_loss_rate": 0.0003,
         "links.edge.reverse_dropped_packets": 22,
         "links.edge.reverse_marked_packets": 28,
@@ -72,6 +76,7 @@ def test_figures() -> None:
         # The second flow lives half of the three seconds that are measured.
         "goodput_bps": 60.725e6,
         "throughput_bps": 62.575e6,
+        "payload_goodput_bps": 58.296e6,
         "mean_goodput_bps": 30.6e6,
         "min_goodput_bps": 950e3,
         "max_goodput_bps": 60.25e6,
@@ -82,6 +87,9 @@ def test_figures() -> None:
         "p50_rtt_s": 0.0846,
         "p95_rtt_s": 0.0967,
         "p99_rtt_s": 0.0987,
+        "p50_jitter_s": 0.00015,
+        "p95_jitter_s": 0.00554,
+        "p99_jitter_s": 0.00765,
         "mean_cwnd_packets": pytest.approx(946.8125),
         "completed_flows": 1,
         # The only flow that is complete lived an instant before the window.
@@ -157,7 +165,7 @@ def test_without_flows_or_traffic() -> None:
     }
     row = by_hand(**nothing).figures()
     assert row["flows"] == 0
-    assert not [name for name in row if "goodput" in name or name.startswith(("udp", "web"))]
+    assert not [name for name in row if "mean_goodput" in name or name.startswith(("goodput", "payload", "udp", "web"))]
 
 
 def test_web_completions_are_weighed_by_transfers() -> None:

@@ -19,6 +19,7 @@ from fullpipe.registry import Algorithm, Param, Queue
 from fullpipe.reproduce.check import Shape, Value
 from fullpipe.reproduce.item import Item
 from fullpipe.reproduce.record import Outcome
+from fullpipe.reproduce.rows import Rows
 from fullpipe.study.compare import Comparison
 from fullpipe.study.evaluate.card import Card
 from fullpipe.study.size import Sizing
@@ -257,7 +258,10 @@ def test_evaluate(printed: Printed) -> None:
 
 
 def test_reproduce_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
-    items = [Item("paper/table-9", "What it shows", dict, lambda _: {}), Item("other/x", "More", dict, lambda _: {})]
+    items = [
+        Item("paper/table-9", "What it shows", dict, lambda _: Rows()),
+        Item("other/x", "More", dict, lambda _: {}),
+    ]
     monkeypatch.setattr(reproduce, "select", lambda *_: items)
     reproduce.command.main(["--list"], standalone_mode=False)
     assert printed() == snapshot("reproduce-list.txt")
@@ -383,8 +387,8 @@ def test_size_of_a_queues_parameter_for_conditions(printed: Printed) -> None:
 
 
 def outcome(*checks: Value | Shape, **changes: Any) -> Outcome:
-    item = Item("paper/table-9", "What it shows", dict, lambda _: {})
-    given = {"scenarios": {}, "results": {}, "figures": {}, "shortened": "", "quick": False, "wall_s": 3.25}
+    item = Item("paper/table-9", "What it shows", dict, lambda _: Rows())
+    given = {"scenarios": {}, "results": {}, "rows": Rows(), "shortened": "", "quick": False, "wall_s": 3.25}
     return Outcome(item=item, checks=checks, **{**given, **changes})
 
 

@@ -43,6 +43,9 @@ def test_a_result() -> None:
         ("p50_rtt_s", "s"): 0.0846,
         ("p95_rtt_s", "s"): 0.0967,
         ("p99_rtt_s", "s"): 0.0987,
+        ("p50_jitter_s", "s"): 0.00015,
+        ("p95_jitter_s", "s"): 0.00554,
+        ("p99_jitter_s", "s"): 0.00765,
     }
 
 

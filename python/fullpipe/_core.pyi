@@ -17,6 +17,7 @@ __all__ = [
     "algorithms",
     "check",
     "declare",
+    "figure_names",
     "kernel_module",
     "kernel_object",
     "load",
@@ -169,6 +170,9 @@ class _Key(TypedDict):
 
 def scenario_keys() -> dict[str, list[_Key]]:
     """A scenario's keys by the names of their lists. `default` is TOML, `otherwise` words; a required key has none."""
+
+def figure_names() -> dict[str, list[str]]:
+    """What the columns of each table of a run are called, but for those of series, which depend on the run."""
 
 class _Param(TypedDict, total=False):
     name: str

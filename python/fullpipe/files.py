@@ -14,6 +14,7 @@ from fullpipe.text import quoted, shorten
 
 __all__ = [
     "PICTURES",
+    "cache_directory",
     "check_directory",
     "check_picture",
     "clear_stages",
@@ -28,6 +29,13 @@ PICTURES = (".png", ".svg", ".pdf")
 
 STAGE = ".fullpipe.{}.tmp"
 """Where files are written before they move to their place."""
+
+
+def cache_directory(name: str) -> Path:
+    """Where something of that name is kept from run to run: ``$XDG_CACHE_HOME/fullpipe/NAME``, by default under
+    ``~/.cache``. The crate `fullpipe-kernel` has the same place for ``modules``.
+    """
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fullpipe" / name
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:

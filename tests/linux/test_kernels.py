@@ -152,7 +152,7 @@ def test_modules_that_an_earlier_version_did_not_keep(mirror: Mirror) -> None:
     again = kernel.ensure(modules=["veth", "tcp_vegas"])
     assert again.modules["tcp_vegas"] == kept / "tcp_vegas.ko"
     assert (kept / "SHA256SUMS").read_text() == "".join(sums)
-    assert [path.name for path in kernel.cache_directory().iterdir()] == [kept.name]
+    assert [path.name for path in kernel.kept_in().iterdir()] == [kept.name]
 
 
 @needs_apt
@@ -182,7 +182,7 @@ def test_what_cannot_be_had(mirror: Mirror, package: str, words: str) -> None:
     with pytest.raises(LinuxError, match=words) as caught:
         kernel.ensure(package)
     assert "\n" not in str(caught.value)
-    assert list(kernel.cache_directory().iterdir()) == []
+    assert list(kernel.kept_in().iterdir()) == []
 
 
 @needs_apt

@@ -40,6 +40,12 @@ def test_rates_are_over_a_flows_life_in_the_window() -> None:
     assert (first, second) == (2e6 * 1.066 * 8 / 5, 2.5e6 * 1.066 * 8 / 5)
     assert math.isnan(third)
     assert flows["throughput_bps"][:2] == [first, second]
+    assert [round(rate) for rate in flows["payload_goodput_bps"][:2]] == [round(2e6 * 8 / 5), round(2.5e6 * 8 / 5)]
+    # 4.5 MB of payload in 9 s, all of it one way.
+    links = tables["links"]
+    assert math.isclose(links["carried_goodput_bps"][0], 4.5e6 * 1.066 * 8 / 9)
+    assert links["reverse_carried_goodput_bps"] == [0]
+    assert all(math.isnan(tables[name]["p99_jitter_s"][0]) for name in ("flows", "groups"))
     # Of flow 0 three samples of 20 ms are in the window, of flow 2 none.
     assert (flows["p50_rtt_s"][:2], flows["p99_rtt_s"][0]) == ([0.02, 0.02], 0.02)
     assert math.isnan(flows["p50_rtt_s"][2])

@@ -258,7 +258,7 @@ function figures(result: Result, link: number): Node[] {
   const { view } = result;
   const queueing_s = (of("mean_queue_packets") * view.packet_bytes * 8) / view.links[link]!.rate_bps;
   const marked = of("marked_packets");
-  const waits = percentiles(result.columns("links")).flatMap(({ unit, parts }) => parts.map(({ column, name }) => `${name} ${format.inUnit(of(column), unit)}`));
+  const waits = percentiles(result, "links").flatMap(({ unit, parts }) => parts.map(({ column, name }) => `${name} ${format.inUnit(of(column), unit)}`));
   const pairs: [string, string, string][] = [
     ["Utilization", format.percent(of("utilization")), "of the link"],
     ["Queue", `${format.short(of("mean_queue_packets"))} pkt`, [`${format.time(queueing_s)} of delay`, waits.join(", ")].filter(Boolean).join("; ")],
@@ -280,11 +280,12 @@ interface Percentiles {
   parts: { column: string; name: string }[];
 }
 
-function percentiles(columns: string[]): Percentiles[] {
+/** Those of a table, but for what was not measured. */
+function percentiles(result: Result, table: "links" | "flows" | "groups"): Percentiles[] {
   const found = new Map<string, Percentiles>();
-  for (const column of columns) {
+  for (const column of result.columns(table)) {
     const [, name, quantity, unit] = /^(p\d+)_(.+)_([a-z]+)$/.exec(column) ?? [];
-    if (!name || !quantity || !unit) continue;
+    if (!name || !quantity || !unit || !result.numbers(table, column).some(Number.isFinite)) continue;
     const words = quantity.replaceAll("_", " ").replace(/\brtt\b/g, "RTT");
     const known = found.get(quantity) ?? { title: words[0]!.toUpperCase() + words.slice(1), unit, parts: [] };
     known.parts.push({ column, name });
@@ -301,7 +302,7 @@ function table(result: Result, groups: Group[]): HTMLElement {
   const known = (x: number) => (Number.isFinite(x) ? x : 0);
   const sum = (ids: number[], value: (id: number) => number) => ids.reduce((total, id) => total + known(value(id)), 0);
   const grouped = result.text("groups", "name");
-  const more = percentiles(result.columns(grouped.length ? "groups" : "flows"));
+  const more = percentiles(result, grouped.length ? "groups" : "flows");
   // Of several flows together only the engine knows them.
   const whole = (column: string, name: string, ids: number[]) =>
     grouped.length ? (result.numbers("groups", column)[grouped.indexOf(name)] ?? NaN) : ids.length === 1 ? of(column)[ids[0]!]! : NaN;

@@ -151,7 +151,7 @@ impl CongestionControl for Quinn {
             let in_flight = self.packets.in_flight() * self.mtu;
             self.controller.on_end_acks(now, in_flight, flow.app_limited, largest);
         }
-        if let Some(newest) = newer {
+        if let Some(newest) = newer.filter(|newest| newest.is_first) {
             self.sample(Duration::from_nanos(flow.now - newest.sent));
         }
         self.tell_of_congestion(flow.now);
@@ -178,13 +178,20 @@ impl CongestionControl for Quinn {
 
     /// quinn takes no loss back.
     fn on_undo(&mut self, _: f64, _: f64) {}
+
+    /// The rate that BBR asks for, which quinn reports and paces nothing by.
+    fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(bits) = self.controller.metrics().pacing_rate {
+            visit("asked_pacing_bps", bits as f64);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use fullpipe_cc::RateSample;
-    use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
+    use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
     use std::sync::Arc;
 
     const MS: Nanos = 1_000_000;
@@ -255,6 +262,65 @@ mod tests {
             cc.on_congestion(&Flow::at(4 * apart), Signal::Timeout);
             assert_eq!(cc.cwnd(), window);
         }
+    }
+
+    /// A segment's second departure, at 200 ms, is answered by the ACK of the first at 210 ms: no RTT of 10 ms.
+    #[test]
+    fn what_went_again_gives_no_rtt() {
+        let mut cc = newreno();
+        sends(&mut cc, 2);
+        cc.on_lost(&Flow::at(190 * MS), &Lost::of(0));
+        cc.on_sent(&Flow::at(200 * MS).flight_size(2));
+        let sample = RateSample::new(1, None).segment(0).newly_delivered(1);
+        cc.on_ack(&Flow::at(210 * MS).delivered(1).flight_size(1), &Ack::of(1, 1.0).rate(Some(sample)));
+        assert_eq!(cc.estimator.smoothed(), Duration::from_millis(100));
+        // A first departure's does: 180 ms, of which an eighth counts.
+        cc.on_sent(&Flow::at(211 * MS).delivered(1).flight_size(2));
+        let sample = RateSample::new(2, None).segment(2).newly_delivered(2);
+        cc.on_ack(&Flow::at(391 * MS).delivered(3).flight_size(0), &Ack::of(2, 2.0).rate(Some(sample)));
+        assert_eq!(cc.estimator.smoothed(), Duration::from_millis(110));
+    }
+
+    /// RFC 9002 section 7.6.2: "the sender's congestion window MUST be reduced to the minimum congestion window". quinn's BBR does not look at
+    /// it (src/congestion/bbr/mod.rs, line 472).
+    #[test]
+    fn bbr_keeps_its_window_through_persistent_congestion() {
+        let start = Start::from(10.0).segment_bytes(1200).rtt(100 * MS);
+        let mut cc = Quinn::new(|now, mtu| Arc::new(BbrConfig::default()).build(now, mtu), start);
+        (0..4).for_each(|n| cc.on_sent(&Flow::at(1 + n * 500 * MS).flight_size(n + 1)));
+        (0..4).for_each(|n| cc.on_lost(&Flow::at(2000 * MS), &Lost::of(n)));
+        cc.on_congestion(&Flow::at(2000 * MS), Signal::Timeout);
+        assert_eq!(cc.cwnd(), 200.0);
+    }
+
+    /// RFC 9438 section 4.8: a timeout sets ssthresh "using beta_cubic (same as in Section 4.6)", 7 packets after 10. quinn multiplies twice
+    /// (src/congestion/cubic.rs, lines 195 and 206): 4.9.
+    #[test]
+    fn persistent_congestion_cuts_cubics_threshold_twice() {
+        let mut cc = cubic();
+        (0..4).for_each(|n| cc.on_sent(&Flow::at(1 + n * 500 * MS).flight_size(n + 1)));
+        (0..4).for_each(|n| cc.on_lost(&Flow::at(2000 * MS), &Lost::of(n)));
+        cc.on_congestion(&Flow::at(2000 * MS), Signal::Timeout);
+        assert!(cc.cwnd() == 2.0 && (cc.ssthresh() - 4.9).abs() < 1e-3, "{} {}", cc.cwnd(), cc.ssthresh());
+    }
+
+    /// RFC 9438 section 4.2: t "MUST NOT include periods during which cwnd has not been updated due to application-limited behavior", and
+    /// the target is at most 1.5 windows, half a packet more an ACK. After a minute of that quinn's W_cubic is at 0.4 (60 - K)^3, some ten thousands of
+    /// packets (src/congestion/cubic.rs, line 131), and the second ACK adds a whole packet, as in slow start (line 160).
+    #[test]
+    fn cubics_clock_runs_while_the_application_rests() {
+        let mut cc = cubic();
+        sends(&mut cc, 10);
+        cc.on_lost(&Flow::at(110 * MS), &Lost::of(0));
+        cc.on_ack(&Flow::at(110 * MS).flight_size(10), &Ack::of(0, 0.0));
+        let before = cc.cwnd();
+        (11..=14).for_each(|high| cc.on_sent(&Flow::at(60_000 * MS).flight_size(high)));
+        for delivered in 11..=14 {
+            let sample = RateSample::new(1, None).segment(delivered - 1).newly_delivered(1);
+            let flow = Flow::at(60_100 * MS).delivered(delivered).flight_size(14 - delivered);
+            cc.on_ack(&flow, &Ack::of(1, 1.0).rate(Some(sample)));
+        }
+        assert_eq!(cc.cwnd(), before + 4.0);
     }
 
     /// 1.25 windows a smoothed RTT, in bursts of ten packets at least.

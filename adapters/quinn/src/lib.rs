@@ -1,8 +1,11 @@
-//! quinn-proto's own NewReno and CUBIC, unmodified, as algorithms of a scenario: `quinn-newreno` and `quinn-cubic`.
+//! quinn-proto's own NewReno, CUBIC and BBR, unmodified, as algorithms of a scenario: `quinn-newreno`, `quinn-cubic` and `quinn-bbr`.
 //!
 //! A connection of quinn's tells its controller of packets and bytes; the simulator's sender tells of segments. What lies between is here:
 //! a packet for each departure of a segment ([`fullpipe_connection`]), quinn's RTT estimator, and its pacer's rate and burst.
 //! docs/your-own/quic.md says how each event is mapped, and what differs from a connection.
+//!
+//! BBR seeds a generator of its own from the operating system. Here it is the flow's seed that it gets: the crate `getrandom`, which `rand`
+//! asks, is replaced by one that knows no other source (`../entropy`), and quinn's code stays as it is.
 
 mod driver;
 mod estimator;
@@ -10,9 +13,9 @@ mod plain;
 
 use driver::Quinn;
 use fullpipe_cc::Start;
-use fullpipe_cc::params::{Info, Param, Params};
+use fullpipe_cc::params::{Group, Info, Param, Params};
 use fullpipe_sim::Catalogue;
-use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use std::sync::Arc;
 
 const fn initial_window(default: f64) -> Param {
@@ -35,6 +38,12 @@ const CUBIC: Info = Info::new("quinn-cubic", "quinn-proto 0.11.19, src/congestio
     .own_slow_start(true)
     .params(&[initial_window(10.0)]);
 
+const BBR: Info = Info::new("quinn-bbr", "quinn-proto 0.11.19, src/congestion/bbr/mod.rs")
+    .group(Group::Model)
+    .recovery("rack")
+    .own_slow_start(true)
+    .params(&[initial_window(200.0)]);
+
 /// The built-in algorithms, and quinn's.
 pub fn catalogue() -> Catalogue {
     Catalogue::builtin()
@@ -47,6 +56,13 @@ pub fn catalogue() -> Catalogue {
         .with(&CUBIC, |params, start| {
             let mut config = CubicConfig::default();
             config.initial_window(first_window(params, start));
+            begin(config, start)
+        })
+        .with(&BBR, |params, start| {
+            let mut config = BbrConfig::default();
+            config.initial_window(first_window(params, start));
+            getrandom::seed(start.seed);
+            rand::rng().reseed().expect("a source that does not fail");
             begin(config, start)
         })
 }

@@ -1,6 +1,7 @@
 //! quinn's controllers alone over a link, beside the built-in algorithms of the same design.
 
 use fullpipe_sim::{Report, Simulation};
+use std::collections::HashSet;
 
 /// One flow over a drop-tail link of 20 Mbit/s and a round trip of 40 ms.
 fn alone(algorithm: &str, buffer: &str) -> Report {
@@ -22,17 +23,40 @@ fn utilization(algorithm: &str, buffer: &str) -> f64 {
 
 #[test]
 fn the_same_run_twice_is_the_same() {
-    for algorithm in ["\"quinn-newreno\"", "\"quinn-cubic\""] {
+    for algorithm in ["\"quinn-newreno\"", "\"quinn-cubic\"", "\"quinn-bbr\""] {
         // As text: what is unknown is NaN, and no NaN equals another.
         let [one, other] = [(); 2].map(|()| format!("{:?}", alone(algorithm, "0.5 BDP")));
         assert!(one == other, "{algorithm}");
     }
 }
 
+/// BBR draws where its cycle of gains begins: the rates that it asks for depend on the scenario's seed, and on no more. There are
+/// seven phases: of eight seeds two draw alike.
+#[test]
+fn another_seed_is_another_phase_of_bbrs_cycle() {
+    let asked = |seed: u32| {
+        let text = format!(
+            r#"
+            duration = "2 s"
+            seed = {seed}
+            links = [{{ name = "l", rate = "20 Mbit/s", delay = "20 ms", buffer = "1 BDP" }}]
+            flows = [{{ algorithm = "quinn-bbr" }}]
+            "#
+        );
+        let scenario = fullpipe_quinn::catalogue().read_toml(&text).expect("a scenario");
+        let series = Simulation::new(scenario).report().expect("it runs").flow_series;
+        let (_, rates) = series.columns.iter().find(|(name, _)| name == "asked_pacing_bps").expect("a column").clone();
+        rates.iter().map(|rate| rate.to_bits()).collect::<Vec<_>>()
+    };
+    let runs: HashSet<_> = (1..=8).map(asked).collect();
+    assert!((2..=7).contains(&runs.len()), "{}", runs.len());
+    assert_eq!(asked(1), asked(1));
+}
+
 /// A buffer of a BDP keeps the link busy through a halving, and through a cut to 0.7.
 #[test]
 fn a_buffer_of_a_bdp_fills_the_link() {
-    for algorithm in ["\"quinn-newreno\"", "\"quinn-cubic\""] {
+    for algorithm in ["\"quinn-newreno\"", "\"quinn-cubic\"", "\"quinn-bbr\""] {
         let used = utilization(algorithm, "1 BDP");
         assert!(used > 0.97 && used <= 1.0, "{algorithm}: {used}");
     }

@@ -201,10 +201,9 @@ impl<C: CongestionController> CongestionControl for S2n<C> {
         let acked = self.packets.on_ack(flow, ack);
         let bytes = acked.len() * usize::from(self.mtu);
         let newest = acked.last().copied();
-        if let Some(Packet { number, sent, .. }) = newest
-            && self.largest_acked.is_none_or(|largest| number > largest)
-        {
-            self.largest_acked = Some(number);
+        let newer = newest.filter(|newest| self.largest_acked.is_none_or(|largest| newest.number > largest));
+        self.largest_acked = newer.map(|newer| newer.number).or(self.largest_acked);
+        if let Some(Packet { sent, .. }) = newer.filter(|newer| newer.is_first) {
             let sample = now - at(sent);
             self.rtt.update_rtt(Duration::ZERO, sample, now, true, PacketNumberSpace::ApplicationData);
             self.controller.on_rtt_update(at(sent), now, &self.rtt, &mut self.announced);
@@ -227,4 +226,40 @@ impl<C: CongestionController> CongestionControl for S2n<C> {
     }
 
     fn on_undo(&mut self, _: f64, _: f64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fullpipe_cc::RateSample;
+
+    const MS: Nanos = 1_000_000;
+
+    /// Where slow start ends after a timeout that finds so many of 100 packets lost, a window's worth; all others arrive.
+    fn threshold_after(lost: u64) -> f64 {
+        let endpoint = cubic::builder::Builder::default().with_initial_congestion_window(100 * 1200).build();
+        let mut cc = S2n::new(endpoint, Start::from(10.0).segment_bytes(1200).rtt(100 * MS));
+        (1..=100).for_each(|high| cc.on_sent(&Flow::at(MS).flight_size(high).cwnd_limited(true)));
+        (0..lost).for_each(|segment| cc.on_lost(&Flow::at(1000 * MS), &Lost::of(segment)));
+        cc.on_congestion(&Flow::at(1000 * MS), Signal::Timeout);
+        assert_eq!(cc.cwnd(), 2.0);
+        for segment in lost..100 {
+            let before = cc.cwnd();
+            let sample = RateSample::new(1, None).segment(segment).newly_delivered(1);
+            let flow = Flow::at(1001 * MS).flight_size(100).cwnd_limited(true);
+            cc.on_ack(&flow, &Ack::of(0, 0.0).rate(Some(sample)));
+            if cc.cwnd() - before < 0.99 {
+                return before;
+            }
+        }
+        panic!("slow start has not ended at {}", cc.cwnd());
+    }
+
+    /// RFC 9438 section 4.8: a timeout sets ssthresh "using beta_cubic (same as in Section 4.6)", 70 packets after 100. One lost packet does;
+    /// each further one that is told with it cuts what is left, 2 packets, again (src/recovery/cubic.rs, lines 409, 418 and 627), down to the least
+    /// threshold of 16 (src/recovery/hybrid_slow_start.rs, lines 31 and 189).
+    #[test]
+    fn a_timeout_of_several_packets_leaves_the_least_threshold() {
+        assert_eq!([1, 2, 4].map(threshold_after), [70.0, 16.0, 16.0]);
+    }
 }

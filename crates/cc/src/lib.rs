@@ -17,6 +17,8 @@
 //! # Ok::<(), fullpipe_cc::params::Error>(())
 //! ```
 //!
+//! Of [`configs`] the same with the parameters as fields: `Cubic { beta: 0.8, ..Cubic::default() }.build(10.0)`.
+//!
 //! Units: windows are `f64` segments, times are `u64` nanoseconds ([`Nanos`]), what is unknown is `None`.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -24,9 +26,15 @@
 #[cfg(test)]
 extern crate std;
 
+/// The examples of the page that package indexes show.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod algorithms;
 mod at_least;
 mod classic;
+pub mod configs;
 mod control;
 mod flow;
 mod named;

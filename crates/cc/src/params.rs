@@ -231,7 +231,7 @@ impl<'a> Params<'a> {
     }
 
     /// Checks what was given against the algorithm's parameters.
-    pub fn checked(info: &'static Info, given: &'a [(&'a str, Value<'a>)]) -> Result<Params<'a>, Error<'a>> {
+    pub fn checked<'n: 'a>(info: &'static Info, given: &'a [(&'n str, Value<'a>)]) -> Result<Params<'a>, Error<'n>> {
         for &(name, value) in given {
             let param = info.params.iter().find(|p| p.name == name).ok_or(Error::UnknownParam(name))?;
             if !param.kind.admits(value) {

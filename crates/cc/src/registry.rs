@@ -45,8 +45,8 @@ macro_rules! algorithms {
         ///
         /// # Errors
         /// An unknown algorithm or parameter, or a value outside its range.
-        pub fn build_as<'a, H: Hold>(name: &'a str, given: &'a [(&'a str, Value<'a>)], start: impl Into<Start>)
-            -> Result<Controller<H>, Error<'a>> {
+        pub fn build_as<'n, H: Hold>(name: &'n str, given: &[(&'n str, Value)], start: impl Into<Start>)
+            -> Result<Controller<H>, Error<'n>> {
             $($(if name == $info.name {
                 return Ok(Controller::$variant($build(&Params::checked(&$info, given)?, start).into()));
             })+)+
@@ -153,11 +153,7 @@ algorithms! {
 ///
 /// # Errors
 /// As there.
-pub fn build<'a>(
-    name: &'a str,
-    given: &'a [(&'a str, Value<'a>)],
-    start: impl Into<Start>,
-) -> Result<Controller, Error<'a>> {
+pub fn build<'n>(name: &'n str, given: &[(&'n str, Value)], start: impl Into<Start>) -> Result<Controller, Error<'n>> {
     build_as(name, given, start)
 }
 

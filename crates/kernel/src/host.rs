@@ -17,6 +17,7 @@ pub enum Host {
     StorageDelete,
     SendAck,
     SetOption,
+    AskOption,
     RenoSsthresh,
     RenoUndo,
     RenoAvoid,
@@ -45,6 +46,7 @@ const KNOWN_HELPERS: &[(&str, Host)] = &[
     ("sk_storage_delete", Host::StorageDelete),
     ("tcp_send_ack", Host::SendAck),
     ("setsockopt", Host::SetOption),
+    ("getsockopt", Host::AskOption),
 ];
 
 /// Functions of the kernel (kfuncs) that it has for congestion control.
@@ -95,6 +97,7 @@ impl Host {
             Host::StorageDelete,
             Host::SendAck,
             Host::SetOption,
+            Host::AskOption,
             Host::RenoSsthresh,
             Host::RenoUndo,
             Host::RenoAvoid,

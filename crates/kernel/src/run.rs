@@ -405,6 +405,11 @@ impl Machine {
                     "sets an option of the socket (bpf_setsockopt), which the simulator does not have".into(),
                 ));
             }
+            Host::AskOption => {
+                return Err(Stop::Said(
+                    "asks for an option of the socket (bpf_getsockopt), which the simulator does not have".into(),
+                ));
+            }
             Host::RenoSsthresh => (socket(a)?, u64::from(self.reno_ssthresh())).1,
             Host::RenoUndo => (socket(a)?, u64::from(self.reno_undo())).1,
             Host::RenoAvoid => {

@@ -191,6 +191,15 @@ fn unknown_functions_are_refused_by_name() {
     assert!(refusal(&with_code(INIT, &[[0xb7, 0x0a, 0, 0, 0, 0, 0, 0]])).contains("writes to r10"));
 }
 
+/// `enum bpf_func_id`: 49 is setsockopt, 57 getsockopt, 116 tcp_send_ack. Programs may have them where they are not called.
+#[test]
+fn what_ends_the_run_where_it_is_called_is_named() {
+    for (number, said) in [(49, "(bpf_setsockopt)"), (57, "(bpf_getsockopt)"), (116, "(bpf_tcp_send_ack)")] {
+        let failed = failure(&[[0x85, 0, 0, 0, number, 0, 0, 0], EXIT]);
+        assert!(failed.contains(said) && failed.ends_with("(instruction 0 of struct_ops/aimd_init)"), "{failed}");
+    }
+}
+
 /// What the target lacks is refused by name where it can be reached.
 #[test]
 fn unknown_members_are_refused_by_name() {

@@ -33,6 +33,8 @@ mod _core {
     #[pymodule_export]
     use crate::queues::queues;
     #[pymodule_export]
+    use crate::report::figure_names;
+    #[pymodule_export]
     use crate::views::{AckView, FlowView, StartView};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

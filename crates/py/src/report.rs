@@ -1,11 +1,20 @@
 //! A [`Report`] as tables: a dictionary of tables, each a dictionary of columns.
 
-use fullpipe_sim::{Report, Values};
+use fullpipe_sim::{Report, Table, Values};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
+use std::collections::BTreeMap;
+
 use crate::columns::Column;
+
+/// What the columns of each table are called, but for those of series, which depend on the run.
+#[pyfunction]
+pub fn figure_names() -> BTreeMap<&'static str, Vec<String>> {
+    let names = |table: Table| (table.name, table.columns.into_iter().map(|column| column.name).collect());
+    Report::default().into_tables().into_iter().filter(|table| !table.name.ends_with("series")).map(names).collect()
+}
 
 /// Its tables by their names; of `totals`, which has one row, the values themselves.
 pub fn to_tables<'py>(py: Python<'py>, report: Report) -> PyResult<Bound<'py, PyDict>> {

@@ -1,5 +1,7 @@
 //! A queue in a circular buffer that grows by a quarter, so that it stays close to what it holds, and never shrinks.
 
+use crate::prefetch::prefetch;
+
 /// First in, first out.
 #[derive(Clone, Debug, Default)]
 pub struct Ring<T> {
@@ -25,6 +27,30 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(always)]
     pub fn front(&self) -> Option<&T> {
         if self.len == 0 { None } else { self.slots.get(self.head) }
+    }
+
+    /// The one with so many before it.
+    #[inline(always)]
+    pub fn get(&self, place: usize) -> Option<&T> {
+        if place >= self.len { None } else { self.slots.get(self.slot(place)) }
+    }
+
+    /// Asks for it: it is needed soon.
+    #[inline(always)]
+    pub fn prefetch(&self, place: usize) {
+        if let Some(item) = self.get(place) {
+            prefetch(item, size_of::<T>());
+        }
+    }
+
+    /// The one with so many before it, to be changed.
+    #[inline(always)]
+    pub fn get_mut(&mut self, place: usize) -> Option<&mut T> {
+        if place >= self.len {
+            return None;
+        }
+        let slot = self.slot(place);
+        self.slots.get_mut(slot)
     }
 
     /// All, oldest first.
@@ -89,6 +115,13 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
+    /// Where the one is that has so many before it.
+    #[inline(always)]
+    fn slot(&self, place: usize) -> usize {
+        let slot = self.head + place;
+        if slot >= self.slots.len() { slot - self.slots.len() } else { slot }
+    }
+
     #[inline(always)]
     fn after(&self, place: usize) -> usize {
         let next = place + 1;
@@ -130,6 +163,8 @@ mod tests {
                     prop_assert_eq!(ring.pop_many(many), last);
                 }
                 prop_assert_eq!((ring.len(), ring.front()), (queue.len(), queue.front()));
+                prop_assert_eq!(ring.get(many), queue.get(many));
+                prop_assert_eq!(ring.get_mut(many), queue.get_mut(many));
             }
             prop_assert!(ring.iter().eq(queue.iter()));
         }

@@ -2,7 +2,7 @@
 //! by hand: packets of 1000 bytes at 8 Mbit/s take a millisecond each.
 
 use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Recovery, Spread, Tcp, Udp, Web};
-use fullpipe_sim::{PacketCount, Report, Scenario, Series, run};
+use fullpipe_sim::{FlowReport, LinkReport, PacketCount, Percentiles, Report, Scenario, Series, run};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -20,6 +20,7 @@ fn idle(mbps: u64, delay: u64, buffer: Buffer, warmup: u64, duration: u64) -> Sc
         packet_size: 1000,
         ack_size: 40,
         series_interval: None,
+        measure_jitter: false,
         links: vec![Link { name: "l".into(), rate_bps: mbps * 1_000_000, delay, buffer, ..Link::default() }],
         flows: vec![],
         udp: vec![],
@@ -68,6 +69,72 @@ fn the_first_instant_counts_and_the_last_does_not() {
         assert_eq!((flow.retransmits, flow.mean_rtt_s), (0, 0.00204));
         assert_eq!(report.packets, PacketCount { sent: 10, delivered: 3, dropped: 6, in_flight: 1 });
     }
+}
+
+/// A first window of four takes 1 to 4 ms and 10 of propagation: segments arrive after 11, 12, 13 and 14. The ACKs of 40 us each come
+/// at 21.04 and 22.04 ms; the first lets two segments go, that take 11 and 12 ms, the second the last one, that waits a millisecond
+/// and takes 12 too. From one to the next they differ by 1, 1, 1, 3, 1 and 0 ms: of six the third is 1 and the sixth 3.
+#[test]
+fn jitter_is_the_difference_from_one_arrival_to_the_next() {
+    let jitter = |measure_jitter, warmup| {
+        let mut scenario = idle(8, 10 * MS, Buffer::Packets(40), warmup, 100 * MS);
+        scenario.measure_jitter = measure_jitter;
+        let tcp = Tcp { initial_window: 4, ..Tcp::new("reno", Recovery::Reno, vec![0]) };
+        scenario.flows = vec![flow(tcp, 0, Some(7))];
+        let report = simulate(&scenario);
+        assert!(
+            [report.groups[0].jitter, report.jitter]
+                .iter()
+                .all(|all| { format!("{all:?}") == format!("{:?}", report.flows[0].jitter) })
+        );
+        let Percentiles { p50_s, p95_s, p99_s } = report.flows[0].jitter;
+        [p50_s, p95_s, p99_s]
+    };
+    let all = |found: [f64; 3], exact: [f64; 3]| std::iter::zip(found, exact).all(|(found, exact)| near(found, exact));
+    assert!(all(jitter(true, 0), [0.001, 0.003, 0.003]), "{:?}", jitter(true, 0));
+    // The fifth segment arrives at 32.04 ms; its partner did before the window: 3, 1 and 0 ms.
+    assert!(all(jitter(true, 32 * MS), [0.001, 0.003, 0.003]), "{:?}", jitter(true, 32 * MS));
+    // The last two: 1 and 0.
+    assert!(all(jitter(true, 33 * MS), [0.0, 0.001, 0.001]), "{:?}", jitter(true, 33 * MS));
+    assert!(jitter(false, 0).iter().all(|time| time.is_nan()));
+}
+
+/// 400 kbit/s cross both links, a flow the second one backwards. Of 1000 bytes 40 are headers; with ACKs of 1500 bytes nothing is left.
+#[test]
+fn links_tell_what_they_carried_for_somebody() {
+    let mut scenario = idle(8, MS, Buffer::Packets(40), 0, 10 * SECOND);
+    scenario.links.push(Link { name: "second".into(), ..scenario.links[0].clone() });
+    let back = Tcp { reverse: true, ..Tcp::new("reno", Recovery::Reno, vec![1]) };
+    scenario.flows = vec![flow(back, 0, Some(500))];
+    scenario.udp = vec![Udp {
+        rate_bps: 400_000,
+        packet_size: 1000,
+        start: Spread::fixed(0),
+        stop: None,
+        access_delay: Spread::fixed(0),
+        path: vec![0, 1],
+        reverse: false,
+        count: 1,
+    }];
+    let report = simulate(&scenario);
+    let carried = |link: &LinkReport| [&link.forward, &link.reverse].map(|direction| direction.carried_goodput_bps);
+    // One datagram each 20 ms, from 0 on: 500 of them, the last of which arrives in time; 500 segments.
+    assert_eq!(carried(&report.links[0]), [400_000.0, 0.0]);
+    assert_eq!(carried(&report.links[1]), [400_000.0, 400_000.0]);
+    let FlowReport { goodput_bps, payload_goodput_bps, .. } = report.flows[0];
+    assert!((payload_goodput_bps - 0.96 * goodput_bps).abs() < 1e-6, "{payload_goodput_bps} of {goodput_bps}");
+    scenario.ack_size = 1500;
+    assert_eq!(simulate(&scenario).flows[0].payload_goodput_bps, 0.0);
+}
+
+/// After a timeout Tahoe sends again what has arrived: 500 segments are of use, whatever crosses the link.
+#[test]
+fn what_comes_twice_is_carried_once() {
+    let mut scenario = idle(8, 10 * MS, Buffer::Packets(4), 0, 10 * SECOND);
+    scenario.flows = vec![flow(Tcp::new("tahoe", Recovery::Tahoe, vec![0]), 0, Some(500))];
+    let report = simulate(&scenario);
+    assert!(report.flows[0].throughput_bps > 1.001 * report.flows[0].goodput_bps);
+    assert_eq!(report.links[0].forward.carried_goodput_bps, 400_000.0);
 }
 
 /// To within the 1 % that percentiles promise.

@@ -558,6 +558,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             packet_size,
             ack_size,
             series_interval: sampled.then_some(duration),
+            measure_jitter: sampled,
             links: vec![link.clone()],
             flows: vec![flows],
             udp: vec![udp],

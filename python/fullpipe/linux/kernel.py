@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fullpipe.errors import InputError
+from fullpipe.files import cache_directory
 from fullpipe.linux.errors import LinuxError
 from fullpipe.text import quoted
 
-__all__ = ["BUILT_IN", "PACKAGE", "Kernel", "cache_directory", "cached", "check_name", "ensure"]
+__all__ = ["BUILT_IN", "PACKAGE", "Kernel", "cached", "check_name", "ensure", "kept_in"]
 
 PACKAGE = "linux-image-cloud-amd64"
 """Debian's package that depends on the newest kernel for virtual machines."""
@@ -60,9 +61,9 @@ class Kernel:
     modules: dict[str, Path]
 
 
-def cache_directory() -> Path:
-    """Where kernels are kept: ``$XDG_CACHE_HOME/fullpipe/linux``, by default under ``~/.cache``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fullpipe" / "linux"
+def kept_in() -> Path:
+    """Where kernels are kept."""
+    return cache_directory("linux")
 
 
 def ensure(package: str = PACKAGE, modules: Iterable[str] = ()) -> Kernel:
@@ -119,7 +120,7 @@ def check_name(package: str) -> None:
 def _shelf(package: str) -> Path:
     """Where the kernels of a package are kept, each in a directory of its own."""
     check_name(package)
-    return cache_directory() if package == PACKAGE else cache_directory() / package.replace("/", "_")
+    return kept_in() if package == PACKAGE else kept_in() / package.replace("/", "_")
 
 
 def _check(path: Path, digest: str) -> None:
@@ -136,8 +137,8 @@ def _fetch(request: str) -> None:
     shelf = _shelf(request)
     package, _, suite = request.partition("/")
     try:
-        cache_directory().mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".fetch.", dir=cache_directory()) as name:
+        kept_in().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".fetch.", dir=kept_in()) as name:
             stage = Path(name)
             apt = _options(stage, suite)
             _run(["apt-get", *apt, "download", "-qq", *_parts(package, apt)], stage, "fetching the kernel")
@@ -153,7 +154,7 @@ def _options(stage: Path, suite: str) -> list[str]:
     for program in ("apt-get", "dpkg-deb"):
         if shutil.which(program) is None:
             raise LinuxError(
-                f"no kernel in {cache_directory()}, and no {program} to fetch Debian's {PACKAGE} with; "
+                f"no kernel in {kept_in()}, and no {program} to fetch Debian's {PACKAGE} with; "
                 "copy the directory from a Debian machine"
             )
     options = ["-o", "APT::Sandbox::User=root"]

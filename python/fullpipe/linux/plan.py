@@ -134,6 +134,8 @@ class Plan:
         )
         if not 1 <= len(flows) <= MOST_FLOWS:
             raise reader.cannot("flows", f"the Linux engine runs 1 to {MOST_FLOWS} flows, not {len(flows)}")
+        if tree["measure_jitter"]:
+            reader.warnings.append("measure_jitter: the kernel does not tell how long a packet is on its way")
         interval = tree["series_interval"]
         return cls(
             duration_ns=duration_ns,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fullpipe._core import figure_names
 from fullpipe.linux.job import counters
-from fullpipe.runs.figures import jain_index
+from fullpipe.runs.figures import PERCENTILES, jain_index, together_bps
 from fullpipe.runs.transfers import COLUMNS
 
 if TYPE_CHECKING:
@@ -19,18 +21,12 @@ __all__ = ["to_tables"]
 
 INFINITE_SSTHRESH = 0x7FFFFFFF
 """The kernel's threshold before the first loss."""
-TRAFFIC = (
-    "kind",
-    "throughput_bps",
-    "sent_packets",
-    "received_packets",
-    "transfers_started",
-    "transfers_completed",
-    "mean_completion_s",
-)
-"""Columns of a table that is empty here: the guest runs TCP flows only."""
-DELAYS = ("p50_queueing_delay_s", "p95_queueing_delay_s", "p99_queueing_delay_s", "max_queueing_delay_s")
+NAMES = figure_names()
+"""Of all columns; what the kernel does not tell of them is not known."""
+DELAYS = dict.fromkeys((name for name in NAMES["links"] if re.match(r"p\d+_|max_queueing", name)), math.nan)
 """How long packets wait no queue of the kernel's tells."""
+JITTER = dict.fromkeys((name for name in PERCENTILES if name.endswith("_jitter_s")), math.nan)
+"""Nor does it tell how long each packet is on its way."""
 CA_RECOVERY, CA_LOSS = 3, 4
 """States of a connection: fast recovery; after a timeout."""
 
@@ -70,8 +66,8 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
     ``timeouts`` and ``fast_recoveries`` are changes of state between samples, ``max_queue_packets`` is the buffer where
     packets were dropped and the greatest sample elsewhere. What waits in an AQM is without the packet being sent: its
     mean has the utilization added, its greatest 1. ``mean_rtt_s`` is the mean of the kernel's smoothed RTT, percentiles
-    are of the same samples. Loss rates of flows, how long packets wait in queues, and
-    slowdowns of transfers are not known.
+    are of the same samples; headers are Ethernet's, IPv4's and TCP's with timestamps. Loss rates of flows, how long
+    packets wait in queues, jitter, and slowdowns of transfers are not known.
     """
     flows: list[list[FlowSample]] = [[] for _ in plan.flows]
     places = counters(plan)
@@ -90,11 +86,11 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
             finished[flow] = t_ns
     rows = [_flow(plan, i, flows[i], finished.get(i)) for i in range(len(plan.flows))]
     return {
-        "links": _links(plan, dict(zip(places, links, strict=True))),
+        "links": _links(plan, dict(zip(places, links, strict=True)), rows),
         "flows": _columns(rows),
         "groups": _columns(_groups(plan, flows)),
         "transfers": _transfers(plan, flows, finished),
-        "traffic": {name: [] for name in TRAFFIC},
+        "traffic": {name: [] for name in NAMES["traffic"]},
         "series": _series(plan, flows),
         "link_series": _link_series(plan, links),
         "warnings": list(plan.warnings),
@@ -102,18 +98,29 @@ def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
             "data_packets": _data_packets(plan, flows),
             "jain_index": jain_index([row["goodput_bps"] for row in rows if not math.isnan(row["goodput_bps"])]),
             **_percentiles(sample.rtt_us for samples in flows for sample in _counted(plan, samples)),
+            **JITTER,
         },
     }
 
 
-def _links(plan: Plan, samples: dict[Place, list[LinkSample]]) -> dict[str, list[Any]]:
+def _links(
+    plan: Plan, samples: dict[Place, list[LinkSample]], flows: Sequence[Mapping[str, Any]]
+) -> dict[str, list[Any]]:
     rows = []
     for i, link in enumerate(plan.links):
         row: dict[str, Any] = {"name": link.name}
         for prefix, reverse in (("", False), ("reverse_", True)):
-            row |= {prefix + key: value for key, value in _direction(plan, i, reverse, samples).items()}
+            direction = _direction(plan, i, reverse, samples)
+            direction["carried_goodput_bps"] = _carried_bps(plan, i, reverse, flows)
+            row |= {prefix + key: value for key, value in direction.items()}
         rows.append(row)
-    return _columns(rows)
+    return {name: [row[name] for row in rows] for name in NAMES["links"]}
+
+
+def _carried_bps(plan: Plan, i: int, reverse: bool, flows: Sequence[Mapping[str, Any]]) -> float:
+    """The goodput of the flows whose data crosses a direction of a link, over the measuring window."""
+    own = [row for flow, row in zip(plan.flows, flows, strict=True) if i in flow.path and flow.reverse == reverse]
+    return together_bps(own, "goodput_bps", (plan.duration_ns - plan.warmup_ns) / 1e9)
 
 
 def _direction(plan: Plan, i: int, reverse: bool, samples: dict[Place, list[LinkSample]]) -> dict[str, Any]:
@@ -143,7 +150,7 @@ def _direction(plan: Plan, i: int, reverse: bool, samples: dict[Place, list[Link
         "arrived_packets": arrived,
         "mean_queue_packets": sum(queues) / len(queues) + (utilization if managed else 0),
         "max_queue_packets": max(queues) + 1 if managed else limit if dropped and limit else max(queues),
-        **dict.fromkeys(DELAYS, math.nan),
+        **DELAYS,
     }
 
 
@@ -161,13 +168,15 @@ def _flow(plan: Plan, i: int, samples: list[FlowSample], finished_ns: int | None
         "algorithm": flow.tcp.algorithm,
         "active_s": _active_s(plan, flow, finished_ns),
         "throughput_bps": _rate(plan, flow, samples, finished_ns, "received_bytes"),
-        "goodput_bps": _rate(plan, flow, samples, finished_ns, "acked_bytes"),
+        "goodput_bps": (goodput_bps := _rate(plan, flow, samples, finished_ns, "acked_bytes")),
+        "payload_goodput_bps": goodput_bps * plan.segment_bytes / plan.packet_bytes,
         "retransmits": counted[-1].retransmits - counted[0].retransmits if counted else 0,
         "timeouts": _entries(counted, CA_LOSS),
         "fast_recoveries": _entries(counted, CA_RECOVERY),
         "loss_rate": math.nan,
         "mean_rtt_s": _mean([sample.rtt_us for sample in counted if sample.rtt_us]) / 1e6,
         **_percentiles(sample.rtt_us for sample in counted),
+        **JITTER,
         "mean_cwnd_packets": _mean([sample.cwnd for sample in counted]),
         "base_rtt_s": flow.base_rtt_ns(plan.links) / 1e9,
         "completion_s": math.nan if finished_ns is None else (finished_ns - flow.start_ns) / 1e9,
@@ -179,7 +188,7 @@ def _groups(plan: Plan, flows: Sequence[Sequence[FlowSample]]) -> list[dict[str,
     for name in dict.fromkeys(flow.name for flow in plan.flows):
         own = [samples for flow, samples in zip(plan.flows, flows, strict=True) if flow.name == name]
         rtts_us = (sample.rtt_us for samples in own for sample in _counted(plan, samples))
-        rows.append({"name": name, "loss_rate": math.nan, **_percentiles(rtts_us)})
+        rows.append({"name": name, "loss_rate": math.nan, **_percentiles(rtts_us), **JITTER})
     return rows
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Samples = NDArray[np.float64]
 
-__all__ = ["flow_samples", "link_samples", "loss_times", "mean_between", "panels", "utilization"]
+__all__ = ["flow_samples", "link_samples", "loss_percent", "loss_times", "mean_between", "panels", "utilization"]
 
 
 @contextmanager
@@ -79,6 +79,11 @@ def link_samples(result: Result, *names: str, link: int = 0) -> tuple[Samples, .
 def utilization(result: Result, link: int = 0) -> float:
     """Of a link, outside the warm-up."""
     return float(to_numpy(result.columns("links")["utilization"])[link])
+
+
+def loss_percent(result: Result, link: int = 0) -> float:
+    """Of what came to a link, outside the warm-up."""
+    return 100 * float(to_numpy(result.columns("links")["loss_rate"])[link])
 
 
 def mean_between(t_s: Samples, values: Samples, begin_s: float, end_s: float) -> float:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe.errors import InputError
 from fullpipe.reproduce.check import refuse_if_void
 from fullpipe.reproduce.prose import filled, with_published
+from fullpipe.reproduce.rows import Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +69,7 @@ class Item:
         id: ``paper/item``.
         title: What it shows, in a line.
         scenarios: The scenarios by name; names serve as file names. None at all for an equation.
-        measure: From the results, the measured figures by name; every one has a check.
+        measure: From the results, the measured figures; every one has a check.
         pictures: From the results, the pictures by their file names without suffix.
         quick: The shortened variant; None where the full one is quick enough.
         linux: What a virtual machine can carry of it; None where it was not thought through for Linux.
@@ -77,7 +78,7 @@ class Item:
     id: str
     title: str
     scenarios: Scenarios
-    measure: Callable[[Results], Mapping[str, float]]
+    measure: Callable[[Results], Rows]
     pictures: Mapping[str, Callable[[Results], Figure]] = field(default_factory=dict)
     quick: Quick | None = None
     linux: Quick | None = None

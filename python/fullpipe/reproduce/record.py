@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
+from fullpipe.errors import InputError
 from fullpipe.files import staged
 from fullpipe.fingerprint import build_fingerprint, hash_of
 from fullpipe.reproduce.check import Check, judge
 from fullpipe.reproduce.item import Item, Results, elsewhere, expected, notes
 from fullpipe.reproduce.prose import filled
 from fullpipe.reproduce.provenance import build, machine, now
+from fullpipe.reproduce.rows import Rows
 from fullpipe.reproduce.runs import Runs
 from fullpipe.runs.engines import check_engines, run_groups
 
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
 
     from fullpipe.scenario import Scenario
 
-__all__ = ["Outcome", "reproduce", "reproduce_all"]
+__all__ = ["MEASURED", "Outcome", "reproduce", "reproduce_all"]
 
 RECORD = "item.json"
 """The file that says what an item's directory holds."""
+MEASURED = "measured.csv"
+"""The file that has an item's figures."""
 RUNS = "runs"
 """The directory of an item's single runs until it is done."""
 
@@ -42,7 +46,7 @@ class Outcome:
         item: The item.
         scenarios: What was run, by name.
         results: The results by the same names; empty if ``kept``.
-        figures: The measured figures by name.
+        rows: The measured figures.
         checks: The figures beside what is expected of them.
         shortened: In what the quick variant differs from the full one; empty for a full one.
         quick: Whether the quick variant was asked for.
@@ -60,7 +64,7 @@ class Outcome:
     item: Item
     scenarios: Mapping[str, Scenario]
     results: Results
-    figures: Mapping[str, float]
+    rows: Rows
     checks: tuple[Check, ...]
     shortened: str
     quick: bool
@@ -72,6 +76,11 @@ class Outcome:
     build: str = ""
     machine: str = ""
     made: str = ""
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """The measured figures by name."""
+        return self.rows.figures
 
     @property
     def passed(self) -> bool:
@@ -126,12 +135,13 @@ class Outcome:
             "engine": self.engine,
             "fingerprint": fingerprint(self.item, self.scenarios, self.quick, self.engine, self.kernel),
             "figures": {name: value if abs(value) < float("inf") else None for name, value in self.figures.items()},
+            "rows": self.rows.to_list(),
             "checks": [check.to_dict() for check in self.checks],
         }
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``item.json``, the pictures as PNG, SVG and values (JSON), and a directory of results per scenario; of
-        a kept one only ``item.json``, the rest being there.
+        """Writes ``item.json``, the figures as tidy rows (``measured.csv``), the pictures as PNG, SVG and values
+        (JSON), and a directory of results per scenario; of a kept one only the first two, the rest being there.
 
         Raises:
             InputError: The directory can't be made or written.
@@ -149,6 +159,7 @@ class Outcome:
                     (stage / f"{name}.json").write_text(values, encoding="utf-8")
                 for name, result in self.results.items():
                     result.save(stage / name)
+            (stage / MEASURED).write_text(self.rows.to_csv(), encoding="utf-8")
             (stage / RECORD).write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
 
 
@@ -262,14 +273,16 @@ def _measured(
 ) -> Outcome:
     results, wall_s = run
     begun = time.perf_counter()
-    figures = {name: float(value) for name, value in item.measure(results).items()}
-    checks = judge(figures, expected(item.id, quick=quick))
+    rows = item.measure(results)
+    if not isinstance(rows, Rows):  # whose paper is not in this package
+        raise InputError(f"{item.id}: measure must return fullpipe.reproduce.Rows, not {type(rows).__name__}")
+    checks = judge(rows.figures, expected(item.id, quick=quick))
     wall_s += time.perf_counter() - begun
     return Outcome(
         item,
         scenarios,
         results,
-        figures,
+        rows,
         checks,
         shortened,
         quick,
@@ -297,17 +310,17 @@ def _kept(
         record = json.loads(Path(out, item.id, RECORD).read_text(encoding="utf-8"))
         if record["fingerprint"] != fingerprint(item, scenarios, quick, engine, kernel):
             return None
-        figures = {name: float("nan") if value is None else float(value) for name, value in record["figures"].items()}
+        rows = Rows.from_list(record["rows"])
         wall_s = float(record["wall_s"])
         origin = {name: str(record[name]) for name in ("version", "build", "machine", "made")}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    checks = judge(figures, expected(item.id, quick=quick))
+    checks = judge(rows.figures, expected(item.id, quick=quick))
     return Outcome(
         item,
         scenarios,
         {},
-        figures,
+        rows,
         checks,
         shortened,
         quick,

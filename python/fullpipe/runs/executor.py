@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -39,13 +40,16 @@ def count_workers(workers: int | None, tasks: int) -> int:
 
 
 def check_stop(stop: threading.Event | None) -> None:
-    """Ends what is under way if it is set.
+    """Ends what is under way if it is set, or if Ctrl-C has ended the main thread, which waits for this one alone.
 
     Raises:
-        Cancelled: It is.
+        Cancelled: It is set.
+        KeyboardInterrupt: The main thread has ended so.
     """
     if stop is not None and stop.is_set():
         raise Cancelled("stopped")
+    if not threading.main_thread().is_alive() and getattr(sys, "last_type", None) is KeyboardInterrupt:
+        raise KeyboardInterrupt
 
 
 def in_threads(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from fullpipe._core import figure_names
 from fullpipe.errors import InputError
 from fullpipe.runs import tables, transfers
 from fullpipe.text import hint, listed, quoted
@@ -55,22 +57,15 @@ def figures(columns: Mapping[str, Any], window_s: float) -> Row:
     return row
 
 
+PERCENTILES = tuple(name for name in figure_names()["totals"] if re.match(r"p\d+_", name))
+"""Percentiles of RTT and jitter; flows together have others than their flows' mean."""
+
 FIRST = (
-    "utilization",
-    "loss_rate",
-    "dropped_packets",
-    "marked_packets",
-    "wire_lost_packets",
-    "arrived_packets",
-    "mean_queue_packets",
-    "max_queue_packets",
-    "p50_queueing_delay_s",
-    "p95_queueing_delay_s",
-    "p99_queueing_delay_s",
-    "max_queueing_delay_s",
+    *(name for name in figure_names()["links"] if name != "name" and not name.startswith("reverse_")),
     "flows",
     "goodput_bps",
     "throughput_bps",
+    "payload_goodput_bps",
     "mean_goodput_bps",
     "min_goodput_bps",
     "max_goodput_bps",
@@ -79,9 +74,7 @@ FIRST = (
     "timeouts",
     "fast_recoveries",
     "mean_rtt_s",
-    "p50_rtt_s",
-    "p95_rtt_s",
-    "p99_rtt_s",
+    *PERCENTILES,
     "mean_cwnd_packets",
     "completed_flows",
     "mean_completion_s",
@@ -122,10 +115,10 @@ def find_figure(name: str, known: Sequence[str] | None = None) -> str:
 
 
 def over_flows(flows: Sequence[Mapping[str, Any]], window_s: float) -> Row:
-    """Over flows, of `Result.flows`: their number, ``goodput_bps`` and ``throughput_bps`` together (`together_bps`),
-    ``mean_``, ``min_`` and ``max_goodput_bps``, ``retransmits``, ``timeouts`` and ``fast_recoveries`` summed,
-    ``mean_rtt_s`` and ``mean_cwnd_packets`` averaged, ``completed_flows``, and ``mean_completion_s`` of those of them
-    that began after the warm-up; of no flows their number alone.
+    """Over flows, of `Result.flows`: their number, ``goodput_bps``, ``throughput_bps`` and ``payload_goodput_bps``
+    together (`together_bps`), ``mean_``, ``min_`` and ``max_goodput_bps``, ``retransmits``, ``timeouts`` and
+    ``fast_recoveries`` summed, ``mean_rtt_s`` and ``mean_cwnd_packets`` averaged, ``completed_flows``, and
+    ``mean_completion_s`` of those of them that began after the warm-up; of no flows their number alone.
     """
     if not flows:
         return {"flows": 0}
@@ -134,6 +127,10 @@ def over_flows(flows: Sequence[Mapping[str, Any]], window_s: float) -> Row:
         "flows": len(flows),
         "goodput_bps": together_bps(flows, "goodput_bps", window_s),
         "throughput_bps": together_bps(flows, "throughput_bps", window_s),
+        # Results that earlier versions saved have none.
+        "payload_goodput_bps": together_bps(flows, "payload_goodput_bps", window_s)
+        if "payload_goodput_bps" in flows[0]
+        else None,
         "mean_goodput_bps": _mean(goodputs),
         "min_goodput_bps": min(goodputs, default=None),
         "max_goodput_bps": max(goodputs, default=None),
@@ -145,20 +142,17 @@ def over_flows(flows: Sequence[Mapping[str, Any]], window_s: float) -> Row:
     }
 
 
-PERCENTILES = ("p50_rtt_s", "p95_rtt_s", "p99_rtt_s")
-"""Percentiles of the RTT; flows together have others than their flows' mean."""
-
-
 def overall(totals: Mapping[str, Any]) -> Row:
-    """Percentiles over the RTT samples of all flows, where the engine says them."""
+    """`PERCENTILES` over the samples of all flows, where the engine says them."""
     return {key: tables.to_list([totals[key]])[0] for key in PERCENTILES if key in totals}
 
 
 def groups(flows: Sequence[Mapping[str, Any]], own_figures: Sequence[Mapping[str, Any]], window_s: float) -> list[Row]:
     """A row per group of flows, those of one name, in the order of their first flows: ``name``, ``algorithm`` (several
-    with commas), ``flows``, ``goodput_bps`` and ``throughput_bps`` together, ``share`` of all groups' goodput (None
-    where there is none), ``jain_index`` inside, ``mean_rtt_s`` and ``mean_cwnd_packets`` averaged, ``retransmits`` and
-    ``timeouts`` summed; and what the engine says of groups (``own_figures``), ``loss_rate`` and `PERCENTILES`.
+    with commas), ``flows``, ``goodput_bps``, ``throughput_bps`` and ``payload_goodput_bps`` together, ``share`` of all
+    groups' goodput (None where there is none), ``jain_index`` inside, ``mean_rtt_s`` and ``mean_cwnd_packets``
+    averaged, ``retransmits`` and ``timeouts`` summed; and what the engine says of groups (``own_figures``),
+    ``loss_rate`` and `PERCENTILES`.
     """
     known = {row["name"]: row for row in own_figures}
     names = dict.fromkeys(flow["name"] for flow in flows)
@@ -175,6 +169,7 @@ def groups(flows: Sequence[Mapping[str, Any]], own_figures: Sequence[Mapping[str
                 "flows": len(own),
                 "goodput_bps": whole["goodput_bps"],
                 "throughput_bps": whole["throughput_bps"],
+                "payload_goodput_bps": whole["payload_goodput_bps"],
                 "share": whole["goodput_bps"] / total_bps if total_bps else None,
                 "jain_index": None if math.isnan(fairness) else fairness,
                 "loss_rate": known.get(name, {}).get("loss_rate"),
@@ -199,7 +194,7 @@ def jain_index(rates: Sequence[float]) -> float:
 
 
 def together_bps(flows: Sequence[Mapping[str, Any]], rate: str, window_s: float) -> float:
-    """Of flows together, ``throughput_bps`` or ``goodput_bps`` over the measuring window, whatever part of it each
+    """Of flows together, ``throughput_bps`` or another rate over the measuring window, whatever part of it each
     lived.
     """
     return math.fsum(flow[rate] * flow["active_s"] for flow in flows if flow["active_s"]) / window_s

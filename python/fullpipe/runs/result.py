@@ -43,7 +43,7 @@ class Result(Outcome):
         engine: What ran it.
         totals: ``data_packets`` sent, warm-up included; ``wall_s``, the run's length on the clock on the wall;
             ``jain_index``, fairness of the flows' goodputs, 1 where all are equal; ``p50_rtt_s``, ``p95_rtt_s``,
-            ``p99_rtt_s``, percentiles over the RTT samples of all flows.
+            ``p99_rtt_s``, percentiles over the RTT samples of all flows; the same of ``jitter_s``.
         warnings: What is allowed, but probably not what was meant; and what the engine does otherwise than it says.
     """
 
@@ -65,8 +65,9 @@ class Result(Outcome):
 
     @cached_property
     def links(self) -> pa.Table:
-        """A row per link: ``name``, ``utilization`` (bytes sent over capacity), ``loss_rate``, ``dropped_packets``,
-        ``marked_packets``, ``wire_lost_packets``, ``arrived_packets``, ``mean_queue_packets``, ``max_queue_packets``,
+        """A row per link: ``name``, ``utilization`` (bytes sent over capacity), ``carried_goodput_bps`` (what of it
+        receivers got for the first time), ``loss_rate``, ``dropped_packets``, ``marked_packets``,
+        ``wire_lost_packets``, ``arrived_packets``, ``mean_queue_packets``, ``max_queue_packets``,
         ``p50_queueing_delay_s``, ``p95_queueing_delay_s``, ``p99_queueing_delay_s``, ``max_queueing_delay_s``, and the
         same with ``reverse_`` for the other direction.
         """
@@ -75,9 +76,10 @@ class Result(Outcome):
     @cached_property
     def flows(self) -> pa.Table:
         """A row per flow: ``id``, ``algorithm``, ``active_s`` (how much of its life lies in the measuring window),
-        ``throughput_bps`` and ``goodput_bps`` (over that; NaN without), ``retransmits``, ``timeouts``,
-        ``fast_recoveries``, ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``, ``p99_rtt_s``,
-        ``mean_cwnd_packets``, ``base_rtt_s``, ``completion_s``.
+        ``throughput_bps``, ``goodput_bps`` and, without headers, ``payload_goodput_bps`` (over that; NaN without),
+        ``retransmits``, ``timeouts``, ``fast_recoveries``, ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``,
+        ``p99_rtt_s``, the same of ``jitter_s`` where the scenario has ``measure_jitter``, ``mean_cwnd_packets``,
+        ``base_rtt_s``, ``completion_s``.
         """
         return tables.to_arrow(self._columns["flows"])
 
@@ -130,10 +132,10 @@ class Result(Outcome):
 
     @cached_property
     def groups(self) -> pa.Table:
-        """A row per group of flows, those of one name: ``name``, ``algorithm``, ``flows``, ``goodput_bps`` and
-        ``throughput_bps`` together, ``share`` of the goodput, ``jain_index`` inside, ``loss_rate``,
-        ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``, ``p99_rtt_s``, ``mean_cwnd_packets``, ``retransmits``,
-        ``timeouts``.
+        """A row per group of flows, those of one name: ``name``, ``algorithm``, ``flows``, ``goodput_bps``,
+        ``throughput_bps`` and ``payload_goodput_bps`` together, ``share`` of the goodput, ``jain_index`` inside,
+        ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``, ``p99_rtt_s``, the same of ``jitter_s``,
+        ``mean_cwnd_packets``, ``retransmits``, ``timeouts``.
         """
         import pyarrow as pa
 
@@ -335,7 +337,7 @@ def _show_links(links: list[dict[str, Any]]) -> Shown:
 
 def _show_flows(flows: list[dict[str, Any]]) -> Shown:
     named = any(flow["name"] != flow["algorithm"] for flow in flows)
-    tails = any_known(flows, "p99_rtt_s")
+    tails, jitters = any_known(flows, "p99_rtt_s"), any_known(flows, "p99_jitter_s")
     return Shown(
         "Flows",
         (
@@ -345,6 +347,7 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
             "goodput",
             "mean rtt",
             *(["p99 rtt"] if tails else []),
+            *(["p99 jitter"] if jitters else []),
             "mean cwnd",
             "sent again",
             "timeouts",
@@ -357,6 +360,7 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
                 rate(flow["goodput_bps"]),
                 milliseconds(flow["mean_rtt_s"]),
                 *([milliseconds(flow["p99_rtt_s"])] if tails else []),
+                *([milliseconds(flow["p99_jitter_s"])] if jitters else []),
                 "-" if flow["mean_cwnd_packets"] is None else f"{flow['mean_cwnd_packets']:,.1f} packets",
                 count(flow["retransmits"]),
                 count(flow["timeouts"]),
@@ -368,7 +372,7 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
 
 
 def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
-    losses, tails = any_known(groups, "loss_rate"), any_known(groups, "p99_rtt_s")
+    losses, tails, jitters = (any_known(groups, name) for name in ("loss_rate", "p99_rtt_s", "p99_jitter_s"))
     return Shown(
         f"{flows:,} flows by group",
         (
@@ -376,6 +380,7 @@ def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
             *(["loss"] if losses else []),
             "mean rtt",
             *(["p99 rtt"] if tails else []),
+            *(["p99 jitter"] if jitters else []),
             *("sent again", "timeouts"),
         ),
         [
@@ -388,6 +393,7 @@ def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
                 *([_part(group["loss_rate"])] if losses else []),
                 milliseconds(group["mean_rtt_s"]),
                 *([milliseconds(group["p99_rtt_s"])] if tails else []),
+                *([milliseconds(group["p99_jitter_s"])] if jitters else []),
                 count(group["retransmits"]),
                 count(group["timeouts"]),
             )

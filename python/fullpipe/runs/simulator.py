@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -41,10 +42,10 @@ def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float
         MemoryLimitError: It needs more memory than that.
         AlgorithmError: An algorithm of one's own has failed.
     """
-    # Ctrl-C reaches the main thread alone, whose runs stay where they are.
+    # Ctrl-C reaches the main thread alone, whose runs stay where they are; what runs elsewhere is looked after here.
     if scenario.model.holds_lock and threading.current_thread() is not threading.main_thread():
         return _simulate_apart(scenario, memory_bytes, tell)
-    if scenario.model.is_compiled and threading.current_thread() is threading.main_thread():
+    if scenario.model.is_compiled:
         return _simulate_beside(scenario, memory_bytes, tell)
     return _simulate_here(scenario, memory_bytes, tell)
 
@@ -76,8 +77,8 @@ def _explain(scenario: Scenario, memory_bytes: int | None) -> None:
 
 
 def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
-    """The same in a thread, so that the main one can be interrupted whatever compiled code is at. What never returns to
-    the engine goes on until the process ends.
+    """The same in a thread, so that this one can be stopped whatever compiled code is at. What never returns to the
+    engine goes on until the process ends.
     """
     outcome: list[Any] = []
     reached = [0.0]
@@ -108,11 +109,8 @@ def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callabl
 
 
 def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
-    command = [sys.executable, "-m", "fullpipe.runs.simulator"]
-    ignored = {"PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True, env=os.environ | ignored
-    ) as process:
+    """The same in a process. Terminals and notebooks send Ctrl-C to the whole group of processes, and so to it too."""
+    with _begin_process() as process:
         assert process.stdin is not None
         assert process.stdout is not None
         told: SimpleQueue[tuple[str, Any]] = SimpleQueue()
@@ -130,6 +128,8 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
                 if kind == "tables":
                     tables: dict[str, Any] = what
                     return tables
+                if kind == "interrupted":
+                    raise KeyboardInterrupt
                 if kind == "error":
                     error, lines = what
                     raise error from lines and Elsewhere(lines)
@@ -137,6 +137,17 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
                 tell(reached_s)
         finally:
             process.kill()
+
+
+def _begin_process() -> subprocess.Popen[bytes]:
+    """A process that hears of no Ctrl-C before it is ready for it."""
+    command = [sys.executable, "-m", "fullpipe.runs.simulator"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _listen(stream: IO[bytes], told: SimpleQueue[tuple[str, Any]]) -> None:
@@ -176,10 +187,14 @@ def _work() -> None:
     scenario, memory_bytes = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_the_other, daemon=True).start()
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         say("tables", _plain(_simulate_here(scenario, memory_bytes, lambda reached_s: say("reached", reached_s))))
     except FullpipeError as error:
         cause = error.__cause__
         say("error", (error, cause and "".join(format_exception(cause))))
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        say("interrupted", None)
 
 
 if __name__ == "__main__":

@@ -6,18 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fullpipe._core import figure_names
+
 __all__ = ["COLUMNS", "by_size", "completions", "summaries"]
 
-COLUMNS = (
-    "group",
-    "start_s",
-    "size_bytes",
-    "completion_s",
-    "slowdown",
-    "retransmits",
-    "timeouts",
-    "in_warmup",
-)
+COLUMNS = tuple(figure_names()["transfers"])
 """Of the table of transfers."""
 
 PERCENTS = (50, 95, 99)

@@ -95,6 +95,7 @@ class ScenarioKeys(TypedDict, total=False):
     packet_size: int | str
     ack_size: int | str
     series_interval: str
+    measure_jitter: bool
     links: Sequence[LinkKeys] | Sequence[Mapping[str, Any]]
     flows: Sequence[FlowKeys] | Sequence[Mapping[str, Any]]
     udp: Sequence[UdpKeys] | Sequence[Mapping[str, Any]]

@@ -2,6 +2,7 @@
 
 mod ewma;
 mod mark;
+pub(crate) mod number;
 mod queueing;
 mod random;
 mod recent;

@@ -5,11 +5,12 @@ use super::timers::Timer;
 use super::transit::Transit;
 use super::{Engine, longest_access_delay};
 use crate::network::{Network, Route, Serving};
+use crate::report::jitter::Jitter;
 use crate::report::meter::{Meter, Terms};
 use crate::report::transfers::Transfers;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Arrivals, Scenario, Spread, Tcp};
-use crate::traffic::connection::{AccessLink, Connection, Life, controller};
+use crate::traffic::connection::{AccessLink, Connection, Heed, Life, controller};
 use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
 use crate::transport::ecn::{EcnMode, Receiving};
@@ -148,7 +149,12 @@ impl<P: Policy> Engine<P> {
         let last = self.transit.network.last_hop(route).direction;
         let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
         let ecn = tcp.ecn != EcnMode::Off;
-        let at_once = !tcp.delayed_ack && !slow_access && !ecn;
+        let heed = Heed {
+            ecn: ecn.then(|| Receiving::new(tcp.ecn)),
+            jitter: (self.scenario.measure_jitter && web.is_none()).then(Jitter::default),
+        };
+        let heeds = ecn || heed.jitter.is_some();
+        let at_once = !tcp.delayed_ack && !slow_access && !heeds;
         let direct = self.transit.network.direct(route).filter(|_| at_once);
         let schedule = &mut self.transit.schedule;
         let ack_stream = *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream());
@@ -167,7 +173,7 @@ impl<P: Policy> Engine<P> {
             incarnation: 0,
             life: Life::Idle,
             plain: !slow_access && !ecn,
-            ecn: ecn.then(|| Box::new(Receiving::new(tcp.ecn))),
+            heed: heeds.then(|| Box::new(heed)),
             ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
             timer_at: Nanos::MAX,
             ack_timer_at: Nanos::MAX,

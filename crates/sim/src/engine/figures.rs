@@ -3,9 +3,12 @@
 use super::Engine;
 use crate::network::served::Served;
 use crate::packet::{Kind, Packet};
+use crate::report::jitter::Jitter;
 use crate::report::percentiles::Histogram;
 use crate::report::transfers::{IdleLinks, Transfer};
-use crate::report::{FlowReport, GroupReport, LinkReport, Percentiles, Report, Series, TrafficReport, TransferReport};
+use crate::report::{
+    DirectionReport, FlowReport, GroupReport, LinkReport, Percentiles, Report, Series, TrafficReport, TransferReport,
+};
 use crate::scenario::{Link, Tcp};
 use crate::traffic::connection::{Connection, Life};
 use crate::transport::Policy;
@@ -26,7 +29,7 @@ impl<P: Policy> Engine<P> {
         let data_packets = self.flows.iter().map(|flow| flow.sender.counters().sent).sum();
         self.transit.count.sent += data_packets;
         let flows = self.flow_reports();
-        let (groups, rtt) = self.group_reports();
+        let (groups, rtt, jitter) = self.group_reports();
         let jain_index = jain(flows.iter().map(|flow| flow.goodput_bps));
         let (transfers, transfer_groups) = self.transfer_reports();
         Report {
@@ -42,6 +45,7 @@ impl<P: Policy> Engine<P> {
             flows,
             groups,
             rtt: rtt.percentiles(0),
+            jitter: jitter.percentiles(),
         }
     }
 
@@ -56,12 +60,12 @@ impl<P: Policy> Engine<P> {
         reports
     }
 
-    /// What groups have in common, and the RTT of all.
-    fn group_reports(&mut self) -> (Vec<GroupReport>, Histogram) {
+    /// What groups have in common, and the RTT and the jitter of all.
+    fn group_reports(&mut self) -> (Vec<GroupReport>, Histogram, Jitter) {
         let scenario = Arc::clone(&self.scenario);
         let mut places = BTreeMap::new();
         let mut names: Vec<&str> = Vec::new();
-        let mut sums: Vec<(u64, u64, Histogram)> = Vec::new();
+        let mut sums: Vec<(u64, u64, Histogram, Jitter)> = Vec::new();
         let mut flows = self.flows.iter_mut().zip(&self.transit.lost);
         for group in &scenario.flows {
             let name = group.tcp.group();
@@ -70,21 +74,26 @@ impl<P: Policy> Engine<P> {
                 sums.push(Default::default());
                 names.len() - 1
             });
-            let (all_lost, all_sent, rtts) = &mut sums[place];
+            let (all_lost, all_sent, rtts, jitter) = &mut sums[place];
             for (flow, lost) in flows.by_ref().take(group.count as usize) {
                 *all_lost += lost;
                 *all_sent += flow.sender.meter.counted(&flow.sender.counters()).sent;
                 rtts.add(flow.sender.meter.rtts());
+                flow.jitter().into_iter().for_each(|own| jitter.add(own));
             }
         }
-        let mut all = Histogram::default();
-        sums.iter().for_each(|(_, _, rtts)| all.add(rtts));
-        let report = |(name, (lost, sent, rtts)): (&str, (u64, u64, Histogram))| GroupReport {
+        let (mut all_rtts, mut all_jitter) = (Histogram::default(), Jitter::default());
+        for (_, _, rtts, jitter) in &sums {
+            all_rtts.add(rtts);
+            all_jitter.add(jitter);
+        }
+        let report = |(name, (lost, sent, rtts, jitter)): (&str, (u64, u64, Histogram, Jitter))| GroupReport {
             name: name.to_owned(),
             loss_rate: loss_rate(lost, sent),
             rtt: rtts.percentiles(0),
+            jitter: jitter.percentiles(),
         };
-        (names.into_iter().zip(sums).map(report).collect(), all)
+        (names.into_iter().zip(sums).map(report).collect(), all_rtts, all_jitter)
     }
 
     fn flow_report(&self, id: usize, tcp: &Tcp, flow: &Connection<P>, rtt: Percentiles) -> FlowReport {
@@ -98,12 +107,14 @@ impl<P: Policy> Engine<P> {
             active_s: seconds(averages.active),
             throughput_bps: bits_per_second(flow.received + flow.duplicates, size, averages.active),
             goodput_bps: bits_per_second(flow.received, size, averages.active),
+            payload_goodput_bps: bits_per_second(flow.received, self.scenario.payload(), averages.active),
             retransmits: counted.events.retransmits,
             timeouts: counted.events.timeouts,
             fast_recoveries: counted.events.fast_recoveries,
             loss_rate: loss_rate(self.transit.lost[id], counted.sent),
             mean_rtt_s: averages.rtt_s,
             rtt,
+            jitter: flow.jitter().map_or(Percentiles::UNKNOWN, Jitter::percentiles),
             mean_cwnd_packets: averages.cwnd,
             base_rtt_s: seconds(round_trip + 2 * flow.access),
             completion_s: if flow.completed == Nanos::MAX { f64::NAN } else { seconds(flow.completed - flow.started) },
@@ -153,13 +164,38 @@ impl<P: Policy> Engine<P> {
     }
 
     fn link_reports(&mut self) -> Vec<LinkReport> {
+        let useful = self.useful_bytes();
+        let window_s = seconds(self.transit.window.length());
         let network = &mut self.transit.network;
+        let mut direction = |direction: usize| DirectionReport {
+            carried_goodput_bps: useful[direction] as f64 * 8.0 / window_s,
+            ..network.report(direction)
+        };
         let report = |(index, link): (usize, &Link)| LinkReport {
             name: link.name.clone(),
-            forward: network.report(2 * index),
-            reverse: network.report(2 * index + 1),
+            forward: direction(2 * index),
+            reverse: direction(2 * index + 1),
         };
         self.scenario.links.iter().enumerate().map(report).collect()
+    }
+
+    /// Of each direction, the bytes over it that reached their receivers in the window for the first time.
+    fn useful_bytes(&self) -> Vec<u64> {
+        let scenario = &*self.scenario;
+        let mut useful = vec![0; self.transit.network.directions()];
+        let mut add = |path: &[usize], reverse: bool, bytes: u64| {
+            path.iter().for_each(|&link| useful[2 * link + usize::from(reverse)] += bytes);
+        };
+        let long_lived = scenario.flows.iter().flat_map(|group| std::iter::repeat_n(&group.tcp, group.count as usize));
+        let web = self.flows.iter().filter_map(|flow| flow.web).map(|group| &scenario.web[group as usize].tcp);
+        for (flow, tcp) in self.flows.iter().zip(long_lived.chain(web)) {
+            add(&tcp.path, tcp.reverse, flow.received * u64::from(scenario.packet_size));
+        }
+        for source in &self.datagrams {
+            let udp = &scenario.udp[source.group as usize];
+            add(&udp.path, udp.reverse, source.received * u64::from(udp.packet_size));
+        }
+        useful
     }
 
     fn traffic_reports(&self) -> Vec<TrafficReport> {

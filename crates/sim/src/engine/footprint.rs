@@ -35,7 +35,10 @@ impl<P: Policy> Engine<P> {
     /// Whether the run still keeps to its memory at `now`; the problem names what fills it.
     pub fn check_memory(&mut self, now: Nanos) -> Result<(), Problem> {
         if self.memory.looks_left == 0 {
-            let held = |flow: &Connection<P>| flow.sender.heap_bytes() + flow.receiver.heap_bytes();
+            let held = |flow: &Connection<P>| {
+                let heed = flow.heed.as_ref().map_or(0, |heed| heed.heap_bytes());
+                flow.sender.heap_bytes() + flow.receiver.heap_bytes() + heed
+            };
             self.memory.connections = self.flows.iter().map(held).sum::<usize>() as u64;
             self.memory.looks_left = self.flows.len() / CONNECTIONS_A_LOOK + 1;
         }

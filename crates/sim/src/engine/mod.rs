@@ -487,8 +487,8 @@ impl<P: Policy> Engine<P> {
         let cc = controller(&web.tcp, self.scenario.packet_size, flow.sender.base_rtt(), seed, &guard);
         flow.sender.reopen(cc, segments);
         flow.receiver.reset();
-        if let Some(ecn) = &mut flow.ecn {
-            **ecn = Receiving::new(web.tcp.ecn);
+        if let Some(ecn) = flow.heed.as_mut().and_then(|heed| heed.ecn.as_mut()) {
+            *ecn = Receiving::new(web.tcp.ecn);
         }
         flow.incarnation = flow.incarnation.wrapping_add(1);
         true

@@ -74,9 +74,22 @@ impl Transit {
         flow.sender.pass_time(now, flow.id, &mut self.log);
         match &note {
             None => flow.sender.on_ack(now, &arrival, None),
-            Some(note) => flow.sender.on_noted_ack(now, &arrival, note),
+            Some(note) => {
+                if flow.sender.is_watched() {
+                    self.prefetch_next_note();
+                }
+                flow.sender.on_noted_ack(now, &arrival, note);
+            }
         }
         Some(now)
+    }
+
+    /// Notes have been out of use for as long as ACKs are under way.
+    #[inline(always)]
+    fn prefetch_next_note(&self) {
+        if let Some((_, note)) = self.schedule.upcoming(0) {
+            self.notes.prefetch(note);
+        }
     }
 
     /// Sends what the window allows. `at` is the loop's time, the flow's is an access delay behind.
@@ -116,16 +129,16 @@ impl Transit {
                     None => self.send(flow, segment, true),
                 }
             }
-            return;
-        }
-        let mut high = flow.sender.high();
-        while let Some(seq) = flow.sender.next_segment(now) {
-            let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
-            match flow.direct {
-                Some(direct) => self.send_direct(flow, direct, segment),
-                None => self.send(flow, segment, seq >= high),
+        } else {
+            let mut high = flow.sender.high();
+            while let Some(seq) = flow.sender.next_segment(now) {
+                let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
+                match flow.direct {
+                    Some(direct) => self.send_direct(flow, direct, segment),
+                    None => self.send(flow, segment, seq >= high),
+                }
+                high = flow.sender.high();
             }
-            high = flow.sender.high();
         }
         if let Some(due) = flow.sender.wake(now) {
             self.timers.set(due + flow.access, Timer::Pace(flow.id));
@@ -345,7 +358,7 @@ impl Transit {
         } else {
             flow.received += u64::from(counts);
         }
-        let urgent = flow.ecn.as_mut().is_some_and(|ecn| ecn.on_data(segment.marks));
+        let urgent = flow.heed.as_mut().is_some_and(|heed| heed.on_data(&segment, counts));
         if reply == Reply::Hold && !urgent {
             self.arm_ack(flow);
             return None;
@@ -364,7 +377,7 @@ impl Transit {
     fn ack<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) -> Packet {
         let (next, stamp) = flow.receiver.acknowledge();
         let blocks = flow.receiver.sack_blocks();
-        let echo = flow.ecn.as_ref().and_then(|ecn| ecn.echo());
+        let echo = flow.heed.as_ref().and_then(|heed| heed.echo());
         let noted = blocks.is_some() || echo.is_some();
         Packet {
             at,

@@ -23,7 +23,7 @@ pub struct Fifo {
     transmissions: Transmissions,
     /// When [`Fifo::pass_marks`] is due: the next sample, or an end of the measuring window.
     next_mark: Nanos,
-    /// From when on a packet takes [`Fifo::accept_with_care`]: the same, or at once where there is always something to look after.
+    /// A packet that is sent from then on takes [`Fifo::take_with_care`]: the same, or at once where there is something to look after.
     next_care: Nanos,
     /// Neither a limit in bytes or time nor random loss: most links.
     plain: bool,
@@ -90,43 +90,54 @@ impl Fifo {
     /// it is lost.
     #[inline(always)]
     pub fn accept(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
-        if now >= self.next_care { self.accept_with_care(now, size) } else { self.take::<true>(now, size) }
+        self.take::<false>(now, size)
     }
 
-    /// The same where a mark is due, or the link is not plain.
+    /// The same where a mark is due by its turn, or the link is not plain.
     #[cold]
     #[inline(never)]
-    fn accept_with_care(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
-        if now >= self.next_mark {
-            self.pass_marks(now);
-        }
-        if self.plain { self.take::<true>(now, size) } else { self.take::<false>(now, size) }
+    fn take_with_care(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
+        self.pass_marks(now);
+        self.take::<true>(now, size)
     }
 
     #[inline(always)]
-    fn take<const PLAIN: bool>(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
-        self.totals.arrived += 1;
-        if self.line.free() <= now {
+    fn take<const CAREFUL: bool>(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
+        let free = self.line.free();
+        if free <= now {
+            if !CAREFUL && now >= self.next_care {
+                return self.take_with_care(now, size);
+            }
+            self.totals.arrived += 1;
             self.line.rest_until(now);
             self.departures.clear();
-            if !(PLAIN || self.takes_only(size)) {
+            if CAREFUL && !self.takes_only(size) {
                 self.totals.dropped += 1;
                 return None;
             }
         } else {
+            // Its turn comes after it does: one look sees a mark before either.
+            if !CAREFUL && free >= self.next_care {
+                return self.take_with_care(now, size);
+            }
+            self.totals.arrived += 1;
             // Who has left is looked up when it matters: not before those believed in the queue outnumber the most ever seen.
             let at_most = self.departures.len() + 1;
-            if (at_most >= self.max_queue || !PLAIN) && !self.finds_room(now, size) {
+            if (at_most >= self.max_queue || CAREFUL) && !self.finds_room(now, size) {
                 self.totals.dropped += 1;
                 return None;
             }
-            let start = self.line.free();
-            self.ledger.note_wait(now, start);
-            self.waited += u128::from(start - now);
-            self.departures.push_back(start);
+            let waits = free - now;
+            if CAREFUL && free >= self.ledger.end() {
+                self.ledger.note_unsent();
+            } else if !self.ledger.note_wait(waits) {
+                self.next_care = 0;
+            }
+            self.waited += u128::from(waits);
+            self.departures.push_back(free);
         }
         let departure = self.transmit(size);
-        if !PLAIN && self.lost_on_the_wire() {
+        if CAREFUL && self.lost_on_the_wire() {
             return None;
         }
         Some(departure)
@@ -250,6 +261,7 @@ impl Fifo {
     /// Notes what is due by `now`, before anything happens at that moment.
     #[cold]
     fn pass_marks(&mut self, now: Nanos) {
+        self.ledger.make_room();
         while self.next_mark <= now {
             let mark = self.next_mark;
             let queued = self.queued(mark);

@@ -51,6 +51,8 @@ pub struct Ledger {
     at_once: u64,
     /// Packets that came in the window and begin to be sent after it.
     unsent: u64,
+    /// The last wait, where it could not be counted yet; otherwise 0.
+    uncounted: Nanos,
     delays: Delays,
     samples: Option<Samples>,
 }
@@ -97,6 +99,7 @@ impl Ledger {
             waits: Histogram::default(),
             at_once: 0,
             unsent: 0,
+            uncounted: 0,
             delays: Delays::default(),
             samples: interval.map(|i| Samples::new(i, window.to)),
         }
@@ -109,14 +112,26 @@ impl Ledger {
         self.samples.as_ref().map_or(Nanos::MAX, |samples| samples.next).min(begin)
     }
 
-    /// A packet that comes at `now` begins to be sent at `start`, later than that.
+    /// A packet waits so long, above 0. Says no where there is no room to count it: [`Ledger::make_room`] before anything else.
     #[inline(always)]
-    pub fn note_wait(&mut self, now: Nanos, start: Nanos) {
-        if start < self.window.to {
-            self.waits.count(start - now);
-        } else {
-            self.unsent += 1;
+    pub fn note_wait(&mut self, waits: Nanos) -> bool {
+        let counted = self.waits.count_if_room(waits as i64 as f64);
+        if !counted {
+            self.uncounted = waits;
         }
+        counted
+    }
+
+    /// Counts the last wait, if there was no room for it.
+    pub fn make_room(&mut self) {
+        if self.uncounted > 0 {
+            self.waits.count(std::mem::take(&mut self.uncounted));
+        }
+    }
+
+    /// A packet that waits does not begin to be sent by the end of the window.
+    pub fn note_unsent(&mut self) {
+        self.unsent += 1;
     }
 
     /// A packet that came at `entered` begins to be sent now.
@@ -185,6 +200,8 @@ impl Ledger {
         let (dropped, wire_lost) = (end.dropped - begin.dropped, end.wire_lost.saturating_sub(begin.wire_lost));
         DirectionReport {
             utilization: used.since(used_before),
+            // Only receivers know.
+            carried_goodput_bps: 0.0,
             // Packets that came before the window began may be dropped in it.
             loss_rate: match dropped + wire_lost {
                 0 => 0.0,

@@ -123,6 +123,7 @@ const LINK: &[Figure<LinkReport>] = &[("name", Of::Text(|link| &link.name))];
 
 const DIRECTION: &[Figure<DirectionReport>] = &[
     ("utilization", Of::Number(|d| d.utilization)),
+    ("carried_goodput_bps", Of::Number(|d| d.carried_goodput_bps)),
     ("loss_rate", Of::Number(|d| d.loss_rate)),
     ("dropped_packets", Of::Count(|d| d.dropped_packets)),
     ("marked_packets", Of::Count(|d| d.marked_packets)),
@@ -143,6 +144,7 @@ const FLOW: &[Figure<FlowReport>] = &[
     ("active_s", Of::Number(|f| f.active_s)),
     ("throughput_bps", Of::Number(|f| f.throughput_bps)),
     ("goodput_bps", Of::Number(|f| f.goodput_bps)),
+    ("payload_goodput_bps", Of::Number(|f| f.payload_goodput_bps)),
     ("retransmits", Of::Count(|f| f.retransmits)),
     ("timeouts", Of::Count(|f| f.timeouts)),
     ("fast_recoveries", Of::Count(|f| f.fast_recoveries)),
@@ -151,6 +153,9 @@ const FLOW: &[Figure<FlowReport>] = &[
     ("p50_rtt_s", Of::Number(|f| f.rtt.p50_s)),
     ("p95_rtt_s", Of::Number(|f| f.rtt.p95_s)),
     ("p99_rtt_s", Of::Number(|f| f.rtt.p99_s)),
+    ("p50_jitter_s", Of::Number(|f| f.jitter.p50_s)),
+    ("p95_jitter_s", Of::Number(|f| f.jitter.p95_s)),
+    ("p99_jitter_s", Of::Number(|f| f.jitter.p99_s)),
     ("mean_cwnd_packets", Of::Number(|f| f.mean_cwnd_packets)),
     ("base_rtt_s", Of::Number(|f| f.base_rtt_s)),
     ("completion_s", Of::Number(|f| f.completion_s)),
@@ -163,6 +168,9 @@ const GROUP: &[Figure<GroupReport>] = &[
     ("p50_rtt_s", Of::Number(|g| g.rtt.p50_s)),
     ("p95_rtt_s", Of::Number(|g| g.rtt.p95_s)),
     ("p99_rtt_s", Of::Number(|g| g.rtt.p99_s)),
+    ("p50_jitter_s", Of::Number(|g| g.jitter.p50_s)),
+    ("p95_jitter_s", Of::Number(|g| g.jitter.p95_s)),
+    ("p99_jitter_s", Of::Number(|g| g.jitter.p99_s)),
 ];
 
 /// After its group, which is one of few names.
@@ -192,6 +200,9 @@ const TOTAL: &[Figure<Report>] = &[
     ("p50_rtt_s", Of::Number(|r| r.rtt.p50_s)),
     ("p95_rtt_s", Of::Number(|r| r.rtt.p95_s)),
     ("p99_rtt_s", Of::Number(|r| r.rtt.p99_s)),
+    ("p50_jitter_s", Of::Number(|r| r.jitter.p50_s)),
+    ("p95_jitter_s", Of::Number(|r| r.jitter.p95_s)),
+    ("p99_jitter_s", Of::Number(|r| r.jitter.p99_s)),
 ];
 
 #[cfg(test)]
@@ -208,17 +219,33 @@ mod tests {
     #[test]
     fn figures_are_called_what_they_are() {
         let percentiles = |p50_s: f64| Percentiles { p50_s, p95_s: p50_s + 1.0, p99_s: p50_s + 2.0 };
-        let flow = FlowReport { rtt: percentiles(10.0), goodput_bps: 5.0, ..FlowReport::default() };
-        let back =
-            DirectionReport { queueing_delay: percentiles(30.0), marked_packets: 7, ..DirectionReport::default() };
+        let flow = FlowReport {
+            rtt: percentiles(10.0),
+            jitter: percentiles(20.0),
+            goodput_bps: 5.0,
+            payload_goodput_bps: 4.0,
+            ..FlowReport::default()
+        };
+        let back = DirectionReport {
+            queueing_delay: percentiles(30.0),
+            marked_packets: 7,
+            carried_goodput_bps: 6.0,
+            ..DirectionReport::default()
+        };
         let link = LinkReport { reverse: back, ..LinkReport::default() };
         let tables = Report { flows: vec![flow], links: vec![link], ..Report::default() }.into_tables();
         for (table, name, value) in [
             ("flows", "p50_rtt_s", 10.0),
             ("flows", "p95_rtt_s", 11.0),
             ("flows", "p99_rtt_s", 12.0),
+            ("flows", "p50_jitter_s", 20.0),
+            ("flows", "p95_jitter_s", 21.0),
+            ("flows", "p99_jitter_s", 22.0),
             ("flows", "goodput_bps", 5.0),
+            ("flows", "payload_goodput_bps", 4.0),
             ("flows", "throughput_bps", 0.0),
+            ("links", "carried_goodput_bps", 0.0),
+            ("links", "reverse_carried_goodput_bps", 6.0),
             ("links", "p99_queueing_delay_s", 0.0),
             ("links", "reverse_p99_queueing_delay_s", 32.0),
         ] {

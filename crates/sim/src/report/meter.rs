@@ -152,11 +152,14 @@ impl Meter {
     /// Counts an RTT sample. Left to itself the compiler makes a call of it, which costs a packet more than what it does.
     #[inline(always)]
     pub fn sample_rtt(&mut self, rtt: Nanos) {
-        self.last_rtt = rtt;
-        let rtt = rtt as i64 as f64;
-        self.integrals.rtt_sum += rtt;
-        if !self.rtts.count_if_room(rtt) && self.terms.distributes {
+        let time = rtt as i64 as f64;
+        if self.rtts.count_if_room(time) {
+            self.last_rtt = rtt;
+            self.integrals.rtt_sum += time;
+        } else if self.terms.distributes {
             // A call from here costs every sample: room is made before anything else happens.
+            self.last_rtt = rtt;
+            self.integrals.rtt_sum += time;
             self.next_mark = MAKE_ROOM;
         }
     }

@@ -1,6 +1,7 @@
 //! What a run yields: figures per link and per flow, and time series, in SI units.
 
 pub mod columns;
+pub mod jitter;
 pub mod log;
 pub mod meter;
 pub mod percentiles;
@@ -22,6 +23,8 @@ pub struct Report {
     pub groups: Vec<GroupReport>,
     /// RTT samples of all of them.
     pub rtt: Percentiles,
+    /// Jitter of all of them.
+    pub jitter: Percentiles,
     /// One entry per UDP group, then one per web group, in the scenario's order.
     pub traffic: Vec<TrafficReport>,
     /// One entry per transfer that began, of finite flows and of web traffic, in the order of their beginnings.
@@ -73,6 +76,9 @@ pub struct LinkReport {
 pub struct DirectionReport {
     /// Bytes sent over capacity; 0 to 1.
     pub utilization: f64,
+    /// Bits per second of what was of use: data over this direction that reached its receiver in the window for the first time, headers
+    /// included. What had crossed it before the window and waited elsewhere counts too.
+    pub carried_goodput_bps: f64,
     /// Packets lost (full queue and wire) over packets that arrived; 0 where none arrived.
     pub loss_rate: f64,
     /// Packets lost to a full queue.
@@ -113,6 +119,8 @@ pub struct FlowReport {
     /// The same without duplicates: each segment counts once, when it first reaches the receiver, whatever is still missing
     /// before it.
     pub goodput_bps: f64,
+    /// The same without headers, which are as long as an ACK: what applications get.
+    pub payload_goodput_bps: f64,
     /// Segments sent again.
     pub retransmits: u64,
     /// Retransmission timeouts.
@@ -125,6 +133,8 @@ pub struct FlowReport {
     pub mean_rtt_s: f64,
     /// Percentiles of the same samples.
     pub rtt: Percentiles,
+    /// Percentiles of how much the one-way delay differs from one segment that arrives to the next; NaN where that is not measured.
+    pub jitter: Percentiles,
     /// Time average of the window policy's cwnd, segments; NaN where `active_s` is 0.
     pub mean_cwnd_packets: f64,
     /// Round trip without queueing and transmission, seconds.
@@ -142,6 +152,8 @@ pub struct GroupReport {
     pub loss_rate: f64,
     /// RTT samples of them all.
     pub rtt: Percentiles,
+    /// Jitter of them all.
+    pub jitter: Percentiles,
 }
 
 /// A group of UDP or web traffic, in the measuring window; rates are over all of it.

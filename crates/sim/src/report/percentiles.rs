@@ -28,6 +28,11 @@ pub struct Percentiles {
     pub p99_s: f64,
 }
 
+impl Percentiles {
+    /// Of nothing.
+    pub const UNKNOWN: Percentiles = Percentiles { p50_s: f64::NAN, p95_s: f64::NAN, p99_s: f64::NAN };
+}
+
 /// How many times fell into each bucket; times of 0, which have none, are counted by whoever has such.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {

@@ -150,6 +150,12 @@ pub const RUN: &[Key] = &[
         Words("`duration`/1000; longer where that gives more than two million rows"),
         "The time between samples of the time series; `\"off\"` samples nothing.",
     ),
+    key(
+        "measure_jitter",
+        Flag,
+        Value("false"),
+        "How much the one-way delays of flows' packets vary is measured; such runs are slower.",
+    ),
     key("links", Other("tables, `[[links]]`", "at most 10000"), Required, "The links and their queues."),
     key(
         "flows",

@@ -34,7 +34,8 @@ pub use trace::{Trace, read_traces};
 pub use units::{Quantity, quantity, units};
 
 use crate::catalogue::Foreign;
-use fullpipe_cc::params::Info;
+use fullpipe_cc::configs::Config;
+use fullpipe_cc::params::{self, Info, Params};
 use fullpipe_cc::{Nanos, registry};
 use std::sync::Arc;
 
@@ -53,6 +54,8 @@ pub struct Scenario {
     pub ack_size: u32,
     /// Time between samples of the series; `None` samples nothing.
     pub series_interval: Option<Nanos>,
+    /// The jitter of flows is measured, which takes them off the fastest path.
+    pub measure_jitter: bool,
     /// The links; paths name them by their index here.
     pub links: Vec<Link>,
     /// The TCP flows, in groups of like ones.
@@ -264,6 +267,34 @@ impl Algorithm {
         Algorithm { name: name.to_owned(), params: Vec::new(), foreign: None }
     }
 
+    /// The crate's with these parameters.
+    ///
+    /// ```
+    /// use fullpipe_cc::configs::Cubic;
+    /// use fullpipe_sim::{Scenario, scenario::Algorithm};
+    ///
+    /// let text = r#"
+    ///     duration = "5 s"
+    ///     links = [{ name = "l", rate = "10 Mbit/s", delay = "10 ms", buffer = "20 packets" }]
+    ///     flows = [{ algorithm = ALGORITHM }]
+    /// "#;
+    /// let mut scenario = Scenario::from_toml(&text.replace("ALGORITHM", r#""cubic""#))?;
+    /// scenario.flows[0].tcp.algorithm = Algorithm::of(&Cubic { beta: 0.85, ..Cubic::default() })?;
+    /// assert_eq!(scenario, Scenario::from_toml(&text.replace("ALGORITHM", r#"{ name = "cubic", beta = 0.85 }"#))?);
+    /// assert!(Algorithm::of(&Cubic { beta: 1.5, ..Cubic::default() }).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn of<C: Config>(config: &C) -> Result<Algorithm, params::Error<'static>> {
+        let (values, defaults) = (config.values(), C::default().values());
+        Params::checked(C::INFO, values.as_ref())?;
+        let given = values.as_ref().iter().zip(defaults.as_ref()).filter(|(value, default)| value != default);
+        let params = given.map(|((name, value), _)| ((*name).to_owned(), (*value).into())).collect();
+        Ok(Algorithm { params, ..Algorithm::builtin(C::INFO.name) })
+    }
+
     /// What is known of it; `None` for a name that nothing has.
     pub fn info(&self) -> Option<&'static Info> {
         self.foreign.as_ref().map_or_else(|| registry::find(&self.name), |foreign| Some(foreign.info()))
@@ -279,6 +310,16 @@ pub enum Setting {
     Flag(bool),
     /// One of several names.
     Name(String),
+}
+
+impl From<params::Value<'_>> for Setting {
+    fn from(value: params::Value) -> Setting {
+        match value {
+            params::Value::Number(x) => Setting::Number(x),
+            params::Value::Flag(x) => Setting::Flag(x),
+            params::Value::Name(name) => Setting::Name(name.to_owned()),
+        }
+    }
 }
 
 /// What TCP flows of every origin (long-lived, finite, web) are configured by.
@@ -402,6 +443,11 @@ pub enum Arrivals {
 }
 
 impl Scenario {
+    /// What a data packet carries without its headers, which are taken to be as long as those of an ACK, which is nothing else; bytes.
+    pub fn payload(&self) -> u32 {
+        self.packet_size.saturating_sub(self.ack_size)
+    }
+
     /// Whether any flow's algorithm is none of the crate's.
     pub(crate) fn has_foreign(&self) -> bool {
         let tcp = self.flows.iter().map(|group| &group.tcp).chain(self.web.iter().map(|web| &web.tcp));

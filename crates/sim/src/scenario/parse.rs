@@ -51,6 +51,7 @@ impl Catalogue {
             packet_size,
             ack_size: ack_size(&reader)?,
             series_interval: None,
+            measure_jitter: reader.flag("measure_jitter", false)?,
             links,
             flows,
             udp,

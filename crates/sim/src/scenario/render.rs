@@ -32,6 +32,7 @@ impl Scenario {
         put("packet_size", whole(self.packet_size));
         put("ack_size", whole(self.ack_size));
         put("series_interval", self.series_interval.map_or("off".into(), time));
+        put("measure_jitter", self.measure_jitter.into());
         let parts = [
             ("links", tables(&self.links, link)),
             ("flows", tables(&self.flows, |group| flows(group, self))),

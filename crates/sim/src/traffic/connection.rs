@@ -3,6 +3,8 @@
 use crate::engine::schedule::StreamId;
 use crate::network::line::Line;
 use crate::network::{Direct, Route};
+use crate::packet::{Echo, Segment};
+use crate::report::jitter::Jitter;
 use crate::rng::Rng;
 use crate::scenario::{Spread, Tcp};
 use crate::transport::ecn::Receiving;
@@ -43,8 +45,8 @@ pub struct Connection<P = Controller> {
     pub receiver: Receiver,
     /// The sending end.
     pub sender: Sender<P>,
-    /// The receiving end's part of ECN, if it is on.
-    pub ecn: Option<Box<Receiving>>,
+    /// What its receiver looks at besides, if anything.
+    pub heed: Option<Box<Heed>>,
     /// When the held ACK's entry stands in the loop.
     pub ack_timer_at: Nanos,
     /// When it began, and when it was complete (`Nanos::MAX` until then), on its own clock.
@@ -57,6 +59,42 @@ pub struct Connection<P = Controller> {
     pub transfer: Option<u32>,
     /// Which web group it serves.
     pub web: Option<u32>,
+}
+
+/// What some receivers look at of every segment, over others, who are spared it: decided when they begin.
+#[derive(Clone, Debug)]
+pub struct Heed {
+    /// The receiving end's part of ECN, if it is on.
+    pub ecn: Option<Receiving>,
+    /// What is measured of one-way delays, if anything.
+    pub jitter: Option<Jitter>,
+}
+
+impl Heed {
+    /// A segment arrives, which counts or does not; says whether it has to be acknowledged at once.
+    pub fn on_data(&mut self, segment: &Segment, counts: bool) -> bool {
+        if let Some(jitter) = &mut self.jitter {
+            jitter.note(segment.at - segment.stamp, counts);
+        }
+        self.ecn.as_mut().is_some_and(|ecn| ecn.on_data(segment.marks))
+    }
+
+    /// What the ACK that is now sent says of marks; `None` where it says nothing.
+    pub fn echo(&self) -> Option<Echo> {
+        self.ecn.as_ref().and_then(Receiving::echo)
+    }
+
+    /// Bytes it holds on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.jitter.as_ref().map_or(0, Jitter::heap_bytes)
+    }
+}
+
+impl<P> Connection<P> {
+    /// What is measured of its one-way delays, if anything.
+    pub fn jitter(&self) -> Option<&Jitter> {
+        self.heed.as_ref()?.jitter.as_ref()
+    }
 }
 
 /// A connection's states.

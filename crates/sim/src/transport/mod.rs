@@ -12,5 +12,6 @@ mod repair;
 mod rto;
 pub mod sender;
 mod sent_log;
+mod watch;
 
 pub use policy::{Controller, Policy};

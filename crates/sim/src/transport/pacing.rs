@@ -52,7 +52,7 @@ const LONGEST_GAP: Nanos = 1_000_000 * SECOND;
 
 /// When the next segment may leave. What is left of a nanosecond counts for the segments behind, so that no gap comes out wrong, however
 /// many there are.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Pacer {
     next: Nanos,
     /// The same, in parts of a nanosecond.
@@ -61,6 +61,21 @@ pub struct Pacer {
     burst: u64,
     /// When the sender has asked to be woken.
     wake: Nanos,
+    /// The last rate, and the gap behind a segment at that.
+    gap_of: (f64, Gap),
+}
+
+/// A time in nanoseconds and parts of one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gap {
+    whole: Nanos,
+    part: u64,
+}
+
+impl Default for Pacer {
+    fn default() -> Pacer {
+        Pacer { next: 0, part: 0, burst: 0, wake: 0, gap_of: (f64::NAN, Gap::default()) }
+    }
 }
 
 impl Pacer {
@@ -69,20 +84,41 @@ impl Pacer {
         now >= self.next || self.burst > 0
     }
 
-    /// A segment leaves at `now`, at `rate` segments per second in bursts of `quantum`.
-    pub fn on_sent(&mut self, now: Nanos, rate: f64, quantum: u64) {
+    /// A segment leaves at `now`, at `rate` segments per second in bursts of `quantum`, which is asked for when one begins.
+    pub fn on_sent(&mut self, now: Nanos, rate: f64, quantum: impl FnOnce() -> u64) {
         if now >= self.next {
-            self.burst = quantum.max(1);
+            self.burst = quantum().max(1);
         }
         if now > self.next {
             (self.next, self.part) = (now, 0);
         }
         self.burst -= 1;
-        // Saturates where the rate is 0.
-        let gap = (SECOND as f64 / rate * PARTS as f64).ceil() as u128;
-        let gap = gap.min(u128::from(LONGEST_GAP) * u128::from(PARTS)) + u128::from(self.part);
-        self.next = self.next.saturating_add((gap / u128::from(PARTS)) as Nanos);
-        self.part = (gap % u128::from(PARTS)) as u64;
+        let gap = if rate == self.gap_of.0 { self.gap_of.1 } else { self.gap_at(rate) };
+        let part = gap.part + self.part;
+        self.next = self.next.saturating_add(gap.whole + part / PARTS);
+        self.part = part % PARTS;
+    }
+
+    /// The gap behind a segment at this rate, which often stays the same.
+    fn gap_at(&mut self, rate: f64) -> Gap {
+        let parts = SECOND as f64 / rate * PARTS as f64;
+        // The first is the case of nearly all. The second saturates where the rate is 0.
+        let gap = if parts < i64::MAX as f64 {
+            let whole = parts as i64 as u64;
+            let rounded_up = whole + u64::from((whole as f64) < parts);
+            Gap { whole: rounded_up / PARTS, part: rounded_up % PARTS }
+        } else {
+            let parts = (parts.ceil() as u128).min(u128::from(LONGEST_GAP) * u128::from(PARTS));
+            Gap { whole: (parts / u128::from(PARTS)) as Nanos, part: (parts % u128::from(PARTS)) as u64 }
+        };
+        self.gap_of = (rate, gap);
+        gap
+    }
+
+    /// Whether it has been said when to wake the sender that is kept waiting.
+    #[inline]
+    pub fn is_awaited(&self) -> bool {
+        self.wake == self.next
     }
 
     /// When to wake the sender that is kept waiting; `None` if it has been said already.
@@ -106,7 +142,7 @@ mod tests {
         (0..segments)
             .map(|_| {
                 now = if pacer.allows(now) { now } else { pacer.next };
-                pacer.on_sent(now, rate, quantum);
+                pacer.on_sent(now, rate, || quantum);
                 now
             })
             .collect()
@@ -140,11 +176,26 @@ mod tests {
     #[test]
     fn a_pause_saves_nothing() {
         let mut pacer = Pacer::default();
-        pacer.on_sent(0, 1000.0, 1);
+        pacer.on_sent(0, 1000.0, || 1);
         assert!(!pacer.allows(MS - 1) && pacer.allows(MS));
-        pacer.on_sent(50 * MS, 1000.0, 1);
+        pacer.on_sent(50 * MS, 1000.0, || 1);
         assert!(!pacer.allows(51 * MS - 1) && pacer.allows(51 * MS));
         assert_eq!([pacer.wake(), pacer.wake()], [Some(51 * MS), None]);
+    }
+
+    /// Nothing leaves at a rate of 0, from the first segment on; nor does a rate that comes back find an older gap.
+    #[test]
+    fn a_rate_of_zero_holds_all_back() {
+        let mut pacer = Pacer::default();
+        pacer.on_sent(0, 0.0, || 1);
+        assert!(!pacer.allows(LONGEST_GAP - 1) && pacer.allows(LONGEST_GAP));
+        let mut pacer = Pacer::default();
+        let mut due = 0;
+        for (rate, gap) in [(1000.0, MS), (1000.0, MS), (500.0, 2 * MS), (1000.0, MS)] {
+            pacer.on_sent(due, rate, || 1);
+            due += gap;
+            assert!(!pacer.allows(due - 1) && pacer.allows(due), "{rate}");
+        }
     }
 
     /// Slow start below half of ssthresh: 2 windows a round trip; otherwise 1.2: 10 segments at 100 ms, 200 and 120 a second. From a loss

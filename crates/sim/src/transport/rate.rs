@@ -6,14 +6,11 @@
 //! Segments are lost when the recovery says so, or where it does not tell of each, when they are sent again. Without SACK a segment counts
 //! as delivered when the cumulative point passes it.
 
-use crate::packet::SackBlocks;
-use crate::transport::ranges::Ranges;
-use crate::transport::receiver::unwrap;
+use crate::ring::Ring;
 use fullpipe_cc::{Lost, Nanos, RateSample};
-use std::collections::VecDeque;
 
 /// A connection's estimator; times are the flow's own. The draft's names in brackets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Sampler {
     /// Segments delivered (C.delivered), and when the last was (C.delivered_time).
     delivered: u64,
@@ -25,45 +22,62 @@ pub struct Sampler {
     lost_told: u64,
     /// Samples tell of the application until so many segments are delivered (C.app_limited).
     app_limited_until: Option<u64>,
-    /// The least RTT of segments sent once (C.min_rtt).
-    min_rtt: Option<Nanos>,
+    /// The least RTT of segments sent once (C.min_rtt); `Nanos::MAX` before the first.
+    min_rtt: Nanos,
     /// Of which segment `sent` begins to know.
     base: u64,
-    sent: VecDeque<Sent>,
-    /// Those beyond the cumulative point that have been delivered.
-    sacked: Ranges,
+    sent: Ring<Sent>,
     /// The newest segment delivered by the ACK at hand, and how many that one delivers.
     newest: Option<(u64, Sent)>,
     newly_delivered: u64,
 }
 
-/// What is remembered of a segment from when it was last sent.
-#[derive(Clone, Copy, Debug)]
+/// What is remembered of a segment from when it was last sent; counts modulo 2^32, so that many of these lie close together.
+#[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     at: Nanos,
     first_sent: Nanos,
-    delivered: u64,
     delivered_at: Nanos,
-    in_flight: u64,
-    lost: u64,
+    delivered: u32,
+    in_flight: u32,
+    lost: u32,
     is_app_limited: bool,
     /// Sent more than once; found lost since it was last.
     again: bool,
     is_lost: bool,
+    /// Delivered, however often it has been sent.
+    arrived: bool,
+}
+
+impl Default for Sampler {
+    fn default() -> Sampler {
+        Sampler {
+            delivered: 0,
+            delivered_at: 0,
+            first_sent: 0,
+            lost: 0,
+            lost_told: 0,
+            app_limited_until: None,
+            min_rtt: Nanos::MAX,
+            base: 0,
+            sent: Ring::default(),
+            newest: None,
+            newly_delivered: 0,
+        }
+    }
 }
 
 impl Sampler {
     /// A new connection begins.
     pub fn reset(&mut self) {
-        let Sampler { mut sent, mut sacked, .. } = std::mem::take(self);
+        let Sampler { mut sent, .. } = std::mem::take(self);
         sent.clear();
-        sacked.clear();
-        *self = Sampler { sent, sacked, ..Sampler::default() };
+        *self = Sampler { sent, ..Sampler::default() };
     }
 
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.sent.capacity() * size_of::<Sent>() + self.sacked.heap_bytes()
+        self.sent.heap_bytes()
     }
 
     /// Segments found lost.
@@ -76,6 +90,11 @@ impl Sampler {
         self.lost - std::mem::replace(&mut self.lost_told, self.lost)
     }
 
+    /// The algorithm has heard of them all.
+    pub fn has_told_all(&self) -> bool {
+        self.lost_told == self.lost
+    }
+
     /// What is sent tells of the application.
     pub fn is_app_limited(&self) -> bool {
         self.app_limited_until.is_some()
@@ -86,13 +105,18 @@ impl Sampler {
         if in_flight == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
         }
-        let Sampler { delivered, delivered_at, first_sent, lost, .. } = *self;
-        let (is_app_limited, in_flight) = (self.is_app_limited(), in_flight + 1);
-        let (again, is_lost) = (false, false);
-        let sent =
-            Sent { at: now, first_sent, delivered, delivered_at, in_flight, lost, is_app_limited, again, is_lost };
+        let sent = Sent {
+            at: now,
+            first_sent: self.first_sent,
+            delivered_at: self.delivered_at,
+            delivered: self.delivered as u32,
+            in_flight: in_flight as u32 + 1,
+            lost: self.lost as u32,
+            is_app_limited: self.is_app_limited(),
+            ..Sent::default()
+        };
         match self.sent.get_mut((seq - self.base) as usize) {
-            Some(known) => *known = Sent { again: true, ..sent },
+            Some(known) => *known = Sent { again: true, arrived: known.arrived, ..sent },
             None => self.sent.push_back(sent),
         }
     }
@@ -104,8 +128,8 @@ impl Sampler {
             return None;
         }
         self.lost += 1;
-        let lost = Lost::of(seq).tx_in_flight(known.in_flight).lost(self.lost - known.lost);
-        Some(lost.is_app_limited(known.is_app_limited))
+        let (in_flight, lost) = (u64::from(known.in_flight), since(known.lost, self.lost));
+        Some(Lost::of(seq).tx_in_flight(in_flight).lost(lost).is_app_limited(known.is_app_limited))
     }
 
     /// Nothing is left to send, with `in_flight` in the network: what is sent until all that has arrived tells of the application.
@@ -113,38 +137,54 @@ impl Sampler {
         self.app_limited_until = Some(self.delivered + in_flight);
     }
 
-    /// An ACK that asks for `cumulative`, with its SACK blocks; says how many segments it delivers.
-    pub fn on_ack(&mut self, now: Nanos, cumulative: u64, sack: Option<&SackBlocks>) -> u64 {
+    /// An ACK that asks for `cumulative`; its SACK blocks newly tell of the segments `sacked` beyond. Says how many it delivers.
+    pub fn on_ack(&mut self, now: Nanos, cumulative: u64, sacked: &[u64]) -> u64 {
         let before = self.delivered;
         self.newest = None;
-        for &(start, end) in sack.into_iter().flatten().filter(|(start, end)| start != end) {
-            // An ACK that a later one has overtaken tells of what lies below the base now.
-            let known = |edge: u32| unwrap(edge, self.base).max(cumulative).max(self.base);
-            let (start, end) = (known(start), known(end));
-            self.deliver_missing(start, end, now);
-            self.sacked.insert(start, end);
+        for &seq in sacked {
+            let known = self.sent.get_mut((seq - self.base) as usize).filter(|known| !known.arrived);
+            if let Some(known) = known {
+                known.arrived = true;
+                let sent = *known;
+                self.deliver(seq, sent, now);
+            }
         }
-        self.deliver_missing(self.base, cumulative, now);
-        self.sacked.remove_below(cumulative);
-        while self.base < cumulative && self.sent.pop_front().is_some() {
+        while self.base < cumulative {
+            let Some(sent) = self.sent.pop_front() else { break };
+            if !sent.arrived {
+                self.deliver(self.base, sent, now);
+            }
             self.base += 1;
+        }
+        if let Some((newest, _)) = self.newest {
+            // The next ACK's, which has been out of use for a round trip.
+            self.sent.prefetch((newest + 1).saturating_sub(self.base) as usize);
         }
         self.newly_delivered = self.delivered - before;
         self.newly_delivered
     }
 
-    /// Segments of `start..end` that had not been delivered are.
-    fn deliver_missing(&mut self, start: u64, end: u64, now: Nanos) {
-        let mut seq = self.sacked.next_missing(start);
-        while seq < end {
-            self.deliver(seq, now);
-            seq = self.sacked.next_missing(seq + 1);
+    /// The same where SACK blocks have told of none that is outstanding, and what the ACK tells: mostly of one segment.
+    #[inline(always)]
+    pub fn on_expected_ack(&mut self, now: Nanos, cumulative: u64) -> Option<RateSample> {
+        if cumulative - self.base > 1 {
+            self.on_ack(now, cumulative, &[]);
+            return self.sample(now);
         }
+        let newest = self.sent.pop_front()?;
+        debug_assert!(!newest.arrived);
+        self.base = cumulative;
+        self.delivered += 1;
+        self.delivered_at = now;
+        self.newly_delivered = 1;
+        // The next ACK's.
+        self.sent.prefetch(0);
+        Some(self.sample_of(cumulative - 1, &newest, now))
     }
 
     /// UpdateRateSample.
-    fn deliver(&mut self, seq: u64, now: Nanos) {
-        let Some(&sent) = self.sent.get((seq - self.base) as usize) else { return };
+    #[inline]
+    fn deliver(&mut self, seq: u64, sent: Sent, now: Nanos) {
         self.delivered += 1;
         self.delivered_at = now;
         if self.newest.is_none_or(|(newest, known)| (sent.at, seq) > (known.at, newest)) {
@@ -155,20 +195,43 @@ impl Sampler {
     /// What the ACK at hand tells (GenerateRateSample); nothing where it delivers nothing, and no rate where it spans less than the least
     /// RTT, in which ACKs came closer together than data can have.
     pub fn sample(&mut self, now: Nanos) -> Option<RateSample> {
+        let Some((segment, newest)) = self.newest else {
+            self.look_whether_all_have_arrived();
+            return None;
+        };
+        Some(self.sample_of(segment, &newest, now))
+    }
+
+    /// Samples tell of the application no more once what was in the network has been followed by more.
+    #[inline(always)]
+    fn look_whether_all_have_arrived(&mut self) {
         self.app_limited_until = self.app_limited_until.filter(|&until| self.delivered <= until);
-        let (segment, newest) = self.newest?;
+    }
+
+    /// The same of an ACK whose newest segment is this one.
+    #[inline(always)]
+    fn sample_of(&mut self, segment: u64, newest: &Sent, now: Nanos) -> RateSample {
+        self.look_whether_all_have_arrived();
         let sending = newest.at - newest.first_sent;
         let acknowledging = self.delivered_at - newest.delivered_at;
         self.first_sent = newest.at;
         let rtt = Some(now - newest.at).filter(|_| !newest.again);
-        self.min_rtt = self.min_rtt.into_iter().chain(rtt).min();
-        let interval = Some(sending.max(acknowledging));
-        let interval = interval.filter(|&interval| interval > 0 && self.min_rtt.is_none_or(|least| interval >= least));
-        let sample = RateSample::new(self.delivered - newest.delivered, interval).segment(segment).rtt(rtt);
-        let sample = sample.newly_delivered(self.newly_delivered).prior_delivered(newest.delivered);
-        let sample = sample.tx_in_flight(newest.in_flight).lost(self.lost - newest.lost);
-        Some(sample.is_app_limited(newest.is_app_limited))
+        self.min_rtt = self.min_rtt.min(rtt.unwrap_or(Nanos::MAX));
+        let interval = sending.max(acknowledging);
+        let is_long = interval >= self.min_rtt || self.min_rtt == Nanos::MAX;
+        let interval = (interval > 0 && is_long).then_some(interval);
+        let delivered = since(newest.delivered, self.delivered);
+        let sample = RateSample::new(delivered, interval).segment(segment).rtt(rtt);
+        let sample = sample.newly_delivered(self.newly_delivered).prior_delivered(self.delivered - delivered);
+        let sample = sample.tx_in_flight(newest.in_flight.into()).lost(since(newest.lost, self.lost));
+        sample.is_app_limited(newest.is_app_limited)
     }
+}
+
+/// How far a count has come, which was `then` modulo 2^32, until `now`: no segment is under way for 2^32 others.
+#[inline]
+fn since(then: u32, now: u64) -> u64 {
+    u64::from((now as u32).wrapping_sub(then))
 }
 
 #[cfg(test)]
@@ -187,7 +250,7 @@ mod tests {
                 sampler.on_sent(next, next * gap, next - (acked - 1));
                 next += 1;
             }
-            assert_eq!(sampler.on_ack(now, acked, None), 1);
+            assert_eq!(sampler.on_ack(now, acked, &[]), 1);
             rates.extend(sampler.sample(now).and_then(|sample| sample.per_second()));
         }
         rates
@@ -221,19 +284,19 @@ mod tests {
         (0..10).for_each(|seq| sampler.on_sent(seq, seq * MS, seq));
         let mut limited = Vec::new();
         for seq in 0..10 {
-            sampler.on_ack((100 + seq) * MS, seq + 1, None);
+            sampler.on_ack((100 + seq) * MS, seq + 1, &[]);
             limited.push(sampler.sample((100 + seq) * MS).expect("a sample").is_app_limited);
         }
         sampler.on_app_limited(0);
         (10..30).for_each(|seq| sampler.on_sent(seq, 1000 * MS + seq * MS, seq - 10));
         for seq in 10..30 {
-            sampler.on_ack(1100 * MS + seq * MS, seq + 1, None);
+            sampler.on_ack(1100 * MS + seq * MS, seq + 1, &[]);
             let sample = sampler.sample(1100 * MS + seq * MS).expect("a sample");
             limited.push(sample.is_app_limited);
             assert!(sample.interval <= Some(120 * MS), "the idle time is in no sample: {:?}", sample.interval);
         }
         sampler.on_sent(30, 2000 * MS, 0);
-        sampler.on_ack(2100 * MS, 31, None);
+        sampler.on_ack(2100 * MS, 31, &[]);
         limited.push(sampler.sample(2100 * MS).expect("a sample").is_app_limited);
         assert_eq!(limited, [[false; 10].as_slice(), &[true; 20], &[false]].concat());
     }
@@ -246,9 +309,8 @@ mod tests {
         (0..5).for_each(|seq| sampler.on_sent(seq, seq * MS, seq));
         let delivered: Vec<_> = (2..=5)
             .map(|end| {
-                let mut blocks = SackBlocks::default();
-                blocks[0] = (1, end);
-                sampler.on_ack(u64::from(end) * MS + 50 * MS, 0, Some(&blocks))
+                // What is told again counts no second time.
+                sampler.on_ack(end * MS + 50 * MS, 0, &(1..end).collect::<Vec<_>>())
             })
             .collect();
         assert_eq!(delivered, [1, 1, 1, 1]);
@@ -258,12 +320,12 @@ mod tests {
         assert_eq!([sampler.on_lost(0), sampler.on_lost(0), sampler.on_lost(9)], [Some(Lost::of(0)), None, None]);
         assert_eq!([sampler.newly_lost(), sampler.newly_lost()], [1, 0]);
         sampler.on_sent(0, 60 * MS, 1);
-        assert_eq!(sampler.on_ack(110 * MS, 5, None), 1);
+        assert_eq!(sampler.on_ack(110 * MS, 5, &[]), 1);
         // 55 ms from the last delivery to this one, but 56 from the sending of the last one; four had been delivered when it left. Its round
         // trip is not told: the first transmission may have arrived.
         let sample = sampler.sample(110 * MS).expect("a sample");
         assert_eq!(sample, RateSample::new(1, Some(56 * MS)).prior_delivered(4).tx_in_flight(2));
-        assert!(sampler.sent.is_empty() && sampler.sacked.is_empty());
+        assert_eq!(sampler.sent.len(), 0);
     }
 
     /// A sample that spans less than the least RTT, of segments sent once, tells of no rate: 1 is acknowledged 10 ms after it has been sent again.
@@ -271,12 +333,12 @@ mod tests {
     fn short_samples_are_none() {
         let mut sampler = Sampler::default();
         sampler.on_sent(0, 0, 0);
-        sampler.on_ack(40 * MS, 1, None);
+        sampler.on_ack(40 * MS, 1, &[]);
         assert_eq!(sampler.sample(40 * MS).and_then(|sample| sample.interval), Some(40 * MS));
         sampler.on_sent(1, 50 * MS, 0);
         assert!(sampler.on_lost(1).is_some());
         sampler.on_sent(1, 95 * MS, 0);
-        sampler.on_ack(105 * MS, 2, None);
+        sampler.on_ack(105 * MS, 2, &[]);
         let sample = sampler.sample(105 * MS).expect("it tells of losses and of rounds");
         assert_eq!((sample.interval, sample.rtt, sample.delivered, sample.lost), (None, None, 1, 0));
     }

@@ -30,6 +30,8 @@ pub struct RttEstimator {
     /// G.
     granularity: Nanos,
     backoff: u32,
+    /// The tick of both hosts' timestamp clocks, a second at most: it stands where there is room.
+    timestamp_tick: u32,
     min_rto: Nanos,
     /// The round trip that the handshake has measured; zero while it has not.
     handshake: Nanos,
@@ -53,10 +55,16 @@ impl RttEstimator {
             rto: first_rto(base_rtt, min_rto),
             granularity: tick.max(1),
             backoff: 0,
+            timestamp_tick: 1,
             min_rto,
             handshake: base_rtt,
             least: Nanos::MAX,
         }
+    }
+
+    /// The same where both hosts' timestamp clocks tick so.
+    pub fn with_timestamps(self, tick: Nanos) -> Self {
+        RttEstimator { timestamp_tick: u32::try_from(tick.max(1)).expect("at most a second"), ..self }
     }
 
     /// Forgets everything: a new connection.
@@ -97,6 +105,12 @@ impl RttEstimator {
     #[inline]
     pub fn granularity(&self) -> Nanos {
         self.granularity
+    }
+
+    /// The tick of both hosts' timestamp clocks, a nanosecond at least.
+    #[inline]
+    pub fn timestamp_tick(&self) -> Nanos {
+        self.timestamp_tick.into()
     }
 
     /// Takes a sample (rules 2.2 and 2.3: gains 1/8 and 1/4, K = 4) and ends the backoff (rule 5.7's note: a sample is of data

@@ -26,6 +26,7 @@ use super::progress::{Phase, Progress};
 use super::rate::Sampler;
 use super::repair::{self, Expiry, Loss, News, Repair};
 use super::rto::RttEstimator;
+use super::watch::Watch;
 use crate::packet::{AckNote, Echo, Marks, SackBlocks};
 use crate::report::log::SampleLog;
 use crate::report::meter::{Counters, Meter};
@@ -46,15 +47,13 @@ pub struct Sender<P = Controller> {
     deadline: Nanos,
     /// Receiver's clock minus sender's; the clocks are not synchronised.
     clock_offset: Nanos,
-    /// The tick of both hosts' timestamp clocks, a nanosecond at least.
-    timestamp_tick: Nanos,
     rtt: RttEstimator,
     /// A round ends when this is acknowledged.
     round_end: u64,
     round: u64,
     /// Nothing is lost or suspected: no duplicate ACK, no SACK, no repair.
     quiet: bool,
-    /// The same, but the repair, which rests, notes what is sent and acknowledged.
+    /// The same of one that has more to do: its repair, which rests, notes what is sent and acknowledged, or it is watched.
     noting: bool,
     byte_counting: bool,
     /// The timer has expired and nothing has been acknowledged since.
@@ -70,33 +69,11 @@ pub struct Sender<P = Controller> {
     ecn: Option<Box<ecn::Sending>>,
     /// Segments sent (once each) in earlier connections.
     earlier: u64,
-    /// What paces it and measures the rate of delivery; `None` for most, who may rest.
+    /// What paces it and measures the rate of delivery; `None` for most.
     watch: Option<Box<Watch>>,
-}
-
-/// What some flows have over others, who are spared it: decided when they begin.
-#[derive(Clone, Debug, Default)]
-struct Watch {
-    pacer: Option<Pacer>,
-    sampler: Option<Sampler>,
-    /// Room for the numbers of segments found lost.
-    found: Vec<u64>,
-}
-
-impl Watch {
-    /// A new connection begins.
-    fn reset(&mut self) {
-        if let Some(pacer) = &mut self.pacer {
-            *pacer = Pacer::default();
-        }
-        if let Some(sampler) = &mut self.sampler {
-            sampler.reset();
-        }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.sampler.as_ref().map_or(0, Sampler::heap_bytes) + self.found.capacity() * size_of::<u64>()
-    }
+    /// It never rests: to see that its rest changes nothing.
+    #[cfg(test)]
+    awake: bool,
 }
 
 /// An ACK as the sender gets it.
@@ -120,19 +97,19 @@ impl<P: Policy> Sender<P> {
         let pacer = tcp.pacing.applies_to(&cc).then(Pacer::default);
         let sampler = cc.takes_rate_samples().then(Sampler::default);
         let watched = pacer.is_some() || sampler.is_some();
-        let watch = watched.then(|| Box::new(Watch { pacer, sampler, found: Vec::new() }));
+        let watch = watched.then(|| Box::new(Watch { pacer, sampler, ..Watch::default() }));
         let progress = Progress::new(end, max_window);
+        let quiet = !watched && !repair.watches_all();
         Sender {
             progress,
             cwnd: cc.cwnd(),
             deadline: Nanos::MAX,
             clock_offset,
-            timestamp_tick: tcp.timestamp_tick.max(1),
-            rtt: RttEstimator::new(tcp.min_rto, tcp.rtt_tick, base_rtt),
+            rtt: RttEstimator::new(tcp.min_rto, tcp.rtt_tick, base_rtt).with_timestamps(tcp.timestamp_tick),
             round_end: 0,
             round: 0,
-            quiet: !watched && !repair.watches_all(),
-            noting: !watched && repair.rest(&progress),
+            quiet,
+            noting: !quiet && repair.rest(&progress),
             byte_counting: tcp.byte_counting,
             timed_out: false,
             lost_told: 0,
@@ -142,6 +119,8 @@ impl<P: Policy> Sender<P> {
             ecn: (tcp.ecn != EcnMode::Off).then(|| Box::new(ecn::Sending::new(tcp.ecn, tcp.ect))),
             earlier: 0,
             watch,
+            #[cfg(test)]
+            awake: false,
         }
     }
 
@@ -283,7 +262,7 @@ impl<P: Policy> Sender<P> {
     fn news_of_marks(&mut self, now: Nanos, arrival: &Arrival, echo: Echo, sacks: bool) -> u64 {
         let Some(ecn) = &mut self.ecn else { return 0 };
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
-        let stamp = quantized(arrival.receiver_stamp + self.clock_offset, self.timestamp_tick);
+        let stamp = quantized(arrival.receiver_stamp + self.clock_offset, self.rtt.timestamp_tick());
         let may_be_newest = ecn.may_be_newest(stamp, sacks || cumulative > self.progress.una);
         if cumulative < self.progress.una || !may_be_newest {
             // A later one has overtaken it, and has told more.
@@ -355,16 +334,47 @@ impl<P: Policy> Sender<P> {
         self.noting
     }
 
+    /// It is paced, or its rate of delivery is measured.
+    #[inline(always)]
+    pub fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
     /// The new segments that may be sent at `now` where nothing is lost or suspected. The caller sends them.
     #[inline(always)]
     pub fn new_segments(&mut self, now: Nanos) -> Range<u64> {
         self.take_new::<false>(now)
     }
 
-    /// The same where the repair notes them.
+    /// The same where the repair notes them, or the sender is watched.
     #[inline(always)]
     pub fn noted_segments(&mut self, now: Nanos) -> Range<u64> {
-        self.take_new::<true>(now)
+        if self.watch.is_none() { self.take_new::<true>(now) } else { self.take_watched(now) }
+    }
+
+    /// The same as far as the pacer lets them go, one by one, so that all hear of each.
+    #[inline(always)]
+    fn take_watched(&mut self, now: Nanos) -> Range<u64> {
+        let first = self.progress.nxt;
+        while !self.held_back(now) {
+            if self.progress.flight_size() >= self.window() {
+                self.progress.cwnd_limited = true;
+                break;
+            }
+            let Some(seq) = self.progress.next_new() else {
+                self.look_whether_app_limited();
+                break;
+            };
+            #[cfg(feature = "record")]
+            crate::record::sent(now, seq);
+            self.progress.high = seq + 1;
+            self.note_sent(seq, now, |sender| sender.resting(now).flow());
+        }
+        let count = self.progress.nxt - first;
+        if count > 0 {
+            self.set_timer::<true>(count, now);
+        }
+        first..self.progress.nxt
     }
 
     #[inline(always)]
@@ -379,19 +389,25 @@ impl<P: Policy> Sender<P> {
         if count > 0 {
             progress.nxt += count;
             progress.high = progress.nxt;
-            let running = self.deadline != Nanos::MAX;
-            if !running {
-                self.deadline = now + self.rtt.timeout();
-            }
-            if NOTING {
-                self.repair.note_sent(count, now, &self.rtt, progress);
-                self.deadline =
-                    if running { self.repair.rewake_at(self.deadline) } else { self.repair.wake_at(self.deadline) };
-            }
+            self.set_timer::<NOTING>(count, now);
         }
         #[cfg(feature = "record")]
         (first..self.progress.nxt).for_each(|seq| crate::record::sent(now, seq));
         first..self.progress.nxt
+    }
+
+    /// So many new segments leave.
+    #[inline(always)]
+    fn set_timer<const NOTING: bool>(&mut self, count: u64, now: Nanos) {
+        let running = self.deadline != Nanos::MAX;
+        if !running {
+            self.deadline = now + self.rtt.timeout();
+        }
+        if NOTING {
+            self.repair.note_sent(count, now, &self.rtt, &self.progress);
+            self.deadline =
+                if running { self.repair.rewake_at(self.deadline) } else { self.repair.wake_at(self.deadline) };
+        }
     }
 
     /// The next segment that may be sent at `now` where something is lost or suspected; call until it says `None`. The caller
@@ -414,7 +430,7 @@ impl<P: Policy> Sender<P> {
         }
         self.repair.on_sent(seq, now, &self.rtt, &self.progress);
         if self.watch.is_some() {
-            self.note_sent(seq, now);
+            self.note_sent(seq, now, |sender| sender.put_together(now, sender.progress.phase.is_reducing()));
         }
         if self.deadline == Nanos::MAX {
             self.start_timer(now);
@@ -425,16 +441,21 @@ impl<P: Policy> Sender<P> {
     }
 
     /// When a sender that its pacer holds back at `now` wants to be woken, if that has changed.
+    #[inline]
     pub fn wake(&mut self, now: Nanos) -> Option<Nanos> {
-        let wanted = self.has_more_to_send();
-        self.watch.as_mut()?.pacer.as_mut().filter(|pacer| wanted && !pacer.allows(now))?.wake()
+        let pacer = self.watch.as_ref()?.pacer.as_ref()?;
+        if pacer.is_awaited() || pacer.allows(now) || !self.has_more_to_send() {
+            return None;
+        }
+        self.watch.as_mut()?.pacer.as_mut()?.wake()
     }
 
     /// Whether the pacer lets nothing leave yet. It stands for the window then: what holds the sender back is not a lack of data.
+    #[inline(always)]
     fn held_back(&mut self, now: Nanos) -> bool {
         let held = self.watch.as_ref().and_then(|watch| watch.pacer.as_ref()).is_some_and(|pacer| !pacer.allows(now));
         if held {
-            self.progress.cwnd_limited = self.in_network() >= self.window() || self.progress.has_new();
+            self.progress.cwnd_limited = self.progress.has_new() || self.in_network() >= self.window();
         }
         held
     }
@@ -444,29 +465,32 @@ impl<P: Policy> Sender<P> {
         self.progress.phase != Phase::Open || (self.progress.has_new() && self.in_network() < self.window())
     }
 
-    /// A segment leaves a sender that is watched.
-    fn note_sent(&mut self, seq: u64, now: Nanos) {
-        let (in_flight, rtt) = (self.in_network().saturating_sub(1), self.rtt.smoothed());
-        let flow = self.flow(now);
-        let Some(watch) = &mut self.watch else { return };
-        if let Some(sampler) = &mut watch.sampler {
+    /// A segment leaves a sender that is watched, whose state `flow` says.
+    #[inline(always)]
+    fn note_sent(&mut self, seq: u64, now: Nanos, flow: impl FnOnce(&Self) -> Flow) {
+        if self.sampler().is_some() {
+            let flow = flow(self);
             self.cc.on_sent(&flow);
-            sampler.on_sent(seq, now, in_flight);
+            if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
+                sampler.on_sent(seq, now, flow.in_flight.saturating_sub(1));
+            }
         }
+        let Some(watch) = &mut self.watch else { return };
         if let Some(pacer) = &mut watch.pacer {
-            let rate = pacing::rate(&self.cc, rtt.unwrap_or(self.rtt.handshake()));
-            pacer.on_sent(now, rate, self.cc.send_quantum());
+            let rate = pacing::rate(&self.cc, self.rtt.smoothed().unwrap_or(self.rtt.handshake()));
+            pacer.on_sent(now, rate, || self.cc.send_quantum());
         }
     }
 
     /// Tells an algorithm that takes rate samples which segments the recovery has found lost.
     fn tell_losses(&mut self, now: Nanos) {
         let Some(watch) = self.watch.as_mut().filter(|watch| watch.sampler.is_some()) else { return };
+        if !self.repair.take_lost(&mut watch.found) || watch.found.is_empty() {
+            return;
+        }
         let mut found = std::mem::take(&mut watch.found);
-        if self.repair.take_lost(&mut found) && !found.is_empty() {
-            for seq in found.drain(..) {
-                self.tell_loss(seq, now);
-            }
+        for seq in found.drain(..) {
+            self.tell_loss(seq, now);
         }
         if let Some(watch) = &mut self.watch {
             watch.found = found;
@@ -500,11 +524,20 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// It rests where nothing but what calls for a repair concerns it; a repair that notes all, once the policy has heard of all losses.
+    /// It rests where nothing but what calls for a repair concerns it; where more does, once the policy has heard of all losses.
     fn rest(&mut self) {
-        let calm = self.watch.is_none() && self.progress.phase == Phase::Open && self.repair.is_calm();
-        self.quiet = calm && !self.repair.watches_all();
-        self.noting = calm && !self.quiet && self.lost_told == self.lost() as u32 && self.repair.rest(&self.progress);
+        #[cfg(test)]
+        if self.awake {
+            return;
+        }
+        let calm = self.progress.phase == Phase::Open && self.repair.is_calm();
+        self.quiet = calm && self.watch.is_none() && !self.repair.watches_all();
+        self.noting = calm && !self.quiet && self.has_told_all() && self.repair.rest(&self.progress);
+    }
+
+    /// The policy has heard of all losses.
+    fn has_told_all(&self) -> bool {
+        self.sampler().map_or(self.lost_told == self.lost() as u32, Sampler::has_told_all)
     }
 
     /// The repair's rest is over.
@@ -532,21 +565,19 @@ impl<P: Policy> Sender<P> {
     fn on_expected_ack<const NOTING: bool>(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival) {
         let acked = cumulative - self.progress.una;
         self.progress.una = cumulative;
-        let ack = self.measure(now, acked, arrival, Some(arrival.stamp));
+        let mut ack = self.measure(now, acked, arrival, Some(arrival.stamp));
         self.deadline = if cumulative == self.progress.high { Nanos::MAX } else { now + self.rtt.timeout() };
         if NOTING {
             self.repair.note_acked(acked, now, &self.rtt, &self.progress);
             self.deadline = self.repair.wake_at(self.deadline);
+            if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
+                ack.rate = sampler.on_expected_ack(now, cumulative);
+            }
         }
-        let Sender {
-            progress: Progress { una, nxt, end, cwnd_limited, .. },
-            round,
-            ref rtt,
-            ref meter,
-            ref mut cc,
-            ..
-        } = *self;
-        let expected = Expected { now, una, nxt, end, cwnd_limited, round, lost: meter.events.retransmits, rtt, ack };
+        let Sender { ref progress, round, ref rtt, ref meter, ref mut cc, ref watch, .. } = *self;
+        let sampler = if NOTING { watch.as_ref().and_then(|watch| watch.sampler.as_ref()) } else { None };
+        let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, sampler);
+        let expected = Expected { resting, ack };
         let cwnd = cc.acked(expected);
         #[cfg(feature = "record")]
         {
@@ -554,21 +585,24 @@ impl<P: Policy> Sender<P> {
             crate::record::ack(&flow, &ack, cc);
         }
         self.cwnd = cwnd;
+        if NOTING && self.watch.is_some() && self.cc.holds_back() {
+            self.call_app_limited();
+        }
     }
 
     #[inline(never)]
     fn on_any_ack(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival, sack: Option<&SackBlocks>, marked: u64) {
         self.rouse();
-        let sacked = sack.map_or(0, |blocks| self.repair.on_sack(blocks, cumulative, now, &self.progress));
-        let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
-        let delivered = sampler.map_or(0, |sampler| sampler.on_ack(now, cumulative, sack));
+        let news = self.watch.as_mut().filter(|watch| watch.sampler.is_some()).map(|watch| &mut watch.sacked);
+        let sacked = sack.map_or(0, |blocks| self.repair.on_sack(blocks, cumulative, now, &self.progress, news));
+        let delivered = self.watch.as_mut().map_or(0, |watch| watch.on_ack(now, cumulative));
         if cumulative > self.progress.una {
             self.on_new_ack(now, cumulative, arrival, sacked, marked);
         } else if cumulative == self.progress.una && self.progress.flight_size() > 0 {
             let news = News {
                 now,
                 stamp: arrival.stamp,
-                timestamp_tick: self.timestamp_tick,
+                timestamp_tick: self.rtt.timestamp_tick(),
                 acked: 0,
                 sacked,
                 rtt: &self.rtt,
@@ -576,7 +610,8 @@ impl<P: Policy> Sender<P> {
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
             self.tell_losses(now);
             if delivered > 0 {
-                let ack = self.rated(Ack::of(0, 0.0).ce(marked), now);
+                let mut ack = Ack::of(0, 0.0).ce(marked);
+                self.rate(&mut ack, now);
                 let flow = self.flow(now);
                 self.cc.on_ack(&flow, &ack);
             }
@@ -605,11 +640,17 @@ impl<P: Policy> Sender<P> {
         if marked > 0 {
             ack = ack.ce(marked).credit(0.0);
         }
-        let news =
-            News { now, stamp: arrival.stamp, timestamp_tick: self.timestamp_tick, acked, sacked, rtt: &self.rtt };
+        let news = News {
+            now,
+            stamp: arrival.stamp,
+            timestamp_tick: self.rtt.timestamp_tick(),
+            acked,
+            sacked,
+            rtt: &self.rtt,
+        };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
         self.tell_losses(now);
-        let ack = self.rated(ack, now);
+        self.rate(&mut ack, now);
         // RFC 6298 rules 5.2 and 5.3.
         if cumulative == self.progress.high {
             self.deadline = self.repair.wake_at(Nanos::MAX);
@@ -627,14 +668,16 @@ impl<P: Policy> Sender<P> {
         self.act_on(verdict.loss, now);
     }
 
-    /// The same ACK with what it tells of losses and of the rate of delivery.
-    fn rated(&mut self, ack: Ack, now: Nanos) -> Ack {
+    /// What this ACK tells of losses and of the rate of delivery.
+    #[inline]
+    fn rate(&mut self, ack: &mut Ack, now: Nanos) {
         if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
-            return ack.newly_lost(sampler.newly_lost()).rate(sampler.sample(now));
+            ack.newly_lost = sampler.newly_lost();
+            ack.rate = sampler.sample(now);
+            return;
         }
-        let lost = self.lost();
-        let newly_lost = (lost as u32).wrapping_sub(std::mem::replace(&mut self.lost_told, lost as u32));
-        ack.newly_lost(newly_lost.into())
+        let lost = self.meter.events.retransmits as u32;
+        ack.newly_lost = lost.wrapping_sub(std::mem::replace(&mut self.lost_told, lost)).into();
     }
 
     /// What this ACK tells about round trips and one-way delays.
@@ -652,7 +695,7 @@ impl<P: Policy> Sender<P> {
             self.round += 1;
             self.round_end = self.progress.nxt;
         }
-        let stamps = self.timestamp_tick;
+        let stamps = self.rtt.timestamp_tick();
         let (sent, received) = (quantized(arrival.stamp, stamps), quantized(now, stamps));
         let turned = quantized(arrival.receiver_stamp + self.clock_offset, stamps);
         let mut ack = Ack::of(acked, self.credit(acked));
@@ -748,13 +791,25 @@ impl<P: Policy> Sender<P> {
 
     /// Segments thought to be in the network: RFC 6675's pipe; without SACK each duplicate ACK stands for one that has left.
     fn in_network(&self) -> u64 {
-        if self.quiet { self.progress.flight_size() } else { self.repair.in_network(&self.progress) }
+        if self.rests() { self.progress.flight_size() } else { self.repair.in_network(&self.progress) }
     }
 
     /// Segments known to have arrived: acknowledged, or, beyond the cumulative point, SACKed; without SACK each duplicate ACK stands for
     /// one.
     fn arrived(&self) -> u64 {
-        self.progress.una + if self.quiet { 0 } else { self.repair.arrived(&self.progress) }
+        self.progress.una + if self.rests() { 0 } else { self.repair.arrived(&self.progress) }
+    }
+
+    /// Nothing is lost or suspected.
+    fn rests(&self) -> bool {
+        self.quiet || self.noting
+    }
+
+    /// The state where nothing is lost or suspected.
+    #[inline(always)]
+    fn resting(&self, now: Nanos) -> Resting<'_> {
+        let sampler = self.sampler();
+        Resting::of(now, &self.progress, self.round, self.meter.events.retransmits, &self.rtt, sampler)
     }
 
     /// The state the congestion control sees.
@@ -766,24 +821,20 @@ impl<P: Policy> Sender<P> {
     /// The same at a turning point, where the window is yet to come down or does no more.
     #[inline]
     fn flow_of(&self, now: Nanos, in_recovery: bool) -> Flow {
-        Flow::at(now)
-            .delivered(self.progress.una)
-            .lost(self.lost())
-            .flight_size(self.progress.flight_size())
-            .in_flight(self.in_network())
-            .srtt(self.rtt.smoothed())
-            .min_rtt(self.rtt.least())
-            .round(self.round)
-            .in_recovery(in_recovery)
-            .cwnd_limited(self.progress.cwnd_limited)
-            .app_limited(self.sampler().map_or(self.progress.is_app_limited(), Sampler::is_app_limited))
+        self.put_together(now, in_recovery)
+    }
+
+    /// The same without a call, for an algorithm that reads little of it.
+    #[inline(always)]
+    fn put_together(&self, now: Nanos, in_recovery: bool) -> Flow {
+        self.resting(now).flow().in_flight(self.in_network()).in_recovery(in_recovery)
     }
 }
 
-/// An ACK of new data where nothing is lost or suspected: as `Sender::flow` has it, but put together once the algorithm is known, since
-/// a packet costs more otherwise.
+/// A sender where nothing is lost or suspected: as `Sender::flow` has it, but put together once the algorithm is known, since a packet
+/// costs more otherwise.
 #[derive(Clone, Copy)]
-struct Expected<'a> {
+struct Resting<'a> {
     now: Nanos,
     una: u64,
     nxt: u64,
@@ -792,12 +843,25 @@ struct Expected<'a> {
     round: u64,
     lost: u64,
     rtt: &'a RttEstimator,
-    ack: Ack,
+    sampler: Option<&'a Sampler>,
 }
 
-impl Input for Expected<'_> {
+impl<'a> Resting<'a> {
     #[inline(always)]
-    fn put_together(self) -> (Flow, Ack) {
+    fn of(
+        now: Nanos,
+        progress: &Progress,
+        round: u64,
+        lost: u64,
+        rtt: &'a RttEstimator,
+        sampler: Option<&'a Sampler>,
+    ) -> Resting<'a> {
+        let Progress { una, nxt, end, cwnd_limited, .. } = *progress;
+        Resting { now, una, nxt, end, cwnd_limited, round, lost, rtt, sampler }
+    }
+
+    #[inline(always)]
+    fn flow(self) -> Flow {
         let mut flow = Flow::at(self.now);
         flow.delivered = self.una;
         flow.lost = self.lost;
@@ -808,7 +872,24 @@ impl Input for Expected<'_> {
         flow.round = self.round;
         flow.cwnd_limited = self.cwnd_limited;
         flow.app_limited = self.nxt >= self.end && !self.cwnd_limited;
-        (flow, self.ack)
+        if let Some(sampler) = self.sampler {
+            (flow.lost, flow.app_limited) = (sampler.lost(), sampler.is_app_limited());
+        }
+        flow
+    }
+}
+
+/// An ACK of new data there.
+#[derive(Clone, Copy)]
+struct Expected<'a> {
+    resting: Resting<'a>,
+    ack: Ack,
+}
+
+impl Input for Expected<'_> {
+    #[inline(always)]
+    fn put_together(self) -> (Flow, Ack) {
+        (self.resting.flow(), self.ack)
     }
 }
 

@@ -1,15 +1,15 @@
 //! What is known of each outstanding segment: when it was last sent, whether more than once, and what has become of it; and in
 //! which order those were sent that may still arrive.
 
+use crate::ring::Ring;
 use fullpipe_cc::Nanos;
-use std::collections::VecDeque;
 
 /// All segments outstanding, by number and by time of sending. A segment takes [`Sent`] and no allocation of its own.
 #[derive(Clone, Debug, Default)]
 pub struct SentLog {
     /// The first segment that `sent` knows.
     base: u64,
-    sent: VecDeque<Sent>,
+    sent: Ring<Sent>,
     /// Of those under way the one sent first, and the one sent last.
     oldest: Option<u64>,
     newest: Option<u64>,
@@ -35,10 +35,12 @@ impl Moment {
 }
 
 /// A segment that has been sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
     /// When, for the last time.
-    pub last: Moment,
+    pub at: Nanos,
+    /// As [`Moment::order`].
+    order: u32,
     /// The segment under way that was sent just before, and just after; itself where there is none. Modulo 2^32.
     older: u32,
     newer: u32,
@@ -48,10 +50,19 @@ pub struct Sent {
     pub fate: Fate,
 }
 
+impl Sent {
+    /// When it was sent, for the last time.
+    #[inline]
+    pub fn last(&self) -> Moment {
+        Moment { at: self.at, order: self.order }
+    }
+}
+
 /// What has become of a segment that is not acknowledged cumulatively.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
     /// It may still arrive.
+    #[default]
     UnderWay,
     /// It is SACKed.
     Arrived,
@@ -74,22 +85,41 @@ impl SentLog {
 
     /// When each segment outstanding was last sent.
     pub fn times(&self) -> impl Iterator<Item = Nanos> {
-        self.sent.iter().map(|sent| sent.last.at)
+        self.sent.iter().map(|sent| sent.at)
+    }
+
+    /// Those from `base` on are outstanding, sent once each, in their order and at these times.
+    pub fn refill(&mut self, base: u64, times: impl Iterator<Item = Nanos>) {
+        self.clear(base);
+        for (seq, at) in (base..).zip(times) {
+            let Moment { order, .. } = self.moment(at);
+            let (older, newer) = (seq.saturating_sub(1).max(base) as u32, (seq + 1) as u32);
+            self.sent.push_back(Sent { at, order, older, newer, again: false, fate: Fate::UnderWay });
+            self.newest = Some(seq);
+        }
+        if let Some(newest) = self.newest {
+            self.oldest = Some(base);
+            self.sent_mut(newest).newer = newest as u32;
+        }
     }
 
     /// Segment `seq` is sent: one of those known, or the next one after them.
     #[inline]
     pub fn note(&mut self, seq: u64, now: Nanos) {
         let again = ((seq - self.base) as usize) < self.sent.len();
-        let last = self.moment(now);
+        let Moment { at, order } = self.moment(now);
         if again {
             self.settle(seq, Fate::Lost);
         } else {
-            self.sent.push_back(Sent { last, older: 0, newer: 0, again: false, fate: Fate::Lost });
+            self.sent.push_back(Sent::default());
         }
-        let sent = self.sent_mut(seq);
-        (sent.last, sent.again) = (last, again);
-        self.link(seq, self.newest);
+        let older = self.newest.replace(seq);
+        match older {
+            Some(older) => self.sent_mut(older).newer = seq as u32,
+            None => self.oldest = Some(seq),
+        }
+        let older = older.unwrap_or(seq) as u32;
+        *self.sent_mut(seq) = Sent { at, order, older, newer: seq as u32, again, fate: Fate::UnderWay };
     }
 
     /// Segment `seq`, if it is outstanding.
@@ -101,8 +131,7 @@ impl SentLog {
     /// Segment `seq` is no longer under way: it has met its `fate`.
     #[inline]
     pub fn settle(&mut self, seq: u64, fate: Fate) {
-        let Sent { fate: before, .. } = *self.sent_mut(seq);
-        if before == Fate::UnderWay {
+        if self.sent_mut(seq).fate == Fate::UnderWay {
             let (older, newer) = (self.older(seq), self.newer(seq));
             match older {
                 Some(older) => self.sent_mut(older).newer = newer.unwrap_or(older) as u32,
@@ -118,7 +147,14 @@ impl SentLog {
 
     /// Segment `seq`, which was thought lost, may still arrive: it goes before all others, which were sent later.
     pub fn hope(&mut self, seq: u64) {
-        self.link(seq, None);
+        let newer = self.oldest.replace(seq);
+        match newer {
+            Some(newer) => self.sent_mut(newer).older = seq as u32,
+            None => self.newest = Some(seq),
+        }
+        let sent = self.sent_mut(seq);
+        (sent.older, sent.newer) = (seq as u32, newer.unwrap_or(seq) as u32);
+        sent.fate = Fate::UnderWay;
     }
 
     /// The segment under way that was sent first.
@@ -157,25 +193,7 @@ impl SentLog {
 
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.sent.capacity() * size_of::<Sent>()
-    }
-
-    /// Puts `seq` after `older`, or before all others.
-    #[inline]
-    fn link(&mut self, seq: u64, older: Option<u64>) {
-        let newer = older.map_or(self.oldest, |older| self.newer(older));
-        match older {
-            Some(older) => self.sent_mut(older).newer = seq as u32,
-            None => self.oldest = Some(seq),
-        }
-        match newer {
-            Some(newer) => self.sent_mut(newer).older = seq as u32,
-            None => self.newest = Some(seq),
-        }
-        let sent = self.sent_mut(seq);
-        sent.older = older.unwrap_or(seq) as u32;
-        sent.newer = newer.unwrap_or(seq) as u32;
-        sent.fate = Fate::UnderWay;
+        self.sent.heap_bytes()
     }
 
     #[inline]
@@ -185,7 +203,7 @@ impl SentLog {
 
     #[inline]
     fn sent_mut(&mut self, seq: u64) -> &mut Sent {
-        &mut self.sent[(seq - self.base) as usize]
+        self.sent.get_mut((seq - self.base) as usize).expect("outstanding")
     }
 }
 
@@ -239,7 +257,7 @@ mod tests {
         log.hope(1);
         log.hope(0);
         assert_eq!(under_way(&log), (vec![0, 1, 2, 3], vec![3, 2, 1, 0]));
-        assert_eq!(log.get(0).map(|sent| (sent.last.at, sent.again, sent.fate)), Some((0, false, Fate::UnderWay)));
+        assert_eq!(log.get(0).map(|sent| (sent.at, sent.again, sent.fate)), Some((0, false, Fate::UnderWay)));
     }
 
     /// Of two at the same time the one sent first is before the other, also where their count passes 2^32.
@@ -248,7 +266,7 @@ mod tests {
         let mut log = SentLog { count: u32::MAX - 1, ..SentLog::default() };
         (0..3).for_each(|seq| log.note(seq, 7));
         log.note(0, 8);
-        let last = |seq| log.get(seq).expect("outstanding").last;
+        let last = |seq| log.get(seq).expect("outstanding").last();
         assert!(last(1).is_before(last(2)) && !last(2).is_before(last(1)) && !last(1).is_before(last(1)));
         assert!(last(2).is_before(last(0)));
     }

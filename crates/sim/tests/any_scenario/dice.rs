@@ -97,6 +97,7 @@ impl Dice {
             packet_size,
             ack_size: self.any(1..=65_535, 40..=60) as u32,
             series_interval: None,
+            measure_jitter: false,
             flows: self.several(2).map(|()| self.flows(&links)).collect(),
             udp: Vec::new(),
             web: Vec::new(),
@@ -107,6 +108,8 @@ impl Dice {
         if scenario.flows.is_empty() && scenario.udp.is_empty() && scenario.web.is_empty() {
             scenario.flows.push(self.flows(&scenario.links));
         }
+        // No die of its own: scenarios stay what they were.
+        scenario.measure_jitter = scenario.seed % 4 == 1;
         make_room(&mut scenario);
         self.time(&mut scenario);
         scenario

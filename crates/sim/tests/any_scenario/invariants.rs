@@ -1,18 +1,10 @@
 //! What holds of the report of every scenario.
 
 use fullpipe_sim::scenario::{Arrivals, Buffer, EcnMode, Link};
-use fullpipe_sim::{DirectionReport, Report, Scenario, Serving, Stopped, run, run_served};
+use fullpipe_sim::{DirectionReport, Percentiles, Report, Scenario, Serving, Stopped, run, run_served};
 
 /// What does not hold yet.
-const AWAITED: &[&str] = &[
-    "goodput within throughput",
-    "goodput within capacity",
-    "a window of a segment and more",
-    "Jain's index from 1/n to 1",
-    "mean queue within its maximum",
-    "no more received than sent",
-    "no more completed than started",
-];
+const AWAITED: &[&str] = &[];
 
 /// Rounding of sums of doubles.
 const ROUNDING: f64 = 1e-9;
@@ -29,6 +21,17 @@ pub fn broken(scenario: &Scenario, patience: usize) -> Vec<String> {
         findings.of_series(scenario, &report);
         let again = bounded_run(scenario, patience, &mut findings).map(|report| format!("{report:?}"));
         findings.expect("the same twice", again == Ok(format!("{report:?}")), "another report");
+        if scenario.measure_jitter {
+            let without = Scenario { measure_jitter: false, ..scenario.clone() };
+            let plain = bounded_run(&without, patience, &mut findings).map(|report| format!("{report:?}"));
+            let measured = format!("{:?}", without_jitter(report.clone()));
+            let same = plain.as_ref().map_or(true, |plain| *plain == measured);
+            findings.expect(
+                "the same where jitter is measured",
+                same,
+                plain.map(|plain| difference(&plain, &measured)),
+            );
+        }
         let promptly = (scenario.seed % 4 == 0).then_some(Serving::Promptly);
         for serving in [Some(Serving::Everywhere), promptly].into_iter().flatten() {
             let served = || run_served(scenario, serving, &mut patient(SERVED_PATIENCE * patience));
@@ -39,6 +42,14 @@ pub fn broken(scenario: &Scenario, patience: usize) -> Vec<String> {
         }
     }
     findings.0
+}
+
+/// As if none had been measured.
+fn without_jitter(mut report: Report) -> Report {
+    report.flows.iter_mut().for_each(|flow| flow.jitter = Percentiles::UNKNOWN);
+    report.groups.iter_mut().for_each(|group| group.jitter = Percentiles::UNKNOWN);
+    report.jitter = Percentiles::UNKNOWN;
+    report
 }
 
 /// Served links take more events.
@@ -93,8 +104,9 @@ impl Findings {
     }
 
     fn of_links(&mut self, scenario: &Scenario, report: &Report) {
-        for (link, measured) in scenario.links.iter().zip(&report.links) {
-            for (link, direction) in [(link, &measured.forward), (link.direction(true), &measured.reverse)] {
+        for (number, (link, measured)) in scenario.links.iter().zip(&report.links).enumerate() {
+            let directions = [(link, &measured.forward), (link.direction(true), &measured.reverse)];
+            for (reverse, (link, direction)) in [false, true].into_iter().zip(directions) {
                 let DirectionReport { utilization, loss_rate, mean_queue_packets: mean, .. } = *direction;
                 let (most, arrived) = (direction.max_queue_packets, direction.arrived_packets);
                 let lost = direction.dropped_packets + direction.wire_lost_packets;
@@ -131,6 +143,16 @@ impl Findings {
                 let known = link.trace.is_none() && !rate_changes;
                 let sent_too_much = known && sent > there * each * (1.0 + ROUNDING);
                 self.expect("no more sent than there was", !sent_too_much, direction);
+                let carried = direction.carried_goodput_bps;
+                self.expect("goodput of a link is a rate", carried >= 0.0 && carried.is_finite(), direction);
+                // A transmitter is busy for whole nanoseconds.
+                let busy = sent * (1.0 + ROUNDING) + arrived as f64;
+                let took = carried / link.rate_bps as f64 * (scenario.duration - scenario.warmup) as f64;
+                let all = !known || scenario.warmup > 0 || took <= busy;
+                self.expect("no more carried for somebody than sent", all, direction);
+                let last = !carries_on(scenario, number, reverse);
+                let within = !last || carried <= capacity(link, scenario, largest);
+                self.expect("goodput of a link within its capacity", within, direction);
             }
         }
     }
@@ -264,6 +286,15 @@ fn capacity(link: &Link, scenario: &Scenario, size: u32) -> f64 {
     }
     let packet = 8.0 * f64::from(size) / length_s(scenario);
     (link.rate_bps as f64 + packet) * (1.0 + ROUNDING)
+}
+
+/// Whether data that crosses this direction of a link goes on to another: what waited there when the window began has crossed this one
+/// before.
+fn carries_on(scenario: &Scenario, number: usize, reverse: bool) -> bool {
+    let tcp = scenario.flows.iter().map(|group| &group.tcp).chain(scenario.web.iter().map(|web| &web.tcp));
+    let ways = tcp.map(|tcp| (&tcp.path, tcp.reverse)).chain(scenario.udp.iter().map(|udp| (&udp.path, udp.reverse)));
+    let last = |path: &[usize]| if reverse { path[0] } else { path[path.len() - 1] };
+    ways.filter(|(_, backwards)| *backwards == reverse).any(|(path, _)| path.contains(&number) && last(path) != number)
 }
 
 /// The direction of a link that data crosses last.

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe.charts.style import pen
 from fullpipe.papers import survey
-from fullpipe.papers.drawing import panels, utilization
+from fullpipe.papers.beyond.today import TODAY
+from fullpipe.papers.drawing import loss_percent, panels, utilization
 from fullpipe.papers.hyun_jang import single as hyun_jang
 from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
@@ -120,10 +122,6 @@ def _median(measured: Callable[[Result], float], experiment: str, name: str, res
     return median(measured(results[key]) for key in keys if key in results)
 
 
-def _loss_percent(result: Result) -> float:
-    return 100 * float(to_numpy(result.columns("links")["loss_rate"])[0])
-
-
 def _mean_queue(result: Result) -> float:
     return float(to_numpy(result.columns("links")["mean_queue_packets"])[0])
 
@@ -137,14 +135,14 @@ def _mbps(result: Result) -> float:
     return float(to_numpy(result.columns("flows")["throughput_bps"])[0]) / 1e6
 
 
-QUANTITIES: Mapping[str, tuple[tuple[str, Callable[[Result], float]], ...]] = {
-    "small-buffer": (("utilization", utilization), ("mean queue, packets", _mean_queue)),
-    "high-speed": (("utilization", utilization), ("loss, %", _loss_percent)),
-    "two-rtts": (("throughput, 40 ms over 120 ms", _short_over_long), ("utilization", utilization)),
-    "many-flows": (("utilization", utilization), ("loss, %", _loss_percent)),
-    "beside-udp": (("throughput, Mbit/s", _mbps), ("loss, %", _loss_percent)),
+QUANTITIES: Mapping[str, tuple[tuple[str, str, Callable[[Result], float]], ...]] = {
+    "small-buffer": (("utilization", "", utilization), ("mean queue", "packets", _mean_queue)),
+    "high-speed": (("utilization", "", utilization), ("loss", "%", loss_percent)),
+    "two-rtts": (("throughput, 40 ms over 120 ms", "", _short_over_long), ("utilization", "", utilization)),
+    "many-flows": (("utilization", "", utilization), ("loss", "%", loss_percent)),
+    "beside-udp": (("throughput", "Mbit/s", _mbps), ("loss", "%", loss_percent)),
 }
-"""What is measured of each experiment."""
+"""What is measured of each experiment, and in which unit."""
 
 TITLES = {
     "small-buffer": "Hyun and Jang: one flow, 100 Mbit/s, 80 ms, a buffer of 1/8 BDP",
@@ -155,17 +153,24 @@ TITLES = {
 }
 
 
-def _measure(results: Results) -> dict[str, float]:
-    return {
-        f"{experiment}: {quantity}, {name}": _median(measured, experiment, name, results)
-        for experiment, quantities in QUANTITIES.items()
-        for quantity, measured in quantities
-        for name in COMPARED
-    }
+def _measure(results: Results) -> Rows:
+    rows = Rows()
+    for experiment, quantities in QUANTITIES.items():
+        for quantity, unit, measured in quantities:
+            for name in COMPARED:
+                value = _median(measured, experiment, name, results)
+                called = f"{experiment}: {_with_unit(quantity, unit)}, {name}"
+                rows.add(quantity, value, unit=unit, algorithm=name, setting=experiment, name=called)
+    return rows
+
+
+def _with_unit(quantity: str, unit: str) -> str:
+    return f"{quantity}, {unit}" if unit else quantity
 
 
 def _picture(experiment: str, results: Results) -> Figure:
     """A bar for each algorithm."""
+    rows = _measure(results)
     names = list(COMPARED)
     quantities = QUANTITIES[experiment]
     height = 0.32 * len(names) + 0.6
@@ -173,12 +178,12 @@ def _picture(experiment: str, results: Results) -> Figure:
         figure,
         (axes,),
     ):
-        for panel, (quantity, measured) in zip(axes, quantities, strict=True):
-            values = [_median(measured, experiment, name, results) for name in names]
+        for panel, (quantity, unit, _) in zip(axes, quantities, strict=True):
+            values = [rows.value(quantity, name, experiment) for name in names]
             colours = [pen(name)["color"] for name in names]
             bars = panel.barh(names, values, color=colours, height=0.7)
             panel.bar_label(bars, [f"{value:.3g}" for value in values], padding=3, fontsize=8)
-            panel.set_title(quantity)
+            panel.set_title(_with_unit(quantity, unit))
             panel.margins(x=0.15)
         axes[0].invert_yaxis()
     return figure
@@ -197,4 +202,5 @@ ITEMS = (
             partial(_scenarios, quick=True),
         ),
     ),
+    TODAY,
 )

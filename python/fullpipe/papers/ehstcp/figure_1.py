@@ -21,6 +21,7 @@ from fullpipe.papers.ehstcp.common import (
     link_with_background,
 )
 from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
@@ -70,13 +71,14 @@ def _seeds(link: str) -> range:
     return SEEDS if link in VARIED else SEEDS[:1]
 
 
-def _measure(results: Results) -> dict[str, float]:
-    return {
-        f"{kind}, {name}, {link}, %": 100 * share
-        for link in LINKS
-        for scheme, name in SCHEMES.items()
-        for kind, share in zip(KINDS, _median_shares(results, scheme, link), strict=True)
-    }
+def _measure(results: Results) -> Rows:
+    rows = Rows()
+    for link in LINKS:
+        for scheme, name in SCHEMES.items():
+            for kind, share in zip(KINDS, _median_shares(results, scheme, link), strict=True):
+                called = f"{kind}, {name}, {link}, %"
+                rows.add(f"share, {kind}", 100 * share, unit="%", algorithm=name, setting=link, name=called)
+    return rows
 
 
 def _median_shares(results: Results, scheme: str, link: str) -> list[float]:

@@ -9,6 +9,7 @@ from fullpipe.charts.style import pens
 from fullpipe.papers.drawing import flow_samples, panels, utilization
 from fullpipe.papers.ehstcp.common import STANDARD, bars, bdp_packets
 from fullpipe.reproduce.item import Item, Results
+from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
@@ -64,15 +65,16 @@ def _scenario_name(name: str, seed: int) -> str:
     return f"{name.replace(' ', '-').lower()}-seed-{seed}"
 
 
-def _measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _measure(results: Results) -> Rows:
+    rows = Rows()
     for name in ALGORITHMS:
         for seed in SEEDS:
             result = results[_scenario_name(name, seed)]
-            figures[f"standard TCP's share, {name}, seed {seed}, %"] = _standard_share(result)
-            figures[f"loss, {name}, seed {seed}, %"] = 100 * float(to_numpy(result.columns("links")["loss_rate"])[0])
-            figures[f"utilization, {name}, seed {seed}"] = utilization(result)
-    return figures
+            of = {"algorithm": name, "setting": f"seed {seed}"}
+            rows.add("standard TCP's share", _standard_share(result), unit="%", **of)
+            rows.add("loss", 100 * float(to_numpy(result.columns("links")["loss_rate"])[0]), unit="%", **of)
+            rows.add("utilization", utilization(result), **of)
+    return rows
 
 
 def _standard_share(result: Result) -> float:
@@ -81,15 +83,14 @@ def _standard_share(result: Result) -> float:
 
 
 def _shares_picture(results: Results) -> Figure:
-    figures = _measure(results)
+    rows = _measure(results)
     quantities = {"standard TCP's share": ", %", "loss": ", %", "utilization": ""}
     return bars(
         "Four standard flows beside two high-speed ones: 400 Mbit/s, 40 ms, a buffer of 67 packets",
         list(ALGORITHMS),
         {
             f"{quantity}{unit}": {
-                f"seed {seed}": [figures[f"{quantity}, {name}, seed {seed}{unit}"] for name in ALGORITHMS]
-                for seed in SEEDS
+                f"seed {seed}": [rows.value(quantity, name, f"seed {seed}") for name in ALGORITHMS] for seed in SEEDS
             }
             for quantity, unit in quantities.items()
         },

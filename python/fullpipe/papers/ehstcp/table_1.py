@@ -18,6 +18,7 @@ from fullpipe.papers.ehstcp.common import (
     link_with_background,
 )
 from fullpipe.reproduce.item import Item, Quick, Results, marks
+from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -66,18 +67,18 @@ def _runs(seconds: tuple[float, float]) -> dict[str, Scenario]:
     }
 
 
-def _measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _measure(results: Results) -> Rows:
+    rows = Rows()
     for setting in SETTINGS:
-        for scheme in SCHEMES:
+        for scheme, name in SCHEMES.items():
             if result := results.get(file_name(scheme, setting)):
-                named = f"{SCHEMES[scheme]}, {setting}"
-                figures[f"utilization, {named}"] = utilization(result)
-                figures[f"loss, {named}, %"] = 100 * float(result.links["loss_rate"][0].as_py())
+                of = {"algorithm": name, "setting": setting}
                 rates = _rates(result)
-                figures[f"normalized deviation, {named}"] = float(np.mean([_deviation(rate) for rate in rates]))
-                figures[f"normalized deviation of all together, {named}"] = _deviation(sum(rates[1:], rates[0]))
-    return figures
+                rows.add("utilization", utilization(result), **of)
+                rows.add("loss", 100 * float(result.links["loss_rate"][0].as_py()), unit="%", **of)
+                rows.add("normalized deviation", float(np.mean([_deviation(rate) for rate in rates])), **of)
+                rows.add("normalized deviation of all together", _deviation(sum(rates[1:], rates[0])), **of)
+    return rows
 
 
 def _rates(result: Result) -> list[Samples]:
@@ -105,16 +106,14 @@ PANELS = {
 
 
 def _picture(results: Results) -> Figure:
-    figures = _measure(results)
+    rows = _measure(results)
     published = marks("ehstcp/table-1")
-    settings = [setting for setting in SETTINGS if f"utilization, HSTCP, {setting}" in figures]
+    settings = dict.fromkeys(row.setting for row in rows)
     names = list(SCHEMES.values())
-    panels = {}
-    for title, what in PANELS.items():
-        unit = ", %" if what == "loss" else ""
-        panels[title] = {
-            setting: [figures[f"{what}, {name}, {setting}{unit}"] for name in names] for setting in settings
-        }
+    panels = {
+        title: {setting: [rows.value(what, name, setting) for name in names] for setting in settings}
+        for title, what in PANELS.items()
+    }
     return bars(
         "2.5 Gbit/s: utilization, loss, normalized deviation of throughput",
         names,

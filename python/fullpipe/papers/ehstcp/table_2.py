@@ -14,6 +14,7 @@ from fullpipe.papers.ehstcp.common import (
     link_with_background,
 )
 from fullpipe.reproduce.item import Item, Quick, Results, marks
+from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
@@ -79,22 +80,23 @@ def _ratios(results: Results, scheme: str, setting: str, ratio: int) -> list[flo
     return ratios
 
 
-def _measure(results: Results) -> dict[str, float]:
-    return {
-        f"throughput ratio, {name}, RTT ratio {ratio}, {setting}": median(ratios)
-        for setting in SETTINGS
-        for ratio in RATIOS
-        for scheme, name in SCHEMES.items()
-        if (ratios := _ratios(results, scheme, setting, ratio))
-    }
+def _measure(results: Results) -> Rows:
+    rows = Rows()
+    for setting in SETTINGS:
+        for ratio in RATIOS:
+            for scheme, name in SCHEMES.items():
+                if ratios := _ratios(results, scheme, setting, ratio):
+                    where = f"RTT ratio {ratio}, {setting}"
+                    rows.add("throughput ratio", median(ratios), algorithm=name, setting=where)
+    return rows
 
 
 def _picture(results: Results) -> Figure:
-    figures = _measure(results)
-    settings = [s for s in SETTINGS if f"throughput ratio, HSTCP, RTT ratio 3, {s}" in figures]
+    rows = _measure(results)
+    settings = [s for s in SETTINGS if rows.get("throughput ratio", "HSTCP", f"RTT ratio 3, {s}") is not None]
     panels = {
         f"RTT ratio {ratio}": {
-            s: [figures[f"throughput ratio, {name}, RTT ratio {ratio}, {s}"] for name in SCHEMES.values()]
+            s: [rows.value("throughput ratio", name, f"RTT ratio {ratio}, {s}") for name in SCHEMES.values()]
             for s in settings
         }
         for ratio in RATIOS

@@ -18,6 +18,7 @@ from fullpipe.charts.style import COLOURS, legend_above, link_pen, moving_mean, 
 from fullpipe.papers.drawing import flow_samples, link_samples, loss_times, mean_between, panels
 from fullpipe.papers.hyun_jang.single import SCHEMES, W_FULL_PACKETS
 from fullpipe.reproduce.item import Item, Quick, Results, marks
+from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -141,30 +142,30 @@ def _together(result: Result) -> float:
     return sum(met) / (len(met) + alone)
 
 
-def _measure(results: Results, *, other: str) -> dict[str, float]:
+def _measure(results: Results, *, other: str) -> Rows:
     reno, tried = _of(results, BOTH_RENO), _of(results, other)
     used = {
         label: np.array([_used(run) for run in runs.values()]) for label, runs in ((BOTH_RENO, reno), (other, tried))
     }
-    figures: dict[str, float] = {}
+    rows = Rows()
     for label, values in used.items():
-        figures[f"utilization, {label}, lowest"] = float(values.min())
-        figures[f"utilization, {label}, median"] = float(np.median(values))
-        figures[f"utilization, {label}, highest"] = float(values.max())
+        rows.add("utilization", values.min(), algorithm=label, setting="lowest")
+        rows.add("utilization", float(np.median(values)), algorithm=label, setting="median")
+        rows.add("utilization", values.max(), algorithm=label, setting="highest")
     gains = used[other] - used[BOTH_RENO]
     level = np.array([_offset_ms(name) == 0 for name in reno])
-    figures["gain, median"] = float(np.median(gains))
-    figures["gain, equal RTTs, lowest"] = float(gains[level].min())
-    figures["gain, share of the pairs in which it is positive"] = float(np.mean(gains > 0))
-    figures[f"Jain index, {BOTH_RENO}, median"] = float(np.median([_jain(run) for run in reno.values()]))
-    figures[f"Jain index, {other}, median"] = float(np.median([_jain(run) for run in tried.values()]))
+    rows.add("gain", float(np.median(gains)), setting="median")
+    rows.add("gain", gains[level].min(), setting="equal RTTs, lowest")
+    rows.add("gain, share of the pairs in which it is positive", float(np.mean(gains > 0)))
+    for label, runs in ((BOTH_RENO, reno), (other, tried)):
+        index = float(np.median([_jain(run) for run in runs.values()]))
+        rows.add("Jain index", index, algorithm=label, setting="median")
     # Reno's own recovery adds timeouts of its own where several packets of a window are lost.
     repaired = np.array([not name.startswith("reno_") for name in reno])
     shares = np.array([_together(run) for run in reno.values()])[repaired]
-    figures["correlation of two renos' utilization with the share of losses that hit both"] = float(
-        np.corrcoef(shares, used[BOTH_RENO][repaired])[0, 1]
-    )
-    return figures
+    correlation = np.corrcoef(shares, used[BOTH_RENO][repaired])[0, 1]
+    rows.add("correlation of two renos' utilization with the share of losses that hit both", correlation)
+    return rows
 
 
 def _offset_ms(name: str) -> float:
@@ -172,19 +173,16 @@ def _offset_ms(name: str) -> float:
     return float(name.split("_")[1].removesuffix("ms"))
 
 
-def _figure_4_measure(results: Results) -> dict[str, float]:
+def _figure_4_measure(results: Results) -> Rows:
     sample = results[SAMPLE]
     t_s, used = link_samples(sample, "utilization")
     alone = t_s > END_S
-    return {
-        **_measure(results, other=OTHER_4),
-        "utilization, last 100 s of the proposed alone": mean_between(
-            t_s, used, sample.scenario.duration_s - 100, sample.scenario.duration_s
-        ),
-        "time after the first flow's end until the link is full, s": float(
-            t_s[alone][np.argmax(moving_mean(used, 50)[alone] > 0.98)] - END_S
-        ),
-    }
+    last = mean_between(t_s, used, sample.scenario.duration_s - 100, sample.scenario.duration_s)
+    full_s = t_s[alone][np.argmax(moving_mean(used, 50)[alone] > 0.98)]
+    rows = _measure(results, other=OTHER_4)
+    rows.add("utilization", last, setting="last 100 s of the proposed alone")
+    rows.add("time after the first flow's end until the link is full", full_s - END_S, unit="s")
+    return rows
 
 
 def _picture(results: Results, *, item: str, other: str) -> Figure:

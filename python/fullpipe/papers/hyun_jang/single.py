@@ -11,9 +11,12 @@ from fullpipe.charts.style import legend_above, moving_mean, pen
 from fullpipe.models import hyun_jang_gain, reno_utilization
 from fullpipe.papers.drawing import flow_samples, link_samples, loss_times, mean_between, panels, utilization
 from fullpipe.reproduce.item import Item, Results, published, shorter
+from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -33,14 +36,15 @@ EQUATION_5_BUFFERS = {"1/8": 1 / 8, "1/4": 1 / 4, "3/8": 3 / 8, "1/2": 1 / 2, "3
 BASE_RTT_S = 0.08
 """RTTmin."""
 
-FIGURE_2_FIGURES = (
-    "ramp, round trips",
-    "hold, share of the cycle",
-    "window over W_full in the hold, largest difference",
-    "slope of extra over slope of Reno's window in the hold",
-    "extra after the hold, largest",
-    "W_full, packets",
-)
+FIGURE_2_FIGURES = {
+    "ramp, round trips": ("ramp", "round trips"),
+    "hold, share of the cycle": ("hold, share of the cycle", ""),
+    "window over W_full in the hold, largest difference": ("window over W_full in the hold, largest difference", ""),
+    "slope of extra over slope of Reno's window in the hold": ("slope of extra over slope of Reno's window", ""),
+    "extra after the hold, largest": ("extra after the hold, largest", "packets"),
+    "W_full, packets": ("W_full", "packets"),
+}
+"""By name: quantity and unit."""
 
 SCHEMES = {"reno": "reno", "proposed": {"name": "hyun-jang", "a": 1.1, "alpha": 1.02, "beta": 0.97}}
 """The paper's two columns; a, alpha and beta are its values."""
@@ -80,13 +84,15 @@ def _table_1_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _table_1_measure(results: Results) -> dict[str, float]:
+def _table_1_measure(results: Results) -> Rows:
     used = {(scheme, k): utilization(results[_name(scheme, k)]) for scheme in SCHEMES for k in BUFFERS}
-    figures = {f"utilization, {scheme}, k={k}": value for (scheme, k), value in used.items()}
+    rows = Rows()
+    for (scheme, k), value in used.items():
+        rows.add("utilization", value, algorithm=scheme, setting=f"k={k}")
     for k, size in BUFFERS.items():
-        figures[f"gain over reno, k={k}, %"] = 100 * (used["proposed", k] / used["reno", k] - 1)
-        figures[f"gain by equation (5), k={k}, %"] = 100 * (hyun_jang_gain(size) - 1)
-    return figures
+        rows.add("gain over reno", 100 * (used["proposed", k] / used["reno", k] - 1), setting=f"k={k}", unit="%")
+        rows.add("gain by equation (5)", 100 * (hyun_jang_gain(size) - 1), setting=f"k={k}", unit="%")
+    return rows
 
 
 def _table_1_picture(results: Results) -> Figure:
@@ -166,7 +172,7 @@ def _sawtooth(result: Result) -> dict[str, float]:
     }
 
 
-def _figure_1_measure(results: Results) -> dict[str, float]:
+def _figure_1_measure(results: Results) -> Rows:
     result = results["reno"]
     t_s, cwnd = flow_samples(result, 0, "cwnd_packets")
     _, queue, used = link_samples(result, "queue_packets", "utilization")
@@ -174,16 +180,18 @@ def _figure_1_measure(results: Results) -> dict[str, float]:
     counted = t_s > result.scenario.warmup_s
     # A round trip around the crossing belongs to neither side.
     below, above = counted & (cwnd < 0.98 * W_FULL_PACKETS), counted & (cwnd > 1.02 * W_FULL_PACKETS)
-    return {
-        "window before a loss, packets": saw["peak"],
-        "window after a loss, packets": saw["half"],
-        "full buffer, packets": float(queue[counted].max()),
-        "utilization, window above 1000 packets": float(used[above].mean()),
-        "utilization over window, window below 1000 packets": float(
-            used[below].mean() / cwnd[below].mean() * W_FULL_PACKETS
-        ),
-        "mean queue, window below 1000 packets": float(queue[below].mean()),
-    }
+    low, high = "window below 1000 packets", "window above 1000 packets"
+    ratio = used[below].mean() / cwnd[below].mean() * W_FULL_PACKETS
+    rows = Rows(named=("quantity", "setting", "unit"))
+    rows.add("window before a loss", saw["peak"], unit="packets", algorithm="reno")
+    rows.add("window after a loss", saw["half"], unit="packets", algorithm="reno")
+    rows.add("full buffer", queue[counted].max(), unit="packets", algorithm="reno")
+    rows.add("utilization", used[above].mean(), algorithm="reno", setting=high)
+    rows.add("utilization over window", ratio, algorithm="reno", setting=low)
+    rows.add(
+        "mean queue", queue[below].mean(), unit="packets", algorithm="reno", setting=low, name=f"mean queue, {low}"
+    )
+    return rows
 
 
 def _figure_1_picture(results: Results) -> Figure:
@@ -203,14 +211,14 @@ def _draw_link(used: Axes, queue: Axes, result: Result, algorithm: str) -> None:
     queue.plot(t_s, packets, **pen(algorithm))
 
 
-def _figure_2_measure(results: Results) -> dict[str, float]:
+def _figure_2_measure(results: Results) -> Rows:
     """The phases of the second cycle after the warm-up, in the paper's names: t0 to t3."""
     result = results["proposed"]
     t_s, cwnd, own, extra, full = flow_samples(result, 0, "cwnd_packets", "cwnd_reno", "extra", "w_full")
     t0, t1, t2, t3 = _phases(result)
     hold = (t_s >= t1) & (t_s < t2)
     if hold.sum() < 2:  # extra never filled the pipe
-        return dict.fromkeys(FIGURE_2_FIGURES, float("nan"))
+        return _figure_2_rows([float("nan")] * len(FIGURE_2_FIGURES))
     rise, slope = (np.polyfit(t_s[hold], values[hold], 1)[0] for values in (own, extra))
     after = (t_s >= t2) & (t_s < t3 - 0.2)
     measured = (
@@ -221,7 +229,14 @@ def _figure_2_measure(results: Results) -> dict[str, float]:
         float(extra[after].max()),
         float(full[hold].mean()),
     )
-    return dict(zip(FIGURE_2_FIGURES, measured, strict=True))
+    return _figure_2_rows(measured)
+
+
+def _figure_2_rows(measured: Sequence[float]) -> Rows:
+    rows = Rows()
+    for (name, (quantity, unit)), value in zip(FIGURE_2_FIGURES.items(), measured, strict=True):
+        rows.add(quantity, value, unit=unit, algorithm="proposed", name=name)
+    return rows
 
 
 def _phases(result: Result) -> tuple[float, float, float, float]:
@@ -248,13 +263,17 @@ def _figure_2_picture(results: Results) -> Figure:
     return figure
 
 
-def _equation_5_measure(results: Results) -> dict[str, float]:
-    figures = {f"equation (5) at {name}": hyun_jang_gain(k) for name, k in {"k=0": 0.0, "k=1/4": 0.25}.items()}
+def _equation_5_measure(results: Results) -> Rows:
+    rows = Rows()
+    for name, k in {"k=0": 0.0, "k=1/4": 0.25}.items():
+        rows.add("equation (5)", hyun_jang_gain(k), setting=name, name=f"equation (5) at {name}")
     for name, k in EQUATION_5_BUFFERS.items():
-        figures[f"equation (5) less the fluid sawtooth, k={name}"] = hyun_jang_gain(k) - 1 / reno_utilization(k)
-        figures[f"full link over Reno, simulated, k={name}"] = _full_over(results[_name("reno", name)])
-        figures[f"simulated less equation (5), k={name}"] = _full_over(results[_name("reno", name)]) - hyun_jang_gain(k)
-    return figures
+        simulated = _full_over(results[_name("reno", name)])
+        fluid = 1 / reno_utilization(k)
+        rows.add("equation (5) less the fluid sawtooth", hyun_jang_gain(k) - fluid, setting=f"k={name}")
+        rows.add("full link over Reno, simulated", simulated, setting=f"k={name}")
+        rows.add("simulated less equation (5)", simulated - hyun_jang_gain(k), setting=f"k={name}")
+    return rows
 
 
 def _full_over(result: Result) -> float:
@@ -278,19 +297,20 @@ def _equation_5_picture(results: Results) -> Figure:
     return figure
 
 
-def _figure_3_measure(results: Results) -> dict[str, float]:
+def _figure_3_measure(results: Results) -> Rows:
     reno, proposed = (_sawtooth(results[scheme]) for scheme in SCHEMES)
     rtts = {scheme: _mean_and_largest_rtt_ms(results[scheme]) for scheme in SCHEMES}
-    return {
-        "utilization, reno": utilization(results["reno"]),
-        "utilization, proposed": utilization(results["proposed"]),
-        "period, proposed over reno": proposed["period"] / reno["period"],
-        "window before a loss, proposed over reno": proposed["peak"] / reno["peak"],
-        "largest RTT, proposed less reno, ms": rtts["proposed"][1] - rtts["reno"][1],
-        "mean RTT, proposed less reno, ms": rtts["proposed"][0] - rtts["reno"][0],
-        "largest queue, proposed less reno, packets": _largest_queue(results["proposed"])
-        - _largest_queue(results["reno"]),
-    }
+    queue = _largest_queue(results["proposed"]) - _largest_queue(results["reno"])
+    ratio, difference = "proposed over reno", "proposed less reno"
+    rows = Rows()
+    rows.add("utilization", utilization(results["reno"]), algorithm="reno")
+    rows.add("utilization", utilization(results["proposed"]), algorithm="proposed")
+    rows.add("period", proposed["period"] / reno["period"], algorithm=ratio)
+    rows.add("window before a loss", proposed["peak"] / reno["peak"], algorithm=ratio)
+    rows.add("largest RTT", rtts["proposed"][1] - rtts["reno"][1], unit="ms", algorithm=difference)
+    rows.add("mean RTT", rtts["proposed"][0] - rtts["reno"][0], unit="ms", algorithm=difference)
+    rows.add("largest queue", queue, unit="packets", algorithm=difference)
+    return rows
 
 
 def _mean_and_largest_rtt_ms(result: Result) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe.charts.style import link_pen
 from fullpipe.papers.drawing import link_samples, panels, utilization
 from fullpipe.reproduce.item import Item, Results
+from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
@@ -69,14 +70,18 @@ def _waiting(result: Result) -> float:
     return float(to_numpy(result.columns("links")["mean_queue_packets"])[0]) - utilization(result)
 
 
-def _measure(results: Results) -> dict[str, float]:
-    figures = {f"waiting packets a flow, N={count}": _waiting(results[f"{count}_flows"]) / count for count in COUNTS}
-    figures |= {f"utilization, N={count}": utilization(results[f"{count}_flows"]) for count in COUNTS}
-    figures["waiting packets a flow, N=4, mode switch on"] = _waiting(results["4_flows_switching"]) / 4
+def _measure(results: Results) -> Rows:
+    waiting: dict[str, str] = {"quantity": "waiting packets a flow", "unit": "packets", "algorithm": "copa"}
+    rows = Rows(named=("quantity", "setting"))
+    for count in COUNTS:
+        rows.add(**waiting, value=_waiting(results[f"{count}_flows"]) / count, setting=f"N={count}")
+    for count in COUNTS:
+        rows.add("utilization", utilization(results[f"{count}_flows"]), algorithm="copa", setting=f"N={count}")
+    rows.add(**waiting, value=_waiting(results["4_flows_switching"]) / 4, setting="N=4, mode switch on")
     for mean_ms in JITTERS_MS:
         goodputs = to_numpy(results[f"jitter_{mean_ms}_ms"].columns("flows")["goodput_bps"])
-        figures[f"share under jitter, {mean_ms} ms"] = float(goodputs[0] / goodputs.sum())
-    return figures
+        rows.add("share under jitter", goodputs[0] / goodputs.sum(), algorithm="copa", setting=f"{mean_ms} ms")
+    return rows
 
 
 def _picture(results: Results) -> Figure:

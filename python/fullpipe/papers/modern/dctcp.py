@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fullpipe.charts.style import link_pen, pen
 from fullpipe.papers.drawing import flow_samples, link_samples, panels, utilization
 from fullpipe.reproduce.item import Item, Results
+from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -36,17 +37,17 @@ def _scenarios() -> dict[str, Scenario]:
     }
 
 
-def _measure(results: Results) -> dict[str, float]:
+def _measure(results: Results) -> Rows:
     result = results["dctcp"]
     t_s, alpha = flow_samples(result, 0, "alpha")
     at_s, queue = link_samples(result, "queue_packets")
     settled = queue[at_s >= FROM_S] - UNSEEN_PACKETS
-    return {
-        "alpha, mean": float(alpha[t_s >= FROM_S].mean()),
-        "queue, least, packets": float(settled.min()),
-        "queue, greatest, packets": float(settled.max()),
-        "utilization": utilization(result),
-    }
+    rows = Rows(named=("quantity", "unit"))
+    rows.add("alpha, mean", alpha[t_s >= FROM_S].mean(), algorithm="dctcp")
+    rows.add("queue, least", settled.min(), unit="packets", algorithm="dctcp")
+    rows.add("queue, greatest", settled.max(), unit="packets", algorithm="dctcp")
+    rows.add("utilization", utilization(result), algorithm="dctcp")
+    return rows
 
 
 def _picture(results: Results) -> Figure:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe.charts.style import legend_above, pens
 from fullpipe.papers.drawing import flow_samples, panels
 from fullpipe.reproduce.item import Item, Results
+from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
@@ -52,18 +53,20 @@ def _key(kind: str, name: str) -> str:
     return f"{kind}_{name}".lower().replace(" ", "-").replace("+", "p")
 
 
-def _measure(results: Results) -> dict[str, float]:
+def _measure(results: Results) -> Rows:
     def share(key: str, flow: int) -> float:
         goodputs = to_numpy(results[key].columns("flows")["goodput_bps"])
         return float(goodputs[flow] / goodputs.sum())
 
-    figures = {f"latecomer's share, {name}": share(_key("late", name), 1) for name in SCHEMES}
+    rows = Rows(named=("quantity", "unit", "algorithm"))
+    for name in SCHEMES:
+        rows.add("latecomer's share", share(_key("late", name), 1), algorithm=name)
     for name in ("LEDBAT", "LEDBAT++"):
         link = results[_key("alone", name)].columns("links")
-        figures[f"mean queue alone, packets, {name}"] = float(to_numpy(link["mean_queue_packets"])[0])
-        figures[f"utilization alone, {name}"] = float(to_numpy(link["utilization"])[0])
-        figures[f"share beside Reno, {name}"] = share(_key("beside-reno", name), 0)
-    return figures
+        rows.add("mean queue alone", to_numpy(link["mean_queue_packets"])[0], unit="packets", algorithm=name)
+        rows.add("utilization alone", to_numpy(link["utilization"])[0], algorithm=name)
+        rows.add("share beside Reno", share(_key("beside-reno", name), 0), algorithm=name)
+    return rows
 
 
 def _picture(results: Results) -> Figure:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe.charts.style import legend_above, pen
 from fullpipe.papers.drawing import panels, utilization
 from fullpipe.reproduce.item import Item, Quick, Results, published
+from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
@@ -61,23 +62,23 @@ def _ratio(result: Result) -> float:
     return float(goodputs[EACH:].sum() / goodputs[:EACH].sum())
 
 
-def _measure(results: Results) -> dict[str, float]:
+def _measure(results: Results) -> Rows:
     cells = [(scheme, rtt_ms) for scheme, (_, rtts) in SCHEMES.items() for rtt_ms in rtts]
-    figures = {
-        f"rate over CUBIC's, {scheme}, {rtt_ms} ms": _ratio(results[_name(scheme, rtt_ms)]) for scheme, rtt_ms in cells
-    }
-    used = {
-        f"utilization, {scheme}, {rtt_ms} ms": utilization(results[_name(scheme, rtt_ms)]) for scheme, rtt_ms in cells
-    }
-    return figures | used
+    rows = Rows()
+    for quantity, measured in (("rate over CUBIC's", _ratio), ("utilization", utilization)):
+        for scheme, rtt_ms in cells:
+            rows.add(quantity, measured(results[_name(scheme, rtt_ms)]), algorithm=scheme, setting=f"{rtt_ms} ms")
+    return rows
 
 
 def _picture(results: Results) -> Figure:
     title = "Prague beside CUBIC over DualPI2"
+    rows = _measure(results)
     with panels((("Rate over CUBIC's", ""),), title=title, xlabel="base RTT, ms", height=3) as (figure, ((axes,),)):
         for repeated, (scheme, (_, rtts)) in enumerate(SCHEMES.items()):
             look = pen("prague", marked=True, repeated=repeated)
-            axes.plot(rtts, [_ratio(results[_name(scheme, rtt_ms)]) for rtt_ms in rtts], **look, label=scheme)
+            ratios = [rows.value("rate over CUBIC's", scheme, f"{rtt_ms} ms") for rtt_ms in rtts]
+            axes.plot(rtts, ratios, **look, label=scheme)
         for scheme, (_, rtts) in SCHEMES.items():
             given = [published("modern/prague", f"rate over CUBIC's, {scheme}, {rtt_ms} ms") for rtt_ms in rtts]
             look = {**pen("prague", marked=True), "linestyle": "none", "markersize": 9, "markerfacecolor": "none"}

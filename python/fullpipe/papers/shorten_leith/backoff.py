@@ -28,6 +28,7 @@ from fullpipe.papers.shorten_leith.common import (
 )
 from fullpipe.papers.shorten_leith.theory import backoff_factor
 from fullpipe.reproduce.item import Item, Quick, Results, shorter
+from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -47,20 +48,21 @@ def _figure_5_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _figure_5_measure(results: Results) -> dict[str, float]:
+def _figure_5_measure(results: Results) -> Rows:
     adaptive = results["adaptive"]
     beta = flow_values(adaptive, 0, "beta")
     events = backoffs(adaptive, 0)
     queue = adaptive.link_series["queue_packets"].to_numpy()
     steady = [event.sample for event in events if event.t_s > 50]
     lows = [queue[start : start + 60].min() for start in steady[:-1]]
-    return {
-        "delay-bandwidth product, packets": BDP_PACKETS_10M,
-        "beta at the first congestion event": float(beta[events[0].sample + 2]),
-        "beta later": float(np.mean([beta[i + 2] for i in steady[:-1]])),
-        "least queue after a backoff, packets": float(np.mean(lows)),
-        **{f"utilization, {kind}": utilization(results[kind]) for kind in KINDS},
-    }
+    rows = Rows(named=("quantity", "unit"))
+    rows.add("delay-bandwidth product", BDP_PACKETS_10M, unit="packets")
+    rows.add("beta at the first congestion event", beta[events[0].sample + 2], algorithm="adaptive")
+    rows.add("beta later", float(np.mean([beta[i + 2] for i in steady[:-1]])), algorithm="adaptive")
+    rows.add("least queue after a backoff", float(np.mean(lows)), unit="packets", algorithm="adaptive")
+    for kind in KINDS:
+        rows.add("utilization", utilization(results[kind]), algorithm=kind, name=f"utilization, {kind}")
+    return rows
 
 
 def _figure_5_picture(results: Results) -> Figure:
@@ -112,7 +114,7 @@ def _figure_14_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _figure_14_measure(results: Results) -> dict[str, float]:
+def _figure_14_measure(results: Results) -> Rows:
     drawn, long = results["as-drawn"], results["both-for-long"]
     t_s = drawn.link_series["t_s"].to_numpy()[: len(flow_values(drawn, 0, "beta"))]
     beta = flow_values(drawn, 0, "beta")
@@ -121,18 +123,19 @@ def _figure_14_measure(results: Results) -> dict[str, float]:
         float(flow_values(long, 0, "beta")[min(event.sample + 2, len(flow_values(long, 0, "beta")) - 1)])
         for event in backoffs(long, 0, since_s=30)
     ]
-    return {
-        "beta of flow 1 before 25 s": float(beta[(t_s > 15) & (t_s < 25)].mean()),
-        "least beta of flow 1 from 25 to 30 s": float(beta[(t_s > 25) & (t_s < 30)].min()),
-        "least beta of flow 1, both for long": min(lows),
-        "beta of flow 1 from 40 s on": float(beta[t_s > 40].mean()),
-        "beta of flow 2 later": float(flow_values(long, 1, "beta")[-1]),
-        "equation (7), flow 1, both queues full": backoff_factor(HOP_RTTS_S[0], *HOP_QUEUES_S),
-        "flow 1, Mbit/s, both for long": goodput[0] / 1e6,
-        "flow 2, Mbit/s, both for long": goodput[1] / 1e6,
-        "utilization, hop 1, both for long": utilization(long, 0),
-        "utilization, hop 2, both for long": utilization(long, 1),
-    }
+    rows = Rows(named=("quantity", "setting"))
+    rows.add("beta of flow 1 before 25 s", beta[(t_s > 15) & (t_s < 25)].mean())
+    rows.add("least beta of flow 1 from 25 to 30 s", beta[(t_s > 25) & (t_s < 30)].min())
+    rows.add("least beta of flow 1", min(lows), setting="both for long")
+    rows.add("beta of flow 1 from 40 s on", beta[t_s > 40].mean())
+    rows.add("beta of flow 2 later", flow_values(long, 1, "beta")[-1])
+    rows.add("equation (7)", backoff_factor(HOP_RTTS_S[0], *HOP_QUEUES_S), setting="flow 1, both queues full")
+    for flow, bps in enumerate(goodput, 1):
+        name = f"flow {flow}, Mbit/s, both for long"
+        rows.add("throughput", bps / 1e6, unit="Mbit/s", setting=f"flow {flow}, both for long", name=name)
+    for hop in (1, 2):
+        rows.add("utilization", utilization(long, hop - 1), setting=f"hop {hop}, both for long")
+    return rows
 
 
 def _figure_14_picture(results: Results) -> Figure:
@@ -179,17 +182,17 @@ def _figure_16_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _figure_16_measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _figure_16_measure(results: Results) -> Rows:
+    rows = Rows()
     for reading in FIGURE_16_DELAYS:
         adaptive, standard = (results[f"{kind}-{reading.replace(' ', '-')}"] for kind in ("adaptive", "standard"))
         beta = flow_values(adaptive, 0, "beta")
         later = [float(beta[event.sample + 2]) for event in backoffs(adaptive, 0, since_s=20)[:-1]]
-        figures[f"mean beta, {reading}"] = float(np.mean(later))
-        figures[f"deviation of beta, {reading}"] = float(np.std(later))
-        figures[f"utilization, adaptive, {reading}"] = utilization(adaptive)
-        figures[f"utilization, standard, {reading}"] = utilization(standard)
-    return figures
+        rows.add("mean beta", float(np.mean(later)), setting=reading)
+        rows.add("deviation of beta", float(np.std(later)), setting=reading)
+        rows.add("utilization", utilization(adaptive), algorithm="adaptive", setting=reading)
+        rows.add("utilization", utilization(standard), algorithm="standard", setting=reading)
+    return rows
 
 
 def _figure_16_picture(results: Results) -> Figure:
@@ -252,27 +255,27 @@ def _equation_scenarios() -> dict[str, Scenario]:
     return scenarios
 
 
-def _equation_measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _equation_measure(results: Results) -> Rows:
+    rows = Rows()
     for beta in EQUATION_3_BETAS:
         small, enough = (utilization(results[f"beta-{beta:g}-queue-{part:g}"]) for part in (0.5, 1.1))
-        figures[f"(3) utilization, beta {beta:g}, the queue it needs and a tenth"] = enough
-        figures[f"(3) less the closed form, beta {beta:g}, half the queue it needs"] = small - aimd_utilization(
-            round(0.5 * (1 / beta - 1) * BDP_PACKETS_10M) / BDP_PACKETS_10M, beta
-        )
+        half = round(0.5 * (1 / beta - 1) * BDP_PACKETS_10M) / BDP_PACKETS_10M
+        above = small - aimd_utilization(half, beta)
+        rows.add("(3) utilization", enough, setting=f"beta {beta:g}, the queue it needs and a tenth")
+        rows.add("(3) less the closed form", above, setting=f"beta {beta:g}, half the queue it needs")
     for packets in (25, 40, 60):
         by_rtt, by_rate = (results[f"{estimator}-queue-{packets}"] for estimator in ("rtt", "throughput"))
         beta = float(flow_values(by_rtt, 0, "beta")[-1])
         theory = backoff_factor(0.1024, packets * 1.2e-3)
-        figures[f"(4) beta less RTTmin/RTTmax, queue {packets}"] = beta - theory
-        figures[f"(5) alpha over 1 - beta, queue {packets}"] = float(flow_values(by_rtt, 0, "alpha")[-1]) / (1 - beta)
-        figures[f"(10) beta less RTTmin/RTTmax, queue {packets}"] = float(flow_values(by_rate, 0, "beta")[-1]) - theory
+        alpha, other = float(flow_values(by_rtt, 0, "alpha")[-1]), float(flow_values(by_rate, 0, "beta")[-1])
+        rows.add("(4) beta less RTTmin/RTTmax", beta - theory, setting=f"queue {packets}")
+        rows.add("(5) alpha over 1 - beta", alpha / (1 - beta), setting=f"queue {packets}")
+        rows.add("(10) beta less RTTmin/RTTmax", other - theory, setting=f"queue {packets}")
     for fading in (0.875, 1.0):
         beta_then = flow_values(results[f"fading-{fading:g}"], 0, "beta")
-        figures[f"(9) beta long after a queue is gone less before, fading {fading:g}"] = float(
-            beta_then[-1] - beta_then[1400]
-        )
-    return figures
+        kept = beta_then[-1] - beta_then[1400]
+        rows.add("(9) beta long after a queue is gone less before", kept, setting=f"fading {fading:g}")
+    return rows
 
 
 def _equation_picture(results: Results) -> Figure:

@@ -21,6 +21,7 @@ from fullpipe.papers.shorten_leith.common import (
     utilization,
 )
 from fullpipe.reproduce.item import Item, Quick, Results, shorter
+from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -48,19 +49,23 @@ def _figure_1_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _figure_1_measure(results: Results) -> dict[str, float]:
+def _figure_1_measure(results: Results) -> Rows:
     used = {(n, q): utilization(results[f"flows-{n}-buffer-{q}"]) for n in FIGURE_1_FLOWS for q in FIGURE_1_BUFFERS}
-    figures = {f"utilization, {flows(n)}, {q} packets": value for (n, q), value in used.items()}
+    rows = Rows()
+    for (n, q), value in used.items():
+        rows.add("utilization", value, setting=f"{flows(n)}, {q} packets")
     for q in FIGURE_1_BUFFERS:
-        figures[f"1 flow less the closed form, {q} packets"] = used[1, q] - aimd_utilization(q / FIGURE_1_BDP, 0.5)
-    return figures
+        above = used[1, q] - aimd_utilization(q / FIGURE_1_BDP, 0.5)
+        rows.add("1 flow less the closed form", above, setting=f"{q} packets")
+    return rows
 
 
 def _figure_1_picture(results: Results) -> Figure:
+    rows = _figure_1_measure(results)
     with chart("Utilization against the buffer: 100 Mbit/s, round trips of 80 ms on average", "buffer, packets",
                "utilization of the link") as (figure, axes):  # fmt: skip
         for look, n in zip(pens(["newreno"] * len(FIGURE_1_FLOWS), marked=True), FIGURE_1_FLOWS, strict=True):
-            used = [utilization(results[f"flows-{n}-buffer-{q}"]) for q in FIGURE_1_BUFFERS]
+            used = [rows.value("utilization", setting=f"{flows(n)}, {q} packets") for q in FIGURE_1_BUFFERS]
             axes.plot(FIGURE_1_BUFFERS, used, **look, label=flows(n))
         sizes = np.geomspace(10, 667, 80)
         theory = [aimd_utilization(q / FIGURE_1_BDP, 0.5) for q in sizes]
@@ -103,25 +108,26 @@ def _figure_4_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _figure_4_measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _figure_4_measure(results: Results) -> Rows:
+    rows = Rows(named=("quantity", "setting"))
     for rtts in FIGURE_4_RTTS:
         for n in FIGURE_4_FLOWS:
             names = {q: f"{rtts.replace(' ', '-')}-flows-{n}-buffer-{q}" for q in FIGURE_4_BUFFERS}
             used = {q: utilization(results[name]) for q, name in names.items() if name in results}
             if used:
-                figures[f"packets for 99.99 %, {rtts}, {flows(n)}"] = buffer_for(used, FIGURE_4_TARGET)
-    return figures
+                packets = buffer_for(used, FIGURE_4_TARGET)
+                rows.add("packets for 99.99 %", packets, unit="packets", setting=f"{rtts}, {flows(n)}")
+    return rows
 
 
 def _figure_4_picture(results: Results) -> Figure:
-    figures = _figure_4_measure(results)
+    rows = _figure_4_measure(results)
     title = "Least queue for 99.99 % utilization: 10 Mbit/s, delay-bandwidth product 85 packets"
     with chart(title, "TCP flows", "queue, packets") as (figure, axes):
         for look, rtts in zip(pens(["newreno"] * len(FIGURE_4_RTTS), marked=True), FIGURE_4_RTTS, strict=True):
-            counts = [n for n in FIGURE_4_FLOWS if f"packets for 99.99 %, {rtts}, {flows(n)}" in figures]
-            sizes = [figures[f"packets for 99.99 %, {rtts}, {flows(n)}"] for n in counts]
-            axes.plot(counts, sizes, **look, label=rtts)
+            found = {n: rows.get("packets for 99.99 %", setting=f"{rtts}, {flows(n)}") for n in FIGURE_4_FLOWS}
+            points = [(n, size) for n, size in found.items() if size is not None]
+            axes.plot(*zip(*points, strict=True), **look, label=rtts)
         axes.axhline(85, color="#666666", linestyle=":", label="delay-bandwidth product")
         axes.set_ylim(0, 110)
     return figure
@@ -162,23 +168,25 @@ def _figure_7_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _figure_7_measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _figure_7_measure(results: Results) -> Rows:
+    rows = Rows()
     for kind in KINDS:
         for k in FIGURE_7_SHARES:
             used = utilization(results[f"{kind}-k-{k:g}"])
-            figures[f"utilization, {kind}, k={k:g}"] = used
-            figures[f"less the closed form, {kind}, k={k:g}"] = used - aimd_utilization(k, backoff_expected(kind, k))
-    return figures
+            above = used - aimd_utilization(k, backoff_expected(kind, k))
+            rows.add("utilization", used, algorithm=kind, setting=f"k={k:g}")
+            rows.add("less the closed form", above, algorithm=kind, setting=f"k={k:g}")
+    return rows
 
 
 def _figure_7_picture(results: Results) -> Figure:
+    rows = _figure_7_measure(results)
     title = "Efficiency against the queue: one flow (or synchronized ones), 100 Mbit/s, 40 ms"
     with chart(title, "queue over the delay-bandwidth product", "utilization of the link") as (figure, axes):
         shares = np.linspace(0.02, 1, 200)
         for kind in KINDS:
             look = pen(ALGORITHMS[kind], marked=True)
-            used = [utilization(results[f"{kind}-k-{k:g}"]) for k in FIGURE_7_SHARES]
+            used = [rows.value("utilization", kind, f"k={k:g}") for k in FIGURE_7_SHARES]
             axes.plot(FIGURE_7_SHARES, used, **{**look, "linestyle": "none"}, label=NAMES[kind])
             theory = [aimd_utilization(k, backoff_expected(kind, k)) for k in shares]
             axes.plot(shares, theory, color=look["color"], linewidth=0.9, label=f"{NAMES[kind]}, closed form")

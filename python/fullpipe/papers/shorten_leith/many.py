@@ -19,6 +19,7 @@ from fullpipe.papers.shorten_leith.common import (
     utilization,
 )
 from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -61,11 +62,14 @@ def _sized_name(kind: str, n: int, q: int, web: bool) -> str:
     return f"{kind.replace(', ', '-').replace(' ', '-')}{'-web' if web else ''}-flows-{n}-buffer-{q}"
 
 
-def _needed(results: Results, kind: str, n: int, web: bool = False) -> dict[str, float]:
+def _add_needed(rows: Rows, results: Results, kind: str, n: int, web: bool = False) -> None:
     names = {q: _sized_name(kind, n, q, web) for q in SEARCH[kind]}
     used = {q: utilization(results[name]) for q, name in names.items() if name in results}
-    what = f"{kind} with web" if web else kind
-    return {f"packets for {t}, {what}, {flows(n)}": buffer_for(used, TARGETS[t]) for t in TARGETS} if used else {}
+    if not used:
+        return
+    for target, share in TARGETS.items():
+        of = {"algorithm": f"{kind} with web" if web else kind, "setting": flows(n)}
+        rows.add(f"packets for {target}", buffer_for(used, share), unit="packets", **of)
 
 
 def _figure_8_scenarios() -> dict[str, Scenario]:
@@ -77,21 +81,27 @@ def _figure_8_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _figure_8_measure(results: Results) -> dict[str, float]:
-    figures: dict[str, float] = {}
+def _figure_8_measure(results: Results) -> Rows:
+    rows = Rows(named=("quantity", "algorithm", "setting"))
     for kind in SEARCH:
         for n in FIGURE_8_FLOWS:
-            figures |= _needed(results, kind, n)
+            _add_needed(rows, results, kind, n)
         for target in TARGETS:
-            figures[f"exponent of the flows, {target}, {kind}"] = _exponent(figures, target, kind)
-    return figures
+            name = f"exponent of the flows, {target}, {kind}"
+            rows.add("exponent of the flows", _exponent(rows, target, kind), algorithm=kind, setting=target, name=name)
+    return rows
 
 
-def _exponent(figures: Mapping[str, float], target: str, kind: str) -> float:
+def _exponent(rows: Rows, target: str, kind: str) -> float:
     """The slope of log queue over log flows, by least squares."""
-    sizes = {n: figures.get(f"packets for {target}, {kind}, {flows(n)}") for n in FIGURE_8_FLOWS}
-    known = {n: size for n, size in sizes.items() if size is not None}
-    return float(np.polyfit(np.log(list(known)), np.log(list(known.values())), 1)[0])
+    counts, sizes = zip(*_sizes(rows, target, kind), strict=True)
+    return float(np.polyfit(np.log(counts), np.log(sizes), 1)[0])
+
+
+def _sizes(rows: Rows, target: str, kind: str) -> list[tuple[int, float]]:
+    """Numbers of flows, each with the queue that it needs."""
+    found = {n: rows.get(f"packets for {target}", kind, flows(n)) for n in FIGURE_8_FLOWS}
+    return [(n, size) for n, size in found.items() if size is not None]
 
 
 def _figure_8_picture(results: Results) -> Figure:
@@ -103,19 +113,23 @@ def _figure_8_picture(results: Results) -> Figure:
     )
 
 
-def _queue_picture(figures: Mapping[str, float], kinds: Sequence[str], title: str, *, root: bool = False) -> Figure:
+def _queue_picture(rows: Rows, kinds: Sequence[str], title: str, *, root: bool = False) -> Figure:
     with chart(title, "long-lived flows", "queue, packets", height=5.0) as (figure, axes):
         lines = [(kind, target) for kind in kinds for target in TARGETS]
         looks = pens((ALGORITHMS[kind.partition(" ")[0].rstrip(",")] for kind, _ in lines), marked=True)
         for look, (kind, target) in zip(looks, lines, strict=True):
-            found = {n: figures.get(f"packets for {target}, {kind}, {flows(n)}") for n in FIGURE_8_FLOWS}
-            points = [(n, size) for n, size in found.items() if size is not None]
-            axes.plot(*zip(*points, strict=True), **look, label=f"{kind}, {target}")
+            axes.plot(*zip(*_sizes(rows, target, kind), strict=True), **look, label=f"{kind}, {target}")
         if root:
-            counts = [n for n in FIGURE_8_FLOWS if f"packets for 98 %, adaptive, {flows(n)}" in figures]
-            start = figures[f"packets for 98 %, adaptive, {flows(counts[0])}"]
-            line = [start * (counts[0] / n) ** 0.5 for n in counts]
-            axes.plot(counts, line, color="#666666", linestyle=":", label="1/sqrt(n) from the first adaptive point")
+            points = _sizes(rows, "98 %", "adaptive")
+            first, start = points[0]
+            counts = [n for n, _ in points]
+            axes.plot(
+                counts,
+                [start * (first / n) ** 0.5 for n in counts],
+                color="#666666",
+                linestyle=":",
+                label="1/sqrt(n) from the first adaptive point",
+            )
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xticks(FIGURE_8_FLOWS, [str(n) for n in FIGURE_8_FLOWS])
@@ -153,13 +167,13 @@ def _figure_10_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _figure_10_measure(results: Results) -> dict[str, float]:
-    figures: dict[str, float] = {}
+def _figure_10_measure(results: Results) -> Rows:
+    rows = Rows(named=("quantity", "algorithm", "setting"))
     for kind in KINDS:
         for web in (False, True):
             for n in FIGURE_10_FLOWS:
-                figures |= _needed(results, kind, n, web)
-    return figures
+                _add_needed(rows, results, kind, n, web)
+    return rows
 
 
 def _figure_10_picture(results: Results) -> Figure:

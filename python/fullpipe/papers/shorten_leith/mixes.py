@@ -21,6 +21,7 @@ from fullpipe.papers.shorten_leith.common import (
     utilization,
 )
 from fullpipe.reproduce.item import Item, Quick, Results, shorter
+from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -53,22 +54,23 @@ def _figure_9_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _figure_9_measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _figure_9_measure(results: Results) -> Rows:
+    rows = Rows()
     for count in ADAPTIVE_COUNTS:
-        figures[f"utilization, {count} adaptive"] = utilization(results[f"adaptive-{count}"])
-        figures[f"loss, {count} adaptive, %"] = 100 * loss_rate(results[f"adaptive-{count}"])
-    return figures
+        result = results[f"adaptive-{count}"]
+        rows.add("utilization", utilization(result), setting=f"{count} adaptive")
+        rows.add("loss", 100 * loss_rate(result), unit="%", setting=f"{count} adaptive")
+    return rows
 
 
 def _figure_9_picture(results: Results) -> Figure:
-    values = {
-        "40 ms, queue 25": [
-            (count, utilization(results[f"adaptive-{count}"]), loss_rate(results[f"adaptive-{count}"]))
-            for count in ADAPTIVE_COUNTS
-        ]
-    }
-    return _mix_picture("25 flows, some of them adaptive: 155 Mbit/s, 40 ms, queue 25 packets", values)
+    rows = _figure_9_measure(results)
+    curve = [
+        (count, rows.value("utilization", setting=f"{count} adaptive"), rows.value("loss", setting=f"{count} adaptive"))
+        for count in ADAPTIVE_COUNTS
+    ]
+    title = "25 flows, some of them adaptive: 155 Mbit/s, 40 ms, queue 25 packets"
+    return _mix_picture(title, {"40 ms, queue 25": curve})
 
 
 def _mix_picture(title: str, curves: dict[str, list[tuple[int, float, float]]]) -> Figure:
@@ -77,9 +79,9 @@ def _mix_picture(title: str, curves: dict[str, list[tuple[int, float, float]]]) 
         for look, (label, points) in zip(
             pens(["adaptive-aimd"] * len(curves), marked=True), curves.items(), strict=True
         ):
-            counts, utilizations, losses = zip(*points, strict=True)
+            counts, utilizations, percent = zip(*points, strict=True)
             used.plot(counts, utilizations, **look, label=label if len(curves) > 1 else None)
-            lost.plot(counts, [100 * loss for loss in losses], **look)
+            lost.plot(counts, percent, **look)
         lost.set_ylim(bottom=0)
     return figure
 
@@ -140,22 +142,27 @@ def _reverse_name(setting: str, count: int, seed: int) -> str:
     return f"{setting.replace(',', '').replace(' ', '-')}-adaptive-{count}-seed-{seed}"
 
 
-def _reverse_measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _reverse_measure(results: Results) -> Rows:
+    rows = Rows()
     for setting in REVERSE_SETTINGS:
-        for count, used, lost in _reverse_curve(results, setting):
-            figures[f"utilization, {setting}, {count} adaptive"] = used
-            figures[f"loss, {setting}, {count} adaptive, %"] = 100 * lost
+        for count in _reverse_counts(setting):
+            runs = _reverse_runs(results, setting, count)
+            where = f"{setting}, {count} adaptive"
+            rows.add("utilization", median(map(utilization, runs)), setting=where)
+            rows.add("loss", 100 * median(map(loss_rate, runs)), unit="%", setting=where)
         none, every = (_reverse_runs(results, setting, count) for count in (0, 25))
         changes = [loss_rate(after) / loss_rate(before) - 1 for before, after in zip(none, every, strict=True)]
-        figures[f"change of loss, {setting}, %"] = 100 * median(changes)
-    return figures
+        rows.add("change of loss", 100 * median(changes), unit="%", setting=setting)
+    return rows
 
 
-def _reverse_curve(results: Results, setting: str) -> list[tuple[int, float, float]]:
-    """Numbers of adaptive flows, each with the median utilization and loss of its runs."""
-    runs = {count: _reverse_runs(results, setting, count) for count in _reverse_counts(setting)}
-    return [(count, median(map(utilization, own)), median(map(loss_rate, own))) for count, own in runs.items()]
+def _reverse_curve(rows: Rows, setting: str) -> list[tuple[int, float, float]]:
+    """Numbers of adaptive flows, each with the median utilization and loss, in percent, of its runs."""
+    places = {count: f"{setting}, {count} adaptive" for count in _reverse_counts(setting)}
+    return [
+        (count, rows.value("utilization", setting=place), rows.value("loss", setting=place))
+        for count, place in places.items()
+    ]
 
 
 def _reverse_runs(results: Results, setting: str, count: int) -> list[Result]:
@@ -164,7 +171,8 @@ def _reverse_runs(results: Results, setting: str, count: int) -> list[Result]:
 
 def _reverse_picture(reverse: int) -> Callable[[Results], Figure]:
     def draw(results: Results) -> Figure:
-        curves = {setting: _reverse_curve(results, setting) for setting in REVERSE_SETTINGS}
+        rows = _reverse_measure(results)
+        curves = {setting: _reverse_curve(rows, setting) for setting in REVERSE_SETTINGS}
         title = f"25 flows and {reverse} reverse flows: 155 Mbit/s, about 40 ms, queue 125 packets unless named"
         return _mix_picture(title, curves)
 
@@ -244,17 +252,18 @@ def _figure_15_name(rtts: str, adaptive: int, seed: int) -> str:
     return f"{rtts.replace(' ', '-')}-adaptive-{adaptive}-seed-{seed}"
 
 
-def _figure_15_measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _figure_15_measure(results: Results) -> Rows:
+    rows = Rows()
     for rtts in FIGURE_15_RTTS:
         for count in FIGURE_15_COUNTS:
             names = [_figure_15_name(rtts, count, seed) for seed in FIGURE_15_SEEDS]
             runs = [_events(results[name], count) for name in names if name in results]
             peaks = median(standard[0] / adaptive[0] for standard, adaptive in runs)
             events = median(standard[1] / adaptive[1] for standard, adaptive in runs)
-            figures[f"peak windows, standard over adaptive, {rtts}, {count} adaptive"] = peaks
-            figures[f"events, standard over adaptive, {rtts}, {count} adaptive"] = events
-    return figures
+            of = {"algorithm": "standard over adaptive", "setting": f"{rtts}, {count} adaptive"}
+            rows.add("peak windows", peaks, **of)
+            rows.add("events", events, **of)
+    return rows
 
 
 def _events(result: Result, adaptive: int) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -269,11 +278,12 @@ def _events(result: Result, adaptive: int) -> tuple[tuple[float, float], tuple[f
 
 
 def _figure_15_picture(results: Results) -> Figure:
-    figures = _figure_15_measure(results)
+    rows = _figure_15_measure(results)
     title = f"Mean peak windows: 155 Mbit/s, 120 ms, queue 125 packets of {PACKET_BYTES} bytes, 1 % web"
     with chart(title, "adaptive flows of 25", "standard over adaptive") as (figure, axes):
         for look, rtts in zip(setting_pens(len(FIGURE_15_RTTS)), FIGURE_15_RTTS, strict=True):
-            ratios = [figures[f"peak windows, standard over adaptive, {rtts}, {n} adaptive"] for n in FIGURE_15_COUNTS]
+            settings = [f"{rtts}, {count} adaptive" for count in FIGURE_15_COUNTS]
+            ratios = [rows.value("peak windows", "standard over adaptive", setting) for setting in settings]
             axes.plot(FIGURE_15_COUNTS, ratios, **look, marker="o", label=f"round trips: {rtts}")
         axes.axhline(1, color="#666666", linestyle=":")
         axes.set_ylim(0, 2)

@@ -26,6 +26,7 @@ from fullpipe.papers.shorten_leith.common import (
 )
 from fullpipe.papers.shorten_leith.theory import pair_convergence, synchronized_utilization
 from fullpipe.reproduce.item import Item, Results, shorter
+from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _figure_2_scenarios() -> dict[str, Scenario]:
     return {"dumbbell": dumbbell("10 Mbit/s", "30 ms", 40, groups, (400, 100), series_interval="10 ms")}
 
 
-def _figure_2_measure(results: Results) -> dict[str, float]:
+def _figure_2_measure(results: Results) -> Rows:
     result = results["dumbbell"]
     capacity = 10e6 / (8 * PACKET_BYTES)
     windows = [flow_values(result, flow, "cwnd_packets") for flow in (0, 1)]
@@ -63,12 +64,11 @@ def _figure_2_measure(results: Results) -> dict[str, float]:
         span = slice(later, later + round(FIGURE_2_RTTS_S[1] / 0.01))
         if span.stop < len(sent) and np.all(empty[span] < 1):
             ratios.append(float(np.mean(sent[span]) / np.mean(empty[span])))
-    return {
-        "equation (1): windows over full-queue round trips at a drop, of capacity": float(np.mean(at_congestion)),
-        "equation (2): sent after a backoff over windows by base round trips": float(np.mean(ratios))
-        if ratios
-        else math.nan,
-    }
+    sent_over_windows = float(np.mean(ratios)) if ratios else math.nan
+    rows = Rows()
+    rows.add("equation (1): windows over full-queue round trips at a drop, of capacity", float(np.mean(at_congestion)))
+    rows.add("equation (2): sent after a backoff over windows by base round trips", sent_over_windows)
+    return rows
 
 
 def _total(rates: list[Any]) -> Any:
@@ -131,14 +131,15 @@ def _figure_3_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _figure_3_measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _figure_3_measure(results: Results) -> Rows:
+    rows = Rows()
     for d in FIGURE_3_DIFFERENCES_MS:
         used = utilization(results[f"difference-{d:g}-ms"])
-        figures[f"utilization, difference {d:g} ms"] = used
-        figures[f"above equal synchronized flows, difference {d:g} ms"] = used - aimd_utilization(FIGURE_3_SHARE, 0.5)
-        figures[f"above synchronized flows, difference {d:g} ms"] = used - _figure_3_bound(d)
-    return figures
+        where = f"difference {d:g} ms"
+        rows.add("utilization", used, setting=where)
+        rows.add("above equal synchronized flows", used - aimd_utilization(FIGURE_3_SHARE, 0.5), setting=where)
+        rows.add("above synchronized flows", used - _figure_3_bound(d), setting=where)
+    return rows
 
 
 def _figure_3_bound(difference_ms: float) -> float:
@@ -147,9 +148,10 @@ def _figure_3_bound(difference_ms: float) -> float:
 
 
 def _figure_3_picture(results: Results) -> Figure:
+    rows = _figure_3_measure(results)
     title = "Two flows, 10 Mbit/s, queue 0.75 of the delay-bandwidth product"
     with chart(title, "difference of the round trips, ms", "utilization of the link") as (figure, axes):
-        used = [utilization(results[f"difference-{d:g}-ms"]) for d in FIGURE_3_DIFFERENCES_MS]
+        used = [rows.value("utilization", setting=f"difference {d:g} ms") for d in FIGURE_3_DIFFERENCES_MS]
         axes.plot(FIGURE_3_DIFFERENCES_MS, used, **pen("newreno", marked=True), label="simulated")
         bound = [_figure_3_bound(d) for d in FIGURE_3_DIFFERENCES_MS]
         axes.plot(FIGURE_3_DIFFERENCES_MS, bound, color="#1b1b1b", label="every flow backs off at every event (fluid)")
@@ -188,14 +190,15 @@ def _figure_6_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _figure_6_measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _figure_6_measure(results: Results) -> Rows:
+    rows = Rows()
     for beta in FIGURE_6_BETAS:
         first, second = (backoffs(results[f"beta-{beta:g}"], flow, since_s=100) for flow in (0, 1))
         peaks = [float(np.mean([event.window for event in events])) for events in (first, second)]
-        figures[f"peak windows, beta {beta:g} over 0.5"] = peaks[1] / peaks[0]
-        figures[f"peak windows times events, beta {beta:g} over 0.5"] = peaks[1] * len(second) / (peaks[0] * len(first))
-    return figures
+        which = f"beta {beta:g} over 0.5"
+        rows.add("peak windows", peaks[1] / peaks[0], setting=which)
+        rows.add("peak windows times events", peaks[1] * len(second) / (peaks[0] * len(first)), setting=which)
+    return rows
 
 
 def _figure_6_picture(results: Results) -> Figure:
@@ -277,11 +280,11 @@ def _figure_17_scenarios() -> dict[str, Scenario]:
     return _convergence_scenarios("50 ms", (0.5, 0.5), 50, "both-0.5")
 
 
-def _figure_17_measure(results: Results) -> dict[str, float]:
-    return {
-        "congestion epochs to 95 %": _epochs(results, "both-0.5", 50),
-        "ln 0.05 / ln 0.5": convergence_epochs(0.5),
-    }
+def _figure_17_measure(results: Results) -> Rows:
+    rows = Rows()
+    rows.add("congestion epochs to 95 %", _epochs(results, "both-0.5", 50))
+    rows.add("ln 0.05 / ln 0.5", convergence_epochs(0.5))
+    return rows
 
 
 def _figure_17_picture(results: Results) -> Figure:
@@ -321,12 +324,13 @@ def _figure_18_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _figure_18_measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _figure_18_measure(results: Results) -> Rows:
+    rows = Rows()
     for pair, betas in FIGURE_18_PAIRS.items():
-        figures[f"epochs to 95 %, beta {pair}"] = _epochs(results, pair.replace(" ", "-"), 65)
-        figures[f"epochs by the second eigenvalue, beta {pair}"] = convergence_epochs(pair_convergence(betas))
-    return figures
+        rows.add("epochs to 95 %", _epochs(results, pair.replace(" ", "-"), 65), setting=f"beta {pair}")
+        by_theory = convergence_epochs(pair_convergence(betas))
+        rows.add("epochs by the second eigenvalue", by_theory, setting=f"beta {pair}")
+    return rows
 
 
 def _figure_18_picture(results: Results) -> Figure:

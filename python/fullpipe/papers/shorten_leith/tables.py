@@ -19,6 +19,7 @@ from fullpipe.papers.shorten_leith.common import (
     utilization,
 )
 from fullpipe.reproduce.item import Item, Quick, Results, shorter
+from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ def _table_name(kind: str, path: str, k: float, n: int) -> str:
     return f"{kind}-{place}-k-{k:g}-flows-{n}"
 
 
-def _table_1_measure(results: Results) -> dict[str, float]:
-    figures = {}
+def _table_1_measure(results: Results) -> Rows:
+    rows = Rows()
     for path in {**TABLE_1_PATHS, **TABLE_1_LINUX_PATHS}:
         for k in TABLE_1_SHARES:
             for n in TABLE_1_FLOWS:
@@ -87,38 +88,31 @@ def _table_1_measure(results: Results) -> dict[str, float]:
                     if (name := _table_name(kind, path, k, n)) not in results:
                         continue
                     used = utilization(results[name])
-                    figures[f"utilization, {kind}, {path}, k={k:g}, {flows(n)}"] = used
+                    rows.add("utilization", used, algorithm=kind, setting=f"{path}, k={k:g}, {flows(n)}")
                     if n == 1:
-                        theory = aimd_utilization(k, backoff_expected(kind, k))
-                        figures[f"less the closed form, {kind}, {path}, k={k:g}"] = used - theory
-    return figures
+                        above = used - aimd_utilization(k, backoff_expected(kind, k))
+                        rows.add("less the closed form", above, algorithm=kind, setting=f"{path}, k={k:g}")
+    return rows
 
 
 def _table_1_picture(results: Results) -> Figure:
-    figures = _table_1_measure(results)
-    rows = [
-        (
-            f"{path}, k={k:g}, {flows(n)}",
-            [figures[f"utilization, {kind}, {path}, k={k:g}, {flows(n)}"] for kind in KINDS],
-        )
-        for path in {**TABLE_1_PATHS, **TABLE_1_LINUX_PATHS}
-        for k in TABLE_1_SHARES
-        for n in TABLE_1_FLOWS
-        if f"utilization, standard, {path}, k={k:g}, {flows(n)}" in figures
-    ]
-    return _pairs_picture("Utilization over ten minutes", "utilization of the link", rows)
+    return _pairs_picture(
+        "Utilization over ten minutes", "utilization of the link", _table_1_measure(results), "utilization"
+    )
 
 
-def _pairs_picture(title: str, label: str, rows: list[tuple[str, list[float]]]) -> Figure:
-    """A row per condition, a dot per scheme, joined."""
-    with chart(title, label, "", height=0.8 + 0.22 * len(rows)) as (figure, axes):
-        places = range(len(rows), 0, -1)
-        for place, (_, values) in zip(places, rows, strict=True):
-            axes.plot(values, [place, place], color="#bbbbbb", linewidth=2, zorder=1)
-        for index, kind in enumerate(KINDS):
+def _pairs_picture(title: str, label: str, rows: Rows, quantity: str) -> Figure:
+    """A row per setting, a dot per scheme, joined."""
+    settings = list(dict.fromkeys(row.setting for row in rows if row.quantity == quantity))
+    with chart(title, label, "", height=0.8 + 0.22 * len(settings)) as (figure, axes):
+        places = range(len(settings), 0, -1)
+        values = {kind: [rows.value(quantity, kind, setting) for setting in settings] for kind in KINDS}
+        for place, pair in zip(places, zip(*values.values(), strict=True), strict=True):
+            axes.plot(pair, [place, place], color="#bbbbbb", linewidth=2, zorder=1)
+        for kind in KINDS:
             look = {**pen(ALGORITHMS[kind], marked=True), "linestyle": "none"}
-            axes.plot([values[index] for _, values in rows], places, **look, label=NAMES[kind])
-        axes.set_yticks(list(places), [name for name, _ in rows])
+            axes.plot(values[kind], places, **look, label=NAMES[kind])
+        axes.set_yticks(list(places), settings)
     return figure
 
 
@@ -164,28 +158,27 @@ def _table_2_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _table_2_measure(results: Results) -> dict[str, float]:
-    figures = {
-        f"Mbit/s, {kind}, {place}, {flows(n)}": sum(goodputs_bps(results[f"{kind}-{place.lower()}-flows-{n}"])) / 1e6
-        for place in TABLE_2_PATHS
-        for n in TABLE_2_FLOWS
-        for kind in KINDS
-    }
+def _table_2_measure(results: Results) -> Rows:
+    rows = Rows()
+    for place in TABLE_2_PATHS:
+        for n in TABLE_2_FLOWS:
+            for kind in KINDS:
+                mbps = sum(goodputs_bps(results[f"{kind}-{place.lower()}-flows-{n}"])) / 1e6
+                where = f"{place}, {flows(n)}"
+                name = f"Mbit/s, {kind}, {where}"
+                rows.add("throughput", mbps, unit="Mbit/s", algorithm=kind, setting=where, name=name)
     for place in TABLE_2_PATHS:
         for kind in KINDS:
-            rates = [figures[f"Mbit/s, {kind}, {place}, {flows(n)}"] for n in TABLE_2_FLOWS]
-            figures[f"spread over the numbers of flows, {kind}, {place}, Mbit/s"] = max(rates) - min(rates)
-    return figures
+            rates = [rows.value("throughput", kind, f"{place}, {flows(n)}") for n in TABLE_2_FLOWS]
+            spread = max(rates) - min(rates)
+            rows.add("spread over the numbers of flows", spread, unit="Mbit/s", algorithm=kind, setting=place)
+    return rows
 
 
 def _table_2_picture(results: Results) -> Figure:
-    figures = _table_2_measure(results)
-    rows = [
-        (f"{place}, {flows(n)}", [figures[f"Mbit/s, {kind}, {place}, {flows(n)}"] for kind in KINDS])
-        for place in TABLE_2_PATHS
-        for n in TABLE_2_FLOWS
-    ]
-    return _pairs_picture("Throughput over 20 Mbit/s paths", "all flows together, Mbit/s", rows)
+    return _pairs_picture(
+        "Throughput over 20 Mbit/s paths", "all flows together, Mbit/s", _table_2_measure(results), "throughput"
+    )
 
 
 TABLE_2 = Item(

@@ -17,6 +17,7 @@ import numpy as np
 from fullpipe.charts.style import legend_above, link_pen, pen
 from fullpipe.papers.drawing import flow_samples, panels
 from fullpipe.reproduce.item import Item, Quick, Results, marks
+from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
 
@@ -78,18 +79,22 @@ def _window_scenarios(scheme: str) -> dict[str, Scenario]:
     return {name: shared_link(SCHEMES[name], length_s=20) for name in dict.fromkeys((scheme, "tahoe"))}
 
 
-def _sawtooth_measure(scheme: str, results: Results) -> dict[str, float]:
+def _sawtooth_measure(scheme: str, results: Results) -> Rows:
     """Medians over the loss episodes after the first seconds."""
     result = results[scheme]
     t_s, cwnd, threshold = flow_samples(result, 0, "cwnd_packets", "ssthresh_packets")
     places = _cuts(result)
-    own = {
-        "window before a loss": float(np.median(cwnd[places - 1])),
-        "window after a loss": float(np.median(cwnd[places])),
-        "ssthresh over the window before the loss": float(np.median(threshold[places] / cwnd[places - 1])),
-        "time between losses, s": float(np.median(np.diff(t_s[places]))),
-    }
-    return {f"{scheme}, {name}": value for name, value in own.items()}
+    own = (
+        ("window before a loss", "packets", cwnd[places - 1]),
+        ("window after a loss", "packets", cwnd[places]),
+        ("ssthresh over the window before the loss", "", threshold[places] / cwnd[places - 1]),
+        ("time between losses", "s", np.diff(t_s[places])),
+    )
+    rows = Rows(named=("algorithm", "quantity", "unit"))
+    for quantity, unit, values in own:
+        name = f"{scheme}, {quantity}" if unit == "packets" else ""
+        rows.add(quantity, float(np.median(values)), unit=unit, algorithm=scheme, name=name)
+    return rows
 
 
 def _cuts(result: Result) -> np.ndarray[Any, Any]:
@@ -98,16 +103,18 @@ def _cuts(result: Result) -> np.ndarray[Any, Any]:
     return np.flatnonzero((cwnd[1:] < 0.9 * cwnd[:-1]) & (t_s[1:] > SETTLED_S)) + 1
 
 
-def _vegas_measure(results: Results) -> dict[str, float]:
+def _vegas_measure(results: Results) -> Rows:
     vegas, tahoe = results["vegas"], results["tahoe"]
     t_s, cwnd = flow_samples(vegas, 0, "cwnd_packets")
     settled = cwnd[t_s > SETTLED_S]
-    return {
-        "vegas, largest less smallest window": float(np.ptp(settled)),
-        "vegas, mean window": float(settled.mean()),
-        "vegas, losses": float(len(_cuts(vegas))),
-        "time to a window of 8, vegas over tahoe": _time_to(vegas, 8) / _time_to(tahoe, 8),
-    }
+    ratio = _time_to(vegas, 8) / _time_to(tahoe, 8)
+    rows = Rows(named=("algorithm", "quantity"))
+    rows.add("largest less smallest window", float(np.ptp(settled)), unit="packets", algorithm="vegas")
+    rows.add("mean window", settled.mean(), unit="packets", algorithm="vegas")
+    rows.add("losses", len(_cuts(vegas)), algorithm="vegas")
+    name = "time to a window of 8, vegas over tahoe"
+    rows.add("time to a window of 8", ratio, algorithm="vegas over tahoe", name=name)
+    return rows
 
 
 def _time_to(result: Result, window: float) -> float:
@@ -135,16 +142,20 @@ def _throughput_scenarios() -> dict[str, Scenario]:
     }
 
 
-def _throughput_measure(results: Results) -> dict[str, float]:
+def _throughput_measure(results: Results) -> Rows:
     kbps = {name: {s: _kbps(results[f"{name}-{s}s"]) for s in TIMES_S} for name in SCHEMES}
-    figures = {f"throughput, {name}, kbit/s": curve[LENGTH_S] for name, curve in kbps.items()}
-    for better, worse in (("vegas", "newreno"), ("newreno", "tahoe")):
-        figures[f"{better} less {worse}, least from {SETTLED_S:g} s on, kbit/s"] = min(
-            kbps[better][s] - kbps[worse][s] for s in TIMES_S if s >= SETTLED_S
-        )
+    rows = Rows()
     for name, curve in kbps.items():
-        figures[f"{name}, throughput at 10 s over that at 100 s"] = curve[10] / curve[100]
-    return figures
+        rows.add("throughput", curve[LENGTH_S], unit="kbit/s", algorithm=name)
+    for better, worse in (("vegas", "newreno"), ("newreno", "tahoe")):
+        least = min(kbps[better][s] - kbps[worse][s] for s in TIMES_S if s >= SETTLED_S)
+        both, since = f"{better} less {worse}", f"least from {SETTLED_S:g} s on"
+        name = f"{both}, {since}, kbit/s"
+        rows.add("throughput", least, unit="kbit/s", algorithm=both, setting=since, name=name)
+    for name, curve in kbps.items():
+        quantity = "throughput at 10 s over that at 100 s"
+        rows.add(quantity, curve[10] / curve[100], algorithm=name, name=f"{name}, {quantity}")
+    return rows
 
 
 def _throughput_picture(results: Results) -> Figure:
@@ -189,17 +200,17 @@ def _by_scheme(results: Results, delay: str = "") -> dict[str, np.ndarray[Any, A
     }
 
 
-def _sensitivity_measure(results: Results) -> dict[str, float]:
+def _sensitivity_measure(results: Results) -> Rows:
     kbps = _by_scheme(results)
-    figures: dict[str, float] = {}
+    rows = Rows()
     for name, values in kbps.items():
-        figures[f"throughput, {name}, lowest, kbit/s"] = float(values.min())
-        figures[f"throughput, {name}, highest, kbit/s"] = float(values.max())
+        rows.add("throughput", values.min(), unit="kbit/s", algorithm=name, setting="lowest")
+        rows.add("throughput", values.max(), unit="kbit/s", algorithm=name, setting="highest")
     for label, delay in (("40 ms one way", "_40ms"), ("20 ms one way", "_20ms")):
         each = _by_scheme(results, delay)
         ordered = (each["vegas"] > each["newreno"]) & (each["newreno"] > each["tahoe"])
-        figures[f"share of configurations in the published order, {label}"] = float(ordered.mean())
-    return figures
+        rows.add("share of configurations in the published order", ordered.mean(), setting=label)
+    return rows
 
 
 def _sensitivity_picture(results: Results) -> Figure:

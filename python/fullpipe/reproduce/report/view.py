@@ -14,10 +14,12 @@ from urllib.parse import quote
 from fullpipe.bench import NAME, packed, text_for
 from fullpipe.reproduce.check import Check, Shape, Value
 from fullpipe.reproduce.item import Claim, citation, claim, notes
+from fullpipe.reproduce.record import MEASURED
 from fullpipe.reproduce.report.parameters import parameters
 
 if TYPE_CHECKING:
     from fullpipe.reproduce.record import Outcome
+    from fullpipe.reproduce.rows import Row
 
 __all__ = ["KINDS", "papers"]
 
@@ -97,34 +99,36 @@ def _item(outcome: Outcome, directory: Path) -> dict[str, Any]:
         "reading": outcome.reading,
         "shortened": f"{outcome.variant.capitalize()}: {outcome.shortened}." if outcome.shortened else "",
         "pictures": [_picture(outcome, name, directory) for name in outcome.item.pictures],
-        "beside": _beside(outcome.checks),
+        "beside": _beside(outcome),
         "stories": _stories(missed),
         "checks": checks,
         "deviations": notes(outcome.item.id)["deviations"],
-        "figures": [(name, _number(value), value) for name, value in outcome.figures.items()],
+        "figures": [(row, _number(row.value)) for row in outcome.rows],
+        "measured": quote(f"{outcome.item.id}/{MEASURED}"),
         "parameters": _parameters(outcome),
         "tries": _tries(outcome),
-        "scenarios": [(name, quote(f"{outcome.item.id}/{name}/scenario.toml")) for name in outcome.scenarios],
+        "scenarios": len(outcome.scenarios),
+        "files": packed(json.dumps([quote(name) for name in outcome.scenarios])) if outcome.scenarios else "",
         "made": _made(outcome),
         "command": outcome.command,
     }
 
 
 def _tries(outcome: Outcome) -> dict[str, Any] | None:
-    """The scenarios that the bench can run: their names, the first one's link and command, and all of them as
-    ``[text, command]``, packed together since they are much alike; None where there are none.
+    """The scenarios that the bench can run: the first one's name, link and command, and all of them as ``[name, text,
+    command]``, packed together since they are much alike; None where there are none.
     """
     found = {}
     for name, scenario in outcome.scenarios.items():
         text = text_for(scenario, f"{outcome.item.id}, {name}: {outcome.item.title}.")
         if text is not None:
             command = shlex.join(["fullpipe", "bench", f"{outcome.item.id}/{name}/scenario.toml"])
-            found[name] = [text, command]
+            found[name] = [name, text, command]
     if not found:
         return None
-    text, command = next(iter(found.values()))
+    first, text, command = next(iter(found.values()))
     return {
-        "names": list(found),
+        "first": first,
         "link": f"{NAME}#s={packed(text)}",
         "command": command,
         "where": "in the simulator, " if outcome.engine == "linux" else "",
@@ -139,41 +143,31 @@ def _picture(outcome: Outcome, name: str, directory: Path) -> dict[str, Any]:
     return {"id": place, "title": title, "drawn": drawn, "svg": f"{quote(place)}.svg", "png": f"{quote(place)}.png"}
 
 
-def _beside(checks: Iterable[Check]) -> list[dict[str, Any]]:
+def _beside(outcome: Outcome) -> list[dict[str, Any]]:
     """Published beside measured: a panel for each quantity of which several values are printed."""
-    quantities: dict[str, list[Value]] = {}
-    for check in checks:
-        if isinstance(check, Value) and ", " in check.name and math.isfinite(check.measured):
-            quantities.setdefault(_quantity(check.name), []).append(check)
-    return [_panel(quantity, values) for quantity, values in quantities.items() if len(values) > 1]
+    quantities: dict[tuple[str, str], list[tuple[Row, Value]]] = {}
+    for check in outcome.checks:
+        if isinstance(check, Value) and math.isfinite(check.measured):
+            row = outcome.rows.called(check.name)
+            quantities.setdefault((row.quantity, row.unit), []).append((row, check))
+    return [_panel(", ".join(filter(None, named)), pairs) for named, pairs in quantities.items() if len(pairs) > 1]
 
 
-def _quantity(name: str) -> str:
-    """What a figure is, without where it was measured: the first of its name's parts, and a unit at the end."""
-    first, *rest = name.split(", ")
-    return f"{first}, {rest[-1]}" if rest and rest[-1] in UNITS else first
-
-
-UNITS = ("%", "ms", "s", "packets", "kbit/s", "Mbit/s")
-"""With which names end."""
-
-
-def _panel(quantity: str, values: Sequence[Value]) -> dict[str, Any]:
-    unit = quantity.rpartition(", ")[2] if quantity.endswith(tuple(f", {unit}" for unit in UNITS)) else ""
-    numbers = [number for value in values for number in (value.published, value.measured)]
+def _panel(title: str, pairs: Sequence[tuple[Row, Value]]) -> dict[str, Any]:
+    numbers = [number for _, value in pairs for number in (value.published, value.measured)]
     return {
-        "title": quantity,
+        "title": title,
         "log": min(numbers) > 0 and max(numbers) > WIDE * min(numbers),
         "rows": [
             {
-                "label": ", ".join(part for part in value.name.split(", ")[1:] if part != unit),
+                "label": ", ".join(filter(None, (row.algorithm, row.setting))),
                 "published": value.published,
                 "measured": value.measured,
                 "low": _range(value)[0],
                 "high": _range(value)[1],
                 "kind": KINDS[value.status],
             }
-            for value in values
+            for row, value in pairs
         ],
     }
 

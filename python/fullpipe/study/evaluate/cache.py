@@ -18,7 +18,7 @@ from fullpipe import _core
 from fullpipe.runs import figures, tables
 from fullpipe.study.evaluate import measure
 
-__all__ = ["Cache", "default_cache", "key_of"]
+__all__ = ["Cache", "key_of"]
 
 Row = dict[str, float | None]
 
@@ -67,11 +67,6 @@ def key_of(tree: Mapping[str, Any], measured: str, stamp: str = "") -> str:
     """What tells a run from others: its scenario, what is measured, and what else it depends on."""
     text = json.dumps([tree, measured, stamp], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def default_cache() -> Path:
-    """Where runs are kept unless another place is named: ``fullpipe/evaluate`` in the user's cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fullpipe" / "evaluate"
 
 
 @cache

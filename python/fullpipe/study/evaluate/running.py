@@ -15,6 +15,7 @@ from typing import Any
 
 from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError
+from fullpipe.files import cache_directory
 from fullpipe.own import source_hash, used_in
 from fullpipe.runs import engines
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
@@ -23,7 +24,7 @@ from fullpipe.runs.notebook import shows_progress
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity
 from fullpipe.study.evaluate.beside_linux import LINUX_SEEDS, for_linux, on_linux
-from fullpipe.study.evaluate.cache import Cache, default_cache, key_of
+from fullpipe.study.evaluate.cache import Cache, key_of
 from fullpipe.study.evaluate.card import Card
 from fullpipe.study.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Setting
 from fullpipe.study.evaluate.cells import CELLS
@@ -112,7 +113,7 @@ def evaluate(
     candidate, how, chosen, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
     statement = statement or Statement()
     runs = Runs()
-    store = Cache(default_cache() if cache is None else cache)
+    store = Cache(cache_directory("evaluate") if cache is None else cache)
     work = Work(store, candidate, workers, memory_bytes, progress, stop, dask)
     while True:
         work.run(runs, counts, deployed=how.level >= STANDARD)
@@ -199,7 +200,7 @@ def plan(
         InputError: There is no such profile, section or cell, or so many seeds are not allowed.
     """
     candidate, how, _, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
-    store = Cache(default_cache() if cache is None else cache)
+    store = Cache(cache_directory("evaluate") if cache is None else cache)
     wanted = {run.key: run for run in _needed(candidate, counts, "simulator", how.level >= STANDARD)}
     missing = [run for key, run in wanted.items() if store.find(key) is None]
     packets = math.fsum(_packets(run.tree) for run in missing)

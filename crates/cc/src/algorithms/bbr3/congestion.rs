@@ -2,6 +2,7 @@
 //! and what is brought back where a loss was none.
 
 use super::{BETA, Bbr3, LOSS_THRESH, News, Phase};
+use crate::parts::number::{float, max};
 use crate::time::{MILLISECOND, Nanos};
 use crate::{Flow, Lost};
 
@@ -80,8 +81,8 @@ impl Bbr3 {
     /// UpdateLatestDeliverySignals (section 5.5.10.3).
     pub(super) fn update_latest_delivery_signals(&mut self, news: &News) {
         let congestion = &mut self.congestion;
-        congestion.bw_latest = congestion.bw_latest.max(news.delivery_rate);
-        congestion.inflight_latest = congestion.inflight_latest.max(news.rate.delivered as f64);
+        congestion.bw_latest = max(congestion.bw_latest, news.delivery_rate);
+        congestion.inflight_latest = max(congestion.inflight_latest, float(news.rate.delivered));
         congestion.round_start = news.rate.prior_delivered >= congestion.round_delivered;
         if congestion.round_start {
             congestion.round_delivered = news.delivered;

@@ -3,6 +3,7 @@
 use super::startup::PACING_GAIN;
 use super::{Bbr3, MIN_PIPE_CWND, News, Phase};
 use crate::Start;
+use crate::parts::number::{float, max, min};
 use crate::time::{MILLISECOND, seconds};
 
 /// PacingMarginPercent (section 2.5): what is left of bw.
@@ -13,7 +14,7 @@ const UP_CWND_GAIN: f64 = 2.25;
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
 /// The send quantum (section 5.6.3): as much as leaves in this time, at most so many bytes, at least so many segments.
 const QUANTUM_S: f64 = 1e-3;
-const MOST_QUANTUM_BYTES: f64 = 65_536.0;
+pub(super) const MOST_QUANTUM_BYTES: f64 = 65_536.0;
 const LEAST_QUANTUM: f64 = 2.0;
 /// TCP's offload budget, quanta (section 5.5.8.1).
 const OFFLOAD_QUANTA: f64 = 3.0;
@@ -28,7 +29,7 @@ impl Bbr3 {
     pub(super) fn pacing_gain(&self) -> f64 {
         match self.phase {
             Phase::Startup => PACING_GAIN,
-            Phase::Drain { .. } => self.settings.drain_gain,
+            Phase::Drain => self.settings.drain_gain,
             Phase::Down => self.settings.down_gain,
             Phase::Cruise | Phase::Refill | Phase::ProbeRtt => 1.0,
             Phase::Up => 1.25,
@@ -59,8 +60,7 @@ impl Bbr3 {
 
     /// C.send_quantum (section 5.6.3), segments.
     pub(super) fn quantum(&self) -> f64 {
-        let most = MOST_QUANTUM_BYTES / f64::from(self.settings.segment_bytes);
-        (self.pacing_rate * QUANTUM_S).min(most).max(LEAST_QUANTUM)
+        max(min(self.pacing_rate * QUANTUM_S, self.settings.most_quantum), LEAST_QUANTUM)
     }
 
     /// BBR.bdp, segments; the first window where there is no RTT.
@@ -70,7 +70,7 @@ impl Bbr3 {
 
     /// TargetInflight (section 5.3.3.8.3).
     pub(super) fn target_inflight(&self) -> f64 {
-        self.bdp().min(self.cwnd)
+        min(self.bdp(), self.cwnd)
     }
 
     /// Inflight (section 5.6.4.2).
@@ -82,20 +82,20 @@ impl Bbr3 {
     pub(super) fn set_cwnd(&mut self, news: &News) {
         let max_inflight = self.max_inflight();
         if self.full_pipe.reached {
-            self.cwnd = (self.cwnd + news.newly_acked()).min(max_inflight);
-        } else if self.cwnd < max_inflight || (news.delivered as f64) < self.settings.initial_cwnd {
+            self.cwnd = min(self.cwnd + news.newly_acked(), max_inflight);
+        } else if self.cwnd < max_inflight || float(news.delivered) < self.settings.initial_cwnd {
             self.cwnd += news.newly_acked();
         }
-        self.cwnd = self.cwnd.max(MIN_PIPE_CWND);
+        self.cwnd = max(self.cwnd, MIN_PIPE_CWND);
         if self.phase == Phase::ProbeRtt {
-            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
+            self.cwnd = min(self.cwnd, self.probe_rtt_cwnd());
         }
-        self.cwnd = self.cwnd.min(self.most_in_flight());
+        self.cwnd = min(self.cwnd, self.most_in_flight());
     }
 
     /// ProbeRTTCwnd (section 5.6.4.5).
     pub(super) fn probe_rtt_cwnd(&self) -> f64 {
-        self.bdp_multiple(self.model.bw(), PROBE_RTT_CWND_GAIN).max(MIN_PIPE_CWND)
+        max(self.bdp_multiple(self.model.bw(), PROBE_RTT_CWND_GAIN), MIN_PIPE_CWND)
     }
 
     /// SaveCwnd (section 5.6.4.4).
@@ -115,14 +115,14 @@ impl Bbr3 {
     /// BDPMultiple (section 5.6.4.2).
     fn bdp_multiple(&self, bw: f64, gain: f64) -> f64 {
         match self.model.min_rtt {
-            Some(min_rtt) => gain * bw * seconds(min_rtt),
+            Some(_) => gain * bw * self.model.min_rtt_s,
             None => self.settings.initial_cwnd,
         }
     }
 
     /// QuantizationBudget.
     fn quantization_budget(&self, inflight_cap: f64) -> f64 {
-        let cap = inflight_cap.max(OFFLOAD_QUANTA * self.quantum()).max(MIN_PIPE_CWND);
+        let cap = max(max(inflight_cap, OFFLOAD_QUANTA * self.quantum()), MIN_PIPE_CWND);
         if self.phase == Phase::Up { cap + 2.0 } else { cap }
     }
 
@@ -136,9 +136,9 @@ impl Bbr3 {
     fn most_in_flight(&self) -> f64 {
         let cap = match self.phase {
             Phase::Startup => f64::INFINITY,
-            Phase::Drain { .. } | Phase::Down | Phase::Refill | Phase::Up => self.model.inflight_longterm,
+            Phase::Drain | Phase::Down | Phase::Refill | Phase::Up => self.model.inflight_longterm,
             Phase::Cruise | Phase::ProbeRtt => self.inflight_with_headroom(),
         };
-        cap.min(self.model.inflight_shortterm).max(MIN_PIPE_CWND)
+        max(min(cap, self.model.inflight_shortterm), MIN_PIPE_CWND)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::probe_bw::AckPhase;
 use super::{Bbr3, HEADROOM, MIN_PIPE_CWND, News, Phase};
+use crate::parts::number::max;
 
 impl Bbr3 {
     /// StartProbeBW_DOWN.
@@ -32,6 +33,6 @@ impl Bbr3 {
         if longterm.is_infinite() {
             return longterm;
         }
-        (longterm - (HEADROOM * longterm).max(1.0)).max(MIN_PIPE_CWND)
+        max(longterm - max(HEADROOM * longterm, 1.0), MIN_PIPE_CWND)
     }
 }

@@ -1,8 +1,9 @@
 //! The model of the path (section 5.5): rounds, bandwidth, round trip and aggregation.
 
 use super::{Bbr3, News};
+use crate::parts::number::{max, min, seconds};
 use crate::parts::{RecentMax, WindowedMax};
-use crate::time::{Nanos, SECOND, seconds};
+use crate::time::{Nanos, SECOND};
 
 /// MinRTTFilterLen (section 2.16.1).
 const MIN_RTT_FILTER_LEN: Nanos = 10 * SECOND;
@@ -26,6 +27,8 @@ pub(super) struct Model {
     /// min_rtt and its min_rtt_stamp.
     pub min_rtt: Option<Nanos>,
     min_rtt_stamp: Nanos,
+    /// The same in seconds; 0 where there is none.
+    pub min_rtt_s: f64,
     /// inflight_longterm and inflight_shortterm, segments; infinite where there are none.
     pub inflight_longterm: f64,
     pub inflight_shortterm: f64,
@@ -59,6 +62,7 @@ impl Model {
             bw_shortterm: f64::INFINITY,
             min_rtt: rtt,
             min_rtt_stamp: 0,
+            min_rtt_s: rtt.map_or(0.0, seconds),
             inflight_longterm: f64::INFINITY,
             inflight_shortterm: f64::INFINITY,
             aggregation: Aggregation { interval_start: 0, delivered: 0.0, filter },
@@ -73,12 +77,12 @@ impl Model {
 
     /// BBR.max_bw, segments a second.
     pub fn max_bw(&self) -> f64 {
-        self.max_bw[0].max(self.max_bw[1])
+        max(self.max_bw[0], self.max_bw[1])
     }
 
     /// BBR.bw (BoundBWForModel).
     pub fn bw(&self) -> f64 {
-        self.max_bw().min(self.bw_shortterm)
+        min(self.max_bw(), self.bw_shortterm)
     }
 
     /// StartRound (section 5.5.1).
@@ -150,7 +154,7 @@ impl Bbr3 {
         }
         let rate = news.delivery_rate;
         if rate > 0.0 && (rate >= self.model.max_bw() || !news.rate.is_app_limited) {
-            self.model.max_bw[1] = self.model.max_bw[1].max(rate);
+            self.model.max_bw[1] = max(self.model.max_bw[1], rate);
         }
     }
 
@@ -158,14 +162,13 @@ impl Bbr3 {
     pub(super) fn update_ack_aggregation(&mut self, news: &News) {
         let bw = self.model.bw();
         let aggregation = &mut self.model.aggregation;
-        let mut expected = bw * seconds(news.now - aggregation.interval_start);
-        if aggregation.delivered <= expected {
-            aggregation.delivered = 0.0;
-            aggregation.interval_start = news.now;
-            expected = 0.0;
-        }
-        aggregation.delivered += news.newly_acked();
-        let extra = (aggregation.delivered - expected).min(self.cwnd);
+        let expected = bw * seconds(news.now - aggregation.interval_start);
+        // Chosen, not branched to: nobody could guess which.
+        let begins = aggregation.delivered <= expected;
+        let expected = if begins { 0.0 } else { expected };
+        aggregation.interval_start = if begins { news.now } else { aggregation.interval_start };
+        aggregation.delivered = if begins { 0.0 } else { aggregation.delivered } + news.newly_acked();
+        let extra = min(aggregation.delivered - expected, self.cwnd);
         let rounds = (self.model.round_count, self.model.round_start);
         aggregation.remember(extra, rounds, self.full_pipe.reached);
     }
@@ -182,6 +185,7 @@ impl Bbr3 {
         let lower = model.min_rtt.is_none_or(|min_rtt| probe.min_delay.is_some_and(|delay| delay < min_rtt));
         if lower || expired {
             (model.min_rtt, model.min_rtt_stamp) = (probe.min_delay, probe.min_stamp);
+            model.min_rtt_s = model.min_rtt.map_or(0.0, seconds);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the four ProbeBW states share (section 5.3.3.9): when to probe, and what a probe's ACKs tell of the long term.
 
 use super::{Bbr3, News, Phase};
+use crate::parts::number::{float, max, min};
 use crate::time::{Nanos, SECOND};
 
 /// Section 5.3.3.8.3: wall-clock time between probes, and the range from which some is added at random.
@@ -69,14 +70,14 @@ impl Bbr3 {
             Phase::Cruise => self.update_cruise(news),
             Phase::Refill => self.update_refill(news),
             Phase::Up => self.update_up(news),
-            Phase::Startup | Phase::Drain { .. } | Phase::ProbeRtt => {}
+            Phase::Startup | Phase::Drain | Phase::ProbeRtt => {}
         }
     }
 
     /// IsTimeToProbeBW (section 5.3.3.8.3): it is, and REFILL has begun.
     pub(super) fn is_time_to_probe_bw(&mut self, news: &News) -> bool {
         let waited = news.now > self.probe.cycle_stamp + self.probe.wait;
-        let due = waited || f64::from(self.probe.rounds_since) >= self.target_inflight().min(MOST_ROUNDS);
+        let due = waited || f64::from(self.probe.rounds_since) >= min(self.target_inflight(), MOST_ROUNDS);
         if due {
             self.start_refill();
         }
@@ -107,9 +108,9 @@ impl Bbr3 {
                 }
             }
         }
-        let (lost, tx_in_flight) = (news.rate.lost as f64, news.rate.tx_in_flight as f64);
+        let (lost, tx_in_flight) = (float(news.rate.lost), float(news.rate.tx_in_flight));
         if !self.is_inflight_too_high(lost, tx_in_flight) && self.model.inflight_longterm.is_finite() {
-            self.model.inflight_longterm = self.model.inflight_longterm.max(tx_in_flight);
+            self.model.inflight_longterm = max(self.model.inflight_longterm, tx_in_flight);
             if self.phase == Phase::Up {
                 self.probe_inflight_longterm_upward(news);
             }

@@ -84,9 +84,16 @@ pub trait Repair {
     /// A new connection begins.
     fn reset(&mut self);
 
-    /// An ACK that comes at `now` and asks for `cumulative` carries SACK blocks; says how many segments they newly report. Called
-    /// before anything else of the ACK is looked at, the cumulative point included.
-    fn on_sack(&mut self, _blocks: &SackBlocks, _cumulative: u64, _now: Nanos, _progress: &Progress) -> u64 {
+    /// An ACK that comes at `now` and asks for `cumulative` carries SACK blocks; says how many segments they newly report, and puts
+    /// these to `news`, where somebody asks which, some of them twice perhaps. Called before anything else of the ACK is looked at, the cumulative point included.
+    fn on_sack(
+        &mut self,
+        _blocks: &SackBlocks,
+        _cumulative: u64,
+        _now: Nanos,
+        _progress: &Progress,
+        _news: Option<&mut Vec<u64>>,
+    ) -> u64 {
         0
     }
 
@@ -164,7 +171,7 @@ pub trait Repair {
     /// It suspects nothing, and is told of segments by [`Repair::note_sent`] and [`Repair::note_acked`] alone from now on, until
     /// [`Repair::rouse`]; false where it will not rest, or not yet.
     fn rest(&mut self, _progress: &Progress) -> bool {
-        false
+        !self.watches_all()
     }
 
     /// The last `count` segments before `nxt` are sent for the first time.
@@ -235,8 +242,15 @@ impl Repair for Any {
     }
 
     #[inline]
-    fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, now: Nanos, progress: &Progress) -> u64 {
-        each!(self, repair => repair.on_sack(blocks, cumulative, now, progress))
+    fn on_sack(
+        &mut self,
+        blocks: &SackBlocks,
+        cumulative: u64,
+        now: Nanos,
+        progress: &Progress,
+        news: Option<&mut Vec<u64>>,
+    ) -> u64 {
+        each!(self, repair => repair.on_sack(blocks, cumulative, now, progress, news))
     }
 
     #[inline]

@@ -58,6 +58,11 @@ impl Repair for NewReno {
         self.reno.arrived(progress)
     }
 
+    /// One that is paced may yet have to send the first segment again.
+    fn rest(&mut self, _progress: &Progress) -> bool {
+        !self.reno.duplicates.repeat_first
+    }
+
     fn is_calm(&self) -> bool {
         self.reno.is_calm()
     }

@@ -47,6 +47,8 @@ pub struct Rack {
     rest: Rest,
     log: SentLog,
     sacked: Ranges,
+    /// What the last ACK with SACK blocks told.
+    told: SackBlocks,
     /// Lost segments to be sent again, lowest first; some may have arrived since.
     lost: BinaryHeap<Reverse<u64>>,
     /// How many are lost.
@@ -112,7 +114,14 @@ impl Repair for Rack {
         *self = Rack { rest, log, sacked, lost, untold, ..Rack::new(self.probe, self.prr.is_some()) };
     }
 
-    fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, now: Nanos, progress: &Progress) -> u64 {
+    fn on_sack(
+        &mut self,
+        blocks: &SackBlocks,
+        cumulative: u64,
+        now: Nanos,
+        progress: &Progress,
+        mut news: Option<&mut Vec<u64>>,
+    ) -> u64 {
         let number = |edge: u32| unwrap(edge, progress.una);
         let told = |&(start, end): &Block| (number(start), number(end));
         let [first, second, _] = blocks.each_ref().map(told);
@@ -123,7 +132,14 @@ impl Repair for Rack {
         }
         // An ACK that a later one has overtaken tells of what lies below the cumulative point now.
         let floor = cumulative.max(progress.una);
-        blocks.iter().map(told).map(|(start, end)| self.take_sacked(start.max(floor), end, now)).sum()
+        let before = std::mem::replace(&mut self.told, *blocks);
+        let mut new = 0;
+        // Most blocks are told again and again.
+        for block in blocks.iter().filter(|block| !before.contains(block)) {
+            let (start, end) = told(block);
+            new += self.take_sacked(start.max(floor), end, now, &mut news);
+        }
+        new
     }
 
     fn on_new_ack(&mut self, news: &News, progress: &Progress) -> Verdict {
@@ -134,6 +150,9 @@ impl Repair for Rack {
         }
         if !self.sacked.is_empty() {
             self.sacked.remove_below(progress.una);
+            if self.sacked.is_empty() {
+                self.told = SackBlocks::default();
+            }
         }
         self.probe.on_sample();
         let over = progress.past_point();
@@ -294,10 +313,11 @@ impl Repair for Rack {
 
     fn rest(&mut self, progress: &Progress) -> bool {
         let in_order = match (self.latest, self.log.oldest().and_then(|seq| self.log.get(seq))) {
-            (Some(latest), Some(oldest)) => !oldest.last.is_before(latest),
+            (Some(latest), Some(oldest)) => !oldest.last().is_before(latest),
             _ => true,
         };
-        let nothing_open = self.again_count == 0 && self.reorder_at == Nanos::MAX && self.probe.is_idle();
+        let nothing_open =
+            !self.repeat_first && self.again_count == 0 && self.reorder_at == Nanos::MAX && self.probe.is_idle();
         if progress.una < self.rest.from || !nothing_open || !in_order || !self.is_calm() {
             return false;
         }
@@ -337,10 +357,7 @@ impl Repair for Rack {
             self.probe.on_sample();
             self.reordering.on_ack(false, progress.una, progress.nxt, false);
         }
-        self.log.clear(progress.una);
-        for (seq, &at) in (progress.una..).zip(self.rest.times.iter()) {
-            self.log.note(seq, at);
-        }
+        self.log.refill(progress.una, self.rest.times.iter().copied());
     }
 
     fn heap_bytes(&self) -> usize {
@@ -359,17 +376,12 @@ impl Rack {
         Rack { untold: tells_losses.then(Vec::new), ..Rack::new(Probe::new(max_ack_delay), prr) }
     }
 
-    /// Knows what becomes of each segment from now on: to see that its rest changes nothing.
-    #[cfg(test)]
-    pub fn keep_awake(&mut self) {
-        self.rest.from = u64::MAX;
-    }
-
     fn new(probe: Probe, prr: bool) -> Rack {
         Rack {
             rest: Rest::default(),
             log: SentLog::default(),
             sacked: Ranges::default(),
+            told: SackBlocks::default(),
             lost: BinaryHeap::new(),
             lost_count: 0,
             untold: None,
@@ -414,7 +426,7 @@ impl Rack {
     }
 
     /// The segments `start..end` are SACKed; says how many of them newly.
-    fn take_sacked(&mut self, start: u64, end: u64, now: Nanos) -> u64 {
+    fn take_sacked(&mut self, start: u64, end: u64, now: Nanos, news: &mut Option<&mut Vec<u64>>) -> u64 {
         let mut new = 0;
         let mut seq = self.sacked.next_missing(start);
         while seq < end {
@@ -423,6 +435,9 @@ impl Rack {
             }
             self.settle(seq, Fate::Arrived);
             new += self.sacked.insert(seq, seq + 1);
+            if let Some(news) = news {
+                news.push(seq);
+            }
             seq = self.sacked.next_missing(seq + 1);
         }
         new
@@ -448,24 +463,23 @@ impl Rack {
     fn arrive(&mut self, seq: u64, sent: Sent, stamp: Option<Nanos>, now: Nanos) {
         self.reordering.seen |= seq + 1 < self.fack && !sent.again;
         self.fack = self.fack.max(seq + 1);
-        let rtt = now - sent.last.at;
+        let rtt = now - sent.at;
         if !sent.again {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
         }
-        let of_original =
-            stamp.is_some_and(|stamp| stamp < sent.last.at) || self.min_rtt.is_some_and(|least| rtt < least);
+        let of_original = stamp.is_some_and(|stamp| stamp < sent.at) || self.min_rtt.is_some_and(|least| rtt < least);
         if sent.again && of_original {
             return;
         }
         self.rtt = rtt;
-        self.latest = self.latest.filter(|&latest| sent.last.is_before(latest)).or(Some(sent.last));
+        self.latest = self.latest.filter(|&latest| sent.last().is_before(latest)).or(Some(sent.last()));
     }
 
     /// Section 6.2, steps 4 and 5: looks for what is lost, and when to look again. Says whether anything is found.
     fn look(&mut self, repairing: bool, now: Nanos) -> bool {
         let Some(latest) = self.latest else { return false };
         let oldest = self.log.oldest().and_then(|seq| self.log.get(seq));
-        if oldest.is_none_or(|sent| !sent.last.is_before(latest)) {
+        if oldest.is_none_or(|sent| !sent.last().is_before(latest)) {
             // Nothing is overtaken: the case of nearly every ACK.
             self.reorder_at = Nanos::MAX;
             return false;
@@ -486,7 +500,7 @@ impl Rack {
     /// Those sent before `latest`, or at any time, that have been under way for `wait` are lost.
     fn lose_overdue(&mut self, latest: Option<Moment>, wait: Nanos, now: Nanos) {
         while let Some(seq) = self.log.oldest() {
-            let Some(&Sent { last, .. }) = self.log.get(seq) else { return };
+            let Some(last) = self.log.get(seq).map(Sent::last) else { return };
             if latest.is_some_and(|latest| !last.is_before(latest)) || last.at + wait > now {
                 return;
             }
@@ -496,7 +510,7 @@ impl Rack {
 
     /// When the one sent last was sent of those under way that were sent before `latest`.
     fn overtaken_by(&mut self, latest: Moment) -> Option<Nanos> {
-        let last = |seq| self.log.get(seq).map(|sent| sent.last);
+        let last = |seq| self.log.get(seq).map(Sent::last);
         loop {
             let next = self.overtaken.map_or(self.log.oldest(), |seq| self.log.newer(seq));
             match next.filter(|&seq| last(seq).is_some_and(|last| last.is_before(latest))) {
@@ -543,7 +557,7 @@ impl Rack {
     fn hope(&mut self) {
         let mut still_lost: Vec<u64> = std::iter::from_fn(|| self.next_lost()).collect();
         still_lost.dedup();
-        still_lost.sort_by_key(|&seq| Reverse((self.log.get(seq).map(|sent| sent.last.at), seq)));
+        still_lost.sort_by_key(|&seq| Reverse((self.log.get(seq).map(|sent| sent.at), seq)));
         for seq in still_lost {
             self.again_count += u64::from(self.log.get(seq).is_some_and(|sent| sent.again));
             self.log.hope(seq);

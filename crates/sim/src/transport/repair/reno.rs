@@ -59,6 +59,11 @@ impl Repair for Reno {
         self.duplicates.arrived(progress)
     }
 
+    /// One that is paced may yet have to send the first segment again.
+    fn rest(&mut self, _progress: &Progress) -> bool {
+        !self.duplicates.repeat_first
+    }
+
     fn is_calm(&self) -> bool {
         self.duplicates.is_empty()
     }

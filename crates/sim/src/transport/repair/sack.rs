@@ -60,9 +60,19 @@ impl Repair for Sack {
         self.repeat_first = false;
     }
 
-    fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, _now: Nanos, progress: &Progress) -> u64 {
+    fn on_sack(
+        &mut self,
+        blocks: &SackBlocks,
+        cumulative: u64,
+        _now: Nanos,
+        progress: &Progress,
+        news: Option<&mut Vec<u64>>,
+    ) -> u64 {
         // An ACK that a later one has overtaken tells of what lies below the cumulative point now.
         let known = |edge: u32| unwrap(edge, progress.una).max(cumulative).max(progress.una);
+        if let Some(news) = news {
+            news.extend(blocks.iter().flat_map(|&(start, end)| self.board.missing(known(start), known(end))));
+        }
         blocks
             .iter()
             .filter(|(start, end)| start != end)
@@ -166,6 +176,11 @@ impl Repair for Sack {
 
     fn arrived(&self, _progress: &Progress) -> u64 {
         self.board.sacked()
+    }
+
+    /// One that is paced may yet have to send the first segment again.
+    fn rest(&mut self, _progress: &Progress) -> bool {
+        !self.repeat_first
     }
 
     fn is_calm(&self) -> bool {

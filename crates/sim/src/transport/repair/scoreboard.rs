@@ -67,6 +67,13 @@ impl Scoreboard {
         }
     }
 
+    /// Which of `start..end` are not known to have arrived.
+    pub fn missing(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
+        let below_end = move |seq: u64| (seq < end).then_some(seq);
+        let first = below_end(self.sacked.next_missing(start));
+        std::iter::successors(first, move |seq| below_end(self.sacked.next_missing(seq + 1)))
+    }
+
     /// Adds what an ACK reports (`start..end`); says how many segments are new.
     pub fn add(&mut self, start: u64, end: u64) -> u64 {
         if self.pending == 0 || end <= self.repaired || start >= self.lost_end {

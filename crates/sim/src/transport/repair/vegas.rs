@@ -78,7 +78,7 @@ impl Repair for Vegas {
     /// The RTT is taken from the recorded time of the segment acknowledged, which has waited at the receiver if one before it was
     /// lost; none of a segment sent again, when the ACK may be of either (Karn).
     fn sample_from(&self, seq: u64, _stamp: Nanos) -> Option<Nanos> {
-        self.times.get(seq).filter(|sent| !sent.again).map(|sent| sent.last.at)
+        self.times.get(seq).filter(|sent| !sent.again).map(|sent| sent.at)
     }
 
     fn in_network(&self, progress: &Progress) -> u64 {
@@ -105,7 +105,7 @@ impl Repair for Vegas {
 
 impl Vegas {
     fn sent_at(&self, seq: u64) -> Option<Nanos> {
-        self.times.get(seq).map(|sent| sent.last.at)
+        self.times.get(seq).map(|sent| sent.at)
     }
 
     /// The first segment is older than the fine timeout.

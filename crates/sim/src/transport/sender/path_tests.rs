@@ -2,6 +2,9 @@
 
 use super::*;
 use crate::report::meter::Terms;
+use crate::traffic::connection::controller;
+use crate::transport::pacing::Pacing;
+use crate::transport::policy::Guard;
 use crate::transport::receiver::Receiver;
 use crate::transport::recovery::Recovery;
 use crate::window::Window;
@@ -27,6 +30,8 @@ struct Path {
     late: BTreeMap<u64, Nanos>,
     /// Nothing arrives before.
     held_until: Nanos,
+    /// When the pacer lets the next segment leave.
+    wake_at: Nanos,
     /// What was sent when, milliseconds.
     log: Vec<(Nanos, u64)>,
 }
@@ -34,18 +39,21 @@ struct Path {
 impl Path {
     /// One of 100 ms, for `end` segments with a first window of `window`.
     fn new(recovery: Recovery, window: u32, end: u64) -> Path {
-        let tcp = Tcp { initial_window: window, ..Tcp::new("reno", recovery, vec![0]) };
-        let cc: Controller = fullpipe_cc::build_as("reno", &[], f64::from(window)).expect("reno");
+        Path::of(&Tcp { initial_window: window, ..Tcp::new("reno", recovery, vec![0]) }, end)
+    }
+
+    fn of(tcp: &Tcp, end: u64) -> Path {
+        let cc: Controller = controller(tcp, 1500, RTT, 1, &Guard::default());
         let meter = Meter::new(Arc::new(Terms {
             window: Window { from: 0, to: 1000 * RTT },
             interval: None,
             distributes: false,
         }));
-        let mut sender = Sender::new(&tcp, cc, end, RTT, 0, meter);
+        let mut sender = Sender::new(tcp, cc, end, RTT, 0, meter);
         sender.meter.start(0);
         Path {
             sender,
-            receiver: Receiver::new(recovery.telling()),
+            receiver: Receiver::new(tcp.recovery.telling()),
             now: 0,
             segments: BTreeMap::new(),
             acks: BTreeMap::new(),
@@ -53,6 +61,7 @@ impl Path {
             losses: BTreeMap::new(),
             late: BTreeMap::new(),
             held_until: 0,
+            wake_at: Nanos::MAX,
             log: Vec::new(),
         }
     }
@@ -72,7 +81,7 @@ impl Path {
         self.send();
         while !self.sender.finished() {
             let (segment, ack) = (first(&self.segments), first(&self.acks));
-            let timer = self.sender.deadline();
+            let timer = self.sender.deadline().min(self.wake_at);
             self.now = segment.min(ack).min(timer);
             assert!(self.now < 100 * RTT, "it hangs");
             if segment == self.now {
@@ -87,7 +96,9 @@ impl Path {
                 self.sender.on_ack(self.now, &arrival, blocks.as_ref());
                 self.send();
             } else {
-                self.sender.on_timeout(self.now);
+                if std::mem::replace(&mut self.wake_at, Nanos::MAX) > self.now {
+                    self.sender.on_timeout(self.now);
+                }
                 self.send();
             }
         }
@@ -99,10 +110,14 @@ impl Path {
             return self.sender.new_segments(self.now).for_each(|seq| self.put(seq));
         }
         if self.sender.is_noting() {
-            return self.sender.noted_segments(self.now).for_each(|seq| self.put(seq));
+            self.sender.noted_segments(self.now).for_each(|seq| self.put(seq));
+        } else {
+            while let Some(seq) = self.sender.next_segment(self.now) {
+                self.put(seq);
+            }
         }
-        while let Some(seq) = self.sender.next_segment(self.now) {
-            self.put(seq);
+        if let Some(at) = self.sender.wake(self.now) {
+            self.wake_at = at;
         }
     }
 
@@ -209,22 +224,25 @@ fn a_needless_timeout_is_undone() {
 }
 
 proptest! {
-    /// What RACK knows of each segment after a rest is what it would have noted: the same segments go at the same times, whatever is lost
-    /// or late. It does rest where nothing is.
+    /// What is known of each segment after a rest is what would have been noted: the same segments go at the same times, whatever is lost
+    /// or late, paced or not, with samples of the rate of delivery or without. It does rest where nothing is.
     #[test]
     fn rest_changes_nothing(
+        recovery in prop::sample::select(vec![Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack]),
+        algorithm in prop::sample::select(vec!["reno", "bbr3"]),
+        pacing in prop::sample::select(vec![Pacing::Off, Pacing::On]),
         losses in prop::collection::vec((0u64..120, 1u32..3), 0..6),
         late in prop::collection::vec((0u64..120, 1..150 * MS), 0..6),
     ) {
         let calm = losses.is_empty() && late.is_empty();
-        let path = || Path::new(Recovery::Rack, 10, 120).losing(&losses).delaying(&late);
+        let tcp = Tcp { initial_window: 10, pacing, ..Tcp::new(algorithm, recovery, vec![0]) };
+        let path = || Path::of(&tcp, 120).losing(&losses).delaying(&late);
         let mut awake = path();
-        let repair::Any::Rack(rack) = &mut awake.sender.repair else { panic!("another recovery") };
-        rack.keep_awake();
-        awake.sender.noting = false;
+        awake.sender.awake = true;
+        (awake.sender.quiet, awake.sender.noting) = (false, false);
         let (awake, resting) = (awake.run(), path().run());
         prop_assert_eq!(&resting.log, &awake.log);
         prop_assert_eq!(resting.sender.cc.cwnd(), awake.sender.cc.cwnd());
-        prop_assert!(!awake.sender.noting && (resting.sender.noting || !calm));
+        prop_assert!(!awake.sender.rests() && (resting.sender.rests() || !calm));
     }
 }

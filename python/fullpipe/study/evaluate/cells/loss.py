@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fullpipe.study.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Metric, Setting
-from fullpipe.study.evaluate.preset import STANDARDS, Party, dumbbell, flows
+from fullpipe.study.evaluate.preset import STANDARDS, Party, Tree, dumbbell, flows
 from fullpipe.study.evaluate.rules import IDLE, LOSS, MORE
 
-__all__ = ["CELLS"]
+__all__ = ["CELLS", "ZONE_BUFFERS_BDP", "ZONE_FLOWS", "zone"]
 
 LOST = Metric("loss_rate", "loss", LOSS, "%", 100)
 USED = Metric("utilization", "utilization", IDLE, "%", 100, informs=True)
@@ -17,6 +17,16 @@ USED = Metric("utilization", "utilization", IDLE, "%", 100, informs=True)
 def paced(party: Party, pacing: str) -> Party:
     """The same with pacing forced "on" or "off"."""
     return replace(party, keys={**party.keys, "pacing": pacing})
+
+
+ZONE_FLOWS = (2, 5)
+
+ZONE_BUFFERS_BDP = (0.25, 0.5, 1, 1.5, 2, 3)
+
+
+def zone(party: Party, count: int, buffer_bdp: float) -> Tree:
+    """So many flows where BBR's first version loses too much below 1.5 BDP."""
+    return dumbbell(100e6, 0.04, buffer_bdp, flows(party, "subject", count), duration_s=120)
 
 
 CELLS = (
@@ -48,13 +58,11 @@ CELLS = (
         [
             Setting(
                 f"{count} flows, {buffer:g} BDP",
-                lambda party, count=count, buffer=buffer: dumbbell(
-                    100e6, 0.04, buffer, flows(party, "subject", count), duration_s=120
-                ),
+                lambda party, count=count, buffer=buffer: zone(party, count, buffer),
                 ALWAYS if (count, buffer) in ((2, 0.5), (2, 2)) else STANDARD,
             )
-            for count in (2, 5)
-            for buffer in (0.25, 0.5, 1, 1.5, 2, 3)
+            for count in ZONE_FLOWS
+            for buffer in ZONE_BUFFERS_BDP
         ],
         [LOST, USED],
     ),

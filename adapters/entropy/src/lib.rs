@@ -1,0 +1,73 @@
+//! In the place of the crate `getrandom`, for the adapters alone: what a library takes for the operating system's randomness is a
+//! function of a seed here, so that its own source stays as published and a run is a function of its scenario and its seed.
+//!
+//! quinn's BBR draws the phase of its gain cycle from a generator that it seeds with `rand::rng()`
+//! (quinn-proto 0.11.19, src/congestion/bbr/mod.rs, line 101), and `rand` seeds that one with `getrandom::SysRng`. Nothing is random here,
+//! and nothing may be secret: no program that speaks to a network is to be built with this.
+//!
+//! What `rand` 0.10 uses of getrandom 0.4 is here, and no more.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+
+thread_local! {
+    static STATE: Cell<u64> = const { Cell::new(0) };
+}
+
+/// What this thread draws from here on. Before, it draws what a seed of 0 gives.
+pub fn seed(seed: u64) {
+    STATE.set(seed);
+}
+
+/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+fn next() -> u64 {
+    let state = STATE.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+    STATE.set(state);
+    let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// That of the crate replaced; there is none here.
+pub type Error = Infallible;
+
+/// The generator that stands for the operating system's.
+#[cfg(feature = "sys_rng")]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SysRng;
+
+#[cfg(feature = "sys_rng")]
+impl rand_core::TryRng for SysRng {
+    type Error = Error;
+
+    fn try_next_u32(&mut self) -> Result<u32, Error> {
+        Ok((next() >> 32) as u32)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Error> {
+        Ok(next())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&next().to_le_bytes()[..chunk.len()]);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(feature = "sys_rng")]
+impl rand_core::TryCryptoRng for SysRng {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first three of a seed of 1234567, as Vigna's splitmix64.c prints them.
+    #[test]
+    fn the_generator_is_splitmix64() {
+        seed(1_234_567);
+        let drawn = [(); 3].map(|()| next());
+        assert_eq!(drawn, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    }
+}

@@ -1,0 +1,44 @@
+//! What some flows have over others, who are spared it: decided when they begin.
+
+use super::pacing::Pacer;
+use super::rate::Sampler;
+use fullpipe_cc::Nanos;
+
+/// What paces a flow and measures its rate of delivery.
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    /// Lets segments leave at a rate.
+    pub pacer: Option<Pacer>,
+    /// Measures the rate of delivery.
+    pub sampler: Option<Sampler>,
+    /// Room for the numbers of segments: those found lost, and those that SACK newly tells of.
+    pub found: Vec<u64>,
+    /// See `found`.
+    pub sacked: Vec<u64>,
+}
+
+impl Watch {
+    /// A new connection begins.
+    pub fn reset(&mut self) {
+        if let Some(pacer) = &mut self.pacer {
+            *pacer = Pacer::default();
+        }
+        if let Some(sampler) = &mut self.sampler {
+            sampler.reset();
+        }
+    }
+
+    /// An ACK that asks for `cumulative`, and newly tells of the segments `sacked`; says how many it delivers, where that is counted.
+    pub fn on_ack(&mut self, now: Nanos, cumulative: u64) -> u64 {
+        let Some(sampler) = &mut self.sampler else { return 0 };
+        let delivered = sampler.on_ack(now, cumulative, &self.sacked);
+        self.sacked.clear();
+        delivered
+    }
+
+    /// Bytes it holds on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        let numbers = self.found.capacity() + self.sacked.capacity();
+        self.sampler.as_ref().map_or(0, Sampler::heap_bytes) + numbers * size_of::<u64>()
+    }
+}

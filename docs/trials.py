@@ -1,0 +1,232 @@
+"""Experiments whose figures the pages name in sentences and tables: ``make docs-trials``, or ``docs/trials.py NAME``
+for some; ``sizing`` takes half an hour of processor time, the others a minute or two. What they find stands in
+``docs/measured/trials.json``, from which ``docs/tables.py`` fills the pages.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import fullpipe
+from fullpipe import Result, Scenario, models
+from fullpipe.runs.tables import to_numpy
+
+RECORD = Path(__file__).parent / "measured/trials.json"
+
+Figures = Mapping[str, float]
+
+
+def copa() -> Figures:
+    """Packets of each flow that wait, the packet being sent left out; RTTs of 40 ms, of 20 ms at 100 Mbit/s."""
+    default: Any = {"name": "copa", "competitive": False}
+    cells = [*product((50, 100), (1, 2, 4)), (12, 1), (12, 2), (12, 4), (50, 8)]
+    found = {f"{rate} Mbit/s, {count}": _waiting(_copa(rate, count, default)) / count for rate, count in cells}
+    few = [value for name, value in found.items() if name not in ("12 Mbit/s, 4", "50 Mbit/s, 8")]
+    found["switching, 4, in all"] = _waiting(_copa(50, 4, "copa"))
+    return {**found, "least": min(few), "greatest": max(few)}
+
+
+def _copa(rate_mbps: int, count: int, algorithm: Any) -> Result:
+    delay = "10 ms" if rate_mbps == 100 else "20 ms"
+    link = {"name": "bottleneck", "rate": f"{rate_mbps} Mbit/s", "delay": delay, "buffer": "1000 packets"}
+    flows = [{"algorithm": algorithm, "count": count, "start": "0 s..1 s"}]
+    return _run(duration="60 s", warmup="20 s", links=[link], flows=flows)
+
+
+def _waiting(result: Result) -> float:
+    return _of_link(result, "mean_queue_packets") - _of_link(result, "utilization")
+
+
+def prague() -> Figures:
+    """Ten flows beside ten of CUBIC over DualPI2: the ratio of their rates, and RFC 9332's equation, appendix C.2."""
+    found = {}
+    for rtt_ms, (scheme, virtual_ms) in product((5, 10, 25, 100), {"without": 0, "with": 25}.items()):
+        link = {"name": "bottleneck", "rate": "200 Mbit/s", "delay": f"{500 * rtt_ms} us", "buffer": "unlimited"}
+        own = {"name": "prague", "virtual_rtt": virtual_ms}
+        both = {"count": 10, "start": "0 s..1 s"}
+        flows = [{"algorithm": "cubic", "ecn": "classic", **both}, {"algorithm": own, **both}]
+        links = [{**link, "queue": "dualpi2"}]
+        goodputs = _goodputs(_run(duration="120 s", warmup="40 s", packet_size=1500, links=links, flows=flows))
+        found[f"{scheme}, {rtt_ms} ms"] = sum(goodputs[10:]) / sum(goodputs[:10])
+        found[f"equation, {scheme}, {rtt_ms} ms"] = (rtt_ms + 15) / (1.22 * max(rtt_ms, virtual_ms))
+    return found
+
+
+def cubic_losses() -> Figures:
+    """RFC 9438, equation 5, where losses are random: 10 Gbit/s, an unlimited buffer, a packet in 100,000 lost."""
+    rates, windows = [], []
+    for rtt_s in (0.034, 0.1):
+        delay = f"{rtt_s * 500:g} ms"
+        link = {"name": "bottleneck", "rate": "10 Gbit/s", "delay": delay, "buffer": "unlimited", "loss": 1e-5}
+        results = [
+            _run(duration="3000 s", warmup="200 s", seed=seed, packet_size=1500, links=[link], flows=[CUBIC])
+            for seed in (1, 2, 3)
+        ]
+        rates.append(mean(_goodputs(result)[0] for result in results))
+        window = mean(float(to_numpy(result.columns("flows")["mean_cwnd_packets"])[0]) for result in results)
+        windows.append(window / (1.0541 * (rtt_s / 1e-5) ** 0.75))
+    equation = (0.1 / 0.034) ** 0.25
+    return {"window over the equation's": mean(windows), "short over long": rates[0] / rates[1], "equation": equation}
+
+
+CUBIC = {"algorithm": "cubic"}
+
+
+def cubic_round_trips() -> Figures:
+    """Two flows of CUBIC over 1 Gbit/s, round trips of 40 and 120 ms: what the short one gets over the long one,
+    and of flows alike the first one over the second; the least, the median and the greatest of three seeds.
+    """
+    plain: dict[str, Any] = {"name": "cubic", "fast_convergence": False}
+    cases: Mapping[str, Mapping[str, Any]] = {
+        "3333 packets": {},
+        "833 packets": {"buffer": 833},
+        "10000 packets": {"buffer": 10_000},
+        "eight of each": {"count": 8},
+        "without fast convergence": {"algorithm": plain},
+        "40 ms both": {"delays_ms": (10, 10)},
+        "120 ms both": {"delays_ms": (50, 50)},
+    }
+    runs = {(case, seed): _two_kinds(seed=seed, **keys) for case, keys in cases.items() for seed in (1, 2, 3)}
+    found = {}
+    results = fullpipe.run_many(runs)
+    for case in cases:
+        ratios = sorted(_first_over_second(results[case, seed]) for seed in (1, 2, 3))
+        found |= {
+            f"{case}, {which}": ratio for which, ratio in zip(("least", "median", "greatest"), ratios, strict=True)
+        }
+    return found
+
+
+def _two_kinds(
+    *, seed: int, buffer: int = 3333, count: int = 1, delays_ms: tuple[int, int] = (10, 50), algorithm: Any = "cubic"
+) -> Scenario:
+    link = {"name": "bottleneck", "rate": "1 Gbit/s", "delay": "10 ms", "buffer": f"{buffer} packets"}
+    groups = [
+        {"algorithm": algorithm, "count": count, "access_delay": f"{each} ms", "start": "0 s..5 s"}
+        for each in delays_ms
+    ]
+    own = {"duration": "600 s", "warmup": "100 s", "seed": seed, "packet_size": 1500, "series_interval": "off"}
+    return Scenario(**own, links=[link], flows=groups)
+
+
+def _first_over_second(result: Result) -> float:
+    goodputs = _goodputs(result)
+    half = len(goodputs) // 2
+    return sum(goodputs[:half]) / sum(goodputs[half:])
+
+
+def vegas() -> Figures:
+    """Mean windows without losses; the flows begin 50 ms apart."""
+    found = {}
+    for rate, rtt_ms, buffer, count in ((10, 50, 62, 5), (20, 100, 100, 10), (10, 100, 12, 5), (20, 50, 30, 10)):
+        delay = f"{rtt_ms / 2:g} ms"
+        link = {"name": "bottleneck", "rate": f"{rate} Mbit/s", "delay": delay, "buffer": f"{buffer} packets"}
+        flows = [{"algorithm": "vegas", "start": f"{50 * flow} ms"} for flow in range(count)]
+        result = _run(duration="250 s", warmup="50 s", links=[link], flows=flows)
+        windows = to_numpy(result.columns("flows")["mean_cwnd_packets"])
+        found[f"{rate} Mbit/s, {rtt_ms} ms, {buffer} packets, {count}"] = float(windows.mean())
+    return found
+
+
+def phases() -> Figures:
+    """Ten NewReno flows with a buffer of 120 packets, whose RTTs differ and whose hosts take time, or neither."""
+    found = {}
+    for spread, noise in product((0, 2, 5, 10), (False, True)):
+        results = [_phases(spread, noise, seed) for seed in (1, 2)]
+        named = f"{spread} %, {'noise' if noise else 'none'}"
+        found[f"utilization, {named}"] = mean(_of_link(result, "utilization") for result in results)
+        found[f"Jain, {named}"] = mean(float(result.totals["jain_index"]) for result in results)
+    return found
+
+
+def _phases(spread: int, noise: bool, seed: int) -> Result:
+    """RTTs evenly in so many percent to either side of 50 ms; a packet takes 160 us on the link."""
+    link = {"name": "bottleneck", "rate": "50 Mbit/s", "delay": "10 ms", "buffer": "120 packets"}
+    own = {"algorithm": "newreno", "start": "0 s..10 s", **({"processing_time": "160 us"} if noise else {})}
+    flows = [
+        {**own, "access_delay": f"{25 * (1 + spread / 100 * ((2 * flow + 1) / 10 - 1)) - 10:.4f} ms"}
+        for flow in range(10)
+    ]
+    return _run(duration="300 s", warmup="100 s", seed=seed, links=[link], flows=flows)
+
+
+def one_flow_sized() -> Figures:
+    """Least buffers of one flow at 10 Mbit/s and 80 ms, by search and by the closed form."""
+    sized = fullpipe.size(
+        "10Mbit/s", "80ms", flows=[1], target=[0.98, 0.999], algorithms=["newreno", "adaptive-aimd"], precision=0.01
+    )
+    found = {f"{row['algorithm']}, {row['target']}": float(row["buffer_packets"]) for row in sized.rows}
+    for name, kept in (("newreno", 0.5), ("adaptive-aimd", 0.8)):
+        for target in (0.98, 0.999):
+            found[f"closed form, {name}, {target:g}"] = models.aimd_buffer(target, kept)
+    return found
+
+
+def sizing() -> Figures:
+    """Least buffers for utilizations of a link of many flows, and the nearest that surely miss and reach them."""
+    algorithms, targets = ("newreno", "adaptive-aimd", "hyun-jang"), (0.98, 0.995)
+    wide = _sized(algorithms, (1, 10, 50, 100, 200), targets)
+    many = _sized(algorithms[:2], (100, 141, 200, 283, 400), targets, seeds=12, precision=0.03)
+    found = {}
+    for row in wide:
+        named = f"{row['algorithm']}, {row['flows']}, {row['target']}"
+        found[named] = row["buffer_packets"]
+        found[f"{named}, low"], found[f"{named}, high"] = row["sure_low_packets"], row["sure_high_packets"]
+        found[f"BDP, {row['flows']}"] = row["rule_sqrt_packets"]
+    for row in many:
+        found[f"many, {row['algorithm']}, {row['flows']}, {row['target']}"] = row["buffer_packets"]
+        found[f"BDP, {row['flows']}"] = row["rule_sqrt_packets"]
+    return found
+
+
+def _sized(
+    algorithms: Sequence[str], flows: Sequence[int], targets: Sequence[float], **how: Any
+) -> list[dict[str, Any]]:
+    return fullpipe.size("155Mbit/s", "80ms..250ms", flows=flows, target=targets, algorithms=algorithms, **how).rows
+
+
+TRIALS: Mapping[str, Callable[[], Figures]] = {
+    "copa": copa,
+    "prague": prague,
+    "cubic-losses": cubic_losses,
+    "cubic-round-trips": cubic_round_trips,
+    "vegas": vegas,
+    "phases": phases,
+    "one-flow-sized": one_flow_sized,
+    "sizing": sizing,
+}
+
+
+def _run(**keys: Any) -> Result:
+    return fullpipe.run(Scenario(series_interval="off", **keys))
+
+
+def _of_link(result: Result, name: str) -> float:
+    return float(to_numpy(result.columns("links")[name])[0])
+
+
+def _goodputs(result: Result) -> list[float]:
+    return [float(rate) for rate in to_numpy(result.columns("flows")["goodput_bps"])]
+
+
+def take(names: list[str], to: Path = RECORD, trials: Mapping[str, Callable[[], Figures]] = TRIALS) -> Iterator[str]:
+    """Runs trials and keeps their figures as each is done; the others' stay. Yields what was done."""
+    for name in names:
+        begun = time.perf_counter()
+        figures = {key: float(f"{value:.6g}") for key, value in trials[name]().items()}
+        known = json.loads(to.read_text(encoding="utf-8")) if to.is_file() else {}
+        known[name] = figures
+        to.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", encoding="utf-8")
+        yield f"{name}: {time.perf_counter() - begun:.0f} s"
+
+
+if __name__ == "__main__":
+    for line in take(sys.argv[1:] or list(TRIALS)):
+        print(line, flush=True)

@@ -1,0 +1,191 @@
+"""The 2026 row: the papers' three proposals beside what is run today, on the links of today."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.charts.style import legend_below, pen
+from fullpipe.papers.drawing import loss_percent, panels, utilization
+from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.reproduce.rows import Rows
+from fullpipe.runs.tables import to_numpy
+from fullpipe.scenario import Scenario
+from fullpipe.study.evaluate.preset import Party, dumbbell, flows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.figure import Figure
+
+    from fullpipe.runs.result import Result
+
+__all__ = ["TODAY"]
+
+PROPOSALS = ("hyun-jang", "adaptive-aimd", "ehstcp")
+
+COMPARED = (*PROPOSALS, "cubic", "bbr3", "prague")
+
+CUBIC = Party("cubic", "cubic")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link, who shares it, and for how long.
+
+    Attributes:
+        rate_bps: Its rate.
+        rtt_s: The base round-trip time.
+        buffer: In BDP, or as scenarios write it.
+        count: Flows.
+        duration_s: How long they run.
+        warmup_s: What is left out.
+        queue: Its queue.
+        ecn: Flows have ECN, as they are made for it.
+        shared: CUBIC is measured beside, too: half of the flows are its.
+    """
+
+    rate_bps: float
+    rtt_s: float
+    buffer: float | str
+    count: int
+    duration_s: float
+    warmup_s: float
+    queue: Any = "drop-tail"
+    ecn: bool = False
+    shared: bool = False
+
+
+AQM = Link(50e6, 0.04, "1000 packets", 4, 100, 30)
+
+LINKS: Mapping[str, Link] = {
+    # Hyun and Jang's; their scheme measures in its first cycle, which is left out.
+    "one flow, 1/8 BDP": Link(100e6, 0.08, 1 / 8, 1, 500, 200),
+    # Shorten and Leith's.
+    "25 flows, 25 packets": Link(155e6, 0.04, "25 packets", 25, 120, 30, shared=True),
+    "1 Gbit/s": Link(1e9, 0.1, 0.1, 4, 200, 80),
+    "CoDel": replace(AQM, queue="codel"),
+    "CoDel, ECN": replace(AQM, queue={"name": "codel", "ecn": True}, ecn=True, shared=True),
+    "DualPI2": replace(AQM, queue="dualpi2"),
+    "DualPI2, ECN": replace(AQM, queue="dualpi2", ecn=True, shared=True),
+}
+"""Under-buffered, fast, and managed."""
+
+SHORTER: Mapping[str, Link] = {
+    # A fifth of the rate: the first cycle ends as much sooner.
+    "one flow, 1/8 BDP": replace(LINKS["one flow, 1/8 BDP"], rate_bps=20e6, duration_s=120, warmup_s=60),
+    "25 flows, 25 packets": replace(LINKS["25 flows, 25 packets"], duration_s=20, warmup_s=8, shared=False),
+    "CoDel, ECN": replace(LINKS["CoDel, ECN"], duration_s=30, warmup_s=10, shared=False),
+    "DualPI2, ECN": replace(LINKS["DualPI2, ECN"], duration_s=30, warmup_s=10, shared=False),
+}
+
+
+def _scenario(link: Link, *groups: Mapping[str, Any]) -> Scenario:
+    tree = dumbbell(
+        link.rate_bps,
+        link.rtt_s,
+        link.buffer,
+        *map(dict, groups),
+        duration_s=link.duration_s,
+        warmup_s=link.warmup_s,
+        link={"queue": link.queue},
+        series_interval="off",
+        seed=1,
+    )
+    return Scenario.from_dict(tree)
+
+
+def _scenarios(links: Mapping[str, Link]) -> dict[str, Scenario]:
+    """Hosts are the report card's (`fullpipe evaluate`): RACK-TLP, delayed ACKs, byte counting, windows of ten."""
+    found = {}
+    for where, link in links.items():
+        for algorithm in COMPARED:
+            party = Party(algorithm, algorithm)
+            found[_name(where, algorithm)] = _scenario(link, flows(party, "ours", link.count, ecn=link.ecn))
+            if link.shared:
+                halves = ((party, "ours"), (CUBIC, "beside"))
+                groups = (flows(each, name, link.count // 2, ecn=link.ecn) for each, name in halves)
+                found[_name(where, algorithm, shared=True)] = _scenario(link, *groups)
+    return found
+
+
+def _name(where: str, algorithm: str, *, shared: bool = False) -> str:
+    plain = where.lower().replace(",", "").replace(" ", "-").replace("/", "-")
+    return f"{plain}_{algorithm}{'_beside-cubic' if shared else ''}"
+
+
+def _p95_delay_ms(result: Result) -> float:
+    return 1e3 * float(to_numpy(result.columns("links")["p95_queueing_delay_s"])[0])
+
+
+def _share_percent(result: Result) -> float:
+    """Of what both groups have; the flows of the first come first."""
+    goodputs = to_numpy(result.columns("flows")["goodput_bps"])
+    return 100 * float(goodputs[: len(goodputs) // 2].sum() / goodputs.sum())
+
+
+QUANTITIES = {
+    "utilization": ("", utilization),
+    "p95 queueing delay": ("ms", _p95_delay_ms),
+    "loss": ("%", loss_percent),
+}
+"""The unit, and what measures it."""
+
+SHARE = "share beside CUBIC"
+
+
+def _measure(results: Results) -> Rows:
+    rows = Rows()
+    for where in LINKS:
+        for algorithm in COMPARED:
+            of = {"algorithm": algorithm, "setting": where}
+            if alone := results.get(_name(where, algorithm)):
+                for quantity, (unit, measured) in QUANTITIES.items():
+                    rows.add(quantity, measured(alone), unit=unit, **of)
+                if LINKS[where].count > 1:
+                    rows.add("Jain's index", alone.totals["jain_index"], **of)
+            if beside := results.get(_name(where, algorithm, shared=True)):
+                rows.add(SHARE, _share_percent(beside), unit="%", **of)
+    return rows
+
+
+def _picture(results: Results) -> Figure:
+    """A row for each link, a point for each algorithm."""
+    rows = _measure(results)
+    links = [where for where in LINKS if rows.get("utilization", "cubic", where) is not None]
+    units = {**{quantity: unit for quantity, (unit, _) in QUANTITIES.items()}, SHARE: "%"}
+    shown = [quantity for quantity in units if any(row.quantity == quantity for row in rows)]
+    with panels((("", ""),), columns=len(shown), common_x=False, xlabel="", width=11, height=4.6) as (figure, (axes,)):
+        for panel, quantity in zip(axes, shown, strict=True):
+            for place, algorithm in enumerate(COMPARED):
+                values = [rows.get(quantity, algorithm, where) for where in links]
+                points = [(value, row + 0.12 * (place - 2.5)) for row, value in enumerate(values) if value is not None]
+                look = {**pen(algorithm, marked=True), "linestyle": "none", "markersize": 5}
+                panel.plot(*zip(*points, strict=True), **look, label=algorithm)
+            panel.set_title(quantity)
+            panel.set_xlabel(units[quantity])
+            panel.set_yticks(range(len(links)), links)
+        axes[0].invert_yaxis()
+        delay = axes[shown.index("p95 queueing delay")]
+        delay.set_xscale("log")
+        delay.set_xticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
+        delay.minorticks_off()
+        if SHARE in shown:
+            axes[shown.index(SHARE)].axvline(50, linewidth=0.8, color="0.6")
+        legend_below(axes[0])
+    return figure
+
+
+TODAY = Item(
+    id="beyond/today",
+    title="2026: the three proposals beside CUBIC, BBRv3 and Prague on under-buffered, fast and managed links",
+    scenarios=partial(_scenarios, LINKS),
+    measure=_measure,
+    pictures={"today": _picture},
+    quick=Quick(
+        "one flow over 20 Mbit/s instead of 100 and 120 s instead of 500 s, 25 flows 20 s instead of 120 s, managed "
+        "queues with ECN alone and 30 s instead of 100 s, without 1 Gbit/s and shares beside CUBIC",
+        partial(_scenarios, SHORTER),
+    ),
+)

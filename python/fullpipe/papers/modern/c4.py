@@ -1,0 +1,155 @@
+"""Transfers that are alone on their link: times and round trips that C4's test draft prints of CUBIC and BBR."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from fullpipe.charts.style import legend_above, pen
+from fullpipe.papers.drawing import panels
+from fullpipe.reproduce.item import Item, Results, published
+from fullpipe.reproduce.rows import Rows
+from fullpipe.runs.tables import to_numpy
+from fullpipe.scenario import Scenario
+from fullpipe.study.evaluate.preset import Party, dumbbell, flows, ms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.figure import Figure
+
+__all__ = ["C4"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A link of draft-huitema-ccwg-c4-test, and what is sent over it."""
+
+    rate_bps: float
+    rtt_s: float
+    buffer: str
+    megabytes: float
+    queue: str = "drop-tail"
+
+
+CASES: Mapping[str, Case] = {
+    "alone": Case(20e6, 0.080, "80 ms", 10),
+    "alone_200": Case(200e6, 0.040, "40 ms", 20),
+    "alone_1_5M": Case(1.5e6, 0.040, "50 ms", 4),
+    "alone_512k": Case(512e3, 0.034, "50 ms", 1),
+    "bbloat": Case(20e6, 0.080, "20 s", 30),
+    "ecn": Case(20e6, 0.080, "80 ms", 10, "dualpi2"),
+}
+"""By the draft's names."""
+
+ALGORITHMS = ("cubic", "bbr", "bbr3")
+
+SEEDS = range(1, 11)
+"""Of what DualPI2 drops by chance; a full buffer leaves little to it, and one run says as much as ten."""
+
+PACKET_BYTES = 1440
+
+OVERHEAD = 1.01
+"""What QUIC's headers and frames add to a transfer."""
+
+
+def _scenario(case: Case, algorithm: str, seed: int) -> Scenario:
+    """As in picoquic: every packet acknowledged, since QUIC takes the wait for a delayed ACK off its samples (RFC 9002,
+    section 5.3); a handshake; pacing; Linux's HyStart with CUBIC. No ECN: the draft sets no marks for these two.
+    """
+    group = flows(
+        Party(algorithm, algorithm),
+        "subject",
+        size=f"{math.ceil(OVERHEAD * 1e6 * case.megabytes / PACKET_BYTES)} segments",
+        start="0 s..10 ms",
+        access_delay=ms(0.03 * case.rtt_s),  # the case's RTT to the bit, where the card's flows have theirs by chance
+        delayed_ack=False,
+        byte_counting=False,
+        handshake=True,
+        pacing="on",
+        slow_start="hystart" if algorithm == "cubic" else "standard",
+    )
+    tree = dumbbell(
+        case.rate_bps,
+        case.rtt_s,
+        case.buffer,
+        group,
+        duration_s=60,
+        warmup_s=0,
+        link={"queue": case.queue},
+        packet_size=PACKET_BYTES,
+        series_interval="off",
+        seed=seed,
+    )
+    return Scenario.from_dict(tree)
+
+
+def _scenarios() -> dict[str, Scenario]:
+    return {
+        _name(algorithm, name, seed): _scenario(case, algorithm, seed)
+        for name, case in CASES.items()
+        for algorithm in ALGORITHMS
+        for seed in (SEEDS if case.queue == "dualpi2" else SEEDS[:1])
+    }
+
+
+def _name(algorithm: str, case: str, seed: int) -> str:
+    return f"{algorithm}_{case}_{seed}"
+
+
+def _mean(results: Results, column: str, algorithm: str, case: str) -> float:
+    """Over the seeds."""
+    keys = (_name(algorithm, case, seed) for seed in SEEDS)
+    return fmean(float(to_numpy(results[key].columns("flows")[column])[0]) for key in keys if key in results)
+
+
+QUANTITIES = {"time": ("completion_s", 1, "s", 0.05), "mean RTT": ("mean_rtt_s", 1e3, "ms", 0.15)}
+"""The column of flows, its factor, the unit, and how far from the draft's a figure may be (see the data)."""
+
+
+def _measure(results: Results) -> Rows:
+    rows = Rows()
+    for quantity, (column, factor, unit, _) in QUANTITIES.items():
+        for algorithm in ALGORITHMS:
+            for case in CASES:
+                value = factor * _mean(results, column, algorithm, case)
+                rows.add(quantity, value, unit=unit, algorithm=algorithm, setting=case)
+    return rows
+
+
+PRINTED = {"cubic": "cubic", "bbr": "bbr3", "bbr3": "bbr3"}
+"""Under whose name the data have the draft's figures."""
+
+
+def _picture(results: Results) -> Figure:
+    """Each figure over the draft's."""
+    rows = _measure(results)
+    with panels(
+        (("", ""),), columns=2, common_x=False, title="Over what the draft prints", xlabel="ratio", height=3.2
+    ) as (figure, (axes,)):
+        for panel, (quantity, (_, _, unit, band)) in zip(axes, QUANTITIES.items(), strict=True):
+            panel.axvspan(1 - band, 1 + band, color="0.92")
+            for place, algorithm in enumerate(ALGORITHMS):
+                ratios = [
+                    rows.value(quantity, algorithm, case)
+                    / published("modern/c4", f"{quantity}, {PRINTED[algorithm]}, {case}, {unit}")
+                    for case in CASES
+                ]
+                places = [row + 0.2 * (place - 1) for row in range(len(CASES))]
+                panel.plot(ratios, places, **{**pen(algorithm, marked=True), "linestyle": "none"}, label=algorithm)
+            panel.set_title(quantity)
+            panel.set_yticks(range(len(CASES)), list(CASES))
+        axes[0].invert_yaxis()
+        legend_above(axes[1])
+    return figure
+
+
+C4 = Item(
+    id="modern/c4",
+    title="Transfers of CUBIC and BBR alone on six links: their times and round trips in C4's test draft",
+    scenarios=_scenarios,
+    measure=_measure,
+    pictures={"c4": _picture},
+)

@@ -1,0 +1,84 @@
+"""BBR's loss zone: what its first version loses where the buffer is below 1.5 BDP, and that the third leaves it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullpipe.charts.style import legend_above, pen
+from fullpipe.papers.drawing import loss_percent, panels, utilization
+from fullpipe.reproduce.item import Item, Quick, Results
+from fullpipe.reproduce.rows import Rows
+from fullpipe.scenario import Scenario
+from fullpipe.study.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
+from fullpipe.study.evaluate.preset import Party
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["LOSS_ZONE"]
+
+ALGORITHMS = ("bbr", "bbr3", "cubic")
+
+
+def _scenarios() -> dict[str, Scenario]:
+    """Hock, Bless and Zitterbart have a testbed of 1 and 10 Gbit/s; this is the link of `fullpipe evaluate`'s cell
+    bbr1-zone, 100 Mbit/s and 40 ms.
+    """
+    return {
+        _name(algorithm, count, buffer_bdp): Scenario.from_dict(
+            {**zone(Party(algorithm, algorithm), count, buffer_bdp), "series_interval": "off", "seed": 1}
+        )
+        for algorithm in ALGORITHMS
+        for count in ZONE_FLOWS
+        for buffer_bdp in ZONE_BUFFERS_BDP
+    }
+
+
+def _shorter() -> dict[str, Scenario]:
+    more = {name: scenario for name, scenario in _scenarios().items() if f"_{max(ZONE_FLOWS)}-flows" in name}
+    return {name: scenario.replace(duration="25 s", warmup="10 s") for name, scenario in more.items()}
+
+
+def _name(algorithm: str, count: int, buffer_bdp: float) -> str:
+    return f"{algorithm}_{count}-flows_{buffer_bdp:g}-bdp"
+
+
+def _measure(results: Results) -> Rows:
+    rows = Rows()
+    for count in ZONE_FLOWS:
+        for buffer_bdp in ZONE_BUFFERS_BDP:
+            for algorithm in ALGORITHMS:
+                if result := results.get(_name(algorithm, count, buffer_bdp)):
+                    where = {"algorithm": algorithm, "setting": _setting(count, buffer_bdp)}
+                    rows.add("loss", loss_percent(result), unit="%", **where)
+                    rows.add("utilization", utilization(result), **where)
+    return rows
+
+
+def _setting(count: int, buffer_bdp: float) -> str:
+    return f"{count} flows, {buffer_bdp:g} BDP"
+
+
+def _picture(results: Results) -> Figure:
+    """Loss over the buffer."""
+    rows = _measure(results)
+    with panels((("", "loss, %"),), columns=len(ZONE_FLOWS), xlabel="buffer, BDP", height=3) as (figure, (axes,)):
+        for panel, count in zip(axes, ZONE_FLOWS, strict=True):
+            panel.set_title(f"{count} flows")
+            panel.axvline(1.5, linewidth=0.8, color="0.6")
+            for algorithm in ALGORITHMS:
+                losses = [(bdp, rows.get("loss", algorithm, _setting(count, bdp))) for bdp in ZONE_BUFFERS_BDP]
+                if shown := [(bdp, loss) for bdp, loss in losses if loss is not None]:
+                    panel.plot(*zip(*shown, strict=True), **pen(algorithm, marked=True), label=algorithm)
+        legend_above(axes[-1])
+    return figure
+
+
+LOSS_ZONE = Item(
+    id="modern/loss-zone",
+    title="The loss zone of BBR's first version, and that its third leaves it",
+    scenarios=_scenarios,
+    measure=_measure,
+    pictures={"loss-zone": _picture},
+    quick=Quick("five flows alone, 25 s instead of 120 s", _shorter),
+)

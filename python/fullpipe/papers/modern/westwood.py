@@ -1,0 +1,82 @@
+"""Westwood+ over small buffers: by its paper the pipe is full whatever the buffer; by Linux's rule it is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.charts.style import pen
+from fullpipe.papers.drawing import flow_samples, panels, utilization
+from fullpipe.reproduce.item import Item, Results
+from fullpipe.reproduce.rows import Rows
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.figure import Figure
+
+__all__ = ["WESTWOOD"]
+
+SCHEMES: Mapping[str, Any] = {
+    "westwood": "westwood",
+    "westwood as in Linux": {"name": "westwood", "halve_in_recovery": True},
+    "reno": "reno",
+}
+
+BUFFERS_BDP = {"1/8": 0.125, "1/4": 0.25, "1/2": 0.5}
+
+
+def _scenario(algorithm: Any, buffer_bdp: float) -> Scenario:
+    """The text of the paper was not at hand. The link is that on which simulator and Linux are compared
+    (docs/linux.md), 10 Mbit/s and 100 ms.
+    """
+    return Scenario(
+        duration="240 s",
+        warmup="40 s",
+        packet_size=1500,
+        series_interval="100 ms",
+        links=[{"name": "bottleneck", "rate": "10 Mbit/s", "delay": "49 ms", "buffer": f"{buffer_bdp} BDP"}],
+        flows=[{"algorithm": algorithm, "access_delay": "1 ms", "recovery": "sack"}],
+    )
+
+
+def _scenarios() -> dict[str, Scenario]:
+    return {
+        _name(scheme, buffer): _scenario(algorithm, buffer_bdp)
+        for scheme, algorithm in SCHEMES.items()
+        for buffer, buffer_bdp in BUFFERS_BDP.items()
+    }
+
+
+def _name(scheme: str, buffer: str) -> str:
+    return f"{scheme.replace(' ', '-').lower()}_{buffer.replace('/', '-')}"
+
+
+def _measure(results: Results) -> Rows:
+    rows = Rows()
+    for buffer in BUFFERS_BDP:
+        for scheme in SCHEMES:
+            used = utilization(results[_name(scheme, buffer)])
+            rows.add("utilization", used, algorithm=scheme, setting=f"{buffer} BDP")
+    return rows
+
+
+def _picture(results: Results) -> Figure:
+    """Half a minute of the windows over the smallest buffer."""
+    rows = tuple((scheme, "packets") for scheme in SCHEMES)
+    with panels(rows, title="Windows over a buffer of 1/8 BDP") as (figure, axes):
+        for scheme, (panel,) in zip(SCHEMES, axes, strict=True):
+            t_s, window = flow_samples(results[_name(scheme, "1/8")], 0, "cwnd_packets")
+            shown = (t_s >= 100) & (t_s < 130)
+            panel.plot(t_s[shown], window[shown], **pen(scheme.partition(" ")[0]))
+            panel.set_ylim(bottom=0)
+    return figure
+
+
+WESTWOOD = Item(
+    id="modern/westwood",
+    title="Westwood+ over small buffers, by its paper and by Linux's rule",
+    scenarios=_scenarios,
+    measure=_measure,
+    pictures={"westwood": _picture},
+)

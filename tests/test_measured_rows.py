@@ -1,0 +1,62 @@
+"""What an item measured, as rows: named as checks call them, written as a file, read again."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from io import StringIO
+
+import pytest
+
+from fullpipe.reproduce import Rows
+
+
+def test_a_figure_is_called_by_its_parts_in_the_order_asked_for() -> None:
+    rows = Rows()
+    rows.add("utilization", 0.5, algorithm="proposed", setting="k=1/8")
+    rows.add("largest RTT", 12, unit="ms", algorithm="proposed less reno")
+    rows.add("correlation", -0.25)
+    assert list(rows.figures) == ["utilization, proposed, k=1/8", "largest RTT, proposed less reno, ms", "correlation"]
+    other = Rows(named=("algorithm", "quantity"))
+    other.add("window", 20, unit="packets", algorithm="tahoe", setting="late")
+    other.add("window", 21, unit="packets", algorithm="reno", setting="late", name="Reno's window")
+    assert other.figures == {"tahoe, window": 20.0, "Reno's window": 21.0}
+
+
+def test_figures_are_found_by_what_they_are() -> None:
+    rows = Rows(named=("quantity",))
+    rows.add("loss", 0.25, unit="%", algorithm="vegas", setting="late")
+    rows.add("gain", 0.75)
+    assert (rows.value("loss", "vegas", "late"), rows.value("gain"), len(rows)) == (0.25, 0.75, 2)
+    assert (rows.get("loss", "vegas"), rows.get("loss", "vegas", "late")) == (None, 0.25)
+    assert (rows.called("loss").unit, rows.called("loss").setting) == ("%", "late")
+    for missing in (lambda: rows.value("loss"), lambda: rows.called("vegas")):
+        with pytest.raises(KeyError):
+            missing()
+
+
+def test_no_two_figures_are_the_same() -> None:
+    rows = Rows()
+    rows.add("loss", 0.25, algorithm="vegas", setting="late")
+    for again in ({"setting": "late", "name": "other"}, {"setting": "early", "name": "loss, vegas, late"}):
+        with pytest.raises(ValueError, match="two figures are called"):
+            rows.add("loss", 0.5, algorithm="vegas", **again)
+    assert rows.figures == {"loss, vegas, late": 0.25}
+
+
+def test_as_a_file_and_as_json() -> None:
+    rows = Rows()
+    rows.add("loss", 0.1, unit="%", algorithm="vegas", setting='30 ms, "late"')
+    rows.add("gain", math.nan)
+    text = rows.to_csv()
+    assert text.splitlines() == [
+        "quantity,unit,algorithm,setting,value",
+        'loss,%,vegas,"30 ms, ""late""",0.1',
+        "gain,,,,",
+    ]
+    assert [row["setting"] for row in csv.DictReader(StringIO(text))] == ['30 ms, "late"', ""]
+    again = Rows.from_list(json.loads(json.dumps(rows.to_list(), allow_nan=False)))
+    assert again.to_csv() == text
+    assert list(again.figures) == ['loss, vegas, 30 ms, "late", %', "gain"]
+    assert math.isnan(again.figures["gain"])
