@@ -10,7 +10,7 @@ use crate::ring::Ring;
 use fullpipe_cc::{Lost, Nanos, RateSample};
 
 /// A connection's estimator; times are the flow's own. The draft's names in brackets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Sampler {
     /// Segments delivered (C.delivered), and when the last was (C.delivered_time).
     delivered: u64,
@@ -22,8 +22,8 @@ pub struct Sampler {
     lost_told: u64,
     /// Samples tell of the application until so many segments are delivered (C.app_limited).
     app_limited_until: Option<u64>,
-    /// The least RTT of segments sent once (C.min_rtt).
-    min_rtt: Option<Nanos>,
+    /// The least RTT of segments sent once (C.min_rtt); `Nanos::MAX` before the first.
+    min_rtt: Nanos,
     /// Of which segment `sent` begins to know.
     base: u64,
     sent: Ring<Sent>,
@@ -47,6 +47,24 @@ struct Sent {
     is_lost: bool,
     /// Delivered, however often it has been sent.
     arrived: bool,
+}
+
+impl Default for Sampler {
+    fn default() -> Sampler {
+        Sampler {
+            delivered: 0,
+            delivered_at: 0,
+            first_sent: 0,
+            lost: 0,
+            lost_told: 0,
+            app_limited_until: None,
+            min_rtt: Nanos::MAX,
+            base: 0,
+            sent: Ring::default(),
+            newest: None,
+            newly_delivered: 0,
+        }
+    }
 }
 
 impl Sampler {
@@ -198,12 +216,10 @@ impl Sampler {
         let acknowledging = self.delivered_at - newest.delivered_at;
         self.first_sent = newest.at;
         let rtt = Some(now - newest.at).filter(|_| !newest.again);
-        self.min_rtt = match (self.min_rtt, rtt) {
-            (Some(least), Some(rtt)) => Some(least.min(rtt)),
-            (least, rtt) => least.or(rtt),
-        };
-        let interval = Some(sending.max(acknowledging));
-        let interval = interval.filter(|&interval| interval > 0 && self.min_rtt.is_none_or(|least| interval >= least));
+        self.min_rtt = self.min_rtt.min(rtt.unwrap_or(Nanos::MAX));
+        let interval = sending.max(acknowledging);
+        let is_long = interval >= self.min_rtt || self.min_rtt == Nanos::MAX;
+        let interval = (interval > 0 && is_long).then_some(interval);
         let delivered = since(newest.delivered, self.delivered);
         let sample = RateSample::new(delivered, interval).segment(segment).rtt(rtt);
         let sample = sample.newly_delivered(self.newly_delivered).prior_delivered(self.delivered - delivered);

@@ -441,8 +441,12 @@ impl<P: Policy> Sender<P> {
     }
 
     /// When a sender that its pacer holds back at `now` wants to be woken, if that has changed.
+    #[inline]
     pub fn wake(&mut self, now: Nanos) -> Option<Nanos> {
-        self.watch.as_ref()?.pacer.as_ref().filter(|pacer| !pacer.allows(now) && self.has_more_to_send())?;
+        let pacer = self.watch.as_ref()?.pacer.as_ref()?;
+        if pacer.is_awaited() || pacer.allows(now) || !self.has_more_to_send() {
+            return None;
+        }
         self.watch.as_mut()?.pacer.as_mut()?.wake()
     }
 
