@@ -20,6 +20,8 @@ out/reproduction.json``.
 the figures of ``docs/measured/papers``; the same command writes those anew of every item that ``out/reproduction.json``
 has at full length. ``settings-NAME/ITEM`` shows an item's figures by setting.
 
+``quic-FAMILY`` shows ``quic.json`` (``make quic-tables``).
+
 ``sizes``, ``sizes-many``, ``phases``, ``prague`` and ``vegas`` are drawn of what ``docs/trials.py`` found. A single
 figure in a sentence is filled in between two comments, neither of which begins a line: of a trial, or of an item of a
 paper::
@@ -57,6 +59,12 @@ __all__ = ["Shown", "figure", "measured", "output", "pages", "rewrite", "shown",
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "docs/measured"
 PAPERS = sorted(page.stem for page in (ROOT / "docs/papers").glob("*.md"))
+OURS = {"beyond", "modern"}
+"""Comparisons of ours and no papers: README.md's row on the papers leaves them out."""
+
+UNITS = {"%", "ms"}
+"""With which a figure's name may end."""
+
 MARK = re.compile(r"(<!-- output (\(long\) )?of: (.+?) -->\n```\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE)
 
 TABLE = re.compile(r"(<!-- table of: (\S+) -->\n)(.*?)(^<!-- end of table -->$)", re.DOTALL | re.MULTILINE)
@@ -114,6 +122,8 @@ def measured(name: str) -> str:
         return paper(name.removeprefix("paper-"))
     if name.startswith("settings-"):
         return settings(name.removeprefix("settings-"))
+    if name.startswith("quic-"):
+        return quic(name.removeprefix("quic-"))
     made = {
         "cards": words_of_cards,
         "cards-worse": worse_of_cards,
@@ -155,15 +165,34 @@ def settings(item_id: str) -> str:
     figures = json.loads((MEASURED / f"papers/{item_id.partition('/')[0]}.json").read_text(encoding="utf-8"))[item_id]
     cells: dict[str, dict[str, dict[str, float]]] = {}
     for name, value in figures.items():
-        quantity, algorithm, *setting = name.removesuffix(", %").split(", ")
-        column = quantity + (", %" if name.endswith(", %") else "")
+        quantity, algorithm, *setting = name.split(", ")
+        column = f"{quantity}, {setting.pop()}" if setting[-1] in UNITS else quantity
         cells.setdefault(", ".join(setting), {}).setdefault(column, {})[algorithm] = value
     columns = list(dict.fromkeys(column for row in cells.values() for column in row))
     algorithms = ", ".join(next(iter(next(iter(cells.values())).values())))
     rows = [
-        [name, *(", ".join(f"{x:.3g}" for x in row[each].values()) for each in columns)] for name, row in cells.items()
+        [name, *(", ".join(f"{x:.3g}" for x in row.get(each, {}).values()) for each in columns)]
+        for name, row in cells.items()
     ]
     return _table([[f"setting; {algorithms}", *columns], ["---"] * (len(columns) + 1), *rows])
+
+
+def quic(family: str) -> str:
+    """QUIC libraries' controllers of a kind beside ours and Linux's; or what each gets beside our CUBIC."""
+    rows = json.loads((MEASURED / "quic.json").read_text(encoding="utf-8"))[family]
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    heads = [name if name == "Linux" else f"`{name}`" for name in names]
+    what = "part of the goodput" if family == "shares" else "utilization, queue, drops"
+    lines = [[link, *(_quic_cell(row.get(name)) for name in names)] for link, row in rows.items()]
+    return _table([[what, *heads], ["---"] * (len(heads) + 1), *lines])
+
+
+def _quic_cell(found: dict[str, float] | float | None) -> str:
+    if found is None:
+        return ""
+    if isinstance(found, float):
+        return f"{found:.0%}"
+    return f"{found['utilization']:.1%}, {found['queue_ms']:.0f} ms, {found['loss_rate']:.2%}"
 
 
 def _item(item_id: str, title: str, figures: dict[str, float | None]) -> str:
@@ -447,7 +476,7 @@ def take_papers(run: dict[str, Any], to: Path = MEASURED / "papers") -> None:
 
 
 def _taken_reproduction(run: dict[str, Any]) -> dict[str, int]:
-    items = [item for item in run["items"] if item["id"].partition("/")[0] in PAPERS]
+    items = [item for item in run["items"] if item["id"].partition("/")[0] in set(PAPERS) - OURS]
     checks = [check["pass"] for item in items for check in item["checks"]]
     missing = [item for item in items if not all(check["pass"] for check in item["checks"])]
     return {"items": len(items), "missing_items": len(missing), "checks": len(checks), "passing": sum(checks)}

@@ -13,8 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from by_hand import LINK_SERIES, NO, SERIES, by_hand
+from fullpipe.charts.duel import duel_figure
 from fullpipe.charts.series import FEW
 from fullpipe.charts.style import link_pen, pen
+from fullpipe.charts.sweep import Across, sweep_figure
 from fullpipe.errors import InputError
 from fullpipe.study.compare import Comparison
 from fullpipe.study.size import Sizing
@@ -99,6 +101,9 @@ def test_a_run_of_many_flows_shows_the_means_of_each_algorithm() -> None:
     found = panels(result.plot())
     means = bold(found["congestion window"])
     assert [line.get_label() for line in means] == ["reno, mean of 3 flows", "vegas, mean of 4 flows"]
+    one = by_hand(series=series, flows={**columns, "id": list(flows), "name": ["reno"] * 6 + ["vegas"]})
+    lines = bold(panels(one.plot())["congestion window"])
+    assert [line.get_label() for line in lines] == ["reno, mean of 6 flows", "vegas"]
     assert [points(line) for line in means] == [(TIMES, [20, 40, 60, 80]), (TIMES, [55, 110, 165, 220])]
     assert len(drawn(found["congestion window"])) == 7 + 2
     # The first flow has no RTT: the mean is over the others, of 0.1 and 0.2 s.
@@ -301,3 +306,19 @@ def test_a_sizings_curve() -> None:
     assert [points(line) for line in bold(five)] == [([7], [77])]
     with pytest.raises(InputError, match="no run has a 99th percentile"):
         Sizing(sized().mix, [], [run("vegas", 9, None, 0.5)]).plot_curve()
+
+
+def test_what_agrees_is_seen_nevertheless() -> None:
+    """Points of one buffer stand side by side; of two lines the dashed one is above."""
+    names = ("newreno", "cubic")
+    rows = [
+        {"mix": "half", "buffer": None, "algorithm": name, "goodput_harm": 0.5, "goodput_harm_ci95": 0.1}
+        for name in names
+    ]
+    (panel,) = duel_figure(rows).axes
+    places = [bars.lines[0].get_xdata()[0] for bars in panel.containers]  # type: ignore[attr-defined]
+    assert places == [-0.03, 0.03]
+    points = [(rate, 1.0, (name,)) for name in names for rate in (1.0, 2.0)]
+    (panel,) = sweep_figure(Across("rate"), "utilization", points, algorithm=0).axes
+    newreno, cubic = (bars.lines[0] for bars in panel.containers)  # type: ignore[attr-defined]
+    assert newreno.get_zorder() > cubic.get_zorder()

@@ -24,7 +24,7 @@ import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario, ScenarioError
 from fullpipe.errors import Cancelled, FullpipeError, InputError
-from fullpipe.study.statistics import estimate, student_t
+from fullpipe.study.statistics import Estimate, estimate, student_t
 from fullpipe.study.sweep import Plan, load_plan
 from fullpipe.study.sweep import plan as plans
 from fullpipe.study.sweep import store as stores
@@ -680,6 +680,8 @@ def test_estimates_worked_by_hand() -> None:
     assert (three.mean, three.sd) == (4.0, 2.0)
     assert three.ci95 == pytest.approx(4.3027 * 2 / math.sqrt(3), abs=1e-3)
     assert estimate([7.0]).sd is None
+    # A sum of three tenths is not 0.3, and its third no tenth.
+    assert estimate([0.1] * 3) == Estimate(0.1, 0.0, 0.0)
 
 
 def test_summary_and_picture(small: Scenario, tmp_path: Path) -> None:

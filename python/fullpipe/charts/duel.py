@@ -12,6 +12,9 @@ from fullpipe.charts.style import STYLE, label, pens
 
 __all__ = ["duel_figure"]
 
+BESIDE = 0.06
+"""How far points of one buffer stand apart, so that no interval hides another."""
+
 
 def duel_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """A panel per mix: the harm to each algorithm's goodput, with 95 % confidence intervals.
@@ -26,11 +29,11 @@ def duel_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
         figure = Figure(figsize=(4.6 * len(mixes) + 0.8, 4.2), layout="constrained")
         panels = figure.subplots(1, len(mixes), sharey=True, squeeze=False)[0]
         for panel, mix in zip(panels, mixes, strict=True):
-            for look, algorithm in zip(pens(algorithms, marked=True), algorithms, strict=True):
+            for i, (look, algorithm) in enumerate(zip(pens(algorithms, marked=True), algorithms, strict=True)):
                 own = [row for row in rows if (row["mix"], row["algorithm"]) == (mix, algorithm)]
                 known = [row for row in own if row["goodput_harm"] is not None]
                 panel.errorbar(
-                    [buffers.index(row["buffer"]) for row in known],
+                    [buffers.index(row["buffer"]) + BESIDE * (i - (len(algorithms) - 1) / 2) for row in known],
                     [row["goodput_harm"] for row in known],
                     yerr=[row["goodput_harm_ci95"] or 0.0 for row in known],
                     **look,
@@ -40,6 +43,7 @@ def duel_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
                 )
             panel.set_title(mix)
             panel.set_xticks(range(len(buffers)), ["as it is" if each is None else label(each) for each in buffers])
+            panel.set_xlim(-0.5, len(buffers) - 0.5)
             panel.set_xlabel("buffer")
             panel.set_ylim(0, 1)
         panels[0].set_ylabel("harm to goodput, part of it alone")

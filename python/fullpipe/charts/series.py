@@ -247,7 +247,8 @@ def _draw_flows(axes: Axes, flows: list[Line], name: str, *, scale: float = 1.0,
         for line in lines[: max(1, MOST // len(groups))]:
             axes.plot(line.t_s, line.values[name] * scale, color=look["color"], linewidth=0.5, alpha=0.25)
         t_s, mean = _mean(lines, name)
-        axes.plot(t_s, mean * scale, **look, linewidth=1.8, label=f"{group}, mean of {len(lines)} flows")
+        label = f"{group}, mean of {len(lines)} flows" if len(lines) > 1 else group
+        axes.plot(t_s, mean * scale, **look, linewidth=1.8, label=label)
 
 
 def _finish(panels: Mapping[str, Axes], run: Sampled) -> None:

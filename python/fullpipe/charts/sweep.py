@@ -68,6 +68,8 @@ def sweep_figure(
                 [scale * each.mean for each in estimates],
                 yerr=[scale * (each.ci95 or 0.0) for each in estimates],
                 **look,
+                # Where two lines agree both are seen.
+                zorder=2.0 if look["linestyle"] == "-" else 2.1,
                 markersize=3,
                 capsize=2,
                 label=", ".join(map(label, line)) or None,

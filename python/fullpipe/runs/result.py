@@ -337,7 +337,7 @@ def _show_links(links: list[dict[str, Any]]) -> Shown:
 
 def _show_flows(flows: list[dict[str, Any]]) -> Shown:
     named = any(flow["name"] != flow["algorithm"] for flow in flows)
-    tails = any_known(flows, "p99_rtt_s")
+    tails, jitters = any_known(flows, "p99_rtt_s"), any_known(flows, "p99_jitter_s")
     return Shown(
         "Flows",
         (
@@ -347,6 +347,7 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
             "goodput",
             "mean rtt",
             *(["p99 rtt"] if tails else []),
+            *(["p99 jitter"] if jitters else []),
             "mean cwnd",
             "sent again",
             "timeouts",
@@ -359,6 +360,7 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
                 rate(flow["goodput_bps"]),
                 milliseconds(flow["mean_rtt_s"]),
                 *([milliseconds(flow["p99_rtt_s"])] if tails else []),
+                *([milliseconds(flow["p99_jitter_s"])] if jitters else []),
                 "-" if flow["mean_cwnd_packets"] is None else f"{flow['mean_cwnd_packets']:,.1f} packets",
                 count(flow["retransmits"]),
                 count(flow["timeouts"]),
@@ -370,7 +372,7 @@ def _show_flows(flows: list[dict[str, Any]]) -> Shown:
 
 
 def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
-    losses, tails = any_known(groups, "loss_rate"), any_known(groups, "p99_rtt_s")
+    losses, tails, jitters = (any_known(groups, name) for name in ("loss_rate", "p99_rtt_s", "p99_jitter_s"))
     return Shown(
         f"{flows:,} flows by group",
         (
@@ -378,6 +380,7 @@ def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
             *(["loss"] if losses else []),
             "mean rtt",
             *(["p99 rtt"] if tails else []),
+            *(["p99 jitter"] if jitters else []),
             *("sent again", "timeouts"),
         ),
         [
@@ -390,6 +393,7 @@ def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
                 *([_part(group["loss_rate"])] if losses else []),
                 milliseconds(group["mean_rtt_s"]),
                 *([milliseconds(group["p99_rtt_s"])] if tails else []),
+                *([milliseconds(group["p99_jitter_s"])] if jitters else []),
                 count(group["retransmits"]),
                 count(group["timeouts"]),
             )

@@ -28,7 +28,8 @@ class Estimate:
 def estimate(values: Sequence[float]) -> Estimate:
     """The mean of at least one value, taking them for independent and normal."""
     n = len(values)
-    mean = math.fsum(values) / n
+    # What never differs is its own mean, whatever a sum of it rounds to.
+    mean = values[0] if min(values) == max(values) else math.fsum(values) / n
     if n == 1:
         return Estimate(mean, None, None)
     sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))

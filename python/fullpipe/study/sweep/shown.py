@@ -33,11 +33,7 @@ FIGURES: dict[str, tuple[str, float, str]] = {
 def show_summary(plan: Plan, table: pa.Table, summary: pa.Table, failed: int) -> Shown:
     """Means over the seeds of each combination, with 95 % confidence intervals."""
     axes = [axis.path for axis in plan.axes]
-    figures = [
-        figure
-        for figure in FIGURES
-        if f"{figure}_mean" in summary.column_names and (figure != "marked_packets" or _marked(table))
-    ]
+    figures = _figures(table, summary, "mean")
     count = len(summary)
     more = f", the first {MOST_POINTS} of {count} combinations" if count > MOST_POINTS else ""
     one_value = ONE_VALUE if plan.repeats > 1 and not _varies(summary, figures) else ""
@@ -59,10 +55,10 @@ def show_summary(plan: Plan, table: pa.Table, summary: pa.Table, failed: int) ->
     )
 
 
-def show_differences(plan: Plan, differences: pa.Table, value: Any) -> Shown:
+def show_differences(plan: Plan, table: pa.Table, differences: pa.Table, value: Any) -> Shown:
     """How much each combination differs from the one with a value, with 95 % confidence intervals."""
     axes = [axis.path for axis in plan.axes]
-    figures = [figure for figure in FIGURES if f"{figure}_difference" in differences.column_names]
+    figures = _figures(table, differences, "difference")
     return Shown(
         f"Less those of {value}, paired by seed, and 95 % confidence intervals of the differences",
         (*_headings(axes), *(FIGURES[figure][0] for figure in figures), "pairs"),
@@ -76,6 +72,12 @@ def show_differences(plan: Plan, differences: pa.Table, value: Any) -> Shown:
         ],
         left=max(1, len(axes)),
     )
+
+
+def _figures(table: pa.Table, worked_out: pa.Table, what: str) -> list[str]:
+    """Those that have been worked out, without marks where no run had a packet marked."""
+    known = [figure for figure in FIGURES if f"{figure}_{what}" in worked_out.column_names]
+    return [figure for figure in known if figure != "marked_packets" or any(table["marked_packets"].to_pylist())]
 
 
 def _headings(axes: list[str]) -> list[str]:
@@ -100,11 +102,6 @@ def _varies(summary: pa.Table, figures: list[str]) -> bool:
     """Whether any two seeds differ, or it can't be told."""
     deviations = [sd for figure in figures for sd in summary[f"{figure}_sd"].to_pylist() if sd is not None]
     return not deviations or any(sd > 0 for sd in deviations)
-
-
-def _marked(table: pa.Table) -> bool:
-    """Whether any run had a packet marked."""
-    return any(table["marked_packets"].to_pylist())
 
 
 def _estimate(row: Mapping[str, Any], figure: str, *, plain: bool) -> str:

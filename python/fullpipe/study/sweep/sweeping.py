@@ -260,7 +260,7 @@ class Sweep(Outcome):
         parts: list[Shown | str] = [show_summary(self.plan, self.table, self.summary, self.failed)]
         if versus is not None:
             axis, value = find_value(self.plan.axes, versus)
-            parts.append(show_differences(self.plan, self.versus(value, axis.path), value))
+            parts.append(show_differences(self.plan, self.table, self.versus(value, axis.path), value))
         return parts
 
     def __repr__(self) -> str:
