@@ -148,8 +148,10 @@ STYLE = """\
 .md-typeset table:not([class]) :is(th, td):nth-child(5):last-child { min-width: 16em; }
 .md-typeset math { white-space: nowrap; }
 .md-typeset math .word { font-style: italic; }
-/* Pictures are drawn on white. */
-[data-md-color-scheme="slate"] .md-typeset img[src$=".svg"] { filter: invert(1) hue-rotate(180deg); }
+/* Pictures are drawn on white, but those that have one for each scheme. */
+[data-md-color-scheme="slate"] .md-typeset :not(picture) > img:is([src$=".svg"], [src$=".png"]) {
+  filter: invert(1) hue-rotate(180deg);
+}
 """
 
 
@@ -259,9 +261,16 @@ def _moved(file: Path, place: str, homes: dict[Path, str]) -> str:
             return f"{mark}[{text}]({there}{anchor})"
         return text
 
-    text = PICTURE.sub(r"```sh\n\1\n```\n\n![\3](\2)", file.read_text(encoding="utf-8"))
-    return outside_code(text, lambda part: LINK.sub(target, part))
+    def source(match: re.Match[str]) -> str:
+        there = (file.parent / match[2]).relative_to(DOCS).as_posix()
+        return f'{match[1]}="{os.path.relpath(there, PurePosixPath(place).parent)}"'
 
+    text = PICTURE.sub(r"```sh\n\1\n```\n\n![\3](\2)", file.read_text(encoding="utf-8"))
+    return outside_code(text, lambda part: SOURCE.sub(source, LINK.sub(target, part)))
+
+
+SOURCE = re.compile(r'\b(src|srcset)="([^"]+)"')
+"""Of a picture that has one for light and one for dark pages."""
 
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
 

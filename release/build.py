@@ -127,7 +127,10 @@ def portable(readme: str, home: str | None) -> str:
         return f"{mark}[{text}]({home.rstrip('/')}/{'raw' if mark else 'blob'}/HEAD/{link})"
 
     def outside_code(text: str) -> str:
-        return re.sub(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)", target, text)
+        text = re.sub(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)", target, text)
+        if home is None:
+            return re.sub(r"<picture>.*?</picture>\n", "", text, flags=re.DOTALL)
+        return re.sub(r'(?<=src=")|(?<=srcset=")', f"{home.rstrip('/')}/raw/HEAD/", text)
 
     parts = re.split(r"(^```.*?^```$)", readme, flags=re.DOTALL | re.MULTILINE)
     return "".join(part if part.startswith("```") else outside_code(part) for part in parts)

@@ -12,11 +12,16 @@ from pathlib import Path
 from types import ModuleType
 
 import click
+import numpy as np
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.image import imread
 
 import fullpipe
 from conftest import BUILT_IN, ROOT
 from fullpipe import Scenario, _core
+from fullpipe.charts.looks import LOOKS
 from fullpipe.cli import fullpipe_command
 from fullpipe.papers import select
 from fullpipe.reproduce.item import expected
@@ -188,9 +193,9 @@ def test_measured_tables_are_those_of_the_runs(tables: ModuleType) -> None:
     papers = {match[2] for match in found if match[2].startswith("paper-")}
     shown = [item.id for name in papers for item in select(name.removeprefix("paper-"))]
     assert sorted(shown) == sorted(recorded)
-    assert {match[2] for match in found} - papers == drawn | {
-        path.stem for path in (ROOT / "docs/measured").glob("*.json") if path.stem != "trials"
-    }
+    drawn |= {f"quic-{family}" for family in json.loads((ROOT / "docs/measured/quic.json").read_text())}
+    records = {path.stem for path in (ROOT / "docs/measured").glob("*.json")} - {"quic", "trials"}
+    assert {match[2] for match in found} - papers == drawn | records
     for match in found:
         assert match[3] == tables.measured(match[2]), f"{match[2]}: python docs/tables.py"
 
@@ -351,3 +356,30 @@ def test_a_stale_output_is_replaced(tables: ModuleType, tmp_path: Path) -> None:
     assert tables.rewrite(page)
     assert page.read_text() == f"{start}new\n{end}"
     assert not tables.rewrite(page)
+
+
+def test_the_readmes_picture_has_no_ground_and_reads_on_a_dark_one() -> None:
+    """Of what is opaque, text and axes, most is dark on the one for light pages and light on the other."""
+    sources = re.findall(r'\b(?:src|srcset)="([^"]+)"', README)
+    assert [Path(source).name for source in sources] == ["hyun-jang-table-1-dark.png", "hyun-jang-table-1.png"]
+    for source, dark_page in zip(sources, (True, False), strict=True):
+        shades = imread(ROOT / source)  # red, green, blue, alpha, each up to 1
+        assert shades.shape[2] == 4
+        assert (shades[..., 3] == 0).mean() > 0.5, "a slab"
+        opaque = shades[shades[..., 3] > 0.9][:, :3]
+        grey = opaque[np.ptp(opaque, axis=1) < 0.02].mean(axis=1)
+        drawn = grey if dark_page else 1 - grey
+        assert (drawn > 0.7).mean() > 0.3, source
+        assert (drawn < 0.08).mean() < 0.01, source
+
+
+def test_a_picture_for_dark_pages_has_the_houses_dark_shades() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    (line,) = axes.plot([0, 1], [0, 1], color=LOOKS["colours"]["blue"]["light"], alpha=0.5)
+    area = axes.fill_between([0, 1], [0, 1], color="#dddddd", alpha=0.25)
+    axes.set_title("dark on light")
+    load("pictures").darken(figure)
+    assert to_hex(line.get_color()) == LOOKS["colours"]["blue"]["dark"]
+    assert to_hex(axes.title.get_color()) == "#ffffff"
+    assert to_hex(area.get_facecolor()[0], keep_alpha=True) == "#22222240"

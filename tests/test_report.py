@@ -20,10 +20,11 @@ from fullpipe import Result, Scenario
 from fullpipe.bench import NAME
 from fullpipe.charts.looks import LOOKS
 from fullpipe.papers import PAPERS, select
-from fullpipe.reproduce import reproduce
+from fullpipe.reproduce import Outcome, Rows, reproduce
 from fullpipe.reproduce.check import judge
 from fullpipe.reproduce.item import expected
-from fullpipe.reproduce.report import write_report
+from fullpipe.reproduce.report import MOST_BYTES, write_report
+from fullpipe.reproduce.report.page import page as render
 from fullpipe.reproduce.report.parameters import parameters
 from test_prose import given, quoted, strange
 
@@ -290,6 +291,26 @@ def test_an_items_scenario_is_tried_in_the_bench(browser: Browser, page_file: Pa
     exact = "text => bench.run(text).then(result => result.numbers('links', 'utilization')[0])"
     assert bench.evaluate(exact, text) == used
     context.close()
+
+
+@needs_page
+def test_the_report_at_full_length_is_small_enough_for_a_mail(reproduced: dict[str, Any], directory: Path) -> None:
+    """With the scenarios and checks of full runs, and their figures from the record; pictures have as many samples."""
+    outcomes = []
+    for entry in reproduced["items"]:
+        (item,) = select(entry["id"])
+        record = ROOT / f"docs/measured/papers/{item.id.partition('/')[0]}.json"
+        figures = json.loads(record.read_text()).get(item.id) if record.is_file() else None
+        rows = Rows.from_list(entry["rows"])
+        if figures is not None:
+            rows = Rows()
+            for name, value in figures.items():
+                rows.add(name, math.nan if value is None else value, setting="of so many flows", name=name)
+        checks = judge(rows.figures, expected(item.id, quick=figures is None))
+        made = {"build": "commit 0123456789ab", "machine": "a machine with a name of some length", "made": "2001-02-03"}
+        outcomes.append(Outcome(item, item.scenarios(), {}, rows, checks, "", False, 60.0, **made))
+    text = render(outcomes, directory, command="fullpipe reproduce", bench=True)
+    assert len(text.encode()) + (directory / NAME).stat().st_size < MOST_BYTES
 
 
 @needs_page

@@ -554,13 +554,21 @@
     const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
     return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
   };
-  for (const choice of document.querySelectorAll(".try select"))
+  // Hundreds of names are much alike: packed they are a tenth.
+  for (const list of document.querySelectorAll(".files"))
+    unpacked(list.dataset.packed).then((names) => {
+      for (const name of JSON.parse(names)) list.append(make("a", { href: `${list.dataset.of}/${name}/scenario.toml` }, decodeURIComponent(name)), " ");
+    });
+  for (const choice of document.querySelectorAll(".try select")) {
+    const scenarios = unpacked(choice.dataset.packed).then(JSON.parse);
+    scenarios.then(([, ...others]) => choice.append(...others.map(([name]) => new Option(name))));
     choice.addEventListener("change", async () => {
-      const [text, command] = JSON.parse(await unpacked(choice.dataset.packed))[choice.selectedIndex];
+      const [, text, command] = (await scenarios)[choice.selectedIndex];
       const go = choice.parentElement.querySelector(".go");
       if (go) go.href = `${go.getAttribute("href").split("#")[0]}#s=${await packed(text)}`;
       choice.parentElement.querySelector("code").textContent = command;
     });
+  }
 
   document.body.classList.add("scripted");
   arrive();

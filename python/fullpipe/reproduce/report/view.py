@@ -107,27 +107,28 @@ def _item(outcome: Outcome, directory: Path) -> dict[str, Any]:
         "measured": quote(f"{outcome.item.id}/{MEASURED}"),
         "parameters": _parameters(outcome),
         "tries": _tries(outcome),
-        "scenarios": [(name, quote(f"{outcome.item.id}/{name}/scenario.toml")) for name in outcome.scenarios],
+        "scenarios": len(outcome.scenarios),
+        "files": packed(json.dumps([quote(name) for name in outcome.scenarios])) if outcome.scenarios else "",
         "made": _made(outcome),
         "command": outcome.command,
     }
 
 
 def _tries(outcome: Outcome) -> dict[str, Any] | None:
-    """The scenarios that the bench can run: their names, the first one's link and command, and all of them as
-    ``[text, command]``, packed together since they are much alike; None where there are none.
+    """The scenarios that the bench can run: the first one's name, link and command, and all of them as ``[name, text,
+    command]``, packed together since they are much alike; None where there are none.
     """
     found = {}
     for name, scenario in outcome.scenarios.items():
         text = text_for(scenario, f"{outcome.item.id}, {name}: {outcome.item.title}.")
         if text is not None:
             command = shlex.join(["fullpipe", "bench", f"{outcome.item.id}/{name}/scenario.toml"])
-            found[name] = [text, command]
+            found[name] = [name, text, command]
     if not found:
         return None
-    text, command = next(iter(found.values()))
+    first, text, command = next(iter(found.values()))
     return {
-        "names": list(found),
+        "first": first,
         "link": f"{NAME}#s={packed(text)}",
         "command": command,
         "where": "in the simulator, " if outcome.engine == "linux" else "",
