@@ -61,7 +61,7 @@ linux-tables: build setup linux-objects ## What docs/linux.md shows of queues, l
 
 quic-tables: build ## What docs/your-own/quic.md shows of QUIC libraries' controllers beside ours, measured anew (Rust 1.95).
 	$(BIN)/python -m benchmarks.quic
-	$(BIN)/python docs/tables.py quic.md
+	CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/python docs/tables.py quic.md
 
 lint: build ## Format, clippy, ruff, mypy, stubs.
 	cargo fmt --all --check
