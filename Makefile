@@ -13,7 +13,7 @@ PACKAGES := ns2 chromium fonts-dejavu-core \
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-linux test-adapters lint lint-adapters format agreement bench bench-core cards docs-tables docs-trials linux-tables mutants clean
+.PHONY: help build demo test test-rust test-python test-linux test-adapters lint lint-adapters format agreement bench bench-core cards docs-tables docs-trials linux-tables quic-tables mutants clean
 .PHONY: setup docs release notices web web-if-able linux-objects linux-objects-if-able
 
 help: ## This list.
@@ -58,6 +58,10 @@ cards: build ## The report cards in docs/cards, made anew (half an hour).
 linux-tables: build setup linux-objects ## What docs/linux.md shows of queues, links and shares, measured anew (an hour and more).
 	FULLPIPE_RECORD=1 $(BIN)/pytest -s tests/linux/test_queues.py tests/linux/test_links.py
 	$(BIN)/python docs/tables.py linux.md
+
+quic-tables: build ## What docs/your-own/quic.md shows of QUIC libraries' controllers beside ours, measured anew (Rust 1.95).
+	$(BIN)/python -m benchmarks.quic
+	CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/python docs/tables.py quic.md
 
 lint: build ## Format, clippy, ruff, mypy, stubs.
 	cargo fmt --all --check

@@ -20,6 +20,8 @@ out/reproduction.json``.
 the figures of ``docs/measured/papers``; the same command writes those anew of every item that ``out/reproduction.json``
 has at full length. ``settings-NAME/ITEM`` shows an item's figures by setting.
 
+``quic-FAMILY`` shows ``quic.json`` (``make quic-tables``).
+
 ``sizes``, ``sizes-many``, ``phases``, ``prague`` and ``vegas`` are drawn of what ``docs/trials.py`` found. A single
 figure in a sentence is filled in between two comments, neither of which begins a line: of a trial, or of an item of a
 paper::
@@ -120,6 +122,8 @@ def measured(name: str) -> str:
         return paper(name.removeprefix("paper-"))
     if name.startswith("settings-"):
         return settings(name.removeprefix("settings-"))
+    if name.startswith("quic-"):
+        return quic(name.removeprefix("quic-"))
     made = {
         "cards": words_of_cards,
         "cards-worse": worse_of_cards,
@@ -171,6 +175,24 @@ def settings(item_id: str) -> str:
         for name, row in cells.items()
     ]
     return _table([[f"setting; {algorithms}", *columns], ["---"] * (len(columns) + 1), *rows])
+
+
+def quic(family: str) -> str:
+    """QUIC libraries' controllers of a kind beside ours and Linux's; or what each gets beside our CUBIC."""
+    rows = json.loads((MEASURED / "quic.json").read_text(encoding="utf-8"))[family]
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    heads = [name if name == "Linux" else f"`{name}`" for name in names]
+    what = "part of the goodput" if family == "shares" else "utilization, queue, drops"
+    lines = [[link, *(_quic_cell(row.get(name)) for name in names)] for link, row in rows.items()]
+    return _table([[what, *heads], ["---"] * (len(heads) + 1), *lines])
+
+
+def _quic_cell(found: dict[str, float] | float | None) -> str:
+    if found is None:
+        return ""
+    if isinstance(found, float):
+        return f"{found:.0%}"
+    return f"{found['utilization']:.1%}, {found['queue_ms']:.0f} ms, {found['loss_rate']:.2%}"
 
 
 def _item(item_id: str, title: str, figures: dict[str, float | None]) -> str:

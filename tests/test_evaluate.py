@@ -212,6 +212,9 @@ def test_what_is_worse_by_chance_among_many_is_unclear() -> None:
     assert found.verdict == "worse"
     (found,) = corrected([JudgedCell(cell, [compared(0.04, starved=True), compared(1.0, "no worse")])])
     assert found.verdict == "worse"
+    # What gives no word is none of the many.
+    (found,) = corrected([JudgedCell(cell, [compared(0.04), compared(1.0, "information")])])
+    assert found.verdict == "worse"
     # Over all cells of a criterion.
     found, _ = corrected([JudgedCell(cell, [compared(0.04)]), JudgedCell(cell, [compared(1.0, "no worse")])])
     assert found.verdict == "unclear"

@@ -457,3 +457,34 @@ def test_the_kernels_own_dctcp_runs(kernels_source: Path) -> None:
         assert result["links"][0]["utilization"] > 0.99
     marked = [result["links"][0]["marked_packets"] for result in results]
     assert marked[1] == pytest.approx(marked[0], rel=0.1)
+
+
+@needs_clang
+@pytest.mark.slow_linux
+@pytest.mark.usefixtures("cache")
+def test_both_engines_run_a_module(kernels_source: Path) -> None:
+    """Of 6.1, which the virtual machine boots: its own module there, the same source compiled here, with the same
+    parameters. `win_thresh = 1000` makes Illinois Reno, which over a quarter of a BDP leaves a tenth of the link.
+    """
+    if kernels_source.name != "linux-source-6.1":
+        pytest.skip("the machine boots 6.1")
+    _make(str(kernels_source), "illinois")
+    flow = {"host": "linux", "access_delay": "1 ms"}
+    scenario = Scenario(
+        duration="40 s",
+        warmup="15 s",
+        packet_size=1514,
+        links=[{"name": "l", "rate": "20 Mbit/s", "delay": "29 ms", "buffer": "25 packets"}],
+        flows=[{"algorithm": "reno", **flow}],
+    )
+    used = []
+    for win_thresh in (15, 1000):
+        own = scenario.replace(
+            flows=[{"algorithm": {"module": "illinois", "params": {"win_thresh": win_thresh}}, **flow}]
+        )
+        results = compare(own, engine=["simulator", "linux"]).results.values()
+        (here, there) = (result.to_dict()["links"][0]["utilization"] for result in results)
+        print(f"win_thresh {win_thresh}: simulator {here:.4f}, Linux {there:.4f}")
+        assert there == pytest.approx(here, abs=0.02)
+        used.append(here)
+    assert used[1] < 0.92 < used[0]

@@ -366,7 +366,7 @@ def test_the_command_line(program: Program, tmp_path: Path, plain: Path) -> None
         assert newreno == own
     told = program("algorithms", "aimd.py")
     assert (told.returncode, told.stdout.splitlines()[0]) == (0, "plain-aimd")
-    assert "alpha" in told.stdout
+    assert "alpha = 1 (allowed: any number)" in told.stdout
     for named, said in {
         "none.py": "none.py: there is no such file",
         "aimd.py:Other": "no algorithm is declared by a class 'Other'",
@@ -537,6 +537,7 @@ COMPILED = (
     .replace("import os\n", "")
     .replace("float(os.getpid())", "0.0")
     .replace("return w / 2", LOOPS)
+    + "\nopen('compiled', 'w').close()\n"
 )
 """At the first loss Numba's code loops for ever."""
 
@@ -549,7 +550,9 @@ def test_ctrl_c_ends_an_endless_loop_of_compiled_code(tmp_path: Path, command: s
     arguments = ["--algorithms", "plain-aimd"] if command == "compare" else []
     line = [PROGRAM, command, "s.toml", "--load", "aimd.py", *arguments]
     with started(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(8)
+        while process.poll() is None and not (tmp_path / "compiled").exists():
+            time.sleep(0.05)
+        time.sleep(2)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)

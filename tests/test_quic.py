@@ -1,43 +1,38 @@
-"""QUIC libraries' own controllers in the simulator: the adapters' tests, and their program as a reader would run it."""
+"""QUIC libraries' own controllers in the simulator, by the program of adapters/ as a reader would run it.
+
+Their own tests are cargo's. ``make test-adapters`` builds and runs both.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import json
-import os
-import shutil
 import subprocess
 
 import pytest
 
 from conftest import ROOT
 
-ADAPTERS = ROOT / "adapters"
+PROGRAM = ROOT / "target/debug/fullpipe-quic"
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not PROGRAM.exists(), reason="adapters/ is not built: `make test-adapters` (Rust 1.95 or newer)"
+    ),
+]
 
 
-def cargo(*arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}
+def fullpipe_quic(*arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        ["cargo", *arguments],
-        cwd=ADAPTERS,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
+        [PROGRAM, *arguments], cwd=ROOT / "adapters", capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == status, done.stdout + done.stderr
     return done
 
 
-def test_the_adapters() -> None:
-    cargo("test", "--quiet", "--locked")
-
-
 def test_a_scenario_with_quinns_cubic_and_ours() -> None:
-    printed = cargo("run", "--quiet", "--locked", "--", "--json", "scenarios/cubic.toml").stdout
-    report = json.loads(printed)
+    report = json.loads(fullpipe_quic("--json", "scenarios/cubic.toml").stdout)
     assert [flow["algorithm"] for flow in report["flows"]] == ["quinn-cubic", "cubic"]
     assert 0.97 < report["links"][0]["utilization"] <= 1
     # Both follow one function: neither takes twice what the other gets.
@@ -47,6 +42,21 @@ def test_a_scenario_with_quinns_cubic_and_ours() -> None:
 
 def test_faults_are_a_line() -> None:
     for arguments in (["no-such-file.toml"], ["--wrong", "scenarios/cubic.toml"], []):
-        done = cargo("run", "--quiet", "--locked", "--", *arguments, status=2)
+        done = fullpipe_quic(*arguments, status=2)
         assert done.stdout == ""
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_pages_figures_are_those_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("quic", ROOT / "benchmarks/quic.py")
+    assert spec is not None
+    assert spec.loader is not None
+    quic = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(quic)
+    monkeypatch.setattr(quic, "PROGRAM", PROGRAM)
+    record = json.loads(quic.RECORD.read_text(encoding="utf-8"))
+    name = "10 Mbit/s, 100 ms, 1 BDP"
+    for family, algorithms in quic.FAMILIES.items():
+        for algorithm in algorithms:
+            assert quic.figures(name, algorithm) == record[family][name][algorithm], algorithm
+    assert quic.share(name, "quinn-cubic") == record["shares"][name]["quinn-cubic"]

@@ -1,23 +1,33 @@
 //! `fullpipe-quic [--json] SCENARIO.toml`: runs a scenario whose flows may name quinn-proto's and s2n-quic-core's controllers
-//! beside the built-in algorithms, and prints what each flow got and what each link did.
+//! beside the built-in algorithms, and prints what each flow got and what each link did. `fullpipe-quic --rfc9438 ALGORITHM` says which of RFC
+//! 9438's rules it follows, as far as its windows show it.
 
+use fullpipe_quic::rfc9438::RULES;
 use fullpipe_sim::{Report, Simulation};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: fullpipe-quic [--json] SCENARIO.toml";
+const USAGE: &str = "usage: fullpipe-quic [--json] SCENARIO.toml, or fullpipe-quic --rfc9438 ALGORITHM";
+
+/// What is asked for.
+enum Asked {
+    Run { json: bool, file: PathBuf },
+    Rules { algorithm: String },
+}
 
 fn main() -> ExitCode {
-    let (json, file) = match arguments(std::env::args().skip(1)) {
-        Ok(asked) => asked,
-        Err(fault) => return fail(&fault, 2),
-    };
-    let scenario = std::fs::read_to_string(&file).map_err(|fault| fault.to_string()).and_then(|text| {
+    match arguments(std::env::args().skip(1)) {
+        Ok(Asked::Run { json, file }) => run(json, &file),
+        Ok(Asked::Rules { algorithm }) => rules(&algorithm),
+        Err(fault) => fail(&fault, 2),
+    }
+}
+
+fn run(json: bool, file: &Path) -> ExitCode {
+    let scenario = std::fs::read_to_string(file).map_err(|fault| fault.to_string()).and_then(|text| {
         let folder = file.parent().unwrap_or(Path::new("."));
-        fullpipe_s2n_quic::add_to(fullpipe_quinn::catalogue())
-            .read_toml_in(&text, folder)
-            .map_err(|problem| problem.to_string())
+        fullpipe_quic::catalogue().read_toml_in(&text, folder).map_err(|problem| problem.to_string())
     });
     let scenario = match scenario {
         Ok((scenario, _)) => scenario,
@@ -36,16 +46,37 @@ fn fail(what: &str, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Whether JSON is asked for, and the scenario's file.
-fn arguments(given: impl Iterator<Item = String>) -> Result<(bool, PathBuf), String> {
-    let (flags, files): (Vec<String>, Vec<String>) = given.partition(|argument| argument.starts_with('-'));
-    if let Some(unknown) = flags.iter().find(|flag| *flag != "--json") {
-        return Err(format!("unknown option {unknown:?} ({USAGE})"));
+fn arguments(given: impl Iterator<Item = String>) -> Result<Asked, String> {
+    let (flags, names): (Vec<String>, Vec<String>) = given.partition(|argument| argument.starts_with('-'));
+    let Ok([name]) = <[String; 1]>::try_from(names) else { return Err(USAGE.to_owned()) };
+    match flags.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Ok(Asked::Run { json: false, file: name.into() }),
+        ["--json"] => Ok(Asked::Run { json: true, file: name.into() }),
+        ["--rfc9438"] => Ok(Asked::Rules { algorithm: name }),
+        _ => Err(format!("unknown options {} ({USAGE})", flags.join(" "))),
     }
-    match <[String; 1]>::try_from(files) {
-        Ok([file]) => Ok((!flags.is_empty(), file.into())),
-        Err(_) => Err(USAGE.to_owned()),
+}
+
+/// Rule by rule, what the RFC asks and what the algorithm does.
+fn rules(algorithm: &str) -> ExitCode {
+    if fullpipe_quic::catalogue().find(algorithm).is_none() {
+        return fail(&format!("no algorithm is called {algorithm:?} ({USAGE})"), 2);
     }
+    println!("{:8} {:42} {:>15} {:>9}", "RFC 9438", "what", "asked", algorithm);
+    for rule in RULES {
+        let (low, high) = (rule.follows.start(), rule.follows.end());
+        let measured = match (rule.measure)(algorithm) {
+            Ok(measured) => measured,
+            Err(fault) => return fail(&fault, 1),
+        };
+        let says = match measured {
+            None => "it has no such cut".to_owned(),
+            Some(value) if rule.follows.contains(&value) => format!("{value:>9.2} follows"),
+            Some(value) => format!("{value:>9.2} differs"),
+        };
+        println!("{:8} {:42} {:>15} {says}", rule.section, rule.what, format!("{low} to {high}"));
+    }
+    ExitCode::SUCCESS
 }
 
 /// One object; rates in bits per second, times in seconds, windows in packets. What has no value is null.

@@ -3,9 +3,7 @@
 //! docs/your-own/quic.md has a row for each test here, with the line of code that it comes from. One that fails after a change of version
 //! says that its row is to be read again.
 
-mod common;
-
-use common::{run, windows};
+use fullpipe_quic::windows;
 use fullpipe_sim::Report;
 
 /// Packets of 20 Mbit/s and a round trip of 40 ms.
@@ -18,7 +16,7 @@ const OURS: &str = "\"bbr\"";
 
 /// One flow over that path, with twenty products of buffer.
 fn alone(algorithm: &str, link: &str) -> Report {
-    run(&format!(
+    let run = fullpipe_quic::run(&format!(
         r#"
         duration = "40 s"
         warmup = "25 s"
@@ -26,7 +24,8 @@ fn alone(algorithm: &str, link: &str) -> Report {
         links = [{{ name = "l", rate = "20 Mbit/s", delay = "20 ms", buffer = "20 BDP", {link} }}]
         flows = [{{ algorithm = {algorithm}, initial_window = 10, recovery = "rack" }}]
         "#
-    ))
+    ));
+    run.expect("it runs")
 }
 
 /// The windows of `from` to `to` seconds: the least, the mean, the greatest.
@@ -102,7 +101,7 @@ fn probe_rtt_keeps() {
 }
 
 /// src/congestion/bbr/bw_estimation.rs, lines 36 to 68: a sample is one packet over the time since the ACK before, and not what was delivered
-/// since the packet left over the time that took (draft-cheng-iccrg-delivery-rate-estimation, section 3.3). ACKs that come in clumps,
+/// since the packet left over the time that took (draft-cheng-iccrg-delivery-rate-estimation). ACKs that come in clumps,
 /// here of 4 ms, are taken for a path as fast as the ACKs' own, and with what never falls the buffer stays full, whatever its size.
 #[test]
 fn clumps_of_acks_fill_any_buffer_with_quinns() {

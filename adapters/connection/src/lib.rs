@@ -9,7 +9,8 @@
 //! - An ACK names the newest segment that it delivers. Where it delivers others beyond the cumulative point (because ACKs before it were
 //!   lost), those are taken for the next lower ones outstanding.
 //! - A packet found lost whose ACK comes after all is not acknowledged, as in QUIC; if its segment has gone again by then, the ACK
-//!   counts for the later packet.
+//!   counts for the later packet. So nobody knows which departure it is that has arrived, and a segment that has gone again gives no RTT
+//!   (Karn's rule, RFC 6298 section 3), where QUIC knows and samples.
 
 use fullpipe_cc::{Ack, Flow, Lost, Nanos};
 use std::collections::VecDeque;
@@ -21,6 +22,8 @@ pub struct Packet<T> {
     pub number: u64,
     /// When it left.
     pub sent: Nanos,
+    /// Whether nothing of its segment has left before, so that its ACK gives an RTT.
+    pub is_first: bool,
     /// What the congestion controller has it carry.
     pub info: T,
 }
@@ -67,7 +70,7 @@ impl<T: Copy> Packets<T> {
 
     /// A segment leaves, counted in `flow`; `info` is what its packet carries.
     pub fn on_sent(&mut self, flow: &Flow, info: T) {
-        let packet = Packet { number: self.next_number, sent: flow.now, info };
+        let packet = Packet { number: self.next_number, sent: flow.now, is_first: true, info };
         self.next_number += 1;
         self.in_flight += 1;
         // The cumulative point may have moved past segments that this has not been told of: those of an ACK still to be reported.
@@ -82,7 +85,7 @@ impl<T: Copy> Packets<T> {
         let lowest = self.segments.iter().position(|segment| matches!(segment, Segment::Lost));
         let index = rewound.filter(|&index| matches!(self.segments[index], Segment::Lost)).or(lowest);
         match index.and_then(|index| self.segments.get_mut(index)) {
-            Some(segment) => *segment = Segment::Outstanding(packet),
+            Some(segment) => *segment = Segment::Outstanding(Packet { is_first: false, ..packet }),
             // Nothing was lost: a duplicate of what has arrived, which QUIC would not send.
             None => self.in_flight -= 1,
         }
@@ -185,7 +188,8 @@ mod tests {
         assert_eq!((numbers(&packets.take_lost()), packets.in_flight()), (vec![1], 0));
         packets.on_sent(&flow(1, 5), ());
         assert_eq!((packets.in_flight(), packets.next_number()), (1, 6));
-        assert_eq!(numbers(packets.on_ack(&flow(5, 5), &ack(1, 1))), [5]);
+        let again = packets.on_ack(&flow(5, 5), &ack(1, 1));
+        assert_eq!((numbers(again), again[0].is_first), (vec![5], false));
         assert_eq!(packets.in_flight(), 0);
     }
 

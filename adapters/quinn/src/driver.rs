@@ -151,7 +151,7 @@ impl CongestionControl for Quinn {
             let in_flight = self.packets.in_flight() * self.mtu;
             self.controller.on_end_acks(now, in_flight, flow.app_limited, largest);
         }
-        if let Some(newest) = newer {
+        if let Some(newest) = newer.filter(|newest| newest.is_first) {
             self.sample(Duration::from_nanos(flow.now - newest.sent));
         }
         self.tell_of_congestion(flow.now);
@@ -262,6 +262,23 @@ mod tests {
             cc.on_congestion(&Flow::at(4 * apart), Signal::Timeout);
             assert_eq!(cc.cwnd(), window);
         }
+    }
+
+    /// A segment's second departure, at 200 ms, is answered by the ACK of the first at 210 ms: no RTT of 10 ms.
+    #[test]
+    fn what_went_again_gives_no_rtt() {
+        let mut cc = newreno();
+        sends(&mut cc, 2);
+        cc.on_lost(&Flow::at(190 * MS), &Lost::of(0));
+        cc.on_sent(&Flow::at(200 * MS).flight_size(2));
+        let sample = RateSample::new(1, None).segment(0).newly_delivered(1);
+        cc.on_ack(&Flow::at(210 * MS).delivered(1).flight_size(1), &Ack::of(1, 1.0).rate(Some(sample)));
+        assert_eq!(cc.estimator.smoothed(), Duration::from_millis(100));
+        // A first departure's does: 180 ms, of which an eighth counts.
+        cc.on_sent(&Flow::at(211 * MS).delivered(1).flight_size(2));
+        let sample = RateSample::new(2, None).segment(2).newly_delivered(2);
+        cc.on_ack(&Flow::at(391 * MS).delivered(3).flight_size(0), &Ack::of(2, 2.0).rate(Some(sample)));
+        assert_eq!(cc.estimator.smoothed(), Duration::from_millis(110));
     }
 
     /// RFC 9002 section 7.6.2: "the sender's congestion window MUST be reduced to the minimum congestion window". quinn's BBR does not look at

@@ -201,10 +201,9 @@ impl<C: CongestionController> CongestionControl for S2n<C> {
         let acked = self.packets.on_ack(flow, ack);
         let bytes = acked.len() * usize::from(self.mtu);
         let newest = acked.last().copied();
-        if let Some(Packet { number, sent, .. }) = newest
-            && self.largest_acked.is_none_or(|largest| number > largest)
-        {
-            self.largest_acked = Some(number);
+        let newer = newest.filter(|newest| self.largest_acked.is_none_or(|largest| newest.number > largest));
+        self.largest_acked = newer.map(|newer| newer.number).or(self.largest_acked);
+        if let Some(Packet { sent, .. }) = newer.filter(|newer| newer.is_first) {
             let sample = now - at(sent);
             self.rtt.update_rtt(Duration::ZERO, sample, now, true, PacketNumberSpace::ApplicationData);
             self.controller.on_rtt_update(at(sent), now, &self.rtt, &mut self.announced);

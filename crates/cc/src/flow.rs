@@ -1,6 +1,7 @@
 //! What an algorithm may know: at most three inputs, each a plain value. Whoever drives an algorithm puts them together with
 //! [`Flow::at`], [`Ack::of`] and the methods named after the fields; more fields may come.
 
+use crate::parts::number::{float, seconds};
 use crate::time::Nanos;
 
 /// A method for each field: the same value with that field set. They cost nothing at run time.
@@ -119,7 +120,7 @@ impl RateSample {
 
     /// Segments a second, where it tells of that.
     pub fn per_second(&self) -> Option<f64> {
-        self.interval.map(|interval| self.delivered as f64 / crate::time::seconds(interval))
+        self.interval.map(|interval| float(self.delivered) / seconds(interval))
     }
 }
 

@@ -93,18 +93,19 @@ fn nothing_is_allocated_per_packet() {
     }
 }
 
-/// The same with a record of every segment sent: RACK.
+/// The same with a record of every segment sent: RACK, and BBRv3's samples of the rate of delivery.
 #[test]
 fn nothing_is_allocated_per_packet_with_rack() {
-    let run = |seconds| {
-        let mut scenario = dumbbell(100_000_000, 250, seconds, 10, Spread { low: 0, high: 1000 * MS });
-        let tcp = &mut scenario.flows[0].tcp;
-        (tcp.recovery, tcp.prr) = (Recovery::Rack, true);
-        measure(&scenario)
-    };
-    let ((short, _, few), (long, _, many)) = (run(20), run(200));
-    assert!(many - few > 2_000_000);
-    assert!(long - short < 100, "{} more allocations for {} more packets", long - short, many - few);
+    for algorithm in ["reno", "bbr3"] {
+        let run = |seconds| {
+            let mut scenario = dumbbell(100_000_000, 250, seconds, 10, Spread { low: 0, high: 1000 * MS });
+            scenario.flows[0].tcp = Tcp { prr: true, ..Tcp::new(algorithm, Recovery::Rack, vec![0]) };
+            measure(&scenario)
+        };
+        let ((short, _, few), (long, _, many)) = (run(20), run(200));
+        assert!(many - few > 2_000_000);
+        assert!(long - short < 100, "{algorithm}: {} more for {} more packets", long - short, many - few);
+    }
 }
 
 /// Nor where a link varies in every way.

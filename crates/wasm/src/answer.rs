@@ -58,7 +58,7 @@ impl Answer {
 /// A table, whose numbers go behind the others.
 fn to_json(numbers: &mut Vec<f64>, table: &Table) -> String {
     let (mut text, mut places) = (Vec::new(), Vec::new());
-    for Column { name, values } in &table.columns {
+    for Column { name, values, .. } in &table.columns {
         let name = name.as_str();
         match values {
             Values::Text(texts) => text.push((name, json::list(texts.iter().map(|text| json::text(text))))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 
 import click
@@ -69,4 +70,6 @@ def _allowed(param: Param) -> str:
         return "true, false"
     if param.min is None or param.max is None:
         return param.kind
+    if (param.min, param.max) == (-sys.float_info.max, sys.float_info.max):
+        return "any number"
     return f"{_value(param.min)} to {_value(param.max)}"

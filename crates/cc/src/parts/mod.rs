@@ -2,7 +2,7 @@
 
 mod ewma;
 mod mark;
-pub(crate) mod order;
+pub(crate) mod number;
 mod queueing;
 mod random;
 mod recent;

@@ -129,16 +129,16 @@ impl Transit {
                     None => self.send(flow, segment, true),
                 }
             }
-            return;
-        }
-        let mut high = flow.sender.high();
-        while let Some(seq) = flow.sender.next_segment(now) {
-            let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
-            match flow.direct {
-                Some(direct) => self.send_direct(flow, direct, segment),
-                None => self.send(flow, segment, seq >= high),
+        } else {
+            let mut high = flow.sender.high();
+            while let Some(seq) = flow.sender.next_segment(now) {
+                let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
+                match flow.direct {
+                    Some(direct) => self.send_direct(flow, direct, segment),
+                    None => self.send(flow, segment, seq >= high),
+                }
+                high = flow.sender.high();
             }
-            high = flow.sender.high();
         }
         if let Some(due) = flow.sender.wake(now) {
             self.timers.set(due + flow.access, Timer::Pace(flow.id));

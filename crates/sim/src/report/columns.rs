@@ -5,6 +5,7 @@ use super::{DirectionReport, FlowReport, GroupReport, LinkReport, Report, Series
 
 /// Columns of one length.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Table {
     /// "links", "flows", "groups", "transfers", "traffic", "series", "link_series", or "totals", which has one row.
     pub name: &'static str,
@@ -14,6 +15,7 @@ pub struct Table {
 
 /// A figure of every row.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Column {
     /// It ends in its unit, where it has one: `_s` seconds, `_bps` bits per second, `_packets`, `_bytes`.
     pub name: String,

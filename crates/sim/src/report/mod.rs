@@ -145,6 +145,7 @@ pub struct FlowReport {
 
 /// A group of flows, in the measuring window.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct GroupReport {
     /// The flows' [`FlowReport::name`].
     pub name: String,
@@ -178,6 +179,7 @@ pub struct TrafficReport {
 
 /// A transfer, from its beginning to its last ACK, be that in the measuring window or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct TransferReport {
     /// Its place among [`Report::transfer_groups`].
     pub group: u32,

@@ -19,6 +19,7 @@ const CHUNK: u64 = 16;
 
 /// Percentiles by nearest rank, seconds: the least sample that is not below so many in a hundred. NaN without samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Percentiles {
     /// The median.
     pub p50_s: f64,

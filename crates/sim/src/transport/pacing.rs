@@ -115,6 +115,12 @@ impl Pacer {
         gap
     }
 
+    /// Whether it has been said when to wake the sender that is kept waiting.
+    #[inline]
+    pub fn is_awaited(&self) -> bool {
+        self.wake == self.next
+    }
+
     /// When to wake the sender that is kept waiting; `None` if it has been said already.
     pub fn wake(&mut self) -> Option<Nanos> {
         let due = self.next;
@@ -175,6 +181,21 @@ mod tests {
         pacer.on_sent(50 * MS, 1000.0, || 1);
         assert!(!pacer.allows(51 * MS - 1) && pacer.allows(51 * MS));
         assert_eq!([pacer.wake(), pacer.wake()], [Some(51 * MS), None]);
+    }
+
+    /// Nothing leaves at a rate of 0, from the first segment on; nor does a rate that comes back find an older gap.
+    #[test]
+    fn a_rate_of_zero_holds_all_back() {
+        let mut pacer = Pacer::default();
+        pacer.on_sent(0, 0.0, || 1);
+        assert!(!pacer.allows(LONGEST_GAP - 1) && pacer.allows(LONGEST_GAP));
+        let mut pacer = Pacer::default();
+        let mut due = 0;
+        for (rate, gap) in [(1000.0, MS), (1000.0, MS), (500.0, 2 * MS), (1000.0, MS)] {
+            pacer.on_sent(due, rate, || 1);
+            due += gap;
+            assert!(!pacer.allows(due - 1) && pacer.allows(due), "{rate}");
+        }
     }
 
     /// Slow start below half of ssthresh: 2 windows a round trip; otherwise 1.2: 10 segments at 100 ms, 200 and 120 a second. From a loss

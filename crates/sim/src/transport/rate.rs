@@ -10,7 +10,7 @@ use crate::ring::Ring;
 use fullpipe_cc::{Lost, Nanos, RateSample};
 
 /// A connection's estimator; times are the flow's own. The draft's names in brackets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Sampler {
     /// Segments delivered (C.delivered), and when the last was (C.delivered_time).
     delivered: u64,
@@ -22,8 +22,8 @@ pub struct Sampler {
     lost_told: u64,
     /// Samples tell of the application until so many segments are delivered (C.app_limited).
     app_limited_until: Option<u64>,
-    /// The least RTT of segments sent once (C.min_rtt).
-    min_rtt: Option<Nanos>,
+    /// The least RTT of segments sent once (C.min_rtt); `Nanos::MAX` before the first.
+    min_rtt: Nanos,
     /// Of which segment `sent` begins to know.
     base: u64,
     sent: Ring<Sent>,
@@ -47,6 +47,24 @@ struct Sent {
     is_lost: bool,
     /// Delivered, however often it has been sent.
     arrived: bool,
+}
+
+impl Default for Sampler {
+    fn default() -> Sampler {
+        Sampler {
+            delivered: 0,
+            delivered_at: 0,
+            first_sent: 0,
+            lost: 0,
+            lost_told: 0,
+            app_limited_until: None,
+            min_rtt: Nanos::MAX,
+            base: 0,
+            sent: Ring::default(),
+            newest: None,
+            newly_delivered: 0,
+        }
+    }
 }
 
 impl Sampler {
@@ -146,6 +164,24 @@ impl Sampler {
         self.newly_delivered
     }
 
+    /// The same where SACK blocks have told of none that is outstanding, and what the ACK tells: mostly of one segment.
+    #[inline(always)]
+    pub fn on_expected_ack(&mut self, now: Nanos, cumulative: u64) -> Option<RateSample> {
+        if cumulative - self.base > 1 {
+            self.on_ack(now, cumulative, &[]);
+            return self.sample(now);
+        }
+        let newest = self.sent.pop_front()?;
+        debug_assert!(!newest.arrived);
+        self.base = cumulative;
+        self.delivered += 1;
+        self.delivered_at = now;
+        self.newly_delivered = 1;
+        // The next ACK's.
+        self.sent.prefetch(0);
+        Some(self.sample_of(cumulative - 1, &newest, now))
+    }
+
     /// UpdateRateSample.
     #[inline]
     fn deliver(&mut self, seq: u64, sent: Sent, now: Nanos) {
@@ -159,23 +195,36 @@ impl Sampler {
     /// What the ACK at hand tells (GenerateRateSample); nothing where it delivers nothing, and no rate where it spans less than the least
     /// RTT, in which ACKs came closer together than data can have.
     pub fn sample(&mut self, now: Nanos) -> Option<RateSample> {
+        let Some((segment, newest)) = self.newest else {
+            self.look_whether_all_have_arrived();
+            return None;
+        };
+        Some(self.sample_of(segment, &newest, now))
+    }
+
+    /// Samples tell of the application no more once what was in the network has been followed by more.
+    #[inline(always)]
+    fn look_whether_all_have_arrived(&mut self) {
         self.app_limited_until = self.app_limited_until.filter(|&until| self.delivered <= until);
-        let (segment, newest) = self.newest?;
+    }
+
+    /// The same of an ACK whose newest segment is this one.
+    #[inline(always)]
+    fn sample_of(&mut self, segment: u64, newest: &Sent, now: Nanos) -> RateSample {
+        self.look_whether_all_have_arrived();
         let sending = newest.at - newest.first_sent;
         let acknowledging = self.delivered_at - newest.delivered_at;
         self.first_sent = newest.at;
         let rtt = Some(now - newest.at).filter(|_| !newest.again);
-        self.min_rtt = match (self.min_rtt, rtt) {
-            (Some(least), Some(rtt)) => Some(least.min(rtt)),
-            (least, rtt) => least.or(rtt),
-        };
-        let interval = Some(sending.max(acknowledging));
-        let interval = interval.filter(|&interval| interval > 0 && self.min_rtt.is_none_or(|least| interval >= least));
+        self.min_rtt = self.min_rtt.min(rtt.unwrap_or(Nanos::MAX));
+        let interval = sending.max(acknowledging);
+        let is_long = interval >= self.min_rtt || self.min_rtt == Nanos::MAX;
+        let interval = (interval > 0 && is_long).then_some(interval);
         let delivered = since(newest.delivered, self.delivered);
         let sample = RateSample::new(delivered, interval).segment(segment).rtt(rtt);
         let sample = sample.newly_delivered(self.newly_delivered).prior_delivered(self.delivered - delivered);
         let sample = sample.tx_in_flight(newest.in_flight.into()).lost(since(newest.lost, self.lost));
-        Some(sample.is_app_limited(newest.is_app_limited))
+        sample.is_app_limited(newest.is_app_limited)
     }
 }
 

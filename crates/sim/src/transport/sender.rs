@@ -331,7 +331,7 @@ impl<P: Policy> Sender<P> {
     /// The same of [`Sender::noted_segments`].
     #[inline(always)]
     pub fn is_noting(&self) -> bool {
-        self.noting && self.watch.is_none()
+        self.noting
     }
 
     /// It is paced, or its rate of delivery is measured.
@@ -346,10 +346,35 @@ impl<P: Policy> Sender<P> {
         self.take_new::<false>(now)
     }
 
-    /// The same where the repair notes them.
+    /// The same where the repair notes them, or the sender is watched.
     #[inline(always)]
     pub fn noted_segments(&mut self, now: Nanos) -> Range<u64> {
-        self.take_new::<true>(now)
+        if self.watch.is_none() { self.take_new::<true>(now) } else { self.take_watched(now) }
+    }
+
+    /// The same as far as the pacer lets them go, one by one, so that all hear of each.
+    #[inline(always)]
+    fn take_watched(&mut self, now: Nanos) -> Range<u64> {
+        let first = self.progress.nxt;
+        while !self.held_back(now) {
+            if self.progress.flight_size() >= self.window() {
+                self.progress.cwnd_limited = true;
+                break;
+            }
+            let Some(seq) = self.progress.next_new() else {
+                self.look_whether_app_limited();
+                break;
+            };
+            #[cfg(feature = "record")]
+            crate::record::sent(now, seq);
+            self.progress.high = seq + 1;
+            self.note_sent(seq, now, |sender| sender.resting(now).flow());
+        }
+        let count = self.progress.nxt - first;
+        if count > 0 {
+            self.set_timer::<true>(count, now);
+        }
+        first..self.progress.nxt
     }
 
     #[inline(always)]
@@ -364,29 +389,32 @@ impl<P: Policy> Sender<P> {
         if count > 0 {
             progress.nxt += count;
             progress.high = progress.nxt;
-            let running = self.deadline != Nanos::MAX;
-            if !running {
-                self.deadline = now + self.rtt.timeout();
-            }
-            if NOTING {
-                self.repair.note_sent(count, now, &self.rtt, progress);
-                self.deadline =
-                    if running { self.repair.rewake_at(self.deadline) } else { self.repair.wake_at(self.deadline) };
-            }
+            self.set_timer::<NOTING>(count, now);
         }
         #[cfg(feature = "record")]
         (first..self.progress.nxt).for_each(|seq| crate::record::sent(now, seq));
         first..self.progress.nxt
     }
 
-    /// The next segment that may be sent at `now` where something is lost or suspected, or the sender is watched; call until it says
-    /// `None`. The caller sends it.
+    /// So many new segments leave.
+    #[inline(always)]
+    fn set_timer<const NOTING: bool>(&mut self, count: u64, now: Nanos) {
+        let running = self.deadline != Nanos::MAX;
+        if !running {
+            self.deadline = now + self.rtt.timeout();
+        }
+        if NOTING {
+            self.repair.note_sent(count, now, &self.rtt, &self.progress);
+            self.deadline =
+                if running { self.repair.rewake_at(self.deadline) } else { self.repair.wake_at(self.deadline) };
+        }
+    }
+
+    /// The next segment that may be sent at `now` where something is lost or suspected; call until it says `None`. The caller
+    /// sends it.
     pub fn next_segment(&mut self, now: Nanos) -> Option<u64> {
         if self.watch.is_some() && self.held_back(now) {
             return None;
-        }
-        if self.noting {
-            return self.next_noted(now);
         }
         let Some(seq) = self.repair.next_segment(self.window(), &mut self.progress) else {
             self.look_whether_app_limited();
@@ -402,31 +430,8 @@ impl<P: Policy> Sender<P> {
         }
         self.repair.on_sent(seq, now, &self.rtt, &self.progress);
         if self.watch.is_some() {
-            self.note_sent(seq, now);
+            self.note_sent(seq, now, |sender| sender.put_together(now, sender.progress.phase.is_reducing()));
         }
-        if self.deadline == Nanos::MAX {
-            self.start_timer(now);
-        } else {
-            self.deadline = self.repair.rewake_at(self.deadline);
-        }
-        Some(seq)
-    }
-
-    /// The same where the sender is watched and nothing is lost or suspected.
-    fn next_noted(&mut self, now: Nanos) -> Option<u64> {
-        if self.progress.flight_size() >= self.window() {
-            self.progress.cwnd_limited = true;
-            return None;
-        }
-        let Some(seq) = self.progress.next_new() else {
-            self.look_whether_app_limited();
-            return None;
-        };
-        #[cfg(feature = "record")]
-        crate::record::sent(now, seq);
-        self.progress.high = seq + 1;
-        self.repair.note_sent(1, now, &self.rtt, &self.progress);
-        self.note_sent(seq, now);
         if self.deadline == Nanos::MAX {
             self.start_timer(now);
         } else {
@@ -436,16 +441,21 @@ impl<P: Policy> Sender<P> {
     }
 
     /// When a sender that its pacer holds back at `now` wants to be woken, if that has changed.
+    #[inline]
     pub fn wake(&mut self, now: Nanos) -> Option<Nanos> {
-        let wanted = self.has_more_to_send();
-        self.watch.as_mut()?.pacer.as_mut().filter(|pacer| wanted && !pacer.allows(now))?.wake()
+        let pacer = self.watch.as_ref()?.pacer.as_ref()?;
+        if pacer.is_awaited() || pacer.allows(now) || !self.has_more_to_send() {
+            return None;
+        }
+        self.watch.as_mut()?.pacer.as_mut()?.wake()
     }
 
     /// Whether the pacer lets nothing leave yet. It stands for the window then: what holds the sender back is not a lack of data.
+    #[inline(always)]
     fn held_back(&mut self, now: Nanos) -> bool {
         let held = self.watch.as_ref().and_then(|watch| watch.pacer.as_ref()).is_some_and(|pacer| !pacer.allows(now));
         if held {
-            self.progress.cwnd_limited = self.in_network() >= self.window() || self.progress.has_new();
+            self.progress.cwnd_limited = self.progress.has_new() || self.in_network() >= self.window();
         }
         held
     }
@@ -455,17 +465,17 @@ impl<P: Policy> Sender<P> {
         self.progress.phase != Phase::Open || (self.progress.has_new() && self.in_network() < self.window())
     }
 
-    /// A segment leaves a sender that is watched.
-    fn note_sent(&mut self, seq: u64, now: Nanos) {
+    /// A segment leaves a sender that is watched, whose state `flow` says.
+    #[inline(always)]
+    fn note_sent(&mut self, seq: u64, now: Nanos, flow: impl FnOnce(&Self) -> Flow) {
         if self.sampler().is_some() {
-            let flow = self.flow(now);
+            let flow = flow(self);
             self.cc.on_sent(&flow);
+            if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
+                sampler.on_sent(seq, now, flow.in_flight.saturating_sub(1));
+            }
         }
-        let in_flight = self.in_network().saturating_sub(1);
         let Some(watch) = &mut self.watch else { return };
-        if let Some(sampler) = &mut watch.sampler {
-            sampler.on_sent(seq, now, in_flight);
-        }
         if let Some(pacer) = &mut watch.pacer {
             let rate = pacing::rate(&self.cc, self.rtt.smoothed().unwrap_or(self.rtt.handshake()));
             pacer.on_sent(now, rate, || self.cc.send_quantum());
@@ -475,11 +485,12 @@ impl<P: Policy> Sender<P> {
     /// Tells an algorithm that takes rate samples which segments the recovery has found lost.
     fn tell_losses(&mut self, now: Nanos) {
         let Some(watch) = self.watch.as_mut().filter(|watch| watch.sampler.is_some()) else { return };
+        if !self.repair.take_lost(&mut watch.found) || watch.found.is_empty() {
+            return;
+        }
         let mut found = std::mem::take(&mut watch.found);
-        if self.repair.take_lost(&mut found) && !found.is_empty() {
-            for seq in found.drain(..) {
-                self.tell_loss(seq, now);
-            }
+        for seq in found.drain(..) {
+            self.tell_loss(seq, now);
         }
         if let Some(watch) = &mut self.watch {
             watch.found = found;
@@ -560,22 +571,13 @@ impl<P: Policy> Sender<P> {
             self.repair.note_acked(acked, now, &self.rtt, &self.progress);
             self.deadline = self.repair.wake_at(self.deadline);
             if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
-                sampler.on_ack(now, cumulative, &[]);
-                ack.rate = sampler.sample(now);
+                ack.rate = sampler.on_expected_ack(now, cumulative);
             }
         }
-        let Sender {
-            progress: Progress { una, nxt, end, cwnd_limited, .. },
-            round,
-            ref rtt,
-            ref meter,
-            ref mut cc,
-            ref watch,
-            ..
-        } = *self;
+        let Sender { ref progress, round, ref rtt, ref meter, ref mut cc, ref watch, .. } = *self;
         let sampler = if NOTING { watch.as_ref().and_then(|watch| watch.sampler.as_ref()) } else { None };
-        let lost = meter.events.retransmits;
-        let expected = Expected { now, una, nxt, end, cwnd_limited, round, lost, rtt, sampler, ack };
+        let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, sampler);
+        let expected = Expected { resting, ack };
         let cwnd = cc.acked(expected);
         #[cfg(feature = "record")]
         {
@@ -608,7 +610,8 @@ impl<P: Policy> Sender<P> {
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
             self.tell_losses(now);
             if delivered > 0 {
-                let ack = self.rated(Ack::of(0, 0.0).ce(marked), now);
+                let mut ack = Ack::of(0, 0.0).ce(marked);
+                self.rate(&mut ack, now);
                 let flow = self.flow(now);
                 self.cc.on_ack(&flow, &ack);
             }
@@ -647,7 +650,7 @@ impl<P: Policy> Sender<P> {
         };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
         self.tell_losses(now);
-        let ack = self.rated(ack, now);
+        self.rate(&mut ack, now);
         // RFC 6298 rules 5.2 and 5.3.
         if cumulative == self.progress.high {
             self.deadline = self.repair.wake_at(Nanos::MAX);
@@ -665,14 +668,16 @@ impl<P: Policy> Sender<P> {
         self.act_on(verdict.loss, now);
     }
 
-    /// The same ACK with what it tells of losses and of the rate of delivery.
-    fn rated(&mut self, ack: Ack, now: Nanos) -> Ack {
+    /// What this ACK tells of losses and of the rate of delivery.
+    #[inline]
+    fn rate(&mut self, ack: &mut Ack, now: Nanos) {
         if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
-            return ack.newly_lost(sampler.newly_lost()).rate(sampler.sample(now));
+            ack.newly_lost = sampler.newly_lost();
+            ack.rate = sampler.sample(now);
+            return;
         }
-        let lost = self.lost();
-        let newly_lost = (lost as u32).wrapping_sub(std::mem::replace(&mut self.lost_told, lost as u32));
-        ack.newly_lost(newly_lost.into())
+        let lost = self.meter.events.retransmits as u32;
+        ack.newly_lost = lost.wrapping_sub(std::mem::replace(&mut self.lost_told, lost)).into();
     }
 
     /// What this ACK tells about round trips and one-way delays.
@@ -800,6 +805,13 @@ impl<P: Policy> Sender<P> {
         self.quiet || self.noting
     }
 
+    /// The state where nothing is lost or suspected.
+    #[inline(always)]
+    fn resting(&self, now: Nanos) -> Resting<'_> {
+        let sampler = self.sampler();
+        Resting::of(now, &self.progress, self.round, self.meter.events.retransmits, &self.rtt, sampler)
+    }
+
     /// The state the congestion control sees.
     #[inline]
     fn flow(&self, now: Nanos) -> Flow {
@@ -809,24 +821,20 @@ impl<P: Policy> Sender<P> {
     /// The same at a turning point, where the window is yet to come down or does no more.
     #[inline]
     fn flow_of(&self, now: Nanos, in_recovery: bool) -> Flow {
-        Flow::at(now)
-            .delivered(self.progress.una)
-            .lost(self.lost())
-            .flight_size(self.progress.flight_size())
-            .in_flight(self.in_network())
-            .srtt(self.rtt.smoothed())
-            .min_rtt(self.rtt.least())
-            .round(self.round)
-            .in_recovery(in_recovery)
-            .cwnd_limited(self.progress.cwnd_limited)
-            .app_limited(self.sampler().map_or(self.progress.is_app_limited(), Sampler::is_app_limited))
+        self.put_together(now, in_recovery)
+    }
+
+    /// The same without a call, for an algorithm that reads little of it.
+    #[inline(always)]
+    fn put_together(&self, now: Nanos, in_recovery: bool) -> Flow {
+        self.resting(now).flow().in_flight(self.in_network()).in_recovery(in_recovery)
     }
 }
 
-/// An ACK of new data where nothing is lost or suspected: as `Sender::flow` has it, but put together once the algorithm is known, since
-/// a packet costs more otherwise.
+/// A sender where nothing is lost or suspected: as `Sender::flow` has it, but put together once the algorithm is known, since a packet
+/// costs more otherwise.
 #[derive(Clone, Copy)]
-struct Expected<'a> {
+struct Resting<'a> {
     now: Nanos,
     una: u64,
     nxt: u64,
@@ -836,12 +844,24 @@ struct Expected<'a> {
     lost: u64,
     rtt: &'a RttEstimator,
     sampler: Option<&'a Sampler>,
-    ack: Ack,
 }
 
-impl Input for Expected<'_> {
+impl<'a> Resting<'a> {
     #[inline(always)]
-    fn put_together(self) -> (Flow, Ack) {
+    fn of(
+        now: Nanos,
+        progress: &Progress,
+        round: u64,
+        lost: u64,
+        rtt: &'a RttEstimator,
+        sampler: Option<&'a Sampler>,
+    ) -> Resting<'a> {
+        let Progress { una, nxt, end, cwnd_limited, .. } = *progress;
+        Resting { now, una, nxt, end, cwnd_limited, round, lost, rtt, sampler }
+    }
+
+    #[inline(always)]
+    fn flow(self) -> Flow {
         let mut flow = Flow::at(self.now);
         flow.delivered = self.una;
         flow.lost = self.lost;
@@ -855,7 +875,21 @@ impl Input for Expected<'_> {
         if let Some(sampler) = self.sampler {
             (flow.lost, flow.app_limited) = (sampler.lost(), sampler.is_app_limited());
         }
-        (flow, self.ack)
+        flow
+    }
+}
+
+/// An ACK of new data there.
+#[derive(Clone, Copy)]
+struct Expected<'a> {
+    resting: Resting<'a>,
+    ack: Ack,
+}
+
+impl Input for Expected<'_> {
+    #[inline(always)]
+    fn put_together(self) -> (Flow, Ack) {
+        (self.resting.flow(), self.ack)
     }
 }
 

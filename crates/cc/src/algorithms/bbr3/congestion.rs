@@ -2,7 +2,7 @@
 //! and what is brought back where a loss was none.
 
 use super::{BETA, Bbr3, LOSS_THRESH, News, Phase};
-use crate::parts::order::max;
+use crate::parts::number::{float, max};
 use crate::time::{MILLISECOND, Nanos};
 use crate::{Flow, Lost};
 
@@ -82,7 +82,7 @@ impl Bbr3 {
     pub(super) fn update_latest_delivery_signals(&mut self, news: &News) {
         let congestion = &mut self.congestion;
         congestion.bw_latest = max(congestion.bw_latest, news.delivery_rate);
-        congestion.inflight_latest = max(congestion.inflight_latest, news.rate.delivered as f64);
+        congestion.inflight_latest = max(congestion.inflight_latest, float(news.rate.delivered));
         congestion.round_start = news.rate.prior_delivered >= congestion.round_delivered;
         if congestion.round_start {
             congestion.round_delivered = news.delivered;

@@ -3,7 +3,7 @@
 use super::startup::PACING_GAIN;
 use super::{Bbr3, MIN_PIPE_CWND, News, Phase};
 use crate::Start;
-use crate::parts::order::{max, min};
+use crate::parts::number::{float, max, min};
 use crate::time::{MILLISECOND, seconds};
 
 /// PacingMarginPercent (section 2.5): what is left of bw.
@@ -29,7 +29,7 @@ impl Bbr3 {
     pub(super) fn pacing_gain(&self) -> f64 {
         match self.phase {
             Phase::Startup => PACING_GAIN,
-            Phase::Drain { .. } => self.settings.drain_gain,
+            Phase::Drain => self.settings.drain_gain,
             Phase::Down => self.settings.down_gain,
             Phase::Cruise | Phase::Refill | Phase::ProbeRtt => 1.0,
             Phase::Up => 1.25,
@@ -83,7 +83,7 @@ impl Bbr3 {
         let max_inflight = self.max_inflight();
         if self.full_pipe.reached {
             self.cwnd = min(self.cwnd + news.newly_acked(), max_inflight);
-        } else if self.cwnd < max_inflight || (news.delivered as f64) < self.settings.initial_cwnd {
+        } else if self.cwnd < max_inflight || float(news.delivered) < self.settings.initial_cwnd {
             self.cwnd += news.newly_acked();
         }
         self.cwnd = max(self.cwnd, MIN_PIPE_CWND);
@@ -136,7 +136,7 @@ impl Bbr3 {
     fn most_in_flight(&self) -> f64 {
         let cap = match self.phase {
             Phase::Startup => f64::INFINITY,
-            Phase::Drain { .. } | Phase::Down | Phase::Refill | Phase::Up => self.model.inflight_longterm,
+            Phase::Drain | Phase::Down | Phase::Refill | Phase::Up => self.model.inflight_longterm,
             Phase::Cruise | Phase::ProbeRtt => self.inflight_with_headroom(),
         };
         max(min(cap, self.model.inflight_shortterm), MIN_PIPE_CWND)

@@ -2,7 +2,7 @@
 
 use super::probe_bw::AckPhase;
 use super::{Bbr3, HEADROOM, MIN_PIPE_CWND, News, Phase};
-use crate::parts::order::max;
+use crate::parts::number::max;
 
 impl Bbr3 {
     /// StartProbeBW_DOWN.

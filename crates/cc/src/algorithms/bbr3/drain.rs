@@ -8,13 +8,17 @@ const ROUNDS: u32 = 3;
 impl Bbr3 {
     /// EnterDrain.
     pub(super) fn enter_drain(&mut self) {
-        self.phase = Phase::Drain { since: self.model.round_count };
+        self.phase = Phase::Drain;
+        self.drain_start_round = self.model.round_count;
     }
 
     /// CheckDrainDone.
     pub(super) fn check_drain_done(&mut self, news: &News) {
-        let Phase::Drain { since } = self.phase else { return };
-        if news.in_flight <= self.inflight(self.model.bw(), 1.0) || self.model.round_count > since + ROUNDS {
+        if self.phase != Phase::Drain {
+            return;
+        }
+        let is_late = self.model.round_count > self.drain_start_round + ROUNDS;
+        if is_late || news.in_flight <= self.inflight(self.model.bw(), 1.0) {
             self.start_down(news.now);
         }
     }

@@ -67,6 +67,7 @@ mod up;
 
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::Random;
+use crate::parts::number::float;
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{Ack, CongestionControl, Flow, Lost, RateSample, Signal, Start};
 use congestion::{Congestion, Undo};
@@ -128,10 +129,7 @@ const MIN_PIPE_CWND: f64 = 4.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Startup,
-    Drain {
-        /// drain_start_round.
-        since: u32,
-    },
+    Drain,
     Down,
     Cruise,
     Refill,
@@ -153,7 +151,7 @@ impl Phase {
     fn number(self) -> f64 {
         match self {
             Phase::Startup => 0.0,
-            Phase::Drain { .. } => 1.0,
+            Phase::Drain => 1.0,
             Phase::Down => 2.0,
             Phase::Cruise => 3.0,
             Phase::Refill => 4.0,
@@ -169,6 +167,8 @@ pub struct Bbr3 {
     settings: Settings,
     random: Random,
     phase: Phase,
+    /// drain_start_round.
+    drain_start_round: u32,
     /// C.cwnd, segments; BBR.prior_cwnd.
     cwnd: f64,
     prior_cwnd: f64,
@@ -219,27 +219,29 @@ struct News<'a> {
     delivered: u64,
     /// C.inflight.
     in_flight: f64,
-    flow: &'a Flow,
+    /// Fast recovery is under way.
+    in_recovery: bool,
     /// Segments newly marked.
     ce: u64,
 }
 
 impl News<'_> {
-    fn of<'a>(flow: &'a Flow, ack: &Ack, rate: &'a RateSample) -> News<'a> {
+    #[inline(always)]
+    fn of<'a>(flow: &Flow, ack: &Ack, rate: &'a RateSample) -> News<'a> {
         News {
             now: flow.now,
             rate,
             delivery_rate: rate.per_second().unwrap_or(0.0),
             delivered: rate.prior_delivered + rate.delivered,
-            in_flight: flow.in_flight as f64,
-            flow,
+            in_flight: float(flow.in_flight),
+            in_recovery: flow.in_recovery,
             ce: ack.ce,
         }
     }
 
     /// RS.newly_acked.
     fn newly_acked(&self) -> f64 {
-        self.rate.newly_delivered as f64
+        float(self.rate.newly_delivered)
     }
 }
 
@@ -266,6 +268,7 @@ impl Bbr3 {
             settings,
             random: Random::new(start.seed),
             phase: Phase::Startup,
+            drain_start_round: 0,
             cwnd: start.window,
             prior_cwnd: 0.0,
             pacing_rate: control::initial_pacing_rate(&start),
@@ -277,6 +280,14 @@ impl Bbr3 {
             undo: Undo::default(),
             usage: Usage::default(),
         }
+    }
+
+    /// UpdateOnACK (section 5.2.3).
+    #[inline(never)]
+    fn on_news(&mut self, news: &News) {
+        self.update_model_and_state(news);
+        self.set_pacing_rate();
+        self.set_cwnd(news);
     }
 
     /// UpdateModelAndState (section 5.2.3).
@@ -350,13 +361,12 @@ impl CongestionControl for Bbr3 {
         self.phase == Phase::ProbeRtt
     }
 
-    #[inline(never)]
+    /// What it reads of the many fields is all that need be put together for it.
+    #[inline(always)]
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        let Some(rate) = &ack.rate else { return };
-        let news = News::of(flow, ack, rate);
-        self.update_model_and_state(&news);
-        self.set_pacing_rate();
-        self.set_cwnd(&news);
+        if let Some(rate) = &ack.rate {
+            self.on_news(&News::of(flow, ack, rate));
+        }
     }
 
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
@@ -385,7 +395,7 @@ impl CongestionControl for Bbr3 {
         if flow.in_flight == 1 && flow.app_limited {
             self.restart_from_idle(flow.now);
         }
-        self.usage.full_now |= flow.in_flight as f64 + 1.0 > self.cwnd;
+        self.usage.full_now |= float(flow.in_flight) + 1.0 > self.cwnd;
     }
 
     fn on_lost(&mut self, flow: &Flow, lost: &Lost) {

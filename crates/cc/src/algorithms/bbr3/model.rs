@@ -1,9 +1,9 @@
 //! The model of the path (section 5.5): rounds, bandwidth, round trip and aggregation.
 
 use super::{Bbr3, News};
-use crate::parts::order::{max, min};
+use crate::parts::number::{max, min, seconds};
 use crate::parts::{RecentMax, WindowedMax};
-use crate::time::{Nanos, SECOND, seconds};
+use crate::time::{Nanos, SECOND};
 
 /// MinRTTFilterLen (section 2.16.1).
 const MIN_RTT_FILTER_LEN: Nanos = 10 * SECOND;

@@ -1,7 +1,7 @@
 //! What the four ProbeBW states share (section 5.3.3.9): when to probe, and what a probe's ACKs tell of the long term.
 
 use super::{Bbr3, News, Phase};
-use crate::parts::order::{max, min};
+use crate::parts::number::{float, max, min};
 use crate::time::{Nanos, SECOND};
 
 /// Section 5.3.3.8.3: wall-clock time between probes, and the range from which some is added at random.
@@ -70,7 +70,7 @@ impl Bbr3 {
             Phase::Cruise => self.update_cruise(news),
             Phase::Refill => self.update_refill(news),
             Phase::Up => self.update_up(news),
-            Phase::Startup | Phase::Drain { .. } | Phase::ProbeRtt => {}
+            Phase::Startup | Phase::Drain | Phase::ProbeRtt => {}
         }
     }
 
@@ -108,7 +108,7 @@ impl Bbr3 {
                 }
             }
         }
-        let (lost, tx_in_flight) = (news.rate.lost as f64, news.rate.tx_in_flight as f64);
+        let (lost, tx_in_flight) = (float(news.rate.lost), float(news.rate.tx_in_flight));
         if !self.is_inflight_too_high(lost, tx_in_flight) && self.model.inflight_longterm.is_finite() {
             self.model.inflight_longterm = max(self.model.inflight_longterm, tx_in_flight);
             if self.phase == Phase::Up {

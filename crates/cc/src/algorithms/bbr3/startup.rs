@@ -66,7 +66,7 @@ impl Bbr3 {
             return;
         }
         self.congestion.lost_ranges = 0;
-        if self.phase != Phase::Startup || !news.flow.in_recovery {
+        if self.phase != Phase::Startup || !news.in_recovery {
             return;
         }
         let is_lossy = if self.settings.selective_acks {

@@ -240,8 +240,12 @@ impl Path {
     }
 
     fn send(&mut self) {
-        while let Some(seq) = self.sender.next_segment(self.now) {
-            self.put(seq);
+        if self.sender.is_noting() {
+            self.sender.noted_segments(self.now).for_each(|seq| self.put(seq));
+        } else {
+            while let Some(seq) = self.sender.next_segment(self.now) {
+                self.put(seq);
+            }
         }
         if let Some(at) = self.sender.wake(self.now) {
             self.wake_at = at;

@@ -110,10 +110,11 @@ impl Path {
             return self.sender.new_segments(self.now).for_each(|seq| self.put(seq));
         }
         if self.sender.is_noting() {
-            return self.sender.noted_segments(self.now).for_each(|seq| self.put(seq));
-        }
-        while let Some(seq) = self.sender.next_segment(self.now) {
-            self.put(seq);
+            self.sender.noted_segments(self.now).for_each(|seq| self.put(seq));
+        } else {
+            while let Some(seq) = self.sender.next_segment(self.now) {
+                self.put(seq);
+            }
         }
         if let Some(at) = self.sender.wake(self.now) {
             self.wake_at = at;

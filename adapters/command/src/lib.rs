@@ -1,0 +1,25 @@
+//! Scenarios with QUIC libraries' controllers beside the built-in algorithms, and what RFC 9438 asks of any of them.
+
+use fullpipe_sim::{Catalogue, Report, Simulation};
+
+pub mod rfc9438;
+
+/// The built-in algorithms and all of the libraries'.
+pub fn catalogue() -> Catalogue {
+    fullpipe_s2n_quic::add_to(fullpipe_quinn::catalogue())
+}
+
+/// Runs a scenario, TOML, whose flows may have any of them.
+///
+/// # Errors
+/// What is wrong with the scenario, or what ended the run.
+pub fn run(scenario: &str) -> Result<Report, String> {
+    let scenario = catalogue().read_toml(scenario).map_err(|problem| problem.to_string())?;
+    Simulation::new(scenario).report().map_err(|stopped| stopped.to_string())
+}
+
+/// Time, s, and window, packets, of a run's only flow.
+pub fn windows(report: &Report) -> Vec<(f64, f64)> {
+    let (_, windows) = report.flow_series.columns.iter().find(|(name, _)| name == "cwnd_packets").expect("a column");
+    report.flow_series.t_s.iter().copied().zip(windows.iter().copied()).collect()
+}
