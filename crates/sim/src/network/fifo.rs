@@ -90,45 +90,48 @@ impl Fifo {
     /// it is lost.
     #[inline(always)]
     pub fn accept(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
-        self.take::<false>(now, size)
+        self.take::<true, true>(now, size)
     }
 
     /// The same where a mark is due by its turn, or the link is not plain.
     #[cold]
     #[inline(never)]
     fn take_with_care(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
-        self.pass_marks(now);
-        self.take::<true>(now, size)
+        if now >= self.next_mark || self.next_care == 0 {
+            self.pass_marks(now);
+        }
+        if self.plain { self.take::<false, true>(now, size) } else { self.take::<false, false>(now, size) }
     }
 
+    /// `LOOKS` whether there is something to look after, which else has been done, but for the window's end.
     #[inline(always)]
-    fn take<const CAREFUL: bool>(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
+    fn take<const LOOKS: bool, const PLAIN: bool>(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
         let free = self.line.free();
         if free <= now {
-            if !CAREFUL && now >= self.next_care {
+            if LOOKS && now >= self.next_care {
                 return self.take_with_care(now, size);
             }
             self.totals.arrived += 1;
             self.line.rest_until(now);
             self.departures.clear();
-            if CAREFUL && !self.takes_only(size) {
+            if !PLAIN && !self.takes_only(size) {
                 self.totals.dropped += 1;
                 return None;
             }
         } else {
             // Its turn comes after it does: one look sees a mark before either.
-            if !CAREFUL && free >= self.next_care {
+            if LOOKS && free >= self.next_care {
                 return self.take_with_care(now, size);
             }
             self.totals.arrived += 1;
             // Who has left is looked up when it matters: not before those believed in the queue outnumber the most ever seen.
             let at_most = self.departures.len() + 1;
-            if (at_most >= self.max_queue || CAREFUL) && !self.finds_room(now, size) {
+            if (at_most >= self.max_queue || !PLAIN) && !self.finds_room(now, size) {
                 self.totals.dropped += 1;
                 return None;
             }
             let waits = free - now;
-            if CAREFUL && free >= self.ledger.end() {
+            if !LOOKS && free >= self.ledger.end() {
                 self.ledger.note_unsent();
             } else if !self.ledger.note_wait(waits) {
                 self.next_care = 0;
@@ -137,7 +140,7 @@ impl Fifo {
             self.departures.push_back(free);
         }
         let departure = self.transmit(size);
-        if CAREFUL && self.lost_on_the_wire() {
+        if !PLAIN && self.lost_on_the_wire() {
             return None;
         }
         Some(departure)
