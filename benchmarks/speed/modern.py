@@ -23,7 +23,7 @@ from .instructions import build_engine
 from .measure import Dumbbell, build_ns3, keep, time_ns3
 
 HERE = Path(__file__).parent
-ROUNDS = 5
+ROUNDS = 9
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,9 @@ def _measure(results: Results) -> Rows:
 def _picture(results: Results) -> Figure:
     rows = _measure(results)
     settings = [s for s in SETTINGS if rows.get("throughput ratio", "HSTCP", f"RTT ratio 3, {s}") is not None]
+    titles = {ratio: f"throughput ratio, RTTs as 1 to {ratio}" for ratio in RATIOS}
     panels = {
-        f"RTT ratio {ratio}": {
+        titles[ratio]: {
             s: [rows.value("throughput ratio", name, f"RTT ratio {ratio}, {s}") for name in SCHEMES.values()]
             for s in settings
         }
@@ -104,7 +105,7 @@ def _picture(results: Results) -> Figure:
     title = "1 Gbit/s: throughput of the flow of 40 ms over that of the flow of 120 or 240 ms"
     published = marks("ehstcp/table-2")
     spans = {
-        f"RTT ratio {ratio}": {
+        titles[ratio]: {
             s: [(min(seen), max(seen)) for scheme in SCHEMES for seen in [_ratios(results, scheme, s, ratio)]]
             for s in settings
         }
@@ -117,7 +118,10 @@ def _picture(results: Results) -> Figure:
         columns=2,
         logarithmic=tuple(panels),
         spans=spans,
-        published={panel: {name: published[f"{panel}, {name}"] for name in SCHEMES.values()} for panel in panels},
+        published={
+            title: {name: published[f"RTT ratio {ratio}, {name}"] for name in SCHEMES.values()}
+            for ratio, title in titles.items()
+        },
     )
 
 

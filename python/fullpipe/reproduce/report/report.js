@@ -253,7 +253,7 @@
       const panel = across && columns === 1 && names && !each.y.ticks?.length ? { ...each, y: { ...each.y, ticks: names } } : each;
       const cell = make("div", { class: "cell" });
       const title = plain([panel.title === drawn.title ? "" : panel.title, panel.y.label].filter(Boolean).join(", "));
-      if (title && !small) cell.append(make("p", { class: "panel-title" }, title));
+      if (title) cell.append(make("p", { class: "panel-title" }, title));
       if (!common && keys[i].length) cell.append(key(keys[i]));
       cell.append(plot(panel, width, small ? 136 : columns > 1 ? 250 : Math.min(340, Math.max(240, width * 0.45)), small));
       grid.append(cell);
