@@ -2,8 +2,9 @@
 //!
 //! Time ahead is cut into slices of one width. A packet is appended to the slice in which it arrives; a slice is sorted
 //! when its turn comes, and then read from the beginning to the end: a calendar (R. Brown, *Calendar Queues*, CACM 1988) of
-//! pages so long that sorting pays, and that the next packets are known well ahead. Packets that arrive in the slice that is
-//! being read, or beyond the last one, go to heaps. The width follows the traffic.
+//! pages so long that sorting pays, and that the next packets are known well ahead. A packet that arrives in the slice that is
+//! being read takes its place among those still unread. Packets that arrive before that slice, in one of which too many are unread,
+//! or beyond the last one, go to heaps. The width follows the traffic.
 //!
 //! Ties go to the lower stream number, within a stream to the packet pushed first, whatever the width.
 
@@ -49,8 +50,10 @@ pub struct Schedule {
     taken: usize,
     /// When the next packet arrives.
     next: Nanos,
-    /// Packets that arrive in the open slice, pushed after it was opened.
+    /// Packets that arrive before the open slice, or in it where it has no place for them, pushed after it was opened.
     late: BinaryHeap<Reverse<Waiting>>,
+    /// Whether any of those arrives in the open slice: what comes after it must not pass it.
+    outgrown: bool,
     /// Packets beyond the last slice.
     far: BinaryHeap<Reverse<Waiting>>,
     order: u64,
@@ -92,7 +95,10 @@ struct Waiting {
 struct Traffic {
     taken: usize,
     opened: usize,
+    /// Of the open slice.
     late: usize,
+    /// Before it.
+    early: usize,
     far: usize,
     /// A width at which too many packets came late is not tried again.
     widest: u32,
@@ -114,6 +120,7 @@ impl Schedule {
             taken: 0,
             next: Nanos::MAX,
             late: BinaryHeap::new(),
+            outgrown: false,
             far: BinaryHeap::new(),
             order: 0,
             spare: Vec::new(),
@@ -216,18 +223,49 @@ impl Schedule {
         Reverse(Waiting { at: packet.at, stream, order: self.order, packet: *packet })
     }
 
+    /// Puts a packet for which there is no slice ahead where it belongs.
     #[cold]
     fn put_aside(&mut self, stream: StreamId, packet: &Packet) {
-        let waiting = self.waiting(stream, packet);
-        if slice_of(packet.at, self.shift) >= self.open + SLICES {
+        let slice = slice_of(packet.at, self.shift);
+        if slice >= self.open + SLICES {
             self.traffic.far += 1;
+            let waiting = self.waiting(stream, packet);
             self.far.push(waiting);
         } else {
-            self.traffic.late += 1;
             self.next = self.next.min(packet.at);
-            self.late.push(waiting);
+            if slice == self.open && self.insert(stream, packet) {
+                return;
+            }
+            let count = if slice == self.open { &mut self.traffic.late } else { &mut self.traffic.early };
+            *count += 1;
+            let waiting = self.waiting(stream, packet);
+            self.put_late(waiting);
         }
         self.follow_traffic();
+    }
+
+    /// Puts a packet that arrives in the open slice among those that have not been read; false where there are too many.
+    #[inline(always)]
+    fn insert(&mut self, stream: StreamId, packet: &Packet) -> bool {
+        let unread = &self.keys[self.taken..];
+        if self.outgrown || unread.len() > MOST_UNREAD {
+            return false;
+        }
+        if self.entries.len() == self.entries.capacity() && !grow(&mut self.entries, &mut self.spare) {
+            return false;
+        }
+        let entry = Entry::new(stream, packet, self.shift);
+        // The last place: it stands behind all of its time and stream.
+        let key = entry.key(self.entries.len());
+        let place = self.taken + unread.partition_point(|&other| other < key);
+        self.entries.push(entry);
+        self.keys.insert(place, key);
+        true
+    }
+
+    fn put_late(&mut self, waiting: Reverse<Waiting>) {
+        self.outgrown |= slice_of(waiting.0.at, self.shift) >= self.open;
+        self.late.push(waiting);
     }
 
     /// Takes the next packet to arrive.
@@ -262,6 +300,7 @@ impl Schedule {
         self.traffic.opened += usize::from(!self.keys.is_empty());
         self.keys.clear();
         self.taken = 0;
+        self.outgrown = false;
         self.follow_traffic();
         if !self.entries.is_empty() {
             self.entries.clear();
@@ -301,7 +340,7 @@ impl Schedule {
             }
             if let Some(Reverse(waiting)) = self.far.pop() {
                 if !self.file(waiting.stream, &waiting.packet) {
-                    self.late.push(Reverse(waiting));
+                    self.put_late(Reverse(waiting));
                 }
             }
         }
@@ -337,9 +376,10 @@ impl Schedule {
     /// Considers the width, every so many packets.
     #[inline]
     fn follow_traffic(&mut self) {
-        let Traffic { taken, late, far, .. } = self.traffic;
-        if taken + late + far >= CONSIDERED {
-            self.since_refiled += taken + late + far;
+        let Traffic { taken, late, early, far, .. } = self.traffic;
+        let passed = taken + late + early + far;
+        if passed >= CONSIDERED {
+            self.since_refiled += passed;
             let shift = self.better_shift();
             self.traffic = Traffic { widest: self.traffic.widest, ..Traffic::default() };
             // Each packet pays for one to be sorted anew, so that however the traffic changes it costs no more than twice its filing.
@@ -446,6 +486,8 @@ const CONSIDERED: usize = 4096;
 /// cache.
 const FEW: usize = 16;
 const MANY: usize = 128;
+/// Among more unread packets of the open slice than these no place is made for another one.
+const MOST_UNREAD: usize = 512;
 
 /// Slices count from 1, so that there is one before the first.
 #[inline(always)]
@@ -688,6 +730,40 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Six hundred in the open slice, more than find a place there; then two of one stream at one moment, the second when there is room again.
+    #[test]
+    fn nothing_passes_what_the_open_slice_had_no_place_for() {
+        let mut schedule = Schedule::new();
+        let (many, two) = (schedule.add_stream(), schedule.add_stream());
+        (0..600).for_each(|k| schedule.push(many, &packet(1000 + Nanos::from(k), k)));
+        schedule.push(two, &packet(5000, 1000));
+        (0..300).for_each(|k| assert_eq!(take(&mut schedule), Some((1000 + Nanos::from(k), k))));
+        schedule.push(two, &packet(5000, 1001));
+        (300..600).for_each(|k| assert_eq!(take(&mut schedule), Some((1000 + Nanos::from(k), k))));
+        assert_eq!([take(&mut schedule), take(&mut schedule)], [Some((5000, 1000)), Some((5000, 1001))]);
+    }
+
+    /// Hosts that take up to 240 us at the ends of a path of 120 ms: whatever the width, what comes soon and what comes late has a place,
+    /// and hardly a packet goes to a heap.
+    #[test]
+    fn short_waits_among_long_ones_need_no_heap() {
+        const PACKETS: u64 = 200_000;
+        let mut schedule = Schedule::new();
+        let (path, host) = (schedule.add_stream(), schedule.add_stream());
+        (0..500).for_each(|k| schedule.push(path, &packet(k * MS / 4, 0)));
+        let mut awake = 0;
+        for k in 0..PACKETS {
+            let (now, in_host) = take(&mut schedule).expect("one under way");
+            if in_host == 1 {
+                schedule.push(path, &packet(now + 120 * MS, 0));
+            } else {
+                awake = awake.max(now + k * 7919 % 240_000);
+                schedule.push(host, &packet(awake, 1));
+            }
+        }
+        assert!(schedule.order < PACKETS / 20, "{} of {PACKETS}", schedule.order);
     }
 
     const MS: Nanos = 1_000_000;
