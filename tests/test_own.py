@@ -8,16 +8,19 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pytest
 
 import fullpipe
 from conftest import PROGRAM, Program, started
-from fullpipe import Scenario
+from fullpipe import Scenario, own
 from fullpipe.errors import AlgorithmError, InputError, ScenarioError
 
 NETWORK: dict[str, Any] = {
@@ -318,6 +321,27 @@ def test_a_scenario_takes_its_algorithms_along(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, file], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(fullpipe.run(scenario("own-classic", count=2)).flows["goodput_bps"].to_pylist())
+
+
+def test_threads_that_send_the_same_class_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As runs side by side do, each of which begins a process."""
+    monkeypatch.setattr(own._declared["own-reno"], "data", None)
+    real, count = cloudpickle.dumps, 6
+    together = threading.Barrier(count)
+
+    def slow(what: Any) -> bytes:
+        time.sleep(0.02)
+        data: bytes = real(what)
+        return data
+
+    monkeypatch.setattr(cloudpickle, "dumps", slow)
+
+    def send(_: int) -> bytes:
+        together.wait(timeout=60)
+        return pickle.dumps(scenario("own-reno"))
+
+    with ThreadPoolExecutor(count) as pool:
+        assert len(set(pool.map(send, range(count)))) == 1
 
 
 def test_sweeps_name_the_source_in_each_row(tmp_path: Path, plain: Path) -> None:

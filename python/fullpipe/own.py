@@ -70,6 +70,8 @@ class Declared:
 
 _lock = threading.Lock()
 
+_sending = threading.Lock()
+
 _declared: dict[str, Declared] = {}
 """The classes by their algorithms' names."""
 
@@ -300,22 +302,29 @@ def restore(algorithms: Mapping[str, bytes]) -> None:
 
 
 def _data_of(name: str, known: Declared) -> bytes:
-    if known.data is None:
-        import cloudpickle
+    # One thread at a time: what cloudpickle takes by value is the same for all of them.
+    with _sending:
+        if known.data is None:
+            known.data = _pickled(name, known)
+        return known.data
 
-        # By value: the other process need not have the file that the class is in.
-        module = sys.modules.get(known.kind.__module__)
-        named = module is not None and module.__name__ not in ("__main__", "builtins")
+
+def _pickled(name: str, known: Declared) -> bytes:
+    import cloudpickle
+
+    # By value: the other process need not have the file that the class is in.
+    module = sys.modules.get(known.kind.__module__)
+    named = module is not None and module.__name__ not in ("__main__", "builtins")
+    if named:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        data: bytes = cloudpickle.dumps((known.kind, known.options, known.hash))
+    except Exception as error:  # whatever the class refers to may refuse
+        raise InputError(f"algorithm {quoted(name)}: it can't be sent to another process: {error}") from None
+    finally:
         if named:
-            cloudpickle.register_pickle_by_value(module)
-        try:
-            known.data = cloudpickle.dumps((known.kind, known.options, known.hash))
-        except Exception as error:  # whatever the class refers to may refuse
-            raise InputError(f"algorithm {quoted(name)}: it can't be sent to another process: {error}") from None
-        finally:
-            if named:
-                cloudpickle.unregister_pickle_by_value(module)
-    return known.data
+            cloudpickle.unregister_pickle_by_value(module)
+    return data
 
 
 def _hash_of(kind: type, library: str | None) -> str:
