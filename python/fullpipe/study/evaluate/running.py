@@ -44,7 +44,7 @@ SEEDS = (2, 1000)
 MORE_SEEDS = 10
 """Added where the word is unclear."""
 
-PACKETS_PER_S = 2e6
+PACKETS_PER_S = 6e6
 """How many packets of a card's runs one processor simulates in a second, about: for `Plan`."""
 
 
