@@ -599,14 +599,7 @@ impl<P: Policy> Sender<P> {
         if cumulative > self.progress.una {
             self.on_new_ack(now, cumulative, arrival, sacked, marked);
         } else if cumulative == self.progress.una && self.progress.flight_size() > 0 {
-            let news = News {
-                now,
-                stamp: arrival.stamp,
-                timestamp_tick: self.rtt.timestamp_tick(),
-                acked: 0,
-                sacked,
-                rtt: &self.rtt,
-            };
+            let news = News { now, stamp: arrival.stamp, acked: 0, sacked, rtt: &self.rtt };
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
             self.tell_losses(now);
             if delivered > 0 {
@@ -640,14 +633,7 @@ impl<P: Policy> Sender<P> {
         if marked > 0 {
             ack = ack.ce(marked).credit(0.0);
         }
-        let news = News {
-            now,
-            stamp: arrival.stamp,
-            timestamp_tick: self.rtt.timestamp_tick(),
-            acked,
-            sacked,
-            rtt: &self.rtt,
-        };
+        let news = News { now, stamp: arrival.stamp, acked, sacked, rtt: &self.rtt };
         let verdict = self.repair.on_new_ack(&news, &self.progress);
         self.tell_losses(now);
         self.rate(&mut ack, now);

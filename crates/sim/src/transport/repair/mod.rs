@@ -32,8 +32,6 @@ pub struct News<'a> {
     pub now: Nanos,
     /// The sender's timestamp that it echoes.
     pub stamp: Nanos,
-    /// The tick of the clock of `stamp`.
-    pub timestamp_tick: Nanos,
     /// By how many segments it moves the cumulative point; 0 for a duplicate.
     pub acked: u64,
     /// How many segments its SACK blocks newly report.

@@ -157,7 +157,7 @@ impl Repair for Rack {
         self.probe.on_sample();
         let over = progress.past_point();
         let repairing = progress.phase.is_repairing() && !over;
-        let original = self.undo.is_of_original(news.stamp, news.timestamp_tick);
+        let original = self.undo.is_of_original(news.stamp, news.rtt.timestamp_tick());
         self.undoes |= match progress.phase {
             Phase::Open | Phase::Reduction { .. } => false,
             // Others may have been lost indeed: what their retransmissions bring is waited for.
