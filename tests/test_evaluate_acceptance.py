@@ -17,7 +17,17 @@ from fullpipe.study.evaluate.preset import STANDARDS, Party, dumbbell, flows
 from fullpipe.study.evaluate.rules import HARM_MARGIN
 
 
-@pytest.mark.parametrize(("loss", "ratio"), [(1e-2, 1.0), (1e-3, 1.0), (1e-4, 2.2)])
+@pytest.mark.parametrize(
+    ("loss", "ratio"),
+    [
+        (1e-2, 1.0),
+        (1e-3, 1.0),
+        (1e-4, 2.2),
+        # Minutes pass between losses.
+        pytest.param(1e-5, 4.7, marks=pytest.mark.slow),
+        pytest.param(1e-6, 10.2, marks=pytest.mark.slow),
+    ],
+)
 def test_hstcp_beside_reno_at_equal_losses(loss: float, ratio: float) -> None:
     """RFC 3649, table 5: of throughputs at the same loss rate, 100 ms; a link that never fills."""
     parties = (Party("hstcp", "hstcp"), Party("reno", "reno"))
@@ -62,13 +72,6 @@ def test_c4s_published_transfers() -> None:
     checks = reproduce(item, quick=True).checks
     assert {check.status for check in checks} <= {"pass", "documented miss"}
     assert sum(check.passed for check in checks) >= 31
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("loss", "ratio"), [(1e-5, 4.7), (1e-6, 10.2)])
-def test_hstcp_beside_reno_at_few_losses(loss: float, ratio: float) -> None:
-    """The same where a period between losses takes minutes."""
-    test_hstcp_beside_reno_at_equal_losses(loss, ratio)
 
 
 def duel(candidate: str, seeds: int, rate_bps: float, rtt_s: float, buffer: float) -> dict[str, Compared]:

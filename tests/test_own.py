@@ -35,6 +35,20 @@ def scenario(algorithm: Any, **keys: Any) -> Scenario:
     return Scenario(**NETWORK, flows=[{"algorithm": algorithm, **keys}])
 
 
+def interrupted(line: list[Any], directory: Path, begun: str, *, after_s: float = 0) -> tuple[int, str]:
+    """Ctrl-C to a program so long after it has made the file ``begun``, before which it must not end: its exit status,
+    and what it says.
+    """
+    with started(line, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not (directory / begun).exists():
+            time.sleep(0.05)
+        time.sleep(after_s)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    return process.returncode, said
+
+
 @fullpipe.algorithm("own-reno", recovery="newreno", inspect=["beta"])
 class Reno:
     """RFC 5681, written out."""
@@ -420,12 +434,8 @@ def test_ctrl_c_ends_an_endless_loop(tmp_path: Path, command: str) -> None:
     (tmp_path / "aimd.py").write_text(PLAIN.replace("return self.alpha / w", loop))
     arguments = ["--algorithms", "plain-aimd"] if command == "compare" else []
     line = [PROGRAM, command, "s.toml", "--load", "aimd.py", *arguments]
-    with started(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while process.poll() is None and not (tmp_path / "looping").exists():
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert (process.returncode, said.strip()) == (130, "fullpipe: interrupted; nothing is left half-written")
+    status, said = interrupted(line, tmp_path, "looping")
+    assert (status, said.strip()) == (130, "fullpipe: interrupted; nothing is left half-written")
 
 
 def compiled(name: str, kind: type, **options: Any) -> None:
@@ -573,14 +583,8 @@ def test_ctrl_c_ends_an_endless_loop_of_compiled_code(tmp_path: Path, command: s
     (tmp_path / "aimd.py").write_text(COMPILED)
     arguments = ["--algorithms", "plain-aimd"] if command == "compare" else []
     line = [PROGRAM, command, "s.toml", "--load", "aimd.py", *arguments]
-    with started(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while process.poll() is None and not (tmp_path / "compiled").exists():
-            time.sleep(0.05)
-        time.sleep(2)
-        assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert (process.returncode, said.strip()) == (130, "fullpipe: interrupted; nothing is left half-written")
+    status, said = interrupted(line, tmp_path, "compiled", after_s=2)
+    assert (status, said.strip()) == (130, "fullpipe: interrupted; nothing is left half-written")
 
 
 CELLS = """
@@ -667,14 +671,8 @@ def test_a_main_thread_that_ctrl_c_has_ended_takes_runs_along(tmp_path: Path, co
     (tmp_path / "s.toml").write_text(TOML)
     (tmp_path / "aimd.py").write_text(COMPILED if compiled else PLAIN.replace("return w / 2", "while True: pass"))
     line = [sys.executable, "-c", IN_A_THREAD]
-    with started(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while process.poll() is None and not (tmp_path / "began").exists():
-            time.sleep(0.05)
-        time.sleep(4)
-        assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGINT
+    status, said = interrupted(line, tmp_path, "began", after_s=4)
+    assert status == -signal.SIGINT
     assert "KeyboardInterrupt" in said
 
 
