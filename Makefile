@@ -13,7 +13,7 @@ PACKAGES := ns2 chromium fonts-dejavu-core \
 WITH_DEBIAN := $(shell command -v apt-get)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-linux test-adapters lint lint-adapters format agreement bench bench-core cards docs-tables docs-trials linux-tables quic-tables mutants clean
+.PHONY: help build demo test test-rust test-python test-linux test-slow test-adapters lint lint-adapters format agreement bench bench-core cards docs-tables docs-trials linux-tables quic-tables mutants clean
 .PHONY: setup docs release notices web web-if-able linux-objects linux-objects-if-able
 
 help: ## This list.
@@ -46,6 +46,10 @@ test-python: build linux-objects-if-able ## The package's tests, with agreement 
 
 test-linux: build setup linux-objects ## All tests of the Linux engine: measurements, failures of virtual machines.
 	$(BIN)/pytest -s tests/linux
+	$(BIN)/pytest -s -m slow_linux --ignore=tests/linux
+
+test-slow: build ## The tests that take minutes; those of the adapters too, once they are built.
+	$(BIN)/pytest --numprocesses=logical -m slow
 
 # The standards first: the others' cards need their runs. Each is some minutes on a quiet machine, less for the later ones.
 CARDS := newreno cubic bbr bbr3 prague copa ledbat++ hyun-jang adaptive-aimd ehstcp scalable vegas hstcp
