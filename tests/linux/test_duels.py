@@ -1,4 +1,4 @@
-"""What `fullpipe evaluate --engine linux` puts beside the simulator: two flows over 50 Mbit/s and 30 ms on both engines,
+"""What `fullpipe evaluate --engine linux` puts beside the simulator: two flows over 50 Mbit/s and 30 ms on both,
 the report card's own scenarios, of which the first minute is run. Long; `make test-linux` runs it.
 """
 

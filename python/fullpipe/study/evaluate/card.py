@@ -259,7 +259,7 @@ class Card(Outcome):
             for figure in cell["figures"].values()
             for row in beside(figure, self.data["algorithm"])
         ]
-        columns = ("cell", "setting", "figure", "beside", "simulator", "Linux")
+        columns = ("cell", "setting", "figure", "of, or beside", "simulator", "Linux")
         table = [Shown("The kernel beside the simulator", columns, rows, 4)] if rows else []
         return [*table, kernel_line(self.data["linux"])]
 

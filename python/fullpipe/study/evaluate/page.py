@@ -219,9 +219,8 @@ def _mean(values: Sequence[float]) -> str:
 
 def _spread(values: Sequence[float]) -> str:
     """Their mean, and in brackets the least and the greatest, where there are several."""
-    if len(values) < 2:
-        return _mean(values)
-    return f"{_mean(values)} ({number(min(values))} to {number(max(values))})"
+    low, high = (number(end) for end in (min(values), max(values))) if values else ("", "")
+    return _mean(values) if low == high else f"{_mean(values)} ({low} to {high})"
 
 
 def _beyond(figure: Mapping[str, Any]) -> float:
