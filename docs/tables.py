@@ -388,7 +388,12 @@ def beside_linux(name: str) -> str:
 def duels() -> str:
     """Two flows on both engines: means over the seeds, and in brackets the least and the greatest."""
     found = json.loads((MEASURED / "linux-duels.json").read_text(encoding="utf-8"))
-    columns = {"share": ("share of the first", ".2f"), "rtt_ms": ("its RTT, ms", ".0f"), "drops": ("drops", ".0f")}
+    columns = {
+        "share": ("share of the first", ".2f"),
+        "rtt_ms": ("its mean RTT, ms", ".1f"),
+        "utilization": ("utilization", ".3f"),
+        "drops": ("drops", ".0f"),
+    }
     heads = (f"{title}: {side}" for title, _ in columns.values() for side in ("simulator", "Linux"))
     lines = [("", *heads), ("---",) * (1 + 2 * len(columns))]
     for name, row in found.items():
