@@ -132,11 +132,6 @@ impl Served {
         }
     }
 
-    /// Whether it is told all that happens by the packets that come, in order, and by its own transmitter.
-    pub fn may_run_ahead(&self) -> bool {
-        self.schedule.is_none()
-    }
-
     /// Whether a packet that will come at `at`, behind all that are known, is accepted right now, ahead of the clock. If not it has to
     /// come in its turn, [`Served::comes`] first.
     #[inline]
@@ -235,11 +230,6 @@ impl Served {
     pub fn change(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         self.pass_time(now);
         self.go_on(now, packet)
-    }
-
-    /// Whether no packet overtakes another on the wire.
-    pub fn keeps_order(&self) -> bool {
-        self.wire.keeps_order()
     }
 
     /// When the loop has to call [`Served::serve`], if it does not know yet.
