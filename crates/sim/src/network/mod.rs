@@ -38,6 +38,17 @@ pub struct Direct {
     pub back: u32,
 }
 
+/// How much of the way over one link is worked out at a stroke, where every segment gets its ACK at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortcut {
+    /// Nothing.
+    None,
+    /// All of it, there and back.
+    Whole(Direct),
+    /// What follows when a segment has left its link, which is served: the ACK's way over this one among [`Network::fifos`].
+    Back(u32),
+}
+
 /// A stop on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
@@ -166,14 +177,17 @@ impl Network {
         self.hop(route, route.hops - 1)
     }
 
-    /// The two directions of a route, if it is so short.
-    pub fn direct(&self, route: Route) -> Option<Direct> {
+    /// What of a route needs no look at its stops, if it is so short.
+    pub fn shortcut(&self, route: Route) -> Shortcut {
         if (route.data_hops, route.hops) != (1, 2) {
-            return None;
+            return Shortcut::None;
         }
         let (there, back) = (self.hop(route, 0), self.hop(route, 1));
-        let fit = there.runs_on && !there.served && !back.served;
-        fit.then_some(Direct { there: there.place, back: back.place })
+        match (there.runs_on && !back.served, there.served) {
+            (false, _) => Shortcut::None,
+            (true, false) => Shortcut::Whole(Direct { there: there.place, back: back.place }),
+            (true, true) => Shortcut::Back(back.place),
+        }
     }
 }
 
