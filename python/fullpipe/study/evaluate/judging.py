@@ -189,20 +189,17 @@ def _compare(cell: Cell, setting: Setting, runs: Runs) -> list[Compared]:
 def _compare_ratio(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Compared:
     candidate = runs.values(cell.id, setting.name, "candidate", metric.key)
     standards = {bar: runs.values(cell.id, setting.name, bar, metric.key) for bar in BARS}
+    times: Values = []
     if metric.limit is not None:
         judgement = at_most(candidate, metric.limit)
     elif metric.informs:
         judgement = None
-    elif metric.senders:
-        times = _times_tcp(cell, setting, metric, runs)
-        judgement = rule_loss(candidate, standards, times)
-        asked = rule_r(candidate, standards, metric.kind)
-        shown = times if asked and asked.verdict in (WORSE, UNCLEAR) else ()
-        one = _compared(setting, metric, "", candidate, standards, judgement, metric.scale)
-        return replace(one, times_tcp=shown)
     else:
         judgement = rule_r(candidate, standards, metric.kind)
-    return _compared(setting, metric, "", candidate, standards, judgement, metric.scale)
+        if metric.senders and judgement and judgement.verdict in (WORSE, UNCLEAR):
+            times = _times_tcp(cell, setting, metric, runs)
+            judgement = rule_loss(candidate, standards, times)
+    return replace(_compared(setting, metric, "", candidate, standards, judgement, metric.scale), times_tcp=times)
 
 
 def _times_tcp(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Values:
