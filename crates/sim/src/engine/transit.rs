@@ -113,7 +113,7 @@ impl Transit {
                     }
                 }
             }
-        } else {
+        } else if !flow.sender.is_kept_waiting(now) {
             self.pump_one_by_one(flow, at, now);
         }
         self.arm(flow);

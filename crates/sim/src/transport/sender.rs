@@ -340,6 +340,13 @@ impl<P: Policy> Sender<P> {
         self.watch.is_some()
     }
 
+    /// Its pacer lets nothing leave at `now`, and it has been said when to wake it: nothing goes, whatever it has to send.
+    #[inline(always)]
+    pub fn is_kept_waiting(&mut self, now: Nanos) -> bool {
+        let pacer = self.watch.as_ref().and_then(|watch| watch.pacer.as_ref());
+        pacer.is_some_and(Pacer::is_awaited) && self.held_back(now)
+    }
+
     /// The new segments that may be sent at `now` where nothing is lost or suspected. The caller sends them.
     #[inline(always)]
     pub fn new_segments(&mut self, now: Nanos) -> Range<u64> {
@@ -355,20 +362,36 @@ impl<P: Policy> Sender<P> {
     /// The same as far as the pacer lets them go, one by one, so that all hear of each.
     #[inline(always)]
     fn take_watched(&mut self, now: Nanos) -> Range<u64> {
-        let first = self.progress.nxt;
-        while !self.held_back(now) {
-            if self.progress.flight_size() >= self.window() {
-                self.progress.cwnd_limited = true;
+        let (first, window) = (self.progress.nxt, self.window());
+        let Sender { ref mut progress, round, ref meter, ref rtt, ref mut cc, ref mut watch, .. } = *self;
+        let Some(Watch { pacer, sampler, .. }) = watch.as_deref_mut() else { return first..first };
+        loop {
+            if pacer.as_ref().is_some_and(|pacer| !pacer.allows(now)) {
+                progress.cwnd_limited = progress.has_new() || progress.flight_size() >= window;
                 break;
             }
-            let Some(seq) = self.progress.next_new() else {
-                self.look_whether_app_limited();
+            if progress.flight_size() >= window {
+                progress.cwnd_limited = true;
+                break;
+            }
+            let Some(seq) = progress.next_new() else {
+                if let Some(sampler) = sampler.as_mut().filter(|_| progress.is_app_limited()) {
+                    sampler.on_app_limited(progress.flight_size());
+                }
                 break;
             };
             #[cfg(feature = "record")]
             crate::record::sent(now, seq);
-            self.progress.high = seq + 1;
-            self.note_sent(seq, now, |sender| sender.resting(now).flow());
+            progress.high = seq + 1;
+            if let Some(sampler) = sampler {
+                let in_flight = progress.flight_size();
+                cc.on_sent(&Resting::of(now, progress, round, meter.events.retransmits, rtt, Some(sampler)).flow());
+                sampler.on_new(now, in_flight - 1);
+            }
+            if let Some(pacer) = pacer {
+                let rate = pacing::rate(cc, rtt.smoothed().unwrap_or(rtt.handshake()));
+                pacer.on_sent(now, rate, || cc.send_quantum());
+            }
         }
         let count = self.progress.nxt - first;
         if count > 0 {
@@ -430,7 +453,7 @@ impl<P: Policy> Sender<P> {
         }
         self.repair.on_sent(seq, now, &self.rtt, &self.progress);
         if self.watch.is_some() {
-            self.note_sent(seq, now, |sender| sender.put_together(now, sender.progress.phase.is_reducing()));
+            self.note_sent(seq, now);
         }
         if self.deadline == Nanos::MAX {
             self.start_timer(now);
@@ -465,11 +488,11 @@ impl<P: Policy> Sender<P> {
         self.progress.phase != Phase::Open || (self.progress.has_new() && self.in_network() < self.window())
     }
 
-    /// A segment leaves a sender that is watched, whose state `flow` says.
+    /// A segment leaves a sender that is watched.
     #[inline(always)]
-    fn note_sent(&mut self, seq: u64, now: Nanos, flow: impl FnOnce(&Self) -> Flow) {
+    fn note_sent(&mut self, seq: u64, now: Nanos) {
         if self.sampler().is_some() {
-            let flow = flow(self);
+            let flow = self.put_together(now, self.progress.phase.is_reducing());
             self.cc.on_sent(&flow);
             if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
                 sampler.on_sent(seq, now, flow.in_flight.saturating_sub(1));
