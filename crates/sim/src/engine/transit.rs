@@ -113,13 +113,22 @@ impl Transit {
                     }
                 }
             }
-        } else if !flow.sender.is_kept_waiting(now) {
-            self.pump_one_by_one(flow, at, now);
+        } else {
+            self.pump_other(flow, at, now);
         }
         self.arm(flow);
     }
 
     /// The same where something is lost or suspected, or each segment is paced or watched.
+    #[inline(never)]
+    fn pump_other<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
+        // Apart, since most ACKs of a paced sender end here.
+        if !flow.sender.is_kept_waiting(now) {
+            self.pump_one_by_one(flow, at, now);
+        }
+    }
+
+    #[inline(never)]
     fn pump_one_by_one<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
         if flow.sender.is_noting() {
             for seq in flow.sender.noted_segments(now) {
@@ -156,7 +165,7 @@ impl Transit {
         segment.at = departure + link.delay;
         segment.hop = 1;
         let Some(next) = flow.receiver.take_expected(segment.seq, segment.stamp) else {
-            self.deliver_by_call(flow, segment);
+            self.deliver_direct(flow, segment);
             return;
         };
         flow.received += u64::from(self.count_delivered(segment.at));
@@ -173,6 +182,17 @@ impl Transit {
             hop: 2,
             kind: Kind::Arriving,
         };
+        self.schedule.push(flow.ack_stream, &ack);
+    }
+
+    /// The rest of it where the receiver has more to do.
+    #[inline(never)]
+    fn deliver_direct<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
+        let (Some(direct), Some(mut ack)) = (flow.direct, self.deliver(flow, segment)) else { return };
+        let link = &mut self.network.fifos[direct.back as usize];
+        let Some(departure) = link.accept(ack.at, self.ack_size) else { return self.lose(&ack) };
+        ack.at = departure + link.delay + 2 * flow.access;
+        (ack.hop, ack.kind) = (2, Kind::Arriving);
         self.schedule.push(flow.ack_stream, &ack);
     }
 

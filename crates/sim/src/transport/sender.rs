@@ -249,12 +249,13 @@ impl<P: Policy> Sender<P> {
     /// The same of an ACK that carries a note.
     #[inline(never)]
     pub fn on_noted_ack(&mut self, now: Nanos, arrival: &Arrival, note: &AckNote) {
-        let marked = note.echo.map_or(0, |echo| self.news_of_marks(now, arrival, echo, note.sack().is_some()));
-        if marked == 0 {
-            return self.on_ack(now, arrival, note.sack());
+        let sack = note.sack();
+        let marked = note.echo.map_or(0, |echo| self.news_of_marks(now, arrival, echo, sack.is_some()));
+        if marked == 0 && sack.is_none() {
+            return self.on_ack(now, arrival, None);
         }
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
-        self.on_any_ack(now, cumulative, arrival, note.sack(), marked);
+        self.on_any_ack(now, cumulative, arrival, sack, marked);
         self.cwnd = self.cc.cwnd();
     }
 
@@ -314,7 +315,9 @@ impl<P: Policy> Sender<P> {
             Expiry::Probe => self.start_timer(now),
             Expiry::Looked(loss) => {
                 self.tell_losses(now);
-                self.act_on(loss, now);
+                if let Some(loss) = loss {
+                    self.act_on(loss, now);
+                }
                 self.deadline = self.repair.rewake_at(self.deadline);
             }
         }
@@ -506,11 +509,17 @@ impl<P: Policy> Sender<P> {
     }
 
     /// Tells an algorithm that takes rate samples which segments the recovery has found lost.
+    #[inline(always)]
     fn tell_losses(&mut self, now: Nanos) {
-        let Some(watch) = self.watch.as_mut().filter(|watch| watch.sampler.is_some()) else { return };
-        if !self.repair.take_lost(&mut watch.found) || watch.found.is_empty() {
-            return;
+        if self.repair.has_found() {
+            self.tell_found(now);
         }
+    }
+
+    #[inline(never)]
+    fn tell_found(&mut self, now: Nanos) {
+        let Some(watch) = self.watch.as_mut().filter(|watch| watch.sampler.is_some()) else { return };
+        self.repair.take_found(&mut watch.found);
         let mut found = std::mem::take(&mut watch.found);
         for seq in found.drain(..) {
             self.tell_loss(seq, now);
@@ -631,7 +640,9 @@ impl<P: Policy> Sender<P> {
                 let flow = self.flow(now);
                 self.cc.on_ack(&flow, &ack);
             }
-            self.act_on(loss, now);
+            if let Some(loss) = loss {
+                self.act_on(loss, now);
+            }
         }
         if let Some((cwnd, ssthresh)) = self.repair.undoes() {
             self.progress.phase = Phase::Open;
@@ -674,7 +685,9 @@ impl<P: Policy> Sender<P> {
             self.progress.phase = Phase::Open;
             self.recovered(&flow);
         }
-        self.act_on(verdict.loss, now);
+        if let Some(loss) = verdict.loss {
+            self.act_on(loss, now);
+        }
     }
 
     /// What this ACK tells of losses and of the rate of delivery.
@@ -736,8 +749,8 @@ impl<P: Policy> Sender<P> {
     }
 
     /// What a loss that was found calls for.
-    fn act_on(&mut self, loss: Option<Loss>, now: Nanos) {
-        let Some(loss) = loss else { return };
+    #[inline(never)]
+    fn act_on(&mut self, loss: Loss, now: Nanos) {
         match loss {
             Loss::RepairNext => self.progress.phase = Phase::Recovery { point: self.progress.high },
             Loss::Restart => {
