@@ -171,7 +171,7 @@ impl Transit {
     fn deliver_direct<P: Policy>(&mut self, flow: &mut Connection<P>, back: u32, mut segment: Segment) {
         segment.hop = 1;
         let Some(next) = flow.receiver.take_expected(segment.seq, segment.stamp) else {
-            self.deliver_direct(flow, segment);
+            self.deliver_apart(flow, segment);
             return;
         };
         flow.received += u64::from(self.count_delivered(segment.at));
@@ -191,11 +191,12 @@ impl Transit {
         self.schedule.push(flow.ack_stream, &ack);
     }
 
-    /// The rest of it where the receiver has more to do.
+    /// The same where the receiver has more to do.
     #[inline(never)]
-    fn deliver_direct<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
-        let (Some(direct), Some(mut ack)) = (flow.direct, self.deliver(flow, segment)) else { return };
-        let link = &mut self.network.fifos[direct.back as usize];
+    fn deliver_apart<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
+        let (Shortcut::Whole(Direct { back, .. }) | Shortcut::Back(back)) = flow.shortcut else { return };
+        let Some(mut ack) = self.deliver(flow, segment) else { return };
+        let link = &mut self.network.fifos[back as usize];
         let Some(departure) = link.accept(ack.at, self.ack_size) else { return self.lose(&ack) };
         ack.at = departure + link.delay + 2 * flow.access;
         (ack.hop, ack.kind) = (2, Kind::Arriving);
