@@ -60,6 +60,10 @@ def guest(monkeypatch: pytest.MonkeyPatch) -> Guest:
     return found
 
 
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
 def figure(card: Card, cell: str, name: str) -> dict[str, Any]:
     cells = [one for criterion in card.data["criteria"] for one in criterion["cells"] if one["id"] == cell]
     found: dict[str, Any] = cells[0]["figures"][name]
@@ -264,14 +268,16 @@ def test_a_shortened_column_of_a_real_kernel(tmp_path: Path, monkeypatch: pytest
         if cell.id in wanted
     ]
     monkeypatch.setattr(running, "CELLS", cells)
-    card = evaluate("bbr", only=list(wanted), profile="standard", seeds=2, cache=tmp_path, engine="linux")
+    monkeypatch.setattr(running, "LINUX_SEEDS", 1)
+    cache = tmp_path / "cache"
+    card = evaluate("bbr", only=list(wanted), profile="standard", seeds=2, cache=cache, engine="linux", workers=1)
+    card.save(tmp_path / "card")
     assert card.data["linux"]["failed_runs"] == 0
     assert card.data["linux"]["settings"] == 4
     for buffer in ("1 BDP", "10 BDP"):
         used = figure(card, "bloat", f"{buffer}: utilization")
         for role in ("candidate", "newreno", "cubic"):
-            assert len(used["linux"][role]) == 2
-            assert used["linux"][role] == pytest.approx(used[role], abs=5)
+            assert used["linux"][role] == [pytest.approx(mean(used[role]), abs=5)]
         assert figure(card, "bloat", f"{buffer}: median queueing delay")["linux"] == {}
     # 125 and 1250 packets of 2.4 ms each: at most 300 and 3000 ms.
     rtts = [figure(card, "bloat", f"{buffer}: mean RTT")["linux"]["newreno"] for buffer in ("1 BDP", "10 BDP")]
