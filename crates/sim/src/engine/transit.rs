@@ -114,12 +114,21 @@ impl Transit {
                 }
             }
         } else {
-            self.pump_one_by_one(flow, at, now);
+            self.pump_other(flow, at, now);
         }
         self.arm(flow);
     }
 
     /// The same where something is lost or suspected, or each segment is paced or watched.
+    #[inline(never)]
+    fn pump_other<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
+        // Apart, since most ACKs of a paced sender end here.
+        if !flow.sender.is_kept_waiting(now) {
+            self.pump_one_by_one(flow, at, now);
+        }
+    }
+
+    #[inline(never)]
     fn pump_one_by_one<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
         if flow.sender.is_noting() {
             for seq in flow.sender.noted_segments(now) {
@@ -162,7 +171,7 @@ impl Transit {
     fn deliver_direct<P: Policy>(&mut self, flow: &mut Connection<P>, back: u32, mut segment: Segment) {
         segment.hop = 1;
         let Some(next) = flow.receiver.take_expected(segment.seq, segment.stamp) else {
-            self.deliver_by_call(flow, segment);
+            self.deliver_apart(flow, segment);
             return;
         };
         flow.received += u64::from(self.count_delivered(segment.at));
@@ -179,6 +188,18 @@ impl Transit {
             hop: 2,
             kind: Kind::Arriving,
         };
+        self.schedule.push(flow.ack_stream, &ack);
+    }
+
+    /// The same where the receiver has more to do.
+    #[inline(never)]
+    fn deliver_apart<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
+        let (Shortcut::Whole(Direct { back, .. }) | Shortcut::Back(back)) = flow.shortcut else { return };
+        let Some(mut ack) = self.deliver(flow, segment) else { return };
+        let link = &mut self.network.fifos[back as usize];
+        let Some(departure) = link.accept(ack.at, self.ack_size) else { return self.lose(&ack) };
+        ack.at = departure + link.delay + 2 * flow.access;
+        (ack.hop, ack.kind) = (2, Kind::Arriving);
         self.schedule.push(flow.ack_stream, &ack);
     }
 
