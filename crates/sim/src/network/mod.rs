@@ -10,8 +10,9 @@ mod transmitter;
 
 use crate::packet::Kind;
 use crate::report::DirectionReport;
-use crate::scenario::{Scenario, Tcp, Udp};
+use crate::scenario::{Link, Scenario, Tcp, Udp};
 use crate::window::Window;
+use change::trace::Traced;
 use fifo::Fifo;
 use ledger::Sampled;
 use served::Served;
@@ -43,10 +44,8 @@ pub struct Direct {
 pub struct Hop {
     /// Index of the direction among all, which is its stream's number too.
     pub direction: u32,
-    /// Its index among those of its kind, [`Network::fifos`] or [`Network::served`].
-    pub place: u32,
-    /// It is one of the served.
-    pub served: bool,
+    /// The direction as one of its kind.
+    pub end: End,
     /// The kind that a packet has once it has passed this stop.
     pub then: Kind,
     /// What follows this stop needs no event: it can be worked out as soon as the packet is accepted here.
@@ -60,6 +59,8 @@ pub struct Network {
     ends: Vec<End>,
     /// The directions whose packets' departures are known when they arrive.
     pub fifos: Vec<Fifo>,
+    /// Those of them that follow a trace.
+    pub traced: Vec<Fifo<Traced>>,
     /// Those that decide when the transmitter is free.
     pub served: Vec<Served>,
     /// The hops of all routes, one route after another.
@@ -78,9 +79,13 @@ pub enum Serving {
 }
 
 /// A direction: its index among those of its kind.
-#[derive(Clone, Copy, Debug)]
-enum End {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// One of [`Network::fifos`].
     Fifo(u32),
+    /// One of [`Network::traced`].
+    Traced(u32),
+    /// One of [`Network::served`].
     Served(u32),
 }
 
@@ -89,13 +94,17 @@ impl Network {
     /// tests.
     pub fn new(scenario: &Scenario, serving: Serving) -> (Network, Vec<Route>) {
         let window = Window { from: scenario.warmup, to: scenario.duration };
-        let mut network = Network { ends: Vec::new(), fifos: Vec::new(), served: Vec::new(), hops: Vec::new() };
+        let (ends, fifos, traced, served, hops) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut network = Network { ends, fifos, traced, served, hops };
         for index in 0..2 * scenario.links.len() {
             let link = scenario.links[index / 2].direction(index % 2 == 1);
             let (seed, number, interval) = (scenario.seed, index as u64, scenario.series_interval);
-            if serving != Serving::WhereNeeded || !link.queue.is_drop_tail() || !link.is_steady() {
+            if serving != Serving::WhereNeeded || !knows_departures(link) {
                 network.ends.push(End::Served(network.served.len() as u32));
                 network.served.push(Served::new(link, scenario.packet_size, seed, number, window, interval, serving));
+            } else if link.trace.is_some() {
+                network.ends.push(End::Traced(network.traced.len() as u32));
+                network.traced.push(Fifo::new(link, seed, number, window, interval));
             } else {
                 network.ends.push(End::Fifo(network.fifos.len() as u32));
                 network.fifos.push(Fifo::new(link, seed, number, window, interval));
@@ -144,6 +153,7 @@ impl Network {
     pub fn report(&mut self, direction: usize) -> DirectionReport {
         match self.ends[direction] {
             End::Fifo(place) => self.fifos[place as usize].report(),
+            End::Traced(place) => self.traced[place as usize].report(),
             End::Served(place) => self.served[place as usize].report(),
         }
     }
@@ -152,6 +162,7 @@ impl Network {
     pub fn take_series(&mut self, direction: usize) -> Option<Sampled> {
         match self.ends[direction] {
             End::Fifo(place) => self.fifos[place as usize].take_series(),
+            End::Traced(place) => self.traced[place as usize].take_series(),
             End::Served(place) => self.served[place as usize].take_series(),
         }
     }
@@ -160,13 +171,14 @@ impl Network {
     pub fn waiting_packets(&self, direction: usize) -> usize {
         match self.ends[direction] {
             End::Fifo(place) => self.fifos[place as usize].waiting_packets(),
+            End::Traced(place) => self.traced[place as usize].waiting_packets(),
             End::Served(place) => self.served[place as usize].waiting_packets(),
         }
     }
 
     /// Bytes that all queues take on the heap.
     pub fn heap_bytes(&self) -> usize {
-        let fifos = self.fifos.iter().map(Fifo::heap_bytes);
+        let fifos = self.fifos.iter().map(Fifo::heap_bytes).chain(self.traced.iter().map(Fifo::heap_bytes));
         fifos.chain(self.served.iter().map(Served::heap_bytes)).sum()
     }
 
@@ -186,10 +198,19 @@ impl Network {
         if (route.data_hops, route.hops) != (1, 2) {
             return None;
         }
-        let (there, back) = (self.hop(route, 0), self.hop(route, 1));
-        let fit = there.runs_on && !there.served && !back.served;
-        fit.then_some(Direct { there: there.place, back: back.place })
+        match (self.hop(route, 0), self.hop(route, 1)) {
+            (Hop { end: End::Fifo(there), runs_on: true, .. }, Hop { end: End::Fifo(back), .. }) => {
+                Some(Direct { there, back })
+            }
+            _ => None,
+        }
     }
+}
+
+/// Whether it is known when a packet leaves as soon as it comes. Not where what leaves at an opportunity of a trace may come back, over wires
+/// that take no time, to share it.
+fn knows_departures(link: &Link) -> bool {
+    link.queue.is_drop_tail() && link.is_steady_but_for_a_trace() && (link.trace.is_none() || link.delay > 0)
 }
 
 /// What a group of flows asks of the network.
@@ -232,7 +253,7 @@ impl Feeders {
         };
         let mut feeders = Feeders(network.ends.iter().map(unknown).collect());
         let in_order = |&direction: &usize| match network.ends[direction] {
-            End::Fifo(_) => true,
+            End::Fifo(_) | End::Traced(_) => true,
             End::Served(place) => network.served[place as usize].keeps_order(),
         };
         for way in ways {
@@ -277,11 +298,7 @@ impl Feeders {
                 Some(&next) => matches!(self.0[next], Feeder::Direction(_)),
                 None => !acked,
             };
-            let (place, served) = match ends[all[k]] {
-                End::Fifo(place) => (place, false),
-                End::Served(place) => (place, true),
-            };
-            Hop { direction: all[k] as u32, place, served, then, runs_on }
+            Hop { direction: all[k] as u32, end: ends[all[k]], then, runs_on }
         })
     }
 }
