@@ -130,6 +130,8 @@ def measured(name: str) -> str:
         "sizes": sizes,
         "sizes-many": sizes_of_many,
         "phases": phases,
+        "bbr-zone": zone,
+        "linux-duels": duels,
         "prague": prague,
         "vegas": vegas,
         "speed": speed,
@@ -380,6 +382,45 @@ def beside_linux(name: str) -> str:
         pairs = zip(row["low"], row["high"], row["linux"], FORMS, strict=True)
         cells = (cell for low, high, there, form in pairs for cell in (_range(low, high, form), f"{there:{form}}"))
         lines.append((case, *cells))
+    return _table(lines)
+
+
+def duels() -> str:
+    """Two flows on both engines: means over the seeds, and in brackets the least and the greatest."""
+    found = json.loads((MEASURED / "linux-duels.json").read_text(encoding="utf-8"))
+    columns = {
+        "share": ("share of the first", ".2f"),
+        "rtt_ms": ("its mean RTT, ms", ".1f"),
+        "utilization": ("utilization", ".3f"),
+        "drops": ("drops", ".0f"),
+    }
+    heads = (f"{title}: {side}" for title, _ in columns.values() for side in ("simulator", "Linux"))
+    lines = [("", *heads), ("---",) * (1 + 2 * len(columns))]
+    for name, row in found.items():
+        cells = (_spread(row[side][key], columns[key][1]) for key in columns for side in ("simulator", "linux"))
+        lines.append((name, *cells))
+    return _table(lines)
+
+
+def _spread(values: list[float], form: str) -> str:
+    mean = f"{math.fsum(values) / len(values):{form}}"
+    ends = [f"{end:{form}}" for end in (min(values), max(values))]
+    return mean if len(values) < 2 or ends[0] == ends[1] else f"{mean} ({ends[0]} to {ends[1]})"
+
+
+def zone() -> str:
+    """What is lost where BBR's first version lost too much, and over TCP's rate."""
+    found = _trial("bbr-zone")
+    names = ("newreno", "cubic", "bbr", "bbr3")
+    heads = (f"`{name}`: {what}" for name in names for what in ("lost, %", "times TCP"))
+    lines = [("flows, buffer in BDP", *heads), ("---",) * 9]
+    for count in (2, 5):
+        for buffer in ("0.25", "0.5", "1", "1.5", "2", "3"):
+            cells = []
+            for name in names:
+                here = f"{name}, {count}, {buffer}"
+                cells += [f"{found[f'loss, {here}']:.3f}", f"{found[f'times TCP, {here}']:.1f}"]
+            lines.append((f"{count}, {buffer}", *cells))
     return _table(lines)
 
 

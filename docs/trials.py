@@ -16,7 +16,13 @@ from typing import Any
 
 import fullpipe
 from fullpipe import Result, Scenario, models
-from fullpipe.runs.tables import to_numpy
+from fullpipe.runs.tables import rows, to_numpy
+from fullpipe.study.evaluate.beside_linux import for_linux
+from fullpipe.study.evaluate.cells.harm import beside
+from fullpipe.study.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
+from fullpipe.study.evaluate.measure import Row, figures
+from fullpipe.study.evaluate.preset import Party
+from fullpipe.study.evaluate.rules import tcp_bps
 
 RECORD = Path(__file__).parent / "measured/trials.json"
 
@@ -157,6 +163,80 @@ def _phases(spread: int, noise: bool, seed: int) -> Result:
     return _run(duration="300 s", warmup="100 s", seed=seed, links=[link], flows=flows)
 
 
+def bbr_zone() -> Figures:
+    """Of the report card's `bbr1-zone`: what is lost, in percent, and the senders' rate over TCP's at that loss; and of
+    BBRv3, how many packets an episode of losses takes beside what a round trip at its pacing gain has too many.
+    """
+    found = {}
+    for count, buffer, name in product(ZONE_FLOWS, ZONE_BUFFERS_BDP, ("newreno", "cubic", "bbr", "bbr3")):
+        each = [figures(_zone(name, count, buffer, seed)) for seed in range(1, 11)]
+        named = f"{name}, {count}, {buffer:g}"
+        times = [_times_tcp(row, count) for row in each]
+        found[f"loss, {named}"] = 100 * mean(row["loss_rate"] or 0.0 for row in each)
+        found[f"times TCP, {named}"] = mean(times)
+        found[f"times TCP, {named}, least"], found[f"times TCP, {named}, greatest"] = min(times), max(times)
+    short = [
+        found[f"times TCP, bbr, {place}, least"] for place in ("2, 0.25", "2, 0.5", "2, 1", "5, 0.25", "5, 0.5", "5, 1")
+    ]
+    found["times TCP, bbr, below 1.5 BDP, least"] = min(short)
+    return {**found, **_probes()}
+
+
+def _probes() -> Figures:
+    """Two flows of BBRv3 over half a BDP: an episode is what is dropped with no more than 200 ms between."""
+    up, seeds, episodes, probing, dropped, rtts_s = 5.0, (1, 2, 3), [0.0], 0.0, 0.0, []
+    for seed in seeds:
+        result = _zone("bbr3", 2, 0.5, seed, series_interval="5 ms")
+        rtts_s.append(figures(result)["subject.p95_rtt_s"] or 0.0)
+        phases: dict[float, list[float]] = {}
+        for row in rows(result.columns("series")):
+            phases.setdefault(round(row["t_s"], 3), []).append(row["phase"])
+        last_s = -1.0
+        for row in rows(result.columns("link_series")):
+            now_s, lost = round(row["t_s"], 3), row["dropped_packets"]
+            if row["link"] or now_s <= 20 or not lost:
+                continue
+            episodes += [0.0] if now_s - last_s > 0.2 else []
+            episodes[-1] += lost
+            last_s = now_s
+            dropped += lost
+            probing += lost * (up in phases[now_s])
+    # Section 5.6.1 of the draft: a quarter faster; each has half of 100 Mbit/s, in packets of 1500 bytes.
+    too_many = 0.25 * 50e6 / 12_000 * mean(rtts_s)
+    return {
+        "probes: part of losses in UP": 100 * probing / dropped,
+        "probes: packets an episode": mean(episodes[1:]),
+        "probes: packets too many in a round": too_many,
+    }
+
+
+def _zone(name: str, count: int, buffer_bdp: float, seed: int, **keys: Any) -> Result:
+    return fullpipe.run({**zone(Party(name, name), count, buffer_bdp), "seed": seed, **keys})
+
+
+def _times_tcp(row: Row, count: int) -> float:
+    loss, goodput_bps, rtt_s = (row[key] or 0.0 for key in ("loss_rate", "subject.goodput_bps", "subject.mean_rtt_s"))
+    return goodput_bps / count / (1 - loss) / tcp_bps(loss, rtt_s, 1500)
+
+
+def duel_causes() -> Figures:
+    """Utilization of two CUBIC flows over a tenth of a BDP, the report card's duel of 60 s, with what a kernel has."""
+    kernels: Any = {"name": "cubic", "alpha_to_one": False, "whole_segments": True}
+    found = {}
+    for named, algorithm, takes_time in (
+        ("card", "cubic", True),
+        ("kernel's CUBIC", kernels, True),
+        ("no host's time", "cubic", False),
+        ("both", kernels, False),
+    ):
+        party = Party("cubic", algorithm)
+        tree = beside(50e6, 0.03, 0.1, party, party, duration_s=60)
+        tree = tree if takes_time else for_linux(tree)
+        results = [fullpipe.run({**tree, "seed": seed}) for seed in range(1, 25)]
+        found[named] = 100 * mean(_of_link(result, "utilization") for result in results)
+    return found
+
+
 def one_flow_sized() -> Figures:
     """Least buffers of one flow at 10 Mbit/s and 80 ms, by search and by the closed form."""
     sized = fullpipe.size(
@@ -199,6 +279,8 @@ TRIALS: Mapping[str, Callable[[], Figures]] = {
     "cubic-round-trips": cubic_round_trips,
     "vegas": vegas,
     "phases": phases,
+    "bbr-zone": bbr_zone,
+    "duel-causes": duel_causes,
     "one-flow-sized": one_flow_sized,
     "sizing": sizing,
 }

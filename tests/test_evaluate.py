@@ -14,10 +14,8 @@ import pytest
 from conftest import Program
 from fullpipe import Scenario
 from fullpipe.errors import InputError, ScenarioError
-from fullpipe.linux.plan import Plan
 from fullpipe.runs import engines
 from fullpipe.study.evaluate import Card, Statement, evaluate, plan, running
-from fullpipe.study.evaluate.beside_linux import for_linux, on_linux
 from fullpipe.study.evaluate.cell import Beside
 from fullpipe.study.evaluate.cells import CELLS
 from fullpipe.study.evaluate.criteria import CRITERIA
@@ -80,10 +78,16 @@ def test_bufferbloat_is_addressed_by_what_keeps_queues_short(name: str, addresse
 
 
 def test_the_first_bbr_loses_too_much_in_short_buffers(cache: Path) -> None:
-    """RFC 9743, 5.1.3: below about one and a half BDP."""
-    card = evaluate("bbr", only=["bbr1-zone"], cache=cache, seeds=3)
-    assert figure(card, "bbr1-zone", "2 flows, 0.5 BDP: loss")["verdict"] == "worse"
-    assert figure(card, "bbr1-zone", "2 flows, 2 BDP: loss")["verdict"] == "no worse"
+    """RFC 9743, 5.1.3: below about one and a half BDP, which later versions have mended."""
+    first, third = (evaluate(name, only=["bbr1-zone"], cache=cache, seeds=3) for name in ("bbr", "bbr3"))
+    lost = figure(first, "bbr1-zone", "2 flows, 0.5 BDP: loss")
+    assert lost["verdict"] == "worse"
+    assert mean(lost["times_tcp"]) > 30
+    assert figure(first, "bbr1-zone", "2 flows, 2 BDP: loss")["verdict"] == "no worse"
+    # Three seeds leave it open on which side of ten times TCP's rate it is; thirteen do not.
+    lost = figure(third, "bbr1-zone", "2 flows, 0.5 BDP: loss")
+    assert lost["verdict"] in ("no worse", "unclear")
+    assert mean(lost["times_tcp"]) < 10
 
 
 def test_what_takes_more_is_told_from_what_takes_less(cache: Path) -> None:
@@ -301,34 +305,6 @@ def test_a_statement_answers_what_no_run_can(tmp_path: Path, program: Program) -
         assert (done.returncode, wrong in done.stderr) == (2, True), done.stderr
 
 
-def test_a_real_kernel_stands_beside_and_gives_no_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, asked = engines.run, []
-
-    def run(tree: dict[str, Any], *, engine: str, **options: Any) -> Any:
-        if engine == "linux":
-            asked.append(tree)
-            assert all("processing_time" not in group for group in tree["flows"])
-            tree = {**tree, "duration": "25 s"}
-        return real(tree, **options)
-
-    monkeypatch.setattr(running.engines, "run", run)
-    monkeypatch.setattr(running, "LINUX_SEEDS", 1)
-    plain = evaluate("cubic", only=["bloat", "iot"], seeds=2, cache=tmp_path)
-    assert asked == []
-    beside = evaluate("cubic", only=["bloat", "iot"], seeds=2, cache=tmp_path, engine="linux")
-    # Both standards, of which the candidate is one, in the two buffers of the quick profile.
-    assert len(asked) == 2 * 2
-    one = figure(beside, "bloat", "10 BDP: median queueing delay")
-    assert len(one["linux"]["candidate"]) == 1
-    assert one["linux"]["candidate"] == one["linux"]["cubic"] != one["candidate"]
-    for criterion in beside.data["criteria"]:
-        for cell in criterion["cells"]:
-            cell["command"] = cell["command"].replace(" --engine linux", "")
-            for each in cell["figures"].values():
-                each.pop("linux", None)
-    assert beside.data == plain.data
-
-
 OWN = """
 import fullpipe
 
@@ -354,15 +330,3 @@ def test_an_algorithm_of_ones_own(program: Program, tmp_path: Path, monkeypatch:
     assert cards[0]["criteria"][0]["cells"][0]["command"].startswith("fullpipe evaluate mine.py ")
     # What was run of another source is not taken for it.
     assert cards[0] == cards[2] != cards[1]
-
-
-def test_what_goes_to_the_kernel_is_what_it_can_do() -> None:
-    found = set()
-    for cell in CELLS:
-        for setting in cell.settings:
-            if on_linux(cell, setting):
-                found.add(cell.id)
-                for tree in cell.roles(setting, Party("vegas", "vegas"), False).values():
-                    plan = Plan.of(Scenario.from_dict(for_linux(tree)))
-                    assert all(link.rate_bps <= 50e6 for link in plan.links)
-    assert found == {"duel", "bloat", "shallow"}

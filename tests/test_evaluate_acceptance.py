@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from fullpipe import Scenario, run, run_many
 from fullpipe.papers import select
 from fullpipe.reproduce import reproduce
+from fullpipe.study.evaluate import evaluate
 from fullpipe.study.evaluate.cell import Beside, Setting
 from fullpipe.study.evaluate.cells.harm import VICTIM, beside
 from fullpipe.study.evaluate.judging import Compared, Runs, corrected, judge_cell
@@ -72,6 +74,27 @@ def test_c4s_published_transfers() -> None:
     checks = reproduce(item, quick=True).checks
     assert {check.status for check in checks} <= {"pass", "documented miss"}
     assert sum(check.passed for check in checks) >= 31
+
+
+EDGE = "2 flows, 1 BDP"
+"""Here BBRv3 sends 10.8 times what TCP would at what it loses, of which ten are acceptable: a documented miss."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bbr", "bbr3"])
+def test_the_first_bbr_loses_too_much_below_one_and_a_half_bdp_and_the_third_does_not(
+    name: str, tmp_path: Path
+) -> None:
+    """RFC 9743, 5.1.3."""
+    card = evaluate(name, profile="standard", only=["bbr1-zone"], seeds=10, cache=tmp_path)
+    (cell,) = card.data["criteria"][0]["cells"]
+    words = {one["setting"]: one["verdict"] for one in cell["figures"].values() if one["metric"] == "loss_rate"}
+    assert len(words) == 12
+    worse = {setting for setting, word in words.items() if word == "worse"}
+    if name == "bbr":
+        assert worse == {f"{count} flows, {buffer} BDP" for count in (2, 5) for buffer in (0.25, 0.5, 1)}
+    else:
+        assert worse <= {EDGE}
 
 
 def duel(candidate: str, seeds: int, rate_bps: float, rtt_s: float, buffer: float) -> dict[str, Compared]:

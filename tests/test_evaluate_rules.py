@@ -15,6 +15,7 @@ from fullpipe.study.evaluate.rules import (
     MORE,
     NO_WORSE,
     NOT_RUN,
+    TCP,
     UNCLEAR,
     WORSE,
     at_most,
@@ -22,8 +23,10 @@ from fullpipe.study.evaluate.rules import (
     holm,
     judge,
     rule_h,
+    rule_loss,
     rule_r,
     starves,
+    tcp_bps,
     worst,
 )
 from fullpipe.study.statistics import tails
@@ -124,6 +127,44 @@ def test_ratios(kind: str, candidate: float, standard: float, verdict: str) -> N
     found = rule_r([candidate] * 3, {"newreno": [standard] * 3}, kind)
     assert found is not None
     assert found.verdict == verdict
+
+
+def test_tcps_rate_at_a_loss() -> None:
+    """RFC 5348, 3.1: X = s / (R sqrt(2 b p / 3) + t_RTO (3 sqrt(3 b p / 8) p (1 + 32 p^2))), b = 1, t_RTO = 4 R."""
+    # p = 0.015: sqrt(0.01) = 0.1; sqrt(0.005625) = 0.075; 3 * 0.075 * 0.015 * 1.0072 = 0.0033993; and four of these.
+    assert tcp_bps(0.015, 0.1, 1500) == pytest.approx(12_000 / (0.1 * (0.1 + 4 * 0.0033993)), rel=1e-6)
+    assert tcp_bps(0.0, 0.1, 1500) == math.inf
+    # Of much loss the timeouts are most: at a half 3 * sqrt(0.1875) * 0.5 * 9 = 5.8457, four times 23.383.
+    assert tcp_bps(0.5, 0.1, 1500) == pytest.approx(12_000 / (0.1 * (math.sqrt(1 / 3) + 23.383)), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("loss", "times", "verdict"),
+    [
+        (0.05, [40.0, 50.0, 60.0], WORSE),
+        (0.05, [9.0, 9.1, 9.2], NO_WORSE),  # more than the standards', and acceptable
+        (0.05, [9.0, 10.0, 11.0], UNCLEAR),
+        (0.05, [0.1, 0.1, 0.1], NO_WORSE),  # far below what is acceptable is no merit: more is lost
+        (0.0015, [40.0, 50.0, 60.0], NO_WORSE),  # within 0.1 points of the standards'
+        (0.0, [0.0, 0.0, 0.0], NO_WORSE),
+        (0.05, [None, None, 50.0], WORSE),  # where the rate is unknown, the ratio alone judges
+    ],
+)
+def test_more_losses_than_the_standards_are_worse_where_tcp_could_not_send_so_much(
+    loss: float, times: list[float | None], verdict: str
+) -> None:
+    found = rule_loss([loss] * 3, {"newreno": [0.001] * 3}, times)
+    assert found is not None
+    assert found.verdict == verdict
+
+
+def test_what_is_acceptable_is_told_by_its_distance_from_tcp() -> None:
+    found = rule_loss([0.05] * 3, {"newreno": [0.001] * 3}, [5.0] * 3)
+    assert found is not None
+    assert (found.bar, math.exp(found.mean), math.exp(found.margin)) == (TCP, pytest.approx(5), pytest.approx(10))
+    found = rule_loss([0.05] * 3, {"newreno": [0.001] * 3}, [50.0] * 3)
+    assert found is not None
+    assert (found.bar, math.exp(found.mean)) == ("newreno", pytest.approx(50))
 
 
 def test_the_bar_of_a_ratio_is_the_less_favourable_standard() -> None:

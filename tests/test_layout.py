@@ -36,6 +36,7 @@ LAYERS = {
         "errors",
         "files",
         "fingerprint",
+        "linux",
         "models",
         "own",
         "registry",

@@ -20,6 +20,7 @@ struct Place<T> {
 #[derive(Clone, Copy, Debug)]
 pub struct List {
     head: u32,
+    /// Anything where there is none.
     tail: u32,
     len: u32,
 }
@@ -61,8 +62,8 @@ impl<T: Default> Pool<T> {
     pub fn push(&mut self, list: &mut List, item: T) {
         let at = self.place(item);
         match self.places.get_mut(list.tail as usize) {
-            Some(last) => last.next = at,
-            None => list.head = at,
+            Some(last) if list.len > 0 => last.next = at,
+            _ => list.head = at,
         }
         list.tail = at;
         list.len += 1;
@@ -75,11 +76,20 @@ impl<T: Default> Pool<T> {
         let place = self.places.get_mut(at as usize)?;
         list.head = std::mem::replace(&mut place.next, self.free);
         self.free = at;
-        if list.head == NONE {
-            list.tail = NONE;
-        }
         list.len -= 1;
         Some(std::mem::take(&mut place.item))
+    }
+
+    /// Puts the item of `list` that has waited longest behind all others.
+    #[inline]
+    pub fn rotate(&mut self, list: &mut List) {
+        if list.len < 2 {
+            return;
+        }
+        let at = list.head;
+        list.head = std::mem::replace(&mut self.places[at as usize].next, NONE);
+        self.places[list.tail as usize].next = at;
+        list.tail = at;
     }
 
     /// Bytes it holds on the heap.
@@ -119,12 +129,16 @@ mod tests {
     proptest! {
         /// Three lists agree with three of the standard library's queues, and take no more places than are ever in use.
         #[test]
-        fn lists_behave_like_queues(steps in prop::collection::vec((0..3_usize, prop::option::weighted(0.6, any::<u16>())), 0..400)) {
+        fn lists_behave_like_queues(steps in prop::collection::vec((0..3_usize, prop::option::weighted(0.6, any::<u16>()), any::<bool>()), 0..400)) {
             let (mut pool, mut lists) = (Pool::default(), [List::default(); 3]);
             let mut queues: [VecDeque<u16>; 3] = Default::default();
             let mut most = 0;
-            for (which, step) in steps {
+            for (which, step, rotates) in steps {
                 let (list, queue) = (&mut lists[which], &mut queues[which]);
+                if rotates {
+                    pool.rotate(list);
+                    queue.rotate_left(1.min(queue.len()));
+                }
                 match step {
                     Some(item) => { pool.push(list, item); queue.push_back(item); }
                     None => prop_assert_eq!(pool.pop(list), queue.pop_front()),

@@ -83,6 +83,7 @@ def command(
         "only": None if only is None else words(only),
         "seeds": seeds,
         "statement": said,
+        "engine": engine,
     }
     if dry_run:
         needed = plan(**chosen)
@@ -94,7 +95,6 @@ def command(
     with progress_bar("evaluate", "runs") as progress:
         card = evaluate(
             **chosen,
-            engine=engine,
             workers=workers,
             dask=dask,
             memory_bytes=memory_bytes,

@@ -279,7 +279,7 @@ def progress_bar(label: str, unit: str = "s simulated") -> Iterator[Callable[[fl
                     return
                 progress = stack.enter_context(_bar(unit))
                 bar = progress, progress.add_task(shorten(label), total=total)
-            bar[0].update(bar[1], completed=reached)
+            bar[0].update(bar[1], completed=reached, total=total)
 
         yield tell
 

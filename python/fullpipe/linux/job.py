@@ -45,7 +45,7 @@ from fullpipe.linux.queues import UNLIMITED_PACKETS, Discipline
 if TYPE_CHECKING:
     from fullpipe.linux.kernel import Kernel
 
-__all__ = ["Job", "Place", "build", "counters", "empty_archive", "modules"]
+__all__ = ["Job", "Place", "build", "check", "counters", "empty_archive", "modules"]
 
 TEND_NS = 100_000_000
 """At most this long between two visits of the agent to its sockets."""
@@ -110,6 +110,15 @@ def build(plan: Plan, kernel: Kernel, file: str | None = None, *, watch: bool = 
     memory = _add_flows(guest, plan, nodes, kinds, tend_ns)
     guest.order(f"time {plan.duration_ns} {tend_ns} {sampling_ns}")
     return Job(guest.archive(), 256 + memory // 2**20, sampling_ns)
+
+
+def check(plan: Plan, file: str | None = None) -> None:
+    """Says no to a plan whose algorithms the kernel can't run; nothing is fetched or built for that.
+
+    Raises:
+        ScenarioError: An algorithm is not in the kernel, or with other parameters than asked for.
+    """
+    _algorithms(plan, file)
 
 
 def empty_archive() -> bytes:
@@ -192,7 +201,8 @@ class _Guest:
         return self._files.pack()
 
 
-def _load_algorithms(guest: _Guest, plan: Plan, kernel: Kernel, file: str | None) -> None:
+def _algorithms(plan: Plan, file: str | None) -> tuple[dict[str, dict[str, Any]], list[programs.Own]]:
+    """What the kernel is to run: its algorithms and ours with their settings, and the users' object files."""
     chosen: dict[str, dict[str, Any]] = {}
     own: dict[str, programs.Own] = {}
     held: dict[str, str] = {}
@@ -216,7 +226,12 @@ def _load_algorithms(guest: _Guest, plan: Plan, kernel: Kernel, file: str | None
             raise ScenarioError(key, str(error), file) from None
         if chosen.setdefault(algorithm, settings) != settings:
             raise ScenarioError(key, f"the kernel holds one set of parameters for all flows of {algorithm}", file)
-    for mine in own.values():
+    return chosen, list(own.values())
+
+
+def _load_algorithms(guest: _Guest, plan: Plan, kernel: Kernel, file: str | None) -> None:
+    chosen, own = _algorithms(plan, file)
+    for mine in own:
         guest.register(mine.kernel_name, mine.content)
     for algorithm, settings in sorted(chosen.items(), key=lambda item: programs.builds_upon(item[0]) is not None):
         match programs.find(algorithm):

@@ -4,7 +4,7 @@ use super::footprint::Memory;
 use super::timers::Timer;
 use super::transit::Transit;
 use super::{Engine, longest_access_delay};
-use crate::network::{Network, Route, Serving};
+use crate::network::{Network, Route, Serving, Shortcut};
 use crate::report::jitter::Jitter;
 use crate::report::meter::{Meter, Terms};
 use crate::report::transfers::Transfers;
@@ -154,8 +154,11 @@ impl<P: Policy> Engine<P> {
             jitter: (self.scenario.measure_jitter && web.is_none()).then(Jitter::default),
         };
         let heeds = ecn || heed.jitter.is_some();
-        let at_once = !tcp.delayed_ack && !slow_access && !heeds;
-        let direct = self.transit.network.direct(route).filter(|_| at_once);
+        let shortcut = match self.transit.network.shortcut(route) {
+            _ if tcp.delayed_ack || heeds => Shortcut::None,
+            Shortcut::Whole(_) if slow_access => Shortcut::None,
+            shortcut => shortcut,
+        };
         let schedule = &mut self.transit.schedule;
         let ack_stream = *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream());
         let access_link = slow_access.then(|| {
@@ -167,7 +170,7 @@ impl<P: Policy> Engine<P> {
             sender: Sender::new(tcp, cc, segments, base_rtt, clock_offset, meter),
             receiver: Receiver::new(tcp.recovery.telling()),
             route,
-            direct,
+            shortcut,
             ack_stream,
             access,
             incarnation: 0,

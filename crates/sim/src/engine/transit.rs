@@ -2,7 +2,7 @@
 
 use crate::engine::schedule::Schedule;
 use crate::engine::timers::{Timer, Timers};
-use crate::network::{Direct, End, Hop, Network, Route};
+use crate::network::{Direct, End, Hop, Network, Route, Shortcut};
 use crate::packet::{AckNote, Kind, NoteSlot, Notes, Packet, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
@@ -98,7 +98,7 @@ impl Transit {
         let now = at - flow.access;
         if flow.sender.is_quiet() {
             let segments = flow.sender.new_segments(now);
-            if let Some(direct) = flow.direct {
+            if let Shortcut::Whole(direct) = flow.shortcut {
                 for seq in segments {
                     self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
                 }
@@ -114,28 +114,37 @@ impl Transit {
                 }
             }
         } else {
-            self.pump_one_by_one(flow, at, now);
+            self.pump_other(flow, at, now);
         }
         self.arm(flow);
     }
 
     /// The same where something is lost or suspected, or each segment is paced or watched.
+    #[inline(never)]
+    fn pump_other<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
+        // Apart, since most ACKs of a paced sender end here.
+        if !flow.sender.is_kept_waiting(now) {
+            self.pump_one_by_one(flow, at, now);
+        }
+    }
+
+    #[inline(never)]
     fn pump_one_by_one<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
         if flow.sender.is_noting() {
             for seq in flow.sender.noted_segments(now) {
                 let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
-                match flow.direct {
-                    Some(direct) => self.send_direct(flow, direct, segment),
-                    None => self.send(flow, segment, true),
+                match flow.shortcut {
+                    Shortcut::Whole(direct) => self.send_direct(flow, direct, segment),
+                    _ => self.send(flow, segment, true),
                 }
             }
         } else {
             let mut high = flow.sender.high();
             while let Some(seq) = flow.sender.next_segment(now) {
                 let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
-                match flow.direct {
-                    Some(direct) => self.send_direct(flow, direct, segment),
-                    None => self.send(flow, segment, seq >= high),
+                match flow.shortcut {
+                    Shortcut::Whole(direct) => self.send_direct(flow, direct, segment),
+                    _ => self.send(flow, segment, seq >= high),
                 }
                 high = flow.sender.high();
             }
@@ -154,13 +163,19 @@ impl Transit {
             return;
         };
         segment.at = departure + link.delay;
+        self.deliver_direct(flow, direct.back, segment);
+    }
+
+    /// A segment over the one link of a route reaches its receiver, and its ACK goes back over that link.
+    #[inline(always)]
+    fn deliver_direct<P: Policy>(&mut self, flow: &mut Connection<P>, back: u32, mut segment: Segment) {
         segment.hop = 1;
         let Some(next) = flow.receiver.take_expected(segment.seq, segment.stamp) else {
-            self.deliver_by_call(flow, segment);
+            self.deliver_apart(flow, segment);
             return;
         };
         flow.received += u64::from(self.count_delivered(segment.at));
-        let link = &mut self.network.fifos[direct.back as usize];
+        let link = &mut self.network.fifos[back as usize];
         let Some(departure) = link.accept(segment.at, self.ack_size) else { return };
         let ack = Packet {
             at: departure + link.delay + 2 * flow.access,
@@ -173,6 +188,18 @@ impl Transit {
             hop: 2,
             kind: Kind::Arriving,
         };
+        self.schedule.push(flow.ack_stream, &ack);
+    }
+
+    /// The same where the receiver has more to do.
+    #[inline(never)]
+    fn deliver_apart<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
+        let (Shortcut::Whole(Direct { back, .. }) | Shortcut::Back(back)) = flow.shortcut else { return };
+        let Some(mut ack) = self.deliver(flow, segment) else { return };
+        let link = &mut self.network.fifos[back as usize];
+        let Some(departure) = link.accept(ack.at, self.ack_size) else { return self.lose(&ack) };
+        ack.at = departure + link.delay + 2 * flow.access;
+        (ack.hop, ack.kind) = (2, Kind::Arriving);
         self.schedule.push(flow.ack_stream, &ack);
     }
 
@@ -297,7 +324,9 @@ impl Transit {
             return false;
         }
         let sent = link.accept(packet, size, self.by_timer && !ahead);
-        self.settle(place);
+        if link.wants_attention() {
+            self.attend_to(place);
+        }
         sent
     }
 
@@ -325,10 +354,16 @@ impl Transit {
     }
 
     /// Sees to what a served link has lost, and that it is called again.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, place: u32) {
-        let link = &mut self.network.served[place as usize];
-        if let Some(at) = link.call_at() {
+        if self.network.served[place as usize].wants_attention() {
+            self.attend_to(place);
+        }
+    }
+
+    #[inline(never)]
+    fn attend_to(&mut self, place: u32) {
+        if let Some(at) = self.network.served[place as usize].call_at() {
             self.timers.set(at, Timer::Turn(place));
         }
         while let Some(lost) = self.network.served[place as usize].lost() {
@@ -337,7 +372,13 @@ impl Transit {
     }
 
     /// A packet that has waited at a served link leaves it: a segment or an ACK of `flow`.
+    #[inline]
     pub fn leave<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet) {
+        if let Shortcut::Back(back) = flow.shortcut {
+            if packet.kind == Kind::Data && packet.incarnation == flow.incarnation {
+                return self.deliver_direct(flow, back, packet.into());
+            }
+        }
         let hop = self.network.hop(flow.route, packet.hop);
         if self.goes_on(flow, hop, &mut packet) {
             self.carry(flow, packet, true);

@@ -39,6 +39,17 @@ pub struct Direct {
     pub back: u32,
 }
 
+/// How much of the way over one link is worked out at a stroke, where every segment gets its ACK at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortcut {
+    /// Nothing.
+    None,
+    /// All of it, there and back.
+    Whole(Direct),
+    /// What follows when a segment has left its link, which is served: the ACK's way over this one among [`Network::fifos`].
+    Back(u32),
+}
+
 /// A stop on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
@@ -96,10 +107,14 @@ impl Network {
         let window = Window { from: scenario.warmup, to: scenario.duration };
         let (ends, fifos, traced, served, hops) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut network = Network { ends, fifos, traced, served, hops };
-        for index in 0..2 * scenario.links.len() {
-            let link = scenario.links[index / 2].direction(index % 2 == 1);
+        let ways = Way::all(scenario);
+        let links: Vec<_> =
+            (0..2 * scenario.links.len()).map(|index| scenario.links[index / 2].direction(index % 2 == 1)).collect();
+        let feeders = Feeders::of(&ways, &links);
+        for (index, link) in links.iter().enumerate() {
             let (seed, number, interval) = (scenario.seed, index as u64, scenario.series_interval);
-            if serving != Serving::WhereNeeded || !knows_departures(link) {
+            let simple = knows_departures(link) || link.is_steady() && feeders.space_out(index, &ways, &links);
+            if serving != Serving::WhereNeeded || !simple {
                 network.ends.push(End::Served(network.served.len() as u32));
                 network.served.push(Served::new(link, scenario.packet_size, seed, number, window, interval, serving));
             } else if link.trace.is_some() {
@@ -111,25 +126,6 @@ impl Network {
             }
         }
 
-        let tcp = |tcp: &Tcp| Way {
-            path: tcp.path.clone(),
-            reverse: tcp.reverse,
-            acks: true,
-            timed_acks: tcp.delayed_ack,
-            handshake: tcp.handshake,
-        };
-        let udp = |udp: &Udp| Way {
-            path: udp.path.clone(),
-            reverse: udp.reverse,
-            acks: false,
-            timed_acks: false,
-            handshake: false,
-        };
-        let mut ways: Vec<_> = scenario.flows.iter().map(|group| tcp(&group.tcp)).collect();
-        ways.extend(scenario.udp.iter().map(udp));
-        ways.extend(scenario.web.iter().map(|web| tcp(&web.tcp)));
-
-        let feeders = Feeders::of(&ways, &network);
         let routes = ways.iter().map(|way| {
             let first = network.hops.len() as u32;
             network.hops.extend(feeders.hops(way, &network.ends, false));
@@ -193,16 +189,16 @@ impl Network {
         self.hop(route, route.hops - 1)
     }
 
-    /// The two directions of a route, if it is so short.
-    pub fn direct(&self, route: Route) -> Option<Direct> {
+    /// What of a route needs no look at its stops, if it is so short.
+    pub fn shortcut(&self, route: Route) -> Shortcut {
         if (route.data_hops, route.hops) != (1, 2) {
-            return None;
+            return Shortcut::None;
         }
-        match (self.hop(route, 0), self.hop(route, 1)) {
-            (Hop { end: End::Fifo(there), runs_on: true, .. }, Hop { end: End::Fifo(back), .. }) => {
-                Some(Direct { there, back })
-            }
-            _ => None,
+        let (there, back) = (self.hop(route, 0), self.hop(route, 1));
+        match (there.end, back.end) {
+            (End::Fifo(place), End::Fifo(back)) if there.runs_on => Shortcut::Whole(Direct { there: place, back }),
+            (End::Served(_), End::Fifo(back)) if there.runs_on => Shortcut::Back(back),
+            _ => Shortcut::None,
         }
     }
 }
@@ -221,9 +217,36 @@ struct Way {
     /// ACKs may also leave when a timer says so.
     timed_acks: bool,
     handshake: bool,
+    /// What a packet of data takes, and a SYN or an ACK, bytes.
+    data_size: u32,
+    ack_size: u32,
 }
 
 impl Way {
+    /// Those of a scenario, in the order of its flow, UDP and web groups.
+    fn all(scenario: &Scenario) -> Vec<Way> {
+        let tcp = |tcp: &Tcp| Way {
+            path: tcp.path.clone(),
+            reverse: tcp.reverse,
+            acks: true,
+            timed_acks: tcp.delayed_ack,
+            handshake: tcp.handshake,
+            data_size: scenario.packet_size,
+            ack_size: scenario.ack_size,
+        };
+        let udp = |udp: &Udp| Way {
+            path: udp.path.clone(),
+            reverse: udp.reverse,
+            acks: false,
+            timed_acks: false,
+            handshake: false,
+            data_size: udp.packet_size,
+            ack_size: 0,
+        };
+        let flows = scenario.flows.iter().map(|group| tcp(&group.tcp));
+        flows.chain(scenario.udp.iter().map(udp)).chain(scenario.web.iter().map(|web| tcp(&web.tcp))).collect()
+    }
+
     /// Directions of the data, then of the ACKs.
     fn legs(&self) -> (Vec<usize>, Vec<usize>) {
         let there: Vec<_> = self.path.iter().map(|link| 2 * link).collect();
@@ -231,6 +254,19 @@ impl Way {
         let (data, acks) = if self.reverse { (back, there) } else { (there, back) };
         (data, if self.acks { acks } else { Vec::new() })
     }
+
+    /// Of the packets that cross a direction, bytes.
+    fn sizes_at(&self, direction: usize) -> impl Iterator<Item = u32> {
+        let (data, acks) = self.legs();
+        let data_size = data.contains(&direction).then_some(self.data_size);
+        let small = acks.contains(&direction) || self.handshake && data.contains(&direction);
+        data_size.into_iter().chain(small.then_some(self.ack_size))
+    }
+}
+
+/// A size as the time it takes counts beside another's at the other's rate.
+fn weighted(size: u32, rate_bps: u64) -> u128 {
+    u128::from(size) * u128::from(rate_bps)
 }
 
 /// What feeds each direction. One that is fed by a single other direction gets its packets in the order in which that one
@@ -246,16 +282,10 @@ enum Feeder {
 }
 
 impl Feeders {
-    fn of(ways: &[Way], network: &Network) -> Feeders {
-        let unknown = |end: &End| match end {
-            End::Served(place) if !network.served[*place as usize].may_run_ahead() => Feeder::Several,
-            _ => Feeder::Nothing,
-        };
-        let mut feeders = Feeders(network.ends.iter().map(unknown).collect());
-        let in_order = |&direction: &usize| match network.ends[direction] {
-            End::Fifo(_) | End::Traced(_) => true,
-            End::Served(place) => network.served[place as usize].keeps_order(),
-        };
+    fn of(ways: &[Way], links: &[&Link]) -> Feeders {
+        let unknown = |link: &&Link| if link.schedule.changes.is_empty() { Feeder::Nothing } else { Feeder::Several };
+        let mut feeders = Feeders(links.iter().map(unknown).collect());
+        let in_order = |&direction: &usize| links[direction].reorder.is_none();
         for way in ways {
             let (data, acks) = way.legs();
             let mut before = None;
@@ -275,6 +305,20 @@ impl Feeders {
             (Feeder::Direction(known), Some(from)) if known == from => Feeder::Direction(known),
             _ => Feeder::Several,
         };
+    }
+
+    /// Whether packets come to a direction so far apart that none ever waits there, so that whatever its queue is has nothing to do: all
+    /// come from a single other direction, which takes as long to send the least of its packets as this one the largest. ACKs of data that
+    /// have come over the bottleneck are the usual case.
+    fn space_out(&self, direction: usize, ways: &[Way], links: &[&Link]) -> bool {
+        let Feeder::Direction(from) = self.0[direction] else { return false };
+        let data_crosses = ways.iter().any(|way| way.legs().0.contains(&direction));
+        let sizes_at = |direction| ways.iter().flat_map(move |way| way.sizes_at(direction));
+        let (Some(least), Some(largest)) = (sizes_at(from).min(), sizes_at(direction).max()) else { return false };
+        // No queue can mark an ACK, but it may mark data that do not wait.
+        (!data_crosses || !links[direction].queue.marks())
+            && links[from].is_steady()
+            && weighted(largest, links[from].rate_bps) <= weighted(least, links[direction].rate_bps)
     }
 
     /// The stops of a flow's data and ACKs, or of a SYN and the answer to it.
@@ -300,5 +344,75 @@ impl Feeders {
             };
             Hop { direction: all[k] as u32, end: ends[all[k]], then, runs_on }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether each direction of two links is served: there and back over `a` of 10 Mbit/s, then over `b`.
+    fn served(queue: &str, b: &str, flows: &str) -> Vec<bool> {
+        let text = format!(
+            r#"
+            duration = "1 s"
+            links = [
+                {{ name = "a", rate = "10 Mbit/s", delay = "1 ms", queue = "{queue}", buffer = "100 packets" }},
+                {{ name = "b", delay = "1 ms", queue = "{queue}", buffer = "100 packets", {b} }},
+            ]
+            {flows}
+            "#
+        );
+        let scenario = Scenario::from_toml(&text).unwrap_or_else(|problem| panic!("{problem}"));
+        let (network, _) = Network::new(&scenario, Serving::WhereNeeded);
+        network.ends.iter().map(|end| matches!(end, End::Served(_))).collect()
+    }
+
+    const BOTH: &str = r#"flows = [{ algorithm = "reno", path = ["a", "b"] }]"#;
+    const OPENING: &str = r#"flows = [{ algorithm = "reno", path = ["a", "b"], handshake = true }]"#;
+
+    /// Data wait at `a` alone if `b` is as fast, ACKs nowhere; but behind a segment that has waited there may come a SYN.
+    #[test]
+    fn a_queue_where_nothing_ever_waits_is_none() {
+        assert_eq!(served("codel", r#"rate = "10 Mbit/s""#, BOTH), [true, false, false, false]);
+        assert_eq!(served("codel", r#"rate = "9 Mbit/s""#, BOTH), [true, false, true, false]);
+        assert_eq!(served("codel", r#"rate = "10 Mbit/s""#, OPENING), [true, false, true, false]);
+        let one = r#"flows = [{ algorithm = "reno", path = ["a"] }]"#;
+        let back = |rate: &str| served("codel", &format!(r#"rate = "{rate}""#), one);
+        assert_eq!(back("1 Mbit/s"), [true, false, true, true]);
+    }
+
+    /// ACKs of 40 bytes at 400 kbit/s come as data of 1000 bytes leave at 10 Mbit/s.
+    #[test]
+    fn a_slow_way_back_has_a_queue() {
+        let back = |rate: &str| {
+            let b = format!(r#"rate = "10 Mbit/s", reverse = {{ rate = "{rate}" }}"#);
+            served("pie", &b, r#"flows = [{ algorithm = "reno", path = ["a", "b"] }]"#)[3]
+        };
+        assert_eq!((back("400 kbit/s"), back("399 kbit/s")), (false, true));
+    }
+
+    /// A queue may mark data that do not wait; ACKs it may not.
+    #[test]
+    fn data_that_a_queue_may_mark_come_to_the_queue() {
+        let served = |queue| served(queue, r#"rate = "10 Mbit/s""#, BOTH);
+        assert_eq!(
+            (served("step"), served("fq-codel")),
+            (vec![true, false, true, false], vec![true, false, true, false])
+        );
+        assert_eq!(served("codel"), [true, false, false, false]);
+    }
+
+    /// Timers, traffic of their own and what bunches packets leave no gaps.
+    #[test]
+    fn what_comes_from_elsewhere_may_wait() {
+        let rate = r#"rate = "10 Mbit/s""#;
+        let delayed = r#"flows = [{ algorithm = "reno", path = ["a", "b"], delayed_ack = true }]"#;
+        assert_eq!(served("red", rate, delayed), [true, false, false, true]);
+        let two_way =
+            format!("{}, {{ algorithm = \"reno\", path = [\"b\"], reverse = true }}]", BOTH.trim_end_matches(']'));
+        assert_eq!(served("red", rate, &two_way), [true, false, true, true]);
+        let bunched = r#"rate = "10 Mbit/s", aggregation = "4 ms""#;
+        assert_eq!(served("red", bunched, BOTH), [true, true, true, true]);
     }
 }

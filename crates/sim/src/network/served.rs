@@ -132,11 +132,6 @@ impl Served {
         }
     }
 
-    /// Whether it is told all that happens by the packets that come, in order, and by its own transmitter.
-    pub fn may_run_ahead(&self) -> bool {
-        self.schedule.is_none()
-    }
-
     /// Whether a packet that will come at `at`, behind all that are known, is accepted right now, ahead of the clock. If not it has to
     /// come in its turn, [`Served::comes`] first.
     #[inline]
@@ -237,13 +232,13 @@ impl Served {
         self.go_on(now, packet)
     }
 
-    /// Whether no packet overtakes another on the wire.
-    pub fn keeps_order(&self) -> bool {
-        self.wire.keeps_order()
+    /// Whether [`Served::call_at`] or [`Served::lost`] has anything to say.
+    #[inline(always)]
+    pub fn wants_attention(&self) -> bool {
+        !self.awaited && self.turn < Nanos::MAX || !self.lost.is_empty()
     }
 
     /// When the loop has to call [`Served::serve`], if it does not know yet.
-    #[inline(always)]
     pub fn call_at(&mut self) -> Option<Nanos> {
         if self.awaited || self.turn == Nanos::MAX {
             return None;
@@ -254,7 +249,6 @@ impl Served {
 
     /// Takes a packet that was lost in the last call, if there is one left: dropped by the queue, or one that the wire will lose,
     /// which stays in the queue as if nothing had happened (during an outage it does not get there).
-    #[inline(always)]
     pub fn lost(&mut self) -> Option<Packet> {
         self.lost.pop()
     }
@@ -312,9 +306,15 @@ impl Served {
     }
 
     /// Sends what waits, now or when the transmitter is free.
-    #[inline]
+    #[inline(always)]
     fn go_on(&mut self, now: Nanos, packet: &mut Packet) -> bool {
-        if self.turn < Nanos::MAX || self.waiting.packets == 0 || self.transmitter.rests() {
+        self.turn == Nanos::MAX && self.begin(now, packet)
+    }
+
+    /// The same where nothing was to be sent.
+    #[inline(never)]
+    fn begin(&mut self, now: Nanos, packet: &mut Packet) -> bool {
+        if self.waiting.packets == 0 || self.transmitter.rests() {
             return false;
         }
         let start = self.transmitter.start_after(now);
@@ -361,7 +361,7 @@ impl Served {
 
     /// Takes the next packet out of the queue and sends it; says when it reaches the far end, if the wire does not lose it. None where
     /// none is left.
-    #[inline]
+    #[inline(always)]
     fn send_next(&mut self, now: Nanos) -> Option<(Nanos, Box<Queued>)> {
         let next = self.queue.dequeue(now, &mut self.deeds);
         if self.deeds.any() {

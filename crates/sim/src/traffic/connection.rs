@@ -2,7 +2,7 @@
 
 use crate::engine::schedule::StreamId;
 use crate::network::line::Line;
-use crate::network::{Direct, Route};
+use crate::network::{Route, Shortcut};
 use crate::packet::{Echo, Segment};
 use crate::report::jitter::Jitter;
 use crate::rng::Rng;
@@ -33,8 +33,8 @@ pub struct Connection<P = Controller> {
     pub received: u64,
     /// The way of its data and of its ACKs.
     pub route: Route,
-    /// The two directions of its route, where that is one link and every segment gets its ACK at once.
-    pub direct: Option<Direct>,
+    /// What of its way is worked out at a stroke.
+    pub shortcut: Shortcut,
     /// Where ACKs wait that are on their way to the sender.
     pub ack_stream: StreamId,
     /// How long the receiver may hold an ACK.

@@ -102,10 +102,27 @@ impl Sampler {
 
     /// Segment `seq` is sent, one known or the next; `in_flight` are in the network beside it.
     pub fn on_sent(&mut self, seq: u64, now: Nanos, in_flight: u64) {
+        let sent = self.sent(now, in_flight);
+        match self.sent.get_mut((seq - self.base) as usize) {
+            Some(known) => *known = Sent { again: true, arrived: known.arrived, ..sent },
+            None => self.sent.push_back(sent),
+        }
+    }
+
+    /// The next segment is sent for the first time; `in_flight` are in the network beside it.
+    #[inline(always)]
+    pub fn on_new(&mut self, now: Nanos, in_flight: u64) {
+        let sent = self.sent(now, in_flight);
+        self.sent.push_back(sent);
+    }
+
+    /// What is to be remembered of a segment sent.
+    #[inline(always)]
+    fn sent(&mut self, now: Nanos, in_flight: u64) -> Sent {
         if in_flight == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
         }
-        let sent = Sent {
+        Sent {
             at: now,
             first_sent: self.first_sent,
             delivered_at: self.delivered_at,
@@ -114,10 +131,6 @@ impl Sampler {
             lost: self.lost as u32,
             is_app_limited: self.is_app_limited(),
             ..Sent::default()
-        };
-        match self.sent.get_mut((seq - self.base) as usize) {
-            Some(known) => *known = Sent { again: true, arrived: known.arrived, ..sent },
-            None => self.sent.push_back(sent),
         }
     }
 

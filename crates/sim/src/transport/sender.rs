@@ -249,12 +249,13 @@ impl<P: Policy> Sender<P> {
     /// The same of an ACK that carries a note.
     #[inline(never)]
     pub fn on_noted_ack(&mut self, now: Nanos, arrival: &Arrival, note: &AckNote) {
-        let marked = note.echo.map_or(0, |echo| self.news_of_marks(now, arrival, echo, note.sack().is_some()));
-        if marked == 0 {
-            return self.on_ack(now, arrival, note.sack());
+        let sack = note.sack();
+        let marked = note.echo.map_or(0, |echo| self.news_of_marks(now, arrival, echo, sack.is_some()));
+        if marked == 0 && sack.is_none() {
+            return self.on_ack(now, arrival, None);
         }
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
-        self.on_any_ack(now, cumulative, arrival, note.sack(), marked);
+        self.on_any_ack(now, cumulative, arrival, sack, marked);
         self.cwnd = self.cc.cwnd();
     }
 
@@ -314,7 +315,9 @@ impl<P: Policy> Sender<P> {
             Expiry::Probe => self.start_timer(now),
             Expiry::Looked(loss) => {
                 self.tell_losses(now);
-                self.act_on(loss, now);
+                if let Some(loss) = loss {
+                    self.act_on(loss, now);
+                }
                 self.deadline = self.repair.rewake_at(self.deadline);
             }
         }
@@ -340,6 +343,13 @@ impl<P: Policy> Sender<P> {
         self.watch.is_some()
     }
 
+    /// Its pacer lets nothing leave at `now`, and it has been said when to wake it: nothing goes, whatever it has to send.
+    #[inline(always)]
+    pub fn is_kept_waiting(&mut self, now: Nanos) -> bool {
+        let pacer = self.watch.as_ref().and_then(|watch| watch.pacer.as_ref());
+        pacer.is_some_and(Pacer::is_awaited) && self.held_back(now)
+    }
+
     /// The new segments that may be sent at `now` where nothing is lost or suspected. The caller sends them.
     #[inline(always)]
     pub fn new_segments(&mut self, now: Nanos) -> Range<u64> {
@@ -355,20 +365,36 @@ impl<P: Policy> Sender<P> {
     /// The same as far as the pacer lets them go, one by one, so that all hear of each.
     #[inline(always)]
     fn take_watched(&mut self, now: Nanos) -> Range<u64> {
-        let first = self.progress.nxt;
-        while !self.held_back(now) {
-            if self.progress.flight_size() >= self.window() {
-                self.progress.cwnd_limited = true;
+        let (first, window) = (self.progress.nxt, self.window());
+        let Sender { ref mut progress, round, ref meter, ref rtt, ref mut cc, ref mut watch, .. } = *self;
+        let Some(Watch { pacer, sampler, .. }) = watch.as_deref_mut() else { return first..first };
+        loop {
+            if pacer.as_ref().is_some_and(|pacer| !pacer.allows(now)) {
+                progress.cwnd_limited = progress.has_new() || progress.flight_size() >= window;
                 break;
             }
-            let Some(seq) = self.progress.next_new() else {
-                self.look_whether_app_limited();
+            if progress.flight_size() >= window {
+                progress.cwnd_limited = true;
+                break;
+            }
+            let Some(seq) = progress.next_new() else {
+                if let Some(sampler) = sampler.as_mut().filter(|_| progress.is_app_limited()) {
+                    sampler.on_app_limited(progress.flight_size());
+                }
                 break;
             };
             #[cfg(feature = "record")]
             crate::record::sent(now, seq);
-            self.progress.high = seq + 1;
-            self.note_sent(seq, now, |sender| sender.resting(now).flow());
+            progress.high = seq + 1;
+            if let Some(sampler) = sampler {
+                let in_flight = progress.flight_size();
+                cc.on_sent(&Resting::of(now, progress, round, meter.events.retransmits, rtt, Some(sampler)).flow());
+                sampler.on_new(now, in_flight - 1);
+            }
+            if let Some(pacer) = pacer {
+                let rate = pacing::rate(cc, rtt.smoothed().unwrap_or(rtt.handshake()));
+                pacer.on_sent(now, rate, || cc.send_quantum());
+            }
         }
         let count = self.progress.nxt - first;
         if count > 0 {
@@ -430,7 +456,7 @@ impl<P: Policy> Sender<P> {
         }
         self.repair.on_sent(seq, now, &self.rtt, &self.progress);
         if self.watch.is_some() {
-            self.note_sent(seq, now, |sender| sender.put_together(now, sender.progress.phase.is_reducing()));
+            self.note_sent(seq, now);
         }
         if self.deadline == Nanos::MAX {
             self.start_timer(now);
@@ -465,11 +491,11 @@ impl<P: Policy> Sender<P> {
         self.progress.phase != Phase::Open || (self.progress.has_new() && self.in_network() < self.window())
     }
 
-    /// A segment leaves a sender that is watched, whose state `flow` says.
+    /// A segment leaves a sender that is watched.
     #[inline(always)]
-    fn note_sent(&mut self, seq: u64, now: Nanos, flow: impl FnOnce(&Self) -> Flow) {
+    fn note_sent(&mut self, seq: u64, now: Nanos) {
         if self.sampler().is_some() {
-            let flow = flow(self);
+            let flow = self.put_together(now, self.progress.phase.is_reducing());
             self.cc.on_sent(&flow);
             if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
                 sampler.on_sent(seq, now, flow.in_flight.saturating_sub(1));
@@ -483,11 +509,17 @@ impl<P: Policy> Sender<P> {
     }
 
     /// Tells an algorithm that takes rate samples which segments the recovery has found lost.
+    #[inline(always)]
     fn tell_losses(&mut self, now: Nanos) {
-        let Some(watch) = self.watch.as_mut().filter(|watch| watch.sampler.is_some()) else { return };
-        if !self.repair.take_lost(&mut watch.found) || watch.found.is_empty() {
-            return;
+        if self.repair.has_found() {
+            self.tell_found(now);
         }
+    }
+
+    #[inline(never)]
+    fn tell_found(&mut self, now: Nanos) {
+        let Some(watch) = self.watch.as_mut().filter(|watch| watch.sampler.is_some()) else { return };
+        self.repair.take_found(&mut watch.found);
         let mut found = std::mem::take(&mut watch.found);
         for seq in found.drain(..) {
             self.tell_loss(seq, now);
@@ -608,7 +640,9 @@ impl<P: Policy> Sender<P> {
                 let flow = self.flow(now);
                 self.cc.on_ack(&flow, &ack);
             }
-            self.act_on(loss, now);
+            if let Some(loss) = loss {
+                self.act_on(loss, now);
+            }
         }
         if let Some((cwnd, ssthresh)) = self.repair.undoes() {
             self.progress.phase = Phase::Open;
@@ -651,7 +685,9 @@ impl<P: Policy> Sender<P> {
             self.progress.phase = Phase::Open;
             self.recovered(&flow);
         }
-        self.act_on(verdict.loss, now);
+        if let Some(loss) = verdict.loss {
+            self.act_on(loss, now);
+        }
     }
 
     /// What this ACK tells of losses and of the rate of delivery.
@@ -713,8 +749,8 @@ impl<P: Policy> Sender<P> {
     }
 
     /// What a loss that was found calls for.
-    fn act_on(&mut self, loss: Option<Loss>, now: Nanos) {
-        let Some(loss) = loss else { return };
+    #[inline(never)]
+    fn act_on(&mut self, loss: Loss, now: Nanos) {
         match loss {
             Loss::RepairNext => self.progress.phase = Phase::Recovery { point: self.progress.high },
             Loss::Restart => {

@@ -106,20 +106,32 @@ impl SentLog {
     /// Segment `seq` is sent: one of those known, or the next one after them.
     #[inline]
     pub fn note(&mut self, seq: u64, now: Nanos) {
-        let again = ((seq - self.base) as usize) < self.sent.len();
-        let Moment { at, order } = self.moment(now);
-        if again {
-            self.settle(seq, Fate::Lost);
-        } else {
-            self.sent.push_back(Sent::default());
+        if ((seq - self.base) as usize) >= self.sent.len() {
+            return self.note_new(seq, now);
         }
+        self.settle(seq, Fate::Lost);
+        let sent = self.put_last(seq, now, true);
+        *self.sent_mut(seq) = sent;
+    }
+
+    /// Segment `seq`, the next one after those known, is sent.
+    #[inline]
+    pub fn note_new(&mut self, seq: u64, now: Nanos) {
+        let sent = self.put_last(seq, now, false);
+        self.sent.push_back(sent);
+    }
+
+    /// Segment `seq` is the one sent last; what is to be known of it.
+    #[inline]
+    fn put_last(&mut self, seq: u64, now: Nanos, again: bool) -> Sent {
+        let Moment { at, order } = self.moment(now);
         let older = self.newest.replace(seq);
         match older {
             Some(older) => self.sent_mut(older).newer = seq as u32,
             None => self.oldest = Some(seq),
         }
         let older = older.unwrap_or(seq) as u32;
-        *self.sent_mut(seq) = Sent { at, order, older, newer: seq as u32, again, fate: Fate::UnderWay };
+        Sent { at, order, older, newer: seq as u32, again, fate: Fate::UnderWay }
     }
 
     /// Segment `seq`, if it is outstanding.
@@ -131,18 +143,19 @@ impl SentLog {
     /// Segment `seq` is no longer under way: it has met its `fate`.
     #[inline]
     pub fn settle(&mut self, seq: u64, fate: Fate) {
-        if self.sent_mut(seq).fate == Fate::UnderWay {
-            let (older, newer) = (self.older(seq), self.newer(seq));
-            match older {
-                Some(older) => self.sent_mut(older).newer = newer.unwrap_or(older) as u32,
-                None => self.oldest = newer,
-            }
-            match newer {
-                Some(newer) => self.sent_mut(newer).older = older.unwrap_or(newer) as u32,
-                None => self.newest = older,
-            }
+        let (this, sent) = (seq as u32, self.sent_mut(seq));
+        let (older, newer) = (sent.older, sent.newer);
+        if std::mem::replace(&mut sent.fate, fate) != Fate::UnderWay {
+            return;
         }
-        self.sent_mut(seq).fate = fate;
+        match older == this {
+            false => self.low_mut(older).newer = if newer == this { older } else { newer },
+            true => self.oldest = self.neighbour(seq, newer),
+        }
+        match newer == this {
+            false => self.low_mut(newer).older = if older == this { newer } else { older },
+            true => self.newest = self.neighbour(seq, older),
+        }
     }
 
     /// Segment `seq`, which was thought lost, may still arrive: it goes before all others, which were sent later.
@@ -199,6 +212,12 @@ impl SentLog {
     #[inline]
     fn neighbour(&self, seq: u64, low: u32) -> Option<u64> {
         (low != seq as u32).then(|| self.base + u64::from(low.wrapping_sub(self.base as u32)))
+    }
+
+    /// An outstanding segment by its number modulo 2^32.
+    #[inline]
+    fn low_mut(&mut self, low: u32) -> &mut Sent {
+        self.sent.get_mut(low.wrapping_sub(self.base as u32) as usize).expect("outstanding")
     }
 
     #[inline]

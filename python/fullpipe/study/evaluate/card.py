@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from fullpipe.text import file_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BREAKER", "RISKS", "Card"]
+__all__ = ["BREAKER", "RISKS", "Card", "Kernel"]
 
 BREAKER = 0.1
 """Loss within 10 s above which a circuit breaker may end a flow (RFC 8084)."""
@@ -45,6 +45,41 @@ RISKS = (
 
 DIGITS = 6
 """Of the figures on the card."""
+
+KERNEL_NOTE = (
+    "Both engines have the same scenario, but other random choices, so that seeds are not paired; the guest's hosts "
+    "take the time that they take. Its percentiles of RTTs are of the kernel's smoothed RTT, read each 100 ms; how "
+    "long packets wait in the queue it does not tell."
+)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A real kernel's part in a card.
+
+    Attributes:
+        version: As Debian names it; empty where none of the card's settings is run there.
+        seeds: Runs of each setting and role.
+        settings: How many settings it ran.
+        failures: Why a run is missing, by what tells it from others.
+    """
+
+    version: str
+    seeds: int
+    settings: int
+    failures: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values ready for JSON."""
+        whys = list(dict.fromkeys(self.failures.values()))
+        return {
+            "kernel": self.version,
+            "seeds": self.seeds,
+            "settings": self.settings,
+            "failed_runs": len(self.failures),
+            "why": "; ".join(whys),
+            "note": KERNEL_NOTE,
+        }
 
 
 class Card(Outcome):
@@ -80,6 +115,7 @@ class Card(Outcome):
         statement: Statement,
         asked: str,
         only: Sequence[str] = (),
+        kernel: Kernel | None = None,
     ) -> Card:
         """Puts the judged cells together; ``asked`` is the command that made them."""
         rows = runs.rows()
@@ -94,6 +130,7 @@ class Card(Outcome):
             "profile": profile,
             "fullpipe": fullpipe.__version__,
             "engine": "simulator",
+            **({"linux": kernel.to_dict()} if kernel else {}),
             "seeds": seeds,
             "criteria": criteria,
             "risks": list(RISKS),
@@ -207,7 +244,24 @@ class Card(Outcome):
         return [
             Shown(f"{data['algorithm']} beside NewReno and CUBIC", ("RFC 9743", "criterion", "word", "where"), rows, 4),
             f"Words are relative to the standards; RFC 9743 gives no thresholds. {made}",
+            *self._shown_kernel(),
         ]
+
+    def _shown_kernel(self) -> list[Shown | str]:
+        """What the program prints of a real kernel: how far its figures lie from the simulator's, cell by cell."""
+        if "linux" not in self.data:
+            return []
+        from fullpipe.study.evaluate.page import beside, kernel_line
+
+        rows = [
+            (cell["id"], figure["setting"], f"{figure['title']}, {figure['unit']}".removesuffix(", "), *row)
+            for cell in {cell["id"]: cell for one in self.data["criteria"] for cell in one["cells"]}.values()
+            for figure in cell["figures"].values()
+            for row in beside(figure, self.data["algorithm"])
+        ]
+        columns = ("cell", "setting", "figure", "of, or beside", "simulator", "Linux")
+        table = [Shown("The kernel beside the simulator", columns, rows, 4)] if rows else []
+        return [*table, kernel_line(self.data["linux"])]
 
     def __repr__(self) -> str:
         return f"<Card of {self.data['algorithm']}; worse at: {', '.join(self.worse) or 'nothing'}>"
@@ -361,10 +415,20 @@ def _figures(one: Compared) -> dict[str, Any]:
         **numbers,
         **({"starves": True} if one.starved else {}),
         **({"shares": {role: _short(share) for role, share in one.shares.items()}} if one.shares else {}),
+        **({"times_tcp": [_short(value) for value in one.times_tcp]} if one.times_tcp else {}),
         "candidate": [_short(value) for value in one.candidate],
         **{bar: [_short(value) for value in one.standards.get(bar, ())] for bar in BARS},
-        **({"linux": {role: list(map(_short, values)) for role, values in one.linux.items()}} if one.linux else {}),
+        **_kernels(one),
     }
+
+
+def _kernels(one: Compared) -> dict[str, Any]:
+    """What a real kernel has of a figure: ``linux`` is empty where it was asked and does not tell."""
+    if not one.asked_linux:
+        return {}
+    values = {role: list(map(_short, values)) for role, values in one.linux.items()}
+    shares = {role: _short(share) for role, share in one.linux_shares.items()}
+    return {"linux": values, **({"linux_shares": shares} if shares else {})}
 
 
 def _short(value: float | None) -> float | None:

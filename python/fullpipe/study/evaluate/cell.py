@@ -28,6 +28,7 @@ class Metric:
         scale: What the figure is multiplied with to be in that unit.
         limit: For the rule "limit": how much is allowed.
         informs: It is shown and not judged.
+        senders: Of a loss: whose own it is, by the name of the group that alone crosses the link.
     """
 
     key: str
@@ -37,6 +38,7 @@ class Metric:
     scale: float = 1.0
     limit: float | None = None
     informs: bool = False
+    senders: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from fullpipe.study.evaluate.cell import Beside, Cell, Metric, Setting
 from fullpipe.study.evaluate.measure import Row
-from fullpipe.study.evaluate.preset import STANDARDS
+from fullpipe.study.evaluate.preset import PACKET_BYTES, STANDARDS
 from fullpipe.study.evaluate.rules import (
     BETTER,
     INFORMATION,
@@ -21,8 +21,10 @@ from fullpipe.study.evaluate.rules import (
     harms,
     holm,
     rule_h,
+    rule_loss,
     rule_r,
     starves,
+    tcp_bps,
     worst,
 )
 
@@ -42,6 +44,10 @@ class Runs:
     def has(self, cell: str, setting: str, role: str, seed: int) -> bool:
         """Whether a run is there."""
         return seed in self._rows.get((cell, setting, role), {})
+
+    def has_any(self, cell: str, setting: str) -> bool:
+        """Whether a setting was run at all."""
+        return any((of_cell, name) == (cell, setting) for of_cell, name, _ in self._rows)
 
     def add(self, cell: str, setting: str, role: str, seed: int, row: Row) -> None:
         """Takes a run's figures."""
@@ -78,7 +84,10 @@ class Compared:
         starved: The candidate starves flows that no standard starves.
         why: Why it was not run.
         shares: The victim's mean part of its equal share, by who is beside it.
-        linux: The values of a real kernel, by who they are of.
+        linux: The values of a real kernel, by who they are of; empty where it was not asked, or does not tell.
+        asked_linux: Whether a real kernel ran the setting.
+        linux_shares: As ``shares``, of a real kernel.
+        times_tcp: Of losses that are more than the standards': the candidate's rate over TCP's at them, over the seeds.
         limit: How much is allowed, in the unit of the values, where that is what it is held against.
     """
 
@@ -95,6 +104,9 @@ class Compared:
     why: str = ""
     shares: Mapping[str, float] = field(default_factory=dict)
     linux: Mapping[str, Values] = field(default_factory=dict)
+    asked_linux: bool = False
+    linux_shares: Mapping[str, float] = field(default_factory=dict)
+    times_tcp: Sequence[float | None] = ()
     limit: float | None = None
 
 
@@ -153,13 +165,19 @@ def corrected(cells: Sequence[JudgedCell]) -> list[JudgedCell]:
 def _beside(cell: Cell, setting: Setting, runs: Runs, there: Runs | None) -> list[Compared]:
     """With what the kernel has, where it was asked."""
     here = _compare(cell, setting, runs)
-    real = {one.metric: one for one in _compare(cell, setting, there)} if there is not None else {}
-    known = {
-        metric: {"candidate": one.candidate, **one.standards}
-        for metric, one in real.items()
-        if any(value is not None for value in one.candidate)
-    }
-    return [replace(one, linux=known.get(one.metric, {})) for one in here]
+    if there is None or not there.has_any(cell.id, setting.name):
+        return here
+    real = {one.metric: one for one in _compare(cell, setting, there)}
+    return [replace(one, asked_linux=True, **_from_kernel(real.get(one.metric))) for one in here]
+
+
+def _from_kernel(one: Compared | None) -> dict[str, Any]:
+    """What a comparison on the kernel adds to the simulator's."""
+    if one is None:
+        return {}
+    values = {"candidate": one.candidate, **one.standards}
+    known = any(value is not None for each in values.values() for value in each)
+    return {"linux": values, "linux_shares": one.shares} if known else {}
 
 
 def _compare(cell: Cell, setting: Setting, runs: Runs) -> list[Compared]:
@@ -171,13 +189,33 @@ def _compare(cell: Cell, setting: Setting, runs: Runs) -> list[Compared]:
 def _compare_ratio(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Compared:
     candidate = runs.values(cell.id, setting.name, "candidate", metric.key)
     standards = {bar: runs.values(cell.id, setting.name, bar, metric.key) for bar in BARS}
+    times: Values = []
     if metric.limit is not None:
         judgement = at_most(candidate, metric.limit)
     elif metric.informs:
         judgement = None
     else:
         judgement = rule_r(candidate, standards, metric.kind)
-    return _compared(setting, metric, "", candidate, standards, judgement, metric.scale)
+        if metric.senders and judgement and judgement.verdict in (WORSE, UNCLEAR):
+            times = _times_tcp(cell, setting, metric, runs)
+            judgement = rule_loss(candidate, standards, times)
+    return replace(_compared(setting, metric, "", candidate, standards, judgement, metric.scale), times_tcp=times)
+
+
+def _times_tcp(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Values:
+    """The rate of a sender of the candidate's, in the mean of them, over TCP's at what they lose."""
+    losses, goodputs_bps, rtts_s = (
+        runs.values(cell.id, setting.name, "candidate", key)
+        for key in (metric.key, f"{metric.senders}.goodput_bps", f"{metric.senders}.mean_rtt_s")
+    )
+    groups = setting.tree(STANDARDS[0])["flows"]
+    count = sum(group["count"] for group in groups if group["name"] == metric.senders)
+    return [
+        None
+        if loss is None or goodput_bps is None or not rtt_s
+        else goodput_bps / count / (1 - loss) / tcp_bps(loss, rtt_s, PACKET_BYTES)
+        for loss, goodput_bps, rtt_s in zip(losses, goodputs_bps, rtts_s, strict=True)
+    ]
 
 
 def _compare_harm(cell: Beside, setting: Setting, runs: Runs) -> list[Compared]:

@@ -11,10 +11,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from fullpipe.study.evaluate.judging import BARS
-from fullpipe.study.evaluate.rules import BADNESS, BETTER, NO_WORSE, UNCLEAR, WORSE
+from fullpipe.study.evaluate.rules import BADNESS, BETTER, NO_WORSE, TCP, TIMES_TCP, UNCLEAR, WORSE
 from fullpipe.study.statistics import estimate
 
-__all__ = ["card_page", "dots", "gauge", "number", "template"]
+__all__ = ["beside", "card_page", "dots", "gauge", "kernel_line", "number", "template"]
 
 CLASSES = {BETTER: "better", NO_WORSE: "same", UNCLEAR: "unclear", WORSE: "worse"}
 """What a word is coloured by; other words are quiet."""
@@ -52,7 +52,7 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters.update(dots=dots, gauge=gauge, word=lambda verdict: CLASSES.get(verdict, "quiet"), told=told)
-    environment.filters["mean"] = lambda values: _mean(_known(values))
+    environment.filters.update(beside=beside, kernel_line=kernel_line)
     return environment.get_template(name)
 
 
@@ -172,9 +172,36 @@ def told(figure: Mapping[str, Any]) -> str:
         starves = "; starves it" if figure.get("starves") else ""
         return f"{mean:+.2f} ± {ci95:.2f} of harm beside {figure['bar']}'s{starves}"
     ratios = [math.exp(value) for value in (mean, mean - ci95, mean + ci95)]
+    if figure["bar"] == TCP:
+        text = "{:.3g} times the rate that TCP would have at this loss ({:.3g} to {:.3g})".format(*ratios)
+        return f"{text}; up to {TIMES_TCP:g} times are acceptable"
     slight = figure["verdict"] == NO_WORSE and abs(mean) - ci95 > figure["margin"]
     text = "{:.3g} times {}'s cost ({:.3g} to {:.3g})".format(ratios[0], figure["bar"], *ratios[1:])
+    if "times_tcp" in figure:
+        text += f"; {_mean(_known(figure['times_tcp']))} times the rate that TCP would have at this loss"
     return f"{text}; no difference that counts" if slight else text
+
+
+def beside(figure: Mapping[str, Any], algorithm: str) -> list[tuple[str, str, str]]:
+    """A row for each whose figure a real kernel has too: who, and the means over the seeds, with the least and the
+    greatest, in the simulator and on Linux.
+    """
+    there = figure.get("linux", {})
+    return [
+        (algorithm if role == "candidate" else role, _spread(_known(figure[role])), _spread(_known(there[role])))
+        for role in ("candidate", *BARS)
+        if role in there
+    ]
+
+
+def kernel_line(kernel: Mapping[str, Any]) -> str:
+    """What a real kernel has run, and what failed."""
+    if not kernel["settings"]:
+        return "No setting of these cells is run on a real kernel: it runs duel, bloat and shallow up to 50 Mbit/s."
+    failed = kernel["failed_runs"]
+    lost = f" {failed} of its runs failed, and are missing: {kernel['why']}." if failed else ""
+    made = f"Linux {kernel['kernel']} in a virtual machine, {kernel['seeds']} seeds in {kernel['settings']} settings"
+    return f"{made}: a check of the simulator, which gives no word.{lost} {kernel['note']}"
 
 
 def number(value: float) -> str:
@@ -188,6 +215,12 @@ def _known(values: Sequence[float | None]) -> list[float]:
 
 def _mean(values: Sequence[float]) -> str:
     return number(math.fsum(values) / len(values)) if values else "unknown"
+
+
+def _spread(values: Sequence[float]) -> str:
+    """Their mean, and in brackets the least and the greatest, where there are several."""
+    low, high = (number(end) for end in (min(values), max(values))) if values else ("", "")
+    return _mean(values) if low == high else f"{_mean(values)} ({low} to {high})"
 
 
 def _beyond(figure: Mapping[str, Any]) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fullpipe.study.duel import harm
 from fullpipe.study.statistics import estimate, tails
@@ -25,6 +25,8 @@ __all__ = [
     "NOT_APPLICABLE",
     "NOT_RUN",
     "NO_WORSE",
+    "TCP",
+    "TIMES_TCP",
     "UNCLEAR",
     "WORSE",
     "Judgement",
@@ -34,8 +36,10 @@ __all__ = [
     "holm",
     "judge",
     "rule_h",
+    "rule_loss",
     "rule_r",
     "starves",
+    "tcp_bps",
     "worst",
 ]
 
@@ -52,6 +56,15 @@ FAMILY = 0.05
 
 STARVED = 0.1
 """Part of its equal share below which a flow starves."""
+
+
+TIMES_TCP = 10.0
+"""Packet loss is acceptable where a TCP flow would have, under it, the throughput that the sender has, within an order
+of magnitude (RFC 3551, section 2; RFC 8083, section 4.3).
+"""
+
+TCP = "TCP"
+"""The bar of a judgement by that."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +100,7 @@ class Judgement:
 
     Attributes:
         verdict: One of `BETTER`, `NO_WORSE`, `UNCLEAR`, `WORSE`.
-        bar: The standard that it was held against; empty for a fixed limit.
+        bar: The standard that it was held against, or `TCP`; empty for a fixed limit.
         mean: By how much the candidate is worse than the bar, over the seeds.
         ci95: Half of its 95 % confidence interval, paired by seed.
         margin: How much is still no worse.
@@ -159,6 +172,39 @@ def rule_r(
     if judged.verdict in (WORSE, UNCLEAR, BETTER) and abs(apart) <= how.least:
         return Judgement(NO_WORSE, judged.bar, judged.mean, judged.ci95, judged.margin, 1.0, judged.seeds)
     return judged
+
+
+def rule_loss(
+    candidate: Sequence[float | None], standards: Mapping[str, Sequence[float | None]], times: Sequence[float | None]
+) -> Judgement | None:
+    """Rule R for the losses of those who send: where it does not say that they are no worse, they are ``worse`` only
+    where their rate is also more than `TIMES_TCP` times what TCP's would be at this loss. None without two pairs.
+
+    Args:
+        candidate: The part of the packets that is lost, by seed.
+        standards: The same of each standard.
+        times: The candidate's rate over TCP's at its loss and round-trip time (`tcp_bps`), by seed.
+    """
+    judged = rule_r(candidate, standards, LOSS)
+    known = [math.log(max(value, TINY)) for value in times if value is not None]
+    if judged is None or judged.verdict in (BETTER, NO_WORSE) or len(known) < 2:
+        return judged
+    beyond = judge(known, math.log(TIMES_TCP), TCP)
+    if beyond.verdict == WORSE:
+        return replace(judged, p=max(judged.p, beyond.p))
+    if beyond.verdict == UNCLEAR:
+        return replace(beyond, p=max(judged.p, beyond.p))
+    return replace(beyond, verdict=NO_WORSE)
+
+
+def tcp_bps(loss: float, rtt_s: float, packet_bytes: float) -> float:
+    """The rate of a TCP flow that loses this part of its packets: RFC 5348, 3.1, with its ``b`` of 1 and ``t_RTO`` of
+    four round trips.
+    """
+    if not loss:
+        return math.inf
+    waits = 4 * (3 * math.sqrt(3 * loss / 8)) * loss * (1 + 32 * loss**2)
+    return 8 * packet_bytes / (rtt_s * (math.sqrt(2 * loss / 3) + waits))
 
 
 def at_most(candidate: Sequence[float | None], limit: float) -> Judgement | None:

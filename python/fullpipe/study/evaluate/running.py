@@ -10,12 +10,13 @@ import shlex
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError
 from fullpipe.files import cache_directory
+from fullpipe.linux.errors import LinuxError
 from fullpipe.own import source_hash, used_in
 from fullpipe.runs import engines
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
@@ -23,9 +24,10 @@ from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity
-from fullpipe.study.evaluate.beside_linux import LINUX_SEEDS, for_linux, on_linux
+from fullpipe.study.evaluate import beside_linux
+from fullpipe.study.evaluate.beside_linux import LINUX_SEEDS, as_run, on_linux, turned
 from fullpipe.study.evaluate.cache import Cache, key_of
-from fullpipe.study.evaluate.card import Card
+from fullpipe.study.evaluate.card import Card, Kernel
 from fullpipe.study.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Setting
 from fullpipe.study.evaluate.cells import CELLS
 from fullpipe.study.evaluate.cluster import on_cluster
@@ -46,6 +48,9 @@ MORE_SEEDS = 10
 
 PACKETS_PER_S = 6e6
 """How many packets of a card's runs one processor simulates in a second, about: for `Plan`."""
+
+PACKETS_PER_S_ON_LINUX = 9e3
+"""The same of the virtual machine."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ def evaluate(
     Raises:
         ScenarioError: There is no such algorithm, parameter or key.
         InputError: There is no such profile, engine, section or cell, or so many seeds are not allowed.
-        LinuxError: The Linux engine lacks something, or its machine failed.
+        LinuxError: The Linux engine lacks something, or none of its runs ended; where some did, the card says how many.
         Cancelled: ``stop`` was set.
     """
     engines.check_engines([engine])
@@ -115,6 +120,8 @@ def evaluate(
     runs = Runs()
     store = Cache(cache_directory("evaluate") if cache is None else cache)
     work = Work(store, candidate, workers, memory_bytes, progress, stop, dask)
+    few = {place: min(counts[place], LINUX_SEEDS) for place in counts if engine == "linux" and on_linux(*place)}
+    kernel = beside_linux.check(run.tree for run in _needed(candidate, few, engine, deployed=False)) if few else None
     while True:
         work.run(runs, counts, deployed=how.level >= STANDARD)
         doubtful = [place for place in counts if counts[place] < how.most and unclear(*place, runs)]
@@ -123,9 +130,8 @@ def evaluate(
         for place in doubtful:
             counts[place] = min(how.most, counts[place] + MORE_SEEDS)
     there = Runs()
-    if engine == "linux":
+    if kernel is not None:
         work.engine = engine
-        few = {place: min(counts[place], LINUX_SEEDS) for place in counts if on_linux(*place)}
         work.run(there, few, deployed=False)
     cells = [judge_cell(cell, [s for c, s in counts if c is cell], runs, there) for cell in chosen]
     trees = {
@@ -145,6 +151,7 @@ def evaluate(
         statement,
         command,
         list(only or ()),
+        Kernel(kernel or "", LINUX_SEEDS, len(few), work.failures) if engine == "linux" else None,
     )
 
 
@@ -158,6 +165,9 @@ class Plan(Outcome):
         packets: How many packets the bottlenecks of the others can take, at most.
         more_seeds: How many seeds each setting has at most, where its word stays unclear.
         seeds: How many each has.
+        linux_runs: How many runs a real kernel makes.
+        linux_kept: How many of these the cache has.
+        linux_packets: How many packets the bottlenecks of the others can take, at most.
     """
 
     runs: int
@@ -165,22 +175,38 @@ class Plan(Outcome):
     packets: float
     seeds: int
     more_seeds: int
+    linux_runs: int = 0
+    linux_kept: int = 0
+    linux_packets: float = 0.0
 
     @property
     def cpu_s(self) -> float:
         """About how long they take one processor, seconds."""
         return self.packets / PACKETS_PER_S
 
+    @property
+    def linux_cpu_s(self) -> float:
+        """About how long those on Linux take one processor, seconds."""
+        return self.linux_packets / PACKETS_PER_S_ON_LINUX
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values ready for JSON."""
-        return {**asdict(self), "cpu_s": self.cpu_s}
+        return {**asdict(self), "cpu_s": self.cpu_s, "linux_cpu_s": self.linux_cpu_s}
 
     def shown(self) -> list[Shown | str]:
         """The line that the program prints."""
         runs = f"{self.runs:,} runs of {self.seeds} seeds, {self.kept:,} of them kept from before"
         more = f"up to {self.more_seeds} seeds where a word is unclear" if self.more_seeds > self.seeds else ""
-        left = f"the others take one processor about {math.ceil(self.cpu_s / 60):,} min" if self.packets else ""
-        return ["; ".join(part for part in (runs, left, more) if part)]
+        lines = ["; ".join(part for part in (runs, _left(self.cpu_s), more) if part)]
+        if self.linux_runs:
+            there = f"on Linux {self.linux_runs:,} runs, {self.linux_kept:,} of them kept from before"
+            lines.append("; ".join(part for part in (there, _left(self.linux_cpu_s)) if part))
+        return [*lines]
+
+
+def _left(cpu_s: float) -> str:
+    """How long what is left takes, about."""
+    return f"the others take one processor about {math.ceil(cpu_s / 60):,} min" if cpu_s else ""
 
 
 def plan(
@@ -191,20 +217,31 @@ def plan(
     seeds: int | None = None,
     flow_keys: Mapping[str, Any] | None = None,
     statement: Statement | None = None,
+    engine: str = "simulator",
     cache: str | os.PathLike[str] | None = None,
 ) -> Plan:
     """How much `evaluate` would run; the arguments are its own. Nothing is run.
 
     Raises:
         ScenarioError: There is no such algorithm, parameter or key.
-        InputError: There is no such profile, section or cell, or so many seeds are not allowed.
+        InputError: There is no such profile, engine, section or cell, or so many seeds are not allowed.
     """
+    engines.check_engines([engine])
     candidate, how, _, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
     store = Cache(cache_directory("evaluate") if cache is None else cache)
-    wanted = {run.key: run for run in _needed(candidate, counts, "simulator", how.level >= STANDARD)}
+    runs, kept, packets = _counted(store, _needed(candidate, counts, "simulator", how.level >= STANDARD))
+    there = (0, 0, 0.0)
+    if engine == "linux":
+        few = {place: min(count, LINUX_SEEDS) for place, count in counts.items() if on_linux(*place)}
+        there = _counted(store, _needed(candidate, few, engine, deployed=False))
+    return Plan(runs, kept, packets, how.seeds, how.most, *there)
+
+
+def _counted(store: Cache, needed: Iterator[Run]) -> tuple[int, int, float]:
+    """How many different runs these are, how many of them are there, and how many packets the others have."""
+    wanted = {run.key: run for run in needed}
     missing = [run for key, run in wanted.items() if store.find(key) is None]
-    packets = math.fsum(_packets(run.tree) for run in missing)
-    return Plan(len(wanted), len(wanted) - len(missing), packets, how.seeds, how.most)
+    return len(wanted), len(wanted) - len(missing), math.fsum(_packets(run.tree) for run in missing)
 
 
 def _asked(
@@ -240,7 +277,7 @@ def _asked(
 
 @dataclass(frozen=True)
 class Run:
-    """A run that a card needs: its place, and what the cache knows it by."""
+    """A run that a card needs: its place, and what the cache knows it by; victim and other may have changed places."""
 
     cell: Cell
     setting: Setting
@@ -248,17 +285,21 @@ class Run:
     seed: int
     tree: Tree
     key: str
+    turned: bool = False
 
 
 def _needed(candidate: Party, counts: Mapping[tuple[Cell, Setting], int], engine: str, deployed: bool) -> Iterator[Run]:
     """All runs of the settings' seeds."""
     stamp = _stamp(candidate)
+    where = beside_linux.stamp() if engine == "linux" else engine
     for (cell, setting), count in counts.items():
         for role, tree in cell.roles(setting, candidate, deployed).items():
             whose = stamp if "candidate" in role else ""
+            made, turn = as_run(tree) if engine == "linux" else (tree, False)
             for seed in range(1, count + 1):
-                seeded = {**(for_linux(tree) if engine == "linux" else tree), "seed": seed}
-                yield Run(cell, setting, role, seed, seeded, key_of(seeded, cell.measure, f"{whose}{engine}"))
+                seeded = {**made, "seed": seed}
+                key = key_of(seeded, cell.measure, f"{whose}{where}")
+                yield Run(cell, setting, role, seed, seeded, key, turn)
 
 
 def _packets(tree: Tree) -> float:
@@ -297,7 +338,10 @@ def _inline(value: Any) -> str:
 
 @dataclass
 class Work:
-    """Makes the runs that are not there yet."""
+    """Makes the runs that are not there yet.
+
+    A virtual machine that fails takes its own run with it and no other: `failures` has why, by the run's key.
+    """
 
     store: Cache
     candidate: Party
@@ -307,6 +351,7 @@ class Work:
     stop: threading.Event | None
     dask: str | None = None
     engine: str = "simulator"
+    failures: dict[str, str] = field(default_factory=dict)
 
     def run(self, runs: Runs, counts: Mapping[tuple[Cell, Setting], int], *, deployed: bool) -> None:
         """Fills in what the settings' seeds lack."""
@@ -323,39 +368,59 @@ class Work:
             self._make(wanted)
         for run in needed:
             row = self.store.find(run.key)
-            assert row is not None
+            assert row is not None or run.key in self.failures
+            row = turned(row) if row and run.turned else row or {}
             runs.add(run.cell.id, run.setting.name, run.role, run.seed, row)
 
     def _make(self, wanted: Mapping[str, tuple[Tree, str]]) -> None:
         if self.dask is not None and self.engine == "simulator":
             there = on_cluster(wanted, self.dask)
-            self._take(wanted, there)
+            self._take(wanted, there, {})
             return
         count = count_workers(self.workers, len(wanted))
         part_bytes = share_bytes(count, self.memory_bytes)
+        reached: dict[str, float] = {}
 
-        def work(key: str, ended: threading.Event) -> Row:
+        def work(key: str, ended: threading.Event) -> Row | LinuxError:
             tree, measured = wanted[key]
-            result = engines.run(tree, stop=ended, engine=self.engine, memory_bytes=part_bytes)
+
+            def tell(now_s: float, whole_s: float) -> None:
+                reached[key] = now_s / whole_s
+
+            try:
+                result = engines.run(tree, stop=ended, engine=self.engine, memory_bytes=part_bytes, progress=tell)
+            except LinuxError as error:
+                return error
             return MEASURES[measured](result)
 
-        self._take(wanted, in_threads(wanted, work, count))
+        self._take(wanted, in_threads(wanted, work, count), reached)
 
     def _take(
         self,
         wanted: Mapping[str, tuple[Tree, str]],
-        made: Generator[tuple[str, Row] | None] | Generator[tuple[str, Row]],
+        made: Generator[tuple[str, Row | LinuxError] | None] | Generator[tuple[str, Row]],
+        reached: Mapping[str, float],
     ) -> None:
-        """Keeps runs as they come."""
-        done = 0
+        """Keeps runs as they come; ``reached`` tells how much of each that is under way is done.
+
+        Raises:
+            LinuxError: None of them ended.
+        """
+        done: set[str] = set()
         with closing(made) as outcomes:
             for outcome in outcomes:
                 if outcome is not None:
                     key, row = outcome
-                    self.store.add(key, row)
-                    done += 1
+                    done.add(key)
+                    if isinstance(row, LinuxError):
+                        self.failures[key] = str(row)
+                        if len(self.failures) == len(wanted):
+                            raise row
+                    else:
+                        self.store.add(key, row)
                 if self.progress is not None:
-                    self.progress(done, len(wanted))
+                    parts = math.fsum(part for key, part in list(reached.items()) if key not in done)
+                    self.progress(len(done) + parts, len(wanted))
                 check_stop(self.stop)
 
 

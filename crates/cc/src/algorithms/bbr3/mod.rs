@@ -210,9 +210,9 @@ struct Usage {
 }
 
 /// An ACK: what the draft calls RS, and the connection's state after it.
-struct News<'a> {
+struct News {
     now: Nanos,
-    rate: &'a RateSample,
+    rate: RateSample,
     /// RS.delivery_rate, segments a second; 0 where it tells of none.
     delivery_rate: f64,
     /// C.delivered.
@@ -225,9 +225,9 @@ struct News<'a> {
     ce: u64,
 }
 
-impl News<'_> {
+impl News {
     #[inline(always)]
-    fn of<'a>(flow: &Flow, ack: &Ack, rate: &'a RateSample) -> News<'a> {
+    fn of(flow: &Flow, ack: &Ack, rate: RateSample) -> News {
         News {
             now: flow.now,
             rate,
@@ -364,7 +364,7 @@ impl CongestionControl for Bbr3 {
     /// What it reads of the many fields is all that need be put together for it.
     #[inline(always)]
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
-        if let Some(rate) = &ack.rate {
+        if let Some(rate) = ack.rate {
             self.on_news(&News::of(flow, ack, rate));
         }
     }

@@ -128,7 +128,7 @@ fn inflight_longterm_grows_by_twice_as_much_every_round() {
             let before = cc.model.inflight_longterm;
             for k in 1..=100 {
                 cc.model.round_start = k == 100;
-                cc.probe_inflight_longterm_upward(&News::of(&flow, &Ack::default(), &one));
+                cc.probe_inflight_longterm_upward(&News::of(&flow, &Ack::default(), one));
             }
             cc.model.inflight_longterm - before
         })

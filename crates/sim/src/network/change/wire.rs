@@ -34,11 +34,6 @@ impl Wire {
         }
     }
 
-    /// Whether no packet overtakes another.
-    pub fn keeps_order(&self) -> bool {
-        self.reorder.is_none()
-    }
-
     /// The propagation delay of packets sent from now on.
     pub fn set_delay(&mut self, delay: Nanos) {
         self.delay = delay;

@@ -206,6 +206,10 @@ impl Discipline for FqCodel {
             let FlowQueue { packets, bytes, credit, listed, control } = &mut self.queues[number as usize];
             if *credit <= 0 {
                 *credit += self.quantum;
+                if !new {
+                    self.turns.rotate(list);
+                    continue;
+                }
             } else {
                 let mut waiting = Waiting { packets, bytes, store: &mut self.store };
                 if let Some(queued) = control.dequeue(&self.law, &mut waiting, now, deeds) {

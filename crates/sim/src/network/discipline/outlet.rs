@@ -2,37 +2,41 @@
 
 use fullpipe_cc::Nanos;
 
-/// See the head of the file.
+/// See the head of the file. When it is free is worked out when somebody asks: few do, of each packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Outlet {
     nanos_per_byte: f64,
-    free_at: Nanos,
+    /// When the last packet began to be sent, and its size; nothing left of it is a packet of no size.
+    began: Nanos,
+    size: u32,
 }
 
 impl Default for Outlet {
     /// Free, and of a rate not told yet.
     fn default() -> Self {
-        Outlet { nanos_per_byte: f64::INFINITY, free_at: 0 }
+        Outlet { nanos_per_byte: f64::INFINITY, began: 0, size: 0 }
     }
 }
 
 impl Outlet {
-    /// The rate of the link; what is known of it stays through an outage.
+    /// The rate of the link from the next packet on; what is known of it stays through an outage.
     pub fn set_rate(&mut self, rate_bps: u64) {
         if rate_bps > 0 {
+            (self.began, self.size) = (self.free_at(), 0);
             self.nanos_per_byte = 8e9 / rate_bps as f64;
         }
     }
 
     /// A packet of `size` bytes is sent from `now` on.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, now: Nanos, size: u32) {
-        self.free_at = now.saturating_add(self.nanos_of(size) as Nanos);
+        (self.began, self.size) = (now, size);
     }
 
     /// When the packet it took last has been sent.
+    #[inline]
     pub fn free_at(&self) -> Nanos {
-        self.free_at
+        if self.size == 0 { self.began } else { self.began.saturating_add(self.nanos_of(self.size) as Nanos) }
     }
 
     /// How long a packet of `size` bytes takes.
@@ -56,5 +60,10 @@ mod tests {
         outlet.set_rate(0);
         outlet.take(7_000_000, 500);
         assert_eq!(outlet.free_at(), 7_500_000);
+        // The packet being sent goes on at the rate it began with.
+        outlet.set_rate(80_000_000);
+        assert_eq!(outlet.free_at(), 7_500_000);
+        outlet.take(8_000_000, 500);
+        assert_eq!(outlet.free_at(), 8_050_000);
     }
 }

@@ -23,8 +23,13 @@ impl Periodic {
         Periodic { every, next: every, in_a_row: 0 }
     }
 
+    /// Whether an instant has come by `now`.
+    #[inline(always)]
+    pub fn any_due(&self, now: Nanos) -> bool {
+        self.next <= now
+    }
+
     /// The next instant, if it has come by `now`.
-    #[inline]
     pub fn due(&mut self, now: Nanos) -> Option<Nanos> {
         if self.next > now {
             return None;

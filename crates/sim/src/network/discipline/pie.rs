@@ -263,8 +263,15 @@ impl Pie {
     }
 
     /// The updates that have come by `now`.
-    #[inline]
+    #[inline(always)]
     fn catch_up(&mut self, now: Nanos) {
+        if self.updates.any_due(now) {
+            self.make_up(now);
+        }
+    }
+
+    #[cold]
+    fn make_up(&mut self, now: Nanos) {
         while self.updates.due(now).is_some() {
             if self.update() {
                 self.updates.skip(now);

@@ -146,11 +146,13 @@ pub trait Repair {
         Some(stamp)
     }
 
-    /// The segments found lost since it was last asked, put to `found` in the order in which they were; `false` where nothing is told of
-    /// them but that they go again.
-    fn take_lost(&mut self, _found: &mut Vec<u64>) -> bool {
+    /// It has found segments lost, and tells which; others tell nothing of them but that they go again.
+    fn has_found(&self) -> bool {
         false
     }
+
+    /// The segments found lost since it was last asked, put to `found` in the order in which they were.
+    fn take_found(&mut self, _found: &mut Vec<u64>) {}
 
     /// Segments thought to be in the network.
     fn in_network(&self, progress: &Progress) -> u64;
@@ -317,8 +319,12 @@ impl Repair for Any {
     }
 
     #[inline]
-    fn take_lost(&mut self, found: &mut Vec<u64>) -> bool {
-        each!(self, repair => repair.take_lost(found))
+    fn has_found(&self) -> bool {
+        each!(self, repair => repair.has_found())
+    }
+
+    fn take_found(&mut self, found: &mut Vec<u64>) {
+        each!(self, repair => repair.take_found(found))
     }
 
     #[inline]

@@ -133,8 +133,11 @@ impl Repair for Rack {
         // An ACK that a later one has overtaken tells of what lies below the cumulative point now.
         let floor = cumulative.max(progress.una);
         let before = std::mem::replace(&mut self.told, *blocks);
+        // Most blocks are told again and again, and most ACKs tell of one that has grown.
+        if blocks[1..] == before[1..] && !before.contains(&blocks[0]) {
+            return self.take_sacked(first.0.max(floor), first.1, now, &mut news);
+        }
         let mut new = 0;
-        // Most blocks are told again and again.
         for block in blocks.iter().filter(|block| !before.contains(block)) {
             let (start, end) = told(block);
             new += self.take_sacked(start.max(floor), end, now, &mut news);
@@ -234,16 +237,16 @@ impl Repair for Rack {
         if let Some(prr) = &mut self.prr {
             prr.on_sent();
         }
-        let Some(fate) = self.log.get(seq).map(|sent| sent.fate) else {
-            self.log.note(seq, now);
+        let Some(&sent) = self.log.get(seq) else {
+            self.log.note_new(seq, now);
             if !progress.phase.is_repairing() && self.sacked.is_empty() && !self.probe.is_out(progress.nxt) {
                 self.probe.schedule(now, rtt, progress);
             }
             return;
         };
-        match fate {
+        match sent.fate {
             Fate::Lost => self.lost_count -= 1,
-            _ => self.settle(seq, Fate::Lost),
+            _ => self.settle(seq, sent, Fate::Lost),
         }
         self.again_count += 1;
         self.undo.on_sent_again(now);
@@ -278,19 +281,23 @@ impl Repair for Rack {
         self.undo.on_cut(before);
     }
 
+    #[inline]
     fn undoes(&mut self) -> Option<(f64, f64)> {
-        if !std::mem::take(&mut self.undoes) {
+        if !self.undoes {
             return None;
         }
-        self.reordering.seen = true;
-        self.hope();
-        self.undo.take()
+        self.take_back()
     }
 
-    fn take_lost(&mut self, found: &mut Vec<u64>) -> bool {
-        let Some(untold) = &mut self.untold else { return false };
-        found.append(untold);
-        true
+    #[inline]
+    fn has_found(&self) -> bool {
+        self.untold.as_ref().is_some_and(|untold| !untold.is_empty())
+    }
+
+    fn take_found(&mut self, found: &mut Vec<u64>) {
+        if let Some(untold) = &mut self.untold {
+            found.append(untold);
+        }
     }
 
     /// The RFC's pipe: what is neither acknowledged nor SACKed nor lost.
@@ -432,8 +439,8 @@ impl Rack {
         while seq < end {
             if let Some(&sent) = self.log.get(seq) {
                 self.arrive(seq, sent, None, now);
+                self.settle(seq, sent, Fate::Arrived);
             }
-            self.settle(seq, Fate::Arrived);
             new += self.sacked.insert(seq, seq + 1);
             if let Some(news) = news {
                 news.push(seq);
@@ -521,7 +528,9 @@ impl Rack {
     }
 
     fn lose(&mut self, seq: u64) {
-        self.settle(seq, Fate::Lost);
+        if let Some(&sent) = self.log.get(seq) {
+            self.settle(seq, sent, Fate::Lost);
+        }
         if let Some(untold) = &mut self.untold {
             untold.push(seq);
         }
@@ -529,9 +538,9 @@ impl Rack {
         self.lost_count += 1;
     }
 
-    /// Segment `seq`, under way or lost, meets its `fate`.
-    fn settle(&mut self, seq: u64, fate: Fate) {
-        let Some(&sent) = self.log.get(seq) else { return };
+    /// Segment `seq`, of which so much is known, meets its `fate`.
+    #[inline]
+    fn settle(&mut self, seq: u64, sent: Sent, fate: Fate) {
         match sent.fate {
             Fate::UnderWay => self.again_count -= u64::from(sent.again),
             Fate::Lost => self.lost_count -= 1,
@@ -551,6 +560,15 @@ impl Rack {
             }
         }
         None
+    }
+
+    /// The last cut was needless; what cwnd and ssthresh were before it.
+    #[cold]
+    fn take_back(&mut self) -> Option<(f64, f64)> {
+        self.undoes = false;
+        self.reordering.seen = true;
+        self.hope();
+        self.undo.take()
     }
 
     /// What was thought lost and has not been sent again may still arrive.

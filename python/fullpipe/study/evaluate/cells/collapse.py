@@ -90,7 +90,7 @@ CELLS = (
             for count in (1, 20, 100, 400)
         ],
         [
-            Metric("loss_rate", "loss", LOSS, "%", 100),
+            Metric("loss_rate", "loss", LOSS, "%", 100, senders="subject"),
             Metric("starved_flows", "flows below a tenth of the mean", LESS, informs=True),
         ],
     ),

@@ -14,7 +14,7 @@ __all__ = ["CELLS"]
 
 USED = Metric("utilization", "utilization", IDLE, "%", 100)
 RTT = Metric("subject.p95_rtt_s", "95th percentile of RTTs", LESS, "ms", 1e3)
-LOST = Metric("loss_rate", "loss", LOSS, "%", 100)
+LOST = Metric("loss_rate", "loss", LOSS, "%", 100, senders="subject")
 WAIT = Metric("p95_queueing_delay_s", "95th percentile of the queueing delay", LESS, "ms", 1e3)
 
 

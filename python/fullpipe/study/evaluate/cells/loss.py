@@ -10,7 +10,7 @@ from fullpipe.study.evaluate.rules import IDLE, LOSS, MORE
 
 __all__ = ["CELLS", "ZONE_BUFFERS_BDP", "ZONE_FLOWS", "zone"]
 
-LOST = Metric("loss_rate", "loss", LOSS, "%", 100)
+LOST = Metric("loss_rate", "loss", LOSS, "%", 100, senders="subject")
 USED = Metric("utilization", "utilization", IDLE, "%", 100, informs=True)
 
 

@@ -1,0 +1,101 @@
+"""What `fullpipe evaluate --engine linux` puts beside the simulator: two flows over 50 Mbit/s and 30 ms on both,
+the report card's own scenarios, of which the first minute is run, and hosts take no time. Long; `make test-linux` runs
+it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from fullpipe.runs.engines import run
+from fullpipe.study.evaluate.beside_linux import for_linux
+from fullpipe.study.evaluate.cells.harm import beside
+from fullpipe.study.evaluate.measure import figures
+from fullpipe.study.evaluate.preset import Party
+from linux.beside import MEASURED, RECORD, needs_guest
+
+pytestmark = [pytest.mark.slow_linux, needs_guest]
+
+PAIRS = (("cubic", "newreno"), ("newreno", "newreno"), ("cubic", "cubic"), ("bbr", "newreno"), ("bbr", "cubic"))
+BUFFERS_BDP = (1, 0.1, 4)
+DURATION_S = 60.0
+"""Of which 20 s are the warm-up."""
+SEEDS = range(1, 25)
+"""Of the simulator."""
+LINUX_SEEDS = (1,)
+
+Figures = dict[str, float]
+FIGURES = ("share", "utilization", "rtt_ms", "drops")
+
+
+def scenario(pair: tuple[str, str], buffer_bdp: float, seed: int) -> dict[str, Any]:
+    first, second = (Party(name, name) for name in pair)
+    return {**beside(50e6, 0.03, buffer_bdp, first, second, duration_s=DURATION_S), "seed": seed}
+
+
+def measured(tree: dict[str, Any], engine: str) -> Figures:
+    """What the first flow has of both goodputs, the link's utilization and drops, and the first flow's mean RTT. Hosts
+    take no time, as in the guest.
+    """
+    row = figures(run(for_linux(tree), engine=engine))
+    one, other = (row[f"{name}.goodput_bps"] or 0.0 for name in ("victim", "other"))
+    return {
+        "share": one / (one + other),
+        "utilization": row["utilization"] or 0.0,
+        "rtt_ms": 1e3 * (row["victim.mean_rtt_s"] or 0.0),
+        "drops": row["dropped_packets"] or 0.0,
+    }
+
+
+WITHIN = {"share": 0.1, "utilization": 0.02}
+"""How far Linux may be from what the simulator spans, as a difference."""
+RATIOS = {"rtt_ms": 1.05, "drops": 1.3}
+"""The same as a ratio."""
+FEW = 50
+"""So many drops or fewer are not compared."""
+
+
+@pytest.mark.parametrize("buffer_bdp", BUFFERS_BDP)
+@pytest.mark.parametrize("pair", PAIRS, ids=" beside ".join)
+def test_linux_and_simulator_agree_on_duels(pair: tuple[str, str], buffer_bdp: float) -> None:
+    here = [measured(scenario(pair, buffer_bdp, seed), "simulator") for seed in SEEDS]
+    there = [measured(scenario(pair, buffer_bdp, seed), "linux") for seed in LINUX_SEEDS]
+    name = f"{' beside '.join(pair)}, {buffer_bdp:g} BDP"
+    print(f"\n{name}: Linux {there}")
+    if os.environ.get(RECORD):
+        keep(name, here, there)
+    assert misses(here, there) == []
+
+
+def misses(here: list[Figures], there: list[Figures]) -> list[str]:
+    """The figures whose mean on Linux is too far from the simulator's range."""
+    found = []
+    for figure in FIGURES:
+        values = [row[figure] for row in here]
+        mean, low, high = fmean(row[figure] for row in there), min(values), max(values)
+        if figure == "drops" and max(mean, high) <= FEW:
+            continue
+        ratio, apart = RATIOS.get(figure, 1.0), WITHIN.get(figure, 0.0)
+        if not low / ratio - apart <= mean <= high * ratio + apart:
+            found.append(f"{figure}: {mean:.4g} on Linux, {low:.4g} to {high:.4g} in the simulator")
+    return found
+
+
+def keep(name: str, here: list[Figures], there: list[Figures]) -> None:
+    """A row of the record, from which docs/evaluate.md has its table."""
+    path = MEASURED / "linux-duels.json"
+    rows = json.loads(path.read_text()) if path.exists() else {}
+    rows[name] = {
+        "simulator": {figure: [rounded(row[figure]) for row in here] for figure in FIGURES},
+        "linux": {figure: [rounded(row[figure]) for row in there] for figure in FIGURES},
+    }
+    path.write_text("{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(rows[key])}" for key in rows) + "\n}\n")
+
+
+def rounded(value: float) -> float:
+    return float(f"{value:.4g}")
