@@ -113,7 +113,7 @@ def name(case: Case) -> str:
 
 
 MISS = pytest.mark.xfail(
-    reason="Linux cuts the four together now and then, the simulator never for long: docs/linux.md"
+    reason="the simulator does not cut again for what is lost after a recovery began and repaired in it: docs/linux.md"
 )
 
 
