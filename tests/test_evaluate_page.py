@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 from browser import WIDTHS, findings, needs_browser, needs_page
 from fullpipe import Scenario, run
 from fullpipe.study.evaluate import Card, Statement, evaluate
-from fullpipe.study.evaluate.page import card_page, deciding, dots, gauge, told
+from fullpipe.study.evaluate.page import card_page, deciding, dots, gauge, number, told
 
 EVIL = 'x"><script>alert("<b>")</script>'
 
@@ -40,6 +40,21 @@ def figure(**given: Any) -> dict[str, Any]:
 def numbers(markup: str, element: str, name: str, kind: str = "") -> list[float]:
     found = re.findall(rf'<{element} class="{kind}[^"]*"[^>]*? {name}="([-\d.]+)"', markup)
     return [float(value) for value in found]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.01234, "0.0123"),
+        (999.4, "999"),
+        (999.6, "1,000"),
+        (2338.9, "2,339"),
+        (12345.6, "12,346"),
+        (-1760.0, "-1,760"),
+    ],
+)
+def test_numbers_have_no_powers_of_ten(value: float, text: str) -> None:
+    assert number(value) == text
 
 
 def test_where_a_gauges_marks_stand() -> None:

@@ -50,6 +50,8 @@ class Variant:
 QUEUE = 'queue = "drop-tail"'
 FLOW = 'recovery = "sack"'
 RENO = 'algorithm = "reno"\nrecovery = "sack"'
+ROOM = 'buffer = "1000 packets"\nqueue = "drop-tail"\n\n[[flows]]\n' + RENO
+"""A buffer and the flows behind it: with more room than they fill, nothing is lost."""
 QUEUES = {"codel": "CoDel", "fq-codel": "FqCoDel", "dualpi2": None, "pie": "Pie", "red": "Red"}
 """Ours, and what ns-3 calls them."""
 
@@ -70,6 +72,15 @@ VARIANTS = [
     Variant("rack", "one-flow.toml", "200 s", FLOW, 'recovery = "rack"', 0.7),
     Variant("bbr3", "one-flow.toml", "200 s", RENO, 'algorithm = "bbr3"', 0.4),
     Variant("bbr3, 100", "hundred-flows.toml", "20 s", RENO, 'algorithm = "bbr3"', 0.4),
+    Variant(
+        "bbr3, lossless",
+        "hundred-flows.toml",
+        "20 s",
+        ROOM,
+        'buffer = "40000 packets"\nqueue = "drop-tail"\n\n[[flows]]\nalgorithm = "bbr3"',
+        0.4,
+    ),
+    Variant("paced, 100", "hundred-flows.toml", "20 s", FLOW, 'recovery = "rack"\npacing = "on"', 0.4),
 ]
 
 
@@ -77,7 +88,7 @@ def main() -> int:
     """Runs all variants, or those named, and prints their ratios."""
     program, compiler = build_engine()
     ns3 = build_ns3()
-    title = f"{'variant':<12} {'beside':<20} {'packets/s, ratio':>16} {'wanted':>8} {'times ns-3':>11}"
+    title = f"{'variant':<14} {'beside':<20} {'packets/s, ratio':>16} {'wanted':>8} {'times ns-3':>11}"
     print(f"{title}   ({compiler}, median of {ROUNDS}; ns-3 {ns3[1] if ns3 else 'not installed'})")
     records: list[dict[str, Any]] = []
     for variant in VARIANTS:
@@ -89,7 +100,7 @@ def main() -> int:
                 packets_per_second = time_ns3(ns3[0], NS3_CASE, variant.ns3_queue).packets_per_second
                 times_ns3 = 1 / median(changed for _, changed in costs) / packets_per_second
             print(
-                f"{variant.name:<12} {variant.plain:<20} {ratio:>16.2f} {variant.wanted:>8} "
+                f"{variant.name:<14} {variant.plain:<20} {ratio:>16.2f} {variant.wanted:>8} "
                 f"{f'{times_ns3:,.0f}' if times_ns3 else '':>11}",
                 flush=True,
             )

@@ -2,7 +2,7 @@
 
 use crate::engine::schedule::Schedule;
 use crate::engine::timers::{Timer, Timers};
-use crate::network::{Direct, Hop, Network, Route, Shortcut};
+use crate::network::{Direct, End, Hop, Network, Route, Shortcut};
 use crate::packet::{AckNote, Kind, NoteSlot, Notes, Packet, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
@@ -257,14 +257,12 @@ impl Transit {
         loop {
             let hop = self.network.hop(flow.route, packet.hop);
             let size = if packet.kind == Kind::Data { self.packet_size } else { self.ack_size };
-            if hop.served {
-                if !self.offer(flow.route, hop, &mut packet, size, ahead) {
-                    return;
-                }
-            } else {
-                let link = &mut self.network.fifos[hop.place as usize];
+            if let End::Fifo(place) = hop.end {
+                let link = &mut self.network.fifos[place as usize];
                 let Some(departure) = link.accept(packet.at, size) else { return self.lose(&packet) };
                 packet.at = departure + link.delay;
+            } else if !self.offer(flow.route, hop, &mut packet, size, ahead) {
+                return;
             }
             if !self.goes_on(flow, hop, &mut packet) {
                 return;
@@ -292,11 +290,32 @@ impl Transit {
         true
     }
 
-    /// A packet comes to a served link, where it may have to wait for its turn if it comes ahead of the clock; says whether it, or
-    /// another one instead, is sent at once.
+    /// A packet comes to a link that follows a trace or is served; says whether it, or another one instead, is sent: when it reaches the far
+    /// end is known.
     #[inline(never)]
     fn offer(&mut self, route: Route, hop: Hop, packet: &mut Packet, size: u32, ahead: bool) -> bool {
-        let link = &mut self.network.served[hop.place as usize];
+        match hop.end {
+            End::Fifo(_) => unreachable!("needs no call"),
+            End::Traced(place) => {
+                let link = &mut self.network.traced[place as usize];
+                if self.by_timer && !ahead {
+                    link.pass(packet.at);
+                }
+                let Some(departure) = link.accept(packet.at, size) else {
+                    self.lose(packet);
+                    return false;
+                };
+                packet.at = departure + link.delay;
+                true
+            }
+            End::Served(place) => self.offer_served(place, route, packet, size, ahead),
+        }
+    }
+
+    /// At a served link it may have to wait for its turn if it comes ahead of the clock.
+    #[inline(always)]
+    fn offer_served(&mut self, place: u32, route: Route, packet: &mut Packet, size: u32, ahead: bool) -> bool {
+        let link = &mut self.network.served[place as usize];
         if !ahead {
             link.comes();
         } else if !link.takes_ahead(packet.at) {
@@ -306,7 +325,7 @@ impl Transit {
         }
         let sent = link.accept(packet, size, self.by_timer && !ahead);
         if link.wants_attention() {
-            self.attend_to(hop.place);
+            self.attend_to(place);
         }
         sent
     }
@@ -441,17 +460,15 @@ impl Transit {
     pub fn carry_datagram(&mut self, route: Route, size: u32, mut packet: Packet, mut ahead: bool) -> bool {
         while packet.hop < route.hops {
             let hop = self.network.hop(route, packet.hop);
-            if hop.served {
-                if !self.offer(route, hop, &mut packet, size, ahead) {
-                    return false;
-                }
-            } else {
-                let link = &mut self.network.fifos[hop.place as usize];
+            if let End::Fifo(place) = hop.end {
+                let link = &mut self.network.fifos[place as usize];
                 let Some(departure) = link.accept(packet.at, size) else {
                     self.count_lost(packet.at);
                     return false;
                 };
                 packet.at = departure + link.delay;
+            } else if !self.offer(route, hop, &mut packet, size, ahead) {
+                return false;
             }
             if !self.datagram_goes_on(hop, &mut packet) {
                 return false;

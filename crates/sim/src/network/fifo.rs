@@ -1,10 +1,12 @@
 //! One direction of a link: a FIFO queue, a transmitter and a wire.
 //!
 //! First in, first out means that a packet's departure is known when it arrives, so a link is a function from arrivals to
-//! departures and needs no events of its own. The queue holds the packet being sent too, as ns-2's limit counts it.
+//! departures and needs no events of its own. The queue holds the packet being sent too, as ns-2's limit counts it. What sends is a line
+//! whose rate never changes (`line.rs`) or follows a trace (`change/trace.rs`).
 
+use super::change::trace::Traced;
 use super::ledger::{Ledger, Sampled, Totals, Use};
-use crate::network::line::{Line, Transmissions};
+use super::line::Steady;
 use crate::report::DirectionReport;
 use crate::ring::Ring;
 use crate::rng::{Purpose, Rng};
@@ -12,15 +14,12 @@ use crate::scenario::{Buffer, Link, Loss};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
 
-/// One direction of a link.
+/// One direction of a link, whose transmitter is `T`.
 #[derive(Debug)]
-pub struct Fifo {
+pub struct Fifo<T = Steady> {
     /// One-way propagation delay.
     pub delay: Nanos,
-    /// The transmitter.
-    line: Line,
-    /// How long packets take.
-    transmissions: Transmissions,
+    transmitter: T,
     /// When [`Fifo::pass_marks`] is due: the next sample, or an end of the measuring window.
     next_mark: Nanos,
     /// A packet that is sent from then on takes [`Fifo::take_with_care`]: the same, or at once where there is something to look after.
@@ -33,16 +32,55 @@ pub struct Fifo {
     /// The most packets in the system, outside the warm-up once it is over; 1 and more are known when one waits.
     max_queue: usize,
     totals: Totals,
-    /// How long packets have waited for those before them, together, and how long the transmitter has been busy.
+    /// How long packets have waited to be sent, together.
     waited: u128,
-    busy: Nanos,
     /// Departures (end of transmission) of the packets in the system but the last, which leaves when the transmitter is free;
-    /// those of packets that have left stay until somebody looks.
-    departures: Ring<Nanos>,
+    /// those of packets that have left stay until somebody looks. In moments of the transmitter's.
+    departures: Ring<u64>,
     bytes: Option<Box<QueuedBytes>>,
     /// Random loss on the wire.
     wire: Option<Box<(f64, Rng)>>,
     ledger: Ledger,
+}
+
+/// What sends one packet after another, so that it is known beforehand when. It has moments of its own, numbers that tell apart what
+/// comes one after the other at the same time.
+pub trait Transmits {
+    /// A packet that waits for others may begin to be sent at the very time at which it comes.
+    const MAY_WAIT_NO_TIME: bool;
+
+    /// An idle one.
+    fn new(link: &Link) -> Self;
+
+    /// The moment of what comes at `now`.
+    fn moment(&self, now: Nanos) -> u64;
+
+    /// The time of a moment.
+    fn time(moment: u64) -> Nanos;
+
+    /// The moment at which the last packet given to it leaves.
+    fn free(&self) -> u64;
+
+    /// When the packet behind that one begins to be sent, if it comes before it has left.
+    fn start(&self) -> Nanos;
+
+    /// The same of one that comes at `now`, when all have left.
+    fn start_idle(&mut self, now: Nanos) -> Nanos;
+
+    /// Sends a packet that begins when it has just been told; says when that has left.
+    fn send(&mut self, size: u32) -> Nanos;
+
+    /// How long it takes for all that has been given to it, waits not included.
+    fn busy(&self) -> Nanos;
+
+    /// What has been sent and offered by `mark`, before which all came that has been given to it.
+    fn use_at(&self, mark: Nanos) -> Use;
+
+    /// How long a packet waits that comes at `now` behind others, as a buffer in time has it.
+    fn wait(&mut self, now: Nanos) -> Nanos;
+
+    /// Bytes that it takes on the heap.
+    fn heap_bytes(&self) -> usize;
 }
 
 /// A queue limited in bytes: the sizes of the packets in the system.
@@ -53,7 +91,17 @@ struct QueuedBytes {
     sizes: Ring<u32>,
 }
 
-impl Fifo {
+impl Fifo<Traced> {
+    /// It is `now`, after what leaves at that time if it can.
+    pub fn pass(&mut self, now: Nanos) {
+        if now >= self.next_mark {
+            self.pass_marks(now);
+        }
+        self.transmitter.pass(now);
+    }
+}
+
+impl<T: Transmits> Fifo<T> {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
     pub fn new(link: &Link, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
         let limit_packets = match link.buffer {
@@ -68,8 +116,7 @@ impl Fifo {
         let plain = (limit_bytes, limit_time) == (None, None) && loss == 0.0;
         Fifo {
             delay: link.delay,
-            line: Line::new(link.rate_bps),
-            transmissions: Transmissions::default(),
+            transmitter: T::new(link),
             next_mark: ledger.next(),
             next_care: if plain { ledger.next() } else { 0 },
             plain,
@@ -78,7 +125,6 @@ impl Fifo {
             max_queue: 0,
             totals: Totals::default(),
             waited: 0,
-            busy: 0,
             departures: Ring::default(),
             bytes,
             wire: (loss > 0.0).then(|| Box::new((loss, Rng::new(seed, Purpose::Wire, index)))),
@@ -106,21 +152,25 @@ impl Fifo {
     /// `LOOKS` whether there is something to look after, which else has been done, but for the window's end.
     #[inline(always)]
     fn take<const LOOKS: bool, const PLAIN: bool>(&mut self, now: Nanos, size: u32) -> Option<Nanos> {
-        let free = self.line.free();
-        if free <= now {
+        let free = self.transmitter.free();
+        if free <= self.transmitter.moment(now) {
             if LOOKS && now >= self.next_care {
                 return self.take_with_care(now, size);
             }
             self.totals.arrived += 1;
-            self.line.rest_until(now);
+            let start = self.transmitter.start_idle(now);
             self.departures.clear();
             if !PLAIN && !self.takes_only(size) {
                 self.totals.dropped += 1;
                 return None;
             }
+            if start > now {
+                self.note_wait::<false>(now, start);
+            }
         } else {
+            let start = self.transmitter.start();
             // Its turn comes after it does: one look sees a mark before either.
-            if LOOKS && free >= self.next_care {
+            if LOOKS && start >= self.next_care {
                 return self.take_with_care(now, size);
             }
             self.totals.arrived += 1;
@@ -130,20 +180,28 @@ impl Fifo {
                 self.totals.dropped += 1;
                 return None;
             }
-            let waits = free - now;
-            if !LOOKS && free >= self.ledger.end() {
-                self.ledger.note_unsent();
-            } else if !self.ledger.note_wait(waits) {
-                self.next_care = 0;
-            }
-            self.waited += u128::from(waits);
             self.departures.push_back(free);
+            if !T::MAY_WAIT_NO_TIME || start > now {
+                self.note_wait::<LOOKS>(now, start);
+            }
         }
-        let departure = self.transmit(size);
+        let departure = self.transmitter.send(size);
         if !PLAIN && self.lost_on_the_wire() {
             return None;
         }
         Some(departure)
+    }
+
+    /// A packet that comes at `now` begins to be sent at `start`, later; `IN_TIME` for the window's end.
+    #[inline(always)]
+    fn note_wait<const IN_TIME: bool>(&mut self, now: Nanos, start: Nanos) {
+        let waits = start - now;
+        if !IN_TIME && start >= self.ledger.end() {
+            self.ledger.note_unsent();
+        } else if !self.ledger.note_wait(waits) {
+            self.next_care = 0;
+        }
+        self.waited += u128::from(waits);
     }
 
     /// Packets in its queue, but for some that have left unnoticed.
@@ -155,6 +213,7 @@ impl Fifo {
     pub fn heap_bytes(&self) -> usize {
         self.departures.heap_bytes()
             + self.ledger.heap_bytes()
+            + self.transmitter.heap_bytes()
             + self.bytes.as_ref().map_or(0, |bytes| bytes.sizes.heap_bytes())
     }
 
@@ -184,7 +243,8 @@ impl Fifo {
     /// Packets in the system at `now`; forgets those that have left. One that leaves at `now` makes room for one that arrives
     /// at `now`.
     fn queued(&mut self, now: Nanos) -> usize {
-        if self.line.free() <= now {
+        let now = self.transmitter.moment(now);
+        if self.transmitter.free() <= now {
             self.forget_departed();
             return 0;
         }
@@ -220,10 +280,10 @@ impl Fifo {
         }
     }
 
-    /// Whether a packet that comes at `now` waits less than the limit.
+    /// Whether a packet that comes at `now` behind others waits less than the limit.
     #[cold]
-    fn waits_short(&self, now: Nanos) -> bool {
-        self.limit_time.is_none_or(|limit| self.line.free() <= now || self.line.free() - now < limit)
+    fn waits_short(&mut self, now: Nanos) -> bool {
+        self.limit_time.is_none_or(|limit| self.transmitter.wait(now) < limit)
     }
 
     /// Takes room for a packet in a queue limited in bytes, if there is enough.
@@ -245,14 +305,6 @@ impl Fifo {
         self.take_bytes(size)
     }
 
-    /// Occupies the transmitter; says until when.
-    #[inline(always)]
-    fn transmit(&mut self, size: u32) -> Nanos {
-        let transmission = self.transmissions.of(&self.line, size);
-        self.busy += self.line.send(transmission);
-        self.line.free()
-    }
-
     #[cold]
     fn lost_on_the_wire(&mut self) -> bool {
         let Some((loss, rng)) = self.wire.as_deref_mut() else { return false };
@@ -268,7 +320,7 @@ impl Fifo {
         while self.next_mark <= now {
             let mark = self.next_mark;
             let queued = self.queued(mark);
-            let usage = Use { used: u128::from(self.busy_at(mark)), offered: u128::from(mark) };
+            let usage = self.transmitter.use_at(mark);
             let totals = if self.ledger.needs_sojourn(mark) { self.totals_at(mark) } else { self.totals };
             if mark == self.ledger.end() && self.ledger.note_accepted(self.totals.arrived - self.totals.dropped) {
                 self.max_queue = self.max_queue.max(1);
@@ -281,15 +333,10 @@ impl Fifo {
 
     /// The totals without what lies beyond `mark`, up to which departures have been released.
     fn totals_at(&self, mark: Nanos) -> Totals {
-        let last = self.line.free().saturating_sub(mark);
-        let waiting = self.departures.iter().map(|departure| departure - mark).chain([last]);
+        let last = T::time(self.transmitter.free()).saturating_sub(mark);
+        let waiting = self.departures.iter().map(|&departure| T::time(departure) - mark).chain([last]);
         let ahead: u128 = waiting.map(u128::from).sum();
-        Totals { sojourn: self.waited + u128::from(self.busy) - ahead, ..self.totals }
-    }
-
-    /// How long the transmitter has been busy by `mark`: what lies beyond is one stretch, up to when it is free.
-    fn busy_at(&self, mark: Nanos) -> Nanos {
-        self.busy - self.line.free().saturating_sub(mark)
+        Totals { sojourn: self.waited + u128::from(self.transmitter.busy()) - ahead, ..self.totals }
     }
 }
 

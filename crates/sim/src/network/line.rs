@@ -1,5 +1,8 @@
 //! Sending at a rate, one packet after another: the time a packet takes is seldom a whole number of nanoseconds.
 
+use super::fifo::Transmits;
+use super::ledger::Use;
+use crate::scenario::Link;
 use fullpipe_cc::Nanos;
 
 /// What sends at a rate. What is left of a nanosecond counts for the packets behind, so that no rate comes out wrong, however long
@@ -141,6 +144,74 @@ impl Line {
         self.fraction = fraction;
         self.free += took;
         took
+    }
+}
+
+/// A line whose rate never changes.
+#[derive(Debug)]
+pub struct Steady {
+    line: Line,
+    transmissions: Transmissions,
+    /// How long it takes for all that has been given to it.
+    busy: Nanos,
+}
+
+impl Transmits for Steady {
+    const MAY_WAIT_NO_TIME: bool = false;
+
+    fn new(link: &Link) -> Steady {
+        Steady { line: Line::new(link.rate_bps), transmissions: Transmissions::default(), busy: 0 }
+    }
+
+    #[inline(always)]
+    fn moment(&self, now: Nanos) -> u64 {
+        now
+    }
+
+    #[inline(always)]
+    fn time(moment: u64) -> Nanos {
+        moment
+    }
+
+    #[inline(always)]
+    fn free(&self) -> u64 {
+        self.line.free()
+    }
+
+    #[inline(always)]
+    fn start(&self) -> Nanos {
+        self.line.free()
+    }
+
+    #[inline(always)]
+    fn start_idle(&mut self, now: Nanos) -> Nanos {
+        self.line.rest_until(now);
+        now
+    }
+
+    #[inline(always)]
+    fn send(&mut self, size: u32) -> Nanos {
+        let transmission = self.transmissions.of(&self.line, size);
+        self.busy += self.line.send(transmission);
+        self.line.free()
+    }
+
+    fn busy(&self) -> Nanos {
+        self.busy
+    }
+
+    /// What lies beyond the mark is one stretch, up to when it is free.
+    fn use_at(&self, mark: Nanos) -> Use {
+        let busy = self.busy - self.line.free().saturating_sub(mark);
+        Use { used: u128::from(busy), offered: u128::from(mark) }
+    }
+
+    fn wait(&mut self, now: Nanos) -> Nanos {
+        self.line.free().saturating_sub(now)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        0
     }
 }
 

@@ -12,6 +12,7 @@ use crate::packet::Kind;
 use crate::report::DirectionReport;
 use crate::scenario::{Link, Scenario, Tcp, Udp};
 use crate::window::Window;
+use change::trace::Traced;
 use fifo::Fifo;
 use ledger::Sampled;
 use served::Served;
@@ -54,10 +55,8 @@ pub enum Shortcut {
 pub struct Hop {
     /// Index of the direction among all, which is its stream's number too.
     pub direction: u32,
-    /// Its index among those of its kind, [`Network::fifos`] or [`Network::served`].
-    pub place: u32,
-    /// It is one of the served.
-    pub served: bool,
+    /// The direction as one of its kind.
+    pub end: End,
     /// The kind that a packet has once it has passed this stop.
     pub then: Kind,
     /// What follows this stop needs no event: it can be worked out as soon as the packet is accepted here.
@@ -71,6 +70,8 @@ pub struct Network {
     ends: Vec<End>,
     /// The directions whose packets' departures are known when they arrive.
     pub fifos: Vec<Fifo>,
+    /// Those of them that follow a trace.
+    pub traced: Vec<Fifo<Traced>>,
     /// Those that decide when the transmitter is free.
     pub served: Vec<Served>,
     /// The hops of all routes, one route after another.
@@ -89,9 +90,13 @@ pub enum Serving {
 }
 
 /// A direction: its index among those of its kind.
-#[derive(Clone, Copy, Debug)]
-enum End {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// One of [`Network::fifos`].
     Fifo(u32),
+    /// One of [`Network::traced`].
+    Traced(u32),
+    /// One of [`Network::served`].
     Served(u32),
 }
 
@@ -100,17 +105,21 @@ impl Network {
     /// tests.
     pub fn new(scenario: &Scenario, serving: Serving) -> (Network, Vec<Route>) {
         let window = Window { from: scenario.warmup, to: scenario.duration };
-        let mut network = Network { ends: Vec::new(), fifos: Vec::new(), served: Vec::new(), hops: Vec::new() };
+        let (ends, fifos, traced, served, hops) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut network = Network { ends, fifos, traced, served, hops };
         let ways = Way::all(scenario);
         let links: Vec<_> =
             (0..2 * scenario.links.len()).map(|index| scenario.links[index / 2].direction(index % 2 == 1)).collect();
         let feeders = Feeders::of(&ways, &links);
         for (index, link) in links.iter().enumerate() {
             let (seed, number, interval) = (scenario.seed, index as u64, scenario.series_interval);
-            let simple = link.is_steady() && (link.queue.is_drop_tail() || feeders.space_out(index, &ways, &links));
+            let simple = knows_departures(link) || link.is_steady() && feeders.space_out(index, &ways, &links);
             if serving != Serving::WhereNeeded || !simple {
                 network.ends.push(End::Served(network.served.len() as u32));
                 network.served.push(Served::new(link, scenario.packet_size, seed, number, window, interval, serving));
+            } else if link.trace.is_some() {
+                network.ends.push(End::Traced(network.traced.len() as u32));
+                network.traced.push(Fifo::new(link, seed, number, window, interval));
             } else {
                 network.ends.push(End::Fifo(network.fifos.len() as u32));
                 network.fifos.push(Fifo::new(link, seed, number, window, interval));
@@ -140,6 +149,7 @@ impl Network {
     pub fn report(&mut self, direction: usize) -> DirectionReport {
         match self.ends[direction] {
             End::Fifo(place) => self.fifos[place as usize].report(),
+            End::Traced(place) => self.traced[place as usize].report(),
             End::Served(place) => self.served[place as usize].report(),
         }
     }
@@ -148,6 +158,7 @@ impl Network {
     pub fn take_series(&mut self, direction: usize) -> Option<Sampled> {
         match self.ends[direction] {
             End::Fifo(place) => self.fifos[place as usize].take_series(),
+            End::Traced(place) => self.traced[place as usize].take_series(),
             End::Served(place) => self.served[place as usize].take_series(),
         }
     }
@@ -156,13 +167,14 @@ impl Network {
     pub fn waiting_packets(&self, direction: usize) -> usize {
         match self.ends[direction] {
             End::Fifo(place) => self.fifos[place as usize].waiting_packets(),
+            End::Traced(place) => self.traced[place as usize].waiting_packets(),
             End::Served(place) => self.served[place as usize].waiting_packets(),
         }
     }
 
     /// Bytes that all queues take on the heap.
     pub fn heap_bytes(&self) -> usize {
-        let fifos = self.fifos.iter().map(Fifo::heap_bytes);
+        let fifos = self.fifos.iter().map(Fifo::heap_bytes).chain(self.traced.iter().map(Fifo::heap_bytes));
         fifos.chain(self.served.iter().map(Served::heap_bytes)).sum()
     }
 
@@ -183,12 +195,18 @@ impl Network {
             return Shortcut::None;
         }
         let (there, back) = (self.hop(route, 0), self.hop(route, 1));
-        match (there.runs_on && !back.served, there.served) {
-            (false, _) => Shortcut::None,
-            (true, false) => Shortcut::Whole(Direct { there: there.place, back: back.place }),
-            (true, true) => Shortcut::Back(back.place),
+        match (there.end, back.end) {
+            (End::Fifo(place), End::Fifo(back)) if there.runs_on => Shortcut::Whole(Direct { there: place, back }),
+            (End::Served(_), End::Fifo(back)) if there.runs_on => Shortcut::Back(back),
+            _ => Shortcut::None,
         }
     }
+}
+
+/// Whether it is known when a packet leaves as soon as it comes. Not where what leaves at an opportunity of a trace may come back, over wires
+/// that take no time, to share it.
+fn knows_departures(link: &Link) -> bool {
+    link.queue.is_drop_tail() && link.is_steady_but_for_a_trace() && (link.trace.is_none() || link.delay > 0)
 }
 
 /// What a group of flows asks of the network.
@@ -324,11 +342,7 @@ impl Feeders {
                 Some(&next) => matches!(self.0[next], Feeder::Direction(_)),
                 None => !acked,
             };
-            let (place, served) = match ends[all[k]] {
-                End::Fifo(place) => (place, false),
-                End::Served(place) => (place, true),
-            };
-            Hop { direction: all[k] as u32, place, served, then, runs_on }
+            Hop { direction: all[k] as u32, end: ends[all[k]], then, runs_on }
         })
     }
 }

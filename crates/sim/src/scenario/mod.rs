@@ -215,8 +215,12 @@ impl Link {
 
     /// Whether nothing about it varies but which packets are lost, each for itself.
     pub(crate) fn is_steady(&self) -> bool {
-        self.trace.is_none()
-            && self.schedule.changes.is_empty()
+        self.trace.is_none() && self.is_steady_but_for_a_trace()
+    }
+
+    /// The same, and when they may leave.
+    pub(crate) fn is_steady_but_for_a_trace(&self) -> bool {
+        self.schedule.changes.is_empty()
             && (self.jitter, self.reorder, self.aggregation, self.policer) == (None, None, None, None)
             && matches!(self.loss, Loss::Independent(_))
     }

@@ -200,13 +200,14 @@ def kernel_line(kernel: Mapping[str, Any]) -> str:
         return "No setting of these cells is run on a real kernel: it runs duel, bloat and shallow up to 50 Mbit/s."
     failed = kernel["failed_runs"]
     lost = f" {failed} of its runs failed, and are missing: {kernel['why']}." if failed else ""
-    made = f"Linux {kernel['kernel']} in a virtual machine, {kernel['seeds']} seeds in {kernel['settings']} settings"
+    version, seeds = kernel["kernel"].removeprefix("linux-image-"), kernel["seeds"]
+    made = f"Linux {version} in a virtual machine, {seeds} seeds in {kernel['settings']} settings"
     return f"{made}: a check of the simulator, which gives no word.{lost} {kernel['note']}"
 
 
 def number(value: float) -> str:
-    """Three digits."""
-    return f"{value:.3g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    """Three digits, or all before the point."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
 
 
 def _known(values: Sequence[float | None]) -> list[float]:

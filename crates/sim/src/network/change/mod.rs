@@ -1,4 +1,5 @@
-//! What makes a link's direction vary, a file each. A direction that has any of it is served (`served.rs`).
+//! What makes a link's direction vary, a file each. A direction that has any of it is served (`served.rs`), but for a trace alone, which is
+//! known beforehand.
 
 pub mod loss;
 pub mod policer;

@@ -3,8 +3,10 @@
 //! leaves of the last one is for those that wait behind it. One that comes to an idle link at the moment of an opportunity is too late
 //! for it.
 
+use crate::network::fifo::Transmits;
 use crate::network::ledger::Use;
-use crate::scenario::Trace;
+use crate::ring::Ring;
+use crate::scenario::{Buffer, Link, Trace};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::MILLISECOND;
 
@@ -125,6 +127,131 @@ impl Opportunities {
     pub fn time_of(&self, bytes: u64) -> Nanos {
         let took = u128::from(bytes) * 8_000_000_000 / u128::from(self.trace.rate_bps());
         Nanos::try_from(took).unwrap_or(Nanos::MAX >> 1)
+    }
+}
+
+/// Opportunities that packets are given long before: one after another as they come. What leaves at an opportunity that it does not share
+/// with an earlier one leaves after what else comes at that time, so that this may share it.
+#[derive(Debug)]
+pub struct Traced {
+    opportunities: Opportunities,
+    /// The moment at which the last packet leaves: twice the time, and one more where it takes none.
+    free: u64,
+    /// When the packet behind it begins to be sent.
+    start: Nanos,
+    /// No moment is before this one.
+    now: u64,
+    /// How long it takes for all that has been given to it.
+    busy: Nanos,
+    /// For a buffer in time.
+    backlog: Option<Box<Backlog>>,
+}
+
+/// What waits, for those who go by the mean rate.
+#[derive(Debug, Default)]
+struct Backlog {
+    waiting: Ring<Waiting>,
+    bytes: u64,
+    /// When the last of those leaves, or left, that do not wait any more.
+    free: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    start: Nanos,
+    departure: Nanos,
+    size: u32,
+}
+
+/// 146 years, beyond the end of every run. What would begin to be sent later takes no time and is in no figure.
+const NEVER: Nanos = 1 << 62;
+
+impl Traced {
+    /// It is `now`, after what leaves at that time if it can.
+    pub fn pass(&mut self, now: Nanos) {
+        self.now = 2 * now + 1;
+    }
+}
+
+impl Transmits for Traced {
+    const MAY_WAIT_NO_TIME: bool = true;
+
+    fn new(link: &Link) -> Traced {
+        let opportunities = Opportunities::new(link.trace.clone().expect("a link with a trace"));
+        let backlog = matches!(link.buffer, Buffer::Time(_)).then(Box::default);
+        Traced { opportunities, free: 0, start: 0, now: 0, busy: 0, backlog }
+    }
+
+    #[inline(always)]
+    fn moment(&self, now: Nanos) -> u64 {
+        self.now.max(2 * now)
+    }
+
+    #[inline(always)]
+    fn time(moment: u64) -> Nanos {
+        moment / 2
+    }
+
+    #[inline(always)]
+    fn free(&self) -> u64 {
+        self.free
+    }
+
+    #[inline(always)]
+    fn start(&self) -> Nanos {
+        self.start
+    }
+
+    #[inline(always)]
+    fn start_idle(&mut self, now: Nanos) -> Nanos {
+        if let Some(backlog) = &mut self.backlog {
+            **backlog = Backlog::default();
+        }
+        self.start = self.opportunities.start_after(now);
+        self.start
+    }
+
+    #[inline(always)]
+    fn send(&mut self, size: u32) -> Nanos {
+        let start = self.start;
+        if self.free >= 2 * NEVER {
+            return Traced::time(self.free);
+        }
+        self.opportunities.send(size);
+        let departure = self.opportunities.free();
+        self.free = 2 * departure + u64::from(departure == start);
+        self.start = if departure < NEVER { self.opportunities.start() } else { departure };
+        self.busy += departure - start;
+        if let Some(backlog) = &mut self.backlog {
+            backlog.bytes += u64::from(size);
+            backlog.waiting.push_back(Waiting { start, departure, size });
+        }
+        departure
+    }
+
+    fn busy(&self) -> Nanos {
+        self.busy
+    }
+
+    /// What lies beyond the mark is one stretch, up to the last packet's.
+    fn use_at(&self, mark: Nanos) -> Use {
+        self.opportunities.use_at(mark)
+    }
+
+    /// For the packet being sent, and at the mean rate for those behind it.
+    fn wait(&mut self, now: Nanos) -> Nanos {
+        let moment = self.moment(now);
+        let Some(backlog) = &mut self.backlog else { return 0 };
+        while let Some(gone) = backlog.waiting.pop_front_if(|waiting| 2 * waiting.start < moment) {
+            backlog.bytes -= u64::from(gone.size);
+            backlog.free = gone.departure;
+        }
+        let sending = backlog.free.saturating_sub(now);
+        sending.saturating_add(self.opportunities.time_of(backlog.bytes))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.backlog.as_ref().map_or(0, |backlog| backlog.waiting.heap_bytes())
     }
 }
 
