@@ -1,7 +1,7 @@
 //! Sending at a rate, one packet after another: the time a packet takes is seldom a whole number of nanoseconds.
 
-use super::fifo::Transmits;
 use super::ledger::Use;
+use super::transmits::Transmits;
 use crate::scenario::Link;
 use fullpipe_cc::Nanos;
 

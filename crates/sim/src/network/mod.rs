@@ -6,6 +6,7 @@ pub mod fifo;
 mod ledger;
 pub mod line;
 pub mod served;
+mod transmits;
 mod transmitter;
 
 use crate::packet::Kind;

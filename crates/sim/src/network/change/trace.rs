@@ -3,8 +3,8 @@
 //! leaves of the last one is for those that wait behind it. One that comes to an idle link at the moment of an opportunity is too late
 //! for it.
 
-use crate::network::fifo::Transmits;
 use crate::network::ledger::Use;
+use crate::network::transmits::Transmits;
 use crate::ring::Ring;
 use crate::scenario::{Buffer, Link, Trace};
 use fullpipe_cc::Nanos;
