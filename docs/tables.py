@@ -131,6 +131,7 @@ def measured(name: str) -> str:
         "sizes-many": sizes_of_many,
         "phases": phases,
         "bbr-zone": zone,
+        "linux-bloat": bloat,
         "linux-duels": duels,
         "prague": prague,
         "vegas": vegas,
@@ -386,14 +387,26 @@ def beside_linux(name: str) -> str:
 
 
 def duels() -> str:
-    """Two flows on both engines: means over the seeds, and in brackets the least and the greatest."""
-    found = json.loads((MEASURED / "linux-duels.json").read_text(encoding="utf-8"))
+    """Two flows on both engines, a row for each pair and buffer."""
     columns = {
         "share": ("share of the first", ".2f"),
         "rtt_ms": ("its mean RTT, ms", ".1f"),
         "utilization": ("utilization", ".3f"),
         "drops": ("drops", ".0f"),
     }
+    return _on_both("linux-duels", columns)
+
+
+def bloat() -> str:
+    """Two flows of one algorithm on both engines, a row for each buffer."""
+    return _on_both(
+        "linux-bloat", {"rtt_ms": ("mean RTT, ms", ".1f"), "utilization_percent": ("utilization, %", ".2f")}
+    )
+
+
+def _on_both(record: str, columns: dict[str, tuple[str, str]]) -> str:
+    """Means over the seeds, and in brackets the least and the greatest; of each figure its title and its form."""
+    found = json.loads((MEASURED / f"{record}.json").read_text(encoding="utf-8"))
     heads = (f"{title}: {side}" for title, _ in columns.values() for side in ("simulator", "Linux"))
     lines = [("", *heads), ("---",) * (1 + 2 * len(columns))]
     for name, row in found.items():

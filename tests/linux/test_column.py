@@ -1,0 +1,53 @@
+"""A whole column of `fullpipe evaluate --engine linux`: the cell `bloat` of `quick`, two flows over 50 Mbit/s and 30 ms
+for two minutes, as the card has it. Runs are kept in the user's cache, as the card's are. Long; `make test-linux`
+runs it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from fullpipe.study.evaluate import evaluate
+from linux.beside import MEASURED, RECORD, needs_guest
+
+pytestmark = [pytest.mark.slow_linux, needs_guest]
+
+FIGURES = {"subject.mean_rtt_s": "rtt_ms", "utilization": "utilization_percent"}
+"""What the kernel tells of this cell, and its names in the record."""
+
+
+VEGAS = "the kernel's Vegas overshoots in slow start, and the next one takes the queue for the path: docs/evaluate.md"
+
+
+@pytest.mark.parametrize("name", ["cubic", "bbr", pytest.param("vegas", marks=pytest.mark.xfail(reason=VEGAS))])
+def test_a_whole_column_agrees_with_the_card(name: str) -> None:
+    """Mean RTTs within 5 % of what the card's seeds span, utilization within 2 points."""
+    card = evaluate(name, only=["bloat"], engine="linux")
+    (cell,) = card.data["criteria"][0]["cells"]
+    found: dict[str, dict[str, Any]] = {}
+    for figure in cell["figures"].values():
+        if figure["metric"] in FIGURES:
+            rows = found.setdefault(f"{name}, {figure['setting']}", {"simulator": {}, "linux": {}})
+            rows["simulator"][FIGURES[figure["metric"]]] = figure["candidate"]
+            rows["linux"][FIGURES[figure["metric"]]] = figure["linux"]["candidate"]
+    assert set(found) == {f"{name}, {setting} BDP" for setting in (1, 10)}
+    print(f"\n{json.dumps(found)}")
+    if os.environ.get(RECORD):
+        keep(found)
+    for here, there in ((rows["simulator"], rows["linux"]) for rows in found.values()):
+        assert all(len(there[figure]) == 2 for figure in FIGURES.values())
+        low, high = min(here["rtt_ms"]), max(here["rtt_ms"])
+        assert all(low / 1.05 <= rtt_ms <= 1.05 * high for rtt_ms in there["rtt_ms"])
+        low, high = min(here["utilization_percent"]), max(here["utilization_percent"])
+        assert all(low - 2 <= percent <= high + 2 for percent in there["utilization_percent"])
+
+
+def keep(found: dict[str, Any]) -> None:
+    """Rows of the record, from which docs/evaluate.md has its table."""
+    path = MEASURED / "linux-bloat.json"
+    rows = {**(json.loads(path.read_text()) if path.exists() else {}), **found}
+    path.write_text("{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(rows[key])}" for key in rows) + "\n}\n")
