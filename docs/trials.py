@@ -21,8 +21,8 @@ from fullpipe.study.evaluate.beside_linux import for_linux
 from fullpipe.study.evaluate.cells.harm import beside
 from fullpipe.study.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
 from fullpipe.study.evaluate.measure import Row, figures
-from fullpipe.study.evaluate.preset import Party
-from fullpipe.study.evaluate.rules import tcp_bps
+from fullpipe.study.evaluate.preset import PACKET_BYTES, Party
+from fullpipe.study.evaluate.rules import times_tcp
 
 RECORD = Path(__file__).parent / "measured/trials.json"
 
@@ -216,7 +216,7 @@ def _zone(name: str, count: int, buffer_bdp: float, seed: int, **keys: Any) -> R
 
 def _times_tcp(row: Row, count: int) -> float:
     loss, goodput_bps, rtt_s = (row[key] or 0.0 for key in ("loss_rate", "subject.goodput_bps", "subject.mean_rtt_s"))
-    return goodput_bps / count / (1 - loss) / tcp_bps(loss, rtt_s, 1500)
+    return times_tcp(goodput_bps / count, loss, rtt_s, PACKET_BYTES)
 
 
 def duel_causes() -> Figures:

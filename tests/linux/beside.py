@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -88,13 +88,16 @@ def _figures(scenario: Scenario, engine: str) -> Figures:
     return Figures(link["utilization"], link["mean_queue_packets"], lost)
 
 
-def _keep(table: str, name: str, row: dict[str, Figures]) -> None:
-    rows = _kept(table) | {
-        name: {side: [round(figures[0], 4), round(figures[1], 2), round(figures[2])] for side, figures in row.items()}
-    }
-    path = _path(table)
+def keep_rows(table: str, rows: Mapping[str, Any]) -> None:
+    """Puts rows into a table's record, a line each, in the place of those of the same names."""
+    path, known = _path(table), {**_kept(table), **rows}
     path.parent.mkdir(exist_ok=True)
-    path.write_text("{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(rows[key])}" for key in rows) + "\n}\n")
+    path.write_text("{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(known[key])}" for key in known) + "\n}\n")
+
+
+def _keep(table: str, name: str, row: dict[str, Figures]) -> None:
+    rounded = {side: [round(figures[0], 4), round(figures[1], 2), round(figures[2])] for side, figures in row.items()}
+    keep_rows(table, {name: rounded})
 
 
 def _kept(table: str) -> dict[str, dict[str, list[float]]]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fullpipe.study.evaluate import evaluate
-from linux.beside import MEASURED, RECORD, needs_guest
+from linux.beside import RECORD, keep_rows, needs_guest
 
 pytestmark = [pytest.mark.slow_linux, needs_guest]
 
@@ -37,17 +37,10 @@ def test_a_whole_column_agrees_with_the_card(name: str) -> None:
     assert set(found) == {f"{name}, {setting} BDP" for setting in (1, 10)}
     print(f"\n{json.dumps(found)}")
     if os.environ.get(RECORD):
-        keep(found)
+        keep_rows("bloat", found)
     for here, there in ((rows["simulator"], rows["linux"]) for rows in found.values()):
         assert all(len(there[figure]) == 2 for figure in FIGURES.values())
         low, high = min(here["rtt_ms"]), max(here["rtt_ms"])
         assert all(low / 1.05 <= rtt_ms <= 1.05 * high for rtt_ms in there["rtt_ms"])
         low, high = min(here["utilization_percent"]), max(here["utilization_percent"])
         assert all(low - 2 <= percent <= high + 2 for percent in there["utilization_percent"])
-
-
-def keep(found: dict[str, Any]) -> None:
-    """Rows of the record, from which docs/evaluate.md has its table."""
-    path = MEASURED / "linux-bloat.json"
-    rows = {**(json.loads(path.read_text()) if path.exists() else {}), **found}
-    path.write_text("{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(rows[key])}" for key in rows) + "\n}\n")

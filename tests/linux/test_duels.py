@@ -5,7 +5,6 @@ it.
 
 from __future__ import annotations
 
-import json
 import os
 from statistics import fmean
 from typing import Any
@@ -17,7 +16,7 @@ from fullpipe.study.evaluate.beside_linux import for_linux
 from fullpipe.study.evaluate.cells.harm import beside
 from fullpipe.study.evaluate.measure import figures
 from fullpipe.study.evaluate.preset import Party
-from linux.beside import MEASURED, RECORD, needs_guest
+from linux.beside import RECORD, keep_rows, needs_guest
 
 pytestmark = [pytest.mark.slow_linux, needs_guest]
 
@@ -88,13 +87,9 @@ def misses(here: list[Figures], there: list[Figures]) -> list[str]:
 
 def keep(name: str, here: list[Figures], there: list[Figures]) -> None:
     """A row of the record, from which docs/evaluate.md has its table."""
-    path = MEASURED / "linux-duels.json"
-    rows = json.loads(path.read_text()) if path.exists() else {}
-    rows[name] = {
-        "simulator": {figure: [rounded(row[figure]) for row in here] for figure in FIGURES},
-        "linux": {figure: [rounded(row[figure]) for row in there] for figure in FIGURES},
-    }
-    path.write_text("{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(rows[key])}" for key in rows) + "\n}\n")
+    sides = {"simulator": here, "linux": there}
+    row = {side: {figure: [rounded(one[figure]) for one in runs] for figure in FIGURES} for side, runs in sides.items()}
+    keep_rows("duels", {name: row})
 
 
 def rounded(value: float) -> float:

@@ -24,7 +24,7 @@ from fullpipe.study.evaluate.rules import (
     rule_loss,
     rule_r,
     starves,
-    tcp_bps,
+    times_tcp,
     worst,
 )
 
@@ -213,7 +213,7 @@ def _times_tcp(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Valu
     return [
         None
         if loss is None or goodput_bps is None or not rtt_s
-        else goodput_bps / count / (1 - loss) / tcp_bps(loss, rtt_s, PACKET_BYTES)
+        else times_tcp(goodput_bps / count, loss, rtt_s, PACKET_BYTES)
         for loss, goodput_bps, rtt_s in zip(losses, goodputs_bps, rtts_s, strict=True)
     ]
 

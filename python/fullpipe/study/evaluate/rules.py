@@ -40,6 +40,7 @@ __all__ = [
     "rule_r",
     "starves",
     "tcp_bps",
+    "times_tcp",
     "worst",
 ]
 
@@ -205,6 +206,11 @@ def tcp_bps(loss: float, rtt_s: float, packet_bytes: float) -> float:
         return math.inf
     waits = 4 * (3 * math.sqrt(3 * loss / 8)) * loss * (1 + 32 * loss**2)
     return 8 * packet_bytes / (rtt_s * (math.sqrt(2 * loss / 3) + waits))
+
+
+def times_tcp(goodput_bps: float, loss: float, rtt_s: float, packet_bytes: float) -> float:
+    """The rate at which a flow sends, over TCP's at the part that it loses (`tcp_bps`)."""
+    return goodput_bps / (1 - loss) / tcp_bps(loss, rtt_s, packet_bytes)
 
 
 def at_most(candidate: Sequence[float | None], limit: float) -> Judgement | None:
