@@ -14,6 +14,9 @@
 //!   could not show their loss.
 //! - The loss of a retransmission that is found in recovery is no second cut, as in Linux. Section 9.3 leaves that to proportional rate
 //!   reduction; where there is none (`prr = false`), it asks for one more, as RFC 5681 section 4.3 does.
+//! - A segment sent after a recovery began that is lost and sent again within it belongs to another window, for whose loss RFC 5681
+//!   section 4.3 has the window cut as well. As in Linux that cut comes when the recovery is over, unless the retransmissions of all
+//!   such segments have arrived by then.
 //! - Any DSACK widens the window of step 4, one that a probe has caused as well, as the RFC writes it.
 //! - A cut that turns out needless counts as reordering seen.
 //! - Section 7.4.2's third case, a duplicate ACK without SACK, cannot come: receivers tell of duplicates (RFC 2883).
@@ -187,7 +190,7 @@ impl Repair for Rack {
 
     fn begin(&mut self, window: u64, progress: &Progress) {
         self.probe.abandon();
-        self.repeat_first = true;
+        self.repeat_first = self.lost_count > 0;
         let in_flight = self.in_network(progress);
         if let Some(prr) = &mut self.prr {
             let outstanding = progress.flight_size() - self.sacked.count();
@@ -425,7 +428,12 @@ impl Rack {
             prr.go_on(in_flight, news.acked > 0 && !found);
         }
         let repaired = self.probe.on_ack(progress, duplicate);
-        match (repairing, self.lost_count > 0) {
+        // What is being sent again when a recovery is over was sent after it began: another window's loss.
+        let next_window = over && progress.phase.is_repairing() && self.again_count > 0 && !self.undoes;
+        if next_window {
+            self.undo.keep(self.again_count);
+        }
+        match (repairing, self.lost_count > 0 || next_window) {
             (false, true) => Some(first_loss(progress.phase)),
             (false, false) if repaired => Some(Loss::Repaired),
             _ => None,

@@ -190,6 +190,23 @@ fn a_lost_retransmission_is_sent_again() {
     assert_eq!((sack.sent(0).len(), sack.timeouts()), (3, 1));
 }
 
+/// RFC 5681 section 4.3: losses in two windows are two cuts. 0 is lost twice, so that its recovery, which begins at 100 ms and is over
+/// when 12 is next, takes until 300 ms: 10, then 5 segments. Of what goes at 100 ms after it began, 12 is lost, found at 200 ms and sent
+/// again; it is under way when the recovery is over, and the window is halved once more. Where 5 of the first window is lost instead, one
+/// cut is all.
+#[test]
+fn a_loss_in_the_window_after_is_a_second_cut() {
+    let path = |losses: &[(u64, u32)]| Path::new(Recovery::Rack, 10, 60).losing(losses);
+    let cuts = |path: &Path| (path.sender.meter.events.fast_recoveries, path.sender.cc.ssthresh());
+    let two = path(&[(0, 2), (12, 1)]).run();
+    assert_eq!([two.sent(0), two.sent(12)], [vec![0, 100, 200], vec![100, 200]]);
+    assert_eq!(cuts(&two), (2, 2.5));
+    assert_eq!(two.timeouts(), 0);
+    for one in [&[(0, 2)][..], &[(0, 2), (5, 1)]] {
+        assert_eq!(cuts(&path(one).run()), (1, 5.0), "{one:?}");
+    }
+}
+
 /// RFC 8985 section 6.2: once a segment has been seen to come late, others are waited for: a quarter of the least RTT, 25 ms. Segment 8
 /// comes 1 ms late and nothing is sent again (fewer than three have overtaken it); then 40 comes 20 ms late, and more than three have:
 /// a fast retransmission of RFC 6675, none of RACK's.
