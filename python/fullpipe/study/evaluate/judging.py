@@ -87,7 +87,8 @@ class Compared:
         linux: The values of a real kernel, by who they are of; empty where it was not asked, or does not tell.
         asked_linux: Whether a real kernel ran the setting.
         linux_shares: As ``shares``, of a real kernel.
-        times_tcp: Of losses that are more than the standards': the candidate's rate over TCP's at them, over the seeds.
+        times_tcp: Where losses are more than the standards': the rates over TCP's at the losses, of the candidate and
+            of each standard, over the seeds.
         limit: How much is allowed, in the unit of the values, where that is what it is held against.
     """
 
@@ -106,7 +107,7 @@ class Compared:
     linux: Mapping[str, Values] = field(default_factory=dict)
     asked_linux: bool = False
     linux_shares: Mapping[str, float] = field(default_factory=dict)
-    times_tcp: Sequence[float | None] = ()
+    times_tcp: Mapping[str, Values] = field(default_factory=dict)
     limit: float | None = None
 
 
@@ -189,7 +190,7 @@ def _compare(cell: Cell, setting: Setting, runs: Runs) -> list[Compared]:
 def _compare_ratio(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Compared:
     candidate = runs.values(cell.id, setting.name, "candidate", metric.key)
     standards = {bar: runs.values(cell.id, setting.name, bar, metric.key) for bar in BARS}
-    times: Values = []
+    times: dict[str, Values] = {}
     if metric.limit is not None:
         judgement = at_most(candidate, metric.limit)
     elif metric.informs:
@@ -197,15 +198,15 @@ def _compare_ratio(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> 
     else:
         judgement = rule_r(candidate, standards, metric.kind)
         if metric.senders and judgement and judgement.verdict in (WORSE, UNCLEAR):
-            times = _times_tcp(cell, setting, metric, runs)
-            judgement = rule_loss(candidate, standards, times)
+            times = {role: _times_tcp(cell, setting, metric, runs, role) for role in ("candidate", *BARS)}
+            judgement = rule_loss(candidate, standards, times["candidate"], {bar: times[bar] for bar in BARS})
     return replace(_compared(setting, metric, "", candidate, standards, judgement, metric.scale), times_tcp=times)
 
 
-def _times_tcp(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Values:
-    """The rate of a sender of the candidate's, in the mean of them, over TCP's at what they lose."""
+def _times_tcp(cell: Cell, setting: Setting, metric: Metric, runs: Runs, role: str) -> Values:
+    """The rate of a sender, in the mean of all of its role, over TCP's at what they lose."""
     losses, goodputs_bps, rtts_s = (
-        runs.values(cell.id, setting.name, "candidate", key)
+        runs.values(cell.id, setting.name, role, key)
         for key in (metric.key, f"{metric.senders}.goodput_bps", f"{metric.senders}.mean_rtt_s")
     )
     groups = setting.tree(STANDARDS[0])["flows"]
