@@ -1,6 +1,6 @@
-"""Whole columns of `fullpipe evaluate --engine linux`, as the card of `quick` has them: `bloat`, two flows over 50 Mbit/s
-and 30 ms for two minutes, and `duel`, CUBIC's harm to the standards in three. Runs are kept in the user's cache, as the
-card's are. Long; `make test-linux` runs it.
+"""Whole columns of `fullpipe evaluate --engine linux`, as the card of `quick` has them: `bloat`, two flows over 50
+Mbit/s and 30 ms for two minutes, and `duel`, CUBIC's harm to the standards in three. Runs are kept in the user's
+cache, as the card's are. Long; `make test-linux` runs it.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def test_a_whole_column_agrees_with_the_card(name: str) -> None:
 HARMS = {"goodput_bps": "goodput", "p95_rtt_s": "p95_rtt"}
 """What harm is done to, and its names in the record."""
 WITHIN = {"goodput": 0.1, "p95_rtt": 0.05}
-"""How far Linux may be from what the card's seeds span, as a difference. Harm to goodput is what the victim lacks of the
-link: as for the shares of `test_duels`. Harm to RTTs is a ratio of two of them: as for `bloat`.
+"""How far Linux may be from what the card's seeds span, as a difference. Harm to goodput is what the victim lacks of
+the link: as for the shares of `test_duels`. Harm to RTTs is a ratio of two of them: as for `bloat`.
 """
 
 

@@ -69,7 +69,8 @@ def test_linux_and_simulator_agree_on_duels(pair: tuple[str, str], buffer_bdp: f
         before = kept("duels")[name]["linux"]
         there = [dict(zip(FIGURES, values, strict=True)) for values in zip(*map(before.get, FIGURES), strict=True)]
     else:
-        there = [measured(scenario(pair, buffer_bdp, seed), "linux") for seed in LINUX_SEEDS.get((pair, buffer_bdp), (1,))]
+        seeds = LINUX_SEEDS.get((pair, buffer_bdp), (1,))
+        there = [measured(scenario(pair, buffer_bdp, seed), "linux") for seed in seeds]
     print(f"\n{name}: Linux {there}")
     if os.environ.get(RECORD):
         keep(name, here, there)
