@@ -128,12 +128,6 @@ CELLS = (
         note="Alone are the rest without those who have switched.",
     ),
     Cell(
-        "eval-6.1",
-        ("5.2.1",),
-        "the common evaluation suite's section 6.1 (draft-irtf-iccrg-tcpeval-01)",
-        missing="its traces of traffic are not public; a synthetic load would be another test",
-    ),
-    Cell(
         "media",
         ("5.2.2",),
         "10 Mbit/s, 40 ms, 1 BDP: a call of audio and video beside one flow",
