@@ -392,7 +392,9 @@ impl<P: Policy> Engine<P> {
     fn leave(&mut self, packet: Packet) {
         if packet.kind == Kind::Datagram {
             let source = &mut self.datagrams[packet.flow as usize];
-            source.received += u64::from(self.transit.leave_datagram(source.route, source.size, packet));
+            if let Some(at) = self.transit.leave_datagram(source.route, source.size, packet) {
+                source.arrive(&packet, at, self.transit.window);
+            }
         } else {
             self.transit.leave(&mut self.flows[packet.flow as usize], packet);
         }
@@ -400,7 +402,9 @@ impl<P: Policy> Engine<P> {
 
     fn carry_datagram(&mut self, packet: Packet) {
         let source = &mut self.datagrams[packet.flow as usize];
-        source.received += u64::from(self.transit.carry_datagram(source.route, source.size, packet, false));
+        if let Some(at) = self.transit.carry_datagram(source.route, source.size, packet, false) {
+            source.arrive(&packet, at, self.transit.window);
+        }
     }
 
     fn start(&mut self, id: u32, at: Nanos) {

@@ -456,32 +456,33 @@ impl Transit {
         }
     }
 
-    /// Follows a datagram of `size` bytes; true where it is delivered inside the measuring window.
-    pub fn carry_datagram(&mut self, route: Route, size: u32, mut packet: Packet, mut ahead: bool) -> bool {
+    /// Follows a datagram of `size` bytes; says when it is delivered, where it is before the run ends.
+    pub fn carry_datagram(&mut self, route: Route, size: u32, mut packet: Packet, mut ahead: bool) -> Option<Nanos> {
         while packet.hop < route.hops {
             let hop = self.network.hop(route, packet.hop);
             if let End::Fifo(place) = hop.end {
                 let link = &mut self.network.fifos[place as usize];
                 let Some(departure) = link.accept(packet.at, size) else {
                     self.count_lost(packet.at);
-                    return false;
+                    return None;
                 };
                 packet.at = departure + link.delay;
             } else if !self.offer(route, hop, &mut packet, size, ahead) {
-                return false;
+                return None;
             }
             if !self.datagram_goes_on(hop, &mut packet) {
-                return false;
+                return None;
             }
             ahead = true;
         }
-        self.count_delivered(packet.at)
+        self.count_delivered(packet.at);
+        (packet.at < self.window.to).then_some(packet.at)
     }
 
     /// As [`Transit::leave`], for a datagram.
-    pub fn leave_datagram(&mut self, route: Route, size: u32, mut packet: Packet) -> bool {
+    pub fn leave_datagram(&mut self, route: Route, size: u32, mut packet: Packet) -> Option<Nanos> {
         let hop = self.network.hop(route, packet.hop);
-        self.datagram_goes_on(hop, &mut packet) && self.carry_datagram(route, size, packet, true)
+        if self.datagram_goes_on(hop, &mut packet) { self.carry_datagram(route, size, packet, true) } else { None }
     }
 
     fn datagram_goes_on(&mut self, hop: Hop, packet: &mut Packet) -> bool {

@@ -327,7 +327,7 @@ def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, Any]:
     found: dict[tuple[str, str, str], dict[str, Values]] = {}
     for row in rows:
         victim, _, who = row["role"].rpartition(" beside ")
-        if not row["role"].endswith(" alone") and row.get("worst_loss_rate") is not None:
+        if who in ("candidate", *BARS) and row.get("worst_loss_rate") is not None:
             place = found.setdefault((row["cell"], row["setting"], victim), {who: [] for who in ("candidate", *BARS)})
             place[who].append(row["worst_loss_rate"])
     judged = [(place, _broken(*place, values)) for place, values in found.items() if values["candidate"]]

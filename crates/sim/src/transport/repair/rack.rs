@@ -72,7 +72,10 @@ pub struct Rack {
     srtt: Nanos,
     /// RACK.fack: one past the highest segment that has arrived.
     fack: u64,
-    reordering: Reordering,
+    /// The same before the ACK at hand. What it delivers counts in the order of the segments (section 6.2, step 3), however it tells:
+    /// of what it acknowledges none has come after what it SACKs.
+    fack_before: u64,
+    pub(in crate::transport) reordering: Reordering,
     /// When something is overdue; `Nanos::MAX` if nothing can be.
     reorder_at: Nanos,
     probe: Probe,
@@ -125,6 +128,7 @@ impl Repair for Rack {
         progress: &Progress,
         mut news: Option<&mut Vec<u64>>,
     ) -> u64 {
+        self.fack_before = self.fack;
         let number = |edge: u32| unwrap(edge, progress.una);
         let told = |&(start, end): &Block| (number(start), number(end));
         let [first, second, _] = blocks.each_ref().map(told);
@@ -362,7 +366,7 @@ impl Repair for Rack {
         self.rest.from = progress.nxt;
         if let Some(at) = self.rest.acked.take() {
             self.latest = Some(self.log.moment(at));
-            self.fack = progress.una;
+            (self.fack, self.fack_before) = (progress.una, progress.una);
             self.srtt = rtt.smoothed().unwrap_or(0);
             self.probe.on_sample();
             self.reordering.on_ack(false, progress.una, progress.nxt, false);
@@ -402,6 +406,7 @@ impl Rack {
             min_rtt: None,
             srtt: 0,
             fack: 0,
+            fack_before: 0,
             reordering: Reordering::default(),
             reorder_at: Nanos::MAX,
             probe,
@@ -417,6 +422,7 @@ impl Rack {
 
     /// What an ACK means once all that it delivers is noted; `repairing` and `over` tell of the phase after it.
     fn on_ack(&mut self, news: &News, repairing: bool, over: bool, progress: &Progress) -> Option<Loss> {
+        self.fack_before = self.fack;
         let duplicate = self.duplicate.take();
         self.reordering.on_ack(duplicate.is_some(), progress.una, progress.nxt, over && progress.phase.is_repairing());
         let found = self.look(repairing, news.now);
@@ -476,7 +482,7 @@ impl Rack {
     /// Section 6.2, steps 2 and 3: segment `seq` has arrived, by an ACK that echoes `stamp` where it is cumulative.
     #[inline]
     fn arrive(&mut self, seq: u64, sent: Sent, stamp: Option<Nanos>, now: Nanos) {
-        self.reordering.seen |= seq + 1 < self.fack && !sent.again;
+        self.reordering.seen |= seq + 1 < self.fack_before && !sent.again;
         self.fack = self.fack.max(seq + 1);
         let rtt = now - sent.at;
         if !sent.again {
