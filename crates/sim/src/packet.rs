@@ -8,7 +8,7 @@ use fullpipe_cc::Nanos;
 pub struct Packet {
     /// When it reaches its next stop.
     pub at: Nanos,
-    /// Data: the sender's time when it was sent. ACK: the same, echoed (RFC 7323).
+    /// Data: the sender's time when it was sent. ACK: the same, echoed (RFC 7323). Datagram: the number of the frame that it is of.
     pub stamp: Nanos,
     /// ACK: the receiver's time when it was sent. Data and datagrams: what their headers say of congestion, [`Marks`].
     pub aside: u64,

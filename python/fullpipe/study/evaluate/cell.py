@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 
 from fullpipe.study.evaluate.preset import STANDARDS, Party, Tree
 
-__all__ = ["ALWAYS", "DEPLOYED", "FULL", "STANDARD", "Beside", "Camps", "Cell", "Metric", "Setting"]
+__all__ = ["ALWAYS", "DEPLOYED", "FULL", "STANDARD", "Beside", "Call", "Camps", "Cell", "Metric", "Setting"]
 
 ALWAYS, STANDARD, FULL = 0, 1, 2
 """From which profile on a setting is run: quick, standard, full."""
 
 DEPLOYED = (Party("bbr", "bbr"), Party("bbr3", "bbr3"))
 """Deployed but not standardised: what is done to them is reported, and never a bar."""
+
+CALL = Party("call", "")
+"""Real-time traffic without congestion control, where it is what harm is done to."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,18 @@ class Beside(Cell):
     def unharmed_tree(self, setting: Setting, victim: Party) -> Tree:
         """What is run in that role."""
         return setting.tree(victim, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Beside):
+    """A cell of which harm to a call, which is no party's, is judged: harm to its delays by rule H, its losses by
+    rule R, since alone it has none and harm to them would be 1 beside anything.
+    """
+
+    @staticmethod
+    def victims(_deployed: bool) -> Sequence[Party]:
+        """The call alone, whatever is deployed."""
+        return (CALL,)
 
 
 @dataclass(frozen=True, eq=False)

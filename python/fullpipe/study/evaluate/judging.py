@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fullpipe.study.evaluate.cell import Beside, Camps, Cell, Metric, Setting
+from fullpipe.study.evaluate.cell import DEPLOYED, Beside, Call, Camps, Cell, Metric, Setting
 from fullpipe.study.evaluate.measure import Row
 from fullpipe.study.evaluate.preset import PACKET_BYTES, STANDARDS
 from fullpipe.study.evaluate.rules import (
     BETTER,
     INFORMATION,
+    LOSS,
     NO_WORSE,
     NOT_RUN,
     UNCLEAR,
@@ -31,6 +32,7 @@ from fullpipe.study.evaluate.rules import (
 __all__ = ["Compared", "JudgedCell", "Runs", "Values", "corrected", "judge_cell", "unclear"]
 
 BARS = [standard.label for standard in STANDARDS]
+OTHERS = [party.label for party in DEPLOYED]
 
 Values = list[float | None]
 
@@ -224,10 +226,11 @@ def _times_tcp(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Valu
 
 def _compare_harm(cell: Beside, setting: Setting, runs: Runs) -> list[Compared]:
     compared = []
-    victims = {party.label: cell.unharmed(party) for party in cell.victims(deployed=True)}
+    victims = {party.label: cell.unharmed(party) for party in cell.victims(True)}
     for victim, unharmed in victims.items():
         if not runs.has_role(cell.id, setting.name, unharmed):
             continue
+        whose = "" if isinstance(cell, Call) else victim
         for metric in cell.metrics:
 
             def of(role: str, metric: Metric = metric, victim: str = victim) -> Values:
@@ -239,13 +242,19 @@ def _compare_harm(cell: Beside, setting: Setting, runs: Runs) -> list[Compared]:
                 if isinstance(cell, Camps):
                     shown = {who: _ratios(values, alone) for who, values in shown.items()}
                 beside = {bar: shown[bar] for bar in BARS}
-                compared.append(_compared(setting, metric, victim, shown["candidate"], beside, None, metric.scale))
+                compared.append(_compared(setting, metric, whose, shown["candidate"], beside, None, metric.scale))
+                continue
+            if metric.kind == LOSS:
+                candidate, standards = of("beside candidate"), {bar: of(f"beside {bar}") for bar in BARS}
+                judgement = rule_r(candidate, standards, LOSS)
+                one = _compared(setting, metric, whose, candidate, standards, judgement, metric.scale)
+                compared.append(replace(one, main=metric is cell.metrics[0]))
                 continue
             more = metric.kind == "more"
             candidate = harms(alone, of("beside candidate"), more_is_better=more)
             standards = {bar: harms(alone, of(f"beside {bar}"), more_is_better=more) for bar in BARS}
-            one = _compared(setting, metric, victim, candidate, standards, rule_h(candidate, standards), 1.0)
-            if victim not in BARS:
+            one = _compared(setting, metric, whose, candidate, standards, rule_h(candidate, standards), 1.0)
+            if victim in OTHERS:
                 one = replace(one, verdict=INFORMATION if one.judgement else NOT_RUN)
             elif metric.key == "victim.goodput_bps" and setting.equal_bps:
                 one = _with_shares(one, of, setting.equal_bps)

@@ -79,6 +79,20 @@ def transfer(result: Result) -> Row:
     return {**figures(result), "completion_s": max(whole_s if time is None else time for time in times)}
 
 
+def call(result: Result) -> Row:
+    """The same, and of a call, whose audio and video are the first two groups of datagrams,
+    ``audio.p95_frame_delay_s`` and ``video.p95_frame_delay_s``, from when a frame was made until its last packet was
+    there, and ``video.frame_loss_rate``, how many frames lack a packet.
+    """
+    row = figures(result)
+    audio, video = tables.rows(result.columns("traffic"))[:2]
+    row["audio.p95_frame_delay_s"] = audio["p95_frame_delay_s"]
+    row["video.p95_frame_delay_s"] = video["p95_frame_delay_s"]
+    sent = video["sent_frames"]
+    row["video.frame_loss_rate"] = max(0.0, 1 - video["received_frames"] / sent) if sent else None
+    return row
+
+
 def camps(result: Result) -> Row:
     """The bottleneck's figures, and of the camps ``victim`` and ``other``, each on an edge link of its name that its
     transfers alone cross, ``NAME.goodput_bps`` (what reached its receivers in the window for the first time, over all
@@ -131,6 +145,7 @@ def latecomer(result: Result) -> Row:
 MEASURES: Mapping[str, Callable[[Result], Row]] = {
     "figures": figures,
     "transfer": transfer,
+    "call": call,
     "camps": camps,
     "upturn": upturn,
     "latecomer": latecomer,
