@@ -392,9 +392,10 @@ impl<P: Policy> Engine<P> {
     fn leave(&mut self, packet: Packet) {
         if packet.kind == Kind::Datagram {
             let source = &mut self.datagrams[packet.flow as usize];
-            if let Some(at) = self.transit.leave_datagram(source.route, source.size, packet) {
-                source.arrive(&packet, at, self.transit.window);
+            if source.frames.is_some() {
+                return self.leave_of_frame(packet);
             }
+            source.received += u64::from(self.transit.leave_datagram(source.route, source.size, packet));
         } else {
             self.transit.leave(&mut self.flows[packet.flow as usize], packet);
         }
@@ -402,8 +403,25 @@ impl<P: Policy> Engine<P> {
 
     fn carry_datagram(&mut self, packet: Packet) {
         let source = &mut self.datagrams[packet.flow as usize];
-        if let Some(at) = self.transit.carry_datagram(source.route, source.size, packet, false) {
-            source.arrive(&packet, at, self.transit.window);
+        if source.frames.is_some() {
+            return self.carry_of_frame(packet);
+        }
+        source.received += u64::from(self.transit.carry_datagram(source.route, source.size, packet, false));
+    }
+
+    #[inline(never)]
+    fn carry_of_frame(&mut self, packet: Packet) {
+        let source = &mut self.datagrams[packet.flow as usize];
+        if let Some(at) = self.transit.carry_of_frame(source.route, source.size, packet, false) {
+            source.arrive_of_frame(packet.stamp, at, self.transit.window);
+        }
+    }
+
+    #[inline(never)]
+    fn leave_of_frame(&mut self, packet: Packet) {
+        let source = &mut self.datagrams[packet.flow as usize];
+        if let Some(at) = self.transit.leave_of_frame(source.route, source.size, packet) {
+            source.arrive_of_frame(packet.stamp, at, self.transit.window);
         }
     }
 
@@ -554,10 +572,23 @@ impl<P: Policy> Engine<P> {
     }
 
     fn send_datagram(&mut self, id: u32, at: Nanos) {
-        let Some((packet, next)) = self.datagrams[id as usize].send(id, at, self.transit.window) else { return };
+        let source = &mut self.datagrams[id as usize];
+        if source.frames.is_some() {
+            return self.send_of_frame(id, at);
+        }
+        let Some((packet, next)) = source.send(id, at, self.transit.window) else { return };
         self.transit.count.sent += 1;
         self.transit.timers.set(next, Timer::Datagram(id));
-        self.carry_datagram(packet);
+        source.received += u64::from(self.transit.carry_datagram(source.route, source.size, packet, false));
+    }
+
+    #[inline(never)]
+    fn send_of_frame(&mut self, id: u32, at: Nanos) {
+        let source = &mut self.datagrams[id as usize];
+        let Some((packet, next)) = source.send_of_frame(id, at, self.transit.window) else { return };
+        self.transit.count.sent += 1;
+        self.transit.timers.set(next, Timer::Datagram(id));
+        self.carry_of_frame(packet);
     }
 
     fn on_retransmit_timer(&mut self, id: u32, at: Nanos) {

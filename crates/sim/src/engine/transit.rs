@@ -456,33 +456,53 @@ impl Transit {
         }
     }
 
-    /// Follows a datagram of `size` bytes; says when it is delivered, where it is before the run ends.
-    pub fn carry_datagram(&mut self, route: Route, size: u32, mut packet: Packet, mut ahead: bool) -> Option<Nanos> {
+    /// Follows a datagram of `size` bytes; true where it is delivered inside the measuring window.
+    pub fn carry_datagram(&mut self, route: Route, size: u32, mut packet: Packet, ahead: bool) -> bool {
+        self.follow_datagram(route, size, &mut packet, ahead) && self.count_delivered(packet.at)
+    }
+
+    /// As [`Transit::leave`], for a datagram.
+    pub fn leave_datagram(&mut self, route: Route, size: u32, mut packet: Packet) -> bool {
+        let hop = self.network.hop(route, packet.hop);
+        self.datagram_goes_on(hop, &mut packet) && self.carry_datagram(route, size, packet, true)
+    }
+
+    /// As [`Transit::carry_datagram`], for one of a frame; says when it is delivered, be that in the measuring window or not.
+    pub fn carry_of_frame(&mut self, route: Route, size: u32, mut packet: Packet, ahead: bool) -> Option<Nanos> {
+        let delivered = self.follow_datagram(route, size, &mut packet, ahead);
+        delivered.then(|| {
+            self.count_delivered(packet.at);
+            packet.at
+        })
+    }
+
+    /// As [`Transit::leave`], for a datagram of a frame.
+    pub fn leave_of_frame(&mut self, route: Route, size: u32, mut packet: Packet) -> Option<Nanos> {
+        let hop = self.network.hop(route, packet.hop);
+        if self.datagram_goes_on(hop, &mut packet) { self.carry_of_frame(route, size, packet, true) } else { None }
+    }
+
+    /// Follows a datagram of `size` bytes as far as can be told now; true where that is to its receiver.
+    #[inline(always)]
+    fn follow_datagram(&mut self, route: Route, size: u32, packet: &mut Packet, mut ahead: bool) -> bool {
         while packet.hop < route.hops {
             let hop = self.network.hop(route, packet.hop);
             if let End::Fifo(place) = hop.end {
                 let link = &mut self.network.fifos[place as usize];
                 let Some(departure) = link.accept(packet.at, size) else {
                     self.count_lost(packet.at);
-                    return None;
+                    return false;
                 };
                 packet.at = departure + link.delay;
-            } else if !self.offer(route, hop, &mut packet, size, ahead) {
-                return None;
+            } else if !self.offer(route, hop, packet, size, ahead) {
+                return false;
             }
-            if !self.datagram_goes_on(hop, &mut packet) {
-                return None;
+            if !self.datagram_goes_on(hop, packet) {
+                return false;
             }
             ahead = true;
         }
-        self.count_delivered(packet.at);
-        (packet.at < self.window.to).then_some(packet.at)
-    }
-
-    /// As [`Transit::leave`], for a datagram.
-    pub fn leave_datagram(&mut self, route: Route, size: u32, mut packet: Packet) -> Option<Nanos> {
-        let hop = self.network.hop(route, packet.hop);
-        if self.datagram_goes_on(hop, &mut packet) { self.carry_datagram(route, size, packet, true) } else { None }
+        true
     }
 
     fn datagram_goes_on(&mut self, hop: Hop, packet: &mut Packet) -> bool {

@@ -69,4 +69,28 @@ impl DatagramSource {
             frames.arrive(packet.stamp, at, window);
         }
     }
+
+    /// The same, of a source of frames.
+    pub fn send_of_frame(&mut self, id: u32, at: Nanos, window: Window) -> Option<(Packet, Nanos)> {
+        let now = at - self.access;
+        let frames = self.frames.as_mut()?;
+        if now > self.stop && !frames.in_the_middle() || now >= window.to {
+            return None;
+        }
+        let counts = window.contains(now);
+        self.sent += u64::from(counts);
+        self.line.rest_until(at);
+        self.line.send(self.each);
+        let (number, made) = frames.send(counts);
+        let next = self.line.free().max(made.map_or(0, |made| made.saturating_add(self.access)));
+        Some((Packet { at, stamp: number, flow: id, kind: Kind::Datagram, ..Packet::default() }, next))
+    }
+
+    /// A datagram of a frame has arrived at `at`.
+    pub fn arrive_of_frame(&mut self, number: u64, at: Nanos, window: Window) {
+        self.received += u64::from(window.contains(at));
+        if let Some(frames) = &mut self.frames {
+            frames.arrive(number, at, window);
+        }
+    }
 }
