@@ -239,6 +239,7 @@ pub struct Notes {
 
 impl Notes {
     /// Keeps a note until it is taken.
+    #[inline(always)]
     pub fn put(&mut self, note: AckNote) -> NoteSlot {
         if let Some(index) = self.free.pop() {
             self.notes[index as usize] = note;
