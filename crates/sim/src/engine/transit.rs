@@ -153,7 +153,11 @@ impl Transit {
             }
         }
         if let Some(due) = flow.sender.wake(now) {
-            self.timers.set(due + flow.access, Timer::Pace(flow.id));
+            // With many flows an alarm among all of them costs more than a place among the packets.
+            let at = due + flow.access;
+            if !self.schedule.push_pace(flow.id, at) {
+                self.timers.set(at, Timer::Pace(flow.id));
+            }
         }
     }
 
