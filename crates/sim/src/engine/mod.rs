@@ -302,6 +302,7 @@ impl<P: Policy> Engine<P> {
             }
             Kind::Datagram => self.carry_datagram(packet),
             Kind::Opening => self.on_syn_ack(packet),
+            Kind::Pace => self.on_pace(packet.flow, packet.at),
         }
     }
 
@@ -615,6 +616,17 @@ impl<P: Policy> Engine<P> {
         self.transit.pump(flow, at);
     }
 
+    /// The same, where other alarms come first that are due at this moment.
+    #[inline(always)]
+    fn on_pace(&mut self, id: u32, at: Nanos) {
+        if self.transit.timers.next_time() == at {
+            return self.transit.timers.set(at, Timer::Pace(id));
+        }
+        self.transit.by_timer = true;
+        self.on_pace_timer(id, at);
+        self.transit.by_timer = false;
+    }
+
     /// A sender that was held back goes on; one that is not any more has nothing to send now.
     fn on_pace_timer(&mut self, id: u32, at: Nanos) {
         let flow = &mut self.flows[id as usize];
@@ -623,7 +635,8 @@ impl<P: Policy> Engine<P> {
             return;
         }
         flow.sender.pass_time(now, id, &mut self.transit.log);
-        self.transit.pump(flow, at);
+        self.transit.pump_one_by_one(flow, at, now);
+        self.transit.arm(flow);
     }
 
     fn on_ack_timer(&mut self, id: u32, at: Nanos) {

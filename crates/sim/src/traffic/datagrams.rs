@@ -43,31 +43,13 @@ impl DatagramSource {
     /// `None` where it sends no more.
     pub fn send(&mut self, id: u32, at: Nanos, window: Window) -> Option<(Packet, Nanos)> {
         let now = at - self.access;
-        let in_the_middle = self.frames.as_ref().is_some_and(|frames| frames.in_the_middle());
-        if now > self.stop && !in_the_middle || now >= window.to {
+        if now > self.stop || now >= window.to {
             return None;
         }
-        let counts = window.contains(now);
-        self.sent += u64::from(counts);
+        self.sent += u64::from(window.contains(now));
         self.line.rest_until(at);
         self.line.send(self.each);
-        let mut next = self.line.free();
-        let mut packet = Packet { at, flow: id, kind: Kind::Datagram, ..Packet::default() };
-        if let Some(frames) = &mut self.frames {
-            let (number, made) = frames.send(counts);
-            packet.stamp = number;
-            next = next.max(made.map_or(0, |made| made.saturating_add(self.access)));
-        }
-        Some((packet, next))
-    }
-
-    /// One of its datagrams has arrived at `at`.
-    #[inline]
-    pub fn arrive(&mut self, packet: &Packet, at: Nanos, window: Window) {
-        self.received += u64::from(window.contains(at));
-        if let Some(frames) = &mut self.frames {
-            frames.arrive(packet.stamp, at, window);
-        }
+        Some((Packet { at, flow: id, kind: Kind::Datagram, ..Packet::default() }, self.line.free()))
     }
 
     /// The same, of a source of frames.
