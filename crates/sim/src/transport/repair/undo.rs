@@ -83,7 +83,7 @@ mod tests {
     fn a_cut_may_come_after_its_retransmissions() {
         let mut undo = Undo::default();
         undo.on_cut(Some((20.0, 30.0)));
-        [25, 35, 45].map(|now| undo.on_sent_again(now));
+        [25, 35, 45].into_iter().for_each(|now| undo.on_sent_again(now));
         undo.keep(2);
         undo.on_cut(Some((10.0, 10.0)));
         assert_eq!([30, 20].map(|stamp| undo.is_of_original(stamp, 1)), [false, true]);
