@@ -300,9 +300,17 @@ impl<P: Policy> Engine<P> {
             Kind::Data | Kind::Received | Kind::Ack | Kind::Syn | Kind::SynAck => {
                 self.transit.move_on(&mut self.flows[packet.flow as usize], packet)
             }
-            Kind::Datagram => self.carry_datagram(packet),
+            Kind::Datagram | Kind::Opening | Kind::Pace => self.on_rarer_packet(packet),
+        }
+    }
+
+    /// The same apart, for the sake of the others.
+    #[inline(never)]
+    fn on_rarer_packet(&mut self, packet: Packet) {
+        match packet.kind {
             Kind::Opening => self.on_syn_ack(packet),
             Kind::Pace => self.on_pace(packet.flow, packet.at),
+            _ => self.carry_datagram(packet),
         }
     }
 
