@@ -175,6 +175,12 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Data on their way, or a datagram: what counts as lost or delivered.
+    #[inline(always)]
+    pub fn is_data(self) -> bool {
+        matches!(self, Kind::Data | Kind::Datagram)
+    }
+
     /// Its sender is next, beyond the access link.
     #[inline(always)]
     pub fn is_home(self) -> bool {
