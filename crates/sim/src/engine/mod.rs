@@ -362,6 +362,8 @@ impl<P: Policy> Engine<P> {
     }
 
     /// The run is over at `end`: served links take the turns before it of which the loop need not have been told yet.
+    #[cold]
+    #[inline(never)]
     fn take_last_turns(&mut self, end: Nanos) {
         let places = 0..self.transit.network.served.len() as u32;
         loop {

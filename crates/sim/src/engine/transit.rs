@@ -107,7 +107,7 @@ impl Transit {
                     let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
                     // As `Transit::send`, without a call where nothing is between: leaving this to it costs one flow 3 % more.
                     if flow.plain {
-                        self.set_out(flow, segment);
+                        self.carry(flow, segment.packet(Kind::Data), false);
                     } else {
                         self.send(flow, segment, true);
                     }
@@ -194,7 +194,7 @@ impl Transit {
     /// The same where the receiver has more to do.
     #[inline(never)]
     fn deliver_apart<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
-        let (Shortcut::Whole(Direct { back, .. }) | Shortcut::Back { back, .. }) = flow.shortcut else { return };
+        let (Shortcut::Whole(Direct { back, .. }) | Shortcut::Back(back)) = flow.shortcut else { return };
         let Some(mut ack) = self.deliver(flow, segment) else { return };
         let link = &mut self.network.fifos[back as usize];
         let Some(departure) = link.accept(ack.at, self.ack_size) else { return self.lose(&ack) };
@@ -203,27 +203,23 @@ impl Transit {
         self.schedule.push(flow.ack_stream, &ack);
     }
 
-    /// A segment comes to its first link in its turn.
-    #[inline(always)]
-    fn set_out<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
-        if let Shortcut::Back { there, .. } = flow.shortcut {
-            let link = &mut self.network.served[there as usize];
-            if link.keeps() {
-                if link.keep(segment, self.packet_size, self.by_timer) {
-                    self.let_in(there);
-                }
-                return;
-            }
-        }
-        self.carry(flow, segment.packet(Kind::Data), false);
-    }
-
     /// A segment leaves its sender, `new` or for the second time.
     #[inline(never)]
     fn send<P: Policy>(&mut self, flow: &mut Connection<P>, mut segment: Segment, new: bool) {
         segment.marks = flow.sender.marks(new);
         match &mut flow.access_link {
-            None => self.set_out(flow, segment),
+            None => {
+                if let End::Served(place) = self.network.hop(flow.route, segment.hop).end {
+                    let link = &mut self.network.served[place as usize];
+                    if link.keeps() {
+                        if link.keep(segment, self.packet_size, self.by_timer) {
+                            self.let_in(place);
+                        }
+                        return;
+                    }
+                }
+                self.carry(flow, segment.packet(Kind::Data), false);
+            }
             Some(link) => {
                 segment.at = link.send(segment.at, self.packet_size);
                 self.schedule.push(link.stream, &segment.packet(Kind::Data));
@@ -396,7 +392,7 @@ impl Transit {
     /// A packet that has waited at a served link leaves it: a segment or an ACK of `flow`.
     #[inline(always)]
     pub fn leave<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet) {
-        if let Shortcut::Back { back, .. } = flow.shortcut {
+        if let Shortcut::Back(back) = flow.shortcut {
             if packet.kind == Kind::Data && packet.incarnation == flow.incarnation {
                 return self.deliver_direct(flow, back, packet.into());
             }

@@ -47,9 +47,8 @@ pub enum Shortcut {
     None,
     /// All of it, there and back.
     Whole(Direct),
-    /// What follows when a segment has left its link, which is this one among [`Network::served`]: the ACK's way over that one among
-    /// [`Network::fifos`].
-    Back { there: u32, back: u32 },
+    /// What follows when a segment has left its link, which is served: the ACK's way over this one among [`Network::fifos`].
+    Back(u32),
 }
 
 /// A stop on a route.
@@ -199,7 +198,7 @@ impl Network {
         let (there, back) = (self.hop(route, 0), self.hop(route, 1));
         match (there.end, back.end) {
             (End::Fifo(place), End::Fifo(back)) if there.runs_on => Shortcut::Whole(Direct { there: place, back }),
-            (End::Served(place), End::Fifo(back)) if there.runs_on => Shortcut::Back { there: place, back },
+            (End::Served(_), End::Fifo(back)) if there.runs_on => Shortcut::Back(back),
             _ => Shortcut::None,
         }
     }

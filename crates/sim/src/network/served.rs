@@ -586,7 +586,7 @@ impl Port {
     /// A packet is sent; says when it reaches the far end.
     #[inline(always)]
     fn transmit<const SIMPLE: bool>(&mut self, now: Nanos, size: u32) -> Nanos {
-        self.free = self.transmitter.send(now, size);
+        self.free = if SIMPLE { self.transmitter.send_next(size) } else { self.transmitter.send(now, size) };
         self.sent_last = size;
         self.sojourn += i128::from(self.free);
         if SIMPLE { self.wire.steady_arrival(self.free) } else { self.wire.arrival(self.free) }

@@ -149,12 +149,15 @@ impl Turns {
         Turns { numbers: vec![0; 2 * room].into(), room: room as u32, new, old }
     }
 
-    /// Adds a queue to the new ones, or does not: without a branch.
+    /// A queue joins the new ones if it is on no list: without a branch.
     #[inline(always)]
-    fn push_new(&mut self, adds: bool, number: usize) {
+    fn list(&mut self, queue: &mut FlowQueue, number: usize, quantum: i32) {
+        let joins = u32::from(!queue.listed);
+        queue.listed = true;
+        queue.credit ^= (queue.credit ^ quantum) & (joins as i32).wrapping_neg();
         let place = self.new.first.wrapping_add(self.new.len) & (self.room - 1);
         self.numbers[place as usize] = number as u16;
-        self.new.len += u32::from(adds);
+        self.new.len += joins;
     }
 
     /// Takes all queues off the lists.
@@ -201,16 +204,6 @@ impl FqCodel {
         });
     }
 
-    /// A queue comes to the lists if it is on none.
-    #[inline(always)]
-    fn list(&mut self, number: usize) {
-        let queue = &mut self.queues[number];
-        let joins = !queue.listed;
-        queue.listed = true;
-        queue.credit = if joins { self.quantum } else { queue.credit };
-        self.turns.push_new(joins, number);
-    }
-
     /// Makes room for `size` bytes at the cost of the queue with the most (RFC 8290 section 4.1).
     #[cold]
     fn drop_from_the_longest(&mut self, size: u32, deeds: &mut Deeds) {
@@ -247,9 +240,9 @@ impl Discipline for FqCodel {
         if self.store.bytes == 0 && self.outlet.free_at() <= now {
             self.clear_lists();
         }
-        let FlowQueue { packets, bytes, .. } = &mut self.queues[number];
-        Waiting { packets, bytes, store: &mut self.store }.push(known);
-        self.list(number);
+        let queue = &mut self.queues[number];
+        Waiting { packets: &mut queue.packets, bytes: &mut queue.bytes, store: &mut self.store }.push(known);
+        self.turns.list(queue, number, self.quantum);
         if full {
             self.drop_from_the_longest(size, deeds);
         }
@@ -258,8 +251,8 @@ impl Discipline for FqCodel {
     fn lets_pass(&mut self, now: Nanos, packet: &Packet, size: u32) -> bool {
         self.clear_lists();
         let number = self.queue_of(packet.flow_key());
-        self.list(number);
         let queue = &mut self.queues[number];
+        self.turns.list(queue, number, self.quantum);
         queue.credit -= size as i32;
         queue.control.let_pass();
         self.outlet.take(now, size);
