@@ -131,7 +131,9 @@ def measured(name: str) -> str:
         "sizes-many": sizes_of_many,
         "phases": phases,
         "bbr-zone": zone,
+        "linux-bbr": drops_of_bbr,
         "linux-bloat": bloat,
+        "linux-duel-column": harm,
         "linux-duels": duels,
         "prague": prague,
         "vegas": vegas,
@@ -402,6 +404,21 @@ def bloat() -> str:
     return _on_both(
         "linux-bloat", {"rtt_ms": ("mean RTT, ms", ".1f"), "utilization_percent": ("utilization, %", ".2f")}
     )
+
+
+def harm() -> str:
+    """Harm to each victim on both engines, a row for each pair and buffer."""
+    columns = {"goodput": ("harm to goodput", ".2f"), "p95_rtt": ("to the 95th percentile of RTTs", ".2f")}
+    return _on_both("linux-duel-column", columns)
+
+
+def drops_of_bbr() -> str:
+    """What one flow drops in each case; where the case is the kernel's own there are no simulated ones."""
+    found = json.loads((MEASURED / "linux-bbr.json").read_text(encoding="utf-8"))
+    lines = [("drops", "simulator", "Linux"), ("---",) * 3]
+    for case, row in found.items():
+        lines.append((case, *(_spread(row[side], ".0f") if row[side] else "" for side in ("simulator", "linux"))))
+    return _table(lines)
 
 
 def _on_both(record: str, columns: dict[str, tuple[str, str]]) -> str:

@@ -175,10 +175,15 @@ def bbr_zone() -> Figures:
         found[f"loss, {named}"] = 100 * mean(row["loss_rate"] or 0.0 for row in each)
         found[f"times TCP, {named}"] = mean(times)
         found[f"times TCP, {named}, least"], found[f"times TCP, {named}, greatest"] = min(times), max(times)
-    short = [
-        found[f"times TCP, bbr, {place}, least"] for place in ("2, 0.25", "2, 0.5", "2, 1", "5, 0.25", "5, 0.5", "5, 1")
-    ]
-    found["times TCP, bbr, below 1.5 BDP, least"] = min(short)
+    for name in ("bbr", "bbr3"):
+        for where in (f"{count}, {buffer:g}" for count, buffer in product(ZONE_FLOWS, ZONE_BUFFERS_BDP)):
+            bar = max(1.0, *(found[f"times TCP, {standard}, {where}"] for standard in ("newreno", "cubic")))
+            found[f"times the bar, {name}, {where}"] = found[f"times TCP, {name}, {where}"] / bar
+    short = ("2, 0.25", "2, 0.5", "2, 1", "5, 0.25", "5, 0.5", "5, 1")
+    found["times the bar, bbr, below 1.5 BDP, least"] = min(found[f"times the bar, bbr, {place}"] for place in short)
+    found["times the bar, bbr3, greatest"] = max(
+        value for key, value in found.items() if key.startswith("times the bar, bbr3")
+    )
     return {**found, **_probes()}
 
 
@@ -217,6 +222,32 @@ def _zone(name: str, count: int, buffer_bdp: float, seed: int, **keys: Any) -> R
 def _times_tcp(row: Row, count: int) -> float:
     loss, goodput_bps, rtt_s = (row[key] or 0.0 for key in ("loss_rate", "subject.goodput_bps", "subject.mean_rtt_s"))
     return times_tcp(goodput_bps / count, loss, rtt_s, PACKET_BYTES)
+
+
+def in_step() -> Figures:
+    """Of four Reno flows with losses on FQ-CoDel, as `tests/linux/test_queues.py` has them, over 51 delays of the link:
+    utilization; timeouts a run, and drops; the same with a longer least timeout.
+    """
+    runs = [_four_reno(48.5 + 0.02 * k) for k in range(51)]
+    patient = [_four_reno(48.5 + 0.02 * k, min_rto="310 ms") for k in range(51)]
+    used = [_of_link(result, "utilization") for result in runs]
+    found = {"least": min(used), "greatest": max(used), "mean": mean(used)}
+    for named, results in (("", runs), (", 310 ms", patient)):
+        found[f"timeouts{named}"] = mean(_timeouts(result) for result in results)
+        found[f"drops{named}"] = mean(_of_link(result, "dropped_packets") for result in results)
+    return found
+
+
+def _timeouts(result: Result) -> float:
+    return float(sum(row["timeouts"] for row in rows(result.columns("flows"))))
+
+
+def _four_reno(delay_ms: float, **keys: Any) -> Result:
+    queue = {"name": "fq-codel", "sqrt": "newton", "floor": "all", "ecn": False}
+    link = {"name": "l", "rate": "10 Mbit/s", "delay": f"{delay_ms:.2f} ms", "buffer": "1000 packets", "queue": queue}
+    flow = {"algorithm": "reno", "host": "linux", "delayed_ack": False, "access_delay": "1 ms", **keys}
+    flows = [{**flow, "start": f"{300 * i} ms"} for i in range(4)]
+    return _run(duration="70 s", warmup="20 s", seed=2, links=[link], flows=flows)
 
 
 def duel_causes() -> Figures:
@@ -280,6 +311,7 @@ TRIALS: Mapping[str, Callable[[], Figures]] = {
     "vegas": vegas,
     "phases": phases,
     "bbr-zone": bbr_zone,
+    "in-step": in_step,
     "duel-causes": duel_causes,
     "one-flow-sized": one_flow_sized,
     "sizing": sizing,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fullpipe.study.evaluate.cell import Beside, Cell, Metric, Setting
+from fullpipe.study.evaluate.cell import Beside, Camps, Cell, Metric, Setting
 from fullpipe.study.evaluate.judging import JudgedCell, Runs, judge_cell, unclear
 from fullpipe.study.evaluate.rules import BETTER, INFORMATION, LESS, LOSS, MORE, NO_WORSE, NOT_RUN, UNCLEAR, WORSE
 
@@ -156,6 +156,49 @@ def test_what_is_done_to_the_deployed_is_no_bar_and_gives_no_word() -> None:
     )
     assert {one.verdict for one in cell.compared} == {INFORMATION}
     assert cell.verdict == NOT_RUN
+
+
+def test_a_camp_is_harmed_from_what_it_has_beside_its_own_kind() -> None:
+    # NewReno's camp has 50 beside its own kind, 40 beside the candidate: L = 0.8 and a harm of 0.2; beside CUBIC 45.
+    # The candidate's camp has 60 where NewReno's in its place has 50: G = 1.2.
+    theirs = Metric("other.goodput_bps", "G", MORE, informs=True)
+    left = Metric("victim.goodput_bps", "L", MORE, informs=True)
+    cell = Camps("c", ("5.2.1",), "t", [SHARED], [GOODPUT, left, theirs])
+
+    def rows(victim: Sequence[float], other: Sequence[float]) -> dict[str, Sequence[float]]:
+        return {"victim.goodput_bps": victim, "other.goodput_bps": other}
+
+    whole = judge_cell(
+        cell,
+        [SHARED],
+        runs_of(
+            "c",
+            {
+                "newreno beside candidate": rows([40, 8], [60, 12]),
+                "newreno beside newreno": rows([50, 10], [50, 10]),
+                "newreno beside cubic": rows([45, 9], [55, 11]),
+                # Of the deployed the unharmed run is one of its own; CUBIC as a victim was not run.
+                "bbr beside bbr": rows([50, 10], [50, 10]),
+                "bbr beside candidate": rows([25, 5], [50, 10]),
+                "bbr beside newreno": rows([50, 10], [50, 10]),
+                "bbr beside cubic": rows([50, 10], [50, 10]),
+            },
+        ),
+    )
+    found = {one.title: one for one in whole.compared}
+    assert list(found) == [f"{title} of {who}" for who in ("newreno", "bbr") for title in ("harm to goodput", "L", "G")]
+    harm = found["harm to goodput of newreno"]
+    assert harm.candidate == pytest.approx([0.2, 0.2])
+    assert harm.standards == {"newreno": pytest.approx([0, 0]), "cubic": pytest.approx([0.1, 0.1])}
+    assert harm.judgement is not None
+    assert (harm.verdict, harm.judgement.bar, harm.judgement.mean) == (WORSE, "cubic", pytest.approx(0.1))
+    assert harm.shares == {"candidate": 1.2, "newreno": 1.5, "cubic": 1.35}  # 24, 30 and 27 of 20 bit/s
+    assert found["L of newreno"].candidate == pytest.approx([0.8, 0.8])
+    assert found["G of newreno"].candidate == pytest.approx([1.2, 1.2])
+    assert found["G of newreno"].standards["cubic"] == pytest.approx([1.1, 1.1])
+    assert found["L of bbr"].candidate == pytest.approx([0.5, 0.5])
+    assert {one.verdict for title, one in found.items() if title != "harm to goodput of newreno"} == {INFORMATION}
+    assert whole.verdict == WORSE
 
 
 def test_starving_is_worse_whatever_the_harm_unless_a_standard_does_it_too() -> None:

@@ -113,9 +113,15 @@ def test_the_comparison_in_words() -> None:
     assert told(figure()) == "+0.20 ± 0.10 of harm beside cubic's"
     assert told(figure(starves=True)).endswith("; starves it")
     # exp(0.0953) = 1.1
-    assert told(figure(metric="loss_rate", difference=0.0953, ci95=0.0)) == "1.1 times cubic's cost (1.1 to 1.1)"
+    assert told(figure(metric="loss_rate", difference=0.0953, ci95=0.0)) == "1.1 (1.1 to 1.1) times cubic's cost"
     slight = figure(metric="loss_rate", difference=2.0, ci95=0.1, verdict="no worse")
     assert told(slight).endswith("; no difference that counts")
+    times = {"candidate": [10.0, 12.0], "newreno": [1.0, 1.0], "cubic": [2.0, None]}
+    # exp(1.609) = 5, exp(1.709) = 5.52, exp(1.509) = 4.52; exp(4) = 54.6, exp(4.1) = 60.3, exp(3.9) = 49.4
+    rates = figure(metric="loss_rate", difference=1.6094, ci95=0.1, times_tcp=times, verdict="no worse")
+    said = "11 times the rate that TCP would have at this loss, cubic 2"
+    assert told({**rates, "of_rates": True}) == f"{said}; of that 5 (4.52 to 5.53) times, up to 10 are acceptable"
+    assert told({**rates, "difference": 4.0}) == f"54.6 (49.4 to 60.3) times cubic's cost; {said}"
     held = {"metric": "n", "unit": "%", "limit": 10.0, "bar": "", "margin": 0.0, "ci95": 0.0}
     assert told(figure(**held, candidate=[4.0, 6.0], difference=-4.0)) == "at most 6, within the limit of 10 %"
     beyond = figure(**held, candidate=[4.0, 12.0], difference=2.0)

@@ -15,7 +15,6 @@ from fullpipe.study.evaluate.rules import (
     MORE,
     NO_WORSE,
     NOT_RUN,
-    TCP,
     UNCLEAR,
     WORSE,
     at_most,
@@ -153,18 +152,43 @@ def test_tcps_rate_at_a_loss() -> None:
 def test_more_losses_than_the_standards_are_worse_where_tcp_could_not_send_so_much(
     loss: float, times: list[float | None], verdict: str
 ) -> None:
-    found = rule_loss([loss] * 3, {"newreno": [0.001] * 3}, times)
+    found = rule_loss([loss] * 3, {"newreno": [0.001] * 3}, times, {"newreno": [1.0, 1.0, 1.0]})
     assert found is not None
     assert found.verdict == verdict
 
 
-def test_what_is_acceptable_is_told_by_its_distance_from_tcp() -> None:
-    found = rule_loss([0.05] * 3, {"newreno": [0.001] * 3}, [5.0] * 3)
+@pytest.mark.parametrize(
+    ("newreno", "cubic", "bar", "ratio"),
+    [
+        ([1.5] * 3, [2.0] * 3, "cubic", 20),  # the less favourable standard
+        ([4.0] * 3, [2.0] * 3, "newreno", 10),
+        (
+            [0.0] * 3,
+            [0.1] * 3,
+            "newreno",
+            40,
+        ),  # never less than TCP's equation has: a standard without losses is no bar
+        ([1.0, 2.0, 4.0], [1.0] * 3, "newreno", 20),  # by seed: 40, 20 and 10
+        ([None] * 3, [2.0] * 3, "cubic", 20),
+    ],
+)
+def test_what_tcp_has_at_a_loss_is_what_the_standards_have(
+    newreno: list[float | None], cubic: list[float | None], bar: str, ratio: float
+) -> None:
+    standards = {"newreno": [0.001] * 3, "cubic": [0.001] * 3}
+    found = rule_loss([0.05] * 3, standards, [40.0] * 3, {"newreno": newreno, "cubic": cubic})
     assert found is not None
-    assert (found.bar, math.exp(found.mean), math.exp(found.margin)) == (TCP, pytest.approx(5), pytest.approx(10))
-    found = rule_loss([0.05] * 3, {"newreno": [0.001] * 3}, [50.0] * 3)
-    assert found is not None
-    assert (found.bar, math.exp(found.mean)) == ("newreno", pytest.approx(50))
+    # 50 times the standards' losses, by the ratio of rates up to ten times: which of the two is told depends on that.
+    worse = ratio > 10 and newreno != [1.0, 2.0, 4.0]
+    assert (found.verdict == WORSE, found.of_rates) == (worse, not worse)
+    if not worse:
+        assert (found.bar, math.exp(found.mean), math.exp(found.margin)) == (
+            bar,
+            pytest.approx(ratio),
+            pytest.approx(10),
+        )
+    else:
+        assert math.exp(found.mean) == pytest.approx(50)
 
 
 def test_the_bar_of_a_ratio_is_the_less_favourable_standard() -> None:

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from fullpipe import Scenario, ScenarioError, _core
-from fullpipe.scenario.keys import FlowKeys, LinkKeys, ScenarioKeys, UdpKeys, WebKeys
+from fullpipe.scenario.keys import FlowKeys, FramesKeys, LinkKeys, ScenarioKeys, UdpKeys, WebKeys
 
 LINK = {"name": "b", "rate": "1 Mbit/s", "delay": "1 ms", "buffer": "9 packets"}
 WEB = {"algorithm": "reno", "sessions": 1, "mean_gap": "1 s", "mean_size": "9 kB"}
@@ -38,6 +38,10 @@ def test_keys(place: str, keys: Any) -> None:
     assert set(get_type_hints(keys)) == allowed(refusal(place, "no_such_key", 1))
 
 
+def test_keys_of_frames() -> None:
+    assert set(get_type_hints(FramesKeys)) == allowed(says("udp frames", "no_such_key", 1))
+
+
 @pytest.mark.parametrize("key", ["host", "recovery", "slow_start", "pacing", "ecn"])
 def test_names(key: str) -> None:
     assert set(get_args(get_type_hints(FlowKeys)[key])) == allowed(refusal("flows", key, "no such name"))
@@ -55,6 +59,7 @@ PLACES = {
     "links loss": ["channel"],
     "flows": ["flow", "tcp", "traffic"],
     "udp": ["udp", "traffic"],
+    "udp frames": ["frames"],
     "web": ["web", "tcp", "traffic"],
 }
 """The tables of a scenario, and the lists of the reference that are about their keys."""
@@ -65,6 +70,7 @@ WHOLE: dict[str, Any] = {
     "policer": {"rate": "1 Mbit/s", "burst": "9 kB"},
     "loss": {"model": "gilbert-elliott", "p": 0.1, "r": 0.1},
     "schedule": [{"at": "1 s", "delay": "2 ms"}],
+    "frames": {"per_second": 1, "size": "9 B", "key_size": "9 B", "key_every": 2},
     "reverse": {},
 }
 """Tables within a link that have all that they need."""
@@ -73,7 +79,7 @@ WHOLE: dict[str, Any] = {
 def says(place: str, key: str, value: Any) -> str:
     """What the engine says of a key of any table, those within a link included; "" if nothing is wrong."""
     outer, _, inner = place.partition(" ")
-    table: dict[str, Any] = {"links": dict(LINK), "web": dict(WEB), "udp": {"rate": "1 kbit/s"}}.get(
+    table: dict[str, Any] = {"links": dict(LINK), "web": dict(WEB), "udp": {"rate": "1 Mbit/s"}}.get(
         outer, {"algorithm": "reno"}
     )
     tree: dict[str, Any] = {"duration": "1000000 s", "links": [dict(LINK)], "flows": [{"algorithm": "reno"}]}

@@ -62,12 +62,17 @@ def hold(table: str, name: str, there: Callable[[], list[Figures]], here: list[F
     """Prints and keeps a row of a table, and fails where the runs on Linux are too far from the simulator."""
     low, high = (Figures(*map(of, zip(*here, strict=True))) for of in (min, max))
     record = os.environ.get(RECORD)
-    on_linux = [Figures(*_kept(table)[name]["linux"])] if record == "simulator" else there()
+    on_linux = [Figures(*kept(table)[name]["linux"])] if keeps_linux() else there()
     mean = Figures(*map(fmean, zip(*on_linux, strict=True)))
     print(f"\n{name}: Linux {on_linux}, simulator from {low} to {high}")
     if record:
         _keep(table, name, {"linux": mean, "low": low, "high": high})
     assert not (said := misses(mean, low, high)), ", ".join(said)
+
+
+def keeps_linux() -> bool:
+    """Whether what Linux gave before is taken from the record."""
+    return os.environ.get(RECORD) == "simulator"
 
 
 def misses(there: Figures, low: Figures, high: Figures) -> list[str]:
@@ -90,7 +95,7 @@ def _figures(scenario: Scenario, engine: str) -> Figures:
 
 def keep_rows(table: str, rows: Mapping[str, Any]) -> None:
     """Puts rows into a table's record, a line each, in the place of those of the same names."""
-    path, known = _path(table), {**_kept(table), **rows}
+    path, known = _path(table), {**kept(table), **rows}
     path.parent.mkdir(exist_ok=True)
     path.write_text("{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(known[key])}" for key in known) + "\n}\n")
 
@@ -100,7 +105,8 @@ def _keep(table: str, name: str, row: dict[str, Figures]) -> None:
     keep_rows(table, {name: rounded})
 
 
-def _kept(table: str) -> dict[str, dict[str, list[float]]]:
+def kept(table: str) -> dict[str, Any]:
+    """A table's record, by the names of its rows."""
     path = _path(table)
     return json.loads(path.read_text()) if path.exists() else {}
 

@@ -1,20 +1,23 @@
-"""A whole column of `fullpipe evaluate --engine linux`: the cell `bloat` of `quick`, two flows over 50 Mbit/s and 30 ms
-for two minutes, as the card has it. Runs are kept in the user's cache, as the card's are. Long; `make test-linux`
-runs it.
+"""Whole columns of `fullpipe evaluate --engine linux`, as the card of `quick` has them: `bloat`, two flows over 50
+Mbit/s and 30 ms for two minutes, and `duel`, CUBIC's harm to the standards in three. Runs are kept in the user's
+cache, as the card's are. Long; `make test-linux` runs it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from itertools import product
 from typing import Any
 
 import pytest
 
 from fullpipe.study.evaluate import evaluate
-from linux.beside import RECORD, keep_rows, needs_guest
+from linux.beside import RECORD, keep_rows, keeps_linux, kept, needs_guest
 
 pytestmark = [pytest.mark.slow_linux, needs_guest]
+
+STANDARDS = ("newreno", "cubic")
 
 FIGURES = {"subject.mean_rtt_s": "rtt_ms", "utilization": "utilization_percent"}
 """What the kernel tells of this cell, and its names in the record."""
@@ -26,14 +29,15 @@ VEGAS = "the kernel's Vegas overshoots in slow start, and the next one takes the
 @pytest.mark.parametrize("name", ["cubic", "bbr", pytest.param("vegas", marks=pytest.mark.xfail(reason=VEGAS))])
 def test_a_whole_column_agrees_with_the_card(name: str) -> None:
     """Mean RTTs within 5 % of what the card's seeds span, utilization within 2 points."""
-    card = evaluate(name, only=["bloat"], engine="linux")
+    card = evaluate(name, only=["bloat"], engine="simulator" if keeps_linux() else "linux")
     (cell,) = card.data["criteria"][0]["cells"]
     found: dict[str, dict[str, Any]] = {}
     for figure in cell["figures"].values():
         if figure["metric"] in FIGURES:
-            rows = found.setdefault(f"{name}, {figure['setting']}", {"simulator": {}, "linux": {}})
-            rows["simulator"][FIGURES[figure["metric"]]] = figure["candidate"]
-            rows["linux"][FIGURES[figure["metric"]]] = figure["linux"]["candidate"]
+            row, key = f"{name}, {figure['setting']}", FIGURES[figure["metric"]]
+            rows = found.setdefault(row, {"simulator": {}, "linux": {}})
+            rows["simulator"][key] = figure["candidate"]
+            rows["linux"][key] = kept("bloat")[row]["linux"][key] if keeps_linux() else figure["linux"]["candidate"]
     assert set(found) == {f"{name}, {setting} BDP" for setting in (1, 10)}
     print(f"\n{json.dumps(found)}")
     if os.environ.get(RECORD):
@@ -44,3 +48,36 @@ def test_a_whole_column_agrees_with_the_card(name: str) -> None:
         assert all(low / 1.05 <= rtt_ms <= 1.05 * high for rtt_ms in there["rtt_ms"])
         low, high = min(here["utilization_percent"]), max(here["utilization_percent"])
         assert all(low - 2 <= percent <= high + 2 for percent in there["utilization_percent"])
+
+
+SEEDS = 12
+"""Of the simulator where harm is judged: which of two alike has more is chance, and the card's three show little."""
+HARMS = {"goodput_bps": "goodput", "p95_rtt_s": "p95_rtt"}
+"""What harm is done to, and its names in the record."""
+WITHIN = 0.05
+"""How far Linux may be from what the seeds span: the card's own margin of harm."""
+
+
+def test_a_column_of_harm_agrees_with_the_card() -> None:
+    card = evaluate("cubic", only=["duel"], seeds=SEEDS, engine="simulator" if keeps_linux() else "linux")
+    (cell,) = card.data["criteria"][0]["cells"]
+    found: dict[str, dict[str, Any]] = {}
+    for figure in cell["figures"].values():
+        metric, _, victim = figure["metric"].partition(" of ")
+        for other in STANDARDS:
+            row, key = f"{victim} beside {other}, {figure['setting']}", HARMS[metric]
+            rows = found.setdefault(row, {"simulator": {}, "linux": {}})
+            rows["simulator"][key] = figure[other]
+            rows["linux"][key] = kept("duel-column")[row]["linux"][key] if keeps_linux() else figure["linux"][other]
+    pairs = product(STANDARDS, STANDARDS, (0.1, 1, 4))
+    assert set(found) == {f"{victim} beside {other}, {buffer} BDP" for victim, other, buffer in pairs}
+    print(f"\n{json.dumps(found)}")
+    if os.environ.get(RECORD):
+        keep_rows("duel-column", found)
+    missed = []
+    for row, key in product(found, HARMS.values()):
+        here, there = found[row]["simulator"][key], found[row]["linux"][key]
+        assert len(there) == 2
+        if not min(here) - WITHIN <= min(there) <= max(there) <= max(here) + WITHIN:
+            missed.append(f"{row}: {key}")
+    assert missed == []

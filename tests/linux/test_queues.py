@@ -112,14 +112,7 @@ def name(case: Case) -> str:
     return f"{case[0]}, {case[1]}, {case[2]}, {'ECN' if case[3] else 'loss'}"
 
 
-MISS = pytest.mark.xfail(
-    reason="the simulator does not cut again for what is lost after a recovery began and repaired in it: docs/linux.md"
-)
-
-
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=MISS) if case == IN_STEP else case for case in CASES], ids=name
-)
+@pytest.mark.parametrize("case", CASES, ids=name)
 def test_linux_and_simulator_agree(case: Case) -> None:
     """Within 2 percentage points of utilization, 15 % of mean queue, 1.3 times the marks and drops."""
     hold("queues", name(case), lambda: linux_runs(case), simulated_runs(case))

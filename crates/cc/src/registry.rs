@@ -62,6 +62,12 @@ macro_rules! algorithms {
                     $(Controller::$variant(c) => { let (flow, ack) = input.put_together(); c.on_ack(&flow, &ack); c.cwnd() })+
                 }
             }
+
+            /// [`CongestionControl::on_sent`], likewise: `input` puts the flow together, and an ACK that nobody reads.
+            #[inline(always)]
+            pub fn sent(&mut self, input: impl Input) {
+                match self { $(Controller::$variant(c) => c.on_sent(&input.put_together().0),)+ }
+            }
         }
 
         impl<H: Hold> CongestionControl for Controller<H> {

@@ -50,8 +50,8 @@ pub use engine::{Simulation, Stopped, run, run_within};
 #[doc(hidden)]
 pub use network::Serving;
 pub use report::{
-    Column, DirectionReport, FlowReport, GroupReport, LinkReport, PacketCount, Percentiles, Report, Series, Table,
-    TrafficReport, TransferReport, Values,
+    Column, DirectionReport, FlowReport, FramesReport, GroupReport, LinkReport, PacketCount, Percentiles, Report,
+    Series, Table, TrafficReport, TransferReport, Values,
 };
 pub use scenario::Scenario;
 pub use transport::policy::Fault;

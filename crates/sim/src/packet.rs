@@ -8,7 +8,7 @@ use fullpipe_cc::Nanos;
 pub struct Packet {
     /// When it reaches its next stop.
     pub at: Nanos,
-    /// Data: the sender's time when it was sent. ACK: the same, echoed (RFC 7323).
+    /// Data: the sender's time when it was sent. ACK: the same, echoed (RFC 7323). Datagram: the number of the frame that it is of.
     pub stamp: Nanos,
     /// ACK: the receiver's time when it was sent. Data and datagrams: what their headers say of congestion, [`Marks`].
     pub aside: u64,
@@ -106,7 +106,7 @@ impl Packet {
     pub fn marks(&self) -> Marks {
         match self.kind {
             Kind::Data | Kind::Received | Kind::Datagram => Marks(self.aside as u8),
-            Kind::Ack | Kind::Arriving | Kind::Syn | Kind::SynAck | Kind::Opening => Marks::default(),
+            Kind::Ack | Kind::Arriving | Kind::Syn | Kind::SynAck | Kind::Opening | Kind::Pace => Marks::default(),
         }
     }
 
@@ -115,7 +115,7 @@ impl Packet {
     pub fn flow_key(&self) -> u64 {
         let class: u64 = match self.kind {
             Kind::Data | Kind::Received | Kind::Syn => 0,
-            Kind::Ack | Kind::Arriving | Kind::SynAck | Kind::Opening => 1,
+            Kind::Ack | Kind::Arriving | Kind::SynAck | Kind::Opening | Kind::Pace => 1,
             Kind::Datagram => 2,
         };
         u64::from(self.flow) << 32 | u64::from(self.incarnation) << 16 | class
@@ -168,6 +168,8 @@ pub enum Kind {
     Syn,
     /// The answer to it.
     SynAck,
+    /// No packet: a sender's pacer lets the next segment leave.
+    Pace,
     /// An acknowledgement past its last link: its sender is next.
     Arriving,
     /// The answer to a SYN past its last link: its sender is next.
@@ -245,6 +247,7 @@ pub struct Notes {
 
 impl Notes {
     /// Keeps a note until it is taken.
+    #[inline(always)]
     pub fn put(&mut self, note: AckNote) -> NoteSlot {
         if let Some(index) = self.free.pop() {
             self.notes[index as usize] = note;

@@ -115,6 +115,7 @@ fn links_tell_what_they_carried_for_somebody() {
         path: vec![0, 1],
         reverse: false,
         count: 1,
+        frames: None,
     }];
     let report = simulate(&scenario);
     let carried = |link: &LinkReport| [&link.forward, &link.reverse].map(|direction| direction.carried_goodput_bps);
@@ -222,6 +223,7 @@ fn datagrams_count_from_the_first_instant() {
             path,
             reverse: false,
             count: 1,
+            frames: None,
         }];
         let report = simulate(&scenario);
         assert_eq!((report.traffic[0].sent_packets, report.traffic[0].received_packets), (4, 4));
@@ -281,6 +283,7 @@ fn groups_of_datagrams_are_told_apart() {
         path: vec![0],
         reverse: false,
         count: 1,
+        frames: None,
     };
     scenario.udp = vec![large.clone(), Udp { rate_bps: 1_000_000, packet_size: 500, count: 2, ..large }];
     let report = simulate(&scenario);
@@ -303,6 +306,7 @@ fn what_is_between_two_links_is_in_flight() {
         path: vec![0, 1],
         reverse: false,
         count: 1,
+        frames: None,
     };
     scenario.udp = vec![far.clone(), Udp { rate_bps: 2_000_000, path: vec![1], ..far }];
     let packets = simulate(&scenario).packets;
@@ -358,6 +362,7 @@ fn a_links_samples_are_its_own() {
         path: vec![0],
         reverse: false,
         count: 1,
+        frames: None,
     }];
     let series = simulate(&scenario).link_series;
     assert_eq!((series.t_s, series.entity), (vec![0.002, 0.004, 0.006, 0.002, 0.004, 0.006], vec![0, 0, 0, 1, 1, 1]));

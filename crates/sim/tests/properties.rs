@@ -92,6 +92,7 @@ fn udp() -> impl Strategy<Value = Udp> {
         path: vec![0, 1],
         reverse,
         count: 1,
+        frames: None,
     })
 }
 

@@ -6,8 +6,8 @@ use fullpipe_cc::time::{MILLISECOND, SECOND};
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer,
-    Queue, Recovery, Reorder, Schedule, Setting, SlowStart, Spread, Table, Tcp, Trace, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Jitter, JitterModel, KeyFrames, Link, Loss,
+    Pacing, Policer, Queue, Recovery, Reorder, Schedule, Setting, SlowStart, Spread, Table, Tcp, Trace, Udp, Web,
 };
 use proptest::prelude::*;
 
@@ -243,6 +243,7 @@ fn a_buffer_may_be_a_time() {
 fn the_fuzzers_dictionary_has_every_name() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/scenario.dict")).expect("it");
     let mut names: Vec<&str> = vec!["ecn", "ect", "true", "false"];
+    names.extend(["frames", "per_second", "key_size", "key_every"]);
     names.extend(EcnMode::ALL.map(EcnMode::name));
     for info in queues::ALL {
         names.push(info.name);
@@ -321,6 +322,30 @@ fn udp_and_both_forms_of_web_traffic() {
     assert_eq!(scenario.web[1].shape, 1.5);
     // 100 Mbit/s times 78 ms is 975 packets; without flows the first web transfer's path counts.
     assert_eq!(scenario.links[0].buffer, Buffer::Packets(244));
+}
+
+/// 30 frames a second of 4 packets of 1000 bytes are 960 kbit/s; where each fifth has 38, they are 2.592 Mbit/s in the mean.
+#[test]
+fn frames_are_read_with_and_without_key_frames() {
+    let frames = |rate: &str, keys: &str| {
+        let udp = format!("[[udp]]\nrate = \"{rate}\"\nframes = {{ per_second = 30, size = \"3750 B\"{keys} }}");
+        Scenario::from_toml(&format!("duration = \"10 s\"\n{}{udp}", LINK.replace("0.25 BDP", "50 ms")))
+            .map(|scenario| scenario.udp[0].frames)
+    };
+    let plain = Frames { per_second: 30.0, size: 3750, key: None };
+    let keyed = Frames { key: Some(KeyFrames { size: 37_500, every: 5 }), ..plain };
+    assert_eq!(frames("960 kbit/s", ""), Ok(Some(plain)));
+    let keys = ", key_size = \"37.5 kB\", key_every = 5";
+    assert_eq!(frames("2.592 Mbit/s", keys), Ok(Some(keyed)));
+    let refused = |rate, keys| frames(rate, keys).expect_err("too many").to_string();
+    assert_eq!(
+        refused("959 kbit/s", ""),
+        "udp[0].frames: they take 960 kbit/s in whole packets of 1000 bytes; allowed: at most rate, 959 kbit/s"
+    );
+    assert!(refused("2.591 Mbit/s", keys).contains(": they take 2.592 Mbit/s in whole packets"));
+    assert_eq!(keyed.packets(0, 1000), 38);
+    assert_eq!([1, 4, 5, 6].map(|number| keyed.packets(number, 1000)), [4, 4, 38, 4]);
+    assert_eq!(keyed.packets(5, 1250), 30);
 }
 
 /// 3000 flows and one link share two million rows: 666 samples each; 2 links and 8 flows have 1000 each.
@@ -528,10 +553,19 @@ fn flows(start: Spread) -> impl Strategy<Value = FlowGroup> {
 }
 
 fn udp(start: Spread) -> impl Strategy<Value = Udp> {
-    (1..1_000_000_000_u64, 1..65_535_u32, spread(SECOND), any::<bool>(), 1..1000_u32).prop_map(
-        move |(rate_bps, packet_size, access_delay, reverse, count)| {
+    let key = (1..99_999_u64, 1..1_000_000_u64).prop_map(|(size, every)| KeyFrames { size, every });
+    let frames = (1e-6..1e3, 1..99_999_u64, prop::option::of(key)).prop_map(|(per_second, size, key)| Frames {
+        per_second,
+        size,
+        key,
+    });
+    let numbers = (1..1_000_000_000_u64, 1..65_535_u32, 1..1000_u32);
+    (numbers, spread(SECOND), any::<bool>(), prop::option::of(frames)).prop_map(
+        move |((rate_bps, packet_size, count), access_delay, reverse, frames)| {
             let path = vec![0];
-            Udp { rate_bps, packet_size, start, stop: None, access_delay, path, reverse, count }
+            let needs = frames.map_or(0.0, |frames| frames.mean_rate_bps(packet_size));
+            let rate_bps = rate_bps.max(needs.ceil() as u64);
+            Udp { rate_bps, packet_size, start, stop: None, access_delay, path, reverse, count, frames }
         },
     )
 }
@@ -568,7 +602,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
 }
 
 const KEYS: &str = "duration|warmup|seed|packet_size|series_interval|rate|buffer|name|delay|loss|algorithm|path|start|stop|\
-    size|count|links|flows|udp|web|sessions|shape|queue|ecn|ect|[a-z\"\\.]{1,4}";
+    size|count|links|flows|udp|web|sessions|shape|queue|ecn|ect|frames|[a-z\"\\.]{1,4}";
 const VALUES: &str = "\"[-+.0-9eE]{0,5} ?(s|ms|bit/s|packets|BDP|kB|\\.\\.1 s)?\"|[-0-9]{1,20}|nan|-inf|true|\\[[0-9]?\\]|\\{\\}|\
     \"(codel|step|dualpi2|classic|accurate)\"|\\{ name = \"(codel|pie|step)\", (target|ecn|threshold) = (\"1 ms\"|true|[0-9]) \\}";
 

@@ -55,6 +55,57 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("sessions = 20", "\"x.y\\nz\" = 20", &["web[0].\"x.y\\nz\": unknown key \"x.y\\nz\" (allowed: "]),
     ("rate = \"1 Mbit/s\"", "rate = \"1 Mbit/s\"\nalgorithm = \"reno\"", &["udp[0].algorithm: unknown key"]),
     ("rate = \"1 Mbit/s\"", "", &["udp[0].rate: missing; write e.g. rate = \"1 Mbit/s\""]),
+    // Frames.
+    (
+        "rate = \"1 Mbit/s\"",
+        "rate = \"1 Mbit/s\"\nframes = \"30/s\"",
+        &["line 25: udp[0].frames: expected a table, e.g. { per_second = 30, size = \"4 kB\" }; found text \"30/s\""],
+    ),
+    (
+        "rate = \"1 Mbit/s\"",
+        "rate = \"1 Mbit/s\"\nframes = { rate = 30 }",
+        &["udp[0].frames.rate: unknown key \"rate\"", "(allowed: per_second, size, key_size, key_every)"],
+    ),
+    (
+        "rate = \"1 Mbit/s\"",
+        "rate = \"1 Mbit/s\"\nframes = { size = \"1 kB\" }",
+        &["udp[0].frames.per_second: missing; write e.g. per_second = 30"],
+    ),
+    (
+        "rate = \"1 Mbit/s\"",
+        "rate = \"1 Mbit/s\"\nframes = { per_second = 30 }",
+        &["udp[0].frames.size: missing; write e.g. size = \"4 kB\""],
+    ),
+    (
+        "rate = \"1 Mbit/s\"",
+        "rate = \"1 Mbit/s\"\nframes = { per_second = 0, size = \"1 kB\" }",
+        &["udp[0].frames.per_second: 0 is out of range; allowed: numbers from 0.000001 to 1000000"],
+    ),
+    (
+        "rate = \"1 Mbit/s\"",
+        "rate = \"1 Mbit/s\"\nframes = { per_second = 30, size = 1000 }",
+        &["udp[0].frames.size: 1000 has no unit"],
+    ),
+    (
+        "rate = \"1 Mbit/s\"",
+        "rate = \"1 Mbit/s\"\nframes = { per_second = 30, size = \"1 kB\", key_size = \"9 kB\" }",
+        &["udp[0].frames.key_every: missing; write e.g. key_every = 150"],
+    ),
+    (
+        "rate = \"1 Mbit/s\"",
+        "rate = \"1 Mbit/s\"\nframes = { per_second = 30, size = \"1 kB\", key_every = 9 }",
+        &["udp[0].frames.key_size: missing; write e.g. key_size = \"40 kB\""],
+    ),
+    (
+        "rate = \"1 Mbit/s\"",
+        "rate = \"1 Mbit/s\"\nframes = { per_second = 30, size = \"1 kB\", key_size = \"9 kB\", key_every = 0 }",
+        &["udp[0].frames.key_every: 0 is out of range; allowed: whole numbers from 1 to 1000000"],
+    ),
+    (
+        "rate = \"1 Mbit/s\"",
+        "rate = \"1 Mbit/s\"\nframes = { per_second = 125.1, size = \"1 kB\" }",
+        &["udp[0].frames: they take 1.0008 Mbit/s in whole packets of 1000 bytes; allowed: at most rate, 1 Mbit/s"],
+    ),
     ("duration = \"400 s\"", "", &["duration: missing; write e.g. duration = \"400 s\""]),
     ("name = \"first\"", "", &["line 6: links[0].name: missing"]),
     ("delay = \"39 ms\"", "", &["links[0].delay: missing"]),

@@ -86,6 +86,7 @@ fn udp() -> impl Strategy<Value = Udp> {
         path,
         reverse,
         count,
+        frames: None,
     })
 }
 

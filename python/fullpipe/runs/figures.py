@@ -23,7 +23,8 @@ def figures(columns: Mapping[str, Any], window_s: float) -> Row:
     The columns of `Result.links` by their own names for the bottleneck, which is the link of that name or the first
     one; those of other links as ``links.NAME.FIGURE``. Those of `over_flows` and `overall`; ``jain_index`` and
     ``data_packets``; where flows differ in algorithm, ``flows.ALGORITHM.mean_goodput_bps`` too. Of cross traffic,
-    ``udp.`` and ``web.`` with ``throughput_bps``, packets and transfers summed over the groups; where transfers began
+    ``udp.`` and ``web.`` with ``throughput_bps``, packets, transfers and frames summed over the groups, and of the
+    percentiles of frames' delays, ``udp.p95_frame_delay_s`` and so on, the greatest of theirs; where transfers began
     after the warm-up, `fullpipe.runs.transfers.completions` of them all with ``transfers.``.
 
     Args:
@@ -98,6 +99,10 @@ def split(row: Mapping[str, Any]) -> dict[str, Row]:
         group = {"links": f"link {of}", "flows": f"algorithm {of}"}.get(kind, kind)
         parts.setdefault(group or ("all" if name in OF_ALL else "bottleneck"), {})[figure] = value
     return parts
+
+
+FRAME_DELAYS = ("p50_frame_delay_s", "p95_frame_delay_s", "p99_frame_delay_s")
+"""Of sources that send frames."""
 
 
 def find_figure(name: str, known: Sequence[str] | None = None) -> str:
@@ -213,6 +218,10 @@ def _of_traffic(kind: str, groups: Sequence[Row]) -> Row:
     row = {f"{kind}.{key}": sum(group[key] for group in groups) for key in sums}
     if kind == "web":
         row["web.mean_completion_s"] = _mean_completion(groups)
+    elif "sent_frames" in groups[0]:
+        row |= {f"udp.{key}": sum(group[key] for group in groups) for key in ("sent_frames", "received_frames")}
+        for key in FRAME_DELAYS:
+            row[f"udp.{key}"] = max((group[key] for group in groups if group[key] is not None), default=None)
     return row
 
 

@@ -16,7 +16,7 @@ from fullpipe.text import listed
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
     from matplotlib.figure import Figure
@@ -110,7 +110,9 @@ class Result(Outcome):
     @cached_property
     def traffic(self) -> pa.Table:
         """A row per UDP group and per web group: ``kind``, ``throughput_bps``, packets sent and received; of web groups
-        the transfers begun in the measuring window, how many of these are complete, and how long they took.
+        the transfers begun in the measuring window, how many of these are complete, and how long they took. Where a
+        group sends frames, ``sent_frames`` and ``received_frames`` (all of whose packets have arrived), and of these
+        ``p50_frame_delay_s``, ``p95_frame_delay_s``, ``p99_frame_delay_s``, from when a frame was made.
         """
         return tables.to_arrow(self._columns["traffic"])
 
@@ -422,14 +424,23 @@ def _part(rate: float | None) -> str:
     return "-" if rate is None else f"{rate:.2e}"
 
 
+def _frames(group: Mapping[str, Any]) -> tuple[str, str]:
+    """How many of its frames arrived whole, and how long 95 of 100 of these took at most."""
+    if not group["sent_frames"] and not group["received_frames"]:
+        return "-", "-"
+    return f"{group['received_frames']:,} of {group['sent_frames']:,}", milliseconds(group["p95_frame_delay_s"])
+
+
 def _times(factor: float | None) -> str:
     return "-" if factor is None else f"{factor:,.1f}"
 
 
 def _show_traffic(traffic: list[dict[str, Any]]) -> Shown:
+    framed = "sent_frames" in traffic[0]
+    frames = ("frames", "p95 frame delay") if framed else ()
     return Shown(
         "Cross traffic",
-        ("kind", "throughput", "sent", "received", "transfers", "mean completion"),
+        ("kind", "throughput", "sent", "received", "transfers", "mean completion", *frames),
         [
             (
                 group["kind"],
@@ -440,6 +451,7 @@ def _show_traffic(traffic: list[dict[str, Any]]) -> Shown:
                 if group["kind"] == "web"
                 else "-",
                 milliseconds(group["mean_completion_s"]),
+                *(_frames(group) if framed else ()),
             )
             for group in traffic
         ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
-__all__ = ["FlowKeys", "LinkKeys", "ScenarioKeys", "UdpKeys", "WebKeys"]
+__all__ = ["FlowKeys", "FramesKeys", "LinkKeys", "ScenarioKeys", "UdpKeys", "WebKeys"]
 
 Named: TypeAlias = str | Mapping[str, Any]
 """A name, or a table with a name and parameters."""
@@ -68,10 +68,20 @@ class FlowKeys(_Tcp, total=False):
     size: str
 
 
+class FramesKeys(TypedDict, total=False):
+    """Frames of video or audio."""
+
+    per_second: float
+    size: str
+    key_size: str
+    key_every: int
+
+
 class UdpKeys(_Times, total=False):
-    """Datagrams at a constant rate."""
+    """Datagrams at a constant rate, or frames."""
 
     rate: str
+    frames: FramesKeys | Mapping[str, Any]
     packet_size: int | str
     count: int
 

@@ -92,7 +92,7 @@ impl<P: Policy> Engine<P> {
             for _ in 0..udp.count {
                 let start = spreads.spread(udp.start);
                 let access = spreads.spread(udp.access_delay);
-                self.datagrams.push(DatagramSource::new(udp, group as u32, route, access));
+                self.datagrams.push(DatagramSource::new(udp, group as u32, route, start, access));
                 self.transit.timers.set(start + access, Timer::Datagram(self.datagrams.len() as u32 - 1));
             }
         }

@@ -7,10 +7,12 @@ use crate::report::jitter::Jitter;
 use crate::report::percentiles::Histogram;
 use crate::report::transfers::{IdleLinks, Transfer};
 use crate::report::{
-    DirectionReport, FlowReport, GroupReport, LinkReport, Percentiles, Report, Series, TrafficReport, TransferReport,
+    DirectionReport, FlowReport, FramesReport, GroupReport, LinkReport, Percentiles, Report, Series, TrafficReport,
+    TransferReport,
 };
 use crate::scenario::{Link, Tcp};
 use crate::traffic::connection::{Connection, Life};
+use crate::traffic::frames;
 use crate::transport::Policy;
 use fullpipe_cc::{Nanos, time::seconds};
 use std::collections::BTreeMap;
@@ -203,6 +205,7 @@ impl<P: Policy> Engine<P> {
         let udp = self.scenario.udp.iter().enumerate().map(|(group, udp)| {
             let sources = || self.datagrams.iter().filter(|source| source.group == group as u32);
             let received = sources().map(|source| source.received).sum();
+            let frames = || sources().filter_map(|source| source.frames.as_deref());
             TrafficReport {
                 kind: "udp",
                 throughput_bps: bits_per_second(received, udp.packet_size, window),
@@ -211,6 +214,11 @@ impl<P: Policy> Engine<P> {
                 transfers_started: 0,
                 transfers_completed: 0,
                 mean_completion_s: f64::NAN,
+                frames: udp.frames.map(|_| FramesReport {
+                    sent: frames().map(|source| source.sent()).sum(),
+                    received: frames().map(|source| source.received()).sum(),
+                    delay: frames::percentiles(frames()),
+                }),
             }
         });
         let web = self.web.iter().enumerate().map(|(index, group)| {
@@ -224,6 +232,7 @@ impl<P: Policy> Engine<P> {
                 transfers_started: group.started,
                 transfers_completed: group.completed,
                 mean_completion_s: group.completion_sum / group.completed as f64,
+                frames: None,
             }
         });
         udp.chain(web).collect()

@@ -7,6 +7,7 @@ use crate::report::FlowReport;
 use crate::scenario::{Arrivals, Buffer, FlowGroup, Loss, Problem, Scenario, buffer_key};
 use crate::traffic::connection::Connection;
 use crate::traffic::datagrams::DatagramSource;
+use crate::traffic::frames::FrameSource;
 use crate::transport::{Controller, Policy};
 use fullpipe_cc::{Nanos, time::seconds};
 
@@ -15,7 +16,8 @@ pub struct Memory {
     limit: u64,
     /// What was allocated for the series at the beginning.
     series: u64,
-    /// What the connections held when they were last looked at, and after how many looks at the rest that is due again.
+    /// What the connections and the sources of frames held when they were last looked at, and after how many looks at the rest that
+    /// is due again.
     connections: u64,
     looks_left: usize,
 }
@@ -39,8 +41,11 @@ impl<P: Policy> Engine<P> {
                 let heed = flow.heed.as_ref().map_or(0, |heed| heed.heap_bytes());
                 flow.sender.heap_bytes() + flow.receiver.heap_bytes() + heed
             };
-            self.memory.connections = self.flows.iter().map(held).sum::<usize>() as u64;
-            self.memory.looks_left = self.flows.len() / CONNECTIONS_A_LOOK + 1;
+            let framed = self.scenario.udp.iter().any(|group| group.frames.is_some());
+            let sources = if framed { &*self.datagrams } else { &[] };
+            let frames = sources.iter().filter_map(|source| source.frames.as_ref()).map(|frames| frames.heap_bytes());
+            self.memory.connections = (self.flows.iter().map(held).sum::<usize>() + frames.sum::<usize>()) as u64;
+            self.memory.looks_left = (self.flows.len() + sources.len()) / CONNECTIONS_A_LOOK + 1;
         }
         self.memory.looks_left -= 1;
         let held = self.held_bytes();
@@ -118,8 +123,10 @@ pub fn check_certain(scenario: &Scenario, limit: u64) -> Result<(), Problem> {
     let mut needs = series;
     let tcp = (size_of::<Connection<Controller>>() + size_of::<FlowReport>()) as u64;
     let flows = scenario.flows.iter().map(|group| (u64::from(group.count) * tcp, "flows", "count"));
-    let udp =
-        scenario.udp.iter().map(|group| (u64::from(group.count) * size_of::<DatagramSource>() as u64, "udp", "count"));
+    let udp = scenario.udp.iter().map(|group| {
+        let source = size_of::<DatagramSource>() + group.frames.map_or(0, |_| size_of::<FrameSource>());
+        (u64::from(group.count) * source as u64, "udp", "count")
+    });
     let web = scenario.web.iter().map(|group| match group.arrivals {
         Arrivals::Sessions { sessions, .. } => (u64::from(sessions) * tcp, "web", "sessions"),
         Arrivals::Poisson { .. } => (0, "web", "transfers_per_second"),

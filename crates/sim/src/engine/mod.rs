@@ -300,8 +300,17 @@ impl<P: Policy> Engine<P> {
             Kind::Data | Kind::Received | Kind::Ack | Kind::Syn | Kind::SynAck => {
                 self.transit.move_on(&mut self.flows[packet.flow as usize], packet)
             }
-            Kind::Datagram => self.carry_datagram(packet),
+            Kind::Datagram | Kind::Opening | Kind::Pace => self.on_rarer_packet(packet),
+        }
+    }
+
+    /// The same apart, for the sake of the others.
+    #[inline(never)]
+    fn on_rarer_packet(&mut self, packet: Packet) {
+        match packet.kind {
             Kind::Opening => self.on_syn_ack(packet),
+            Kind::Pace => self.on_pace(packet.flow, packet.at),
+            _ => self.carry_datagram(packet),
         }
     }
 
@@ -400,6 +409,9 @@ impl<P: Policy> Engine<P> {
     fn leave(&mut self, packet: Packet) {
         if packet.kind == Kind::Datagram {
             let source = &mut self.datagrams[packet.flow as usize];
+            if source.frames.is_some() {
+                return self.leave_of_frame(packet);
+            }
             source.received += u64::from(self.transit.leave_datagram(source.route, source.size, packet));
         } else {
             self.transit.leave(&mut self.flows[packet.flow as usize], packet);
@@ -408,7 +420,26 @@ impl<P: Policy> Engine<P> {
 
     fn carry_datagram(&mut self, packet: Packet) {
         let source = &mut self.datagrams[packet.flow as usize];
+        if source.frames.is_some() {
+            return self.carry_of_frame(packet);
+        }
         source.received += u64::from(self.transit.carry_datagram(source.route, source.size, packet, false));
+    }
+
+    #[inline(never)]
+    fn carry_of_frame(&mut self, packet: Packet) {
+        let source = &mut self.datagrams[packet.flow as usize];
+        if let Some(at) = self.transit.carry_of_frame(source.route, source.size, packet, false) {
+            source.arrive_of_frame(packet.stamp, at, self.transit.window);
+        }
+    }
+
+    #[inline(never)]
+    fn leave_of_frame(&mut self, packet: Packet) {
+        let source = &mut self.datagrams[packet.flow as usize];
+        if let Some(at) = self.transit.leave_of_frame(source.route, source.size, packet) {
+            source.arrive_of_frame(packet.stamp, at, self.transit.window);
+        }
     }
 
     fn start(&mut self, id: u32, at: Nanos) {
@@ -558,10 +589,23 @@ impl<P: Policy> Engine<P> {
     }
 
     fn send_datagram(&mut self, id: u32, at: Nanos) {
-        let Some((packet, next)) = self.datagrams[id as usize].send(id, at, self.transit.window) else { return };
+        let source = &mut self.datagrams[id as usize];
+        if source.frames.is_some() {
+            return self.send_of_frame(id, at);
+        }
+        let Some((packet, next)) = source.send(id, at, self.transit.window) else { return };
         self.transit.count.sent += 1;
         self.transit.timers.set(next, Timer::Datagram(id));
-        self.carry_datagram(packet);
+        source.received += u64::from(self.transit.carry_datagram(source.route, source.size, packet, false));
+    }
+
+    #[inline(never)]
+    fn send_of_frame(&mut self, id: u32, at: Nanos) {
+        let source = &mut self.datagrams[id as usize];
+        let Some((packet, next)) = source.send_of_frame(id, at, self.transit.window) else { return };
+        self.transit.count.sent += 1;
+        self.transit.timers.set(next, Timer::Datagram(id));
+        self.carry_of_frame(packet);
     }
 
     fn on_retransmit_timer(&mut self, id: u32, at: Nanos) {
@@ -588,6 +632,17 @@ impl<P: Policy> Engine<P> {
         self.transit.pump(flow, at);
     }
 
+    /// The same, where other alarms come first that are due at this moment.
+    #[inline(always)]
+    fn on_pace(&mut self, id: u32, at: Nanos) {
+        if self.transit.timers.next_time() == at {
+            return self.transit.timers.set(at, Timer::Pace(id));
+        }
+        self.transit.by_timer = true;
+        self.on_pace_timer(id, at);
+        self.transit.by_timer = false;
+    }
+
     /// A sender that was held back goes on; one that is not any more has nothing to send now.
     fn on_pace_timer(&mut self, id: u32, at: Nanos) {
         let flow = &mut self.flows[id as usize];
@@ -596,7 +651,8 @@ impl<P: Policy> Engine<P> {
             return;
         }
         flow.sender.pass_time(now, id, &mut self.transit.log);
-        self.transit.pump(flow, at);
+        self.transit.pump_one_by_one(flow, at, now);
+        self.transit.arm(flow);
     }
 
     fn on_ack_timer(&mut self, id: u32, at: Nanos) {

@@ -24,7 +24,9 @@ const LAST_SHIFT: u32 = 24;
 /// Bits of a key: time within a slice, stream, place in the slice.
 const STREAM_BITS: u32 = 22;
 const PLACE_BITS: u32 = 64 - STREAM_BITS - LAST_SHIFT;
-const MOST_STREAMS: StreamId = 1 << STREAM_BITS;
+const MOST_STREAMS: StreamId = (1 << STREAM_BITS) - MOST_PACED;
+/// So many flows have a number each after those of streams, for when their pacers let them go on.
+const MOST_PACED: u32 = 1 << 16;
 /// How many packets fit into a slice.
 const MOST: usize = 1 << PLACE_BITS;
 
@@ -147,6 +149,21 @@ impl Schedule {
         if self.taken >= self.keys.len() {
             self.open_next();
         }
+    }
+
+    /// Wakes flow `flow` at `at`, after all packets that arrive at that moment, in the order of the flows' numbers; false, and nothing is done,
+    /// where that is so soon, or so far ahead, that no slice takes it, or the flow has no number.
+    #[inline(always)]
+    pub fn push_pace(&mut self, flow: u32, at: Nanos) -> bool {
+        if flow >= MOST_PACED
+            || !self.file(MOST_STREAMS + flow, &Packet { at, flow, kind: Kind::Pace, ..Packet::default() })
+        {
+            return false;
+        }
+        if self.taken >= self.keys.len() {
+            self.open_next();
+        }
+        true
     }
 
     /// When the next packet arrives; beyond every run if none is under way.
@@ -646,6 +663,25 @@ mod tests {
         }
         let order: Vec<_> = std::iter::from_fn(|| take(&mut schedule)).collect();
         assert_eq!(order, [(1, 50), (3, 0), (4, 10), (4, 30), (4, 31), (4, 51), (5, 11), (9, 1)]);
+    }
+
+    /// Flows 7 and 2 are to be woken at a moment at which packets of a stream arrive, one of which is pushed last; one as soon as 100 ns, in the
+    /// slice that is open, and one with too high a number, are no entries.
+    #[test]
+    fn flows_are_woken_after_all_packets_of_a_moment_in_their_order() {
+        let mut schedule = Schedule::new();
+        let stream = schedule.add_stream();
+        schedule.push(stream, &packet(50, 0));
+        schedule.push(stream, &packet(MS, 1));
+        assert!(schedule.push_pace(7, MS) && schedule.push_pace(2, MS));
+        assert!(!schedule.push_pace(3, 100) && !schedule.push_pace(MOST_PACED, MS));
+        schedule.push(stream, &packet(MS, 2));
+        let order: Vec<_> = std::iter::from_fn(|| schedule.pop())
+            .map(|packet| (packet.at, packet.kind, packet.flow, packet.seq))
+            .collect();
+        let arrives = |at, seq| (at, Kind::Data, 0, seq);
+        let wakes = |flow| (MS, Kind::Pace, flow, 0);
+        assert_eq!(order, [arrives(50, 0), arrives(MS, 1), arrives(MS, 2), wakes(2), wakes(7)]);
     }
 
     /// Five million streams: keys have 22 bits for their number. A number beyond those would be taken for a later time.

@@ -128,10 +128,13 @@ impl Transit {
         }
     }
 
+    /// The same of a sender that is paced, or whose pacer may let it go on.
     #[inline(never)]
-    fn pump_one_by_one<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
-        if flow.sender.is_noting() {
-            for seq in flow.sender.noted_segments(now) {
+    pub fn pump_one_by_one<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
+        let rests = flow.sender.is_noting();
+        if rests || flow.sender.sends_only_new() {
+            let segments = if rests { flow.sender.noted_segments(now) } else { flow.sender.further_segments(now) };
+            for seq in segments {
                 let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
                 match flow.shortcut {
                     Shortcut::Whole(direct) => self.send_direct(flow, direct, segment),
@@ -150,7 +153,11 @@ impl Transit {
             }
         }
         if let Some(due) = flow.sender.wake(now) {
-            self.timers.set(due + flow.access, Timer::Pace(flow.id));
+            // With many flows an alarm among all of them costs more than a place among the packets.
+            let at = due + flow.access;
+            if !self.schedule.push_pace(flow.id, at) {
+                self.timers.set(at, Timer::Pace(flow.id));
+            }
         }
     }
 
@@ -171,19 +178,48 @@ impl Transit {
     fn deliver_direct<P: Policy>(&mut self, flow: &mut Connection<P>, back: u32, mut segment: Segment) {
         segment.hop = 1;
         let Some(next) = flow.receiver.take_expected(segment.seq, segment.stamp) else {
+            self.deliver_beyond(flow, back, segment);
+            return;
+        };
+        flow.received += u64::from(self.count_delivered(segment.at));
+        self.acknowledge_direct(flow, back, segment.at, (next, segment.stamp), NoteSlot::NONE);
+    }
+
+    /// The same beyond a hole: most segments behind a loss.
+    #[inline(never)]
+    fn deliver_beyond<P: Policy>(&mut self, flow: &mut Connection<P>, back: u32, segment: Segment) {
+        let taken = if flow.heed.is_none() { flow.receiver.take_beyond(segment.seq) } else { None };
+        let Some((next, stamp, blocks)) = taken else {
             self.deliver_apart(flow, segment);
             return;
         };
         flow.received += u64::from(self.count_delivered(segment.at));
+        let note = self.notes.put(AckNote { blocks, echo: None });
+        self.acknowledge_direct(flow, back, segment.at, (next, stamp), note);
+    }
+
+    /// The ACK of a segment that came over the one link of a route goes back over that link.
+    #[inline(always)]
+    fn acknowledge_direct<P: Policy>(
+        &mut self,
+        flow: &mut Connection<P>,
+        back: u32,
+        at: Nanos,
+        (next, stamp): (u64, Nanos),
+        note: NoteSlot,
+    ) {
         let link = &mut self.network.fifos[back as usize];
-        let Some(departure) = link.accept(segment.at, self.ack_size) else { return };
+        let Some(departure) = link.accept(at, self.ack_size) else {
+            self.notes.take(note);
+            return;
+        };
         let ack = Packet {
             at: departure + link.delay + 2 * flow.access,
-            stamp: segment.stamp,
-            aside: segment.at,
+            stamp,
+            aside: at,
             flow: flow.id,
             seq: next as u32,
-            note: NoteSlot::NONE,
+            note,
             incarnation: flow.incarnation,
             hop: 2,
             kind: Kind::Arriving,
@@ -475,7 +511,34 @@ impl Transit {
     }
 
     /// Follows a datagram of `size` bytes; true where it is delivered inside the measuring window.
-    pub fn carry_datagram(&mut self, route: Route, size: u32, mut packet: Packet, mut ahead: bool) -> bool {
+    pub fn carry_datagram(&mut self, route: Route, size: u32, mut packet: Packet, ahead: bool) -> bool {
+        self.follow_datagram(route, size, &mut packet, ahead) && self.count_delivered(packet.at)
+    }
+
+    /// As [`Transit::leave`], for a datagram.
+    pub fn leave_datagram(&mut self, route: Route, size: u32, mut packet: Packet) -> bool {
+        let hop = self.network.hop(route, packet.hop);
+        self.datagram_goes_on(hop, &mut packet) && self.carry_datagram(route, size, packet, true)
+    }
+
+    /// As [`Transit::carry_datagram`], for one of a frame; says when it is delivered, be that in the measuring window or not.
+    pub fn carry_of_frame(&mut self, route: Route, size: u32, mut packet: Packet, ahead: bool) -> Option<Nanos> {
+        let delivered = self.follow_datagram(route, size, &mut packet, ahead);
+        delivered.then(|| {
+            self.count_delivered(packet.at);
+            packet.at
+        })
+    }
+
+    /// As [`Transit::leave`], for a datagram of a frame.
+    pub fn leave_of_frame(&mut self, route: Route, size: u32, mut packet: Packet) -> Option<Nanos> {
+        let hop = self.network.hop(route, packet.hop);
+        if self.datagram_goes_on(hop, &mut packet) { self.carry_of_frame(route, size, packet, true) } else { None }
+    }
+
+    /// Follows a datagram of `size` bytes as far as can be told now; true where that is to its receiver.
+    #[inline(always)]
+    fn follow_datagram(&mut self, route: Route, size: u32, packet: &mut Packet, mut ahead: bool) -> bool {
         while packet.hop < route.hops {
             let hop = self.network.hop(route, packet.hop);
             if let End::Fifo(place) = hop.end {
@@ -485,21 +548,15 @@ impl Transit {
                     return false;
                 };
                 packet.at = departure + link.delay;
-            } else if !self.offer(route, hop, &mut packet, size, ahead) {
+            } else if !self.offer(route, hop, packet, size, ahead) {
                 return false;
             }
-            if !self.datagram_goes_on(hop, &mut packet) {
+            if !self.datagram_goes_on(hop, packet) {
                 return false;
             }
             ahead = true;
         }
-        self.count_delivered(packet.at)
-    }
-
-    /// As [`Transit::leave`], for a datagram.
-    pub fn leave_datagram(&mut self, route: Route, size: u32, mut packet: Packet) -> bool {
-        let hop = self.network.hop(route, packet.hop);
-        self.datagram_goes_on(hop, &mut packet) && self.carry_datagram(route, size, packet, true)
+        true
     }
 
     fn datagram_goes_on(&mut self, hop: Hop, packet: &mut Packet) -> bool {

@@ -78,12 +78,16 @@ impl Report {
         let names = self.transfer_groups.clone();
         transfers.columns.insert(0, Column { name: "group".to_owned(), values: Values::Names(names, group) });
         let totals = Table::of("totals", std::slice::from_ref(&self), TOTAL);
+        let mut traffic = Table::of("traffic", &self.traffic, TRAFFIC);
+        if self.traffic.iter().any(|group| group.frames.is_some()) {
+            traffic.columns.extend(columns("", FRAMES, &self.traffic, |group| group));
+        }
         vec![
             links,
             Table::of("flows", &self.flows, FLOW),
             Table::of("groups", &self.groups, GROUP),
             transfers,
-            Table::of("traffic", &self.traffic, TRAFFIC),
+            traffic,
             Table::of_series("series", "flow", self.flow_series),
             Table::of_series("link_series", "link", self.link_series),
             totals,
@@ -194,6 +198,15 @@ const TRAFFIC: &[Figure<TrafficReport>] = &[
     ("transfers_started", Of::Count(|t| t.transfers_started)),
     ("transfers_completed", Of::Count(|t| t.transfers_completed)),
     ("mean_completion_s", Of::Number(|t| t.mean_completion_s)),
+];
+
+/// Where any of the groups sends frames.
+const FRAMES: &[Figure<TrafficReport>] = &[
+    ("sent_frames", Of::Count(|t| t.frames.map_or(0, |frames| frames.sent))),
+    ("received_frames", Of::Count(|t| t.frames.map_or(0, |frames| frames.received))),
+    ("p50_frame_delay_s", Of::Number(|t| t.frames.map_or(f64::NAN, |frames| frames.delay.p50_s))),
+    ("p95_frame_delay_s", Of::Number(|t| t.frames.map_or(f64::NAN, |frames| frames.delay.p95_s))),
+    ("p99_frame_delay_s", Of::Number(|t| t.frames.map_or(f64::NAN, |frames| frames.delay.p99_s))),
 ];
 
 const TOTAL: &[Figure<Report>] = &[

@@ -175,6 +175,20 @@ pub struct TrafficReport {
     pub transfers_completed: u64,
     /// Mean time of these from start to last ACK, seconds (web only); NaN without any.
     pub mean_completion_s: f64,
+    /// Of sources that send frames.
+    pub frames: Option<FramesReport>,
+}
+
+/// The frames of a group of UDP sources.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FramesReport {
+    /// Frames begun in the measuring window.
+    pub sent: u64,
+    /// Frames of which the last packet arrived in it, all others having arrived.
+    pub received: u64,
+    /// How long these took, from when they were made until then.
+    pub delay: Percentiles,
 }
 
 /// A transfer, from its beginning to its last ACK, be that in the measuring window or not.

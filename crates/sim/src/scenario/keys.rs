@@ -90,7 +90,7 @@ pub fn names(lists: &[&'static [Key]]) -> Vec<&'static str> {
 }
 
 /// Every list of keys by its name, in the order of `docs/scenarios.md`.
-pub const ALL: [(&str, &[Key]); 14] = [
+pub const ALL: [(&str, &[Key]); 15] = [
     ("run", RUN),
     ("link", LINK),
     ("direction", DIRECTION),
@@ -104,6 +104,7 @@ pub const ALL: [(&str, &[Key]); 14] = [
     ("traffic", TRAFFIC),
     ("tcp", TCP),
     ("udp", UDP),
+    ("frames", FRAMES),
     ("web", WEB),
 ];
 
@@ -163,7 +164,12 @@ pub const RUN: &[Key] = &[
         Words("none"),
         "TCP flows.",
     ),
-    key("udp", Other("tables, `[[udp]]`", "as for `flows`"), Words("none"), "Constant-rate traffic."),
+    key(
+        "udp",
+        Other("tables, `[[udp]]`", "as for `flows`"),
+        Words("none"),
+        "Traffic without congestion control: at a constant rate, or frames.",
+    ),
     key(
         "web",
         Other("tables, `[[web]]`", "as for `flows`; one of the three has to be there"),
@@ -496,7 +502,18 @@ pub const TCP: &[Key] = &[
 
 /// Of `[[udp]]` alone.
 pub const UDP: &[Key] = &[
-    key("rate", Quantity(&RATE, limits::RATE), Required, "Of each source, on the wire."),
+    key(
+        "rate",
+        Quantity(&RATE, limits::RATE),
+        Required,
+        "Of each source, on the wire; with `frames`, at which the packets of a frame follow one another.",
+    ),
+    key(
+        "frames",
+        Other("table", "no more than `rate` in the mean"),
+        Words("none: packets follow one another"),
+        "Frames of video or audio, cut into whole packets of `packet_size`.",
+    ),
     key(
         "packet_size",
         WholeOr(&DATA, limits::SMALL_PACKET),
@@ -504,6 +521,24 @@ pub const UDP: &[Key] = &[
         "What a packet takes on the wire, in bytes.",
     ),
     key("count", Whole(limits::COUNT), Value("1"), "How many such sources."),
+];
+
+/// Of `frames`.
+pub const FRAMES: &[Key] = &[
+    key("per_second", Number("numbers from 0.000001 to 1000000"), Required, "How many are made in a second."),
+    key("size", Quantity(&DATA, limits::BYTES), Required, "What a frame takes on the wire, in whole packets."),
+    key(
+        "key_size",
+        Quantity(&DATA, limits::BYTES),
+        Words("required with `key_every`"),
+        "What a key frame takes on the wire.",
+    ),
+    key(
+        "key_every",
+        Whole(limits::KEY_EVERY),
+        Words("required with `key_size`"),
+        "The first of each so many frames is a key frame.",
+    ),
 ];
 
 /// Of `[[web]]` alone.

@@ -57,6 +57,10 @@ pub const MOST_LINKS: usize = 10_000;
 pub const LONGEST_PATH: usize = 127;
 /// Web transfers a second: from one in [`LONGEST`] on average.
 pub const TRANSFERS_PER_SECOND: RangeInclusive<f64> = 1e-6..=1e6;
+/// Frames a second, as seldom and as often.
+pub const FRAMES_PER_SECOND: RangeInclusive<f64> = TRANSFERS_PER_SECOND;
+/// Every so many frames a key frame.
+pub const KEY_EVERY: RangeInclusive<u64> = 1..=1_000_000;
 /// Flows, sources and users in one group.
 pub const COUNT: RangeInclusive<u64> = 1..=MOST_ENTITIES;
 /// Flows, sources and users in a scenario.

@@ -391,10 +391,10 @@ pub struct FlowGroup {
     pub size: Option<u64>,
 }
 
-/// Constant-rate traffic.
+/// Traffic without congestion control: at a constant rate, or frame by frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Udp {
-    /// Bits per second on the wire.
+    /// Bits per second on the wire; where it sends frames, while it sends one.
     pub rate_bps: u64,
     /// Bytes on the wire.
     pub packet_size: u32,
@@ -410,6 +410,43 @@ pub struct Udp {
     pub reverse: bool,
     /// How many such sources.
     pub count: u32,
+    /// What is sent as frames; `None` where one packet follows another.
+    pub frames: Option<Frames>,
+}
+
+/// Traffic of frames, as a camera or a microphone makes them, each of which is cut into whole packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frames {
+    /// How many are made in a second.
+    pub per_second: f64,
+    /// Bytes of a frame, on the wire.
+    pub size: u64,
+    /// Frames of another size among them; `None` for none.
+    pub key: Option<KeyFrames>,
+}
+
+/// Frames that do not build on those before, which other frames do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeyFrames {
+    /// Bytes of one, on the wire.
+    pub size: u64,
+    /// The first of each so many frames is one.
+    pub every: u64,
+}
+
+impl Frames {
+    /// How many packets frame `number` takes, from 0 on.
+    pub fn packets(&self, number: u64, packet_size: u32) -> u64 {
+        let key = self.key.filter(|key| number % key.every == 0);
+        key.map_or(self.size, |key| key.size).div_ceil(u64::from(packet_size))
+    }
+
+    /// Bits per second that they take on the wire in the mean, in whole packets.
+    pub fn mean_rate_bps(&self, packet_size: u32) -> f64 {
+        let (first, other) = (self.packets(0, packet_size) as f64, self.packets(1, packet_size) as f64);
+        let every = self.key.map_or(1.0, |key| key.every as f64);
+        self.per_second * (first + (every - 1.0) * other) / every * f64::from(packet_size) * 8.0
+    }
 }
 
 /// Web-like traffic: transfers of Pareto size, each over a new connection.

@@ -3,8 +3,8 @@
 
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
-    Arrivals, Buffer, Ecn, FlowGroup, Link, Scenario, Spread, Table, Tcp, Udp, Value, Web, algorithm, change, queue,
-    trace,
+    Arrivals, Buffer, Ecn, FlowGroup, Frames, Link, Scenario, Spread, Table, Tcp, Udp, Value, Web, algorithm, change,
+    queue, trace,
 };
 use fullpipe_cc::Nanos;
 use std::fmt::Write;
@@ -114,6 +114,15 @@ fn udp(udp: &Udp, scenario: &Scenario) -> Pairs {
         ("count", whole(udp.count)),
     ];
     pairs.extend(times(udp.start, udp.stop));
+    pairs.extend(udp.frames.map(|law| ("frames", table(frames(law)))));
+    pairs
+}
+
+fn frames(frames: Frames) -> Pairs {
+    let mut pairs = vec![("per_second", frames.per_second.into()), ("size", quantity(&DATA, frames.size))];
+    if let Some(key) = frames.key {
+        pairs.extend([("key_size", quantity(&DATA, key.size)), ("key_every", whole(key.every))]);
+    }
     pairs
 }
 

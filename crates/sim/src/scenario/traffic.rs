@@ -1,13 +1,13 @@
 //! `[[flows]]`, `[[udp]]`, `[[web]]`: what crosses the links.
 
 use super::host::Host;
-use super::keys::{self, FLOW, TCP, TRAFFIC, UDP, WEB};
+use super::keys::{self, FLOW, FRAMES, TCP, TRAFFIC, UDP, WEB};
 use super::problem::{Problem, quoted};
 use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
 use super::{
-    Arrivals, Ecn, EcnMode, FlowGroup, Link, Pacing, Recovery, SlowStart, Spread, Table, Tcp, Udp, Value, Web,
-    algorithm, limits, network,
+    Arrivals, Ecn, EcnMode, FlowGroup, Frames, KeyFrames, Link, Pacing, Recovery, SlowStart, Spread, Table, Tcp, Udp,
+    Value, Web, algorithm, limits, network,
 };
 use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
@@ -37,10 +37,13 @@ pub fn flows((table, place): &(&Table, String), context: &Context) -> Result<Flo
 pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Udp, Problem> {
     let reader = Reader::new(table, place.clone(), keys::names(&[UDP, TRAFFIC]))?;
     let rate = reader.quantity("rate", &RATE, limits::RATE)?;
+    let rate_bps = rate.ok_or_else(|| reader.missing("rate", "\"1 Mbit/s\""))?;
+    let packet_size = packet_size(&reader, "packet_size", limits::SMALL_PACKET)?.unwrap_or(context.packet_size);
     let (start, stop) = times(&reader, context)?;
     Ok(Udp {
-        rate_bps: rate.ok_or_else(|| reader.missing("rate", "\"1 Mbit/s\""))?,
-        packet_size: packet_size(&reader, "packet_size", limits::SMALL_PACKET)?.unwrap_or(context.packet_size),
+        rate_bps,
+        packet_size,
+        frames: frames(&reader, rate_bps, packet_size)?,
         start,
         stop,
         access_delay: reader.spread("access_delay", limits::DELAY)?.unwrap_or(Spread::fixed(0)),
@@ -48,6 +51,38 @@ pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Udp, 
         reverse: reader.flag("reverse", false)?,
         count: count(&reader)?,
     })
+}
+
+/// What a source sends as frames.
+fn frames(reader: &Reader, rate_bps: u64, packet_size: u32) -> Result<Option<Frames>, Problem> {
+    const EXAMPLE: &str = "{ per_second = 30, size = \"4 kB\" }";
+    let table = match reader.value("frames") {
+        None => return Ok(None),
+        Some(Value::Table(table)) => table,
+        Some(value) => return Err(reader.wrong_type("frames", "a table", EXAMPLE, value)),
+    };
+    let inner = Reader::new(table, reader.at("frames"), keys::names(&[FRAMES]))?;
+    let often = |x: f64| limits::FRAMES_PER_SECOND.contains(&x);
+    let per_second = inner.number("per_second", often, "numbers from 0.000001 to 1000000")?;
+    let size = |key| inner.quantity(key, &DATA, limits::BYTES);
+    let key = match (size("key_size")?, inner.whole("key_every", limits::KEY_EVERY)?) {
+        (Some(size), Some(every)) => Some(KeyFrames { size, every }),
+        (None, None) => None,
+        (Some(_), None) => return Err(inner.missing("key_every", "150")),
+        (None, Some(_)) => return Err(inner.missing("key_size", "\"40 kB\"")),
+    };
+    let frames = Frames {
+        per_second: per_second.ok_or_else(|| inner.missing("per_second", "30"))?,
+        size: size("size")?.ok_or_else(|| inner.missing("size", "\"4 kB\""))?,
+        key,
+    };
+    let needs = frames.mean_rate_bps(packet_size);
+    if needs > rate_bps as f64 {
+        let (needs, rate) = (RATE.format(needs.ceil() as u64), RATE.format(rate_bps));
+        let what = format!("they take {needs} in whole packets of {packet_size} bytes; allowed: at most rate, {rate}");
+        return Err(reader.problem("frames", what));
+    }
+    Ok(Some(frames))
 }
 
 /// An entry of `[[web]]`.

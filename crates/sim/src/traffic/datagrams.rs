@@ -4,6 +4,7 @@ use crate::network::Route;
 use crate::network::line::{Line, Transmission};
 use crate::packet::{Kind, Packet};
 use crate::scenario::Udp;
+use crate::traffic::frames::FrameSource;
 use crate::window::Window;
 use fullpipe_cc::Nanos;
 
@@ -21,6 +22,8 @@ pub struct DatagramSource {
     /// Which `[[udp]]` it belongs to.
     pub group: u32,
     stop: Nanos,
+    /// Its frames; `None` where each datagram follows the one before.
+    pub frames: Option<Box<FrameSource>>,
     /// Datagrams sent in the measuring window.
     pub sent: u64,
     /// Datagrams that have arrived in it.
@@ -28,11 +31,12 @@ pub struct DatagramSource {
 }
 
 impl DatagramSource {
-    /// One that has sent nothing.
-    pub fn new(udp: &Udp, group: u32, route: Route, access: Nanos) -> DatagramSource {
+    /// One that has sent nothing, and begins at `start`, by its own time.
+    pub fn new(udp: &Udp, group: u32, route: Route, start: Nanos, access: Nanos) -> DatagramSource {
         let line = Line::new(udp.rate_bps);
         let (each, stop) = (line.transmission(udp.packet_size), udp.stop.unwrap_or(Nanos::MAX));
-        DatagramSource { route, access, line, each, size: udp.packet_size, group, stop, sent: 0, received: 0 }
+        let frames = udp.frames.map(|law| Box::new(FrameSource::new(law, udp.packet_size, start)));
+        DatagramSource { route, access, line, each, size: udp.packet_size, group, stop, frames, sent: 0, received: 0 }
     }
 
     /// The source's turn at `at`, when what it sends reaches the first link: the datagram of source `id`, and when its next turn is;
@@ -46,5 +50,29 @@ impl DatagramSource {
         self.line.rest_until(at);
         self.line.send(self.each);
         Some((Packet { at, flow: id, kind: Kind::Datagram, ..Packet::default() }, self.line.free()))
+    }
+
+    /// The same, of a source of frames.
+    pub fn send_of_frame(&mut self, id: u32, at: Nanos, window: Window) -> Option<(Packet, Nanos)> {
+        let now = at - self.access;
+        let frames = self.frames.as_mut()?;
+        if now > self.stop && !frames.in_the_middle() || now >= window.to {
+            return None;
+        }
+        let counts = window.contains(now);
+        self.sent += u64::from(counts);
+        self.line.rest_until(at);
+        self.line.send(self.each);
+        let (number, made) = frames.send(counts);
+        let next = self.line.free().max(made.map_or(0, |made| made.saturating_add(self.access)));
+        Some((Packet { at, stamp: number, flow: id, kind: Kind::Datagram, ..Packet::default() }, next))
+    }
+
+    /// A datagram of a frame has arrived at `at`.
+    pub fn arrive_of_frame(&mut self, number: u64, at: Nanos, window: Window) {
+        self.received += u64::from(window.contains(at));
+        if let Some(frames) = &mut self.frames {
+            frames.arrive(number, at, window);
+        }
     }
 }

@@ -2,4 +2,5 @@
 
 pub mod connection;
 pub mod datagrams;
+pub mod frames;
 pub mod web;

@@ -36,11 +36,14 @@ const SLOW_START_RATIO: f64 = 2.0;
 const AVOIDANCE_RATIO: f64 = 1.2;
 
 /// Segments per second: what the algorithm says, or else so many windows per `srtt` (in slow start up to half of ssthresh, and beyond).
+#[inline]
 pub fn rate(cc: &impl CongestionControl, srtt: Nanos) -> f64 {
-    cc.pacing_rate().unwrap_or_else(|| {
-        let ratio = if cc.cwnd() < cc.ssthresh() / 2.0 { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
-        ratio * cc.cwnd() / seconds(srtt)
-    })
+    cc.pacing_rate().unwrap_or_else(|| rate_of_window(cc, srtt))
+}
+
+fn rate_of_window(cc: &impl CongestionControl, srtt: Nanos) -> f64 {
+    let ratio = if cc.cwnd() < cc.ssthresh() / 2.0 { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
+    ratio * cc.cwnd() / seconds(srtt)
 }
 
 /// Parts of a nanosecond that are kept. Gaps are rounded up to one: a nanosecond after 16 million segments, and more than the last digit

@@ -22,6 +22,9 @@ pub trait Policy: CongestionControl + Debug + Sized {
     /// [`CongestionControl::on_ack`], then [`CongestionControl::cwnd`].
     fn acked(&mut self, input: impl Input) -> f64;
 
+    /// [`CongestionControl::on_sent`], of the flow that `input` puts together.
+    fn sent(&mut self, input: impl Input);
+
     /// Bytes it holds on the heap.
     fn heap_bytes(&self) -> usize;
 }
@@ -47,6 +50,11 @@ impl Policy for Controller {
     #[inline(always)]
     fn acked(&mut self, input: impl Input) -> f64 {
         Controller::acked(self, input)
+    }
+
+    #[inline(always)]
+    fn sent(&mut self, input: impl Input) {
+        Controller::sent(self, input);
     }
 
     fn heap_bytes(&self) -> usize {
@@ -138,6 +146,10 @@ impl Policy for Any {
         let (flow, ack) = input.put_together();
         self.on_ack(&flow, &ack);
         self.cwnd
+    }
+
+    fn sent(&mut self, input: impl Input) {
+        self.on_sent(&input.put_together().0);
     }
 
     fn heap_bytes(&self) -> usize {

@@ -67,6 +67,23 @@ impl Ranges {
         new
     }
 
+    /// Adds the segment just above the highest range, if that is `member`; the range as it is then.
+    #[inline(always)]
+    pub fn grow(&mut self, member: u64) -> Option<(u64, u64)> {
+        if member != self.last.1 || self.is_empty() {
+            return None;
+        }
+        self.last.1 += 1;
+        self.count += 1;
+        Some(self.last)
+    }
+
+    /// The highest range; an empty one where there is none.
+    #[inline(always)]
+    pub fn highest(&self) -> (u64, u64) {
+        self.last
+    }
+
     /// Removes everything below `bound`.
     #[inline]
     pub fn remove_below(&mut self, bound: u64) {
@@ -363,6 +380,12 @@ mod tests {
             for (start, length) in inserts {
                 let new = (start..start + length).filter(|&x| set.insert(x)).count() as u64;
                 prop_assert_eq!(ranges.insert(start, start + length), new);
+                if length == 8 {
+                    let first = |end: u64| (0..end).rev().find(|x| !set.contains(x)).map_or(0, |x| x + 1);
+                    let grown = set.last().copied().filter(|&last| last == start).map(|last| (first(last + 1), last + 2));
+                    prop_assert_eq!(ranges.grow(start + 1), grown);
+                    set.extend(grown.map(|(_, end)| end - 1));
+                }
             }
             for _ in 0..2 {
                 prop_assert_eq!(ranges.count(), set.len() as u64);

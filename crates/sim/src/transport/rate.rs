@@ -9,9 +9,12 @@
 use crate::ring::Ring;
 use fullpipe_cc::{Lost, Nanos, RateSample};
 
-/// A connection's estimator; times are the flow's own. The draft's names in brackets.
+/// A connection's estimator; times are the flow's own. The draft's names in brackets. In the order of use.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Sampler {
+    /// Samples tell of the application until so many segments are delivered (C.app_limited).
+    app_limited_until: Option<u64>,
     /// Segments delivered (C.delivered), and when the last was (C.delivered_time).
     delivered: u64,
     delivered_at: Nanos,
@@ -20,17 +23,18 @@ pub struct Sampler {
     /// Segments found lost (C.lost), and those of which the algorithm has heard with an ACK.
     lost: u64,
     lost_told: u64,
-    /// Samples tell of the application until so many segments are delivered (C.app_limited).
-    app_limited_until: Option<u64>,
     /// The least RTT of segments sent once (C.min_rtt); `Nanos::MAX` before the first.
     min_rtt: Nanos,
+    sent: Ring<Sent>,
     /// Of which segment `sent` begins to know.
     base: u64,
-    sent: Ring<Sent>,
-    /// The newest segment delivered by the ACK at hand, and how many that one delivers.
-    newest: Option<(u64, Sent)>,
+    /// How many the ACK at hand delivers, and the newest of those.
     newly_delivered: u64,
+    newest: Option<(u64, Sent)>,
 }
+
+/// A segment that has been delivered.
+pub struct Delivered(u64, Sent);
 
 /// What is remembered of a segment from when it was last sent; counts modulo 2^32, so that many of these lie close together.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,6 +82,11 @@ impl Sampler {
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.sent.heap_bytes()
+    }
+
+    /// When each segment outstanding was last sent.
+    pub fn times(&self) -> impl Iterator<Item = Nanos> {
+        self.sent.iter().map(|sent| sent.at)
     }
 
     /// Segments found lost.
@@ -177,12 +186,38 @@ impl Sampler {
         self.newly_delivered
     }
 
-    /// The same where SACK blocks have told of none that is outstanding, and what the ACK tells: mostly of one segment.
+    /// The same of an ACK that asks for what the one before did, and newly tells of segment `seq` alone; what is known of that, unless it has
+    /// been delivered before.
     #[inline(always)]
-    pub fn on_expected_ack(&mut self, now: Nanos, cumulative: u64) -> Option<RateSample> {
+    pub fn on_sacked(&mut self, now: Nanos, seq: u64) -> Option<Delivered> {
+        self.newest = None;
+        self.newly_delivered = 0;
+        let place = (seq - self.base) as usize;
+        let known = self.sent.get_mut(place).filter(|known| !known.arrived)?;
+        known.arrived = true;
+        let sent = *known;
+        self.delivered += 1;
+        self.delivered_at = now;
+        self.newly_delivered = 1;
+        // The next ACK's, which has been out of use for a round trip.
+        self.sent.prefetch(place + 1);
+        Some(Delivered(seq, sent))
+    }
+
+    /// What an ACK tells that delivers this segment alone.
+    #[inline(always)]
+    pub fn sample_one(&mut self, Delivered(seq, sent): &Delivered, now: Nanos) -> RateSample {
+        self.sample_of(*seq, sent, now)
+    }
+
+    /// The same where SACK blocks have told of none that is outstanding, and what the ACK tells: mostly of one segment. Also when the last
+    /// of them was sent.
+    #[inline(always)]
+    pub fn on_expected_ack(&mut self, now: Nanos, cumulative: u64) -> Option<(RateSample, Nanos)> {
         if cumulative - self.base > 1 {
+            let last = self.sent.get((cumulative - 1 - self.base) as usize)?.at;
             self.on_ack(now, cumulative, &[]);
-            return self.sample(now);
+            return Some((self.sample(now)?, last));
         }
         let newest = self.sent.pop_front()?;
         debug_assert!(!newest.arrived);
@@ -192,7 +227,7 @@ impl Sampler {
         self.newly_delivered = 1;
         // The next ACK's.
         self.sent.prefetch(0);
-        Some(self.sample_of(cumulative - 1, &newest, now))
+        Some((self.sample_of(cumulative - 1, &newest, now), newest.at))
     }
 
     /// UpdateRateSample.

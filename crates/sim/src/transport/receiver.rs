@@ -97,6 +97,25 @@ impl Receiver {
         }
     }
 
+    /// Takes segment `seq` (modulo 2^32) if it is the one after all that have arrived, some before them are missing, and the range that it
+    /// belongs to grew last too: the case of nearly all behind a hole. The number, the timestamp and the SACK blocks of its ACK, which goes at
+    /// once.
+    #[inline(always)]
+    pub fn take_beyond(&mut self, seq: u32) -> Option<(u64, Nanos, SackBlocks)> {
+        let (start, end) = self.beyond.highest();
+        let first = (start as u32, end as u32);
+        if seq != first.1 || self.recent[0] != first || self.telling == Telling::Nothing || self.again {
+            return None;
+        }
+        let [_, second, third] = self.recent;
+        self.beyond.grow(end)?;
+        let first = (first.0, first.1.wrapping_add(1));
+        self.recent[0] = first;
+        self.held = 0;
+        self.deadline = None;
+        Some((self.next, self.stamp, [first, second, third]))
+    }
+
     /// What the ACK that is now sent carries: the next segment expected, the timestamp echoed.
     #[inline]
     pub fn acknowledge(&mut self) -> (u64, Nanos) {
@@ -113,7 +132,7 @@ impl Receiver {
             return None;
         }
         let known = !self.beyond.is_empty();
-        if self.telling == Telling::Duplicates && std::mem::take(&mut self.again) {
+        if std::mem::take(&mut self.again) {
             let [first, second, _] = if known { self.recent } else { SackBlocks::default() };
             return Some([(self.duplicate, self.duplicate.wrapping_add(1)), first, second]);
         }
@@ -148,7 +167,7 @@ impl Receiver {
 
     /// RFC 2883 section 4: the ACK tells of the segment that caused it.
     fn take_again(&mut self, seq: u64) -> Reply {
-        (self.again, self.duplicate) = (true, seq as u32);
+        (self.again, self.duplicate) = (self.telling == Telling::Duplicates, seq as u32);
         Reply::AckAgain
     }
 
@@ -234,7 +253,7 @@ mod tests {
         assert_eq!(receiver.sack_blocks(), None);
         take_all(&mut receiver, [3, 4, 6, 8]);
         assert_eq!(receiver.take(4, 0, 0, None), Reply::AckAgain);
-        let mut plain = Receiver { telling: Telling::Blocks, ..receiver.clone() };
+        let mut plain = Receiver { again: false, ..receiver.clone() };
         assert_eq!(plain.sack_blocks(), Some([(3, 5), (8, 9), (6, 7)]));
         assert_eq!(receiver.sack_blocks(), Some([(4, 5), (3, 5), (8, 9)]));
         assert_eq!(receiver.sack_blocks(), Some([(3, 5), (8, 9), (6, 7)]));
@@ -273,7 +292,16 @@ mod tests {
         ) {
             let mut receiver = Receiver { next: begin, ..Receiver::new(Telling::Blocks) };
             let mut arrived = BTreeSet::new();
-            for seq in arrivals.into_iter().map(|offset| begin + offset) {
+            // Each segment, and the one behind it.
+            for seq in arrivals.into_iter().flat_map(|offset| [begin + offset, begin + offset + 1]) {
+                let mut quick = receiver.clone();
+                if let Some(told) = quick.take_beyond(seq as u32) {
+                    let mut plain = receiver.clone();
+                    prop_assert_eq!(plain.take(seq as u32, 0, 0, None), Reply::Ack);
+                    let (next, stamp) = plain.acknowledge();
+                    prop_assert_eq!(Some(told), plain.sack_blocks().map(|blocks| (next, stamp, blocks)));
+                    prop_assert_eq!(format!("{quick:?}"), format!("{plain:?}"));
+                }
                 let known = !arrived.insert(seq);
                 let reply = receiver.take(seq as u32, 0, 0, None);
                 prop_assert_eq!(reply, if known { Reply::AckAgain } else { Reply::Ack });

@@ -17,6 +17,7 @@
 mod bbr_tests;
 #[cfg(test)]
 mod path_tests;
+mod sacked;
 #[cfg(test)]
 mod tests;
 
@@ -71,7 +72,7 @@ pub struct Sender<P = Controller> {
     earlier: u64,
     /// What paces it and measures the rate of delivery; `None` for most.
     watch: Option<Box<Watch>>,
-    /// It never rests: to see that its rest changes nothing.
+    /// It never rests, and takes no short cut: to see that these change nothing.
     #[cfg(test)]
     awake: bool,
 }
@@ -255,8 +256,10 @@ impl<P: Policy> Sender<P> {
             return self.on_ack(now, arrival, None);
         }
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
-        self.on_any_ack(now, cumulative, arrival, sack, marked);
-        self.cwnd = self.cc.cwnd();
+        if !self.on_grown_block(now, cumulative, arrival, sack, marked) {
+            self.on_any_ack(now, cumulative, arrival, sack, marked);
+            self.cwnd = self.cc.cwnd();
+        }
     }
 
     /// An ACK brings what its receiver says of marks: how many segments it newly tells of. The window is cut if one calls for it.
@@ -359,27 +362,47 @@ impl<P: Policy> Sender<P> {
     /// The same where the repair notes them, or the sender is watched.
     #[inline(always)]
     pub fn noted_segments(&mut self, now: Nanos) -> Range<u64> {
-        if self.watch.is_none() { self.take_new::<true>(now) } else { self.take_watched(now) }
+        if self.watch.is_none() { self.take_new::<true>(now) } else { self.take_watched::<true>(now) }
     }
 
-    /// The same as far as the pacer lets them go, one by one, so that all hear of each.
+    /// Something is lost or suspected, but it is watched, and nothing waits to be sent again: [`Sender::further_segments`] says all there is to
+    /// send.
     #[inline(always)]
-    fn take_watched(&mut self, now: Nanos) -> Range<u64> {
+    pub fn sends_only_new(&self) -> bool {
+        #[cfg(test)]
+        if self.awake {
+            return false;
+        }
+        self.watch.is_some() && self.repair.sends_only_new(&self.progress)
+    }
+
+    /// The same as [`Sender::noted_segments`] there.
+    #[inline(always)]
+    pub fn further_segments(&mut self, now: Nanos) -> Range<u64> {
+        self.take_watched::<false>(now)
+    }
+
+    /// The same as far as the pacer lets them go, one by one, so that all hear of each; its repair `RESTS`, or has to send nothing again.
+    #[inline(always)]
+    fn take_watched<const RESTS: bool>(&mut self, now: Nanos) -> Range<u64> {
         let (first, window) = (self.progress.nxt, self.window());
+        // Outstanding, but in the network no more.
+        let gone = if RESTS { 0 } else { self.progress.flight_size() - self.repair.in_network(&self.progress) };
+        let in_recovery = !RESTS && self.progress.phase.is_reducing();
         let Sender { ref mut progress, round, ref meter, ref rtt, ref mut cc, ref mut watch, .. } = *self;
         let Some(Watch { pacer, sampler, .. }) = watch.as_deref_mut() else { return first..first };
         loop {
             if pacer.as_ref().is_some_and(|pacer| !pacer.allows(now)) {
-                progress.cwnd_limited = progress.has_new() || progress.flight_size() >= window;
+                progress.cwnd_limited = progress.has_new() || progress.flight_size() - gone >= window;
                 break;
             }
-            if progress.flight_size() >= window {
+            if progress.flight_size() - gone >= window {
                 progress.cwnd_limited = true;
                 break;
             }
             let Some(seq) = progress.next_new() else {
                 if let Some(sampler) = sampler.as_mut().filter(|_| progress.is_app_limited()) {
-                    sampler.on_app_limited(progress.flight_size());
+                    sampler.on_app_limited(progress.flight_size() - gone);
                 }
                 break;
             };
@@ -387,8 +410,9 @@ impl<P: Policy> Sender<P> {
             crate::record::sent(now, seq);
             progress.high = seq + 1;
             if let Some(sampler) = sampler {
-                let in_flight = progress.flight_size();
-                cc.on_sent(&Resting::of(now, progress, round, meter.events.retransmits, rtt, Some(sampler)).flow());
+                let in_flight = progress.flight_size() - gone;
+                let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, Some(sampler));
+                cc.sent(Told { resting, in_flight, in_recovery, ack: Ack::of(0, 0.0) });
                 sampler.on_new(now, in_flight - 1);
             }
             if let Some(pacer) = pacer {
@@ -398,7 +422,13 @@ impl<P: Policy> Sender<P> {
         }
         let count = self.progress.nxt - first;
         if count > 0 {
-            self.set_timer::<true>(count, now);
+            if RESTS {
+                let kept = self.sampler().is_some();
+                self.set_timer::<true>(count, now, kept);
+            } else {
+                self.repair.on_new(first, now, &self.rtt, &self.progress);
+                self.restart_timer(now);
+            }
         }
         first..self.progress.nxt
     }
@@ -415,22 +445,22 @@ impl<P: Policy> Sender<P> {
         if count > 0 {
             progress.nxt += count;
             progress.high = progress.nxt;
-            self.set_timer::<NOTING>(count, now);
+            self.set_timer::<NOTING>(count, now, false);
         }
         #[cfg(feature = "record")]
         (first..self.progress.nxt).for_each(|seq| crate::record::sent(now, seq));
         first..self.progress.nxt
     }
 
-    /// So many new segments leave.
+    /// So many new segments leave; when they do is `kept` by what measures the rate of delivery.
     #[inline(always)]
-    fn set_timer<const NOTING: bool>(&mut self, count: u64, now: Nanos) {
+    fn set_timer<const NOTING: bool>(&mut self, count: u64, now: Nanos, kept: bool) {
         let running = self.deadline != Nanos::MAX;
         if !running {
             self.deadline = now + self.rtt.timeout();
         }
         if NOTING {
-            self.repair.note_sent(count, now, &self.rtt, &self.progress);
+            self.repair.note_sent(if kept { 0 } else { count }, now, &self.rtt, &self.progress);
             self.deadline =
                 if running { self.repair.rewake_at(self.deadline) } else { self.repair.wake_at(self.deadline) };
         }
@@ -458,12 +488,18 @@ impl<P: Policy> Sender<P> {
         if self.watch.is_some() {
             self.note_sent(seq, now);
         }
+        self.restart_timer(now);
+        Some(seq)
+    }
+
+    /// Something has been sent: the retransmission timer runs.
+    #[inline(always)]
+    fn restart_timer(&mut self, now: Nanos) {
         if self.deadline == Nanos::MAX {
             self.start_timer(now);
         } else {
             self.deadline = self.repair.rewake_at(self.deadline);
         }
-        Some(seq)
     }
 
     /// When a sender that its pacer holds back at `now` wants to be woken, if that has changed.
@@ -576,7 +612,8 @@ impl<P: Policy> Sender<P> {
     #[inline(always)]
     fn rouse(&mut self) {
         if std::mem::take(&mut self.noting) {
-            self.repair.rouse(&self.rtt, &self.progress);
+            let sampler = self.watch.as_ref().and_then(|watch| watch.sampler.as_ref());
+            self.repair.rouse(&self.rtt, &self.progress, sampler);
         }
     }
 
@@ -600,11 +637,11 @@ impl<P: Policy> Sender<P> {
         let mut ack = self.measure(now, acked, arrival, Some(arrival.stamp));
         self.deadline = if cumulative == self.progress.high { Nanos::MAX } else { now + self.rtt.timeout() };
         if NOTING {
-            self.repair.note_acked(acked, now, &self.rtt, &self.progress);
+            let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
+            let (rate, sent) = sampler.and_then(|sampler| sampler.on_expected_ack(now, cumulative)).unzip();
+            ack.rate = rate;
+            self.repair.note_acked(acked, sent, now, &self.rtt, &self.progress);
             self.deadline = self.repair.wake_at(self.deadline);
-            if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
-                ack.rate = sampler.on_expected_ack(now, cumulative);
-            }
         }
         let Sender { ref progress, round, ref rtt, ref meter, ref mut cc, ref watch, .. } = *self;
         let sampler = if NOTING { watch.as_ref().and_then(|watch| watch.sampler.as_ref()) } else { None };
@@ -644,16 +681,22 @@ impl<P: Policy> Sender<P> {
                 self.act_on(loss, now);
             }
         }
-        if let Some((cwnd, ssthresh)) = self.repair.undoes() {
-            self.progress.phase = Phase::Open;
-            self.timed_out = false;
-            self.cc.on_undo(cwnd, ssthresh);
-        }
+        self.undo();
         if delivered > 0 && self.cc.holds_back() {
             self.call_app_limited();
         }
         self.deadline = self.repair.rewake_at(self.deadline);
         self.rest();
+    }
+
+    /// The last cut is undone where the ACK just handled shows that it was needless.
+    #[inline(always)]
+    fn undo(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.repair.undoes() {
+            self.progress.phase = Phase::Open;
+            self.timed_out = false;
+            self.cc.on_undo(cwnd, ssthresh);
+        }
     }
 
     /// New data is acknowledged.
@@ -744,6 +787,7 @@ impl<P: Policy> Sender<P> {
     }
 
     /// The retransmission timer starts anew.
+    #[inline]
     fn start_timer(&mut self, now: Nanos) {
         self.deadline = self.repair.wake_at(now + self.rtt.timeout());
     }
@@ -912,6 +956,23 @@ impl Input for Expected<'_> {
     #[inline(always)]
     fn put_together(self) -> (Flow, Ack) {
         (self.resting.flow(), self.ack)
+    }
+}
+
+/// An ACK that moves nothing, but delivers something, or none, where something is lost or suspected.
+#[derive(Clone, Copy)]
+struct Told<'a> {
+    resting: Resting<'a>,
+    in_flight: u64,
+    in_recovery: bool,
+    ack: Ack,
+}
+
+impl Input for Told<'_> {
+    #[inline(always)]
+    fn put_together(self) -> (Flow, Ack) {
+        let Told { resting, in_flight, in_recovery, ack } = self;
+        (resting.flow().in_flight(in_flight).in_recovery(in_recovery), ack)
     }
 }
 

@@ -4,8 +4,9 @@ use super::pacing::Pacer;
 use super::rate::Sampler;
 use fullpipe_cc::Nanos;
 
-/// What paces a flow and measures its rate of delivery.
+/// What paces a flow and measures its rate of delivery; in whole lines of the cache.
 #[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
 pub struct Watch {
     /// Lets segments leave at a rate.
     pub pacer: Option<Pacer>,

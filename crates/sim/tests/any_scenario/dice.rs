@@ -5,8 +5,8 @@ use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
-    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer,
-    Queue, Recovery, Reorder, Schedule, Setting, SlowStart, Spread, Tcp, Trace, Udp, Web,
+    Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Jitter, JitterModel, KeyFrames, Link, Loss,
+    Pacing, Policer, Queue, Recovery, Reorder, Schedule, Setting, SlowStart, Spread, Tcp, Trace, Udp, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -349,9 +349,12 @@ impl Dice {
     }
 
     fn udp(&mut self, links: &[Link]) -> Udp {
+        let rate_bps = self.any(1..=10_000_000_000_000, 50_000..=5_000_000);
+        let packet_size = self.any(1..=65_535, 100..=1500) as u32;
         Udp {
-            rate_bps: self.any(1..=10_000_000_000_000, 50_000..=5_000_000),
-            packet_size: self.any(1..=65_535, 100..=1500) as u32,
+            rate_bps,
+            packet_size,
+            frames: self.one_in(2).then(|| self.frames(rate_bps, packet_size)).flatten(),
             start: Spread::fixed(0),
             stop: None,
             access_delay: self.spread(0..=100 * SECOND, 0..=10 * MS),
@@ -359,6 +362,18 @@ impl Dice {
             reverse: self.one_in(3),
             count: self.count(),
         }
+    }
+
+    /// As many a second as the rate has room for; none where that is not one in the longest run.
+    fn frames(&mut self, rate_bps: u64, packet_size: u32) -> Option<Frames> {
+        let size = |dice: &mut Self| dice.any(1..=1_000_000_000_000_000, 1..=20_000);
+        let every = |dice: &mut Self| dice.any(1..=1_000_000, 1..=20);
+        let key = self.one_in(2).then(|| KeyFrames { size: size(self), every: every(self) });
+        let one = Frames { per_second: 1.0, size: size(self), key };
+        let most = (0.999 * rate_bps as f64 / one.mean_rate_bps(packet_size)).min(1e6);
+        let part = most * self.unit();
+        let per_second = self.pick(&[most, part, 30.0]).min(most);
+        (per_second >= 1e-6).then_some(Frames { per_second, ..one })
     }
 
     fn web(&mut self, links: &[Link]) -> Web {

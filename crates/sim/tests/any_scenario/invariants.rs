@@ -1,7 +1,9 @@
 //! What holds of the report of every scenario.
 
 use fullpipe_sim::scenario::{Arrivals, Buffer, EcnMode, Link};
-use fullpipe_sim::{DirectionReport, Percentiles, Report, Scenario, Serving, Stopped, run, run_served};
+use fullpipe_sim::{
+    DirectionReport, FramesReport, Percentiles, Report, Scenario, Serving, Stopped, TrafficReport, run, run_served,
+};
 
 /// What does not hold yet.
 const AWAITED: &[&str] = &[];
@@ -196,6 +198,22 @@ impl Findings {
         }
     }
 
+    fn of_frames(&mut self, scenario: &Scenario, traffic: &TrafficReport, frames: &FramesReport) {
+        if scenario.warmup == 0 {
+            self.expect("no more frames than packets sent", frames.sent <= traffic.sent_packets, traffic);
+            self.expect("no more frames than packets received", frames.received <= traffic.received_packets, traffic);
+            self.expect("no more frames received than sent", frames.received <= frames.sent, traffic);
+        }
+        let Percentiles { p50_s, p95_s, p99_s, .. } = frames.delay;
+        let longest = scenario.duration as f64 / 1e9 * 1.008;
+        let known = 0.0 < p50_s && p50_s <= p95_s && p95_s <= p99_s && p99_s <= longest;
+        self.expect(
+            "delays of the frames received",
+            if frames.received == 0 { p50_s.is_nan() } else { known },
+            traffic,
+        );
+    }
+
     fn of_traffic(&mut self, scenario: &Scenario, report: &Report) {
         let groups = scenario.udp.len() + scenario.web.len();
         self.expect("a row for each group", groups == report.traffic.len(), report.traffic.len());
@@ -209,6 +227,8 @@ impl Findings {
             self.expect("datagrams at the rate asked for", sent <= asked * (1.0 + ROUNDING), traffic);
             let received = traffic.received_packets <= traffic.sent_packets;
             self.expect("no more received than sent", !from_the_start || received, traffic);
+            self.expect("frames where there are some", udp.frames.is_some() == traffic.frames.is_some(), traffic);
+            traffic.frames.iter().for_each(|frames| self.of_frames(scenario, traffic, frames));
         }
         for (web, traffic) in scenario.web.iter().zip(&report.traffic[scenario.udp.len()..]) {
             let end = last_link(scenario, &web.tcp.path, web.tcp.reverse);

@@ -86,6 +86,8 @@ fn the_standing_scenarios_have_everything() {
         assert!(tcp().any(|tcp| tcp.ecn == mode), "{mode:?}");
     }
     assert!(tcp().any(|tcp| tcp.path.len() == 127));
+    let frames = || all.iter().flat_map(|scenario| &scenario.udp).filter_map(|udp| udp.frames);
+    assert!(frames().any(|frames| frames.key.is_some()) && frames().any(|frames| frames.key.is_none()));
     let links = || all.iter().flat_map(|scenario| &scenario.links).flat_map(|link| [link, link.direction(true)]);
     let varied: [fn(&Link) -> bool; 10] = [
         |link| link.trace.is_some(),

@@ -327,7 +327,7 @@ def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, Any]:
     found: dict[tuple[str, str, str], dict[str, Values]] = {}
     for row in rows:
         victim, _, who = row["role"].rpartition(" beside ")
-        if not row["role"].endswith(" alone") and row.get("worst_loss_rate") is not None:
+        if who in ("candidate", *BARS) and row.get("worst_loss_rate") is not None:
             place = found.setdefault((row["cell"], row["setting"], victim), {who: [] for who in ("candidate", *BARS)})
             place[who].append(row["worst_loss_rate"])
     judged = [(place, _broken(*place, values)) for place, values in found.items() if values["candidate"]]
@@ -400,6 +400,7 @@ def _figures(one: Compared) -> dict[str, Any]:
             "margin": _short(judged.margin),
             "p": _short(judged.p),
             "seeds": judged.seeds,
+            **({"of_rates": True} if judged.of_rates else {}),
         }
         if judged
         else {}
@@ -415,7 +416,7 @@ def _figures(one: Compared) -> dict[str, Any]:
         **numbers,
         **({"starves": True} if one.starved else {}),
         **({"shares": {role: _short(share) for role, share in one.shares.items()}} if one.shares else {}),
-        **({"times_tcp": [_short(value) for value in one.times_tcp]} if one.times_tcp else {}),
+        **({"times_tcp": _all_short(one.times_tcp)} if one.times_tcp else {}),
         "candidate": [_short(value) for value in one.candidate],
         **{bar: [_short(value) for value in one.standards.get(bar, ())] for bar in BARS},
         **_kernels(one),
@@ -426,9 +427,13 @@ def _kernels(one: Compared) -> dict[str, Any]:
     """What a real kernel has of a figure: ``linux`` is empty where it was asked and does not tell."""
     if not one.asked_linux:
         return {}
-    values = {role: list(map(_short, values)) for role, values in one.linux.items()}
+    values = _all_short(one.linux)
     shares = {role: _short(share) for role, share in one.linux_shares.items()}
     return {"linux": values, **({"linux_shares": shares} if shares else {})}
+
+
+def _all_short(values: Mapping[str, Sequence[float | None]]) -> dict[str, list[float | None]]:
+    return {role: [_short(value) for value in each] for role, each in values.items()}
 
 
 def _short(value: float | None) -> float | None:

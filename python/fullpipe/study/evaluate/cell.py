@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 
 from fullpipe.study.evaluate.preset import STANDARDS, Party, Tree
 
-__all__ = ["ALWAYS", "DEPLOYED", "FULL", "STANDARD", "Beside", "Cell", "Metric", "Setting"]
+__all__ = ["ALWAYS", "DEPLOYED", "FULL", "STANDARD", "Beside", "Call", "Camps", "Cell", "Metric", "Setting"]
 
 ALWAYS, STANDARD, FULL = 0, 1, 2
 """From which profile on a setting is run: quick, standard, full."""
 
 DEPLOYED = (Party("bbr", "bbr"), Party("bbr3", "bbr3"))
 """Deployed but not standardised: what is done to them is reported, and never a bar."""
+
+CALL = Party("call", "")
+"""Real-time traffic without congestion control, where it is what harm is done to."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ class Beside(Cell):
         """Each victim alone, beside the candidate and beside each standard."""
         roles = {}
         for victim in self.victims(deployed):
-            roles[f"{victim.label} alone"] = setting.tree(victim, None)
+            roles[self.unharmed(victim)] = self.unharmed_tree(setting, victim)
             roles[f"{victim.label} beside candidate"] = setting.tree(victim, candidate)
             for standard in STANDARDS:
                 roles[f"{victim.label} beside {standard.label}"] = setting.tree(victim, standard)
@@ -111,3 +114,38 @@ class Beside(Cell):
     def victims(deployed: bool) -> Sequence[Party]:
         """Whom harm is done to."""
         return (*STANDARDS, *DEPLOYED) if deployed else STANDARDS
+
+    def unharmed(self, victim: Party) -> str:
+        """The role that harm is measured from: the victim alone."""
+        return f"{victim.label} alone"
+
+    def unharmed_tree(self, setting: Setting, victim: Party) -> Tree:
+        """What is run in that role."""
+        return setting.tree(victim, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Beside):
+    """A cell of which harm to a call, which is no party's, is judged: harm to its delays by rule H, its losses by
+    rule R, since alone it has none and harm to them would be 1 beside anything.
+    """
+
+    @staticmethod
+    def victims(_deployed: bool) -> Sequence[Party]:
+        """The call alone, whatever is deployed."""
+        return (CALL,)
+
+
+@dataclass(frozen=True, eq=False)
+class Camps(Beside):
+    """A cell of which harm to one of two camps is judged, from what that camp has where the other is its own kind: the
+    MIX and the BASELINE of draft-irtf-iccrg-tcpeval-01, section 6.1. Figures that inform are shown as ratios to that.
+    """
+
+    def unharmed(self, victim: Party) -> str:
+        """The victim in both camps; of a standard that is one of the roles beside standards."""
+        return f"{victim.label} beside {victim.label}"
+
+    def unharmed_tree(self, setting: Setting, victim: Party) -> Tree:
+        """The victim in both camps."""
+        return setting.tree(victim, victim)

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fullpipe.study.evaluate.cell import Beside, Cell, Metric, Setting
+from fullpipe.study.evaluate.cell import DEPLOYED, Beside, Call, Camps, Cell, Metric, Setting
 from fullpipe.study.evaluate.measure import Row
 from fullpipe.study.evaluate.preset import PACKET_BYTES, STANDARDS
 from fullpipe.study.evaluate.rules import (
     BETTER,
     INFORMATION,
+    LOSS,
     NO_WORSE,
     NOT_RUN,
     UNCLEAR,
@@ -31,6 +32,7 @@ from fullpipe.study.evaluate.rules import (
 __all__ = ["Compared", "JudgedCell", "Runs", "Values", "corrected", "judge_cell", "unclear"]
 
 BARS = [standard.label for standard in STANDARDS]
+OTHERS = [party.label for party in DEPLOYED]
 
 Values = list[float | None]
 
@@ -48,6 +50,10 @@ class Runs:
     def has_any(self, cell: str, setting: str) -> bool:
         """Whether a setting was run at all."""
         return any((of_cell, name) == (cell, setting) for of_cell, name, _ in self._rows)
+
+    def has_role(self, cell: str, setting: str, role: str) -> bool:
+        """Whether a setting was run in that role."""
+        return (cell, setting, role) in self._rows
 
     def add(self, cell: str, setting: str, role: str, seed: int, row: Row) -> None:
         """Takes a run's figures."""
@@ -87,7 +93,8 @@ class Compared:
         linux: The values of a real kernel, by who they are of; empty where it was not asked, or does not tell.
         asked_linux: Whether a real kernel ran the setting.
         linux_shares: As ``shares``, of a real kernel.
-        times_tcp: Of losses that are more than the standards': the candidate's rate over TCP's at them, over the seeds.
+        times_tcp: Where losses are more than the standards': the rates over TCP's at the losses, of the candidate and
+            of each standard, over the seeds.
         limit: How much is allowed, in the unit of the values, where that is what it is held against.
     """
 
@@ -106,7 +113,7 @@ class Compared:
     linux: Mapping[str, Values] = field(default_factory=dict)
     asked_linux: bool = False
     linux_shares: Mapping[str, float] = field(default_factory=dict)
-    times_tcp: Sequence[float | None] = ()
+    times_tcp: Mapping[str, Values] = field(default_factory=dict)
     limit: float | None = None
 
 
@@ -189,7 +196,7 @@ def _compare(cell: Cell, setting: Setting, runs: Runs) -> list[Compared]:
 def _compare_ratio(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Compared:
     candidate = runs.values(cell.id, setting.name, "candidate", metric.key)
     standards = {bar: runs.values(cell.id, setting.name, bar, metric.key) for bar in BARS}
-    times: Values = []
+    times: dict[str, Values] = {}
     if metric.limit is not None:
         judgement = at_most(candidate, metric.limit)
     elif metric.informs:
@@ -197,15 +204,15 @@ def _compare_ratio(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> 
     else:
         judgement = rule_r(candidate, standards, metric.kind)
         if metric.senders and judgement and judgement.verdict in (WORSE, UNCLEAR):
-            times = _times_tcp(cell, setting, metric, runs)
-            judgement = rule_loss(candidate, standards, times)
+            times = {role: _times_tcp(cell, setting, metric, runs, role) for role in ("candidate", *BARS)}
+            judgement = rule_loss(candidate, standards, times["candidate"], {bar: times[bar] for bar in BARS})
     return replace(_compared(setting, metric, "", candidate, standards, judgement, metric.scale), times_tcp=times)
 
 
-def _times_tcp(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Values:
-    """The rate of a sender of the candidate's, in the mean of them, over TCP's at what they lose."""
+def _times_tcp(cell: Cell, setting: Setting, metric: Metric, runs: Runs, role: str) -> Values:
+    """The rate of a sender, in the mean of all of its role, over TCP's at what they lose."""
     losses, goodputs_bps, rtts_s = (
-        runs.values(cell.id, setting.name, "candidate", key)
+        runs.values(cell.id, setting.name, role, key)
         for key in (metric.key, f"{metric.senders}.goodput_bps", f"{metric.senders}.mean_rtt_s")
     )
     groups = setting.tree(STANDARDS[0])["flows"]
@@ -220,32 +227,45 @@ def _times_tcp(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Valu
 
 def _compare_harm(cell: Beside, setting: Setting, runs: Runs) -> list[Compared]:
     compared = []
-    victims = dict.fromkeys(
-        role.removesuffix(" alone")
-        for (of_cell, name, role) in runs._rows
-        if of_cell == cell.id and name == setting.name and role.endswith(" alone")
-    )
-    for victim in victims:
+    victims = {party.label: cell.unharmed(party) for party in cell.victims(True)}
+    for victim, unharmed in victims.items():
+        if not runs.has_role(cell.id, setting.name, unharmed):
+            continue
+        whose = "" if isinstance(cell, Call) else victim
         for metric in cell.metrics:
 
             def of(role: str, metric: Metric = metric, victim: str = victim) -> Values:
                 return runs.values(cell.id, setting.name, f"{victim} {role}", metric.key)
 
+            alone = runs.values(cell.id, setting.name, unharmed, metric.key)
             if metric.informs:
-                beside = {bar: of(f"beside {bar}") for bar in BARS}
-                compared.append(_compared(setting, metric, victim, of("beside candidate"), beside, None, metric.scale))
+                shown = {who: of(f"beside {who}") for who in ("candidate", *BARS)}
+                if isinstance(cell, Camps):
+                    shown = {who: _ratios(values, alone) for who, values in shown.items()}
+                beside = {bar: shown[bar] for bar in BARS}
+                compared.append(_compared(setting, metric, whose, shown["candidate"], beside, None, metric.scale))
                 continue
-            alone = of("alone")
+            if metric.kind == LOSS:
+                candidate, standards = of("beside candidate"), {bar: of(f"beside {bar}") for bar in BARS}
+                judgement = rule_r(candidate, standards, LOSS)
+                one = _compared(setting, metric, whose, candidate, standards, judgement, metric.scale)
+                compared.append(replace(one, main=metric is cell.metrics[0]))
+                continue
             more = metric.kind == "more"
             candidate = harms(alone, of("beside candidate"), more_is_better=more)
             standards = {bar: harms(alone, of(f"beside {bar}"), more_is_better=more) for bar in BARS}
-            one = _compared(setting, metric, victim, candidate, standards, rule_h(candidate, standards), 1.0)
-            if victim not in BARS:
+            one = _compared(setting, metric, whose, candidate, standards, rule_h(candidate, standards), 1.0)
+            if victim in OTHERS:
                 one = replace(one, verdict=INFORMATION if one.judgement else NOT_RUN)
             elif metric.key == "victim.goodput_bps" and setting.equal_bps:
                 one = _with_shares(one, of, setting.equal_bps)
             compared.append(replace(one, main=metric is cell.metrics[0]))
     return compared
+
+
+def _ratios(values: Values, to: Values) -> Values:
+    """Seed by seed; None where one is unknown."""
+    return [None if x is None or not y else x / y for x, y in zip(values, to, strict=True)]
 
 
 def _with_shares(one: Compared, of: Any, equal_bps: float) -> Compared:

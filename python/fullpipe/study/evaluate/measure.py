@@ -79,6 +79,42 @@ def transfer(result: Result) -> Row:
     return {**figures(result), "completion_s": max(whole_s if time is None else time for time in times)}
 
 
+def call(result: Result) -> Row:
+    """The same, and of a call, whose audio and video are the first two groups of datagrams,
+    ``audio.p95_frame_delay_s`` and ``video.p95_frame_delay_s``, from when a frame was made until its last packet was
+    there, and ``video.frame_loss_rate``, how many frames lack a packet.
+    """
+    row = figures(result)
+    audio, video = tables.rows(result.columns("traffic"))[:2]
+    row["audio.p95_frame_delay_s"] = audio["p95_frame_delay_s"]
+    row["video.p95_frame_delay_s"] = video["p95_frame_delay_s"]
+    sent = video["sent_frames"]
+    row["video.frame_loss_rate"] = max(0.0, 1 - video["received_frames"] / sent) if sent else None
+    return row
+
+
+def camps(result: Result) -> Row:
+    """The bottleneck's figures, and of the camps ``victim`` and ``other``, each on an edge link of its name that its
+    transfers alone cross, ``NAME.goodput_bps`` (what reached its receivers in the window for the first time, over all
+    of it) and ``NAME.p95_completion_s`` of the transfers that began in the window; one that is not complete at the end
+    of the run counts with the whole window.
+    """
+    row = figures(result)
+    links = result.columns("links")
+    goodputs = dict(zip(links["name"], tables.to_list(links["carried_goodput_bps"]), strict=True))
+    edges = {f"web {i}": group["path"][0] for i, group in enumerate(result.scenario.to_dict()["web"])}
+    times: dict[str, list[float]] = {camp: [] for camp in edges.values()}
+    transfers = result.columns("transfers")
+    columns = (tables.to_list(transfers[name]) for name in ("group", "completion_s", "in_warmup"))
+    for group, completion_s, in_warmup in zip(*columns, strict=True):
+        if not in_warmup:
+            times[edges[group]].append(result.window_s if completion_s is None else completion_s)
+    for camp, taken in times.items():
+        row[f"{camp}.goodput_bps"] = goodputs[camp]
+        row[f"{camp}.p95_completion_s"] = percentile(taken, 0.95) if taken else None
+    return row
+
+
 def upturn(result: Result) -> Row:
     """The same, and ``ramp_s``: from the end of the warm-up, where the network changes, until 90 % of the capacity is
     used over a second.
@@ -109,6 +145,8 @@ def latecomer(result: Result) -> Row:
 MEASURES: Mapping[str, Callable[[Result], Row]] = {
     "figures": figures,
     "transfer": transfer,
+    "call": call,
+    "camps": camps,
     "upturn": upturn,
     "latecomer": latecomer,
 }

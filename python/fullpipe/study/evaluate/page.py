@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from fullpipe.study.evaluate.judging import BARS
-from fullpipe.study.evaluate.rules import BADNESS, BETTER, NO_WORSE, TCP, TIMES_TCP, UNCLEAR, WORSE
+from fullpipe.study.evaluate.rules import BADNESS, BETTER, NO_WORSE, TIMES_TCP, UNCLEAR, WORSE
 from fullpipe.study.statistics import estimate
 
 __all__ = ["beside", "card_page", "dots", "gauge", "kernel_line", "number", "template"]
@@ -171,15 +171,16 @@ def told(figure: Mapping[str, Any]) -> str:
     if " of " in figure["metric"]:
         starves = "; starves it" if figure.get("starves") else ""
         return f"{mean:+.2f} ± {ci95:.2f} of harm beside {figure['bar']}'s{starves}"
-    ratios = [math.exp(value) for value in (mean, mean - ci95, mean + ci95)]
-    if figure["bar"] == TCP:
-        text = "{:.3g} times the rate that TCP would have at this loss ({:.3g} to {:.3g})".format(*ratios)
-        return f"{text}; up to {TIMES_TCP:g} times are acceptable"
-    slight = figure["verdict"] == NO_WORSE and abs(mean) - ci95 > figure["margin"]
-    text = "{:.3g} times {}'s cost ({:.3g} to {:.3g})".format(ratios[0], figure["bar"], *ratios[1:])
+    ratios = "{:.3g} ({:.3g} to {:.3g})".format(*(math.exp(value) for value in (mean, mean - ci95, mean + ci95)))
     if "times_tcp" in figure:
-        text += f"; {_mean(_known(figure['times_tcp']))} times the rate that TCP would have at this loss"
-    return f"{text}; no difference that counts" if slight else text
+        times = {role: _mean(_known(values)) for role, values in figure["times_tcp"].items()}
+        bar = figure["bar"]
+        rates = f"{times['candidate']} times the rate that TCP would have at this loss, {bar} {times[bar]}"
+        if figure.get("of_rates"):
+            return f"{rates}; of that {ratios} times, up to {TIMES_TCP:g} are acceptable"
+        return f"{ratios} times {bar}'s cost; {rates}"
+    slight = figure["verdict"] == NO_WORSE and abs(mean) - ci95 > figure["margin"]
+    return f"{ratios} times {figure['bar']}'s cost{'; no difference that counts' if slight else ''}"
 
 
 def beside(figure: Mapping[str, Any], algorithm: str) -> list[tuple[str, str, str]]:

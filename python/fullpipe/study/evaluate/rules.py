@@ -25,7 +25,6 @@ __all__ = [
     "NOT_APPLICABLE",
     "NOT_RUN",
     "NO_WORSE",
-    "TCP",
     "TIMES_TCP",
     "UNCLEAR",
     "WORSE",
@@ -60,12 +59,9 @@ STARVED = 0.1
 
 
 TIMES_TCP = 10.0
-"""Packet loss is acceptable where a TCP flow would have, under it, the throughput that the sender has, within an order
-of magnitude (RFC 3551, section 2; RFC 8083, section 4.3).
+"""Packet loss is acceptable where a TCP flow on the same path would have, under it, the throughput that the sender has,
+within an order of magnitude (RFC 3551, section 2; RFC 8083, section 4.3).
 """
-
-TCP = "TCP"
-"""The bar of a judgement by that."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +97,13 @@ class Judgement:
 
     Attributes:
         verdict: One of `BETTER`, `NO_WORSE`, `UNCLEAR`, `WORSE`.
-        bar: The standard that it was held against, or `TCP`; empty for a fixed limit.
+        bar: The standard that it was held against; empty for a fixed limit.
         mean: By how much the candidate is worse than the bar, over the seeds.
         ci95: Half of its 95 % confidence interval, paired by seed.
         margin: How much is still no worse.
         p: The probability of being so far beyond the margin by chance, on both sides; 1 where it is not beyond.
         seeds: How many pairs there were.
+        of_rates: What is compared are rates over TCP's at the losses (`rule_loss`), in the place of the losses.
     """
 
     verdict: str
@@ -116,6 +113,7 @@ class Judgement:
     margin: float
     p: float
     seeds: int
+    of_rates: bool = False
 
 
 def judge(differences: Sequence[float], margin: float, bar: str = "") -> Judgement:
@@ -176,21 +174,32 @@ def rule_r(
 
 
 def rule_loss(
-    candidate: Sequence[float | None], standards: Mapping[str, Sequence[float | None]], times: Sequence[float | None]
+    candidate: Sequence[float | None],
+    standards: Mapping[str, Sequence[float | None]],
+    times: Sequence[float | None],
+    standards_times: Mapping[str, Sequence[float | None]],
 ) -> Judgement | None:
     """Rule R for the losses of those who send: where it does not say that they are no worse, they are ``worse`` only
-    where their rate is also more than `TIMES_TCP` times what TCP's would be at this loss. None without two pairs.
+    where their rate over TCP's at this loss is also more than `TIMES_TCP` times a standard's rate over TCP's at its
+    own, of the standard with the larger mean. None without two pairs.
+
+    RFC 5348's equation says what TCP would have, of losses apart from each other; the standards' own rates over it say
+    how far it is from what TCP has in this very network. It is never less than the equation says.
 
     Args:
         candidate: The part of the packets that is lost, by seed.
         standards: The same of each standard.
         times: The candidate's rate over TCP's at its loss and round-trip time (`tcp_bps`), by seed.
+        standards_times: The same of each standard.
     """
     judged = rule_r(candidate, standards, LOSS)
-    known = [math.log(max(value, TINY)) for value in times if value is not None]
-    if judged is None or judged.verdict in (BETTER, NO_WORSE) or len(known) < 2:
+    if judged is None or judged.verdict in (BETTER, NO_WORSE):
         return judged
-    beyond = judge(known, math.log(TIMES_TCP), TCP)
+    bars = {name: [None if v is None else max(v, 1.0) for v in values] for name, values in standards_times.items()}
+    beyond = _against(times, bars, lambda value: math.log(max(value, TINY)), math.log(TIMES_TCP))
+    if beyond is None:
+        return judged
+    beyond = replace(beyond, of_rates=True)
     if beyond.verdict == WORSE:
         return replace(judged, p=max(judged.p, beyond.p))
     if beyond.verdict == UNCLEAR:

@@ -306,7 +306,7 @@ def _packets(tree: Tree) -> float:
     """How many packets the first link can take, or the flows have where all are finite: what a run costs, about."""
     groups = tree["flows"]
     sizes = [Quantity.parse(group["size"]) for group in groups if "size" in group]
-    if len(sizes) == len(groups):
+    if groups and len(sizes) == len(groups):
         return math.fsum(
             group.get("count", 1) * (size.value if size else 0.0) / PACKET_BYTES
             for group, size in zip(groups, sizes, strict=True)

@@ -4,7 +4,7 @@ use super::probe_bw::GAINS;
 use super::startup::HIGH_GAIN;
 use super::{Bbr, MIN_PIPE_CWND, News, Phase, drain};
 use crate::Flow;
-use crate::time::{MILLISECOND, Nanos, seconds};
+use crate::time::{MILLISECOND, Nanos, SECOND, seconds};
 
 /// Linux: what is left of the bandwidth for the pacing rate.
 const PACING_MARGIN: f64 = 0.99;
@@ -82,6 +82,20 @@ impl Bbr {
     /// BBRInflight (section 4.2.3.2): so many BDP, and what hosts need on top.
     pub(super) fn inflight(&self, bw: f64, gain: f64) -> f64 {
         self.with_quanta(self.bdp(bw, gain))
+    }
+
+    /// A segment leaves: as long after it as the rate says the next one may, or a quantum of them after a whole quantum.
+    pub(super) fn note_departure(&mut self, now: Nanos) {
+        let gap = SECOND as f64 / self.pacing_rate;
+        let longest = (self.quantum() * gap) as Nanos;
+        self.departure = (self.departure.max(now) + gap as Nanos).min(now + longest);
+    }
+
+    /// Linux: what will be of `in_flight` when the next segment may leave, and what leaves then where it goes faster than the path delivers.
+    pub(super) fn at_departure(&self, in_flight: f64, now: Nanos) -> f64 {
+        let leaving = if self.pacing_gain() > 1.0 { self.quantum() } else { 0.0 };
+        let delivered = libm::floor(self.bw() * seconds(self.departure.saturating_sub(now)));
+        (in_flight + leaving - delivered).max(0.0)
     }
 
     /// BBRSetCwnd (section 4.2.3.6).

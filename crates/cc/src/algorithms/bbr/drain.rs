@@ -12,7 +12,8 @@ impl Bbr {
         if self.phase == Phase::Startup && self.full_pipe.reached {
             self.phase = Phase::Drain;
         }
-        if self.phase == Phase::Drain && news.in_flight() <= self.inflight(self.model.max_bw(), 1.0) {
+        let in_flight = self.at_departure(news.in_flight(), news.now);
+        if self.phase == Phase::Drain && in_flight <= self.inflight(self.model.max_bw(), 1.0) {
             self.enter_probe_bw(news.now);
         }
     }

@@ -26,8 +26,8 @@
 //!   5/4, as in Linux. The bandwidth is a fraction.
 //! - **The send quantum** is what leaves in 1 ms, at least 2 segments (1 below 1.2 Mbit/s), at most 64 kB.
 //! - **A round trip** is a sample unless the segment was sent more than once. The first is the handshake's.
-//! - **In flight** is what the sender thinks it is when the ACK has come; Linux takes off what its own host has yet to send, and the simulator's
-//!   has nothing waiting.
+//! - **In flight**, where it ends Drain or a phase, is what will be there when the next segment may leave, as in Linux: less what is delivered
+//!   until then, and in the phase of 5/4 with the send quantum that leaves then.
 //! - **A mark** (ECN) is not answered, as in Linux.
 
 mod control;
@@ -101,6 +101,8 @@ pub struct Bbr {
     model: Model,
     policer: Policer,
     full_pipe: FullPipe,
+    /// When the next segment may leave.
+    departure: Nanos,
     /// It restarts from idle.
     idle_restart: bool,
     begun: bool,
@@ -162,6 +164,7 @@ impl Bbr {
             model: Model::new(start.rtt),
             policer: Policer::default(),
             full_pipe: FullPipe::default(),
+            departure: 0,
             idle_restart: false,
             begun: false,
         }
@@ -244,6 +247,7 @@ impl CongestionControl for Bbr {
         if flow.in_flight == 1 && flow.app_limited {
             self.restart_from_idle(flow.now);
         }
+        self.note_departure(flow.now);
     }
 
     /// The window comes back, and Startup looks anew for a full pipe, as in Linux.

@@ -30,11 +30,15 @@ impl Bbr {
     fn is_next_phase(&self, news: &News, since: Nanos) -> bool {
         let is_full_length = news.now - since > self.model.min_rtt.unwrap_or(0);
         let gain = self.pacing_gain();
+        if gain == 1.0 {
+            return is_full_length;
+        }
         let bw = self.model.max_bw();
+        let in_flight = self.at_departure(news.prior_in_flight(), news.now);
         if gain > 1.0 {
-            let is_full = news.newly_lost > 0.0 || news.prior_in_flight() >= self.inflight(bw, gain);
+            let is_full = news.newly_lost > 0.0 || in_flight >= self.inflight(bw, gain);
             return is_full_length && is_full;
         }
-        is_full_length || (gain < 1.0 && news.prior_in_flight() <= self.inflight(bw, 1.0))
+        is_full_length || in_flight <= self.inflight(bw, 1.0)
     }
 }

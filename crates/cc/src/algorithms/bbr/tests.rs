@@ -76,6 +76,29 @@ fn the_cycle_of_gains() {
     assert_eq!(cycle, GAINS);
 }
 
+/// Linux looks at what is in flight when the next segment may leave. At 1000 segments a second and 100 ms, 5/4 of a BDP, three quanta of 2 and the
+/// fast phase's 2 are 134: enough are 132 and the quantum that leaves next. Once one has left at 1237.5 a second, that is 1.6 ms later, in
+/// which 1 is delivered: 133. The slow phase ends early with a BDP and three quanta, 106, and with 108 once a quantum has left at 742.5 a
+/// second, 2.7 ms before the next.
+#[test]
+fn phases_end_by_what_is_in_flight_at_the_next_departure() {
+    let ends = |gain: f64, after_ms: u64, sent: u64, prior_in_flight: u64| {
+        let mut path = Path::probing(1);
+        let begins = (0..16).map(|k| 800 + 101 * k).find(|&at| {
+            path.ack(at, 1000, 0, 150);
+            path.cc.pacing_gain() == gain
+        });
+        let now = begins.expect("such a phase") + after_ms;
+        (0..sent).for_each(|_| path.cc.on_sent(&Flow::at(now * MILLISECOND).in_flight(100)));
+        path.ack(now, 1000, 0, prior_in_flight - 100);
+        path.cc.pacing_gain() != gain
+    };
+    assert_eq!([131, 132].map(|prior| ends(1.25, 101, 0, prior)), [false, true]);
+    assert_eq!([132, 133].map(|prior| ends(1.25, 101, 2, prior)), [false, true]);
+    assert_eq!([107, 106].map(|prior| ends(0.75, 50, 0, prior)), [false, true]);
+    assert_eq!([109, 108].map(|prior| ends(0.75, 50, 2, prior)), [false, true]);
+}
+
 /// Section 4.2.3.2: 2 BDP are 200 segments, and three quanta of 2 are on top: 206, an even number; 2 more in the phase of 5/4. A round's ACK of
 /// 100 segments at once is a clump of as many, of which there is room for as many as 100 ms bring, 100.
 #[test]

@@ -16,15 +16,16 @@ const ECN_MAX_RTT: Nanos = 5 * MILLISECOND;
 
 /// What the last round tells of congestion.
 #[derive(Clone, Debug, PartialEq)]
+#[repr(C)]
 pub(super) struct Congestion {
-    /// is_loss_in_round.
-    is_loss_in_round: bool,
-    /// loss_round_delivered, loss_round_start.
-    round_delivered: u64,
-    pub round_start: bool,
     /// bw_latest, segments a second; inflight_latest, segments.
     bw_latest: f64,
     pub inflight_latest: f64,
+    /// loss_round_delivered, loss_round_start.
+    round_delivered: u64,
+    pub round_start: bool,
+    /// is_loss_in_round.
+    is_loss_in_round: bool,
     /// Ranges of segments lost in this round, and the segment that would go on with the last of them.
     pub lost_ranges: u32,
     next_lost: u64,
@@ -132,7 +133,7 @@ impl Bbr3 {
 
     /// IsInflightTooHigh (section 5.5.10.2).
     pub(super) fn is_inflight_too_high(&self, lost: f64, tx_in_flight: f64) -> bool {
-        lost > tx_in_flight * LOSS_THRESH || (lost > 0.0 && !self.settings.selective_acks)
+        lost > tx_in_flight * self.settings.loss_thresh
     }
 
     /// HandleLostPacket.

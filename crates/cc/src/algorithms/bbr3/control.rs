@@ -8,16 +8,22 @@ use crate::time::{MILLISECOND, seconds};
 
 /// PacingMarginPercent (section 2.5): what is left of bw.
 const PACING_MARGIN: f64 = 0.99;
-/// DefaultCwndGain (section 2.6), ProbeBW_UP's and ProbeRTTCwndGain.
-const CWND_GAIN: f64 = 2.0;
-const UP_CWND_GAIN: f64 = 2.25;
+/// DefaultCwndGain (section 2.6), ProbeBW_UP's and ProbeRTTCwndGain; by [`Phase`].
+const CWND_GAINS: [f64; 7] = [2.0, 2.0, 2.0, 2.0, 2.0, 2.25, PROBE_RTT_CWND_GAIN];
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
+/// What QuantizationBudget adds in ProbeBW_UP; by [`Phase`].
+const ROOM_TO_PROBE: [f64; 7] = [0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0];
 /// The send quantum (section 5.6.3): as much as leaves in this time, at most so many bytes, at least so many segments.
 const QUANTUM_S: f64 = 1e-3;
 pub(super) const MOST_QUANTUM_BYTES: f64 = 65_536.0;
 const LEAST_QUANTUM: f64 = 2.0;
 /// TCP's offload budget, quanta (section 5.5.8.1).
 const OFFLOAD_QUANTA: f64 = 3.0;
+
+/// BBR.pacing_gain by [`Phase`]. Tables: which of many flows is in which state nobody can guess.
+pub(super) fn pacing_gains(drain: f64, down: f64) -> [f64; 7] {
+    [PACING_GAIN, drain, down, 1.0, 1.0, 1.25, 1.0]
+}
 
 /// InitPacingRate (section 5.6.2), segments a second.
 pub(super) fn initial_pacing_rate(start: &Start) -> f64 {
@@ -27,22 +33,12 @@ pub(super) fn initial_pacing_rate(start: &Start) -> f64 {
 impl Bbr3 {
     /// BBR.pacing_gain.
     pub(super) fn pacing_gain(&self) -> f64 {
-        match self.phase {
-            Phase::Startup => PACING_GAIN,
-            Phase::Drain => self.settings.drain_gain,
-            Phase::Down => self.settings.down_gain,
-            Phase::Cruise | Phase::Refill | Phase::ProbeRtt => 1.0,
-            Phase::Up => 1.25,
-        }
+        self.settings.pacing_gains[self.phase as usize]
     }
 
     /// BBR.cwnd_gain.
     pub(super) fn cwnd_gain(&self) -> f64 {
-        match self.phase {
-            Phase::Up => UP_CWND_GAIN,
-            Phase::ProbeRtt => PROBE_RTT_CWND_GAIN,
-            _ => CWND_GAIN,
-        }
+        CWND_GAINS[self.phase as usize]
     }
 
     /// SetPacingRate (section 5.6.2).
@@ -122,8 +118,7 @@ impl Bbr3 {
 
     /// QuantizationBudget.
     fn quantization_budget(&self, inflight_cap: f64) -> f64 {
-        let cap = max(max(inflight_cap, OFFLOAD_QUANTA * self.quantum()), MIN_PIPE_CWND);
-        if self.phase == Phase::Up { cap + 2.0 } else { cap }
+        max(max(inflight_cap, OFFLOAD_QUANTA * self.quantum()), MIN_PIPE_CWND) + ROOM_TO_PROBE[self.phase as usize]
     }
 
     /// UpdateMaxInflight.

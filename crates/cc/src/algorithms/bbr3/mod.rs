@@ -161,26 +161,28 @@ impl Phase {
     }
 }
 
-/// BBRv3 on one connection.
+/// BBRv3 on one connection. In whole lines of the cache, and first what each ACK touches.
 #[derive(Clone, Debug, PartialEq)]
+#[repr(C, align(64))]
 pub struct Bbr3 {
-    settings: Settings,
-    random: Random,
-    phase: Phase,
-    /// drain_start_round.
-    drain_start_round: u32,
-    /// C.cwnd, segments; BBR.prior_cwnd.
+    model: Model,
+    /// C.cwnd, segments.
     cwnd: f64,
-    prior_cwnd: f64,
     /// C.pacing_rate, segments a second.
     pacing_rate: f64,
-    model: Model,
-    full_pipe: FullPipe,
-    probe: Probe,
-    probe_rtt: ProbeRtt,
-    congestion: Congestion,
-    undo: Undo,
+    phase: Phase,
     usage: Usage,
+    full_pipe: FullPipe,
+    congestion: Congestion,
+    settings: Settings,
+    probe_rtt: ProbeRtt,
+    probe: Probe,
+    /// BBR.prior_cwnd, segments.
+    prior_cwnd: f64,
+    /// drain_start_round.
+    drain_start_round: u32,
+    random: Random,
+    undo: Undo,
 }
 
 /// What does not change.
@@ -188,13 +190,14 @@ pub struct Bbr3 {
 struct Settings {
     linux: bool,
     selective_acks: bool,
+    /// LossThresh; 0 where more than one loss cannot be found in a round trip, and any is too many.
+    loss_thresh: f64,
     segment_bytes: u32,
     /// The send quantum's upper bound, segments.
     most_quantum: f64,
     /// C.InitialCwnd, segments.
     initial_cwnd: f64,
-    drain_gain: f64,
-    down_gain: f64,
+    pacing_gains: [f64; 7],
     probe_rtt_interval: Nanos,
 }
 
@@ -257,11 +260,14 @@ impl Bbr3 {
         let settings = Settings {
             linux,
             selective_acks: start.selective_acks,
+            loss_thresh: if start.selective_acks { LOSS_THRESH } else { 0.0 },
             segment_bytes: start.segment_bytes.max(1),
             most_quantum: control::MOST_QUANTUM_BYTES / f64::from(start.segment_bytes.max(1)),
             initial_cwnd: start.window,
-            drain_gain: gain("drain_pacing_gain", 0.5, 0.347),
-            down_gain: gain("down_pacing_gain", 0.9, 0.91),
+            pacing_gains: control::pacing_gains(
+                gain("drain_pacing_gain", 0.5, 0.347),
+                gain("down_pacing_gain", 0.9, 0.91),
+            ),
             probe_rtt_interval: (params.number("probe_rtt_interval") * SECOND as f64) as Nanos,
         };
         Bbr3 {

@@ -11,12 +11,14 @@ const MIN_RTT_FILTER_LEN: Nanos = 10 * SECOND;
 const EXTRA_ACKED_FILTER_LEN: u32 = 10;
 const EXTRA_ACKED_BIN: u32 = 5;
 
+/// Where an interval of aggregation goes on, and where one begins.
+const GOES_ON: [f64; 2] = [1.0, 0.0];
+
 /// What is known of the path.
 #[derive(Clone, Debug, PartialEq)]
+#[repr(C)]
 pub(super) struct Model {
-    /// round_count, round_start, next_round_delivered.
-    pub round_count: u32,
-    pub round_start: bool,
+    /// next_round_delivered.
     pub next_round_delivered: u64,
     /// C.delivered.
     pub delivered: u64,
@@ -24,14 +26,17 @@ pub(super) struct Model {
     max_bw: [f64; 2],
     /// bw_shortterm, segments a second; infinite where there is none.
     pub bw_shortterm: f64,
-    /// min_rtt and its min_rtt_stamp.
-    pub min_rtt: Option<Nanos>,
-    min_rtt_stamp: Nanos,
-    /// The same in seconds; 0 where there is none.
-    pub min_rtt_s: f64,
     /// inflight_longterm and inflight_shortterm, segments; infinite where there are none.
     pub inflight_longterm: f64,
     pub inflight_shortterm: f64,
+    /// min_rtt in seconds; 0 where there is none.
+    pub min_rtt_s: f64,
+    /// min_rtt and its min_rtt_stamp.
+    pub min_rtt: Option<Nanos>,
+    min_rtt_stamp: Nanos,
+    /// round_count, round_start.
+    pub round_count: u32,
+    pub round_start: bool,
     pub aggregation: Aggregation,
 }
 
@@ -163,11 +168,12 @@ impl Bbr3 {
         let bw = self.model.bw();
         let aggregation = &mut self.model.aggregation;
         let expected = bw * seconds(news.now - aggregation.interval_start);
-        // Chosen, not branched to: nobody could guess which.
+        // Chosen by what they are multiplied with, and not branched to: nobody could guess which.
         let begins = aggregation.delivered <= expected;
-        let expected = if begins { 0.0 } else { expected };
-        aggregation.interval_start = if begins { news.now } else { aggregation.interval_start };
-        aggregation.delivered = if begins { 0.0 } else { aggregation.delivered } + news.newly_acked();
+        let goes_on = GOES_ON[usize::from(begins)];
+        let expected = expected * goes_on;
+        aggregation.interval_start = [aggregation.interval_start, news.now][usize::from(begins)];
+        aggregation.delivered = aggregation.delivered * goes_on + news.newly_acked();
         let extra = min(aggregation.delivered - expected, self.cwnd);
         let rounds = (self.model.round_count, self.model.round_start);
         aggregation.remember(extra, rounds, self.full_pipe.reached);

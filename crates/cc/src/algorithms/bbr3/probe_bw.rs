@@ -65,12 +65,15 @@ impl Bbr3 {
         if !self.full_pipe.reached || self.adapt_long_term_model(news) {
             return;
         }
-        match self.phase {
-            Phase::Down => self.update_down(news),
-            Phase::Cruise => self.update_cruise(news),
-            Phase::Refill => self.update_refill(news),
-            Phase::Up => self.update_up(news),
-            Phase::Startup | Phase::Drain | Phase::ProbeRtt => {}
+        // Not a jump by a table, which nobody can guess where many flows are in different states.
+        if self.phase == Phase::Cruise {
+            self.update_cruise(news);
+        } else if self.phase == Phase::Down {
+            self.update_down(news);
+        } else if self.phase == Phase::Up {
+            self.update_up(news);
+        } else if self.phase == Phase::Refill {
+            self.update_refill(news);
         }
     }
 
@@ -109,11 +112,10 @@ impl Bbr3 {
             }
         }
         let (lost, tx_in_flight) = (float(news.rate.lost), float(news.rate.tx_in_flight));
-        if !self.is_inflight_too_high(lost, tx_in_flight) && self.model.inflight_longterm.is_finite() {
-            self.model.inflight_longterm = max(self.model.inflight_longterm, tx_in_flight);
-            if self.phase == Phase::Up {
-                self.probe_inflight_longterm_upward(news);
-            }
+        let too_high = self.is_inflight_too_high(lost, tx_in_flight);
+        self.model.inflight_longterm = max(self.model.inflight_longterm, if too_high { 0.0 } else { tx_in_flight });
+        if self.phase == Phase::Up && !too_high && self.model.inflight_longterm.is_finite() {
+            self.probe_inflight_longterm_upward(news);
         }
         false
     }

@@ -46,7 +46,7 @@ impl Bbr3 {
     /// CheckFullBWReached (section 5.3.1.2).
     pub(super) fn check_full_bw_reached(&mut self, news: &News) {
         let rate = news.delivery_rate;
-        if self.full_pipe.now || !self.model.round_start || news.rate.is_app_limited || rate == 0.0 {
+        if !self.model.round_start || self.full_pipe.now || news.rate.is_app_limited || rate == 0.0 {
             return;
         }
         if rate >= self.full_pipe.bw * GROWTH {

@@ -18,6 +18,7 @@ mod vegas;
 use crate::packet::SackBlocks;
 use crate::scenario::Tcp;
 use crate::transport::progress::Progress;
+use crate::transport::rate::Sampler;
 use crate::transport::recovery::Recovery;
 use crate::transport::rto::RttEstimator;
 use fullpipe_cc::{CongestionControl, Nanos};
@@ -115,6 +116,14 @@ pub trait Repair {
     /// The next segment that goes while the congestion window is `window` segments.
     fn next_segment(&mut self, window: u64, progress: &mut Progress) -> Option<u64>;
 
+    /// Nothing is to be sent again, and the window alone says how much goes: as long as no ACK comes, what it lets go is new.
+    fn sends_only_new(&self, _progress: &Progress) -> bool {
+        false
+    }
+
+    /// Those from `first` on have been sent then: as [`Repair::on_sent`] for each.
+    fn on_new(&mut self, _first: u64, _now: Nanos, _rtt: &RttEstimator, _progress: &Progress) {}
+
     /// Segment `seq` is sent.
     fn on_sent(&mut self, _seq: u64, _now: Nanos, _rtt: &RttEstimator, _progress: &Progress) {}
 
@@ -174,14 +183,23 @@ pub trait Repair {
         !self.watches_all()
     }
 
-    /// The last `count` segments before `nxt` are sent for the first time.
+    /// The last `count` segments before `nxt` are sent for the first time; 0 where when is known by what measures the rate of delivery.
     fn note_sent(&mut self, _count: u64, _now: Nanos, _rtt: &RttEstimator, _progress: &Progress) {}
 
-    /// An ACK without SACK blocks has moved the cumulative point by `acked` segments.
-    fn note_acked(&mut self, _acked: u64, _now: Nanos, _rtt: &RttEstimator, _progress: &Progress) {}
+    /// An ACK without SACK blocks has moved the cumulative point by `acked` segments, of which the last was sent at `sent`, if that is known
+    /// elsewhere.
+    fn note_acked(
+        &mut self,
+        _acked: u64,
+        _sent: Option<Nanos>,
+        _now: Nanos,
+        _rtt: &RttEstimator,
+        _progress: &Progress,
+    ) {
+    }
 
-    /// Its rest is over.
-    fn rouse(&mut self, _rtt: &RttEstimator, _progress: &Progress) {}
+    /// Its rest is over. When the segments outstanding were sent may be known elsewhere.
+    fn rouse(&mut self, _rtt: &RttEstimator, _progress: &Progress, _known: Option<&Sampler>) {}
 
     /// Bytes it holds on the heap.
     fn heap_bytes(&self) -> usize {
@@ -284,6 +302,16 @@ impl Repair for Any {
     }
 
     #[inline]
+    fn sends_only_new(&self, progress: &Progress) -> bool {
+        each!(self, repair => repair.sends_only_new(progress))
+    }
+
+    #[inline]
+    fn on_new(&mut self, first: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        each!(self, repair => repair.on_new(first, now, rtt, progress))
+    }
+
+    #[inline]
     fn on_sent(&mut self, seq: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
         each!(self, repair => repair.on_sent(seq, now, rtt, progress))
     }
@@ -356,12 +384,12 @@ impl Repair for Any {
     }
 
     #[inline(always)]
-    fn note_acked(&mut self, acked: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
-        each!(self, repair => repair.note_acked(acked, now, rtt, progress))
+    fn note_acked(&mut self, acked: u64, sent: Option<Nanos>, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        each!(self, repair => repair.note_acked(acked, sent, now, rtt, progress))
     }
 
-    fn rouse(&mut self, rtt: &RttEstimator, progress: &Progress) {
-        each!(self, repair => repair.rouse(rtt, progress))
+    fn rouse(&mut self, rtt: &RttEstimator, progress: &Progress, known: Option<&Sampler>) {
+        each!(self, repair => repair.rouse(rtt, progress, known))
     }
 
     #[inline]

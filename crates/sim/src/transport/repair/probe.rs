@@ -10,6 +10,7 @@ const INITIAL_PTO: Nanos = 1_000_000_000;
 
 /// The probe's timer, and the probe that is out.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Probe {
     /// When one is to go; `Nanos::MAX` if none is.
     pub at: Nanos,

@@ -14,6 +14,9 @@
 //!   could not show their loss.
 //! - The loss of a retransmission that is found in recovery is no second cut, as in Linux. Section 9.3 leaves that to proportional rate
 //!   reduction; where there is none (`prr = false`), it asks for one more, as RFC 5681 section 4.3 does.
+//! - A segment sent after a recovery began that is lost and sent again within it belongs to another window, for whose loss RFC 5681
+//!   section 4.3 has the window cut as well. As in Linux that cut comes when the recovery is over, unless the retransmissions of all
+//!   such segments have arrived by then.
 //! - Any DSACK widens the window of step 4, one that a probe has caused as well, as the RFC writes it.
 //! - A cut that turns out needless counts as reordering seen.
 //! - Section 7.4.2's third case, a duplicate ACK without SACK, cannot come: receivers tell of duplicates (RFC 2883).
@@ -28,6 +31,7 @@ use crate::ring::Ring;
 use crate::scenario::Tcp;
 use crate::transport::progress::{Phase, Progress};
 use crate::transport::ranges::Ranges;
+use crate::transport::rate::Sampler;
 use crate::transport::receiver::unwrap;
 use crate::transport::rto::RttEstimator;
 use crate::transport::sent_log::{Fate, Moment, Sent, SentLog};
@@ -41,55 +45,61 @@ fn first_loss(phase: Phase) -> Loss {
     if matches!(phase, Phase::Reduction { .. }) { Loss::Repair } else { Loss::Cut }
 }
 
-/// RACK-TLP.
+/// RACK-TLP. In the order of use, in whole lines of the cache: what is touched while nothing is suspected, what most ACKs behind a loss touch, the
+/// rest.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Rack {
     rest: Rest,
-    log: SentLog,
-    sacked: Ranges,
-    /// What the last ACK with SACK blocks told.
-    told: SackBlocks,
-    /// Lost segments to be sent again, lowest first; some may have arrived since.
-    lost: BinaryHeap<Reverse<u64>>,
-    /// How many are lost.
-    lost_count: u64,
-    /// Those found lost of which nobody has been told, where somebody is to be.
-    untold: Option<Vec<u64>>,
-    /// How many retransmissions are under way.
-    again_count: u64,
-    /// When the RFC's RACK.segment was sent: of the segments that have arrived the one sent last.
-    latest: Option<Moment>,
-    /// Of the segments under way that were sent before it, the one sent last.
-    overtaken: Option<u64>,
     /// RACK.rtt.
     rtt: Nanos,
     /// RACK.min_RTT: of segments sent once, so that it is known before the first ACK of new data.
     min_rtt: Option<Nanos>,
-    /// Zero before the first sample.
-    srtt: Nanos,
-    /// RACK.fack: one past the highest segment that has arrived.
-    fack: u64,
-    reordering: Reordering,
+    rto_at: Nanos,
     /// When something is overdue; `Nanos::MAX` if nothing can be.
     reorder_at: Nanos,
     probe: Probe,
-    rto_at: Nanos,
-    /// The first repair goes whatever the window says.
-    repeat_first: bool,
-    prr: Option<Prr>,
+    /// When the RFC's RACK.segment was sent: of the segments that have arrived the one sent last.
+    latest: Option<Moment>,
+    log: SentLog,
+    /// Of the segments under way that were sent before it, the one sent last.
+    overtaken: Option<u64>,
+    /// How many are lost.
+    lost_count: u64,
+    /// How many retransmissions are under way.
+    again_count: u64,
+    /// RACK.fack: one past the highest segment that has arrived.
+    fack: u64,
+    /// The same before the ACK at hand. What it delivers counts in the order of the segments (section 6.2, step 3), however it tells:
+    /// of what it acknowledges none has come after what it SACKs.
+    fack_before: u64,
     /// How many segments the last ACK has delivered.
     delivered: u64,
-    undo: Undo,
-    /// The last cut is to be undone.
-    undoes: bool,
+    pub(in crate::transport) reordering: Reordering,
     /// The segment that the ACK at hand says has arrived twice.
     duplicate: Option<u64>,
+    /// The first repair goes whatever the window says.
+    repeat_first: bool,
+    /// The last cut is to be undone.
+    undoes: bool,
+    /// What the last ACK with SACK blocks told.
+    told: SackBlocks,
+    sacked: Ranges,
+    /// Those found lost of which nobody has been told, where somebody is to be.
+    untold: Option<Vec<u64>>,
+    prr: Option<Prr>,
+    /// Zero before the first sample.
+    srtt: Nanos,
+    /// Lost segments to be sent again, lowest first; some may have arrived since.
+    lost: BinaryHeap<Reverse<u64>>,
+    undo: Undo,
 }
 
 /// What is noted while nothing is suspected.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 struct Rest {
-    /// When each segment outstanding was sent, in their order.
+    /// When each segment outstanding was sent, in their order; nothing where the rate of delivery is measured, which takes that too.
     times: Ring<Nanos>,
     /// When the last one acknowledged in this rest was sent.
     acked: Option<Nanos>,
@@ -122,6 +132,7 @@ impl Repair for Rack {
         progress: &Progress,
         mut news: Option<&mut Vec<u64>>,
     ) -> u64 {
+        self.fack_before = self.fack;
         let number = |edge: u32| unwrap(edge, progress.una);
         let told = |&(start, end): &Block| (number(start), number(end));
         let [first, second, _] = blocks.each_ref().map(told);
@@ -177,17 +188,12 @@ impl Repair for Rack {
     }
 
     fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
-        self.delivered = news.sacked;
-        let loss = self.on_ack(news, progress.phase.is_repairing(), false, progress);
-        if !self.sacked.is_empty() {
-            self.probe.cancel();
-        }
-        loss
+        self.on_told(news, progress)
     }
 
     fn begin(&mut self, window: u64, progress: &Progress) {
         self.probe.abandon();
-        self.repeat_first = true;
+        self.repeat_first = self.lost_count > 0;
         let in_flight = self.in_network(progress);
         if let Some(prr) = &mut self.prr {
             let outstanding = progress.flight_size() - self.sacked.count();
@@ -231,6 +237,23 @@ impl Repair for Rack {
         }
         let lost = if self.lost_count > 0 { self.next_lost() } else { None };
         lost.or_else(|| progress.next_new())
+    }
+
+    #[inline]
+    fn sends_only_new(&self, progress: &Progress) -> bool {
+        let by_window = self.prr.is_none() || !progress.phase.is_reducing();
+        self.lost_count == 0 && by_window && !self.probe.due && !self.repeat_first
+    }
+
+    #[inline]
+    fn on_new(&mut self, first: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        self.log.note_many(first, progress.nxt, now);
+        if let Some(prr) = &mut self.prr {
+            (first..progress.nxt).for_each(|_| prr.on_sent());
+        }
+        if !progress.phase.is_repairing() && self.sacked.is_empty() {
+            self.probe.schedule(now, rtt, progress);
+        }
     }
 
     fn on_sent(&mut self, seq: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
@@ -329,7 +352,9 @@ impl Repair for Rack {
             return false;
         }
         self.rest.times.clear();
-        self.log.times().for_each(|at| self.rest.times.push_back(at));
+        if self.untold.is_none() {
+            self.log.times().for_each(|at| self.rest.times.push_back(at));
+        }
         self.log.clear(0);
         self.lost.clear();
         self.overtaken = None;
@@ -343,8 +368,8 @@ impl Repair for Rack {
     }
 
     #[inline(always)]
-    fn note_acked(&mut self, acked: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
-        self.rest.acked = self.rest.times.pop_many(acked as usize);
+    fn note_acked(&mut self, acked: u64, sent: Option<Nanos>, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+        self.rest.acked = sent.or_else(|| self.rest.times.pop_many(acked as usize));
         let Some(sent) = self.rest.acked else { return };
         self.rtt = now - sent;
         self.min_rtt = Some(self.min_rtt.map_or(self.rtt, |least| least.min(self.rtt)));
@@ -355,16 +380,19 @@ impl Repair for Rack {
         }
     }
 
-    fn rouse(&mut self, rtt: &RttEstimator, progress: &Progress) {
+    fn rouse(&mut self, rtt: &RttEstimator, progress: &Progress, known: Option<&Sampler>) {
         self.rest.from = progress.nxt;
         if let Some(at) = self.rest.acked.take() {
             self.latest = Some(self.log.moment(at));
-            self.fack = progress.una;
+            (self.fack, self.fack_before) = (progress.una, progress.una);
             self.srtt = rtt.smoothed().unwrap_or(0);
             self.probe.on_sample();
             self.reordering.on_ack(false, progress.una, progress.nxt, false);
         }
-        self.log.refill(progress.una, self.rest.times.iter().copied());
+        match known {
+            Some(sampler) => self.log.refill(progress.una, sampler.times()),
+            None => self.log.refill(progress.una, self.rest.times.iter().copied()),
+        }
     }
 
     fn heap_bytes(&self) -> usize {
@@ -399,6 +427,7 @@ impl Rack {
             min_rtt: None,
             srtt: 0,
             fack: 0,
+            fack_before: 0,
             reordering: Reordering::default(),
             reorder_at: Nanos::MAX,
             probe,
@@ -412,8 +441,21 @@ impl Rack {
         }
     }
 
+    /// An ACK with SACK blocks has not moved the cumulative point, and has delivered so many segments.
+    #[inline(always)]
+    pub fn on_told(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
+        self.delivered = news.sacked;
+        let loss = self.on_ack(news, progress.phase.is_repairing(), false, progress);
+        if !self.sacked.is_empty() {
+            self.probe.cancel();
+        }
+        loss
+    }
+
     /// What an ACK means once all that it delivers is noted; `repairing` and `over` tell of the phase after it.
+    #[inline(always)]
     fn on_ack(&mut self, news: &News, repairing: bool, over: bool, progress: &Progress) -> Option<Loss> {
+        self.fack_before = self.fack;
         let duplicate = self.duplicate.take();
         self.reordering.on_ack(duplicate.is_some(), progress.una, progress.nxt, over && progress.phase.is_repairing());
         let found = self.look(repairing, news.now);
@@ -425,11 +467,41 @@ impl Rack {
             prr.go_on(in_flight, news.acked > 0 && !found);
         }
         let repaired = self.probe.on_ack(progress, duplicate);
-        match (repairing, self.lost_count > 0) {
+        // What is being sent again when a recovery is over was sent after it began: another window's loss.
+        let next_window = over && progress.phase.is_repairing() && self.again_count > 0 && !self.undoes;
+        if next_window {
+            self.undo.keep(self.again_count);
+        }
+        match (repairing, self.lost_count > 0 || next_window) {
             (false, true) => Some(first_loss(progress.phase)),
             (false, false) if repaired => Some(Loss::Repaired),
             _ => None,
         }
+    }
+
+    /// An ACK whose blocks are those told before but for the first, to which the segment after all that are SACKed has come: the case of
+    /// nearly all behind a loss, of which [`Repair::on_sack`] makes the same. That segment, if it is so.
+    #[inline(always)]
+    pub fn take_grown(&mut self, blocks: &SackBlocks, now: Nanos, progress: &Progress) -> Option<u64> {
+        let (start, seq) = self.sacked.highest();
+        let [first, second, third] = *blocks;
+        let from = unwrap(first.0, progress.una);
+        let grown = start <= from && from <= seq && first.1 == (seq as u32).wrapping_add(1);
+        if !grown || [second, third] != self.told[1..] || first == third || self.told[0] == first {
+            return None;
+        }
+        // As there: a segment that has come again is told first.
+        let place = first.0.wrapping_sub(second.0);
+        let within = second.1.wrapping_sub(second.0);
+        if place < within && first.1.wrapping_sub(second.0) <= within {
+            return None;
+        }
+        let &sent = self.log.get(seq)?;
+        self.sacked.grow(seq)?;
+        self.told[0] = first;
+        self.arrive(seq, sent, None, now);
+        self.settle(seq, sent, Fate::Arrived);
+        Some(seq)
     }
 
     /// The segments `start..end` are SACKed; says how many of them newly.
@@ -466,9 +538,9 @@ impl Rack {
     }
 
     /// Section 6.2, steps 2 and 3: segment `seq` has arrived, by an ACK that echoes `stamp` where it is cumulative.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, seq: u64, sent: Sent, stamp: Option<Nanos>, now: Nanos) {
-        self.reordering.seen |= seq + 1 < self.fack && !sent.again;
+        self.reordering.seen |= seq + 1 < self.fack_before && !sent.again;
         self.fack = self.fack.max(seq + 1);
         let rtt = now - sent.at;
         if !sent.again {
@@ -483,6 +555,7 @@ impl Rack {
     }
 
     /// Section 6.2, steps 4 and 5: looks for what is lost, and when to look again. Says whether anything is found.
+    #[inline(always)]
     fn look(&mut self, repairing: bool, now: Nanos) -> bool {
         let Some(latest) = self.latest else { return false };
         let oldest = self.log.oldest().and_then(|seq| self.log.get(seq));
@@ -491,6 +564,12 @@ impl Rack {
             self.reorder_at = Nanos::MAX;
             return false;
         }
+        self.look_at_overtaken(latest, repairing, now)
+    }
+
+    /// The same where something is.
+    #[inline(never)]
+    fn look_at_overtaken(&mut self, latest: Moment, repairing: bool, now: Nanos) -> bool {
         let before = self.lost_count;
         let wait = self.wait(repairing);
         self.lose_overdue(Some(latest), wait, now);
@@ -539,7 +618,7 @@ impl Rack {
     }
 
     /// Segment `seq`, of which so much is known, meets its `fate`.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, seq: u64, sent: Sent, fate: Fate) {
         match sent.fate {
             Fate::UnderWay => self.again_count -= u64::from(sent.again),

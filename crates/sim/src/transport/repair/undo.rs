@@ -15,12 +15,23 @@ pub struct Undo {
     doubtful: u64,
     /// cwnd and ssthresh before the cut; none where it was no loss that called for it.
     before: Option<(f64, f64)>,
+    /// The next cut is for what has been sent again already.
+    keeps: bool,
 }
 
 impl Undo {
     /// The window is cut, before which cwnd and ssthresh were as given; none for a cut that no arrival can show to be needless.
     pub fn on_cut(&mut self, before: Option<(f64, f64)>) {
-        *self = Undo { before, ..Undo::default() };
+        *self = match self.keeps {
+            true => Undo { before, keeps: false, ..*self },
+            false => Undo { before, ..Undo::default() },
+        };
+    }
+
+    /// The next cut is for `again` segments that are being sent again already: they too must turn out needless for it to be.
+    pub fn keep(&mut self, again: u64) {
+        self.doubtful = again;
+        self.keeps = true;
     }
 
     /// What cwnd and ssthresh were before the cut; from here on nothing is known of retransmissions.
@@ -64,6 +75,22 @@ mod tests {
         assert!(!undo.on_duplicate(), "it is undone once");
         undo.on_sent_again(7);
         assert!(!undo.on_duplicate() && !undo.is_of_original(6, 1), "a probe needs no cut");
+    }
+
+    /// A cut for two segments sent again at 25 and 45, before it came: an echo of 30 is of a retransmission, one of 20 of an original,
+    /// and each of the two must arrive twice. The next cut knows of none again.
+    #[test]
+    fn a_cut_may_come_after_its_retransmissions() {
+        let mut undo = Undo::default();
+        undo.on_cut(Some((20.0, 30.0)));
+        [25, 35, 45].into_iter().for_each(|now| undo.on_sent_again(now));
+        undo.keep(2);
+        undo.on_cut(Some((10.0, 10.0)));
+        assert_eq!([30, 20].map(|stamp| undo.is_of_original(stamp, 1)), [false, true]);
+        assert_eq!([undo.on_duplicate(), undo.on_duplicate()], [false, true]);
+        assert_eq!(undo.take(), Some((10.0, 10.0)));
+        undo.on_cut(Some((5.0, 5.0)));
+        assert!(!undo.is_of_original(20, 1) && !undo.on_duplicate());
     }
 
     /// RFC 3522 section 3.2, step 5: the echoed timestamp is smaller than that of the first retransmission; by a clock of 10 it must

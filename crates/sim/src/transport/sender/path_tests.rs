@@ -93,7 +93,10 @@ impl Path {
                 self.acks.insert((self.now + RTT / 2, order), (arrival, blocks));
             } else if ack == self.now {
                 let (_, (arrival, blocks)) = self.acks.pop_first().expect("seen");
-                self.sender.on_ack(self.now, &arrival, blocks.as_ref());
+                match blocks {
+                    Some(blocks) => self.sender.on_noted_ack(self.now, &arrival, &AckNote { blocks, echo: None }),
+                    None => self.sender.on_ack(self.now, &arrival, None),
+                }
                 self.send();
             } else {
                 if std::mem::replace(&mut self.wake_at, Nanos::MAX) > self.now {
@@ -111,6 +114,8 @@ impl Path {
         }
         if self.sender.is_noting() {
             self.sender.noted_segments(self.now).for_each(|seq| self.put(seq));
+        } else if self.sender.sends_only_new() {
+            self.sender.further_segments(self.now).for_each(|seq| self.put(seq));
         } else {
             while let Some(seq) = self.sender.next_segment(self.now) {
                 self.put(seq);
@@ -190,6 +195,23 @@ fn a_lost_retransmission_is_sent_again() {
     assert_eq!((sack.sent(0).len(), sack.timeouts()), (3, 1));
 }
 
+/// RFC 5681 section 4.3: losses in two windows are two cuts. 0 is lost twice, so that its recovery, which begins at 100 ms and is over
+/// when 12 is next, takes until 300 ms: 10, then 5 segments. Of what goes at 100 ms after it began, 12 is lost, found at 200 ms and sent
+/// again; it is under way when the recovery is over, and the window is halved once more. Where 5 of the first window is lost instead, one
+/// cut is all.
+#[test]
+fn a_loss_in_the_window_after_is_a_second_cut() {
+    let path = |losses: &[(u64, u32)]| Path::new(Recovery::Rack, 10, 60).losing(losses);
+    let cuts = |path: &Path| (path.sender.meter.events.fast_recoveries, path.sender.cc.ssthresh());
+    let two = path(&[(0, 2), (12, 1)]).run();
+    assert_eq!([two.sent(0), two.sent(12)], [vec![0, 100, 200], vec![100, 200]]);
+    assert_eq!(cuts(&two), (2, 2.5));
+    assert_eq!(two.timeouts(), 0);
+    for one in [&[(0, 2)][..], &[(0, 2), (5, 1)]] {
+        assert_eq!(cuts(&path(one).run()), (1, 5.0), "{one:?}");
+    }
+}
+
 /// RFC 8985 section 6.2: once a segment has been seen to come late, others are waited for: a quarter of the least RTT, 25 ms. Segment 8
 /// comes 1 ms late and nothing is sent again (fewer than three have overtaken it); then 40 comes 20 ms late, and more than three have:
 /// a fast retransmission of RFC 6675, none of RACK's.
@@ -225,7 +247,8 @@ fn a_needless_timeout_is_undone() {
 
 proptest! {
     /// What is known of each segment after a rest is what would have been noted: the same segments go at the same times, whatever is lost
-    /// or late, paced or not, with samples of the rate of delivery or without. It does rest where nothing is.
+    /// or late, paced or not, with samples of the rate of delivery or without. It does rest where nothing is. Nor do the short cuts behind a loss
+    /// change anything.
     #[test]
     fn rest_changes_nothing(
         recovery in prop::sample::select(vec![Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack]),

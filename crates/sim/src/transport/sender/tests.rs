@@ -539,3 +539,24 @@ fn a_paced_sender_sends_one_at_a_time() {
     assert_eq!(bench.sends(), [], "the window is full");
     assert!(bench.sender.progress.cwnd_limited);
 }
+
+/// RFC 8985 section 6.2, step 3, goes through what an ACK delivers in the order of the segments. 0 arrives and is acknowledged by the ACK
+/// that 2 brings, which SACKs 2 behind the hole of 1: nothing is out of order, and none of it waits for a quarter of the least RTT. When
+/// 1 comes after all, something is.
+#[test]
+fn a_late_ack_is_no_reordering() {
+    let mut bench = Bench::new(Recovery::Rack, 8);
+    bench.sends();
+    assert_eq!(bench.receiver.take(0, 0, RTT, None), Reply::Ack);
+    bench.now = RTT;
+    bench.arrives(2);
+    let seen = |bench: &Bench| match &bench.sender.repair {
+        repair::Any::Rack(rack) => rack.reordering.seen,
+        _ => panic!("another recovery"),
+    };
+    assert_eq!(bench.sender.progress.una, 1);
+    assert!(!seen(&bench));
+    bench.arrives(1);
+    assert_eq!(bench.sender.progress.una, 3);
+    assert!(seen(&bench));
+}

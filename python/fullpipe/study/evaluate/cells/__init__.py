@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fullpipe.study.evaluate.cell import Cell
-from fullpipe.study.evaluate.cells import collapse, fairness, general, harm, loss, queues, short, special
+from fullpipe.study.evaluate.cells import collapse, fairness, general, harm, loss, queues, short, special, suite
 
 __all__ = ["CELLS"]
 
@@ -14,6 +14,7 @@ CELLS: tuple[Cell, ...] = (
     *fairness.CELLS,
     *short.CELLS,
     *harm.CELLS,
+    *suite.CELLS,
     *general.CELLS,
     *special.CELLS,
 )

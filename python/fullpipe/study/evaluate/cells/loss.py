@@ -46,7 +46,7 @@ CELLS = (
             Setting(
                 "10 flows, 50 Mbit/s",
                 lambda party: dumbbell(50e6, 0.1, 0.02, flows(party, "subject", 10), duration_s=120),
-                STANDARD,
+                ALWAYS,
             )
         ],
         [LOST, USED],

@@ -1,0 +1,60 @@
+//! The ACK of most segments behind a loss: it asks for what the one before did, and one of its SACK blocks has grown by a segment. Everything is as
+//! [`Sender::on_any_ack`] has it, in one stretch.
+
+use super::{Arrival, Resting, Sender, Told};
+use crate::packet::SackBlocks;
+use crate::transport::policy::Policy;
+use crate::transport::repair::{Any, News, Repair};
+use fullpipe_cc::{Ack, Nanos};
+
+impl<P: Policy> Sender<P> {
+    /// Handles such an ACK where the recovery is RACK; false, and nothing is done, if it is another.
+    #[inline(always)]
+    pub(super) fn on_grown_block(
+        &mut self,
+        now: Nanos,
+        cumulative: u64,
+        arrival: &Arrival,
+        sack: Option<&SackBlocks>,
+        marked: u64,
+    ) -> bool {
+        #[cfg(test)]
+        if self.awake {
+            return false;
+        }
+        let (Any::Rack(rack), Some(blocks)) = (&mut self.repair, sack) else { return false };
+        if self.noting || cumulative != self.progress.una {
+            return false;
+        }
+        let Some(seq) = rack.take_grown(blocks, now, &self.progress) else { return false };
+        let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
+        let delivered = sampler.and_then(|sampler| sampler.on_sacked(now, seq));
+        let news = News { now, stamp: arrival.stamp, acked: 0, sacked: 1, rtt: &self.rtt };
+        let loss = rack.on_told(&news, &self.progress);
+        self.tell_losses(now);
+        let delivers = delivered.is_some();
+        if let Some(delivered) = delivered {
+            let mut ack = Ack::of(0, 0.0).ce(marked);
+            if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
+                ack.newly_lost = sampler.newly_lost();
+                ack.rate = Some(sampler.sample_one(&delivered, now));
+            }
+            let (in_flight, in_recovery) = (self.in_network(), self.progress.phase.is_reducing());
+            let Sender { ref progress, round, ref meter, ref rtt, ref mut cc, ref watch, .. } = *self;
+            let sampler = watch.as_ref().and_then(|watch| watch.sampler.as_ref());
+            let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, sampler);
+            cc.acked(Told { resting, in_flight, in_recovery, ack });
+        }
+        if let Some(loss) = loss {
+            self.act_on(loss, now);
+        }
+        self.undo();
+        if delivers && self.cc.holds_back() {
+            self.call_app_limited();
+        }
+        // What is SACKED keeps it from its rest.
+        self.deadline = self.repair.rewake_at(self.deadline);
+        self.cwnd = self.cc.cwnd();
+        true
+    }
+}
