@@ -650,7 +650,8 @@ fn the_first_bbr_heeds_no_losses() {
     assert!(used[0] > 0.8 && used[1] < 0.8 * used[0], "{used:?}");
 }
 
-/// ProbeRTT of BBRv1 takes 200 ms and up to a round trip of 40 ms, in which what is in flight leaves, every 10 s: 2.4 %.
+/// ProbeRTT of BBRv1 takes 200 ms and up to a round trip, in which what is in flight leaves, every 10 s: 2.4 %. A round trip is of 40 ms, and of
+/// a quarter of that more behind a phase of 5/4.
 #[test]
 fn what_probe_rtt_of_the_first_bbr_takes() {
     let mut path = Path::of("bbr", &[], 1);
@@ -660,7 +661,7 @@ fn what_probe_rtt_of_the_first_bbr_takes() {
     let took = path.now - begun;
     path.reaches(3.0, 11.0);
     let every = path.now - begun;
-    assert!((200 * MS..=245 * MS).contains(&took), "{took}");
+    assert!((200 * MS..=250 * MS).contains(&took), "{took}");
     assert!((10 * SECOND + took..10_100 * MS + took).contains(&every), "{every}");
 }
 
