@@ -146,9 +146,9 @@ impl Segment {
 impl From<Packet> for Segment {
     #[inline(always)]
     fn from(packet: Packet) -> Segment {
-        let marks = packet.marks();
-        let Packet { at, stamp, flow, seq, incarnation, hop, .. } = packet;
-        Segment { at, stamp, flow, seq, incarnation, hop, marks }
+        debug_assert!(matches!(packet.kind, Kind::Data | Kind::Received), "an ACK is no segment");
+        let Packet { at, stamp, aside, flow, seq, incarnation, hop, .. } = packet;
+        Segment { at, stamp, flow, seq, incarnation, hop, marks: Marks(aside as u8) }
     }
 }
 
@@ -177,6 +177,12 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Data on their way, or a datagram: what counts as lost or delivered.
+    #[inline(always)]
+    pub fn is_data(self) -> bool {
+        matches!(self, Kind::Data | Kind::Datagram)
+    }
+
     /// Its sender is next, beyond the access link.
     #[inline(always)]
     pub fn is_home(self) -> bool {

@@ -175,7 +175,7 @@ impl<P: Policy> Engine<P> {
             access,
             incarnation: 0,
             life: Life::Idle,
-            plain: !slow_access && !ecn,
+            plain: !slow_access && !ecn && !matches!(shortcut, Shortcut::Back(_)),
             heed: heeds.then(|| Box::new(heed)),
             ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
             timer_at: Nanos::MAX,

@@ -359,23 +359,31 @@ impl<P: Policy> Engine<P> {
     }
 
     /// What has left a served link goes on.
+    #[inline(never)]
     fn hand_on(&mut self, place: u32) {
-        let mut departed = std::mem::take(self.transit.network.served[place as usize].departed());
-        for packet in departed.drain(..) {
+        let mut departed = self.transit.network.served[place as usize].take_departed();
+        for departed in departed.drain(..) {
+            let packet = self.transit.network.served[place as usize].unpack(departed);
             self.leave(packet);
         }
         // No path crosses a link twice, so nothing has left it since.
-        *self.transit.network.served[place as usize].departed() = departed;
+        self.transit.network.served[place as usize].give_back(departed);
     }
 
     /// The run is over at `end`: served links take the turns before it of which the loop need not have been told yet.
+    #[cold]
+    #[inline(never)]
     fn take_last_turns(&mut self, end: Nanos) {
         let places = 0..self.transit.network.served.len() as u32;
         loop {
-            while let Some(place) =
-                places.clone().find(|&place| !self.transit.network.served[place as usize].departed().is_empty())
-            {
+            let served = &mut self.transit.network.served;
+            if let Some(place) = places.clone().find(|&place| served[place as usize].has_coming()) {
+                self.transit.let_in(place);
+                continue;
+            }
+            if let Some(place) = places.clone().find(|&place| served[place as usize].has_departed()) {
                 self.hand_on(place);
+                continue;
             }
             let turn = |place: &u32| self.transit.network.served[*place as usize].turn();
             let Some(place) = places.clone().min_by_key(turn) else { return };
@@ -397,7 +405,7 @@ impl<P: Policy> Engine<P> {
     }
 
     /// A packet leaves a served link at which it has waited.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, packet: Packet) {
         if packet.kind == Kind::Datagram {
             let source = &mut self.datagrams[packet.flow as usize];

@@ -107,7 +107,7 @@ impl Transit {
                     let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
                     // As `Transit::send`, without a call where nothing is between: leaving this to it costs one flow 3 % more.
                     if flow.plain {
-                        self.carry(flow, segment.packet(Kind::Data), false);
+                        self.carry(flow, &mut segment.packet(Kind::Data), false);
                     } else {
                         self.send(flow, segment, true);
                     }
@@ -244,7 +244,18 @@ impl Transit {
     fn send<P: Policy>(&mut self, flow: &mut Connection<P>, mut segment: Segment, new: bool) {
         segment.marks = flow.sender.marks(new);
         match &mut flow.access_link {
-            None => self.carry(flow, segment.packet(Kind::Data), false),
+            None => {
+                if let End::Served(place) = self.network.hop(flow.route, segment.hop).end {
+                    let link = &mut self.network.served[place as usize];
+                    if link.keeps() {
+                        if link.keep(segment, self.packet_size, self.by_timer) {
+                            self.let_in(place);
+                        }
+                        return;
+                    }
+                }
+                self.carry(flow, &mut segment.packet(Kind::Data), false);
+            }
             Some(link) => {
                 segment.at = link.send(segment.at, self.packet_size);
                 self.schedule.push(link.stream, &segment.packet(Kind::Data));
@@ -265,7 +276,7 @@ impl Transit {
             ..Packet::default()
         };
         match &mut flow.access_link {
-            None => self.carry(flow, syn, false),
+            None => self.carry(flow, &mut syn, false),
             Some(link) => {
                 syn.at = link.send(at, self.ack_size);
                 self.schedule.push(link.stream, &syn);
@@ -283,24 +294,25 @@ impl Transit {
                 None => return,
             }
         }
-        self.carry(flow, packet, false);
+        self.carry(flow, &mut packet, false);
     }
 
     /// Follows a segment or an ACK, until it is lost or must wait for its turn in the loop; a segment may reach the receiver, and
-    /// its ACK goes on. `ahead` of the clock, or at the loop's time.
+    /// its ACK goes on. `ahead` of the clock, or at the loop's time. The packet is the caller's: given away it would be copied for each
+    /// stop in the loop, depending on what else the compiler has before it.
     #[inline(always)]
-    fn carry<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet, mut ahead: bool) {
+    fn carry<P: Policy>(&mut self, flow: &mut Connection<P>, packet: &mut Packet, mut ahead: bool) {
         loop {
             let hop = self.network.hop(flow.route, packet.hop);
             let size = if packet.kind == Kind::Data { self.packet_size } else { self.ack_size };
             if let End::Fifo(place) = hop.end {
                 let link = &mut self.network.fifos[place as usize];
-                let Some(departure) = link.accept(packet.at, size) else { return self.lose(&packet) };
+                let Some(departure) = link.accept(packet.at, size) else { return self.lose(packet) };
                 packet.at = departure + link.delay;
-            } else if !self.offer(flow.route, hop, &mut packet, size, ahead) {
+            } else if !self.offer(flow.route, hop, packet, size, ahead) {
                 return;
             }
-            if !self.goes_on(flow, hop, &mut packet) {
+            if !self.goes_on(flow, hop, packet) {
                 return;
             }
             ahead = true;
@@ -373,6 +385,13 @@ impl Transit {
         self.settle(place);
     }
 
+    /// All that has come to a served link is let in.
+    #[cold]
+    pub fn let_in(&mut self, place: u32) {
+        self.network.served[place as usize].let_in(0);
+        self.settle(place);
+    }
+
     /// Something changes of a served link; says whether a packet leaves it therefore.
     pub fn change(&mut self, place: u32, now: Nanos, packet: &mut Packet) -> bool {
         let sent = self.network.served[place as usize].change(now, packet);
@@ -408,7 +427,7 @@ impl Transit {
     }
 
     /// A packet that has waited at a served link leaves it: a segment or an ACK of `flow`.
-    #[inline]
+    #[inline(always)]
     pub fn leave<P: Policy>(&mut self, flow: &mut Connection<P>, mut packet: Packet) {
         if let Shortcut::Back(back) = flow.shortcut {
             if packet.kind == Kind::Data && packet.incarnation == flow.incarnation {
@@ -417,7 +436,7 @@ impl Transit {
         }
         let hop = self.network.hop(flow.route, packet.hop);
         if self.goes_on(flow, hop, &mut packet) {
-            self.carry(flow, packet, true);
+            self.carry(flow, &mut packet, true);
         }
     }
 
@@ -434,8 +453,8 @@ impl Transit {
     /// A segment reaches its receiver, whose ACK goes on its way if there is one.
     #[inline(never)]
     fn deliver_by_call<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
-        if let Some(ack) = self.deliver(flow, segment) {
-            self.carry(flow, ack, true);
+        if let Some(mut ack) = self.deliver(flow, segment) {
+            self.carry(flow, &mut ack, true);
         }
     }
 
@@ -464,8 +483,8 @@ impl Transit {
 
     /// The receiver sends an ACK that it held.
     pub fn acknowledge<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) {
-        let ack = self.ack(flow, at);
-        self.carry(flow, ack, false);
+        let mut ack = self.ack(flow, at);
+        self.carry(flow, &mut ack, false);
     }
 
     /// The receiver's ACK.

@@ -63,7 +63,17 @@ impl Transmissions {
         if self.sizes[which] == size { self.transmissions[which] } else { self.learn(line, size) }
     }
 
+    /// The same, for who has to know how long before the size is: while there has been one size only, it is guessed to be that.
+    #[inline(always)]
+    pub fn guessed(&mut self, line: &Line, size: u32) -> Transmission {
+        if self.sizes[1] != 0 {
+            return self.of(line, size);
+        }
+        if size == self.sizes[0] { self.transmissions[0] } else { self.learn(line, size) }
+    }
+
     #[cold]
+    #[inline(never)]
     fn learn(&mut self, line: &Line, size: u32) -> Transmission {
         let transmission = line.transmission(size);
         self.sizes = [size, self.sizes[0]];
@@ -266,6 +276,17 @@ mod tests {
     }
 
     proptest! {
+        /// Whatever sizes come, each takes as long as without a guess.
+        #[test]
+        fn a_guess_is_no_other_time(rate_bps in limits::RATE, sizes in prop::collection::vec(prop_oneof![Just(40u32), Just(1000), 1..5000u32], 1..20)) {
+            let line = Line::new(rate_bps);
+            let mut transmissions = Transmissions::default();
+            for size in sizes {
+                let (guessed, exact) = (transmissions.guessed(&line, size), line.transmission(size));
+                prop_assert_eq!((guessed.whole, guessed.fraction), (exact.whole, exact.fraction));
+            }
+        }
+
         /// Back to back, the last of `n` packets has been sent at the whole part of n * size * 8e9 / rate.
         #[test]
         fn a_stream_keeps_its_rate(rate_bps in limits::RATE, size in 1u32..=65_535, packets in 1u32..2000) {

@@ -1,8 +1,9 @@
 //! One direction of a link whose queue decides when the transmitter is free.
 //!
-//! Between two packets that come, nobody else has a say in what it does, and what it sends is felt elsewhere a propagation delay later.
-//! So it takes its turns when the next packet comes, all that are due by then, and what has left waits in a list; the loop wakes
-//! it in time to hand that on (`HELD_PACKETS`). A link whose wire takes no time, or that a schedule changes, is woken for each turn.
+//! Nobody else has a say in what it does, and what it sends is felt elsewhere a propagation delay later. So while it is busy, what comes is
+//! put in a list, and what has left waits in another; the loop wakes it in time to hand that on (`HELD_PACKETS`), and only then it lets
+//! what has come in and takes its turns, in the order of time: many of both at a stroke, without a look at anything else. A link whose
+//! wire takes no time, or that a schedule changes, lets each packet in when it comes, and is woken for each turn.
 //!
 //! The buffer's limit counts the packet being sent too, as `fifo.rs` does, whatever the queue. A packet that leaves at `now` makes
 //! room for one that comes at `now`. The clock counts whole nanoseconds: of packets that take less than one each, several leave at
@@ -13,11 +14,11 @@ use super::change::loss::Losses;
 use super::change::policer::Policer;
 use super::change::schedule::{Schedule, Settings};
 use super::change::wire::Wire;
-use super::discipline::{Any, Deeds, Discipline, Fate, Queued};
+use super::discipline::{Any, Deeds, Discipline, Fate, Known, Queued, Task};
 use super::ledger::{Ledger, Sampled, Totals};
 use super::line::Span;
 use super::transmitter::Transmitter;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Kind, Packet, Segment};
 use crate::report::DirectionReport;
 use crate::rng::{Purpose, Rng};
 use crate::scenario::{Buffer, Link, Loss};
@@ -27,11 +28,27 @@ use fullpipe_cc::Nanos;
 /// See the head of the file.
 #[derive(Debug)]
 pub struct Served {
+    queue: Any,
+    /// What has come and has not been let in, in that order.
+    coming: Vec<Coming>,
+    /// An alarm stands in the loop.
+    awaited: bool,
+    /// Packets that stand in the loop for when they come, see [`Served::takes_ahead`].
+    in_loop: usize,
+    port: Port,
+}
+
+/// All of it but the queue.
+#[derive(Debug)]
+struct Port {
     /// Neither a policer nor losses, and always the same rate: most links.
     plain: bool,
+    /// Besides the limit is no time, and all packets take the same time over the wire.
+    simple: bool,
     policer: Option<Policer>,
-    queue: Any,
     transmitter: Transmitter,
+    /// When it has sent what was given to it.
+    free: Nanos,
     losses: Losses,
     wire: Wire,
     schedule: Option<Box<Schedule>>,
@@ -42,6 +59,8 @@ pub struct Served {
     timed: bool,
     /// What waits in the queue.
     waiting: Waiting,
+    /// Data and datagrams that wait, have come or have left, and are not lost.
+    data: u64,
     /// Size of the packet that was sent last, bytes; it is being sent until the transmitter is free.
     sent_last: u32,
     /// When the next of those that wait begins to be sent; beyond every run if none waits.
@@ -49,11 +68,7 @@ pub struct Served {
     /// How long after a turn the loop has to be told of it; 0 where at once.
     lookahead: Nanos,
     /// What has left since the loop was told, in that order.
-    departed: Vec<Packet>,
-    /// An alarm stands in the loop.
-    awaited: bool,
-    /// Packets that stand in the loop for when they come, see [`Served::takes_ahead`].
-    coming: usize,
+    departed: Vec<Departed>,
     /// Boxes for packets to come.
     #[expect(clippy::vec_box, reason = "boxes are handed on and used again")]
     spare: Vec<Box<Queued>>,
@@ -71,17 +86,36 @@ pub struct Served {
 
 /// How many packets may have left, about, before the loop is told: so many that waking costs little for each of them, and so few that
 /// they stay in the cache.
-const HELD_PACKETS: u64 = 64;
+const HELD_PACKETS: u64 = 256;
+
+/// The most that come before they are let in, whenever that is.
+const MOST_COMING: usize = 2 * HELD_PACKETS as usize;
 
 /// Packets in a queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     packets: u64,
     bytes: u64,
-    /// Data and datagrams that are not lost yet.
-    data: u64,
     /// How long they take to send; known where [`Served::timed`].
     time: Span,
+}
+
+/// A packet that comes, with what of it is asked for when it is let in: without a look at the packet, which lies elsewhere.
+#[derive(Debug)]
+struct Coming {
+    known: Known,
+    /// Its flow's key, then which of the queue's classes it is of.
+    class: u64,
+    /// It comes after what the link does at that moment.
+    late: bool,
+}
+
+/// A packet that has left.
+#[derive(Debug)]
+pub struct Departed {
+    /// When it reaches the far end.
+    at: Nanos,
+    queued: Box<Queued>,
 }
 
 impl Served {
@@ -103,10 +137,10 @@ impl Served {
         let held = transmitter.time_of(HELD_PACKETS * u64::from(packet_size));
         let prompt = schedule.is_some() || serving == Serving::Promptly;
         let lookahead = if prompt { 0 } else { held.min(link.delay / 2) };
-        Served {
+        let mut port = Port {
             plain: link.policer.is_none() && link.loss == Loss::NONE && schedule.is_none() && transmitter.is_steady(),
+            simple: false,
             policer: link.policer.as_ref().map(Policer::new),
-            queue,
             losses: Losses::new(link.loss, seed, index),
             wire: Wire::new(link, seed, index),
             next_change: schedule.as_ref().map_or(Nanos::MAX, |schedule| schedule.next()),
@@ -114,13 +148,13 @@ impl Served {
             limit: link.buffer,
             timed: matches!(link.buffer, Buffer::Time(_)) && transmitter.is_steady(),
             transmitter,
+            free: 0,
             waiting: Waiting::default(),
+            data: 0,
             sent_last: 0,
             turn: Nanos::MAX,
             lookahead,
             departed: Vec::new(),
-            awaited: false,
-            coming: 0,
             spare: Vec::new(),
             deeds: Deeds::default(),
             lost: Vec::new(),
@@ -129,26 +163,28 @@ impl Served {
             max_queue: 0,
             next_mark: ledger.next(),
             ledger,
-        }
+        };
+        port.simple = port.plain && !port.timed && !port.wire.varies();
+        Served { queue, coming: Vec::new(), awaited: false, in_loop: 0, port }
     }
 
     /// Whether a packet that will come at `at`, behind all that are known, is accepted right now, ahead of the clock. If not it has to
     /// come in its turn, [`Served::comes`] first.
     #[inline]
     pub fn takes_ahead(&mut self, at: Nanos) -> bool {
-        if self.lookahead > 0 {
+        if self.port.lookahead > 0 {
             return true;
         }
         // Nothing will be in its way.
-        let idle = self.coming == 0 && self.is_idle(at);
-        self.coming += usize::from(!idle);
+        let idle = self.in_loop == 0 && self.port.is_idle(at);
+        self.in_loop += usize::from(!idle);
         idle
     }
 
     /// It is the turn of a packet; one of those that could not be taken ahead, if there are any.
     #[inline]
     pub fn comes(&mut self) {
-        self.coming = self.coming.saturating_sub(1);
+        self.in_loop = self.in_loop.saturating_sub(1);
     }
 
     /// A packet of `size` bytes comes at `packet.at`, before what the link itself does at that moment or, `late`, after it. Says whether a
@@ -156,140 +192,320 @@ impl Served {
     /// [`Served::lost`] and [`Served::call_at`] afterwards.
     #[inline]
     pub fn accept(&mut self, packet: &mut Packet, size: u32, late: bool) -> bool {
-        let now = packet.at;
-        while self.turn < now + Nanos::from(late) {
-            self.take_turn();
-        }
-        self.pass_time(now);
-        self.totals.arrived += 1;
-        if self.plain && self.is_idle(now) && self.has_room(now, size) && self.queue.lets_pass(now, packet, size) {
-            self.sojourn -= i128::from(now);
-            self.ledger.note_end_of_wait(now, now);
-            self.max_queue = self.max_queue.max(1);
-            packet.at = self.transmit(now, size);
-            return self.leaves_at_once(packet);
-        }
-        if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, size)) {
-            self.totals.dropped += 1;
-            self.lost.push(*packet);
+        if self.keeps() {
+            self.coming.push(self.port.coming(packet, size, late));
+            if self.coming.len() >= MOST_COMING {
+                self.let_in(0);
+            }
             return false;
         }
-        let full = !self.has_room(now, size);
-        let fate = match packet.kind {
-            _ if !full && self.lost_on_the_wire() => Fate::Lost,
-            Kind::Data | Kind::Datagram => Fate::Arrives,
-            _ => Fate::AckArrives,
-        };
-        if fate == Fate::Lost {
-            self.lost.push(*packet);
-            if self.transmitter.rests() {
-                return false;
-            }
-        }
-        let mut queued = self.spare.pop().unwrap_or_default();
-        *queued = Queued { packet: *packet, size, entered: now, fate };
-        self.add_waiting(&queued);
-        self.queue.enqueue(now, queued, full, &mut self.deeds);
-        if self.deeds.any() {
-            self.note_deeds(now);
-        }
-        self.max_queue = self.max_queue.max(self.queued(now));
-        self.go_on(now, packet) && self.leaves_at_once(packet)
+        self.accept_now(packet, size, late)
     }
 
-    /// It is `now` what [`Served::call_at`] has said: takes the turns that are due. Look at [`Served::departed`] afterwards, and at what
+    /// Whether what comes is put in a list, and let in later.
+    #[inline(always)]
+    pub fn keeps(&self) -> bool {
+        self.port.lookahead > 0 && (self.port.turn < Nanos::MAX || !self.coming.is_empty())
+    }
+
+    /// A segment comes, as to [`Served::accept`], and is kept. Says whether it is time for [`Served::let_in`].
+    #[inline(always)]
+    pub fn keep(&mut self, segment: Segment, size: u32, late: bool) -> bool {
+        self.coming.push(self.port.coming(&segment.packet(Kind::Data), size, late));
+        self.coming.len() >= MOST_COMING
+    }
+
+    /// The same where it is let in at once.
+    fn accept_now(&mut self, packet: &mut Packet, size: u32, late: bool) -> bool {
+        let Served { queue, port, .. } = self;
+        let now = packet.at;
+        while port.turn < now + Nanos::from(late) {
+            port.take_turn::<false>(queue);
+        }
+        port.pass_time::<false>(queue, now);
+        port.totals.arrived += 1;
+        if let Some(at) = port.let_pass(queue, packet, size) {
+            if port.departed.is_empty() {
+                packet.at = at;
+                return true;
+            }
+            let Known { queued, .. } = port.coming(packet, size, late).known;
+            port.departed.push(Departed { at, queued });
+            return false;
+        }
+        let mut coming = port.coming(packet, size, late);
+        coming.expect(queue);
+        port.enqueue::<false>(queue, coming);
+        match port.go_on(queue, now) {
+            Some(departed) => self.leaves_at_once(departed, packet),
+            None => false,
+        }
+    }
+
+    /// A packet has just been sent. Says whether it goes on at once; otherwise it is behind others that have left.
+    fn leaves_at_once(&mut self, departed: Departed, packet: &mut Packet) -> bool {
+        if self.has_departed() {
+            self.port.departed.push(departed);
+            return false;
+        }
+        *packet = self.unpack(departed);
+        true
+    }
+
+    /// Lets in all that has come, and takes the turns before the last of them, and before `end`.
+    #[inline(never)]
+    pub fn let_in(&mut self, end: Nanos) {
+        self.queue.perform(LetIn { port: &mut self.port, coming: &mut self.coming, end });
+    }
+
+    /// Whether anything has come that has not been let in.
+    pub fn has_coming(&self) -> bool {
+        !self.coming.is_empty()
+    }
+
+    /// It is `now` what [`Served::call_at`] has said: takes the turns that are due. Look at [`Served::take_departed`] afterwards, and at what
     /// [`Served::accept`] says.
     #[inline]
     pub fn serve(&mut self, now: Nanos) {
         self.awaited = false;
-        while self.turn <= now {
-            self.take_turn();
-            if self.lookahead == 0 {
-                return;
-            }
+        if self.port.lookahead > 0 {
+            self.let_in(now + 1);
+        } else if self.port.turn <= now {
+            self.port.take_turn::<false>(&mut self.queue);
         }
     }
 
-    /// What has left since somebody looked, in that order.
+    /// Whether anything has left since somebody looked.
+    pub fn has_departed(&self) -> bool {
+        !self.port.departed.is_empty()
+    }
+
+    /// What has left since somebody looked, in that order. [`Served::unpack`] each of them, then give the list back.
     #[inline]
-    pub fn departed(&mut self) -> &mut Vec<Packet> {
-        &mut self.departed
+    pub fn take_departed(&mut self) -> Vec<Departed> {
+        std::mem::take(&mut self.port.departed)
+    }
+
+    /// A packet that has left; `packet.at` is when it reaches the far end.
+    #[inline(always)]
+    pub fn unpack(&mut self, departed: Departed) -> Packet {
+        let Departed { at, queued } = departed;
+        let packet = Packet { at, ..queued.packet };
+        self.port.put_by(queued);
+        packet
+    }
+
+    /// The list of [`Served::take_departed`], empty now; nothing has left since.
+    #[inline]
+    pub fn give_back(&mut self, departed: Vec<Departed>) {
+        self.port.departed = departed;
     }
 
     /// When the next packet begins to be sent of those that wait; beyond every run if none waits.
     pub fn turn(&self) -> Nanos {
-        self.turn
+        self.port.turn
     }
 
     /// When [`Served::change`] has to be called next; beyond every run if never.
     pub fn next_change(&self) -> Nanos {
-        self.next_change
+        self.port.next_change
     }
 
     /// Something changes at `now`, as the schedule said it would. The rest is as of [`Served::accept`].
     pub fn change(&mut self, now: Nanos, packet: &mut Packet) -> bool {
-        self.pass_time(now);
-        self.go_on(now, packet)
+        let Served { queue, port, .. } = self;
+        port.pass_time::<false>(queue, now);
+        let Some(departed) = port.go_on(queue, now) else { return false };
+        *packet = self.unpack(departed);
+        true
     }
 
     /// Whether [`Served::call_at`] or [`Served::lost`] has anything to say.
     #[inline(always)]
     pub fn wants_attention(&self) -> bool {
-        !self.awaited && self.turn < Nanos::MAX || !self.lost.is_empty()
+        !self.awaited && self.port.turn < Nanos::MAX || !self.port.lost.is_empty()
     }
 
     /// When the loop has to call [`Served::serve`], if it does not know yet.
     pub fn call_at(&mut self) -> Option<Nanos> {
-        if self.awaited || self.turn == Nanos::MAX {
+        if self.awaited || self.port.turn == Nanos::MAX {
             return None;
         }
         self.awaited = true;
-        Some(self.turn.saturating_add(self.lookahead))
+        Some(self.port.turn.saturating_add(self.port.lookahead))
     }
 
     /// Takes a packet that was lost in the last call, if there is one left: dropped by the queue, or one that the wire will lose,
     /// which stays in the queue as if nothing had happened (during an outage it does not get there).
     pub fn lost(&mut self) -> Option<Packet> {
-        self.lost.pop()
+        self.port.lost.pop()
     }
 
     /// Packets in its queue.
     pub fn waiting_packets(&self) -> usize {
-        self.waiting.packets as usize
+        self.port.waiting.packets as usize + self.coming.len()
     }
 
-    /// Data packets and datagrams in its queue that are not lost yet.
+    /// Data packets and datagrams in its queue that are not lost yet, once all that has left has been unpacked.
     pub fn waiting_data(&self) -> u64 {
-        self.waiting.data
+        self.port.data
     }
 
     /// Bytes that the queue takes on the heap.
     pub fn heap_bytes(&self) -> usize {
+        let port = &self.port;
         self.queue.heap_bytes()
-            + self.ledger.heap_bytes()
-            + (self.waiting.packets as usize + self.spare.len()) * size_of::<Queued>()
-            + (self.spare.capacity() + self.deeds.dropped.capacity()) * size_of::<Box<Queued>>()
-            + (self.lost.capacity() + self.departed.capacity()) * size_of::<Packet>()
+            + port.ledger.heap_bytes()
+            + (self.waiting_packets() + port.departed.len() + port.spare.len()) * size_of::<Queued>()
+            + (port.spare.capacity() + port.deeds.dropped.capacity()) * size_of::<Box<Queued>>()
+            + self.coming.capacity() * size_of::<Coming>()
+            + port.departed.capacity() * size_of::<Departed>()
+            + port.lost.capacity() * size_of::<Packet>()
     }
 
     /// The figures of the measuring window; call once the run is over.
     pub fn report(&mut self) -> DirectionReport {
-        self.pass_marks(self.ledger.end());
-        self.ledger.report()
+        self.port.pass_marks(self.port.ledger.end());
+        self.port.ledger.report()
     }
 
     /// Ends the series, and hands over its columns.
     pub fn take_series(&mut self) -> Option<Sampled> {
-        self.pass_marks(self.ledger.end());
-        self.ledger.take_series()
+        self.port.pass_marks(self.port.ledger.end());
+        self.port.ledger.take_series()
+    }
+}
+
+/// See [`Served::let_in`].
+struct LetIn<'a> {
+    port: &'a mut Port,
+    coming: &'a mut Vec<Coming>,
+    end: Nanos,
+}
+
+impl Task for LetIn<'_> {
+    #[inline(always)]
+    fn on(self, queue: &mut impl Discipline) {
+        if self.port.simple { self.let_in::<true>(queue) } else { self.let_in::<false>(queue) }
+    }
+}
+
+impl LetIn<'_> {
+    #[inline(always)]
+    fn let_in<const SIMPLE: bool>(self, queue: &mut impl Discipline) {
+        let LetIn { port, coming, end } = self;
+        coming.iter_mut().for_each(|coming| coming.expect(queue));
+        for coming in coming.drain(..) {
+            let before = coming.known.entered + Nanos::from(coming.late);
+            while port.turn < before {
+                port.take_turn::<SIMPLE>(queue);
+            }
+            port.let_in::<SIMPLE>(queue, coming);
+        }
+        port.take_turns::<SIMPLE>(queue, end);
+    }
+}
+
+impl Coming {
+    /// It is known which class it is of before it is let in.
+    #[inline(always)]
+    fn expect(&mut self, queue: &impl Discipline) {
+        self.class = u64::from(queue.expect(self.class));
+    }
+}
+
+impl Port {
+    /// A packet that comes at `packet.at`, in a box.
+    #[inline(always)]
+    fn coming(&mut self, packet: &Packet, size: u32, late: bool) -> Coming {
+        let mut queued = self.spare.pop().unwrap_or_default();
+        let entered = packet.at;
+        let fate = if packet.kind.is_data() { Fate::Arrives } else { Fate::AckArrives };
+        self.data += u64::from(fate == Fate::Arrives);
+        *queued = Queued { packet: *packet, size, entered, fate };
+        Coming { known: Known { queued, size, entered }, class: packet.flow_key(), late }
+    }
+
+    /// A box that is not needed any more.
+    #[inline(always)]
+    fn put_by(&mut self, queued: Box<Queued>) {
+        self.data -= u64::from(queued.fate == Fate::Arrives);
+        self.spare.push(queued);
+    }
+
+    /// A packet comes, after the turns that are due before it. `SIMPLE`: what [`Port::simple`] says.
+    #[inline(always)]
+    fn let_in<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline, coming: Coming) {
+        let now = coming.known.entered;
+        self.pass_time::<SIMPLE>(queue, now);
+        self.totals.arrived += 1;
+        if self.waiting.packets == 0 {
+            if let Some(at) = self.let_pass(queue, &coming.known.queued.packet, coming.known.size) {
+                self.departed.push(Departed { at, queued: coming.known.queued });
+                return;
+            }
+        }
+        self.enqueue::<SIMPLE>(queue, coming);
+        if self.turn == Nanos::MAX {
+            self.begin(queue, now).into_iter().for_each(|departed| self.departed.push(departed));
+        }
+    }
+
+    /// A packet comes. Where nothing is in its way it leaves as it is: when it reaches the far end.
+    fn let_pass(&mut self, queue: &mut impl Discipline, packet: &Packet, size: u32) -> Option<Nanos> {
+        let now = packet.at;
+        if !(self.plain && self.is_idle(now) && self.has_room(now, size) && queue.lets_pass(now, packet, size)) {
+            return None;
+        }
+        self.sojourn -= i128::from(now);
+        self.ledger.note_end_of_wait(now, now);
+        self.max_queue = self.max_queue.max(1);
+        Some(self.transmit::<false>(now, size))
+    }
+
+    /// The packet goes to the queue, or is lost before.
+    #[inline(always)]
+    fn enqueue<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline, coming: Coming) {
+        let Coming { mut known, class, .. } = coming;
+        let (now, size) = (known.entered, known.size);
+        if !SIMPLE && self.policer.as_mut().is_some_and(|policer| !policer.passes(now, size)) {
+            self.totals.dropped += 1;
+            self.lost.push(known.queued.packet);
+            self.put_by(known.queued);
+            return;
+        }
+        let full = !self.has_room(now, size);
+        if !SIMPLE && !full && self.lost_on_the_wire() {
+            self.data -= u64::from(known.queued.fate == Fate::Arrives);
+            known.queued.fate = Fate::Lost;
+            self.lost.push(known.queued.packet);
+            if self.transmitter.rests() {
+                self.put_by(known.queued);
+                return;
+            }
+        }
+        self.add_waiting::<SIMPLE>(now, size);
+        queue.put(known, class as u32, full, &mut self.deeds);
+        if self.deeds.any() {
+            self.note_deeds(now);
+        }
+        self.max_queue = self.max_queue.max(self.queued(now));
     }
 
     /// Whether the buffer holds `size` bytes more at `now`.
     #[inline(always)]
     fn has_room(&self, now: Nanos, size: u32) -> bool {
+        if let Buffer::Packets(limit) = self.limit {
+            return (self.queued(now) as u64) < limit;
+        }
+        self.has_other_room(now, size)
+    }
+
+    /// The same where the limit is not in packets.
+    #[inline(never)]
+    fn has_other_room(&self, now: Nanos, size: u32) -> bool {
         match self.limit {
-            Buffer::Unlimited => true,
-            Buffer::Packets(limit) => (self.queued(now) as u64) < limit,
+            Buffer::Unlimited | Buffer::Packets(_) => true,
             Buffer::Bytes(limit) => {
                 let sending = if self.is_sending(now) { self.sent_last } else { 0 };
                 self.waiting.bytes + u64::from(sending) + u64::from(size) <= limit
@@ -298,92 +514,82 @@ impl Served {
                 let free = if self.timed {
                     self.transmitter.free_after(self.waiting.time)
                 } else {
-                    self.transmitter.free().max(now).saturating_add(self.transmitter.time_of(self.waiting.bytes))
+                    self.free.max(now).saturating_add(self.transmitter.time_of(self.waiting.bytes))
                 };
                 self.queued(now) == 0 || free.saturating_sub(now) < limit
             }
         }
     }
 
-    /// Sends what waits, now or when the transmitter is free.
+    /// Sends what waits, now or when the transmitter is free: the packet that is sent now.
     #[inline(always)]
-    fn go_on(&mut self, now: Nanos, packet: &mut Packet) -> bool {
-        self.turn == Nanos::MAX && self.begin(now, packet)
+    fn go_on(&mut self, queue: &mut impl Discipline, now: Nanos) -> Option<Departed> {
+        if self.turn == Nanos::MAX { self.begin(queue, now) } else { None }
     }
 
     /// The same where nothing was to be sent.
     #[inline(never)]
-    fn begin(&mut self, now: Nanos, packet: &mut Packet) -> bool {
+    fn begin(&mut self, queue: &mut impl Discipline, now: Nanos) -> Option<Departed> {
         if self.waiting.packets == 0 || self.transmitter.rests() {
-            return false;
+            return None;
         }
         let start = self.transmitter.start_after(now);
         if start > now {
             self.turn = start;
-            return false;
+            return None;
         }
-        let Some((at, queued)) = self.send_next(now) else { return false };
-        *packet = queued.packet;
-        packet.at = at;
-        let lost = queued.fate == Fate::Lost;
-        self.spare.push(queued);
-        !lost
+        self.send_next::<false>(queue, now)
+    }
+
+    /// Takes the turns before `end`.
+    #[inline(never)]
+    fn take_turns<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline, end: Nanos) {
+        while self.turn < end {
+            self.take_turn::<SIMPLE>(queue);
+        }
     }
 
     /// The transmitter is free, as it has said it would be.
-    #[inline]
-    fn take_turn(&mut self) {
+    #[inline(always)]
+    fn take_turn<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline) {
         let now = std::mem::replace(&mut self.turn, Nanos::MAX);
-        self.pass_time(now);
-        if self.transmitter.rests() {
+        self.pass_time::<SIMPLE>(queue, now);
+        if !SIMPLE && self.transmitter.rests() {
             return;
         }
-        let Some((at, queued)) = self.send_next(now) else { return };
-        if queued.fate != Fate::Lost {
-            // Copied once, whole, and only then changed: what has been written in parts just now is slow to read as a whole.
-            self.departed.push(queued.packet);
-            if let Some(packet) = self.departed.last_mut() {
-                packet.at = at;
-            }
+        if let Some(departed) = self.send_next::<SIMPLE>(queue, now) {
+            self.departed.push(departed);
         }
-        self.spare.push(queued);
     }
 
-    /// A packet has just been sent. Says whether it goes on at once; otherwise it is behind others that have left.
-    #[inline]
-    fn leaves_at_once(&mut self, packet: &Packet) -> bool {
-        if !self.departed.is_empty() {
-            self.departed.push(*packet);
-            return false;
-        }
-        true
-    }
-
-    /// Takes the next packet out of the queue and sends it; says when it reaches the far end, if the wire does not lose it. None where
-    /// none is left.
+    /// Takes the next packet out of the queue and sends it: that packet, if the wire does not lose it. None where none is left.
     #[inline(always)]
-    fn send_next(&mut self, now: Nanos) -> Option<(Nanos, Box<Queued>)> {
-        let next = self.queue.dequeue(now, &mut self.deeds);
+    fn send_next<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline, now: Nanos) -> Option<Departed> {
+        let next = queue.take(now, &mut self.deeds);
         if self.deeds.any() {
             self.note_deeds(now);
         }
-        let queued = next?;
-        self.remove_waiting(&queued);
-        self.ledger.note_end_of_wait(queued.entered, now);
-        let at = self.transmit(now, queued.size);
+        let Known { queued, size, entered } = next?;
+        self.remove_waiting::<SIMPLE>(size);
+        self.ledger.note_end_of_wait(entered, now);
+        let at = self.transmit::<SIMPLE>(now, size);
         if self.waiting.packets > 0 {
-            self.turn = self.transmitter.start();
+            self.turn = if SIMPLE { self.free } else { self.transmitter.start() };
         }
-        Some((at, queued))
+        if !SIMPLE && queued.fate == Fate::Lost {
+            self.put_by(queued);
+            return None;
+        }
+        Some(Departed { at, queued })
     }
 
     /// A packet is sent; says when it reaches the far end.
     #[inline(always)]
-    fn transmit(&mut self, now: Nanos, size: u32) -> Nanos {
-        self.transmitter.send(now, size);
+    fn transmit<const SIMPLE: bool>(&mut self, now: Nanos, size: u32) -> Nanos {
+        self.free = if SIMPLE { self.transmitter.send_next(size) } else { self.transmitter.send(now, size) };
         self.sent_last = size;
-        self.sojourn += i128::from(self.transmitter.free());
-        self.wire.arrival(self.transmitter.free())
+        self.sojourn += i128::from(self.free);
+        if SIMPLE { self.wire.steady_arrival(self.free) } else { self.wire.arrival(self.free) }
     }
 
     /// Counts what the queue has just done.
@@ -392,7 +598,7 @@ impl Served {
         self.totals.marked += std::mem::take(&mut self.deeds.marked);
         let mut dropped = std::mem::take(&mut self.deeds.dropped);
         for queued in dropped.drain(..) {
-            self.remove_waiting(&queued);
+            self.remove_waiting::<false>(queued.size);
             self.sojourn += i128::from(now);
             self.totals.dropped += 1;
             if queued.fate == Fate::Lost {
@@ -401,29 +607,27 @@ impl Served {
             } else {
                 self.lost.push(Packet { at: now, ..queued.packet });
             }
-            self.spare.push(queued);
+            self.put_by(queued);
         }
         self.deeds.dropped = dropped;
     }
 
     #[inline(always)]
-    fn add_waiting(&mut self, queued: &Queued) {
-        self.sojourn -= i128::from(queued.entered);
+    fn add_waiting<const SIMPLE: bool>(&mut self, now: Nanos, size: u32) {
+        self.sojourn -= i128::from(now);
         self.waiting.packets += 1;
-        self.waiting.bytes += u64::from(queued.size);
-        self.waiting.data += u64::from(queued.fate == Fate::Arrives);
-        if self.timed {
-            self.waiting.time = self.waiting.time.with(self.transmitter.transmission(queued.size));
+        self.waiting.bytes += u64::from(size);
+        if !SIMPLE && self.timed {
+            self.waiting.time = self.waiting.time.with(self.transmitter.transmission(size));
         }
     }
 
     #[inline(always)]
-    fn remove_waiting(&mut self, queued: &Queued) {
+    fn remove_waiting<const SIMPLE: bool>(&mut self, size: u32) {
         self.waiting.packets -= 1;
-        self.waiting.bytes -= u64::from(queued.size);
-        self.waiting.data -= u64::from(queued.fate == Fate::Arrives);
-        if self.timed {
-            self.waiting.time = self.waiting.time.without(self.transmitter.transmission(queued.size));
+        self.waiting.bytes -= u64::from(size);
+        if !SIMPLE && self.timed {
+            self.waiting.time = self.waiting.time.without(self.transmitter.transmission(size));
         }
     }
 
@@ -447,30 +651,30 @@ impl Served {
 
     #[inline(always)]
     fn is_sending(&self, now: Nanos) -> bool {
-        self.transmitter.free() > now
+        self.free > now
     }
 
     /// Brings everything up to `now`, before anything happens at that moment.
     #[inline(always)]
-    fn pass_time(&mut self, now: Nanos) {
+    fn pass_time<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline, now: Nanos) {
         if now >= self.next_mark {
             self.pass_marks(now);
         }
-        while now >= self.next_change {
-            self.make_change(now);
+        while !SIMPLE && now >= self.next_change {
+            self.make_change(queue, now);
         }
     }
 
     /// What changes at `now` is changed before anything else happens then, whatever asks first.
     #[cold]
-    fn make_change(&mut self, now: Nanos) {
+    fn make_change(&mut self, queue: &mut impl Discipline, now: Nanos) {
         let Some(schedule) = &mut self.schedule else { return };
         let Settings { rate_bps, delay, loss } = schedule.step();
         self.next_change = schedule.next();
         self.wire.set_delay(delay);
         self.losses.set(loss);
         if self.transmitter.set_rate(now, rate_bps) {
-            self.queue.set_rate(now, rate_bps);
+            queue.set_rate(now, rate_bps);
         }
     }
 
@@ -488,7 +692,7 @@ impl Served {
     /// How long packets have been in the system by `mark`, together.
     fn sojourn_to(&self, mark: Nanos) -> u128 {
         let waited = self.sojourn + i128::from(self.waiting.packets) * i128::from(mark);
-        (waited - i128::from(self.transmitter.free().saturating_sub(mark))) as u128
+        (waited - i128::from(self.free.saturating_sub(mark))) as u128
     }
 }
 
@@ -518,6 +722,7 @@ mod tests {
                 note(packet);
             }
         }
+        served.let_in(0);
         while served.turn() < window.to {
             served.serve(served.turn());
         }
@@ -525,7 +730,8 @@ mod tests {
         while served.turn() < Nanos::MAX {
             served.serve(served.turn());
         }
-        served.departed().drain(..).for_each(note);
+        let mut departed = served.take_departed();
+        departed.drain(..).for_each(|departed| note(served.unpack(departed)));
         (sent, report)
     }
 

@@ -77,13 +77,22 @@ impl Transmitter {
         }
     }
 
-    /// Sends a packet from `now` on, when it can begin.
+    /// Sends a packet from `now` on, when it can begin; says when it has been sent.
     #[inline(always)]
-    pub fn send(&mut self, now: Nanos, size: u32) {
+    pub fn send(&mut self, now: Nanos, size: u32) -> Nanos {
         match self {
             Transmitter::Line(sending) => sending.send(now, size),
             Transmitter::Trace(opportunities) => opportunities.send(size),
         }
+        self.free()
+    }
+
+    /// As [`Transmitter::send`] where it follows no trace and the rate never changes, of a packet that begins when the one before has been sent.
+    #[inline(always)]
+    pub fn send_next(&mut self, size: u32) -> Nanos {
+        let Transmitter::Line(Sending { line, transmissions, sum, .. }) = self else { unreachable!("no trace") };
+        sum.used += u128::from(line.send(transmissions.guessed(line, size)));
+        line.free()
     }
 
     /// The rate is this from the next packet on; says whether it was another.
@@ -140,7 +149,7 @@ impl Sending {
     #[inline(always)]
     fn send(&mut self, now: Nanos, size: u32) {
         self.line.rest_until(now);
-        let took = self.line.send(self.transmissions.of(&self.line, size));
+        let took = self.line.send(self.transmissions.guessed(&self.line, size));
         self.sum.used += if self.steady { u128::from(took) } else { u128::from(took) * u128::from(self.weight) };
         self.sending_weight = self.weight;
     }

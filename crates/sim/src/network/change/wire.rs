@@ -39,6 +39,17 @@ impl Wire {
         self.delay = delay;
     }
 
+    /// Whether packets take more or less than the propagation delay.
+    pub fn varies(&self) -> bool {
+        self.varies
+    }
+
+    /// As [`Wire::arrival`] where nothing varies and the delay never changes.
+    #[inline(always)]
+    pub fn steady_arrival(&self, sent: Nanos) -> Nanos {
+        sent + self.delay
+    }
+
     /// When a packet reaches the far end that has been sent at `sent`, not before the one ahead of it.
     #[inline(always)]
     pub fn arrival(&mut self, sent: Nanos) -> Nanos {

@@ -30,11 +30,10 @@
 
 use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::{Deeds, Discipline, Queued};
+use super::{Deeds, Discipline, Known, Queued};
 use crate::packet::Packet;
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
-use std::num::NonZero;
 
 /// What scenarios may say of it.
 pub static INFO: Info = Info {
@@ -148,7 +147,7 @@ impl Discipline for Codel {
 /// A queue as CoDel needs it.
 pub trait Backlog {
     /// Takes the packet that has waited longest.
-    fn pop(&mut self) -> Option<Box<Queued>>;
+    fn pop(&mut self) -> Option<Known>;
 
     /// Bytes that wait.
     fn bytes(&self) -> u64;
@@ -156,8 +155,8 @@ pub trait Backlog {
 
 impl Backlog for Packets {
     #[inline]
-    fn pop(&mut self) -> Option<Box<Queued>> {
-        self.pop()
+    fn pop(&mut self) -> Option<Known> {
+        self.pop().map(Known::from)
     }
 
     #[inline]
@@ -190,6 +189,14 @@ impl Law {
         }
     }
 
+    /// A packet that came at `entered` leaves: marks it if it has waited too long for that (RFC 8290 section 5.2.7).
+    #[inline(always)]
+    pub fn mark_beyond_threshold(&self, queued: &mut Queued, entered: Nanos, now: Nanos, deeds: &mut Deeds) {
+        if self.ce_threshold.is_some_and(|threshold| now - entered > threshold) {
+            deeds.mark(queued);
+        }
+    }
+
     /// Marks a packet if that will do, drops it otherwise. The packet, if it may go on.
     fn mark_or_drop(&self, mut queued: Box<Queued>, deeds: &mut Deeds) -> Option<Box<Queued>> {
         if self.ecn && deeds.mark(&mut queued) {
@@ -203,8 +210,8 @@ impl Law {
 /// The state of CoDel over one queue (RFC 8289 section 5.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Control {
-    /// When a packet will be late, if none before it is in time.
-    late_from: Option<NonZero<Nanos>>,
+    /// When a packet will be late, if none before it is in time; otherwise 0.
+    late_from: Nanos,
     /// It is in the drop state.
     dropping: bool,
     /// When the next drop is due.
@@ -239,7 +246,7 @@ impl Head {
 
 impl Control {
     /// The packet to send (RFC 8289 section 5.5, RFC 8290 section 5.2.7).
-    #[inline]
+    #[inline(always)]
     pub fn dequeue(
         &mut self,
         law: &Law,
@@ -247,33 +254,68 @@ impl Control {
         now: Nanos,
         deeds: &mut Deeds,
     ) -> Option<Box<Queued>> {
-        let mut queued = self.spared(law, queue, now, deeds)?;
-        if law.ce_threshold.is_some_and(|threshold| now - queued.entered > threshold) {
-            deeds.mark(&mut queued);
+        let Some(Known { mut queued, entered, .. }) = queue.pop() else {
+            self.let_pass();
+            return None;
+        };
+        if self.is_late(law, entered, queue.bytes(), now) {
+            return self.dequeue_late(law, queue, now, deeds, queued);
         }
+        self.let_go();
+        law.mark_beyond_threshold(&mut queued, entered, now, deeds);
         Some(queued)
+    }
+
+    /// The same where the packet taken first is late ([`Control::is_late`]).
+    #[inline(never)]
+    pub fn dequeue_late(
+        &mut self,
+        law: &Law,
+        queue: &mut impl Backlog,
+        now: Nanos,
+        deeds: &mut Deeds,
+        queued: Box<Queued>,
+    ) -> Option<Box<Queued>> {
+        let mut queued = self.spared_of_late(law, queue, now, deeds, queued)?;
+        let entered = queued.entered;
+        law.mark_beyond_threshold(&mut queued, entered, now, deeds);
+        Some(queued)
+    }
+
+    /// A packet that came at `entered` is to leave, with so many bytes behind it: whether it is late (RFC 8289 section 5.6, `dodequeue`).
+    #[inline(always)]
+    pub fn is_late(&mut self, law: &Law, entered: Nanos, behind: u64, now: Nanos) -> bool {
+        if now - entered < law.target || behind <= law.mtu {
+            self.late_from = 0;
+            return false;
+        }
+        if self.late_from == 0 {
+            self.late_from = now + law.interval;
+        }
+        now >= self.late_from
+    }
+
+    /// A packet leaves that is not late.
+    #[inline(always)]
+    pub fn let_go(&mut self) {
+        self.dropping = false;
     }
 
     /// A packet leaves as it comes, with nothing behind it: in time, however short the target.
     #[inline]
     pub fn let_pass(&mut self) {
-        self.late_from = None;
+        self.late_from = 0;
         self.dropping = false;
     }
 
-    /// The first packet that is not dropped.
-    #[inline]
-    fn spared(&mut self, law: &Law, queue: &mut impl Backlog, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
-        match self.take(law, queue, now) {
-            Head::Late(queued) => self.spared_of_late(law, queue, now, deeds, queued),
-            head => {
-                self.dropping = false;
-                head.queued()
-            }
-        }
+    /// The same where `unless` has no bit set; where it has them all, nothing changes. Without a branch.
+    #[inline(always)]
+    pub fn let_pass_unless(&mut self, unless: u64) {
+        self.late_from &= unless;
+        self.dropping &= unless != 0;
     }
 
-    /// The same where the packet taken first is late.
+    /// The first packet that is not dropped, where that taken first is late.
     fn spared_of_late(
         &mut self,
         law: &Law,
@@ -304,19 +346,14 @@ impl Control {
         Some(queued)
     }
 
-    /// Takes a packet and says whether it is late (RFC 8289 section 5.6, `dodequeue`).
-    #[inline]
+    /// Takes a packet and says whether it is late.
     fn take(&mut self, law: &Law, queue: &mut impl Backlog, now: Nanos) -> Head {
-        let Some(queued) = queue.pop() else {
-            self.late_from = None;
+        let Some(Known { queued, entered, .. }) = queue.pop() else {
+            self.late_from = 0;
             return Head::Nothing;
         };
-        if now - queued.entered < law.target || queue.bytes() <= law.mtu {
-            self.late_from = None;
-            return Head::InTime(queued);
-        }
-        self.late_from = self.late_from.or(NonZero::new(now + law.interval));
-        if self.late_from.is_some_and(|from| now >= from.get()) { Head::Late(queued) } else { Head::InTime(queued) }
+        let late = self.is_late(law, entered, queue.bytes(), now);
+        if late { Head::Late(queued) } else { Head::InTime(queued) }
     }
 
     /// The drop state begins.

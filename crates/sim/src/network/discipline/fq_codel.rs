@@ -28,11 +28,13 @@
 use super::codel::{self, Backlog, Control, Law};
 use super::outlet::Outlet;
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::{Deeds, Discipline, Queued};
+use super::{Deeds, Discipline, Known, Queued};
 use crate::packet::Packet;
 use crate::pool::{List, Pool};
+use crate::prefetch::prefetch;
 use crate::rng::{self, Purpose, Rng};
 use fullpipe_cc::Nanos;
+use std::hint::black_box;
 
 /// What scenarios may say of it.
 pub static INFO: Info = Info {
@@ -88,10 +90,7 @@ pub struct FqCodel {
     salt: u64,
     queues: Vec<FlowQueue>,
     store: Store,
-    /// The lists of queues, each by its number, and their places.
-    new: List,
-    old: List,
-    turns: Pool<u32>,
+    turns: Turns,
     outlet: Outlet,
 }
 
@@ -108,48 +107,101 @@ struct FlowQueue {
     control: Control,
 }
 
+/// The lists of queues, each by its number: two rings, each with room for all and one more, one behind the other.
+#[derive(Debug)]
+struct Turns {
+    numbers: Box<[u16]>,
+    /// Of one ring.
+    room: u32,
+    new: Stretch,
+    old: Stretch,
+}
+
+/// What of a ring is in use.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stretch {
+    first: u32,
+    len: u32,
+}
+
 /// The packets of all queues.
 #[derive(Debug)]
 struct Store {
-    packets: Pool<Option<Box<Queued>>>,
+    packets: Pool<Held>,
     bytes: u64,
     /// These bytes are what CoDel's floor is compared with, not the queue's.
     floor_of_all: bool,
+}
+
+/// A packet, and what has to be known of it when it is to leave: without a look at the packet, which lies elsewhere.
+#[derive(Debug, Default)]
+struct Held {
+    queued: Option<Box<Queued>>,
+    entered: Nanos,
+    size: u32,
+}
+
+impl Turns {
+    /// Of so many queues; none is on a list.
+    fn of(queues: usize) -> Turns {
+        let room = (queues + 1).next_power_of_two();
+        let (new, old) = (Stretch::default(), Stretch::default());
+        Turns { numbers: vec![0; 2 * room].into(), room: room as u32, new, old }
+    }
+
+    /// A queue joins the new ones if it is on no list: without a branch.
+    #[inline(always)]
+    fn list(&mut self, queue: &mut FlowQueue, number: usize, quantum: i32) {
+        let joins = u32::from(!queue.listed);
+        queue.listed = true;
+        queue.credit ^= (queue.credit ^ quantum) & (joins as i32).wrapping_neg();
+        let place = self.new.first.wrapping_add(self.new.len) & (self.room - 1);
+        self.numbers[place as usize] = number as u16;
+        self.new.len += joins;
+    }
+
+    /// Takes all queues off the lists.
+    fn clear(&mut self, mut each: impl FnMut(usize)) {
+        for (list, ring) in [(&mut self.new, 0), (&mut self.old, self.room)] {
+            let place = |k: u32| (ring + (list.first.wrapping_add(k) & (self.room - 1))) as usize;
+            (0..list.len).for_each(|k| each(usize::from(self.numbers[place(k)])));
+            *list = Stretch::default();
+        }
+    }
 }
 
 impl FqCodel {
     /// An empty one.
     pub fn new(settings: &Settings, seed: u64, packet_size: u32) -> Self {
         let floor_of_all = settings.choice("floor") == "all";
+        let queues = settings.whole("flows") as usize;
         FqCodel {
             law: Law::new(settings, packet_size),
             quantum: settings.whole("quantum") as i32,
             drop_batch: settings.whole("drop_batch") as usize,
             salt: Rng::new(seed, Purpose::Queue, 0).bits(),
-            queues: vec![FlowQueue::default(); settings.whole("flows") as usize],
+            queues: vec![FlowQueue::default(); queues],
             store: Store { packets: Pool::default(), bytes: 0, floor_of_all },
-            new: List::default(),
-            old: List::default(),
-            turns: Pool::default(),
+            turns: Turns::of(queues),
             outlet: Outlet::default(),
         }
     }
 
     /// The number of the queue of a packet's flow.
-    fn queue_of(&self, packet: &Packet) -> u32 {
-        let hash = rng::mix(packet.flow_key().wrapping_add(self.salt));
-        ((u128::from(hash) * self.queues.len() as u128) >> 64) as u32
+    #[inline(always)]
+    fn queue_of(&self, flow_key: u64) -> usize {
+        let hash = rng::mix(flow_key.wrapping_add(self.salt));
+        ((u128::from(hash) * self.queues.len() as u128) >> 64) as usize
     }
 
     /// The link asks for a packet and there is none: all queues leave the lists, and CoDel has seen each of them empty.
+    #[inline(never)]
     fn clear_lists(&mut self) {
-        for list in [&mut self.new, &mut self.old] {
-            while let Some(number) = self.turns.pop(list) {
-                let queue = &mut self.queues[number as usize];
-                queue.listed = false;
-                queue.control.let_pass();
-            }
-        }
+        self.turns.clear(|number| {
+            let queue = &mut self.queues[number];
+            queue.listed = false;
+            queue.control.let_pass();
+        });
     }
 
     /// Makes room for `size` bytes at the cost of the queue with the most (RFC 8290 section 4.1).
@@ -161,27 +213,36 @@ impl FqCodel {
         let mut waiting = Waiting { packets, bytes, store: &mut self.store };
         let (mut dropped, mut freed) = (0, 0);
         while dropped < half || freed < size {
-            let Some(queued) = waiting.pop() else { return };
+            let Some(taken) = waiting.pop() else { return };
             dropped += 1;
-            freed += queued.size;
-            deeds.drop(queued);
+            freed += taken.size;
+            deeds.drop(taken.queued);
         }
     }
 }
 
 impl Discipline for FqCodel {
-    fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, _now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
+        let class = self.expect(queued.packet.flow_key());
+        self.put(Known::from(queued), class, full, deeds);
+    }
+
+    #[inline(always)]
+    fn expect(&self, flow_key: u64) -> u32 {
+        let number = self.queue_of(flow_key);
+        prefetch(&self.queues[number], size_of::<FlowQueue>());
+        number as u32
+    }
+
+    #[inline(always)]
+    fn put(&mut self, known: Known, class: u32, full: bool, deeds: &mut Deeds) {
+        let (now, number, size) = (known.entered, class as usize, known.size);
         if self.store.bytes == 0 && self.outlet.free_at() <= now {
             self.clear_lists();
         }
-        let (number, size) = (self.queue_of(&queued.packet), queued.size);
-        let queue = &mut self.queues[number as usize];
-        Waiting { packets: &mut queue.packets, bytes: &mut queue.bytes, store: &mut self.store }.push(queued);
-        if !queue.listed {
-            queue.listed = true;
-            queue.credit = self.quantum;
-            self.turns.push(&mut self.new, number);
-        }
+        let queue = &mut self.queues[number];
+        Waiting { packets: &mut queue.packets, bytes: &mut queue.bytes, store: &mut self.store }.push(known);
+        self.turns.list(queue, number, self.quantum);
         if full {
             self.drop_from_the_longest(size, deeds);
         }
@@ -189,41 +250,61 @@ impl Discipline for FqCodel {
 
     fn lets_pass(&mut self, now: Nanos, packet: &Packet, size: u32) -> bool {
         self.clear_lists();
-        let number = self.queue_of(packet);
-        let queue = &mut self.queues[number as usize];
-        (queue.listed, queue.credit) = (true, self.quantum - size as i32);
+        let number = self.queue_of(packet.flow_key());
+        let queue = &mut self.queues[number];
+        self.turns.list(queue, number, self.quantum);
+        queue.credit -= size as i32;
         queue.control.let_pass();
-        self.turns.push(&mut self.new, number);
         self.outlet.take(now, size);
         true
     }
 
     fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
-        loop {
-            let new = self.new.len() > 0;
-            let list = if new { &mut self.new } else { &mut self.old };
-            let number = *self.turns.front(list)?;
-            let FlowQueue { packets, bytes, credit, listed, control } = &mut self.queues[number as usize];
-            if *credit <= 0 {
-                *credit += self.quantum;
-                if !new {
-                    self.turns.rotate(list);
-                    continue;
-                }
-            } else {
-                let mut waiting = Waiting { packets, bytes, store: &mut self.store };
-                if let Some(queued) = control.dequeue(&self.law, &mut waiting, now, deeds) {
-                    *credit -= queued.size as i32;
-                    self.outlet.take(now, queued.size);
-                    return Some(queued);
-                }
-                *listed = new;
+        self.take(now, deeds).map(|taken| taken.queued)
+    }
+
+    /// Which of the queues that are looked at has a packet to send is a guess; what else is done with them takes none.
+    #[inline(always)]
+    fn take(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Known> {
+        let FqCodel { law, quantum, queues, store, turns: Turns { numbers, room, new, old }, outlet, .. } = self;
+        let ends = (new, old);
+        let (mut new, mut old) = (*ends.0, *ends.1);
+        let known = loop {
+            if new.len | old.len == 0 {
+                break None;
             }
-            self.turns.pop(list);
-            if *listed {
-                self.turns.push(&mut self.old, number);
+            let is_new = u32::from(new.len > 0);
+            let is_old = is_new.wrapping_sub(1);
+            let first = new.first ^ ((new.first ^ old.first) & is_old);
+            let place = (first & (*room - 1)) + (*room & is_old);
+            let number = numbers[place as usize];
+            let queue = &mut queues[usize::from(number)];
+            // All bits where no credit is left.
+            let spent = (queue.credit - 1) >> 31;
+            let waiting = queue.packets.len() as i32;
+            if spent == 0 && waiting > 0 {
+                let taken = queue.take(law, store, now, deeds);
+                if taken.is_some() {
+                    break taken;
+                }
             }
+            queue.credit += *quantum & spent;
+            // CoDel has seen it empty, unless it was not looked at, or CoDel has emptied it. The compiler would make a branch of it.
+            let untouched = spent | waiting.wrapping_neg() >> 31;
+            queue.control.let_pass_unless(black_box(i64::from(untouched) as u64));
+            let stays = spent as u32 & 1 | is_new;
+            queue.listed = stays != 0;
+            (new.first, new.len) = (new.first.wrapping_add(is_new), new.len - is_new);
+            (old.first, old.len) = (old.first.wrapping_add(1 - is_new), old.len - (1 - is_new));
+            let last = *room + (old.first.wrapping_add(old.len) & (*room - 1));
+            numbers[last as usize] = number;
+            old.len += stays;
+        };
+        (*ends.0, *ends.1) = (new, old);
+        if let Some(known) = &known {
+            outlet.take(now, known.size);
         }
+        known
     }
 
     fn set_rate(&mut self, _now: Nanos, rate_bps: u64) {
@@ -231,7 +312,41 @@ impl Discipline for FqCodel {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.queues.capacity() * size_of::<FlowQueue>() + self.store.packets.heap_bytes() + self.turns.heap_bytes()
+        self.queues.capacity() * size_of::<FlowQueue>()
+            + self.store.packets.heap_bytes()
+            + size_of_val(&*self.turns.numbers)
+    }
+}
+
+impl FlowQueue {
+    /// The packet to send of a queue that holds any; none if CoDel drops them all.
+    #[inline(always)]
+    fn take(&mut self, law: &Law, store: &mut Store, now: Nanos, deeds: &mut Deeds) -> Option<Known> {
+        let mut waiting = Waiting { packets: &mut self.packets, bytes: &mut self.bytes, store };
+        let Known { mut queued, size, entered } = waiting.pop()?;
+        if self.control.is_late(law, entered, waiting.bytes(), now) {
+            return self.take_late(law, store, now, deeds, queued);
+        }
+        self.control.let_go();
+        self.credit -= size as i32;
+        law.mark_beyond_threshold(&mut queued, entered, now, deeds);
+        Some(Known { queued, size, entered })
+    }
+
+    /// The same where the first packet, which has been taken, is late.
+    #[inline(never)]
+    fn take_late(
+        &mut self,
+        law: &Law,
+        store: &mut Store,
+        now: Nanos,
+        deeds: &mut Deeds,
+        queued: Box<Queued>,
+    ) -> Option<Known> {
+        let mut waiting = Waiting { packets: &mut self.packets, bytes: &mut self.bytes, store };
+        let queued = self.control.dequeue_late(law, &mut waiting, now, deeds, queued)?;
+        self.credit -= queued.size as i32;
+        Some(Known::from(queued))
     }
 }
 
@@ -243,21 +358,26 @@ struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    fn push(&mut self, queued: Box<Queued>) {
-        *self.bytes += u64::from(queued.size);
-        self.store.bytes += u64::from(queued.size);
-        self.store.packets.push(self.packets, Some(queued));
+    #[inline(always)]
+    fn push(&mut self, known: Known) {
+        let Known { queued, size, entered } = known;
+        *self.bytes += u64::from(size);
+        self.store.bytes += u64::from(size);
+        self.store.packets.push(self.packets, Held { queued: Some(queued), entered, size });
     }
 }
 
 impl Backlog for Waiting<'_> {
-    fn pop(&mut self) -> Option<Box<Queued>> {
-        let queued = self.store.packets.pop(self.packets)??;
-        *self.bytes -= u64::from(queued.size);
-        self.store.bytes -= u64::from(queued.size);
-        Some(queued)
+    #[inline(always)]
+    fn pop(&mut self) -> Option<Known> {
+        let held = self.store.packets.pop(self.packets)?;
+        let (queued, size, entered) = (held.queued.take()?, held.size, held.entered);
+        *self.bytes -= u64::from(size);
+        self.store.bytes -= u64::from(size);
+        Some(Known { queued, size, entered })
     }
 
+    #[inline(always)]
     fn bytes(&self) -> u64 {
         if self.store.floor_of_all { self.store.bytes } else { *self.bytes }
     }
@@ -268,9 +388,12 @@ const _: () = assert!(size_of::<FlowQueue>() == 64);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::discipline::packets::Packets;
     use crate::network::discipline::testing::{queued, settings};
     use crate::packet::{Ecn, Kind as PacketKind};
     use fullpipe_cc::time::{MILLISECOND, SECOND};
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
 
     /// CoDel never acts within it.
     const LONG: (&str, Value) = ("interval", Value::Time(100 * SECOND));
@@ -414,7 +537,7 @@ mod tests {
     #[test]
     fn queues_go_from_new_to_old_to_none() {
         let mut bench = Bench::new(&[LONG]);
-        let lists = |bench: &Bench| (bench.queue.new.len(), bench.queue.old.len());
+        let lists = |bench: &Bench| (bench.queue.turns.new.len, bench.queue.turns.old.len);
         bench.arrive(0, 1000);
         bench.arrive(0, 1000);
         assert_eq!(lists(&bench), (1, 0));
@@ -544,7 +667,7 @@ mod tests {
         for seed in 0..seeds {
             let queue = FqCodel::new(&Settings::defaults(&INFO), seed, 1000);
             let mut flows = [0_u32; 1024];
-            let number = |flow| queue.queue_of(&Packet { flow, ..Packet::default() }) as usize;
+            let number = |flow| queue.queue_of(Packet { flow, ..Packet::default() }.flow_key());
             (0..100).for_each(|flow| flows[number(flow)] += 1);
             alone += flows.iter().filter(|flows| **flows == 1).count();
         }
@@ -556,8 +679,9 @@ mod tests {
     #[test]
     fn seeds_directions_and_connections_have_queues_of_their_own() {
         let data = Packet { flow: 7, ..Packet::default() };
-        let queue_of = |seed, packet: Packet| FqCodel::new(&Settings::defaults(&INFO), seed, 1000).queue_of(&packet);
-        let distinct = |mut numbers: Vec<u32>| {
+        let queue_of =
+            |seed, packet: Packet| FqCodel::new(&Settings::defaults(&INFO), seed, 1000).queue_of(packet.flow_key());
+        let distinct = |mut numbers: Vec<usize>| {
             numbers.sort_unstable();
             numbers.dedup();
             numbers.len()
@@ -577,6 +701,101 @@ mod tests {
             bench.now = at_ms * MILLISECOND;
             bench.turn();
             assert_eq!(bench.dropped().len(), dropped, "{at_ms} ms");
+        }
+    }
+
+    /// RFC 8290 section 4.2 as it stands, over lists and queues that are each their own.
+    struct Plain {
+        law: Law,
+        quantum: i32,
+        queues: Vec<PlainQueue>,
+        new: VecDeque<usize>,
+        old: VecDeque<usize>,
+    }
+
+    #[derive(Default)]
+    struct PlainQueue {
+        packets: Packets,
+        credit: i32,
+        listed: bool,
+        control: Control,
+    }
+
+    impl Plain {
+        fn new(settings: &Settings) -> Plain {
+            let queues = (0..settings.whole("flows")).map(|_| PlainQueue::default()).collect();
+            let (new, old) = (VecDeque::new(), VecDeque::new());
+            Plain { law: Law::new(settings, 1000), quantum: settings.whole("quantum") as i32, queues, new, old }
+        }
+
+        fn enqueue(&mut self, number: usize, queued: Box<Queued>) {
+            let queue = &mut self.queues[number];
+            queue.packets.push(queued);
+            if !std::mem::replace(&mut queue.listed, true) {
+                queue.credit = self.quantum;
+                self.new.push_back(number);
+            }
+        }
+
+        fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
+            loop {
+                let new = !self.new.is_empty();
+                let list = if new { &mut self.new } else { &mut self.old };
+                let number = *list.front()?;
+                let queue = &mut self.queues[number];
+                if queue.credit <= 0 {
+                    queue.credit += self.quantum;
+                } else if let Some(queued) = queue.control.dequeue(&self.law, &mut queue.packets, now, deeds) {
+                    queue.credit -= queued.size as i32;
+                    return Some(queued);
+                } else {
+                    queue.listed = new;
+                }
+                list.pop_front();
+                if queue.listed {
+                    self.old.push_back(number);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+        /// What leaves, what is dropped and how many are marked, whatever comes and however often the link asks: sizes above the quantum,
+        /// flows that share a queue, queues that empty and come again, and CoDel at work.
+        #[test]
+        fn turns_are_those_of_the_rfc(
+            quantum in prop_oneof![Just(256u64), Just(1000), Just(1514)],
+            steps in prop::collection::vec(
+                (0u32..9, prop_oneof![Just(40u32), Just(1000), 1..3000u32], 0..4u64, prop_oneof![3 => Just(1usize), 2 => 0..4usize], any::<bool>()),
+                1..300,
+            ),
+        ) {
+            let given = [
+                ("flows", Value::Whole(6)),
+                ("quantum", Value::Bytes(quantum)),
+                ("target", Value::Time(5 * MILLISECOND)),
+                ("interval", Value::Time(20 * MILLISECOND)),
+            ];
+            let settings = settings(&INFO, &given);
+            let (mut queue, mut plain) = (FqCodel::new(&settings, 1, 1000), Plain::new(&settings));
+            let (mut deeds, mut plain_deeds) = (Deeds::default(), Deeds::default());
+            let mut now = 0;
+            for (seq, (flow, size, gap, asked, capable)) in (0..).zip(steps) {
+                now += gap * MILLISECOND;
+                let packet = || queued(flow, seq, size, if capable { Ecn::Ect0 } else { Ecn::NotEct }, now);
+                plain.enqueue(queue.expect(packet().packet.flow_key()) as usize, packet());
+                queue.enqueue(now, packet(), false, &mut deeds);
+                for _ in 0..asked {
+                    let (left, expected) = (queue.take(now, &mut deeds), plain.dequeue(now, &mut plain_deeds));
+                    let known = left.map(|left| (left.queued.packet.seq, left.size, left.entered));
+                    prop_assert_eq!(known, expected.map(|queued| (queued.packet.seq, queued.size, queued.entered)));
+                }
+                let dropped = |deeds: &mut Deeds| deeds.dropped.drain(..).map(|queued| queued.packet.seq).collect::<Vec<_>>();
+                prop_assert_eq!(dropped(&mut deeds), dropped(&mut plain_deeds));
+                prop_assert_eq!(deeds.marked, plain_deeds.marked);
+            }
         }
     }
 }

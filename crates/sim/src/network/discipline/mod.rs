@@ -46,6 +46,24 @@ pub struct Queued {
     pub fate: Fate,
 }
 
+/// A packet, with what of it is asked for first: known without a look at the packet, which lies elsewhere.
+#[derive(Debug)]
+pub struct Known {
+    /// The packet.
+    pub queued: Box<Queued>,
+    /// Its size.
+    pub size: u32,
+    /// When it came.
+    pub entered: Nanos,
+}
+
+impl From<Box<Queued>> for Known {
+    #[inline(always)]
+    fn from(queued: Box<Queued>) -> Known {
+        Known { size: queued.size, entered: queued.entered, queued }
+    }
+}
+
 /// What becomes of a packet once it is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
@@ -110,11 +128,34 @@ pub trait Discipline {
     /// The transmitter is free: the packet to send; `None` if none is left, however many were dropped in looking.
     fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>>;
 
+    /// A packet of a flow will come, whose [`Packet::flow_key`] is this: of which class it is, for [`Discipline::put`].
+    fn expect(&self, _flow_key: u64) -> u32 {
+        0
+    }
+
+    /// As [`Discipline::enqueue`], of a packet that was expected.
+    #[inline(always)]
+    fn put(&mut self, known: Known, _class: u32, full: bool, deeds: &mut Deeds) {
+        self.enqueue(known.entered, known.queued, full, deeds);
+    }
+
+    /// As [`Discipline::dequeue`], for who has not much time.
+    #[inline(always)]
+    fn take(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Known> {
+        self.dequeue(now, deeds).map(Known::from)
+    }
+
     /// The rate of the link is `rate_bps` from `now` on, 0 during an outage; told once before anything else.
     fn set_rate(&mut self, _now: Nanos, _rate_bps: u64) {}
 
     /// Bytes it takes on the heap.
     fn heap_bytes(&self) -> usize;
+}
+
+/// What is done with a discipline whose type is known while it is done.
+pub trait Task {
+    /// Does it.
+    fn on(self, queue: &mut impl Discipline);
 }
 
 /// Declares every discipline once: [`ALL`], and [`Any`] that dispatches to it.
@@ -137,6 +178,12 @@ macro_rules! disciplines {
                 })*
                 unreachable!("{} is not a discipline", settings.info.name)
             }
+
+            /// Does something with it that is much for one call.
+            #[inline]
+            pub fn perform(&mut self, task: impl Task) {
+                match self { $(Any::$variant(queue) => task.on(queue)),* }
+            }
         }
 
         impl Discipline for Any {
@@ -153,6 +200,21 @@ macro_rules! disciplines {
             #[inline]
             fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
                 match self { $(Any::$variant(queue) => queue.dequeue(now, deeds)),* }
+            }
+
+            #[inline]
+            fn expect(&self, flow_key: u64) -> u32 {
+                match self { $(Any::$variant(queue) => queue.expect(flow_key)),* }
+            }
+
+            #[inline]
+            fn put(&mut self, known: Known, class: u32, full: bool, deeds: &mut Deeds) {
+                match self { $(Any::$variant(queue) => queue.put(known, class, full, deeds)),* }
+            }
+
+            #[inline]
+            fn take(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Known> {
+                match self { $(Any::$variant(queue) => queue.take(now, deeds)),* }
             }
 
             fn set_rate(&mut self, now: Nanos, rate_bps: u64) {
