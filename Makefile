@@ -51,10 +51,11 @@ test-linux: build setup linux-objects ## All tests of the Linux engine: measurem
 test-slow: build ## The tests that take minutes; those of the adapters too, once they are built.
 	$(BIN)/pytest --numprocesses=logical -m slow
 
-# The standards first: the others' cards need their runs. Each is some minutes on a quiet machine, less for the later ones.
-CARDS := newreno cubic bbr bbr3 prague copa ledbat++ hyun-jang adaptive-aimd ehstcp scalable vegas hstcp
+# The standards first: the others' cards need their runs.
+CARDS := newreno cubic bbr bbr3 prague copa ledbat++ hyun-jang adaptive-aimd ehstcp scalable vegas hstcp \
+	tahoe reno bic htcp westwood illinois veno yeah hybla dctcp ledbat compound
 
-cards: build ## The report cards in docs/cards, made anew (half an hour).
+cards: build ## The report cards in docs/cards, made anew (some minutes).
 	mkdir -p out
 	for name in $(CARDS); do $(BIN)/fullpipe evaluate $$name --json > out/card.json && mv out/card.json docs/cards/$$name.json || exit 1; done
 	$(BIN)/python docs/tables.py cards.md

@@ -135,6 +135,7 @@ def measured(name: str) -> str:
         "linux-bloat": bloat,
         "linux-duel-column": harm,
         "linux-duels": duels,
+        "linux-shallow": shallow,
         "prague": prague,
         "vegas": vegas,
         "speed": speed,
@@ -345,17 +346,18 @@ def _speed() -> Any:
 
 
 def words_of_cards() -> str:
-    """A row per criterion, a column per algorithm, the word in a cell."""
+    """A row per algorithm, a column per criterion that a card answers, a word in each cell; and their titles."""
     found = cards()
-    names = list(found)
-    lines = [("RFC 9743", *(f"`{name}`" for name in names)), ("---",) * (len(names) + 1)]
-    lines.append(("profile, seeds", *(f"{found[name]['profile']}, {found[name]['seeds']}" for name in names)))
-    for i, criterion in enumerate(next(iter(found.values()))["criteria"]):
-        words = [found[name]["criteria"][i]["verdict"] for name in names]
-        if any(word in WORDS for word in words):
-            heading = f"{criterion['id']} {criterion['title']}"
-            lines.append((heading, *(WORDS.get(word, "") for word in words)))
-    return _table(lines)
+    criteria = next(iter(found.values()))["criteria"]
+    judged = [
+        i for i in range(len(criteria)) if any(card["criteria"][i]["verdict"] in WORDS for card in found.values())
+    ]
+    lines = [("", *(criteria[i]["id"] for i in judged)), ("---",) * (len(judged) + 1)]
+    for name, card in found.items():
+        lines.append((f"`{name}`", *(WORDS.get(card["criteria"][i]["verdict"], "") for i in judged)))
+    titles = [f"{criteria[i]['id']} {criteria[i]['title']}" for i in judged]
+    made = {f"{card['profile']}, {card['seeds']} seeds" for card in found.values()}
+    return f"{_table(lines)}\nAll are of {' and '.join(sorted(made))}. {'; '.join(titles)}.\n"
 
 
 def worse_of_cards() -> str:
@@ -410,6 +412,12 @@ def harm() -> str:
     """Harm to each victim on both engines, a row for each pair and buffer."""
     columns = {"goodput": ("harm to goodput", ".2f"), "p95_rtt": ("to the 95th percentile of RTTs", ".2f")}
     return _on_both("linux-duel-column", columns)
+
+
+def shallow() -> str:
+    """Ten flows of each standard over a fiftieth of a BDP, on both engines."""
+    columns = {"loss_percent": ("lost, %", ".2f"), "utilization_percent": ("utilization, %", ".1f")}
+    return _on_both("linux-shallow", columns)
 
 
 def drops_of_bbr() -> str:

@@ -81,3 +81,29 @@ def test_a_column_of_harm_agrees_with_the_card() -> None:
         if not min(here) - WITHIN <= min(there) <= max(there) <= max(here) + WITHIN:
             missed.append(f"{row}: {key}")
     assert missed == []
+
+
+LOSSES = {"loss_rate": "loss_percent", "utilization": "utilization_percent"}
+"""What the kernel tells of `shallow`, and its names in the record."""
+
+
+def test_a_column_of_losses_agrees_with_the_card() -> None:
+    """Ten flows over 50 Mbit/s and a fiftieth of a BDP: losses within a factor of 1.3 of what twelve seeds span,
+    utilization within 2 points.
+    """
+    card = evaluate("cubic", only=["shallow"], seeds=SEEDS, engine="simulator" if keeps_linux() else "linux")
+    (cell,) = card.data["criteria"][0]["cells"]
+    figures = {figure["metric"]: figure for figure in cell["figures"].values()}
+    found: dict[str, dict[str, Any]] = {name: {"simulator": {}, "linux": {}} for name in STANDARDS}
+    for (name, rows), (metric, key) in product(found.items(), LOSSES.items()):
+        rows["simulator"][key] = figures[metric][name]
+        rows["linux"][key] = kept("shallow")[name]["linux"][key] if keeps_linux() else figures[metric]["linux"][name]
+    print(f"\n{json.dumps(found)}")
+    if os.environ.get(RECORD):
+        keep_rows("shallow", found)
+    for here, there in ((rows["simulator"], rows["linux"]) for rows in found.values()):
+        assert all(len(there[key]) == 2 for key in LOSSES.values())
+        low, high = min(here["loss_percent"]), max(here["loss_percent"])
+        assert all(low / 1.3 <= percent <= 1.3 * high for percent in there["loss_percent"])
+        low, high = min(here["utilization_percent"]), max(here["utilization_percent"])
+        assert all(low - 2 <= percent <= high + 2 for percent in there["utilization_percent"])
