@@ -143,11 +143,11 @@ impl Segment {
     }
 }
 
-impl From<Packet> for Segment {
+impl From<&Packet> for Segment {
     #[inline(always)]
-    fn from(packet: Packet) -> Segment {
+    fn from(packet: &Packet) -> Segment {
         debug_assert!(matches!(packet.kind, Kind::Data | Kind::Received), "an ACK is no segment");
-        let Packet { at, stamp, aside, flow, seq, incarnation, hop, .. } = packet;
+        let &Packet { at, stamp, aside, flow, seq, incarnation, hop, .. } = packet;
         Segment { at, stamp, flow, seq, incarnation, hop, marks: Marks(aside as u8) }
     }
 }

@@ -363,6 +363,15 @@ impl<P: Policy> Engine<P> {
     fn hand_on(&mut self, place: u32) {
         let mut departed = self.transit.network.served[place as usize].take_departed();
         for departed in departed.drain(..) {
+            // Most are segments whose receiver is next: they are read where they lie, and not copied first.
+            let (at, packet) = departed.packet();
+            if packet.kind == Kind::Data {
+                let flow = &mut self.flows[packet.flow as usize];
+                if self.transit.leaves_direct(flow, packet, at) {
+                    self.transit.network.served[place as usize].put_by(departed);
+                    continue;
+                }
+            }
             let packet = self.transit.network.served[place as usize].unpack(departed);
             self.leave(packet);
         }

@@ -118,6 +118,14 @@ pub struct Departed {
     queued: Box<Queued>,
 }
 
+impl Departed {
+    /// When it reaches the far end, and the packet as it came.
+    #[inline(always)]
+    pub fn packet(&self) -> (Nanos, &Packet) {
+        (self.at, &self.queued.packet)
+    }
+}
+
 impl Served {
     /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
     pub fn new(
@@ -293,6 +301,12 @@ impl Served {
         let packet = Packet { at, ..queued.packet };
         self.port.put_by(queued);
         packet
+    }
+
+    /// A packet that has left is not needed any more.
+    #[inline(always)]
+    pub fn put_by(&mut self, departed: Departed) {
+        self.port.put_by(departed.queued);
     }
 
     /// The list of [`Served::take_departed`], empty now; nothing has left since.
