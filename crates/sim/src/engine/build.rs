@@ -4,7 +4,7 @@ use super::footprint::Memory;
 use super::timers::Timer;
 use super::transit::Transit;
 use super::{Engine, longest_access_delay};
-use crate::network::{Network, Route, Serving, Shortcut};
+use crate::network::{Direct, Network, Route, Serving, Shortcut};
 use crate::report::jitter::Jitter;
 use crate::report::meter::{Meter, Terms};
 use crate::report::transfers::Transfers;
@@ -155,8 +155,9 @@ impl<P: Policy> Engine<P> {
         };
         let heeds = ecn || heed.jitter.is_some();
         let shortcut = match self.transit.network.shortcut(route) {
-            _ if tcp.delayed_ack || heeds => Shortcut::None,
-            Shortcut::Whole(_) if slow_access => Shortcut::None,
+            _ if slow_access => Shortcut::None,
+            Shortcut::Whole(_) if tcp.delayed_ack || heeds => Shortcut::None,
+            Shortcut::Back(Direct { there, .. }) if tcp.delayed_ack || heeds => Shortcut::Served(there),
             shortcut => shortcut,
         };
         let schedule = &mut self.transit.schedule;
@@ -175,7 +176,7 @@ impl<P: Policy> Engine<P> {
             access,
             incarnation: 0,
             life: Life::Idle,
-            plain: !slow_access && !ecn && !matches!(shortcut, Shortcut::Back(_)),
+            plain: !slow_access && !ecn && !matches!(shortcut, Shortcut::Served(_) | Shortcut::Back(_)),
             heed: heeds.then(|| Box::new(heed)),
             ack_delay: NonZero::new(tcp.delayed_ack_timeout).filter(|_| tcp.delayed_ack),
             timer_at: Nanos::MAX,

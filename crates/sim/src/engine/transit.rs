@@ -3,7 +3,7 @@
 use crate::engine::schedule::Schedule;
 use crate::engine::timers::{Timer, Timers};
 use crate::network::{Direct, End, Hop, Network, Route, Shortcut};
-use crate::packet::{AckNote, Kind, NoteSlot, Notes, Packet, Segment};
+use crate::packet::{AckNote, Kind, Marks, NoteSlot, Notes, Packet, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
 use crate::scenario::Scenario;
@@ -108,7 +108,7 @@ impl Transit {
                     if flow.plain {
                         let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
                         self.carry(flow, &mut segment.packet(Kind::Data), false);
-                    } else {
+                    } else if !self.keep(flow, seq, at, now, true) {
                         self.send(flow, seq, at, now, true);
                     }
                 }
@@ -232,7 +232,9 @@ impl Transit {
     /// The same where the receiver has more to do.
     #[inline(never)]
     fn deliver_apart<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) {
-        let (Shortcut::Whole(Direct { back, .. }) | Shortcut::Back(back)) = flow.shortcut else { return };
+        let (Shortcut::Whole(Direct { back, .. }) | Shortcut::Back(Direct { back, .. })) = flow.shortcut else {
+            return;
+        };
         let Some(mut ack) = self.deliver(flow, segment) else { return };
         let link = &mut self.network.fifos[back as usize];
         let Some(departure) = link.accept(ack.at, self.ack_size) else { return self.lose(&ack) };
@@ -241,24 +243,38 @@ impl Transit {
         self.schedule.push(flow.ack_stream, &ack);
     }
 
-    /// Segment `seq` leaves its sender at `now` by its time, `new` or for the second time, and reaches the first link at `at`.
+    /// Segment `seq` leaves its sender at `now` by its time, `new` or for the second time, and reaches the first link at `at`. Most that come
+    /// to a served link are kept there, and need no more.
     #[inline(never)]
     fn send<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
-        let mut segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
-        segment.marks = flow.sender.marks(new);
+        if !self.keep(flow, seq, at, now, new) {
+            let marks = flow.sender.marks(new);
+            self.send_on(flow, seq, at, now, marks);
+        }
+    }
+
+    #[inline(always)]
+    fn keep<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) -> bool {
+        let (Shortcut::Served(there) | Shortcut::Back(Direct { there, .. })) = flow.shortcut else { return false };
+        let link = &mut self.network.served[there as usize];
+        if !link.keeps() {
+            return false;
+        }
+        // A shortcut back is for segments whose headers say nothing.
+        let marks = if let Shortcut::Served(_) = flow.shortcut { flow.sender.marks(new) } else { Marks::NONE };
+        let segment = Segment { marks, ..Segment::new(flow.id, seq, flow.incarnation, at, now) };
+        if link.keep(segment, self.packet_size, self.by_timer) {
+            self.let_in(there);
+        }
+        true
+    }
+
+    /// The same of a segment that is not kept.
+    #[inline(never)]
+    fn send_on<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, marks: Marks) {
+        let mut segment = Segment { marks, ..Segment::new(flow.id, seq, flow.incarnation, at, now) };
         match &mut flow.access_link {
-            None => {
-                if let End::Served(place) = self.network.hop(flow.route, segment.hop).end {
-                    let link = &mut self.network.served[place as usize];
-                    if link.keeps() {
-                        if link.keep(segment, self.packet_size, self.by_timer) {
-                            self.let_in(place);
-                        }
-                        return;
-                    }
-                }
-                self.carry(flow, &mut segment.packet(Kind::Data), false);
-            }
+            None => self.carry(flow, &mut segment.packet(Kind::Data), false),
             Some(link) => {
                 segment.at = link.send(segment.at, self.packet_size);
                 self.schedule.push(link.stream, &segment.packet(Kind::Data));
@@ -429,14 +445,13 @@ impl Transit {
         }
     }
 
-    /// A segment of `flow` that has waited at a served link leaves it, and reaches the far end at `at`. Says whether all that comes of it is
-    /// done.
+    /// A segment of `flow` that has waited at a served link leaves it. Says whether all that comes of it is done.
     #[inline(always)]
-    pub fn leaves_direct<P: Policy>(&mut self, flow: &mut Connection<P>, packet: &Packet, at: Nanos) -> bool {
-        let Shortcut::Back(back) = flow.shortcut else { return false };
-        let direct = packet.incarnation == flow.incarnation;
+    pub fn leaves_direct<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment) -> bool {
+        let Shortcut::Back(Direct { back, .. }) = flow.shortcut else { return false };
+        let direct = segment.incarnation == flow.incarnation;
         if direct {
-            self.deliver_direct(flow, back, Segment { at, ..Segment::from(packet) });
+            self.deliver_direct(flow, back, segment);
         }
         direct
     }

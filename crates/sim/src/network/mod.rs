@@ -31,7 +31,7 @@ pub struct Route {
     pub handshake: bool,
 }
 
-/// A route over one link, there and back, on which nothing waits for its turn: the two directions, among [`Network::fifos`].
+/// A route over one link, there and back: the two directions, each among those of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Direct {
     /// The data's.
@@ -40,15 +40,17 @@ pub struct Direct {
     pub back: u32,
 }
 
-/// How much of the way over one link is worked out at a stroke, where every segment gets its ACK at once.
+/// How much of a way is known without a look at its stops, where nothing is before the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortcut {
     /// Nothing.
     None,
-    /// All of it, there and back.
+    /// All of it, there and back over one link, where every segment gets its ACK at once.
     Whole(Direct),
-    /// What follows when a segment has left its link, which is served: the ACK's way over this one among [`Network::fifos`].
-    Back(u32),
+    /// That it begins with this one among [`Network::served`].
+    Served(u32),
+    /// The same of the only link there, and what follows when a segment has left it, which gets its ACK at once.
+    Back(Direct),
 }
 
 /// A stop on a route.
@@ -190,15 +192,14 @@ impl Network {
         self.hop(route, route.hops - 1)
     }
 
-    /// What of a route needs no look at its stops, if it is so short.
+    /// What of a route needs no look at its stops.
     pub fn shortcut(&self, route: Route) -> Shortcut {
-        if (route.data_hops, route.hops) != (1, 2) {
-            return Shortcut::None;
-        }
-        let (there, back) = (self.hop(route, 0), self.hop(route, 1));
-        match (there.end, back.end) {
-            (End::Fifo(place), End::Fifo(back)) if there.runs_on => Shortcut::Whole(Direct { there: place, back }),
-            (End::Served(_), End::Fifo(back)) if there.runs_on => Shortcut::Back(back),
+        let (first, second) = (self.hop(route, 0), self.hop(route, 1));
+        let short = (route.data_hops, route.hops) == (1, 2) && first.runs_on;
+        match (first.end, second.end) {
+            (End::Fifo(there), End::Fifo(back)) if short => Shortcut::Whole(Direct { there, back }),
+            (End::Served(there), End::Fifo(back)) if short => Shortcut::Back(Direct { there, back }),
+            (End::Served(there), _) => Shortcut::Served(there),
             _ => Shortcut::None,
         }
     }
