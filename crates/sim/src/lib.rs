@@ -24,7 +24,6 @@ mod engine;
 mod memory;
 mod network;
 mod packet;
-mod pool;
 mod prefetch;
 #[cfg(feature = "record")]
 pub mod record;

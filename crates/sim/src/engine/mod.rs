@@ -13,7 +13,8 @@ pub mod timers;
 mod transit;
 
 use crate::network::Serving;
-use crate::packet::{Kind, Packet};
+use crate::network::served::Departed;
+use crate::packet::{Kind, Packet, Segment};
 use crate::prefetch::prefetch;
 use crate::report::Report;
 use crate::report::transfers::Transfers;
@@ -361,22 +362,23 @@ impl<P: Policy> Engine<P> {
     /// What has left a served link goes on.
     #[inline(never)]
     fn hand_on(&mut self, place: u32) {
-        let mut departed = self.transit.network.served[place as usize].take_departed();
-        for departed in departed.drain(..) {
+        let (mut departed, mut stock) = self.transit.network.served[place as usize].take_departed();
+        for &Departed { at, place } in &departed {
             // Most are segments whose receiver is next: they are read where they lie, and not copied first.
-            let (at, packet) = departed.packet();
+            let packet = stock.packet(place);
             if packet.kind == Kind::Data {
                 let flow = &mut self.flows[packet.flow as usize];
-                if self.transit.leaves_direct(flow, packet, at) {
-                    self.transit.network.served[place as usize].put_by(departed);
+                if self.transit.leaves_direct(flow, Segment { at, ..Segment::from(packet) }) {
+                    stock.take(place);
                     continue;
                 }
             }
-            let packet = self.transit.network.served[place as usize].unpack(departed);
+            let packet = Packet { at, ..stock.take(place).packet };
             self.leave(packet);
         }
-        // No path crosses a link twice, so nothing has left it since.
-        self.transit.network.served[place as usize].give_back(departed);
+        departed.clear();
+        // No path crosses a link twice, so nothing has come to it or left it since.
+        self.transit.network.served[place as usize].give_back(departed, stock);
     }
 
     /// The run is over at `end`: served links take the turns before it of which the loop need not have been told yet.

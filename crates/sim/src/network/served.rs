@@ -14,7 +14,8 @@ use super::change::loss::Losses;
 use super::change::policer::Policer;
 use super::change::schedule::{Schedule, Settings};
 use super::change::wire::Wire;
-use super::discipline::{Any, Deeds, Discipline, Fate, Known, Queued, Task};
+use super::discipline::stock::Fate;
+use super::discipline::{Any, Discipline, Known, Stock, Task};
 use super::ledger::{Ledger, Sampled, Totals};
 use super::line::Span;
 use super::transmitter::Transmitter;
@@ -43,7 +44,7 @@ pub struct Served {
 struct Port {
     /// Neither a policer nor losses, and always the same rate: most links.
     plain: bool,
-    /// Besides the limit is no time, and all packets take the same time over the wire.
+    /// Besides room is counted in packets, and all packets take the same time over the wire.
     simple: bool,
     policer: Option<Policer>,
     transmitter: Transmitter,
@@ -59,8 +60,6 @@ struct Port {
     timed: bool,
     /// What waits in the queue.
     waiting: Waiting,
-    /// Data and datagrams that wait, have come or have left, and are not lost.
-    data: u64,
     /// Size of the packet that was sent last, bytes; it is being sent until the transmitter is free.
     sent_last: u32,
     /// When the next of those that wait begins to be sent; beyond every run if none waits.
@@ -69,11 +68,8 @@ struct Port {
     lookahead: Nanos,
     /// What has left since the loop was told, in that order.
     departed: Vec<Departed>,
-    /// Boxes for packets to come.
-    #[expect(clippy::vec_box, reason = "boxes are handed on and used again")]
-    spare: Vec<Box<Queued>>,
-    /// What the queue did in the call under way.
-    deeds: Deeds,
+    /// The packets themselves, and what the queue did to them in the call under way.
+    stock: Stock,
     /// See [`Served::lost`].
     lost: Vec<Packet>,
     totals: Totals,
@@ -95,6 +91,7 @@ const MOST_COMING: usize = 2 * HELD_PACKETS as usize;
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     packets: u64,
+    /// Not counted where [`Port::simple`].
     bytes: u64,
     /// How long they take to send; known where [`Served::timed`].
     time: Span,
@@ -114,16 +111,9 @@ struct Coming {
 #[derive(Debug)]
 pub struct Departed {
     /// When it reaches the far end.
-    at: Nanos,
-    queued: Box<Queued>,
-}
-
-impl Departed {
-    /// When it reaches the far end, and the packet as it came.
-    #[inline(always)]
-    pub fn packet(&self) -> (Nanos, &Packet) {
-        (self.at, &self.queued.packet)
-    }
+    pub at: Nanos,
+    /// Where it is in the [`Stock`].
+    pub place: u32,
 }
 
 impl Served {
@@ -158,13 +148,11 @@ impl Served {
             transmitter,
             free: 0,
             waiting: Waiting::default(),
-            data: 0,
             sent_last: 0,
             turn: Nanos::MAX,
             lookahead,
             departed: Vec::new(),
-            spare: Vec::new(),
-            deeds: Deeds::default(),
+            stock: Stock::default(),
             lost: Vec::new(),
             totals: Totals::default(),
             sojourn: 0,
@@ -172,7 +160,8 @@ impl Served {
             next_mark: ledger.next(),
             ledger,
         };
-        port.simple = port.plain && !port.timed && !port.wire.varies();
+        let in_packets = matches!(port.limit, Buffer::Packets(_) | Buffer::Unlimited);
+        port.simple = port.plain && in_packets && !port.wire.varies();
         Served { queue, coming: Vec::new(), awaited: false, in_loop: 0, port }
     }
 
@@ -228,22 +217,22 @@ impl Served {
         let Served { queue, port, .. } = self;
         let now = packet.at;
         while port.turn < now + Nanos::from(late) {
-            port.take_turn::<false>(queue);
+            port.take_turn::<false, false>(queue);
         }
         port.pass_time::<false>(queue, now);
-        port.totals.arrived += 1;
+        port.note_arrivals(1, now.into());
         if let Some(at) = port.let_pass(queue, packet, size) {
             if port.departed.is_empty() {
                 packet.at = at;
                 return true;
             }
-            let Known { queued, .. } = port.coming(packet, size, late).known;
-            port.departed.push(Departed { at, queued });
+            let Known { place, .. } = port.coming(packet, size, late).known;
+            port.departed.push(Departed { at, place });
             return false;
         }
         let mut coming = port.coming(packet, size, late);
         coming.expect(queue);
-        port.enqueue::<false>(queue, coming);
+        port.enqueue::<false, false>(queue, &coming);
         match port.go_on(queue, now) {
             Some(departed) => self.leaves_at_once(departed, packet),
             None => false,
@@ -256,7 +245,7 @@ impl Served {
             self.port.departed.push(departed);
             return false;
         }
-        *packet = self.unpack(departed);
+        *packet = self.port.take(departed);
         true
     }
 
@@ -279,7 +268,7 @@ impl Served {
         if self.port.lookahead > 0 {
             self.let_in(now + 1);
         } else if self.port.turn <= now {
-            self.port.take_turn::<false>(&mut self.queue);
+            self.port.take_turn::<false, false>(&mut self.queue);
         }
     }
 
@@ -288,31 +277,17 @@ impl Served {
         !self.port.departed.is_empty()
     }
 
-    /// What has left since somebody looked, in that order. [`Served::unpack`] each of them, then give the list back.
+    /// What has left since somebody looked, in that order, and the packets themselves among others: take them out, then give it all back,
+    /// before anything else is asked of the link.
     #[inline]
-    pub fn take_departed(&mut self) -> Vec<Departed> {
-        std::mem::take(&mut self.port.departed)
+    pub fn take_departed(&mut self) -> (Vec<Departed>, Stock) {
+        (std::mem::take(&mut self.port.departed), std::mem::take(&mut self.port.stock))
     }
 
-    /// A packet that has left; `packet.at` is when it reaches the far end.
-    #[inline(always)]
-    pub fn unpack(&mut self, departed: Departed) -> Packet {
-        let Departed { at, queued } = departed;
-        let packet = Packet { at, ..queued.packet };
-        self.port.put_by(queued);
-        packet
-    }
-
-    /// A packet that has left is not needed any more.
-    #[inline(always)]
-    pub fn put_by(&mut self, departed: Departed) {
-        self.port.put_by(departed.queued);
-    }
-
-    /// The list of [`Served::take_departed`], empty now; nothing has left since.
+    /// What [`Served::take_departed`] has given, without those that have left.
     #[inline]
-    pub fn give_back(&mut self, departed: Vec<Departed>) {
-        self.port.departed = departed;
+    pub fn give_back(&mut self, departed: Vec<Departed>, stock: Stock) {
+        (self.port.departed, self.port.stock) = (departed, stock);
     }
 
     /// When the next packet begins to be sent of those that wait; beyond every run if none waits.
@@ -330,7 +305,7 @@ impl Served {
         let Served { queue, port, .. } = self;
         port.pass_time::<false>(queue, now);
         let Some(departed) = port.go_on(queue, now) else { return false };
-        *packet = self.unpack(departed);
+        *packet = self.port.take(departed);
         true
     }
 
@@ -360,9 +335,9 @@ impl Served {
         self.port.waiting.packets as usize + self.coming.len()
     }
 
-    /// Data packets and datagrams in its queue that are not lost yet, once all that has left has been unpacked.
+    /// Data packets and datagrams in its queue that are not lost yet, once nothing has left that nobody has looked for.
     pub fn waiting_data(&self) -> u64 {
-        self.port.data
+        self.port.stock.arriving()
     }
 
     /// Bytes that the queue takes on the heap.
@@ -370,8 +345,7 @@ impl Served {
         let port = &self.port;
         self.queue.heap_bytes()
             + port.ledger.heap_bytes()
-            + (self.waiting_packets() + port.departed.len() + port.spare.len()) * size_of::<Queued>()
-            + (port.spare.capacity() + port.deeds.dropped.capacity()) * size_of::<Box<Queued>>()
+            + port.stock.heap_bytes()
             + self.coming.capacity() * size_of::<Coming>()
             + port.departed.capacity() * size_of::<Departed>()
             + port.lost.capacity() * size_of::<Packet>()
@@ -400,23 +374,43 @@ struct LetIn<'a> {
 impl Task for LetIn<'_> {
     #[inline(always)]
     fn on(self, queue: &mut impl Discipline) {
-        if self.port.simple { self.let_in::<true>(queue) } else { self.let_in::<false>(queue) }
+        match (self.port.simple, self.is_calm()) {
+            (true, true) => self.let_in::<true, true>(queue),
+            (true, false) => self.let_in::<true, false>(queue),
+            _ => self.let_in::<false, false>(queue),
+        }
     }
 }
 
 impl LetIn<'_> {
+    /// Whether meanwhile no figures are due, and the buffer gets neither full nor fuller than ever.
+    fn is_calm(&self) -> bool {
+        let end = self.coming.last().map_or(self.end, |last| self.end.max(last.known.entered + 1));
+        let most = self.port.waiting.packets as usize + self.coming.len() + 1;
+        self.port.next_mark >= end && self.port.max_queue >= most
+    }
+
+    /// `SIMPLE`: what [`Port::simple`] says; `CALM`: what [`LetIn::is_calm`] does.
     #[inline(always)]
-    fn let_in<const SIMPLE: bool>(self, queue: &mut impl Discipline) {
+    fn let_in<const SIMPLE: bool, const CALM: bool>(self, queue: &mut impl Discipline) {
         let LetIn { port, coming, end } = self;
-        coming.iter_mut().for_each(|coming| coming.expect(queue));
-        for coming in coming.drain(..) {
+        let mut entered = 0;
+        for coming in &mut *coming {
+            coming.expect(queue);
+            entered += u128::from(coming.known.entered);
+        }
+        if CALM {
+            port.note_arrivals(coming.len(), entered);
+        }
+        for coming in &*coming {
             let before = coming.known.entered + Nanos::from(coming.late);
             while port.turn < before {
-                port.take_turn::<SIMPLE>(queue);
+                port.take_turn::<SIMPLE, CALM>(queue);
             }
-            port.let_in::<SIMPLE>(queue, coming);
+            port.let_in::<SIMPLE, CALM>(queue, coming);
         }
-        port.take_turns::<SIMPLE>(queue, end);
+        coming.clear();
+        port.take_turns::<SIMPLE, CALM>(queue, end);
     }
 }
 
@@ -429,37 +423,40 @@ impl Coming {
 }
 
 impl Port {
-    /// A packet that comes at `packet.at`, in a box.
+    /// A packet that comes at `packet.at`.
     #[inline(always)]
     fn coming(&mut self, packet: &Packet, size: u32, late: bool) -> Coming {
-        let mut queued = self.spare.pop().unwrap_or_default();
-        let entered = packet.at;
-        let fate = if packet.kind.is_data() { Fate::Arrives } else { Fate::AckArrives };
-        self.data += u64::from(fate == Fate::Arrives);
-        *queued = Queued { packet: *packet, size, entered, fate };
-        Coming { known: Known { queued, size, entered }, class: packet.flow_key(), late }
+        Coming { known: self.stock.put(packet, size), class: packet.flow_key(), late }
     }
 
-    /// A box that is not needed any more.
-    #[inline(always)]
-    fn put_by(&mut self, queued: Box<Queued>) {
-        self.data -= u64::from(queued.fate == Fate::Arrives);
-        self.spare.push(queued);
+    /// A packet that has left, and goes on: `packet.at` is when it reaches the far end.
+    fn take(&mut self, departed: Departed) -> Packet {
+        Packet { at: departed.at, ..self.stock.take(departed.place).packet }
     }
 
-    /// A packet comes, after the turns that are due before it. `SIMPLE`: what [`Port::simple`] says.
+    /// So many packets come, at times whose sum this is.
     #[inline(always)]
-    fn let_in<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline, coming: Coming) {
+    fn note_arrivals(&mut self, packets: usize, entered: u128) {
+        self.totals.arrived += packets as u64;
+        self.sojourn -= entered as i128;
+    }
+
+    /// A packet comes, after the turns that are due before it.
+    #[inline(always)]
+    fn let_in<const SIMPLE: bool, const CALM: bool>(&mut self, queue: &mut impl Discipline, coming: &Coming) {
         let now = coming.known.entered;
-        self.pass_time::<SIMPLE>(queue, now);
-        self.totals.arrived += 1;
+        if !CALM {
+            self.pass_time::<SIMPLE>(queue, now);
+            self.note_arrivals(1, now.into());
+        }
         if self.waiting.packets == 0 {
-            if let Some(at) = self.let_pass(queue, &coming.known.queued.packet, coming.known.size) {
-                self.departed.push(Departed { at, queued: coming.known.queued });
+            let packet = *self.stock.packet(coming.known.place);
+            if let Some(at) = self.let_pass(queue, &packet, coming.known.size) {
+                self.departed.push(Departed { at, place: coming.known.place });
                 return;
             }
         }
-        self.enqueue::<SIMPLE>(queue, coming);
+        self.enqueue::<SIMPLE, CALM>(queue, coming);
         if self.turn == Nanos::MAX {
             self.begin(queue, now).into_iter().for_each(|departed| self.departed.push(departed));
         }
@@ -471,7 +468,6 @@ impl Port {
         if !(self.plain && self.is_idle(now) && self.has_room(now, size) && queue.lets_pass(now, packet, size)) {
             return None;
         }
-        self.sojourn -= i128::from(now);
         self.ledger.note_end_of_wait(now, now);
         self.max_queue = self.max_queue.max(1);
         Some(self.transmit::<false>(now, size))
@@ -479,31 +475,30 @@ impl Port {
 
     /// The packet goes to the queue, or is lost before.
     #[inline(always)]
-    fn enqueue<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline, coming: Coming) {
-        let Coming { mut known, class, .. } = coming;
+    fn enqueue<const SIMPLE: bool, const CALM: bool>(&mut self, queue: &mut impl Discipline, coming: &Coming) {
+        let &Coming { known, class, .. } = coming;
         let (now, size) = (known.entered, known.size);
         if !SIMPLE && self.policer.as_mut().is_some_and(|policer| !policer.passes(now, size)) {
             self.totals.dropped += 1;
-            self.lost.push(known.queued.packet);
-            self.put_by(known.queued);
+            self.sojourn += i128::from(now);
+            self.lost.push(self.stock.take(known.place).packet);
             return;
         }
-        let full = !self.has_room(now, size);
+        let full = !CALM && !self.has_room(now, size);
         if !SIMPLE && !full && self.lost_on_the_wire() {
-            self.data -= u64::from(known.queued.fate == Fate::Arrives);
-            known.queued.fate = Fate::Lost;
-            self.lost.push(known.queued.packet);
+            self.lost.push(self.stock.lose(known.place));
             if self.transmitter.rests() {
-                self.put_by(known.queued);
+                self.sojourn += i128::from(now);
+                self.stock.take(known.place);
                 return;
             }
         }
-        self.add_waiting::<SIMPLE>(now, size);
-        queue.put(known, class as u32, full, &mut self.deeds);
-        if self.deeds.any() {
-            self.note_deeds(now);
+        self.add_waiting::<SIMPLE>(size);
+        queue.enqueue(known, class as u32, full, &mut self.stock);
+        self.note_any_deeds(now);
+        if !CALM {
+            self.max_queue = self.max_queue.max(self.queued(now));
         }
-        self.max_queue = self.max_queue.max(self.queued(now));
     }
 
     /// Whether the buffer holds `size` bytes more at `now`.
@@ -557,18 +552,21 @@ impl Port {
 
     /// Takes the turns before `end`.
     #[inline(never)]
-    fn take_turns<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline, end: Nanos) {
+    fn take_turns<const SIMPLE: bool, const CALM: bool>(&mut self, queue: &mut impl Discipline, end: Nanos) {
         while self.turn < end {
-            self.take_turn::<SIMPLE>(queue);
+            self.take_turn::<SIMPLE, CALM>(queue);
         }
     }
 
     /// The transmitter is free, as it has said it would be.
     #[inline(always)]
-    fn take_turn<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline) {
-        let now = std::mem::replace(&mut self.turn, Nanos::MAX);
-        self.pass_time::<SIMPLE>(queue, now);
+    fn take_turn<const SIMPLE: bool, const CALM: bool>(&mut self, queue: &mut impl Discipline) {
+        let now = self.turn;
+        if !CALM {
+            self.pass_time::<SIMPLE>(queue, now);
+        }
         if !SIMPLE && self.transmitter.rests() {
+            self.turn = Nanos::MAX;
             return;
         }
         if let Some(departed) = self.send_next::<SIMPLE>(queue, now) {
@@ -579,22 +577,25 @@ impl Port {
     /// Takes the next packet out of the queue and sends it: that packet, if the wire does not lose it. None where none is left.
     #[inline(always)]
     fn send_next<const SIMPLE: bool>(&mut self, queue: &mut impl Discipline, now: Nanos) -> Option<Departed> {
-        let next = queue.take(now, &mut self.deeds);
-        if self.deeds.any() {
-            self.note_deeds(now);
-        }
-        let Known { queued, size, entered } = next?;
+        let next = queue.dequeue(now, &mut self.stock);
+        self.note_any_deeds(now);
+        let Some(Known { place, size, entered }) = next else {
+            self.turn = Nanos::MAX;
+            return None;
+        };
         self.remove_waiting::<SIMPLE>(size);
         self.ledger.note_end_of_wait(entered, now);
         let at = self.transmit::<SIMPLE>(now, size);
-        if self.waiting.packets > 0 {
-            self.turn = if SIMPLE { self.free } else { self.transmitter.start() };
-        }
-        if !SIMPLE && queued.fate == Fate::Lost {
-            self.put_by(queued);
+        self.turn = match self.waiting.packets {
+            0 => Nanos::MAX,
+            _ if SIMPLE => self.free,
+            _ => self.transmitter.start(),
+        };
+        if !SIMPLE && self.stock.is_lost(place) {
+            self.stock.take(place);
             return None;
         }
-        Some(Departed { at, queued })
+        Some(Departed { at, place })
     }
 
     /// A packet is sent; says when it reaches the far end.
@@ -606,32 +607,42 @@ impl Port {
         if SIMPLE { self.wire.steady_arrival(self.free) } else { self.wire.arrival(self.free) }
     }
 
-    /// Counts what the queue has just done.
+    /// Counts what the queue has just done, if anything.
+    #[inline(always)]
+    fn note_any_deeds(&mut self, now: Nanos) {
+        if self.stock.acted {
+            self.note_deeds(now);
+        }
+    }
+
     #[inline(never)]
     fn note_deeds(&mut self, now: Nanos) {
-        self.totals.marked += std::mem::take(&mut self.deeds.marked);
-        let mut dropped = std::mem::take(&mut self.deeds.dropped);
-        for queued in dropped.drain(..) {
-            self.remove_waiting::<false>(queued.size);
+        self.stock.acted = false;
+        self.totals.marked += std::mem::take(&mut self.stock.marked);
+        let mut dropped = std::mem::take(&mut self.stock.dropped);
+        for place in dropped.drain(..) {
+            self.remove_waiting::<false>(self.stock.known(place).size);
             self.sojourn += i128::from(now);
             self.totals.dropped += 1;
+            let queued = self.stock.take(place);
             if queued.fate == Fate::Lost {
                 // It is the queue's and not the wire's.
                 self.totals.wire_lost -= 1;
             } else {
                 self.lost.push(Packet { at: now, ..queued.packet });
             }
-            self.put_by(queued);
         }
-        self.deeds.dropped = dropped;
+        self.stock.dropped = dropped;
     }
 
     #[inline(always)]
-    fn add_waiting<const SIMPLE: bool>(&mut self, now: Nanos, size: u32) {
-        self.sojourn -= i128::from(now);
+    fn add_waiting<const SIMPLE: bool>(&mut self, size: u32) {
         self.waiting.packets += 1;
+        if SIMPLE || self.simple {
+            return;
+        }
         self.waiting.bytes += u64::from(size);
-        if !SIMPLE && self.timed {
+        if self.timed {
             self.waiting.time = self.waiting.time.with(self.transmitter.transmission(size));
         }
     }
@@ -639,8 +650,11 @@ impl Port {
     #[inline(always)]
     fn remove_waiting<const SIMPLE: bool>(&mut self, size: u32) {
         self.waiting.packets -= 1;
+        if SIMPLE || self.simple {
+            return;
+        }
         self.waiting.bytes -= u64::from(size);
-        if !SIMPLE && self.timed {
+        if self.timed {
             self.waiting.time = self.waiting.time.without(self.transmitter.transmission(size));
         }
     }
@@ -744,8 +758,8 @@ mod tests {
         while served.turn() < Nanos::MAX {
             served.serve(served.turn());
         }
-        let mut departed = served.take_departed();
-        departed.drain(..).for_each(|departed| note(served.unpack(departed)));
+        let (departed, mut stock) = served.take_departed();
+        departed.iter().for_each(|departed| note(Packet { at: departed.at, ..stock.take(departed.place).packet }));
         (sent, report)
     }
 

@@ -23,7 +23,7 @@
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
 use super::red::{ECN, GAPS, GENTLE, Gaps, Law, Red};
-use super::{Deeds, Discipline, Queued};
+use super::{Discipline, Known, Stock};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MILLISECOND, SECOND, seconds};
 
@@ -184,14 +184,14 @@ impl Ared {
 const LEAST_MIN_TH: f64 = 5.0;
 
 impl Discipline for Ared {
-    fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
-        self.catch_up(now);
-        self.red.enqueue(now, queued, full, deeds);
+    fn enqueue(&mut self, known: Known, class: u32, full: bool, stock: &mut Stock) {
+        self.catch_up(known.entered);
+        self.red.enqueue(known, class, full, stock);
     }
 
-    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
+    fn dequeue(&mut self, now: Nanos, stock: &mut Stock) -> Option<Known> {
         self.catch_up(now);
-        self.red.dequeue(now, deeds)
+        self.red.dequeue(now, stock)
     }
 
     fn set_rate(&mut self, now: Nanos, rate_bps: u64) {
@@ -214,7 +214,7 @@ impl Discipline for Ared {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{queued, settings};
+    use super::super::testing::{come, queued, settings};
     use super::*;
     use crate::packet::Ecn;
 
@@ -259,7 +259,7 @@ mod tests {
     /// Thresholds 5 and 15, so that max_p is left alone from 9 to 11; a packet waits, so that the link is not idle.
     fn held_at(average: f64) -> Ared {
         let mut ared = ared(10_000_000, &[]);
-        ared.enqueue(0, queued(0, 0, 1000, Ecn::NotEct, 0), false, &mut Deeds::default());
+        come(&mut ared, queued(0, 0, 1000, Ecn::NotEct, 0), false, &mut Stock::default());
         ared.red.hold(average);
         ared
     }
@@ -303,7 +303,7 @@ mod tests {
     fn an_idle_link_adapts_as_its_average_sinks() {
         for (average, expected) in [(19.0, [0.025, 0.0225]), (18.0, [0.02, 0.018]), (14.0, [0.018, 0.0162])] {
             let mut ared = held_at(0.0);
-            while ared.dequeue(0, &mut Deeds::default()).is_some() {}
+            while ared.dequeue(0, &mut Stock::default()).is_some() {}
             ared.red.hold(average);
             let found = adaptations(&mut ared, 2);
             assert!(
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn years_without_packets_take_no_time() {
         let mut ared = held_at(1e9);
-        while ared.dequeue(0, &mut Deeds::default()).is_some() {}
+        while ared.dequeue(0, &mut Stock::default()).is_some() {}
         (ared.red.law.w_q, ared.red.law.max_p) = (1e-6, 0.5);
         ared.red.hold(1e9);
         ared.catch_up(Nanos::MAX / 2);

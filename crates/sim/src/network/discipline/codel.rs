@@ -30,7 +30,7 @@
 
 use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::{Deeds, Discipline, Known, Queued};
+use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
@@ -121,10 +121,10 @@ impl Codel {
 }
 
 impl Discipline for Codel {
-    fn enqueue(&mut self, _now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, known: Known, _class: u32, full: bool, stock: &mut Stock) {
         match full {
-            true => deeds.drop(queued),
-            false => self.queue.push(queued),
+            true => stock.drop(known.place),
+            false => self.queue.push(known),
         }
     }
 
@@ -135,8 +135,8 @@ impl Discipline for Codel {
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
-        self.control.dequeue(&self.law, &mut self.queue, now, deeds)
+    fn dequeue(&mut self, now: Nanos, stock: &mut Stock) -> Option<Known> {
+        self.control.dequeue(&self.law, &mut self.queue, now, stock)
     }
 
     fn heap_bytes(&self) -> usize {
@@ -147,7 +147,7 @@ impl Discipline for Codel {
 /// A queue as CoDel needs it.
 pub trait Backlog {
     /// Takes the packet that has waited longest.
-    fn pop(&mut self) -> Option<Known>;
+    fn pop(&mut self, stock: &Stock) -> Option<Known>;
 
     /// Bytes that wait.
     fn bytes(&self) -> u64;
@@ -155,8 +155,8 @@ pub trait Backlog {
 
 impl Backlog for Packets {
     #[inline]
-    fn pop(&mut self) -> Option<Known> {
-        self.pop().map(Known::from)
+    fn pop(&mut self, _stock: &Stock) -> Option<Known> {
+        self.pop()
     }
 
     #[inline]
@@ -189,20 +189,20 @@ impl Law {
         }
     }
 
-    /// A packet that came at `entered` leaves: marks it if it has waited too long for that (RFC 8290 section 5.2.7).
+    /// A packet leaves: marks it if it has waited too long for that (RFC 8290 section 5.2.7).
     #[inline(always)]
-    pub fn mark_beyond_threshold(&self, queued: &mut Queued, entered: Nanos, now: Nanos, deeds: &mut Deeds) {
-        if self.ce_threshold.is_some_and(|threshold| now - entered > threshold) {
-            deeds.mark(queued);
+    pub fn mark_beyond_threshold(&self, known: Known, now: Nanos, stock: &mut Stock) {
+        if self.ce_threshold.is_some_and(|threshold| now - known.entered > threshold) {
+            stock.mark(known.place);
         }
     }
 
     /// Marks a packet if that will do, drops it otherwise. The packet, if it may go on.
-    fn mark_or_drop(&self, mut queued: Box<Queued>, deeds: &mut Deeds) -> Option<Box<Queued>> {
-        if self.ecn && deeds.mark(&mut queued) {
-            return Some(queued);
+    fn mark_or_drop(&self, known: Known, stock: &mut Stock) -> Option<Known> {
+        if self.ecn && stock.mark(known.place) {
+            return Some(known);
         }
-        deeds.drop(queued);
+        stock.drop(known.place);
         None
     }
 }
@@ -229,17 +229,17 @@ enum Head {
     /// There is none.
     Nothing,
     /// It goes.
-    InTime(Box<Queued>),
+    InTime(Known),
     /// It goes unless a drop is due.
-    Late(Box<Queued>),
+    Late(Known),
 }
 
 impl Head {
     /// It, late or not.
-    fn queued(self) -> Option<Box<Queued>> {
+    fn known(self) -> Option<Known> {
         match self {
             Head::Nothing => None,
-            Head::InTime(queued) | Head::Late(queued) => Some(queued),
+            Head::InTime(known) | Head::Late(known) => Some(known),
         }
     }
 }
@@ -247,39 +247,32 @@ impl Head {
 impl Control {
     /// The packet to send (RFC 8289 section 5.5, RFC 8290 section 5.2.7).
     #[inline(always)]
-    pub fn dequeue(
-        &mut self,
-        law: &Law,
-        queue: &mut impl Backlog,
-        now: Nanos,
-        deeds: &mut Deeds,
-    ) -> Option<Box<Queued>> {
-        let Some(Known { mut queued, entered, .. }) = queue.pop() else {
+    pub fn dequeue(&mut self, law: &Law, queue: &mut impl Backlog, now: Nanos, stock: &mut Stock) -> Option<Known> {
+        let Some(known) = queue.pop(stock) else {
             self.let_pass();
             return None;
         };
-        if self.is_late(law, entered, queue.bytes(), now) {
-            return self.dequeue_late(law, queue, now, deeds, queued);
+        if self.is_late(law, known.entered, queue.bytes(), now) {
+            return self.dequeue_late(law, queue, now, stock, known.place).map(|place| stock.known(place));
         }
         self.let_go();
-        law.mark_beyond_threshold(&mut queued, entered, now, deeds);
-        Some(queued)
+        law.mark_beyond_threshold(known, now, stock);
+        Some(known)
     }
 
-    /// The same where the packet taken first is late ([`Control::is_late`]).
+    /// The same where the packet taken first is late ([`Control::is_late`]). Packets come and go by their places, which fit into registers.
     #[inline(never)]
     pub fn dequeue_late(
         &mut self,
         law: &Law,
         queue: &mut impl Backlog,
         now: Nanos,
-        deeds: &mut Deeds,
-        queued: Box<Queued>,
-    ) -> Option<Box<Queued>> {
-        let mut queued = self.spared_of_late(law, queue, now, deeds, queued)?;
-        let entered = queued.entered;
-        law.mark_beyond_threshold(&mut queued, entered, now, deeds);
-        Some(queued)
+        stock: &mut Stock,
+        place: u32,
+    ) -> Option<u32> {
+        let known = self.spared_of_late(law, queue, now, stock, stock.known(place))?;
+        law.mark_beyond_threshold(known, now, stock);
+        Some(known.place)
     }
 
     /// A packet that came at `entered` is to leave, with so many bytes behind it: whether it is late (RFC 8289 section 5.6, `dodequeue`).
@@ -321,39 +314,39 @@ impl Control {
         law: &Law,
         queue: &mut impl Backlog,
         now: Nanos,
-        deeds: &mut Deeds,
-        mut queued: Box<Queued>,
-    ) -> Option<Box<Queued>> {
+        stock: &mut Stock,
+        mut known: Known,
+    ) -> Option<Known> {
         if !self.dropping {
             self.start(law, now);
-            return law.mark_or_drop(queued, deeds).or_else(|| self.take(law, queue, now).queued());
+            return law.mark_or_drop(known, stock).or_else(|| self.take(law, queue, now, stock).known());
         }
         while now >= self.drop_next {
             self.count_to(self.count + 1);
-            if let Some(marked) = law.mark_or_drop(queued, deeds) {
+            if let Some(marked) = law.mark_or_drop(known, stock) {
                 self.drop_next += self.gap(law);
                 return Some(marked);
             }
-            queued = match self.take(law, queue, now) {
+            known = match self.take(law, queue, now, stock) {
                 Head::Late(next) => next,
                 head => {
                     self.dropping = false;
-                    return head.queued();
+                    return head.known();
                 }
             };
             self.drop_next += self.gap(law);
         }
-        Some(queued)
+        Some(known)
     }
 
     /// Takes a packet and says whether it is late.
-    fn take(&mut self, law: &Law, queue: &mut impl Backlog, now: Nanos) -> Head {
-        let Some(Known { queued, entered, .. }) = queue.pop() else {
+    fn take(&mut self, law: &Law, queue: &mut impl Backlog, now: Nanos, stock: &Stock) -> Head {
+        let Some(known) = queue.pop(stock) else {
             self.late_from = 0;
             return Head::Nothing;
         };
-        let late = self.is_late(law, entered, queue.bytes(), now);
-        if late { Head::Late(queued) } else { Head::InTime(queued) }
+        let late = self.is_late(law, known.entered, queue.bytes(), now);
+        if late { Head::Late(known) } else { Head::InTime(known) }
     }
 
     /// The drop state begins.
@@ -397,33 +390,32 @@ fn newton_step(x: u16, count: u32) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::discipline::testing::{queued, settings};
+    use crate::network::discipline::testing::{Bench, queued, settings};
     use crate::packet::Ecn;
 
     const NEWTON: (&str, Value) = ("sqrt", Value::Name("newton"));
     const ECN: (&str, Value) = ("ecn", Value::Flag(true));
 
-    fn codel(given: &[(&'static str, Value)]) -> Codel {
-        Codel::new(&settings(&INFO, given), 1, 1000)
+    fn codel(given: &[(&'static str, Value)]) -> Bench<Codel> {
+        Bench::new(Codel::new(&settings(&INFO, given), 1, 1000))
     }
 
     /// `packets` packets of 1000 bytes, come at `entered`.
-    fn fill(codel: &mut Codel, packets: u32, ecn: Ecn, entered: Nanos) {
+    fn fill(codel: &mut Bench<Codel>, packets: u32, ecn: Ecn, entered: Nanos) {
         for seq in 0..packets {
-            codel.enqueue(entered, queued(0, seq, 1000, ecn, entered), false, &mut Deeds::default());
+            codel.come(queued(0, seq, 1000, ecn, entered), false);
         }
     }
 
     /// What the transmitter's turn at `now` drops, and how many packets wait then.
-    fn turn(codel: &mut Codel, now: Nanos) -> (usize, usize) {
-        let mut deeds = Deeds::default();
-        assert!(codel.dequeue(now, &mut deeds).is_some());
-        (deeds.dropped.len(), codel.queue.len())
+    fn turn(codel: &mut Bench<Codel>, now: Nanos) -> (usize, usize) {
+        assert!(codel.leave(now).is_some());
+        (codel.dropped().len(), codel.queue.queue.len())
     }
 
     /// A queue that never gets short, asked for a packet every 10 microseconds; what it drops is made up for.
     struct Overloaded {
-        codel: Codel,
+        codel: Bench<Codel>,
         now: Nanos,
     }
 
@@ -451,10 +443,10 @@ mod tests {
 
         /// One packet that has not waited: the drop state ends.
         fn relax(&mut self) {
-            self.codel.queue = Packets::default();
+            self.codel.queue.queue = Packets::default();
             fill(&mut self.codel, 5, Ecn::NotEct, self.now);
             assert_eq!(turn(&mut self.codel, self.now).0, 0);
-            self.codel.queue = Packets::default();
+            self.codel.queue.queue = Packets::default();
             fill(&mut self.codel, 5, Ecn::NotEct, self.now - 50 * MILLISECOND);
         }
     }
@@ -523,15 +515,13 @@ mod tests {
         for sqrt in ["exact", "newton"] {
             let mut codel = codel(&[ECN, ("sqrt", Value::Name(sqrt))]);
             fill(&mut codel, 20, Ecn::Ect0, 0);
-            let mut deeds = Deeds::default();
-            let mut marked =
-                |at_ms: u64| codel.dequeue(at_ms * MILLISECOND, &mut deeds).unwrap().packet.ecn() == Ecn::Ce;
+            let mut marked = |at_ms: u64| codel.leave(at_ms * MILLISECOND).unwrap().packet.ecn() == Ecn::Ce;
             // The mark at 420 ms is that due at 310; the one at once after it that due at 360 or 381; the next is due later.
             let found = [10, 210, 210, 420, 420, 421].map(&mut marked);
             let due_at_416 = sqrt == "newton";
             assert_eq!(found, [false, true, false, true, true, due_at_416], "{sqrt}");
-            assert!(deeds.dropped.is_empty());
-            assert_eq!(deeds.marked, 3 + u64::from(due_at_416));
+            assert!(codel.stock.dropped.is_empty());
+            assert_eq!(codel.stock.marked, 3 + u64::from(due_at_416));
         }
     }
 
@@ -541,11 +531,10 @@ mod tests {
         fill(&mut codel, 3, Ecn::NotEct, 0);
         fill(&mut codel, 3, Ecn::Ect1, 0);
         turn(&mut codel, 10 * MILLISECOND);
-        let mut deeds = Deeds::default();
         // Late at 110 ms: a drop; due at 210 and 280.7 ms: another and a mark.
-        let sent = [110, 290].map(|at| codel.dequeue(at * MILLISECOND, &mut deeds).unwrap().packet.ecn());
+        let sent = [110, 290].map(|at| codel.leave(at * MILLISECOND).unwrap().packet.ecn());
         assert_eq!(sent, [Ecn::NotEct, Ecn::Ce]);
-        assert_eq!((deeds.dropped.len(), deeds.marked), (1, 1));
+        assert_eq!((codel.stock.dropped.len(), codel.stock.marked), (1, 1));
     }
 
     #[test]
@@ -588,7 +577,7 @@ mod tests {
             let mut overloaded = Overloaded::new(&[], SECOND);
             assert_eq!(overloaded.drops(SECOND + 537 * MILLISECOND).len(), 8);
             overloaded.now = SECOND + 540 * MILLISECOND;
-            overloaded.codel.queue = Packets::default();
+            overloaded.codel.queue.queue = Packets::default();
             fill(&mut overloaded.codel, 1, Ecn::NotEct, SECOND);
             fill(&mut overloaded.codel, 3, Ecn::NotEct, overloaded.now);
             assert_eq!(turn(&mut overloaded.codel, overloaded.now), (1, 2));
@@ -624,15 +613,14 @@ mod tests {
     fn an_mtu_is_left() {
         for (size, dropped) in [(1000, 0), (1001, 1)] {
             let mut codel = codel(&[]);
-            let mut deeds = Deeds::default();
             let mut found = 0;
             for step in 0..1000 {
                 let now = SECOND + step * MILLISECOND;
-                while codel.queue.len() < 2 {
-                    codel.enqueue(now, queued(0, 0, size, Ecn::NotEct, now - SECOND), false, &mut deeds);
+                while codel.queue.queue.len() < 2 {
+                    codel.come(queued(0, 0, size, Ecn::NotEct, now - SECOND), false);
                 }
-                codel.dequeue(now, &mut deeds);
-                found += std::mem::take(&mut deeds.dropped).len();
+                codel.leave(now);
+                found += codel.dropped().len();
             }
             // A drop leaves one packet, which nothing is behind: the drop state ends at once, and 101 ms later there is another.
             assert_eq!(found > 0, dropped > 0, "{size}");
@@ -671,12 +659,12 @@ mod tests {
             let mut codel = codel(&[]);
             fill(&mut codel, 5, Ecn::NotEct, 0);
             turn(&mut codel, 10 * MILLISECOND);
-            codel.queue = Packets::default();
+            codel.queue.queue = Packets::default();
             if !empty {
                 fill(&mut codel, 5, Ecn::NotEct, 60 * MILLISECOND);
             }
-            codel.dequeue(60 * MILLISECOND, &mut Deeds::default());
-            codel.queue = Packets::default();
+            codel.leave(60 * MILLISECOND);
+            codel.queue.queue = Packets::default();
             fill(&mut codel, 9, Ecn::NotEct, 0);
             for (at_ms, dropped) in [(110, 0), (200, 0), (210, 1)] {
                 assert_eq!(turn(&mut codel, at_ms * MILLISECOND).0, dropped, "{at_ms} ms");
@@ -689,27 +677,25 @@ mod tests {
     fn the_ce_threshold_marks_what_has_waited_longer() {
         for ecn in [false, true] {
             let mut codel = codel(&[("ecn", Value::Flag(ecn)), ("ce_threshold", Value::Time(MILLISECOND))]);
-            let mut deeds = Deeds::default();
             for (seq, ecn) in [Ecn::Ect0, Ecn::Ect0, Ecn::Ect1, Ecn::NotEct, Ecn::Ce].into_iter().enumerate() {
-                codel.enqueue(0, queued(0, seq as u32, 1000, ecn, 0), false, &mut deeds);
+                codel.come(queued(0, seq as u32, 1000, ecn, 0), false);
             }
             let at = [MILLISECOND, MILLISECOND + 1, MILLISECOND + 2, MILLISECOND + 3, MILLISECOND + 4];
-            let sent = at.map(|now| codel.dequeue(now, &mut deeds).unwrap().packet.ecn());
+            let sent = at.map(|now| codel.leave(now).unwrap().packet.ecn());
             assert_eq!(sent, [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::NotEct, Ecn::Ce]);
-            assert_eq!((deeds.marked, deeds.dropped.len()), (2, 0));
+            assert_eq!((codel.stock.marked, codel.stock.dropped.len()), (2, 0));
         }
     }
 
     #[test]
     fn a_full_buffer_drops_what_comes_and_codel_knows_nothing_of_it() {
         let mut codel = codel(&[]);
-        let mut deeds = Deeds::default();
         fill(&mut codel, 3, Ecn::NotEct, 0);
         for seq in 10..20 {
-            codel.enqueue(0, queued(0, seq, 1000, Ecn::NotEct, 0), true, &mut deeds);
+            codel.come(queued(0, seq, 1000, Ecn::NotEct, 0), true);
         }
-        let dropped: Vec<_> = deeds.dropped.iter().map(|queued| queued.packet.seq).collect();
-        assert_eq!((dropped, codel.queue.len()), ((10..20).collect(), 3));
+        let dropped: Vec<_> = codel.dropped();
+        assert_eq!((dropped, codel.queue.queue.len()), ((10..20).collect(), 3));
         assert_eq!(codel.control.count, 0);
     }
 

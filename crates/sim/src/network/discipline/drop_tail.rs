@@ -8,7 +8,7 @@
 
 use super::packets::Packets;
 use super::params::{Info, Settings};
-use super::{Deeds, Discipline, Queued};
+use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
 use fullpipe_cc::Nanos;
 
@@ -30,10 +30,10 @@ impl DropTail {
 }
 
 impl Discipline for DropTail {
-    fn enqueue(&mut self, _now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, known: Known, _class: u32, full: bool, stock: &mut Stock) {
         match full {
-            true => deeds.drop(queued),
-            false => self.queue.push(queued),
+            true => stock.drop(known.place),
+            false => self.queue.push(known),
         }
     }
 
@@ -42,7 +42,7 @@ impl Discipline for DropTail {
         true
     }
 
-    fn dequeue(&mut self, _now: Nanos, _deeds: &mut Deeds) -> Option<Box<Queued>> {
+    fn dequeue(&mut self, _now: Nanos, _stock: &mut Stock) -> Option<Known> {
         self.queue.pop()
     }
 

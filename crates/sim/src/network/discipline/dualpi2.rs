@@ -39,7 +39,7 @@ use super::outlet::Outlet;
 use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
-use super::{Deeds, Discipline, Queued};
+use super::{Discipline, Known, Stock};
 use crate::packet::{Ecn, Packet};
 use crate::rng::{Purpose, Rng};
 use fullpipe_cc::Nanos;
@@ -345,51 +345,51 @@ impl DualPi2 {
     }
 
     /// The next packet where any is in the L queue, marked or not; `None` if it was dropped.
-    fn take_either(&mut self, now: Nanos, coupled: bool, deeds: &mut Deeds) -> Option<Box<Queued>> {
+    fn take_either(&mut self, now: Nanos, coupled: bool, stock: &mut Stock) -> Option<Known> {
         if self.classic.packets.is_empty() {
-            return self.take_l4s(now, coupled, deeds);
+            return self.take_l4s(now, coupled, stock);
         }
         let l4s = match self.law.time_shift {
             Some(shift) => self.l4s.delay(now) + shift >= self.classic.delay(now),
             None => self.credit <= 0.0,
         };
         let (sent, share) = match l4s {
-            true => (self.take_l4s(now, coupled, deeds), self.law.classic_weight),
-            false => (self.take_classic(coupled, deeds), self.law.classic_weight - 1.0),
+            true => (self.take_l4s(now, coupled, stock), self.law.classic_weight),
+            false => (self.take_classic(coupled, stock), self.law.classic_weight - 1.0),
         };
-        self.credit += sent.as_ref().map_or(0.0, |queued| share * f64::from(queued.size));
+        self.credit += sent.as_ref().map_or(0.0, |known| share * f64::from(known.size));
         sent
     }
 
     /// The head of the L queue, marked or not; `None` if it was dropped. `coupled`: whether p_C and p_CL apply.
-    fn take_l4s(&mut self, now: Nanos, coupled: bool, deeds: &mut Deeds) -> Option<Box<Queued>> {
+    fn take_l4s(&mut self, now: Nanos, coupled: bool, stock: &mut Stock) -> Option<Known> {
         let few = self.l4s.packets.len() <= self.law.th_len;
-        let mut queued = self.l4s.packets.pop()?;
+        let known = self.l4s.packets.pop()?;
         let (p_c, p_cl) = if coupled { (self.p_c(), self.p_cl()) } else { (0.0, 0.0) };
         let p_l = if p_cl < 1.0 {
-            let ramp = if few { 0.0 } else { self.law.ramp(now - queued.entered) };
+            let ramp = if few { 0.0 } else { self.law.ramp(now - known.entered) };
             ramp.max(p_cl)
         } else if self.happens(Turn::L4s, p_c) {
-            deeds.drop(queued);
+            stock.drop(known.place);
             return None;
         } else {
             p_cl
         };
         if self.happens(Turn::L4s, p_l) {
-            deeds.mark(&mut queued);
+            stock.mark(known.place);
         }
-        Some(queued)
+        Some(known)
     }
 
     /// The head of the C queue, marked or not; `None` if it was dropped.
-    fn take_classic(&mut self, coupled: bool, deeds: &mut Deeds) -> Option<Box<Queued>> {
-        let mut queued = self.classic.packets.pop()?;
+    fn take_classic(&mut self, coupled: bool, stock: &mut Stock) -> Option<Known> {
+        let known = self.classic.packets.pop()?;
         let p_c = if coupled { self.p_c() } else { 0.0 };
-        if self.happens(Turn::Classic, p_c) && (p_c >= self.law.p_c_max || !deeds.mark(&mut queued)) {
-            deeds.drop(queued);
+        if self.happens(Turn::Classic, p_c) && (p_c >= self.law.p_c_max || !stock.mark(known.place)) {
+            stock.drop(known.place);
             return None;
         }
-        Some(queued)
+        Some(known)
     }
 
     /// Whether this time a probability of one of the queues strikes.
@@ -403,17 +403,18 @@ impl DualPi2 {
 }
 
 impl Discipline for DualPi2 {
-    fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, known: Known, _class: u32, full: bool, stock: &mut Stock) {
+        let now = known.entered;
         self.catch_up(now);
         if full {
-            return deeds.drop(queued);
+            return stock.drop(known.place);
         }
         if self.l4s.packets.is_empty() && self.classic.packets.is_empty() && self.outlet.free_at() <= now {
             self.credit = self.law.credit_at_rest();
         }
-        match queued.packet.ecn() {
-            Ecn::Ect1 | Ecn::Ce => self.l4s.packets.push(queued),
-            Ecn::Ect0 | Ecn::NotEct => self.classic.packets.push(queued),
+        match stock.packet(known.place).ecn() {
+            Ecn::Ect1 | Ecn::Ce => self.l4s.packets.push(known),
+            Ecn::Ect0 | Ecn::NotEct => self.classic.packets.push(known),
         }
     }
 
@@ -429,7 +430,7 @@ impl Discipline for DualPi2 {
         true
     }
 
-    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
+    fn dequeue(&mut self, now: Nanos, stock: &mut Stock) -> Option<Known> {
         self.catch_up(now);
         loop {
             let alone = self.l4s.packets.is_empty();
@@ -437,10 +438,10 @@ impl Discipline for DualPi2 {
                 return None;
             }
             let coupled = self.l4s.packets.bytes() + self.classic.packets.bytes() >= self.law.min_backlog_bytes;
-            let sent = if alone { self.take_classic(coupled, deeds) } else { self.take_either(now, coupled, deeds) };
-            if let Some(queued) = sent {
-                self.outlet.take(now, queued.size);
-                return Some(queued);
+            let sent = if alone { self.take_classic(coupled, stock) } else { self.take_either(now, coupled, stock) };
+            if let Some(known) = sent {
+                self.outlet.take(now, known.size);
+                return Some(known);
             }
         }
     }
@@ -457,7 +458,7 @@ impl Discipline for DualPi2 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{queued, settings};
+    use super::super::testing::{Bench, queued, settings};
     use super::*;
 
     const LINUX: (&str, Value) = ("variant", Value::Name("linux"));
@@ -470,28 +471,23 @@ mod tests {
     }
 
     /// So many packets of a kind come at once.
-    fn fill(dualpi2: &mut DualPi2, packets: u32, ecn: Ecn, now: Nanos) {
+    fn fill(dualpi2: &mut Bench<DualPi2>, packets: u32, ecn: Ecn, now: Nanos) {
         for seq in 0..packets {
-            dualpi2.enqueue(now, queued(0, seq, 1000, ecn, now), false, &mut Deeds::default());
+            dualpi2.come(queued(0, seq, 1000, ecn, now), false);
         }
     }
 
     /// The ECN fields of those sent next, at one moment, up to so many.
-    fn sent(dualpi2: &mut DualPi2, count: usize, now: Nanos) -> Vec<Ecn> {
-        let mut deeds = Deeds::default();
-        (0..count).map_while(|_| dualpi2.dequeue(now, &mut deeds)).map(|queued| queued.packet.ecn()).collect()
+    fn sent(dualpi2: &mut Bench<DualPi2>, count: usize, now: Nanos) -> Vec<Ecn> {
+        (0..count).map_while(|_| dualpi2.leave(now)).map(|queued| queued.packet.ecn()).collect()
     }
 
     /// Numbers, from 1 on, of the packets that are marked, and of those dropped, of 28 that come at once.
-    fn fates(dualpi2: &mut DualPi2, ecn: Ecn) -> (Vec<u32>, Vec<u32>) {
+    fn fates(dualpi2: &mut Bench<DualPi2>, ecn: Ecn) -> (Vec<u32>, Vec<u32>) {
         fill(dualpi2, 28, ecn, 0);
-        let mut deeds = Deeds::default();
-        let sent: Vec<_> = std::iter::from_fn(|| dualpi2.dequeue(0, &mut deeds)).collect();
+        let sent: Vec<_> = std::iter::from_fn(|| dualpi2.leave(0)).collect();
         let marked = sent.iter().filter(|queued| queued.packet.ecn() == Ecn::Ce && ecn != Ecn::Ce);
-        (
-            marked.map(|queued| queued.packet.seq + 1).collect(),
-            deeds.dropped.iter().map(|queued| queued.packet.seq + 1).collect(),
-        )
+        (marked.map(|queued| queued.packet.seq + 1).collect(), dualpi2.dropped().iter().map(|seq| seq + 1).collect())
     }
 
     /// Figure 2, and what Linux has instead: 41/256 = 0.16015625, 819/256 = 3.19921875.
@@ -532,7 +528,7 @@ mod tests {
     #[test]
     fn the_head_that_has_waited_longest_drives_p_prime() {
         for ecn in [Ecn::NotEct, Ecn::Ect1] {
-            let mut dualpi2 = dualpi2(&[]);
+            let mut dualpi2 = Bench::new(dualpi2(&[]));
             fill(&mut dualpi2, 1, ecn, 0);
             fill(&mut dualpi2, 1, if ecn == Ecn::Ect1 { Ecn::Ect0 } else { Ecn::Ce }, 10 * MILLISECOND);
             dualpi2.catch_up(29 * MILLISECOND);
@@ -559,7 +555,7 @@ mod tests {
         let struck: Vec<_> = (1..=25).filter(|_| queue.recur(0.3)).collect();
         assert_eq!(struck, [4, 7, 11, 14, 17, 21, 24]);
         // So does p_CL = 2 * 0.15 in the L queue.
-        let mut dualpi2 = DualPi2 { base: 0.15, ..dualpi2(&[]) };
+        let mut dualpi2 = Bench::new(DualPi2 { base: 0.15, ..dualpi2(&[]) });
         assert_eq!(fates(&mut dualpi2, Ecn::Ect1), (vec![4, 7, 11, 14, 17, 21, 24, 27], vec![]));
     }
 
@@ -578,7 +574,7 @@ mod tests {
     #[test]
     fn the_ecn_field_chooses_the_queue() {
         for (ecn, l4s) in [(Ecn::NotEct, 0), (Ecn::Ect0, 0), (Ecn::Ect1, 1), (Ecn::Ce, 1)] {
-            let mut dualpi2 = dualpi2(&[]);
+            let mut dualpi2 = Bench::new(dualpi2(&[]));
             fill(&mut dualpi2, 1, ecn, 0);
             assert_eq!((dualpi2.l4s.packets.len(), dualpi2.classic.packets.len()), (l4s, 1 - l4s), "{ecn:?}");
         }
@@ -589,7 +585,7 @@ mod tests {
     #[test]
     fn below_saturation_marks_replace_drops() {
         let struck = vec![5, 9, 13, 17, 21, 25];
-        let dualpi2 = || DualPi2 { base: 0.49, ..dualpi2(&[]) };
+        let dualpi2 = || Bench::new(DualPi2 { base: 0.49, ..dualpi2(&[]) });
         assert_eq!(fates(&mut dualpi2(), Ecn::NotEct), (vec![], struck.clone()));
         assert_eq!(fates(&mut dualpi2(), Ecn::Ect0), (struck, vec![]));
         assert_eq!(fates(&mut dualpi2(), Ecn::Ect1).1, Vec::<u32>::new());
@@ -600,7 +596,7 @@ mod tests {
     #[test]
     fn in_overload_ecn_is_off_for_classic_and_l4s_packets_are_dropped() {
         let struck = vec![5, 9, 13, 17, 21, 25];
-        let dualpi2 = || DualPi2 { base: 0.5, ..dualpi2(&[]) };
+        let dualpi2 = || Bench::new(DualPi2 { base: 0.5, ..dualpi2(&[]) });
         assert_eq!(fates(&mut dualpi2(), Ecn::NotEct), (vec![], struck.clone()));
         assert_eq!(fates(&mut dualpi2(), Ecn::Ect0), (vec![], struck.clone()));
         let others: Vec<_> = (1..=28).filter(|number| !struck.contains(number)).collect();
@@ -611,7 +607,7 @@ mod tests {
     /// However far beyond saturation p' was, marking ends with it.
     #[test]
     fn overload_leaves_no_marks_behind() {
-        let mut dualpi2 = DualPi2 { base: 1.0, ..dualpi2(&[]) };
+        let mut dualpi2 = Bench::new(DualPi2 { base: 1.0, ..dualpi2(&[]) });
         fates(&mut dualpi2, Ecn::Ect1);
         dualpi2.base = 0.0;
         assert_eq!(fates(&mut dualpi2, Ecn::Ect1), (vec![], vec![]));
@@ -621,15 +617,15 @@ mod tests {
     #[test]
     fn a_lone_packet_is_not_marked_by_the_ramp() {
         let waited = 5 * MILLISECOND;
-        let mut rfc = dualpi2(&[]);
+        let mut rfc = Bench::new(dualpi2(&[]));
         rfc.l4s.sum = 0.5;
         fill(&mut rfc, 3, Ecn::Ect1, 0);
         assert_eq!(sent(&mut rfc, 3, waited), [Ecn::Ce, Ecn::Ce, Ecn::Ect1]);
-        let mut linux = dualpi2(&[LINUX]);
+        let mut linux = Bench::new(dualpi2(&[LINUX]));
         fill(&mut linux, 3, Ecn::Ect1, 0);
         assert_eq!(sent(&mut linux, 3, waited), [Ecn::Ce; 3]);
         // Both queues count for the 2 MTU of Linux, the L queue alone for Th_len.
-        let mut coupled = DualPi2 { base: 0.4, ..dualpi2(&[]) };
+        let mut coupled = Bench::new(DualPi2 { base: 0.4, ..dualpi2(&[]) });
         coupled.l4s.sum = 0.3;
         fill(&mut coupled, 1, Ecn::Ect1, 0);
         assert_eq!(sent(&mut coupled, 1, 0), [Ecn::Ce], "p_CL = 0.8 knows no Th_len");
@@ -639,13 +635,13 @@ mod tests {
     #[test]
     fn linux_spares_what_comes_while_less_than_two_packets_wait() {
         for (given, lost) in [(&[LINUX][..], 0), (&[][..], 1)] {
-            let mut dualpi2 = DualPi2 { base: 1.0, ..dualpi2(given) };
+            let mut dualpi2 = Bench::new(DualPi2 { base: 1.0, ..dualpi2(given) });
             dualpi2.classic.sum = 1.0;
             fill(&mut dualpi2, 1, Ecn::NotEct, 0);
             assert_eq!(1 - sent(&mut dualpi2, 1, 0).len(), lost);
         }
         // Of three, the first two find two or more.
-        let mut dualpi2 = DualPi2 { base: 1.0, ..dualpi2(&[LINUX]) };
+        let mut dualpi2 = Bench::new(DualPi2 { base: 1.0, ..dualpi2(&[LINUX]) });
         fill(&mut dualpi2, 3, Ecn::NotEct, 0);
         assert_eq!(sent(&mut dualpi2, 3, 0).len(), 1);
     }
@@ -653,7 +649,7 @@ mod tests {
     /// 3000 packets at p_CL = 0.3: 900, standard deviation 25; marks in a row occur, which sums never give.
     #[test]
     fn linux_tosses_coins() {
-        let mut dualpi2 = DualPi2 { base: 0.15, ..dualpi2(&[LINUX]) };
+        let mut dualpi2 = Bench::new(DualPi2 { base: 0.15, ..dualpi2(&[LINUX]) });
         fill(&mut dualpi2, 3000, Ecn::Ect1, 0);
         let sent = sent(&mut dualpi2, 3000, 0);
         let marked = sent.iter().filter(|ecn| **ecn == Ecn::Ce).count();
@@ -662,7 +658,7 @@ mod tests {
     }
 
     /// Which of 40 packets are Classic, as numbers from 1 on, while both queues are busy.
-    fn classic_turns(dualpi2: &mut DualPi2, now: Nanos) -> Vec<usize> {
+    fn classic_turns(dualpi2: &mut Bench<DualPi2>, now: Nanos) -> Vec<usize> {
         let sent = sent(dualpi2, 40, now);
         (1..=sent.len()).filter(|number| sent[number - 1] == Ecn::NotEct).collect()
     }
@@ -671,7 +667,7 @@ mod tests {
     #[test]
     fn classic_gets_its_share_while_both_queues_are_busy() {
         for (given, turns) in [(&[][..], vec![16, 32]), (&[LINUX][..], vec![10, 20, 30, 40])] {
-            let mut dualpi2 = dualpi2(given);
+            let mut dualpi2 = Bench::new(dualpi2(given));
             // What the L queue sends with nobody waiting does not count.
             fill(&mut dualpi2, 100, Ecn::Ect1, 0);
             sent(&mut dualpi2, 50, 0);
@@ -684,7 +680,7 @@ mod tests {
     #[test]
     fn an_idle_link_gives_the_l4s_queue_its_turn_back() {
         for (at, turns) in [(MILLISECOND - 1, vec![6, 22, 38]), (MILLISECOND, vec![16, 32])] {
-            let mut dualpi2 = dualpi2(&[]);
+            let mut dualpi2 = Bench::new(dualpi2(&[]));
             fill(&mut dualpi2, 10, Ecn::Ect1, 0);
             fill(&mut dualpi2, 10, Ecn::NotEct, 0);
             assert_eq!(sent(&mut dualpi2, 100, 0).len(), 20);
@@ -697,10 +693,10 @@ mod tests {
     /// Packets of other sizes: 500 bytes of Classic for 7500 of L4S.
     #[test]
     fn shares_are_of_bytes() {
-        let mut dualpi2 = dualpi2(&[]);
+        let mut dualpi2 = Bench::new(dualpi2(&[]));
         fill(&mut dualpi2, 3000, Ecn::Ect1, 0);
         for seq in 0..1000 {
-            dualpi2.enqueue(0, queued(0, seq, 500, Ecn::NotEct, 0), false, &mut Deeds::default());
+            dualpi2.come(queued(0, seq, 500, Ecn::NotEct, 0), false);
         }
         let sent = sent(&mut dualpi2, 1700, 0);
         let classic = sent.iter().filter(|ecn| **ecn == Ecn::NotEct).count();
@@ -712,7 +708,7 @@ mod tests {
     #[test]
     fn a_time_shifted_queue_compares_the_heads() {
         for (classic_ms, first) in [(51, Ecn::NotEct), (50, Ecn::Ect1), (49, Ecn::Ect1)] {
-            let mut dualpi2 = dualpi2(&[("scheduler", Value::Name("time-shifted"))]);
+            let mut dualpi2 = Bench::new(dualpi2(&[("scheduler", Value::Name("time-shifted"))]));
             fill(&mut dualpi2, 1, Ecn::NotEct, (100 - classic_ms) * MILLISECOND);
             fill(&mut dualpi2, 1, Ecn::Ect1, 100 * MILLISECOND);
             let not_ect = sent(&mut dualpi2, 1, 100 * MILLISECOND)[0] == Ecn::NotEct;
@@ -722,19 +718,18 @@ mod tests {
 
     #[test]
     fn a_full_buffer_drops_the_arrival() {
-        let mut dualpi2 = dualpi2(&[]);
-        let mut deeds = Deeds::default();
-        dualpi2.enqueue(0, queued(0, 7, 1000, Ecn::Ect1, 0), true, &mut deeds);
-        assert_eq!((deeds.dropped[0].packet.seq, dualpi2.l4s.packets.len(), deeds.marked), (7, 0, 0));
+        let mut dualpi2 = Bench::new(dualpi2(&[]));
+        dualpi2.come(queued(0, 7, 1000, Ecn::Ect1, 0), true);
+        assert_eq!((dualpi2.dropped(), dualpi2.l4s.packets.len(), dualpi2.stock.marked), (vec![7], 0, 0));
     }
 
     /// A year has two thousand million updates: p' stands at 0, or at 1 while a head waits.
     #[test]
     fn years_without_packets_take_no_time() {
-        let mut idle = DualPi2 { base: 1.0, ..dualpi2(&[]) };
+        let mut idle = Bench::new(DualPi2 { base: 1.0, ..dualpi2(&[]) });
         idle.catch_up(Nanos::MAX / 2);
         assert_eq!((idle.base, idle.previous_delay_s), (0.0, 0.0));
-        let mut out = dualpi2(&[]);
+        let mut out = Bench::new(dualpi2(&[]));
         fill(&mut out, 1, Ecn::NotEct, 0);
         out.catch_up(15 * MILLISECOND * 1_000_000_000_000);
         assert_eq!((out.base, out.previous_delay_s), (1.0, 1.5e10));

@@ -28,10 +28,9 @@
 use super::codel::{self, Backlog, Control, Law};
 use super::outlet::Outlet;
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::{Deeds, Discipline, Known, Queued};
+use super::stock::List;
+use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
-use crate::pool::{List, Pool};
-use crate::prefetch::prefetch;
 use crate::rng::{self, Purpose, Rng};
 use fullpipe_cc::Nanos;
 use std::hint::black_box;
@@ -89,7 +88,7 @@ pub struct FqCodel {
     /// Added to the keys of flows before they are hashed.
     salt: u64,
     queues: Vec<FlowQueue>,
-    store: Store,
+    total: Total,
     turns: Turns,
     outlet: Outlet,
 }
@@ -124,21 +123,12 @@ struct Stretch {
     len: u32,
 }
 
-/// The packets of all queues.
+/// All queues together.
 #[derive(Debug)]
-struct Store {
-    packets: Pool<Held>,
+struct Total {
     bytes: u64,
     /// These bytes are what CoDel's floor is compared with, not the queue's.
     floor_of_all: bool,
-}
-
-/// A packet, and what has to be known of it when it is to leave: without a look at the packet, which lies elsewhere.
-#[derive(Debug, Default)]
-struct Held {
-    queued: Option<Box<Queued>>,
-    entered: Nanos,
-    size: u32,
 }
 
 impl Turns {
@@ -160,13 +150,18 @@ impl Turns {
         self.new.len += joins;
     }
 
+    /// The queues on the lists.
+    fn listed(&self) -> impl Iterator<Item = usize> {
+        let of = |list: Stretch, ring: u32| {
+            let place = move |k: u32| (ring + (list.first.wrapping_add(k) & (self.room - 1))) as usize;
+            (0..list.len).map(move |k| usize::from(self.numbers[place(k)]))
+        };
+        of(self.new, 0).chain(of(self.old, self.room))
+    }
+
     /// Takes all queues off the lists.
-    fn clear(&mut self, mut each: impl FnMut(usize)) {
-        for (list, ring) in [(&mut self.new, 0), (&mut self.old, self.room)] {
-            let place = |k: u32| (ring + (list.first.wrapping_add(k) & (self.room - 1))) as usize;
-            (0..list.len).for_each(|k| each(usize::from(self.numbers[place(k)])));
-            *list = Stretch::default();
-        }
+    fn clear(&mut self) {
+        (self.new, self.old) = (Stretch::default(), Stretch::default());
     }
 }
 
@@ -181,7 +176,7 @@ impl FqCodel {
             drop_batch: settings.whole("drop_batch") as usize,
             salt: Rng::new(seed, Purpose::Queue, 0).bits(),
             queues: vec![FlowQueue::default(); queues],
-            store: Store { packets: Pool::default(), bytes: 0, floor_of_all },
+            total: Total { bytes: 0, floor_of_all },
             turns: Turns::of(queues),
             outlet: Outlet::default(),
         }
@@ -197,54 +192,49 @@ impl FqCodel {
     /// The link asks for a packet and there is none: all queues leave the lists, and CoDel has seen each of them empty.
     #[inline(never)]
     fn clear_lists(&mut self) {
-        self.turns.clear(|number| {
+        for number in self.turns.listed() {
             let queue = &mut self.queues[number];
             queue.listed = false;
             queue.control.let_pass();
-        });
+        }
+        self.turns.clear();
     }
 
     /// Makes room for `size` bytes at the cost of the queue with the most (RFC 8290 section 4.1).
     #[cold]
-    fn drop_from_the_longest(&mut self, size: u32, deeds: &mut Deeds) {
-        let longest = self.queues.iter_mut().max_by_key(|queue| queue.bytes);
-        let Some(FlowQueue { packets, bytes, .. }) = longest else { return };
+    fn drop_from_the_longest(&mut self, size: u32, stock: &mut Stock) {
+        let longest = self.turns.listed().max_by_key(|&number| (self.queues[number].bytes, number));
+        let Some(number) = longest else { return };
+        let FlowQueue { packets, bytes, .. } = &mut self.queues[number];
         let half = packets.len().div_ceil(2).min(self.drop_batch);
-        let mut waiting = Waiting { packets, bytes, store: &mut self.store };
+        let mut waiting = Waiting { packets, bytes, total: &mut self.total };
         let (mut dropped, mut freed) = (0, 0);
         while dropped < half || freed < size {
-            let Some(taken) = waiting.pop() else { return };
+            let Some(known) = waiting.pop(stock) else { return };
             dropped += 1;
-            freed += taken.size;
-            deeds.drop(taken.queued);
+            freed += known.size;
+            stock.drop(known.place);
         }
     }
 }
 
 impl Discipline for FqCodel {
-    fn enqueue(&mut self, _now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
-        let class = self.expect(queued.packet.flow_key());
-        self.put(Known::from(queued), class, full, deeds);
-    }
-
     #[inline(always)]
     fn expect(&self, flow_key: u64) -> u32 {
-        let number = self.queue_of(flow_key);
-        prefetch(&self.queues[number], size_of::<FlowQueue>());
-        number as u32
+        self.queue_of(flow_key) as u32
     }
 
     #[inline(always)]
-    fn put(&mut self, known: Known, class: u32, full: bool, deeds: &mut Deeds) {
-        let (now, number, size) = (known.entered, class as usize, known.size);
-        if self.store.bytes == 0 && self.outlet.free_at() <= now {
+    fn enqueue(&mut self, known: Known, class: u32, full: bool, stock: &mut Stock) {
+        let number = class as usize;
+        if self.total.bytes == 0 && self.outlet.free_at() <= known.entered {
             self.clear_lists();
         }
         let queue = &mut self.queues[number];
-        Waiting { packets: &mut queue.packets, bytes: &mut queue.bytes, store: &mut self.store }.push(known);
+        Waiting { packets: &mut queue.packets, bytes: &mut queue.bytes, total: &mut self.total }.push(known, stock);
         self.turns.list(queue, number, self.quantum);
         if full {
-            self.drop_from_the_longest(size, deeds);
+            self.drop_from_the_longest(known.size, stock);
         }
     }
 
@@ -259,14 +249,10 @@ impl Discipline for FqCodel {
         true
     }
 
-    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
-        self.take(now, deeds).map(|taken| taken.queued)
-    }
-
     /// Which of the queues that are looked at has a packet to send is a guess; what else is done with them takes none.
     #[inline(always)]
-    fn take(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Known> {
-        let FqCodel { law, quantum, queues, store, turns: Turns { numbers, room, new, old }, outlet, .. } = self;
+    fn dequeue(&mut self, now: Nanos, stock: &mut Stock) -> Option<Known> {
+        let FqCodel { law, quantum, queues, total, turns: Turns { numbers, room, new, old }, outlet, .. } = self;
         let ends = (new, old);
         let (mut new, mut old) = (*ends.0, *ends.1);
         let known = loop {
@@ -281,17 +267,20 @@ impl Discipline for FqCodel {
             let queue = &mut queues[usize::from(number)];
             // All bits where no credit is left.
             let spent = (queue.credit - 1) >> 31;
-            let waiting = queue.packets.len() as i32;
-            if spent == 0 && waiting > 0 {
-                let taken = queue.take(law, store, now, deeds);
+            // CoDel sees one empty that has credit.
+            let mut unseen = spent;
+            // Below 0 where there is credit and a packet: one guess, not two.
+            if (queue.packets.len() as i32).wrapping_neg() & !spent < 0 {
+                let taken = queue.take(law, total, now, stock);
                 if taken.is_some() {
                     break taken;
                 }
+                // It has emptied the queue, and knows.
+                unseen = -1;
             }
             queue.credit += *quantum & spent;
-            // CoDel has seen it empty, unless it was not looked at, or CoDel has emptied it. The compiler would make a branch of it.
-            let untouched = spent | waiting.wrapping_neg() >> 31;
-            queue.control.let_pass_unless(black_box(i64::from(untouched) as u64));
+            // The compiler would make a branch of it.
+            queue.control.let_pass_unless(black_box(i64::from(unseen) as u64));
             let stays = spent as u32 & 1 | is_new;
             queue.listed = stays != 0;
             (new.first, new.len) = (new.first.wrapping_add(is_new), new.len - is_new);
@@ -312,74 +301,63 @@ impl Discipline for FqCodel {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.queues.capacity() * size_of::<FlowQueue>()
-            + self.store.packets.heap_bytes()
-            + size_of_val(&*self.turns.numbers)
+        self.queues.capacity() * size_of::<FlowQueue>() + size_of_val(&*self.turns.numbers)
     }
 }
 
 impl FlowQueue {
     /// The packet to send of a queue that holds any; none if CoDel drops them all.
     #[inline(always)]
-    fn take(&mut self, law: &Law, store: &mut Store, now: Nanos, deeds: &mut Deeds) -> Option<Known> {
-        let mut waiting = Waiting { packets: &mut self.packets, bytes: &mut self.bytes, store };
-        let Known { mut queued, size, entered } = waiting.pop()?;
-        if self.control.is_late(law, entered, waiting.bytes(), now) {
-            return self.take_late(law, store, now, deeds, queued);
+    fn take(&mut self, law: &Law, total: &mut Total, now: Nanos, stock: &mut Stock) -> Option<Known> {
+        let mut waiting = Waiting { packets: &mut self.packets, bytes: &mut self.bytes, total };
+        let known = waiting.pop(stock)?;
+        if self.control.is_late(law, known.entered, waiting.bytes(), now) {
+            return self.take_late(law, total, now, stock, known.place).map(|place| stock.known(place));
         }
         self.control.let_go();
-        self.credit -= size as i32;
-        law.mark_beyond_threshold(&mut queued, entered, now, deeds);
-        Some(Known { queued, size, entered })
+        self.credit -= known.size as i32;
+        law.mark_beyond_threshold(known, now, stock);
+        Some(known)
     }
 
     /// The same where the first packet, which has been taken, is late.
     #[inline(never)]
-    fn take_late(
-        &mut self,
-        law: &Law,
-        store: &mut Store,
-        now: Nanos,
-        deeds: &mut Deeds,
-        queued: Box<Queued>,
-    ) -> Option<Known> {
-        let mut waiting = Waiting { packets: &mut self.packets, bytes: &mut self.bytes, store };
-        let queued = self.control.dequeue_late(law, &mut waiting, now, deeds, queued)?;
-        self.credit -= queued.size as i32;
-        Some(Known::from(queued))
+    fn take_late(&mut self, law: &Law, total: &mut Total, now: Nanos, stock: &mut Stock, place: u32) -> Option<u32> {
+        let mut waiting = Waiting { packets: &mut self.packets, bytes: &mut self.bytes, total };
+        let place = self.control.dequeue_late(law, &mut waiting, now, stock, place)?;
+        self.credit -= stock.known(place).size as i32;
+        Some(place)
     }
 }
 
-/// One queue with the store that its packets are in.
+/// What waits in one queue, and in all.
 struct Waiting<'a> {
     packets: &'a mut List,
     bytes: &'a mut u64,
-    store: &'a mut Store,
+    total: &'a mut Total,
 }
 
 impl Waiting<'_> {
     #[inline(always)]
-    fn push(&mut self, known: Known) {
-        let Known { queued, size, entered } = known;
-        *self.bytes += u64::from(size);
-        self.store.bytes += u64::from(size);
-        self.store.packets.push(self.packets, Held { queued: Some(queued), entered, size });
+    fn push(&mut self, known: Known, stock: &mut Stock) {
+        *self.bytes += u64::from(known.size);
+        self.total.bytes += u64::from(known.size);
+        stock.link(self.packets, known.place);
     }
 }
 
 impl Backlog for Waiting<'_> {
     #[inline(always)]
-    fn pop(&mut self) -> Option<Known> {
-        let held = self.store.packets.pop(self.packets)?;
-        let (queued, size, entered) = (held.queued.take()?, held.size, held.entered);
-        *self.bytes -= u64::from(size);
-        self.store.bytes -= u64::from(size);
-        Some(Known { queued, size, entered })
+    fn pop(&mut self, stock: &Stock) -> Option<Known> {
+        let known = stock.known(stock.unlink(self.packets)?);
+        *self.bytes -= u64::from(known.size);
+        self.total.bytes -= u64::from(known.size);
+        Some(known)
     }
 
     #[inline(always)]
     fn bytes(&self) -> u64 {
-        if self.store.floor_of_all { self.store.bytes } else { *self.bytes }
+        if self.total.floor_of_all { self.total.bytes } else { *self.bytes }
     }
 }
 
@@ -389,7 +367,8 @@ const _: () = assert!(size_of::<FlowQueue>() == 64);
 mod tests {
     use super::*;
     use crate::network::discipline::packets::Packets;
-    use crate::network::discipline::testing::{queued, settings};
+    use crate::network::discipline::stock::Queued;
+    use crate::network::discipline::testing::{come, dropped, leave, queued, settings};
     use crate::packet::{Ecn, Kind as PacketKind};
     use fullpipe_cc::time::{MILLISECOND, SECOND};
     use proptest::prelude::*;
@@ -405,14 +384,14 @@ mod tests {
     /// A queue and the packets that flows send into it.
     struct Bench {
         queue: FqCodel,
-        deeds: Deeds,
+        stock: Stock,
         now: Nanos,
         seq: u32,
     }
 
     impl Bench {
         fn new(given: &[(&'static str, Value)]) -> Bench {
-            Bench { queue: fq_codel(given), deeds: Deeds::default(), now: 0, seq: 0 }
+            Bench { queue: fq_codel(given), stock: Stock::default(), now: 0, seq: 0 }
         }
 
         fn arrive(&mut self, flow: u32, size: u32) {
@@ -422,12 +401,12 @@ mod tests {
         fn come(&mut self, flow: u32, size: u32, full: bool) {
             let packet = queued(flow, self.seq, size, Ecn::NotEct, self.now);
             self.seq += 1;
-            self.queue.enqueue(self.now, packet, full, &mut self.deeds);
+            come(&mut self.queue, packet, full, &mut self.stock);
         }
 
         /// The flow whose packet is sent.
         fn turn(&mut self) -> u32 {
-            self.queue.dequeue(self.now, &mut self.deeds).expect("a packet waits").packet.flow
+            leave(&mut self.queue, self.now, &mut self.stock).expect("a packet waits").packet.flow
         }
 
         fn turns(&mut self, turns: usize) -> Vec<u32> {
@@ -436,7 +415,7 @@ mod tests {
 
         /// The numbers of packets dropped since the last look.
         fn dropped(&mut self) -> Vec<u32> {
-            self.deeds.dropped.drain(..).map(|queued| queued.packet.seq).collect()
+            dropped(&mut self.stock).iter().map(|queued| queued.packet.seq).collect()
         }
     }
 
@@ -485,12 +464,12 @@ mod tests {
             // It comes while a packet is being sent.
             while next < bench.now {
                 let packet = queued(sparse, 0, 500, Ecn::NotEct, next);
-                bench.queue.enqueue(next, packet, false, &mut bench.deeds);
+                come(&mut bench.queue, packet, false, &mut bench.stock);
                 next += gap;
             }
-            let sent = bench.queue.dequeue(bench.now, &mut bench.deeds).unwrap();
+            let sent = leave(&mut bench.queue, bench.now, &mut bench.stock).unwrap();
             match sent.packet.flow == sparse {
-                true => waits.push(bench.now - sent.entered),
+                true => waits.push(bench.now - sent.packet.at),
                 false => bench.arrive(sent.packet.flow, 1000),
             }
             bench.now += u64::from(sent.size) * MILLISECOND / 1000;
@@ -547,7 +526,7 @@ mod tests {
         bench.arrive(0, 1000);
         bench.arrive(1, 1000);
         assert_eq!(bench.turns(2), [1, 0]);
-        assert!(bench.queue.dequeue(0, &mut bench.deeds).is_none());
+        assert!(leave(&mut bench.queue, 0, &mut bench.stock).is_none());
         assert_eq!(lists(&bench), (0, 0));
         assert!(bench.queue.queues.iter().all(|queue| !queue.listed));
         bench.arrive(0, 1000);
@@ -584,7 +563,7 @@ mod tests {
         let mut bench = Bench::new(&[LONG]);
         bench.arrive(0, 1000);
         assert_eq!(bench.turn(), 0);
-        assert!(bench.queue.dequeue(0, &mut bench.deeds).is_none());
+        assert!(leave(&mut bench.queue, 0, &mut bench.stock).is_none());
         (0..4).for_each(|_| (0..2).for_each(|flow| bench.arrive(flow, 1000)));
         assert_eq!(bench.turns(5), [0, 0, 1, 1, 0]);
     }
@@ -601,7 +580,7 @@ mod tests {
         assert_eq!(bench.turns(2), [1, 0]);
         assert_eq!(bench.dropped(), [1]);
         assert_eq!(bench.turns(2), [1, 0]);
-        assert_eq!(bench.dropped(), []);
+        assert!(bench.dropped().is_empty());
     }
 
     /// RFC 8290 section 5.2.6: ECN is on unless turned off.
@@ -609,13 +588,13 @@ mod tests {
     fn marks_are_the_default() {
         for (given, marked) in [(&[] as &[_], 1), (&[("ecn", Value::Flag(false))], 0)] {
             let mut queue = fq_codel(given);
-            let mut deeds = Deeds::default();
+            let mut stock = Stock::default();
             for seq in 0..5 {
-                queue.enqueue(0, queued(0, seq, 1000, Ecn::Ect0, 0), false, &mut deeds);
+                come(&mut queue, queued(0, seq, 1000, Ecn::Ect0, 0), false, &mut stock);
             }
-            queue.dequeue(10 * MILLISECOND, &mut deeds);
-            queue.dequeue(110 * MILLISECOND, &mut deeds);
-            assert_eq!((deeds.marked, deeds.dropped.len() as u64), (marked, 1 - marked));
+            queue.dequeue(10 * MILLISECOND, &mut stock);
+            queue.dequeue(110 * MILLISECOND, &mut stock);
+            assert_eq!((stock.marked, stock.dropped.len() as u64), (marked, 1 - marked));
         }
     }
 
@@ -631,7 +610,7 @@ mod tests {
             let first = bench.turn();
             bench.now = 200 * MILLISECOND;
             assert_eq!((first, bench.turn()), (0, 0));
-            assert_eq!(bench.deeds.dropped.len(), dropped, "{floor}");
+            assert_eq!(bench.stock.dropped.len(), dropped, "{floor}");
         }
     }
 
@@ -656,7 +635,7 @@ mod tests {
             (0..packets).for_each(|_| bench.arrive(0, 1000));
             bench.come(0, 1000, true);
             assert_eq!(bench.dropped(), (0..dropped).collect::<Vec<_>>(), "half of {packets} and one");
-            assert_eq!(bench.queue.store.bytes, u64::from(packets + 1 - dropped) * 1000);
+            assert_eq!(bench.queue.total.bytes, u64::from(packets + 1 - dropped) * 1000);
         }
     }
 
@@ -728,16 +707,16 @@ mod tests {
             Plain { law: Law::new(settings, 1000), quantum: settings.whole("quantum") as i32, queues, new, old }
         }
 
-        fn enqueue(&mut self, number: usize, queued: Box<Queued>) {
+        fn enqueue(&mut self, number: usize, known: Known) {
             let queue = &mut self.queues[number];
-            queue.packets.push(queued);
+            queue.packets.push(known);
             if !std::mem::replace(&mut queue.listed, true) {
                 queue.credit = self.quantum;
                 self.new.push_back(number);
             }
         }
 
-        fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
+        fn dequeue(&mut self, now: Nanos, stock: &mut Stock) -> Option<Known> {
             loop {
                 let new = !self.new.is_empty();
                 let list = if new { &mut self.new } else { &mut self.old };
@@ -745,9 +724,9 @@ mod tests {
                 let queue = &mut self.queues[number];
                 if queue.credit <= 0 {
                     queue.credit += self.quantum;
-                } else if let Some(queued) = queue.control.dequeue(&self.law, &mut queue.packets, now, deeds) {
-                    queue.credit -= queued.size as i32;
-                    return Some(queued);
+                } else if let Some(known) = queue.control.dequeue(&self.law, &mut queue.packets, now, stock) {
+                    queue.credit -= known.size as i32;
+                    return Some(known);
                 } else {
                     queue.listed = new;
                 }
@@ -780,21 +759,22 @@ mod tests {
             ];
             let settings = settings(&INFO, &given);
             let (mut queue, mut plain) = (FqCodel::new(&settings, 1, 1000), Plain::new(&settings));
-            let (mut deeds, mut plain_deeds) = (Deeds::default(), Deeds::default());
+            let (mut stock, mut plain_stock) = (Stock::default(), Stock::default());
             let mut now = 0;
             for (seq, (flow, size, gap, asked, capable)) in (0..).zip(steps) {
                 now += gap * MILLISECOND;
-                let packet = || queued(flow, seq, size, if capable { Ecn::Ect0 } else { Ecn::NotEct }, now);
-                plain.enqueue(queue.expect(packet().packet.flow_key()) as usize, packet());
-                queue.enqueue(now, packet(), false, &mut deeds);
+                let packet = queued(flow, seq, size, if capable { Ecn::Ect0 } else { Ecn::NotEct }, now);
+                let number = queue.expect(packet.packet.flow_key()) as usize;
+                plain.enqueue(number, plain_stock.put(&packet.packet, packet.size));
+                come(&mut queue, packet, false, &mut stock);
                 for _ in 0..asked {
-                    let (left, expected) = (queue.take(now, &mut deeds), plain.dequeue(now, &mut plain_deeds));
-                    let known = left.map(|left| (left.queued.packet.seq, left.size, left.entered));
-                    prop_assert_eq!(known, expected.map(|queued| (queued.packet.seq, queued.size, queued.entered)));
+                    let known = |left: Queued| (left.packet.seq, left.size, left.packet.at, left.packet.ecn());
+                    let expected = plain.dequeue(now, &mut plain_stock).map(|left| known(plain_stock.take(left.place)));
+                    prop_assert_eq!(leave(&mut queue, now, &mut stock).map(known), expected);
                 }
-                let dropped = |deeds: &mut Deeds| deeds.dropped.drain(..).map(|queued| queued.packet.seq).collect::<Vec<_>>();
-                prop_assert_eq!(dropped(&mut deeds), dropped(&mut plain_deeds));
-                prop_assert_eq!(deeds.marked, plain_deeds.marked);
+                let numbers = |stock: &mut Stock| dropped(stock).iter().map(|queued| queued.packet.seq).collect::<Vec<_>>();
+                prop_assert_eq!(numbers(&mut stock), numbers(&mut plain_stock));
+                prop_assert_eq!(stock.marked, plain_stock.marked);
             }
         }
     }

@@ -17,6 +17,7 @@ mod pie;
 mod random_arrivals;
 mod red;
 mod step;
+pub mod stock;
 #[cfg(test)]
 mod testing;
 
@@ -31,93 +32,19 @@ pub use params::{Info, Settings};
 use pie::Pie;
 use red::Red;
 use step::Step;
-
-/// A packet in a queue: boxed, so that it stays where it is while queues hand it on, in a line of the cache. Boxes are used again.
-#[derive(Clone, Debug, Default)]
-#[repr(align(64))]
-pub struct Queued {
-    /// The packet itself.
-    pub packet: Packet,
-    /// Bytes on the wire.
-    pub size: u32,
-    /// When it came.
-    pub entered: Nanos,
-    /// What the wire will do to it: no queue's concern.
-    pub fate: Fate,
-}
-
-/// A packet, with what of it is asked for first: known without a look at the packet, which lies elsewhere.
-#[derive(Debug)]
-pub struct Known {
-    /// The packet.
-    pub queued: Box<Queued>,
-    /// Its size.
-    pub size: u32,
-    /// When it came.
-    pub entered: Nanos,
-}
-
-impl From<Box<Queued>> for Known {
-    #[inline(always)]
-    fn from(queued: Box<Queued>) -> Known {
-        Known { size: queued.size, entered: queued.entered, queued }
-    }
-}
-
-/// What becomes of a packet once it is sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fate {
-    /// A segment or a datagram that reaches the far end.
-    #[default]
-    Arrives,
-    /// An ACK that does.
-    AckArrives,
-    /// The wire loses it.
-    Lost,
-}
-
-/// What a discipline did to packets since somebody looked.
-#[derive(Debug, Default)]
-pub struct Deeds {
-    /// Those it has dropped, in that order.
-    #[expect(clippy::vec_box, reason = "boxes are handed on and used again")]
-    pub dropped: Vec<Box<Queued>>,
-    /// How many it has marked.
-    pub marked: u64,
-}
-
-impl Deeds {
-    /// Whether it did anything to any.
-    #[inline(always)]
-    pub fn any(&self) -> bool {
-        self.marked > 0 || !self.dropped.is_empty()
-    }
-
-    /// Drops a packet.
-    pub fn drop(&mut self, queued: Box<Queued>) {
-        self.dropped.push(queued);
-    }
-
-    /// Marks a packet if it is of an ECN-capable transport (RFC 3168 section 5); says whether it is. One marked before stays so and
-    /// is not counted again.
-    #[inline(never)]
-    pub fn mark(&mut self, queued: &mut Queued) -> bool {
-        let ecn = queued.packet.ecn();
-        if !ecn.capable() {
-            return false;
-        }
-        self.marked += u64::from(ecn != crate::packet::Ecn::Ce);
-        queued.packet.mark();
-        true
-    }
-}
+pub use stock::{Known, Stock};
 
 /// A queueing discipline. Time never goes back from one call to the next; nothing is allocated per packet once it has been as full
 /// as it gets.
 pub trait Discipline {
-    /// A packet comes. `full`: the buffer has no room for it (its room is counted by the link, with the packet being sent, and
-    /// what is dropped here or later gives its room back).
-    fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds);
+    /// A packet of a flow will come, whose [`Packet::flow_key`] is this: of which class it is, for [`Discipline::enqueue`].
+    fn expect(&self, _flow_key: u64) -> u32 {
+        0
+    }
+
+    /// A packet comes, of a class that [`Discipline::expect`] has told. `full`: the buffer has no room for it (its room is counted by the
+    /// link, with the packet being sent, and what is dropped here or later gives its room back).
+    fn enqueue(&mut self, known: Known, class: u32, full: bool, stock: &mut Stock);
 
     /// A packet comes that would be sent at once: the queue is empty and the transmitter free. Whether it goes as it is, with the queue
     /// as if it had been in and out; otherwise nothing has changed.
@@ -126,24 +53,7 @@ pub trait Discipline {
     }
 
     /// The transmitter is free: the packet to send; `None` if none is left, however many were dropped in looking.
-    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>>;
-
-    /// A packet of a flow will come, whose [`Packet::flow_key`] is this: of which class it is, for [`Discipline::put`].
-    fn expect(&self, _flow_key: u64) -> u32 {
-        0
-    }
-
-    /// As [`Discipline::enqueue`], of a packet that was expected.
-    #[inline(always)]
-    fn put(&mut self, known: Known, _class: u32, full: bool, deeds: &mut Deeds) {
-        self.enqueue(known.entered, known.queued, full, deeds);
-    }
-
-    /// As [`Discipline::dequeue`], for who has not much time.
-    #[inline(always)]
-    fn take(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Known> {
-        self.dequeue(now, deeds).map(Known::from)
-    }
+    fn dequeue(&mut self, now: Nanos, stock: &mut Stock) -> Option<Known>;
 
     /// The rate of the link is `rate_bps` from `now` on, 0 during an outage; told once before anything else.
     fn set_rate(&mut self, _now: Nanos, _rate_bps: u64) {}
@@ -188,8 +98,13 @@ macro_rules! disciplines {
 
         impl Discipline for Any {
             #[inline]
-            fn enqueue(&mut self, now: Nanos, queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
-                match self { $(Any::$variant(queue) => queue.enqueue(now, queued, full, deeds)),* }
+            fn expect(&self, flow_key: u64) -> u32 {
+                match self { $(Any::$variant(queue) => queue.expect(flow_key)),* }
+            }
+
+            #[inline]
+            fn enqueue(&mut self, known: Known, class: u32, full: bool, stock: &mut Stock) {
+                match self { $(Any::$variant(queue) => queue.enqueue(known, class, full, stock)),* }
             }
 
             #[inline]
@@ -198,23 +113,8 @@ macro_rules! disciplines {
             }
 
             #[inline]
-            fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
-                match self { $(Any::$variant(queue) => queue.dequeue(now, deeds)),* }
-            }
-
-            #[inline]
-            fn expect(&self, flow_key: u64) -> u32 {
-                match self { $(Any::$variant(queue) => queue.expect(flow_key)),* }
-            }
-
-            #[inline]
-            fn put(&mut self, known: Known, class: u32, full: bool, deeds: &mut Deeds) {
-                match self { $(Any::$variant(queue) => queue.put(known, class, full, deeds)),* }
-            }
-
-            #[inline]
-            fn take(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Known> {
-                match self { $(Any::$variant(queue) => queue.take(now, deeds)),* }
+            fn dequeue(&mut self, now: Nanos, stock: &mut Stock) -> Option<Known> {
+                match self { $(Any::$variant(queue) => queue.dequeue(now, stock)),* }
             }
 
             fn set_rate(&mut self, now: Nanos, rate_bps: u64) {

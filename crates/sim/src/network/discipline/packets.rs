@@ -1,13 +1,12 @@
 //! Packets that wait, first in, first out.
 
-use super::Queued;
-use crate::prefetch::prefetch;
+use super::Known;
 use std::collections::VecDeque;
 
 /// See the head of the file.
 #[derive(Debug, Default)]
 pub struct Packets {
-    packets: VecDeque<Box<Queued>>,
+    packets: VecDeque<Known>,
     bytes: u64,
 }
 
@@ -32,30 +31,27 @@ impl Packets {
 
     /// The one that has waited longest.
     #[inline]
-    pub fn front(&self) -> Option<&Queued> {
-        self.packets.front().map(|queued| &**queued)
+    pub fn front(&self) -> Option<&Known> {
+        self.packets.front()
     }
 
     /// Adds one at the end.
     #[inline]
-    pub fn push(&mut self, queued: Box<Queued>) {
-        self.bytes += u64::from(queued.size);
-        self.packets.push_back(queued);
+    pub fn push(&mut self, known: Known) {
+        self.bytes += u64::from(known.size);
+        self.packets.push_back(known);
     }
 
-    /// Takes the one that has waited longest; the next one is asked for from memory.
+    /// Takes the one that has waited longest.
     #[inline]
-    pub fn pop(&mut self) -> Option<Box<Queued>> {
-        let queued = self.packets.pop_front()?;
-        self.bytes -= u64::from(queued.size);
-        if let Some(next) = self.front() {
-            prefetch(next, size_of::<Queued>());
-        }
-        Some(queued)
+    pub fn pop(&mut self) -> Option<Known> {
+        let known = self.packets.pop_front()?;
+        self.bytes -= u64::from(known.size);
+        Some(known)
     }
 
-    /// Bytes that their places take on the heap; those of the packets are the link's.
+    /// Bytes that their places take on the heap; the packets' own are the link's.
     pub fn heap_bytes(&self) -> usize {
-        self.packets.capacity() * size_of::<Box<Queued>>()
+        self.packets.capacity() * size_of::<Known>()
     }
 }

@@ -35,7 +35,7 @@
 use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
-use super::{Deeds, Discipline, Queued};
+use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
 use crate::rng::{Purpose, Rng};
 use fullpipe_cc::Nanos;
@@ -317,16 +317,17 @@ impl Pie {
 }
 
 impl Discipline for Pie {
-    fn enqueue(&mut self, now: Nanos, mut queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, known: Known, _class: u32, full: bool, stock: &mut Stock) {
+        let now = known.entered;
         self.catch_up(now);
         if full || self.chosen() {
             self.accumulated = 0.0;
             let marks = !full && self.law.ecn && self.probability < self.law.ecn_threshold;
-            if !(marks && deeds.mark(&mut queued)) {
-                return deeds.drop(queued);
+            if !(marks && stock.mark(known.place)) {
+                return stock.drop(known.place);
             }
         }
-        self.queue.push(queued);
+        self.queue.push(known);
     }
 
     fn lets_pass(&mut self, now: Nanos, _packet: &Packet, _size: u32) -> bool {
@@ -337,11 +338,11 @@ impl Discipline for Pie {
         true
     }
 
-    fn dequeue(&mut self, now: Nanos, _deeds: &mut Deeds) -> Option<Box<Queued>> {
+    fn dequeue(&mut self, now: Nanos, _stock: &mut Stock) -> Option<Known> {
         self.catch_up(now);
-        let queued = self.queue.pop()?;
-        self.last_sojourn_s = if self.queue.is_empty() { 0.0 } else { seconds(now - queued.entered) };
-        Some(queued)
+        let known = self.queue.pop()?;
+        self.last_sojourn_s = if self.queue.is_empty() { 0.0 } else { seconds(now - known.entered) };
+        Some(known)
     }
 
     fn set_rate(&mut self, now: Nanos, rate_bps: u64) {
@@ -358,7 +359,7 @@ impl Discipline for Pie {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{queued, settings};
+    use super::super::testing::{come, queued, settings};
     use super::*;
     use crate::packet::Ecn;
 
@@ -369,10 +370,10 @@ mod tests {
         pie
     }
 
-    fn arrive(pie: &mut Pie, now: Nanos, ecn: Ecn) -> Deeds {
-        let mut deeds = Deeds::default();
-        pie.enqueue(now, queued(0, 0, 1000, ecn, now), false, &mut deeds);
-        deeds
+    fn arrive(pie: &mut Pie, now: Nanos, ecn: Ecn) -> Stock {
+        let mut stock = Stock::default();
+        come(pie, queued(0, 0, 1000, ecn, now), false, &mut stock);
+        stock
     }
 
     /// One with so many packets waiting since time 0.
@@ -452,7 +453,7 @@ mod tests {
         let mut pie = filled(500, &[]);
         let first_drop = (1..2000).find(|n| {
             let dropped = !arrive(&mut pie, n * MILLISECOND, Ecn::NotEct).dropped.is_empty();
-            pie.dequeue(n * MILLISECOND, &mut Deeds::default());
+            pie.dequeue(n * MILLISECOND, &mut Stock::default());
             dropped
         });
         assert!((150..300).contains(&first_drop.expect("p grows")), "{first_drop:?} ms");
@@ -478,7 +479,7 @@ mod tests {
         assert_eq!(pie.burst_allowance, 135 * MILLISECOND);
         // 7.5 ms wait now, half the target.
         (0..4).for_each(|_| drop(arrive(&mut pie, 0, Ecn::NotEct)));
-        pie.enqueue(0, queued(0, 0, 500, Ecn::NotEct, 0), false, &mut Deeds::default());
+        come(&mut pie, queued(0, 0, 500, Ecn::NotEct, 0), false, &mut Stock::default());
         pie.burst_allowance = 0;
         arrive(&mut pie, 0, Ecn::NotEct);
         assert_eq!(pie.burst_allowance, 0);
@@ -491,7 +492,7 @@ mod tests {
         for _ in 0..3_000_000 {
             gap += 1;
             if arrive(&mut pie, 0, Ecn::NotEct).dropped.is_empty() {
-                pie.dequeue(0, &mut Deeds::default());
+                pie.dequeue(0, &mut Stock::default());
             } else {
                 gaps.push(gap);
                 gap = 0;
@@ -535,8 +536,8 @@ mod tests {
         ];
         for (given, probability, field, expected) in cases {
             let mut pie = Pie { accumulated: 9.0, ..congested(probability, given) };
-            let deeds = arrive(&mut pie, 0, field);
-            assert_eq!((deeds.dropped.len(), deeds.marked), expected, "{given:?} {field:?}");
+            let stock = arrive(&mut pie, 0, field);
+            assert_eq!((stock.dropped.len(), stock.marked), expected, "{given:?} {field:?}");
             assert_eq!(pie.accumulated, 0.0);
         }
     }
@@ -544,9 +545,9 @@ mod tests {
     #[test]
     fn a_full_buffer_drops_and_marks_nothing() {
         let mut pie = Pie { accumulated: 9.0, ..congested(0.05, &[("ecn", Value::Flag(true))]) };
-        let mut deeds = Deeds::default();
-        pie.enqueue(0, queued(0, 0, 1000, Ecn::Ect0, 0), true, &mut deeds);
-        assert_eq!((deeds.dropped.len(), deeds.marked, pie.accumulated, pie.queue.bytes()), (1, 0, 0.0, 30_000));
+        let mut stock = Stock::default();
+        come(&mut pie, queued(0, 0, 1000, Ecn::Ect0, 0), true, &mut stock);
+        assert_eq!((stock.dropped.len(), stock.marked, pie.accumulated, pie.queue.bytes()), (1, 0, 0.0, 30_000));
     }
 
     #[test]
@@ -557,7 +558,7 @@ mod tests {
         assert_eq!(pie.delay_s(), 0.015);
         pie.set_rate(0, 0);
         assert_eq!(pie.delay_s(), 0.015);
-        pie.dequeue(0, &mut Deeds::default());
+        pie.dequeue(0, &mut Stock::default());
         assert_eq!(pie.delay_s(), 0.0145);
     }
 
@@ -565,10 +566,10 @@ mod tests {
     fn timestamps_tell_how_long_the_last_packet_had_waited() {
         let mut pie = filled(2, &[("delay", Value::Name("timestamp"))]);
         assert_eq!(pie.delay_s(), 0.0);
-        pie.dequeue(9 * MILLISECOND, &mut Deeds::default());
+        pie.dequeue(9 * MILLISECOND, &mut Stock::default());
         assert_eq!(pie.delay_s(), 0.009);
         // None is left.
-        pie.dequeue(10 * MILLISECOND, &mut Deeds::default());
+        pie.dequeue(10 * MILLISECOND, &mut Stock::default());
         assert_eq!(pie.delay_s(), 0.0);
         let linux = Value::Name("linux");
         assert!(Pie::new(&settings(&INFO, &[("variant", linux)]), 1, 1000).law.timestamps);
@@ -600,16 +601,16 @@ mod tests {
             (("target", millis(target_ms)), ("update", millis(update_ms)), ("max_burst", millis(100)));
         let mut pie = pie(&[target, update, burst, ("delay", Value::Name(delay))]);
         pie.set_rate(0, 8_000_000 / departure_ms);
-        let mut deeds = Deeds::default();
+        let mut stock = Stock::default();
         for now in 1..=8000 {
             if now % departure_ms == 0 && now <= 400 * departure_ms {
-                pie.dequeue(now * MILLISECOND, &mut deeds);
+                pie.dequeue(now * MILLISECOND, &mut stock);
             }
             if now % 10 == 0 && now <= 4000 {
-                pie.enqueue(now * MILLISECOND, queued(0, 0, 1000, Ecn::NotEct, now * MILLISECOND), false, &mut deeds);
+                come(&mut pie, queued(0, 0, 1000, Ecn::NotEct, now * MILLISECOND), false, &mut stock);
             }
         }
-        deeds.dropped.len()
+        stock.dropped.len()
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What holds for disciplines that choose at random, over random parameters, arrivals, pauses and rates.
 
 use super::params::{Info, Kind, Settings, Value};
-use super::testing::{queued, settings};
-use super::{Any, Deeds, Discipline, Queued, ared, dualpi2, pie, red};
+use super::testing::{come, dropped, leave, queued, settings};
+use super::{Any, Discipline, Known, Stock, ared, dualpi2, pie, red};
 use crate::packet::Ecn;
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MILLISECOND, SECOND};
@@ -79,7 +79,7 @@ type Fate = (u32, u32, Option<Ecn>);
 /// A queue and what has become of those that came.
 struct Trial {
     queue: Any,
-    deeds: Deeds,
+    stock: Stock,
     now: Nanos,
     came: u32,
     inside: usize,
@@ -99,7 +99,7 @@ impl Trial {
 
     fn arrive(&mut self, flow: u32, size: u32) {
         let packet = queued(flow, self.came, size, ecn_of(flow), self.now);
-        self.queue.enqueue(self.now, packet, self.inside >= LIMIT, &mut self.deeds);
+        come(&mut self.queue, packet, self.inside >= LIMIT, &mut self.stock);
         self.came += 1;
         self.inside += 1;
         self.note_dropped();
@@ -107,7 +107,7 @@ impl Trial {
     }
 
     fn depart(&mut self) -> Option<()> {
-        let sent = self.queue.dequeue(self.now, &mut self.deeds);
+        let sent = leave(&mut self.queue, self.now, &mut self.stock);
         self.note_dropped();
         let Some(packet) = sent.map(|queued| queued.packet) else {
             assert_eq!(self.inside, 0, "nothing is sent while some wait");
@@ -122,8 +122,9 @@ impl Trial {
     }
 
     fn note_dropped(&mut self) {
-        self.inside -= self.deeds.dropped.len();
-        self.fates.extend(self.deeds.dropped.drain(..).map(|dropped| (dropped.packet.flow, dropped.packet.seq, None)));
+        let dropped = dropped(&mut self.stock);
+        self.inside -= dropped.len();
+        self.fates.extend(dropped.iter().map(|dropped| (dropped.packet.flow, dropped.packet.seq, None)));
     }
 }
 
@@ -135,16 +136,16 @@ fn while_some(count: u32, mut step: impl FnMut() -> Option<()>) {
 fn fates(settings: &Settings, seed: u64, events: &[Event]) -> (Vec<Fate>, u64) {
     let queue = Any::new(settings, seed, 1000);
     let empty_bytes = queue.heap_bytes();
-    let mut trial = Trial { queue, deeds: Deeds::default(), now: 0, came: 0, inside: 0, fullest: 0, fates: Vec::new() };
+    let mut trial = Trial { queue, stock: Stock::default(), now: 0, came: 0, inside: 0, fullest: 0, fates: Vec::new() };
     let (first, last) = (Event::Rate(10_000_000), Event::Departures(u32::MAX));
     for event in [&first].into_iter().chain(events).chain([&last]) {
         trial.happen(*event);
     }
     assert_eq!(trial.fates.len(), trial.came as usize);
     // Two queues, each with twice the places that it has ever needed.
-    let most_bytes = empty_bytes + 2 * (2 * trial.fullest + 4) * size_of::<Box<Queued>>();
+    let most_bytes = empty_bytes + 2 * (2 * trial.fullest + 4) * size_of::<Known>();
     assert!(trial.queue.heap_bytes() <= most_bytes, "more memory than the fullest moment needs");
-    (trial.fates, trial.deeds.marked)
+    (trial.fates, trial.stock.marked)
 }
 
 proptest! {

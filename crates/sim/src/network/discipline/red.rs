@@ -37,7 +37,7 @@
 use super::outlet::Outlet;
 use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::{Deeds, Discipline, Queued};
+use super::{Discipline, Known, Stock};
 use crate::rng::{Purpose, Rng};
 use fullpipe_cc::Nanos;
 
@@ -268,7 +268,8 @@ impl Red {
 }
 
 impl Discipline for Red {
-    fn enqueue(&mut self, now: Nanos, mut queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, known: Known, _class: u32, full: bool, stock: &mut Stock) {
+        let now = known.entered;
         self.average = match self.idle_since(now) {
             Some(_) => self.average_at(now),
             None => (1.0 - self.law.w_q) * self.average + self.law.w_q * self.queue.len() as f64,
@@ -277,19 +278,19 @@ impl Discipline for Red {
         let admitted = match self.verdict() {
             _ if full => false,
             Verdict::Admit => true,
-            Verdict::Signal => self.law.ecn && deeds.mark(&mut queued),
+            Verdict::Signal => self.law.ecn && stock.mark(known.place),
             Verdict::Drop => false,
         };
         match admitted {
-            true => self.queue.push(queued),
-            false => deeds.drop(queued),
+            true => self.queue.push(known),
+            false => stock.drop(known.place),
         }
     }
 
-    fn dequeue(&mut self, now: Nanos, _deeds: &mut Deeds) -> Option<Box<Queued>> {
-        let queued = self.queue.pop()?;
-        self.outlet.take(now, queued.size);
-        Some(queued)
+    fn dequeue(&mut self, now: Nanos, _stock: &mut Stock) -> Option<Known> {
+        let known = self.queue.pop()?;
+        self.outlet.take(now, known.size);
+        Some(known)
     }
 
     fn set_rate(&mut self, _now: Nanos, rate_bps: u64) {
@@ -303,7 +304,7 @@ impl Discipline for Red {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{queued, settings};
+    use super::super::testing::{come, dropped, queued, settings};
     use super::*;
     use crate::packet::Ecn;
     use fullpipe_cc::time::{MICROSECOND, MILLISECOND};
@@ -315,10 +316,10 @@ mod tests {
         red
     }
 
-    fn arrive(red: &mut Red, now: Nanos, ecn: Ecn) -> Deeds {
-        let mut deeds = Deeds::default();
-        red.enqueue(now, queued(0, 0, 1000, ecn, now), false, &mut deeds);
-        deeds
+    fn arrive(red: &mut Red, now: Nanos, ecn: Ecn) -> Stock {
+        let mut stock = Stock::default();
+        come(red, queued(0, 0, 1000, ecn, now), false, &mut stock);
+        stock
     }
 
     /// avg after arrivals at once that find 0, 1, 2, ... L packets.
@@ -349,7 +350,7 @@ mod tests {
         let mut arrivals = 0;
         while red.average < 1.0 - libm::exp(-1.0) {
             arrive(&mut red, 0, Ecn::NotEct);
-            red.dequeue(0, &mut Deeds::default());
+            red.dequeue(0, &mut Stock::default());
             arrivals += 1;
         }
         assert_eq!(arrivals, 500);
@@ -360,12 +361,12 @@ mod tests {
         let mut red = red(&[]);
         arrive(&mut red, 0, Ecn::NotEct);
         // It is being sent from 9.2 to 10 ms; 400 ms later are 500 packet times: 0.998^500 = 0.3675.
-        red.dequeue(9200 * MICROSECOND, &mut Deeds::default());
+        red.dequeue(9200 * MICROSECOND, &mut Stock::default());
         red.average = 4.0;
         arrive(&mut red, 410 * MILLISECOND, Ecn::NotEct);
         assert!((red.average - 4.0 * 0.367_51).abs() < 1e-4, "{}", red.average);
         // The next is being sent to 410.8 ms: what comes before that is a sample of 0, and time does not count.
-        red.dequeue(410 * MILLISECOND, &mut Deeds::default());
+        red.dequeue(410 * MILLISECOND, &mut Stock::default());
         red.average = 4.0;
         arrive(&mut red, 410_790 * MICROSECOND, Ecn::NotEct);
         assert_eq!(red.average, 0.998 * 4.0);
@@ -461,7 +462,7 @@ mod tests {
         for n in 0..3 {
             let now = 800 * MICROSECOND * n;
             arrive(&mut red, now, Ecn::NotEct);
-            red.dequeue(now, &mut Deeds::default());
+            red.dequeue(now, &mut Stock::default());
         }
         assert_eq!(red.average, 4.0 * 0.75 * 0.75 * 0.75);
     }
@@ -472,9 +473,9 @@ mod tests {
         let (mut dropped, mut marked) = (0, 0);
         for _ in 0..1000 {
             red.average = average;
-            let deeds = arrive(&mut red, 0, field);
-            (dropped, marked) = (dropped + deeds.dropped.len(), marked + deeds.marked);
-            red.dequeue(0, &mut Deeds::default());
+            let stock = arrive(&mut red, 0, field);
+            (dropped, marked) = (dropped + stock.dropped.len(), marked + stock.marked);
+            red.dequeue(0, &mut Stock::default());
         }
         (dropped, marked)
     }
@@ -497,8 +498,8 @@ mod tests {
     fn a_full_buffer_drops_and_the_arrival_counts() {
         let mut red = red(&[]);
         arrive(&mut red, 0, Ecn::NotEct);
-        let mut deeds = Deeds::default();
-        red.enqueue(0, queued(0, 7, 1000, Ecn::Ect0, 0), true, &mut deeds);
-        assert_eq!((deeds.dropped[0].packet.seq, red.average, red.queue.len()), (7, 0.002, 1));
+        let mut stock = Stock::default();
+        come(&mut red, queued(0, 7, 1000, Ecn::Ect0, 0), true, &mut stock);
+        assert_eq!((dropped(&mut stock)[0].packet.seq, red.average, red.queue.len()), (7, 0.002, 1));
     }
 }

@@ -17,7 +17,7 @@
 
 use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
-use super::{Deeds, Discipline, Queued};
+use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
 use fullpipe_cc::Nanos;
 
@@ -61,14 +61,14 @@ impl Step {
 }
 
 impl Discipline for Step {
-    fn enqueue(&mut self, _now: Nanos, mut queued: Box<Queued>, full: bool, deeds: &mut Deeds) {
+    fn enqueue(&mut self, known: Known, _class: u32, full: bool, stock: &mut Stock) {
         if full {
-            return deeds.drop(queued);
+            return stock.drop(known.place);
         }
         if matches!(self.threshold, Threshold::Packets(most) if self.queue.len() as u64 > most) {
-            deeds.mark(&mut queued);
+            stock.mark(known.place);
         }
-        self.queue.push(queued);
+        self.queue.push(known);
     }
 
     /// It finds nothing waiting, and does not wait: a threshold is exceeded, not reached.
@@ -77,12 +77,12 @@ impl Discipline for Step {
         true
     }
 
-    fn dequeue(&mut self, now: Nanos, deeds: &mut Deeds) -> Option<Box<Queued>> {
-        let mut queued = self.queue.pop()?;
-        if matches!(self.threshold, Threshold::Time(longest) if now - queued.entered > longest) {
-            deeds.mark(&mut queued);
+    fn dequeue(&mut self, now: Nanos, stock: &mut Stock) -> Option<Known> {
+        let known = self.queue.pop()?;
+        if matches!(self.threshold, Threshold::Time(longest) if now - known.entered > longest) {
+            stock.mark(known.place);
         }
-        Some(queued)
+        Some(known)
     }
 
     fn heap_bytes(&self) -> usize {
@@ -93,25 +93,24 @@ impl Discipline for Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::discipline::testing::{queued, settings};
+    use crate::network::discipline::testing::{Bench, queued, settings};
     use crate::packet::Ecn;
 
-    fn step(threshold: Value) -> Step {
-        Step::new(&settings(&INFO, &[("threshold", threshold)]), 1, 1000)
+    fn step(threshold: Value) -> Bench<Step> {
+        Bench::new(Step::new(&settings(&INFO, &[("threshold", threshold)]), 1, 1000))
     }
 
     /// The ECN fields with which packets leave that all come at 0 and leave a microsecond apart.
-    fn sent(mut step: Step, come: &[Ecn]) -> (Vec<Ecn>, u64) {
-        let mut deeds = Deeds::default();
+    fn sent(mut step: Bench<Step>, come: &[Ecn]) -> (Vec<Ecn>, u64) {
         for (seq, ecn) in come.iter().enumerate() {
-            step.enqueue(0, queued(0, seq as u32, 1000, *ecn, 0), false, &mut deeds);
+            step.come(queued(0, seq as u32, 1000, *ecn, 0), false);
         }
         let mut now = 0;
         let sent = std::iter::from_fn(|| {
             now += 1000;
-            Some(step.dequeue(now, &mut deeds)?.packet.ecn())
+            Some(step.leave(now)?.packet.ecn())
         });
-        (sent.collect(), deeds.marked)
+        (sent.collect(), step.stock.marked)
     }
 
     /// "Its queue length is greater than the congestion threshold" (RFC 8257 section 3.1): the fourth finds three waiting.
@@ -126,15 +125,14 @@ mod tests {
     #[test]
     fn the_queue_as_it_is_decides() {
         let mut step = step(Value::Packets(0));
-        let mut deeds = Deeds::default();
-        let mut arrive = |step: &mut Step| step.enqueue(0, queued(0, 0, 1000, Ecn::Ect0, 0), false, &mut deeds);
+        let arrive = |step: &mut Bench<Step>| step.come(queued(0, 0, 1000, Ecn::Ect0, 0), false);
         arrive(&mut step);
         arrive(&mut step);
-        let mut leave = || step.dequeue(0, &mut Deeds::default()).unwrap().packet.ecn();
+        let mut leave = || step.leave(0).unwrap().packet.ecn();
         assert_eq!([leave(), leave()], [Ecn::Ect0, Ecn::Ce]);
         arrive(&mut step);
-        assert_eq!(step.dequeue(0, &mut deeds).unwrap().packet.ecn(), Ecn::Ect0);
-        assert_eq!(deeds.marked, 1);
+        assert_eq!(step.leave(0).unwrap().packet.ecn(), Ecn::Ect0);
+        assert_eq!(step.stock.marked, 1);
     }
 
     /// Linux's `ce_threshold`: the packet that leaves at 2 us has waited the threshold and no longer.
@@ -157,17 +155,16 @@ mod tests {
     #[test]
     fn a_full_buffer_drops_what_comes() {
         let mut step = step(Value::Packets(0));
-        let mut deeds = Deeds::default();
-        step.enqueue(0, queued(0, 1, 1000, Ecn::Ect0, 0), false, &mut deeds);
-        step.enqueue(0, queued(0, 2, 1000, Ecn::Ect0, 0), true, &mut deeds);
-        assert_eq!((deeds.dropped[0].packet.seq, deeds.dropped.len(), deeds.marked), (2, 1, 0));
-        assert_eq!(step.queue.len(), 1);
+        step.come(queued(0, 1, 1000, Ecn::Ect0, 0), false);
+        step.come(queued(0, 2, 1000, Ecn::Ect0, 0), true);
+        assert_eq!((step.dropped(), step.stock.marked), (vec![2], 0));
+        assert_eq!(step.queue.queue.len(), 1);
     }
 
     /// K = 65 packets unless said otherwise (Alizadeh et al. 2010, section 4).
     #[test]
     fn the_default_is_the_papers() {
-        let (sent, marked) = sent(Step::new(&Settings::defaults(&INFO), 1, 1000), &[Ecn::Ect0; 70]);
+        let (sent, marked) = sent(Bench::new(Step::new(&Settings::defaults(&INFO), 1, 1000)), &[Ecn::Ect0; 70]);
         assert_eq!((sent.iter().position(|ecn| *ecn == Ecn::Ce), marked), (Some(66), 4));
     }
 }

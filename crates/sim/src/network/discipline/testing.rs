@@ -1,18 +1,76 @@
 //! What the tests of disciplines share, and the properties that hold for every one of them.
 
 use super::params::Value;
-use super::{ALL, Any, Deeds, Discipline, Info, Queued, Settings};
+use super::stock::Queued;
+use super::{ALL, Any, Discipline, Info, Known, Settings, Stock};
 use crate::packet::{Ecn, Kind, Marks, Packet};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::MICROSECOND;
 use proptest::prelude::*;
+use std::ops::{Deref, DerefMut};
 
 /// A data packet of `size` bytes that comes at `entered`.
-pub fn queued(flow: u32, seq: u32, size: u32, ecn: Ecn, entered: Nanos) -> Box<Queued> {
+pub fn queued(flow: u32, seq: u32, size: u32, ecn: Ecn, entered: Nanos) -> Queued {
     let aside = ecn as u64;
     debug_assert_eq!(Marks::new(ecn, false), Packet { aside, ..Packet::default() }.marks());
-    let packet = Packet { flow, seq, aside, ..Packet::default() };
-    Box::new(Queued { packet, size, entered, ..Queued::default() })
+    let packet = Packet { at: entered, flow, seq, aside, ..Packet::default() };
+    Queued { packet, size, ..Queued::default() }
+}
+
+/// It comes to `queue`, into `stock`.
+pub fn come(queue: &mut impl Discipline, queued: Queued, full: bool, stock: &mut Stock) {
+    let class = queue.expect(queued.packet.flow_key());
+    queue.enqueue(stock.put(&queued.packet, queued.size), class, full, stock);
+}
+
+/// What `queue` sends at `now`, taken out of the `stock` that it came into.
+pub fn leave(queue: &mut impl Discipline, now: Nanos, stock: &mut Stock) -> Option<Queued> {
+    queue.dequeue(now, stock).map(|known| stock.take(known.place))
+}
+
+/// What has been dropped since the last look, taken out of the `stock` that it came into.
+pub fn dropped(stock: &mut Stock) -> Vec<Queued> {
+    let places = std::mem::take(&mut stock.dropped);
+    places.into_iter().map(|place| stock.take(place)).collect()
+}
+
+/// A discipline and the packets that are in it.
+pub struct Bench<D> {
+    pub queue: D,
+    pub stock: Stock,
+}
+
+impl<D: Discipline> Bench<D> {
+    pub fn new(queue: D) -> Bench<D> {
+        Bench { queue, stock: Stock::default() }
+    }
+
+    pub fn come(&mut self, queued: Queued, full: bool) {
+        come(&mut self.queue, queued, full, &mut self.stock);
+    }
+
+    pub fn leave(&mut self, now: Nanos) -> Option<Queued> {
+        leave(&mut self.queue, now, &mut self.stock)
+    }
+
+    /// The numbers of those dropped since the last look.
+    pub fn dropped(&mut self) -> Vec<u32> {
+        dropped(&mut self.stock).iter().map(|queued| queued.packet.seq).collect()
+    }
+}
+
+impl<D> Deref for Bench<D> {
+    type Target = D;
+
+    fn deref(&self) -> &D {
+        &self.queue
+    }
+}
+
+impl<D> DerefMut for Bench<D> {
+    fn deref_mut(&mut self) -> &mut D {
+        &mut self.queue
+    }
 }
 
 /// Parameters that differ from the defaults.
@@ -73,7 +131,7 @@ const LIMIT: usize = 60;
 struct Trial {
     settings: Settings,
     queue: Any,
-    deeds: Deeds,
+    stock: Stock,
     /// Flow, direction and number of each packet inside.
     inside: Vec<(u32, Kind, u32)>,
     fullest: usize,
@@ -85,13 +143,13 @@ impl Trial {
     fn new(settings: Settings, seed: u64) -> Trial {
         let mut queue = Any::new(&settings, seed, 1000);
         queue.set_rate(0, RATE_BPS);
-        Trial { settings, queue, deeds: Deeds::default(), inside: Vec::new(), fullest: 0, marked: 0 }
+        Trial { settings, queue, stock: Stock::default(), inside: Vec::new(), fullest: 0, marked: 0 }
     }
 
-    fn arrive(&mut self, now: Nanos, packet: Box<Queued>) {
+    fn arrive(&mut self, packet: Queued) {
         let full = self.inside.len() >= LIMIT;
         self.inside.push(key(&packet));
-        self.queue.enqueue(now, packet, full, &mut self.deeds);
+        come(&mut self.queue, packet, full, &mut self.stock);
         self.fullest = self.fullest.max(self.inside.len());
         self.look_at_dropped();
         assert!(self.inside.len() <= LIMIT, "{:?}: no room is made for what comes", self.settings);
@@ -99,7 +157,7 @@ impl Trial {
 
     /// False once it gives nothing.
     fn depart(&mut self, now: Nanos) -> bool {
-        let sent = self.queue.dequeue(now, &mut self.deeds);
+        let sent = leave(&mut self.queue, now, &mut self.stock);
         self.look_at_dropped();
         let Some(sent) = sent else {
             assert!(self.inside.is_empty(), "{:?}: sends nothing with {} inside", self.settings, self.inside.len());
@@ -112,7 +170,7 @@ impl Trial {
     }
 
     fn look_at_dropped(&mut self) {
-        for dropped in std::mem::take(&mut self.deeds.dropped) {
+        for dropped in dropped(&mut self.stock) {
             self.leave(&dropped);
         }
     }
@@ -147,15 +205,15 @@ fn fates(
 ) -> Vec<(u32, Nanos, Option<Ecn>)> {
     let mut queue = Any::new(settings, seed, 1000);
     queue.set_rate(0, RATE_BPS);
-    let (mut deeds, mut fates) = (Deeds::default(), Vec::new());
+    let (mut stock, mut fates) = (Stock::default(), Vec::new());
     let (mut now, mut free, mut inside) = (0, 0, 0);
     let time_of = |size: u32| Nanos::from(size) * 8_000_000_000 / RATE_BPS;
     for (seq, (gap, flow, size)) in (0..).zip(arrivals.iter().copied().chain([(END, 0, 0)])) {
         now += gap;
         while inside > 0 && free < now {
-            let sent = queue.dequeue(free, &mut deeds);
-            inside -= deeds.dropped.len() + usize::from(sent.is_some());
-            fates.extend(deeds.dropped.drain(..).map(|dropped| (dropped.packet.seq, free, None)));
+            let sent = leave(&mut queue, free, &mut stock);
+            inside -= stock.dropped.len() + usize::from(sent.is_some());
+            fates.extend(dropped(&mut stock).iter().map(|dropped| (dropped.packet.seq, free, None)));
             let Some(sent) = sent else { continue };
             fates.push((sent.packet.seq, free, Some(sent.packet.ecn())));
             free += time_of(sent.size);
@@ -169,10 +227,10 @@ fn fates(
             free = now + time_of(size);
             continue;
         }
-        queue.enqueue(now, packet, inside >= LIMIT, &mut deeds);
+        come(&mut queue, packet, inside >= LIMIT, &mut stock);
         inside += 1;
-        inside -= deeds.dropped.len();
-        fates.extend(deeds.dropped.drain(..).map(|dropped| (dropped.packet.seq, now, None)));
+        inside -= stock.dropped.len();
+        fates.extend(dropped(&mut stock).iter().map(|dropped| (dropped.packet.seq, now, None)));
         free = free.max(now);
     }
     fates
@@ -196,7 +254,7 @@ proptest! {
                         if ack {
                             packet.packet.kind = Kind::Ack;
                         }
-                        trial.arrive(now, packet);
+                        trial.arrive(packet);
                     }
                     Step::Departure => { trial.depart(now); }
                     Step::Pause(nanos) => now += nanos,
@@ -206,10 +264,10 @@ proptest! {
                 now += MICROSECOND;
             }
             let settings = &trial.settings;
-            prop_assert_eq!(trial.marked, trial.deeds.marked, "{:?}", settings);
+            prop_assert_eq!(trial.marked, trial.stock.marked, "{:?}", settings);
             // Twice as many as ever needed, of two queues; lists are linked, and there may be one of flows besides.
             let places = 2 * (2 * trial.fullest + 8);
-            let most_bytes = empty_bytes + places * (2 * size_of::<Box<Queued>>() + 8);
+            let most_bytes = empty_bytes + places * (2 * size_of::<Known>() + 8);
             prop_assert!(trial.queue.heap_bytes() <= most_bytes, "{:?}: more than the fullest needs", settings);
         }
     }
