@@ -86,7 +86,7 @@ impl Transit {
 
     /// Notes have been out of use for as long as ACKs are under way.
     #[inline(always)]
-    fn prefetch_next_note(&self) {
+    pub fn prefetch_next_note(&self) {
         if let Some((_, note)) = self.schedule.upcoming(0) {
             self.notes.prefetch(note);
         }
@@ -131,24 +131,21 @@ impl Transit {
     /// The same of a sender that is paced, or whose pacer may let it go on.
     #[inline(never)]
     pub fn pump_one_by_one<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
-        let rests = flow.sender.is_noting();
-        if rests || flow.sender.sends_only_new() {
-            let segments = if rests { flow.sender.noted_segments(now) } else { flow.sender.further_segments(now) };
-            for seq in segments {
-                let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
-                match flow.shortcut {
-                    Shortcut::Whole(direct) => self.send_direct(flow, direct, segment),
-                    _ => self.send(flow, segment, true),
-                }
+        if flow.sender.sends_train() {
+            let train = flow.sender.begin_train();
+            // Each goes on its way at once: how many they are nobody could guess a second time.
+            while let Some(seq) = flow.sender.next_of_train(&train, now) {
+                self.send_by_shortcut(flow, Segment::new(flow.id, seq, flow.incarnation, at, now), true);
+            }
+            flow.sender.end_train(&train, now);
+        } else if flow.sender.is_noting() {
+            for seq in flow.sender.noted_segments(now) {
+                self.send_by_shortcut(flow, Segment::new(flow.id, seq, flow.incarnation, at, now), true);
             }
         } else {
             let mut high = flow.sender.high();
             while let Some(seq) = flow.sender.next_segment(now) {
-                let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
-                match flow.shortcut {
-                    Shortcut::Whole(direct) => self.send_direct(flow, direct, segment),
-                    _ => self.send(flow, segment, seq >= high),
-                }
+                self.send_by_shortcut(flow, Segment::new(flow.id, seq, flow.incarnation, at, now), seq >= high);
                 high = flow.sender.high();
             }
         }
@@ -158,6 +155,15 @@ impl Transit {
             if !self.schedule.push_pace(flow.id, at) {
                 self.timers.set(at, Timer::Pace(flow.id));
             }
+        }
+    }
+
+    /// A segment leaves its sender, `new` or for the second time, the whole way at a stroke where there is a shortcut.
+    #[inline(always)]
+    fn send_by_shortcut<P: Policy>(&mut self, flow: &mut Connection<P>, segment: Segment, new: bool) {
+        match flow.shortcut {
+            Shortcut::Whole(direct) => self.send_direct(flow, direct, segment),
+            _ => self.send(flow, segment, new),
         }
     }
 
