@@ -638,6 +638,7 @@ impl<P: Policy> Engine<P> {
         if self.transit.timers.next_time() == at {
             return self.transit.timers.set(at, Timer::Pace(id));
         }
+        self.transit.prefetch_next_note();
         self.transit.by_timer = true;
         self.on_pace_timer(id, at);
         self.transit.by_timer = false;
