@@ -212,6 +212,13 @@ pub type SackBlocks = [Block; 3];
 /// See [`SackBlocks`].
 pub type Block = (u32, u32);
 
+/// Whether two blocks are the same, by one comparison where `==` takes two and a branch for each.
+#[inline(always)]
+pub fn is_same((start, end): Block, other: Block) -> bool {
+    let packed = |start: u32, end: u32| u64::from(start) | u64::from(end) << 32;
+    packed(start, end) == packed(other.0, other.1)
+}
+
 /// What an ACK carries beside its numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckNote {

@@ -26,7 +26,7 @@ use super::prr::Prr;
 use super::reordering::Reordering;
 use super::undo::Undo;
 use super::{Expiry, Loss, News, Repair, Verdict};
-use crate::packet::{Block, SackBlocks};
+use crate::packet::{Block, SackBlocks, is_same};
 use crate::ring::Ring;
 use crate::scenario::Tcp;
 use crate::transport::progress::{Phase, Progress};
@@ -483,7 +483,9 @@ impl Rack {
         let [first, second, third] = *blocks;
         let from = unwrap(first.0, progress.una);
         let grown = start < seq && start <= from && from <= seq && first.1 == (seq as u32).wrapping_add(1);
-        if !grown || [second, third] != self.told[1..] || first == third || self.told[0] == first {
+        let [before, beside, other] = self.told;
+        let told_again = is_same(second, beside) & is_same(third, other);
+        if !grown || !told_again || is_same(first, third) || is_same(first, before) {
             return None;
         }
         // As there: a segment that has come again is told first.
