@@ -258,7 +258,9 @@ impl Sampler {
     /// Samples tell of the application no more once what was in the network has been followed by more.
     #[inline(always)]
     fn look_whether_all_have_arrived(&mut self) {
-        self.app_limited_until = self.app_limited_until.filter(|&until| self.delivered <= until);
+        if self.app_limited_until.is_some_and(|until| self.delivered > until) {
+            self.app_limited_until = None;
+        }
     }
 
     /// The same of an ACK whose newest segment is this one.
