@@ -309,6 +309,14 @@ mod tests {
     }
 
     #[test]
+    fn blocks_are_the_same_where_both_ends_are() {
+        let blocks = [(0, 0), (0, 1), (1, 0), (1, 1), (u32::MAX, 1), (1, u32::MAX)];
+        for (a, b) in blocks.into_iter().flat_map(|a| blocks.map(|b| (a, b))) {
+            assert_eq!(is_same(a, b), a == b, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
     fn all_packets_of_a_direction_are_of_one_flow() {
         let data = Packet { flow: 3, incarnation: 5, ..Packet::default() };
         let later = Packet { at: 7, stamp: 8, aside: 3, seq: 9, hop: 1, kind: Kind::Received, ..data };

@@ -339,6 +339,8 @@ mod tests {
                 backwards.reverse();
                 prop_assert_eq!(&forwards, &list);
                 prop_assert_eq!(&backwards, &list);
+                let first = list.first().and_then(|&seq| Some((seq, log.get(seq)?.last())));
+                prop_assert_eq!(log.oldest(), first);
             }
         }
     }
