@@ -301,7 +301,8 @@ impl<P: Policy> Engine<P> {
             Kind::Data | Kind::Received | Kind::Ack | Kind::Syn | Kind::SynAck => {
                 self.transit.move_on(&mut self.flows[packet.flow as usize], packet)
             }
-            Kind::Datagram | Kind::Opening | Kind::Pace => self.on_rarer_packet(packet),
+            Kind::Pace => self.on_pace(packet.flow, packet.at),
+            Kind::Datagram | Kind::Opening => self.on_rarer_packet(packet),
         }
     }
 
@@ -310,7 +311,6 @@ impl<P: Policy> Engine<P> {
     fn on_rarer_packet(&mut self, packet: Packet) {
         match packet.kind {
             Kind::Opening => self.on_syn_ack(packet),
-            Kind::Pace => self.on_pace(packet.flow, packet.at),
             _ => self.carry_datagram(packet),
         }
     }
@@ -644,17 +644,19 @@ impl<P: Policy> Engine<P> {
     }
 
     /// The same, where other alarms come first that are due at this moment.
-    #[inline(always)]
+    #[inline(never)]
     fn on_pace(&mut self, id: u32, at: Nanos) {
         if self.transit.timers.next_time() == at {
             return self.transit.timers.set(at, Timer::Pace(id));
         }
+        self.transit.prefetch_next_note();
         self.transit.by_timer = true;
         self.on_pace_timer(id, at);
         self.transit.by_timer = false;
     }
 
     /// A sender that was held back goes on; one that is not any more has nothing to send now.
+    #[inline(always)]
     fn on_pace_timer(&mut self, id: u32, at: Nanos) {
         let flow = &mut self.flows[id as usize];
         let now = at - flow.access;

@@ -86,7 +86,7 @@ impl Transit {
 
     /// Notes have been out of use for as long as ACKs are under way.
     #[inline(always)]
-    fn prefetch_next_note(&self) {
+    pub fn prefetch_next_note(&self) {
         if let Some((_, note)) = self.schedule.upcoming(0) {
             self.notes.prefetch(note);
         }
@@ -131,26 +131,21 @@ impl Transit {
     /// The same of a sender that is paced, or whose pacer may let it go on.
     #[inline(never)]
     pub fn pump_one_by_one<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
-        let rests = flow.sender.is_noting();
-        if rests || flow.sender.sends_only_new() {
-            let segments = if rests { flow.sender.noted_segments(now) } else { flow.sender.further_segments(now) };
-            for seq in segments {
-                match flow.shortcut {
-                    Shortcut::Whole(direct) => {
-                        self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
-                    }
-                    _ => self.send(flow, seq, at, now, true),
-                }
+        if flow.sender.sends_train() {
+            let train = flow.sender.begin_train();
+            // Each goes on its way at once: how many they are nobody could guess a second time.
+            while let Some(seq) = flow.sender.next_of_train(&train, now) {
+                self.send_by_shortcut(flow, seq, at, now, true);
+            }
+            flow.sender.end_train(&train, now);
+        } else if flow.sender.is_noting() {
+            for seq in flow.sender.noted_segments(now) {
+                self.send_by_shortcut(flow, seq, at, now, true);
             }
         } else {
             let mut high = flow.sender.high();
             while let Some(seq) = flow.sender.next_segment(now) {
-                match flow.shortcut {
-                    Shortcut::Whole(direct) => {
-                        self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
-                    }
-                    _ => self.send(flow, seq, at, now, seq >= high),
-                }
+                self.send_by_shortcut(flow, seq, at, now, seq >= high);
                 high = flow.sender.high();
             }
         }
@@ -160,6 +155,17 @@ impl Transit {
             if !self.schedule.push_pace(flow.id, at) {
                 self.timers.set(at, Timer::Pace(flow.id));
             }
+        }
+    }
+
+    /// As [`Transit::send`], the whole way at a stroke where there is a shortcut.
+    #[inline(always)]
+    fn send_by_shortcut<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
+        match flow.shortcut {
+            Shortcut::Whole(direct) => {
+                self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
+            }
+            _ => self.send(flow, seq, at, now, new),
         }
     }
 

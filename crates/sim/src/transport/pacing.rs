@@ -92,9 +92,8 @@ impl Pacer {
         if now >= self.next {
             self.burst = quantum().max(1);
         }
-        if now > self.next {
-            (self.next, self.part) = (now, 0);
-        }
+        self.part = if now > self.next { 0 } else { self.part };
+        self.next = self.next.max(now);
         self.burst -= 1;
         let gap = if rate == self.gap_of.0 { self.gap_of.1 } else { self.gap_at(rate) };
         let part = gap.part + self.part;

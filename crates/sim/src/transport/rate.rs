@@ -33,8 +33,11 @@ pub struct Sampler {
     newest: Option<(u64, Sent)>,
 }
 
-/// A segment that has been delivered.
-pub struct Delivered(u64, Sent);
+/// A segment that has been delivered, and where it stands among those that are remembered.
+pub struct Delivered {
+    seq: u64,
+    place: usize,
+}
 
 /// What is remembered of a segment from when it was last sent; counts modulo 2^32, so that many of these lie close together.
 #[derive(Clone, Copy, Debug, Default)]
@@ -172,10 +175,12 @@ impl Sampler {
             }
         }
         while self.base < cumulative {
-            let Some(sent) = self.sent.pop_front() else { break };
+            let Some(sent) = self.sent.front() else { break };
             if !sent.arrived {
+                let sent = *sent;
                 self.deliver(self.base, sent, now);
             }
+            self.sent.pop_front();
             self.base += 1;
         }
         if let Some((newest, _)) = self.newest {
@@ -195,19 +200,19 @@ impl Sampler {
         let place = (seq - self.base) as usize;
         let known = self.sent.get_mut(place).filter(|known| !known.arrived)?;
         known.arrived = true;
-        let sent = *known;
         self.delivered += 1;
         self.delivered_at = now;
         self.newly_delivered = 1;
         // The next ACK's, which has been out of use for a round trip.
         self.sent.prefetch(place + 1);
-        Some(Delivered(seq, sent))
+        Some(Delivered { seq, place })
     }
 
     /// What an ACK tells that delivers this segment alone.
     #[inline(always)]
-    pub fn sample_one(&mut self, Delivered(seq, sent): &Delivered, now: Nanos) -> RateSample {
-        self.sample_of(*seq, sent, now)
+    pub fn sample_one(&mut self, delivered: &Delivered, now: Nanos) -> Option<RateSample> {
+        let sent = *self.sent.get(delivered.place)?;
+        Some(self.sample_of(delivered.seq, &sent, now))
     }
 
     /// The same where SACK blocks have told of none that is outstanding, and what the ACK tells: mostly of one segment. Also when the last
@@ -253,7 +258,9 @@ impl Sampler {
     /// Samples tell of the application no more once what was in the network has been followed by more.
     #[inline(always)]
     fn look_whether_all_have_arrived(&mut self) {
-        self.app_limited_until = self.app_limited_until.filter(|&until| self.delivered <= until);
+        if self.app_limited_until.is_some_and(|until| self.delivered > until) {
+            self.app_limited_until = None;
+        }
     }
 
     /// The same of an ACK whose newest segment is this one.

@@ -3,7 +3,7 @@
 //! Sources: RFC 5681 section 4.2 (when to acknowledge), RFC 1122 section 4.2.3.2 (delayed ACKs), RFC 2018 (SACK), RFC 7323
 //! section 4.3 (which timestamp to echo).
 
-use crate::packet::{Block, SackBlocks};
+use crate::packet::{Block, SackBlocks, is_same};
 use crate::transport::ranges::Ranges;
 use fullpipe_cc::Nanos;
 
@@ -104,7 +104,7 @@ impl Receiver {
     pub fn take_beyond(&mut self, seq: u32) -> Option<(u64, Nanos, SackBlocks)> {
         let (start, end) = self.beyond.highest();
         let first = (start as u32, end as u32);
-        if seq != first.1 || self.recent[0] != first || self.telling == Telling::Nothing || self.again {
+        if seq != first.1 || !is_same(self.recent[0], first) || self.telling == Telling::Nothing || self.again {
             return None;
         }
         let [_, second, third] = self.recent;

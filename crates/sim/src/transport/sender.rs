@@ -77,6 +77,18 @@ pub struct Sender<P = Controller> {
     awake: bool,
 }
 
+/// New segments that leave a sender that is watched at one moment, as far as its pacer lets them go.
+#[derive(Debug)]
+pub struct Train {
+    first: u64,
+    window: u64,
+    /// Outstanding, but in the network no more.
+    gone: u64,
+    /// The repair rests.
+    rests: bool,
+    in_recovery: bool,
+}
+
 /// An ACK as the sender gets it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
@@ -340,12 +352,6 @@ impl<P: Policy> Sender<P> {
         self.noting
     }
 
-    /// It is paced, or its rate of delivery is measured.
-    #[inline(always)]
-    pub fn is_watched(&self) -> bool {
-        self.watch.is_some()
-    }
-
     /// Its pacer lets nothing leave at `now`, and it has been said when to wake it: nothing goes, whatever it has to send.
     #[inline(always)]
     pub fn is_kept_waiting(&mut self, now: Nanos) -> bool {
@@ -359,78 +365,96 @@ impl<P: Policy> Sender<P> {
         self.take_new::<false>(now)
     }
 
-    /// The same where the repair notes them, or the sender is watched.
+    /// The same where the repair notes them.
     #[inline(always)]
     pub fn noted_segments(&mut self, now: Nanos) -> Range<u64> {
-        if self.watch.is_none() { self.take_new::<true>(now) } else { self.take_watched::<true>(now) }
+        self.take_new::<true>(now)
     }
 
-    /// Something is lost or suspected, but it is watched, and nothing waits to be sent again: [`Sender::further_segments`] says all there is to
-    /// send.
+    /// It is paced, or its rate of delivery is measured.
     #[inline(always)]
-    pub fn sends_only_new(&self) -> bool {
+    pub fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// It is watched, and nothing waits to be sent again: what goes is a [`Train`].
+    #[inline(always)]
+    pub fn sends_train(&self) -> bool {
         #[cfg(test)]
         if self.awake {
             return false;
         }
-        self.watch.is_some() && self.repair.sends_only_new(&self.progress)
+        self.watch.is_some() && (self.noting || self.repair.sends_only_new(&self.progress))
     }
 
-    /// The same as [`Sender::noted_segments`] there.
+    /// A train begins; [`Sender::end_train`] once [`Sender::next_of_train`] has said that no more may leave.
     #[inline(always)]
-    pub fn further_segments(&mut self, now: Nanos) -> Range<u64> {
-        self.take_watched::<false>(now)
+    pub fn begin_train(&self) -> Train {
+        let rests = self.noting;
+        let gone = if rests { 0 } else { self.progress.flight_size() - self.repair.in_network(&self.progress) };
+        let in_recovery = !rests && self.progress.phase.is_reducing();
+        Train { first: self.progress.nxt, window: self.window(), gone, rests, in_recovery }
     }
 
-    /// The same as far as the pacer lets them go, one by one, so that all hear of each; its repair `RESTS`, or has to send nothing again.
+    /// The next segment of a train, if window and pacer let it go at `now`. The caller sends it.
     #[inline(always)]
-    fn take_watched<const RESTS: bool>(&mut self, now: Nanos) -> Range<u64> {
-        let (first, window) = (self.progress.nxt, self.window());
-        // Outstanding, but in the network no more.
-        let gone = if RESTS { 0 } else { self.progress.flight_size() - self.repair.in_network(&self.progress) };
-        let in_recovery = !RESTS && self.progress.phase.is_reducing();
+    pub fn next_of_train(&mut self, train: &Train, now: Nanos) -> Option<u64> {
         let Sender { ref mut progress, round, ref meter, ref rtt, ref mut cc, ref mut watch, .. } = *self;
-        let Some(Watch { pacer, sampler, .. }) = watch.as_deref_mut() else { return first..first };
-        loop {
-            if pacer.as_ref().is_some_and(|pacer| !pacer.allows(now)) {
-                progress.cwnd_limited = progress.has_new() || progress.flight_size() - gone >= window;
-                break;
-            }
-            if progress.flight_size() - gone >= window {
-                progress.cwnd_limited = true;
-                break;
-            }
-            let Some(seq) = progress.next_new() else {
-                if let Some(sampler) = sampler.as_mut().filter(|_| progress.is_app_limited()) {
-                    sampler.on_app_limited(progress.flight_size() - gone);
-                }
-                break;
-            };
-            #[cfg(feature = "record")]
-            crate::record::sent(now, seq);
-            progress.high = seq + 1;
-            if let Some(sampler) = sampler {
-                let in_flight = progress.flight_size() - gone;
-                let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, Some(sampler));
-                cc.sent(Told { resting, in_flight, in_recovery, ack: Ack::of(0, 0.0) });
-                sampler.on_new(now, in_flight - 1);
-            }
-            if let Some(pacer) = pacer {
-                let rate = pacing::rate(cc, rtt.smoothed().unwrap_or(rtt.handshake()));
-                pacer.on_sent(now, rate, || cc.send_quantum());
-            }
+        let Watch { pacer, sampler, .. } = watch.as_deref_mut()?;
+        if pacer.as_ref().is_some_and(|pacer| !pacer.allows(now)) {
+            progress.cwnd_limited = progress.has_new() || progress.flight_size() - train.gone >= train.window;
+            return None;
         }
-        let count = self.progress.nxt - first;
-        if count > 0 {
-            if RESTS {
-                let kept = self.sampler().is_some();
-                self.set_timer::<true>(count, now, kept);
-            } else {
-                self.repair.on_new(first, now, &self.rtt, &self.progress);
-                self.restart_timer(now);
-            }
+        let in_network = progress.flight_size() - train.gone;
+        if in_network >= train.window {
+            progress.cwnd_limited = true;
+            return None;
         }
-        first..self.progress.nxt
+        let Some(seq) = progress.next_new() else {
+            if let Some(sampler) = sampler.as_mut().filter(|_| progress.is_app_limited()) {
+                sampler.on_app_limited(in_network);
+            }
+            return None;
+        };
+        #[cfg(feature = "record")]
+        crate::record::sent(now, seq);
+        progress.high = seq + 1;
+        if let Some(sampler) = sampler {
+            let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, Some(sampler));
+            let (in_flight, in_recovery) = (in_network + 1, train.in_recovery);
+            cc.sent(Told { resting, in_flight, in_recovery, ack: Ack::of(0, 0.0) });
+            sampler.on_new(now, in_network);
+        }
+        if let Some(pacer) = pacer {
+            let rate = pacing::rate(cc, rtt.smoothed().unwrap_or(rtt.handshake()));
+            pacer.on_sent(now, rate, || cc.send_quantum());
+        }
+        Some(seq)
+    }
+
+    /// A train has left at `now`: the others hear of it.
+    #[inline(always)]
+    pub fn end_train(&mut self, train: &Train, now: Nanos) {
+        let count = self.progress.nxt - train.first;
+        if count == 0 {
+            return;
+        }
+        if train.rests {
+            let kept = self.sampler().is_some();
+            self.set_timer::<true>(count, now, kept);
+        } else {
+            self.repair.on_new(train.first, now, &self.rtt, &self.progress);
+            self.restart_timer(now);
+        }
+    }
+
+    /// The segments of a train.
+    #[cfg(test)]
+    fn train(&mut self, now: Nanos) -> Vec<u64> {
+        let train = self.begin_train();
+        let segments = std::iter::from_fn(|| self.next_of_train(&train, now)).collect();
+        self.end_train(&train, now);
+        segments
     }
 
     #[inline(always)]
@@ -689,14 +713,14 @@ impl<P: Policy> Sender<P> {
         self.rest();
     }
 
-    /// The last cut is undone where the ACK just handled shows that it was needless.
+    /// The last cut is undone where the ACK just handled shows that it was needless; says whether it is.
     #[inline(always)]
-    fn undo(&mut self) {
-        if let Some((cwnd, ssthresh)) = self.repair.undoes() {
-            self.progress.phase = Phase::Open;
-            self.timed_out = false;
-            self.cc.on_undo(cwnd, ssthresh);
-        }
+    fn undo(&mut self) -> bool {
+        let Some((cwnd, ssthresh)) = self.repair.undoes() else { return false };
+        self.progress.phase = Phase::Open;
+        self.timed_out = false;
+        self.cc.on_undo(cwnd, ssthresh);
+        true
     }
 
     /// New data is acknowledged.

@@ -11,8 +11,8 @@ pub struct SentLog {
     /// The first segment that `sent` knows.
     base: u64,
     sent: Ring<Sent>,
-    /// Of those under way the one sent first, and the one sent last.
-    oldest: Option<u64>,
+    /// Of those under way the one sent first, and when; and the one sent last.
+    oldest: Option<(u64, Moment)>,
     newest: Option<u64>,
     /// How many have been sent, modulo 2^32.
     count: u32,
@@ -101,8 +101,8 @@ impl SentLog {
             self.newest = Some(seq);
         }
         if let Some(newest) = self.newest {
-            self.oldest = Some(base);
             self.sent_mut(newest).newer = newest as u32;
+            self.begin_with(Some(base));
         }
     }
 
@@ -134,7 +134,7 @@ impl SentLog {
                 newest
             }
             None => {
-                self.oldest = Some(first);
+                self.oldest = Some((first, Moment { at: now, order: self.count.wrapping_add(1) }));
                 first
             }
         };
@@ -151,48 +151,56 @@ impl SentLog {
     /// Segment `seq` is the one sent last; what is to be known of it.
     #[inline]
     fn put_last(&mut self, seq: u64, now: Nanos, again: bool) -> Sent {
-        let Moment { at, order } = self.moment(now);
+        let moment @ Moment { at, order } = self.moment(now);
         let older = self.newest.replace(seq);
         match older {
             Some(older) => self.sent_mut(older).newer = seq as u32,
-            None => self.oldest = Some(seq),
+            None => self.oldest = Some((seq, moment)),
         }
         let older = older.unwrap_or(seq) as u32;
         Sent { at, order, older, newer: seq as u32, again, fate: Fate::UnderWay }
     }
 
     /// Segment `seq`, if it is outstanding.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, seq: u64) -> Option<&Sent> {
         self.sent.get(usize::try_from(seq.checked_sub(self.base)?).ok()?)
     }
 
-    /// Segment `seq` is no longer under way: it has met its `fate`.
+    /// Segment `seq` is no longer under way: it has met its `fate`. What was known of it; `None` if it is not outstanding.
     #[inline(always)]
-    pub fn settle(&mut self, seq: u64, fate: Fate) {
-        if self.oldest == Some(seq) && self.newest != Some(seq) {
+    pub fn settle(&mut self, seq: u64, fate: Fate) -> Option<Sent> {
+        let sent = self.sent.get_mut(usize::try_from(seq.checked_sub(self.base)?).ok()?)?;
+        let before = *sent;
+        sent.fate = fate;
+        if before.fate == Fate::UnderWay {
+            self.unlink(seq, &before);
+        }
+        Some(before)
+    }
+
+    /// Takes segment `seq`, of which so much was known while it was under way, out of the order of sending.
+    #[inline(always)]
+    fn unlink(&mut self, seq: u64, sent: &Sent) {
+        let this = seq as u32;
+        if sent.older == this && sent.newer != this {
             // The case of nearly all that arrive.
-            let sent = self.sent_mut(seq);
-            sent.fate = fate;
-            let newer = sent.newer;
-            self.low_mut(newer).older = newer;
-            self.oldest = Some(self.base + u64::from(newer.wrapping_sub(self.base as u32)));
+            let newer = self.low_mut(sent.newer);
+            newer.older = sent.newer;
+            let moment = newer.last();
+            self.oldest = Some((self.full(sent.newer), moment));
             return;
         }
-        self.unlink(seq, fate);
+        self.unlink_any(seq, sent);
     }
 
     /// The same wherever it stands.
     #[inline(never)]
-    fn unlink(&mut self, seq: u64, fate: Fate) {
-        let (this, sent) = (seq as u32, self.sent_mut(seq));
-        let (older, newer) = (sent.older, sent.newer);
-        if std::mem::replace(&mut sent.fate, fate) != Fate::UnderWay {
-            return;
-        }
+    fn unlink_any(&mut self, seq: u64, sent: &Sent) {
+        let (this, Sent { older, newer, .. }) = (seq as u32, *sent);
         match older == this {
             false => self.low_mut(older).newer = if newer == this { older } else { newer },
-            true => self.oldest = self.neighbour(seq, newer),
+            true => self.begin_with(self.neighbour(seq, newer)),
         }
         match newer == this {
             false => self.low_mut(newer).older = if older == this { newer } else { older },
@@ -200,9 +208,14 @@ impl SentLog {
         }
     }
 
+    /// Segment `oldest` is the one under way that was sent first.
+    fn begin_with(&mut self, oldest: Option<u64>) {
+        self.oldest = oldest.and_then(|seq| Some((seq, self.get(seq)?.last())));
+    }
+
     /// Segment `seq`, which was thought lost, may still arrive: it goes before all others, which were sent later.
     pub fn hope(&mut self, seq: u64) {
-        let newer = self.oldest.replace(seq);
+        let newer = self.oldest().map(|(newer, _)| newer);
         match newer {
             Some(newer) => self.sent_mut(newer).older = seq as u32,
             None => self.newest = Some(seq),
@@ -210,11 +223,12 @@ impl SentLog {
         let sent = self.sent_mut(seq);
         (sent.older, sent.newer) = (seq as u32, newer.unwrap_or(seq) as u32);
         sent.fate = Fate::UnderWay;
+        self.begin_with(Some(seq));
     }
 
-    /// The segment under way that was sent first.
-    #[inline]
-    pub fn oldest(&self) -> Option<u64> {
+    /// The segment under way that was sent first, and when.
+    #[inline(always)]
+    pub fn oldest(&self) -> Option<(u64, Moment)> {
         self.oldest
     }
 
@@ -227,24 +241,36 @@ impl SentLog {
     /// The segment under way that was sent just before `seq`, which is under way too.
     #[inline]
     pub fn older(&self, seq: u64) -> Option<u64> {
-        self.neighbour(seq, self.get(seq)?.older)
+        self.before(seq, self.get(seq)?)
     }
 
-    /// The first segment outstanding is acknowledged; what was known of it.
+    /// The same of one of which so much is known, or was while it was under way.
     #[inline]
-    pub fn pop(&mut self) -> Option<Sent> {
-        let sent = *self.sent.front()?;
-        if sent.fate == Fate::UnderWay {
-            self.settle(self.base, Fate::Arrived);
+    pub fn before(&self, seq: u64, sent: &Sent) -> Option<u64> {
+        self.neighbour(seq, sent.older)
+    }
+
+    /// Of the segments below `una`, which have been acknowledged, the first that was not known to have arrived, and what was known of it;
+    /// nothing is known of those up to it any more.
+    #[inline(always)]
+    pub fn pop_below(&mut self, una: u64) -> Option<(u64, Sent)> {
+        while self.base < una {
+            let (seq, sent) = (self.base, *self.sent.front()?);
+            if sent.fate == Fate::UnderWay {
+                self.unlink(seq, &sent);
+            }
+            self.sent.pop_front();
+            self.base = seq + 1;
+            if sent.fate != Fate::Arrived {
+                return Some((seq, sent));
+            }
         }
-        self.sent.pop_front();
-        self.base += 1;
-        Some(sent)
+        None
     }
 
     /// Segments below `una` have been acknowledged.
     pub fn forget_below(&mut self, una: u64) {
-        while self.base < una && self.pop().is_some() {}
+        while self.pop_below(una).is_some() {}
         self.base = una;
     }
 
@@ -255,7 +281,13 @@ impl SentLog {
 
     #[inline]
     fn neighbour(&self, seq: u64, low: u32) -> Option<u64> {
-        (low != seq as u32).then(|| self.base + u64::from(low.wrapping_sub(self.base as u32)))
+        (low != seq as u32).then(|| self.full(low))
+    }
+
+    /// The full number of an outstanding segment.
+    #[inline]
+    fn full(&self, low: u32) -> u64 {
+        self.base + u64::from(low.wrapping_sub(self.base as u32))
     }
 
     /// An outstanding segment by its number modulo 2^32.
@@ -277,7 +309,7 @@ mod tests {
 
     /// The segments under way, in the order of sending and against it.
     fn under_way(log: &SentLog) -> (Vec<u64>, Vec<u64>) {
-        let forwards = std::iter::successors(log.oldest, |&seq| log.newer(seq)).collect();
+        let forwards = std::iter::successors(log.oldest.map(|(seq, _)| seq), |&seq| log.newer(seq)).collect();
         let backwards = std::iter::successors(log.newest, |&seq| log.older(seq)).collect();
         (forwards, backwards)
     }
@@ -307,6 +339,8 @@ mod tests {
                 backwards.reverse();
                 prop_assert_eq!(&forwards, &list);
                 prop_assert_eq!(&backwards, &list);
+                let first = list.first().and_then(|&seq| Some((seq, log.get(seq)?.last())));
+                prop_assert_eq!(log.oldest(), first);
             }
         }
     }

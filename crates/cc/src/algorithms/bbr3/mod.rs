@@ -301,9 +301,16 @@ impl Bbr3 {
         self.update_latest_delivery_signals(news);
         self.update_congestion_signals(news);
         self.update_ack_aggregation(news);
-        self.check_full_bw_reached(news);
-        self.check_startup_done(news);
-        self.check_drain_done(news);
+        if self.model.round_start {
+            self.check_full_bw_reached(news);
+        }
+        if self.congestion.round_start {
+            self.check_startup_high_loss(news);
+        }
+        if !self.phase.is_probe_bw() {
+            self.check_startup_done();
+            self.check_drain_done(news);
+        }
         self.update_probe_bw_cycle_phase(news);
         self.update_min_rtt(news);
         self.check_probe_rtt(news);

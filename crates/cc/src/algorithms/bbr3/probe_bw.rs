@@ -93,23 +93,32 @@ impl Bbr3 {
         self.probe.wait = LEAST_WAIT + (RANDOM_WAIT * self.random.unit()) as Nanos;
     }
 
-    /// AdaptLongTermModel; whether it has decided on a state.
-    fn adapt_long_term_model(&mut self, news: &News) -> bool {
-        if self.probe.ack_phase == AckPhase::ProbeStarting && self.model.round_start {
-            self.probe.ack_phase = AckPhase::ProbeFeedback;
-        }
-        if self.probe.ack_phase == AckPhase::ProbeStopping && self.model.round_start {
-            self.probe.is_sample = false;
-            self.probe.ack_phase = AckPhase::Init;
-            if self.phase.is_probe_bw() {
-                if !news.rate.is_app_limited {
-                    self.model.advance_max_bw_filter();
-                }
-                if self.probe.was_precautionary && !self.probe.was_too_high {
-                    self.start_refill();
-                    return true;
+    /// What AdaptLongTermModel has to do where a round starts: ACKs tell of a probe, or no more. Whether it has decided on a state.
+    fn end_probe_round(&mut self, news: &News) -> bool {
+        match self.probe.ack_phase {
+            AckPhase::ProbeStarting => self.probe.ack_phase = AckPhase::ProbeFeedback,
+            AckPhase::ProbeStopping => {
+                self.probe.is_sample = false;
+                self.probe.ack_phase = AckPhase::Init;
+                if self.phase.is_probe_bw() {
+                    if !news.rate.is_app_limited {
+                        self.model.advance_max_bw_filter();
+                    }
+                    if self.probe.was_precautionary && !self.probe.was_too_high {
+                        self.start_refill();
+                        return true;
+                    }
                 }
             }
+            _ => {}
+        }
+        false
+    }
+
+    /// AdaptLongTermModel; whether it has decided on a state.
+    fn adapt_long_term_model(&mut self, news: &News) -> bool {
+        if self.model.round_start && self.end_probe_round(news) {
+            return true;
         }
         let (lost, tx_in_flight) = (float(news.rate.lost), float(news.rate.tx_in_flight));
         let too_high = self.is_inflight_too_high(lost, tx_in_flight);

@@ -35,18 +35,17 @@ impl Bbr3 {
         self.phase = Phase::Startup;
     }
 
-    /// CheckStartupDone.
-    pub(super) fn check_startup_done(&mut self, news: &News) {
-        self.check_startup_high_loss(news);
+    /// What is left of CheckStartupDone once losses have been looked at.
+    pub(super) fn check_startup_done(&mut self) {
         if self.phase == Phase::Startup && self.full_pipe.reached {
             self.enter_drain();
         }
     }
 
-    /// CheckFullBWReached (section 5.3.1.2).
+    /// CheckFullBWReached (section 5.3.1.2), where a round starts.
     pub(super) fn check_full_bw_reached(&mut self, news: &News) {
         let rate = news.delivery_rate;
-        if !self.model.round_start || self.full_pipe.now || news.rate.is_app_limited || rate == 0.0 {
+        if self.full_pipe.now || news.rate.is_app_limited || rate == 0.0 {
             return;
         }
         if rate >= self.full_pipe.bw * GROWTH {
@@ -60,11 +59,8 @@ impl Bbr3 {
     }
 
     /// CheckStartupHighLoss (section 5.3.1.3), at the end of a round that began with a loss.
-    fn check_startup_high_loss(&mut self, news: &News) {
+    pub(super) fn check_startup_high_loss(&mut self, news: &News) {
         let ranges = self.congestion.lost_ranges;
-        if !self.congestion.round_start {
-            return;
-        }
         self.congestion.lost_ranges = 0;
         if self.phase != Phase::Startup || !news.in_recovery {
             return;

@@ -355,7 +355,7 @@ impl Repair for Any {
         each!(self, repair => repair.take_found(found))
     }
 
-    #[inline]
+    #[inline(always)]
     fn in_network(&self, progress: &Progress) -> u64 {
         each!(self, repair => repair.in_network(progress))
     }

@@ -26,7 +26,7 @@ use super::prr::Prr;
 use super::reordering::Reordering;
 use super::undo::Undo;
 use super::{Expiry, Loss, News, Repair, Verdict};
-use crate::packet::{Block, SackBlocks};
+use crate::packet::{Block, SackBlocks, is_same};
 use crate::ring::Ring;
 use crate::scenario::Tcp;
 use crate::transport::progress::{Phase, Progress};
@@ -159,8 +159,8 @@ impl Repair for Rack {
     fn on_new_ack(&mut self, news: &News, progress: &Progress) -> Verdict {
         self.delivered = news.sacked;
         self.srtt = news.rtt.smoothed().unwrap_or(0);
-        for seq in progress.una - news.acked..progress.una {
-            self.take_acked(seq, news);
+        while let Some((seq, sent)) = self.log.pop_below(progress.una) {
+            self.take_acked(seq, sent, news);
         }
         if !self.sacked.is_empty() {
             self.sacked.remove_below(progress.una);
@@ -260,16 +260,12 @@ impl Repair for Rack {
         if let Some(prr) = &mut self.prr {
             prr.on_sent();
         }
-        let Some(&sent) = self.log.get(seq) else {
+        if self.settle(seq, Fate::Lost).is_none() {
             self.log.note_new(seq, now);
             if !progress.phase.is_repairing() && self.sacked.is_empty() && !self.probe.is_out(progress.nxt) {
                 self.probe.schedule(now, rtt, progress);
             }
             return;
-        };
-        match sent.fate {
-            Fate::Lost => self.lost_count -= 1,
-            _ => self.settle(seq, sent, Fate::Lost),
         }
         self.again_count += 1;
         self.undo.on_sent_again(now);
@@ -342,8 +338,8 @@ impl Repair for Rack {
     }
 
     fn rest(&mut self, progress: &Progress) -> bool {
-        let in_order = match (self.latest, self.log.oldest().and_then(|seq| self.log.get(seq))) {
-            (Some(latest), Some(oldest)) => !oldest.last().is_before(latest),
+        let in_order = match (self.latest, self.log.oldest()) {
+            (Some(latest), Some((_, oldest))) => !oldest.is_before(latest),
             _ => true,
         };
         let nothing_open =
@@ -486,8 +482,10 @@ impl Rack {
         let (start, seq) = self.sacked.highest();
         let [first, second, third] = *blocks;
         let from = unwrap(first.0, progress.una);
-        let grown = start <= from && from <= seq && first.1 == (seq as u32).wrapping_add(1);
-        if !grown || [second, third] != self.told[1..] || first == third || self.told[0] == first {
+        let grown = start < seq && start <= from && from <= seq && first.1 == (seq as u32).wrapping_add(1);
+        let [before, beside, other] = self.told;
+        let told_again = is_same(second, beside) & is_same(third, other);
+        if !grown || !told_again || is_same(first, third) || is_same(first, before) {
             return None;
         }
         // As there: a segment that has come again is told first.
@@ -496,11 +494,11 @@ impl Rack {
         if place < within && first.1.wrapping_sub(second.0) <= within {
             return None;
         }
-        let &sent = self.log.get(seq)?;
+        // Then the log knows it, and there is a range to grow.
+        let sent = self.settle(seq, Fate::Arrived)?;
         self.sacked.grow(seq)?;
         self.told[0] = first;
         self.arrive(seq, sent, None, now);
-        self.settle(seq, sent, Fate::Arrived);
         Some(seq)
     }
 
@@ -509,9 +507,8 @@ impl Rack {
         let mut new = 0;
         let mut seq = self.sacked.next_missing(start);
         while seq < end {
-            if let Some(&sent) = self.log.get(seq) {
+            if let Some(sent) = self.settle(seq, Fate::Arrived) {
                 self.arrive(seq, sent, None, now);
-                self.settle(seq, sent, Fate::Arrived);
             }
             new += self.sacked.insert(seq, seq + 1);
             if let Some(news) = news {
@@ -522,16 +519,15 @@ impl Rack {
         new
     }
 
-    /// Segment `seq` is acknowledged cumulatively.
-    fn take_acked(&mut self, seq: u64, news: &News) {
+    /// Segment `seq`, which was not known to have arrived, is acknowledged cumulatively.
+    fn take_acked(&mut self, seq: u64, sent: Sent, news: &News) {
         if self.overtaken == Some(seq) {
-            self.overtaken = self.log.older(seq);
+            self.overtaken = self.log.before(seq, &sent);
         }
-        let Some(sent) = self.log.pop() else { return };
-        match sent.fate {
-            Fate::UnderWay => self.again_count -= u64::from(sent.again),
-            Fate::Lost => self.lost_count -= 1,
-            Fate::Arrived => return,
+        if sent.fate == Fate::Lost {
+            self.lost_count -= 1;
+        } else {
+            self.again_count -= u64::from(sent.again);
         }
         self.delivered += 1;
         self.arrive(seq, sent, Some(news.stamp), news.now);
@@ -558,8 +554,7 @@ impl Rack {
     #[inline(always)]
     fn look(&mut self, repairing: bool, now: Nanos) -> bool {
         let Some(latest) = self.latest else { return false };
-        let oldest = self.log.oldest().and_then(|seq| self.log.get(seq));
-        if oldest.is_none_or(|sent| !sent.last().is_before(latest)) {
+        if self.log.oldest().is_none_or(|(_, oldest)| !oldest.is_before(latest)) {
             // Nothing is overtaken: the case of nearly every ACK.
             self.reorder_at = Nanos::MAX;
             return false;
@@ -585,8 +580,7 @@ impl Rack {
 
     /// Those sent before `latest`, or at any time, that have been under way for `wait` are lost.
     fn lose_overdue(&mut self, latest: Option<Moment>, wait: Nanos, now: Nanos) {
-        while let Some(seq) = self.log.oldest() {
-            let Some(last) = self.log.get(seq).map(Sent::last) else { return };
+        while let Some((seq, last)) = self.log.oldest() {
             if latest.is_some_and(|latest| !last.is_before(latest)) || last.at + wait > now {
                 return;
             }
@@ -598,7 +592,10 @@ impl Rack {
     fn overtaken_by(&mut self, latest: Moment) -> Option<Nanos> {
         let last = |seq| self.log.get(seq).map(Sent::last);
         loop {
-            let next = self.overtaken.map_or(self.log.oldest(), |seq| self.log.newer(seq));
+            let next = match self.overtaken {
+                Some(seq) => self.log.newer(seq),
+                None => self.log.oldest().map(|(seq, _)| seq),
+            };
             match next.filter(|&seq| last(seq).is_some_and(|last| last.is_before(latest))) {
                 Some(seq) => self.overtaken = Some(seq),
                 None => return Some(last(self.overtaken?)?.at),
@@ -607,9 +604,7 @@ impl Rack {
     }
 
     fn lose(&mut self, seq: u64) {
-        if let Some(&sent) = self.log.get(seq) {
-            self.settle(seq, sent, Fate::Lost);
-        }
+        self.settle(seq, Fate::Lost);
         if let Some(untold) = &mut self.untold {
             untold.push(seq);
         }
@@ -617,18 +612,19 @@ impl Rack {
         self.lost_count += 1;
     }
 
-    /// Segment `seq`, of which so much is known, meets its `fate`.
+    /// Segment `seq` meets its `fate`; what was known of it, if it is outstanding.
     #[inline(always)]
-    fn settle(&mut self, seq: u64, sent: Sent, fate: Fate) {
+    fn settle(&mut self, seq: u64, fate: Fate) -> Option<Sent> {
+        if self.overtaken == Some(seq) {
+            self.overtaken = self.log.older(seq);
+        }
+        let sent = self.log.settle(seq, fate)?;
         match sent.fate {
             Fate::UnderWay => self.again_count -= u64::from(sent.again),
             Fate::Lost => self.lost_count -= 1,
             Fate::Arrived => {}
         }
-        if self.overtaken == Some(seq) {
-            self.overtaken = self.log.older(seq);
-        }
-        self.log.settle(seq, fate);
+        Some(sent)
     }
 
     /// The lowest lost segment; it is about to be sent.

@@ -29,7 +29,9 @@ impl Reordering {
     /// An ACK, with a DSACK or without, after which `una` is the first segment not acknowledged and `nxt` the next to send; it may
     /// end an episode of repair.
     pub fn on_ack(&mut self, dsack: bool, una: u64, nxt: u64, over: bool) {
-        self.round_end = self.round_end.filter(|&end| una < end);
+        if self.round_end.is_some_and(|end| una >= end) {
+            self.round_end = None;
+        }
         if dsack && self.round_end.is_none() {
             self.round_end = Some(nxt);
             self.multiple += 1;

@@ -240,8 +240,8 @@ impl Path {
     }
 
     fn send(&mut self) {
-        if self.sender.is_noting() {
-            self.sender.noted_segments(self.now).for_each(|seq| self.put(seq));
+        if self.sender.sends_train() {
+            self.sender.train(self.now).into_iter().for_each(|seq| self.put(seq));
         } else {
             while let Some(seq) = self.sender.next_segment(self.now) {
                 self.put(seq);

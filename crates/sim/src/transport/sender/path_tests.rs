@@ -112,10 +112,10 @@ impl Path {
         if self.sender.is_quiet() {
             return self.sender.new_segments(self.now).for_each(|seq| self.put(seq));
         }
-        if self.sender.is_noting() {
+        if self.sender.sends_train() {
+            self.sender.train(self.now).into_iter().for_each(|seq| self.put(seq));
+        } else if self.sender.is_noting() {
             self.sender.noted_segments(self.now).for_each(|seq| self.put(seq));
-        } else if self.sender.sends_only_new() {
-            self.sender.further_segments(self.now).for_each(|seq| self.put(seq));
         } else {
             while let Some(seq) = self.sender.next_segment(self.now) {
                 self.put(seq);

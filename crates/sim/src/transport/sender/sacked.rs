@@ -33,28 +33,33 @@ impl<P: Policy> Sender<P> {
         let loss = rack.on_told(&news, &self.progress);
         self.tell_losses(now);
         let delivers = delivered.is_some();
+        // Something else than the ACK may have moved the window.
+        let mut turns = !delivers;
         if let Some(delivered) = delivered {
             let mut ack = Ack::of(0, 0.0).ce(marked);
             if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
                 ack.newly_lost = sampler.newly_lost();
-                ack.rate = Some(sampler.sample_one(&delivered, now));
+                ack.rate = sampler.sample_one(&delivered, now);
             }
-            let (in_flight, in_recovery) = (self.in_network(), self.progress.phase.is_reducing());
+            let (in_flight, in_recovery) = (self.repair.in_network(&self.progress), self.progress.phase.is_reducing());
             let Sender { ref progress, round, ref meter, ref rtt, ref mut cc, ref watch, .. } = *self;
             let sampler = watch.as_ref().and_then(|watch| watch.sampler.as_ref());
             let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, sampler);
-            cc.acked(Told { resting, in_flight, in_recovery, ack });
+            self.cwnd = cc.acked(Told { resting, in_flight, in_recovery, ack });
         }
         if let Some(loss) = loss {
             self.act_on(loss, now);
+            turns = true;
         }
-        self.undo();
+        turns |= self.undo();
         if delivers && self.cc.holds_back() {
             self.call_app_limited();
         }
         // What is SACKED keeps it from its rest.
         self.deadline = self.repair.rewake_at(self.deadline);
-        self.cwnd = self.cc.cwnd();
+        if turns {
+            self.cwnd = self.cc.cwnd();
+        }
         true
     }
 }

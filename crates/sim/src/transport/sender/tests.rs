@@ -41,6 +41,9 @@ impl Bench {
         if self.sender.is_quiet() {
             return self.sender.new_segments(self.now).collect();
         }
+        if self.sender.sends_train() {
+            return self.sender.train(self.now);
+        }
         if self.sender.is_noting() {
             return self.sender.noted_segments(self.now).collect();
         }
