@@ -103,8 +103,8 @@ struct Coming {
     known: Known,
     /// Its flow's key, then which of the queue's classes it is of.
     class: u64,
-    /// It comes after what the link does at that moment.
-    late: bool,
+    /// Turns before this come first.
+    after: Nanos,
 }
 
 /// A packet that has left.
@@ -403,8 +403,7 @@ impl LetIn<'_> {
             port.note_arrivals(coming.len(), entered);
         }
         for coming in &*coming {
-            let before = coming.known.entered + Nanos::from(coming.late);
-            while port.turn < before {
+            while port.turn < coming.after {
                 port.take_turn::<SIMPLE, CALM>(queue);
             }
             port.let_in::<SIMPLE, CALM>(queue, coming);
@@ -426,7 +425,8 @@ impl Port {
     /// A packet that comes at `packet.at`.
     #[inline(always)]
     fn coming(&mut self, packet: &Packet, size: u32, late: bool) -> Coming {
-        Coming { known: self.stock.put(packet, size), class: packet.flow_key(), late }
+        let after = packet.at + Nanos::from(late);
+        Coming { known: self.stock.put(packet, size), class: packet.flow_key(), after }
     }
 
     /// A packet that has left, and goes on: `packet.at` is when it reaches the far end.

@@ -212,8 +212,8 @@ impl Law {
 pub struct Control {
     /// When a packet will be late, if none before it is in time; otherwise 0.
     late_from: Nanos,
-    /// It is in the drop state.
-    dropping: bool,
+    /// 1 in the drop state, otherwise 0: what a mask can end.
+    dropping: u8,
     /// When the next drop is due.
     drop_next: Nanos,
     /// Drops in this drop state, or as if there had been as many.
@@ -291,21 +291,21 @@ impl Control {
     /// A packet leaves that is not late.
     #[inline(always)]
     pub fn let_go(&mut self) {
-        self.dropping = false;
+        self.dropping = 0;
     }
 
     /// A packet leaves as it comes, with nothing behind it: in time, however short the target.
     #[inline]
     pub fn let_pass(&mut self) {
         self.late_from = 0;
-        self.dropping = false;
+        self.dropping = 0;
     }
 
     /// The same where `unless` has no bit set; where it has them all, nothing changes. Without a branch.
     #[inline(always)]
     pub fn let_pass_unless(&mut self, unless: u64) {
         self.late_from &= unless;
-        self.dropping &= unless != 0;
+        self.dropping &= unless as u8;
     }
 
     /// The first packet that is not dropped, where that taken first is late.
@@ -317,7 +317,7 @@ impl Control {
         stock: &mut Stock,
         mut known: Known,
     ) -> Option<Known> {
-        if !self.dropping {
+        if self.dropping == 0 {
             self.start(law, now);
             return law.mark_or_drop(known, stock).or_else(|| self.take(law, queue, now, stock).known());
         }
@@ -330,7 +330,7 @@ impl Control {
             known = match self.take(law, queue, now, stock) {
                 Head::Late(next) => next,
                 head => {
-                    self.dropping = false;
+                    self.dropping = 0;
                     return head.known();
                 }
             };
@@ -359,7 +359,7 @@ impl Control {
             self.inverse_sqrt = u16::MAX;
         }
         self.first_count = self.count;
-        self.dropping = true;
+        self.dropping = 1;
         self.drop_next = now + self.gap(law);
     }
 
