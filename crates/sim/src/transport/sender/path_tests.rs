@@ -99,7 +99,10 @@ impl Path {
                 }
                 self.send();
             } else {
-                if std::mem::replace(&mut self.wake_at, Nanos::MAX) > self.now {
+                // A timeout takes back no turn that the pacer has asked for.
+                if self.wake_at == self.now {
+                    self.wake_at = Nanos::MAX;
+                } else {
                     self.sender.on_timeout(self.now);
                 }
                 self.send();
@@ -243,6 +246,14 @@ fn a_needless_timeout_is_undone() {
     assert_eq!((path.sent(10), path.sent(0)), (vec![1000], vec![0, 2000]));
     assert_eq!((path.timeouts(), path.retransmits()), (1, 1));
     assert!(path.sender.cc.ssthresh().is_infinite() && path.sender.cc.cwnd() > 10.0);
+}
+
+/// A timer that expires while the pacer holds segments back, which one loss of NewReno's brings about under BBRv3: they go on when it is their turn.
+#[test]
+fn a_timeout_leaves_the_pacers_turn() {
+    let tcp = Tcp { initial_window: 10, pacing: Pacing::On, ..Tcp::new("bbr3", Recovery::NewReno, vec![0]) };
+    let path = Path::of(&tcp, 120).losing(&[(13, 1)]).delaying(&[(6, 7_220_218)]).run();
+    assert_eq!((path.timeouts(), path.sender.progress.una), (1, 120));
 }
 
 proptest! {
