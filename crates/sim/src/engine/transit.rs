@@ -259,6 +259,7 @@ impl Transit {
         }
     }
 
+    /// The same where it comes to a served link that keeps what comes; elsewhere nothing happens, and it says no.
     #[inline(always)]
     fn keep<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) -> bool {
         let (Shortcut::Served(there) | Shortcut::Back(Direct { there, .. })) = flow.shortcut else { return false };
