@@ -109,7 +109,7 @@ impl Transit {
                         let segment = Segment::new(flow.id, seq, flow.incarnation, at, now);
                         self.carry(flow, &mut segment.packet(Kind::Data), false);
                     } else if !self.keep(flow, seq, at, now, true) {
-                        self.send(flow, seq, at, now, true);
+                        self.send_on(flow, seq, at, now, true);
                     }
                 }
             }
@@ -254,8 +254,7 @@ impl Transit {
     #[inline(never)]
     fn send<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
         if !self.keep(flow, seq, at, now, new) {
-            let marks = flow.sender.marks(new);
-            self.send_on(flow, seq, at, now, marks);
+            self.send_on(flow, seq, at, now, new);
         }
     }
 
@@ -278,7 +277,8 @@ impl Transit {
 
     /// The same of a segment that is not kept.
     #[inline(never)]
-    fn send_on<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, marks: Marks) {
+    fn send_on<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
+        let marks = flow.sender.marks(new);
         let mut segment = Segment { marks, ..Segment::new(flow.id, seq, flow.incarnation, at, now) };
         match &mut flow.access_link {
             None => self.carry(flow, &mut segment.packet(Kind::Data), false),

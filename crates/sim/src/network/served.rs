@@ -93,7 +93,7 @@ struct Waiting {
     packets: u64,
     /// Not counted where [`Port::simple`].
     bytes: u64,
-    /// How long they take to send; known where [`Served::timed`].
+    /// How long they take to send; known where [`Port::timed`].
     time: Span,
 }
 
@@ -190,8 +190,7 @@ impl Served {
     #[inline]
     pub fn accept(&mut self, packet: &mut Packet, size: u32, late: bool) -> bool {
         if self.keeps() {
-            self.coming.push(self.port.coming(packet, size, late));
-            if self.coming.len() >= MOST_COMING {
+            if self.hold(packet, size, late) {
                 self.let_in(0);
             }
             return false;
@@ -208,7 +207,12 @@ impl Served {
     /// A segment comes, as to [`Served::accept`], and is kept. Says whether it is time for [`Served::let_in`].
     #[inline(always)]
     pub fn keep(&mut self, segment: Segment, size: u32, late: bool) -> bool {
-        self.coming.push(self.port.coming(&segment.packet(Kind::Data), size, late));
+        self.hold(&segment.packet(Kind::Data), size, late)
+    }
+
+    #[inline(always)]
+    fn hold(&mut self, packet: &Packet, size: u32, late: bool) -> bool {
+        self.coming.push(self.port.coming(packet, size, late));
         self.coming.len() >= MOST_COMING
     }
 
@@ -226,7 +230,7 @@ impl Served {
                 packet.at = at;
                 return true;
             }
-            let Known { place, .. } = port.coming(packet, size, late).known;
+            let Known { place, .. } = port.stock.put(packet, size);
             port.departed.push(Departed { at, place });
             return false;
         }
@@ -457,8 +461,8 @@ impl Port {
             }
         }
         self.enqueue::<SIMPLE, CALM>(queue, coming);
-        if self.turn == Nanos::MAX {
-            self.begin(queue, now).into_iter().for_each(|departed| self.departed.push(departed));
+        if let Some(departed) = self.go_on(queue, now) {
+            self.departed.push(departed);
         }
     }
 

@@ -23,7 +23,7 @@ pub struct Connection<P = Controller> {
     pub incarnation: u16,
     /// Whether it has begun.
     pub life: Life,
-    /// Nothing is between its window and the first link, which is not served alone, and its packets' headers say nothing.
+    /// Nothing is between its window and the first link, which is no served one, and its packets' headers say nothing.
     pub plain: bool,
     /// One-way delay of its access link: the flow's clock is so much behind the loop's.
     pub access: Nanos,
