@@ -29,19 +29,15 @@ VEGAS = "the kernel's Vegas overshoots in slow start, and the next one takes the
 @pytest.mark.parametrize("name", ["cubic", "bbr", pytest.param("vegas", marks=pytest.mark.xfail(reason=VEGAS))])
 def test_a_whole_column_agrees_with_the_card(name: str) -> None:
     """Mean RTTs within 5 % of what the card's seeds span, utilization within 2 points."""
-    card = evaluate(name, only=["bloat"], engine="simulator" if keeps_linux() else "linux")
-    (cell,) = card.data["criteria"][0]["cells"]
     found: dict[str, dict[str, Any]] = {}
-    for figure in cell["figures"].values():
+    for figure in figures_of(name, "bloat"):
         if figure["metric"] in FIGURES:
             row, key = f"{name}, {figure['setting']}", FIGURES[figure["metric"]]
             rows = found.setdefault(row, {"simulator": {}, "linux": {}})
             rows["simulator"][key] = figure["candidate"]
             rows["linux"][key] = kept("bloat")[row]["linux"][key] if keeps_linux() else figure["linux"]["candidate"]
     assert set(found) == {f"{name}, {setting} BDP" for setting in (1, 10)}
-    print(f"\n{json.dumps(found)}")
-    if os.environ.get(RECORD):
-        keep_rows("bloat", found)
+    show("bloat", found)
     for here, there in ((rows["simulator"], rows["linux"]) for rows in found.values()):
         assert all(len(there[figure]) == 2 for figure in FIGURES.values())
         assert spanned(here["rtt_ms"], there["rtt_ms"], ratio=1.05)
@@ -57,10 +53,8 @@ WITHIN = 0.05
 
 
 def test_a_column_of_harm_agrees_with_the_card() -> None:
-    card = evaluate("cubic", only=["duel"], seeds=SEEDS, engine="simulator" if keeps_linux() else "linux")
-    (cell,) = card.data["criteria"][0]["cells"]
     found: dict[str, dict[str, Any]] = {}
-    for figure in cell["figures"].values():
+    for figure in figures_of("cubic", "duel", SEEDS):
         metric, _, victim = figure["metric"].partition(" of ")
         for other in STANDARDS:
             row, key = f"{victim} beside {other}, {figure['setting']}", HARMS[metric]
@@ -69,9 +63,7 @@ def test_a_column_of_harm_agrees_with_the_card() -> None:
             rows["linux"][key] = kept("duel-column")[row]["linux"][key] if keeps_linux() else figure["linux"][other]
     pairs = product(STANDARDS, STANDARDS, (0.1, 1, 4))
     assert set(found) == {f"{victim} beside {other}, {buffer} BDP" for victim, other, buffer in pairs}
-    print(f"\n{json.dumps(found)}")
-    if os.environ.get(RECORD):
-        keep_rows("duel-column", found)
+    show("duel-column", found)
     missed = []
     for row, key in product(found, HARMS.values()):
         here, there = found[row]["simulator"][key], found[row]["linux"][key]
@@ -89,20 +81,30 @@ def test_a_column_of_losses_agrees_with_the_card() -> None:
     """Ten flows over 50 Mbit/s and a fiftieth of a BDP: losses within a factor of 1.3 of what twelve seeds span,
     utilization within 2 points.
     """
-    card = evaluate("cubic", only=["shallow"], seeds=SEEDS, engine="simulator" if keeps_linux() else "linux")
-    (cell,) = card.data["criteria"][0]["cells"]
-    figures = {figure["metric"]: figure for figure in cell["figures"].values()}
+    figures = {figure["metric"]: figure for figure in figures_of("cubic", "shallow", SEEDS)}
     found: dict[str, dict[str, Any]] = {name: {"simulator": {}, "linux": {}} for name in STANDARDS}
     for (name, rows), (metric, key) in product(found.items(), LOSSES.items()):
         rows["simulator"][key] = figures[metric][name]
         rows["linux"][key] = kept("shallow")[name]["linux"][key] if keeps_linux() else figures[metric]["linux"][name]
-    print(f"\n{json.dumps(found)}")
-    if os.environ.get(RECORD):
-        keep_rows("shallow", found)
+    show("shallow", found)
     for here, there in ((rows["simulator"], rows["linux"]) for rows in found.values()):
         assert all(len(there[key]) == 2 for key in LOSSES.values())
         assert spanned(here["loss_percent"], there["loss_percent"], ratio=1.3)
         assert spanned(here["utilization_percent"], there["utilization_percent"], apart=2)
+
+
+def figures_of(candidate: str, cell: str, seeds: int | None = None) -> list[dict[str, Any]]:
+    """Those of a cell of a candidate's card, with Linux's unless what it gave before is taken from the record."""
+    card = evaluate(candidate, only=[cell], seeds=seeds, engine="simulator" if keeps_linux() else "linux")
+    (judged,) = card.data["criteria"][0]["cells"]
+    return list(judged["figures"].values())
+
+
+def show(table: str, found: dict[str, dict[str, Any]]) -> None:
+    """Prints the rows of a table, and keeps them if asked to."""
+    print(f"\n{json.dumps(found)}")
+    if os.environ.get(RECORD):
+        keep_rows(table, found)
 
 
 def spanned(here: list[float], there: list[float], *, ratio: float = 1.0, apart: float = 0.0) -> bool:
