@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from fullpipe.linux import job, machine, programs
 from fullpipe.linux.errors import LinuxError
 from fullpipe.linux.plan import Plan
 from fullpipe.runs import engines
-from fullpipe.study.evaluate import Card, beside_linux, evaluate, plan, running
+from fullpipe.study.evaluate import Card, beside_linux, cache, evaluate, plan, running
 from fullpipe.study.evaluate.beside_linux import as_run, on_linux, turned
 from fullpipe.study.evaluate.cell import Setting
 from fullpipe.study.evaluate.cells import CELLS
@@ -208,6 +209,8 @@ def test_what_the_kernel_lacks_is_said_before_anything_is_run(
     for name, said in (("copa", "copa is not in Linux"), ({"name": "cubic", "c": 0.5}, "always 0.4 in Linux")):
         with pytest.raises(ScenarioError, match=f"{said}.*; so there is no column of a kernel's"):
             evaluate(name, only=["bloat"], cache=tmp_path, engine="linux")
+        with pytest.raises(ScenarioError, match=f"{said}.*; so there is no column of a kernel's"):
+            plan(name, only=["bloat"], cache=tmp_path, engine="linux")
     assert seen == []
     done = program("evaluate", "copa", "--only", "bloat", "--engine", "linux")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
@@ -224,6 +227,43 @@ def test_a_plan_counts_the_kernels_runs(tmp_path: Path) -> None:
     evaluate("cubic", only=["bloat", "iot"], seeds=2, cache=tmp_path, engine="linux")
     after = plan("cubic", only=["bloat", "iot"], seeds=2, cache=tmp_path, engine="linux")
     assert (after.linux_runs, after.linux_kept, after.linux_cpu_s) == (8, 8, 0.0)
+
+
+def test_what_a_kernel_measured_outlives_the_simulator(
+    tmp_path: Path, guest: Guest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new build of the engine runs its own half again and not the kernel's, which is run again if the guest is asked
+    for something else.
+    """
+
+    def runs() -> tuple[int, int]:
+        guest.ran.clear()
+        here: list[TREE] = []
+        simulated = guest.real
+
+        def real(tree: TREE, **options: Any) -> Any:
+            here.append(tree)
+            return simulated(tree, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(guest, "real", real)
+            evaluate("cubic", only=["bloat"], seeds=2, cache=tmp_path, engine="linux")
+        return len(here) - len(guest.ran), len(guest.ran)
+
+    simulated, on_kernel = runs()
+    assert simulated > 0
+    assert on_kernel > 0
+    assert runs() == (0, 0)
+    (tmp_path / "core.so").write_bytes(b"another engine")
+    cache._build.cache_clear()
+    monkeypatch.setattr(cache, "_core", SimpleNamespace(__file__=str(tmp_path / "core.so")))
+    assert runs() == (simulated, 0)
+    planned = Plan.of
+    monkeypatch.setattr(Plan, "of", lambda scenario: replace(planned(scenario), packet_bytes=1001))
+    assert runs() == (0, on_kernel)
+    monkeypatch.setattr(beside_linux, "stamp", lambda: "linux 6.1.0-another")
+    assert runs() == (0, on_kernel)
+    cache._build.cache_clear()
 
 
 def test_a_card_without_such_cells_says_that_no_kernel_ran(tmp_path: Path, guest: Guest) -> None:

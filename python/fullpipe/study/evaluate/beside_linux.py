@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fullpipe.errors import ScenarioError
 from fullpipe.fingerprint import hash_of
@@ -15,7 +16,21 @@ from fullpipe.study.evaluate.cell import Cell, Setting
 from fullpipe.study.evaluate.measure import Row
 from fullpipe.study.evaluate.preset import STANDARDS, Tree
 
-__all__ = ["FASTEST_BPS", "LINUX_CELLS", "LINUX_SEEDS", "as_run", "check", "for_linux", "on_linux", "stamp", "turned"]
+if TYPE_CHECKING:
+    from fullpipe.linux.plan import Plan
+
+__all__ = [
+    "FASTEST_BPS",
+    "LINUX_CELLS",
+    "LINUX_SEEDS",
+    "as_run",
+    "asked",
+    "check",
+    "for_linux",
+    "on_linux",
+    "stamp",
+    "turned",
+]
 
 LINUX_CELLS = ("duel", "bloat", "shallow")
 
@@ -72,17 +87,10 @@ def check(trees: Iterable[Tree]) -> str:
     from fullpipe.linux import job, machine
     from fullpipe.linux.errors import LinuxError
     from fullpipe.linux.kernel import PACKAGE, ensure
-    from fullpipe.linux.plan import Plan
 
     # What the kernel can do depends on the algorithms and their keys, not on the network.
     different = {json.dumps(tree["flows"], sort_keys=True, default=str): tree for tree in trees}
-    scenarios = [Scenario.from_dict(tree) for tree in different.values()]
-    try:
-        plans = [Plan.of(scenario) for scenario in scenarios]
-        for plan in plans:
-            job.check(plan)
-    except ScenarioError as error:
-        raise ScenarioError(error.key, f"{error.what}; so there is no column of a kernel's", error.file) from None
+    plans = [_planned(tree) for tree in different.values()]
     if shutil.which(machine.QEMU) is None:
         raise LinuxError(f"{machine.QEMU} is not installed (Debian: apt-get install qemu-system-x86)")
     for plan in plans:
@@ -91,11 +99,32 @@ def check(trees: Iterable[Tree]) -> str:
 
 
 def stamp() -> str:
-    """What figures from the kernel depend on besides the scenario: which kernel, and our laboratory around it. Of a
-    kernel that was not fetched yet it says so.
+    """What figures from the kernel depend on besides what it is asked to do: which kernel, and our laboratory around
+    it. Of a kernel that was not fetched yet it says so.
     """
     from fullpipe import linux
     from fullpipe.linux.kernel import cached
 
     kernel = cached()
     return f"linux {kernel.version if kernel else 'none'} {hash_of(Path(linux.__file__).parent)}"
+
+
+def asked(tree: Tree) -> str:
+    """What the guest is asked to do for a scenario, in full.
+
+    Raises:
+        ScenarioError: The kernel has no such algorithm, or cannot honour a key.
+    """
+    return repr(_planned(tree))
+
+
+def _planned(tree: Tree) -> Plan:
+    from fullpipe.linux import job
+    from fullpipe.linux.plan import Plan
+
+    try:
+        plan = Plan.of(Scenario.from_dict(tree))
+        job.check(plan)
+    except ScenarioError as error:
+        raise ScenarioError(error.key, f"{error.what}; so there is no column of a kernel's", error.file) from None
+    return plan

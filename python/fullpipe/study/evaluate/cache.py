@@ -1,7 +1,8 @@
 """What runs have measured, kept by what was run: a run that was made is not made again.
 
-A directory per build of the engine and of what is measured here. Each process appends to a file of its own, a line per
-run, so that several may write at a time and a kill loses no more than the line under way.
+A directory per build of what runs and measures. What a kernel measured outlives a new build of the simulator: its runs
+are kept by what the guest is asked to do. Each process appends to a file of its own, a line per run, so that several
+may write at a time and a kill loses no more than the line under way.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ Row = dict[str, float | None]
 
 
 class Cache:
-    """Rows of figures by key; None for the directory keeps them in memory alone.
+    """Rows of figures of an engine's runs by key; None for the directory keeps them in memory alone.
 
     Raises:
         OSError: The directory can't be made or read.
     """
 
-    def __init__(self, directory: str | os.PathLike[str] | None) -> None:
+    def __init__(self, directory: str | os.PathLike[str] | None, engine: str = "simulator") -> None:
         self._rows: dict[str, Row] = {}
         self._file: Path | None = None
         if directory is None:
             return
-        place = Path(directory) / _build()
+        place = Path(directory) / _build(engine)
         place.mkdir(parents=True, exist_ok=True)
         for path in sorted(place.glob("*.jsonl")):
             self._read(path)
@@ -63,17 +64,20 @@ class Cache:
             self._rows[key] = row
 
 
-def key_of(tree: Mapping[str, Any], measured: str, stamp: str = "") -> str:
-    """What tells a run from others: its scenario, what is measured, and what else it depends on."""
-    text = json.dumps([tree, measured, stamp], sort_keys=True)
+def key_of(asked: Mapping[str, Any] | str, measured: str, stamp: str = "") -> str:
+    """What tells a run from others: what is asked for, such as its scenario, what is measured, and what else it depends
+    on.
+    """
+    text = json.dumps([asked, measured, stamp], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 @cache
-def _build() -> str:
-    """A hash of all that figures depend on besides the scenario: the engine, and what is made of its tables."""
-    digest = hashlib.sha256()
-    for module in (_core, figures, tables, measure):
+def _build(engine: str) -> str:
+    """A hash of what figures depend on besides what is asked for: our engine, and what is made of its tables."""
+    digest = hashlib.sha256(engine.encode())
+    simulator = () if engine == "linux" else (_core,)
+    for module in (*simulator, figures, tables, measure):
         assert module.__file__ is not None
         digest.update(Path(module.__file__).read_bytes())
     return digest.hexdigest()[:16]

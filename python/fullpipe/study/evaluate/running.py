@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from fullpipe.display import Outcome, Shown
@@ -118,8 +119,8 @@ def evaluate(
     candidate, how, chosen, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
     statement = statement or Statement()
     runs = Runs()
-    store = Cache(cache_directory("evaluate") if cache is None else cache)
-    work = Work(store, candidate, workers, memory_bytes, progress, stop, dask)
+    kept_in = cache_directory("evaluate") if cache is None else cache
+    work = Work(Cache(kept_in), candidate, workers, memory_bytes, progress, stop, dask)
     few = {place: min(counts[place], LINUX_SEEDS) for place in counts if engine == "linux" and on_linux(*place)}
     kernel = beside_linux.check(run.tree for run in _needed(candidate, few, engine, deployed=False)) if few else None
     while True:
@@ -131,7 +132,7 @@ def evaluate(
             counts[place] = min(how.most, counts[place] + MORE_SEEDS)
     there = Runs()
     if kernel is not None:
-        work.engine = engine
+        work.engine, work.store = engine, Cache(kept_in, engine)
         work.run(there, few, deployed=False)
     cells = [judge_cell(cell, [s for c, s in counts if c is cell], runs, there) for cell in chosen]
     trees = {
@@ -223,17 +224,17 @@ def plan(
     """How much `evaluate` would run; the arguments are its own. Nothing is run.
 
     Raises:
-        ScenarioError: There is no such algorithm, parameter or key.
+        ScenarioError: There is no such algorithm, parameter or key, or the kernel that is asked for cannot run it.
         InputError: There is no such profile, engine, section or cell, or so many seeds are not allowed.
     """
     engines.check_engines([engine])
     candidate, how, _, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
-    store = Cache(cache_directory("evaluate") if cache is None else cache)
-    runs, kept, packets = _counted(store, _needed(candidate, counts, "simulator", how.level >= STANDARD))
+    kept_in = cache_directory("evaluate") if cache is None else cache
+    runs, kept, packets = _counted(Cache(kept_in), _needed(candidate, counts, "simulator", how.level >= STANDARD))
     there = (0, 0, 0.0)
     if engine == "linux":
         few = {place: min(count, LINUX_SEEDS) for place, count in counts.items() if on_linux(*place)}
-        there = _counted(store, _needed(candidate, few, engine, deployed=False))
+        there = _counted(Cache(kept_in, engine), _needed(candidate, few, engine, deployed=False))
     return Plan(runs, kept, packets, how.seeds, how.most, *there)
 
 
@@ -277,15 +278,28 @@ def _asked(
 
 @dataclass(frozen=True)
 class Run:
-    """A run that a card needs: its place, and what the cache knows it by; victim and other may have changed places."""
+    """A run that a card needs: its place, what runs it, and what its figures depend on besides its scenario; victim and
+    other may have changed places.
+    """
 
     cell: Cell
     setting: Setting
     role: str
     seed: int
     tree: Tree
-    key: str
+    engine: str
+    stamp: str
     turned: bool = False
+
+    @cached_property
+    def key(self) -> str:
+        """What the cache knows it by.
+
+        Raises:
+            ScenarioError: The kernel that is to run it cannot.
+        """
+        asked = beside_linux.asked(self.tree) if self.engine == "linux" else self.tree
+        return key_of(asked, self.cell.measure, self.stamp)
 
 
 def _needed(candidate: Party, counts: Mapping[tuple[Cell, Setting], int], engine: str, deployed: bool) -> Iterator[Run]:
@@ -298,8 +312,7 @@ def _needed(candidate: Party, counts: Mapping[tuple[Cell, Setting], int], engine
             made, turn = as_run(tree) if engine == "linux" else (tree, False)
             for seed in range(1, count + 1):
                 seeded = {**made, "seed": seed}
-                key = key_of(seeded, cell.measure, f"{whose}{where}")
-                yield Run(cell, setting, role, seed, seeded, key, turn)
+                yield Run(cell, setting, role, seed, seeded, engine, f"{whose}{where}", turn)
 
 
 def _packets(tree: Tree) -> float:
