@@ -372,12 +372,37 @@ fn a_links_samples_are_its_own() {
         named("utilization", [0.25, 0.5, 0.5]),
         named("arrived_packets", [1.0; 3]),
         named("dropped_packets", [0.0; 3]),
+        named("marked_packets", [0.0; 3]),
         named("reverse_queue_packets", [0.0; 3]),
         named("reverse_utilization", [0.0; 3]),
         named("reverse_arrived_packets", [0.0; 3]),
         named("reverse_dropped_packets", [0.0; 3]),
+        named("reverse_marked_packets", [0.0; 3]),
     ];
     assert_eq!(series.columns, columns);
+}
+
+/// What a link's series counts is what it counts in all, both ways: packets that come, that the queue drops and that it marks.
+#[test]
+fn what_series_count_adds_up() {
+    for (queue, ecn) in [("codel", ", ecn = true"), ("red", ", ecn = true"), ("dualpi2", ""), ("step", "")] {
+        let text = format!(
+            "duration = \"12 s\"\nseries_interval = \"0.3 s\"\n[[links]]\nname = \"l\"\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n\
+             buffer = \"100 packets\"\nqueue = {{ name = \"{queue}\"{ecn} }}\n\
+             [[flows]]\nalgorithm = \"reno\"\necn = \"classic\"\ncount = 2\n",
+        );
+        let report = run(&Scenario::from_toml(&text).expect("a sound scenario"), &mut |_| true).expect("to its end");
+        let sum = |name: &str| {
+            let (_, column) = report.link_series.columns.iter().find(|(one, _)| one == name).expect(name);
+            column.iter().sum::<f64>() as u64
+        };
+        let link = &report.links[0];
+        for (prefix, way) in [("", &link.forward), ("reverse_", &link.reverse)] {
+            let found = ["arrived", "dropped", "marked"].map(|what| sum(&format!("{prefix}{what}_packets")));
+            assert_eq!(found, [way.arrived_packets, way.dropped_packets, way.marked_packets], "{queue}, {prefix}");
+        }
+        assert!(link.forward.marked_packets > 0, "{queue}");
+    }
 }
 
 /// A transfer begun in the warm-up is none of the window's, one begun at the window's first instant is. One segment takes 100 ms.

@@ -291,6 +291,7 @@ def _link_series(plan: Plan, links: list[list[LinkSample]]) -> dict[str, list[An
                 taken = after.sent_packets + after.queued - before.sent_packets - before.queued
                 columns.setdefault(f"{prefix}arrived_packets", []).append(float(taken + lost))
                 columns.setdefault(f"{prefix}dropped_packets", []).append(float(lost))
+                columns.setdefault(f"{prefix}marked_packets", []).append(float(after.marked - before.marked))
     return columns
 
 

@@ -127,8 +127,8 @@ class Result(Outcome):
     @cached_property
     def link_series(self) -> pa.Table:
         """A row per link and sample: ``t_s``, ``link``, ``queue_packets``; since the sample before ``utilization``,
-        ``arrived_packets`` and ``dropped_packets`` (of those, by the queue); and the same with ``reverse_`` for the
-        other direction.
+        ``arrived_packets``, ``dropped_packets`` and ``marked_packets`` (of those, by the queue); and the same with
+        ``reverse_`` for the other direction.
         """
         return tables.to_arrow(self._columns["link_series"], {"link": self._columns["links"]["name"]})
 

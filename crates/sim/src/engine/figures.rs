@@ -244,10 +244,12 @@ impl<P: Policy> Engine<P> {
             "utilization",
             "arrived_packets",
             "dropped_packets",
+            "marked_packets",
             "reverse_queue_packets",
             "reverse_utilization",
             "reverse_arrived_packets",
             "reverse_dropped_packets",
+            "reverse_marked_packets",
         ];
         let Some(interval) = self.scenario.series_interval else { return Series::with_columns(names, 0) };
         let rows = (self.transit.window.to / interval) as usize * self.scenario.links.len();
@@ -256,7 +258,7 @@ impl<P: Policy> Engine<P> {
             let mut taken = |direction| self.transit.network.take_series(direction);
             let columns = [2 * index, 2 * index + 1].into_iter().filter_map(&mut taken);
             let columns: Vec<_> =
-                columns.flat_map(|one| [one.queue, one.utilization, one.arrived, one.dropped]).collect();
+                columns.flat_map(|one| [one.queue, one.utilization, one.arrived, one.dropped, one.marked]).collect();
             let n = columns[0].len();
             series.t_s.extend((1..=n as u64).map(|k| seconds(k * interval)));
             series.entity.extend(std::iter::repeat_n(index as u32, n));

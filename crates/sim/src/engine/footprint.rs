@@ -171,9 +171,9 @@ fn first_windows(scenario: &Scenario, group: &FlowGroup) -> u64 {
 /// What the columns of the series take.
 fn series_bytes(scenario: &Scenario) -> u64 {
     let Some(interval) = scenario.series_interval else { return 0 };
-    // Time, flow or link, and five values of each flow, eight of each link.
+    // Time, flow or link, and five values of each flow, ten of each link.
     const FLOW: u64 = 8 + 4 + 5 * 8;
-    const LINK: u64 = 8 + 4 + 8 * 8;
+    const LINK: u64 = 8 + 4 + 10 * 8;
     let rows = |from: Nanos| scenario.duration.saturating_sub(from) / interval;
     let flows: u64 = scenario.flows.iter().map(|group| u64::from(group.count) * rows(group.start.high)).sum();
     flows * FLOW + scenario.links.len() as u64 * rows(0) * LINK

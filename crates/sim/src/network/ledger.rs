@@ -71,8 +71,8 @@ struct Samples {
     interval: Nanos,
     next: Nanos,
     before: Use,
-    /// Packets that had come and that had been dropped by the sample before.
-    counted: (u64, u64),
+    /// Packets that had come, been dropped and been marked by the sample before.
+    counted: [u64; 3],
     columns: Sampled,
 }
 
@@ -87,6 +87,8 @@ pub struct Sampled {
     pub arrived: Vec<f64>,
     /// Those that the queue dropped since then.
     pub dropped: Vec<f64>,
+    /// Those that it marked since then.
+    pub marked: Vec<f64>,
 }
 
 impl Ledger {
@@ -178,7 +180,8 @@ impl Ledger {
             (self.at_once, self.unsent) = (0, 0);
         }
         if let Some(samples) = self.samples.as_mut().filter(|samples| samples.next == mark) {
-            samples.add(usage, queued, (totals.arrived, totals.dropped), self.window.to);
+            let counted = [totals.arrived, totals.dropped, totals.marked];
+            samples.add(usage, queued, counted, self.window.to);
         }
         if mark == self.window.to {
             self.end = Some((totals, usage, *most));
@@ -229,15 +232,18 @@ impl Samples {
         let room = (end / interval) as usize;
         let next = if interval <= end { interval } else { Nanos::MAX };
         let column = || Vec::with_capacity(room);
-        let columns = Sampled { queue: column(), utilization: column(), arrived: column(), dropped: column() };
-        Samples { interval, next, before: Use::default(), counted: (0, 0), columns }
+        let [queue, utilization, arrived, dropped, marked] = std::array::from_fn(|_| column());
+        let columns = Sampled { queue, utilization, arrived, dropped, marked };
+        Samples { interval, next, before: Use::default(), counted: [0; 3], columns }
     }
 
-    fn add(&mut self, usage: Use, queued: usize, counted: (u64, u64), end: Nanos) {
+    fn add(&mut self, usage: Use, queued: usize, counted: [u64; 3], end: Nanos) {
         self.columns.queue.push(queued as f64);
         self.columns.utilization.push(usage.since(self.before));
-        self.columns.arrived.push((counted.0 - self.counted.0) as f64);
-        self.columns.dropped.push((counted.1 - self.counted.1) as f64);
+        let Sampled { arrived, dropped, marked, .. } = &mut self.columns;
+        for (i, column) in [arrived, dropped, marked].into_iter().enumerate() {
+            column.push((counted[i] - self.counted[i]) as f64);
+        }
         (self.before, self.counted) = (usage, counted);
         let next = self.next + self.interval;
         self.next = if next <= end { next } else { Nanos::MAX };

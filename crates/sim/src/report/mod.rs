@@ -39,7 +39,7 @@ pub struct Report {
     pub jain_index: f64,
     /// Series of the flows.
     pub flow_series: Series,
-    /// Series of the links: columns `queue_packets`, `utilization`, `arrived_packets` and `dropped_packets`, the last three since the
+    /// Series of the links: columns `queue_packets`, `utilization`, `arrived_packets`, `dropped_packets` and `marked_packets`, the last four since the
     /// sample before, and the same with `reverse_`; `entity` is the link's index.
     pub link_series: Series,
 }

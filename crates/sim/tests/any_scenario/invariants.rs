@@ -263,8 +263,10 @@ impl Findings {
                     | "in_flight_packets"
                     | "arrived_packets"
                     | "dropped_packets"
+                    | "marked_packets"
                     | "reverse_arrived_packets"
-                    | "reverse_dropped_packets" => |x: f64| (0.0..1e13).contains(&x),
+                    | "reverse_dropped_packets"
+                    | "reverse_marked_packets" => |x: f64| (0.0..1e13).contains(&x),
                     // An ACK may tell of many segments in an interval that is as short as may be.
                     "goodput_bps" => |x: f64| x >= 0.0 && x.is_finite(),
                     "ssthresh_packets" | "rtt_s" => |x: f64| x.is_nan() || (x > 0.0 && x.is_finite()),
