@@ -221,3 +221,25 @@ def test_a_queue_that_moves_to_the_senders_is_warned_of(program: Program, small_
         assert line.startswith(f"fullpipe: warning: {small_file}: flows[0].access_rate = ")
     (warning,) = fullpipe.run(slow).to_dict()["warnings"]
     assert line.endswith(warning)
+
+
+def test_a_directory_that_is_not_ours_is_refused_before_the_run(program: Program, small_file: Path) -> None:
+    """An earlier result makes room for another one, whatever it was of; what is not ours is left alone."""
+    here = small_file.parent
+    for out, said in (
+        (
+            ".",
+            ".: holds something else than an earlier result of fullpipe (allowed: a new or empty directory, or one of",
+        ),
+        ("", '"": is no directory'),
+    ):
+        done = program("run", small_file.name, "--out", out)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith(f"fullpipe: {said}")
+    assert [path.name for path in here.iterdir()] == [small_file.name]
+    assert program("compare", small_file.name, "--algorithms", "reno,vegas", "--out", "out").returncode == 0
+    assert (here / "out/vegas/result.json").exists()
+    assert program("compare", small_file.name, "--algorithms", "reno,cubic", "--out", "out").returncode == 0
+    assert sorted(path.name for path in (here / "out").iterdir() if path.is_dir()) == ["cubic", "reno"]
+    assert program("run", small_file.name, "--out", "out").returncode == 0
+    assert not [path for path in (here / "out").iterdir() if path.is_dir()]

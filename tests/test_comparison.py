@@ -14,6 +14,7 @@ import pytest
 from by_hand import SCENARIO, by_hand
 from fullpipe import Result, Scenario, ScenarioError, compare, run_many
 from fullpipe.errors import InputError
+from fullpipe.files import MANIFEST
 from fullpipe.study import compare as comparison
 from fullpipe.study.compare import Comparison
 
@@ -154,6 +155,7 @@ def test_files_and_json(tmp_path: Path) -> None:
     both = Comparison({"bic": by_hand(), "vegas (alpha=1)": by_hand(engine="linux")})
     both.save(tmp_path / "out")
     assert sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").glob("*")) == [
+        MANIFEST,
         "bic",
         "comparison.json",
         "comparison.parquet",

@@ -17,6 +17,7 @@ from fullpipe import files
 from fullpipe._core import module_file
 from fullpipe.errors import InputError
 from fullpipe.files import (
+    MANIFEST,
     cache_directory,
     check_directory,
     check_picture,
@@ -102,16 +103,69 @@ def test_a_directory_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_directory_keeps_what_is_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "out/deep").mkdir(parents=True)
-    (tmp_path / "out/mine").write_text("mine")
-    (tmp_path / "out/deep/file").write_text("old")
-    with staged(tmp_path / "out") as stage:
-        (stage / "deep").mkdir()
-        (stage / "deep/file").write_text("new")
-    assert (tmp_path / "out/mine").read_text() == "mine"
-    assert (tmp_path / "out/deep/file").read_text() == "new"
+def write(directory: Path, contents: dict[str, str], **options: bool) -> None:
+    with staged(directory, **options) as stage:
+        for name, text in contents.items():
+            (stage / name).parent.mkdir(parents=True, exist_ok=True)
+            (stage / name).write_text(text)
+
+
+def there(directory: Path) -> dict[str, str]:
+    """What is in a directory, but for the list of what is ours."""
+    found = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
+    return {name: path.read_text() for name, path in found.items() if name != MANIFEST}
+
+
+def test_a_directory_is_that_of_what_was_written_last(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write(out, {"deep/down/old": "1", "deep/file": "1", "file": "1"})
+    (out / "mine").write_text("mine")
+    write(out, {"deep/file": "2", "new": "2"})
+    assert there(out) == {"deep/file": "2", "new": "2", "mine": "mine"}
+    assert not (out / "deep/down").exists()
+    write(out, {"more": "3"}, adds=True)
+    assert there(out) == {"deep/file": "2", "new": "2", "more": "3", "mine": "mine"}
+    write(out, {"new": "4"})
+    assert there(out) == {"new": "4", "mine": "mine"}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text("precious")
+    refused = "holds something else than an earlier result of fullpipe \\(allowed: a new or empty directory, or one of"
+    with pytest.raises(InputError, match=refused):
+        write(tmp_path, {"result.json": "{}"})
+    assert there(tmp_path) == {"result.json": "precious"}
+    with staged(tmp_path, beside=("result.json",)) as stage:
+        (stage / "item.json").write_text("{}")
+    assert there(tmp_path) == {"result.json": "precious", "item.json": "{}"}
+    (tmp_path / "empty").mkdir()
+    write(tmp_path / "empty", {"file": "1"})
+    with pytest.raises(InputError, match=r'^"": is no directory$'):
+        check_directory("")
+
+
+def test_a_list_that_was_changed_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine")
+    write(tmp_path / "out", {"file": "1"})
+    with (tmp_path / "out" / MANIFEST).open("a") as file:
+        file.write(f"../precious\n{tmp_path}/precious\ndeep/../../precious\n")
+    write(tmp_path / "out", {"other": "2"})
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert there(tmp_path / "out") == {"other": "2"}
+
+
+def test_a_kill_in_the_middle_leaves_names_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever has been moved when it comes is on the list, so that the next result takes its place."""
+    out = tmp_path / "out"
+    write(out, {"a": "1", "b": "1"})
+    monkeypatch.setattr(Path, "unlink", full)
+    with pytest.raises(OSError, match="No space left"):
+        write(out, {"c": "2"})
+    monkeypatch.undo()
+    assert there(out) == {"a": "1", "b": "1", "c": "2"}
+    write(out, {"d": "3"})
+    assert there(out) == {"d": "3"}
 
 
 def test_what_is_no_place_to_write(tmp_path: Path) -> None:
@@ -209,7 +263,7 @@ def test_a_directory_that_is_there_gets_new_ones(tmp_path: Path) -> None:
         (stage / "a/file").write_text("less deep")
     assert (tmp_path / "out/a/b/c/file").read_text() == "deep"
     assert (tmp_path / "out/a/file").read_text() == "less deep"
-    assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == ["a", "b", "c", "file", "file"]
+    assert there(tmp_path / "out") == {"a/b/c/file": "deep", "a/file": "less deep"}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 import fullpipe
 from by_hand import FLOWS, NO, SCENARIO, by_hand
 from fullpipe import InputError, Result, Scenario
+from fullpipe.files import MANIFEST
 from fullpipe.runs.result import TABLES
 from fullpipe.runs.tables import to_list, to_numpy
 
@@ -121,6 +122,7 @@ def test_saved_files_hold_the_result(result: Result, tmp_path: Path) -> None:
     result.save(tmp_path / "deep" / "out")
     out = tmp_path / "deep" / "out"
     assert sorted(path.name for path in out.iterdir()) == [
+        MANIFEST,
         "flows.parquet",
         "groups.parquet",
         "link_series.parquet",
@@ -270,12 +272,21 @@ def test_a_kept_scenario_says_every_key_and_gives_the_same_figures(result: Resul
 
 
 def test_saving_again_replaces_and_spares_other_files(result: Result, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
-    (tmp_path / "result.json").write_text("old")
-    result.save(tmp_path)
-    assert (tmp_path / "notes.txt").read_text() == "mine"
-    assert json.loads((tmp_path / "result.json").read_text()) == result.to_dict()
-    assert not [path for folder in (tmp_path, tmp_path.parent) for path in folder.glob(".fullpipe*")]
+    out = tmp_path / "out"
+    result.save(out)
+    (out / "notes.txt").write_text("mine")
+    (out / "result.json").write_text("old")
+    result.save(out)
+    assert (out / "notes.txt").read_text() == "mine"
+    assert json.loads((out / "result.json").read_text()) == result.to_dict()
+    assert [path.name for folder in (out, tmp_path) for path in folder.glob(".fullpipe*")] == [MANIFEST]
+
+
+def test_a_directory_of_somebody_elses_is_left_alone(result: Result, tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text("precious")
+    with pytest.raises(InputError, match="holds something else than an earlier result"):
+        result.save(tmp_path)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("result.json", "precious")]
 
 
 def test_a_failure_while_saving_leaves_nothing(result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -340,6 +340,16 @@ def test_a_file_system_without_locks(small: Scenario, tmp_path: Path, monkeypatc
     assert not (tmp_path / "out").exists()
 
 
+def test_a_result_and_a_sweep_do_not_share_a_directory(program: Program, sweep_file: Path, small: Scenario) -> None:
+    fullpipe.run(small).save(sweep_file.parent / "result")
+    done = program("sweep", sweep_file.name, "--out", "result")
+    said = "fullpipe: result: holds a result that is no sweep; choose another directory\n"
+    assert (done.returncode, done.stderr) == (2, said)
+    assert program("sweep", sweep_file.name, "--out", "sweep").returncode == 0
+    with pytest.raises(InputError, match="sweep: holds something else than an earlier result"):
+        fullpipe.run(small).save(sweep_file.parent / "sweep")
+
+
 def test_another_sweep_is_refused(small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     axes = {"flows.count": [1]}

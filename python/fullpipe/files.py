@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,9 +13,11 @@ from fullpipe.errors import LONGEST_PLACE, InputError
 from fullpipe.text import quoted, shorten
 
 __all__ = [
+    "MANIFEST",
     "PICTURES",
     "cache_directory",
     "check_directory",
+    "check_free",
     "check_picture",
     "clear_stages",
     "readable",
@@ -29,6 +31,9 @@ PICTURES = (".png", ".svg", ".pdf")
 
 STAGE = ".fullpipe.{}.tmp"
 """Where files are written before they move to their place."""
+
+MANIFEST = ".fullpipe-files"
+"""In a directory of ours, the files that are ours, a line each."""
 
 
 def cache_directory(name: str) -> Path:
@@ -60,8 +65,10 @@ def check_directory(path: str | os.PathLike[str]) -> None:
     """Says no to a directory that can't be made or written; makes nothing.
 
     Raises:
-        InputError: The path is a file, or what it would go into can't be written.
+        InputError: The path is empty or a file, or what it would go into can't be written.
     """
+    if not os.fspath(path):
+        raise InputError('"": is no directory')
     target = Path(path)
     nearest = next(place for place in (target, *target.absolute().parents) if _is_there(place))
     if not nearest.is_dir():
@@ -70,16 +77,38 @@ def check_directory(path: str | os.PathLike[str]) -> None:
         raise InputError(f"{_shown(target)}: {_shown(nearest)} can't be written")
 
 
-@contextmanager
-def staged(directory: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary directory in ``directory``, or beside it where it is yet to be made; its files move into
-    ``directory`` at the end, unless an exception comes.
+def check_free(path: str | os.PathLike[str], beside: Collection[str] = ()) -> None:
+    """Says no to a directory that can't be made or written, or that holds what is not ours but for what is called so:
+    files there might be replaced.
 
     Raises:
-        InputError: The directory can't be made or written.
+        InputError: It can't, or does.
+    """
+    check_directory(path)
+    target = Path(path)
+    if (target / MANIFEST).is_file() or not target.is_dir():
+        return
+    stages = target.glob(STAGE.format("*"))
+    if {place.name for place in target.iterdir()} - {place.name for place in stages} - set(beside):
+        what = "holds something else than an earlier result of fullpipe"
+        raise InputError(f"{_shown(target)}: {what} (allowed: a new or empty directory, or one of an earlier result)")
+
+
+@contextmanager
+def staged(directory: str | os.PathLike[str], *, adds: bool = False, beside: Collection[str] = ()) -> Iterator[Path]:
+    """A temporary directory in ``directory``, or beside it where it is yet to be made; its files move into
+    ``directory`` at the end, unless an exception comes, and take the place of all that was written there so before.
+
+    Args:
+        directory: Where to.
+        adds: What was written before stays, if it has another name.
+        beside: What else may be in the directory.
+
+    Raises:
+        InputError: The directory can't be made or written, or holds what is not ours.
         OSError: The disk is full or failing.
     """
-    check_directory(directory)
+    check_free(directory, beside)
     target = Path(directory).absolute()
     missing = [parent for parent in target.parents if not parent.exists()]
     try:
@@ -88,7 +117,7 @@ def staged(directory: str | os.PathLike[str]) -> Iterator[Path]:
         with _stage(target if target.is_dir() else target.parent, target) as stage:
             stage.mkdir()
             yield stage
-            _move(stage, target)
+            _move(stage, target, adds=adds)
     except BaseException:
         for parent in missing:
             remove_if_empty(parent)
@@ -156,14 +185,35 @@ def _stage(place: Path, target: Path) -> Iterator[Path]:
         raise OSError(error.errno, why, str(target)) from None
 
 
-def _move(stage: Path, target: Path) -> None:
+def _move(stage: Path, target: Path, *, adds: bool) -> None:
+    ours = {path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file()}
+    before = _listed(target)
+    # A kill in the middle leaves more names than files.
+    (stage / MANIFEST).write_text("".join(f"{name}\n" for name in sorted(ours | before)), encoding="utf-8")
     if not target.exists():
         stage.rename(target)
         return
-    for source in sorted(path for path in stage.rglob("*") if path.is_file()):
-        place = target / source.relative_to(stage)
+    for name in (MANIFEST, *sorted(ours)):
+        place = target / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        source.replace(place)
+        (stage / name).replace(place)
+    if adds or not before - ours:
+        return
+    for name in before - ours:
+        (target / name).unlink(missing_ok=True)
+        for folder in (target / name).parents[: name.count("/")]:
+            remove_if_empty(folder)
+    with staged_file(target / MANIFEST) as file:
+        file.write_text("".join(f"{name}\n" for name in sorted(ours)), encoding="utf-8")
+
+
+def _listed(target: Path) -> set[str]:
+    """The files there that are ours; a list that somebody has changed leads nowhere else."""
+    try:
+        names = (target / MANIFEST).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return set()
+    return {name for name in names if name and not Path(name).is_absolute() and ".." not in Path(name).parts}
 
 
 def _is_there(path: Path) -> bool:

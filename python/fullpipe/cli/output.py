@@ -15,7 +15,7 @@ import click
 
 from fullpipe.cli import completion as complete
 from fullpipe.display import Shown
-from fullpipe.files import check_directory, check_picture
+from fullpipe.files import check_directory, check_free, check_picture
 from fullpipe.runs.memory import parse_bytes
 from fullpipe.text import one_line, printable, shorten
 
@@ -52,7 +52,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 plot_option = click.option("--plot", metavar="FILE", help="Draw the series into FILE (.png, .svg or .pdf).")
-out_option = click.option("--out", metavar="DIR", help="Write result.json, the scenario and Parquet tables into DIR.")
+out_option = click.option(
+    "--out",
+    metavar="DIR",
+    help="Write result.json, the scenario and Parquet tables into DIR, in the place of an earlier result.",
+)
 
 memory_option = click.option(
     "--memory",
@@ -129,12 +133,12 @@ class Deliverable(Protocol):
 Delivered = TypeVar("Delivered", bound=Deliverable)
 
 
-def check_targets(plot: str | None, out: str | None) -> None:
-    """Says no before a run to what could not be written after it."""
+def check_targets(plot: str | None, out: str | None, *, goes_on: bool = False) -> None:
+    """Says no before a run to what could not be written after it; one where a run goes on looks after itself."""
     if plot is not None:
         check_picture(plot)
     if out is not None:
-        check_directory(out)
+        (check_directory if goes_on else check_free)(out)
 
 
 def deliver(

@@ -70,9 +70,9 @@ def command(
         by = None if by is None else find_axis(plan.axes, by).path
         name = file_name(f"{plot[1]}-{plot[0].rpartition('.')[2]}")
         here = str(Path(out or ".", f"{name}.png"))
-        check_targets(picture or (here if out is None else None), out)
+        check_targets(picture or (here if out is None else None), out, goes_on=True)
         picture = picture or here
-    check_targets(None, out)
+    check_targets(None, out, goes_on=True)
     try:
         with progress_bar(file, "runs") as progress:
             outcome = sweep_plan(

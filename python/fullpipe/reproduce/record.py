@@ -149,7 +149,7 @@ class Outcome:
         from fullpipe.charts.drawn import drawn
         from fullpipe.charts.style import write
 
-        with staged(directory) as stage:
+        with staged(directory, adds=self.kept, beside=(RUNS,)) as stage:
             if not self.kept:
                 for name, draw in self.item.pictures.items():
                     figure = draw(self.results)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fullpipe.errors import InputError
-from fullpipe.files import check_directory, clear_stages, readable, remove_if_empty, staged_file
+from fullpipe.files import MANIFEST, check_directory, clear_stages, readable, remove_if_empty, staged_file
 from fullpipe.scenario import Scenario
 from fullpipe.study.sweep.axes import Axis
 from fullpipe.study.sweep.plan import Plan
@@ -56,6 +56,8 @@ class Store:
     def __init__(self, directory: str | os.PathLike[str], plan: Plan) -> None:
         check_directory(directory)
         self.directory = Path(directory)
+        if (self.directory / MANIFEST).exists():
+            raise self._refusal("holds a result that is no sweep")
         self.done: set[int] = set()
         self._plan = plan
         self._mine = self.directory / "sweep.json"
