@@ -17,6 +17,7 @@ from fullpipe.charts.duel import duel_figure
 from fullpipe.charts.series import FEW
 from fullpipe.charts.style import link_pen, pen
 from fullpipe.charts.sweep import Across, sweep_figure
+from fullpipe.display import without_unit
 from fullpipe.errors import InputError
 from fullpipe.study.compare import Comparison
 from fullpipe.study.size import Sizing
@@ -177,19 +178,29 @@ def test_a_sweep() -> None:
 
 
 @pytest.mark.parametrize(
-    ("figure", "shown", "value"),
+    ("figure", "called", "shown", "value"),
     [
-        ("loss_rate", "% of packets", 0.2),  # of 0.001 and 0.003
-        ("goodput_bps", "Mbit/s", 60),
-        ("mean_rtt_s", "ms", 42),
-        ("mean_queue_packets", "packets", 11),
-        ("jain_index", "1 where all are equal", 0.85),
+        ("loss_rate", "loss rate", "% of packets", 0.2),  # of 0.001 and 0.003
+        ("goodput_bps", "goodput", "Mbit/s", 60),
+        ("mean_rtt_s", "mean rtt", "ms", 42),
+        ("mean_queue_packets", "mean queue", "packets", 11),
+        ("jain_index", "jain index", "1 where all are equal", 0.85),
     ],
 )
-def test_every_axis_of_a_sweep_has_a_unit(figure: str, shown: str, value: float) -> None:
+def test_every_axis_of_a_sweep_has_a_unit(figure: str, called: str, shown: str, value: float) -> None:
     (axes,) = swept().plot("buffer", figure).axes
     ((_, y, _),) = bars(axes).values()
+    assert axes.get_title(loc="left") == f"{called}, mean and 95 % confidence interval"
     assert (axes.get_ylabel(), y[0]) == (shown, pytest.approx(value))
+
+
+def test_a_figure_of_a_link_keeps_the_links_name() -> None:
+    assert without_unit("links.my_link.p99_queueing_delay_s") == "links.my_link.p99 queueing delay"
+    assert [without_unit(name) for name in ("packets", "flows", "web.mean_fct_s")] == [
+        "packets",
+        "flows",
+        "web.mean fct",
+    ]
 
 
 BOTH_WAYS = {

@@ -183,16 +183,22 @@ def smoothed(axes: Axes) -> bool:
 
 def test_links_that_many_flows_share_are_drawn_smooth() -> None:
     for flows, smooth in ((FEW, False), (FEW + 1, True)):
-        _, queue, utilization, _ = pulse(flows).plot().axes
+        run = pulse(flows)
+        _, queue, utilization, rtt = run.plot().axes
         assert (smoothed(queue), smoothed(utilization)) == (smooth, smooth)
+        said = f"; links bold: means over {run.scenario.duration_s / 50:.3g} s"
+        assert rtt.get_xlabel().endswith(said) == smooth
 
 
-def test_a_comparison_is_smooth_where_flows_or_cross_traffic_share_the_link() -> None:
-    for flows, smooth in ((1, False), (2, True)):
-        window, queue, utilization, rtt = Comparison({"a": pulse(flows)}).plot().axes
+def test_a_comparison_is_smooth_where_many_flows_or_cross_traffic_share_the_link() -> None:
+    """What a few do is drawn as it was sampled: a window that is cut falls at once."""
+    for flows, smooth in ((1, False), (FEW, False), (FEW + 1, True)):
+        run = pulse(flows)
+        window, queue, utilization, rtt = Comparison({"a": run}).plot().axes
         assert (smoothed(queue), smoothed(utilization)) == (smooth, smooth)
         assert len(window.lines) == len(rtt.lines) == 1 + smooth
-        assert window.get_title(loc="left") == f"congestion window{', mean of the flows' if smooth else ''}"
+        assert window.get_title(loc="left") == f"congestion window{', mean of the flows' if flows > 1 else ''}"
+        assert rtt.get_xlabel().endswith(f"; bold: means over {run.scenario.duration_s / 50:.3g} s") == smooth
     for crossed in (TRAFFIC, {name: column[:1] for name, column in TRAFFIC.items()}):
         assert [len(axes.lines) for axes in Comparison({"a": alone(crossed)}).plot().axes] == [2, 2, 2, 2]
 

@@ -24,6 +24,7 @@ __all__ = [
     "percent",
     "rate",
     "unit",
+    "without_unit",
 ]
 
 UNITS = {"bps": "bit/s", "s": "s", "packets": "packets", "bytes": "bytes"}
@@ -44,6 +45,15 @@ OF_PARTS = {
 def unit(figure: str) -> str:
     """The unit of a figure, by its name; "1" for parts of a whole and numbers of things."""
     return UNITS.get(figure.rpartition("_")[2], "1") if "_" in figure else "1"
+
+
+def without_unit(figure: str) -> str:
+    """What a figure is called where its unit stands beside: ``p99_rtt_s`` is ``p99 rtt``, and
+    ``links.a_b.max_queue_packets`` is ``links.a_b.max queue``.
+    """
+    whose, dot, what = figure.rpartition(".")
+    name, _, last = what.rpartition("_")
+    return whose + dot + (name if name and last in UNITS else what).replace("_", " ")
 
 
 def on_axis(figure: str) -> tuple[str, float]:

@@ -87,17 +87,21 @@ def link_series(run: Sampled) -> list[Line]:
 def run_figure(run: Sampled) -> Figure:
     """One run: the flows' windows and RTTs, the links' queues and utilizations; without flows the links' alone.
 
-    Of many flows the mean of each group is drawn bold, and so is, of their links, the mean over a fiftieth of the run.
+    Of many flows the mean of each group is drawn bold, and so is, of their links, the mean over a fiftieth of the run,
+    which the time axis says.
     The other direction of a link is dashed, where more than a few ACKs go that way.
     """
     flows, links = flow_series(run), link_series(run)
+    smooth = len(flows) > FEW
     with mpl.rc_context(STYLE):
         figure, panels = _panels(run, [Panel(name) for name in (PANELS if flows else OF_LINKS)])
         if flows:
             _draw_flows(panels["window"], flows, "cwnd_packets", threshold="ssthresh_packets")
             _draw_flows(panels["rtt"], flows, "rtt_s", scale=1e3)
         for i, line in enumerate(links):
-            _draw_link(panels, line, link_pen(i), line.label, smooth=len(flows) > FEW)
+            _draw_link(panels, line, link_pen(i), line.label, smooth=smooth)
+        if smooth:
+            _say_smooth(panels, run, "links bold")
         if any(map(_carries_back, links)):
             panels["queue"].plot([], [], color="#666666", linestyle=BACK, linewidth=THIN, label="the other direction")
         _finish(panels, run)
@@ -111,10 +115,11 @@ def comparison_figure(runs: Mapping[str, Sampled]) -> Figure:
     its own; of more than `MOST_LINKS` those that the first run uses most. The other direction is dashed, as for
     `run_figure`.
 
-    Where several flows share the links, what is drawn bold is the mean over a fiftieth of the run, over the samples.
+    Where many flows share the links, or other traffic does, what is drawn bold is the mean over a fiftieth of the run,
+    over the samples; the time axis says so.
     """
     first = next(iter(runs.values()))
-    busy = len(first.tables["flows"]["id"]) > 1 or len(first.tables["traffic"]["kind"]) > 0
+    busy = len(first.tables["flows"]["id"]) > FEW or len(first.tables["traffic"]["kind"]) > 0
     with mpl.rc_context(STYLE):
         samples = {name: (flow_series(run), link_series(run)) for name, run in runs.items()}
         with_flows = any(flows for flows, _ in samples.values())
@@ -139,6 +144,8 @@ def comparison_figure(runs: Mapping[str, Sampled]) -> Figure:
             for i in links:
                 own = {panel: panels[f"{panel} {i}"] for panel in OF_LINKS}
                 _draw_link(own, every[i], look, label(name), smooth=busy)
+        if busy:
+            _say_smooth(panels, first, "bold")
         _finish(panels, first)
         first_panel = next(iter(panels.values()))
         if any(_carries_back(every[i]) for _, every in samples.values() for i in links):
@@ -261,6 +268,15 @@ def _finish(panels: Mapping[str, Axes], run: Sampled) -> None:
         legend_above(panels["window"])
 
 
+def _say_smooth(panels: Mapping[str, Axes], run: Sampled, what: str) -> None:
+    """Says which lines are no samples, and what they are instead."""
+    axes = list(panels.values())[-1]
+    axes.set_xlabel(f"{axes.get_xlabel()}; {what}: means over {run.duration_s / PARTS:.3g} s")
+
+
+PARTS = 50
+"""Of a run, over each of which a mean is taken where samples jump about."""
+
 BEGINNING = 0.1
 """Part of a run without a warm-up that may go over the top of an axis."""
 
@@ -296,7 +312,7 @@ def _draw(
 ) -> None:
     if smooth:
         axes.plot(t_s, values, color=look["color"], linewidth=0.5, alpha=0.2)
-        values = moving_mean(values, len(values) // 50)
+        values = moving_mean(values, len(values) // PARTS)
     axes.plot(t_s, values, **look, label=label)
 
 

@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from fullpipe.charts.style import STYLE, label, legend_above, pens, setting_pens
-from fullpipe.display import on_axis
+from fullpipe.display import on_axis, without_unit
 from fullpipe.study.statistics import estimate
 
 __all__ = ["Across", "sweep_figure"]
@@ -79,7 +79,7 @@ def sweep_figure(
         if across.labels is not None:
             panel.set_xticks(range(len(across.labels)), [label(value) for value in across.labels])
         panel.set_xlabel(f"{label(across.name)}, {across.unit}" if across.unit else label(across.name))
-        panel.set_title(f"{label(figure)}, mean and 95 % confidence interval{missing}")
+        panel.set_title(f"{label(without_unit(figure))}, mean and 95 % confidence interval{missing}")
         panel.set_ylabel(unit)
         legend_above(panel)
     return picture
