@@ -55,7 +55,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     multiple=True,
     metavar="U,U|CONDITIONS",
     help="Utilizations to reach, e.g. 0.98,0.995, or conditions to meet together, e.g. "
-    "'utilization>=0.98,p99_delay<=20ms,loss<=0.1%'. May be given several times.",
+    "'utilization>=0.98,p99_delay<=20ms,loss<=0.1%'; with --web-load also mean_fct<=500ms. May be given several times.",
 )
 @algorithms_option(
     "A,B", "The algorithms, separated by commas; mixes as 'cubic*0.7+bbr*0.3'.", completed=complete.mixes

@@ -257,10 +257,11 @@ class Result(Outcome):
         """The tables and lines that the program prints."""
         figures = self.to_dict()
         totals, flows = figures["totals"], figures["flows"]
-        speed = totals["data_packets"] / totals["wall_s"] / 1e6 if totals["wall_s"] else 0.0
+        speed = totals["data_packets"] / totals["wall_s"] if totals["wall_s"] else 0.0
+        per_s = f"{speed / 1e6:.1f} million" if speed >= 1e5 else f"{speed:,.0f}"
         jain = totals["jain_index"]
         last = (
-            f"{totals['data_packets']:,} data packets in {totals['wall_s']:.2f} s, {speed:.1f} million a second; "
+            f"{totals['data_packets']:,} data packets in {totals['wall_s']:.2f} s, {per_s} a second; "
             f"seed {figures['seed']}"
         )
         return [
