@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import subprocess
 import sys
 import time
@@ -381,6 +382,17 @@ def test_percentiles_are_shown_where_the_engine_tells_them(page: Page) -> None:
     told = page.evaluate("text => bench.run(text).then(result => result.columns('links'))", OWN.replace("NAME", "reno"))
     shown = page.locator("#figures").inner_text()
     assert ("p95" in shown) == ("p95_queueing_delay_s" in told)
+
+
+def test_what_each_side_got_needs_no_scrolling_on_a_laptop(page: Page) -> None:
+    """The last column is seen, mean and percentiles of the RTT stand in one."""
+    page.set_viewport_size({"width": 1400, "height": 900})
+    titles = page.locator("#groups thead th").all_inner_texts()
+    assert titles == ["Flows", "Goodput", "Share", "RTT mean, p50, p95, p99", "Sent again", "Timeouts"]
+    for row in page.locator("#groups tbody tr").all():
+        assert re.fullmatch(r"[\d.]+, [\d.]+, [\d.]+, [\d.]+ ms", row.locator("td").nth(2).inner_text())
+    wide, seen = page.evaluate("(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])(groups)")
+    assert wide <= seen
 
 
 def test_the_sliders_follow_the_text(page: Page) -> None:

@@ -294,6 +294,14 @@ function percentiles(result: Result, table: "links" | "flows" | "groups"): Perce
   return [...found.values()];
 }
 
+/** Values with units in a row, the unit once where all have the same: a table of them would be wider than a screen. */
+function together(values: string[]): string {
+  const units = new Set(values.map((value) => value.split(" ")[1]));
+  const [unit] = units;
+  if (units.size > 1 || !unit) return values.join(", ");
+  return `${values.map((value) => value.split(" ")[0]).join(", ")} ${unit}`;
+}
+
 /** What each group got. */
 function table(result: Result, groups: Group[]): HTMLElement {
   const of = (column: string) => result.numbers("flows", column);
@@ -303,18 +311,26 @@ function table(result: Result, groups: Group[]): HTMLElement {
   const sum = (ids: number[], value: (id: number) => number) => ids.reduce((total, id) => total + known(value(id)), 0);
   const grouped = result.text("groups", "name");
   const more = percentiles(result, grouped.length ? "groups" : "flows");
+  // Its mean stands with them.
+  const isRtt = ({ title }: Percentiles) => title === "RTT";
   // Of several flows together only the engine knows them.
   const whole = (column: string, name: string, ids: number[]) =>
     grouped.length ? (result.numbers("groups", column)[grouped.indexOf(name)] ?? NaN) : ids.length === 1 ? of(column)[ids[0]!]! : NaN;
   const rows = groups.map(({ name, look, ids, view }) => {
     const measured = ids.filter((id) => Number.isFinite(rtt![id]!));
+    const mean = format.time(sum(measured, (id) => rtt![id]!) / measured.length);
     return {
       name: view.name === view.algorithm ? name : `${name} (${view.algorithm})`,
       look,
       count: ids.length,
       bps: sum(ids, (id) => goodput![id]! * active![id]!) / window_s,
-      rtt_s: sum(measured, (id) => rtt![id]!) / measured.length,
-      more: more.flatMap(({ unit, parts }) => parts.map(({ column }) => format.inUnit(whole(column, view.name, ids), unit))),
+      more: [
+        ...(more.some(isRtt) ? [] : [mean]),
+        ...more.map((one) => {
+          const values = one.parts.map(({ column }) => format.inUnit(whole(column, view.name, ids), one.unit));
+          return together(isRtt(one) ? [mean, ...values] : values);
+        }),
+      ],
       again: sum(ids, (id) => again![id]!),
       timeouts: sum(ids, (id) => timeouts![id]!),
     };
@@ -323,19 +339,17 @@ function table(result: Result, groups: Group[]): HTMLElement {
   const element = document.createElement("table");
   element.createCaption().textContent = verdict(rows);
   const head = element.createTHead().insertRow();
-  for (const title of ["Flows", "", "Goodput", "Share", "Mean RTT", ...more.flatMap(({ title, parts }) => parts.map(({ name }) => `${title} ${name}`)), "Sent again", "Timeouts"]) {
-    const cell = Object.assign(document.createElement(title ? "th" : "td"), { textContent: title });
-    if (title) cell.setAttribute("scope", "col");
-    head.append(cell);
+  for (const title of ["Flows", "Goodput", "Share", ...(more.some(isRtt) ? [] : ["Mean RTT"]), ...more.map((one) => `${one.title} ${[...(isRtt(one) ? ["mean"] : []), ...one.parts.map(({ name }) => name)].join(", ")}`), "Sent again", "Timeouts"]) {
+    head.append(Object.assign(document.createElement("th"), { textContent: title, scope: "col" }));
   }
   const body = element.createTBody();
   for (const row of rows) {
     const line = body.insertRow();
     const name = document.createElement("th");
     name.scope = "row";
-    name.append(swatch(row.look), row.name);
+    name.append(swatch(row.look), `${row.name} \u00d7 ${row.count}`);
     line.append(name);
-    const cells = [`\u00d7 ${row.count}`, format.rate(row.bps), format.percent(row.bps / total), format.time(row.rtt_s), ...row.more, format.short(row.again), format.short(row.timeouts)];
+    const cells = [format.rate(row.bps), format.percent(row.bps / total), ...row.more, format.short(row.again), format.short(row.timeouts)];
     for (const text of cells) line.insertCell().textContent = text;
   }
   return element;
