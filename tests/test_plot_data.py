@@ -272,7 +272,7 @@ def test_a_sizing() -> None:
         "smallest buffer for 99.5 % utilization",
     ]
     left, right = figure.axes
-    assert (left.get_xlabel(), left.get_ylabel()) == ("flows", "buffer, packets")
+    assert (left.get_xlabel(), left.get_ylabel()) == ("flows (bars: 95 % sure)", "buffer, packets")
     assert (left.get_xscale(), left.get_yscale()) == ("log", "log")
     rules = {str(line.get_label()): points(line) for line in left.lines if not str(line.get_label()).startswith("_")}
     assert rules["one BDP"] == ([10], [1000.2])
@@ -304,7 +304,7 @@ def test_a_sizings_curve() -> None:
         "utilization, % of capacity",
         "99th percentile of the queueing delay, ms",
     )
-    assert two.get_title(loc="left") == "2 flows, buffer in packets"
+    assert two.get_title(loc="left") == "2 flows, buffer in packets\nfull marks: none has more and waits less"
     lines = {str(line.get_label()): points(line) for line in bold(two)}
     assert lines == {"reno": ([15, 60], [85, 99]), "vegas": ([5, 50], [88, 88])}
     assert {line.get_markerfacecolor() for line in bold(two)} == {"white"}

@@ -86,7 +86,7 @@ def _draw(panel: Axes, every: Sequence[Mapping[str, Any]], target: str, size: st
     panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     panel.yaxis.set_major_formatter(ScalarFormatter())
     panel.yaxis.set_minor_formatter(NullFormatter())
-    panel.set_xlabel("flows")
+    panel.set_xlabel("flows (bars: 95 % sure)")
 
 
 def curve_figure(tried: Sequence[Mapping[str, Any]], column: str, what: str) -> Figure:
@@ -127,7 +127,8 @@ def curve_figure(tried: Sequence[Mapping[str, Any]], column: str, what: str) -> 
             ends = {size: line[size] for line in lines.values() for size in (min(line), max(line))}
             for size, point in ends.items():
                 panel.annotate(f"{size:,}", point, xytext=(4, -9), textcoords="offset points", fontsize=7)
-            panel.set_title(f"{flows} flow{'s' if flows > 1 else ''}, {what} in packets")
+            count = f"{flows} flow{'s' if flows > 1 else ''}"
+            panel.set_title(f"{count}, {what} in packets\nfull marks: none has more and waits less")
             panel.set_xlabel("99th percentile of the queueing delay, ms")
             panel.set_xscale("symlog", linthresh=1)
             panel.xaxis.set_major_formatter(ScalarFormatter())
