@@ -439,6 +439,79 @@ def test_ctrl_c_ends_an_endless_loop(tmp_path: Path, command: str) -> None:
 
 
 def compiled(name: str, kind: type, **options: Any) -> None:
+def line_of(done: subprocess.CompletedProcess[str], status: int) -> str:
+    """The only line that a program says that ends so."""
+    assert (done.returncode, done.stdout) == (status, ""), done
+    (line,) = done.stderr.splitlines()
+    return line.removeprefix("fullpipe: ")
+
+
+ENDING = "\n\nimport sys\n\ndef end():\n    sys.exit(0)\n\nend()\n"
+NAMED = ["--algorithms", "aimd.py"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "s.toml", *NAMED],
+        ["duel", "s.toml", "--algorithms", "newreno,aimd.py"],
+        ["run", "s.toml", "--load", "aimd.py"],
+        ["algorithms", "aimd.py"],
+        ["evaluate", "aimd.py"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_file_that_ends_the_program_is_refused(program: Program, tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(PLAIN + ENDING)
+    line = (PLAIN + ENDING).splitlines().index("    sys.exit(0)") + 1
+    assert line_of(program(*arguments), 2) == f"aimd.py:{line}: it ends the program (SystemExit: 0) while it is loaded"
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_a_method_that_ends_the_program_is_an_algorithm_s_error(program: Program, tmp_path: Path, command: str) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(PLAIN.replace("return self.alpha / w", "raise SystemExit(0)"))
+    arguments = ["--algorithms", "plain-aimd"] if command == "compare" else []
+    done = program(command, "s.toml", "--load", "aimd.py", *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    said = "fullpipe: algorithm plain-aimd (aimd.py): it ends the program (SystemExit: 0)"
+    assert done.stderr.splitlines()[-1] == said
+    assert "raise SystemExit(0)" in done.stderr
+
+
+def test_who_waits_for_a_run_may_end_the_program() -> None:
+    def progress(_reached_s: float, _duration_s: float) -> None:
+        sys.exit(3)
+
+    with pytest.raises(SystemExit, match="3"):
+        fullpipe.run(scenario("own-reno").replace(duration="5000 s"), progress=progress)
+
+
+def test_the_process_of_a_run_that_ends_names_its_algorithms(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    for way, how in {"os._exit(7)": "with exit status 7", "os.kill(os.getpid(), 9)": "by SIGKILL"}.items():
+        (tmp_path / "aimd.py").write_text(PLAIN.replace("return self.alpha / w", way))
+        said = line_of(program("compare", "s.toml", *NAMED), 1)
+        assert said == f"the process of a run ended {how} before its run; its algorithms: plain-aimd (aimd.py)"
+
+
+def test_what_is_no_algorithm_names_its_file(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(PLAIN.replace('"plain-aimd"', '"cubic"'))
+    assert line_of(program("compare", "s.toml", *NAMED), 2).startswith('aimd.py: algorithm "cubic": one that is built')
+
+
+def test_a_file_that_raises_is_shown_by_its_own_lines(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(PLAIN + "\n1 / 0\n")
+    done = program("compare", "s.toml", *NAMED)
+    assert done.returncode == 1
+    shown = [line for line in done.stderr.splitlines() if line.startswith("  File ")]
+    assert len(shown) == 1
+    assert "aimd.py" in shown[0]
+
+
     pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
     fullpipe.algorithm(name, compiled=True, **options)(kind)
 

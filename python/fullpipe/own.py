@@ -29,7 +29,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from inspect import get_annotations, getsource
 from pathlib import Path
-from types import ModuleType
+from traceback import StackSummary, TracebackException, extract_tb
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullpipe import _core
@@ -45,10 +46,12 @@ __all__ = [
     "algorithm",
     "carried",
     "interpreted",
+    "called",
     "load_algorithms",
     "load_file",
     "restore",
     "source_hash",
+    "own_lines",
     "used_in",
 ]
 
@@ -238,7 +241,7 @@ def load_file(file: str) -> ModuleType:
     """Runs a file of Python code, once for each version of it.
 
     Raises:
-        InputError: There is no such file.
+        InputError: There is no such file, it ends the program, or what it declares is no algorithm.
         AlgorithmError: It raises.
     """
     path = Path(file).resolve()
@@ -254,9 +257,15 @@ def load_file(file: str) -> ModuleType:
             spec.loader.exec_module(module)
         except BaseException as error:
             del sys.modules[name]
-            if isinstance(error, InputError) or not isinstance(error, Exception):
+            if isinstance(error, InputError):
+                raise InputError(f"{file}: {error}") from None
+            if isinstance(error, SystemExit):
+                lines = [str(frame.lineno) for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]
+                place = ":".join([file, *lines[-1:]])
+                raise InputError(f"{place}: it ends the program ({_said(error)}) while it is loaded") from None
+            if not isinstance(error, Exception):
                 raise
-            raise AlgorithmError(f"{file}: {type(error).__name__}: {error}") from error
+            raise AlgorithmError(f"{file}: {_said(error)}") from error
     return sys.modules[name]
 
 
@@ -276,6 +285,26 @@ def used_in(*values: Any) -> list[str]:
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):
+def called(names: Iterable[str]) -> str:
+    """The algorithms of these names as messages name them, with the files that their classes are in."""
+    # By their code, which knows its file in other processes too, where there is no such module.
+    files = {name: _code_of(_declared[name].kind, "on_ack") for name in names}
+    return listed(f"{name} ({Path(code.co_filename).name})" if code else name for name, code in files.items())
+
+
+def own_lines(error: BaseException) -> str:
+    """What was raised, with its traceback of lines of one's own: those of this package and of what it calls to load or
+    to compile them say nothing of the algorithm.
+    """
+    told = TracebackException.from_exception(error)
+    waiting: list[TracebackException | None] = [told]
+    while waiting:
+        if (each := waiting.pop()) is not None:
+            each.stack = StackSummary.from_list([frame for frame in each.stack if not _is_ours(frame.filename)])
+            waiting += [each.__cause__, each.__context__]
+    return "".join(told.format())
+
+
             found |= {value} & _declared.keys()
         elif isinstance(value, Mapping):
             waiting += value.values()
@@ -317,6 +346,22 @@ def _pickled(name: str, known: Declared) -> bytes:
     named = module is not None and module.__name__ not in ("__main__", "builtins")
     if named:
         cloudpickle.register_pickle_by_value(module)
+def _code_of(kind: type, method: str) -> CodeType | None:
+    """The code of a class's method, or where that is this package's of any other that is the class's own."""
+    codes = [getattr(value, "__code__", None) for part in kind.__mro__ for value in vars(part).values()]
+    first = getattr(getattr(kind, method, None), "__code__", None)
+    return next((code for code in (first, *codes) if code is not None and not _is_ours(code.co_filename)), None)
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith(("<frozen importlib", str(Path(__file__).parent) + os.sep))
+
+
+def _said(error: BaseException) -> str:
+    """What was raised, as one line says it."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
     try:
         data: bytes = cloudpickle.dumps((known.kind, known.options, known.hash))
     except Exception as error:  # whatever the class refers to may refuse
