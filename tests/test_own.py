@@ -512,6 +512,19 @@ def test_a_file_that_raises_is_shown_by_its_own_lines(program: Program, tmp_path
     assert "aimd.py" in shown[0]
 
 
+@pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, None])
+def test_a_rate_at_which_nothing_is_sent_is_refused(rate: float | None) -> None:
+    kind = type("Odd", (Around,), {"pacing_rate": rate, "__annotations__": {"pacing_rate": float}})
+    with pytest.raises(InputError, match=r"pacing_rate = .*allowed: above 0.*math\.inf for what is not paced yet"):
+        fullpipe.algorithm("own-odd")(kind)
+
+
+def test_an_infinite_rate_is_none() -> None:
+    kind = type("Unpaced", (Around,), {"pacing_rate": math.inf, "__annotations__": {"pacing_rate": float}})
+    fullpipe.algorithm("own-unpaced", recovery="newreno")(kind)
+    assert nameless(fullpipe.run(scenario("own-unpaced"))) == nameless(fullpipe.run(scenario("own-classic")))
+
+
     pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
     fullpipe.algorithm(name, compiled=True, **options)(kind)
 

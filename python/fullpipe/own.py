@@ -457,3 +457,9 @@ def _one_of(name: str, what: str, value: str, allowed: Sequence[str]) -> str:
     if value not in allowed:
         raise InputError(f"algorithm {quoted(name)}: {unknown(what, value, allowed)}")
     return value
+    rate = getattr(kind, "pacing_rate", math.inf)
+    if not isinstance(rate, int | float) or not rate > 0:
+        raise wrong(
+            f"pacing_rate = {quoted(rate)}, with which nothing is ever sent (allowed: above 0, segments a second; "
+            "math.inf for what is not paced yet)"
+        )
