@@ -512,6 +512,61 @@ def test_a_file_that_raises_is_shown_by_its_own_lines(program: Program, tmp_path
     assert "aimd.py" in shown[0]
 
 
+@pytest.mark.parametrize(
+    ("written", "instead", "said"),
+    [
+        ("return w / 2", "w / 2", "TypeError: decrease returns None; allowed: a number of segments"),
+        ("return self.alpha / w", "pass", "TypeError: increase returns None; allowed: a number of segments"),
+    ],
+)
+def test_a_method_that_returns_nothing_is_named(
+    program: Program, tmp_path: Path, written: str, instead: str, said: str
+) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(PLAIN.replace(written, instead))
+    done = program("run", "s.toml", "--load", "aimd.py")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith(said)
+    assert "own.py" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [("on_recoverd", "on_recovered"), ("on_acked", "on_ack"), ("onRound", "on_round"), ("increse", "increase")],
+)
+def test_a_method_that_nothing_calls_is_refused(wrong: str, meant: str) -> None:
+    kind = type("Odd", (fullpipe.Classic,), {wrong: lambda self, *told: None})  # noqa: ARG005
+    with pytest.raises(InputError, match=rf"nothing calls the method {wrong}; did you mean {meant}\?"):
+        fullpipe.algorithm("own-odd")(kind)
+
+
+def test_helpers_may_be_called_as_they_like() -> None:
+    class Helped(Around):
+        def on_recovered(self, flow):
+            self.on_recover(flow)
+            any(self.on_rounds(one) for one in [flow])
+
+        def on_recover(self, flow):
+            """Called by on_recovered."""
+
+        def on_rounds(self, flow):
+            """Called by a function inside of one."""
+
+        def on_loss(self, flow):
+            """Like none of the sender's."""
+
+        def _on_acks(self, flow):
+            """The class's own."""
+
+        def increased(self, w):
+            """Like increase, which the class has itself."""
+
+        def increase(self, w, flow, ack):  # noqa: ARG002
+            return 1 / w
+
+    fullpipe.algorithm("own-helped")(Helped)
+
+
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, None])
 def test_a_rate_at_which_nothing_is_sent_is_refused(rate: float | None) -> None:
     kind = type("Odd", (Around,), {"pacing_rate": rate, "__annotations__": {"pacing_rate": float}})

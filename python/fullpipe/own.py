@@ -26,6 +26,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import IntEnum
 from inspect import get_annotations, getsource
 from pathlib import Path
@@ -34,6 +35,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullpipe import _core
+from fullpipe.compiled import CALLS
 from fullpipe.errors import AlgorithmError, InputError
 from fullpipe.text import listed, quoted, unknown
 
@@ -59,6 +61,15 @@ Kind = TypeVar("Kind", bound=type)
 
 STATE = ("cwnd", "ssthresh", "pacing_rate")
 """Fields that say what the sender is to do; every class has the first two."""
+
+
+CLASSIC = ("increase", "decrease")
+"""Methods that `Classic` calls."""
+
+LIKE = 0.8
+"""How like such a method's name another one is that is a slip of the pen, the least ratio of `difflib`: on_recovery has
+0.87 of on_recovered, on_acked 0.86 of on_ack; increment has 0.71 of increase, on_loss 0.5 of on_congestion.
+"""
 
 
 @dataclass
@@ -119,12 +130,17 @@ class Classic:
         if cwnd < self.ssthresh:
             self.cwnd = cwnd + credit
         else:
-            self.cwnd = cwnd + credit * self.increase(cwnd, flow, ack)
+            added = self.increase(cwnd, flow, ack)
+            if added is None:
+                raise TypeError("increase returns None; allowed: a number of segments")
+            self.cwnd = cwnd + credit * added
 
     def on_congestion(self, flow: _core.Flow, signal: Signal) -> None:
         """`decrease`, at least 2 segments (equation 4); a mark leaves 1 at least, a timeout 1."""
         w = self.cwnd if flow.cwnd_limited else min(self.cwnd, float(flow.flight_size))
         kept = self.decrease(w, flow, signal)
+        if kept is None:
+            raise TypeError("decrease returns None; allowed: a number of segments")
         self.ssthresh = max(kept, 2.0)
         if signal == Signal.LOSS:
             self.cwnd = self.ssthresh
@@ -445,6 +461,11 @@ def _check(kind: type, name: str, inspect: Sequence[str], *, methods: bool) -> N
     for method in ("on_ack", "on_congestion") if methods else ():
         if not callable(getattr(kind, method, None)):
             raise wrong(f"the class has no method {method}")
+    if methods and (slip := _misspelt(kind)):
+        raise wrong(
+            f"nothing calls the method {slip[0]}; did you mean {slip[1]}? "
+            "(a name that begins with _ is the class's own)"
+        )
     known = _fields(kind)
     for field in inspect:
         if field not in known or field in STATE:
@@ -462,4 +483,23 @@ def _one_of(name: str, what: str, value: str, allowed: Sequence[str]) -> str:
         raise wrong(
             f"pacing_rate = {quoted(rate)}, with which nothing is ever sent (allowed: above 0, segments a second; "
             "math.inf for what is not paced yet)"
+def _misspelt(kind: type) -> tuple[str, str] | None:
+    """A method that is called like one that the sender calls, but for some letters, and that method; none where the
+    class has that one too, or calls this one.
+    """
+    own = {name: value for part in kind.__mro__ if part not in (Classic, object) for name, value in vars(part).items()}
+    used: set[str] = set()
+    waiting: list[object] = [getattr(value, "__code__", None) for value in own.values()]
+    while waiting:
+        if isinstance(code := waiting.pop(), CodeType):
+            used.update(code.co_names)
+            waiting += code.co_consts  # the functions inside it
+    wanted = [name for name in (*CALLS, *(CLASSIC if issubclass(kind, Classic) else ())) if name not in own]
+    for name, value in own.items():
+        if name[0] != "_" and name not in (*CALLS, *CLASSIC, *used) and callable(value):
+            for meant in get_close_matches(name.lower(), wanted, 1, LIKE):
+                return name, meant
+    return None
+
+
         )
