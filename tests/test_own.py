@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -438,7 +439,6 @@ def test_ctrl_c_ends_an_endless_loop(tmp_path: Path, command: str) -> None:
     assert (status, said.strip()) == (130, "fullpipe: interrupted; nothing is left half-written")
 
 
-def compiled(name: str, kind: type, **options: Any) -> None:
 def line_of(done: subprocess.CompletedProcess[str], status: int) -> str:
     """The only line that a program says that ends so."""
     assert (done.returncode, done.stdout) == (status, ""), done
@@ -580,6 +580,7 @@ def test_an_infinite_rate_is_none() -> None:
     assert nameless(fullpipe.run(scenario("own-unpaced"))) == nameless(fullpipe.run(scenario("own-classic")))
 
 
+def compiled(name: str, kind: type, **options: Any) -> None:
     pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
     fullpipe.algorithm(name, compiled=True, **options)(kind)
 
@@ -704,6 +705,31 @@ def test_what_cannot_be_compiled_is_said() -> None:
 
     with pytest.raises(InputError, match=r"own-odd.*Numba can't compile it.*nothing"):
         compiled("own-odd", Odd)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "said"),
+    [
+        ("return self.alpha / w", "return ack.credt / w", r"ack has no field 'credt'; did you mean 'credit'\?"),
+        ("return self.alpha / w", "return flow.srt_s", r"flow has no field 'srt_s'; did you mean 'srtt_s'\?"),
+        ("return self.alpha / w", "self.cwnd += 'a'", r"it knows no iadd\(float64, Literal\[str\]\(a\)\)"),
+        ("return self.alpha / w", "return self.alpha / no", r"NameError: name 'no' is not defined"),
+        ("return self.alpha / w", "return 'a'", r"what increase returns: it knows no mul\(float64, Literal\[str\].*"),
+        ("return w / 2", "w / 2", r"what decrease returns: it knows no max\(none, float64\)"),
+    ],
+)
+def test_what_cannot_be_compiled_is_said_in_a_line(
+    program: Program, tmp_path: Path, written: str, instead: str, said: str
+) -> None:
+    pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
+    text = COMPILED.replace(LOOPS, "return w / 2").replace(written, instead)
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(text)
+    # Of what a method returns, and of a name that is none, it is the method's first line.
+    first = said.startswith(("what", "NameError"))
+    line = next(i for i, line in enumerate(text.splitlines(), 1) if instead in line) - first
+    place = rf"aimd\.py: algorithm 'plain-aimd': Numba can't compile it: aimd\.py:{line}: "
+    assert re.fullmatch(place + said, line_of(program("run", "s.toml", "--load", "aimd.py"), 2))
 
 
 LOOPS = "while w > 0.0:\n            w += 1.0\n        return w"

@@ -46,14 +46,14 @@ __all__ = [
     "Classic",
     "Signal",
     "algorithm",
+    "called",
     "carried",
     "interpreted",
-    "called",
     "load_algorithms",
     "load_file",
+    "own_lines",
     "restore",
     "source_hash",
-    "own_lines",
     "used_in",
 ]
 
@@ -285,22 +285,6 @@ def load_file(file: str) -> ModuleType:
     return sys.modules[name]
 
 
-def source_hash(names: Iterable[str]) -> str:
-    """A hash of what the algorithms of these names are made of: their classes' sources and those of the classes they
-    derive from, or, where these are nowhere to be found, their bytecode; 12 hexadecimal digits for each.
-    """
-    return " ".join(_declared[name].hash for name in names)
-
-
-def used_in(*values: Any) -> list[str]:
-    """The algorithms of one's own that a scenario's keys, or what takes their place, name."""
-    if not _declared:
-        return []
-    found: set[str] = set()
-    waiting = list(values)
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
 def called(names: Iterable[str]) -> str:
     """The algorithms of these names as messages name them, with the files that their classes are in."""
     # By their code, which knows its file in other processes too, where there is no such module.
@@ -321,6 +305,22 @@ def own_lines(error: BaseException) -> str:
     return "".join(told.format())
 
 
+def source_hash(names: Iterable[str]) -> str:
+    """A hash of what the algorithms of these names are made of: their classes' sources and those of the classes they
+    derive from, or, where these are nowhere to be found, their bytecode; 12 hexadecimal digits for each.
+    """
+    return " ".join(_declared[name].hash for name in names)
+
+
+def used_in(*values: Any) -> list[str]:
+    """The algorithms of one's own that a scenario's keys, or what takes their place, name."""
+    if not _declared:
+        return []
+    found: set[str] = set()
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
             found |= {value} & _declared.keys()
         elif isinstance(value, Mapping):
             waiting += value.values()
@@ -346,22 +346,6 @@ def restore(algorithms: Mapping[str, bytes]) -> None:
             _declared[name] = Declared(kind, options, digest, data)
 
 
-def _data_of(name: str, known: Declared) -> bytes:
-    # One thread at a time: what cloudpickle takes by value is the same for all of them.
-    with _sending:
-        if known.data is None:
-            known.data = _pickled(name, known)
-        return known.data
-
-
-def _pickled(name: str, known: Declared) -> bytes:
-    import cloudpickle
-
-    # By value: the other process need not have the file that the class is in.
-    module = sys.modules.get(known.kind.__module__)
-    named = module is not None and module.__name__ not in ("__main__", "builtins")
-    if named:
-        cloudpickle.register_pickle_by_value(module)
 def _code_of(kind: type, method: str) -> CodeType | None:
     """The code of a class's method, or where that is this package's of any other that is the class's own."""
     codes = [getattr(value, "__code__", None) for part in kind.__mro__ for value in vars(part).values()]
@@ -378,6 +362,22 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
+def _data_of(name: str, known: Declared) -> bytes:
+    # One thread at a time: what cloudpickle takes by value is the same for all of them.
+    with _sending:
+        if known.data is None:
+            known.data = _pickled(name, known)
+        return known.data
+
+
+def _pickled(name: str, known: Declared) -> bytes:
+    import cloudpickle
+
+    # By value: the other process need not have the file that the class is in.
+    module = sys.modules.get(known.kind.__module__)
+    named = module is not None and module.__name__ not in ("__main__", "builtins")
+    if named:
+        cloudpickle.register_pickle_by_value(module)
     try:
         data: bytes = cloudpickle.dumps((known.kind, known.options, known.hash))
     except Exception as error:  # whatever the class refers to may refuse
@@ -426,7 +426,10 @@ def _plug(kind: type, name: str, library: str | None) -> Plug:
     params = _params(kind, name)
     others = {field: params.get(field, value) for field, value in _fields(kind).items() if field not in STATE}
     fields = {**state, **others}
-    return compile_class(kind, name, fields) if library is None else load_library(library, name, fields)
+    if library is not None:
+        return load_library(library, name, fields)
+    asking = dict(zip((Classic.on_ack.__code__, Classic.on_congestion.__code__), CLASSIC, strict=True))
+    return compile_class(kind, name, fields, asking)
 
 
 @contextmanager
@@ -458,13 +461,19 @@ def _check(kind: type, name: str, inspect: Sequence[str], *, methods: bool) -> N
             raise wrong(
                 f"the class has no number {field}; write e.g. {field}: float = {2.0 if field == 'cwnd' else 'math.inf'}"
             )
-    for method in ("on_ack", "on_congestion") if methods else ():
-        if not callable(getattr(kind, method, None)):
-            raise wrong(f"the class has no method {method}")
     if methods and (slip := _misspelt(kind)):
         raise wrong(
             f"nothing calls the method {slip[0]}; did you mean {slip[1]}? "
             "(a name that begins with _ is the class's own)"
+        )
+    for method in ("on_ack", "on_congestion") if methods else ():
+        if not callable(getattr(kind, method, None)):
+            raise wrong(f"the class has no method {method}")
+    rate = getattr(kind, "pacing_rate", math.inf)
+    if not isinstance(rate, int | float) or not rate > 0:
+        raise wrong(
+            f"pacing_rate = {quoted(rate)}, with which nothing is ever sent (allowed: above 0, segments a second; "
+            "math.inf for what is not paced yet)"
         )
     known = _fields(kind)
     for field in inspect:
@@ -474,15 +483,6 @@ def _check(kind: type, name: str, inspect: Sequence[str], *, methods: bool) -> N
             )
 
 
-def _one_of(name: str, what: str, value: str, allowed: Sequence[str]) -> str:
-    if value not in allowed:
-        raise InputError(f"algorithm {quoted(name)}: {unknown(what, value, allowed)}")
-    return value
-    rate = getattr(kind, "pacing_rate", math.inf)
-    if not isinstance(rate, int | float) or not rate > 0:
-        raise wrong(
-            f"pacing_rate = {quoted(rate)}, with which nothing is ever sent (allowed: above 0, segments a second; "
-            "math.inf for what is not paced yet)"
 def _misspelt(kind: type) -> tuple[str, str] | None:
     """A method that is called like one that the sender calls, but for some letters, and that method; none where the
     class has that one too, or calls this one.
@@ -502,4 +502,7 @@ def _misspelt(kind: type) -> tuple[str, str] | None:
     return None
 
 
-        )
+def _one_of(name: str, what: str, value: str, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        raise InputError(f"algorithm {quoted(name)}: {unknown(what, value, allowed)}")
+    return value
