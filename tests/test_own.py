@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import pickle
@@ -22,6 +23,7 @@ import pytest
 import fullpipe
 from conftest import PROGRAM, Program, started
 from fullpipe import Scenario, own
+from fullpipe.compiled import HEADER
 from fullpipe.errors import AlgorithmError, InputError, ScenarioError
 
 NETWORK: dict[str, Any] = {
@@ -580,6 +582,69 @@ def test_an_infinite_rate_is_none() -> None:
     assert nameless(fullpipe.run(scenario("own-unpaced"))) == nameless(fullpipe.run(scenario("own-classic")))
 
 
+PRINTING = (
+    PLAIN.replace("import os", "import os, sys").replace("return w / 2", "print('printed'); return w / 2")
+    + "\nprint('loaded')\nsys.stderr.write('then\\n')\nsys.__stdout__.write('written\\n')\nos.system('echo said')\n"
+)
+"""It prints where Python has it printed, where that was before, and by another program."""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "s.toml", "--load", "aimd.py"],
+        ["compare", "s.toml", "--algorithms", "newreno,aimd.py"],
+        ["duel", "s.toml", "--algorithms", "newreno,aimd.py", "--seeds", "2"],
+        ["sweep", "sweep.toml", "--load", "aimd.py"],
+        ["algorithms", "aimd.py"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_what_it_prints_is_no_result(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "sweep.toml").write_text(TOML + "[sweep]\nseed = [1, 2]\n")
+    (tmp_path / "aimd.py").write_text(PRINTING)
+    done = program(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    json.loads(done.stdout)
+    runs = arguments[0] != "algorithms"
+    assert set(done.stderr.split()) == {"loaded", "then", "written", "said"} | ({"printed"} if runs else set())
+    assert done.stderr.index("loaded") < done.stderr.index("then"), "it is printed at once"
+
+
+def test_what_compiled_code_prints_is_no_result(program: Program, tmp_path: Path) -> None:
+    pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(COMPILED.replace(LOOPS, "print('printed'); return w / 2"))
+    done = program("run", "s.toml", "--load", "aimd.py", "--json")
+    json.loads(done.stdout)
+    assert "printed" in done.stderr
+
+
+def test_what_a_library_prints_is_no_result(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    printing = C.replace("struct aimd *aimd = state;", 'struct aimd *aimd = state;\n\tputs("printed");', 1)
+    (tmp_path / "aimd.c").write_text("#include <stdio.h>\n" + printing)
+    command = ["cc", "-O2", "-shared", "-fPIC", f"-I{HEADER.parent}", "aimd.c", "-o", "aimd.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    (tmp_path / "aimd.py").write_text(
+        "import fullpipe, math\n\n"
+        '@fullpipe.algorithm("plain-aimd", library="aimd.so")\n'
+        "class Aimd:\n"
+        "    cwnd: float = 2.0\n"
+        "    ssthresh: float = math.inf\n"
+        "    alpha: float = 1.0\n"
+        "    beta: float = 0.5\n"
+    )
+    done = program("run", "s.toml", "--load", "aimd.py", "--json")
+    assert done.returncode == 0, done.stderr
+    json.loads(done.stdout)
+    assert "printed" in done.stderr
+
+
 def compiled(name: str, kind: type, **options: Any) -> None:
     pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
     fullpipe.algorithm(name, compiled=True, **options)(kind)
@@ -901,8 +966,6 @@ int32_t on_congestion(void *state, const struct fullpipe_flow *flow, int64_t sig
 
 
 def test_a_library_in_c_is_the_same_to_the_bit(tmp_path: Path) -> None:
-    from fullpipe.compiled import HEADER
-
     (tmp_path / "aimd.c").write_text(C)
     command = ["cc", "-O2", "-ffp-contract=off", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{HEADER.parent}"]
     subprocess.run([*command, "aimd.c", "-o", "aimd.so"], cwd=tmp_path, check=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "algorithms_option",
     "check_targets",
+    "code_of_others",
     "declared",
     "deliver",
     "json_option",
@@ -87,7 +89,31 @@ def declared(_context: click.Context, _parameter: click.Parameter, text: str | N
         return text
     from fullpipe.own import load_algorithms
 
-    return re.sub(r"[^\s,+*][^,+*]*\.py(:\w+)?(?=[\s,+*]|$)", lambda file: load_algorithms(file[0]), text)
+    with code_of_others():
+        return re.sub(r"[^\s,+*][^,+*]*\.py(:\w+)?(?=[\s,+*]|$)", lambda file: load_algorithms(file[0]), text)
+
+
+@contextmanager
+def code_of_others() -> Iterator[None]:
+    """What is printed meanwhile goes to standard error, whether Python, C or another program prints it: standard output
+    is for results, which other programs read.
+    """
+    for stream in (sys.stdout, sys.__stdout__):
+        if stream is not None:
+            stream.flush()
+    output = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        if sys.__stdout__ is not None:
+            sys.__stdout__.flush()
+        # C keeps what it prints, but nothing here has printed that has not been called by way of this.
+        if (ctypes := sys.modules.get("ctypes")) is not None:
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(output, 1)
+        os.close(output)
 
 
 def workers_option(what: str = "Runs") -> Callable[[Command], Command]:
@@ -264,13 +290,19 @@ def _longest_word(*texts: str) -> int:
 
 
 @contextmanager
-def progress_bar(label: str, unit: str = "s simulated") -> Iterator[Callable[[float, float], None]]:
+def progress_bar(
+    label: str, unit: str = "s simulated", *, prints: bool = False
+) -> Iterator[Callable[[float, float], None]]:
     """A function to tell progress to, (how much of `unit` is done, total); it draws a bar with the time left on a
     terminal's standard error once a run takes longer than a second.
+
+    What algorithms print meanwhile is no result (`code_of_others`), unless the command itself ``prints`` results then.
     """
     begun = time.perf_counter()
     bar: tuple[Progress, TaskID] | None = None
     with ExitStack() as stack:
+        if not prints:
+            stack.enter_context(code_of_others())
 
         def tell(reached: float, total: float) -> None:
             nonlocal bar
