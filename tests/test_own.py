@@ -615,7 +615,10 @@ def test_what_it_prints_is_no_result(
     assert done.stderr.index("loaded") < done.stderr.index("then"), "it is printed at once"
 
 
-def test_what_compiled_code_prints_is_no_result(program: Program, tmp_path: Path) -> None:
+def test_what_compiled_code_prints_is_no_result(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
     (tmp_path / "s.toml").write_text(TOML)
     (tmp_path / "aimd.py").write_text(COMPILED.replace(LOOPS, "print('printed'); return w / 2"))
@@ -624,7 +627,8 @@ def test_what_compiled_code_prints_is_no_result(program: Program, tmp_path: Path
     assert "printed" in done.stderr
 
 
-def test_what_a_library_prints_is_no_result(program: Program, tmp_path: Path) -> None:
+def test_what_a_library_prints_is_no_result(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     (tmp_path / "s.toml").write_text(TOML)
     printing = C.replace("struct aimd *aimd = state;", 'struct aimd *aimd = state;\n\tputs("printed");', 1)
     (tmp_path / "aimd.c").write_text("#include <stdio.h>\n" + printing)
