@@ -405,6 +405,8 @@ def test_the_command_line(program: Program, tmp_path: Path, plain: Path) -> None
         assert done.returncode == 0, done.stderr
         newreno, own = (line.split()[1:] for line in done.stdout.splitlines()[3:5])
         assert newreno == own
+    done = program("compare", "s.toml", "--algorithms", '{ name = "aimd.py:Aimd", alpha = 2 }')
+    assert "plain-aimd (alpha=2)" in done.stdout, done.stderr
     told = program("algorithms", "aimd.py")
     assert (told.returncode, told.stdout.splitlines()[0]) == (0, "plain-aimd")
     assert "alpha = 1 (allowed: any number)" in told.stdout
