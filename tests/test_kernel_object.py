@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -12,8 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from conftest import ROOT, Program
-from fullpipe import Scenario, _core, compare, run
+from fullpipe import Comparison, Scenario, _core, compare, run
 from fullpipe.cli import fullpipe_command
+from fullpipe.cli.output import words
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.linux import programs
 from fullpipe.linux.plan import Plan
@@ -59,6 +61,85 @@ def flows(scenario: Scenario | Path) -> object:
 def _with_object(place: Path, path: Path) -> Scenario:
     shutil.copy(path, place / "aimd.bpf.o")
     return Scenario.load(place / "aimd.toml")
+
+
+BOTH = 'aimd.bpf.o,{ name = "vegas", alpha = 2, beta = 4 }'
+PIPE = ["size", "--rate", "10 Mbit/s", "--rtt", "20 ms", "--flows", "2", "--target", "0.9", "--seeds", "2"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["compare", "aimd.toml"], ["duel", "aimd.toml", "--seeds", "2"], PIPE],
+    ids=["compare", "duel", "size"],
+)
+def test_every_command_takes_it_and_tables(place: Path, program: Program, arguments: list[str]) -> None:
+    (place / "sub").mkdir()
+    (place / "aimd.toml").rename(place / "sub" / "aimd.toml")
+    shutil.copy(place / "aimd.bpf.o", place / "sub")
+    arguments = [one.replace("aimd.toml", "sub/aimd.toml") for one in arguments]
+    done = program(*arguments, "--algorithms", BOTH, "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    rows = said["rows"] if "rows" in said else said["runs"]
+    assert list(dict.fromkeys(row["algorithm"] for row in rows)) == ["aimd.bpf.o", "vegas (alpha=2, beta=4)"]
+    (place / "aimd.bpf.o").unlink()
+    refused = program(*arguments, "--algorithms", BOTH)
+    assert refused.returncode == 2
+    (line,) = refused.stderr.splitlines()
+    assert "aimd.bpf.o" in line
+    assert "can't be read" in line
+
+
+@pytest.mark.usefixtures("place")
+def test_a_mix_has_it_too(program: Program) -> None:
+    done = program(*PIPE, "--algorithms", "./aimd.bpf.o*0.5+reno*0.5", "--json", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)["rows"]
+    (scenario,) = Path("out/scenarios").iterdir()
+    names = [group["algorithm"] for group in Scenario.load(scenario).to_dict()["flows"]]
+    assert sorted(name if isinstance(name, str) else name["object"]["name"] for name in names) == [
+        "./aimd.bpf.o",
+        "reno",
+    ]
+    assert row["algorithm"] == "./aimd.bpf.o*0.5+reno*0.5"
+
+
+def test_what_is_compared_from_afar_is_kept_where_it_is_asked_for(place: Path, program: Program) -> None:
+    done = program("compare", "aimd.toml", "--algorithms", f"{place}/aimd.bpf.o,reno", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert len(list((place / "out").glob("*/result.json"))) == 2
+    assert list(Comparison.load(place / "out").results) == [f"{place}/aimd.bpf.o", "reno"]
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("a, b,", ["a", "b"]),
+        ('{ name = "a", b = [1, 2] },c', ['{ name = "a", b = [1, 2] }', "c"]),
+        ("""{ name = "a,}", b = 'c,"' },d""", ["""{ name = "a,}", b = 'c,"' }""", "d"]),
+        ("a},b", ["a}", "b"]),
+    ],
+)
+def test_commas_inside_of_a_table_are_its_own(text: str, alone: list[str]) -> None:
+    assert words(text) == alone
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{ name =", "algorithm '{ name =': not TOML"),
+        ('{ object = "none.o" }', "none.o: can't be read: No such file or directory"),
+        ("none.o", "none.o: can't be read: No such file or directory"),
+    ],
+)
+def test_what_is_no_algorithm_on_the_command_line(program: Program, text: str, said: str) -> None:
+    for command in (["compare", "aimd.toml", "--algorithms", text], ["evaluate", text]):
+        done = program(*command)
+        (line,) = done.stderr.splitlines()
+        assert (done.returncode, line[: 10 + len(said)]) == (2, f"fullpipe: {said}")
+    done = program("algorithms", "aimd.bpf.o")
+    assert (done.returncode, done.stderr[:22]) == (2, "fullpipe: aimd.bpf.o: ")
 
 
 def test_the_deviations_are_those_of_the_source() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +23,7 @@ import pytest
 import fullpipe
 from conftest import PROGRAM, Program, started
 from fullpipe import Scenario, own
+from fullpipe.compiled import HEADER
 from fullpipe.errors import AlgorithmError, InputError, ScenarioError
 
 NETWORK: dict[str, Any] = {
@@ -402,6 +405,8 @@ def test_the_command_line(program: Program, tmp_path: Path, plain: Path) -> None
         assert done.returncode == 0, done.stderr
         newreno, own = (line.split()[1:] for line in done.stdout.splitlines()[3:5])
         assert newreno == own
+    done = program("compare", "s.toml", "--algorithms", '{ name = "aimd.py:Aimd", alpha = 2 }')
+    assert "plain-aimd (alpha=2)" in done.stdout, done.stderr
     told = program("algorithms", "aimd.py")
     assert (told.returncode, told.stdout.splitlines()[0]) == (0, "plain-aimd")
     assert "alpha = 1 (allowed: any number)" in told.stdout
@@ -436,6 +441,214 @@ def test_ctrl_c_ends_an_endless_loop(tmp_path: Path, command: str) -> None:
     line = [PROGRAM, command, "s.toml", "--load", "aimd.py", *arguments]
     status, said = interrupted(line, tmp_path, "looping")
     assert (status, said.strip()) == (130, "fullpipe: interrupted; nothing is left half-written")
+
+
+def line_of(done: subprocess.CompletedProcess[str], status: int) -> str:
+    """The only line that a program says that ends so."""
+    assert (done.returncode, done.stdout) == (status, ""), done
+    (line,) = done.stderr.splitlines()
+    return line.removeprefix("fullpipe: ")
+
+
+ENDING = "\n\nimport sys\n\ndef end():\n    sys.exit(0)\n\nend()\n"
+NAMED = ["--algorithms", "aimd.py"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "s.toml", *NAMED],
+        ["duel", "s.toml", "--algorithms", "newreno,aimd.py"],
+        ["run", "s.toml", "--load", "aimd.py"],
+        ["algorithms", "aimd.py"],
+        ["evaluate", "aimd.py"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_file_that_ends_the_program_is_refused(program: Program, tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(PLAIN + ENDING)
+    line = (PLAIN + ENDING).splitlines().index("    sys.exit(0)") + 1
+    assert line_of(program(*arguments), 2) == f"aimd.py:{line}: it ends the program (SystemExit: 0) while it is loaded"
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_a_method_that_ends_the_program_is_an_algorithm_s_error(program: Program, tmp_path: Path, command: str) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(PLAIN.replace("return self.alpha / w", "raise SystemExit(0)"))
+    arguments = ["--algorithms", "plain-aimd"] if command == "compare" else []
+    done = program(command, "s.toml", "--load", "aimd.py", *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    said = "fullpipe: algorithm plain-aimd (aimd.py): it ends the program (SystemExit: 0)"
+    assert done.stderr.splitlines()[-1] == said
+    assert "raise SystemExit(0)" in done.stderr
+
+
+def test_who_waits_for_a_run_may_end_the_program() -> None:
+    def progress(_reached_s: float, _duration_s: float) -> None:
+        sys.exit(3)
+
+    with pytest.raises(SystemExit, match="3"):
+        fullpipe.run(scenario("own-reno").replace(duration="5000 s"), progress=progress)
+
+
+def test_the_process_of_a_run_that_ends_names_its_algorithms(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    for way, how in {"os._exit(7)": "with exit status 7", "os.kill(os.getpid(), 9)": "by SIGKILL"}.items():
+        (tmp_path / "aimd.py").write_text(PLAIN.replace("return self.alpha / w", way))
+        said = line_of(program("compare", "s.toml", *NAMED), 1)
+        assert said == f"the process of a run ended {how} before its run; its algorithms: plain-aimd (aimd.py)"
+
+
+def test_what_is_no_algorithm_names_its_file(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(PLAIN.replace('"plain-aimd"', '"cubic"'))
+    assert line_of(program("compare", "s.toml", *NAMED), 2).startswith('aimd.py: algorithm "cubic": one that is built')
+
+
+def test_a_file_that_raises_is_shown_by_its_own_lines(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(PLAIN + "\n1 / 0\n")
+    done = program("compare", "s.toml", *NAMED)
+    assert done.returncode == 1
+    shown = [line for line in done.stderr.splitlines() if line.startswith("  File ")]
+    assert len(shown) == 1
+    assert "aimd.py" in shown[0]
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "said"),
+    [
+        ("return w / 2", "w / 2", "TypeError: decrease returns None; allowed: a number of segments"),
+        ("return self.alpha / w", "pass", "TypeError: increase returns None; allowed: a number of segments"),
+    ],
+)
+def test_a_method_that_returns_nothing_is_named(
+    program: Program, tmp_path: Path, written: str, instead: str, said: str
+) -> None:
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(PLAIN.replace(written, instead))
+    done = program("run", "s.toml", "--load", "aimd.py")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith(said)
+    assert "own.py" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [("on_recoverd", "on_recovered"), ("on_acked", "on_ack"), ("onRound", "on_round"), ("increse", "increase")],
+)
+def test_a_method_that_nothing_calls_is_refused(wrong: str, meant: str) -> None:
+    kind = type("Odd", (fullpipe.Classic,), {wrong: lambda self, *told: None})  # noqa: ARG005
+    with pytest.raises(InputError, match=rf"nothing calls the method {wrong}; did you mean {meant}\?"):
+        fullpipe.algorithm("own-odd")(kind)
+
+
+def test_helpers_may_be_called_as_they_like() -> None:
+    class Helped(Around):
+        def on_recovered(self, flow):
+            self.on_recover(flow)
+            any(self.on_rounds(one) for one in [flow])
+
+        def on_recover(self, flow):
+            """Called by on_recovered."""
+
+        def on_rounds(self, flow):
+            """Called by a function inside of one."""
+
+        def on_loss(self, flow):
+            """Like none of the sender's."""
+
+        def _on_acks(self, flow):
+            """The class's own."""
+
+        def increased(self, w):
+            """Like increase, which the class has itself."""
+
+        def increase(self, w, flow, ack):  # noqa: ARG002
+            return 1 / w
+
+    fullpipe.algorithm("own-helped")(Helped)
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, None])
+def test_a_rate_at_which_nothing_is_sent_is_refused(rate: float | None) -> None:
+    kind = type("Odd", (Around,), {"pacing_rate": rate, "__annotations__": {"pacing_rate": float}})
+    with pytest.raises(InputError, match=r"pacing_rate = .*allowed: above 0.*math\.inf for what is not paced yet"):
+        fullpipe.algorithm("own-odd")(kind)
+
+
+def test_an_infinite_rate_is_none() -> None:
+    kind = type("Unpaced", (Around,), {"pacing_rate": math.inf, "__annotations__": {"pacing_rate": float}})
+    fullpipe.algorithm("own-unpaced", recovery="newreno")(kind)
+    assert nameless(fullpipe.run(scenario("own-unpaced"))) == nameless(fullpipe.run(scenario("own-classic")))
+
+
+PRINTING = (
+    PLAIN.replace("import os", "import os, sys").replace("return w / 2", "print('printed'); return w / 2")
+    + "\nprint('loaded')\nsys.stderr.write('then\\n')\nsys.__stdout__.write('written\\n')\nos.system('echo said')\n"
+)
+"""It prints where Python has it printed, where that was before, and by another program."""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "s.toml", "--load", "aimd.py"],
+        ["compare", "s.toml", "--algorithms", "newreno,aimd.py"],
+        ["duel", "s.toml", "--algorithms", "newreno,aimd.py", "--seeds", "2"],
+        ["sweep", "sweep.toml", "--load", "aimd.py"],
+        ["algorithms", "aimd.py"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_what_it_prints_is_no_result(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "sweep.toml").write_text(TOML + "[sweep]\nseed = [1, 2]\n")
+    (tmp_path / "aimd.py").write_text(PRINTING)
+    done = program(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    json.loads(done.stdout)
+    runs = arguments[0] != "algorithms"
+    assert set(done.stderr.split()) == {"loaded", "then", "written", "said"} | ({"printed"} if runs else set())
+    assert done.stderr.index("loaded") < done.stderr.index("then"), "it is printed at once"
+
+
+def test_what_compiled_code_prints_is_no_result(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(COMPILED.replace(LOOPS, "print('printed'); return w / 2"))
+    done = program("run", "s.toml", "--load", "aimd.py", "--json")
+    json.loads(done.stdout)
+    assert "printed" in done.stderr
+
+
+def test_what_a_library_prints_is_no_result(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    (tmp_path / "s.toml").write_text(TOML)
+    printing = C.replace("struct aimd *aimd = state;", 'struct aimd *aimd = state;\n\tputs("printed");', 1)
+    (tmp_path / "aimd.c").write_text("#include <stdio.h>\n" + printing)
+    command = ["cc", "-O2", "-shared", "-fPIC", f"-I{HEADER.parent}", "aimd.c", "-o", "aimd.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    (tmp_path / "aimd.py").write_text(
+        "import fullpipe, math\n\n"
+        '@fullpipe.algorithm("plain-aimd", library="aimd.so")\n'
+        "class Aimd:\n"
+        "    cwnd: float = 2.0\n"
+        "    ssthresh: float = math.inf\n"
+        "    alpha: float = 1.0\n"
+        "    beta: float = 0.5\n"
+    )
+    done = program("run", "s.toml", "--load", "aimd.py", "--json")
+    assert done.returncode == 0, done.stderr
+    json.loads(done.stdout)
+    assert "printed" in done.stderr
 
 
 def compiled(name: str, kind: type, **options: Any) -> None:
@@ -563,6 +776,31 @@ def test_what_cannot_be_compiled_is_said() -> None:
 
     with pytest.raises(InputError, match=r"own-odd.*Numba can't compile it.*nothing"):
         compiled("own-odd", Odd)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "said"),
+    [
+        ("return self.alpha / w", "return ack.credt / w", r"ack has no field 'credt'; did you mean 'credit'\?"),
+        ("return self.alpha / w", "return flow.srt_s", r"flow has no field 'srt_s'; did you mean 'srtt_s'\?"),
+        ("return self.alpha / w", "self.cwnd += 'a'", r"it knows no iadd\(float64, Literal\[str\]\(a\)\)"),
+        ("return self.alpha / w", "return self.alpha / no", r"NameError: name 'no' is not defined"),
+        ("return self.alpha / w", "return 'a'", r"what increase returns: it knows no mul\(float64, Literal\[str\].*"),
+        ("return w / 2", "w / 2", r"what decrease returns: it knows no max\(none, float64\)"),
+    ],
+)
+def test_what_cannot_be_compiled_is_said_in_a_line(
+    program: Program, tmp_path: Path, written: str, instead: str, said: str
+) -> None:
+    pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")
+    text = COMPILED.replace(LOOPS, "return w / 2").replace(written, instead)
+    (tmp_path / "s.toml").write_text(TOML)
+    (tmp_path / "aimd.py").write_text(text)
+    # Of what a method returns, and of a name that is none, it is the method's first line.
+    first = said.startswith(("what", "NameError"))
+    line = next(i for i, line in enumerate(text.splitlines(), 1) if instead in line) - first
+    place = rf"aimd\.py: algorithm 'plain-aimd': Numba can't compile it: aimd\.py:{line}: "
+    assert re.fullmatch(place + said, line_of(program("run", "s.toml", "--load", "aimd.py"), 2))
 
 
 LOOPS = "while w > 0.0:\n            w += 1.0\n        return w"
@@ -734,8 +972,6 @@ int32_t on_congestion(void *state, const struct fullpipe_flow *flow, int64_t sig
 
 
 def test_a_library_in_c_is_the_same_to_the_bit(tmp_path: Path) -> None:
-    from fullpipe.compiled import HEADER
-
     (tmp_path / "aimd.c").write_text(C)
     command = ["cc", "-O2", "-ffp-contract=off", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{HEADER.parent}"]
     subprocess.run([*command, "aimd.c", "-o", "aimd.so"], cwd=tmp_path, check=True)

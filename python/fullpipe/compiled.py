@@ -6,13 +6,15 @@ structs of ``include/fullpipe.h``. Figures are those of the interpreter to the l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import InputError
-from fullpipe.text import one_line, quoted
+from fullpipe.text import hint, one_line, quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,13 +64,17 @@ class Plug:
     keep: Any
 
 
-def compile_class(kind: type, name: str, fields: Mapping[str, Any]) -> Plug:
+def compile_class(
+    kind: type, name: str, fields: Mapping[str, Any], asking: Mapping[CodeType, str] | None = None
+) -> Plug:
     """Compiles a class.
 
     Args:
         kind: The class.
         name: What messages call it.
         fields: Its fields and their defaults, in the order in which the record has them: numbers and flags.
+        asking: Code that is not the class's own, and the method whose value it takes: what is wrong there is said of
+            that.
 
     Raises:
         InputError: Numba is not there, or can't compile it; its reason is in the message.
@@ -84,13 +90,15 @@ def compile_class(kind: type, name: str, fields: Mapping[str, Any]) -> Plug:
         ) from None
     state, places = _state_of(fields)
     records = {
-        key: from_dtype(np.dtype(struct, align=True))
+        key: _record(key, from_dtype(np.dtype(struct, align=True)), {})
         for key, struct in (("flow", FLOW), ("ack", ACK), ("start", START))
     }
     methods = {
         method: getattr(kind, method) for method in dir(kind) if method[:2] != "__" and callable(getattr(kind, method))
     }
-    own = _record(kind, from_dtype(state.dtype), {method: njit(function) for method, function in methods.items()})
+    own = _record(
+        kind.__name__, from_dtype(state.dtype), {method: njit(function) for method, function in methods.items()}
+    )
 
     def entry(method: str) -> Any:
         told = CALLS[method]
@@ -100,8 +108,13 @@ def compile_class(kind: type, name: str, fields: Mapping[str, Any]) -> Plug:
 
     try:
         entries = {method: entry(method) for method in CALLS if method in methods}
-    except NumbaError as error:
-        raise InputError(f"algorithm {quoted(name)}: Numba can't compile it: {one_line(_reason(error))}") from None
+    except Exception as error:  # Numba raises its own, and what its parts stumble over
+        why = (
+            _reason(str(error), kind, asking or {})
+            if isinstance(error, NumbaError)
+            else f"{type(error).__name__}: {error}"
+        )
+        raise InputError(f"algorithm {quoted(name)}: Numba can't compile it: {one_line(why)}") from None
     return Plug(state.tobytes(), places, {method: made.address for method, made in entries.items()}, (entries, own))
 
 
@@ -143,8 +156,8 @@ def _state_of(fields: Mapping[str, Any]) -> tuple[np.ndarray[Any, Any], dict[str
     return np.array([tuple(fields.values())], dtype=dtype), places
 
 
-def _record(kind: type, plain: Any, methods: Mapping[str, Any]) -> Any:
-    """A record type with methods."""
+def _record(name: str, plain: Any, methods: Mapping[str, Any]) -> Any:
+    """A record type with methods; messages call it by its name."""
     from numba import types
     from numba.core.datamodel import models
     from numba.core.errors import TypingError
@@ -155,15 +168,15 @@ def _record(kind: type, plain: Any, methods: Mapping[str, Any]) -> Any:
             keys = ("type", "offset", "alignment", "title")
             fields = [(name, {key: getattr(field, key) for key in keys}) for name, field in plain.fields.items()]
             super().__init__(fields, plain.size, plain.aligned)
-            self.name = f"{kind.__module__}.{kind.__qualname__} at {id(methods):#x}"
+            self.name = f"{name} at {id(methods):#x}"
 
         def typeof(self, key: str) -> Any:
             if key not in self.fields:
-                raise TypingError(f"{kind.__name__} declares no field {key!r}")
+                raise TypingError(f"{name} has no field {quoted(key)}{hint(key, self.fields)}")
             return super().typeof(key)
 
     register_model(Own)(models.RecordModel)
-    for name, function in methods.items():
+    for method_name, function in methods.items():
 
         def attach(name: str, function: Any) -> None:
             @overload_method(Own, name)  # type: ignore[untyped-decorator]
@@ -173,7 +186,7 @@ def _record(kind: type, plain: Any, methods: Mapping[str, Any]) -> Any:
 
                 return call
 
-        attach(name, function)
+        attach(method_name, function)
     return Own()
 
 
@@ -189,11 +202,38 @@ def _entry(method: str, told: tuple[str, ...], carray: Any) -> Callable[..., int
     return made
 
 
-def _reason(error: Exception) -> str:
-    """The part of Numba's message that says what is wrong, and where in the class's file."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    wrong = [line for line in lines if "declares no field" in line] or lines[1:2] or lines
-    places = [
-        line for line in lines if line.startswith('File "') and "compiled.py" not in line and "<string>" not in line
-    ]
-    return " ".join([wrong[-1], *places[-1:]])
+def _reason(told: str, kind: type, asking: Mapping[CodeType, str]) -> str:
+    """The part of Numba's message that says what is wrong, and the line of the class that it is about.
+
+    Numba tells a call within a call within a call: the innermost comes first, each ends with where it was.
+    """
+    lines = [line.strip(" -") for line in told.splitlines() if line.strip(" -")]
+    begun = max((i for i, line in enumerate(lines) if line.startswith("Failed in nopython mode")), default=-1)
+    why, *after = [line for line in lines[begun + 1 :] if not line.startswith("Resolution failure")] or [told]
+    if why.startswith("No implementation of function"):
+        call = next((line.removeprefix(">>> ") for line in after if line.startswith(">>> ")), why)
+        why = f"it knows no {call}"
+    for line in after:
+        place = re.fullmatch(r"During: typing of .* at (.+) \((\d+)\)", line)
+        where = _line_of(kind, asking, place[1], int(place[2])) if place else None
+        # Of a name that is none it says no more than the method.
+        if method := re.match(r"During: resolving callee type: .*<function \S*?(\w+) at ", line):
+            where = _first_line(kind, method[1])
+        if where is not None:
+            return f"{where}: {why}"
+    return why
+
+
+def _line_of(kind: type, asking: Mapping[CodeType, str], file: str, line: int) -> str | None:
+    """A line as messages name it; none of the code that calls the class's methods for the engine."""
+    if file == "<string>" or file == __file__:
+        return None
+    for code, method in asking.items():
+        if file == code.co_filename and line in {at for *_, at in code.co_lines()}:
+            return f"{_first_line(kind, method)}: what {method} returns"
+    return f"{Path(file).name}:{line}"
+
+
+def _first_line(kind: type, method: str) -> str | None:
+    code = getattr(getattr(kind, method, None), "__code__", None)
+    return code and f"{Path(code.co_filename).name}:{code.co_firstlineno}"

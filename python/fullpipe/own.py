@@ -26,13 +26,16 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import IntEnum
 from inspect import get_annotations, getsource
 from pathlib import Path
-from types import ModuleType
+from traceback import StackSummary, TracebackException, extract_tb
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullpipe import _core
+from fullpipe.compiled import CALLS
 from fullpipe.errors import AlgorithmError, InputError
 from fullpipe.text import listed, quoted, unknown
 
@@ -43,10 +46,12 @@ __all__ = [
     "Classic",
     "Signal",
     "algorithm",
+    "called",
     "carried",
     "interpreted",
     "load_algorithms",
     "load_file",
+    "own_lines",
     "restore",
     "source_hash",
     "used_in",
@@ -56,6 +61,15 @@ Kind = TypeVar("Kind", bound=type)
 
 STATE = ("cwnd", "ssthresh", "pacing_rate")
 """Fields that say what the sender is to do; every class has the first two."""
+
+
+CLASSIC = ("increase", "decrease")
+"""Methods that `Classic` calls."""
+
+LIKE = 0.8
+"""How like such a method's name another one is that is a slip of the pen, the least ratio of `difflib`: on_recovery has
+0.87 of on_recovered, on_acked 0.86 of on_ack; increment has 0.71 of increase, on_loss 0.5 of on_congestion.
+"""
 
 
 @dataclass
@@ -116,12 +130,17 @@ class Classic:
         if cwnd < self.ssthresh:
             self.cwnd = cwnd + credit
         else:
-            self.cwnd = cwnd + credit * self.increase(cwnd, flow, ack)
+            added = self.increase(cwnd, flow, ack)
+            if added is None:
+                raise TypeError("increase returns None; allowed: a number of segments")
+            self.cwnd = cwnd + credit * added
 
     def on_congestion(self, flow: _core.Flow, signal: Signal) -> None:
         """`decrease`, at least 2 segments (equation 4); a mark leaves 1 at least, a timeout 1."""
         w = self.cwnd if flow.cwnd_limited else min(self.cwnd, float(flow.flight_size))
         kept = self.decrease(w, flow, signal)
+        if kept is None:
+            raise TypeError("decrease returns None; allowed: a number of segments")
         self.ssthresh = max(kept, 2.0)
         if signal == Signal.LOSS:
             self.cwnd = self.ssthresh
@@ -238,7 +257,7 @@ def load_file(file: str) -> ModuleType:
     """Runs a file of Python code, once for each version of it.
 
     Raises:
-        InputError: There is no such file.
+        InputError: There is no such file, it ends the program, or what it declares is no algorithm.
         AlgorithmError: It raises.
     """
     path = Path(file).resolve()
@@ -254,10 +273,36 @@ def load_file(file: str) -> ModuleType:
             spec.loader.exec_module(module)
         except BaseException as error:
             del sys.modules[name]
-            if isinstance(error, InputError) or not isinstance(error, Exception):
+            if isinstance(error, InputError):
+                raise InputError(f"{file}: {error}") from None
+            if isinstance(error, SystemExit):
+                lines = [str(frame.lineno) for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]
+                place = ":".join([file, *lines[-1:]])
+                raise InputError(f"{place}: it ends the program ({_said(error)}) while it is loaded") from None
+            if not isinstance(error, Exception):
                 raise
-            raise AlgorithmError(f"{file}: {type(error).__name__}: {error}") from error
+            raise AlgorithmError(f"{file}: {_said(error)}") from error
     return sys.modules[name]
+
+
+def called(names: Iterable[str]) -> str:
+    """The algorithms of these names as messages name them, with the files that their classes are in."""
+    # By their code, which knows its file in other processes too, where there is no such module.
+    files = {name: _code_of(_declared[name].kind, "on_ack") for name in names}
+    return listed(f"{name} ({Path(code.co_filename).name})" if code else name for name, code in files.items())
+
+
+def own_lines(error: BaseException) -> str:
+    """What was raised, with its traceback of lines of one's own: those of this package and of what it calls to load or
+    to compile them say nothing of the algorithm.
+    """
+    told = TracebackException.from_exception(error)
+    waiting: list[TracebackException | None] = [told]
+    while waiting:
+        if (each := waiting.pop()) is not None:
+            each.stack = StackSummary.from_list([frame for frame in each.stack if not _is_ours(frame.filename)])
+            waiting += [each.__cause__, each.__context__]
+    return "".join(told.format())
 
 
 def source_hash(names: Iterable[str]) -> str:
@@ -299,6 +344,22 @@ def restore(algorithms: Mapping[str, bytes]) -> None:
             kind, options, digest = pickle.loads(data)
             algorithm(name, **options)(kind)
             _declared[name] = Declared(kind, options, digest, data)
+
+
+def _code_of(kind: type, method: str) -> CodeType | None:
+    """The code of a class's method, or where that is this package's of any other that is the class's own."""
+    codes = [getattr(value, "__code__", None) for part in kind.__mro__ for value in vars(part).values()]
+    first = getattr(getattr(kind, method, None), "__code__", None)
+    return next((code for code in (first, *codes) if code is not None and not _is_ours(code.co_filename)), None)
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith(("<frozen importlib", str(Path(__file__).parent) + os.sep))
+
+
+def _said(error: BaseException) -> str:
+    """What was raised, as one line says it."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _data_of(name: str, known: Declared) -> bytes:
@@ -365,7 +426,10 @@ def _plug(kind: type, name: str, library: str | None) -> Plug:
     params = _params(kind, name)
     others = {field: params.get(field, value) for field, value in _fields(kind).items() if field not in STATE}
     fields = {**state, **others}
-    return compile_class(kind, name, fields) if library is None else load_library(library, name, fields)
+    if library is not None:
+        return load_library(library, name, fields)
+    asking = dict(zip((Classic.on_ack.__code__, Classic.on_congestion.__code__), CLASSIC, strict=True))
+    return compile_class(kind, name, fields, asking)
 
 
 @contextmanager
@@ -397,15 +461,45 @@ def _check(kind: type, name: str, inspect: Sequence[str], *, methods: bool) -> N
             raise wrong(
                 f"the class has no number {field}; write e.g. {field}: float = {2.0 if field == 'cwnd' else 'math.inf'}"
             )
+    if methods and (slip := _misspelt(kind)):
+        raise wrong(
+            f"nothing calls the method {slip[0]}; did you mean {slip[1]}? "
+            "(a name that begins with _ is the class's own)"
+        )
     for method in ("on_ack", "on_congestion") if methods else ():
         if not callable(getattr(kind, method, None)):
             raise wrong(f"the class has no method {method}")
+    rate = getattr(kind, "pacing_rate", math.inf)
+    if not isinstance(rate, int | float) or not rate > 0:
+        raise wrong(
+            f"pacing_rate = {quoted(rate)}, with which nothing is ever sent (allowed: above 0, segments a second; "
+            "math.inf for what is not paced yet)"
+        )
     known = _fields(kind)
     for field in inspect:
         if field not in known or field in STATE:
             raise wrong(
                 f"inspect: {quoted(field)} is none of its other fields ({listed(sorted(set(known) - set(STATE)))})"
             )
+
+
+def _misspelt(kind: type) -> tuple[str, str] | None:
+    """A method that is called like one that the sender calls, but for some letters, and that method; none where the
+    class has that one too, or calls this one.
+    """
+    own = {name: value for part in kind.__mro__ if part not in (Classic, object) for name, value in vars(part).items()}
+    used: set[str] = set()
+    waiting: list[object] = [getattr(value, "__code__", None) for value in own.values()]
+    while waiting:
+        if isinstance(code := waiting.pop(), CodeType):
+            used.update(code.co_names)
+            waiting += code.co_consts  # the functions inside it
+    wanted = [name for name in (*CALLS, *(CLASSIC if issubclass(kind, Classic) else ())) if name not in own]
+    for name, value in own.items():
+        if name[0] != "_" and name not in (*CALLS, *CLASSIC, *used) and callable(value):
+            for meant in get_close_matches(name.lower(), wanted, 1, LIKE):
+                return name, meant
+    return None
 
 
 def _one_of(name: str, what: str, value: str, allowed: Sequence[str]) -> str:

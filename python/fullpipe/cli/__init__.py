@@ -10,7 +10,6 @@ import sys
 import time
 from contextlib import suppress
 from importlib import import_module
-from traceback import print_exception
 from typing import Any, NoReturn
 
 import click
@@ -131,7 +130,9 @@ def _status() -> int:
         return _failed(str(error), 2)
     except AlgorithmError as error:
         if error.__cause__ is not None:
-            print_exception(error.__cause__)
+            from fullpipe.own import own_lines
+
+            print(own_lines(error.__cause__), end="", file=sys.stderr)
         return _failed(str(error), 1)
     except FullpipeError as error:
         return _failed(str(error), 1)

@@ -23,6 +23,10 @@ __all__ = ["command", "print_params"]
 def command(name: str | None, as_json: bool) -> None:
     """List the algorithms by what they answer to, or say all about one: NAME, or the file FILE.py that declares it."""
     known = algorithms()
+    if name is not None and name.endswith(".o"):
+        raise InputError(
+            f"{name}: an object file's parameters are its const volatile variables; this lists what has names"
+        )
     if name is not None and name not in known:
         raise InputError(unknown("algorithm", name, known))
     chosen = list(known.values()) if name is None else [known[name]]

@@ -11,6 +11,7 @@ from fullpipe.cli.output import (
     json_option,
     kernel_option,
     memory_option,
+    named,
     plot_option,
     progress_bar,
     show,
@@ -61,7 +62,7 @@ def command(
     scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)
-    names = None if algorithms is None else words(algorithms)
+    names = None if algorithms is None else [named(one) for one in words(algorithms)]
     with progress_bar(file) as progress:
         comparison = compare(
             scenario, names, engine=words(engines), progress=progress, kernel=kernel, memory_bytes=memory_bytes

@@ -10,6 +10,7 @@ from fullpipe.cli.output import (
     deliver,
     json_option,
     memory_option,
+    named,
     progress_bar,
     show,
     warn,
@@ -52,7 +53,7 @@ def command(
     with progress_bar(file) as progress:
         outcome = duel(
             scenario,
-            words(algorithms),
+            [named(one) for one in words(algorithms)],
             buffers=None if buffers is None else words(buffers),
             seeds=seeds,
             workers=workers,

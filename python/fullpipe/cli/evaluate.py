@@ -12,14 +12,13 @@ from fullpipe.cli.output import (
     declared,
     json_option,
     memory_option,
+    named,
     print_json,
     progress_bar,
     show,
     words,
 )
-from fullpipe.errors import ScenarioError
 from fullpipe.runs.engines import ENGINES
-from fullpipe.scenario.scenario import parse
 from fullpipe.study.evaluate import PROFILES, Statement, evaluate, plan
 
 __all__ = ["command"]
@@ -78,7 +77,7 @@ def command(
         raise click.UsageError("--jobs counts runs on this machine; with --dask the cluster has its own")
     said = None if statement is None else Statement.load(statement)
     chosen: dict[str, Any] = {
-        "algorithm": named(algorithm),
+        "algorithm": named(algorithm.strip()),
         "profile": profile,
         "only": None if only is None else words(only),
         "seeds": seeds,
@@ -108,19 +107,3 @@ def command(
     else:
         show(card.shown())
     return 1 if strict and card.worse else 0
-
-
-def named(text: str) -> str | dict[str, Any]:
-    """An algorithm from a word, an object file or a TOML table, ``{ name = "vegas", alpha = 2 }``.
-
-    Raises:
-        ScenarioError: It is a table that is none.
-    """
-    if text.endswith(".o"):
-        return {"object": text}
-    if not text.lstrip().startswith("{"):
-        return text
-    table = parse(f"algorithm = {text}")["algorithm"]
-    if not isinstance(table, dict):
-        raise ScenarioError("algorithm", f"{text} is no table")
-    return table

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -15,9 +17,11 @@ import click
 
 from fullpipe.cli import completion as complete
 from fullpipe.display import Shown
+from fullpipe.errors import LONGEST_PLACE, InputError, ScenarioError
 from fullpipe.files import check_directory, check_free, check_picture
 from fullpipe.runs.memory import parse_bytes
-from fullpipe.text import one_line, printable, shorten
+from fullpipe.scenario import parse
+from fullpipe.text import one_line, printable, quoted, shorten
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -29,11 +33,13 @@ if TYPE_CHECKING:
 __all__ = [
     "algorithms_option",
     "check_targets",
+    "code_of_others",
     "declared",
     "deliver",
     "json_option",
     "kernel_option",
     "memory_option",
+    "named",
     "note",
     "out_option",
     "plot_option",
@@ -79,7 +85,8 @@ def algorithms_option(
         metavar=metavar,
         shell_complete=completed,
         callback=declared,
-        help=f"{what} FILE.py or FILE.py:CLASS stands for what that file declares.",
+        help=f"{what} FILE.py or FILE.py:CLASS stands for what that file declares, FILE.o for the kernel's; a table "
+        "such as '{ name = \"vegas\", alpha = 2 }' sets parameters.",
     )
 
 
@@ -87,11 +94,39 @@ def declared(_context: click.Context, _parameter: click.Parameter, text: str | N
     """The same with the algorithms that files of Python code declare in the place of these, ``aimd.py`` or
     ``aimd.py:Aimd``; their code is run.
     """
-    if text is None or ".py" not in text:
+    return None if text is None else _with_declared(text)
+
+
+def _with_declared(text: str) -> str:
+    if ".py" not in text:
         return text
     from fullpipe.own import load_algorithms
 
-    return re.sub(r"[^\s,+*][^,+*]*\.py(:\w+)?(?=[\s,+*]|$)", lambda file: load_algorithms(file[0]), text)
+    with code_of_others():
+        return re.sub(r"[^\s,+*][^,+*]*\.py(:\w+)?(?=[\s,+*]|$)", lambda file: load_algorithms(file[0]), text)
+
+
+@contextmanager
+def code_of_others() -> Iterator[None]:
+    """What is printed meanwhile goes to standard error, whether Python, C or another program prints it: standard output
+    is for results, which other programs read.
+    """
+    for stream in (sys.stdout, sys.__stdout__):
+        if stream is not None:
+            stream.flush()
+    output = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        if sys.__stdout__ is not None:
+            sys.__stdout__.flush()
+        # C keeps what it prints, but nothing here has printed that has not been called by way of this.
+        if (ctypes := sys.modules.get("ctypes")) is not None:
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(output, 1)
+        os.close(output)
 
 
 def workers_option(what: str = "Runs") -> Callable[[Command], Command]:
@@ -172,8 +207,52 @@ def _warn(scenario: Scenario, warnings: Iterable[str]) -> None:
 
 
 def words(text: str) -> list[str]:
-    """What stands between commas."""
-    return [word.strip() for word in text.split(",") if word.strip()]
+    """What stands between commas; those inside of braces and brackets are a table's own."""
+    found = [""]
+    open_, quote = 0, ""
+    for c in text:
+        if quote or c in "\"'":
+            quote = "" if c == quote else quote or c
+        else:
+            open_ += (c in "{[") - (c in "}]")
+        if c == "," and open_ <= 0:
+            found.append("")
+        else:
+            found[-1] += c
+    return [word.strip() for word in found if word.strip()]
+
+
+def named(text: str) -> str | dict[str, Any]:
+    """An algorithm as scenarios have it, from a word, an object file or a TOML table, ``{ name = "vegas", beta = 2 }``.
+
+    Raises:
+        InputError: It is a table that is none, or a file that can't be read.
+    """
+    if text.endswith(".o"):
+        return {"object": _content_of(text)}
+    if not text.startswith("{"):
+        return text
+    try:
+        table = parse(f"algorithm = {text}")["algorithm"]
+    except ScenarioError as error:
+        raise InputError(f"algorithm {quoted(text)}: {error.what}") from None
+    if isinstance(name := table.get("name"), str):
+        table["name"] = _with_declared(name)
+    if isinstance(name := table.get("object"), str):
+        table["object"] = _content_of(name)
+    return dict(table)
+
+
+def _content_of(file: str) -> dict[str, str]:
+    """What a scenario has in the place of an object file's name: a command's files are in the current folder, wherever
+    its scenario is.
+    """
+    import base64
+
+    try:
+        return {"name": file, "base64": base64.b64encode(Path(file).read_bytes()).decode()}
+    except OSError as error:
+        raise InputError(f"{shorten(file, LONGEST_PLACE)}: can't be read: {error.strerror or error}") from None
 
 
 def note(message: str) -> None:
@@ -268,13 +347,19 @@ def _longest_word(*texts: str) -> int:
 
 
 @contextmanager
-def progress_bar(label: str, unit: str = "s simulated") -> Iterator[Callable[[float, float], None]]:
+def progress_bar(
+    label: str, unit: str = "s simulated", *, prints: bool = False
+) -> Iterator[Callable[[float, float], None]]:
     """A function to tell progress to, (how much of `unit` is done, total); it draws a bar with the time left on a
     terminal's standard error once a run takes longer than a second.
+
+    What algorithms print meanwhile is no result (`code_of_others`), unless the command itself ``prints`` results then.
     """
     begun = time.perf_counter()
     bar: tuple[Progress, TaskID] | None = None
     with ExitStack() as stack:
+        if not prints:
+            stack.enter_context(code_of_others())
 
         def tell(reached: float, total: float) -> None:
             nonlocal bar

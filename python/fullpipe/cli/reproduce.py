@@ -9,7 +9,15 @@ import sys
 import click
 
 from fullpipe.cli import completion as complete
-from fullpipe.cli.output import json_option, kernel_option, note, print_json, print_table, progress_bar
+from fullpipe.cli.output import (
+    code_of_others,
+    json_option,
+    kernel_option,
+    note,
+    print_json,
+    print_table,
+    progress_bar,
+)
 from fullpipe.files import check_directory
 from fullpipe.papers import select
 from fullpipe.reproduce import Check, Outcome, Shape, reproduce_all
@@ -57,13 +65,15 @@ def command(
     With --out, an item that is in DIR already is kept if the program and its scenarios are the same. Exit status 1 if a
     check misses and the cause is not documented.
     """
-    chosen = select(item, papers)
+    with code_of_others():
+        chosen = select(item, papers)
     if only_list:
         return print_table("", ("item", "shows"), [(each.id, each.title) for each in chosen], left=2)
     if out is not None:
         check_directory(out)
     outcomes = []
-    with progress_bar(f"{len(chosen)} items" if len(chosen) > 1 else chosen[0].id) as progress:
+    label = f"{len(chosen)} items" if len(chosen) > 1 else chosen[0].id
+    with progress_bar(label, prints=not as_json) as progress:
         for outcome in reproduce_all(chosen, quick=quick, out=out, progress=progress, engine=engine, kernel=kernel):
             if not as_json:
                 _print(outcome)

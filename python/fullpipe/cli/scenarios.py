@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from fullpipe.cli.completion import files
+from fullpipe.cli.output import code_of_others
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.scenario import MOST_BYTES, Scenario, parse, read_text
 from fullpipe.text import quoted
@@ -47,8 +48,9 @@ def scenario_options(command: Command) -> Command:
 def _load_code(_context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> None:
     from fullpipe.own import load_file
 
-    for file in files:
-        load_file(file)
+    with code_of_others():
+        for file in files:
+            load_file(file)
 
 
 def load(file: str, settings: tuple[str, ...], duration: str | None) -> Scenario:

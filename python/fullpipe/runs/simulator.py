@@ -13,12 +13,12 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from traceback import format_exception
 from typing import IO, TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe._core import Column
 from fullpipe.errors import AlgorithmError, FullpipeError, MemoryLimitError
+from fullpipe.own import called, interpreted, own_lines, used_in
 from fullpipe.runs.executor import TICK_S, check_stop
 from fullpipe.runs.tables import to_numpy
 
@@ -51,8 +51,22 @@ def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float
 
 
 def _simulate_here(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
+    told: list[SystemExit] = []
+
+    def hear(reached_s: float) -> None:
+        try:
+            tell(reached_s)
+        except SystemExit as ended:
+            told.append(ended)
+            raise
+
     try:
-        return scenario.model.run(tell, memory_bytes)
+        return scenario.model.run(hear, memory_bytes)
+    except SystemExit as ended:
+        # Who waits for the run may end the program; an algorithm may not.
+        if ended in told:
+            raise
+        raise AlgorithmError(f"algorithm {_own_of(scenario)}: it ends the program (SystemExit: {ended})") from ended
     except _core.Problem as problem:
         key, what, _ = problem.args
         raise MemoryLimitError(key, what, scenario.file) from None
@@ -62,10 +76,12 @@ def _simulate_here(scenario: Scenario, memory_bytes: int | None, tell: Callable[
         raise AlgorithmError(str(failure)) from failure.__cause__
 
 
+def _own_of(scenario: Scenario) -> str:
+    return called(used_in(scenario.to_dict()))
+
+
 def _explain(scenario: Scenario, memory_bytes: int | None) -> None:
     """Raises what compiled code has raised, with the lines where: the interpreter does the same to the last bit."""
-    from fullpipe.own import interpreted, used_in
-
     tree = scenario.to_dict()
     with interpreted(used_in(tree)):
         model = type(scenario).from_dict(tree, file=scenario.file).model
@@ -133,6 +149,8 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
                 if kind == "error":
                     error, lines = what
                     raise error from lines and Elsewhere(lines)
+                if kind == "ended":
+                    raise AlgorithmError(f"{_ending(process)}; its algorithms: {_own_of(scenario)}")
                 reached_s = what
                 tell(reached_s)
         finally:
@@ -156,7 +174,14 @@ def _listen(stream: IO[bytes], told: SimpleQueue[tuple[str, Any]]) -> None:
         while True:
             told.put(pickle.load(stream))
     except (EOFError, pickle.UnpicklingError, OSError, ValueError):
-        told.put(("error", (FullpipeError("the process of a run ended before its run"), None)))
+        told.put(("ended", None))
+
+
+def _ending(process: subprocess.Popen[bytes]) -> str:
+    """How a process has ended that has told no outcome."""
+    status = process.wait()
+    how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
+    return f"the process of a run ended {how} before its run"
 
 
 def _plain(tables: Any) -> Any:
@@ -191,7 +216,7 @@ def _work() -> None:
         say("tables", _plain(_simulate_here(scenario, memory_bytes, lambda reached_s: say("reached", reached_s))))
     except FullpipeError as error:
         cause = error.__cause__
-        say("error", (error, cause and "".join(format_exception(cause))))
+        say("error", (error, cause and own_lines(cause)))
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         say("interrupted", None)

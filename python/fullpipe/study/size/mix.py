@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fullpipe import models
@@ -76,6 +76,7 @@ class Mix:
         sized: What is sized: the link's buffer (`BUFFER`), or a parameter of the queue, such as CoDel's "target"; the
             buffer is then `MOST_BDP` bandwidth-delay products. A size counts packets; a time is what the link takes for
             them, bytes are theirs.
+        tables: What names of algorithms stand for that are no names of scenarios.
     """
 
     rate_bps: float
@@ -85,6 +86,7 @@ class Mix:
     packet_size: int = 1000
     queue: str | Mapping[str, Any] = "drop-tail"
     sized: str = BUFFER
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def parse(
@@ -205,7 +207,7 @@ class Mix:
             ],
             "flows": [
                 {
-                    "algorithm": name,
+                    "algorithm": self.tables.get(name, name),
                     "access_delay": _time(rtt_s / 2 - link_s),
                     "start": f"0 s..{_time(starts)}" if starts else "0 s",
                     "min_rto": _time(rtt_s + RTO_ABOVE_RTT_S),

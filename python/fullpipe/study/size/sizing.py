@@ -7,7 +7,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from fullpipe.study.size.shares import parts_of
 from fullpipe.study.size.shown import show
 from fullpipe.study.size.target import Condition, Figures, Target, check_targets, judge
 from fullpipe.study.statistics import estimate
-from fullpipe.text import file_name, listed, quoted
+from fullpipe.text import file_name, listed, quoted, with_params
 
 if TYPE_CHECKING:
     import os
@@ -57,7 +57,7 @@ def size(
     *,
     flows: Sequence[int],
     target: Sequence[float | str],
-    algorithms: Sequence[str],
+    algorithms: Sequence[str | Mapping[str, Any]],
     web_load: float = 0.0,
     packet_size: int = 1000,
     queue: str | Mapping[str, Any] = "drop-tail",
@@ -80,7 +80,8 @@ def size(
         flows: Numbers of long-lived flows.
         target: Targets, each a utilization above 0 and below 1, or text with conditions that hold together, between
             commas: "utilization>=0.98,p99_delay<=20ms,loss<=0.1%". `MEASURES` lists what they may be on.
-        algorithms: Names, each for all flows of a run, or mixes such as "cubic*0.7+bbr*0.3".
+        algorithms: Names, each for all flows of a run, tables such as ``{"name": "vegas", "alpha": 2}``, object files
+            ("my.bpf.o"), or mixes of names and such files: "cubic*0.7+bbr*0.3".
         web_load: Part of the link that web transfers ask for besides (`Mix`).
         packet_size: Bytes on the wire.
         queue: The link's queueing discipline, as a scenario writes it: a name, or a table with parameters.
@@ -103,13 +104,15 @@ def size(
     targets = [Target.parse(one) for one in target]
     mix = Mix.parse(rate, rtt, web_load, packet_size, queue, sized)
     check_targets(targets, web=web_load > 0)
-    _check(flows, algorithms, seeds, precision)
-    for algorithm in algorithms:
+    names = [one if isinstance(one, str) else with_params(one) for one in algorithms]
+    _check(flows, names, seeds, precision)
+    mix = replace(mix, tables=_tables(algorithms))
+    for algorithm in names:
         for count in flows if len(parts_of(algorithm)) > 1 else (1,):
             mix.scenario(algorithm, count, 1)
-    count = count_workers(workers, len(algorithms) * len(flows))
+    count = count_workers(workers, len(names) * len(flows))
     part_bytes = share_bytes(count, memory_bytes)
-    cases = [Case(mix, a, n, tuple(targets), seeds, precision, curve, part_bytes) for a in algorithms for n in flows]
+    cases = [Case(mix, a, n, tuple(targets), seeds, precision, curve, part_bytes) for a in names for n in flows]
     # Few flows have the longest epochs and runs.
     ordered = sorted(cases, key=lambda case: case.flows)
     with closing(in_threads(ordered, Case.run, count)) as outcomes:
@@ -188,6 +191,8 @@ class Sizing(Outcome):
     def to_dict(self) -> dict[str, Any]:
         """The mix and the rows as plain values ready for JSON."""
         mix = {**asdict(self.mix), "bdp_packets": self.mix.bdp_packets}
+        if not mix["tables"]:
+            del mix["tables"]
         return {"mix": mix, "rows": self.rows}
 
     def save(self, directory: str | os.PathLike[str]) -> None:
@@ -390,6 +395,13 @@ def _over(runs: Sequence[Figures]) -> dict[str, float | None]:
         if name == "utilization":
             row["utilization_ci95"] = over.ci95 if over else None
     return row
+
+
+def _tables(algorithms: Sequence[str | Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """What those stand for that are no names."""
+    tables = {with_params(one): one for one in algorithms if isinstance(one, Mapping)}
+    parts = {name for one in algorithms if isinstance(one, str) for name in parts_of(one)}
+    return {**tables, **{name: {"object": name} for name in sorted(parts) if name.endswith(".o")}}
 
 
 def _check(flows: Sequence[int], algorithms: Sequence[str], seeds: int, precision: float) -> None:
