@@ -16,6 +16,7 @@ from fullpipe import Scenario
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.runs import engines
 from fullpipe.study.evaluate import Card, Statement, evaluate, plan, running
+from fullpipe.study.evaluate.cache import Cache
 from fullpipe.study.evaluate.cell import Beside
 from fullpipe.study.evaluate.cells import CELLS
 from fullpipe.study.evaluate.criteria import CRITERIA
@@ -179,6 +180,47 @@ def test_a_foreign_name_is_refused(cache: Path) -> None:
         evaluate("cubic", only=["5.9"], cache=cache)
     with pytest.raises(InputError, match=r"seeds = 1 \(allowed: 2 to 1000\)"):
         evaluate("cubic", seeds=1, cache=cache)
+
+
+def test_runs_that_can_not_be_kept_are_made_all_the_same(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the user's cache can't be made: the card is the same, and one line says that its runs are not kept."""
+    whole = evaluate("bbr", only=["iot"], cache=tmp_path / "cache").to_json() + "\n"
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    done = program("evaluate", "bbr", "--only", "iot", "--json")
+    assert (done.returncode, done.stdout) == (0, whole)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"fullpipe: runs are not kept for other cards: {tmp_path}/file/fullpipe/evaluate/")
+    assert line.endswith(": Not a directory")
+    planned = program("evaluate", "bbr", "--only", "iot", "--dry-run")
+    assert (planned.returncode, planned.stderr.count("\n")) == (0, 1)
+
+
+def test_a_disk_that_fills_up_ends_the_keeping_and_nothing_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Cache(tmp_path)
+    store.add("a", {"x": 1.0})
+    (place,) = tmp_path.iterdir()
+    (kept,) = place.iterdir()
+    kept.unlink()
+    kept.mkdir()  # as a disk without room: what is there can't be written to
+    store.add("b", {"x": 2.0})
+    kept.rmdir()
+    store.add("c", {"x": 3.0})
+    assert list(place.iterdir()) == []  # what was said stays true
+    assert [store.find(key) for key in "abc"] == [{"x": 1.0}, {"x": 2.0}, {"x": 3.0}]
+    assert store.fails
+    assert [record.getMessage() for record in caplog.records] == [
+        f"fullpipe: runs are not kept for other cards: {place}: Is a directory"
+    ]
+    caplog.clear()
+    # That of another engine beside it has nothing to add.
+    kept.mkdir()
+    assert Cache(tmp_path, fails=True).find("a") is None
+    assert caplog.records == []
 
 
 def test_every_cell_is_a_scenario_and_every_criterion_has_a_cell_or_says_why() -> None:

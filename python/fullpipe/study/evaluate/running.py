@@ -132,7 +132,7 @@ def evaluate(
             counts[place] = min(how.most, counts[place] + MORE_SEEDS)
     there = Runs()
     if kernel is not None:
-        work.engine, work.store = engine, Cache(kept_in, engine)
+        work.engine, work.store = engine, Cache(kept_in, engine, fails=work.store.fails)
         work.run(there, few, deployed=False)
     cells = [judge_cell(cell, [s for c, s in counts if c is cell], runs, there) for cell in chosen]
     trees = {
@@ -230,11 +230,13 @@ def plan(
     engines.check_engines([engine])
     candidate, how, _, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
     kept_in = cache_directory("evaluate") if cache is None else cache
-    runs, kept, packets = _counted(Cache(kept_in), _needed(candidate, counts, "simulator", how.level >= STANDARD))
+    store = Cache(kept_in)
+    runs, kept, packets = _counted(store, _needed(candidate, counts, "simulator", how.level >= STANDARD))
     there = (0, 0, 0.0)
     if engine == "linux":
         few = {place: min(count, LINUX_SEEDS) for place, count in counts.items() if on_linux(*place)}
-        there = _counted(Cache(kept_in, engine), _needed(candidate, few, engine, deployed=False))
+        known = Cache(kept_in, engine, fails=store.fails)
+        there = _counted(known, _needed(candidate, few, engine, deployed=False))
     return Plan(runs, kept, packets, how.seeds, how.most, *there)
 
 
