@@ -182,6 +182,14 @@ def test_a_foreign_name_is_refused(cache: Path) -> None:
         evaluate("cubic", seeds=1, cache=cache)
 
 
+def test_nothing_asked_for_is_not_everything(program: Program, cache: Path) -> None:
+    with pytest.raises(InputError, match=r"only: there are none; name at least one section or cell"):
+        evaluate("cubic", only=[], cache=cache)
+    for empty in ("", " , "):
+        done = program("evaluate", "cubic", "--only", empty, "--dry-run")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
 def test_runs_that_can_not_be_kept_are_made_all_the_same(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

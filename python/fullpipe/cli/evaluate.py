@@ -21,6 +21,7 @@ from fullpipe.errors import ScenarioError
 from fullpipe.runs.engines import ENGINES
 from fullpipe.scenario.scenario import parse
 from fullpipe.study.evaluate import PROFILES, Statement, evaluate, plan
+from fullpipe.study.sweep.cluster import check_scheduler
 
 __all__ = ["command"]
 
@@ -86,6 +87,8 @@ def command(
         "engine": engine,
     }
     if dry_run:
+        if dask is not None:
+            check_scheduler(dask)
         needed = plan(**chosen)
         if as_json:
             print_json(needed.to_json())

@@ -37,6 +37,7 @@ from fullpipe.study.evaluate.judging import Runs, judge_cell, unclear
 from fullpipe.study.evaluate.measure import MEASURES, Row
 from fullpipe.study.evaluate.preset import PACKET_BYTES, Party, Tree, dumbbell, flows
 from fullpipe.study.evaluate.statement import Statement
+from fullpipe.study.sweep.cluster import check_scheduler
 from fullpipe.text import listed, quoted, unknown, with_params
 
 __all__ = ["PROFILES", "Plan", "Profile", "evaluate", "plan"]
@@ -111,13 +112,16 @@ def evaluate(
 
     Raises:
         ScenarioError: There is no such algorithm, parameter or key.
-        InputError: There is no such profile, engine, section or cell, or so many seeds are not allowed.
+        InputError: There is no such profile, engine, section or cell, so many seeds are not allowed, or no Dask
+            scheduler answers.
         LinuxError: The Linux engine lacks something, or none of its runs ended; where some did, the card says how many.
         Cancelled: ``stop`` was set.
     """
     engines.check_engines([engine])
     candidate, how, chosen, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
     statement = statement or Statement()
+    if dask is not None:
+        check_scheduler(dask)
     runs = Runs()
     kept_in = cache_directory("evaluate") if cache is None else cache
     work = Work(Cache(kept_in), candidate, workers, memory_bytes, progress, stop, dask)
@@ -458,6 +462,8 @@ def _stamp(candidate: Party) -> str:
 def _chosen(only: Sequence[str] | None) -> list[Cell]:
     if only is None or "7.2" in only:  # it is judged from the runs of all others
         return list(CELLS)
+    if not only:
+        raise InputError("only: there are none; name at least one section or cell")
     ids = [cell.id for cell in CELLS]
     sections = [criterion.id for criterion in CRITERIA]
     for word in only:
