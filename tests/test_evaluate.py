@@ -17,15 +17,17 @@ from fullpipe.errors import InputError, ScenarioError
 from fullpipe.runs import engines
 from fullpipe.study.evaluate import Card, Statement, evaluate, plan, running
 from fullpipe.study.evaluate.cache import Cache
-from fullpipe.study.evaluate.cell import Beside
+from fullpipe.study.evaluate.cell import Beside, Cell, Setting
 from fullpipe.study.evaluate.cells import CELLS
 from fullpipe.study.evaluate.criteria import CRITERIA
 from fullpipe.study.evaluate.judging import Compared, JudgedCell, corrected
-from fullpipe.study.evaluate.preset import Party
+from fullpipe.study.evaluate.preset import Party, mbps, ms
 from fullpipe.study.evaluate.rules import Judgement
 
 SMALL = ["iot", "overload"]
 """Cells that take milliseconds."""
+
+UNITS = ("kbit/s", "Mbit/s", "Gbit/s", "ms", "BDP", "flows")
 
 IGNORES_LOSS = {"name": "scalable", "a": 1, "b": 0, "low_window": 1}
 """It never gives way to a loss; its windows are held at 600 segments, about 4 BDP of `duel`."""
@@ -241,6 +243,48 @@ def test_every_cell_is_a_scenario_and_every_criterion_has_a_cell_or_says_why() -
     judged = {section for cell in CELLS for section in cell.criteria}
     assert judged == {criterion.id for criterion in CRITERIA if not criterion.stated and criterion.id != "7.2"}
     assert len({cell.id for cell in CELLS}) == len(CELLS)
+
+
+def network(cell: Cell, setting: Setting) -> str:
+    """A scenario of a setting, as text."""
+    return json.dumps(list(cell.roles(setting, Party("bbr3", "bbr3"), False).values())[-1])
+
+
+@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.settings], ids=lambda cell: cell.id)
+def test_a_title_says_what_all_settings_have(cell: Cell) -> None:
+    """A profile runs some of them: a rate, RTT, buffer or number of flows that stands first in the title is every
+    one's, and so is what else tells a setting from others by its name.
+    """
+    said = cell.title.partition(":")[0].split(", ")
+    found = {kind: [part for part in said if re.fullmatch(rf"[\d.]+ {kind}", part)] for kind in UNITS}
+    for setting in cell.settings:
+        text = network(cell, setting)
+        rate_bps, rtt_s = 0.0, 0.0
+        for kind, scale in (("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)):
+            for part in found[kind]:
+                rate_bps = float(part.split()[0]) * scale
+                assert f'"{mbps(rate_bps)}"' in text, (setting.name, part)
+        for part in found["ms"]:
+            rtt_s = float(part.split()[0]) / 1e3
+            assert f'"delay": "{ms(0.47 * rtt_s)}"' in text, (setting.name, part)
+        for part in found["BDP"]:
+            if rate_bps and rtt_s:
+                packets = max(5, round(float(part.split()[0]) * rate_bps * rtt_s / 8 / 1500))
+                assert f'"buffer": "{packets} packets"' in text, (setting.name, part)
+        for part in found["flows"]:
+            assert f'"count": {part.split()[0]},' in text, (setting.name, part)
+    names = [setting.name.split(", ") for setting in cell.settings]
+    for part in {part for name in names for part in name}:
+        if not all(part in name for name in names):
+            assert not re.search(rf"\b{re.escape(part)}\b", cell.title), part
+
+
+def test_a_title_does_not_name_a_network_that_was_not_run() -> None:
+    """In `quick` the cell `shallow` has 50 Mbit/s alone; its word must not be read as one of 1 Gbit/s."""
+    cells = {cell.id: cell for cell in CELLS}
+    assert "bit/s" not in cells["shallow"].title + cells["grid"].title + cells["duel"].title
+    names = {name: [setting.name for setting in cells[name].settings] for name in ("shallow", "grid")}
+    assert all("bit/s" in name for each in names.values() for name in each)
 
 
 def test_all_roles_of_a_cell_have_the_same_network() -> None:
