@@ -13,19 +13,24 @@ import pytest
 
 from conftest import Program
 from fullpipe import Scenario
+from fullpipe.display import Shown
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.runs import engines
 from fullpipe.study.evaluate import Card, Statement, evaluate, plan, running
+from fullpipe.study.evaluate import card as card_module
 from fullpipe.study.evaluate.cache import Cache
 from fullpipe.study.evaluate.cell import Beside, Cell, Setting
 from fullpipe.study.evaluate.cells import CELLS
 from fullpipe.study.evaluate.criteria import CRITERIA
 from fullpipe.study.evaluate.judging import Compared, JudgedCell, corrected
+from fullpipe.study.evaluate.page import card_page
 from fullpipe.study.evaluate.preset import Party, mbps, ms
 from fullpipe.study.evaluate.rules import Judgement
 
 SMALL = ["iot", "overload"]
 """Cells that take milliseconds."""
+
+RUN = ("cells_run", "cells_in_all", "settings_run", "settings_in_all")
 
 UNITS = ("kbit/s", "Mbit/s", "Gbit/s", "ms", "BDP", "flows")
 
@@ -171,6 +176,46 @@ def test_a_plan_counts_what_a_card_runs(tmp_path: Path, made: list[str]) -> None
     (line,) = plan("cubic", only=["duel"], seeds=2, cache=tmp_path).shown()
     assert re.fullmatch(r"[\d,]+ runs of 2 seeds, 0 of them kept from before; .* about \d+ min", str(line))
     assert plan("bbr3", profile="full", cache=tmp_path).cpu_s > plan("bbr3", cache=tmp_path).cpu_s > 10
+
+
+def test_a_word_says_of_how_much_it_is(cache: Path) -> None:
+    """In cells and settings: of 5.1.1's four cells, with 1, 1, 1 and 4 settings, one is run here, and of it two."""
+    card = evaluate("bbr", only=["overload", "cheat", "5.3.1"], cache=cache)
+    lines = {one["id"]: one for one in card.data["criteria"]}
+    assert [lines["5.1.1"][key] for key in RUN] == [1, 4, 2, 7]
+    assert [lines["7.6"][key] for key in RUN] == [0, 1, 0, 0]
+    assert not set(RUN) & set(lines["5.3.1"])
+    (cell,) = lines["5.1.1"]["cells"]
+    assert (cell["settings_run"], cell["settings_in_all"]) == (2, 4)
+    table, line = card.shown()
+    assert isinstance(table, Shown)
+    assert [row[3:5] for row in table.rows] == [("1 of 4", "2 of 7"), ("", ""), ("0 of 1", "")]
+    page = card_page(card.data)
+    assert "<small>1 of 4 cells, 2 of 7 settings</small>" in page
+    assert "<small>2 of 4 settings</small>" in page
+    assert "<small>0 of 1 cells</small>" in page
+    assert ", 3 seeds" in str(line)
+
+
+def test_the_circuit_breakers_word_is_of_all_that_was_run(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = [cell for cell in CELLS if cell.id in ("overload", "iot", "cheat", "burst")]
+    monkeypatch.setattr(running, "CELLS", few)
+    monkeypatch.setattr(card_module, "CELLS", few)
+    card = evaluate("bbr", only=["7.2"], cache=cache)
+    (line,) = [one for one in card.data["criteria"] if one["id"] == "7.2"]
+    # The cheat has no settings, burst is not in this profile; overload has two of four.
+    assert [line[key] for key in RUN] == [2, 3, 3, 6]
+
+
+def test_the_card_says_how_many_seeds_it_is_made_of(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = evaluate("cubic", only=["iot"], cache=cache)
+    assert (plain.data["seeds"], plain.data["most_seeds"]) == (3, 3)
+    assert str(plain.shown()[1]).endswith(", 3 seeds")
+    monkeypatch.setattr(running, "unclear", lambda *_: True)
+    added = evaluate("cubic", only=["iot"], cache=cache)
+    assert (added.data["seeds"], added.data["most_seeds"]) == (3, 13)
+    assert str(added.shown()[1]).endswith(", 3 seeds, up to 13 where a word was unclear")
+    assert "3 seeds, up to 13 where a word was unclear, simulator" in card_page(added.data)
 
 
 def test_a_foreign_name_is_refused(cache: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from fullpipe.study.evaluate.card import run_of, seeds_used
 from fullpipe.study.evaluate.judging import BARS
 from fullpipe.study.evaluate.rules import BADNESS, BETTER, NO_WORSE, TIMES_TCP, UNCLEAR, WORSE
 from fullpipe.study.statistics import estimate
@@ -52,7 +53,7 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters.update(dots=dots, gauge=gauge, word=lambda verdict: CLASSES.get(verdict, "quiet"), told=told)
-    environment.filters.update(beside=beside, kernel_line=kernel_line)
+    environment.filters.update(beside=beside, kernel_line=kernel_line, run_of=ran, seeds_used=seeds_used)
     return environment.get_template(name)
 
 
@@ -204,6 +205,12 @@ def kernel_line(kernel: Mapping[str, Any]) -> str:
     version, seeds = kernel["kernel"].removeprefix("linux-image-"), kernel["seeds"]
     made = f"Linux {version} in a virtual machine, {seeds} seeds in {kernel['settings']} settings"
     return f"{made}: a check of the simulator, which gives no word.{lost} {kernel['note']}"
+
+
+def ran(criterion: Mapping[str, Any]) -> str:
+    """How much of a criterion's cells and settings was run."""
+    cells, settings = run_of(criterion)
+    return ", ".join([f"{cells} cells"] * bool(cells) + [f"{settings} settings"] * bool(settings))
 
 
 def number(value: float) -> str:

@@ -148,7 +148,7 @@ def evaluate(
     return Card.of(
         candidate.label,
         profile,
-        how.seeds,
+        (how.seeds, max(counts.values(), default=how.seeds)),
         dict(candidate.keys),
         cells,
         runs,
