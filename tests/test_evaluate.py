@@ -193,7 +193,7 @@ def test_a_word_says_of_how_much_it_is(cache: Path) -> None:
     page = card_page(card.data)
     assert "<small>1 of 4 cells, 2 of 7 settings</small>" in page
     assert "<small>2 of 4 settings</small>" in page
-    assert "<small>0 of 1 cells</small>" in page
+    assert "<small>0 of 1 cell</small>" in page
     assert ", 3 seeds" in str(line)
 
 
@@ -352,7 +352,7 @@ def test_what_is_worse_by_chance_among_many_is_unclear() -> None:
     cell = next(cell for cell in CELLS if isinstance(cell, Beside))
     many = JudgedCell(cell, [compared(0.04), compared(1.0, "no worse")])
     (found,) = corrected([many])
-    assert [one.verdict for one in found.compared] == ["unclear", "no worse"]
+    assert [(one.verdict, one.among_many) for one in found.compared] == [("unclear", True), ("no worse", False)]
     (found,) = corrected([JudgedCell(cell, [compared(0.02), compared(1.0, "no worse")])])
     assert found.verdict == "worse"
     (found,) = corrected([JudgedCell(cell, [compared(0.04, starved=True), compared(1.0, "no worse")])])

@@ -369,11 +369,11 @@ def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, Any]:
             place = found.setdefault((row["cell"], row["setting"], victim), {who: [] for who in ("candidate", *BARS)})
             place[who].append(row["worst_loss_rate"])
     judged = [(place, _broken(*place, values)) for place, values in found.items() if values["candidate"]]
+    judged.sort(key=lambda each: -_most(each[1].candidate))
     broken = [f"{cell}, {setting}" for (cell, setting, _), one in judged if one.verdict == WORSE]
     where = broken[0] + (f"; {len(broken) - 1} more" if len(broken) > 1 else "") if broken else ""
     verdict = worst(one.verdict for _, one in judged)
     # Shown are those beyond, or else the one that comes closest.
-    judged.sort(key=lambda each: -_most(each[1].candidate))
     shown = [one for _, one in judged if _most(one.candidate) > 100 * BREAKER] or [one for _, one in judged[:1]]
     cell = Cell("breaker", ("7.2",), "the 10 s of each run above in which the bottleneck drops most", note=BREAKER_NOTE)
     cells = [{**_cell(JudgedCell(cell, shown), asked), "verdict": verdict, "command": asked}] if judged else []
@@ -446,6 +446,7 @@ def _figures(one: Compared) -> dict[str, Any]:
             "p": _short(judged.p),
             "seeds": judged.seeds,
             **({"of_rates": True} if judged.of_rates else {}),
+            **({"apart": _short(judged.apart), "least": _short(judged.least)} if judged.apart is not None else {}),
         }
         if judged
         else {}
@@ -460,6 +461,7 @@ def _figures(one: Compared) -> dict[str, Any]:
         **({"limit": one.limit} if one.limit is not None else {}),
         **numbers,
         **({"starves": True} if one.starved else {}),
+        **({"among_many": True} if one.among_many else {}),
         **({"shares": {role: _short(share) for role, share in one.shares.items()}} if one.shares else {}),
         **({"times_tcp": _all_short(one.times_tcp)} if one.times_tcp else {}),
         "candidate": [_short(value) for value in one.candidate],
