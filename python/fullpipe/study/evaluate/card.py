@@ -251,7 +251,7 @@ class Card(Outcome):
         made = f"fullpipe {data['fullpipe']}, {data['engine']}, profile {data['profile']}, {seeds_used(data)}"
         return [
             Shown(f"{data['algorithm']} beside NewReno and CUBIC", COLUMNS, rows, len(COLUMNS)),
-            f"Words are relative to the standards; RFC 9743 gives no thresholds. {made}",
+            f"Words are relative to the less favourable of both in each figure; RFC 9743 gives no thresholds. {made}",
             *self._shown_kernel(),
         ]
 

@@ -1,6 +1,7 @@
 """How runs become words: rule H (harm), rule R (a ratio), starvation, and Holm's correction.
 
-Each word is relative to what the IETF has standardised. No threshold is RFC 9743's: section 5 gives none.
+Each word is relative to what the IETF has standardised: in each figure to the less favourable of NewReno and CUBIC. No
+threshold is RFC 9743's: section 5 gives none.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def evaluate(
     memory_bytes: int | None = None,
     called: str | None = None,
 ) -> Card:
-    """The report card of an algorithm after RFC 9743, each word relative to what NewReno and CUBIC do.
+    """The report card of an algorithm after RFC 9743, each word relative to the less favourable of NewReno and CUBIC.
 
     Args:
         algorithm: As scenarios name it, or a table such as ``{"name": "vegas", "alpha": 2}``.
