@@ -207,6 +207,22 @@ def test_the_circuit_breakers_word_is_of_all_that_was_run(cache: Path, monkeypat
     assert [line[key] for key in RUN] == [2, 3, 3, 6]
 
 
+def test_the_circuit_breakers_worst_is_named_first() -> None:
+    figures = {"first": 0.2, "second": 0.5, "third": 0.05}
+    rows = [
+        {
+            "cell": cell,
+            "setting": "here",
+            "role": role,
+            "seed": 1,
+            "worst_loss_rate": loss if role == "candidate" else 0,
+        }
+        for cell, loss in figures.items()
+        for role in ("candidate", "newreno", "cubic")
+    ]
+    assert card_module._breaker(rows, "asked")["where"] == "second, here; 1 more"
+
+
 def test_the_card_says_how_many_seeds_it_is_made_of(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = evaluate("cubic", only=["iot"], cache=cache)
     assert (plain.data["seeds"], plain.data["most_seeds"]) == (3, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from browser import WIDTHS, findings, needs_browser, needs_page
 from fullpipe import Scenario, run
 from fullpipe.study.evaluate import Card, Statement, evaluate
 from fullpipe.study.evaluate.page import card_page, deciding, dots, gauge, number, told
+
+CARDS = Path(__file__).parents[1] / "docs" / "cards"
 
 EVIL = 'x"><script>alert("<b>")</script>'
 
@@ -150,6 +153,11 @@ def check_pictures(data: dict[str, Any]) -> int:
 
 def test_every_picture_shows_its_word(card: dict[str, Any]) -> None:
     assert check_pictures(card) > 10
+
+
+@pytest.mark.parametrize("kept", sorted(CARDS.glob("*.json")), ids=lambda path: path.stem)
+def test_every_picture_of_the_cards_in_the_documentation_shows_its_word(kept: Path) -> None:
+    assert check_pictures(json.loads(kept.read_text(encoding="utf-8"))) > 50
 
 
 def test_a_card_says_what_its_pictures_show(tmp_path: Path) -> None:
