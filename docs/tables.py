@@ -357,7 +357,9 @@ def words_of_cards() -> str:
         lines.append((f"`{name}`", *(WORDS.get(card["criteria"][i]["verdict"], "") for i in judged)))
     titles = [f"{criteria[i]['id']} {criteria[i]['title']}" for i in judged]
     made = {f"{card['profile']}, {card['seeds']} seeds" for card in found.values()}
-    return f"{_table(lines)}\nAll are of {' and '.join(sorted(made))}. {'; '.join(titles)}.\n"
+    most = max(card["most_seeds"] for card in found.values())
+    more = f", up to {most} where a word was unclear"
+    return f"{_table(lines)}\nAll are of {' and '.join(sorted(made))}{more}. {'; '.join(titles)}.\n"
 
 
 def worse_of_cards() -> str:

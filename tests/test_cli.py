@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,23 @@ def timeless(figures: dict[str, object]) -> dict[str, object]:
     totals = figures["totals"]
     assert isinstance(totals, dict)
     return {**figures, "totals": {key: value for key, value in totals.items() if key != "wall_s"}}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("duel", "FILE", "--algorithms", "reno,vegas"),
+        ("size", "--rate", "10 Mbit/s", "--rtt", "20 ms", "--flows", "2", "--target", "0.9", "--algorithms", "reno"),
+        ("evaluate", "reno", "--only", "iot", "--dry-run"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_the_allowed_seeds_stand_in_the_help(program: Program, small_file: Path, arguments: tuple[str, ...]) -> None:
+    told = " ".join(program(arguments[0], "--help").stdout.split())
+    assert re.search(r"--seeds N [^-]*\b2 to 1000\b", told)
+    for seeds in ("1", "1001"):
+        done = program(*(str(small_file) if one == "FILE" else one for one in arguments), "--seeds", seeds)
+        assert (done.returncode, f"seeds = {seeds} (allowed: 2 to 1000)" in done.stderr) == (2, True), done.stderr
 
 
 def test_help_and_version(program: Program) -> None:

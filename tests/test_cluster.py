@@ -256,3 +256,17 @@ def test_a_card_on_a_cluster_has_the_same_bytes(tmp_path: Path, scheduler: str) 
     assert there.to_json() == here.to_json()
     with pytest.raises(InputError, match="scheduler"):
         evaluate("bbr", only=["iot"], cache=tmp_path / "nowhere", dask="tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_cards_scheduler_is_asked_for_whether_or_not_anything_is_left_to_run(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent_port: str, more: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    evaluate("bbr", only=["iot"], cache=tmp_path / "cache" / "fullpipe" / "evaluate")
+    for address, names in ((silent_port, "no Dask scheduler answers there in 5 s"), ("foo", "missing port number")):
+        done = program("evaluate", "bbr", "--only", "iot", "--dask", address, *more)
+        assert (done.returncode, done.stdout) == (2, "")
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"fullpipe: {address}: ")
+        assert names in line

@@ -13,18 +13,26 @@ import pytest
 
 from conftest import Program
 from fullpipe import Scenario
+from fullpipe.display import Shown
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.runs import engines
 from fullpipe.study.evaluate import Card, Statement, evaluate, plan, running
-from fullpipe.study.evaluate.cell import Beside
+from fullpipe.study.evaluate import card as card_module
+from fullpipe.study.evaluate.cache import Cache
+from fullpipe.study.evaluate.cell import Beside, Cell, Setting
 from fullpipe.study.evaluate.cells import CELLS
 from fullpipe.study.evaluate.criteria import CRITERIA
 from fullpipe.study.evaluate.judging import Compared, JudgedCell, corrected
-from fullpipe.study.evaluate.preset import Party
+from fullpipe.study.evaluate.page import card_page
+from fullpipe.study.evaluate.preset import Party, mbps, ms
 from fullpipe.study.evaluate.rules import Judgement
 
 SMALL = ["iot", "overload"]
 """Cells that take milliseconds."""
+
+RUN = ("cells_run", "cells_in_all", "settings_run", "settings_in_all")
+
+UNITS = ("kbit/s", "Mbit/s", "Gbit/s", "ms", "BDP", "flows")
 
 IGNORES_LOSS = {"name": "scalable", "a": 1, "b": 0, "low_window": 1}
 """It never gives way to a loss; its windows are held at 600 segments, about 4 BDP of `duel`."""
@@ -170,6 +178,62 @@ def test_a_plan_counts_what_a_card_runs(tmp_path: Path, made: list[str]) -> None
     assert plan("bbr3", profile="full", cache=tmp_path).cpu_s > plan("bbr3", cache=tmp_path).cpu_s > 10
 
 
+def test_a_word_says_of_how_much_it_is(cache: Path) -> None:
+    """In cells and settings: of 5.1.1's four cells, with 1, 1, 1 and 4 settings, one is run here, and of it two."""
+    card = evaluate("bbr", only=["overload", "cheat", "5.3.1"], cache=cache)
+    lines = {one["id"]: one for one in card.data["criteria"]}
+    assert [lines["5.1.1"][key] for key in RUN] == [1, 4, 2, 7]
+    assert [lines["7.6"][key] for key in RUN] == [0, 1, 0, 0]
+    assert not set(RUN) & set(lines["5.3.1"])
+    (cell,) = lines["5.1.1"]["cells"]
+    assert (cell["settings_run"], cell["settings_in_all"]) == (2, 4)
+    table, line = card.shown()
+    assert isinstance(table, Shown)
+    assert [row[3:5] for row in table.rows] == [("1 of 4", "2 of 7"), ("", ""), ("0 of 1", "")]
+    page = card_page(card.data)
+    assert "<small>1 of 4 cells, 2 of 7 settings</small>" in page
+    assert "<small>2 of 4 settings</small>" in page
+    assert "<small>0 of 1 cell</small>" in page
+    assert ", 3 seeds" in str(line)
+
+
+def test_the_circuit_breakers_word_is_of_all_that_was_run(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = [cell for cell in CELLS if cell.id in ("overload", "iot", "cheat", "burst")]
+    monkeypatch.setattr(running, "CELLS", few)
+    monkeypatch.setattr(card_module, "CELLS", few)
+    card = evaluate("bbr", only=["7.2"], cache=cache)
+    (line,) = [one for one in card.data["criteria"] if one["id"] == "7.2"]
+    # The cheat has no settings, burst is not in this profile; overload has two of four.
+    assert [line[key] for key in RUN] == [2, 3, 3, 6]
+
+
+def test_the_circuit_breakers_worst_is_named_first() -> None:
+    figures = {"first": 0.2, "second": 0.5, "third": 0.05}
+    rows = [
+        {
+            "cell": cell,
+            "setting": "here",
+            "role": role,
+            "seed": 1,
+            "worst_loss_rate": loss if role == "candidate" else 0,
+        }
+        for cell, loss in figures.items()
+        for role in ("candidate", "newreno", "cubic")
+    ]
+    assert card_module._breaker(rows, "asked")["where"] == "second, here; 1 more"
+
+
+def test_the_card_says_how_many_seeds_it_is_made_of(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = evaluate("cubic", only=["iot"], cache=cache)
+    assert (plain.data["seeds"], plain.data["most_seeds"]) == (3, 3)
+    assert str(plain.shown()[1]).endswith(", 3 seeds")
+    monkeypatch.setattr(running, "unclear", lambda *_: True)
+    added = evaluate("cubic", only=["iot"], cache=cache)
+    assert (added.data["seeds"], added.data["most_seeds"]) == (3, 13)
+    assert str(added.shown()[1]).endswith(", 3 seeds, up to 13 where a word was unclear")
+    assert "3 seeds, up to 13 where a word was unclear, simulator" in card_page(added.data)
+
+
 def test_a_foreign_name_is_refused(cache: Path) -> None:
     with pytest.raises(ScenarioError, match="cubik"):
         evaluate("cubik", cache=cache)
@@ -179,6 +243,55 @@ def test_a_foreign_name_is_refused(cache: Path) -> None:
         evaluate("cubic", only=["5.9"], cache=cache)
     with pytest.raises(InputError, match=r"seeds = 1 \(allowed: 2 to 1000\)"):
         evaluate("cubic", seeds=1, cache=cache)
+
+
+def test_nothing_asked_for_is_not_everything(program: Program, cache: Path) -> None:
+    with pytest.raises(InputError, match=r"only: there are none; name at least one section or cell"):
+        evaluate("cubic", only=[], cache=cache)
+    for empty in ("", " , "):
+        done = program("evaluate", "cubic", "--only", empty, "--dry-run")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_runs_that_can_not_be_kept_are_made_all_the_same(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the user's cache can't be made: the card is the same, and one line says that its runs are not kept."""
+    whole = evaluate("bbr", only=["iot"], cache=tmp_path / "cache").to_json() + "\n"
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    done = program("evaluate", "bbr", "--only", "iot", "--json")
+    assert (done.returncode, done.stdout) == (0, whole)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"fullpipe: runs are not kept for other cards: {tmp_path}/file/fullpipe/evaluate/")
+    assert line.endswith(": Not a directory")
+    planned = program("evaluate", "bbr", "--only", "iot", "--dry-run")
+    assert (planned.returncode, planned.stderr.count("\n")) == (0, 1)
+
+
+def test_a_disk_that_fills_up_ends_the_keeping_and_nothing_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Cache(tmp_path)
+    store.add("a", {"x": 1.0})
+    (place,) = tmp_path.iterdir()
+    (kept,) = place.iterdir()
+    kept.unlink()
+    kept.mkdir()  # as a disk without room: what is there can't be written to
+    store.add("b", {"x": 2.0})
+    kept.rmdir()
+    store.add("c", {"x": 3.0})
+    assert list(place.iterdir()) == []  # what was said stays true
+    assert [store.find(key) for key in "abc"] == [{"x": 1.0}, {"x": 2.0}, {"x": 3.0}]
+    assert store.fails
+    assert [record.getMessage() for record in caplog.records] == [
+        f"fullpipe: runs are not kept for other cards: {place}: Is a directory"
+    ]
+    caplog.clear()
+    # That of another engine beside it has nothing to add.
+    kept.mkdir()
+    assert Cache(tmp_path, fails=True).find("a") is None
+    assert caplog.records == []
 
 
 def test_every_cell_is_a_scenario_and_every_criterion_has_a_cell_or_says_why() -> None:
@@ -191,6 +304,48 @@ def test_every_cell_is_a_scenario_and_every_criterion_has_a_cell_or_says_why() -
     judged = {section for cell in CELLS for section in cell.criteria}
     assert judged == {criterion.id for criterion in CRITERIA if not criterion.stated and criterion.id != "7.2"}
     assert len({cell.id for cell in CELLS}) == len(CELLS)
+
+
+def network(cell: Cell, setting: Setting) -> str:
+    """A scenario of a setting, as text."""
+    return json.dumps(list(cell.roles(setting, Party("bbr3", "bbr3"), False).values())[-1])
+
+
+@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.settings], ids=lambda cell: cell.id)
+def test_a_title_says_what_all_settings_have(cell: Cell) -> None:
+    """A profile runs some of them: a rate, RTT, buffer or number of flows that stands first in the title is every
+    one's, and so is what else tells a setting from others by its name.
+    """
+    said = cell.title.partition(":")[0].split(", ")
+    found = {kind: [part for part in said if re.fullmatch(rf"[\d.]+ {kind}", part)] for kind in UNITS}
+    for setting in cell.settings:
+        text = network(cell, setting)
+        rate_bps, rtt_s = 0.0, 0.0
+        for kind, scale in (("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)):
+            for part in found[kind]:
+                rate_bps = float(part.split()[0]) * scale
+                assert f'"{mbps(rate_bps)}"' in text, (setting.name, part)
+        for part in found["ms"]:
+            rtt_s = float(part.split()[0]) / 1e3
+            assert f'"delay": "{ms(0.47 * rtt_s)}"' in text, (setting.name, part)
+        for part in found["BDP"]:
+            if rate_bps and rtt_s:
+                packets = max(5, round(float(part.split()[0]) * rate_bps * rtt_s / 8 / 1500))
+                assert f'"buffer": "{packets} packets"' in text, (setting.name, part)
+        for part in found["flows"]:
+            assert f'"count": {part.split()[0]},' in text, (setting.name, part)
+    names = [setting.name.split(", ") for setting in cell.settings]
+    for part in {part for name in names for part in name}:
+        if not all(part in name for name in names):
+            assert not re.search(rf"\b{re.escape(part)}\b", cell.title), part
+
+
+def test_a_title_does_not_name_a_network_that_was_not_run() -> None:
+    """In `quick` the cell `shallow` has 50 Mbit/s alone; its word must not be read as one of 1 Gbit/s."""
+    cells = {cell.id: cell for cell in CELLS}
+    assert "bit/s" not in cells["shallow"].title + cells["grid"].title + cells["duel"].title
+    names = {name: [setting.name for setting in cells[name].settings] for name in ("shallow", "grid")}
+    assert all("bit/s" in name for each in names.values() for name in each)
 
 
 def test_all_roles_of_a_cell_have_the_same_network() -> None:
@@ -213,7 +368,7 @@ def test_what_is_worse_by_chance_among_many_is_unclear() -> None:
     cell = next(cell for cell in CELLS if isinstance(cell, Beside))
     many = JudgedCell(cell, [compared(0.04), compared(1.0, "no worse")])
     (found,) = corrected([many])
-    assert [one.verdict for one in found.compared] == ["unclear", "no worse"]
+    assert [(one.verdict, one.among_many) for one in found.compared] == [("unclear", True), ("no worse", False)]
     (found,) = corrected([JudgedCell(cell, [compared(0.02), compared(1.0, "no worse")])])
     assert found.verdict == "worse"
     (found,) = corrected([JudgedCell(cell, [compared(0.04, starved=True), compared(1.0, "no worse")])])

@@ -252,3 +252,10 @@ def test_a_cell_without_a_word_says_why() -> None:
     assert JudgedCell(Cell("c", ("7.6",), "t", [SETTING], [DELAY]), []).why == "not in this profile"
     runs = runs_of("c", {"candidate": {"delay_s": [None, None]}})
     assert judge_cell(Cell("c", ("7.6",), "t", [SETTING], [DELAY]), [SETTING], runs).why == "needs delay_s"
+
+
+def test_what_is_too_little_to_count_is_told_in_the_figures_unit() -> None:
+    # 0.19 % and 0.1 %: 0.09 points apart, of the 0.1 that count.
+    one = judged(LOST, [0.0019] * 3, [0.0005] * 3, [0.001] * 3)
+    assert (one.verdict, one.judgement.bar) == (NO_WORSE, "cubic")
+    assert (one.judgement.apart, one.judgement.least) == (pytest.approx(0.09), pytest.approx(0.1))

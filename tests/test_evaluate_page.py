@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from browser import WIDTHS, findings, needs_browser, needs_page
 from fullpipe import Scenario, run
 from fullpipe.study.evaluate import Card, Statement, evaluate
 from fullpipe.study.evaluate.page import card_page, deciding, dots, gauge, number, told
+
+CARDS = Path(__file__).parents[1] / "docs" / "cards"
 
 EVIL = 'x"><script>alert("<b>")</script>'
 
@@ -35,6 +38,14 @@ def figure(**given: Any) -> dict[str, Any]:
         "cubic": [0.5, None, 0.5],
     }
     return {**plain, **given}
+
+
+def lost(**given: Any) -> dict[str, Any]:
+    return figure(**{"metric": "loss_rate", "title": "loss", "unit": "%", "margin": 0.262364, **given})
+
+
+SLIGHT = lost(difference=2.0, ci95=0.1, verdict="no worse", apart=0.08, least=0.1)
+"""Seven times as much, and both next to nothing."""
 
 
 def numbers(markup: str, element: str, name: str, kind: str = "") -> list[float]:
@@ -84,6 +95,101 @@ def test_a_limit_stands_in_the_middle() -> None:
     assert numbers(beyond, "circle", "cx") == [pytest.approx(160 + 148 / 1.08, abs=0.06)]
 
 
+def test_what_is_too_little_to_count_is_drawn_by_how_far_the_means_are_apart() -> None:
+    """And not by its ratio, which lies far right of what grey would be, and gives no word."""
+    markup, unit = str(gauge(SLIGHT)), 148 / (2.2 * 0.1 * 1.08)
+    assert numbers(markup, "circle", "cx") == [pytest.approx(160 + 0.08 * unit, abs=0.06)]
+    (left,), (wide,) = numbers(markup, "rect", "x"), numbers(markup, "rect", "width")
+    assert (left, left + wide) == (pytest.approx(160 - 0.1 * unit, abs=0.06), pytest.approx(160 + 0.1 * unit, abs=0.11))
+    assert 'class="dot same"' in markup
+    assert scale(markup) == ["-0.238", "0", "0.1", "0.238 points"]
+
+
+def scale(markup: str) -> list[str]:
+    return re.findall(r'class="scale[^"]*"[^>]*>([^<]*)', markup)
+
+
+def test_a_gauge_has_a_scale() -> None:
+    # The interval ends at 0.3, and 8 % beyond; grey ends 22.8 pixels beside the middle, too near to say.
+    assert scale(str(gauge(figure()))) == ["-0.32", "0", "0.32 of harm"]
+    assert scale(str(gauge(figure(difference=0.0, ci95=0.01)))) == ["-0.12", "0", "0.05", "0.12 of harm"]
+    # exp(0.0953) = 1.1; exp(2.2 * 1.08 * 0.0953) = 1.254.
+    near = lost(difference=0.0, ci95=0.01, margin=0.09531, title="delay", unit="ms")
+    assert scale(str(gauge(near))) == ["0.797", "1", "1.1", "1.25 times"]
+    held = lost(limit=10.0, candidate=[4.0, 30.0], difference=20.0, ci95=0.0, margin=0.0, bar="")
+    # Within 1.08 times 20 of the limit.
+    assert scale(str(gauge(held))) == ["0", "limit 10", "31.6 %"]
+
+
+def test_a_dot_is_hollow_where_something_else_gives_the_word() -> None:
+    assert 'class="dot worse"' in str(gauge(figure()))
+    assert 'class="dot worse other"' in str(gauge(figure(starves=True, difference=-0.1)))
+    assert 'class="dot unclear other"' in str(gauge(figure(verdict="unclear", among_many=True)))
+    held = lost(limit=10.0, candidate=[4.0, 30.0], difference=20.0, ci95=0.0, margin=0.0, bar="")
+    assert 'class="dot worse"' in str(gauge(held))
+    assert 'class="dot same other"' in str(gauge({**held, "verdict": "no worse"}))
+
+
+def check_pictures(data: dict[str, Any]) -> int:
+    """That each gauge shows its word by where its interval and its grey lie: worse is right of grey, better left of it,
+    no worse ends in it, the rest is unclear; where the dot is hollow, that the caption says why not.
+    """
+    shown = 0
+    for one in (figure for each in data["criteria"] for cell in each["cells"] for figure in cell["figures"].values()):
+        if "difference" not in one or one["verdict"] == "information":
+            continue
+        markup = str(gauge(one))
+        (start,), (end,) = numbers(markup, "line", "x1", "whisker"), numbers(markup, "line", "x2", "whisker")
+        (left,), (wide,) = numbers(markup, "rect", "x"), numbers(markup, "rect", "width")
+        start, right = end if "limit" in one else start, left + wide
+        word = "worse" if start > right else "better" if end < left else "no worse" if end <= right + 0.1 else "unclear"
+        if " other" in markup:
+            assert re.search("starves it|among so many|as a standard is", told(one)), one
+        elif not (one.get("of_rates") and word == "better"):  # more loss at less than ten times TCP's rate is no merit
+            assert word == one["verdict"], one
+        shown += 1
+    return shown
+
+
+def test_every_picture_shows_its_word(card: dict[str, Any]) -> None:
+    assert check_pictures(card) > 10
+
+
+@pytest.mark.parametrize("kept", sorted(CARDS.glob("*.json")), ids=lambda path: path.stem)
+def test_every_picture_of_the_cards_in_the_documentation_shows_its_word(kept: Path) -> None:
+    assert check_pictures(json.loads(kept.read_text(encoding="utf-8"))) > 50
+
+
+def test_a_card_says_what_its_pictures_show(tmp_path: Path) -> None:
+    """BBRv3 loses several times what CUBIC does over half a BDP, and less than 0.1 points more; some of its transfers'
+    times are worse by themselves and not among so many.
+    """
+    data = evaluate("bbr3", only=["grid", "fct"], cache=tmp_path).data
+    figures = [one for each in data["criteria"] for cell in each["cells"] for one in cell["figures"].values()]
+    (slight, *_) = [one for one in figures if "apart" in one]
+    losses, bar = slight["candidate"], slight[slight["bar"]]
+    assert slight["apart"] == pytest.approx((sum(losses) - sum(bar)) / len(bar), rel=1e-4)
+    assert (slight["least"], slight["verdict"], slight["ci95"] < slight["difference"]) == (0.1, "no worse", True)
+    assert {one["verdict"] for one in figures if one.get("among_many")} == {"unclear"}
+    assert check_pictures(data) > 10
+
+
+def test_the_deciding_figures_value_stands_beside_its_picture() -> None:
+    line = {"id": "6.1", "title": "Tail-Drop", "asks": "MUST", "verdict": "no worse", "where": "", "why": ""}
+    cell = {"id": "grid", "title": "t", "verdict": "no worse", "why": "", "note": "", "command": "c"}
+    data = {"algorithm": "ours", "profile": "quick", "fullpipe": "9", "engine": "simulator", "seeds": 3, "risks": []}
+    page = card_page({**data, "criteria": [{**line, "cells": [{**cell, "figures": {"a": SLIGHT}}]}]})
+    (caption,) = re.findall(r'<span class="where">(.*?)</span>', page, re.DOTALL)
+    assert caption.startswith(
+        "grid, 1 BDP: loss: 7.39 (6.69 to 8.17) times cubic&#39;s cost; the means are 0.08 points"
+    )
+    starved = {**figure(difference=-0.5, starves=True), "verdict": "worse"}
+    worse = {**line, "verdict": "worse", "where": "duel, 1 BDP: harm to goodput of newreno (starves it); 3 more"}
+    page = card_page({**data, "criteria": [{**worse, "cells": [{**cell, "figures": {"a": starved}}]}]})
+    (caption,) = re.findall(r'<span class="where">(.*?)</span>', page, re.DOTALL)
+    assert caption.endswith("of harm beside cubic&#39;s, starves it; 3 more")
+
+
 def test_an_interval_that_leaves_the_picture_ends_in_an_arrow() -> None:
     wide = figure(candidate=[0.4, 0.4, 0.8], newreno=[0.6, 0.6, 0.6], cubic=[])
     # 0.53 and 0.57 about it: it leaves on both sides; NewReno's three are one.
@@ -111,14 +217,17 @@ def test_every_seed_is_a_dot_and_no_mean_stands_alone() -> None:
 
 def test_the_comparison_in_words() -> None:
     assert told(figure()) == "+0.20 ± 0.10 of harm beside cubic's"
-    assert told(figure(starves=True)).endswith("; starves it")
+    assert told(figure(starves=True)).endswith(", starves it")
+    many = told(figure(verdict="unclear", among_many=True))
+    assert many.endswith(" cubic's, worse by itself, which is unclear among so many comparisons")
     # exp(0.0953) = 1.1
-    assert told(figure(metric="loss_rate", difference=0.0953, ci95=0.0)) == "1.1 (1.1 to 1.1) times cubic's cost"
-    slight = figure(metric="loss_rate", difference=2.0, ci95=0.1, verdict="no worse")
-    assert told(slight).endswith("; no difference that counts")
+    assert told(lost(difference=0.0953, ci95=0.0)) == "1.1 (1.1 to 1.1) times cubic's cost"
+    assert told(SLIGHT).endswith(" times cubic's cost; the means are 0.08 points apart, which counts only beyond 0.1")
+    # Of a call's delays harm is told as harm, whatever they are called.
+    assert told(figure(metric="video.p95_frame_delay_s", title="harm to delays")).endswith(" of harm beside cubic's")
     times = {"candidate": [10.0, 12.0], "newreno": [1.0, 1.0], "cubic": [2.0, None]}
     # exp(1.609) = 5, exp(1.709) = 5.52, exp(1.509) = 4.52; exp(4) = 54.6, exp(4.1) = 60.3, exp(3.9) = 49.4
-    rates = figure(metric="loss_rate", difference=1.6094, ci95=0.1, times_tcp=times, verdict="no worse")
+    rates = lost(difference=1.6094, ci95=0.1, times_tcp=times, verdict="no worse")
     said = "11 times the rate that TCP would have at this loss, cubic 2"
     assert told({**rates, "of_rates": True}) == f"{said}; of that 5 (4.52 to 5.53) times, up to 10 are acceptable"
     assert told({**rates, "difference": 4.0}) == f"54.6 (49.4 to 60.3) times cubic's cost; {said}"
@@ -137,6 +246,10 @@ def test_the_deciding_figure_is_the_one_furthest_beyond_its_margin() -> None:
     starved = figure(difference=-0.5, starves=True)
     criterion["cells"] = [{"id": "duel", "figures": {"a": far}}, {"id": "adoption", "figures": {"b": starved}}]
     assert deciding(criterion) == ("adoption", starved)
+    # Seven times CUBIC's loss is near the bound that decides, and not far beyond one that does not.
+    edge = figure(difference=0.045, verdict="no worse")
+    slight = {"verdict": "no worse", "cells": [{"id": "grid", "figures": {"a": SLIGHT, "b": edge}}]}
+    assert deciding(slight) == ("grid", edge)
     assert deciding({"verdict": "not run", "cells": []}) is None
 
 

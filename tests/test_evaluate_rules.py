@@ -128,6 +128,16 @@ def test_ratios(kind: str, candidate: float, standard: float, verdict: str) -> N
     assert found.verdict == verdict
 
 
+def test_what_is_too_little_to_count_says_how_little_it_is() -> None:
+    found = rule_r([0.0019, 0.0021, 0.0017], {"newreno": [0.001] * 3}, LOSS)
+    assert found is not None
+    assert (found.apart, found.least, found.p) == (pytest.approx(0.0009), 0.001, 1.0)
+    for candidate in (0.0021, 0.001):  # it counts; the ratio says already that it is no worse
+        found = rule_r([candidate] * 3, {"newreno": [0.001] * 3}, LOSS)
+        assert found is not None
+        assert found.apart is None
+
+
 def test_tcps_rate_at_a_loss() -> None:
     """RFC 5348, 3.1: X = s / (R sqrt(2 b p / 3) + t_RTO (3 sqrt(3 b p / 8) p (1 + 32 p^2))), b = 1, t_RTO = 4 R."""
     # p = 0.015: sqrt(0.01) = 0.1; sqrt(0.005625) = 0.075; 3 * 0.075 * 0.015 * 1.0072 = 0.0033993; and four of these.

@@ -246,13 +246,22 @@ def test_linux_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_evaluate(printed: Printed) -> None:
-    """A word and where it comes from; why there is none only where there is none."""
+    """A word, of how much of its cells it is, and where it comes from; why there is none only where there is none."""
+    part = {"cells_run": 2, "cells_in_all": 4, "settings_run": 3, "settings_in_all": 26}
+    none = {"cells_run": 0, "cells_in_all": 1, "settings_run": 0, "settings_in_all": 0}
     criteria = [
-        {"id": "5.1.1", "title": "Fairness", "verdict": "worse", "where": "duel, 40 ms", "why": "its share"},
-        {"id": "5.1.2", "title": "Delay", "verdict": "no worse", "where": "", "why": "its delay"},
+        {"id": "5.1.1", "title": "Fairness", "verdict": "worse", "where": "duel, 40 ms", "why": "its share", **part},
+        {"id": "5.1.2", "title": "Delay", "verdict": "no worse", "where": "", "why": "its delay", **none},
         {"id": "5.2", "title": "Misuse", "verdict": "not judged", "where": "", "why": "no run can tell"},
     ]
-    data = {"algorithm": "ours", "fullpipe": "9.8.7", "engine": "simulator", "profile": "quick", "seeds": 3}
+    data = {
+        "algorithm": "ours",
+        "fullpipe": "9.8.7",
+        "engine": "simulator",
+        "profile": "quick",
+        "seeds": 3,
+        "most_seeds": 13,
+    }
     output.show(Card({**data, "criteria": [{**criterion, "cells": []} for criterion in criteria]}).shown())
     assert printed() == snapshot("evaluate.txt")
 

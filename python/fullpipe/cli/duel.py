@@ -27,7 +27,7 @@ __all__ = ["command"]
 @scenario_options
 @algorithms_option("A,B", "The two algorithms, separated by a comma.")
 @click.option("--buffers", metavar="B,B", help="Buffers of the bottleneck, e.g. '0.1 BDP,1 BDP'; default: its own.")
-@click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs of each mix.")
+@click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs of each mix, 2 to 1000.")
 @workers_option()
 @memory_option
 @json_option

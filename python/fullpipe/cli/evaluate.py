@@ -20,6 +20,7 @@ from fullpipe.cli.output import (
 )
 from fullpipe.runs.engines import ENGINES
 from fullpipe.study.evaluate import PROFILES, Statement, evaluate, plan
+from fullpipe.study.sweep.cluster import check_scheduler
 
 __all__ = ["command"]
 
@@ -36,7 +37,7 @@ def asked(context: click.Context, parameter: click.Parameter, text: str) -> str 
     "--profile", type=click.Choice(list(PROFILES)), default="quick", show_default=True, help="How much is run."
 )
 @click.option("--only", metavar="S,S", help="Sections of RFC 9743 or cells, e.g. '5.1.2,duel'.")
-@click.option("--seeds", type=int, metavar="N", help="Runs of each; default: the profile's.")
+@click.option("--seeds", type=int, metavar="N", help="Runs of each, 2 to 1000; default: the profile's.")
 @click.option("--jobs", "workers", type=click.IntRange(min=1), metavar="N", help="Runs at a time; default: one a core.")
 @click.option("--dask", metavar="ADDRESS", help="Run on the cluster of this Dask scheduler, e.g. tcp://scheduler:8786.")
 @click.option("--statement", metavar="FILE.toml", help="What the authors state of sections that no run can answer.")
@@ -67,7 +68,8 @@ def command(
     as_json: bool,
     out: str | None,
 ) -> int:
-    """Judge ALGORITHM after RFC 9743: a word per criterion, relative to NewReno and CUBIC.
+    """Judge ALGORITHM after RFC 9743: a word per criterion, in each figure relative to the less favourable of NewReno
+    and CUBIC.
 
     ALGORITHM is a name, a table such as '{ name = "vegas", alpha = 2 }', FILE.py or FILE.py:CLASS for what that file
     declares, or FILE.o for the kernel's.
@@ -85,6 +87,8 @@ def command(
         "engine": engine,
     }
     if dry_run:
+        if dask is not None:
+            check_scheduler(dask)
         needed = plan(**chosen)
         if as_json:
             print_json(needed.to_json())

@@ -75,7 +75,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     shell_complete=complete.sizes,
     help="The link's queueing discipline; with one of its parameters, that is sized instead, e.g. codel.target.",
 )
-@click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs per buffer, at most.")
+@click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Most runs per buffer, 2 to 1000.")
 @click.option(
     "--precision", type=float, default=0.05, show_default=True, metavar="PART", help="How sharp, as part of the buffer."
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -18,28 +19,39 @@ from typing import Any
 from fullpipe import _core
 from fullpipe.runs import figures, tables
 from fullpipe.study.evaluate import measure
+from fullpipe.text import one_line
 
 __all__ = ["Cache", "key_of"]
 
 Row = dict[str, float | None]
 
+logger = logging.getLogger(__name__)
+
 
 class Cache:
-    """Rows of figures of an engine's runs by key; None for the directory keeps them in memory alone.
+    """Rows of figures of an engine's runs by key; None for the directory keeps them in memory alone, and so does one
+    that can't be made, read or written: a card is worth more than what it saves the next one. That is said once.
 
-    Raises:
-        OSError: The directory can't be made or read.
+    Attributes:
+        fails: The directory can't be used, which has been said.
     """
 
-    def __init__(self, directory: str | os.PathLike[str] | None, engine: str = "simulator") -> None:
+    def __init__(
+        self, directory: str | os.PathLike[str] | None, engine: str = "simulator", *, fails: bool = False
+    ) -> None:
+        self.fails = fails
         self._rows: dict[str, Row] = {}
         self._file: Path | None = None
         if directory is None:
             return
         place = Path(directory) / _build(engine)
-        place.mkdir(parents=True, exist_ok=True)
-        for path in sorted(place.glob("*.jsonl")):
-            self._read(path)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            for path in sorted(place.glob("*.jsonl")):
+                self._read(path)
+        except OSError as error:
+            self._give_up(place, error)
+            return
         self._file = place / f"{os.getpid()}.jsonl"
 
     def find(self, key: str) -> Row | None:
@@ -52,8 +64,11 @@ class Cache:
         if self._file is not None:
             line = json.dumps([key, row]) + "\n"
             # A line that a kill broke off is ended first, by a line break of its own.
-            with self._file.open("ab") as file:
-                file.write(f"\n{line}".encode())
+            try:
+                with self._file.open("ab") as file:
+                    file.write(f"\n{line}".encode())
+            except OSError as error:
+                self._give_up(self._file.parent, error)
 
     def _read(self, path: Path) -> None:
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -62,6 +77,13 @@ class Cache:
             except ValueError:  # empty, or broken off by a kill
                 continue
             self._rows[key] = row
+
+    def _give_up(self, place: Path, error: OSError) -> None:
+        self._file = None
+        if not self.fails:
+            self.fails = True
+            why = error.strerror or error
+            logger.warning("fullpipe: runs are not kept for other cards: %s: %s", one_line(str(place)), why)
 
 
 def key_of(asked: Mapping[str, Any] | str, measured: str, stamp: str = "") -> str:

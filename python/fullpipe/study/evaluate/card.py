@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from fullpipe.files import readable, staged
 from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario
 from fullpipe.study.evaluate.cell import Cell
+from fullpipe.study.evaluate.cells import CELLS
 from fullpipe.study.evaluate.cells.queues import ADDRESSED_BELOW_S
 from fullpipe.study.evaluate.criteria import CRITERIA, Criterion
 from fullpipe.study.evaluate.judging import BARS, Compared, JudgedCell, Runs, Values, corrected
@@ -27,7 +28,7 @@ from fullpipe.text import file_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BREAKER", "RISKS", "Card", "Kernel"]
+__all__ = ["BREAKER", "RISKS", "Card", "Kernel", "run_of", "seeds_used"]
 
 BREAKER = 0.1
 """Loss within 10 s above which a circuit breaker may end a flow (RFC 8084)."""
@@ -42,6 +43,9 @@ RISKS = (
     "The bar for harm has CUBIC's own record on NewReno at large products of bandwidth and delay: read both victims.",
     "No word is a threshold of RFC 9743, which gives none (section 5).",
 )
+
+COLUMNS = ("RFC 9743", "criterion", "word", "cells run", "settings", "where")
+"""Of what the program prints."""
 
 DIGITS = 6
 """Of the figures on the card."""
@@ -107,7 +111,7 @@ class Card(Outcome):
         cls,
         label: str,
         profile: str,
-        seeds: int,
+        seeds: tuple[int, int],
         flow_keys: dict[str, Any],
         cells: Sequence[JudgedCell],
         runs: Runs,
@@ -117,7 +121,9 @@ class Card(Outcome):
         only: Sequence[str] = (),
         kernel: Kernel | None = None,
     ) -> Card:
-        """Puts the judged cells together; ``asked`` is the command that made them."""
+        """Puts the judged cells together; ``seeds`` are how many each setting has, and how many one has at most because
+        its word was unclear; ``asked`` is the command that made them.
+        """
         rows = runs.rows()
         criteria = [
             _criterion(criterion, cells, rows, statement, asked)
@@ -131,7 +137,8 @@ class Card(Outcome):
             "fullpipe": fullpipe.__version__,
             "engine": "simulator",
             **({"linux": kernel.to_dict()} if kernel else {}),
-            "seeds": seeds,
+            "seeds": seeds[0],
+            "most_seeds": seeds[1],
             "criteria": criteria,
             "risks": list(RISKS),
         }
@@ -235,15 +242,16 @@ class Card(Outcome):
                 one["id"],
                 one["title"],
                 one["verdict"],
+                *run_of(one),
                 one["where"] or (one["why"] if one["verdict"] not in BADNESS else ""),
             )
             for one in self.data["criteria"]
         ]
         data = self.data
-        made = f"fullpipe {data['fullpipe']}, {data['engine']}, profile {data['profile']}, {data['seeds']} seeds"
+        made = f"fullpipe {data['fullpipe']}, {data['engine']}, profile {data['profile']}, {seeds_used(data)}"
         return [
-            Shown(f"{data['algorithm']} beside NewReno and CUBIC", ("RFC 9743", "criterion", "word", "where"), rows, 4),
-            f"Words are relative to the standards; RFC 9743 gives no thresholds. {made}",
+            Shown(f"{data['algorithm']} beside NewReno and CUBIC", COLUMNS, rows, len(COLUMNS)),
+            f"Words are relative to the less favourable of both in each figure; RFC 9743 gives no thresholds. {made}",
             *self._shown_kernel(),
         ]
 
@@ -267,6 +275,21 @@ class Card(Outcome):
         return f"<Card of {self.data['algorithm']}; worse at: {', '.join(self.worse) or 'nothing'}>"
 
 
+def seeds_used(data: Mapping[str, Any]) -> str:
+    """How many seeds a card is made of."""
+    most = data.get("most_seeds", data["seeds"])
+    added = f", up to {most} where a word was unclear" if most > data["seeds"] else ""
+    return f"{data['seeds']} seeds{added}"
+
+
+def run_of(one: Mapping[str, Any]) -> tuple[str, str]:
+    """How many of the cells of a criterion were run, and how many of their settings; empty where no run answers it."""
+    if "cells_run" not in one:
+        return "", ""
+    settings = f"{one['settings_run']} of {one['settings_in_all']}" if one["settings_in_all"] else ""
+    return f"{one['cells_run']} of {one['cells_in_all']}", settings
+
+
 def _criterion(
     criterion: Criterion,
     cells: Sequence[JudgedCell],
@@ -283,7 +306,8 @@ def _criterion(
         verdict = "stated" if said else "not stated"
         return {**line, "verdict": verdict, "where": "", "why": said or "no run can answer it", "cells": []}
     if criterion.id == "7.2":
-        return {**line, **_breaker(rows, asked)}
+        places = {(row["cell"], row["setting"]) for row in rows if row.get("worst_loss_rate") is not None}
+        return {**line, **_part_run([cell for cell in CELLS if cell.settings], places), **_breaker(rows, asked)}
     own = corrected([cell for cell in cells if criterion.id in cell.cell.criteria])
     verdict = worst(cell.verdict for cell in own)
     why = "; ".join(f"{cell.cell.id}: {cell.why}" for cell in own if cell.why and cell.verdict == NOT_RUN)
@@ -294,7 +318,21 @@ def _criterion(
         "where": _where(own, verdict),
         "why": why,
         **more,
+        **_part_run(
+            [cell for cell in CELLS if criterion.id in cell.criteria],
+            {(cell.cell.id, one.setting) for cell in own for one in cell.compared},
+        ),
         "cells": [_cell(cell, asked) for cell in own],
+    }
+
+
+def _part_run(cells: Sequence[Cell], places: Collection[tuple[str, str]]) -> dict[str, int]:
+    """How much of a criterion's cells was run, and of their settings: a word is of no more than that."""
+    return {
+        "cells_run": len({cell for cell, _ in places}),
+        "cells_in_all": len(cells),
+        "settings_run": len(places),
+        "settings_in_all": sum(len(cell.settings) for cell in cells),
     }
 
 
@@ -331,11 +369,11 @@ def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, Any]:
             place = found.setdefault((row["cell"], row["setting"], victim), {who: [] for who in ("candidate", *BARS)})
             place[who].append(row["worst_loss_rate"])
     judged = [(place, _broken(*place, values)) for place, values in found.items() if values["candidate"]]
+    judged.sort(key=lambda each: -_most(each[1].candidate))
     broken = [f"{cell}, {setting}" for (cell, setting, _), one in judged if one.verdict == WORSE]
     where = broken[0] + (f"; {len(broken) - 1} more" if len(broken) > 1 else "") if broken else ""
     verdict = worst(one.verdict for _, one in judged)
     # Shown are those beyond, or else the one that comes closest.
-    judged.sort(key=lambda each: -_most(each[1].candidate))
     shown = [one for _, one in judged if _most(one.candidate) > 100 * BREAKER] or [one for _, one in judged[:1]]
     cell = Cell("breaker", ("7.2",), "the 10 s of each run above in which the bottleneck drops most", note=BREAKER_NOTE)
     cells = [{**_cell(JudgedCell(cell, shown), asked), "verdict": verdict, "command": asked}] if judged else []
@@ -384,10 +422,17 @@ def _cell(cell: JudgedCell, asked: str) -> dict[str, Any]:
         "title": cell.cell.title,
         "verdict": cell.verdict,
         "why": cell.why,
+        **_settings_run(cell),
         "note": cell.cell.note,
         "command": f"{asked} --only {cell.cell.id}",
         "figures": {f"{one.setting}: {one.title}": _figures(one) for one in cell.compared},
     }
+
+
+def _settings_run(cell: JudgedCell) -> dict[str, int]:
+    """How many of its settings were run; nothing of what has none."""
+    whole, ran = len(cell.cell.settings), len({one.setting for one in cell.compared})
+    return {"settings_run": ran, "settings_in_all": whole} if whole else {}
 
 
 def _figures(one: Compared) -> dict[str, Any]:
@@ -401,6 +446,7 @@ def _figures(one: Compared) -> dict[str, Any]:
             "p": _short(judged.p),
             "seeds": judged.seeds,
             **({"of_rates": True} if judged.of_rates else {}),
+            **({"apart": _short(judged.apart), "least": _short(judged.least)} if judged.apart is not None else {}),
         }
         if judged
         else {}
@@ -415,6 +461,7 @@ def _figures(one: Compared) -> dict[str, Any]:
         **({"limit": one.limit} if one.limit is not None else {}),
         **numbers,
         **({"starves": True} if one.starved else {}),
+        **({"among_many": True} if one.among_many else {}),
         **({"shares": {role: _short(share) for role, share in one.shares.items()}} if one.shares else {}),
         **({"times_tcp": _all_short(one.times_tcp)} if one.times_tcp else {}),
         "candidate": [_short(value) for value in one.candidate],

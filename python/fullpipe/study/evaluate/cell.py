@@ -69,7 +69,7 @@ class Cell:
     Attributes:
         id: Its name.
         criteria: The sections of RFC 9743 that it belongs to.
-        title: What it is, in a line.
+        title: What it is, in a line: what all settings have in common, since a profile runs some of them.
         settings: What is run.
         metrics: What is judged; of `Beside` the first gives the word, and the others can only make it worse.
         measure: What is measured, a name in `measure.MEASURES`.

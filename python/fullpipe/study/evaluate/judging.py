@@ -86,8 +86,9 @@ class Compared:
         main: Whether it may give its cell a better word than the others do.
         candidate: The figure over the seeds; of harm the harm.
         standards: The same of each standard.
-        judgement: The numbers behind the word.
+        judgement: The numbers behind the word; ``apart`` and ``least`` are in the unit of the values.
         starved: The candidate starves flows that no standard starves.
+        among_many: It is `WORSE` by itself, and not among so many comparisons (`corrected`).
         why: Why it was not run.
         shares: The victim's mean part of its equal share, by who is beside it.
         linux: The values of a real kernel, by who they are of; empty where it was not asked, or does not tell.
@@ -108,6 +109,7 @@ class Compared:
     standards: Mapping[str, Values]
     judgement: Judgement | None = None
     starved: bool = False
+    among_many: bool = False
     why: str = ""
     shares: Mapping[str, float] = field(default_factory=dict)
     linux: Mapping[str, Values] = field(default_factory=dict)
@@ -161,7 +163,7 @@ def corrected(cells: Sequence[JudgedCell]) -> list[JudgedCell]:
         JudgedCell(
             cell.cell,
             [
-                replace(one, verdict=UNCLEAR) if id(one) in lost and one.verdict == WORSE else one
+                replace(one, verdict=UNCLEAR, among_many=True) if id(one) in lost and one.verdict == WORSE else one
                 for one in cell.compared
             ],
         )
@@ -288,6 +290,8 @@ def _compared(
     scale: float,
 ) -> Compared:
     known = any(value is not None for value in candidate)
+    if judgement is not None and judgement.apart is not None:
+        judgement = replace(judgement, apart=judgement.apart * scale, least=judgement.least * scale)
     verdict = judgement.verdict if judgement else INFORMATION if metric.informs and known else NOT_RUN
     return Compared(
         setting=setting.name,

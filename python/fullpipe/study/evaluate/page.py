@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from fullpipe.study.evaluate.card import run_of, seeds_used
 from fullpipe.study.evaluate.judging import BARS
 from fullpipe.study.evaluate.rules import BADNESS, BETTER, NO_WORSE, TIMES_TCP, UNCLEAR, WORSE
 from fullpipe.study.statistics import estimate
@@ -52,7 +53,7 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters.update(dots=dots, gauge=gauge, word=lambda verdict: CLASSES.get(verdict, "quiet"), told=told)
-    environment.filters.update(beside=beside, kernel_line=kernel_line)
+    environment.filters.update(beside=beside, kernel_line=kernel_line, run_of=ran, seeds_used=seeds_used)
     return environment.get_template(name)
 
 
@@ -69,13 +70,18 @@ def deciding(criterion: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | No
 
 def gauge(figure: Mapping[str, Any]) -> Markup:
     """How much worse than the bar, with its interval: grey is what is no worse, right is worse. Of a limit: the worst
-    seed and how far the others are from it; the limit is in the middle.
+    seed and how far the others are from it; the limit is in the middle. Of means that are too little apart to count:
+    how far they are apart. Below stands what that is in. The dot is hollow where something else gives the word.
     """
     if "limit" in figure:
         values, limit = _known(figure["candidate"]), figure["limit"]
         mean, first, last = max(values) - limit, min(values) - limit, max(values) - limit
         low, high = -math.inf, 0.0
         span = max(limit, mean, 1e-9) * 1.08
+    elif "apart" in figure:
+        mean = first = last = figure["apart"]
+        low, high = -figure["least"], figure["least"]
+        span = 2.2 * high * 1.08
     else:
         mean, ci95, high = figure["difference"], figure["ci95"], figure["margin"]
         first, last, low = mean - ci95, mean + ci95, -high
@@ -84,14 +90,20 @@ def gauge(figure: Mapping[str, Any]) -> Markup:
     def at(value: float) -> float:
         return round(160.0 + 148.0 * max(-1.0, min(1.0, float(value / span))), 1)
 
-    kind = CLASSES.get(figure["verdict"], "quiet")
+    kind = CLASSES.get(figure["verdict"], "quiet") + (" other" if _otherwise(figure) else "")
     label = f"{figure['title']}: {told(figure)}"
+    scale = [
+        Markup('<text class="scale {where}" x="{x}" y="30">{text}</text>').format(where=where, x=at(value), text=text)
+        for value, where, text in _scale(figure, span, high)
+        # What is no worse may end too near the middle to be named.
+        if value != high or at(value) - 160 > 24 or high == 0
+    ]
     return Markup(
-        '<svg class="gauge" viewBox="0 0 320 20" role="img" aria-label="{label}">'
+        '<svg class="gauge" viewBox="0 0 320 34" role="img" aria-label="{label}">'
         '<rect class="band" x="{low}" y="3" width="{wide}" height="14"/>'
         '<line class="axis" x1="160" x2="160" y1="1" y2="19"/>'
         '<line class="whisker {kind}" x1="{first}" x2="{last}" y1="10" y2="10"/>'
-        '<circle class="dot {kind}" cx="{mean}" cy="10" r="4.5"/></svg>'
+        '<circle class="dot {kind}" cx="{mean}" cy="10" r="4.5"/>{scale}</svg>'
     ).format(
         label=label,
         low=at(low),
@@ -100,7 +112,46 @@ def gauge(figure: Mapping[str, Any]) -> Markup:
         first=at(first),
         last=at(last),
         mean=at(mean),
+        scale=Markup("").join(scale),
     )
+
+
+def _scale(figure: Mapping[str, Any], span: float, high: float) -> list[tuple[float, str, str]]:
+    """What stands below a gauge, and where: the values at both its ends, in the middle and where grey ends."""
+    if "limit" in figure:
+        limit = figure["limit"]
+        most = f"{number(limit + span)} {figure['unit']}".strip()
+        return [(-limit, "", "0"), (0.0, "mid", f"limit {number(limit)}"), (span, "end", most)]
+    values = (-span, 0.0, high, span)
+    if "apart" in figure:
+        texts, unit = [number(value) for value in values], _points(figure)
+    elif _is_harm(figure):
+        texts, unit = [f"{value:.2g}" for value in values], "of harm"
+    else:
+        texts, unit = [number(math.exp(value)) for value in values], "times"
+    texts[-1] = f"{texts[-1]} {unit}".strip()
+    return list(zip(values, ("", "mid", "mid", "end"), texts, strict=True))
+
+
+def _is_harm(figure: Mapping[str, Any]) -> bool:
+    """Whether rule H judges a figure; the others have ratios."""
+    return str(figure["title"]).startswith("harm to ")
+
+
+def _points(figure: Mapping[str, Any]) -> str:
+    """What differences of a figure are in."""
+    return "points" if figure["unit"] == "%" else str(figure["unit"])
+
+
+def _otherwise(figure: Mapping[str, Any]) -> str:
+    """What gives the word where the interval and what is grey do not; empty where they do."""
+    if figure.get("starves"):
+        return "starves it"
+    if figure.get("among_many"):
+        return "worse by itself, which is unclear among so many comparisons"
+    if "limit" in figure and figure["verdict"] == NO_WORSE and figure["difference"] > 0:
+        return "as a standard is"
+    return ""
 
 
 def dots(figure: Mapping[str, Any]) -> Markup:
@@ -160,27 +211,28 @@ def told(figure: Mapping[str, Any]) -> str:
     if "difference" not in figure:
         return str(figure.get("why", ""))
     mean, ci95 = figure["difference"], figure["ci95"]
+    other = f", {_otherwise(figure)}" if _otherwise(figure) else ""
     if "limit" in figure:
         most, limit = number(max(_known(figure["candidate"]))), f"{number(figure['limit'])} {figure['unit']}".strip()
-        beyond = ", as a standard is" if figure["verdict"] == NO_WORSE else ""
         return (
             f"at most {most}, within the limit of {limit}"
             if mean <= 0
-            else f"{most}, beyond the limit of {limit}{beyond}"
+            else f"{most}, beyond the limit of {limit}{other}"
         )
-    if " of " in figure["metric"]:
-        starves = "; starves it" if figure.get("starves") else ""
-        return f"{mean:+.2f} ± {ci95:.2f} of harm beside {figure['bar']}'s{starves}"
+    if _is_harm(figure):
+        return f"{mean:+.2f} ± {ci95:.2f} of harm beside {figure['bar']}'s{other}"
     ratios = "{:.3g} ({:.3g} to {:.3g})".format(*(math.exp(value) for value in (mean, mean - ci95, mean + ci95)))
     if "times_tcp" in figure:
         times = {role: _mean(_known(values)) for role, values in figure["times_tcp"].items()}
         bar = figure["bar"]
         rates = f"{times['candidate']} times the rate that TCP would have at this loss, {bar} {times[bar]}"
         if figure.get("of_rates"):
-            return f"{rates}; of that {ratios} times, up to {TIMES_TCP:g} are acceptable"
-        return f"{ratios} times {bar}'s cost; {rates}"
-    slight = figure["verdict"] == NO_WORSE and abs(mean) - ci95 > figure["margin"]
-    return f"{ratios} times {figure['bar']}'s cost{'; no difference that counts' if slight else ''}"
+            return f"{rates}; of that {ratios} times, up to {TIMES_TCP:g} are acceptable{other}"
+        return f"{ratios} times {bar}'s cost; {rates}{other}"
+    if "apart" in figure:
+        apart, least = number(abs(figure["apart"])), number(figure["least"])
+        other = f"; the means are {apart} {_points(figure)} apart, which counts only beyond {least}"
+    return f"{ratios} times {figure['bar']}'s cost{other}"
 
 
 def beside(figure: Mapping[str, Any], algorithm: str) -> list[tuple[str, str, str]]:
@@ -206,6 +258,12 @@ def kernel_line(kernel: Mapping[str, Any]) -> str:
     return f"{made}: a check of the simulator, which gives no word.{lost} {kernel['note']}"
 
 
+def ran(criterion: Mapping[str, Any]) -> str:
+    """How much of a criterion's cells and settings was run."""
+    parts = zip(run_of(criterion), ("cell", "setting"), strict=True)
+    return ", ".join(f"{part} {what}{'' if part.endswith(' of 1') else 's'}" for part, what in parts if part)
+
+
 def number(value: float) -> str:
     """Three digits, or all before the point."""
     return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
@@ -228,5 +286,7 @@ def _spread(values: Sequence[float]) -> str:
 def _beyond(figure: Mapping[str, Any]) -> float:
     if figure.get("starves"):
         return math.inf
+    if "apart" in figure:
+        return float(figure["apart"] / figure["least"] - 1)
     margin = figure.get("margin") or 1.0
     return float((figure.get("difference", -math.inf) - margin) / margin)

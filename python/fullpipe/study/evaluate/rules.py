@@ -1,6 +1,7 @@
 """How runs become words: rule H (harm), rule R (a ratio), starvation, and Holm's correction.
 
-Each word is relative to what the IETF has standardised. No threshold is RFC 9743's: section 5 gives none.
+Each word is relative to what the IETF has standardised: in each figure to the less favourable of NewReno and CUBIC. No
+threshold is RFC 9743's: section 5 gives none.
 """
 
 from __future__ import annotations
@@ -104,6 +105,9 @@ class Judgement:
         p: The probability of being so far beyond the margin by chance, on both sides; 1 where it is not beyond.
         seeds: How many pairs there were.
         of_rates: What is compared are rates over TCP's at the losses (`rule_loss`), in the place of the losses.
+        apart: By how much the means differ, where that is too little to count whatever the ratio, and gives the word;
+            None elsewhere.
+        least: What it would have to be beyond to count.
     """
 
     verdict: str
@@ -114,6 +118,8 @@ class Judgement:
     p: float
     seeds: int
     of_rates: bool = False
+    apart: float | None = None
+    least: float = 0.0
 
 
 def judge(differences: Sequence[float], margin: float, bar: str = "") -> Judgement:
@@ -169,7 +175,7 @@ def rule_r(
     pairs = _pairs(candidate, standards[judged.bar])
     apart = math.fsum(one - other for one, other in pairs) / len(pairs)
     if judged.verdict in (WORSE, UNCLEAR, BETTER) and abs(apart) <= how.least:
-        return Judgement(NO_WORSE, judged.bar, judged.mean, judged.ci95, judged.margin, 1.0, judged.seeds)
+        return replace(judged, verdict=NO_WORSE, p=1.0, apart=apart, least=how.least)
     return judged
 
 

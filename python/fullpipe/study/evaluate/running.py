@@ -37,6 +37,7 @@ from fullpipe.study.evaluate.judging import Runs, judge_cell, unclear
 from fullpipe.study.evaluate.measure import MEASURES, Row
 from fullpipe.study.evaluate.preset import PACKET_BYTES, Party, Tree, dumbbell, flows
 from fullpipe.study.evaluate.statement import Statement
+from fullpipe.study.sweep.cluster import check_scheduler
 from fullpipe.text import listed, quoted, unknown, with_params
 
 __all__ = ["PROFILES", "Plan", "Profile", "evaluate", "plan"]
@@ -90,7 +91,7 @@ def evaluate(
     memory_bytes: int | None = None,
     called: str | None = None,
 ) -> Card:
-    """The report card of an algorithm after RFC 9743, each word relative to what NewReno and CUBIC do.
+    """The report card of an algorithm after RFC 9743, each word relative to the less favourable of NewReno and CUBIC.
 
     Args:
         algorithm: As scenarios name it, or a table such as ``{"name": "vegas", "alpha": 2}``.
@@ -111,13 +112,16 @@ def evaluate(
 
     Raises:
         ScenarioError: There is no such algorithm, parameter or key.
-        InputError: There is no such profile, engine, section or cell, or so many seeds are not allowed.
+        InputError: There is no such profile, engine, section or cell, so many seeds are not allowed, or no Dask
+            scheduler answers.
         LinuxError: The Linux engine lacks something, or none of its runs ended; where some did, the card says how many.
         Cancelled: ``stop`` was set.
     """
     engines.check_engines([engine])
     candidate, how, chosen, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
     statement = statement or Statement()
+    if dask is not None:
+        check_scheduler(dask)
     runs = Runs()
     kept_in = cache_directory("evaluate") if cache is None else cache
     work = Work(Cache(kept_in), candidate, workers, memory_bytes, progress, stop, dask)
@@ -132,7 +136,7 @@ def evaluate(
             counts[place] = min(how.most, counts[place] + MORE_SEEDS)
     there = Runs()
     if kernel is not None:
-        work.engine, work.store = engine, Cache(kept_in, engine)
+        work.engine, work.store = engine, Cache(kept_in, engine, fails=work.store.fails)
         work.run(there, few, deployed=False)
     cells = [judge_cell(cell, [s for c, s in counts if c is cell], runs, there) for cell in chosen]
     trees = {
@@ -144,7 +148,7 @@ def evaluate(
     return Card.of(
         candidate.label,
         profile,
-        how.seeds,
+        (how.seeds, max(counts.values(), default=how.seeds)),
         dict(candidate.keys),
         cells,
         runs,
@@ -230,11 +234,13 @@ def plan(
     engines.check_engines([engine])
     candidate, how, _, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
     kept_in = cache_directory("evaluate") if cache is None else cache
-    runs, kept, packets = _counted(Cache(kept_in), _needed(candidate, counts, "simulator", how.level >= STANDARD))
+    store = Cache(kept_in)
+    runs, kept, packets = _counted(store, _needed(candidate, counts, "simulator", how.level >= STANDARD))
     there = (0, 0, 0.0)
     if engine == "linux":
         few = {place: min(count, LINUX_SEEDS) for place, count in counts.items() if on_linux(*place)}
-        there = _counted(Cache(kept_in, engine), _needed(candidate, few, engine, deployed=False))
+        known = Cache(kept_in, engine, fails=store.fails)
+        there = _counted(known, _needed(candidate, few, engine, deployed=False))
     return Plan(runs, kept, packets, how.seeds, how.most, *there)
 
 
@@ -456,6 +462,8 @@ def _stamp(candidate: Party) -> str:
 def _chosen(only: Sequence[str] | None) -> list[Cell]:
     if only is None or "7.2" in only:  # it is judged from the runs of all others
         return list(CELLS)
+    if not only:
+        raise InputError("only: there are none; name at least one section or cell")
     ids = [cell.id for cell in CELLS]
     sections = [criterion.id for criterion in CRITERIA]
     for word in only:

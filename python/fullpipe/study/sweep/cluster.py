@@ -23,13 +23,16 @@ from fullpipe.study.sweep.rows import outcome
 if TYPE_CHECKING:
     from fullpipe.study.sweep.plan import Plan
 
-__all__ = ["connect", "run_on_cluster"]
+__all__ = ["check_scheduler", "connect", "run_on_cluster"]
 
 MOST_TASKS = 10_000
 """Tasks the scheduler is given at a time."""
 
 PATIENCE_S = 5
 """How long a scheduler may take to answer, and a cluster have no workers before that is said, seconds of wall time."""
+
+DASKS = ("distributed", "tornado", "asyncio")
+"""Whose messages are not logged."""
 
 logger = logging.getLogger(__name__)
 
@@ -42,12 +45,10 @@ def connect(address: str) -> Iterator[Any]:
     Raises:
         InputError: Dask is not installed, or no scheduler answers there.
     """
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError("a cluster needs Dask: pip install 'fullpipe[dask]'") from None
-    with _silent("distributed", "tornado", "asyncio"):
-        _check_scheduler(address)
+    check_scheduler(address)
+    from distributed import Client
+
+    with _silent(*DASKS):
         try:
             client: Any = Client(address, timeout=PATIENCE_S, set_as_default=False)  # type: ignore[no-untyped-call]
         except OSError:
@@ -119,13 +120,19 @@ def run_on_cluster(
             client.cancel([future for _, future in pending.values()])
 
 
-def _check_scheduler(address: str) -> None:
+def check_scheduler(address: str) -> None:
     """Says no to an address where no scheduler answers; a client would take half a minute and longer for that, and
     leave threads behind that fail loudly.
+
+    Raises:
+        InputError: Dask is not installed, or no scheduler answers there.
     """
-    from distributed.comm.core import connect
-    from distributed.core import send_recv
-    from distributed.security import Security
+    try:
+        from distributed.comm.core import connect
+        from distributed.core import send_recv
+        from distributed.security import Security
+    except ImportError:
+        raise InputError("a cluster needs Dask: pip install 'fullpipe[dask]'") from None
 
     async def identity() -> Any:
         comm = await connect(address, timeout=PATIENCE_S, **Security().get_connection_args("client"))  # type: ignore[no-untyped-call]
@@ -136,7 +143,7 @@ def _check_scheduler(address: str) -> None:
 
     try:
         # A thread of its own: in a notebook this one has a loop already.
-        with ThreadPoolExecutor(1) as thread:
+        with _silent(*DASKS), ThreadPoolExecutor(1) as thread:
             who = thread.submit(asyncio.run, asyncio.wait_for(identity(), PATIENCE_S)).result()
     except OSError:
         raise InputError(f"{address}: no Dask scheduler answers there in {PATIENCE_S} s") from None

@@ -56,7 +56,7 @@ CELLS = (
     Cell(
         "grid",
         ("6.1", "6.3"),
-        "one flow over a tail-drop queue, rates of 5 to 500 Mbit/s, RTTs of 10 to 200 ms, 0.1 to 4 BDP",
+        "one flow over a tail-drop queue",
         [
             Setting(
                 f"{rate:g} Mbit/s, {rtt * 1e3:g} ms, {buffer:g} BDP",
@@ -86,11 +86,11 @@ CELLS = (
     Cell(
         "wifi",
         ("6.4",),
-        "50 Mbit/s, 40 ms, 1 BDP: Wi-Fi's jitter (draft-huitema-ccwg-c4-test), and away for 200 ms in each 2 s",
+        "50 Mbit/s, 40 ms, 1 BDP: a hop over Wi-Fi, its jitter as in draft-huitema-ccwg-c4-test",
         [
             Setting("jitter 1 ms", lambda party: wifi(party, jitter={"model": "wifi", "mean": "1 ms"}), STANDARD),
             Setting("jitter 7 ms", lambda party: wifi(party, jitter={"model": "wifi", "mean": "7 ms"}), ALWAYS),
-            Setting("away", lambda party: wifi(party, **AWAY), STANDARD),
+            Setting("away for 200 ms in each 2 s", lambda party: wifi(party, **AWAY), STANDARD),
         ],
         [USED, WAIT],
     ),

@@ -105,7 +105,14 @@ def media(party: Party | None) -> Tree:
 
 
 CELLS = (
-    Beside("duel", ("5.2.1",), "one against one: harm", duels(), VICTIM),
+    Beside(
+        "duel",
+        ("5.2.1",),
+        "as many flows against as many: harm",
+        duels(),
+        VICTIM,
+        note="50 Mbit/s, 30 ms and one against one where a setting's name does not say otherwise.",
+    ),
     Beside(
         "rtts",
         ("5.2.1",),

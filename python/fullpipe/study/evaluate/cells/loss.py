@@ -33,10 +33,10 @@ CELLS = (
     Cell(
         "shallow",
         ("5.1.3",),
-        "1 Gbit/s, 100 ms, 0.02 BDP: loss",
+        "100 ms, 0.02 BDP: loss",
         [
             Setting(
-                f"{count} flow{'s' if count > 1 else ''}",
+                f"{count} flow{'s' if count > 1 else ''}, 1 Gbit/s",
                 lambda party, count=count: dumbbell(1e9, 0.1, 0.02, flows(party, "subject", count), duration_s=300),
                 STANDARD if count == 10 else FULL,
             )
@@ -85,10 +85,10 @@ CELLS = (
     Cell(
         "pacing",
         ("5.1.3",),
-        "50 Mbit/s, 100 ms, 0.02 BDP, 10 flows; and 30 ms, 1 BDP, one beside CUBIC: pacing forced on and off",
+        "50 Mbit/s: pacing forced on and off",
         [
             Setting(
-                f"shallow, pacing {pacing}",
+                f"10 flows, 100 ms, 0.02 BDP, pacing {pacing}",
                 lambda party, pacing=pacing: dumbbell(
                     50e6, 0.1, 0.02, flows(paced(party, pacing), "subject", 10), duration_s=120
                 ),
@@ -98,7 +98,7 @@ CELLS = (
         ]
         + [
             Setting(
-                f"beside CUBIC, pacing {pacing}",
+                f"one beside CUBIC, 30 ms, 1 BDP, pacing {pacing}",
                 lambda party, pacing=pacing: dumbbell(
                     50e6,
                     0.03,

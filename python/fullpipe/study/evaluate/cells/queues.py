@@ -26,7 +26,7 @@ CELLS = (
         ],
         [
             Metric("p50_queueing_delay_s", "median queueing delay", LESS, "ms", 1e3),
-            Metric("p95_queueing_delay_s", "95th percentile of it", LESS, "ms", 1e3),
+            Metric("p95_queueing_delay_s", "95th percentile of the queueing delay", LESS, "ms", 1e3),
             Metric("utilization", "utilization", IDLE, "%", 100, informs=True),
             Metric("subject.mean_rtt_s", "mean RTT", LESS, "ms", 1e3, informs=True),
         ],

@@ -62,7 +62,7 @@ CELLS = (
     Cell(
         "fct-mixed",
         ("5.2.3",),
-        "the same, where either the long flows or the transfers are CUBIC's",
+        "50 Mbit/s, 40 ms, 1 BDP: two long flows and transfers at a fifth of the capacity, one of both CUBIC's",
         [
             Setting("long beside CUBIC's transfers", lambda party: mix(party, CUBIC), ALWAYS),
             Setting("transfers beside CUBIC's long flows", lambda party: mix(CUBIC, party), STANDARD),

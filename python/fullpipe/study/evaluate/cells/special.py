@@ -94,7 +94,7 @@ CELLS = (
     Cell(
         "aqm",
         ("7.1",),
-        "50 Mbit/s, 40 ms under CoDel, FQ-CoDel, PIE, RED and DualPI2, without and with ECN",
+        "50 Mbit/s, 40 ms: a managed queue",
         [
             Setting(
                 f"{queue}, {count} flow{'s' if count > 1 else ''}{', ECN' if ecn else ''}",
