@@ -8,7 +8,7 @@ const ROUNDS: u32 = 3;
 impl Bbr3 {
     /// EnterDrain.
     pub(super) fn enter_drain(&mut self) {
-        self.phase = Phase::Drain;
+        self.enter(Phase::Drain);
         self.drain_start_round = self.model.round_count;
     }
 

@@ -71,6 +71,7 @@ use crate::parts::number::float;
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{Ack, CongestionControl, Flow, Lost, RateSample, Signal, Start};
 use congestion::{Congestion, Undo};
+use control::Bounds;
 use model::Model;
 use probe_bw::Probe;
 use probe_rtt::ProbeRtt;
@@ -170,6 +171,7 @@ pub struct Bbr3 {
     cwnd: f64,
     /// C.pacing_rate, segments a second.
     pacing_rate: f64,
+    bounds: Bounds,
     phase: Phase,
     usage: Usage,
     full_pipe: FullPipe,
@@ -278,6 +280,7 @@ impl Bbr3 {
             cwnd: start.window,
             prior_cwnd: 0.0,
             pacing_rate: control::initial_pacing_rate(&start),
+            bounds: Bounds::default(),
             model: Model::new(start.rtt, linux),
             full_pipe: FullPipe::default(),
             probe: Probe::default(),
@@ -292,29 +295,36 @@ impl Bbr3 {
     #[inline(never)]
     fn on_news(&mut self, news: &News) {
         self.update_model_and_state(news);
-        self.set_pacing_rate();
+        if self.model.has_changed {
+            self.follow_model();
+        }
+        debug_assert!(self.follows_model(), "what changes the model says so");
         self.set_cwnd(news);
     }
 
     /// UpdateModelAndState (section 5.2.3).
     fn update_model_and_state(&mut self, news: &News) {
-        self.update_latest_delivery_signals(news);
-        self.update_congestion_signals(news);
+        let loss_round_starts = self.update_latest_delivery_signals(news);
+        self.update_congestion_signals(news, loss_round_starts);
         self.update_ack_aggregation(news);
         if self.model.round_start {
             self.check_full_bw_reached(news);
         }
-        if self.congestion.round_start {
+        if loss_round_starts {
             self.check_startup_high_loss(news);
         }
-        if !self.phase.is_probe_bw() {
-            self.check_startup_done();
-            self.check_drain_done(news);
-        }
         self.update_probe_bw_cycle_phase(news);
-        self.update_min_rtt(news);
-        self.check_probe_rtt(news);
-        self.advance_latest_delivery_signals(news);
+        let probe_rtt_expired = self.update_min_rtt(news);
+        self.check_probe_rtt(news, probe_rtt_expired);
+        if loss_round_starts {
+            self.advance_latest_delivery_signals(news);
+        }
+    }
+
+    /// Another state begins.
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.model.has_changed = true;
     }
 
     /// C.is_cwnd_limited (section 2.2).
@@ -337,6 +347,7 @@ impl Bbr3 {
         self.model.aggregation.begin(now);
         if self.phase.is_probe_bw() {
             self.set_pacing_rate_with_gain(1.0);
+            self.model.has_changed = true;
         } else if self.phase == Phase::ProbeRtt {
             self.check_probe_rtt_done(now);
         }

@@ -32,7 +32,7 @@ impl FullPipe {
 impl Bbr3 {
     /// EnterStartup.
     pub(super) fn enter_startup(&mut self) {
-        self.phase = Phase::Startup;
+        self.enter(Phase::Startup);
     }
 
     /// What is left of CheckStartupDone once losses have been looked at.
@@ -43,6 +43,7 @@ impl Bbr3 {
     }
 
     /// CheckFullBWReached (section 5.3.1.2), where a round starts.
+    #[inline(never)]
     pub(super) fn check_full_bw_reached(&mut self, news: &News) {
         let rate = news.delivery_rate;
         if self.full_pipe.now || news.rate.is_app_limited || rate == 0.0 {
@@ -59,6 +60,7 @@ impl Bbr3 {
     }
 
     /// CheckStartupHighLoss (section 5.3.1.3), at the end of a round that began with a loss.
+    #[inline(never)]
     pub(super) fn check_startup_high_loss(&mut self, news: &News) {
         let ranges = self.congestion.lost_ranges;
         self.congestion.lost_ranges = 0;
@@ -81,5 +83,6 @@ impl Bbr3 {
     pub(super) fn pipe_is_full(&mut self) {
         self.full_pipe.now = true;
         self.full_pipe.reached = true;
+        self.model.has_changed = true;
     }
 }

@@ -6,11 +6,12 @@ use super::{Bbr3, News, Phase};
 
 impl Bbr3 {
     /// StartProbeBW_UP.
+    #[inline(never)]
     pub(super) fn start_up(&mut self, news: &News) {
         self.probe.ack_phase = AckPhase::ProbeStarting;
         self.model.start_round();
         self.full_pipe.reset(news.delivery_rate);
-        self.phase = Phase::Up;
+        self.enter(Phase::Up);
         self.raise_inflight_longterm_slope();
     }
 
