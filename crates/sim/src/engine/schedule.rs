@@ -144,7 +144,7 @@ impl Schedule {
     #[inline(always)]
     pub fn push(&mut self, stream: StreamId, packet: &Packet) {
         if !self.file(stream, packet) {
-            self.put_aside(stream, packet);
+            self.put_aside(stream, *packet);
         }
         if self.taken >= self.keys.len() {
             self.open_next();
@@ -240,22 +240,22 @@ impl Schedule {
         Reverse(Waiting { at: packet.at, stream, order: self.order, packet: *packet })
     }
 
-    /// Puts a packet for which there is no slice ahead where it belongs.
+    /// Puts a packet for which there is no slice ahead where it belongs. It is given away, so that others need not be in memory.
     #[cold]
-    fn put_aside(&mut self, stream: StreamId, packet: &Packet) {
+    fn put_aside(&mut self, stream: StreamId, packet: Packet) {
         let slice = slice_of(packet.at, self.shift);
         if slice >= self.open + SLICES {
             self.traffic.far += 1;
-            let waiting = self.waiting(stream, packet);
+            let waiting = self.waiting(stream, &packet);
             self.far.push(waiting);
         } else {
             self.next = self.next.min(packet.at);
-            if slice == self.open && self.insert(stream, packet) {
+            if slice == self.open && self.insert(stream, &packet) {
                 return;
             }
             let count = if slice == self.open { &mut self.traffic.late } else { &mut self.traffic.early };
             *count += 1;
-            let waiting = self.waiting(stream, packet);
+            let waiting = self.waiting(stream, &packet);
             self.put_late(waiting);
         }
         self.follow_traffic();
