@@ -81,10 +81,10 @@ impl Bbr3 {
     pub(super) fn update_latest_delivery_signals(&mut self, news: &News) -> bool {
         let congestion = &mut self.congestion;
         congestion.bw_latest = max(congestion.bw_latest, news.delivery_rate);
-        congestion.inflight_latest = max(congestion.inflight_latest, float(news.rate.delivered));
-        let round_starts = news.rate.prior_delivered >= congestion.round_delivered;
+        congestion.inflight_latest = max(congestion.inflight_latest, float(news.delivered));
+        let round_starts = news.prior_delivered >= congestion.round_delivered;
         if round_starts {
-            congestion.round_delivered = news.delivered;
+            congestion.round_delivered = news.delivered_so_far();
         }
         round_starts
     }
@@ -92,7 +92,7 @@ impl Bbr3 {
     /// AdvanceLatestDeliverySignals, where a round of losses starts.
     pub(super) fn advance_latest_delivery_signals(&mut self, news: &News) {
         self.congestion.bw_latest = news.delivery_rate;
-        self.congestion.inflight_latest = float(news.rate.delivered);
+        self.congestion.inflight_latest = float(news.delivered);
     }
 
     /// UpdateCongestionSignals, UpdateMaxBw included.
@@ -246,7 +246,7 @@ impl Bbr3 {
             self.pipe_is_full();
         }
         if self.probe.is_sample && part >= ECN_THRESH {
-            self.handle_inflight_too_high(news.rate.tx_in_flight as f64, news.rate.is_app_limited, news.now);
+            self.handle_inflight_too_high(news.tx_in_flight as f64, news.is_app_limited, news.now);
         } else if part > 0.0 && !self.phase.is_probing() {
             self.init_lower_bounds();
             self.model.inflight_shortterm *= 1.0 - ECN_FACTOR * alpha;

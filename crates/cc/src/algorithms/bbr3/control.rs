@@ -69,12 +69,18 @@ impl Bbr3 {
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
         let rate = gain * self.model.bw() * PACING_MARGIN;
         if rate > 0.0 && (self.full_pipe.reached || rate > self.pacing_rate) {
-            self.pacing_rate = rate;
+            self.pace_at(rate);
         }
     }
 
+    /// Paces at `rate`, segments a second.
+    pub(super) fn pace_at(&mut self, rate: f64) {
+        self.pacing_rate = rate;
+        self.send_quantum = self.quantum() as u64;
+    }
+
     /// C.send_quantum (section 5.6.3), segments.
-    pub(super) fn quantum(&self) -> f64 {
+    fn quantum(&self) -> f64 {
         max(min(self.pacing_rate * QUANTUM_S, self.settings.most_quantum), LEAST_QUANTUM)
     }
 
@@ -98,7 +104,7 @@ impl Bbr3 {
         let Bounds { max_inflight, most_in_flight } = self.bounds;
         if self.full_pipe.reached {
             self.cwnd = min(self.cwnd + news.newly_acked(), max_inflight);
-        } else if self.cwnd < max_inflight || float(news.delivered) < self.settings.initial_cwnd {
+        } else if self.cwnd < max_inflight || float(news.delivered_so_far()) < self.settings.initial_cwnd {
             self.cwnd += news.newly_acked();
         }
         self.cwnd = min(max(self.cwnd, MIN_PIPE_CWND), most_in_flight);

@@ -25,7 +25,7 @@ impl Bbr3 {
 
     /// IsTimeToCruise.
     fn is_time_to_cruise(&self, news: &News) -> bool {
-        news.in_flight <= self.inflight_with_headroom() && news.in_flight <= self.inflight(self.model.max_bw(), 1.0)
+        news.in_flight() <= self.inflight_with_headroom() && news.in_flight() <= self.inflight(self.model.max_bw(), 1.0)
     }
 
     /// InflightWithHeadroom.

@@ -171,6 +171,8 @@ pub struct Bbr3 {
     cwnd: f64,
     /// C.pacing_rate, segments a second.
     pacing_rate: f64,
+    /// C.send_quantum, segments, which follows from that: asked for at every burst.
+    send_quantum: u64,
     bounds: Bounds,
     phase: Phase,
     usage: Usage,
@@ -214,16 +216,23 @@ struct Usage {
     idle_restart: bool,
 }
 
-/// An ACK: what the draft calls RS, and the connection's state after it.
+/// An ACK: what the draft calls RS, as much of it as is asked for, and the connection's state after it.
 struct News {
     now: Nanos,
-    rate: RateSample,
     /// RS.delivery_rate, segments a second; 0 where it tells of none.
     delivery_rate: f64,
-    /// C.delivered.
+    /// RS.delivered, RS.prior_delivered, RS.newly_acked.
     delivered: u64,
+    prior_delivered: u64,
+    newly_delivered: u64,
+    /// RS.rtt; [`Nanos::MAX`] where there is none.
+    rtt: Nanos,
+    /// RS.tx_in_flight, RS.lost, RS.is_app_limited.
+    tx_in_flight: u64,
+    lost: u64,
+    is_app_limited: bool,
     /// C.inflight.
-    in_flight: f64,
+    flight: u64,
     /// Fast recovery is under way.
     in_recovery: bool,
     /// Segments newly marked.
@@ -235,10 +244,15 @@ impl News {
     fn of(flow: &Flow, ack: &Ack, rate: RateSample) -> News {
         News {
             now: flow.now,
-            rate,
             delivery_rate: rate.per_second().unwrap_or(0.0),
-            delivered: rate.prior_delivered + rate.delivered,
-            in_flight: float(flow.in_flight),
+            delivered: rate.delivered,
+            prior_delivered: rate.prior_delivered,
+            newly_delivered: rate.newly_delivered,
+            rtt: rate.rtt.unwrap_or(Nanos::MAX),
+            tx_in_flight: rate.tx_in_flight,
+            lost: rate.lost,
+            is_app_limited: rate.is_app_limited,
+            flight: flow.in_flight,
             in_recovery: flow.in_recovery,
             ce: ack.ce,
         }
@@ -246,7 +260,17 @@ impl News {
 
     /// RS.newly_acked.
     fn newly_acked(&self) -> f64 {
-        float(self.rate.newly_delivered)
+        float(self.newly_delivered)
+    }
+
+    /// C.delivered.
+    fn delivered_so_far(&self) -> u64 {
+        self.prior_delivered + self.delivered
+    }
+
+    /// C.inflight.
+    fn in_flight(&self) -> f64 {
+        float(self.flight)
     }
 }
 
@@ -272,14 +296,15 @@ impl Bbr3 {
             ),
             probe_rtt_interval: (params.number("probe_rtt_interval") * SECOND as f64) as Nanos,
         };
-        Bbr3 {
+        let mut bbr = Bbr3 {
             settings,
             random: Random::new(start.seed),
             phase: Phase::Startup,
             drain_start_round: 0,
             cwnd: start.window,
             prior_cwnd: 0.0,
-            pacing_rate: control::initial_pacing_rate(&start),
+            pacing_rate: 0.0,
+            send_quantum: 0,
             bounds: Bounds::default(),
             model: Model::new(start.rtt, linux),
             full_pipe: FullPipe::default(),
@@ -288,7 +313,9 @@ impl Bbr3 {
             congestion: Congestion::default(),
             undo: Undo::default(),
             usage: Usage::default(),
-        }
+        };
+        bbr.pace_at(control::initial_pacing_rate(&start));
+        bbr
     }
 
     /// UpdateOnACK (section 5.2.3).
@@ -369,7 +396,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn send_quantum(&self) -> u64 {
-        self.quantum() as u64
+        self.send_quantum
     }
 
     fn takes_rate_samples(&self) -> bool {

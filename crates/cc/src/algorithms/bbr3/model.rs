@@ -115,8 +115,8 @@ impl Model {
 
     /// UpdateRound (section 5.5.1).
     fn update_round(&mut self, news: &News) {
-        self.delivered = news.delivered;
-        self.round_start = news.rate.prior_delivered >= self.next_round_delivered;
+        self.delivered = news.delivered_so_far();
+        self.round_start = news.prior_delivered >= self.next_round_delivered;
         if self.round_start {
             self.start_round();
             self.round_count += 1;
@@ -167,7 +167,7 @@ impl Bbr3 {
         }
         let rate = news.delivery_rate;
         // A branch, which is seldom taken: what is worked out from max_bw need not wait for this ACK's rate.
-        if rate > self.model.max_bw[1] && (rate >= self.model.max_bw() || !news.rate.is_app_limited) {
+        if rate > self.model.max_bw[1] && (rate >= self.model.max_bw() || !news.is_app_limited) {
             self.model.max_bw[1] = rate;
             self.model.has_changed = true;
         }
@@ -196,7 +196,7 @@ impl Bbr3 {
         let probe_rtt_expired = news.now > self.probe_rtt.min_stamp + self.settings.probe_rtt_interval;
         let expired = news.now > self.model.min_rtt_stamp + MIN_RTT_FILTER_LEN;
         // min_rtt follows probe_rtt_min_delay, so that neither changes by a greater one.
-        if probe_rtt_expired || expired || news.rate.rtt.unwrap_or(Nanos::MAX) <= self.probe_rtt.min_delay {
+        if probe_rtt_expired || expired || news.rtt <= self.probe_rtt.min_delay {
             self.change_min_rtt(news, probe_rtt_expired, expired);
         }
         probe_rtt_expired
@@ -205,8 +205,8 @@ impl Bbr3 {
     #[inline(never)]
     fn change_min_rtt(&mut self, news: &News, probe_rtt_expired: bool, expired: bool) {
         let (probe, model) = (&mut self.probe_rtt, &mut self.model);
-        if let Some(rtt) = news.rate.rtt.filter(|&rtt| probe_rtt_expired || rtt < probe.min_delay) {
-            (probe.min_delay, probe.min_stamp) = (rtt, news.now);
+        if news.rtt < Nanos::MAX && (probe_rtt_expired || news.rtt < probe.min_delay) {
+            (probe.min_delay, probe.min_stamp) = (news.rtt, news.now);
         }
         if expired || model.min_rtt.is_none_or(|min_rtt| probe.min_delay < min_rtt) {
             model.min_rtt = Some(probe.min_delay).filter(|&delay| delay < Nanos::MAX);

@@ -115,7 +115,7 @@ impl Bbr3 {
                 self.probe.is_sample = false;
                 self.probe.ack_phase = AckPhase::Init;
                 if self.phase.is_probe_bw() {
-                    if !news.rate.is_app_limited {
+                    if !news.is_app_limited {
                         self.model.advance_max_bw_filter();
                     }
                     if self.probe.was_precautionary && !self.probe.was_too_high {
@@ -136,7 +136,7 @@ impl Bbr3 {
             return true;
         }
         // Elsewhere inflight_longterm is as it was, whatever has been lost.
-        if float(news.rate.tx_in_flight) > self.model.inflight_longterm || self.phase == Phase::Up {
+        if float(news.tx_in_flight) > self.model.inflight_longterm || self.phase == Phase::Up {
             self.raise_inflight_longterm(news);
         }
         false
@@ -145,7 +145,7 @@ impl Bbr3 {
     /// What is in flight without too many losses may be in flight.
     #[inline(never)]
     fn raise_inflight_longterm(&mut self, news: &News) {
-        let (lost, tx_in_flight) = (float(news.rate.lost), float(news.rate.tx_in_flight));
+        let (lost, tx_in_flight) = (float(news.lost), float(news.tx_in_flight));
         if self.is_inflight_too_high(lost, tx_in_flight) {
             return;
         }

@@ -42,7 +42,7 @@ impl Bbr3 {
         if self.phase == Phase::ProbeRtt {
             self.handle_probe_rtt(news);
         }
-        if news.rate.delivered > 0 {
+        if news.delivered > 0 {
             self.usage.idle_restart = false;
         }
     }
@@ -51,7 +51,7 @@ impl Bbr3 {
     #[inline(never)]
     fn handle_probe_rtt(&mut self, news: &News) {
         if self.probe_rtt.done_stamp.is_none() {
-            if news.in_flight <= self.probe_rtt_cwnd() {
+            if news.in_flight() <= self.probe_rtt_cwnd() {
                 self.probe_rtt.done_stamp = Some(news.now + DURATION);
                 self.probe_rtt.round_done = false;
                 self.model.start_round();

@@ -46,7 +46,7 @@ impl Bbr3 {
     #[inline(never)]
     pub(super) fn check_full_bw_reached(&mut self, news: &News) {
         let rate = news.delivery_rate;
-        if self.full_pipe.now || news.rate.is_app_limited || rate == 0.0 {
+        if self.full_pipe.now || news.is_app_limited || rate == 0.0 {
             return;
         }
         if rate >= self.full_pipe.bw * GROWTH {
@@ -68,7 +68,7 @@ impl Bbr3 {
             return;
         }
         let is_lossy = if self.settings.selective_acks {
-            ranges >= FULL_LOSS_COUNT && self.is_inflight_too_high(news.rate.lost as f64, news.rate.tx_in_flight as f64)
+            ranges >= FULL_LOSS_COUNT && self.is_inflight_too_high(news.lost as f64, news.tx_in_flight as f64)
         } else {
             ranges > 0
         };

@@ -24,7 +24,7 @@ impl Bbr3 {
 
     /// IsTimeToGoDown.
     fn is_time_to_go_down(&mut self, news: &News) -> bool {
-        if self.probe.was_too_high && news.in_flight >= self.model.inflight_longterm {
+        if self.probe.was_too_high && news.in_flight() >= self.model.inflight_longterm {
             self.probe.was_precautionary = true;
             return true;
         }
