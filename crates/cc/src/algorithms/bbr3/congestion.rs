@@ -90,6 +90,7 @@ impl Bbr3 {
     }
 
     /// AdvanceLatestDeliverySignals, where a round of losses starts.
+    #[inline(never)]
     pub(super) fn advance_latest_delivery_signals(&mut self, news: &News) {
         self.congestion.bw_latest = news.delivery_rate;
         self.congestion.inflight_latest = float(news.delivered);
