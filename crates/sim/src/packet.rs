@@ -269,10 +269,11 @@ impl Notes {
         self.notes.capacity() * size_of::<AckNote>() + self.free.capacity() * size_of::<u32>()
     }
 
-    /// Asks for the note of an ACK that arrives soon.
+    /// Asks for the note of an ACK that arrives soon; for the last one where it has none, which nobody could guess.
     #[inline(always)]
     pub fn prefetch(&self, slot: NoteSlot) {
-        if let Some(note) = self.notes.get(slot.0 as usize) {
+        let last = self.notes.len().wrapping_sub(1);
+        if let Some(note) = self.notes.get(last.min(slot.0 as usize)) {
             prefetch(note, size_of::<AckNote>());
         }
     }

@@ -21,12 +21,27 @@ impl WindowedMax {
     /// Takes a sample in at `time`, which never goes back; the greatest value of the last `window`, 1 or more, after it.
     #[inline(always)]
     pub fn update(&mut self, value: f64, time: u32, window: u32) -> f64 {
-        // The case of nearly all within a round.
-        let is_least = value < self.values[2] || (value == self.values[2] && self.equals_too);
-        if is_least && self.settled == (time, window) {
-            return self.value();
+        if !self.outdoes(value, time, window) {
+            self.change(value, time, window);
         }
-        self.change(value, time, window)
+        self.value()
+    }
+
+    /// The same; says whether the greatest value is another now.
+    #[inline(always)]
+    pub fn is_moved_by(&mut self, value: f64, time: u32, window: u32) -> bool {
+        if self.outdoes(value, time, window) {
+            return false;
+        }
+        let before = self.value();
+        self.change(value, time, window) != before
+    }
+
+    /// A sample of this value changes nothing: the case of nearly all within a round.
+    #[inline(always)]
+    fn outdoes(&self, value: f64, time: u32, window: u32) -> bool {
+        let is_least = value < self.values[2] || (value == self.values[2] && self.equals_too);
+        is_least && self.settled == (time, window)
     }
 
     #[inline(never)]
@@ -98,13 +113,17 @@ mod tests {
         fn the_short_cut_changes_nothing(
             steps in prop::collection::vec((0u8..6, 0u32..40, prop::bool::weighted(0.05)), 1..300),
         ) {
-            let (mut max, mut plain, mut time, mut window) = (WindowedMax::default(), WindowedMax::default(), 0, 10);
+            let [mut max, mut plain, mut moved] = [(); 3].map(|()| WindowedMax::default());
+            let (mut time, mut window) = (0, 10);
             for (value, step, changes) in steps {
                 time += step.saturating_sub(35);
                 window = if changes { 11 - window } else { window };
                 let told = max.update(f64::from(value), time, window);
                 prop_assert_eq!(told, plain.change(f64::from(value), time, window));
                 prop_assert_eq!((max.values, max.times), (plain.values, plain.times));
+                let before = moved.value();
+                prop_assert_eq!(moved.is_moved_by(f64::from(value), time, window), told != before);
+                prop_assert_eq!(&moved, &max);
             }
         }
 

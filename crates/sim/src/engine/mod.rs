@@ -262,7 +262,7 @@ impl<P: Policy> Engine<P> {
             } else if self.transit.schedule.any_late() {
                 self.take_late();
             } else if let Some(packet) = self.transit.schedule.pop() {
-                self.on_packet(packet);
+                self.on_packet(&packet);
             }
             if self.has_failed() {
                 return false;
@@ -286,23 +286,23 @@ impl<P: Policy> Engine<P> {
     #[inline(never)]
     fn take_late(&mut self) {
         if let Some(packet) = self.transit.schedule.pop_late() {
-            self.on_packet(packet);
+            self.on_packet(&packet);
         }
     }
 
-    /// A packet reaches its next stop in its turn.
+    /// A packet reaches its next stop in its turn. Where it goes on it is copied, so that an ACK that arrives need not be in memory.
     #[inline(always)]
-    fn on_packet(&mut self, packet: Packet) {
+    fn on_packet(&mut self, packet: &Packet) {
         if self.flows.len() >= MANY_FLOWS {
             self.prefetch_upcoming();
         }
         match packet.kind {
             Kind::Arriving => self.on_ack(packet),
             Kind::Data | Kind::Received | Kind::Ack | Kind::Syn | Kind::SynAck => {
-                self.transit.move_on(&mut self.flows[packet.flow as usize], packet)
+                self.transit.move_on(&mut self.flows[packet.flow as usize], *packet)
             }
             Kind::Pace => self.on_pace(packet.flow, packet.at),
-            Kind::Datagram | Kind::Opening => self.on_rarer_packet(packet),
+            Kind::Datagram | Kind::Opening => self.on_rarer_packet(*packet),
         }
     }
 
@@ -342,9 +342,9 @@ impl<P: Policy> Engine<P> {
 
     /// An ACK reaches its sender.
     #[inline(always)]
-    fn on_ack(&mut self, packet: Packet) {
+    fn on_ack(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
-        let Some(now) = self.transit.hand_over(flow, &packet) else { return };
+        let Some(now) = self.transit.hand_over(flow, packet) else { return };
         if flow.sender.finished() {
             self.complete(packet.flow, now);
         } else {

@@ -35,6 +35,8 @@ const MOST: usize = 1 << PLACE_BITS;
 pub struct Schedule {
     streams: StreamId,
     shift: u32,
+    /// The bits of a time that say where in its slice it is.
+    mask: u32,
     /// Packets by slice: those of slice `n` at `n % SLICES`.
     slices: Vec<Vec<Entry>>,
     /// Which slices hold any, a bit each.
@@ -112,6 +114,7 @@ impl Schedule {
         Schedule {
             streams: 0,
             shift: FIRST_SHIFT,
+            mask: mask_of(FIRST_SHIFT),
             slices: vec![Vec::new(); SLICES as usize],
             occupied: [0; SLICES as usize / 64],
             open: 0,
@@ -144,7 +147,7 @@ impl Schedule {
     #[inline(always)]
     pub fn push(&mut self, stream: StreamId, packet: &Packet) {
         if !self.file(stream, packet) {
-            self.put_aside(stream, packet);
+            self.put_aside(stream, *packet);
         }
         if self.taken >= self.keys.len() {
             self.open_next();
@@ -230,7 +233,7 @@ impl Schedule {
             // An empty slice has no capacity.
             self.occupied[place / 64] |= 1 << (place % 64);
         }
-        entries.push(Entry::new(stream, packet, self.shift));
+        entries.push(Entry::new(stream, packet, self.mask));
         true
     }
 
@@ -240,22 +243,22 @@ impl Schedule {
         Reverse(Waiting { at: packet.at, stream, order: self.order, packet: *packet })
     }
 
-    /// Puts a packet for which there is no slice ahead where it belongs.
+    /// Puts a packet for which there is no slice ahead where it belongs. It is given away, so that others need not be in memory.
     #[cold]
-    fn put_aside(&mut self, stream: StreamId, packet: &Packet) {
+    fn put_aside(&mut self, stream: StreamId, packet: Packet) {
         let slice = slice_of(packet.at, self.shift);
         if slice >= self.open + SLICES {
             self.traffic.far += 1;
-            let waiting = self.waiting(stream, packet);
+            let waiting = self.waiting(stream, &packet);
             self.far.push(waiting);
         } else {
             self.next = self.next.min(packet.at);
-            if slice == self.open && self.insert(stream, packet) {
+            if slice == self.open && self.insert(stream, &packet) {
                 return;
             }
             let count = if slice == self.open { &mut self.traffic.late } else { &mut self.traffic.early };
             *count += 1;
-            let waiting = self.waiting(stream, packet);
+            let waiting = self.waiting(stream, &packet);
             self.put_late(waiting);
         }
         self.follow_traffic();
@@ -271,7 +274,7 @@ impl Schedule {
         if self.entries.len() == self.entries.capacity() && !grow(&mut self.entries, &mut self.spare) {
             return false;
         }
-        let entry = Entry::new(stream, packet, self.shift);
+        let entry = Entry::new(stream, packet, self.mask);
         // The last place: it stands behind all of its time and stream.
         let key = entry.key(self.entries.len());
         let place = self.taken + unread.partition_point(|&other| other < key);
@@ -459,7 +462,7 @@ impl Schedule {
         let taken = std::mem::take(&mut self.taken);
         self.occupied = [0; SLICES as usize / 64];
         self.spare.clear();
-        self.shift = shift;
+        (self.shift, self.mask) = (shift, mask_of(shift));
         self.open = slice_of(first, shift) - 1;
         // Packets of one stream that arrive at one moment stand in one of these, or in the open slice and then among the late.
         for &key in &keys[taken..] {
@@ -510,6 +513,11 @@ const MOST_UNREAD: usize = 512;
 #[inline(always)]
 fn slice_of(at: Nanos, shift: u32) -> u64 {
     (at >> shift) + 1
+}
+
+/// The bits of a time within a slice.
+fn mask_of(shift: u32) -> u32 {
+    (1 << shift) - 1
 }
 
 /// How many places after that of slice `first` one is.
@@ -598,9 +606,9 @@ fn grow(entries: &mut Vec<Entry>, spare: &mut Vec<Vec<Entry>>) -> bool {
 
 impl Entry {
     #[inline(always)]
-    fn new(stream: StreamId, packet: &Packet, shift: u32) -> Entry {
+    fn new(stream: StreamId, packet: &Packet, mask: u32) -> Entry {
         let Packet { at, stamp, aside, flow, seq, note, incarnation, hop, kind } = *packet;
-        let within = at as u32 & ((1 << shift) - 1);
+        let within = at as u32 & mask;
         Entry { stamp, aside, within, stream, flow, seq, note, incarnation, hop, kind }
     }
 

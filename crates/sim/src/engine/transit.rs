@@ -183,27 +183,29 @@ impl Transit {
 
     /// A segment over the one link of a route reaches its receiver, and its ACK goes back over that link.
     #[inline(always)]
-    fn deliver_direct<P: Policy>(&mut self, flow: &mut Connection<P>, back: u32, mut segment: Segment) {
-        segment.hop = 1;
-        let Some(next) = flow.receiver.take_expected(segment.seq, segment.stamp) else {
-            self.deliver_beyond(flow, back, segment);
+    fn deliver_direct<P: Policy>(&mut self, flow: &mut Connection<P>, back: u32, segment: Segment) {
+        let Segment { at, stamp, seq, .. } = segment;
+        debug_assert_eq!(segment.marks, Marks::NONE);
+        let Some(next) = flow.receiver.take_expected(seq, stamp) else {
+            self.deliver_beyond(flow, back, at, seq, stamp);
             return;
         };
-        flow.received += u64::from(self.count_delivered(segment.at));
-        self.acknowledge_direct(flow, back, segment.at, (next, segment.stamp), NoteSlot::NONE);
+        flow.received += u64::from(self.count_delivered(at));
+        self.acknowledge_direct(flow, back, at, (next, stamp), NoteSlot::NONE);
     }
 
-    /// The same beyond a hole: most segments behind a loss.
+    /// The same beyond a hole: most segments behind a loss. Of the segment as much as there are registers for.
     #[inline(never)]
-    fn deliver_beyond<P: Policy>(&mut self, flow: &mut Connection<P>, back: u32, segment: Segment) {
-        let taken = if flow.heed.is_none() { flow.receiver.take_beyond(segment.seq) } else { None };
+    fn deliver_beyond<P: Policy>(&mut self, flow: &mut Connection<P>, back: u32, at: Nanos, seq: u32, sent: Nanos) {
+        let taken = if flow.heed.is_none() { flow.receiver.take_beyond(seq) } else { None };
         let Some((next, stamp, blocks)) = taken else {
-            self.deliver_apart(flow, segment);
+            let segment = Segment::new(flow.id, seq.into(), flow.incarnation, at, sent);
+            self.deliver_apart(flow, Segment { hop: 1, ..segment });
             return;
         };
-        flow.received += u64::from(self.count_delivered(segment.at));
+        flow.received += u64::from(self.count_delivered(at));
         let note = self.notes.put(AckNote { blocks, echo: None });
-        self.acknowledge_direct(flow, back, segment.at, (next, stamp), note);
+        self.acknowledge_direct(flow, back, at, (next, stamp), note);
     }
 
     /// The ACK of a segment that came over the one link of a route goes back over that link.

@@ -84,7 +84,7 @@ impl Default for Pacer {
 impl Pacer {
     /// Whether a segment may leave at `now`.
     pub fn allows(&self, now: Nanos) -> bool {
-        now >= self.next || self.burst > 0
+        (now >= self.next) | (self.burst > 0)
     }
 
     /// A segment leaves at `now`, at `rate` segments per second in bursts of `quantum`, which is asked for when one begins.

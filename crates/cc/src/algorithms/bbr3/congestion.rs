@@ -21,9 +21,8 @@ pub(super) struct Congestion {
     /// bw_latest, segments a second; inflight_latest, segments.
     bw_latest: f64,
     pub inflight_latest: f64,
-    /// loss_round_delivered, loss_round_start.
+    /// loss_round_delivered.
     round_delivered: u64,
-    pub round_start: bool,
     /// is_loss_in_round.
     is_loss_in_round: bool,
     /// Ranges of segments lost in this round, and the segment that would go on with the last of them.
@@ -59,7 +58,6 @@ impl Default for Congestion {
         Congestion {
             is_loss_in_round: false,
             round_delivered: 0,
-            round_start: false,
             bw_latest: 0.0,
             inflight_latest: 0.0,
             lost_ranges: 0,
@@ -79,38 +77,39 @@ impl Congestion {
 }
 
 impl Bbr3 {
-    /// UpdateLatestDeliverySignals (section 5.5.10.3).
-    pub(super) fn update_latest_delivery_signals(&mut self, news: &News) {
+    /// UpdateLatestDeliverySignals (section 5.5.10.3); says loss_round_start.
+    pub(super) fn update_latest_delivery_signals(&mut self, news: &News) -> bool {
         let congestion = &mut self.congestion;
         congestion.bw_latest = max(congestion.bw_latest, news.delivery_rate);
-        congestion.inflight_latest = max(congestion.inflight_latest, float(news.rate.delivered));
-        congestion.round_start = news.rate.prior_delivered >= congestion.round_delivered;
-        if congestion.round_start {
-            congestion.round_delivered = news.delivered;
+        congestion.inflight_latest = max(congestion.inflight_latest, float(news.delivered));
+        let round_starts = news.prior_delivered >= congestion.round_delivered;
+        if round_starts {
+            congestion.round_delivered = news.delivered_so_far();
         }
+        round_starts
     }
 
-    /// AdvanceLatestDeliverySignals.
+    /// AdvanceLatestDeliverySignals, where a round of losses starts.
+    #[inline(never)]
     pub(super) fn advance_latest_delivery_signals(&mut self, news: &News) {
-        if self.congestion.round_start {
-            self.congestion.bw_latest = news.delivery_rate;
-            self.congestion.inflight_latest = news.rate.delivered as f64;
-        }
+        self.congestion.bw_latest = news.delivery_rate;
+        self.congestion.inflight_latest = float(news.delivered);
     }
 
     /// UpdateCongestionSignals, UpdateMaxBw included.
-    pub(super) fn update_congestion_signals(&mut self, news: &News) {
+    pub(super) fn update_congestion_signals(&mut self, news: &News, round_starts: bool) {
         self.update_max_bw(news);
         if self.settings.linux {
             self.update_marks(news);
         }
-        if self.congestion.round_start {
+        if round_starts {
             self.adapt_lower_bounds();
             self.congestion.is_loss_in_round = false;
         }
     }
 
     /// AdaptLowerBoundsFromCongestion, InitLowerBounds and LossLowerBounds.
+    #[inline(never)]
     fn adapt_lower_bounds(&mut self) {
         if self.phase.is_probing() || !self.congestion.is_loss_in_round {
             return;
@@ -123,6 +122,7 @@ impl Bbr3 {
 
     fn init_lower_bounds(&mut self) {
         let model = &mut self.model;
+        model.has_changed = true;
         if model.bw_shortterm.is_infinite() {
             model.bw_shortterm = model.max_bw();
         }
@@ -167,6 +167,7 @@ impl Bbr3 {
         self.probe.is_sample = false;
         if !is_app_limited {
             self.model.inflight_longterm = tx_in_flight.max(self.target_inflight() * BETA);
+            self.model.has_changed = true;
         }
         if self.phase == Phase::Up {
             self.undo.phase = Some(Phase::Up);
@@ -196,6 +197,7 @@ impl Bbr3 {
         self.congestion.is_loss_in_round = false;
         self.full_pipe.reset(0.0);
         let (model, undo) = (&mut self.model, &self.undo);
+        model.has_changed = true;
         model.bw_shortterm = model.bw_shortterm.max(undo.bw_shortterm);
         model.inflight_shortterm = model.inflight_shortterm.max(undo.inflight_shortterm);
         model.inflight_longterm = model.inflight_longterm.max(undo.inflight_longterm);
@@ -226,6 +228,7 @@ impl Bbr3 {
     }
 
     /// Linux's answer to marks, once a round.
+    #[inline(never)]
     fn update_marks(&mut self, news: &News) {
         let marks = &mut self.congestion.marks;
         marks.delivered += news.newly_acked();
@@ -244,7 +247,7 @@ impl Bbr3 {
             self.pipe_is_full();
         }
         if self.probe.is_sample && part >= ECN_THRESH {
-            self.handle_inflight_too_high(news.rate.tx_in_flight as f64, news.rate.is_app_limited, news.now);
+            self.handle_inflight_too_high(news.tx_in_flight as f64, news.is_app_limited, news.now);
         } else if part > 0.0 && !self.phase.is_probing() {
             self.init_lower_bounds();
             self.model.inflight_shortterm *= 1.0 - ECN_FACTOR * alpha;

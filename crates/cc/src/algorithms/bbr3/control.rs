@@ -20,6 +20,15 @@ const LEAST_QUANTUM: f64 = 2.0;
 /// TCP's offload budget, quanta (section 5.5.8.1).
 const OFFLOAD_QUANTA: f64 = 3.0;
 
+/// The bounds of the window, as they follow from model and state.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Bounds {
+    /// BBR.max_inflight.
+    max_inflight: f64,
+    /// What BoundCwndForProbeRTT and BoundCwndForModel leave.
+    most_in_flight: f64,
+}
+
 /// BBR.pacing_gain by [`Phase`]. Tables: which of many flows is in which state nobody can guess.
 pub(super) fn pacing_gains(drain: f64, down: f64) -> [f64; 7] {
     [PACING_GAIN, drain, down, 1.0, 1.0, 1.25, 1.0]
@@ -41,21 +50,37 @@ impl Bbr3 {
         CWND_GAINS[self.phase as usize]
     }
 
-    /// SetPacingRate (section 5.6.2).
-    pub(super) fn set_pacing_rate(&mut self) {
+    /// SetPacingRate (section 5.6.2), and the bounds of the window. What they follow from sets [`Model::has_changed`](super::Model).
+    #[inline(never)]
+    pub(super) fn follow_model(&mut self) {
+        self.model.has_changed = false;
         self.set_pacing_rate_with_gain(self.pacing_gain());
+        self.bounds = Bounds { max_inflight: self.max_inflight(), most_in_flight: self.most_in_flight() };
+    }
+
+    /// They do.
+    pub(super) fn follows_model(&self) -> bool {
+        let mut anew = self.clone();
+        anew.follow_model();
+        anew == *self
     }
 
     /// SetPacingRateWithGain.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
         let rate = gain * self.model.bw() * PACING_MARGIN;
         if rate > 0.0 && (self.full_pipe.reached || rate > self.pacing_rate) {
-            self.pacing_rate = rate;
+            self.pace_at(rate);
         }
     }
 
+    /// Paces at `rate`, segments a second.
+    pub(super) fn pace_at(&mut self, rate: f64) {
+        self.pacing_rate = rate;
+        self.send_quantum = self.quantum() as u64;
+    }
+
     /// C.send_quantum (section 5.6.3), segments.
-    pub(super) fn quantum(&self) -> f64 {
+    fn quantum(&self) -> f64 {
         max(min(self.pacing_rate * QUANTUM_S, self.settings.most_quantum), LEAST_QUANTUM)
     }
 
@@ -76,17 +101,13 @@ impl Bbr3 {
 
     /// SetCwnd (section 5.6.4.6), BoundCwndForProbeRTT and BoundCwndForModel included.
     pub(super) fn set_cwnd(&mut self, news: &News) {
-        let max_inflight = self.max_inflight();
+        let Bounds { max_inflight, most_in_flight } = self.bounds;
         if self.full_pipe.reached {
             self.cwnd = min(self.cwnd + news.newly_acked(), max_inflight);
-        } else if self.cwnd < max_inflight || float(news.delivered) < self.settings.initial_cwnd {
+        } else if self.cwnd < max_inflight || float(news.delivered_so_far()) < self.settings.initial_cwnd {
             self.cwnd += news.newly_acked();
         }
-        self.cwnd = max(self.cwnd, MIN_PIPE_CWND);
-        if self.phase == Phase::ProbeRtt {
-            self.cwnd = min(self.cwnd, self.probe_rtt_cwnd());
-        }
-        self.cwnd = min(self.cwnd, self.most_in_flight());
+        self.cwnd = min(max(self.cwnd, MIN_PIPE_CWND), most_in_flight);
     }
 
     /// ProbeRTTCwnd (section 5.6.4.5).
@@ -127,13 +148,14 @@ impl Bbr3 {
         self.quantization_budget(cap)
     }
 
-    /// BoundCwndForModel (section 5.6.4.7).
+    /// BoundCwndForProbeRTT and BoundCwndForModel (sections 5.6.4.5 and 5.6.4.7).
     fn most_in_flight(&self) -> f64 {
         let cap = match self.phase {
             Phase::Startup => f64::INFINITY,
             Phase::Drain | Phase::Down | Phase::Refill | Phase::Up => self.model.inflight_longterm,
             Phase::Cruise | Phase::ProbeRtt => self.inflight_with_headroom(),
         };
-        max(min(cap, self.model.inflight_shortterm), MIN_PIPE_CWND)
+        let most = max(min(cap, self.model.inflight_shortterm), MIN_PIPE_CWND);
+        if self.phase == Phase::ProbeRtt { min(self.probe_rtt_cwnd(), most) } else { most }
     }
 }

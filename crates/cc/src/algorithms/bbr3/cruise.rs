@@ -5,7 +5,7 @@ use super::{Bbr3, News, Phase};
 impl Bbr3 {
     /// StartProbeBW_CRUISE.
     pub(super) fn start_cruise(&mut self) {
-        self.phase = Phase::Cruise;
+        self.enter(Phase::Cruise);
     }
 
     pub(super) fn update_cruise(&mut self, news: &News) {

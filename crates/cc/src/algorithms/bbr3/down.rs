@@ -6,6 +6,7 @@ use crate::parts::number::max;
 
 impl Bbr3 {
     /// StartProbeBW_DOWN.
+    #[inline(never)]
     pub(super) fn start_down(&mut self, now: super::Nanos) {
         self.congestion.reset();
         self.probe.up_acked_per_inc = f64::INFINITY;
@@ -13,7 +14,7 @@ impl Bbr3 {
         self.probe.cycle_stamp = now;
         self.probe.ack_phase = AckPhase::ProbeStopping;
         self.model.start_round();
-        self.phase = Phase::Down;
+        self.enter(Phase::Down);
     }
 
     pub(super) fn update_down(&mut self, news: &News) {
@@ -24,7 +25,7 @@ impl Bbr3 {
 
     /// IsTimeToCruise.
     fn is_time_to_cruise(&self, news: &News) -> bool {
-        news.in_flight <= self.inflight_with_headroom() && news.in_flight <= self.inflight(self.model.max_bw(), 1.0)
+        news.in_flight() <= self.inflight_with_headroom() && news.in_flight() <= self.inflight(self.model.max_bw(), 1.0)
     }
 
     /// InflightWithHeadroom.

@@ -8,7 +8,7 @@ const ROUNDS: u32 = 3;
 impl Bbr3 {
     /// EnterDrain.
     pub(super) fn enter_drain(&mut self) {
-        self.phase = Phase::Drain;
+        self.enter(Phase::Drain);
         self.drain_start_round = self.model.round_count;
     }
 
@@ -18,7 +18,7 @@ impl Bbr3 {
             return;
         }
         let is_late = self.model.round_count > self.drain_start_round + ROUNDS;
-        if is_late || news.in_flight <= self.inflight(self.model.bw(), 1.0) {
+        if is_late || news.in_flight() <= self.inflight(self.model.bw(), 1.0) {
             self.start_down(news.now);
         }
     }

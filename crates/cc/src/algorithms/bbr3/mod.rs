@@ -71,6 +71,7 @@ use crate::parts::number::float;
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{Ack, CongestionControl, Flow, Lost, RateSample, Signal, Start};
 use congestion::{Congestion, Undo};
+use control::Bounds;
 use model::Model;
 use probe_bw::Probe;
 use probe_rtt::ProbeRtt;
@@ -170,6 +171,9 @@ pub struct Bbr3 {
     cwnd: f64,
     /// C.pacing_rate, segments a second.
     pacing_rate: f64,
+    /// C.send_quantum, segments, which follows from that: asked for at every burst.
+    send_quantum: u64,
+    bounds: Bounds,
     phase: Phase,
     usage: Usage,
     full_pipe: FullPipe,
@@ -212,16 +216,23 @@ struct Usage {
     idle_restart: bool,
 }
 
-/// An ACK: what the draft calls RS, and the connection's state after it.
+/// An ACK: what the draft calls RS, as much of it as is asked for, and the connection's state after it.
 struct News {
     now: Nanos,
-    rate: RateSample,
     /// RS.delivery_rate, segments a second; 0 where it tells of none.
     delivery_rate: f64,
-    /// C.delivered.
+    /// RS.delivered, RS.prior_delivered, RS.newly_acked.
     delivered: u64,
+    prior_delivered: u64,
+    newly_delivered: u64,
+    /// RS.rtt; [`Nanos::MAX`] where there is none.
+    rtt: Nanos,
+    /// RS.tx_in_flight, RS.lost, RS.is_app_limited.
+    tx_in_flight: u64,
+    lost: u64,
+    is_app_limited: bool,
     /// C.inflight.
-    in_flight: f64,
+    flight: u64,
     /// Fast recovery is under way.
     in_recovery: bool,
     /// Segments newly marked.
@@ -233,10 +244,15 @@ impl News {
     fn of(flow: &Flow, ack: &Ack, rate: RateSample) -> News {
         News {
             now: flow.now,
-            rate,
             delivery_rate: rate.per_second().unwrap_or(0.0),
-            delivered: rate.prior_delivered + rate.delivered,
-            in_flight: float(flow.in_flight),
+            delivered: rate.delivered,
+            prior_delivered: rate.prior_delivered,
+            newly_delivered: rate.newly_delivered,
+            rtt: rate.rtt.unwrap_or(Nanos::MAX),
+            tx_in_flight: rate.tx_in_flight,
+            lost: rate.lost,
+            is_app_limited: rate.is_app_limited,
+            flight: flow.in_flight,
             in_recovery: flow.in_recovery,
             ce: ack.ce,
         }
@@ -244,7 +260,17 @@ impl News {
 
     /// RS.newly_acked.
     fn newly_acked(&self) -> f64 {
-        float(self.rate.newly_delivered)
+        float(self.newly_delivered)
+    }
+
+    /// C.delivered.
+    fn delivered_so_far(&self) -> u64 {
+        self.prior_delivered + self.delivered
+    }
+
+    /// C.inflight.
+    fn in_flight(&self) -> f64 {
+        float(self.flight)
     }
 }
 
@@ -270,14 +296,16 @@ impl Bbr3 {
             ),
             probe_rtt_interval: (params.number("probe_rtt_interval") * SECOND as f64) as Nanos,
         };
-        Bbr3 {
+        let mut bbr = Bbr3 {
             settings,
             random: Random::new(start.seed),
             phase: Phase::Startup,
             drain_start_round: 0,
             cwnd: start.window,
             prior_cwnd: 0.0,
-            pacing_rate: control::initial_pacing_rate(&start),
+            pacing_rate: 0.0,
+            send_quantum: 0,
+            bounds: Bounds::default(),
             model: Model::new(start.rtt, linux),
             full_pipe: FullPipe::default(),
             probe: Probe::default(),
@@ -285,36 +313,45 @@ impl Bbr3 {
             congestion: Congestion::default(),
             undo: Undo::default(),
             usage: Usage::default(),
-        }
+        };
+        bbr.pace_at(control::initial_pacing_rate(&start));
+        bbr
     }
 
     /// UpdateOnACK (section 5.2.3).
     #[inline(never)]
     fn on_news(&mut self, news: &News) {
         self.update_model_and_state(news);
-        self.set_pacing_rate();
+        if self.model.has_changed {
+            self.follow_model();
+        }
+        debug_assert!(self.follows_model(), "what changes the model says so");
         self.set_cwnd(news);
     }
 
     /// UpdateModelAndState (section 5.2.3).
     fn update_model_and_state(&mut self, news: &News) {
-        self.update_latest_delivery_signals(news);
-        self.update_congestion_signals(news);
+        let loss_round_starts = self.update_latest_delivery_signals(news);
+        self.update_congestion_signals(news, loss_round_starts);
         self.update_ack_aggregation(news);
         if self.model.round_start {
             self.check_full_bw_reached(news);
         }
-        if self.congestion.round_start {
+        if loss_round_starts {
             self.check_startup_high_loss(news);
         }
-        if !self.phase.is_probe_bw() {
-            self.check_startup_done();
-            self.check_drain_done(news);
-        }
         self.update_probe_bw_cycle_phase(news);
-        self.update_min_rtt(news);
-        self.check_probe_rtt(news);
-        self.advance_latest_delivery_signals(news);
+        let probe_rtt_expired = self.update_min_rtt(news);
+        self.check_probe_rtt(news, probe_rtt_expired);
+        if loss_round_starts {
+            self.advance_latest_delivery_signals(news);
+        }
+    }
+
+    /// Another state begins.
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.model.has_changed = true;
     }
 
     /// C.is_cwnd_limited (section 2.2).
@@ -337,6 +374,7 @@ impl Bbr3 {
         self.model.aggregation.begin(now);
         if self.phase.is_probe_bw() {
             self.set_pacing_rate_with_gain(1.0);
+            self.model.has_changed = true;
         } else if self.phase == Phase::ProbeRtt {
             self.check_probe_rtt_done(now);
         }
@@ -358,7 +396,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn send_quantum(&self) -> u64 {
-        self.quantum() as u64
+        self.send_quantum
     }
 
     fn takes_rate_samples(&self) -> bool {

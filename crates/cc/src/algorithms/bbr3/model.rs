@@ -37,6 +37,8 @@ pub(super) struct Model {
     /// round_count, round_start.
     pub round_count: u32,
     pub round_start: bool,
+    /// Pacing rate and bounds of the window are yet to follow what has changed, here or of the state: most ACKs change nothing.
+    pub has_changed: bool,
     pub aggregation: Aggregation,
 }
 
@@ -61,6 +63,7 @@ impl Model {
         Model {
             round_count: 0,
             round_start: false,
+            has_changed: true,
             next_round_delivered: 0,
             delivered: 0,
             max_bw: [0.0; 2],
@@ -99,6 +102,7 @@ impl Model {
     pub fn advance_max_bw_filter(&mut self) {
         if self.max_bw[1] > 0.0 {
             self.max_bw = [self.max_bw[1], 0.0];
+            self.has_changed = true;
         }
     }
 
@@ -106,12 +110,13 @@ impl Model {
     pub fn reset_short_term(&mut self) {
         self.bw_shortterm = f64::INFINITY;
         self.inflight_shortterm = f64::INFINITY;
+        self.has_changed = true;
     }
 
     /// UpdateRound (section 5.5.1).
     fn update_round(&mut self, news: &News) {
-        self.delivered = news.delivered;
-        self.round_start = news.rate.prior_delivered >= self.next_round_delivered;
+        self.delivered = news.delivered_so_far();
+        self.round_start = news.prior_delivered >= self.next_round_delivered;
         if self.round_start {
             self.start_round();
             self.round_count += 1;
@@ -133,17 +138,20 @@ impl Aggregation {
         }
     }
 
-    fn remember(&mut self, extra: f64, model: (u32, bool), full_bw_reached: bool) {
-        let (round_count, round_start) = model;
+    /// Says whether extra_acked is another now.
+    #[inline(always)]
+    fn remember(&mut self, extra: f64, (round_count, round_start): (u32, bool), full_bw_reached: bool) -> bool {
         match &mut self.filter {
             Filter::Window(max) => {
-                max.update(extra, round_count, if full_bw_reached { EXTRA_ACKED_FILTER_LEN } else { 1 });
+                max.is_moved_by(extra, round_count, if full_bw_reached { EXTRA_ACKED_FILTER_LEN } else { 1 })
             }
             Filter::Bins(max) => {
+                let before = max.value();
                 if round_start {
                     max.on_round(if full_bw_reached { EXTRA_ACKED_BIN } else { 1 });
                 }
                 max.update(extra);
+                max.value() != before
             }
         }
     }
@@ -158,8 +166,10 @@ impl Bbr3 {
             self.usage.full_before = core::mem::take(&mut self.usage.full_now);
         }
         let rate = news.delivery_rate;
-        if rate > 0.0 && (rate >= self.model.max_bw() || !news.rate.is_app_limited) {
-            self.model.max_bw[1] = max(self.model.max_bw[1], rate);
+        // A branch, which is seldom taken: what is worked out from max_bw need not wait for this ACK's rate.
+        if rate > self.model.max_bw[1] && (rate >= self.model.max_bw() || !news.is_app_limited) {
+            self.model.max_bw[1] = rate;
+            self.model.has_changed = true;
         }
     }
 
@@ -176,22 +186,33 @@ impl Bbr3 {
         aggregation.delivered = aggregation.delivered * goes_on + news.newly_acked();
         let extra = min(aggregation.delivered - expected, self.cwnd);
         let rounds = (self.model.round_count, self.model.round_start);
-        aggregation.remember(extra, rounds, self.full_pipe.reached);
+        if aggregation.remember(extra, rounds, self.full_pipe.reached) {
+            self.model.has_changed = true;
+        }
     }
 
-    /// UpdateMinRTT (section 5.3.4.3).
-    pub(super) fn update_min_rtt(&mut self, news: &News) {
-        let probe = &mut self.probe_rtt;
-        probe.expired = news.now > probe.min_stamp + self.settings.probe_rtt_interval;
-        if let Some(rtt) = news.rate.rtt.filter(|&rtt| probe.expired || probe.min_delay.is_none_or(|min| rtt < min)) {
-            (probe.min_delay, probe.min_stamp) = (Some(rtt), news.now);
+    /// UpdateMinRTT (section 5.3.4.3); says probe_rtt_expired.
+    pub(super) fn update_min_rtt(&mut self, news: &News) -> bool {
+        let probe_rtt_expired = news.now > self.probe_rtt.min_stamp + self.settings.probe_rtt_interval;
+        let expired = news.now > self.model.min_rtt_stamp + MIN_RTT_FILTER_LEN;
+        // min_rtt follows probe_rtt_min_delay, so that neither changes by a greater one.
+        if probe_rtt_expired || expired || news.rtt <= self.probe_rtt.min_delay {
+            self.change_min_rtt(news, probe_rtt_expired, expired);
         }
-        let model = &mut self.model;
-        let expired = news.now > model.min_rtt_stamp + MIN_RTT_FILTER_LEN;
-        let lower = model.min_rtt.is_none_or(|min_rtt| probe.min_delay.is_some_and(|delay| delay < min_rtt));
-        if lower || expired {
-            (model.min_rtt, model.min_rtt_stamp) = (probe.min_delay, probe.min_stamp);
+        probe_rtt_expired
+    }
+
+    #[inline(never)]
+    fn change_min_rtt(&mut self, news: &News, probe_rtt_expired: bool, expired: bool) {
+        let (probe, model) = (&mut self.probe_rtt, &mut self.model);
+        if news.rtt < Nanos::MAX && (probe_rtt_expired || news.rtt < probe.min_delay) {
+            (probe.min_delay, probe.min_stamp) = (news.rtt, news.now);
+        }
+        if expired || model.min_rtt.is_none_or(|min_rtt| probe.min_delay < min_rtt) {
+            model.min_rtt = Some(probe.min_delay).filter(|&delay| delay < Nanos::MAX);
+            model.min_rtt_stamp = probe.min_stamp;
             model.min_rtt_s = model.min_rtt.map_or(0.0, seconds);
+            model.has_changed = true;
         }
     }
 }

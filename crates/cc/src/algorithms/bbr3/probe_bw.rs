@@ -60,15 +60,27 @@ impl Default for Probe {
 }
 
 impl Bbr3 {
-    /// UpdateProbeBWCyclePhase.
+    /// CheckStartupDone, CheckDrainDone and UpdateProbeBWCyclePhase.
+    #[inline(always)]
     pub(super) fn update_probe_bw_cycle_phase(&mut self, news: &News) {
+        // The state of most ACKs, in which the pipe is full; a jump by a table nobody can guess where many flows are in different states.
+        if self.phase != Phase::Cruise {
+            self.update_other_phase(news);
+        } else if !self.adapt_long_term_model(news) {
+            self.update_cruise(news);
+        }
+    }
+
+    #[inline(never)]
+    fn update_other_phase(&mut self, news: &News) {
+        if !self.phase.is_probe_bw() {
+            self.check_startup_done();
+            self.check_drain_done(news);
+        }
         if !self.full_pipe.reached || self.adapt_long_term_model(news) {
             return;
         }
-        // Not a jump by a table, which nobody can guess where many flows are in different states.
-        if self.phase == Phase::Cruise {
-            self.update_cruise(news);
-        } else if self.phase == Phase::Down {
+        if self.phase == Phase::Down {
             self.update_down(news);
         } else if self.phase == Phase::Up {
             self.update_up(news);
@@ -78,6 +90,7 @@ impl Bbr3 {
     }
 
     /// IsTimeToProbeBW (section 5.3.3.8.3): it is, and REFILL has begun.
+    #[inline(always)]
     pub(super) fn is_time_to_probe_bw(&mut self, news: &News) -> bool {
         let waited = news.now > self.probe.cycle_stamp + self.probe.wait;
         let due = waited || f64::from(self.probe.rounds_since) >= min(self.target_inflight(), MOST_ROUNDS);
@@ -94,6 +107,7 @@ impl Bbr3 {
     }
 
     /// What AdaptLongTermModel has to do where a round starts: ACKs tell of a probe, or no more. Whether it has decided on a state.
+    #[inline(never)]
     fn end_probe_round(&mut self, news: &News) -> bool {
         match self.probe.ack_phase {
             AckPhase::ProbeStarting => self.probe.ack_phase = AckPhase::ProbeFeedback,
@@ -101,7 +115,7 @@ impl Bbr3 {
                 self.probe.is_sample = false;
                 self.probe.ack_phase = AckPhase::Init;
                 if self.phase.is_probe_bw() {
-                    if !news.rate.is_app_limited {
+                    if !news.is_app_limited {
                         self.model.advance_max_bw_filter();
                     }
                     if self.probe.was_precautionary && !self.probe.was_too_high {
@@ -116,16 +130,29 @@ impl Bbr3 {
     }
 
     /// AdaptLongTermModel; whether it has decided on a state.
+    #[inline(always)]
     fn adapt_long_term_model(&mut self, news: &News) -> bool {
         if self.model.round_start && self.end_probe_round(news) {
             return true;
         }
-        let (lost, tx_in_flight) = (float(news.rate.lost), float(news.rate.tx_in_flight));
-        let too_high = self.is_inflight_too_high(lost, tx_in_flight);
-        self.model.inflight_longterm = max(self.model.inflight_longterm, if too_high { 0.0 } else { tx_in_flight });
-        if self.phase == Phase::Up && !too_high && self.model.inflight_longterm.is_finite() {
-            self.probe_inflight_longterm_upward(news);
+        // Elsewhere inflight_longterm is as it was, whatever has been lost.
+        if float(news.tx_in_flight) > self.model.inflight_longterm || self.phase == Phase::Up {
+            self.raise_inflight_longterm(news);
         }
         false
+    }
+
+    /// What is in flight without too many losses may be in flight.
+    #[inline(never)]
+    fn raise_inflight_longterm(&mut self, news: &News) {
+        let (lost, tx_in_flight) = (float(news.lost), float(news.tx_in_flight));
+        if self.is_inflight_too_high(lost, tx_in_flight) {
+            return;
+        }
+        self.model.inflight_longterm = max(self.model.inflight_longterm, tx_in_flight);
+        self.model.has_changed = true;
+        if self.phase == Phase::Up && self.model.inflight_longterm.is_finite() {
+            self.probe_inflight_longterm_upward(news);
+        }
     }
 }

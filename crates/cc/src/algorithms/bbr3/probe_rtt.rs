@@ -10,10 +10,9 @@ const DURATION: Nanos = 200 * MILLISECOND;
 /// When the round trip is probed for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ProbeRtt {
-    /// probe_rtt_min_delay, probe_rtt_min_stamp, probe_rtt_expired.
-    pub min_delay: Option<Nanos>,
+    /// probe_rtt_min_delay, [`Nanos::MAX`] where there is none; probe_rtt_min_stamp.
+    pub min_delay: Nanos,
     pub min_stamp: Nanos,
-    pub expired: bool,
     /// probe_rtt_done_stamp, once enough has left; probe_rtt_round_done.
     done_stamp: Option<Nanos>,
     round_done: bool,
@@ -21,7 +20,7 @@ pub(super) struct ProbeRtt {
 
 impl ProbeRtt {
     pub fn new(rtt: Option<Nanos>) -> ProbeRtt {
-        ProbeRtt { min_delay: rtt, min_stamp: 0, expired: false, done_stamp: None, round_done: false }
+        ProbeRtt { min_delay: rtt.unwrap_or(Nanos::MAX), min_stamp: 0, done_stamp: None, round_done: false }
     }
 
     /// The first segment leaves.
@@ -32,9 +31,9 @@ impl ProbeRtt {
 
 impl Bbr3 {
     /// CheckProbeRTT (section 5.3.4.3).
-    pub(super) fn check_probe_rtt(&mut self, news: &News) {
-        if self.phase != Phase::ProbeRtt && self.probe_rtt.expired && !self.usage.idle_restart {
-            self.phase = Phase::ProbeRtt;
+    pub(super) fn check_probe_rtt(&mut self, news: &News, expired: bool) {
+        if self.phase != Phase::ProbeRtt && expired && !self.usage.idle_restart {
+            self.enter(Phase::ProbeRtt);
             self.save_cwnd();
             self.probe_rtt.done_stamp = None;
             self.probe.ack_phase = AckPhase::ProbeStopping;
@@ -43,15 +42,16 @@ impl Bbr3 {
         if self.phase == Phase::ProbeRtt {
             self.handle_probe_rtt(news);
         }
-        if news.rate.delivered > 0 {
+        if news.delivered > 0 {
             self.usage.idle_restart = false;
         }
     }
 
     /// HandleProbeRTT; its MarkConnectionAppLimited is [`holds_back`](crate::CongestionControl::holds_back).
+    #[inline(never)]
     fn handle_probe_rtt(&mut self, news: &News) {
         if self.probe_rtt.done_stamp.is_none() {
-            if news.in_flight <= self.probe_rtt_cwnd() {
+            if news.in_flight() <= self.probe_rtt_cwnd() {
                 self.probe_rtt.done_stamp = Some(news.now + DURATION);
                 self.probe_rtt.round_done = false;
                 self.model.start_round();

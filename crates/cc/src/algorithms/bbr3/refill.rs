@@ -5,6 +5,7 @@ use super::{Bbr3, News, Phase};
 
 impl Bbr3 {
     /// StartProbeBW_REFILL.
+    #[inline(never)]
     pub(super) fn start_refill(&mut self) {
         self.model.reset_short_term();
         self.probe.up_rounds = 0;
@@ -12,7 +13,7 @@ impl Bbr3 {
         self.probe.was_precautionary = false;
         self.probe.ack_phase = AckPhase::Refilling;
         self.model.start_round();
-        self.phase = Phase::Refill;
+        self.enter(Phase::Refill);
     }
 
     pub(super) fn update_refill(&mut self, news: &News) {

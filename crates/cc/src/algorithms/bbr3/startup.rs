@@ -32,7 +32,7 @@ impl FullPipe {
 impl Bbr3 {
     /// EnterStartup.
     pub(super) fn enter_startup(&mut self) {
-        self.phase = Phase::Startup;
+        self.enter(Phase::Startup);
     }
 
     /// What is left of CheckStartupDone once losses have been looked at.
@@ -43,9 +43,10 @@ impl Bbr3 {
     }
 
     /// CheckFullBWReached (section 5.3.1.2), where a round starts.
+    #[inline(never)]
     pub(super) fn check_full_bw_reached(&mut self, news: &News) {
         let rate = news.delivery_rate;
-        if self.full_pipe.now || news.rate.is_app_limited || rate == 0.0 {
+        if self.full_pipe.now || news.is_app_limited || rate == 0.0 {
             return;
         }
         if rate >= self.full_pipe.bw * GROWTH {
@@ -59,6 +60,7 @@ impl Bbr3 {
     }
 
     /// CheckStartupHighLoss (section 5.3.1.3), at the end of a round that began with a loss.
+    #[inline(never)]
     pub(super) fn check_startup_high_loss(&mut self, news: &News) {
         let ranges = self.congestion.lost_ranges;
         self.congestion.lost_ranges = 0;
@@ -66,7 +68,7 @@ impl Bbr3 {
             return;
         }
         let is_lossy = if self.settings.selective_acks {
-            ranges >= FULL_LOSS_COUNT && self.is_inflight_too_high(news.rate.lost as f64, news.rate.tx_in_flight as f64)
+            ranges >= FULL_LOSS_COUNT && self.is_inflight_too_high(news.lost as f64, news.tx_in_flight as f64)
         } else {
             ranges > 0
         };
@@ -81,5 +83,6 @@ impl Bbr3 {
     pub(super) fn pipe_is_full(&mut self) {
         self.full_pipe.now = true;
         self.full_pipe.reached = true;
+        self.model.has_changed = true;
     }
 }

@@ -6,11 +6,12 @@ use super::{Bbr3, News, Phase};
 
 impl Bbr3 {
     /// StartProbeBW_UP.
+    #[inline(never)]
     pub(super) fn start_up(&mut self, news: &News) {
         self.probe.ack_phase = AckPhase::ProbeStarting;
         self.model.start_round();
         self.full_pipe.reset(news.delivery_rate);
-        self.phase = Phase::Up;
+        self.enter(Phase::Up);
         self.raise_inflight_longterm_slope();
     }
 
@@ -23,7 +24,7 @@ impl Bbr3 {
 
     /// IsTimeToGoDown.
     fn is_time_to_go_down(&mut self, news: &News) -> bool {
-        if self.probe.was_too_high && news.in_flight >= self.model.inflight_longterm {
+        if self.probe.was_too_high && news.in_flight() >= self.model.inflight_longterm {
             self.probe.was_precautionary = true;
             return true;
         }
