@@ -101,6 +101,20 @@ impl<T: Copy + Default> Ring<T> {
         self.slots.get(last).copied()
     }
 
+    /// Takes those that have waited longest as long as `condition` holds, `most` of them at most; how many.
+    #[inline(always)]
+    pub fn pop_while(&mut self, most: usize, condition: impl Fn(&T) -> bool) -> usize {
+        let most = most.min(self.len);
+        let (mut next, mut count) = (self.head, 0);
+        while count < most && self.slots.get(next).is_some_and(&condition) {
+            next = self.after(next);
+            count += 1;
+        }
+        self.head = next;
+        self.len -= count;
+        count
+    }
+
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.slots.capacity() * size_of::<T>()
@@ -161,6 +175,11 @@ mod tests {
                 if step.is_some_and(|item| item % 8 == 0) {
                     let last = queue.drain(..many.min(queue.len())).next_back();
                     prop_assert_eq!(ring.pop_many(many), last);
+                }
+                if step.is_some_and(|item| item % 8 == 1) {
+                    let least = queue.iter().take(many).position(|item| item % 4 == 0).unwrap_or(many.min(queue.len()));
+                    queue.drain(..least);
+                    prop_assert_eq!(ring.pop_while(many, |item| item % 4 > 0), least);
                 }
                 prop_assert_eq!((ring.len(), ring.front()), (queue.len(), queue.front()));
                 prop_assert_eq!(ring.get(many), queue.get(many));
