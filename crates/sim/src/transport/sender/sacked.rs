@@ -4,7 +4,7 @@
 use super::{Arrival, Resting, Sender, Told};
 use crate::packet::SackBlocks;
 use crate::transport::policy::Policy;
-use crate::transport::repair::{Any, News, Repair};
+use crate::transport::repair::{Any, Repair};
 use fullpipe_cc::{Ack, Nanos};
 
 impl<P: Policy> Sender<P> {
@@ -26,9 +26,8 @@ impl<P: Policy> Sender<P> {
         if self.noting || cumulative != self.progress.una {
             return false;
         }
-        let Some(seq) = rack.take_grown(blocks, now, &self.progress) else { return false };
-        let news = News { now, stamp: arrival.stamp, acked: 0, sacked: 1, rtt: &self.rtt };
-        let loss = rack.on_told(&news, &self.progress);
+        let told = rack.on_grown(blocks, now, arrival.stamp, &self.rtt, &self.progress);
+        let Some((seq, loss)) = told else { return false };
         let in_flight = rack.in_network(&self.progress);
         self.tell_losses(now);
         let Sender { ref progress, round, ref meter, ref rtt, ref mut cc, ref mut watch, .. } = *self;
