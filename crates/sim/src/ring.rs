@@ -1,6 +1,6 @@
 //! A queue in a circular buffer that grows by a quarter, so that it stays close to what it holds, and never shrinks.
 
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_end;
 
 /// First in, first out.
 #[derive(Clone, Debug, Default)]
@@ -35,11 +35,11 @@ impl<T: Copy + Default> Ring<T> {
         if place >= self.len { None } else { self.slots.get(self.slot(place)) }
     }
 
-    /// Asks for it: it is needed soon.
+    /// Asks for the one with so many before it, or where that will be: it is needed soon.
     #[inline(always)]
     pub fn prefetch(&self, place: usize) {
-        if let Some(item) = self.get(place) {
-            prefetch(item, size_of::<T>());
+        if let Some(item) = self.slots.get(self.slot(place)) {
+            prefetch_end(item);
         }
     }
 
