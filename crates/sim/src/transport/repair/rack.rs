@@ -248,7 +248,7 @@ impl Repair for Rack {
         self.lost_count == 0 && by_window && !self.probe.due && !self.repeat_first
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_new(&mut self, first: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
         self.log.note_many(first, progress.nxt, now);
         if let Some(prr) = &mut self.prr {
