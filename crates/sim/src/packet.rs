@@ -279,12 +279,12 @@ impl Notes {
     }
 
     /// Gives the note of an ACK that has arrived (or been lost), and frees its slot.
-    pub fn take(&mut self, slot: NoteSlot) -> Option<AckNote> {
+    pub fn take(&mut self, slot: NoteSlot) -> Option<&AckNote> {
         if slot == NoteSlot::NONE {
             return None;
         }
         self.free.push(slot.0);
-        Some(self.notes[slot.0 as usize])
+        Some(&self.notes[slot.0 as usize])
     }
 }
 

@@ -6,6 +6,19 @@
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
+/// Asks for the end of `item`, whose beginning is at hand or in the same line.
+#[inline(always)]
+pub fn prefetch_end<T>(item: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: as below.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).add(1).byte_sub(1).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = item;
+}
+
 /// Asks for the first `bytes` of `item`.
 #[inline]
 pub fn prefetch<T>(item: &T, bytes: usize) {

@@ -1,6 +1,6 @@
 //! A queue in a circular buffer that grows by a quarter, so that it stays close to what it holds, and never shrinks.
 
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_end;
 
 /// First in, first out.
 #[derive(Clone, Debug, Default)]
@@ -35,11 +35,11 @@ impl<T: Copy + Default> Ring<T> {
         if place >= self.len { None } else { self.slots.get(self.slot(place)) }
     }
 
-    /// Asks for it: it is needed soon.
+    /// Asks for the one with so many before it, or where that will be: it is needed soon.
     #[inline(always)]
     pub fn prefetch(&self, place: usize) {
-        if let Some(item) = self.get(place) {
-            prefetch(item, size_of::<T>());
+        if let Some(item) = self.slots.get(self.slot(place)) {
+            prefetch_end(item);
         }
     }
 
@@ -99,6 +99,20 @@ impl<T: Copy + Default> Ring<T> {
         self.head = self.after(last);
         self.len -= count;
         self.slots.get(last).copied()
+    }
+
+    /// Takes those that have waited longest as long as `condition` holds, `most` of them at most; how many.
+    #[inline(always)]
+    pub fn pop_while(&mut self, most: usize, condition: impl Fn(&T) -> bool) -> usize {
+        let most = most.min(self.len);
+        let (mut next, mut count) = (self.head, 0);
+        while count < most && self.slots.get(next).is_some_and(&condition) {
+            next = self.after(next);
+            count += 1;
+        }
+        self.head = next;
+        self.len -= count;
+        count
     }
 
     /// Bytes it holds on the heap.
@@ -161,6 +175,11 @@ mod tests {
                 if step.is_some_and(|item| item % 8 == 0) {
                     let last = queue.drain(..many.min(queue.len())).next_back();
                     prop_assert_eq!(ring.pop_many(many), last);
+                }
+                if step.is_some_and(|item| item % 8 == 1) {
+                    let least = queue.iter().take(many).position(|item| item % 4 == 0).unwrap_or(many.min(queue.len()));
+                    queue.drain(..least);
+                    prop_assert_eq!(ring.pop_while(many, |item| item % 4 > 0), least);
                 }
                 prop_assert_eq!((ring.len(), ring.front()), (queue.len(), queue.front()));
                 prop_assert_eq!(ring.get(many), queue.get(many));

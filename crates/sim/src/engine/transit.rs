@@ -65,6 +65,9 @@ impl Transit {
     /// An ACK reaches its sender; says at which moment of the flow's own, or `None` if it is of no use any more.
     #[inline(always)]
     pub fn hand_over<P: Policy>(&mut self, flow: &mut Connection<P>, ack: &Packet) -> Option<Nanos> {
+        if ack.note != NoteSlot::NONE && flow.sender.is_watched() {
+            self.prefetch_next_note();
+        }
         let note = self.notes.take(ack.note);
         let now = ack.at - flow.access;
         if flow.life != Life::Open || ack.incarnation != flow.incarnation || now >= self.window.to {
@@ -72,14 +75,9 @@ impl Transit {
         }
         let arrival = Arrival { cumulative: ack.seq, stamp: ack.stamp, receiver_stamp: ack.aside };
         flow.sender.pass_time(now, flow.id, &mut self.log);
-        match &note {
+        match note {
             None => flow.sender.on_ack(now, &arrival, None),
-            Some(note) => {
-                if flow.sender.is_watched() {
-                    self.prefetch_next_note();
-                }
-                flow.sender.on_noted_ack(now, &arrival, note);
-            }
+            Some(note) => flow.sender.on_noted_ack(now, &arrival, note),
         }
         Some(now)
     }
@@ -477,7 +475,9 @@ impl Transit {
     /// A segment or an ACK has been lost.
     fn lose(&mut self, packet: &Packet) {
         match packet.kind {
-            Kind::Ack => drop(self.notes.take(packet.note)),
+            Kind::Ack => {
+                self.notes.take(packet.note);
+            }
             Kind::Syn | Kind::SynAck => {}
             Kind::Datagram => self.count_lost(packet.at),
             _ => self.count_lost_segment(packet.flow, packet.at),

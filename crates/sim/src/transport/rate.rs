@@ -33,12 +33,6 @@ pub struct Sampler {
     newest: Option<(u64, Sent)>,
 }
 
-/// A segment that has been delivered, and where it stands among those that are remembered.
-pub struct Delivered {
-    seq: u64,
-    place: usize,
-}
-
 /// What is remembered of a segment from when it was last sent; counts modulo 2^32, so that many of these lie close together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
@@ -175,12 +169,13 @@ impl Sampler {
             }
         }
         while self.base < cumulative {
-            let Some(sent) = self.sent.front() else { break };
-            if !sent.arrived {
-                let sent = *sent;
-                self.deliver(self.base, sent, now);
+            // Nearly all behind a loss have arrived before.
+            self.base += self.sent.pop_while((cumulative - self.base) as usize, |sent| sent.arrived) as u64;
+            if self.base >= cumulative {
+                break;
             }
-            self.sent.pop_front();
+            let Some(sent) = self.sent.pop_front() else { break };
+            self.deliver(self.base, sent, now);
             self.base += 1;
         }
         if let Some((newest, _)) = self.newest {
@@ -191,28 +186,20 @@ impl Sampler {
         self.newly_delivered
     }
 
-    /// The same of an ACK that asks for what the one before did, and newly tells of segment `seq` alone; what is known of that, unless it has
-    /// been delivered before.
+    /// The same of an ACK that asks for what the one before did, and newly tells of segment `seq` alone; what it tells, unless that has been
+    /// delivered before.
     #[inline(always)]
-    pub fn on_sacked(&mut self, now: Nanos, seq: u64) -> Option<Delivered> {
-        self.newest = None;
-        self.newly_delivered = 0;
+    pub fn on_sacked(&mut self, now: Nanos, seq: u64) -> Option<RateSample> {
         let place = (seq - self.base) as usize;
         let known = self.sent.get_mut(place).filter(|known| !known.arrived)?;
         known.arrived = true;
+        let sent = *known;
         self.delivered += 1;
         self.delivered_at = now;
         self.newly_delivered = 1;
         // The next ACK's, which has been out of use for a round trip.
         self.sent.prefetch(place + 1);
-        Some(Delivered { seq, place })
-    }
-
-    /// What an ACK tells that delivers this segment alone.
-    #[inline(always)]
-    pub fn sample_one(&mut self, delivered: &Delivered, now: Nanos) -> Option<RateSample> {
-        let sent = *self.sent.get(delivered.place)?;
-        Some(self.sample_of(delivered.seq, &sent, now))
+        Some(self.sample_of(seq, &sent, now))
     }
 
     /// The same where SACK blocks have told of none that is outstanding, and what the ACK tells: mostly of one segment. Also when the last

@@ -254,18 +254,18 @@ impl SentLog {
     /// nothing is known of those up to it any more.
     #[inline(always)]
     pub fn pop_below(&mut self, una: u64) -> Option<(u64, Sent)> {
-        while self.base < una {
-            let (seq, sent) = (self.base, *self.sent.front()?);
-            if sent.fate == Fate::UnderWay {
-                self.unlink(seq, &sent);
-            }
-            self.sent.pop_front();
-            self.base = seq + 1;
-            if sent.fate != Fate::Arrived {
-                return Some((seq, sent));
-            }
+        // Nearly all behind a loss.
+        let arrived = |sent: &Sent| sent.fate == Fate::Arrived;
+        self.base += self.sent.pop_while(una.saturating_sub(self.base) as usize, arrived) as u64;
+        if self.base >= una {
+            return None;
         }
-        None
+        let (seq, sent) = (self.base, self.sent.pop_front()?);
+        self.base = seq + 1;
+        if sent.fate == Fate::UnderWay {
+            self.unlink(seq, &sent);
+        }
+        Some((seq, sent))
     }
 
     /// Segments below `una` have been acknowledged.

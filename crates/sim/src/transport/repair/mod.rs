@@ -306,7 +306,7 @@ impl Repair for Any {
         each!(self, repair => repair.sends_only_new(progress))
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_new(&mut self, first: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
         each!(self, repair => repair.on_new(first, now, rtt, progress))
     }

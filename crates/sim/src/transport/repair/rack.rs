@@ -39,6 +39,9 @@ use fullpipe_cc::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// No segment: a number that none has.
+const NONE: u64 = u64::MAX;
+
 /// What the first loss calls for that is found in `phase`: RFC 3168 section 6.1.2 has the window cut once a window, for marks and losses
 /// together.
 fn first_loss(phase: Phase) -> Loss {
@@ -62,8 +65,8 @@ pub struct Rack {
     /// When the RFC's RACK.segment was sent: of the segments that have arrived the one sent last.
     latest: Option<Moment>,
     log: SentLog,
-    /// Of the segments under way that were sent before it, the one sent last.
-    overtaken: Option<u64>,
+    /// Of the segments under way that were sent before it, the one sent last; [`NONE`] if there is none.
+    overtaken: u64,
     /// How many are lost.
     lost_count: u64,
     /// How many retransmissions are under way.
@@ -245,7 +248,7 @@ impl Repair for Rack {
         self.lost_count == 0 && by_window && !self.probe.due && !self.repeat_first
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_new(&mut self, first: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
         self.log.note_many(first, progress.nxt, now);
         if let Some(prr) = &mut self.prr {
@@ -353,7 +356,7 @@ impl Repair for Rack {
         }
         self.log.clear(0);
         self.lost.clear();
-        self.overtaken = None;
+        self.overtaken = NONE;
         true
     }
 
@@ -418,7 +421,7 @@ impl Rack {
             untold: None,
             again_count: 0,
             latest: None,
-            overtaken: None,
+            overtaken: NONE,
             rtt: 0,
             min_rtt: None,
             srtt: 0,
@@ -439,7 +442,7 @@ impl Rack {
 
     /// An ACK with SACK blocks has not moved the cumulative point, and has delivered so many segments.
     #[inline(always)]
-    pub fn on_told(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
+    fn on_told(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
         self.delivered = news.sacked;
         let loss = self.on_ack(news, progress.phase.is_repairing(), false, progress);
         if !self.sacked.is_empty() {
@@ -476,29 +479,39 @@ impl Rack {
     }
 
     /// An ACK whose blocks are those told before but for the first, to which the segment after all that are SACKed has come: the case of
-    /// nearly all behind a loss, of which [`Repair::on_sack`] makes the same. That segment, if it is so.
+    /// nearly all behind a loss, of which [`Repair::on_sack`] and [`Repair::on_duplicate_ack`] make the same. That segment, if it is so, and the
+    /// loss found.
     #[inline(always)]
-    pub fn take_grown(&mut self, blocks: &SackBlocks, now: Nanos, progress: &Progress) -> Option<u64> {
+    pub fn on_grown(
+        &mut self,
+        blocks: &SackBlocks,
+        now: Nanos,
+        stamp: Nanos,
+        rtt: &RttEstimator,
+        progress: &Progress,
+    ) -> Option<(u64, Option<Loss>)> {
+        let seq = self.take_grown(blocks, now)?;
+        Some((seq, self.on_told(&News { now, stamp, acked: 0, sacked: 1, rtt }, progress)))
+    }
+
+    /// What it tells; nothing, and nothing is done, if it is another.
+    #[inline(always)]
+    fn take_grown(&mut self, blocks: &SackBlocks, now: Nanos) -> Option<u64> {
         let (start, seq) = self.sacked.highest();
         let [first, second, third] = *blocks;
-        let from = unwrap(first.0, progress.una);
-        let grown = start < seq && start <= from && from <= seq && first.1 == (seq as u32).wrapping_add(1);
         let [before, beside, other] = self.told;
-        let told_again = is_same(second, beside) & is_same(third, other);
-        if !grown || !told_again || is_same(first, third) || is_same(first, before) {
+        // All that has been told is SACKed, so that the segment can be in no other block, nor have come before.
+        let grown =
+            is_same(first, (before.0, (seq as u32).wrapping_add(1))) & is_same(second, beside) & is_same(third, other);
+        if !grown || before.1 != seq as u32 || start == seq {
             return None;
         }
-        // As there: a segment that has come again is told first.
-        let place = first.0.wrapping_sub(second.0);
-        let within = second.1.wrapping_sub(second.0);
-        if place < within && first.1.wrapping_sub(second.0) <= within {
-            return None;
-        }
-        // Then the log knows it, and there is a range to grow.
         let sent = self.settle(seq, Fate::Arrived)?;
         self.sacked.grow(seq)?;
         self.told[0] = first;
-        self.arrive(seq, sent, None, now);
+        // None that has arrived was sent for the first time after it.
+        self.fack = seq + 1;
+        self.measure(&sent, None, now);
         Some(seq)
     }
 
@@ -521,8 +534,8 @@ impl Rack {
 
     /// Segment `seq`, which was not known to have arrived, is acknowledged cumulatively.
     fn take_acked(&mut self, seq: u64, sent: Sent, news: &News) {
-        if self.overtaken == Some(seq) {
-            self.overtaken = self.log.before(seq, &sent);
+        if self.overtaken == seq {
+            self.overtaken = self.log.before(seq, &sent).unwrap_or(NONE);
         }
         if sent.fate == Fate::Lost {
             self.lost_count -= 1;
@@ -538,6 +551,12 @@ impl Rack {
     fn arrive(&mut self, seq: u64, sent: Sent, stamp: Option<Nanos>, now: Nanos) {
         self.reordering.seen |= seq + 1 < self.fack_before && !sent.again;
         self.fack = self.fack.max(seq + 1);
+        self.measure(&sent, stamp, now);
+    }
+
+    /// The same of the round trip, and of the segment that was sent last.
+    #[inline(always)]
+    fn measure(&mut self, sent: &Sent, stamp: Option<Nanos>, now: Nanos) {
         let rtt = now - sent.at;
         if !sent.again {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
@@ -593,12 +612,12 @@ impl Rack {
         let last = |seq| self.log.get(seq).map(Sent::last);
         loop {
             let next = match self.overtaken {
-                Some(seq) => self.log.newer(seq),
-                None => self.log.oldest().map(|(seq, _)| seq),
+                NONE => self.log.oldest().map(|(seq, _)| seq),
+                seq => self.log.newer(seq),
             };
             match next.filter(|&seq| last(seq).is_some_and(|last| last.is_before(latest))) {
-                Some(seq) => self.overtaken = Some(seq),
-                None => return Some(last(self.overtaken?)?.at),
+                Some(seq) => self.overtaken = seq,
+                None => return Some(last(self.overtaken)?.at),
             }
         }
     }
@@ -615,8 +634,8 @@ impl Rack {
     /// Segment `seq` meets its `fate`; what was known of it, if it is outstanding.
     #[inline(always)]
     fn settle(&mut self, seq: u64, fate: Fate) -> Option<Sent> {
-        if self.overtaken == Some(seq) {
-            self.overtaken = self.log.older(seq);
+        if self.overtaken == seq {
+            self.overtaken = self.log.older(seq).unwrap_or(NONE);
         }
         let sent = self.log.settle(seq, fate)?;
         match sent.fate {
@@ -656,7 +675,7 @@ impl Rack {
             self.log.hope(seq);
         }
         self.lost_count = 0;
-        self.overtaken = None;
+        self.overtaken = NONE;
         self.repeat_first = false;
     }
 }

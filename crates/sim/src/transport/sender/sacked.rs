@@ -4,7 +4,7 @@
 use super::{Arrival, Resting, Sender, Told};
 use crate::packet::SackBlocks;
 use crate::transport::policy::Policy;
-use crate::transport::repair::{Any, News, Repair};
+use crate::transport::repair::{Any, Repair};
 use fullpipe_cc::{Ack, Nanos};
 
 impl<P: Policy> Sender<P> {
@@ -26,25 +26,22 @@ impl<P: Policy> Sender<P> {
         if self.noting || cumulative != self.progress.una {
             return false;
         }
-        let Some(seq) = rack.take_grown(blocks, now, &self.progress) else { return false };
-        let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
-        let delivered = sampler.and_then(|sampler| sampler.on_sacked(now, seq));
-        let news = News { now, stamp: arrival.stamp, acked: 0, sacked: 1, rtt: &self.rtt };
-        let loss = rack.on_told(&news, &self.progress);
+        let told = rack.on_grown(blocks, now, arrival.stamp, &self.rtt, &self.progress);
+        let Some((seq, loss)) = told else { return false };
+        let in_flight = rack.in_network(&self.progress);
         self.tell_losses(now);
-        let delivers = delivered.is_some();
+        let Sender { ref progress, round, ref meter, ref rtt, ref mut cc, ref mut watch, .. } = *self;
+        let sampler = watch.as_mut().and_then(|watch| watch.sampler.as_mut());
+        let sampled = sampler.and_then(|sampler| Some((sampler.on_sacked(now, seq)?, sampler)));
+        let delivers = sampled.is_some();
         // Something else than the ACK may have moved the window.
         let mut turns = !delivers;
-        if let Some(delivered) = delivered {
+        if let Some((sample, sampler)) = sampled {
             let mut ack = Ack::of(0, 0.0).ce(marked);
-            if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
-                ack.newly_lost = sampler.newly_lost();
-                ack.rate = sampler.sample_one(&delivered, now);
-            }
-            let (in_flight, in_recovery) = (self.repair.in_network(&self.progress), self.progress.phase.is_reducing());
-            let Sender { ref progress, round, ref meter, ref rtt, ref mut cc, ref watch, .. } = *self;
-            let sampler = watch.as_ref().and_then(|watch| watch.sampler.as_ref());
-            let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, sampler);
+            ack.newly_lost = sampler.newly_lost();
+            ack.rate = Some(sample);
+            let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, Some(sampler));
+            let in_recovery = progress.phase.is_reducing();
             self.cwnd = cc.acked(Told { resting, in_flight, in_recovery, ack });
         }
         if let Some(loss) = loss {
