@@ -123,7 +123,7 @@ def test_a_baseline_of_the_deployed_is_nobodys_loss() -> None:
     runs = Runs()
     for victim, who in (("newreno", "candidate"), ("newreno", "newreno"), ("newreno", "cubic"), ("bbr", "bbr")):
         runs.add("eval-6.1", "s", f"{victim} beside {who}", 1, {"worst_loss_rate": rates[who]})
-    card = Card.of("vegas", "standard", 1, {}, [], runs, {}, Statement(), "fullpipe evaluate vegas", ["7.2"])
+    card = Card.of("vegas", "standard", (1, 1), {}, [], runs, {}, Statement(), "fullpipe evaluate vegas", ["7.2"])
     (criterion,) = card.data["criteria"]
     (figure,) = criterion["cells"][0]["figures"].values()
     assert (criterion["verdict"], figure["candidate"]) == ("no worse", [4.0])
