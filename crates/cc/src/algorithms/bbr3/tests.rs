@@ -199,7 +199,7 @@ fn gains_are_the_tables() {
 fn the_send_quantum() {
     let mut cc = bbr3(100, &[]);
     let quanta = [100.0, 10_500.0, 1e6].map(|rate| {
-        cc.pacing_rate = rate;
+        cc.pace_at(rate);
         cc.send_quantum()
     });
     assert_eq!(quanta, [2, 10, 43]);
