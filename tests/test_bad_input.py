@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from conftest import SMALL, Program
-from fullpipe.cli import _status
+from fullpipe import Scenario
+from fullpipe.cli import _status, fullpipe_command
+from fullpipe.errors import InputError
 from fullpipe.text import printable
 
 LOOP = SMALL.replace('algorithm = "newreno"', 'algorithm = "newreno"\npath = ["bottleneck", "bottleneck"]')
@@ -298,3 +300,13 @@ def test_every_kind_of_place(refused: Refused, command: str) -> None:
 def test_every_kind_of_word(refused: Refused) -> None:
     for words in WORDS:
         refused(*words)
+def test_a_bench_that_cannot_be_written_is_refused(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(program("bench", "--out", "no/page.html"), "there is no directory no")
+    check(program("bench", "--out", "."), "is a directory")
+    # As on a file system that is mounted to be read.
+    monkeypatch.setattr("fullpipe.files.os.access", lambda *_: False)
+    with pytest.raises(InputError, match=r"page\.html: the directory .* can't be written"):
+        fullpipe_command.main(["bench", "--out", str(tmp_path / "page.html")], standalone_mode=False)
+    assert not list(tmp_path.iterdir())
