@@ -310,3 +310,26 @@ def test_a_bench_that_cannot_be_written_is_refused(
     with pytest.raises(InputError, match=r"page\.html: the directory .* can't be written"):
         fullpipe_command.main(["bench", "--out", str(tmp_path / "page.html")], standalone_mode=False)
     assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda s: fullpipe.compare(s, "cubic"), r"algorithms = 'cubic': expected a list \(allowed: \['cubic'\]\)"),
+        (lambda s: fullpipe.compare(s, {"name": "cubic"}), r"algorithms = {'name': 'cubic'}: expected a list"),
+        (lambda s: fullpipe.duel(s, "cubic"), "algorithms = 'cubic': expected a list"),
+        (lambda s: fullpipe.duel(s, ["reno", "cubic"], buffers="1 BDP"), "buffers = '1 BDP': expected a list"),
+        (
+            lambda _: fullpipe.size("1 Mbit/s", "20 ms", flows=[1], target=[0.9], algorithms="reno"),
+            "algorithms = 'reno': expected a list",
+        ),
+        (
+            lambda _: fullpipe.size("1 Mbit/s", "20 ms", flows=[1], target="0.9", algorithms=["reno"]),
+            "target = '0.9': expected a list",
+        ),
+        (lambda s: fullpipe.run_many([s, s]), r"scenarios: found a list; expected a dictionary"),
+    ],
+)
+def test_one_where_several_are_asked_for(ask: Callable[[Scenario], object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        ask(Scenario.loads(SMALL))
+
+
