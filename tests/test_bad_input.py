@@ -300,16 +300,18 @@ def test_every_kind_of_place(refused: Refused, command: str) -> None:
 def test_every_kind_of_word(refused: Refused) -> None:
     for words in WORDS:
         refused(*words)
-def test_a_bench_that_cannot_be_written_is_refused(
-    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    check(program("bench", "--out", "no/page.html"), "there is no directory no")
-    check(program("bench", "--out", "."), "is a directory")
-    # As on a file system that is mounted to be read.
-    monkeypatch.setattr("fullpipe.files.os.access", lambda *_: False)
-    with pytest.raises(InputError, match=r"page\.html: the directory .* can't be written"):
-        fullpipe_command.main(["bench", "--out", str(tmp_path / "page.html")], standalone_mode=False)
-    assert not list(tmp_path.iterdir())
+
+
+def test_what_an_option_makes_wrong_in_a_sweep_is_said_of_the_option(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(SMALL + "[sweep]\nseed = [1, 2]\n")
+    check(program("sweep", "sweep.toml", "--set", "links.0.rate=1"), "fullpipe: --set links.0.rate=1: links[0].rate: ")
+
+
+def test_a_sweep_that_is_run_is_pointed_to_its_command(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(SMALL + "[sweep]\nseed = [1, 2]\n")
+    check(program("run", "sweep.toml"), "sweep: a table for `fullpipe sweep`")
+
+
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
