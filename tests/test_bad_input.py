@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import fullpipe
 from conftest import SMALL, Program
 from fullpipe import Scenario
 from fullpipe.cli import _status, fullpipe_command
@@ -98,6 +99,20 @@ def test_a_wrong_scenario(program: Program, tmp_path: Path, case: str) -> None:
         (["run", "small.toml", "--out", "small.toml"], "not a directory"),
         (["run", "small.toml", "--out", "small.toml/out"], "not a directory"),
         (["run", "small.toml", "--jsno"], "--jsno"),
+        (["run", "small.toml", "--seed", "9223372036854775808"], "0<=x<=9223372036854775807"),
+        (["run", "small.toml", "--seed", "3", "--set", "seed=2"], "the seed is set twice"),
+        (["run", "small.toml", "--set", "seed=-1"], "fullpipe: --set seed=-1: seed: "),
+        (["run", "small.toml", "--duration", "20"], "fullpipe: --duration 20: duration: "),
+        (
+            ["run", "small.toml", "--set", "seed=2", "--set", "links.0.rate=1"],
+            "fullpipe: --set links.0.rate=1: links[0]",
+        ),
+        (["run", "small.toml", "--set", "nothing.x=1"], "fullpipe: --set nothing.x=1: nothing.x: "),
+        (
+            ["run", "small.toml", "--set", "duration=8 s", "--set", "warmup=8 s"],
+            "fullpipe: --set duration=8 s --set warmup=8 s: warmup: ",
+        ),
+        (["sweep", "small.toml", "--set", "seed=-1"], "sweep: missing"),
         (["compare", "small.toml"], "--algorithms"),
         (["compare", "small.toml", "--algorithms", "reno,cubik"], "cubik"),
         (["compare", "small.toml", "--algorithms", "reno,reno"], "twice"),
@@ -335,3 +350,13 @@ def test_one_where_several_are_asked_for(ask: Callable[[Scenario], object], said
         ask(Scenario.loads(SMALL))
 
 
+def test_a_bench_that_cannot_be_written_is_refused(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(program("bench", "--out", "no/page.html"), "there is no directory no")
+    check(program("bench", "--out", "."), "is a directory")
+    # As on a file system that is mounted to be read.
+    monkeypatch.setattr("fullpipe.files.os.access", lambda *_: False)
+    with pytest.raises(InputError, match=r"page\.html: the directory .* can't be written"):
+        fullpipe_command.main(["bench", "--out", str(tmp_path / "page.html")], standalone_mode=False)
+    assert not list(tmp_path.iterdir())
