@@ -240,6 +240,7 @@ def test_what_it_raises_comes_back_with_its_own_lines() -> None:
     [
         ("own-nan", "self.cwnd = math.nan", "a window of NaN segments; allowed: 1 to 2147483647"),
         ("own-zero", "self.cwnd = 0", "a window of 0 segments; allowed: 1 to 2147483647"),
+        ("own-huge", "self.cwnd = 1e308", "a window of 1e308 segments; allowed: 1 to 2147483647"),
         ("own-text", "self.cwnd = 'ten'", "TypeError: "),
         ("own-none", "del self.__dict__['cwnd'], type(self).cwnd", "AttributeError: "),
     ],
