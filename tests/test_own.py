@@ -408,6 +408,8 @@ def test_the_command_line(program: Program, tmp_path: Path, plain: Path) -> None
         assert newreno == own
     done = program("compare", "s.toml", "--algorithms", '{ name = "aimd.py:Aimd", alpha = 2 }')
     assert "plain-aimd (alpha=2)" in done.stdout, done.stderr
+    done = program("duel", "s.toml", "--seeds", "2", "--algorithms", '{ name = "aimd.py", alpha = 2 },newreno')
+    assert "plain-aimd (alpha=2)" in done.stdout, done.stderr
     told = program("algorithms", "aimd.py")
     assert (told.returncode, told.stdout.splitlines()[0]) == (0, "plain-aimd")
     assert "alpha = 1 (allowed: any number)" in told.stdout
