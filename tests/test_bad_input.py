@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import fullpipe
 from conftest import SMALL, Program
-from fullpipe.cli import _status
+from fullpipe import Scenario
+from fullpipe.cli import _status, fullpipe_command
+from fullpipe.errors import InputError
 from fullpipe.text import printable
 
 LOOP = SMALL.replace('algorithm = "newreno"', 'algorithm = "newreno"\npath = ["bottleneck", "bottleneck"]')
@@ -96,6 +99,20 @@ def test_a_wrong_scenario(program: Program, tmp_path: Path, case: str) -> None:
         (["run", "small.toml", "--out", "small.toml"], "not a directory"),
         (["run", "small.toml", "--out", "small.toml/out"], "not a directory"),
         (["run", "small.toml", "--jsno"], "--jsno"),
+        (["run", "small.toml", "--seed", "9223372036854775808"], "0<=x<=9223372036854775807"),
+        (["run", "small.toml", "--seed", "3", "--set", "seed=2"], "the seed is set twice"),
+        (["run", "small.toml", "--set", "seed=-1"], "fullpipe: --set seed=-1: seed: "),
+        (["run", "small.toml", "--duration", "20"], "fullpipe: --duration 20: duration: "),
+        (
+            ["run", "small.toml", "--set", "seed=2", "--set", "links.0.rate=1"],
+            "fullpipe: --set links.0.rate=1: links[0]",
+        ),
+        (["run", "small.toml", "--set", "nothing.x=1"], "fullpipe: --set nothing.x=1: nothing.x: "),
+        (
+            ["run", "small.toml", "--set", "duration=8 s", "--set", "warmup=8 s"],
+            "fullpipe: --set duration=8 s --set warmup=8 s: warmup: ",
+        ),
+        (["sweep", "small.toml", "--set", "seed=-1"], "sweep: missing"),
         (["compare", "small.toml"], "--algorithms"),
         (["compare", "small.toml", "--algorithms", "reno,cubik"], "cubik"),
         (["compare", "small.toml", "--algorithms", "reno,reno"], "twice"),
@@ -298,3 +315,48 @@ def test_every_kind_of_place(refused: Refused, command: str) -> None:
 def test_every_kind_of_word(refused: Refused) -> None:
     for words in WORDS:
         refused(*words)
+
+
+def test_what_an_option_makes_wrong_in_a_sweep_is_said_of_the_option(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(SMALL + "[sweep]\nseed = [1, 2]\n")
+    check(program("sweep", "sweep.toml", "--set", "links.0.rate=1"), "fullpipe: --set links.0.rate=1: links[0].rate: ")
+
+
+def test_a_sweep_that_is_run_is_pointed_to_its_command(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(SMALL + "[sweep]\nseed = [1, 2]\n")
+    check(program("run", "sweep.toml"), "sweep: a table for `fullpipe sweep`")
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda s: fullpipe.compare(s, "cubic"), r"algorithms = 'cubic': expected a list \(allowed: \['cubic'\]\)"),
+        (lambda s: fullpipe.compare(s, {"name": "cubic"}), r"algorithms = {'name': 'cubic'}: expected a list"),
+        (lambda s: fullpipe.duel(s, "cubic"), "algorithms = 'cubic': expected a list"),
+        (lambda s: fullpipe.duel(s, ["reno", "cubic"], buffers="1 BDP"), "buffers = '1 BDP': expected a list"),
+        (
+            lambda _: fullpipe.size("1 Mbit/s", "20 ms", flows=[1], target=[0.9], algorithms="reno"),
+            "algorithms = 'reno': expected a list",
+        ),
+        (
+            lambda _: fullpipe.size("1 Mbit/s", "20 ms", flows=[1], target="0.9", algorithms=["reno"]),
+            "target = '0.9': expected a list",
+        ),
+        (lambda s: fullpipe.run_many([s, s]), r"scenarios: found a list; expected a dictionary"),
+    ],
+)
+def test_one_where_several_are_asked_for(ask: Callable[[Scenario], object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        ask(Scenario.loads(SMALL))
+
+
+def test_a_bench_that_cannot_be_written_is_refused(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(program("bench", "--out", "no/page.html"), "there is no directory no")
+    check(program("bench", "--out", "."), "is a directory")
+    # As on a file system that is mounted to be read.
+    monkeypatch.setattr("fullpipe.files.os.access", lambda *_: False)
+    with pytest.raises(InputError, match=r"page\.html: the directory .* can't be written"):
+        fullpipe_command.main(["bench", "--out", str(tmp_path / "page.html")], standalone_mode=False)
+    assert not list(tmp_path.iterdir())

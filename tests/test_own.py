@@ -240,6 +240,7 @@ def test_what_it_raises_comes_back_with_its_own_lines() -> None:
     [
         ("own-nan", "self.cwnd = math.nan", "a window of NaN segments; allowed: 1 to 2147483647"),
         ("own-zero", "self.cwnd = 0", "a window of 0 segments; allowed: 1 to 2147483647"),
+        ("own-huge", "self.cwnd = 1e308", "a window of 1e308 segments; allowed: 1 to 2147483647"),
         ("own-text", "self.cwnd = 'ten'", "TypeError: "),
         ("own-none", "del self.__dict__['cwnd'], type(self).cwnd", "AttributeError: "),
     ],
@@ -406,6 +407,8 @@ def test_the_command_line(program: Program, tmp_path: Path, plain: Path) -> None
         newreno, own = (line.split()[1:] for line in done.stdout.splitlines()[3:5])
         assert newreno == own
     done = program("compare", "s.toml", "--algorithms", '{ name = "aimd.py:Aimd", alpha = 2 }')
+    assert "plain-aimd (alpha=2)" in done.stdout, done.stderr
+    done = program("duel", "s.toml", "--seeds", "2", "--algorithms", '{ name = "aimd.py", alpha = 2 },newreno')
     assert "plain-aimd (alpha=2)" in done.stdout, done.stderr
     told = program("algorithms", "aimd.py")
     assert (told.returncode, told.stdout.splitlines()[0]) == (0, "plain-aimd")

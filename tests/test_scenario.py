@@ -199,7 +199,7 @@ def test_what_is_wrong_with_a_trace_has_its_file_and_line(tmp_path: Path) -> Non
     file = tmp_path / "scenario.toml"
     for name, what in {
         "bad.down": '"bad.down", line 2: "two" is no whole number of milliseconds from 0 to 1000000000',
-        "none.down": '"none.down" can\'t be read: entity not found',
+        "none.down": '"none.down" can\'t be read: No such file or directory',
         ".": '"." can\'t be read: it is no regular file',
     }.items():
         text = Scenario.from_dict(traced(rate="1 Mbit/s")).to_toml()

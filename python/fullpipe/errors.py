@@ -1,8 +1,18 @@
 """What can go wrong, as exceptions whose text is one line."""
 
-from fullpipe.text import one_line, shorten
+from collections.abc import Mapping
 
-__all__ = ["AlgorithmError", "Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"]
+from fullpipe.text import one_line, quoted, shorten
+
+__all__ = [
+    "AlgorithmError",
+    "Cancelled",
+    "FullpipeError",
+    "InputError",
+    "MemoryLimitError",
+    "ScenarioError",
+    "check_several",
+]
 
 LONGEST_PLACE = 200
 """Characters of a file's or a key's name in a message, at most."""
@@ -52,3 +62,13 @@ class AlgorithmError(FullpipeError):
 
 class Cancelled(FullpipeError):  # it is no error, like asyncio's CancelledError
     """A run was told to stop before its end."""
+
+
+def check_several(name: str, values: object) -> None:
+    """Says no to one where several are asked for; Python takes text for its letters, and a dictionary for its keys.
+
+    Raises:
+        InputError: It is one.
+    """
+    if isinstance(values, str | Mapping):
+        raise InputError(f"{name} = {quoted(values)}: expected a list (allowed: [{quoted(values)}])")

@@ -18,6 +18,7 @@ __all__ = [
     "cache_directory",
     "check_directory",
     "check_free",
+    "check_file",
     "check_picture",
     "clear_stages",
     "readable",
@@ -53,6 +54,16 @@ def check_picture(path: str | os.PathLike[str]) -> None:
     if target.suffix.lower() not in PICTURES:
         allowed = ", ".join(PICTURES)
         raise InputError(f"{_shown(target)}: unknown kind of picture {quoted(target.suffix)} (allowed: {allowed})")
+    check_file(target)
+
+
+def check_file(path: str | os.PathLike[str]) -> None:
+    """Says no to a file that can't be written there.
+
+    Raises:
+        InputError: The directory won't do, or a directory is there.
+    """
+    target = Path(path)
     if not target.parent.is_dir():
         raise InputError(f"{_shown(target)}: there is no directory {_shown(target.parent)}")
     if not os.access(target.parent, os.W_OK | os.X_OK):

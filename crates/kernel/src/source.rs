@@ -162,7 +162,8 @@ fn decoded(name: &str, content: &str) -> Result<Vec<u8>, String> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let said = |error: std::io::Error| error.kind().to_string();
+    // What the system says, without the number.
+    let said = |error: std::io::Error| error.to_string().split(" (os error").next().unwrap_or_default().to_owned();
     if path.metadata().map_err(said)?.len() > LARGEST {
         return Err("more than 16 MiB".to_owned());
     }

@@ -11,10 +11,8 @@ import click
 from fullpipe.bench import PAGE, page
 from fullpipe.cli.completion import files
 from fullpipe.cli.scenarios import named, text_of
-from fullpipe.errors import InputError
-from fullpipe.files import staged_file
+from fullpipe.files import check_file, staged_file
 from fullpipe.scenario import Scenario, parse
-from fullpipe.text import quoted
 
 __all__ = ["command"]
 
@@ -27,6 +25,8 @@ def command(file: str | None, out: str | None) -> None:
 
     The page is one file; it needs no server and asks the network for nothing, and can be copied and sent.
     """
+    if out is not None:
+        check_file(out)
     html = page(None if file is None else _text(file))
     if out is not None:
         _write(html, Path(out))
@@ -52,9 +52,5 @@ def _kept(html: str) -> Path:
 
 
 def _write(html: str, target: Path) -> None:
-    if target.is_dir():
-        raise InputError(f"{quoted(str(target))}: is a directory")
-    if not target.absolute().parent.is_dir():
-        raise InputError(f"{quoted(str(target))}: there is no directory {quoted(str(target.parent))}")
     with staged_file(target) as stage:
         stage.write_text(html, encoding="utf-8")

@@ -59,10 +59,11 @@ def command(
     out: str | None,
 ) -> None:
     """Run the scenario in FILE with several algorithms, all flows using one at a time, or on several engines."""
+    # What these declare, the scenario may name.
+    names = None if algorithms is None else [named(one) for one in words(algorithms)]
     scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)
-    names = None if algorithms is None else [named(one) for one in words(algorithms)]
     with progress_bar(file) as progress:
         comparison = compare(
             scenario, names, engine=words(engines), progress=progress, kernel=kernel, memory_bytes=memory_bytes

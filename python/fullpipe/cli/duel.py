@@ -47,13 +47,15 @@ def command(
     out: str | None,
 ) -> None:
     """Set two algorithms against each other in the scenario in FILE: each alone, half and half, one among many."""
+    # What these declare, the scenario may name.
+    names = [named(one) for one in words(algorithms)]
     scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)
     with progress_bar(file) as progress:
         outcome = duel(
             scenario,
-            [named(one) for one in words(algorithms)],
+            names,
             buffers=None if buffers is None else words(buffers),
             seeds=seeds,
             workers=workers,

@@ -63,9 +63,7 @@ def run_command(
     from fullpipe import linux
     from fullpipe.runs.result import Result
 
-    scenario = load(file, settings, duration)
-    if seed is not None:
-        scenario = scenario.replace(seed=seed)
+    scenario = load(file, settings, duration, seed)
     check_targets(plot, out)
     warn(scenario)
     usable = linux.usable_accelerator(accel, kernel)

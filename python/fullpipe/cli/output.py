@@ -72,7 +72,9 @@ memory_option = click.option(
     help="What the simulator's runs may hold together, such as '8 GB' (default: half of what is free).",
 )
 
-seed_option = click.option("--seed", type=int, metavar="N", help="Take the place of the scenario's seed.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Take the place of the scenario's seed."
+)
 
 
 def algorithms_option(

@@ -45,11 +45,11 @@ def command(
     out: str | None,
 ) -> None:
     """Run the scenario in FILE: figures per link and per flow."""
-    scenario = load(file, settings, duration)
+    scenario = load(file, settings, duration, seed)
     check_targets(plot, out)
     warn(scenario)
     with progress_bar(file) as progress:
-        result = run(scenario, seed=seed, progress=progress, memory_bytes=memory_bytes)
+        result = run(scenario, progress=progress, memory_bytes=memory_bytes)
     deliver(result, print_result, as_json=as_json, plot=plot, out=out)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,10 +15,13 @@ from fullpipe.errors import InputError, ScenarioError
 from fullpipe.scenario import MOST_BYTES, Scenario, parse, read_text
 from fullpipe.text import quoted
 
-__all__ = ["STANDARD_INPUT", "changes_of", "load", "named", "scenario_options", "text_of"]
+__all__ = ["STANDARD_INPUT", "changes_of", "changing", "load", "named", "scenario_options", "text_of"]
 
 STANDARD_INPUT = "-"
 """What is named in place of a file."""
+
+LARGEST = 2**63 - 1
+"""The largest whole number that a key takes."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -53,18 +57,44 @@ def _load_code(_context: click.Context, _parameter: click.Parameter, files: tupl
             load_file(file)
 
 
-def load(file: str, settings: tuple[str, ...], duration: str | None) -> Scenario:
+def load(file: str, settings: tuple[str, ...], duration: str | None, seed: int | None = None) -> Scenario:
     """The scenario in a file, or on standard input, as these options change it."""
-    changes = changes_of(settings, duration)
-    scenario = Scenario.loads(text_of(file), file=named(file))
-    return scenario.replace(**changes) if changes else scenario
+    change = changing(settings, duration, seed)
+    return change(Scenario.loads(text_of(file), file=named(file)))
 
 
-def changes_of(settings: tuple[str, ...], duration: str | None) -> dict[str, Any]:
+def changing(
+    settings: tuple[str, ...], duration: str | None, seed: int | None = None
+) -> Callable[[Scenario], Scenario]:
+    """What the options make of a scenario; what is wrong then is said of them, and not of its file."""
+    changes = changes_of(settings, duration, seed)
+    options = {setting.partition("=")[0].strip(): f"--set {setting}" for setting in settings}
+    options |= {"duration": f"--duration {duration}"} if duration is not None else {}
+    options |= {"seed": f"--seed {seed}"} if seed is not None else {}
+
+    def change(scenario: Scenario) -> Scenario:
+        try:
+            return scenario.replace(**changes) if changes else scenario
+        except ScenarioError as error:
+            alone = [key for key, value in changes.items() if _wrong(scenario, key, value)]
+            raise ScenarioError(error.key, error.what, " ".join(options[key] for key in alone or changes)) from None
+
+    return change
+
+
+def _wrong(scenario: Scenario, key: str, value: Any) -> bool:
+    try:
+        scenario.replace(**{key: value})
+    except ScenarioError:
+        return True
+    return False
+
+
+def changes_of(settings: tuple[str, ...], duration: str | None, seed: int | None = None) -> dict[str, Any]:
     """What the options change, as `Scenario.replace` takes it.
 
     Raises:
-        InputError: A setting has no ``=``, or sets the duration that the other option sets.
+        InputError: A setting has no ``=``, has a number that no key takes, or sets what another option sets.
     """
     changes: dict[str, Any] = {}
     for setting in settings:
@@ -72,10 +102,14 @@ def changes_of(settings: tuple[str, ...], duration: str | None) -> dict[str, Any
         if not equals or not key.strip():
             raise InputError(f"--set {quoted(setting)}: write KEY=VALUE, e.g. links.bottleneck.buffer='0.5 BDP'")
         changes[key.strip()] = _value(value.strip())
-    if duration is not None:
-        if "duration" in changes:
-            raise InputError("the duration is set twice, by --duration and by --set; leave one of them out")
-        changes["duration"] = duration
+        if isinstance(changes[key.strip()], str) and re.fullmatch(r"[+-]?\d+", value.strip()):
+            bound = f"at least -{LARGEST}" if value.strip()[0] == "-" else f"at most {LARGEST}"
+            raise InputError(f"--set {quoted(setting)}: no key takes such a number (allowed: {bound})")
+    for key, given in (("duration", duration), ("seed", seed)):
+        if given is not None:
+            if key in changes:
+                raise InputError(f"the {key} is set twice, by --{key} and by --set; leave one of them out")
+            changes[key] = given
     return changes
 
 

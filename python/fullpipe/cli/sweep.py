@@ -16,7 +16,7 @@ from fullpipe.cli.output import (
     show,
     workers_option,
 )
-from fullpipe.cli.scenarios import changes_of, named, scenario_options, text_of
+from fullpipe.cli.scenarios import changing, named, scenario_options, text_of
 from fullpipe.runs.figures import find_figure
 from fullpipe.study.sweep import Sweep, read_plan, sweep_plan
 from fullpipe.study.sweep.axes import find_axis, find_value
@@ -57,7 +57,7 @@ def command(
     Exit status 1 if a run fails.
     """
     with progress_bar(file, "values checked") as checked:
-        plan = read_plan(text_of(file), file=named(file), changes=changes_of(settings, duration), progress=checked)
+        plan = read_plan(text_of(file), file=named(file), change=changing(settings, duration), progress=checked)
     if plot is None and (by is not None or picture is not None):
         raise click.UsageError("--by and --picture need --plot X Y")
     if dask is not None and workers is not None:

@@ -128,14 +128,19 @@ def run_many(scenarios: Mapping[Key, Scenario], **together: Unpack[Together]) ->
     """Runs scenarios side by side, each in a thread of its own, and returns their results under the same keys.
 
     Args:
-        scenarios: What to run.
+        scenarios: What to run, each by a key of the caller's.
         together: ``workers``, ``progress``, ``stop``, ``engine``, ``kernel``, ``memory_bytes``, as `Together` says.
 
     Raises:
+        InputError: They have no keys.
         Exception: The first failure of a run; the others are stopped.
         Cancelled: ``stop`` was set; all runs are stopped.
         KeyboardInterrupt: Ctrl-C was pressed; all runs are stopped.
     """
+    given: object = scenarios
+    if not isinstance(given, Mapping):
+        kind = type(given).__name__
+        raise InputError(f"scenarios: found a {kind}; expected a dictionary (allowed: dict(enumerate(scenarios)))")
     ((_, results, _),) = run_groups({None: scenarios}, **together)
     return results
 

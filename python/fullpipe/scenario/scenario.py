@@ -227,6 +227,8 @@ def _restore(tree: dict[str, Any], file: str | None, algorithms: Mapping[str, by
 
 def _named(problem: _core.Problem, file: str | None) -> ScenarioError:
     key, what, line = problem.args
+    if key == "sweep" and what.startswith("unknown key"):
+        what = "a table for `fullpipe sweep` (fullpipe.sweep in Python), which runs the scenario with all of its values"
     return ScenarioError(key, what, file, line)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.display import Shown, any_known, any_marked, count, fairness, marked, milliseconds, rate
-from fullpipe.errors import InputError, ScenarioError
+from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.files import readable, staged
 from fullpipe.runs import tables
 from fullpipe.runs.engines import check_engines, run_many
@@ -61,6 +61,7 @@ def compare(
         InputError: No algorithm is given, or one is given twice; an engine or a kernel is not there.
         Cancelled: ``stop`` was set.
     """
+    check_several("algorithms", algorithms)
     engines = [engine] if isinstance(engine, str) else list(engine)
     if len(set(engines)) < len(engines):
         raise InputError(f"an engine is named twice: {listed(engines)}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.display import Shown, milliseconds, percent, rate
-from fullpipe.errors import InputError, ScenarioError
+from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.files import readable, staged
 from fullpipe.runs import tables
 from fullpipe.runs.engines import run_many
@@ -90,6 +90,8 @@ def duel(
         InputError: These are not two algorithms, a buffer is named twice, or so many seeds are not allowed.
         Cancelled: ``stop`` was set.
     """
+    check_several("algorithms", algorithms)
+    check_several("buffers", buffers)
     scenario = Scenario.of(scenario)
     labels = [one if isinstance(one, str) else with_params(one) for one in algorithms]
     if len(labels) != 2 or labels[0] == labels[1]:

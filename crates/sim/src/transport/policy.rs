@@ -216,7 +216,11 @@ const TAKEN: [&str; 7] =
 
 fn unsound_window(cwnd: f64) -> Option<String> {
     let sound = (1.0..=f64::from(MOST_SEGMENTS)).contains(&cwnd);
-    (!sound).then(|| format!("a window of {cwnd} segments; allowed: 1 to {MOST_SEGMENTS}"))
+    (!sound).then(|| {
+        // Beyond what f64 counts one by one, hundreds of digits would follow.
+        let shown = if cwnd.abs() < 1e15 { format!("{cwnd}") } else { format!("{cwnd:e}") };
+        format!("a window of {shown} segments; allowed: 1 to {MOST_SEGMENTS}")
+    })
 }
 
 fn unsound_rate(rate: Option<f64>) -> Option<String> {

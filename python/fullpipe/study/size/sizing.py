@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe import models
 from fullpipe.display import Outcome, Shown
-from fullpipe.errors import InputError
+from fullpipe.errors import InputError, check_several
 from fullpipe.files import readable, staged
 from fullpipe.runs import engines
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
@@ -101,6 +101,8 @@ def size(
         Cancelled: ``stop`` was set.
         KeyboardInterrupt: Ctrl-C was pressed.
     """
+    check_several("algorithms", algorithms)
+    check_several("target", target)
     targets = [Target.parse(one) for one in target]
     mix = Mix.parse(rate, rtt, web_load, packet_size, queue, sized)
     check_targets(targets, web=web_load > 0)

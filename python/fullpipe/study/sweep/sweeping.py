@@ -94,21 +94,26 @@ def load_plan(path: str | os.PathLike[str], *, progress: Progress | None = None)
 
 
 def read_plan(
-    text: str, *, file: str | None = None, changes: Mapping[str, Any] | None = None, progress: Progress | None = None
+    text: str,
+    *,
+    file: str | None = None,
+    change: Callable[[Scenario], Scenario] | None = None,
+    progress: Progress | None = None,
 ) -> Plan:
     """Reads a sweep as `load_plan` does, from text.
 
     Args:
         text: The file's.
         file: What errors name.
-        changes: Keys of the scenario to change first, as `Scenario.replace` takes them.
+        change: What is made of the scenario first.
         progress: As for `load_plan`.
     """
     tree = parse(text, file=file)
     table = tree.pop("sweep", None)
     if not isinstance(table, dict):
         raise ScenarioError("sweep", 'missing; e.g. [sweep] with "flows.algorithm" = ["reno", "cubic"]', file)
-    scenario = Scenario.from_dict(tree, file=file).replace(**(changes or {}))
+    scenario = Scenario.from_dict(tree, file=file)
+    scenario = change(scenario) if change else scenario
     repeats = table.pop("repeats", 1)
     return Plan(scenario, read_axes(table, file), repeats, progress)
 
