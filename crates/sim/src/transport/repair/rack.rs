@@ -679,3 +679,67 @@ impl Rack {
         self.repeat_first = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::receiver::{Receiver, Telling};
+    use proptest::prelude::*;
+
+    /// These segments come one after another, and their ACKs are heard or lost: those of a block that has grown change the same by either way.
+    /// How many there are.
+    fn grown(arrivals: impl IntoIterator<Item = (u64, bool)>) -> usize {
+        let rtt = RttEstimator::new(200, 0, 100);
+        let mut progress = Progress { nxt: 200, ..Progress::new(200, 200) };
+        let mut rack = Rack { untold: Some(Vec::new()), ..Rack::new(Probe::new(0), false) };
+        rack.on_new(0, 0, &rtt, &progress);
+        let mut receiver = Receiver::new(Telling::Duplicates);
+        let mut count = 0;
+        for (now, (seq, heard)) in (100..).zip(arrivals) {
+            receiver.take(seq as u32, 0, now, None);
+            let (next, stamp) = receiver.acknowledge();
+            let Some(blocks) = receiver.sack_blocks().filter(|_| heard) else { continue };
+            let mut short = rack.clone();
+            let sacked = rack.on_sack(&blocks, next, now, &progress, None);
+            let acked = next - std::mem::replace(&mut progress.una, next);
+            let news = News { now, stamp, acked, sacked, rtt: &rtt };
+            if acked > 0 {
+                rack.on_new_ack(&news, &progress);
+                continue;
+            }
+            let loss = rack.on_duplicate_ack(&news, &progress);
+            if let Some((_, found)) = short.on_grown(&blocks, now, stamp, &rtt, &progress) {
+                assert_eq!((found, 1), (loss, sacked));
+                assert_eq!(format!("{short:?}"), format!("{rack:?}"));
+                count += 1;
+            }
+        }
+        count
+    }
+
+    proptest! {
+        /// Whatever has come late, and whichever ACKs are lost.
+        #[test]
+        fn a_grown_block_changes_the_same_either_way(
+            arrivals in prop::collection::vec(
+                (prop::sample::select(vec![1, 1, 1, 2]), prop::option::weighted(0.2, 0u64..60), prop::bool::weighted(0.7)),
+                1..60,
+            ),
+        ) {
+            let mut highest = 0;
+            grown(arrivals.into_iter().map(|(step, late, heard)| {
+                highest += if late.is_some() { 0 } else { step };
+                (late.map_or(highest, |late| late % (highest + 1)), heard)
+            }));
+        }
+    }
+
+    /// Of 20 to 22 the last comes to a block that begins at 14, since ACKs that told of those between were lost: it has grown by more than one
+    /// segment, though it ends at the one after all that are SACKed. Only 21 is the next one when it comes.
+    #[test]
+    fn a_block_that_has_grown_by_more_is_no_such() {
+        let heard = [20, 21, 6, 10, 14, 15].map(|seq| (seq, true));
+        let unheard = [16, 17, 18, 19].map(|seq| (seq, false));
+        assert_eq!(grown(heard.into_iter().chain(unheard).chain([(22, true)])), 1);
+    }
+}
