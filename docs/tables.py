@@ -497,7 +497,11 @@ def _bench(known: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         figure = f"{own / 1e6:.1f} million{slower}"
         yield f"Packets per second: {case['title']}", figure, origin
         origin = "the same"
-    yield "Same scenario and seed", "same bytes, twice and on two threads; but for `wall_s`, how long it took", "in the tests"
+    yield (
+        "Same scenario and seed",
+        "same bytes, twice and on two threads; but for `wall_s`, how long it took",
+        "in the tests",
+    )
 
 
 def _two_digits(value: float) -> str:
