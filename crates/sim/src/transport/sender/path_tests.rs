@@ -268,7 +268,7 @@ proptest! {
     #[test]
     fn rest_changes_nothing(
         recovery in prop::sample::select(vec![Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack]),
-        algorithm in prop::sample::select(vec!["reno", "bbr3"]),
+        algorithm in prop::sample::select(vec!["reno", "bbr", "bbr3"]),
         pacing in prop::sample::select(vec![Pacing::Off, Pacing::On]),
         losses in prop::collection::vec((0u64..120, 1u32..3), 0..6),
         late in prop::collection::vec((0u64..120, 1..150 * MS), 0..6),
