@@ -93,7 +93,14 @@ def test_run_without_flows_or_cross_traffic(printed: Printed) -> None:
     assert "Flows" not in text
     assert "Cross traffic" not in text
     assert "Jain" not in text
-    assert text.endswith("1,234,567 data packets in 0.00 s, 0.0 million a second; seed 7\n")
+    assert text.endswith("1,234,567 data packets in 0.00 s; seed 7\n")
+
+
+@pytest.mark.parametrize(("wall_s", "said"), [(0.5, "2.5 million"), (12.3, "0.1 million"), (40.0, "30,864")])
+def test_how_fast_a_run_went(printed: Printed, wall_s: float, said: str) -> None:
+    """1,234,567 packets; of a virtual machine's thousands a second a tenth of a million would say nothing."""
+    run.print_result(by_hand(wall_s=wall_s))
+    assert f"s, {said} a second; seed 7" in printed()
 
 
 @pytest.mark.parametrize(

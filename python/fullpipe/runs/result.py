@@ -257,13 +257,9 @@ class Result(Outcome):
         """The tables and lines that the program prints."""
         figures = self.to_dict()
         totals, flows = figures["totals"], figures["flows"]
-        speed = totals["data_packets"] / totals["wall_s"] if totals["wall_s"] else 0.0
-        per_s = f"{speed / 1e6:.1f} million" if speed >= 1e5 else f"{speed:,.0f}"
         jain = totals["jain_index"]
-        last = (
-            f"{totals['data_packets']:,} data packets in {totals['wall_s']:.2f} s, {per_s} a second; "
-            f"seed {figures['seed']}"
-        )
+        took = f"{totals['data_packets']:,} data packets in {totals['wall_s']:.2f} s{_speed(totals)}"
+        last = f"{took}; seed {figures['seed']}"
         return [
             _show_links(figures["links"]),
             *([_show_flows(flows)] if 0 < len(flows) <= MOST_FLOWS else []),
@@ -306,6 +302,14 @@ def _restore(scenario: Scenario, columns: dict[str, Any], engine: str, wall_s: f
 
 WAIT = "p99_queueing_delay_s"
 """The percentile of the queueing delay that tables show."""
+
+
+def _speed(totals: Mapping[str, Any]) -> str:
+    """How many packets a second those are; a virtual machine's are no millions."""
+    if not totals["wall_s"]:
+        return ""
+    per_s = totals["data_packets"] / totals["wall_s"]
+    return f", {per_s / 1e6:.1f} million a second" if per_s >= 1e5 else f", {per_s:,.0f} a second"
 
 
 def _show_links(links: list[dict[str, Any]]) -> Shown:

@@ -19,6 +19,7 @@ from fullpipe.study.evaluate.cell import Cell
 from fullpipe.study.evaluate.cells import CELLS
 from fullpipe.study.evaluate.cells.queues import ADDRESSED_BELOW_S
 from fullpipe.study.evaluate.criteria import CRITERIA, Criterion
+from fullpipe.study.evaluate.extent import run_of, seeds_used
 from fullpipe.study.evaluate.judging import BARS, Compared, JudgedCell, Runs, Values, corrected
 from fullpipe.study.evaluate.preset import Tree
 from fullpipe.study.evaluate.rules import BADNESS, NO_WORSE, NOT_APPLICABLE, NOT_RUN, WORSE, at_most, worst
@@ -28,7 +29,7 @@ from fullpipe.text import file_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BREAKER", "RISKS", "Card", "Kernel", "run_of", "seeds_used"]
+__all__ = ["BREAKER", "RISKS", "Card", "Kernel"]
 
 BREAKER = 0.1
 """Loss within 10 s above which a circuit breaker may end a flow (RFC 8084)."""
@@ -273,21 +274,6 @@ class Card(Outcome):
 
     def __repr__(self) -> str:
         return f"<Card of {self.data['algorithm']}; worse at: {', '.join(self.worse) or 'nothing'}>"
-
-
-def seeds_used(data: Mapping[str, Any]) -> str:
-    """How many seeds a card is made of."""
-    most = data.get("most_seeds", data["seeds"])
-    added = f", up to {most} where a word was unclear" if most > data["seeds"] else ""
-    return f"{data['seeds']} seeds{added}"
-
-
-def run_of(one: Mapping[str, Any]) -> tuple[str, str]:
-    """How many of the cells of a criterion were run, and how many of their settings; empty where no run answers it."""
-    if "cells_run" not in one:
-        return "", ""
-    settings = f"{one['settings_run']} of {one['settings_in_all']}" if one["settings_in_all"] else ""
-    return f"{one['cells_run']} of {one['cells_in_all']}", settings
 
 
 def _criterion(

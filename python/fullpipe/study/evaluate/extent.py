@@ -1,0 +1,23 @@
+"""How much of what a card could rest on was run, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["run_of", "seeds_used"]
+
+
+def seeds_used(data: Mapping[str, Any]) -> str:
+    """How many seeds a card is made of."""
+    most = data.get("most_seeds", data["seeds"])
+    added = f", up to {most} where a word was unclear" if most > data["seeds"] else ""
+    return f"{data['seeds']} seeds{added}"
+
+
+def run_of(one: Mapping[str, Any]) -> tuple[str, str]:
+    """How many of the cells of a criterion were run, and how many of their settings; empty where no run answers it."""
+    if "cells_run" not in one:
+        return "", ""
+    settings = f"{one['settings_run']} of {one['settings_in_all']}" if one["settings_in_all"] else ""
+    return f"{one['cells_run']} of {one['cells_in_all']}", settings
