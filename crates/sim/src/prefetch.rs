@@ -9,14 +9,7 @@ const LINE: usize = 64;
 /// Asks for the end of `item`, whose beginning is at hand or in the same line.
 #[inline(always)]
 pub fn prefetch_end<T>(item: &T) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: as below.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).add(1).byte_sub(1).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = item;
+    ask(item, size_of::<T>() - 1);
 }
 
 /// Asks for the first `bytes` of `item`.
@@ -24,10 +17,22 @@ pub fn prefetch_end<T>(item: &T) {
 pub fn prefetch<T>(item: &T, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for offset in (0..bytes.min(size_of::<T>())).step_by(LINE) {
+        ask(item, offset);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (item, bytes);
+}
+
+/// Asks for the line with the byte at `offset`, one of the item's.
+#[inline(always)]
+fn ask<T>(item: &T, offset: usize) {
+    debug_assert!(offset < size_of::<T>());
+    #[cfg(target_arch = "x86_64")]
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: the address lies inside `item`, and a prefetch reads nothing the program can see.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).byte_add(offset).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (item, bytes);
+    let _ = item;
 }
