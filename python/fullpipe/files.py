@@ -200,7 +200,7 @@ def _move(stage: Path, target: Path, *, adds: bool) -> None:
     ours = {path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file()}
     before = _listed(target)
     # A kill in the middle leaves more names than files.
-    (stage / MANIFEST).write_text("".join(f"{name}\n" for name in sorted(ours | before)), encoding="utf-8")
+    _list(ours | before, stage / MANIFEST)
     if not target.exists():
         stage.rename(target)
         return
@@ -215,7 +215,11 @@ def _move(stage: Path, target: Path, *, adds: bool) -> None:
         for folder in (target / name).parents[: name.count("/")]:
             remove_if_empty(folder)
     with staged_file(target / MANIFEST) as file:
-        file.write_text("".join(f"{name}\n" for name in sorted(ours)), encoding="utf-8")
+        _list(ours, file)
+
+
+def _list(names: Collection[str], file: Path) -> None:
+    file.write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
 
 
 def _listed(target: Path) -> set[str]:

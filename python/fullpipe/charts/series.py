@@ -94,14 +94,13 @@ def run_figure(run: Sampled) -> Figure:
     flows, links = flow_series(run), link_series(run)
     smooth = len(flows) > FEW
     with mpl.rc_context(STYLE):
-        figure, panels = _panels(run, [Panel(name) for name in (PANELS if flows else OF_LINKS)])
+        shown = [Panel(name) for name in (PANELS if flows else OF_LINKS)]
+        figure, panels = _panels(run, shown, means="links bold" if smooth else None)
         if flows:
             _draw_flows(panels["window"], flows, "cwnd_packets", threshold="ssthresh_packets")
             _draw_flows(panels["rtt"], flows, "rtt_s", scale=1e3)
         for i, line in enumerate(links):
             _draw_link(panels, line, link_pen(i), line.label, smooth=smooth)
-        if smooth:
-            _say_smooth(panels, run, "links bold")
         if any(map(_carries_back, links)):
             panels["queue"].plot([], [], color="#666666", linestyle=BACK, linewidth=THIN, label="the other direction")
         _finish(panels, run)
@@ -135,7 +134,7 @@ def comparison_figure(runs: Mapping[str, Sampled]) -> Figure:
             for panel in OF_LINKS
         ]
         shown = [Panel("window", more=mean), *of_links, Panel("rtt")] if with_flows else of_links
-        figure, panels = _panels(first, shown)
+        figure, panels = _panels(first, shown, means="bold" if busy else None)
         looks = pens(_algorithm(name, run) for name, run in runs.items())
         for look, (name, (flows, every)) in zip(looks, samples.items(), strict=True):
             for panel, figure_name, scale in (("window", "cwnd_packets", 1.0), ("rtt", "rtt_s", 1e3)) if flows else ():
@@ -144,8 +143,6 @@ def comparison_figure(runs: Mapping[str, Sampled]) -> Figure:
             for i in links:
                 own = {panel: panels[f"{panel} {i}"] for panel in OF_LINKS}
                 _draw_link(own, every[i], look, label(name), smooth=busy)
-        if busy:
-            _say_smooth(panels, first, "bold")
         _finish(panels, first)
         first_panel = next(iter(panels.values()))
         if any(_carries_back(every[i]) for _, every in samples.values() for i in links):
@@ -220,7 +217,8 @@ class Panel:
         return self.what if self.link is None else f"{self.what} {self.link}"
 
 
-def _panels(run: Sampled, panels: Sequence[Panel]) -> tuple[Figure, dict[str, Axes]]:
+def _panels(run: Sampled, panels: Sequence[Panel], *, means: str | None) -> tuple[Figure, dict[str, Axes]]:
+    """Empty panels by their names; ``means`` says which lines are to be no samples, but means."""
     heights = [PANELS[panel.what][2] for panel in panels]
     figure = Figure(figsize=(9.0, 9.0 * sum(heights) / 8.4), layout="constrained")
     drawn = list(figure.subplots(len(panels), 1, sharex=True, height_ratios=heights))
@@ -231,7 +229,9 @@ def _panels(run: Sampled, panels: Sequence[Panel]) -> tuple[Figure, dict[str, Ax
         axes.set_ylabel(unit)
         if warmup_s > 0:
             axes.axvspan(0, warmup_s, color="#000000", alpha=0.05, linewidth=0)
-    drawn[-1].set_xlabel("time, s" if warmup_s == 0 else f"time, s (shaded: the warm-up, {warmup_s:g} s)")
+    shaded = f" (shaded: the warm-up, {warmup_s:g} s)" if warmup_s > 0 else ""
+    smooth = f"; {means}: means over {run.duration_s / PARTS:.3g} s" if means else ""
+    drawn[-1].set_xlabel(f"time, s{shaded}{smooth}")
     drawn[-1].set_xlim(0, run.duration_s)
     return figure, {panel.name: axes for panel, axes in zip(panels, drawn, strict=True)}
 
@@ -266,12 +266,6 @@ def _finish(panels: Mapping[str, Axes], run: Sampled) -> None:
             _scale(axes, run.warmup_s or BEGINNING * run.duration_s)
     if "window" in panels:
         legend_above(panels["window"])
-
-
-def _say_smooth(panels: Mapping[str, Axes], run: Sampled, what: str) -> None:
-    """Says which lines are no samples, and what they are instead."""
-    axes = list(panels.values())[-1]
-    axes.set_xlabel(f"{axes.get_xlabel()}; {what}: means over {run.duration_s / PARTS:.3g} s")
 
 
 PARTS = 50

@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from fullpipe.cli.output import (
+    algorithms_in,
     algorithms_option,
     check_targets,
     deliver,
     json_option,
     kernel_option,
     memory_option,
-    named,
     plot_option,
     progress_bar,
     show,
@@ -59,8 +59,7 @@ def command(
     out: str | None,
 ) -> None:
     """Run the scenario in FILE with several algorithms, all flows using one at a time, or on several engines."""
-    # What these declare, the scenario may name.
-    names = None if algorithms is None else [named(one) for one in words(algorithms)]
+    names = None if algorithms is None else algorithms_in(algorithms)
     scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from fullpipe.cli.output import (
+    algorithms_in,
     algorithms_option,
     check_targets,
     deliver,
     json_option,
     memory_option,
-    named,
     progress_bar,
     show,
     warn,
@@ -47,8 +47,7 @@ def command(
     out: str | None,
 ) -> None:
     """Set two algorithms against each other in the scenario in FILE: each alone, half and half, one among many."""
-    # What these declare, the scenario may name.
-    names = [named(one) for one in words(algorithms)]
+    names = algorithms_in(algorithms)
     scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)

@@ -8,11 +8,11 @@ import click
 
 from fullpipe.cli import completion as complete
 from fullpipe.cli.output import (
+    algorithm_in,
     check_targets,
     declared,
     json_option,
     memory_option,
-    named,
     print_json,
     progress_bar,
     show,
@@ -79,7 +79,7 @@ def command(
         raise click.UsageError("--jobs counts runs on this machine; with --dask the cluster has its own")
     said = None if statement is None else Statement.load(statement)
     chosen: dict[str, Any] = {
-        "algorithm": named(algorithm.strip()),
+        "algorithm": algorithm_in(algorithm.strip()),
         "profile": profile,
         "only": None if only is None else words(only),
         "seeds": seeds,

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
 
 __all__ = [
+    "algorithm_in",
+    "algorithms_in",
     "algorithms_option",
     "check_targets",
     "code_of_others",
@@ -39,7 +41,6 @@ __all__ = [
     "json_option",
     "kernel_option",
     "memory_option",
-    "named",
     "note",
     "out_option",
     "plot_option",
@@ -224,7 +225,14 @@ def words(text: str) -> list[str]:
     return [word.strip() for word in found if word.strip()]
 
 
-def named(text: str) -> str | dict[str, Any]:
+def algorithms_in(text: str) -> list[str | dict[str, Any]]:
+    """The algorithms between commas, each as `algorithm_in` has it. Before the scenario is read, which may name what
+    these declare.
+    """
+    return [algorithm_in(word) for word in words(text)]
+
+
+def algorithm_in(text: str) -> str | dict[str, Any]:
     """An algorithm as scenarios have it, from a word, an object file or a TOML table, ``{ name = "vegas", beta = 2 }``.
 
     Raises:

@@ -8,12 +8,12 @@ import click
 
 from fullpipe.cli import completion as complete
 from fullpipe.cli.output import (
+    algorithm_in,
     algorithms_option,
     check_targets,
     deliver,
     json_option,
     memory_option,
-    named,
     progress_bar,
     show,
     words,
@@ -120,7 +120,7 @@ def command(
             rtt,
             flows=flows,
             target=[target for text in targets for target in _targets(text)],
-            algorithms=[named(one) if one.startswith("{") else one for one in words(algorithms)],
+            algorithms=[algorithm_in(one) if one.startswith("{") else one for one in words(algorithms)],
             web_load=web_load,
             packet_size=packet_size,
             queue=discipline,
