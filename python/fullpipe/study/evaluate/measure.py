@@ -211,7 +211,7 @@ def back_to(times: Sequence[float], values: Sequence[float], level: float, over_
 
 
 def settled(times: Sequence[float], values: Sequence[float], level: float, within: float) -> float | None:
-    """First time at which the mean of the last second is within the fraction ``within`` of ``level``; None without one."""
+    """First time at which the mean of the last second is within a fraction ``within`` of ``level``; or None."""
     return _first(times, values, 1.0, lambda mean: abs(mean - level) <= within * level)
 
 
