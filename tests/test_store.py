@@ -16,6 +16,7 @@ import pytest
 import fullpipe
 from fullpipe import Scenario
 from fullpipe.errors import Cancelled, InputError
+from fullpipe.folder import Folder
 from fullpipe.study.sweep import store as stores
 from fullpipe.study.sweep.axes import read_axes
 from fullpipe.study.sweep.plan import Plan
@@ -304,7 +305,7 @@ def test_what_an_error_leaves(tmp_path: Path, ending: str, there: bool, with_row
 @pytest.mark.parametrize("step", ["open", "fsync"])
 def test_a_disk_that_is_full_before_the_first_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     (tmp_path / "there").mkdir()
-    monkeypatch.setattr(*{"open": (Path, "open", full), "fsync": (stores.os, "fsync", full)}[step])
+    monkeypatch.setattr(*{"open": (Folder, "open", full), "fsync": (stores.os, "fsync", full)}[step])
     with pytest.raises(OSError, match="No space left on device") as error, Store(tmp_path / "there/deep/out", PLAN):
         pass
     assert (error.value.errno, error.value.filename) == (28, str(tmp_path / "there/deep/out"))
@@ -348,3 +349,25 @@ def test_leftovers_are_cleared_from_both_directories(tmp_path: Path) -> None:
         (tmp_path / folder / ".fullpipe.abc.tmp").mkdir()
     with Store(tmp_path / "out", PLAN):
         assert not list((tmp_path / "out").rglob(".*"))
+
+
+@pytest.mark.parametrize("name", ["sweep.json", "parts"])
+def test_sweep_directory_with_a_link_is_refused_and_nothing_is_touched_outside(tmp_path: Path, name: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("mine")
+    with Store(tmp_path / "out", PLAN) as store:
+        store.add(row(1))
+    (tmp_path / "out" / name).rename(tmp_path / "moved")
+    (tmp_path / "out" / name).symlink_to(outside if name == "parts" else outside / "precious")
+    with pytest.raises(InputError, match=r"symbolic link|none of ours"), Store(tmp_path / "out", PLAN):
+        pass
+    assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("precious", "mine")]
+
+
+def test_sweep_json_that_leads_to_a_new_file_makes_none(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/sweep.json").symlink_to(tmp_path / "new")
+    with pytest.raises(InputError, match="none of ours"), Store(tmp_path / "out", PLAN):
+        pass
+    assert not (tmp_path / "new").exists()

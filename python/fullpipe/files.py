@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from fullpipe.errors import LONGEST_PLACE, InputError
+from fullpipe.folder import Folder
 from fullpipe.text import quoted, shorten
 
 __all__ = [
@@ -35,6 +35,9 @@ STAGE = ".fullpipe.{}.tmp"
 
 MANIFEST = ".fullpipe-files"
 """In a directory of ours, the files that are ours, a line each."""
+
+MOST_MANIFEST_BYTES = 16_000_000
+"""Size of that list, at most: of a hundred thousand names."""
 
 
 def cache_directory(name: str) -> Path:
@@ -97,8 +100,11 @@ def check_free(path: str | os.PathLike[str], beside: Collection[str] = ()) -> No
     """
     check_directory(path)
     target = Path(path)
-    if (target / MANIFEST).is_file() or not target.is_dir():
+    if not target.is_dir():
         return
+    with _opened(target) as folder:
+        if folder.has(MANIFEST):
+            return
     stages = target.glob(STAGE.format("*"))
     if {place.name for place in target.iterdir()} - {place.name for place in stages} - set(beside):
         what = "holds something else than an earlier result of fullpipe"
@@ -171,9 +177,12 @@ def readable(directory: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def clear_stages(directory: Path) -> None:
-    """Removes from a directory what a kill left there in the middle of writing."""
-    for stage in directory.glob(STAGE.format("*")):
-        shutil.rmtree(stage)
+    """Removes the temporary directories of processes that were killed while they wrote."""
+    if not directory.is_dir():
+        return
+    with _opened(directory) as folder:
+        for stage in directory.glob(STAGE.format("*")):
+            folder.remove_tree(stage.name)
 
 
 def remove_if_empty(folder: Path) -> None:
@@ -204,28 +213,44 @@ def _move(stage: Path, target: Path, *, adds: bool) -> None:
     if not target.exists():
         stage.rename(target)
         return
-    for name in (MANIFEST, *sorted(ours)):
-        place = target / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        (stage / name).replace(place)
-    if adds or not before - ours:
-        return
-    for name in before - ours:
-        (target / name).unlink(missing_ok=True)
-        for folder in (target / name).parents[: name.count("/")]:
-            remove_if_empty(folder)
-    with staged_file(target / MANIFEST) as file:
-        _list(ours, file)
+    with _opened(target) as folder:
+        for name in (MANIFEST, *sorted(ours)):
+            folder.take(stage / name, name)
+        if adds or not before - ours:
+            return
+        for name in before - ours:
+            folder.remove(name)
+        _list(ours, stage / MANIFEST)
+        folder.take(stage / MANIFEST, MANIFEST)
+
+
+@contextmanager
+def _opened(directory: Path) -> Iterator[Folder]:
+    """The directory, held open.
+
+    Raises:
+        InputError: It can't be opened.
+    """
+    try:
+        folder = Folder(directory)
+    except OSError as error:
+        raise InputError(f"{_shown(directory)}: can't be opened: {error.strerror}") from None
+    with folder:
+        yield folder
 
 
 def _list(names: Collection[str], file: Path) -> None:
-    file.write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
+    with file.open("w", encoding="utf-8") as listed:
+        listed.writelines(f"{name}\n" for name in sorted(names))
+        listed.flush()
+        os.fsync(listed.fileno())
 
 
 def _listed(target: Path) -> set[str]:
     """The files there that are ours; a list that somebody has changed leads nowhere else."""
     try:
-        names = (target / MANIFEST).read_text(encoding="utf-8").splitlines()
+        with Folder(target) as folder:
+            names = folder.read(MANIFEST, MOST_MANIFEST_BYTES).decode("utf-8").splitlines()
     except (OSError, ValueError):
         return set()
     return {name for name in names if name and not Path(name).is_absolute() and ".." not in Path(name).parts}

@@ -12,7 +12,6 @@ import fcntl
 import io
 import json
 import os
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fullpipe.errors import InputError
 from fullpipe.files import MANIFEST, check_directory, clear_stages, readable, remove_if_empty, staged_file
+from fullpipe.folder import Folder
 from fullpipe.scenario import Scenario
 from fullpipe.study.sweep.axes import Axis
 from fullpipe.study.sweep.plan import Plan
@@ -71,9 +71,7 @@ class Store:
         self._made = [folder for folder in (self.directory, *self.directory.parents) if not folder.exists()]
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            if self._mine.exists() and not self._mine.is_file():
-                raise self._refusal("its sweep.json is none of ours")
-            self._lock = self._mine.open("a+b", buffering=0)
+            self._lock = self._open_mine()
         except OSError as error:
             for folder in self._made:
                 remove_if_empty(folder)
@@ -93,7 +91,7 @@ class Store:
         try:
             self._flush()
             if kind is not None and issubclass(kind, InputError) and self._new and not self._has_rows():
-                shutil.rmtree(self._parts)
+                self._remove_parts()
                 self._remove()
         finally:
             self._lock.close()
@@ -119,9 +117,24 @@ class Store:
         try:
             self._write_table(table, self.directory / "sweep.parquet")
             self._write_table(summary, self.directory / "summary.parquet")
-            shutil.rmtree(self._parts)
+            self._remove_parts()
         except OSError as error:
             self._fail(error)
+
+    def _remove_parts(self) -> None:
+        with Folder(self.directory) as folder:
+            folder.remove_tree(self._parts.name)
+
+    def _open_mine(self) -> io.FileIO:
+        """``sweep.json``, which is made if need be; a link in its place, or in that of ``parts``, is refused."""
+        with Folder(self.directory) as folder:
+            if self._parts.is_symlink():
+                raise self._refusal("its parts are a symbolic link")
+            try:
+                mine = folder.open(self._mine.name, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            except (InputError, IsADirectoryError):
+                raise self._refusal("its sweep.json is none of ours") from None
+        return io.FileIO(mine, "a+")
 
     def _take_lock(self) -> None:
         try:
