@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import secrets
 import shlex
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError
 from fullpipe.files import cache_directory
 from fullpipe.linux.errors import LinuxError
-from fullpipe.own import source_hash, used_in
+from fullpipe.own import identity_of, used_in
 from fullpipe.runs import engines
 from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
@@ -456,7 +457,7 @@ def _stamp(candidate: Party) -> str:
     if "object" in table or "module" in table:
         (group,) = _alone(candidate).to_dict()["flows"]
         return hashlib.sha256(json.dumps(group["algorithm"], sort_keys=True).encode()).hexdigest()
-    return source_hash(used_in(candidate.algorithm))
+    return identity_of(used_in(candidate.algorithm)).digest or secrets.token_hex()
 
 
 def _chosen(only: Sequence[str] | None) -> list[Cell]:

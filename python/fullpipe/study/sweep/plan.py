@@ -14,7 +14,7 @@ from typing import Any
 from fullpipe import _core
 from fullpipe.errors import ScenarioError
 from fullpipe.fingerprint import build_fingerprint
-from fullpipe.own import carried, source_hash, used_in
+from fullpipe.own import carried, identity_of, used_in
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.keypath import Place, set_value
 from fullpipe.study.sweep.axes import LARGEST, MOST_RUNS, Axis
@@ -100,8 +100,8 @@ class Plan:
 
     @property
     def algorithm_source(self) -> str:
-        """A hash of the sources of these (`fullpipe.own.source_hash`)."""
-        return source_hash(self._own)
+        """A hash of the sources of these (`fullpipe.own.identity_of`)."""
+        return " ".join(each[:12] for each in (identity_of(self._own).digest or "unknown").split())
 
     @property
     def own_algorithms(self) -> dict[str, bytes]:
