@@ -457,7 +457,9 @@ def _stamp(candidate: Party) -> str:
     if "object" in table or "module" in table:
         (group,) = _alone(candidate).to_dict()["flows"]
         return hashlib.sha256(json.dumps(group["algorithm"], sort_keys=True).encode()).hexdigest()
-    return identity_of(used_in(candidate.algorithm)).digest or secrets.token_hex()
+    identity = identity_of(used_in(candidate.algorithm))
+    # Runs of unknown content have a key that no other run has.
+    return secrets.token_hex() if identity.digest is None else identity.digest
 
 
 def _chosen(only: Sequence[str] | None) -> list[Cell]:

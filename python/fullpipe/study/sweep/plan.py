@@ -101,7 +101,8 @@ class Plan:
     @property
     def algorithm_source(self) -> str:
         """A hash of the sources of these (`fullpipe.own.identity_of`)."""
-        return " ".join(each[:12] for each in (identity_of(self._own).digest or "unknown").split())
+        digest = identity_of(self._own).digest
+        return "unknown" if digest is None else " ".join(each[:12] for each in digest.split())
 
     @property
     def own_algorithms(self) -> dict[str, bytes]:
