@@ -23,6 +23,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! A field that is an `Option` has another default with another field's value; `None` is that default.
+//!
 //! More parameters may come: a literal ends with `..Default::default()`.
 
 use crate::algorithms::{
@@ -42,7 +44,7 @@ pub trait Config: Clone + Debug + Default + PartialEq {
     /// See [`Config::values`].
     type Values: AsRef<[(&'static str, Value<'static>)]>;
 
-    /// Every parameter with its value, in the order of [`Info::params`].
+    /// Every parameter with its value, in the order of [`Info::params`]; without those left at a default that another decides on.
     fn values(&self) -> Self::Values;
 
     /// The algorithm with these parameters, to begin as `start` says.
@@ -59,6 +61,33 @@ pub trait Config: Clone + Debug + Default + PartialEq {
     /// As there.
     fn build_as<H: Hold>(&self, start: impl Into<Start>) -> Result<Controller<H>, Error<'static>> {
         registry::build_as(Self::INFO.name, self.values().as_ref(), start)
+    }
+}
+
+/// Parameters that are given, `N` at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Given<const N: usize> {
+    values: [(&'static str, Value<'static>); N],
+    count: usize,
+}
+
+impl<const N: usize> Given<N> {
+    /// Those that have a value.
+    fn of(fields: [(&'static str, Option<Value<'static>>); N]) -> Given<N> {
+        let mut given = Given { values: [("", Value::Flag(false)); N], count: 0 };
+        for (name, value) in fields {
+            if let Some(value) = value {
+                given.values[given.count] = (name, value);
+                given.count += 1;
+            }
+        }
+        given
+    }
+}
+
+impl<const N: usize> AsRef<[(&'static str, Value<'static>)]> for Given<N> {
+    fn as_ref(&self) -> &[(&'static str, Value<'static>)] {
+        &self.values[..self.count]
     }
 }
 
@@ -84,10 +113,10 @@ macro_rules! configs {
             impl Config for $config {
                 const INFO: &'static Info = &$info;
 
-                type Values = [(&'static str, Value<'static>); <[&str]>::len(&[$(stringify!($field)),*])];
+                type Values = Given<{ <[&str]>::len(&[$(stringify!($field)),*]) }>;
 
                 fn values(&self) -> Self::Values {
-                    [$((stringify!($field), self.$field.value())),*]
+                    Given::of([$((stringify!($field), self.$field.value())),*])
                 }
             }
         )+
@@ -397,16 +426,14 @@ configs! {
     Bbr = bbr::BBR {}
     /// [BBRv3](crate::algorithms::bbr3).
     Bbr3 = bbr3::BBR3 {
-        /// Whose numbers, and whether marks are answered as in Linux. "draft-06" by default.
+        /// Whose rules: the draft's, or those of Google's Linux module. "draft-06" by default.
         variant: Variant,
         /// Time without a lower RTT after which it is probed for. 0.1 to 1000 s; 5 by default.
         probe_rtt_interval: f64,
-        /// Pacing gain of Drain; linux-v3 has 0.347 where a scenario leaves this at its default. 0.01 to 1; 0.5 by
-        /// default.
-        drain_pacing_gain: f64,
-        /// Pacing gain of ProbeBW_DOWN; linux-v3 has 0.91 where a scenario leaves this at its default. 0.01 to 1;
-        /// 0.9 by default.
-        down_pacing_gain: f64,
+        /// Pacing gain of Drain; linux-v3 has 0.34375 where none is given. 0.01 to 1; 0.5 by default.
+        drain_pacing_gain: Option<f64>,
+        /// Pacing gain of ProbeBW_DOWN; linux-v3 has 0.90625 where none is given. 0.01 to 1; 0.9 by default.
+        down_pacing_gain: Option<f64>,
     }
 }
 
@@ -440,13 +467,13 @@ pub enum Lsrtt {
     Likelihood,
 }
 
-/// Whose numbers BBRv3 has.
+/// Whose rules BBRv3 has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Variant {
     /// draft-ietf-ccwg-bbr-06's.
     Draft06,
-    /// Linux's, branch v3 of Google's; marks are answered as there.
+    /// Those of Google's Linux module (branch v3).
     LinuxV3,
 }
 
@@ -460,8 +487,8 @@ trait Field: Sized {
     /// The parameter's default.
     fn first(param: &'static Param) -> Self;
 
-    /// As it is given.
-    fn value(&self) -> Value<'static>;
+    /// As it is given; `None` where the default holds, on which another field decides.
+    fn value(&self) -> Option<Value<'static>>;
 
     /// Another value, in the parameter's range or out of it, if there is one.
     #[cfg(test)]
@@ -474,8 +501,8 @@ impl Field for f64 {
         default
     }
 
-    fn value(&self) -> Value<'static> {
-        Value::Number(*self)
+    fn value(&self) -> Option<Value<'static>> {
+        Some(Value::Number(*self))
     }
 
     #[cfg(test)]
@@ -489,14 +516,30 @@ impl Field for f64 {
     }
 }
 
+/// A number whose default another field decides on.
+impl Field for Option<f64> {
+    fn first(_: &'static Param) -> Option<f64> {
+        None
+    }
+
+    fn value(&self) -> Option<Value<'static>> {
+        self.map(Value::Number)
+    }
+
+    #[cfg(test)]
+    fn other(param: &'static Param, which: tests::Which) -> Option<Option<f64>> {
+        f64::other(param, which).map(Some)
+    }
+}
+
 impl Field for bool {
     fn first(param: &'static Param) -> bool {
         let Kind::Flag { default } = param.kind else { unfit(param) };
         default
     }
 
-    fn value(&self) -> Value<'static> {
-        Value::Flag(*self)
+    fn value(&self) -> Option<Value<'static>> {
+        Some(Value::Flag(*self))
     }
 
     #[cfg(test)]
@@ -514,8 +557,8 @@ macro_rules! choices {
                 $choice::find(first).unwrap_or_else(|| unfit(param))
             }
 
-            fn value(&self) -> Value<'static> {
-                Value::Name(self.name())
+            fn value(&self) -> Option<Value<'static>> {
+                Some(Value::Name(self.name()))
             }
 
             #[cfg(test)]
@@ -549,6 +592,9 @@ mod tests {
     use std::string::String;
     use std::vec::Vec;
 
+    /// Parameters whose default another one decides on.
+    const DECIDED_BY_ANOTHER: [&str; 2] = ["drain_pacing_gain", "down_pacing_gain"];
+
     /// A value of a field that is not its default.
     #[derive(Clone, Copy, PartialEq)]
     pub(super) enum Which {
@@ -568,17 +614,24 @@ mod tests {
         let info = C::INFO;
         let names: Vec<_> = members.iter().map(|member| member.name).collect();
         assert_eq!(names, info.params.iter().map(|param| param.name).collect::<Vec<_>>(), "{}", info.name);
-        let defaults: Vec<_> = info.params.iter().map(|param| (param.name, default(param))).collect();
+        let is_given = |param: &&Param| !DECIDED_BY_ANOTHER.contains(&param.name);
+        let defaults: Vec<_> =
+            info.params.iter().filter(is_given).map(|param| (param.name, default(param))).collect();
         assert_eq!(C::default().values().as_ref(), defaults, "{}", info.name);
         assert_eq!(built(&C::default()), Ok(named(info, &[])));
         for (place, (member, param)) in members.iter().zip(info.params).enumerate() {
             assert_eq!(member.doc.trim(), documented(param), "{}", info.name);
             let mut config = C::default();
             (member.set)(&mut config, Which::Allowed).expect("another value");
-            let changed = config.values().as_ref()[place];
+            let changed = *config.values().as_ref().iter().find(|value| value.0 == param.name).expect("it is given");
             let mut expected = defaults.clone();
-            expected[place] = changed;
-            assert_ne!(changed, defaults[place], "{}", info.name);
+            match expected.iter().position(|value| value.0 == param.name) {
+                Some(at) => {
+                    assert_ne!(changed, defaults[at], "{}", info.name);
+                    expected[at] = changed;
+                }
+                None => expected.insert(place.min(expected.len()), changed),
+            }
             assert_eq!(config.values().as_ref(), expected, "{}", info.name);
             assert_eq!(built(&config), Ok(named(info, &[changed])), "{} {}", info.name, param.name);
             if (member.set)(&mut config, Which::Refused).is_some() {
@@ -621,6 +674,17 @@ mod tests {
     fn every_algorithm_has_one() {
         let configured: Vec<_> = CHECKS.iter().map(|check| check().name).collect();
         assert_eq!(configured, ALL.iter().map(|info| info.name).collect::<Vec<_>>());
+    }
+
+    /// A default of the draft's that is given holds with Linux' rules too; one that is not given is Linux'.
+    #[test]
+    fn what_is_given_wins_over_the_variants_default() {
+        let linux = Bbr3 { variant: Variant::LinuxV3, ..Bbr3::default() };
+        let given = Bbr3 { drain_pacing_gain: Some(0.5), ..linux.clone() };
+        let variant = ("variant", Value::Name("linux-v3"));
+        assert_eq!(built(&linux), Ok(named(Bbr3::INFO, &[variant])));
+        assert_eq!(built(&given), Ok(named(Bbr3::INFO, &[variant, ("drain_pacing_gain", Value::Number(0.5))])));
+        assert_ne!(built(&linux), built(&given));
     }
 
     /// What a parameter does shows in what is built: typed and named could otherwise agree by both dropping it.

@@ -136,12 +136,14 @@ pub struct Lost {
     pub lost: u64,
     /// It was sent while the application had no more to send.
     pub is_app_limited: bool,
+    /// Segments delivered of the whole flow when it was found lost, those of the ACK that has shown it included; 0 where that is not known.
+    pub delivered: u64,
 }
 
 impl Lost {
     /// The segment of this number, alone in the network and the only one lost.
     pub const fn of(segment: u64) -> Lost {
-        Lost { segment, tx_in_flight: 1, lost: 1, is_app_limited: false }
+        Lost { segment, tx_in_flight: 1, lost: 1, is_app_limited: false, delivered: 0 }
     }
 }
 
@@ -150,6 +152,7 @@ setters! {
         tx_in_flight: u64,
         lost: u64,
         is_app_limited: bool,
+        delivered: u64,
     }
 }
 

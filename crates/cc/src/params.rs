@@ -255,6 +255,13 @@ impl<'a> Params<'a> {
         }
     }
 
+    /// The number given for `name`; `None` where its default holds, which another parameter may decide on. Panics as
+    /// [`Params::number`] does.
+    pub fn given_number(&self, name: &str) -> Option<f64> {
+        let number = self.number(name);
+        self.given(name).map(|_| number)
+    }
+
     /// The flag called `name`; panics as [`Params::number`] does.
     pub fn flag(&self, name: &str) -> bool {
         match (self.given(name), self.declared(name)) {

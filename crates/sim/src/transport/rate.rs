@@ -148,7 +148,8 @@ impl Sampler {
         }
         self.lost += 1;
         let (in_flight, lost) = (u64::from(known.in_flight), since(known.lost, self.lost));
-        Some(Lost::of(seq).tx_in_flight(in_flight).lost(lost).is_app_limited(known.is_app_limited))
+        let lost = Lost::of(seq).tx_in_flight(in_flight).lost(lost).is_app_limited(known.is_app_limited);
+        Some(lost.delivered(self.delivered))
     }
 
     /// Nothing is left to send, with `in_flight` in the network: what is sent until all that has arrived tells of the application.

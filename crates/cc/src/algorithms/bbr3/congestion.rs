@@ -1,18 +1,11 @@
 //! The answer to losses and marks (sections 5.5.10 and 5.5.11): what they say of the long term in a probe, of the short term otherwise,
 //! and what is brought back where a loss was none.
 
-use super::{BETA, Bbr3, LOSS_THRESH, News, Phase};
+use super::marks::Marks;
+use super::{Bbr3, News, Phase};
 use crate::parts::number::{float, max};
-use crate::time::{MILLISECOND, Nanos};
+use crate::time::Nanos;
 use crate::{Flow, Lost};
-
-/// Linux's answer to marks: the gain of alpha, what a round of nothing but marks takes, the part of a round that is too much, in
-/// Startup so many rounds, and the longest round trip with which marks count.
-const ALPHA_GAIN: f64 = 1.0 / 16.0;
-const ECN_FACTOR: f64 = 1.0 / 3.0;
-const ECN_THRESH: f64 = 0.5;
-const STARTUP_ECN_ROUNDS: u8 = 2;
-const ECN_MAX_RTT: Nanos = 5 * MILLISECOND;
 
 /// What the last round tells of congestion.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,21 +17,15 @@ pub(super) struct Congestion {
     /// loss_round_delivered.
     round_delivered: u64,
     /// is_loss_in_round.
-    is_loss_in_round: bool,
+    pub is_loss_in_round: bool,
     /// Ranges of segments lost in this round, and the segment that would go on with the last of them.
     pub lost_ranges: u32,
+    /// ACKs that have shown losses in this round, which Linux counts in their place.
+    pub lossy_acks: u32,
     next_lost: u64,
-    marks: Marks,
-}
-
-/// Marks, as Linux answers them.
-#[derive(Clone, Debug, PartialEq)]
-struct Marks {
-    alpha: f64,
-    /// Delivered, and marked of that, in this round.
-    delivered: f64,
-    marked: f64,
-    startup_rounds: u8,
+    /// When a segment was last found lost.
+    pub last_loss: Option<Nanos>,
+    pub marks: Marks,
 }
 
 /// What is brought back where a loss was none (section 2.15).
@@ -46,6 +33,8 @@ struct Marks {
 pub(super) struct Undo {
     /// Recovery is under way, or about to begin.
     pub in_episode: bool,
+    /// A timeout has begun it.
+    pub after_timeout: bool,
     /// undo_state.
     pub phase: Option<Phase>,
     bw_shortterm: f64,
@@ -61,8 +50,10 @@ impl Default for Congestion {
             bw_latest: 0.0,
             inflight_latest: 0.0,
             lost_ranges: 0,
+            lossy_acks: 0,
             next_lost: 0,
-            marks: Marks { alpha: 1.0, delivered: 0.0, marked: 0.0, startup_rounds: 0 },
+            last_loss: None,
+            marks: Marks::default(),
         }
     }
 }
@@ -73,12 +64,16 @@ impl Congestion {
         self.is_loss_in_round = false;
         self.bw_latest = 0.0;
         self.inflight_latest = 0.0;
+        self.marks.start_cycle();
     }
 }
 
 impl Bbr3 {
     /// UpdateLatestDeliverySignals (section 5.5.10.3); says loss_round_start.
     pub(super) fn update_latest_delivery_signals(&mut self, news: &News) -> bool {
+        if self.settings.linux && !news.tells_of_a_rate() {
+            return false;
+        }
         let congestion = &mut self.congestion;
         congestion.bw_latest = max(congestion.bw_latest, news.delivery_rate);
         congestion.inflight_latest = max(congestion.inflight_latest, float(news.delivered));
@@ -101,44 +96,64 @@ impl Bbr3 {
         self.update_max_bw(news);
         if self.settings.linux {
             self.update_marks(news);
+            self.congestion.is_loss_in_round |= news.newly_lost > 0 && news.tells_of_a_rate();
         }
         if round_starts {
             self.adapt_lower_bounds();
             self.congestion.is_loss_in_round = false;
+            self.congestion.marks.is_in_round = false;
         }
     }
 
     /// AdaptLowerBoundsFromCongestion, InitLowerBounds and LossLowerBounds.
     #[inline(never)]
     fn adapt_lower_bounds(&mut self) {
-        if self.phase.is_probing() || !self.congestion.is_loss_in_round {
+        if self.phase.is_probing() {
             return;
         }
-        self.init_lower_bounds();
-        let (model, latest) = (&mut self.model, &self.congestion);
-        model.bw_shortterm = latest.bw_latest.max(BETA * model.bw_shortterm);
-        model.inflight_shortterm = latest.inflight_latest.max(BETA * model.inflight_shortterm);
+        let for_marks = self.inflight_for_marks();
+        if self.congestion.is_loss_in_round {
+            self.lower_bounds_for_loss();
+        }
+        if let Some(inflight) = for_marks {
+            self.model.inflight_shortterm = self.model.inflight_shortterm.min(inflight);
+            self.model.has_changed = true;
+        }
     }
 
-    fn init_lower_bounds(&mut self) {
-        let model = &mut self.model;
-        model.has_changed = true;
+    /// InitLowerBounds and LossLowerBounds.
+    fn lower_bounds_for_loss(&mut self) {
+        self.init_inflight_shortterm();
+        let beta = self.settings.numbers.beta;
+        let inflight = self.whole(beta * self.model.inflight_shortterm);
+        let (model, latest) = (&mut self.model, &self.congestion);
         if model.bw_shortterm.is_infinite() {
             model.bw_shortterm = model.max_bw();
         }
-        if model.inflight_shortterm.is_infinite() {
-            model.inflight_shortterm = self.cwnd;
+        model.bw_shortterm = latest.bw_latest.max(beta * model.bw_shortterm);
+        model.inflight_shortterm = latest.inflight_latest.max(inflight);
+    }
+
+    /// InitLowerBounds, what is in flight.
+    pub(super) fn init_inflight_shortterm(&mut self) {
+        self.model.has_changed = true;
+        if self.model.inflight_shortterm.is_infinite() {
+            self.model.inflight_shortterm = self.cwnd;
         }
     }
 
     /// IsInflightTooHigh (section 5.5.10.2).
     pub(super) fn is_inflight_too_high(&self, lost: f64, tx_in_flight: f64) -> bool {
-        lost > tx_in_flight * self.settings.loss_thresh
+        if !self.settings.selective_acks {
+            return lost > 0.0;
+        }
+        lost > self.whole(tx_in_flight * self.settings.numbers.loss_thresh)
     }
 
     /// HandleLostPacket.
     pub(super) fn handle_lost_segment(&mut self, flow: &Flow, lost: &Lost) {
-        self.note_loss();
+        self.congestion.last_loss = Some(flow.now);
+        self.note_loss(lost.delivered);
         if core::mem::replace(&mut self.congestion.next_lost, lost.segment + 1) != lost.segment {
             self.congestion.lost_ranges += 1;
         }
@@ -147,26 +162,40 @@ impl Bbr3 {
         }
         let (tx_in_flight, lost_since) = (lost.tx_in_flight as f64, lost.lost as f64);
         if self.is_inflight_too_high(lost_since, tx_in_flight) {
-            let inflight = inflight_at_loss(tx_in_flight, lost_since);
+            let inflight = self.inflight_at_loss(tx_in_flight, lost_since);
             self.handle_inflight_too_high(inflight, lost.is_app_limited, flow.now);
         }
     }
 
-    /// NoteLoss.
-    fn note_loss(&mut self) {
+    /// NoteLoss; C.delivered is `delivered`, or what the last ACK has told where that is more.
+    pub(super) fn note_loss(&mut self, delivered: u64) {
         if !self.congestion.is_loss_in_round {
-            self.congestion.round_delivered = self.model.delivered;
+            self.congestion.round_delivered = delivered.max(self.model.delivered);
         }
         self.congestion.is_loss_in_round = true;
-        self.enter_recovery();
+        if self.settings.linux {
+            self.congestion.marks.is_loss_in_cycle = true;
+        } else {
+            self.enter_recovery();
+        }
+    }
+
+    /// A tail loss probe has repaired a loss that nobody has told of (section 5.5.10.3: "TLP recovery").
+    pub(super) fn handle_repaired_tail(&mut self, flow: &Flow) {
+        self.note_loss(self.model.delivered);
+        let tx_in_flight = self.congestion.inflight_latest + 1.0;
+        if self.settings.linux && self.probe.is_sample && self.is_inflight_too_high(1.0, tx_in_flight) {
+            self.handle_inflight_too_high(tx_in_flight, flow.app_limited, flow.now);
+        }
     }
 
     /// HandleInflightTooHigh.
-    fn handle_inflight_too_high(&mut self, tx_in_flight: f64, is_app_limited: bool, now: Nanos) {
+    pub(super) fn handle_inflight_too_high(&mut self, tx_in_flight: f64, is_app_limited: bool, now: Nanos) {
         self.probe.was_too_high = true;
         self.probe.is_sample = false;
         if !is_app_limited {
-            self.model.inflight_longterm = tx_in_flight.max(self.target_inflight() * BETA);
+            let least = self.whole(self.target_inflight() * self.settings.numbers.beta);
+            self.model.inflight_longterm = tx_in_flight.max(least);
             self.model.has_changed = true;
         }
         if self.phase == Phase::Up {
@@ -183,6 +212,7 @@ impl Bbr3 {
         self.save_cwnd();
         self.undo = Undo {
             in_episode: true,
+            after_timeout: self.undo.after_timeout,
             phase: None,
             bw_shortterm: self.model.bw_shortterm,
             inflight_shortterm: self.model.inflight_shortterm,
@@ -190,9 +220,20 @@ impl Bbr3 {
         };
     }
 
+    /// OnEnterRTO (section 5.6.4.4).
+    pub(super) fn enter_timeout(&mut self, flow: &Flow) {
+        self.enter_recovery();
+        self.undo.after_timeout = true;
+        self.cwnd = (flow.in_flight as f64 + 1.0).min(self.cwnd).max(1.0);
+        if self.settings.linux {
+            self.forget_at_timeout();
+        }
+    }
+
     /// HandleSpuriousLossDetection (section 5.5.11.2).
     pub(super) fn handle_spurious_loss(&mut self) {
         self.undo.in_episode = false;
+        self.undo.after_timeout = false;
         self.restore_cwnd();
         self.congestion.is_loss_in_round = false;
         self.full_pipe.reset(0.0);
@@ -201,7 +242,13 @@ impl Bbr3 {
         model.bw_shortterm = model.bw_shortterm.max(undo.bw_shortterm);
         model.inflight_shortterm = model.inflight_shortterm.max(undo.inflight_shortterm);
         model.inflight_longterm = model.inflight_longterm.max(undo.inflight_longterm);
-        match self.undo.phase.take() {
+        self.return_to_undone_phase();
+        self.bound_cwnd();
+    }
+
+    /// Back to the state that the loss has ended; Linux does not.
+    fn return_to_undone_phase(&mut self) {
+        match self.undo.phase.take().filter(|_| !self.settings.linux) {
             Some(Phase::Startup) if self.phase != Phase::Startup => {
                 self.full_pipe.reached = false;
                 if self.phase != Phase::ProbeRtt {
@@ -227,36 +274,14 @@ impl Bbr3 {
         }
     }
 
-    /// Linux's answer to marks, once a round.
-    #[inline(never)]
-    fn update_marks(&mut self, news: &News) {
-        let marks = &mut self.congestion.marks;
-        marks.delivered += news.newly_acked();
-        marks.marked += news.ce as f64;
-        if !self.model.round_start {
-            return;
+    /// InflightAtLoss: at how much in flight the losses crossed LossThresh.
+    pub(super) fn inflight_at_loss(&self, tx_in_flight: f64, lost: f64) -> f64 {
+        let thresh = self.settings.numbers.loss_thresh;
+        let (inflight_prev, lost_prev) = (tx_in_flight - 1.0, lost - 1.0);
+        if !self.settings.linux {
+            return inflight_prev + (thresh * inflight_prev - lost_prev) / (1.0 - thresh);
         }
-        let part = (marks.marked / marks.delivered.max(1.0)).min(1.0);
-        let rounds = if part >= ECN_THRESH { (marks.startup_rounds + 1).min(STARTUP_ECN_ROUNDS) } else { 0 };
-        let alpha = marks.alpha + ALPHA_GAIN * (part - marks.alpha);
-        *marks = Marks { alpha, delivered: 0.0, marked: 0.0, startup_rounds: rounds };
-        if self.model.min_rtt.is_none_or(|min_rtt| min_rtt > ECN_MAX_RTT) {
-            return;
-        }
-        if self.phase == Phase::Startup && rounds >= STARTUP_ECN_ROUNDS {
-            self.pipe_is_full();
-        }
-        if self.probe.is_sample && part >= ECN_THRESH {
-            self.handle_inflight_too_high(news.tx_in_flight as f64, news.is_app_limited, news.now);
-        } else if part > 0.0 && !self.phase.is_probing() {
-            self.init_lower_bounds();
-            self.model.inflight_shortterm *= 1.0 - ECN_FACTOR * alpha;
-        }
+        let budget = libm::ceil(thresh * inflight_prev);
+        inflight_prev + libm::floor((budget - lost_prev).max(0.0) / (1.0 - thresh))
     }
-}
-
-/// InflightAtLoss: at how much in flight the losses crossed LossThresh.
-pub(super) fn inflight_at_loss(tx_in_flight: f64, lost: f64) -> f64 {
-    let (inflight_prev, lost_prev) = (tx_in_flight - 1.0, lost - 1.0);
-    inflight_prev + (LOSS_THRESH * inflight_prev - lost_prev) / (1.0 - LOSS_THRESH)
 }

@@ -1,7 +1,7 @@
 //! What follows from the model (section 5.6): pacing rate, send quantum and window.
 
-use super::startup::PACING_GAIN;
-use super::{Bbr3, MIN_PIPE_CWND, News, Phase};
+use super::linux::MOST_EXTRA_S;
+use super::{Bbr3, DRAFT, LINUX, MIN_PIPE_CWND, News, Phase};
 use crate::Start;
 use crate::parts::number::{float, max, min};
 use crate::time::{MILLISECOND, seconds};
@@ -13,9 +13,12 @@ const CWND_GAINS: [f64; 7] = [2.0, 2.0, 2.0, 2.0, 2.0, 2.25, PROBE_RTT_CWND_GAIN
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
 /// What QuantizationBudget adds in ProbeBW_UP; by [`Phase`].
 const ROOM_TO_PROBE: [f64; 7] = [0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0];
-/// The send quantum (section 5.6.3): as much as leaves in this time, at most so many bytes, at least so many segments.
+/// The send quantum (section 5.6.3): as much as leaves in this time (Linux: 1/1024 s), at most so many bytes (Linux: less the longest
+/// header), at least so many segments.
 const QUANTUM_S: f64 = 1e-3;
-pub(super) const MOST_QUANTUM_BYTES: f64 = 65_536.0;
+const LINUX_QUANTUM_S: f64 = 1.0 / 1024.0;
+const MOST_QUANTUM_BYTES: f64 = 65_536.0;
+const LINUX_MOST_QUANTUM_BYTES: f64 = 65_536.0 - 1.0 - 320.0;
 const LEAST_QUANTUM: f64 = 2.0;
 /// TCP's offload budget, quanta (section 5.5.8.1).
 const OFFLOAD_QUANTA: f64 = 3.0;
@@ -30,13 +33,14 @@ pub(super) struct Bounds {
 }
 
 /// BBR.pacing_gain by [`Phase`]. Tables: which of many flows is in which state nobody can guess.
-pub(super) fn pacing_gains(drain: f64, down: f64) -> [f64; 7] {
-    [PACING_GAIN, drain, down, 1.0, 1.0, 1.25, 1.0]
+pub(super) fn pacing_gains(startup: f64, drain: f64, down: f64) -> [f64; 7] {
+    [startup, drain, down, 1.0, 1.0, 1.25, 1.0]
 }
 
 /// InitPacingRate (section 5.6.2), segments a second.
-pub(super) fn initial_pacing_rate(start: &Start) -> f64 {
-    PACING_GAIN * start.window / seconds(start.rtt.filter(|&rtt| rtt > 0).unwrap_or(MILLISECOND))
+pub(super) fn initial_pacing_rate(start: &Start, linux: bool) -> f64 {
+    let gain = if linux { LINUX.startup_pacing_gain * PACING_MARGIN } else { DRAFT.startup_pacing_gain };
+    gain * start.window / seconds(start.rtt.filter(|&rtt| rtt > 0).unwrap_or(MILLISECOND))
 }
 
 impl Bbr3 {
@@ -55,6 +59,7 @@ impl Bbr3 {
     pub(super) fn follow_model(&mut self) {
         self.model.has_changed = false;
         self.set_pacing_rate_with_gain(self.pacing_gain());
+        self.send_quantum = self.quantum_goal() as u64;
         self.bounds = Bounds { max_inflight: self.max_inflight(), most_in_flight: self.most_in_flight() };
     }
 
@@ -76,12 +81,19 @@ impl Bbr3 {
     /// Paces at `rate`, segments a second.
     pub(super) fn pace_at(&mut self, rate: f64) {
         self.pacing_rate = rate;
-        self.send_quantum = self.quantum() as u64;
+        self.send_quantum = self.quantum_goal() as u64;
     }
 
-    /// C.send_quantum (section 5.6.3), segments.
-    fn quantum(&self) -> f64 {
-        max(min(self.pacing_rate * QUANTUM_S, self.settings.most_quantum), LEAST_QUANTUM)
+    /// C.send_quantum (section 5.6.3), segments; whole ones with Linux.
+    pub(super) fn quantum_goal(&self) -> f64 {
+        let bytes = f64::from(self.settings.segment_bytes);
+        let quantum = if self.settings.linux {
+            let more = self.pacing_rate * bytes * LINUX_QUANTUM_S + self.short_path_bytes();
+            libm::floor(min(more, LINUX_MOST_QUANTUM_BYTES) / bytes)
+        } else {
+            min(self.pacing_rate * QUANTUM_S, MOST_QUANTUM_BYTES / bytes)
+        };
+        max(quantum, LEAST_QUANTUM)
     }
 
     /// BBR.bdp, segments; the first window where there is no RTT.
@@ -89,9 +101,10 @@ impl Bbr3 {
         self.bdp_multiple(self.model.bw(), 1.0)
     }
 
-    /// TargetInflight (section 5.3.3.8.3).
+    /// TargetInflight (section 5.3.3.8.3); with room for whole quanta, as Linux has it.
     pub(super) fn target_inflight(&self) -> f64 {
-        min(self.bdp(), self.cwnd)
+        let bdp = if self.settings.linux { self.inflight(self.model.bw(), 1.0) } else { self.bdp() };
+        min(bdp, self.cwnd)
     }
 
     /// Inflight (section 5.6.4.2).
@@ -104,10 +117,29 @@ impl Bbr3 {
         let Bounds { max_inflight, most_in_flight } = self.bounds;
         if self.full_pipe.reached {
             self.cwnd = min(self.cwnd + news.newly_acked(), max_inflight);
-        } else if self.cwnd < max_inflight || float(news.delivered_so_far()) < self.settings.initial_cwnd {
+        } else if self.cwnd < max_inflight || self.is_young(news) {
             self.cwnd += news.newly_acked();
         }
         self.cwnd = min(max(self.cwnd, MIN_PIPE_CWND), most_in_flight);
+    }
+
+    /// Too little has been delivered for the model to bound the window: less than the first window (section 5.6.4.6); with Linux, as long as
+    /// the window is less than twice the first one.
+    fn is_young(&self, news: &News) -> bool {
+        let first = self.settings.initial_cwnd;
+        if self.settings.linux { self.cwnd < 2.0 * first } else { float(news.delivered_so_far()) < first }
+    }
+
+    /// The window bounded by the model, where an ACK's other steps are over.
+    pub(super) fn bound_cwnd(&mut self) {
+        if self.model.has_changed {
+            self.follow_model();
+        }
+        let Bounds { max_inflight, most_in_flight } = self.bounds;
+        if self.full_pipe.reached {
+            self.cwnd = max(min(self.cwnd, max_inflight), MIN_PIPE_CWND);
+        }
+        self.cwnd = min(self.cwnd, most_in_flight);
     }
 
     /// ProbeRTTCwnd (section 5.6.4.5).
@@ -132,6 +164,7 @@ impl Bbr3 {
     /// BDPMultiple (section 5.6.4.2).
     fn bdp_multiple(&self, bw: f64, gain: f64) -> f64 {
         match self.model.min_rtt {
+            Some(_) if self.settings.linux => libm::ceil(gain * bw * self.model.min_rtt_s),
             Some(_) => gain * bw * self.model.min_rtt_s,
             None => self.settings.initial_cwnd,
         }
@@ -139,12 +172,16 @@ impl Bbr3 {
 
     /// QuantizationBudget.
     fn quantization_budget(&self, inflight_cap: f64) -> f64 {
-        max(max(inflight_cap, OFFLOAD_QUANTA * self.quantum()), MIN_PIPE_CWND) + ROOM_TO_PROBE[self.phase as usize]
+        max(max(inflight_cap, OFFLOAD_QUANTA * self.quantum_goal()), MIN_PIPE_CWND) + ROOM_TO_PROBE[self.phase as usize]
     }
 
     /// UpdateMaxInflight.
     fn max_inflight(&self) -> f64 {
-        let cap = self.bdp_multiple(self.model.bw(), self.cwnd_gain()) + self.model.aggregation.extra_acked();
+        let mut extra = self.model.aggregation.extra_acked();
+        if self.settings.linux {
+            extra = min(libm::floor(extra), libm::floor(self.model.bw() * MOST_EXTRA_S));
+        }
+        let cap = self.bdp_multiple(self.model.bw(), self.cwnd_gain()) + extra;
         self.quantization_budget(cap)
     }
 
@@ -152,6 +189,7 @@ impl Bbr3 {
     fn most_in_flight(&self) -> f64 {
         let cap = match self.phase {
             Phase::Startup => f64::INFINITY,
+            Phase::Drain if self.settings.linux => f64::INFINITY,
             Phase::Drain | Phase::Down | Phase::Refill | Phase::Up => self.model.inflight_longterm,
             Phase::Cruise | Phase::ProbeRtt => self.inflight_with_headroom(),
         };

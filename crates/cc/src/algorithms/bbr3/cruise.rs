@@ -5,6 +5,9 @@ use super::{Bbr3, News, Phase};
 impl Bbr3 {
     /// StartProbeBW_CRUISE.
     pub(super) fn start_cruise(&mut self) {
+        if self.settings.linux {
+            self.bound_short_term();
+        }
         self.enter(Phase::Cruise);
     }
 

@@ -1,7 +1,7 @@
 //! ProbeBW_DOWN (section 5.3.3.1): a little slower than the path delivers, until the queue is gone and there is headroom.
 
 use super::probe_bw::AckPhase;
-use super::{Bbr3, HEADROOM, MIN_PIPE_CWND, News, Phase};
+use super::{Bbr3, MIN_PIPE_CWND, News, Phase};
 use crate::parts::number::max;
 
 impl Bbr3 {
@@ -25,7 +25,12 @@ impl Bbr3 {
 
     /// IsTimeToCruise.
     fn is_time_to_cruise(&self, news: &News) -> bool {
-        news.in_flight() <= self.inflight_with_headroom() && news.in_flight() <= self.inflight(self.model.max_bw(), 1.0)
+        let in_flight = if self.settings.linux {
+            self.at_departure(news.prior_in_flight(), news.now)
+        } else {
+            news.in_flight()
+        };
+        in_flight <= self.inflight_with_headroom() && in_flight <= self.inflight(self.model.max_bw(), 1.0)
     }
 
     /// InflightWithHeadroom.
@@ -34,6 +39,7 @@ impl Bbr3 {
         if longterm.is_infinite() {
             return longterm;
         }
-        max(longterm - max(HEADROOM * longterm, 1.0), MIN_PIPE_CWND)
+        let headroom = self.whole(self.settings.numbers.headroom * longterm);
+        max(longterm - max(headroom, 1.0), MIN_PIPE_CWND)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Bbr3, News, Phase};
 
-/// Rounds it may last.
+/// Rounds it may last; with Linux, any number.
 const ROUNDS: u32 = 3;
 
 impl Bbr3 {
@@ -10,6 +10,9 @@ impl Bbr3 {
     pub(super) fn enter_drain(&mut self) {
         self.enter(Phase::Drain);
         self.drain_start_round = self.model.round_count;
+        if self.settings.linux {
+            self.congestion.reset();
+        }
     }
 
     /// CheckDrainDone.
@@ -17,8 +20,13 @@ impl Bbr3 {
         if self.phase != Phase::Drain {
             return;
         }
-        let is_late = self.model.round_count > self.drain_start_round + ROUNDS;
-        if is_late || news.in_flight() <= self.inflight(self.model.bw(), 1.0) {
+        let is_empty = if self.settings.linux {
+            self.at_departure(news.in_flight(), news.now) <= self.inflight(self.model.max_bw(), 1.0)
+        } else {
+            news.in_flight() <= self.inflight(self.model.bw(), 1.0)
+        };
+        let is_late = !self.settings.linux && self.model.round_count > self.drain_start_round + ROUNDS;
+        if is_late || is_empty {
             self.start_down(news.now);
         }
     }

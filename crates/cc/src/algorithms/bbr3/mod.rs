@@ -56,6 +56,8 @@ mod control;
 mod cruise;
 mod down;
 mod drain;
+mod linux;
+mod marks;
 mod model;
 mod probe_bw;
 mod probe_rtt;
@@ -90,7 +92,7 @@ pub const BBR3: Info = Info {
             name: "variant",
             unit: "1",
             kind: Kind::Choice(&["draft-06", "linux-v3"]),
-            doc: "Whose numbers, and whether marks are answered as in Linux.",
+            doc: "Whose rules: the draft's, or those of Google's Linux module.",
             source: "draft-ietf-ccwg-bbr-06; github.com/google/bbr, branch v3",
         },
         Param {
@@ -104,27 +106,53 @@ pub const BBR3: Info = Info {
             name: "drain_pacing_gain",
             unit: "1",
             kind: Kind::Number { default: 0.5, min: 0.01, max: 1.0 },
-            doc: "Pacing gain of Drain; linux-v3 has 0.347 where a scenario leaves this at its default.",
+            doc: "Pacing gain of Drain; linux-v3 has 0.34375 where none is given.",
             source: "draft-ietf-ccwg-bbr-06 section 2.5: DrainPacingGain",
         },
         Param {
             name: "down_pacing_gain",
             unit: "1",
             kind: Kind::Number { default: 0.9, min: 0.01, max: 1.0 },
-            doc: "Pacing gain of ProbeBW_DOWN; linux-v3 has 0.91 where a scenario leaves this at its default.",
+            doc: "Pacing gain of ProbeBW_DOWN; linux-v3 has 0.90625 where none is given.",
             source: "draft-ietf-ccwg-bbr-06 section 5.3.3.1",
         },
     ],
 };
 
-/// LossThresh (section 2.8).
-const LOSS_THRESH: f64 = 0.02;
-/// Beta (section 2.8).
-const BETA: f64 = 0.7;
-/// Headroom (section 2.8).
-const HEADROOM: f64 = 0.15;
 /// MinPipeCwnd, segments (section 2.8).
 const MIN_PIPE_CWND: f64 = 4.0;
+
+/// The numbers in which the variants differ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Numbers {
+    /// StartupPacingGain, DrainPacingGain (section 2.5) and ProbeBW_DOWN's (section 5.3.3.1).
+    startup_pacing_gain: f64,
+    drain_pacing_gain: f64,
+    down_pacing_gain: f64,
+    /// LossThresh, Beta and Headroom (section 2.8).
+    loss_thresh: f64,
+    beta: f64,
+    headroom: f64,
+}
+
+const DRAFT: Numbers = Numbers {
+    startup_pacing_gain: 2.77,
+    drain_pacing_gain: 0.5,
+    down_pacing_gain: 0.9,
+    loss_thresh: 0.02,
+    beta: 0.7,
+    headroom: 0.15,
+};
+
+/// Linux counts in parts of 256 and rounds down, the gain of Startup up.
+const LINUX: Numbers = Numbers {
+    startup_pacing_gain: 710.0 / 256.0,
+    drain_pacing_gain: 88.0 / 256.0,
+    down_pacing_gain: 232.0 / 256.0,
+    loss_thresh: 5.0 / 256.0,
+    beta: 180.0 / 256.0,
+    headroom: 38.0 / 256.0,
+};
 
 /// The state machine's states (section 5.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,6 +211,8 @@ pub struct Bbr3 {
     probe: Probe,
     /// BBR.prior_cwnd, segments.
     prior_cwnd: f64,
+    /// When the next segment may leave; kept in the states that Linux ends by it.
+    departure: Nanos,
     /// drain_start_round.
     drain_start_round: u32,
     random: Random,
@@ -194,11 +224,8 @@ pub struct Bbr3 {
 struct Settings {
     linux: bool,
     selective_acks: bool,
-    /// LossThresh; 0 where more than one loss cannot be found in a round trip, and any is too many.
-    loss_thresh: f64,
+    numbers: Numbers,
     segment_bytes: u32,
-    /// The send quantum's upper bound, segments.
-    most_quantum: f64,
     /// C.InitialCwnd, segments.
     initial_cwnd: f64,
     pacing_gains: [f64; 7],
@@ -235,8 +262,9 @@ struct News {
     flight: u64,
     /// Fast recovery is under way.
     in_recovery: bool,
-    /// Segments newly marked.
+    /// Segments newly marked, and found lost since the ACK before.
     ce: u64,
+    newly_lost: u64,
 }
 
 impl News {
@@ -255,7 +283,14 @@ impl News {
             flight: flow.in_flight,
             in_recovery: flow.in_recovery,
             ce: ack.ce,
+            newly_lost: ack.newly_lost,
         }
+    }
+
+    /// It is no shorter than the least RTT (section 4.1.2.3).
+    #[inline(always)]
+    fn tells_of_a_rate(&self) -> bool {
+        self.delivery_rate > 0.0
     }
 
     /// RS.newly_acked.
@@ -272,6 +307,11 @@ impl News {
     fn in_flight(&self) -> f64 {
         float(self.flight)
     }
+
+    /// C.inflight before this ACK.
+    fn prior_in_flight(&self) -> f64 {
+        float(self.flight + self.newly_delivered + self.newly_lost)
+    }
 }
 
 impl Bbr3 {
@@ -279,20 +319,18 @@ impl Bbr3 {
     pub fn controller(params: &Params, start: impl Into<Start>) -> Bbr3 {
         let start = start.into();
         let linux = params.choice("variant") == 1;
-        let gain = |name, of_draft, of_linux| match params.number(name) {
-            gain if linux && gain == of_draft => of_linux,
-            gain => gain,
-        };
+        let numbers = if linux { LINUX } else { DRAFT };
+        let gain = |name, of_variant| params.given_number(name).unwrap_or(of_variant);
         let settings = Settings {
             linux,
             selective_acks: start.selective_acks,
-            loss_thresh: if start.selective_acks { LOSS_THRESH } else { 0.0 },
+            numbers,
             segment_bytes: start.segment_bytes.max(1),
-            most_quantum: control::MOST_QUANTUM_BYTES / f64::from(start.segment_bytes.max(1)),
             initial_cwnd: start.window,
             pacing_gains: control::pacing_gains(
-                gain("drain_pacing_gain", 0.5, 0.347),
-                gain("down_pacing_gain", 0.9, 0.91),
+                numbers.startup_pacing_gain,
+                gain("drain_pacing_gain", numbers.drain_pacing_gain),
+                gain("down_pacing_gain", numbers.down_pacing_gain),
             ),
             probe_rtt_interval: (params.number("probe_rtt_interval") * SECOND as f64) as Nanos,
         };
@@ -313,8 +351,9 @@ impl Bbr3 {
             congestion: Congestion::default(),
             undo: Undo::default(),
             usage: Usage::default(),
+            departure: 0,
         };
-        bbr.pace_at(control::initial_pacing_rate(&start));
+        bbr.pace_at(control::initial_pacing_rate(&start, linux));
         bbr
     }
 
@@ -333,18 +372,23 @@ impl Bbr3 {
     fn update_model_and_state(&mut self, news: &News) {
         let loss_round_starts = self.update_latest_delivery_signals(news);
         self.update_congestion_signals(news, loss_round_starts);
-        self.update_ack_aggregation(news);
-        if self.model.round_start {
+        if !self.settings.linux || news.tells_of_a_rate() {
+            self.update_ack_aggregation(news);
+        }
+        if !self.full_pipe.now && (self.model.round_start || self.settings.linux) {
             self.check_full_bw_reached(news);
         }
-        if loss_round_starts {
-            self.check_startup_high_loss(news);
+        if self.phase == Phase::Startup {
+            self.check_startup_high_loss(news, loss_round_starts);
         }
         self.update_probe_bw_cycle_phase(news);
         let probe_rtt_expired = self.update_min_rtt(news);
         self.check_probe_rtt(news, probe_rtt_expired);
         if loss_round_starts {
             self.advance_latest_delivery_signals(news);
+        }
+        if self.settings.linux {
+            self.note_cycle(news);
         }
     }
 
@@ -372,6 +416,9 @@ impl Bbr3 {
     fn restart_from_idle(&mut self, now: Nanos) {
         self.usage.idle_restart = true;
         self.model.aggregation.begin(now);
+        if self.settings.linux {
+            self.model.aggregation.forget();
+        }
         if self.phase.is_probe_bw() {
             self.set_pacing_rate_with_gain(1.0);
             self.model.has_changed = true;
@@ -423,19 +470,25 @@ impl CongestionControl for Bbr3 {
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
         match signal {
             // OnEnterFastRecovery (section 5.6.4.4).
-            Signal::Loss => self.enter_recovery(),
-            // OnEnterRTO.
-            Signal::Timeout => {
+            Signal::Loss => {
+                if self.congestion.last_loss != Some(flow.now) {
+                    self.handle_repaired_tail(flow);
+                }
                 self.enter_recovery();
-                self.cwnd = (flow.in_flight as f64 + 1.0).min(self.cwnd).max(1.0);
             }
+            Signal::Timeout => self.enter_timeout(flow),
             Signal::Ecn => self.on_mark(flow),
         }
     }
 
+    /// Exiting loss recovery (section 5.6.4.4). The model's bounds come last, as the section says.
     fn on_recovered(&mut self, _flow: &Flow) {
         self.undo.in_episode = false;
-        self.restore_cwnd();
+        let after_timeout = core::mem::take(&mut self.undo.after_timeout);
+        if after_timeout || !self.settings.linux {
+            self.restore_cwnd();
+            self.bound_cwnd();
+        }
     }
 
     #[inline]
@@ -447,6 +500,9 @@ impl CongestionControl for Bbr3 {
             self.restart_from_idle(flow.now);
         }
         self.usage.full_now |= float(flow.in_flight) + 1.0 > self.cwnd;
+        if self.settings.linux && self.is_ended_at_departure() {
+            self.note_departure(flow.now);
+        }
     }
 
     fn on_lost(&mut self, flow: &Flow, lost: &Lost) {

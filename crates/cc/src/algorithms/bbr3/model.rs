@@ -33,7 +33,7 @@ pub(super) struct Model {
     pub min_rtt_s: f64,
     /// min_rtt and its min_rtt_stamp.
     pub min_rtt: Option<Nanos>,
-    min_rtt_stamp: Nanos,
+    pub min_rtt_stamp: Nanos,
     /// round_count, round_start.
     pub round_count: u32,
     pub round_start: bool,
@@ -114,9 +114,9 @@ impl Model {
     }
 
     /// UpdateRound (section 5.5.1).
-    fn update_round(&mut self, news: &News) {
+    fn update_round(&mut self, news: &News, linux: bool) {
         self.delivered = news.delivered_so_far();
-        self.round_start = news.prior_delivered >= self.next_round_delivered;
+        self.round_start = news.prior_delivered >= self.next_round_delivered && (!linux || news.tells_of_a_rate());
         if self.round_start {
             self.start_round();
             self.round_count += 1;
@@ -128,6 +128,11 @@ impl Aggregation {
     /// The interval begins anew, as at a restart from idle.
     pub fn begin(&mut self, now: Nanos) {
         self.interval_start = now;
+    }
+
+    /// What was delivered counts no more.
+    pub fn forget(&mut self) {
+        self.delivered = 0.0;
     }
 
     /// BBR.extra_acked, segments.
@@ -160,7 +165,7 @@ impl Aggregation {
 impl Bbr3 {
     /// UpdateMaxBw (section 5.5.5), UpdateRound included.
     pub(super) fn update_max_bw(&mut self, news: &News) {
-        self.model.update_round(news);
+        self.model.update_round(news, self.settings.linux);
         if self.model.round_start {
             self.probe.rounds_since += 1;
             self.usage.full_before = core::mem::take(&mut self.usage.full_now);
@@ -208,7 +213,8 @@ impl Bbr3 {
         if news.rtt < Nanos::MAX && (probe_rtt_expired || news.rtt < probe.min_delay) {
             (probe.min_delay, probe.min_stamp) = (news.rtt, news.now);
         }
-        if expired || model.min_rtt.is_none_or(|min_rtt| probe.min_delay < min_rtt) {
+        let as_low = |min_rtt| probe.min_delay < min_rtt || (self.settings.linux && probe.min_delay == min_rtt);
+        if expired || model.min_rtt.is_none_or(as_low) {
             model.min_rtt = Some(probe.min_delay).filter(|&delay| delay < Nanos::MAX);
             model.min_rtt_stamp = probe.min_stamp;
             model.min_rtt_s = model.min_rtt.map_or(0.0, seconds);

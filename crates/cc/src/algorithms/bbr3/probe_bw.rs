@@ -92,6 +92,9 @@ impl Bbr3 {
     /// IsTimeToProbeBW (section 5.3.3.8.3): it is, and REFILL has begun.
     #[inline(always)]
     pub(super) fn is_time_to_probe_bw(&mut self, news: &News) -> bool {
+        if self.settings.linux && self.reprobes_after_marks(news) {
+            return true;
+        }
         let waited = news.now > self.probe.cycle_stamp + self.probe.wait;
         let due = waited || f64::from(self.probe.rounds_since) >= min(self.target_inflight(), MOST_ROUNDS);
         if due {
@@ -134,6 +137,9 @@ impl Bbr3 {
     fn adapt_long_term_model(&mut self, news: &News) -> bool {
         if self.model.round_start && self.end_probe_round(news) {
             return true;
+        }
+        if self.settings.linux {
+            self.answer_losses_of_sample(news);
         }
         // Elsewhere inflight_longterm is as it was, whatever has been lost.
         if float(news.tx_in_flight) > self.model.inflight_longterm || self.phase == Phase::Up {

@@ -68,6 +68,10 @@ impl Bbr3 {
     pub(super) fn check_probe_rtt_done(&mut self, now: Nanos) {
         if self.probe_rtt.done_stamp.is_some_and(|done| now > done) {
             self.probe_rtt.min_stamp = now;
+            // With Linux min_rtt is as old as the least RTT that equals it.
+            if self.settings.linux && self.model.min_rtt == Some(self.probe_rtt.min_delay) {
+                self.model.min_rtt_stamp = now;
+            }
             self.restore_cwnd();
             self.exit_probe_rtt(now);
         }

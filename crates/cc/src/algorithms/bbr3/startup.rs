@@ -2,8 +2,6 @@
 
 use super::{Bbr3, News, Phase};
 
-/// StartupPacingGain (section 2.5): 4 ln 2.
-pub(super) const PACING_GAIN: f64 = 2.77;
 /// A round that brings less growth than this is one at a full pipe (section 5.3.1.2); so many of them, and it is.
 const GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u8 = 3;
@@ -42,7 +40,7 @@ impl Bbr3 {
         }
     }
 
-    /// CheckFullBWReached (section 5.3.1.2), where a round starts.
+    /// CheckFullBWReached (section 5.3.1.2), where a round starts; with Linux any ACK may show that the rate grows.
     #[inline(never)]
     pub(super) fn check_full_bw_reached(&mut self, news: &News) {
         let rate = news.delivery_rate;
@@ -53,6 +51,9 @@ impl Bbr3 {
             self.full_pipe.reset(rate);
             return;
         }
+        if !self.model.round_start {
+            return;
+        }
         self.full_pipe.count += 1;
         if self.full_pipe.count >= FULL_ROUNDS {
             self.pipe_is_full();
@@ -61,18 +62,27 @@ impl Bbr3 {
 
     /// CheckStartupHighLoss (section 5.3.1.3), at the end of a round that began with a loss.
     #[inline(never)]
-    pub(super) fn check_startup_high_loss(&mut self, news: &News) {
-        let ranges = self.congestion.lost_ranges;
-        self.congestion.lost_ranges = 0;
-        if self.phase != Phase::Startup || !news.in_recovery {
+    pub(super) fn check_startup_high_loss(&mut self, news: &News, round_ends: bool) {
+        if self.settings.linux && !self.full_pipe.reached && news.newly_lost > 0 {
+            self.congestion.lossy_acks += 1;
+        }
+        if !round_ends {
             return;
         }
+        let ranges = core::mem::take(&mut self.congestion.lost_ranges);
+        let acks = core::mem::take(&mut self.congestion.lossy_acks);
+        if !news.in_recovery {
+            return;
+        }
+        let ranges = if self.settings.linux { acks } else { ranges };
         let is_lossy = if self.settings.selective_acks {
             ranges >= FULL_LOSS_COUNT && self.is_inflight_too_high(news.lost as f64, news.tx_in_flight as f64)
         } else {
             ranges > 0
         };
-        if is_lossy {
+        if is_lossy && self.settings.linux {
+            self.startup_is_too_high();
+        } else if is_lossy {
             self.undo.phase = Some(Phase::Startup);
             self.pipe_is_full();
             self.model.inflight_longterm = self.bdp().max(self.congestion.inflight_latest);

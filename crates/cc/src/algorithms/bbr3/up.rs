@@ -24,7 +24,7 @@ impl Bbr3 {
 
     /// IsTimeToGoDown.
     fn is_time_to_go_down(&mut self, news: &News) -> bool {
-        if self.probe.was_too_high && news.in_flight() >= self.model.inflight_longterm {
+        if self.probe.was_too_high && self.reaches_long_term(news) {
             self.probe.was_precautionary = true;
             return true;
         }
@@ -35,11 +35,21 @@ impl Bbr3 {
         self.full_pipe.now
     }
 
+    /// What is in flight reaches inflight_longterm. The window ends at it, so that it is reached before an ACK and not after it; of a
+    /// fraction, where not a whole segment more has room. With Linux, what will be when the next quantum leaves.
+    fn reaches_long_term(&self, news: &News) -> bool {
+        let longterm = self.model.inflight_longterm;
+        if self.settings.linux {
+            return self.at_departure(news.prior_in_flight(), news.now) >= longterm;
+        }
+        news.prior_in_flight() + 1.0 > longterm
+    }
+
     /// RaiseInflightLongtermSlope.
     pub(super) fn raise_inflight_longterm_slope(&mut self) {
         let growth_this_round = f64::from(1u32 << self.probe.up_rounds);
         self.probe.up_rounds = (self.probe.up_rounds + 1).min(30);
-        self.probe.up_acked_per_inc = (self.cwnd / growth_this_round).max(1.0);
+        self.probe.up_acked_per_inc = self.whole(self.cwnd / growth_this_round).max(1.0);
     }
 
     /// ProbeInflightLongtermUpward.
