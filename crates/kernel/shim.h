@@ -101,7 +101,9 @@ struct btf_kfunc_id_set {
 #define abs(x) ({ __typeof__(x) x__ = (x); x__ < 0 ? -x__ : x__; })
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define DIV_ROUND_UP(a, b) (((a) + (b) - 1) / (b))
+#define DIV_ROUND_UP_ULL(a, b) DIV_ROUND_UP((u64)(a), (u64)(b))
 #define BIT(n) (1ul << (n))
+#define BITS_PER_TYPE(type) (8 * sizeof(type))
 #define do_div(n, by) ({ __u32 by_ = (by); __u32 rest_ = (n) % by_; (n) = (n) / by_; rest_; })
 #define memset __builtin_memset
 #define memcpy __builtin_memcpy
@@ -195,16 +197,25 @@ static inline __maybe_unused void get_random_bytes(void *to, int count)
 #define TCP_INIT_CWND 10
 #define TCP_CONG_NON_RESTRICTED 1
 #define TCP_CONG_NEEDS_ECN 2
+#define TCP_CONG_WANTS_CE_EVENTS 4
 #define TCP_CA_NAME_MAX 16
 #define TCP_ECN_OK 1
 #define TCP_ECN_DEMAND_CWR 4
+/* Whoever has agreed upon ECN has marks that come early. */
+#define TCP_ECN_LOW TCP_ECN_OK
+#define TCP_ECN_ECT_PERMANENT 0
 #define GSO_LEGACY_MAX_SIZE 65536u
 #define GSO_MAX_SIZE GSO_LEGACY_MAX_SIZE
 #define MAX_TCP_HEADER 320
-#define ICSK_CA_PRIV_SIZE sizeof(((struct inet_connection_sock *)0)->icsk_ca_priv)
 #define tcp_sk(sk) ((struct tcp_sock *)(sk))
 #define inet_csk(sk) ((struct inet_connection_sock *)(sk))
+#ifdef LARGE_CA_PRIV /* a module with skb_marked_lost */
+#define ICSK_CA_PRIV_SIZE sizeof(((struct tcp_sock *)0)->large_ca_priv)
+static inline __maybe_unused void *inet_csk_ca(const struct sock *sk) { return (void *)tcp_sk(sk)->large_ca_priv; }
+#else
+#define ICSK_CA_PRIV_SIZE sizeof(((struct inet_connection_sock *)0)->icsk_ca_priv)
 static inline __maybe_unused void *inet_csk_ca(const struct sock *sk) { return (void *)inet_csk(sk)->icsk_ca_priv; }
+#endif
 #define tcp_snd_cwnd(tp) ((tp)->snd_cwnd)
 #define tcp_snd_cwnd_set(tp, value) ((void)((tp)->snd_cwnd = (value)))
 #define tcp_in_slow_start(tp) ((tp)->snd_cwnd < (tp)->snd_ssthresh)
@@ -222,7 +233,10 @@ static inline __maybe_unused void *inet_csk_ca(const struct sock *sk) { return (
 #define cmpxchg(p, old, new) __sync_val_compare_and_swap(p, old, new)
 #define dst_feature(...) 0
 
-struct sk_buff;
+#define TCP_SKB_CB(skb) ((struct tcp_skb_cb *)&(skb)->cb)
+/* A segment is one packet. */
+#define tcp_skb_pcount(skb) 1
+#define tcp_skb_tx_in_flight_is_suspicious(...) 0
 #define TCPF_CA_Open (1 << TCP_CA_Open)
 #define TCPF_CA_Disorder (1 << TCP_CA_Disorder)
 #define TCPF_CA_CWR (1 << TCP_CA_CWR)
@@ -230,7 +244,22 @@ struct sk_buff;
 #define TCPF_CA_Loss (1 << TCP_CA_Loss)
 #define NET_INC_STATS(...) ((void)0)
 #define NET_ADD_STATS(...) ((void)0)
-#define sock_net(sk) NULL
+struct net {
+	struct {
+		u32 sysctl_tcp_min_tso_segs, sysctl_tcp_plb_enabled;
+	} ipv4;
+};
+static const struct net simulated_net = {.ipv4 = {.sysctl_tcp_min_tso_segs = 2}};
+#define sock_net(sk) ((struct net *)&simulated_net)
+/* Protective load balancing is off: there are no other paths. */
+#define TCP_PLB_SCALE 8
+struct tcp_plb_state {
+	u8 consec_cong_rounds : 5, unused : 3;
+	u32 pause_until;
+};
+#define tcp_plb_update_state(...) ((void)0)
+#define tcp_plb_check_rehash(...) ((void)0)
+#define tcp_plb_update_state_upon_rto(...) ((void)0)
 #define is_power_of_2(n) ((n) && !((n) & ((n) - 1)))
 /* No program of the user's is asked for the least RTT. */
 #define tcp_call_bpf(...) (-1)
@@ -256,10 +285,27 @@ union tcp_cc_info {
 		u16 dctcp_enabled, dctcp_ce_state;
 		u32 dctcp_alpha, dctcp_ab_ecn, dctcp_ab_tot;
 	} dctcp;
-	struct {
+	struct tcp_bbr_info {
 		u32 bbr_bw_lo, bbr_bw_hi, bbr_min_rtt, bbr_pacing_gain, bbr_cwnd_gain;
+		u32 bbr_bw_hi_lsb, bbr_bw_hi_msb, bbr_bw_lo_lsb, bbr_bw_lo_msb;
+		u8 bbr_mode, bbr_phase, unused, bbr_version;
+		u32 bbr_inflight_lo, bbr_inflight_hi, bbr_extra_acked;
 	} bbr;
 };
+enum tcp_bbr_phase {
+	BBR_PHASE_INVALID,
+	BBR_PHASE_STARTUP,
+	BBR_PHASE_DRAIN,
+	BBR_PHASE_PROBE_RTT,
+	BBR_PHASE_PROBE_BW_UP,
+	BBR_PHASE_PROBE_BW_DOWN,
+	BBR_PHASE_PROBE_BW_CRUISE,
+	BBR_PHASE_PROBE_BW_REFILL,
+};
+#ifdef LACKS_tcp_dctcp_h
+/* No data is received, so that no ACK has a mark to echo. */
+#define dctcp_ece_ack_update(...) ((void)0)
+#endif
 
 static inline __maybe_unused bool tcp_is_cwnd_limited(const struct sock *sk)
 {

@@ -23,6 +23,7 @@ enum tcp_ca_event {
 	CA_EVENT_LOSS,
 	CA_EVENT_ECN_NO_CE,
 	CA_EVENT_ECN_IS_CE,
+	CA_EVENT_TLP_RECOVERY,            /* of kernels with BBRv3 */
 };
 
 enum tcp_ca_ack_event_flags { CA_ACK_SLOWPATH = 1, CA_ACK_WIN_UPDATE = 2, CA_ACK_ECE = 4 };
@@ -89,6 +90,9 @@ struct tcp_sock {
 	struct minmax rtt_min;
 	u8 ecn_flags;
 	u8 is_cwnd_limited : 1;
+	/* Of kernels with BBRv3, whose modules have a larger area of their own. */
+	u8 fast_ack_mode, tlp_orig_data_app_limited, is_sack_reneg;
+	u64 large_ca_priv[24];
 };
 
 struct ack_sample {
@@ -107,6 +111,25 @@ struct rate_sample {
 	int losses;
 	u32 acked_sacked, prior_in_flight, last_end_seq;
 	bool is_app_limited, is_retrans, is_ack_delayed;
+	/* Of kernels with BBRv3. */
+	u32 tx_in_flight;
+	s32 lost;
+	bool is_ece, is_acking_tlp_retrans_seq;
+};
+
+/* A segment found lost, as kernels with BBRv3 tell of it. */
+struct tcp_skb_cb {
+	u32 seq, end_seq;
+	struct {
+		u64 delivered_mstamp;
+		u32 in_flight, lost;
+		u8 is_app_limited;
+	} tx;
+	u8 sacked;
+};
+
+struct sk_buff {
+	struct tcp_skb_cb cb;
 };
 
 union tcp_cc_info;
@@ -132,11 +155,15 @@ struct tcp_congestion_ops {
 	u32 key, flags;
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
+	/* Of kernels with BBRv3. */
+	u32 (*tso_segs)(struct sock *sk, unsigned int mss);
+	void (*skb_marked_lost)(struct sock *sk, const struct sk_buff *skb);
 };
 
 struct tcp_sock *kept_tcp_sock;
 struct ack_sample *kept_ack_sample;
 struct rate_sample *kept_rate_sample;
+struct sk_buff *kept_sk_buff;
 struct tcp_congestion_ops *kept_operations;
 enum tcp_ca_state kept_state;
 enum tcp_ca_ack_event_flags kept_flags;

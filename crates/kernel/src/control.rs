@@ -24,7 +24,7 @@ use crate::load::Program;
 use crate::run::{Machine, mixed};
 use crate::target::{Field, HZ, size_of};
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
-use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, RateSample, Signal, Start};
+use fullpipe_cc::{Ack, CongestionControl, Flow, Lost, Nanos, RateSample, Signal, Start};
 use std::fmt::{self, Display};
 use std::sync::{Arc, LazyLock};
 
@@ -50,6 +50,7 @@ mod event {
     pub const TX_START: u64 = 0;
     pub const COMPLETE_CWR: u64 = 2;
     pub const LOSS: u64 = 3;
+    pub const TLP_RECOVERY: u64 = 6;
 }
 
 /// `enum tcp_ca_ack_event_flags`.
@@ -71,6 +72,8 @@ mod member {
     pub const MIN_TSO_SEGS: usize = 8;
     pub const CONG_CONTROL: usize = 9;
     pub const UNDO_CWND: usize = 10;
+    pub const TSO_SEGS: usize = 12;
+    pub const SKB_MARKED_LOST: usize = 13;
 }
 
 macro_rules! fields {
@@ -130,6 +133,7 @@ fields! {
         rtt_min = "rtt_min",
         ecn_flags = "ecn_flags",
         cwnd_limited = "is_cwnd_limited",
+        tail_app_limited = "tlp_orig_data_app_limited",
     }
 }
 
@@ -153,12 +157,25 @@ fields! {
         acked_sacked = "acked_sacked",
         prior_in_flight = "prior_in_flight",
         is_app_limited = "is_app_limited",
+        tx_in_flight = "tx_in_flight",
+        lost = "lost",
+        is_ece = "is_ece",
+    }
+}
+
+fields! {
+    LostSegment: "sk_buff" {
+        stamp = "cb.tx.delivered_mstamp",
+        in_flight = "cb.tx.in_flight",
+        lost = "cb.tx.lost",
+        is_app_limited = "cb.tx.is_app_limited",
     }
 }
 
 static SOCKET: LazyLock<Socket> = LazyLock::new(Socket::of_target);
 static ACK: LazyLock<AckSample> = LazyLock::new(AckSample::of_target);
 static RATES: LazyLock<Rates> = LazyLock::new(Rates::of_target);
+static LOST: LazyLock<LostSegment> = LazyLock::new(LostSegment::of_target);
 
 /// Why a connection cannot go on.
 #[derive(Clone, Debug)]
@@ -185,7 +202,6 @@ pub struct Control {
     clock_offset: Option<i64>,
     /// What the receiver's timestamps are ahead by, milliseconds.
     timestamps_ahead: u32,
-    segment_bytes: u32,
     mss: u32,
     delivered_ce: u32,
     /// The segments acknowledged at which a reduction or a restart is over.
@@ -196,6 +212,32 @@ pub struct Control {
     ssthresh: f64,
     pacing_rate: Option<f64>,
     quantum: u64,
+    /// When the next segment may leave, on the machine's clock.
+    departure: Nanos,
+    /// When a segment was last found lost, on the sender's clock.
+    last_loss: Option<Nanos>,
+    usage: Usage,
+}
+
+/// How the window of a program that rules it is used, as a kernel finds it where it sends (`tcp_cwnd_validate`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    is_limited: bool,
+    most_out: u64,
+    /// The segment behind the window in which that was found.
+    end: u64,
+}
+
+impl Usage {
+    /// A segment leaves: a window is full, the last one's finding is too old, or more are out than it knows.
+    fn note(&mut self, flow: &Flow, cwnd: f64) {
+        let is_limited = flow.in_flight as f64 >= cwnd;
+        let is_old = flow.delivered >= self.end;
+        if is_old || is_limited || (!self.is_limited && flow.flight_size > self.most_out) {
+            let end = flow.delivered + flow.flight_size;
+            *self = Usage { is_limited, most_out: flow.flight_size, end };
+        }
+    }
 }
 
 impl Control {
@@ -209,7 +251,6 @@ impl Control {
             fault: None,
             clock_offset: None,
             timestamps_ahead: mixed(!start.seed) as u32,
-            segment_bytes: start.segment_bytes.max(1),
             mss,
             delivered_ce: 0,
             high: 0,
@@ -218,6 +259,9 @@ impl Control {
             ssthresh: f64::INFINITY,
             pacing_rate: None,
             quantum: 1,
+            departure: 0,
+            last_loss: None,
+            usage: Usage::default(),
         };
         control.establish(&start);
         if let Err(fault) = control.machine.begin() {
@@ -295,10 +339,11 @@ impl Control {
     fn pass_time(&mut self) {
         let s = &*SOCKET;
         let now = self.machine.now;
+        let departure = self.departure;
         let socket = self.machine.socket_mut();
         s.mstamp.set(socket, now / MICROSECOND);
         s.clock_cache.set(socket, now);
-        s.wstamp.set(socket, now);
+        s.wstamp.set(socket, now.max(departure));
         s.lsndtime.set(socket, now / (SECOND / HZ));
     }
 
@@ -314,6 +359,7 @@ impl Control {
         let nxt = (flow.flight_size as u32).wrapping_mul(self.mss).wrapping_add(una);
         let bytes_acked = flow.delivered.wrapping_mul(self.mss.into());
         self.set_min_rtt(flow.min_rtt);
+        let cwnd_limited = if self.rules { self.usage.is_limited } else { flow.cwnd_limited };
         let socket = self.machine.socket_mut();
         s.una.set(socket, una.into());
         s.nxt.set(socket, nxt.into());
@@ -324,7 +370,7 @@ impl Control {
         s.retrans_out.set(socket, flow.in_flight.saturating_sub(flow.flight_size));
         s.lost.set(socket, flow.lost);
         s.srtt.set(socket, srtt);
-        s.cwnd_limited.set(socket, flow.cwnd_limited.into());
+        s.cwnd_limited.set(socket, cwnd_limited.into());
         s.app_limited.set(socket, if flow.app_limited { (flow.delivered + flow.in_flight).max(1) } else { 0 });
     }
 
@@ -388,7 +434,12 @@ impl Control {
             self.set_kernels_rate();
         }
         let rate = self.read(&s.pacing_rate).min(self.read(&s.max_pacing_rate));
-        self.pacing_rate = Some(rate as f64 / f64::from(self.segment_bytes));
+        self.pacing_rate = Some(rate as f64 / f64::from(self.mss));
+        if self.machine.program().has(member::TSO_SEGS) {
+            let mss = self.mss.into();
+            self.quantum = u64::from(self.call(member::TSO_SEGS, &[mss]) as u32).max(1);
+            return;
+        }
         let least = if self.machine.program().has(member::MIN_TSO_SEGS) {
             self.call(member::MIN_TSO_SEGS, &[]) as u32
         } else {
@@ -411,6 +462,14 @@ impl Control {
         self.set(&s.pacing_rate, rate.min(u128::from(u64::MAX)) as u64);
     }
 
+    /// A segment leaves: as long after it as the rate says the next one may, or a quantum of them after a whole quantum.
+    fn note_departure(&mut self) {
+        let Some(rate) = self.pacing_rate.filter(|&rate| rate > 0.0) else { return };
+        let (now, gap) = (self.machine.now, SECOND as f64 / rate);
+        let longest = (self.quantum as f64 * gap) as Nanos;
+        self.departure = (self.departure.max(now) + gap as Nanos).min(now + longest);
+    }
+
     fn tell_of_rates(&mut self, flow: &Flow, ack: &Ack) {
         let (r, ack_sequence) = (&*RATES, self.read(&SOCKET.una));
         let now_us = self.machine.now / MICROSECOND;
@@ -424,7 +483,11 @@ impl Control {
         r.prior_in_flight.set(sample, before);
         let unknown = (-1i64) as u64;
         match ack.rate {
-            Some(RateSample { delivered, prior_delivered, newly_delivered, interval, is_app_limited, .. }) => {
+            Some(rate) => {
+                let RateSample { delivered, prior_delivered, newly_delivered, interval, is_app_limited, .. } = rate;
+                r.tx_in_flight.set(sample, rate.tx_in_flight);
+                r.lost.set(sample, rate.lost);
+                r.is_ece.set(sample, u64::from(ack.ce > 0));
                 let interval_us = interval.map(microseconds);
                 r.prior_mstamp.set(sample, now_us.saturating_sub(interval_us.unwrap_or(0)));
                 r.prior_delivered.set(sample, prior_delivered);
@@ -528,10 +591,45 @@ impl CongestionControl for Control {
         self.take_over();
     }
 
+    fn on_sent(&mut self, flow: &Flow) {
+        self.look(flow, None);
+        if flow.in_flight == 1 {
+            self.call(member::CWND_EVENT, &[event::TX_START]);
+            self.take_over();
+        }
+        self.note_departure();
+        self.usage.note(flow, self.cwnd);
+    }
+
+    fn on_lost(&mut self, flow: &Flow, lost: &Lost) {
+        self.last_loss = Some(flow.now);
+        if !self.machine.program().has(member::SKB_MARKED_LOST) {
+            return;
+        }
+        self.look(flow, None);
+        let s = &*LOST;
+        let segment = self.machine.sample_mut();
+        segment.fill(0);
+        s.stamp.set(segment, 1);
+        s.in_flight.set(segment, lost.tx_in_flight);
+        s.lost.set(segment, flow.lost.saturating_sub(lost.lost));
+        s.is_app_limited.set(segment, lost.is_app_limited.into());
+        self.set(&SOCKET.delivered, lost.delivered);
+        self.call(member::SKB_MARKED_LOST, &[Machine::address_of_sample()]);
+        self.take_over();
+    }
+
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
         self.look(flow, None);
         let s = &*SOCKET;
         match signal {
+            // A tail loss probe has repaired a loss that nobody has told of.
+            Signal::Loss if self.last_loss != Some(flow.now) && self.machine.program().has(member::SKB_MARKED_LOST) => {
+                self.set(&s.tail_app_limited, flow.app_limited.into());
+                self.cut(flow);
+                self.set_state(state::CWR);
+                self.call(member::CWND_EVENT, &[event::TLP_RECOVERY]);
+            }
             Signal::Timeout => {
                 // What a recovery has cut already is not cut again.
                 if self.read(&s.ca_state) == state::OPEN || flow.delivered >= self.high {

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 /// The members of `tcp_congestion_ops` that are called.
-pub const MEMBERS: [&str; 12] = [
+pub const MEMBERS: [&str; 14] = [
     "init",
     "release",
     "ssthresh",
@@ -26,6 +26,8 @@ pub const MEMBERS: [&str; 12] = [
     "cong_control",
     "undo_cwnd",
     "sndbuf_expand",
+    "tso_segs",
+    "skb_marked_lost",
 ];
 
 /// What of a socket a program may change, as the kernel allows it: its own area, the windows, the pacing rate.
@@ -310,7 +312,8 @@ impl<'a> Loader<'a> {
             sections: Vec::new(),
             traps: Vec::new(),
         };
-        let sample = target::size_of("rate_sample").max(target::size_of("ack_sample"));
+        let samples = ["rate_sample", "ack_sample", "sk_buff"].map(target::size_of);
+        let sample = samples.into_iter().max().unwrap_or(0);
         let stack = vec![0; MOST_FRAMES * FRAME_BYTES as usize];
         loader.region("null", &[], false)?;
         loader.region("its arguments", &[0; CONTEXT_BYTES], false)?;

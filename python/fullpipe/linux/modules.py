@@ -108,7 +108,12 @@ def _compiled(source: Path, text: str, version: str) -> bytes:
         ours, made_for = _core.module_headers()
         for header, content in ours.items():
             (place / header).write_text(content)
+        missing = _without_file(source, text)
+        for header in missing:
+            (place / header).write_text('#include "shim.h"\n')
         older = ["-DCONG_CONTROL_TAKES_TWO"] if _takes_two(text) else []
+        older += [f"-DLACKS_{re.sub(r'[^A-Za-z0-9]', '_', header)}" for header in missing]
+        older += ["-DLARGE_CA_PRIV"] if re.search(r"\.skb_marked_lost\s*=", text) else []
         said_of = [f'-DMADE_FOR="{made_for}"', f'-DMADE_OF="{version}"']
         paths = [f"-I{place}", f"-ffile-prefix-map={place}=."]
         between, made = place / "module.ll", place / "module.o"
@@ -125,10 +130,17 @@ def _run(command: list[str | Path], source: Path) -> None:
         raise InputError(_refusal(said.stderr, source))
 
 
+def _without_file(source: Path, text: str) -> list[str]:
+    """The headers of the module's own directory that it includes and that are not there."""
+    named = re.findall(r'^\s*#\s*include\s*"([\w.-]+)"', text, re.MULTILINE)
+    return sorted({header for header in named if not (source.parent / header).is_file()} - {"shim.h", "target.h"})
+
+
 def _takes_two(text: str) -> bool:
     """Whether the module's ``cong_control`` is that of kernels before 6.10: without the ACK's number and flags."""
     named = re.search(r"\.cong_control\s*=\s*(\w+)", text)
-    taken = re.search(rf"\b{named[1]}\(([^)]*)\)\s*\{{", text) if named else None
+    # Where it has both forms, the one that holds without a definition is the last.
+    taken = re.search(rf"\b{named[1]}\(([^)]*)\)\s*(?:#\s*endif\s*)?\{{", text) if named else None
     return taken is not None and taken[1].count(",") == 1
 
 
