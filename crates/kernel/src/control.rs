@@ -217,6 +217,8 @@ pub struct Control {
     /// When a segment was last found lost, on the sender's clock.
     last_loss: Option<Nanos>,
     usage: Usage,
+    /// The program has said, of an ACK, that it sends less than the path may take.
+    holds_back: bool,
 }
 
 /// How the window of a program that rules it is used, as a kernel finds it where it sends (`tcp_cwnd_validate`).
@@ -262,6 +264,7 @@ impl Control {
             departure: 0,
             last_loss: None,
             usage: Usage::default(),
+            holds_back: false,
         };
         control.establish(&start);
         if let Err(fault) = control.machine.begin() {
@@ -485,6 +488,8 @@ impl Control {
         match ack.rate {
             Some(rate) => {
                 let RateSample { delivered, prior_delivered, newly_delivered, interval, is_app_limited, .. } = rate;
+                // Of the newest segment, as a kernel has it, and not of the one that the ACK echoes.
+                r.rtt_us.set(sample, rate.rtt.map_or(u64::MAX, microseconds));
                 r.tx_in_flight.set(sample, rate.tx_in_flight);
                 r.lost.set(sample, rate.lost);
                 r.is_ece.set(sample, u64::from(ack.ce > 0));
@@ -546,6 +551,10 @@ impl CongestionControl for Control {
         self.rules
     }
 
+    fn holds_back(&self) -> bool {
+        self.holds_back
+    }
+
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         let s = &*SOCKET;
         self.look(flow, ack.rtt);
@@ -583,6 +592,7 @@ impl CongestionControl for Control {
         }
         if self.rules {
             self.tell_of_rates(flow, ack);
+            self.holds_back = !flow.app_limited && self.read(&s.app_limited) != 0;
         } else if ack.credit >= 1.0 && matches!(self.read(&s.ca_state), state::OPEN | state::LOSS) && !flow.in_recovery
         {
             let una = self.read(&s.una);
