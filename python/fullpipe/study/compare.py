@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.display import Shown, any_known, any_marked, count, fairness, marked, milliseconds, rate
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.files import readable, staged
+from fullpipe.inputs import read_json
 from fullpipe.runs import tables
 from fullpipe.runs.engines import check_engines, run_many
 from fullpipe.runs.figures import over_flows
@@ -156,7 +156,7 @@ class Comparison(Tabled):
             InputError: There is none, or it can't be read.
         """
         with readable(directory) as place:
-            kept = json.loads((place / "comparison.json").read_text(encoding="utf-8"))
+            kept = read_json(place / "comparison.json")
             return cls({run["algorithm"]: Result.load(place / file_name(run["algorithm"])) for run in kept["runs"]})
 
     def shown(self) -> list[Shown | str]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from fullpipe.errors import InputError
 from fullpipe.files import MANIFEST, check_directory, clear_stages, readable, remove_if_empty, staged_file
 from fullpipe.folder import Folder
+from fullpipe.inputs import read_json, read_table, table_metadata
 from fullpipe.scenario import Scenario
 from fullpipe.study.sweep.axes import Axis
 from fullpipe.study.sweep.plan import Plan
@@ -37,6 +38,9 @@ PATIENCE_S = 1.0
 
 MOST_PARTS = 200
 """Part files before they are put together into one."""
+
+MOST_PLAN_BYTES = 32_000_000
+"""Size of ``sweep.json``, at most: a scenario's 16 MB, as JSON."""
 
 MARK = b"fullpipe.sweep"
 """The key of the sweep's fingerprint in a Parquet file."""
@@ -154,7 +158,9 @@ class Store:
         """Makes sure that what is there is of this sweep, and writes ``sweep.json`` where it is new."""
         text = (json.dumps(self._plan.to_dict(), indent=2) + "\n").encode()
         self._lock.seek(0)
-        there = self._lock.read()
+        there = self._lock.read(MOST_PLAN_BYTES + 1)
+        if len(there) > MOST_PLAN_BYTES:
+            raise self._refusal("its sweep.json is none of ours")
         self._new = not there
         try:
             # A kill may have left the beginning of it.
@@ -177,9 +183,7 @@ class Store:
             remove_if_empty(folder)
 
     def _has_rows(self) -> bool:
-        import pyarrow.parquet as pq
-
-        return any(pq.read_metadata(path).num_rows for path in self._part_files())
+        return any(table_metadata(path).num_rows for path in self._part_files())
 
     def _compare(self, there: bytes) -> None:
         """Says no to another sweep's ``sweep.json``."""
@@ -201,13 +205,11 @@ class Store:
 
     def _check_rows(self) -> None:
         """Says no to rows of another sweep."""
-        import pyarrow.parquet as pq
-
         mark = self._plan.fingerprint.encode()
         for path in (*self._part_files(), self.directory / "sweep.parquet", self.directory / "summary.parquet"):
             if path.exists():
                 try:
-                    theirs = pq.read_schema(path).metadata or {}
+                    theirs = table_metadata(path).metadata or {}
                 except (OSError, ValueError) as error:
                     raise self._unreadable(error) from None
                 if theirs.get(MARK) != mark:
@@ -286,7 +288,7 @@ def load(directory: str | os.PathLike[str]) -> tuple[Plan, pa.Table]:
         InputError: There is no sweep, or it can't be read.
     """
     with readable(directory) as place:
-        kept = json.loads((place / "sweep.json").read_text(encoding="utf-8"))
+        kept = read_json(place / "sweep.json", MOST_PLAN_BYTES)
         plan = Plan(Scenario.from_dict(kept["scenario"]), tuple(map(Axis.of, kept["axes"])), kept["repeats"])
         rows = join([*read_rows(place), table_of([], plan)], plan)
         return plan, rows.replace_schema_metadata(None)
@@ -296,10 +298,8 @@ def read_rows(directory: Path) -> list[pa.Table]:
     """The tables of rows in a directory, in the order in which they were written: of a run that failed and was tried
     again the last row counts.
     """
-    import pyarrow.parquet as pq
-
     paths = [directory / "sweep.parquet", *sorted((directory / "parts").glob("*.parquet"))]
-    return [pq.read_table(path, partitioning=None) for path in paths if path.exists()]
+    return [read_table(path) for path in paths if path.exists()]
 
 
 def _append(file: io.FileIO, data: bytes) -> None:
