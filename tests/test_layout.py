@@ -48,7 +48,7 @@ LAYERS = {
 }
 """Of some parts, those they may import; pictures take columns and numbers."""
 
-NUMBERS_ALONE = {"fullpipe.runs.tables", "fullpipe.study.statistics"}
+NUMBERS_ALONE = {"fullpipe.runs.tables", "fullpipe.runs.aggregate"}
 """What pictures know of the parts above them."""
 
 
