@@ -31,6 +31,7 @@ from fullpipe.files import (
     staged,
     staged_file,
 )
+from fullpipe.folder import Folder, check_below
 from fullpipe.linux import kernel
 from fullpipe.text import shorten
 
@@ -165,7 +166,8 @@ OLD, NEW = {"a": "1", "b": "1", "deep/c": "1"}, {"a": "2", "b": "2", "new": "2"}
 
 def test_a_mixture_of_two_results_is_refused_at_every_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that dies before each of its steps: what is there is one result, or is refused, and is replaced."""
-    real = {name: getattr(Path, name) for name in ("replace", "unlink", "rename")}
+    steps_of = ((Path, "replace"), (Path, "rename"), (Folder, "take"), (Folder, "remove"))
+    real = {name: getattr(kind, name) for kind, name in steps_of}
     outcomes = []
     for dies_at in range(1, 20):
         out = tmp_path / str(dies_at)
@@ -179,8 +181,8 @@ def test_a_mixture_of_two_results_is_refused_at_every_moment(tmp_path: Path, mon
                 raise OSError(28, "No space left on device")
             return real[name](*arguments, **options)
 
-        for name in real:
-            monkeypatch.setattr(Path, name, partialmethod_of(step, name))
+        for kind, name in steps_of:
+            monkeypatch.setattr(kind, name, partialmethod_of(step, name))
         try:
             write(out, NEW)
             died = False
@@ -406,3 +408,87 @@ def test_what_is_kept_from_run_to_run_is_in_one_place(tmp_path: Path, monkeypatc
         assert cache_directory("evaluate") == tmp_path / place / "fullpipe/evaluate"
         assert module_file("6.1", "bbr").is_relative_to(cache_directory("modules"))
         assert kernel.kept_in() == cache_directory("linux")
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A directory with a file that no command may touch."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/precious").write_text("mine")
+    return tmp_path / "outside"
+
+
+def test_result_directory_with_links_deletes_nothing_outside(tmp_path: Path, outside: Path) -> None:
+    out = tmp_path / "out"
+    write(out, {"file": "1"})
+    (out / "deep").symlink_to(outside)
+    (out / "link").symlink_to(outside / "precious")
+    with (out / MANIFEST).open("a") as file:
+        file.write("-  deep/precious\n-  link\n")
+    write(out, {"other": "2"})
+    assert (outside / "precious").read_text() == "mine"
+    assert sorted(path.name for path in out.iterdir()) == [MANIFEST, "deep", "other"]
+
+
+def test_result_directory_with_links_overwrites_nothing_outside(tmp_path: Path, outside: Path) -> None:
+    out = tmp_path / "out"
+    write(out, {"file": "1"})
+    (out / "precious").symlink_to(outside / "precious")
+    (out / "deep").symlink_to(outside)
+    write(out, {"precious": "2"})
+    assert (out / "precious").read_text() == "2"
+    assert not (out / "precious").is_symlink()
+    with pytest.raises(InputError, match=r"out/deep: is a symbolic link \(allowed: a file or directory of the result"):
+        write(out, {"deep/precious": "3"})
+    assert (outside / "precious").read_text() == "mine"
+
+
+def test_list_of_our_files_is_no_link(tmp_path: Path, outside: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/mine").write_text("mine")
+    (outside / "list").write_text("-  mine\n")
+    (tmp_path / "out" / MANIFEST).symlink_to(outside / "list")
+    with pytest.raises(InputError, match="holds something else than an earlier result"):
+        write(tmp_path / "out", {"file": "1"})
+    assert (tmp_path / "out/mine").read_text() == "mine"
+
+
+def test_directory_that_is_named_may_be_a_link(tmp_path: Path, outside: Path) -> None:
+    (outside / "new").mkdir()
+    (tmp_path / "out").symlink_to(outside / "new")
+    write(tmp_path / "out", {"file": "1"})
+    assert there(outside / "new") == {"file": "1"}
+
+
+def test_stage_that_is_a_link_is_removed_and_not_followed(tmp_path: Path, outside: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/.fullpipe.abc.tmp").symlink_to(outside)
+    clear_stages(tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
+    assert (outside / "precious").read_text() == "mine"
+
+
+def test_folder_refuses_links_pipes_and_names_that_lead_out(tmp_path: Path, outside: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/link").symlink_to(outside)
+    (tmp_path / "out/file").write_text("whole")
+    os.mkfifo(tmp_path / "out/pipe")
+    with Folder(tmp_path / "out") as folder:
+        assert folder.read("file", 5) == b"whole"
+        for name, why in (
+            ("link/precious", "link: is a symbolic link"),
+            ("link", "link: is a symbolic link"),
+            ("pipe", "pipe: is no regular file"),
+            ("../outside/precious", "leads out of the directory"),
+            (str(outside / "precious"), "leads out of the directory"),
+            ("file/deep", "leads through a file"),
+        ):
+            with pytest.raises(InputError, match=why):
+                folder.read(name, 5)
+        with pytest.raises(InputError, match=r"file: is too large \(allowed: at most 4e-06 MB\)"):
+            folder.read("file", 4)
+        with pytest.raises(InputError, match="link: is a symbolic link"):
+            folder.remove_tree("link/precious")
+    check_below(tmp_path / "out", "missing/deep")
+    with pytest.raises(InputError, match="link: is a symbolic link"):
+        check_below(tmp_path / "out", "link/new")

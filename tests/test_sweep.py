@@ -199,6 +199,7 @@ def test_the_command(program: Program, sweep_file: Path, tmp_path: Path) -> None
     for word in ("vegas (alpha=2)", "46 packets", "±", "utilization"):
         assert word in done.stdout
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        ".fullpipe-files",
         "summary.parquet",
         "sweep.json",
         "sweep.parquet",
@@ -370,6 +371,19 @@ def test_a_file_system_without_locks(small: Scenario, tmp_path: Path, monkeypatc
     with pytest.raises(InputError, match=r"out: its file system has no locks .*No locks available.*another directory"):
         fullpipe.sweep(small, {"flows.count": [1]}, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["sweep.json", ".fullpipe-runs", ".fullpipe-runs/lock", ".fullpipe-runs/runs.sqlite"])
+def test_a_sweep_follows_no_link_of_its_directory(small: Scenario, tmp_path: Path, name: str) -> None:
+    out, outside = tmp_path / "out", tmp_path / "outside"
+    (out / name).parent.mkdir(parents=True)
+    (outside / "deep").mkdir(parents=True)
+    (outside / "precious").write_text("mine")
+    (out / name).symlink_to(outside if name == ".fullpipe-runs" else outside / "precious")
+    with pytest.raises(InputError, match=r"symbolic link|none of ours"):
+        fullpipe.sweep(small, {"flows.count": [1]}, out=out)
+    assert sorted(path.name for path in outside.iterdir()) == ["deep", "precious"]
+    assert (outside / "precious").read_text() == "mine"
 
 
 def test_a_result_and_a_sweep_do_not_share_a_directory(program: Program, sweep_file: Path, small: Scenario) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import shutil
 import signal
 import tempfile
 import threading
@@ -15,12 +14,14 @@ from pathlib import Path
 from types import FrameType
 
 from fullpipe.errors import LONGEST_PLACE, InputError
+from fullpipe.folder import Folder
 from fullpipe.text import quoted, shorten
 
 __all__ = [
     "KEPT_RUNS",
     "MANIFEST",
     "PICTURES",
+    "SWEEP",
     "cache_directory",
     "check_directory",
     "check_file",
@@ -47,11 +48,20 @@ MANIFEST = ".fullpipe-files"
 being replaced, their hash is `REPLACED`.
 """
 
+SWEEP = "sweep.json"
+"""In the directory of a sweep, the file that identifies it."""
+
 REPLACED = "-"
 """In place of a file's hash: a kill came before the file and its hash were written."""
 
 KEPT_RUNS = ".fullpipe-runs"
 """In the directory of a result that is not finished yet, the folder of its finished runs."""
+
+MOST_FILE_BYTES = 4_000_000_000
+"""Size of a file of a result, at most."""
+
+MOST_MANIFEST_BYTES = 16_000_000
+"""Size of that list, at most: of a hundred thousand names."""
 
 
 def cache_directory(name: str) -> Path:
@@ -114,8 +124,12 @@ def check_free(path: str | os.PathLike[str], beside: Collection[str] = ()) -> No
     """
     check_directory(path)
     target = Path(path)
-    if (target / MANIFEST).is_file() or not target.is_dir():
+    if not target.is_dir():
         return
+    with _opened(target) as folder:
+        # A sweep may have taken days: it is not replaced like other results.
+        if folder.has(MANIFEST) and not folder.has(SWEEP):
+            return
     stages = target.glob(STAGE.format("*"))
     if {place.name for place in target.iterdir()} - {place.name for place in stages} - {KEPT_RUNS, *beside}:
         what = "holds something else than an earlier result of fullpipe"
@@ -199,9 +213,11 @@ def check_whole(place: Path) -> None:
     for name, digest in sorted(_listed(place).items()):
         if digest == REPLACED:
             raise InputError(f"{_shown(place)}: holds parts of two results, since writing was cut off; write it again")
-        if not (place / name).is_file():
-            raise InputError(f"{_shown(place)}: {shorten(name)} is missing")
-        if _digest(place / name) != digest:
+        try:
+            found = _digest_below(place, name)
+        except FileNotFoundError:
+            raise InputError(f"{_shown(place)}: {shorten(name)} is missing") from None
+        if found != digest:
             raise InputError(f"{_shown(place)}: {shorten(name)} is not the file that was written")
 
 
@@ -212,10 +228,13 @@ def write_manifest(directory: Path, names: Collection[str]) -> None:
 
 
 def clear_stages(directory: Path) -> None:
-    """Removes temporary directories of processes that were killed in the middle of writing."""
-    for stage in directory.glob(STAGE.format("*")):
-        with suppress(OSError), _locked(stage):
-            shutil.rmtree(stage)
+    """Removes the temporary directories of processes that were killed while they wrote. Of a link, the link goes."""
+    if not directory.is_dir():
+        return
+    with _opened(directory) as folder:
+        for stage in directory.glob(STAGE.format("*")):
+            with suppress(OSError, InputError), _locked(stage):
+                folder.remove_tree(stage.name)
 
 
 def remove_if_empty(folder: Path) -> None:
@@ -271,19 +290,30 @@ def _move(stage: Path, target: Path, *, adds: bool) -> None:
         stage.rename(target)
         return
     stays = {name: digest for name, digest in before.items() if name not in ours} if adds else {}
-    with uninterrupted():
+    with _opened(target) as folder, uninterrupted():
         with staged_file(target / MANIFEST) as file:
             _list({**dict.fromkeys([*before, *ours], REPLACED), **stays}, file)
         for name in sorted(ours):
-            place = target / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            (stage / name).replace(place)
+            folder.take(stage / name, name)
         for name in before.keys() - ours.keys() - stays.keys():
-            (target / name).unlink(missing_ok=True)
-            for folder in (target / name).parents[: name.count("/")]:
-                remove_if_empty(folder)
+            folder.remove(name)
         with staged_file(target / MANIFEST) as file:
             _list({**stays, **ours}, file)
+
+
+@contextmanager
+def _opened(directory: Path) -> Iterator[Folder]:
+    """The directory, held open.
+
+    Raises:
+        InputError: It can't be opened.
+    """
+    try:
+        folder = Folder(directory)
+    except OSError as error:
+        raise InputError(f"{_shown(directory)}: can't be opened: {error.strerror}") from None
+    with folder:
+        yield folder
 
 
 @contextmanager
@@ -303,6 +333,20 @@ def uninterrupted() -> Iterator[None]:
             before(*came[0])
 
 
+def _digest_below(directory: Path, name: str) -> str:
+    """Hash of a file of a directory that may be somebody else's.
+
+    Raises:
+        InputError: The file is reached by a symbolic link, is no regular file or is too large.
+        FileNotFoundError: The file is missing.
+    """
+    with _opened(directory) as folder, os.fdopen(folder.open(name), "rb") as opened:
+        if os.fstat(opened.fileno()).st_size > MOST_FILE_BYTES:
+            allowed = f"at most {MOST_FILE_BYTES / 1e9:g} GB"
+            raise InputError(f"{_shown(directory / name)}: is too large (allowed: {allowed})")
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
 def _digest(file: Path) -> str:
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
@@ -315,7 +359,8 @@ def _list(files: Mapping[str, str], file: Path) -> None:
 def _listed(target: Path) -> dict[str, str]:
     """Hashes of the files there that are ours, by name; a list that somebody has changed leads nowhere else."""
     try:
-        lines = (target / MANIFEST).read_text(encoding="utf-8").splitlines()
+        with Folder(target) as folder:
+            lines = folder.read(MANIFEST, MOST_MANIFEST_BYTES).decode("utf-8").splitlines()
     except (OSError, ValueError):
         return {}
     found = {}

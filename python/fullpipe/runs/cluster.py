@@ -11,20 +11,16 @@ import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from fullpipe.errors import FullpipeError, InputError
 from fullpipe.fingerprint import build_fingerprint
 from fullpipe.own import carried, restore, used_in
-from fullpipe.runs.design import Run
+from fullpipe.runs.design import Done, Run, error_line
 from fullpipe.runs.measure import Row, find_measure
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.pool import TICK_S
-from fullpipe.runs.runner import Done, error_line
 from fullpipe.scenario import Scenario
-
-if TYPE_CHECKING:
-    from fullpipe.runs.runner import Runner
 
 __all__ = ["check_scheduler", "connect", "rows_on_cluster"]
 
@@ -95,28 +91,41 @@ def check_scheduler(address: str) -> None:
         raise InputError(f"{address}: something other than a Dask scheduler answers there")
 
 
-def rows_on_cluster(runner: Runner, runs: Iterable[Run]) -> Generator[tuple[Done | None, float]]:
+def rows_on_cluster(
+    runs: Iterable[Run],
+    client: Any,
+    memory_bytes: int | None,
+    *,
+    find: Callable[[Run], Row | None],
+    keep: Callable[[Run, Row], None],
+) -> Generator[tuple[Done | None, float]]:
     """Rows of runs as they end; None ten times a second.
 
     A task whose worker dies goes to another one. Dask gives it up when that has happened more often than its setting
     ``distributed.scheduler.allowed-failures`` allows, and the run has failed. The runs of one worker share the memory
     limit, each an even part. Closing the iterator cancels the tasks.
 
+    Args:
+        runs: The runs.
+        client: A client, or the address of a scheduler.
+        memory_bytes: Memory that the runs of each worker may hold together.
+        find: Row of a run that was made before.
+        keep: Called with each new row.
+
     Raises:
         InputError: No scheduler answers, or a worker can't import fullpipe or has another build.
         FullpipeError: The scheduler is gone, or the cluster failed otherwise.
     """
     with ExitStack() as stack:
-        client = runner.options.dask
         if isinstance(client, str):
             client = stack.enter_context(connect(client))
-        cluster = Cluster(runner, client)
+        cluster = Cluster(client, memory_bytes, find, keep)
         try:
             yield from cluster.rows(iter(runs))
         except FullpipeError:
             raise
         except Exception as error:
-            if runner.accepts(error) or not _of_dask(client, error):
+            if not _of_dask(client, error):
                 raise
             _fail(client, error)
         finally:
@@ -126,9 +135,17 @@ def rows_on_cluster(runner: Runner, runs: Iterable[Run]) -> Generator[tuple[Done
 class Cluster:
     """Tasks on a cluster, bounded in number."""
 
-    def __init__(self, runner: Runner, client: Any) -> None:
-        self._runner = runner
+    def __init__(
+        self,
+        client: Any,
+        memory_bytes: int | None,
+        find: Callable[[Run], Row | None],
+        keep: Callable[[Run, Row], None],
+    ) -> None:
         self._client = client
+        self._memory_bytes = memory_bytes
+        self._find = find
+        self._keep = keep
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._pending: dict[str, tuple[Run, Any]] = {}
         self._name = f"fullpipe-{uuid.uuid4().hex[:8]}"
@@ -143,7 +160,7 @@ class Cluster:
                 run = next(waiting, None)
                 if run is None:
                     more = False
-                elif (kept := self._runner.find(run)) is not None:
+                elif (kept := self._find(run)) is not None:
                     yield Done(run, kept), 0.0
                 else:
                     self._submit(run)
@@ -178,7 +195,7 @@ class Cluster:
         tree = found[1]
         algorithms = carried(used_in(tree, changes))
         asked = changes, tree, case.scenario.file, case.measure
-        common = build_fingerprint(), self._runner.options.memory_bytes, algorithms
+        common = build_fingerprint(), self._memory_bytes, algorithms
         key = f"{self._name}-{run.number}"
         future = self._client.submit(self._task, *asked, *common, key=key, pure=False)
         self._pending[future.key] = run, future
@@ -199,7 +216,7 @@ class Cluster:
         if "failure" in answer:
             return Done(run, None, _raised(answer))
         row: Row = answer["row"]
-        self._runner.keep(run, row)
+        self._keep(run, row)
         return Done(run, row)
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fullpipe.runs.measure import Row
     from fullpipe.scenario import Scenario
 
-__all__ = ["Case", "Design", "Label", "Run"]
+__all__ = ["Case", "Design", "Done", "Label", "Run", "error_line"]
 
 Label = str | int | float | bool | None
 """Value of a label: a cell of the column that it is in."""
@@ -87,3 +88,23 @@ class Design:
 
     def __iter__(self) -> Iterator[Run]:
         return (self[number] for number in range(len(self)))
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run that ended.
+
+    Attributes:
+        run: The run.
+        row: What was measured; None where the run failed.
+        error: Its failure; None where it succeeded.
+    """
+
+    run: Run
+    row: Row | None
+    error: BaseException | None = None
+
+
+def error_line(error: BaseException) -> str:
+    """A failure in one line."""
+    return " ".join(str(error).split()) or type(error).__name__

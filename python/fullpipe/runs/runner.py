@@ -18,7 +18,7 @@ from fullpipe.errors import Cancelled
 from fullpipe.fingerprint import build_fingerprint
 from fullpipe.own import identity_of, used_in
 from fullpipe.runs import engines
-from fullpipe.runs.design import Run
+from fullpipe.runs.design import Done, Run
 from fullpipe.runs.measure import Row, find_measure
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.options import RunOptions
@@ -26,24 +26,9 @@ from fullpipe.runs.pool import check_stop, count_workers, in_threads
 from fullpipe.runs.store import Store
 from fullpipe.scenario import Scenario
 
-__all__ = ["Done", "Keys", "Runner", "error_line"]
+__all__ = ["Keys", "Runner"]
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Done:
-    """A run that ended.
-
-    Attributes:
-        run: The run.
-        row: What was measured; None where the run failed.
-        error: Its failure; None where it succeeded.
-    """
-
-    run: Run
-    row: Row | None
-    error: BaseException | None = None
 
 
 class Keys:
@@ -134,7 +119,7 @@ class Runner:
         if self.options.dask is not None and self.engine == engines.ENGINES[0]:
             from fullpipe.runs.cluster import rows_on_cluster
 
-            made = rows_on_cluster(self, runs)
+            made = rows_on_cluster(runs, self.options.dask, self.options.memory_bytes, find=self.find, keep=self.keep)
         else:
             made = self._here(runs, total)
         done = 0
@@ -206,8 +191,3 @@ class Runner:
         with closing(in_threads(runs, work, count)) as steps:
             for step in steps:
                 yield None if step is None else step[1], math.fsum(list(reached.values())) if reached else 0.0
-
-
-def error_line(error: BaseException) -> str:
-    """A failure in one line."""
-    return " ".join(str(error).split()) or type(error).__name__

@@ -221,6 +221,10 @@ NUMBERS = {sqlite3.SQLITE_FULL: 28, sqlite3.SQLITE_READONLY: 30, sqlite3.SQLITE_
 """The system's error numbers of SQLite's (errno.h: ENOSPC, EROFS, ENOENT, EACCES)."""
 
 
+FILES = ("lock", "runs.sqlite", "runs.sqlite-journal")
+"""Files in the folder of a directory's finished runs."""
+
+
 @contextmanager
 def kept_runs(directory: str | os.PathLike[str] | None) -> Iterator[Store]:
     """Store of finished runs in the directory of a result, until the result is there: a command that was killed finds
@@ -240,6 +244,9 @@ def kept_runs(directory: str | os.PathLike[str] | None) -> Iterator[Store]:
     check_directory(directory)
     folder = Path(directory, KEPT_RUNS).absolute()
     made = [place for place in (folder, *folder.parents) if not place.exists()]
+    for place in (folder, *(folder / name for name in FILES)):
+        if place.is_symlink():
+            raise InputError(f"{os.fspath(directory)}: {KEPT_RUNS}: is reached by a symbolic link; remove it")
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("ab") as file:
         try:

@@ -18,6 +18,7 @@ from fullpipe.errors import InputError
 from fullpipe.files import (
     KEPT_RUNS,
     MANIFEST,
+    SWEEP,
     check_directory,
     check_whole,
     clear_stages,
@@ -54,7 +55,7 @@ class SweepDirectory:
         self.path = path
         self.store = store
         self._plan = plan
-        self._mine = path / "sweep.json"
+        self._mine = path / SWEEP
 
     def claim(self) -> bool:
         """Compares the directory's sweep with the plan, and writes ``sweep.json`` where there is none: whether the
@@ -122,6 +123,8 @@ class SweepDirectory:
         """Refuses another sweep's directory."""
         mine = self._plan.to_dict()
         try:
+            if self._mine.is_symlink():
+                raise ValueError(SWEEP)
             theirs = json.loads(self._mine.read_bytes())
             version = theirs["fullpipe"]
             order = [axis["key"] for axis in theirs["axes"]]
@@ -149,7 +152,7 @@ def opened(directory: str | os.PathLike[str], plan: Plan) -> Iterator[SweepDirec
     """
     check_directory(directory)
     path = Path(directory)
-    if (path / MANIFEST).exists() and not (path / "sweep.json").exists():
+    if (path / MANIFEST).exists() and not (path / SWEEP).exists():
         raise _refusal(path, "holds a result that is no sweep")
     try:
         with kept_runs(directory) as store:
@@ -174,7 +177,7 @@ def load(directory: str | os.PathLike[str]) -> tuple[Plan, pa.Table]:
     import pyarrow.parquet as pq
 
     with readable(directory) as place:
-        kept: Mapping[str, Any] = json.loads((place / "sweep.json").read_text(encoding="utf-8"))
+        kept: Mapping[str, Any] = json.loads((place / SWEEP).read_text(encoding="utf-8"))
         scenario, axes = Scenario.from_dict(kept["scenario"]), tuple(map(Axis.of, kept["axes"]))
         plan = Plan(scenario, axes, kept["repeats"], algorithm_source=kept.get("algorithm_source"))
         rows = Collector(plan)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError, ScenarioError
+from fullpipe.runs.design import error_line
 from fullpipe.runs.figures import find_figure, split
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.options import Progress, RunOptions
 from fullpipe.runs.pool import check_stop, count_workers
-from fullpipe.runs.runner import Keys, Runner, error_line
+from fullpipe.runs.runner import Keys, Runner
 from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario, parse, read_text
 from fullpipe.study.sweep.axes import find_axis, find_value, read_axes
