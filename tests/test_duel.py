@@ -13,8 +13,8 @@ import fullpipe
 from by_hand import check_rows
 from fullpipe import Duel, InputError, Scenario, ScenarioError
 from fullpipe.cli import duel as command
+from fullpipe.runs.aggregate import paired
 from fullpipe.study.duel import AMONG, HALF, PARTS, Bout, duel, harm
-from fullpipe.study.statistics import paired
 from fullpipe.study.sweep.axes import read_axes
 from fullpipe.study.sweep.plan import Plan
 from fullpipe.study.sweep.sweeping import Sweep

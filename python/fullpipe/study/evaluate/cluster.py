@@ -7,10 +7,10 @@ from collections.abc import Generator, Mapping
 from fullpipe.errors import InputError
 from fullpipe.fingerprint import build_fingerprint
 from fullpipe.runs import engines
+from fullpipe.runs.cluster import connect
 from fullpipe.scenario import Scenario
 from fullpipe.study.evaluate.measure import MEASURES, Row
 from fullpipe.study.evaluate.preset import Tree
-from fullpipe.study.sweep.cluster import connect
 
 __all__ = ["on_cluster"]
 

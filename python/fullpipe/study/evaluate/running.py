@@ -21,9 +21,10 @@ from fullpipe.files import cache_directory
 from fullpipe.linux.errors import LinuxError
 from fullpipe.own import identity_of, used_in
 from fullpipe.runs import engines
-from fullpipe.runs.executor import check_stop, count_workers, in_threads
+from fullpipe.runs.cluster import check_scheduler
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.pool import check_stop, count_workers, in_threads
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity
 from fullpipe.study.evaluate import beside_linux
@@ -38,7 +39,6 @@ from fullpipe.study.evaluate.judging import Runs, judge_cell, unclear
 from fullpipe.study.evaluate.measure import MEASURES, Row
 from fullpipe.study.evaluate.preset import PACKET_BYTES, Party, Tree, dumbbell, flows
 from fullpipe.study.evaluate.statement import Statement
-from fullpipe.study.sweep.cluster import check_scheduler
 from fullpipe.text import listed, quoted, unknown, with_params
 
 __all__ = ["PROFILES", "Plan", "Profile", "evaluate", "plan"]

@@ -12,8 +12,8 @@ import pytest
 
 from fullpipe import InputError
 from fullpipe.errors import Cancelled
-from fullpipe.runs import executor
-from fullpipe.runs.executor import check_stop, count_workers, in_threads
+from fullpipe.runs import pool
+from fullpipe.runs.pool import check_stop, count_workers, in_threads
 
 
 def test_a_thread_for_each_core_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +44,7 @@ def test_outcomes_come_as_they_are_done() -> None:
 
 
 def test_time_passes_without_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "TICK_S", 0.001)
+    monkeypatch.setattr(pool, "TICK_S", 0.001)
     go_on = threading.Event()
     with closing(in_threads([0], lambda task, _stop: (go_on.wait(30), task)[1], 1)) as outcomes:
         assert next(outcomes) is None
@@ -53,7 +53,7 @@ def test_time_passes_without_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tasks_beyond_those_begun_ahead_are_done_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "AHEAD", 3)
+    monkeypatch.setattr(pool, "AHEAD", 3)
     taken = []
 
     def tasks() -> Iterator[int]:
