@@ -12,9 +12,11 @@ PACKAGES := ns2 chromium fonts-dejavu-core \
 	qemu-system-x86 iproute2 bpftool clang llvm libbpf-dev libc6-dev gcc
 WITH_DEBIAN := $(shell command -v apt-get)
 
+TOWNCRIER := 26.9.0
+
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-rust test-python test-linux test-slow test-adapters lint lint-adapters format agreement bench bench-core cards docs-tables docs-trials linux-tables quic-tables mutants clean
-.PHONY: setup docs release notices web web-if-able linux-objects linux-objects-if-able
+.PHONY: setup docs release changelog notices web web-if-able linux-objects linux-objects-if-able
 
 help: ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -147,6 +149,11 @@ release: ## A release, from what is committed, tried on every Python here: out/r
 	$(PYTHON) -m venv out/release-venv
 	out/release-venv/bin/pip install --quiet --require-hashes --requirement release/requirements.lock
 	out/release-venv/bin/python release/build.py $(if $(HOME_URL),--home "$(HOME_URL)")
+
+changelog: ## Move the files of changes/ into CHANGELOG.md (VERSION=1.2.3).
+	$(PYTHON) -m venv out/changelog-venv
+	out/changelog-venv/bin/pip install --quiet towncrier==$(TOWNCRIER)
+	out/changelog-venv/bin/towncrier build --yes --version $(VERSION)
 
 notices: ## LICENSE-THIRD-PARTY anew, after a change of Cargo.lock.
 	$(PYTHON) release/notices.py

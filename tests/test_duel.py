@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import fullpipe
-from by_hand import snapshot
+from by_hand import check_rows
 from fullpipe import Duel, InputError, Scenario, ScenarioError
 from fullpipe.cli import duel as command
 from fullpipe.runs.aggregate import paired
@@ -120,7 +120,7 @@ def test_figures_over_the_seeds_are_paired() -> None:
 def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     command._print(Duel(["reno", "cubic"], BY_HAND))
     text = "".join(f"{line.rstrip()}\n" for line in capsys.readouterr().out.splitlines())
-    assert text == snapshot("duel.txt")
+    check_rows(text, "duel")
 
 
 def test_it_is_run_saved_loaded_and_drawn(tmp_path: Path) -> None:
