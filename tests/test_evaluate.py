@@ -157,7 +157,8 @@ def test_what_was_killed_goes_on_and_gives_the_same_bytes(tmp_path: Path, made: 
         evaluate("bbr", only=["iot"], cache=tmp_path / "killed", workers=1, progress=enough)
     first = len(made)
     assert evaluate("bbr", only=["iot"], cache=tmp_path / "killed").to_json() == whole
-    assert 0 < len(made) - first <= 9 - 4
+    # Progress counts the fraction of the run under way, which may be nearly all of it.
+    assert 0 < len(made) - first <= 9 - 3
 
 
 def test_a_plan_counts_what_a_card_runs(tmp_path: Path, made: list[str]) -> None:
