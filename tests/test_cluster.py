@@ -20,10 +20,10 @@ import pytest
 import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario
-from fullpipe.errors import InputError
+from fullpipe.errors import InputError, MemoryLimitError
 from fullpipe.runs import cluster
 from fullpipe.study.evaluate import evaluate
-from test_sweep import kept_in
+from test_sweep import kept_in, rows_of
 
 SWEEP = (
     SMALL.replace('"20 s"', '"3000 s"')
@@ -270,3 +270,42 @@ def test_a_cards_scheduler_is_asked_for_whether_or_not_anything_is_left_to_run(
         (line,) = done.stderr.splitlines()
         assert line.startswith(f"fullpipe: {address}: ")
         assert names in line
+
+
+def test_a_card_on_a_cluster_keeps_to_its_memory(tmp_path: Path, scheduler: str) -> None:
+    with worker(tmp_path / "dask", scheduler, 2), pytest.raises(MemoryLimitError, match=r"may hold 1\.0 kB"):
+        evaluate("bbr", only=["iot"], cache=tmp_path / "cache", dask=scheduler, memory_bytes=2000)
+
+
+def test_a_card_waits_for_workers_with_a_word_and_ends_with_its_scheduler_in_a_line(
+    scheduler: str, tmp_path: Path
+) -> None:
+    command = [PROGRAM, "evaluate", "bbr", "--only", "5.1.1", "--seeds", "40", "--dask", scheduler]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    store = tmp_path / "cache/fullpipe/evaluate"
+    with started(command, cwd=tmp_path, env=environment, **pipes) as card:
+        assert card.stderr is not None
+        assert card.stderr.readline() == "fullpipe: the cluster has no workers yet; the runs wait for some\n"
+        with worker(tmp_path / "dask", scheduler):
+            wait_for(lambda: rows_of(store / "runs.sqlite") >= 1 or card.poll() is not None)
+            os.kill(int((tmp_path / "dask/scheduler.pid").read_text()), signal.SIGKILL)
+            output, errors = card.communicate(timeout=PATIENCE_S)
+    assert (card.returncode, output) == (1, "")
+    assert errors == "fullpipe: the Dask scheduler is gone; start it and the command again\n"
+
+
+def test_a_card_goes_on_when_a_worker_is_killed(
+    scheduler: str, workers: list[subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
+    here = evaluate("bbr", only=["grid"], seeds=8, cache=tmp_path / "here")
+    killed = []
+
+    def kill(done: float, _total: float) -> None:
+        if done >= 2 and not killed:
+            os.kill(workers[0].pid, signal.SIGKILL)
+            killed.append(done)
+
+    there = evaluate("bbr", only=["grid"], seeds=8, cache=tmp_path / "there", dask=scheduler, progress=kill)
+    assert killed
+    assert there.to_json() == here.to_json()

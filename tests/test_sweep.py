@@ -55,7 +55,11 @@ PLAN = Plan(
 
 def kept_in(directory: Path) -> int:
     """Rows in the store of a sweep that is not finished."""
-    file = directory / ".fullpipe-runs/runs.sqlite"
+    return rows_of(directory / ".fullpipe-runs/runs.sqlite")
+
+
+def rows_of(file: Path) -> int:
+    """Rows in a store that another process writes."""
     if not file.exists():
         return 0
     with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=30)) as store:

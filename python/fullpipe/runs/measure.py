@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ def metrics(result: Result) -> Row:
     return result.figures()
 
 
-@cache
 def find_measure(name: str) -> Measure:
     """The function of that name, ``MODULE:FUNCTION``."""
     module, _, function = name.partition(":")

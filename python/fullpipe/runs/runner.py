@@ -183,11 +183,11 @@ class Runner:
                 if not self.accepts(error):
                     raise
                 return Done(run, None, error)
-            finally:
-                reached.pop(run.number, None)
             self.keep(run, row)
             return Done(run, row)
 
         with closing(in_threads(runs, work, count)) as steps:
             for step in steps:
+                if step is not None:
+                    reached.pop(step[0].number, None)
                 yield None if step is None else step[1], math.fsum(list(reached.values())) if reached else 0.0
