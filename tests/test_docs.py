@@ -12,6 +12,7 @@ from types import ModuleType
 
 import click
 import pytest
+from benchmarks import records
 
 import fullpipe
 from conftest import BUILT_IN, ROOT
@@ -130,7 +131,7 @@ def tables() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def trials() -> ModuleType:
-    """The program of ``make docs-trials``."""
+    """The program of ``make records-trials``."""
     return load("trials")
 
 
@@ -155,7 +156,7 @@ def test_measured_tables_are_those_of_the_records(tables: ModuleType) -> None:
     drawn |= {"sizes", "sizes-many", "phases", "prague", "vegas", "bbr-zone"}
     recorded = {
         item
-        for path in (ROOT / "docs/measured/papers").glob("*.json")
+        for path in (ROOT / "reports/papers").glob("*.json")
         if path.stem in tables.PAPERS
         for item in json.loads(path.read_text())
     }
@@ -163,8 +164,8 @@ def test_measured_tables_are_those_of_the_records(tables: ModuleType) -> None:
     papers = {match[2] for match in found if match[2].startswith("paper-")}
     shown = [item.id for name in papers for item in select(name.removeprefix("paper-"))]
     assert sorted(shown) == sorted(recorded)
-    drawn |= {f"quic-{family}" for family in json.loads((ROOT / "docs/measured/quic.json").read_text())}
-    records = {path.stem for path in (ROOT / "docs/measured").glob("*.json")} - {"quic", "trials"}
+    drawn |= {f"quic-{family}" for family in json.loads((ROOT / "reports/quic.json").read_text())}
+    records = {path.stem for path in (ROOT / "reports").glob("*.json")} - {"builds", "quic", "trials"}
     assert {match[2] for match in found} - papers == drawn | records
     for match in found:
         assert match[3] == tables.measured(match[2]), f"{match[2]}: python docs/tables.py"
@@ -249,7 +250,7 @@ def test_the_tables_of_speed_are_of_the_benchmarks(
         "| 1,000 | 10,063,423 | 65,840 | 64 | 1.00 |",
         "| 10,000,000 | 115,149,673 | 17,399,996 | 105 | 1.64 |",
     ]
-    to.with_name("bench.json").write_text((ROOT / "docs/measured/bench.json").read_text())
+    to.with_name("bench.json").write_text((ROOT / "reports/bench.json").read_text())
     assert (
         "| Packets per second: 1 flow | 20.0 million; 40 times ns-2 (its fastest); 4,000 times ns-3 |"
         in tables.measured("bench")
@@ -264,7 +265,7 @@ def test_the_tables_of_speed_are_of_the_benchmarks(
 
 def test_a_papers_page_has_every_check_with_the_records_figures(tables: ModuleType) -> None:
     shown = tables.paper("survey")
-    record = json.loads((ROOT / "docs/measured/papers/survey.json").read_text())
+    record = json.loads((ROOT / "reports/papers/survey.json").read_text())
     assert re.findall(r"^### (.*)$", shown, re.MULTILINE) == list(record)
     rows = re.findall(r"^\| .* \| (?:pass|miss, documented) \| .* \|$", shown, re.MULTILINE)
     assert len(rows) == sum(len(expected(item)) for item in record)
@@ -295,7 +296,7 @@ def test_a_table_by_setting_has_a_columns_unit_in_its_head(
 
 
 def test_only_items_at_full_length_are_taken_and_the_others_kept(tables: ModuleType, tmp_path: Path) -> None:
-    record = json.loads((ROOT / "docs/measured/papers/survey.json").read_text())
+    record = json.loads((ROOT / "reports/papers/survey.json").read_text())
     run = [{"id": item, "quick": False, "figures": figures} for item, figures in record.items()]
     tables.take_papers({"items": [{**item, "quick": True} for item in run]}, tmp_path)
     assert not list(tmp_path.iterdir())
@@ -331,6 +332,40 @@ def test_figures_in_sentences_are_those_of_the_records(tables: ModuleType) -> No
     assert filled > 20
 
 
+def test_a_page_that_shows_records_names_their_builds(tables: ModuleType) -> None:
+    showing = [page for page in tables.pages() if list(tables.shown_records(page.read_text(encoding="utf-8")))]
+    assert len(showing) > 10
+    for page in showing:
+        text = page.read_text(encoding="utf-8")
+        (block,) = tables.BUILDS.finditer(text)
+        assert block[2] == tables.builds(text), f"{page}: python docs/tables.py {page.name}"
+
+
+def test_builds_of_a_record_are_named_part_by_part_where_they_differ(tmp_path: Path) -> None:
+    first = {"version": "0.1.0", "build": "commit 1a", "day": "2026-01-02"}
+    then = {"version": "0.2.0", "build": "commit 2b", "day": "2026-03-04", "model": "7"}
+    (tmp_path / "builds.json").write_text(json.dumps({"papers/survey.json": {"": first, "survey/figure-5": then}}))
+    figures = [("papers/survey.json", f"survey/figure-{number}") for number in (4, 5)]
+    again = "`make records-papers`"
+    assert list(records.sources(figures[:1], tmp_path)) == [
+        f"`reports/papers/survey.json`: fullpipe 0.1.0, commit 1a, 2026-01-02; {again}"
+    ]
+    assert list(records.sources(figures, tmp_path)) == [
+        f"`reports/papers/survey.json` (`survey/figure-4`): fullpipe 0.1.0, commit 1a, 2026-01-02; {again}",
+        f"`reports/papers/survey.json` (`survey/figure-5`): fullpipe 0.2.0, model 7, commit 2b, 2026-03-04; {again}",
+    ]
+
+
+def test_a_record_that_is_measured_again_gets_this_build(tmp_path: Path) -> None:
+    (tmp_path / "builds.json").write_text(json.dumps({"trials.json": {"": {"build": "old"}}, "quic.json": {"": {}}}))
+    records.note("trials.json", ["copa"], tmp_path)
+    known = json.loads((tmp_path / "builds.json").read_text())
+    assert known["trials.json"]["copa"]["version"] == fullpipe.__version__
+    assert known["trials.json"][""] == {"build": "old"}
+    records.note("trials.json", reports=tmp_path)
+    assert json.loads((tmp_path / "builds.json").read_text())["trials.json"].keys() == {""}
+
+
 def test_a_figure_comes_from_its_record_in_its_format(
     tables: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -358,7 +393,7 @@ def test_a_trial_that_ran_replaces_its_record_and_the_others_stay(trials: Module
 
 
 def test_every_trial_has_its_record_and_a_place_on_a_page(trials: ModuleType, tables: ModuleType) -> None:
-    record = json.loads((ROOT / "docs/measured/trials.json").read_text(encoding="utf-8"))
+    record = json.loads((ROOT / "reports/trials.json").read_text(encoding="utf-8"))
     assert record.keys() == trials.TRIALS.keys()
     text = "".join(page.read_text(encoding="utf-8") for page in tables.pages())
     drawn = {"sizing": "sizes"}

@@ -281,7 +281,7 @@ def test_the_report_at_full_length_is_small_enough_for_a_mail(reproduced: dict[s
     outcomes = []
     for entry in reproduced["items"]:
         (item,) = select(entry["id"])
-        record = ROOT / f"docs/measured/papers/{item.id.partition('/')[0]}.json"
+        record = ROOT / f"reports/papers/{item.id.partition('/')[0]}.json"
         figures = json.loads(record.read_text()).get(item.id) if record.is_file() else None
         rows = Rows.from_list(entry["rows"])
         if figures is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.display import Shown, any_known, any_marked, plus_minus, rate_plus_minus
 from fullpipe.files import readable, staged
+from fullpipe.inputs import read_json, read_rows
 from fullpipe.runs.aggregate import estimate
 from fullpipe.runs.figures import over_flows
 from fullpipe.runs.result import Result
@@ -119,13 +119,11 @@ class Comparison(Tabled):
         Raises:
             InputError: There is none, or it can't be read.
         """
-        import pyarrow.parquet as pq
-
         with readable(directory) as place:
-            kept = json.loads((place / "comparison.json").read_text(encoding="utf-8"))
+            kept = read_json(place / "comparison.json")
             labels = dict.fromkeys(run["algorithm"] for run in kept["runs"])
             results = {label: Result.load(place / file_name(label)) for label in labels}
-            return cls(results, kept["runs"], pq.read_table(place / "runs.parquet").to_pylist())
+            return cls(results, kept["runs"], read_rows(place / "runs.parquet"))
 
     def shown(self) -> list[Shown | str]:
         """The table that the program prints: means with 95 % confidence intervals."""
