@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
-from test_evaluate_card import EVIL, card, made
 
 from browser.support import WIDTHS, findings, needs_browser, needs_page
 from fullpipe import Scenario, run
 from fullpipe.study.evaluate import Card
 from fullpipe.study.evaluate.page import card_page, deciding
+from test_evaluate_card import EVIL, card, made
 
 __all__ = ["card", "made"]
 

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from test_sweep import kept_in, rows_of
 
 import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
@@ -24,6 +23,7 @@ from fullpipe import Scenario
 from fullpipe.errors import InputError, MemoryLimitError
 from fullpipe.runs import cluster
 from fullpipe.study.evaluate import evaluate
+from test_sweep import kept_in, rows_of
 
 SWEEP = (
     SMALL.replace('"20 s"', '"3000 s"')

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_evaluate_page import check_pictures
 
 from fullpipe.study.evaluate import Card, Statement, evaluate
 from fullpipe.study.evaluate.page import card_page
+from test_evaluate_page import check_pictures
 
 EVIL = 'x"><script>alert("<b>")</script>'
 

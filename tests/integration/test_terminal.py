@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_tables import sized_together
 
 import fullpipe
 from by_hand import by_hand
@@ -20,6 +19,7 @@ from conftest import PROGRAM
 from fullpipe import Comparison, InputError, Scenario
 from fullpipe.cli import output, run
 from fullpipe.cli.scenarios import changes_of
+from test_tables import sized_together
 
 SMALL = """
 duration = "2 s"

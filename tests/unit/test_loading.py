@@ -6,7 +6,6 @@ import pickle
 from pathlib import Path
 
 import pytest
-from test_tables import sized, sized_together
 
 import fullpipe
 from by_hand import by_hand
@@ -17,6 +16,7 @@ from fullpipe.study.size import Mix
 from fullpipe.study.sweep.axes import read_axes
 from fullpipe.study.sweep.directory import opened
 from fullpipe.study.sweep.plan import Plan
+from test_tables import sized, sized_together
 
 
 def test_a_file_a_dictionary_and_a_scenario_run_alike(small: Scenario, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from jinja2 import UndefinedError
-from test_tables import ABOVE, AGREES, BELOW, LINK, RISES
 
 from by_hand import by_hand
 from fullpipe import Scenario
@@ -18,6 +17,7 @@ from fullpipe.reproduce import Outcome, Rows
 from fullpipe.reproduce.check import Shape, Value
 from fullpipe.reproduce.item import Claim, Item
 from fullpipe.reproduce.report import view
+from test_tables import ABOVE, AGREES, BELOW, LINK, RISES
 
 pages = import_module("fullpipe.reproduce.report.page")  # its function has the same name
 

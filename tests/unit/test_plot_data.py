@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from test_tables import sized, swept
 
 from by_hand import LINK_SERIES, NO, SERIES, by_hand
 from fullpipe.charts.duel import duel_figure
@@ -22,6 +21,7 @@ from fullpipe.display import without_unit
 from fullpipe.errors import InputError
 from fullpipe.study.compare import Comparison
 from fullpipe.study.size import Sizing
+from test_tables import sized, swept
 
 PANELS = {"congestion window": "packets", "queue": "packets", "utilization": "of capacity", "round-trip time": "ms"}
 TIMES = [1.0, 2.0, 3.0, 4.0]

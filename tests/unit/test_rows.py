@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from test_sweep import PLAN
-from test_tables import LINK
 
 from by_hand import FLOWS, NO, TRAFFIC, by_hand
 from fullpipe import Result, Scenario, run
@@ -19,6 +17,8 @@ from fullpipe.runs.figures import FIRST
 from fullpipe.runs.options import RunOptions
 from fullpipe.runs.runner import Runner
 from fullpipe.study.sweep.table import join, table_of
+from test_sweep import PLAN
+from test_tables import LINK
 
 
 def test_figures() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from test_transfers import TRANSFERS
 
 from by_hand import NO, by_hand, check_rows
 from fullpipe import Result, Scenario
@@ -30,6 +29,7 @@ from fullpipe.study.sweep import Sweep
 from fullpipe.study.sweep.axes import find_value, read_axes
 from fullpipe.study.sweep.plan import Plan
 from fullpipe.study.sweep.table import table_of
+from test_transfers import TRANSFERS
 
 Printed = Callable[[], str]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from test_tables import sized, swept
 
 from by_hand import by_hand
 from fullpipe import Comparison, Duel
 from fullpipe.display import on_axis, unit
 from fullpipe.runs.figures import split
+from test_tables import sized, swept
 
 
 def found(table: pa.Table, **where: Any) -> dict[tuple[str, str], float]:
