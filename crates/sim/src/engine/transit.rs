@@ -501,6 +501,10 @@ impl Transit {
             flow.duplicates += u64::from(counts);
             return Some(Packet { aside: segment.at, kind: Kind::Ack, ..segment.packet(Kind::Data) });
         }
+        if flow.receiver.must_report_before(segment.seq) {
+            // Only receivers that delay ACKs compress them, and segments reach those at the loop's time.
+            self.acknowledge(flow, segment.at);
+        }
         let reply = flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get));
         if reply == Reply::AckAgain {
             flow.duplicates += u64::from(counts);
