@@ -30,7 +30,7 @@ path = ["lossy", "bottleneck"]
 "#;
 
 /// One BBR flow with 10 % of random loss before the bottleneck. Two runs of Linux 6.18 have 81 and 84 Mbit/s and no timeout. Startup may end
-/// early, where losses in the first round trips keep the delivery rate from growing. On Linux 6.12 that happened in 2 of 24 starts, which had
+/// early, where losses in the first round trips keep the delivery rate from growing. On Linux 6.1 that happened in 2 of 24 starts, which had
 /// 2.0 and 2.6 Mbit/s in the first 4 s where others had 54 to 67, and here in 5 of 100 seeds.
 #[test]
 fn bbr_fills_the_link_under_continuous_loss() {

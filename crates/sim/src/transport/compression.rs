@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn three_at_once_then_one_of_45() {
         let mut compression = Compression::of(100 * MS);
-        let mut waits = |compression: &mut Compression, count| {
+        let waits = |compression: &mut Compression, count| {
             let mut at_once = Vec::new();
             for k in 1..=count {
                 if compression.delay().is_none() {
