@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import stat
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NoReturn
@@ -21,11 +24,14 @@ from fullpipe.files import (
     cache_directory,
     check_directory,
     check_picture,
+    check_whole,
     clear_stages,
+    readable,
     remove_if_empty,
     staged,
     staged_file,
 )
+from fullpipe.folder import Folder, check_below
 from fullpipe.linux import kernel
 from fullpipe.text import shorten
 
@@ -149,23 +155,107 @@ def test_a_list_that_was_changed_leads_nowhere(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
     write(tmp_path / "out", {"file": "1"})
     with (tmp_path / "out" / MANIFEST).open("a") as file:
-        file.write(f"../precious\n{tmp_path}/precious\ndeep/../../precious\n")
+        file.write(f"-  ../precious\n-  {tmp_path}/precious\n-  deep/../../precious\n")
     write(tmp_path / "out", {"other": "2"})
     assert (tmp_path / "precious").read_text() == "mine"
     assert there(tmp_path / "out") == {"other": "2"}
 
 
-def test_a_kill_in_the_middle_leaves_names_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever has been moved when it comes is on the list, so that the next result takes its place."""
+OLD, NEW = {"a": "1", "b": "1", "deep/c": "1"}, {"a": "2", "b": "2", "new": "2"}
+
+
+def test_a_mixture_of_two_results_is_refused_at_every_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that dies before each of its steps: what is there is one result, or is refused, and is replaced."""
+    steps_of = ((Path, "replace"), (Path, "rename"), (Folder, "take"), (Folder, "remove"))
+    real = {name: getattr(kind, name) for kind, name in steps_of}
+    outcomes = []
+    for dies_at in range(1, 20):
+        out = tmp_path / str(dies_at)
+        write(out, OLD)
+        steps = 0
+
+        def step(name: str, *arguments: object, at: int = dies_at, **options: object) -> object:
+            nonlocal steps
+            steps += 1
+            if steps >= at:
+                raise OSError(28, "No space left on device")
+            return real[name](*arguments, **options)
+
+        for kind, name in steps_of:
+            monkeypatch.setattr(kind, name, partialmethod_of(step, name))
+        try:
+            write(out, NEW)
+            died = False
+        except OSError:
+            died = True
+        monkeypatch.undo()
+        try:
+            with readable(out) as place:
+                outcomes.append("old" if there(place) == OLD else "new")
+                assert there(place) in (OLD, NEW)
+        except InputError as error:
+            expected = f"{out}: holds parts of two results, since writing was cut off; write it again"
+            outcomes.append("refused" if str(error) == expected else str(error))
+        write(out, {"d": "3"})
+        assert there(out) == {"d": "3"}
+        check_whole(out)
+        if not died:
+            break
+    assert outcomes == ["old", *["refused"] * (len(outcomes) - 2), "new"]
+    assert len(outcomes) == 7  # the manifest, three files, one that goes, the manifest; and none
+
+
+def partialmethod_of(step: Callable[..., object], name: str) -> Callable[..., object]:
+    return lambda *arguments, **options: step(name, *arguments, **options)
+
+
+def test_a_changed_file_and_a_missing_one_are_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    write(out, {"a": "1", "b": "1"})
-    monkeypatch.setattr(Path, "unlink", full)
-    with pytest.raises(OSError, match="No space left"):
-        write(out, {"c": "2"})
+    write(out, OLD)
+    (out / "b").write_text("2")
+    with pytest.raises(InputError, match=r"out: b is not the file that was written$"), readable(out):
+        pass
+    (out / "b").unlink()
+    with pytest.raises(InputError, match=r"out: b is missing$"), readable(out):
+        pass
+    (out / MANIFEST).unlink()
+    with readable(out) as place:  # files that were copied without it
+        assert (place / "a").read_text() == "1"
+
+
+def test_ctrl_c_waits_until_files_are_in_their_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "out", OLD)
+    real = Path.replace
+
+    def interrupted(self: Path, target: Path) -> Path:
+        signal.raise_signal(signal.SIGINT)
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "out", NEW)
     monkeypatch.undo()
-    assert there(out) == {"a": "1", "b": "1", "c": "2"}
-    write(out, {"d": "3"})
-    assert there(out) == {"d": "3"}
+    check_whole(tmp_path / "out")
+    assert there(tmp_path / "out") == NEW
+
+
+def test_stages_of_killed_processes_go_and_those_of_others_stay(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from fullpipe.files import staged\n"
+        "with staged(sys.argv[1]) as stage:\n (stage / 'file').write_text('half'); print('ready', flush=True); input()"
+    )
+    for out in (tmp_path / "new", tmp_path / "there"):
+        command = [sys.executable, "-c", code, str(out)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with subprocess.Popen(command, **pipes) as other:  # type: ignore[call-overload]
+            assert other.stdout.readline() == b"ready\n"
+            write(out, {"mine": "1"})
+            assert len(list(tmp_path.rglob(".fullpipe.*.tmp"))) == 1, "the other process lives"
+            other.kill()
+            other.wait()
+        write(out, {"mine": "2"})
+        assert not list(tmp_path.rglob(".fullpipe.*.tmp"))
+        assert there(out) == {"mine": "2"}
 
 
 def test_what_is_no_place_to_write(tmp_path: Path) -> None:
@@ -318,3 +408,87 @@ def test_what_is_kept_from_run_to_run_is_in_one_place(tmp_path: Path, monkeypatc
         assert cache_directory("evaluate") == tmp_path / place / "fullpipe/evaluate"
         assert module_file("6.1", "bbr").is_relative_to(cache_directory("modules"))
         assert kernel.kept_in() == cache_directory("linux")
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A directory with a file that no command may touch."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/precious").write_text("mine")
+    return tmp_path / "outside"
+
+
+def test_result_directory_with_links_deletes_nothing_outside(tmp_path: Path, outside: Path) -> None:
+    out = tmp_path / "out"
+    write(out, {"file": "1"})
+    (out / "deep").symlink_to(outside)
+    (out / "link").symlink_to(outside / "precious")
+    with (out / MANIFEST).open("a") as file:
+        file.write("-  deep/precious\n-  link\n")
+    write(out, {"other": "2"})
+    assert (outside / "precious").read_text() == "mine"
+    assert sorted(path.name for path in out.iterdir()) == [MANIFEST, "deep", "other"]
+
+
+def test_result_directory_with_links_overwrites_nothing_outside(tmp_path: Path, outside: Path) -> None:
+    out = tmp_path / "out"
+    write(out, {"file": "1"})
+    (out / "precious").symlink_to(outside / "precious")
+    (out / "deep").symlink_to(outside)
+    write(out, {"precious": "2"})
+    assert (out / "precious").read_text() == "2"
+    assert not (out / "precious").is_symlink()
+    with pytest.raises(InputError, match=r"out/deep: is a symbolic link \(allowed: a file or directory of the result"):
+        write(out, {"deep/precious": "3"})
+    assert (outside / "precious").read_text() == "mine"
+
+
+def test_list_of_our_files_is_no_link(tmp_path: Path, outside: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/mine").write_text("mine")
+    (outside / "list").write_text("-  mine\n")
+    (tmp_path / "out" / MANIFEST).symlink_to(outside / "list")
+    with pytest.raises(InputError, match="holds something else than an earlier result"):
+        write(tmp_path / "out", {"file": "1"})
+    assert (tmp_path / "out/mine").read_text() == "mine"
+
+
+def test_directory_that_is_named_may_be_a_link(tmp_path: Path, outside: Path) -> None:
+    (outside / "new").mkdir()
+    (tmp_path / "out").symlink_to(outside / "new")
+    write(tmp_path / "out", {"file": "1"})
+    assert there(outside / "new") == {"file": "1"}
+
+
+def test_stage_that_is_a_link_is_removed_and_not_followed(tmp_path: Path, outside: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/.fullpipe.abc.tmp").symlink_to(outside)
+    clear_stages(tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
+    assert (outside / "precious").read_text() == "mine"
+
+
+def test_folder_refuses_links_pipes_and_names_that_lead_out(tmp_path: Path, outside: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/link").symlink_to(outside)
+    (tmp_path / "out/file").write_text("whole")
+    os.mkfifo(tmp_path / "out/pipe")
+    with Folder(tmp_path / "out") as folder:
+        assert folder.read("file", 5) == b"whole"
+        for name, why in (
+            ("link/precious", "link: is a symbolic link"),
+            ("link", "link: is a symbolic link"),
+            ("pipe", "pipe: is no regular file"),
+            ("../outside/precious", "leads out of the directory"),
+            (str(outside / "precious"), "leads out of the directory"),
+            ("file/deep", "leads through a file"),
+        ):
+            with pytest.raises(InputError, match=why):
+                folder.read(name, 5)
+        with pytest.raises(InputError, match=r"file: is too large \(allowed: at most 4e-06 MB\)"):
+            folder.read("file", 4)
+        with pytest.raises(InputError, match="link: is a symbolic link"):
+            folder.remove_tree("link/precious")
+    check_below(tmp_path / "out", "missing/deep")
+    with pytest.raises(InputError, match="link: is a symbolic link"):
+        check_below(tmp_path / "out", "link/new")

@@ -13,7 +13,7 @@ import fullpipe
 PACKAGE = Path(fullpipe.__file__).parent
 
 LAYERS = {
-    "bench": {"bench", "charts", "errors", "scenario"},
+    "bench": {"bench", "charts", "errors", "files", "scenario"},
     "charts": {"charts", "display", "errors", "files", "runs", "study", "text"},
     "reproduce": {
         "bench",
@@ -21,13 +21,14 @@ LAYERS = {
         "errors",
         "files",
         "fingerprint",
+        "folder",
         "linux",
         "reproduce",
         "runs",
         "scenario",
         "text",
     },
-    "runs": {"charts", "display", "errors", "files", "linux", "own", "runs", "scenario", "text"},
+    "runs": {"charts", "display", "errors", "files", "fingerprint", "linux", "own", "runs", "scenario", "text"},
     "scenario": {"errors", "own", "scenario", "text"},
     "study": {
         "bench",
@@ -48,7 +49,7 @@ LAYERS = {
 }
 """Of some parts, those they may import; pictures take columns and numbers."""
 
-NUMBERS_ALONE = {"fullpipe.runs.tables", "fullpipe.study.statistics"}
+NUMBERS_ALONE = {"fullpipe.runs.tables", "fullpipe.runs.aggregate"}
 """What pictures know of the parts above them."""
 
 

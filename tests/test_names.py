@@ -24,7 +24,7 @@ from fullpipe.linux.plan import Plan
 from fullpipe.linux.report import to_tables
 from fullpipe.reproduce.report.page import environment
 from fullpipe.reproduce.report.view import _parameters
-from fullpipe.text import file_name, html, listed, one_line, printable, quoted, shorten, with_params
+from fullpipe.text import file_label, file_name, html, listed, one_line, printable, quoted, shorten, with_params
 
 ESC, RIGHT_TO_LEFT = "\x1b", "\u202e"
 LONG = "x" * 100_000
@@ -121,7 +121,7 @@ def test_sweeps(program: Program, file: Path, tmp_path: Path) -> None:
     assert all(line.isprintable() for line in done.stdout.splitlines())
     assert "[/x]" in done.stdout
     assert "[red], $x, _hidden" in done.stdout
-    assert [path.name for path in (tmp_path / "out").glob("*.png")] == ["links..._.._up.utilization-loss.png"]
+    assert [path.name for path in (tmp_path / "out").glob("*.png")] == ["links...%2F..%2Fup.utilization-loss.png"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["names.toml", "out"]
 
 
@@ -205,14 +205,35 @@ def test_tables_with_parameters_are_labelled_as_scenarios_write_them() -> None:
     ("text", "name"),
     [
         ("a b-1,c=2", "a b-1,c=2"),
-        ("../../etc/passwd", "_.._etc_passwd"),
-        ("", "_"),
-        ("..", "_"),
-        (f"a/b\0{ESC}", "a_b__"),
+        ("../../etc/passwd", "%2E.%2F..%2Fetc%2Fpasswd"),
+        ("..", "%2E."),
+        (f"a/b\0{ESC}", "a%2Fb%00%1B"),
+        ("5 \N{MICRO SIGN}s", "5 %C2%B5s"),  # RFC 3986, section 2.5: the bytes of UTF-8
     ],
 )
 def test_file_names(text: str, name: str) -> None:
     assert file_name(text) == name
+    assert file_label(name) == text
+
+
+def test_different_labels_have_different_file_names() -> None:
+    long = "x" * 60
+    labels = [
+        "a/b.bpf.o",
+        "a_b.bpf.o",
+        "a%2Fb.bpf.o",
+        f"{long}1",
+        f"{long}2",
+        long * 5 + "1",
+        long * 5 + "2",
+        "",
+        ".",
+        "_",
+    ]
+    labels += [file_name(label) for label in labels]
+    names = {label: file_name(label) for label in labels}
+    assert len(set(names.values())) == len(set(labels))
+    assert all(0 < len(name) <= 100 and "/" not in name and name not in (".", "..") for name in names.values())
 
 
 @pytest.mark.parametrize("name", NAMES)

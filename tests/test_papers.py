@@ -13,6 +13,7 @@ import pytest
 
 from conftest import Program
 from fullpipe import Scenario, run, run_many
+from fullpipe.errors import InputError
 from fullpipe.linux.errors import LinuxError
 from fullpipe.papers import PAPERS, items, select
 from fullpipe.reproduce import Item, Outcome, reproduce, reproduce_all
@@ -252,6 +253,17 @@ def test_what_is_kept_is_judged_anew(tiny: Item, tmp_path: Path, monkeypatch: py
     exact[0]["published"] += 1.0
     (third,) = reproduce_all([tiny], quick=True, out=tmp_path)
     assert [check.name for check in third.checks if not check.passed] == [name]
+
+
+@pytest.mark.parametrize("below", ["", "/runs"])
+def test_item_directory_that_is_a_link_is_refused_before_the_runs(tiny: Item, tmp_path: Path, below: str) -> None:
+    (tmp_path / "outside").mkdir()
+    link = tmp_path / f"out/{tiny.id}{below}"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "outside")
+    with pytest.raises(InputError, match="is a symbolic link"):
+        next(iter(reproduce_all([tiny], quick=True, out=tmp_path / "out")))
+    assert list((tmp_path / "outside").iterdir()) == []
 
 
 def test_single_runs_are_kept_until_their_item_is_done(

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
-import shutil
+import signal
 import tempfile
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
 from fullpipe.errors import LONGEST_PLACE, InputError
+from fullpipe.folder import Folder
 from fullpipe.text import quoted, shorten
 
 __all__ = [
+    "KEPT_RUNS",
     "MANIFEST",
     "PICTURES",
+    "SWEEP",
     "cache_directory",
     "check_directory",
     "check_file",
     "check_free",
     "check_picture",
+    "check_whole",
     "clear_stages",
     "readable",
     "remove_if_empty",
     "staged",
     "staged_file",
+    "uninterrupted",
+    "write_manifest",
 ]
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -34,7 +44,24 @@ STAGE = ".fullpipe.{}.tmp"
 """Where files are written before they move to their place."""
 
 MANIFEST = ".fullpipe-files"
-"""In a directory of ours, the files that are ours, a line each."""
+"""In a directory of ours, the list of its files: a line each, ``SHA-256  NAME``. It is written last; while files are
+being replaced, their hash is `REPLACED`.
+"""
+
+SWEEP = "sweep.json"
+"""In the directory of a sweep, the file that identifies it."""
+
+REPLACED = "-"
+"""In place of a file's hash: a kill came before the file and its hash were written."""
+
+KEPT_RUNS = ".fullpipe-runs"
+"""In the directory of a result that is not finished yet, the folder of its finished runs."""
+
+MOST_FILE_BYTES = 4_000_000_000
+"""Size of a file of a result, at most."""
+
+MOST_MANIFEST_BYTES = 16_000_000
+"""Size of that list, at most: of a hundred thousand names."""
 
 
 def cache_directory(name: str) -> Path:
@@ -97,10 +124,14 @@ def check_free(path: str | os.PathLike[str], beside: Collection[str] = ()) -> No
     """
     check_directory(path)
     target = Path(path)
-    if (target / MANIFEST).is_file() or not target.is_dir():
+    if not target.is_dir():
         return
+    with _opened(target) as folder:
+        # A sweep may have taken days: it is not replaced like other results.
+        if folder.has(MANIFEST) and not folder.has(SWEEP):
+            return
     stages = target.glob(STAGE.format("*"))
-    if {place.name for place in target.iterdir()} - {place.name for place in stages} - set(beside):
+    if {place.name for place in target.iterdir()} - {place.name for place in stages} - {KEPT_RUNS, *beside}:
         what = "holds something else than an earlier result of fullpipe"
         raise InputError(f"{_shown(target)}: {what} (allowed: a new or empty directory, or one of an earlier result)")
 
@@ -124,6 +155,7 @@ def staged(directory: str | os.PathLike[str], *, adds: bool = False, beside: Col
     missing = [parent for parent in target.parents if not parent.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        clear_stages(target.parent)
         # A file is moved within one file system: an existing directory may be the root of another one.
         with _stage(target if target.is_dir() else target.parent, target) as stage:
             stage.mkdir()
@@ -153,13 +185,15 @@ def staged_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def readable(directory: str | os.PathLike[str]) -> Iterator[Path]:
-    """A directory to read something of ours from; whatever is missing or broken in it is said of it, in one line.
+    """A directory to read a result of ours from. Files that are missing, changed, or of another result than the others
+    are reported in one line.
 
     Raises:
-        InputError: It does not hold what is looked for.
+        InputError: The directory does not hold what is looked for.
     """
     place = Path(directory)
     try:
+        check_whole(place)
         yield place
     except InputError:
         raise
@@ -170,10 +204,37 @@ def readable(directory: str | os.PathLike[str]) -> Iterator[Path]:
         raise InputError(f"{_shown(place)}: holds nothing that can be loaded ({what})") from None
 
 
+def check_whole(place: Path) -> None:
+    """Compares the files of a directory with its manifest; a directory without a manifest is not checked.
+
+    Raises:
+        InputError: A file is missing or differs, or the result was not written to its end.
+    """
+    for name, digest in sorted(_listed(place).items()):
+        if digest == REPLACED:
+            raise InputError(f"{_shown(place)}: holds parts of two results, since writing was cut off; write it again")
+        try:
+            found = _digest_below(place, name)
+        except FileNotFoundError:
+            raise InputError(f"{_shown(place)}: {shorten(name)} is missing") from None
+        if found != digest:
+            raise InputError(f"{_shown(place)}: {shorten(name)} is not the file that was written")
+
+
+def write_manifest(directory: Path, names: Collection[str]) -> None:
+    """Writes the list of a directory's files, with the hashes of what is there."""
+    with staged_file(directory / MANIFEST) as file:
+        _list({name: _digest(directory / name) for name in names}, file)
+
+
 def clear_stages(directory: Path) -> None:
-    """Removes from a directory what a kill left there in the middle of writing."""
-    for stage in directory.glob(STAGE.format("*")):
-        shutil.rmtree(stage)
+    """Removes the temporary directories of processes that were killed while they wrote. Of a link, the link goes."""
+    if not directory.is_dir():
+        return
+    with _opened(directory) as folder:
+        for stage in directory.glob(STAGE.format("*")):
+            with suppress(OSError, InputError), _locked(stage):
+                folder.remove_tree(stage.name)
 
 
 def remove_if_empty(folder: Path) -> None:
@@ -184,51 +245,130 @@ def remove_if_empty(folder: Path) -> None:
 
 @contextmanager
 def _stage(place: Path, target: Path) -> Iterator[Path]:
-    """A path in a temporary directory in ``place`` for what becomes the target; what the system says of it is said of
-    the target.
+    """A path in a temporary directory in ``place`` for what becomes the target; errors of the system name the target.
+
+    The directory is locked while its process lives, so that others can tell the rest of a killed process from it.
     """
     try:
+        clear_stages(place)
         prefix, suffix = STAGE.split("{}")
-        with tempfile.TemporaryDirectory(prefix=prefix, suffix=suffix, dir=place) as name:
+        with tempfile.TemporaryDirectory(prefix=prefix, suffix=suffix, dir=place) as name, _locked(Path(name)):
             yield Path(name, "stage").with_suffix(target.suffix)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
         raise OSError(error.errno, why, str(target)) from None
 
 
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Lock on a directory; the system releases it when the process dies. A file system without locks has none.
+
+    Raises:
+        BlockingIOError: Another process has it.
+    """
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
 def _move(stage: Path, target: Path, *, adds: bool) -> None:
-    ours = {path.relative_to(stage).as_posix() for path in stage.rglob("*") if path.is_file()}
+    """Moves a stage's files into the target. From the first replaced file to the manifest, Ctrl-C waits; after a kill
+    in between, the manifest tells that the target holds parts of two results.
+    """
+    ours = {path.relative_to(stage).as_posix(): _digest(path) for path in stage.rglob("*") if path.is_file()}
     before = _listed(target)
-    # A kill in the middle leaves more names than files.
-    _list(ours | before, stage / MANIFEST)
     if not target.exists():
+        _list(ours, stage / MANIFEST)
         stage.rename(target)
         return
-    for name in (MANIFEST, *sorted(ours)):
-        place = target / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        (stage / name).replace(place)
-    if adds or not before - ours:
-        return
-    for name in before - ours:
-        (target / name).unlink(missing_ok=True)
-        for folder in (target / name).parents[: name.count("/")]:
-            remove_if_empty(folder)
-    with staged_file(target / MANIFEST) as file:
-        _list(ours, file)
+    stays = {name: digest for name, digest in before.items() if name not in ours} if adds else {}
+    with _opened(target) as folder, uninterrupted():
+        with staged_file(target / MANIFEST) as file:
+            _list({**dict.fromkeys([*before, *ours], REPLACED), **stays}, file)
+        for name in sorted(ours):
+            folder.take(stage / name, name)
+        for name in before.keys() - ours.keys() - stays.keys():
+            folder.remove(name)
+        with staged_file(target / MANIFEST) as file:
+            _list({**stays, **ours}, file)
 
 
-def _list(names: Collection[str], file: Path) -> None:
-    file.write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
+@contextmanager
+def _opened(directory: Path) -> Iterator[Folder]:
+    """The directory, held open.
 
-
-def _listed(target: Path) -> set[str]:
-    """The files there that are ours; a list that somebody has changed leads nowhere else."""
+    Raises:
+        InputError: It can't be opened.
+    """
     try:
-        names = (target / MANIFEST).read_text(encoding="utf-8").splitlines()
+        folder = Folder(directory)
+    except OSError as error:
+        raise InputError(f"{_shown(directory)}: can't be opened: {error.strerror}") from None
+    with folder:
+        yield folder
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Delays Ctrl-C until the end of a short piece of work; in other threads than the main one it does not come."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    came: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
+        if came and callable(before):
+            before(*came[0])
+
+
+def _digest_below(directory: Path, name: str) -> str:
+    """Hash of a file of a directory that may be somebody else's.
+
+    Raises:
+        InputError: The file is reached by a symbolic link, is no regular file or is too large.
+        FileNotFoundError: The file is missing.
+    """
+    with _opened(directory) as folder, os.fdopen(folder.open(name), "rb") as opened:
+        if os.fstat(opened.fileno()).st_size > MOST_FILE_BYTES:
+            allowed = f"at most {MOST_FILE_BYTES / 1e9:g} GB"
+            raise InputError(f"{_shown(directory / name)}: is too large (allowed: {allowed})")
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _list(files: Mapping[str, str], file: Path) -> None:
+    file.write_text("".join(f"{digest}  {name}\n" for name, digest in sorted(files.items())), encoding="utf-8")
+
+
+def _listed(target: Path) -> dict[str, str]:
+    """Hashes of the files there that are ours, by name; a list that somebody has changed leads nowhere else."""
+    try:
+        with Folder(target) as folder:
+            lines = folder.read(MANIFEST, MOST_MANIFEST_BYTES).decode("utf-8").splitlines()
     except (OSError, ValueError):
-        return set()
-    return {name for name in names if name and not Path(name).is_absolute() and ".." not in Path(name).parts}
+        return {}
+    found = {}
+    for line in lines:
+        digest, _, name = line.partition("  ")
+        if name and not Path(name).is_absolute() and ".." not in Path(name).parts:
+            found[name] = digest
+    return found
 
 
 def _is_there(path: Path) -> bool:

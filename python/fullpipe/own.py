@@ -24,11 +24,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from dataclasses import field as with_default
 from difflib import get_close_matches
 from enum import IntEnum
-from inspect import get_annotations, getsource
+from inspect import get_annotations
 from pathlib import Path
 from traceback import StackSummary, TracebackException, extract_tb
 from types import CodeType, ModuleType
@@ -37,6 +38,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fullpipe import _core
 from fullpipe.compiled import CALLS
 from fullpipe.errors import AlgorithmError, InputError
+from fullpipe.identity import Identity, file_digest, identify
 from fullpipe.text import listed, quoted, unknown
 
 if TYPE_CHECKING:
@@ -48,12 +50,12 @@ __all__ = [
     "algorithm",
     "called",
     "carried",
+    "identity_of",
     "interpreted",
     "load_algorithms",
     "load_file",
     "own_lines",
     "restore",
-    "source_hash",
     "used_in",
 ]
 
@@ -74,12 +76,31 @@ LIKE = 0.8
 
 @dataclass
 class Declared:
-    """A class that is an algorithm; ``data`` is what another process makes it of, once asked for."""
+    """A class that is an algorithm.
+
+    Attributes:
+        kind: The class.
+        options: The decorator's arguments.
+        library: Digest of the shared library's bytes when it was loaded; empty without one.
+        files: Digests of the user's source files, as they were when the class was declared (`identity.identify`).
+        frozen: Identity of a compiled class: its code has the values of its declaration, whatever changes later.
+        data: Pickle that another process makes the class of, once asked for.
+        data_of: Identity of the class when that pickle was made.
+    """
 
     kind: type
     options: dict[str, Any]
-    hash: str
+    library: str = ""
+    files: dict[str, str] = with_default(default_factory=dict)
+    frozen: Identity | None = None
     data: bytes | None = None
+    data_of: Identity | None = None
+
+    def identity(self) -> Identity:
+        """Content identity as of now: a changed global or closure makes another one."""
+        if self.frozen is not None:
+            return self.frozen
+        return identify(self.kind, {**self.options, "library": self.library}, self.files)
 
 
 _lock = threading.Lock()
@@ -219,7 +240,12 @@ def algorithm(
             )
         except ValueError as error:
             raise InputError(str(error)) from None
-        _declared[name] = Declared(kind, options, _hash_of(kind, shared))
+        known = _declared[name] = Declared(kind, options, file_digest(shared) if shared else "")
+        first = known.identity()
+        if compiled:
+            known.frozen = first
+            with suppress(InputError):  # it cannot be sent, which is an error once that is asked for
+                _data_of(name, known)
         from fullpipe.registry import algorithms
 
         algorithms.cache_clear()
@@ -240,7 +266,10 @@ def load_algorithms(what: str) -> str:
     """
     file, _, wanted = what.partition(":")
     module = load_file(file)
-    found = {name: known.kind for name, known in _declared.items() if known.kind.__module__ == module.__name__}
+    if not _declared_in(module):  # a later class of the same name has taken the place of its own
+        del sys.modules[module.__name__]
+        module = load_file(file)
+    found = _declared_in(module)
     if wanted:
         found = {name: kind for name, kind in found.items() if kind.__name__ == wanted}
     if len(found) == 1:
@@ -251,6 +280,11 @@ def load_algorithms(what: str) -> str:
         raise InputError(f'{file}: it declares no algorithm; write @fullpipe.algorithm("name") before its class')
     classes = [kind.__name__ for kind in found.values()]
     raise InputError(f"{file}: it declares {listed(list(found))}; name one, e.g. {file}:{classes[0]}")
+
+
+def _declared_in(module: ModuleType) -> dict[str, type]:
+    """Classes of a module that are algorithms now, by name."""
+    return {name: known.kind for name, known in _declared.items() if known.kind.__module__ == module.__name__}
 
 
 def load_file(file: str) -> ModuleType:
@@ -305,11 +339,13 @@ def own_lines(error: BaseException) -> str:
     return "".join(told.format())
 
 
-def source_hash(names: Iterable[str]) -> str:
-    """A hash of what the algorithms of these names are made of: their classes' sources and those of the classes they
-    derive from, or, where these are nowhere to be found, their bytecode; 12 hexadecimal digits for each.
-    """
-    return " ".join(_declared[name].hash for name in names)
+def identity_of(names: Iterable[str]) -> Identity:
+    """Content identity of the algorithms of these names together: 32 hexadecimal digits of each, spaces between."""
+    found = {name: _declared[name].identity() for name in names}
+    for name, each in found.items():
+        if each.digest is None:
+            return Identity(None, f"algorithm {quoted(name)}: {each.why}")
+    return Identity(" ".join(each.digest or "" for each in found.values()))
 
 
 def used_in(*values: Any) -> list[str]:
@@ -341,9 +377,11 @@ def restore(algorithms: Mapping[str, bytes]) -> None:
     for name, data in algorithms.items():
         here = _declared.get(name)
         if here is None or here.data != data:
-            kind, options, digest = pickle.loads(data)
+            kind, options, library = pickle.loads(data)
+            if library and file_digest(options["library"]) != library:
+                raise InputError(f"algorithm {quoted(name)}: {options['library']} is another library here")
             algorithm(name, **options)(kind)
-            _declared[name] = Declared(kind, options, digest, data)
+            _declared[name].data = data
 
 
 def _code_of(kind: type, method: str) -> CodeType | None:
@@ -365,38 +403,35 @@ def _said(error: BaseException) -> str:
 def _data_of(name: str, known: Declared) -> bytes:
     # One thread at a time: what cloudpickle takes by value is the same for all of them.
     with _sending:
-        if known.data is None:
-            known.data = _pickled(name, known)
+        now = known.identity()
+        if known.data is None or known.data_of != now or now.digest is None:
+            known.data, known.data_of = _pickled(name, known, now), now
         return known.data
 
 
-def _pickled(name: str, known: Declared) -> bytes:
-    import cloudpickle
-
-    # By value: the other process need not have the file that the class is in.
-    module = sys.modules.get(known.kind.__module__)
-    named = module is not None and module.__name__ not in ("__main__", "builtins")
-    if named:
-        cloudpickle.register_pickle_by_value(module)
+def _pickled(name: str, known: Declared, now: Identity) -> bytes:
+    """The class by value: the other process need not have the files that the class is in or imports."""
+    own = known.kind.__module__
     try:
-        data: bytes = cloudpickle.dumps((known.kind, known.options, known.hash))
+        return _pickled_with({own, *now.modules}, known)
+    except Exception:  # a module may hold anything; one that stays behind is imported there
+        pass
+    try:
+        return _pickled_with({own}, known)
     except Exception as error:  # whatever the class refers to may refuse
         raise InputError(f"algorithm {quoted(name)}: it can't be sent to another process: {error}") from None
-    finally:
-        if named:
-            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _pickled_with(names: Iterable[str], known: Declared) -> bytes:
+    import cloudpickle
+
+    modules = [sys.modules[name] for name in names if name in sys.modules and name not in ("__main__", "builtins")]
+    with ExitStack() as stack:
+        for module in modules:
+            cloudpickle.register_pickle_by_value(module)
+            stack.callback(cloudpickle.unregister_pickle_by_value, module)
+        data: bytes = cloudpickle.dumps((known.kind, known.options, known.library))
     return data
-
-
-def _hash_of(kind: type, library: str | None) -> str:
-    digest = hashlib.sha256(Path(library).read_bytes() if library else b"")
-    for part in kind.__mro__[:-1]:
-        try:
-            digest.update(getsource(part).encode())
-        except (OSError, TypeError):
-            for method in vars(part).values():
-                digest.update(method.__code__.co_code if hasattr(method, "__code__") else b"")
-    return digest.hexdigest()[:12]
 
 
 def _fields(kind: type) -> dict[str, Any]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
+import string
 from collections.abc import Iterable, Mapping
 from html import escape
 
 __all__ = [
+    "file_label",
     "file_name",
     "hint",
     "html",
@@ -24,6 +27,12 @@ LONGEST = 60
 
 LONGEST_MESSAGE = 2000
 """Characters of a whole message, at most."""
+
+LONGEST_FILE_NAME = 100
+"""Characters of a file's name without its suffix, at most; file systems allow 255 bytes."""
+
+KEPT = frozenset(string.ascii_letters + string.digits + "-_.,= ()")
+"""Characters that file names take over from labels."""
 
 MOST_NAMES = 60
 """Names listed in a message, at most."""
@@ -99,6 +108,23 @@ def html(text: str) -> str:
 
 
 def file_name(text: str) -> str:
-    """A name for a file made of any text: what a path, or a shell, would take for something else becomes ``_``."""
-    kept = "".join(c if c.isalnum() or c in "-_.,= ()" else "_" for c in text[:LONGEST])
-    return kept.lstrip(".") or "_"
+    """Name of a file for a label: different labels have different names, of at most `LONGEST_FILE_NAME` characters.
+
+    ASCII letters, digits, and ``-_.,= ()`` stay as they are. Other characters, and a leading dot, become ``%`` and the
+    two hexadecimal digits of each UTF-8 byte, as in URLs. A longer name ends in ``~`` and a hash of the label.
+    """
+    kept = "".join(
+        c if c in KEPT else "".join(f"%{byte:02X}" for byte in c.encode("utf-8", "surrogatepass")) for c in text
+    )
+    kept = f"%2E{kept[1:]}" if kept.startswith(".") else kept
+    if 0 < len(kept) <= LONGEST_FILE_NAME:
+        return kept
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{kept[: LONGEST_FILE_NAME - 17]}~{digest}"
+
+
+def file_label(name: str) -> str:
+    """Label that `file_name` made a name of; of a shortened one the name."""
+    from urllib.parse import unquote
+
+    return unquote(name)

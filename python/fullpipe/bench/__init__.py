@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe.charts.looks import LOOKS
 from fullpipe.errors import InputError
+from fullpipe.files import staged_file
 from fullpipe.scenario.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -85,7 +86,9 @@ def put_beside(directory: Path, most_bytes: float = math.inf) -> bool:
     if not PAGE.exists() or PAGE.stat().st_size > most_bytes:
         (directory / NAME).unlink(missing_ok=True)
         return False
-    shutil.copyfile(PAGE, directory / NAME)
+    # Moved into its place: a link of this name is replaced and not followed.
+    with staged_file(directory / NAME) as stage:
+        shutil.copyfile(PAGE, stage)
     return True
 
 

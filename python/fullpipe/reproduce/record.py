@@ -15,6 +15,7 @@ from fullpipe import _core
 from fullpipe.errors import InputError
 from fullpipe.files import staged
 from fullpipe.fingerprint import build_fingerprint, hash_of
+from fullpipe.folder import check_below
 from fullpipe.reproduce.check import Check, judge
 from fullpipe.reproduce.item import Item, Results, elsewhere, expected, notes
 from fullpipe.reproduce.prose import filled
@@ -214,6 +215,9 @@ def reproduce_all(
     quick = quick or engine == "linux"  # what is expected of a shortened variant is expected of this one
     for item in items:
         expected(item.id, quick=quick)  # refuses bad data now, not after the runs
+    if out is not None:
+        for item in items:
+            check_below(out, f"{item.id}/{RUNS}")
     kept = {item.id: _kept(item, *variants[item.id], quick, out, engine, kernel) for item in items}
     fresh = {item.id: variants[item.id][0] for item in items if kept[item.id] is None}
     single = _single_runs(fresh, out, engine, kernel)

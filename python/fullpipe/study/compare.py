@@ -17,7 +17,7 @@ from fullpipe.runs.result import Result
 from fullpipe.runs.tidy import tidy
 from fullpipe.scenario import Scenario
 from fullpipe.study.tabled import Tabled
-from fullpipe.text import listed, with_params
+from fullpipe.text import file_name, listed, with_params
 
 if TYPE_CHECKING:
     import os
@@ -146,7 +146,7 @@ class Comparison(Tabled):
             (stage / "comparison.json").write_text(self.to_json() + "\n", encoding="utf-8")
             pq.write_table(self.table, stage / "comparison.parquet")
             for label, result in self.results.items():
-                result.save(stage / _folder(label))
+                result.save(stage / file_name(label))
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Comparison:
@@ -157,7 +157,7 @@ class Comparison(Tabled):
         """
         with readable(directory) as place:
             kept = json.loads((place / "comparison.json").read_text(encoding="utf-8"))
-            return cls({run["algorithm"]: Result.load(place / _folder(run["algorithm"])) for run in kept["runs"]})
+            return cls({run["algorithm"]: Result.load(place / file_name(run["algorithm"])) for run in kept["runs"]})
 
     def shown(self) -> list[Shown | str]:
         """The table that the program prints."""
@@ -219,11 +219,6 @@ class Comparison(Tabled):
 
 def _label(algorithm: str | Mapping[str, Any]) -> str:
     return algorithm if isinstance(algorithm, str) else with_params(algorithm)
-
-
-def _folder(label: str) -> str:
-    """Where a result is kept: an object file's name may be a path."""
-    return label.replace("/", "_")
 
 
 def _rows(label: str, result: Result) -> list[dict[str, Any]]:

@@ -13,12 +13,12 @@ from fullpipe.display import Shown, milliseconds, percent, rate
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.files import readable, staged
 from fullpipe.runs import tables
+from fullpipe.runs.aggregate import Estimate, estimate
 from fullpipe.runs.engines import run_many
 from fullpipe.runs.figures import groups
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario
-from fullpipe.study.statistics import Estimate, estimate
 from fullpipe.study.tabled import Tabled
 from fullpipe.text import listed, with_params
 

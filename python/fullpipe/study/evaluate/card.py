@@ -24,7 +24,7 @@ from fullpipe.study.evaluate.judging import BARS, Compared, JudgedCell, Runs, Va
 from fullpipe.study.evaluate.preset import Tree
 from fullpipe.study.evaluate.rules import BADNESS, NO_WORSE, NOT_APPLICABLE, NOT_RUN, WORSE, at_most, worst
 from fullpipe.study.evaluate.statement import Statement
-from fullpipe.text import file_name
+from fullpipe.text import file_label, file_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -231,7 +231,9 @@ class Card(Outcome):
             data = json.loads((place / "card.json").read_text(encoding="utf-8"))
             runs = pq.read_table(place / "runs.parquet").to_pylist()
             trees = {
-                (file.parts[-3], file.parts[-2], file.stem): Scenario.load(file).to_dict()
+                (file_label(file.parts[-3]), file_label(file.parts[-2]), file_label(file.stem)): Scenario.load(
+                    file
+                ).to_dict()
                 for file in sorted(place.glob("scenarios/*/*/*.toml"))
             }
             return cls(data, runs, trees)

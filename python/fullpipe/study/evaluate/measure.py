@@ -1,4 +1,4 @@
-"""What is measured of a run, as one row of plain numbers: of the bottleneck, and of each group of flows by its name."""
+"""Metrics of one run as a row of plain numbers: of the bottleneck, and of each group of flows by its name."""
 
 from __future__ import annotations
 
@@ -20,20 +20,28 @@ OF_LINK = ("utilization", "p50_queueing_delay_s", "p95_queueing_delay_s", "p99_q
 OF_GROUP = ("goodput_bps", "jain_index", "mean_rtt_s", "p50_rtt_s", "p95_rtt_s", "retransmits", "timeouts")
 
 BREAKER_S = 10.0
-"""Over how long a circuit breaker looks at losses."""
+"""Interval over which a circuit breaker measures loss (RFC 9743, section 7.2)."""
 
 BREAKER_PACKETS = 100
-"""Of fewer packets in that time no share of losses is told."""
+"""Least number of packets in that interval for which a loss rate is defined."""
+
+START_UP_SAMPLES = 16
+"""Samples, four per round trip, over which the utilization of a start-up is averaged: slow start sends in bursts within
+a round trip.
+"""
 
 
 def figures(result: Result) -> Row:
-    """The bottleneck's ``utilization``, ``p50_``, ``p95_`` and ``p99_queueing_delay_s``, ``loss_rate`` (dropped by its
-    queue, over arrived; RFC 5166, 2.1.3), ``worst_loss_rate`` (the same in the worst 10 s of the whole run, the
-    warm-up included: `most_lost`), ``mark_rate``, ``arrived_packets``; of each group, as ``NAME.FIGURE``, its
-    ``goodput_bps`` (RFC 5166, 2.1.1), ``jain_index``, RTTs, ``retransmits`` and ``timeouts``; of groups of finite
-    flows ``p50_``, ``p95_`` and ``p99_completion_s``; of all flows ``jain_index``, ``min_max`` (the least of their
-    goodputs over the greatest; RFC 5166, 2.3.1), ``starved_flows`` (below a tenth of the mean); of datagrams
-    ``udp.loss_rate``.
+    """Metrics that every test case has.
+
+    - Bottleneck: ``utilization``, ``p50_``, ``p95_`` and ``p99_queueing_delay_s``, ``mark_rate``, ``arrived_packets``,
+      ``loss_rate`` (packets dropped by its queue over packets arrived; RFC 5166, 2.1.3), and ``worst_loss_rate`` (loss
+      rate of the worst 10 s of the whole run, warm-up included: `most_lost`).
+    - Each group, as ``NAME.METRIC``: ``goodput_bps`` (RFC 5166, 2.1.1), ``jain_index``, RTTs, ``retransmits`` and
+      ``timeouts``; for finite flows ``p50_``, ``p95_`` and ``p99_completion_s``.
+    - All flows: ``jain_index``, ``min_max`` (least goodput over greatest; RFC 5166, 2.3.1) and ``starved_flows``
+      (goodput below a tenth of the mean).
+    - Datagrams: ``udp.loss_rate``.
     """
     plain = result.to_dict()
     links = plain["links"]
@@ -71,8 +79,9 @@ def figures(result: Result) -> Row:
 
 
 def transfer(result: Result) -> Row:
-    """The same, and ``completion_s``, until the last flow of the group ``subject`` has all: to the end of the run where
-    it never does.
+    """The metrics of `figures`, and ``completion_s``: time until the last flow of the group ``subject`` is complete.
+
+    A transfer that is not complete at the end counts with the duration of the run.
     """
     times = [flow["completion_s"] for flow in result.to_dict()["flows"] if flow["name"] == "subject"]
     whole_s = result.scenario.duration_s
@@ -80,9 +89,10 @@ def transfer(result: Result) -> Row:
 
 
 def call(result: Result) -> Row:
-    """The same, and of a call, whose audio and video are the first two groups of datagrams,
-    ``audio.p95_frame_delay_s`` and ``video.p95_frame_delay_s``, from when a frame was made until its last packet was
-    there, and ``video.frame_loss_rate``, how many frames lack a packet.
+    """The metrics of `figures`, and of a call, whose audio and video are the first two groups of datagrams.
+
+    ``audio.p95_frame_delay_s`` and ``video.p95_frame_delay_s`` are from the creation of a frame until its last packet
+    arrives; ``video.frame_loss_rate`` is the fraction of frames that lack a packet.
     """
     row = figures(result)
     audio, video = tables.rows(result.columns("traffic"))[:2]
@@ -94,10 +104,11 @@ def call(result: Result) -> Row:
 
 
 def camps(result: Result) -> Row:
-    """The bottleneck's figures, and of the camps ``victim`` and ``other``, each on an edge link of its name that its
-    transfers alone cross, ``NAME.goodput_bps`` (what reached its receivers in the window for the first time, over all
-    of it) and ``NAME.p95_completion_s`` of the transfers that began in the window; one that is not complete at the end
-    of the run counts with the whole window.
+    """The metrics of `figures`, and of the groups ``victim`` and ``other``, whose transfers each cross an edge link of
+    that name.
+
+    ``NAME.goodput_bps`` is goodput over the measurement interval. ``NAME.p95_completion_s`` is of the transfers that
+    began in it; a transfer that is not complete at the end counts with the whole interval.
     """
     row = figures(result)
     links = result.columns("links")
@@ -116,8 +127,8 @@ def camps(result: Result) -> Row:
 
 
 def upturn(result: Result) -> Row:
-    """The same, and ``ramp_s``: from the end of the warm-up, where the network changes, until 90 % of the capacity is
-    used over a second.
+    """The metrics of `figures`, and ``ramp_s``: time from the end of the warm-up, at which the network changes, until
+    the mean utilization over a second is at least 90 %.
     """
     series = tables.rows(result.columns("link_series"))
     from_s = result.scenario.warmup_s
@@ -126,9 +137,32 @@ def upturn(result: Result) -> Row:
     return {**figures(result), "ramp_s": result.window_s if reached is None else reached}
 
 
+def start_up(result: Result) -> Row:
+    """The metrics of `figures`, and of a flow that fills an idle path from its start, sampled four times a round trip.
+
+    ``start_up_s`` is the time from the start of the run until the bottleneck's mean utilization over
+    `START_UP_SAMPLES` samples is at least 90 %; the whole run where it never is. ``start_up_loss_rate`` is packets
+    dropped over packets arrived, from the start of the run until `START_UP_SAMPLES` samples after that time.
+    """
+    samples = [row for row in tables.rows(result.columns("link_series")) if row["link"] == 0]
+    times = [row["t_s"] for row in samples]
+    used = [row["utilization"] or 0.0 for row in samples]
+    interval_s = times[1] - times[0]
+    reached_s = back_to(times, used, 0.9, START_UP_SAMPLES * interval_s)
+    until_s = math.inf if reached_s is None else reached_s + (START_UP_SAMPLES + 0.5) * interval_s
+    arrived, dropped = (
+        math.fsum(row[key] for row in samples if row["t_s"] < until_s) for key in ("arrived_packets", "dropped_packets")
+    )
+    return {
+        **figures(result),
+        "start_up_s": result.scenario.duration_s if reached_s is None else reached_s,
+        "start_up_loss_rate": dropped / arrived if arrived else None,
+    }
+
+
 def latecomer(result: Result) -> Row:
-    """The same, and ``settle_s``: from the start of the last flow until its rate, what it has in flight over its RTT,
-    stays within 20 % of an equal share of the bottleneck over a second.
+    """The metrics of `figures`, and ``settle_s``: time from the start of the last flow until its mean rate over a
+    second is within 20 % of an equal share of the bottleneck. The rate is packets in flight over RTT.
     """
     scenario = result.scenario.to_dict()
     flows = result.to_dict()["flows"]
@@ -148,19 +182,20 @@ MEASURES: Mapping[str, Callable[[Result], Row]] = {
     "call": call,
     "camps": camps,
     "upturn": upturn,
+    "start_up": start_up,
     "latecomer": latecomer,
 }
-"""What a cell may have measured, by name."""
+"""Functions that turn a run into its row, by the name that a test case gives."""
 
 
 def percentile(values: Sequence[float], part: float) -> float:
-    """The least of the values that at least this part of them does not exceed."""
+    """The smallest value that at least a fraction ``part`` of the values does not exceed."""
     return sorted(values)[max(0, math.ceil(part * len(values)) - 1)]
 
 
 def most_lost(times: Sequence[float], arrived: Sequence[float], dropped: Sequence[float]) -> float | None:
-    """The largest part of what came that was dropped within any `BREAKER_S`, of `BREAKER_PACKETS` or more; None where
-    there was no such time. What each sample has is counted from the one before; they are evenly spaced.
+    """Largest loss rate within any `BREAKER_S` in which at least `BREAKER_PACKETS` packets arrived; None without such
+    an interval. Samples are evenly spaced and hold the counts since the previous sample.
     """
     many = round(BREAKER_S / times[0]) if times else 0
     if not 0 < many <= len(times):
@@ -171,12 +206,12 @@ def most_lost(times: Sequence[float], arrived: Sequence[float], dropped: Sequenc
 
 
 def back_to(times: Sequence[float], values: Sequence[float], level: float, over_s: float = 1.0) -> float | None:
-    """When the mean over the ``over_s`` before first is at least ``level``; None where it never is. Evenly spaced."""
+    """First time at which the mean of the last ``over_s`` is at least ``level``; None without one. Evenly spaced."""
     return _first(times, values, over_s, lambda mean: mean >= level)
 
 
 def settled(times: Sequence[float], values: Sequence[float], level: float, within: float) -> float | None:
-    """When the mean over the second before is first within that part of ``level``; None where it never is."""
+    """First time at which the mean of the last second is within a fraction ``within`` of ``level``; or None."""
     return _first(times, values, 1.0, lambda mean: abs(mean - level) <= within * level)
 
 

@@ -16,16 +16,16 @@ from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError, check_several
 from fullpipe.files import readable, staged
 from fullpipe.runs import engines
-from fullpipe.runs.executor import check_stop, count_workers, in_threads
+from fullpipe.runs.aggregate import estimate
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.pool import check_stop, count_workers, in_threads
 from fullpipe.runs.tidy import setting, tidy
 from fullpipe.study.size.mix import BUFFER, Mix
 from fullpipe.study.size.search import Bracket, Search, Verdict
 from fullpipe.study.size.shares import parts_of
 from fullpipe.study.size.shown import show
 from fullpipe.study.size.target import Condition, Figures, Target, check_targets, judge
-from fullpipe.study.statistics import estimate
 from fullpipe.text import file_name, listed, quoted, with_params
 
 if TYPE_CHECKING:

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from fullpipe.study.evaluate.cell import Cell
-from fullpipe.study.evaluate.cells import collapse, fairness, general, harm, loss, queues, short, special, suite
+from fullpipe.study.evaluate.cells import (
+    collapse,
+    fairness,
+    general,
+    harm,
+    loss,
+    queues,
+    short,
+    special,
+    start_up,
+    suite,
+)
 
 __all__ = ["CELLS"]
 
@@ -16,6 +27,7 @@ CELLS: tuple[Cell, ...] = (
     *harm.CELLS,
     *suite.CELLS,
     *general.CELLS,
+    *start_up.CELLS,
     *special.CELLS,
 )
 """In the order of their sections."""
