@@ -646,7 +646,7 @@ impl Transit {
 
     /// The same for a held ACK, on the receiver's clock, which is the loop's.
     pub fn arm_ack<P: Policy>(&mut self, flow: &mut Connection<P>) {
-        let Some(due) = flow.receiver.deadline.filter(|&due| due < flow.ack_timer_at) else { return };
+        let Some(due) = flow.receiver.deadline().filter(|&due| due < flow.ack_timer_at) else { return };
         flow.ack_timer_at = due;
         self.timers.set(due, Timer::DelayedAck(flow.id));
     }

@@ -19,13 +19,13 @@ pub struct Receiver {
     /// In-order segments received since the last ACK.
     held: u16,
     telling: Telling,
-    /// SACK compression of Linux, if it is on.
-    compression: Compression,
     /// `duplicate` has come again since the last ACK.
     again: bool,
     duplicate: u32,
-    /// When a held ACK must go; `None` if none is held.
-    pub deadline: Option<Nanos>,
+    /// SACK compression of Linux, if it is on.
+    compression: Compression,
+    /// Time at which a held ACK must leave; 0 if none is held.
+    due: Nanos,
     /// Segments beyond the first hole.
     beyond: Ranges,
     /// The ranges most lately added to, latest first (RFC 2018 section 4).
@@ -98,7 +98,7 @@ impl Receiver {
         }
         match delay {
             Some(delay) if self.held < 2 && !self.compression.is_quick() => {
-                self.deadline = Some(now + delay);
+                self.due = now + delay;
                 Reply::Hold
             }
             _ => Reply::Ack,
@@ -120,7 +120,7 @@ impl Receiver {
         let first = (first.0, first.1.wrapping_add(1));
         self.recent[0] = first;
         self.held = 0;
-        self.deadline = None;
+        self.due = 0;
         Some((self.next, self.stamp, [first, second, third]))
     }
 
@@ -143,7 +143,7 @@ impl Receiver {
     pub fn acknowledge(&mut self) -> (u64, Nanos) {
         self.compression.on_ack();
         self.held = 0;
-        self.deadline = None;
+        self.due = 0;
         (self.next, self.stamp)
     }
 
@@ -162,6 +162,12 @@ impl Receiver {
         known.then_some(self.recent)
     }
 
+    /// Time at which a held ACK must leave; `None` if none is held.
+    #[inline(always)]
+    pub fn deadline(&self) -> Option<Nanos> {
+        (self.due != 0).then_some(self.due)
+    }
+
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.beyond.heap_bytes()
@@ -178,7 +184,9 @@ impl Receiver {
                 return self.take_again(seq);
             }
             let Some(delay) = self.compression.delay() else { return Reply::Ack };
-            self.deadline.get_or_insert(now + delay);
+            if self.due == 0 {
+                self.due = now + delay;
+            }
             return Reply::Hold;
         }
         if seq < self.next {
@@ -296,10 +304,10 @@ mod tests {
     fn delayed_acks_answer_every_second_segment() {
         let mut receiver = Receiver::new(Telling::Blocks);
         assert_eq!(receiver.take(0, 7, 1000, Some(500)), Reply::Hold);
-        assert_eq!(receiver.deadline, Some(1500));
+        assert_eq!(receiver.deadline(), Some(1500));
         assert_eq!(receiver.take(1, 9, 1100, Some(500)), Reply::Ack);
         assert_eq!(receiver.acknowledge(), (2, 7));
-        assert_eq!(receiver.deadline, None);
+        assert_eq!(receiver.deadline(), None);
     }
 
     /// SACK compression: of ten segments behind a hole, after the quick ACKs, three are acknowledged at once; the fourth sets a timer of 1.1 ms, and one
@@ -319,10 +327,10 @@ mod tests {
             }
         }
         assert_eq!(replies, [[Reply::Ack; 3].as_slice(), &[Reply::Hold; 7]].concat());
-        assert_eq!(receiver.deadline, Some(20 + 1_100_000));
+        assert_eq!(receiver.deadline(), Some(20 + 1_100_000));
         assert_eq!(receiver.sack_blocks(), Some([(17, 27), (0, 0), (0, 0)]));
         receiver.acknowledge();
-        assert_eq!(receiver.deadline, None);
+        assert_eq!(receiver.deadline(), None);
         assert_eq!(receiver.take(16, 0, 0, Some(500)), Reply::Ack);
         assert_eq!((receiver.acknowledge().0, receiver.sack_blocks()), (27, None));
     }
