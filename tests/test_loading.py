@@ -44,7 +44,7 @@ def test_comparisons(tmp_path: Path) -> None:
         assert again.to_dict() == comparison.to_dict()
         assert again._repr_html_() == comparison._repr_html_()
     assert comparison._repr_html_().count("<tr>") == 1 + 4
-    with pytest.raises(InputError, match=r"comparison\.json: No such file"):
+    with pytest.raises(InputError, match=r"comparison\.json: can.t be read: No such file"):
         Comparison.load(tmp_path)
 
 
@@ -83,7 +83,7 @@ def test_sweeps(small: Scenario, tmp_path: Path) -> None:
         ]
         assert again.plan.to_dict() == sweep.plan.to_dict()
         assert again._repr_html_() == sweep._repr_html_()
-    with pytest.raises(InputError, match=r"sweep\.json: No such file"):
+    with pytest.raises(InputError, match=r"sweep\.json: can't be read: No such file"):
         Sweep.load(tmp_path)
 
 
@@ -123,5 +123,5 @@ def test_sizings(tmp_path: Path) -> None:
     sizing.save(tmp_path / "out")
     for again in (Sizing.load(tmp_path / "out"), pickle.loads(pickle.dumps(sizing))):
         assert (again.mix, again.rows, again.tried) == (sizing.mix, sizing.rows, sizing.tried)
-    with pytest.raises(InputError, match=r"size\.json: No such file"):
+    with pytest.raises(InputError, match=r"size\.json: can't be read: No such file"):
         Sizing.load(tmp_path)

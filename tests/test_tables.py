@@ -21,6 +21,7 @@ from fullpipe.reproduce.item import Item
 from fullpipe.reproduce.record import Outcome
 from fullpipe.reproduce.rows import Rows
 from fullpipe.study.compare import Comparison
+from fullpipe.study.comparison import MEANS
 from fullpipe.study.evaluate.card import Card
 from fullpipe.study.size import Sizing
 from fullpipe.study.size.mix import Mix
@@ -142,6 +143,8 @@ def test_rows_of_a_comparison() -> None:
         "algorithm": "reno",
         "engine": "simulator",
         "link": "bottleneck",
+        "seeds": 1,
+        **{f"{name}_ci95": None for name in MEANS},
         "utilization": 0.8123,
         "loss_rate": 0.00125,
         "marked_packets": 4321,

@@ -197,7 +197,7 @@ def readable(directory: str | os.PathLike[str]) -> Iterator[Path]:
         yield place
     except InputError:
         raise
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         missing = Path(error.filename).name if isinstance(error, OSError) and error.filename else ""
         what = f"{missing}: {why}" if missing else f"{type(error).__name__}: {why}"

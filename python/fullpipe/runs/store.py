@@ -11,6 +11,7 @@ and its run is made again. A file that SQLite cannot read is removed as a whole,
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -42,6 +43,9 @@ MOST_REPORTS = 10
 """Damaged rows that are reported one by one."""
 
 logger = logging.getLogger(__name__)
+
+MOST_ROW_BYTES = 10_000_000
+"""Size of a stored row, at most; rows have some kilobytes."""
 
 
 class Store:
@@ -131,9 +135,12 @@ class Store:
     def _open(self) -> None:
         assert self.path is not None
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.path.exists() and not self.path.is_file():
+            raise OSError(errno.EINVAL, "it is no regular file")
         self._file = sqlite3.connect(
             self.path, timeout=LOCKED_S, isolation_level=None, check_same_thread=False, cached_statements=10
         )
+        self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_ROW_BYTES)
         self._file.execute("PRAGMA trusted_schema = OFF")
         self._file.execute("PRAGMA cell_size_check = ON")
         self._file.execute(

@@ -27,6 +27,7 @@ from fullpipe.files import (
     uninterrupted,
     write_manifest,
 )
+from fullpipe.inputs import read_json, read_table
 from fullpipe.runs.runner import Keys, Runner
 from fullpipe.runs.store import Store, kept_runs
 from fullpipe.scenario import Scenario
@@ -41,6 +42,9 @@ __all__ = ["SweepDirectory", "load", "opened"]
 
 TABLES = ("sweep.parquet", "summary.parquet")
 """Files of a finished sweep."""
+
+MOST_PLAN_BYTES = 32_000_000
+"""Size of ``sweep.json``, at most: a scenario's 16 MB, as JSON."""
 
 
 class SweepDirectory:
@@ -83,7 +87,6 @@ class SweepDirectory:
         not used, which is reported.
         """
         import pyarrow.compute as pc
-        import pyarrow.parquet as pq
 
         if not (self.path / TABLES[0]).exists():
             return
@@ -91,7 +94,7 @@ class SweepDirectory:
             check_whole(self.path)
             if not (self.path / MANIFEST).exists():
                 raise InputError(f"{self.path}: {MANIFEST} is missing")
-            table = pq.read_table(self.path / TABLES[0], partitioning=None)
+            table = read_table(self.path / TABLES[0])
             table = table.filter(pc.is_null(table["error"]))
         except (InputError, OSError, ValueError, LookupError) as error:
             logger.warning("fullpipe: %s; all runs are made again", " ".join(str(error).split()))
@@ -125,7 +128,7 @@ class SweepDirectory:
         try:
             if self._mine.is_symlink():
                 raise ValueError(SWEEP)
-            theirs = json.loads(self._mine.read_bytes())
+            theirs = read_json(self._mine, MOST_PLAN_BYTES)
             version = theirs["fullpipe"]
             order = [axis["key"] for axis in theirs["axes"]]
             reordered = sorted(map(json.dumps, theirs["axes"])) == sorted(map(json.dumps, mine["axes"]))
@@ -174,15 +177,13 @@ def load(directory: str | os.PathLike[str]) -> tuple[Plan, pa.Table]:
     Raises:
         InputError: There is no sweep, or it can't be read.
     """
-    import pyarrow.parquet as pq
-
     with readable(directory) as place:
-        kept: Mapping[str, Any] = json.loads((place / SWEEP).read_text(encoding="utf-8"))
+        kept: Mapping[str, Any] = read_json(place / SWEEP, MOST_PLAN_BYTES)
         scenario, axes = Scenario.from_dict(kept["scenario"]), tuple(map(Axis.of, kept["axes"]))
         plan = Plan(scenario, axes, kept["repeats"], algorithm_source=kept.get("algorithm_source"))
         rows = Collector(plan)
         if (place / TABLES[0]).exists():
-            rows.add_table(pq.read_table(place / TABLES[0], partitioning=None))
+            rows.add_table(read_table(place / TABLES[0]))
         if (place / KEPT_RUNS / "runs.sqlite").exists():
             keys = Keys(kept["build"], kept.get("algorithms", ""))
             with Store(place / KEPT_RUNS / "runs.sqlite", optional=True) as store:
