@@ -55,6 +55,7 @@ __all__ = [
     "interpreted",
     "load_algorithms",
     "load_file",
+    "of_library",
     "own_lines",
     "restore",
     "used_in",
@@ -381,6 +382,11 @@ def used_in(*values: Any) -> list[str]:
         elif isinstance(value, Sequence):
             waiting += value
     return sorted(found)
+
+
+def of_library(names: Iterable[str]) -> bool:
+    """Whether one of the algorithms of these names is a shared library, which may end its process."""
+    return any(_declared[name].options["library"] is not None for name in names)
 
 
 def carried(names: Iterable[str]) -> dict[str, bytes]:
