@@ -145,7 +145,8 @@ impl<P: Policy> Engine<P> {
         let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
         let base_rtt = round_trip + 2 * access;
         let guard = Guard { fuse: self.fuse.clone(), flow: id, now: 0 };
-        let cc = controller(tcp, self.scenario.packet_size, base_rtt, choices(self.scenario.seed, id, 0), &guard);
+        let rtt = (!tcp.handshake).then_some(base_rtt);
+        let cc = controller(tcp, self.scenario.packet_size, rtt, choices(self.scenario.seed, id, 0), &guard);
         let last = self.transit.network.last_hop(route).direction;
         let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
         let ecn = tcp.ecn != EcnMode::Off;
@@ -184,6 +185,7 @@ impl<P: Policy> Engine<P> {
             received: 0,
             duplicates: 0,
             access_link,
+            stopped: false,
             started: 0,
             completed: Nanos::MAX,
             transfer: None,

@@ -5,7 +5,7 @@ use crate::transport::progress::{Phase, Progress};
 use crate::transport::rto::RttEstimator;
 use fullpipe_cc::Nanos;
 
-/// PTO before the first RTT sample (section 7.2).
+/// PTO where no round trip has been measured (section 7.2).
 const INITIAL_PTO: Nanos = 1_000_000_000;
 
 /// The probe's timer, and the probe that is out.
@@ -40,9 +40,10 @@ impl Probe {
     /// Section 7.2: new data has been sent, or acknowledged, at `now`. Like the RTO, the PTO is above SRTT by a tick of the clock that
     /// measures it at least.
     pub fn schedule(&mut self, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
-        // Before the first sample the handshake's stands for it, as with the RTO; the RFC's second is for those that have none.
+        // Before the first sample of data the round trip of the handshake stands for SRTT, as with the RTO.
         let twice = |round_trip: Nanos| round_trip + round_trip.max(rtt.granularity());
-        let pto = rtt.smoothed().map_or(INITIAL_PTO.max(twice(rtt.handshake())), twice);
+        let known = rtt.smoothed().or(Some(rtt.handshake()).filter(|&handshake| handshake > 0));
+        let pto = known.map_or(INITIAL_PTO, twice);
         let held = if progress.flight_size() == 1 { self.max_ack_delay } else { 0 };
         self.at = now + pto + held;
     }
