@@ -1,6 +1,6 @@
-"""Experiments whose figures the pages name in sentences and tables: ``make docs-trials``, or ``docs/trials.py NAME``
+"""Experiments whose figures the pages name in sentences and tables: ``make records-trials``, or ``docs/trials.py NAME``
 for some; ``sizing`` takes half an hour of processor time, the others a minute or two. What they find stands in
-``docs/measured/trials.json``, from which ``docs/tables.py`` fills the pages.
+``reports/trials.json``, from which ``docs/tables.py`` fills the pages.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent.parent))  # for benchmarks
+
+from benchmarks import records
+
 import fullpipe
 from fullpipe import Result, Scenario, models
 from fullpipe.runs.tables import rows, to_numpy
@@ -24,7 +28,7 @@ from fullpipe.study.evaluate.measure import Row, figures
 from fullpipe.study.evaluate.preset import PACKET_BYTES, Party
 from fullpipe.study.evaluate.rules import times_tcp
 
-RECORD = Path(__file__).parent / "measured/trials.json"
+RECORD = records.REPORTS / "trials.json"
 
 Figures = Mapping[str, float]
 
@@ -338,6 +342,7 @@ def take(names: list[str], to: Path = RECORD, trials: Mapping[str, Callable[[], 
         known = json.loads(to.read_text(encoding="utf-8")) if to.is_file() else {}
         known[name] = figures
         to.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", encoding="utf-8")
+        records.note(to.name, [name], to.parent)
         yield f"{name}: {time.perf_counter() - begun:.0f} s"
 
 

@@ -148,7 +148,7 @@ FILES = {
     "folder": "can't be read: it is a directory",
     "/dev/zero": "can't be read: it is no regular file",
     "pipe": "can't be read: it is no regular file",
-    "huge.toml": "is too large for a scenario (allowed: at most 16 MB)",
+    "huge.toml": "is too large (allowed: at most 16 MB)",
     "binary.toml": "is not UTF-8 text",
     "empty.toml": "",
     "loop.toml": "can't be read: ",

@@ -20,9 +20,10 @@ import pytest
 import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario
-from fullpipe.errors import InputError
+from fullpipe.errors import InputError, MemoryLimitError
+from fullpipe.runs import cluster
 from fullpipe.study.evaluate import evaluate
-from fullpipe.study.sweep import cluster
+from test_sweep import kept_in, rows_of
 
 SWEEP = (
     SMALL.replace('"20 s"', '"3000 s"')
@@ -101,7 +102,7 @@ def test_a_worker_killed_in_the_middle_loses_no_row_and_doubles_none(
     command = [PROGRAM, "sweep", "sweep.toml", "--json"]
     on_cluster = [*command, "--dask", scheduler, "--out", "cluster"]
     with started(on_cluster, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as sweep:
-        wait_for(lambda: len(list(tmp_path.glob("cluster/parts/*.parquet"))) >= 1 or sweep.poll() is not None)
+        wait_for(lambda: kept_in(tmp_path / "cluster") >= 1 or sweep.poll() is not None)
         os.kill(workers[0].pid, signal.SIGKILL)
         assert sweep.poll() is None, "the sweep was over before its worker died"
         output, errors = sweep.communicate(timeout=PATIENCE_S)
@@ -224,7 +225,7 @@ def test_workers_that_can_not_run_it(scheduler: str, program: Program, small: Sc
     with (
         worker(tmp_path / "dask", scheduler, PYTHONPATH=str(package.parent)),
         cluster.connect(scheduler) as client,
-        pytest.raises(InputError, match=r"the worker tcp://\S+ has another build of fullpipe than the sweep"),
+        pytest.raises(InputError, match=r"the worker tcp://\S+ has another build of fullpipe than this one"),
     ):
         fullpipe.sweep(small, {"flows.count": [1, 2]}, client=client)
 
@@ -236,17 +237,16 @@ def test_a_scheduler_that_dies_and_no_workers_at_first(scheduler: str, tmp_path:
         try:
             assert sweep.stderr is not None
             line = sweep.stderr.readline()
-            assert line == "fullpipe: the cluster has no workers yet; the sweep waits for some\n"
+            assert line == "fullpipe: the cluster has no workers yet; the runs wait for some\n"
             with worker(tmp_path / "dask", scheduler):
-                wait_for(lambda: len(list(tmp_path.glob("out/parts/*.parquet"))) >= 2 or sweep.poll() is not None)
+                wait_for(lambda: kept_in(tmp_path / "out") >= 2 or sweep.poll() is not None)
                 os.kill(int((tmp_path / "dask/scheduler.pid").read_text()), signal.SIGKILL)
                 output, errors = sweep.communicate(timeout=PATIENCE_S)
         finally:
             sweep.kill()
     assert (sweep.returncode, output) == (1, "")
-    assert errors == "fullpipe: the Dask scheduler is gone; start it and the sweep again\n"
-    kept = [row for part in tmp_path.glob("out/parts/*.parquet") for row in pq.read_table(part)["run"].to_pylist()]
-    assert 0 < len(kept) == len(set(kept)) <= RUNS
+    assert errors == "fullpipe: the Dask scheduler is gone; start it and the command again\n"
+    assert 0 < kept_in(tmp_path / "out") <= RUNS
 
 
 def test_a_card_on_a_cluster_has_the_same_bytes(tmp_path: Path, scheduler: str) -> None:
@@ -270,3 +270,42 @@ def test_a_cards_scheduler_is_asked_for_whether_or_not_anything_is_left_to_run(
         (line,) = done.stderr.splitlines()
         assert line.startswith(f"fullpipe: {address}: ")
         assert names in line
+
+
+def test_a_card_on_a_cluster_keeps_to_its_memory(tmp_path: Path, scheduler: str) -> None:
+    with worker(tmp_path / "dask", scheduler, 2), pytest.raises(MemoryLimitError, match=r"may hold 1\.0 kB"):
+        evaluate("bbr", only=["iot"], cache=tmp_path / "cache", dask=scheduler, memory_bytes=2000)
+
+
+def test_a_card_waits_for_workers_with_a_word_and_ends_with_its_scheduler_in_a_line(
+    scheduler: str, tmp_path: Path
+) -> None:
+    command = [PROGRAM, "evaluate", "bbr", "--only", "5.1.1", "--seeds", "40", "--dask", scheduler]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    store = tmp_path / "cache/fullpipe/evaluate"
+    with started(command, cwd=tmp_path, env=environment, **pipes) as card:
+        assert card.stderr is not None
+        assert card.stderr.readline() == "fullpipe: the cluster has no workers yet; the runs wait for some\n"
+        with worker(tmp_path / "dask", scheduler):
+            wait_for(lambda: rows_of(store / "runs.sqlite") >= 1 or card.poll() is not None)
+            os.kill(int((tmp_path / "dask/scheduler.pid").read_text()), signal.SIGKILL)
+            output, errors = card.communicate(timeout=PATIENCE_S)
+    assert (card.returncode, output) == (1, "")
+    assert errors == "fullpipe: the Dask scheduler is gone; start it and the command again\n"
+
+
+def test_a_card_goes_on_when_a_worker_is_killed(
+    scheduler: str, workers: list[subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
+    here = evaluate("bbr", only=["grid"], seeds=8, cache=tmp_path / "here")
+    killed = []
+
+    def kill(done: float, _total: float) -> None:
+        if done >= 2 and not killed:
+            os.kill(workers[0].pid, signal.SIGKILL)
+            killed.append(done)
+
+    there = evaluate("bbr", only=["grid"], seeds=8, cache=tmp_path / "there", dask=scheduler, progress=kill)
+    assert killed
+    assert there.to_json() == here.to_json()

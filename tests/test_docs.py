@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
-import itertools
 import json
 import re
 import shlex
@@ -12,16 +11,12 @@ from pathlib import Path
 from types import ModuleType
 
 import click
-import numpy as np
 import pytest
-from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
-from matplotlib.image import imread
+from benchmarks import records
 
 import fullpipe
 from conftest import BUILT_IN, ROOT
 from fullpipe import Scenario, _core
-from fullpipe.charts.looks import LOOKS
 from fullpipe.cli import fullpipe_command
 from fullpipe.papers import select
 from fullpipe.reproduce.item import expected
@@ -80,19 +75,6 @@ QUEUE_PAGES = ROOT / "docs/queues"
 QUEUE_SOURCES = ROOT / "crates/sim/src/network/discipline"
 
 
-def deviations(lines: list[str]) -> list[str]:
-    """The lines of the section *Deviations and choices* of a Markdown text, up to the next heading."""
-    heading = re.compile("#+ Deviations and choices")
-    (start,) = [number for number, line in enumerate(lines) if heading.match(line)]
-    section = list(itertools.takewhile(lambda line: not line.startswith("#"), lines[start + 1 :]))
-    return "\n".join(section).strip().splitlines()
-
-
-def comment(source: str, mark: str) -> list[str]:
-    """The text of all doc comments of one kind, ``//!`` or ``///``, one after another."""
-    return [line[4:] for line in source.splitlines() if line.startswith(mark)]
-
-
 def declaring(folder: Path) -> list[Path]:
     """The files that declare an algorithm or a queueing discipline."""
     sources = [*folder.glob("*.rs"), *folder.glob("*/mod.rs")]
@@ -110,30 +92,6 @@ def names_and_pages(pages: Path, row: str) -> list[tuple[str, str]]:
     listed = re.findall(row + r"\[`([a-z0-9+-]+)`\]\(([a-z0-9-]+\.md)\)", text, re.MULTILINE)
     assert {page for _, page in listed} == {page.name for page in pages.glob("*.md")} - {"README.md", "slow-start.md"}
     return listed
-
-
-@pytest.mark.parametrize(
-    ("source", "pages"),
-    [(source, PAGES) for source in declaring(SOURCES / "algorithms")]
-    + [(source, QUEUE_PAGES) for source in declaring(QUEUE_SOURCES)],
-    ids=lambda path: path.stem,
-)
-def test_deviations_stand_alike_in_code_and_page(source: Path, pages: Path) -> None:
-    of_code = deviations(comment(source.read_text(), "//!"))
-    assert of_code == deviations((pages / page_name(source)).read_text().splitlines())
-    assert any(line.startswith("- ") for line in of_code)
-
-
-def test_deviations_of_all_stand_alike() -> None:
-    of_code = deviations(comment((SOURCES / "classic.rs").read_text(), "///"))
-    end = next(number for number, line in enumerate(of_code) if not line.startswith(("- ", "  ")))
-    assert of_code[:end] == deviations((PAGES / "README.md").read_text().splitlines())
-
-
-@pytest.mark.parametrize("name", ["hystart", "hystart_plus_plus"])
-def test_deviations_of_slow_start_stand_alike(name: str) -> None:
-    of_code = deviations(comment((SOURCES / f"slow_start/{name}.rs").read_text(), "//!"))
-    assert "\n".join(["### Deviations and choices", "", *of_code, ""]) in (PAGES / "slow-start.md").read_text()
 
 
 def test_every_algorithm_has_a_page() -> None:
@@ -167,25 +125,38 @@ def load(name: str) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def tables() -> ModuleType:
-    """What ``make docs-tables`` runs."""
+    """The program of ``make docs-tables``."""
     return load("tables")
 
 
-def test_short_outputs_are_those_of_the_program(tables: ModuleType) -> None:
+@pytest.fixture(scope="module")
+def trials() -> ModuleType:
+    """The program of ``make records-trials``."""
+    return load("trials")
+
+
+def headings(text: str) -> list[list[str]]:
+    """Headings of each table in an output of the program: the line above its rule."""
+    lines = text.splitlines()
+    return [re.split(r" {2,}", lines[i - 1].strip()) for i, line in enumerate(lines) if line.startswith(" ───")]
+
+
+def test_commands_of_short_outputs_run_and_print_the_tables_shown(tables: ModuleType) -> None:
+    """Headings are compared and values are not: a page may show an older build's."""
     tried = [each for page in tables.pages() for each in tables.shown(page) if not each.long]
     assert len(tried) >= 2
     for each in tried:
-        assert tables.output(each.command) == each.text, f"{each.command}: make docs-tables"
+        assert headings(tables.output(each.command)) == headings(each.text), f"{each.command}: make docs-tables"
 
 
-def test_measured_tables_are_those_of_the_runs(tables: ModuleType) -> None:
+def test_measured_tables_are_those_of_the_records(tables: ModuleType) -> None:
     found = [match for page in tables.pages() for match in tables.TABLE.finditer(page.read_text(encoding="utf-8"))]
     speed = {f"speed-{part}" for part in ("machine", "beside", "instructions", "modern", "windows")}
     drawn = {"cards", "cards-worse", *speed, *(f"keys-{name}" for name in _core.scenario_keys())}
     drawn |= {"sizes", "sizes-many", "phases", "prague", "vegas", "bbr-zone"}
     recorded = {
         item
-        for path in (ROOT / "docs/measured/papers").glob("*.json")
+        for path in (ROOT / "reports/papers").glob("*.json")
         if path.stem in tables.PAPERS
         for item in json.loads(path.read_text())
     }
@@ -193,8 +164,8 @@ def test_measured_tables_are_those_of_the_runs(tables: ModuleType) -> None:
     papers = {match[2] for match in found if match[2].startswith("paper-")}
     shown = [item.id for name in papers for item in select(name.removeprefix("paper-"))]
     assert sorted(shown) == sorted(recorded)
-    drawn |= {f"quic-{family}" for family in json.loads((ROOT / "docs/measured/quic.json").read_text())}
-    records = {path.stem for path in (ROOT / "docs/measured").glob("*.json")} - {"quic", "trials"}
+    drawn |= {f"quic-{family}" for family in json.loads((ROOT / "reports/quic.json").read_text())}
+    records = {path.stem for path in (ROOT / "reports").glob("*.json")} - {"builds", "quic", "trials"}
     assert {match[2] for match in found} - papers == drawn | records
     for match in found:
         assert match[3] == tables.measured(match[2]), f"{match[2]}: python docs/tables.py"
@@ -279,7 +250,7 @@ def test_the_tables_of_speed_are_of_the_benchmarks(
         "| 1,000 | 10,063,423 | 65,840 | 64 | 1.00 |",
         "| 10,000,000 | 115,149,673 | 17,399,996 | 105 | 1.64 |",
     ]
-    to.with_name("bench.json").write_text((ROOT / "docs/measured/bench.json").read_text())
+    to.with_name("bench.json").write_text((ROOT / "reports/bench.json").read_text())
     assert (
         "| Packets per second: 1 flow | 20.0 million; 40 times ns-2 (its fastest); 4,000 times ns-3 |"
         in tables.measured("bench")
@@ -294,7 +265,7 @@ def test_the_tables_of_speed_are_of_the_benchmarks(
 
 def test_a_papers_page_has_every_check_with_the_records_figures(tables: ModuleType) -> None:
     shown = tables.paper("survey")
-    record = json.loads((ROOT / "docs/measured/papers/survey.json").read_text())
+    record = json.loads((ROOT / "reports/papers/survey.json").read_text())
     assert re.findall(r"^### (.*)$", shown, re.MULTILINE) == list(record)
     rows = re.findall(r"^\| .* \| (?:pass|miss, documented) \| .* \|$", shown, re.MULTILINE)
     assert len(rows) == sum(len(expected(item)) for item in record)
@@ -325,7 +296,7 @@ def test_a_table_by_setting_has_a_columns_unit_in_its_head(
 
 
 def test_only_items_at_full_length_are_taken_and_the_others_kept(tables: ModuleType, tmp_path: Path) -> None:
-    record = json.loads((ROOT / "docs/measured/papers/survey.json").read_text())
+    record = json.loads((ROOT / "reports/papers/survey.json").read_text())
     run = [{"id": item, "quick": False, "figures": figures} for item, figures in record.items()]
     tables.take_papers({"items": [{**item, "quick": True} for item in run]}, tmp_path)
     assert not list(tmp_path.iterdir())
@@ -349,6 +320,87 @@ def test_every_output_that_is_shown_is_marked_and_its_command_too(tables: Module
             assert re.search(rf"^{re.escape(command)}|`{re.escape(command)}|`make demo`", text, re.MULTILINE), command
 
 
+def test_figures_in_sentences_are_those_of_the_records(tables: ModuleType) -> None:
+    filled = 0
+    for page in tables.pages():
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"^ *<!-- (?:measured: | ?-->)", text, re.MULTILINE), f"{page}: would end the paragraph"
+        assert text.count("<!-- measured: ") == len(tables.FIGURE.findall(text)), page
+        for match in tables.FIGURE.finditer(text):
+            assert match[5] == tables.figure(match[2], match[3], match[4]), f"{page}: {match[0]}: python docs/tables.py"
+            filled += 1
+    assert filled > 20
+
+
+def test_a_page_that_shows_records_names_their_builds(tables: ModuleType) -> None:
+    showing = [page for page in tables.pages() if list(tables.shown_records(page.read_text(encoding="utf-8")))]
+    assert len(showing) > 10
+    for page in showing:
+        text = page.read_text(encoding="utf-8")
+        (block,) = tables.BUILDS.finditer(text)
+        assert block[2] == tables.builds(text), f"{page}: python docs/tables.py {page.name}"
+
+
+def test_builds_of_a_record_are_named_part_by_part_where_they_differ(tmp_path: Path) -> None:
+    first = {"version": "0.1.0", "build": "commit 1a", "day": "2026-01-02"}
+    then = {"version": "0.2.0", "build": "commit 2b", "day": "2026-03-04", "model": "7"}
+    (tmp_path / "builds.json").write_text(json.dumps({"papers/survey.json": {"": first, "survey/figure-5": then}}))
+    figures = [("papers/survey.json", f"survey/figure-{number}") for number in (4, 5)]
+    again = "`make records-papers`"
+    assert list(records.sources(figures[:1], tmp_path)) == [
+        f"`reports/papers/survey.json`: fullpipe 0.1.0, commit 1a, 2026-01-02; {again}"
+    ]
+    assert list(records.sources(figures, tmp_path)) == [
+        f"`reports/papers/survey.json` (`survey/figure-4`): fullpipe 0.1.0, commit 1a, 2026-01-02; {again}",
+        f"`reports/papers/survey.json` (`survey/figure-5`): fullpipe 0.2.0, model 7, commit 2b, 2026-03-04; {again}",
+    ]
+
+
+def test_a_record_that_is_measured_again_gets_this_build(tmp_path: Path) -> None:
+    (tmp_path / "builds.json").write_text(json.dumps({"trials.json": {"": {"build": "old"}}, "quic.json": {"": {}}}))
+    records.note("trials.json", ["copa"], tmp_path)
+    known = json.loads((tmp_path / "builds.json").read_text())
+    assert known["trials.json"]["copa"]["version"] == fullpipe.__version__
+    assert known["trials.json"][""] == {"build": "old"}
+    records.note("trials.json", reports=tmp_path)
+    assert json.loads((tmp_path / "builds.json").read_text())["trials.json"].keys() == {""}
+
+
+def test_a_figure_comes_from_its_record_in_its_format(
+    tables: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers/survey.json").write_text(json.dumps({"survey/table-1": {"loss, reno, %": 0.123456}}))
+    (tmp_path / "trials.json").write_text(json.dumps({"copa": {"share, 1 ms": 0.2213, "queue": 1234.5}}))
+    monkeypatch.setattr(tables, "MEASURED", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text(
+        "It is <!-- measured: survey/table-1: loss, reno, % | .2f -->9<!-- --> %, a share of "
+        "<!-- measured: copa: share, 1 ms | .0% --><!-- -->, <!-- measured: copa: queue | ,.0f -->x<!-- --> and "
+        "<!-- measured: copa: queue -->y<!-- -->.\n"
+    )
+    assert tables.rewrite(page)
+    assert re.sub("<!--.*?-->", "", page.read_text()) == "It is 0.12 %, a share of 22 %, 1,234 and 1.23e+03.\n"
+    assert not tables.rewrite(page)
+
+
+def test_a_trial_that_ran_replaces_its_record_and_the_others_stay(trials: ModuleType, tmp_path: Path) -> None:
+    to = tmp_path / "trials.json"
+    to.write_text(json.dumps({"one": {"a": 1.0}, "other": {"b": 2.0}}))
+    made = {"one": lambda: {"a": 1 / 3}, "new": lambda: {"c": 4.0}}
+    assert [line.partition(":")[0] for line in trials.take(["one", "new"], to, made)] == ["one", "new"]
+    assert json.loads(to.read_text()) == {"new": {"c": 4.0}, "one": {"a": 0.333333}, "other": {"b": 2.0}}
+
+
+def test_every_trial_has_its_record_and_a_place_on_a_page(trials: ModuleType, tables: ModuleType) -> None:
+    record = json.loads((ROOT / "reports/trials.json").read_text(encoding="utf-8"))
+    assert record.keys() == trials.TRIALS.keys()
+    text = "".join(page.read_text(encoding="utf-8") for page in tables.pages())
+    drawn = {"sizing": "sizes"}
+    for name in record:
+        assert f"<!-- measured: {name}: " in text or f"<!-- table of: {drawn.get(name, name)} -->" in text, name
+
+
 def test_a_stale_output_is_replaced(tables: ModuleType, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     start, end = "before\n<!-- output of: echo new; echo '  ' -->\n```\n", "```\nafter ```old```\n"
@@ -356,30 +408,3 @@ def test_a_stale_output_is_replaced(tables: ModuleType, tmp_path: Path) -> None:
     assert tables.rewrite(page)
     assert page.read_text() == f"{start}new\n{end}"
     assert not tables.rewrite(page)
-
-
-def test_the_readmes_picture_has_no_ground_and_reads_on_a_dark_one() -> None:
-    """Of what is opaque, text and axes, most is dark on the one for light pages and light on the other."""
-    sources = re.findall(r'\b(?:src|srcset)="([^"]+)"', README)
-    assert [Path(source).name for source in sources] == ["hyun-jang-table-1-dark.png", "hyun-jang-table-1.png"]
-    for source, dark_page in zip(sources, (True, False), strict=True):
-        shades = imread(ROOT / source)  # red, green, blue, alpha, each up to 1
-        assert shades.shape[2] == 4
-        assert (shades[..., 3] == 0).mean() > 0.5, "a slab"
-        opaque = shades[shades[..., 3] > 0.9][:, :3]
-        grey = opaque[np.ptp(opaque, axis=1) < 0.02].mean(axis=1)
-        drawn = grey if dark_page else 1 - grey
-        assert (drawn > 0.7).mean() > 0.3, source
-        assert (drawn < 0.08).mean() < 0.01, source
-
-
-def test_a_picture_for_dark_pages_has_the_houses_dark_shades() -> None:
-    figure = Figure()
-    axes = figure.subplots()
-    (line,) = axes.plot([0, 1], [0, 1], color=LOOKS["colours"]["blue"]["light"], alpha=0.5)
-    area = axes.fill_between([0, 1], [0, 1], color="#dddddd", alpha=0.25)
-    axes.set_title("dark on light")
-    load("pictures").darken(figure)
-    assert to_hex(line.get_color()) == LOOKS["colours"]["blue"]["dark"]
-    assert to_hex(axes.title.get_color()) == "#ffffff"
-    assert to_hex(area.get_facecolor()[0], keep_alpha=True) == "#22222240"

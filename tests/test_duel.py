@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import fullpipe
-from by_hand import snapshot
+from by_hand import check_rows
 from fullpipe import Duel, InputError, Scenario, ScenarioError
 from fullpipe.cli import duel as command
+from fullpipe.runs.aggregate import paired
 from fullpipe.study.duel import AMONG, HALF, PARTS, Bout, duel, harm
-from fullpipe.study.statistics import paired
 from fullpipe.study.sweep.axes import read_axes
 from fullpipe.study.sweep.plan import Plan
 from fullpipe.study.sweep.sweeping import Sweep
@@ -120,7 +120,7 @@ def test_figures_over_the_seeds_are_paired() -> None:
 def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     command._print(Duel(["reno", "cubic"], BY_HAND))
     text = "".join(f"{line.rstrip()}\n" for line in capsys.readouterr().out.splitlines())
-    assert text == snapshot("duel.txt")
+    check_rows(text, "duel")
 
 
 def test_it_is_run_saved_loaded_and_drawn(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,8 +21,8 @@ from fullpipe.errors import ScenarioError
 from fullpipe.linux import job, machine, programs
 from fullpipe.linux.errors import LinuxError
 from fullpipe.linux.plan import Plan
-from fullpipe.runs import engines
-from fullpipe.study.evaluate import Card, beside_linux, cache, evaluate, plan, running
+from fullpipe.runs import engines, runner
+from fullpipe.study.evaluate import Card, beside_linux, evaluate, measure, plan, running
 from fullpipe.study.evaluate.beside_linux import as_run, on_linux, turned
 from fullpipe.study.evaluate.cell import Setting
 from fullpipe.study.evaluate.cells import CELLS
@@ -41,7 +40,8 @@ class Guest:
         self.fails: Callable[[TREE], bool] = lambda _: False
         self.real = engines.run
 
-    def run(self, tree: TREE, *, engine: str = "simulator", **options: Any) -> Any:
+    def run(self, scenario: Scenario, *, engine: str = "simulator", **options: Any) -> Any:
+        tree = scenario.to_dict()
         if engine != "linux":
             return self.real(tree, **options)
         assert all("processing_time" not in group for group in tree["flows"])
@@ -55,7 +55,7 @@ class Guest:
 @pytest.fixture
 def guest(monkeypatch: pytest.MonkeyPatch) -> Guest:
     found = Guest()
-    monkeypatch.setattr(running.engines, "run", found.run)
+    monkeypatch.setattr(engines, "run", found.run)
     monkeypatch.setattr(beside_linux, "check", lambda trees: [*trees] and "linux-image-6.1.0-test")
     monkeypatch.setattr(beside_linux, "stamp", lambda: "linux 6.1.0-test")
     return found
@@ -101,14 +101,14 @@ def test_a_real_kernel_stands_beside_and_gives_no_word(tmp_path: Path, guest: Gu
 
 @pytest.mark.usefixtures("guest")
 def test_what_the_kernel_does_not_tell_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = running.MEASURES["figures"]
+    real = measure.figures
 
     def measured(result: Any) -> Any:
         row = real(result)
         # The guest's runs are those that end early.
         return {**row, "p50_queueing_delay_s": None} if result.scenario.duration_s == 25 else row
 
-    monkeypatch.setattr(running, "MEASURES", {**running.MEASURES, "figures": measured})
+    monkeypatch.setattr(measure, "figures", measured)
     card = evaluate("cubic", only=["bloat"], seeds=2, cache=tmp_path, engine="linux")
     assert figure(card, "bloat", "10 BDP: median queueing delay")["linux"] == {}
     assert figure(card, "bloat", "10 BDP: mean RTT")["linux"]["newreno"][0] > 0
@@ -205,7 +205,7 @@ def test_what_the_kernel_lacks_is_said_before_anything_is_run(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     seen: list[Any] = []
-    monkeypatch.setattr(running.engines, "run", seen.append)
+    monkeypatch.setattr(engines, "run", seen.append)
     for name, said in (("copa", "copa is not in Linux"), ({"name": "cubic", "c": 0.5}, "always 0.4 in Linux")):
         with pytest.raises(ScenarioError, match=f"{said}.*; so there is no column of a kernel's"):
             evaluate(name, only=["bloat"], cache=tmp_path, engine="linux")
@@ -254,16 +254,13 @@ def test_what_a_kernel_measured_outlives_the_simulator(
     assert simulated > 0
     assert on_kernel > 0
     assert runs() == (0, 0)
-    (tmp_path / "core.so").write_bytes(b"another engine")
-    cache._build.cache_clear()
-    monkeypatch.setattr(cache, "_core", SimpleNamespace(__file__=str(tmp_path / "core.so")))
+    monkeypatch.setattr(runner, "build_fingerprint", lambda: "another engine")
     assert runs() == (simulated, 0)
     planned = Plan.of
     monkeypatch.setattr(Plan, "of", lambda scenario: replace(planned(scenario), packet_bytes=1001))
     assert runs() == (0, on_kernel)
     monkeypatch.setattr(beside_linux, "stamp", lambda: "linux 6.1.0-another")
     assert runs() == (0, on_kernel)
-    cache._build.cache_clear()
 
 
 def test_a_card_without_such_cells_says_that_no_kernel_ran(tmp_path: Path, guest: Guest) -> None:

@@ -15,7 +15,7 @@ from fullpipe import Scenario, run
 from fullpipe.study.evaluate import Card, Statement, evaluate
 from fullpipe.study.evaluate.page import card_page, deciding, dots, gauge, number, told
 
-CARDS = Path(__file__).parents[1] / "docs" / "cards"
+CARDS = Path(__file__).parents[1] / "reports" / "cards"
 
 EVIL = 'x"><script>alert("<b>")</script>'
 
@@ -156,7 +156,7 @@ def test_every_picture_shows_its_word(card: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("kept", sorted(CARDS.glob("*.json")), ids=lambda path: path.stem)
-def test_every_picture_of_the_cards_in_the_documentation_shows_its_word(kept: Path) -> None:
+def test_every_picture_of_recorded_cards_shows_its_word(kept: Path) -> None:
     assert check_pictures(json.loads(kept.read_text(encoding="utf-8"))) > 50
 
 

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from fullpipe.runs.aggregate import tails
 from fullpipe.study.evaluate.measure import back_to, percentile, settled
 from fullpipe.study.evaluate.rules import (
     BETTER,
@@ -28,7 +29,6 @@ from fullpipe.study.evaluate.rules import (
     tcp_bps,
     worst,
 )
-from fullpipe.study.statistics import tails
 
 T2 = 4.3027
 """Student's t for 95 % and 2 degrees of freedom, from tables."""

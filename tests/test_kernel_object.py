@@ -19,8 +19,10 @@ from fullpipe.cli.output import words
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.linux import programs
 from fullpipe.linux.plan import Plan
-from fullpipe.study.evaluate import running
+from fullpipe.runs.runner import Keys
+from fullpipe.study.evaluate.cells import CELLS
 from fullpipe.study.evaluate.preset import Party
+from fullpipe.study.evaluate.work import needed
 from fullpipe.text import with_params
 
 PAGE = (ROOT / "docs/your-own/kernel-object.md").read_text()
@@ -359,10 +361,12 @@ def test_a_scenario_in_memory_needs_the_cache_no_more(place: Path, cache: Path) 
 def test_a_report_card_is_of_the_module_as_it_is(place: Path) -> None:
     """What was run before it was made anew is not taken for its own."""
     candidate = Party("two", {"module": "two"})
+    iot = next(cell for cell in CELLS if cell.id == "iot")
     made = []
-    for needed in ("(u32)", "2 * (u32)", "(u32)"):
-        _make(_tree(place, needed), "two")
-        made.append(running._stamp(candidate))
+    for code in ("(u32)", "2 * (u32)", "(u32)"):
+        _make(_tree(place, code), "two")
+        (first, *_) = needed(candidate, {(iot, iot.settings[0]): 1}, "simulator", deployed=False)
+        made.append(Keys().of(first.run))
         shutil.rmtree(place / "6.1.7")
     assert made[0] == made[2] != made[1]
 

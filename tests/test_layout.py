@@ -13,7 +13,7 @@ import fullpipe
 PACKAGE = Path(fullpipe.__file__).parent
 
 LAYERS = {
-    "bench": {"bench", "charts", "errors", "scenario"},
+    "bench": {"bench", "charts", "errors", "files", "scenario"},
     "charts": {"charts", "display", "errors", "files", "runs", "study", "text"},
     "reproduce": {
         "bench",
@@ -21,14 +21,28 @@ LAYERS = {
         "errors",
         "files",
         "fingerprint",
+        "folder",
+        "inputs",
         "linux",
         "reproduce",
         "runs",
         "scenario",
         "text",
     },
-    "runs": {"charts", "display", "errors", "files", "linux", "own", "runs", "scenario", "text"},
-    "scenario": {"errors", "own", "scenario", "text"},
+    "runs": {
+        "charts",
+        "display",
+        "errors",
+        "files",
+        "fingerprint",
+        "inputs",
+        "linux",
+        "own",
+        "runs",
+        "scenario",
+        "text",
+    },
+    "scenario": {"errors", "inputs", "own", "scenario", "text"},
     "study": {
         "bench",
         "charts",
@@ -36,6 +50,7 @@ LAYERS = {
         "errors",
         "files",
         "fingerprint",
+        "inputs",
         "linux",
         "models",
         "own",
@@ -48,7 +63,7 @@ LAYERS = {
 }
 """Of some parts, those they may import; pictures take columns and numbers."""
 
-NUMBERS_ALONE = {"fullpipe.runs.tables", "fullpipe.study.statistics"}
+NUMBERS_ALONE = {"fullpipe.runs.tables", "fullpipe.runs.aggregate"}
 """What pictures know of the parts above them."""
 
 

@@ -97,7 +97,7 @@ CALLS: dict[str, Callable[[int], object]] = {
         dict.fromkeys(range(5), WINDOWS), workers=workers, memory_bytes=TOGETHER
     ),
     "compare": lambda workers: fullpipe.compare(
-        WINDOWS, ["reno", "vegas", "bic", "cubic", "hstcp"], workers=workers, memory_bytes=TOGETHER
+        WINDOWS, ["reno", "vegas", "bic", "cubic", "hstcp"], seeds=1, workers=workers, memory_bytes=TOGETHER
     ),
     "sweep": lambda workers: raise_first(fullpipe.sweep(WINDOWS, COUNTS, workers=workers, memory_bytes=TOGETHER)),
     "size": lambda workers: fullpipe.size(
@@ -137,7 +137,7 @@ def test_the_option(program: Program, tmp_path: Path, command: str) -> None:
     axes = '\n[sweep]\n"flows.count" = [1]\n' if command == "sweep" else ""
     (tmp_path / "many.toml").write_text(WINDOWS.to_toml() + axes)
     size = ["--rate", "1Gbit/s", "--rtt", "10ms", "--flows", "500", "--target", "0.9", "--algorithms", "reno"]
-    arguments = {"compare": ["many.toml", "--algorithms", "reno"], "sweep": ["many.toml"], "size": size}
+    arguments = {"compare": ["many.toml", "--algorithms", "reno", "--seeds", "1"], "sweep": ["many.toml"], "size": size}
     done = program(command, *arguments[command], "--memory", "100 kB")
     assert done.returncode == (1 if command == "sweep" else 2)
     assert "may hold 100.0 kB;" in done.stderr

@@ -417,7 +417,7 @@ def test_the_command_line(program: Program, tmp_path: Path, plain: Path) -> None
     assert (told.returncode, told.stdout.splitlines()[0]) == (0, "plain-aimd")
     assert "alpha = 1 (allowed: any number)" in told.stdout
     for named, said in {
-        "none.py": "none.py: there is no such file",
+        "none.py": "none.py: can't be read: No such file or directory",
         "aimd.py:Other": "no algorithm is declared by a class 'Other'",
     }.items():
         refused = program("compare", "s.toml", "--load", "aimd.py", "--algorithms", f"newreno,{named}")

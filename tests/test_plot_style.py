@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from by_hand import FLOWS, LINK_SERIES, LINKS, NO, SCENARIO, TRAFFIC, by_hand
-from fullpipe import Result, Scenario
+from by_hand import FLOWS, LINK_SERIES, LINKS, NO, TRAFFIC, by_hand
+from fullpipe import Result
 from fullpipe.charts.duel import duel_figure
 from fullpipe.charts.looks import LOOKS
 from fullpipe.charts.series import FEW, MOST
@@ -66,48 +64,6 @@ def alone(traffic: dict[str, list[Any]] | None = None) -> Result:
             "in_flight_packets": [1.0] * 4,
         },
     )
-
-
-def test_panels_lie_over_one_another_on_one_axis_of_time() -> None:
-    figure = by_hand().plot()
-    # Nine inches in all: 3, 2, 1.4 and 2 parts of 8.4.
-    assert figure.get_size_inches().tolist() == [9, 9]
-    assert figure.axes[0].get_gridspec().get_height_ratios() == [3.0, 2.0, 1.4, 2.0]  # type: ignore[union-attr]
-    assert type(figure.get_layout_engine()).__name__ == "ConstrainedLayoutEngine"
-    first, *others = figure.axes
-    assert all(first.get_shared_x_axes().joined(first, axes) for axes in others)
-    # The links' panels alone are as high as with flows.
-    without = by_hand(flows={name: [] for name in FLOWS}, series={name: [] for name in by_hand().columns("series")})
-    assert without.plot().get_size_inches().tolist() == [9, pytest.approx(9 * 3.4 / 8.4)]
-
-
-def test_the_warm_up_is_shaded_lightly_and_only_where_there_is_one() -> None:
-    for axes in by_hand().plot().axes:
-        (patch,) = axes.patches
-        assert (to_hex(patch.get_facecolor()), patch.get_alpha(), patch.get_linewidth()) == ("#000000", 0.05, 0)
-    result = by_hand()
-    cold = Result(
-        Scenario(**{**SCENARIO, "warmup": "0 s"}),
-        {name: result.columns(name) for name in ("links", "flows", "traffic", "series", "link_series")}
-        | {"totals": {"data_packets": 1, "jain_index": 1.0}},
-        engine="simulator",
-        wall_s=0.5,
-    )
-    figure = cold.plot()
-    assert not any(axes.patches for axes in figure.axes)
-    assert figure.axes[-1].get_xlabel() == "time, s"
-
-
-def test_thresholds_are_dashed_and_thin_beside_their_windows() -> None:
-    window, _, _, rtt = by_hand().plot().axes
-    first, limit, second, other, key = window.lines
-    assert look(first) == look(second) == (PLAIN, None, "-")
-    assert look(limit) == look(other) == (0.8, 0.7, "--")
-    # Dashes of four widths and gaps of two; the key in the legend looks alike, and is no flow's colour.
-    assert limit._dash_pattern == other._dash_pattern == key._dash_pattern == (0, pytest.approx([3.2, 1.6]))  # type: ignore[attr-defined]
-    assert (key.get_linewidth(), key.get_color(), key.get_label()) == (0.8, "#666666", "ssthresh")
-    assert [look(line) for line in rtt.lines] == [(PLAIN, None, "-")] * 2
-    assert [str(line.get_label()) for line in rtt.lines] == ["reno #0", "ours #1"]
 
 
 def test_up_to_six_flows_are_told_apart() -> None:
@@ -203,16 +159,6 @@ def test_a_comparison_is_smooth_where_many_flows_or_cross_traffic_share_the_link
         assert [len(axes.lines) for axes in Comparison({"a": alone(crossed)}).plot().axes] == [2, 2, 2, 2]
 
 
-def test_one_flow_over_one_link_is_titled_plainly() -> None:
-    figure = Comparison({"a": alone(), "b": alone()}).plot()
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles == ["congestion window", "queue", "utilization", "round-trip time"]
-    assert [axes.get_ylabel() for axes in figure.axes] == ["packets", "packets", "of capacity", "ms"]
-    assert [len(axes.lines) for axes in figure.axes] == [2, 2, 2, 2]
-    assert [str(line.get_label()) for line in figure.axes[0].lines] == ["a", "b"]
-    assert [line.get_color() for line in figure.axes[2].lines] == [pen("reno")["color"]] * 2
-
-
 def test_legends_are_where_there_is_something_to_tell_apart() -> None:
     def legends(figure: Figure) -> list[bool]:
         return [axes.get_legend() is not None for axes in figure.axes]
@@ -220,22 +166,6 @@ def test_legends_are_where_there_is_something_to_tell_apart() -> None:
     assert legends(by_hand().plot()) == [True, True, False, False]
     assert legends(alone().plot()) == [True, False, False, False]
     assert legends(Comparison({"a": alone(), "b": alone()}).plot()) == [True, False, False, False]
-
-
-def test_a_legend_is_one_row_over_its_panel_and_hides_nothing() -> None:
-    figure = windows(FEW).plot()
-    FigureCanvasAgg(figure).draw()
-    axes = figure.axes[0]
-    legend = axes.get_legend()
-    assert legend is not None
-    box, panel = legend.get_window_extent(), axes.get_window_extent()
-    assert box.x1 == pytest.approx(panel.x1, abs=1)
-    assert panel.y1 - 0.03 * panel.height < box.y0 < panel.y1 + 1
-    texts = legend.get_texts()
-    assert [text.get_text() for text in texts] == [*(f"reno #{i}" for i in range(FEW)), "ssthresh"]
-    assert len({round(text.get_window_extent().y0) for text in texts if text.get_text() != "ssthresh"}) == 1
-    assert legend.columnspacing == 1.2
-    assert not legend.get_frame_on()
 
 
 def test_where_nobody_has_a_value_there_is_a_gap() -> None:

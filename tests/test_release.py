@@ -24,7 +24,9 @@ def module(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "release")
+        spec.loader.exec_module(found)
     return found
 
 
@@ -172,3 +174,23 @@ def test_wheels_are_tried_with_each_python_once(build: ModuleType) -> None:
     ]
     assert versions
     assert len(versions) == len(set(versions))
+
+
+def test_profile_needs_a_tool_as_new_as_the_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An older `llvm-profdata` cannot read the counts, so it is not taken."""
+    optimization = module("optimization")
+    compiler = tmp_path / "rustc"
+    compiler.write_text(
+        "#!/bin/sh\n"
+        f'[ "$1" = --print ] && echo {tmp_path}/sysroot && exit\n'
+        "printf 'host: x86_64-unknown-linux-gnu\\nLLVM version: 22.1.2\\n'\n"
+    )
+    tool = tmp_path / "llvm-profdata"
+    tool.write_text("#!/bin/sh\necho LLVM version 14.0.6\n")
+    for file in (compiler, tool):
+        file.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(optimization.ProfileError, match="requires llvm-profdata of LLVM 22 or newer"):
+        optimization.profdata_tool()
+    tool.write_text("#!/bin/sh\necho LLVM version 22.1.8\n")
+    assert optimization.profdata_tool() == str(tool)

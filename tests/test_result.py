@@ -163,7 +163,7 @@ def test_a_result_of_the_engine_is_loaded_and_pickled_as_it_was(result: Result, 
 
 
 def test_what_can_not_be_loaded_is_said_in_one_line(result: Result, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"that can be loaded \(result\.json: No such file or directory\)$"):
+    with pytest.raises(InputError, match=r"result\.json: can.t be read: No such file or directory$"):
         Result.load(tmp_path)
     result.save(tmp_path / "out")
     (tmp_path / "out/series.parquet").write_bytes(b"broken")

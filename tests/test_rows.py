@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,12 @@ from by_hand import FLOWS, NO, TRAFFIC, by_hand
 from fullpipe import Result, Scenario, run
 from fullpipe.errors import Cancelled
 from fullpipe.runs import engines
+from fullpipe.runs.design import Case, Design, Done, error_line
 from fullpipe.runs.figures import FIRST
-from fullpipe.study.sweep.rows import outcome
+from fullpipe.runs.options import RunOptions
+from fullpipe.runs.runner import Runner
 from fullpipe.study.sweep.table import join, table_of
-from test_store import PLAN
+from test_sweep import PLAN
 from test_tables import LINK
 
 
@@ -181,20 +184,33 @@ def small() -> Scenario:
     return Scenario(duration="2 s", links=[LINK], flows=[{"algorithm": "reno"}])
 
 
+def row_of(changes: dict[str, object], **options: Any) -> Done:
+    """The one run of a design."""
+    runner = Runner(RunOptions(workers=1, **options), tolerates=(BaseException,))
+    (done,) = runner.rows(Design([Case(small(), changes=changes)]))
+    return done
+
+
 def test_a_failed_run_says_why_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert outcome(small(), {"warmup": "3 s"})["error"].startswith("warmup: ")
+    def error_of(changes: dict[str, object]) -> str:
+        done = row_of(changes)
+        assert done.row is None
+        assert done.error is not None
+        return error_line(done.error)
+
+    assert error_of({"warmup": "3 s"}).startswith("warmup: ")
 
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("one\n  two")
 
     monkeypatch.setattr(engines, "run", fails)
-    assert outcome(small(), {}) == {"error": "one two"}
+    assert error_of({}) == "one two"
 
     def says_nothing(*_: object, **__: object) -> None:
         raise RuntimeError
 
     monkeypatch.setattr(engines, "run", says_nothing)
-    assert outcome(small(), {}) == {"error": "RuntimeError"}
+    assert error_of({}) == "RuntimeError"
 
 
 @pytest.mark.parametrize("error", [Cancelled, KeyboardInterrupt, SystemExit])
@@ -204,23 +220,30 @@ def test_who_stops_a_run_stops_it(monkeypatch: pytest.MonkeyPatch, error: type[B
 
     monkeypatch.setattr(engines, "run", stopped)
     with pytest.raises(error):
-        outcome(small(), {})
+        row_of({})
 
 
 def test_a_run_is_changed_and_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[tuple[float, float]] = []
     asked: list[Scenario] = []
+    seen = threading.Event()
+
+    def tell(done: float, total: float) -> None:
+        said.append((done, total))
+        seen.set()
 
     def run(scenario: Scenario, *, progress: Callable[[float, float], object], **_: object) -> Result:
         asked.append(scenario)
         progress(1.5, 2.0)
+        assert seen.wait(30)
         return by_hand()
 
     monkeypatch.setattr(engines, "run", run)
-    row = outcome(small(), {"flows.count": 3}, lambda reached, whole: said.append((reached, whole)))
-    assert (row["error"], row["retransmits"]) == (None, 2751)
+    done = row_of({"flows.count": 3}, progress=tell)
+    assert (done.error, done.row and done.row["retransmits"]) == (None, 2751)
     assert asked[0].to_dict()["flows"][0]["count"] == 3
-    assert said == [(1.5, 2.0)]
+    assert said[0] == (0.75, 1)
+    assert said[-1] == (1, 1)
 
 
 def test_columns_stand_in_their_order() -> None:

@@ -21,6 +21,7 @@ from fullpipe import Scenario, models
 from fullpipe.cli import fullpipe_command
 from fullpipe.cli.size import _print
 from fullpipe.errors import InputError
+from fullpipe.runs.aggregate import estimate
 from fullpipe.scenario.quantity import Quantity
 from fullpipe.study.size import Mix, Sizing, Target
 from fullpipe.study.size.mix import _time
@@ -28,7 +29,6 @@ from fullpipe.study.size.search import Bracket, Search, Verdict
 from fullpipe.study.size.shares import algorithms_of, parts_of
 from fullpipe.study.size.sizing import MEASURED, Answer, Case
 from fullpipe.study.size.target import judge
-from fullpipe.study.statistics import estimate
 
 SMALL = ["--rate", "2Mbit/s", "--rtt", "20ms..60ms", "--flows", "2,4", "--target", "0.9", "--algorithms", "newreno"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import json
@@ -10,6 +11,7 @@ import os
 import random
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -24,12 +26,13 @@ import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario, ScenarioError
 from fullpipe.errors import Cancelled, FullpipeError, InputError
-from fullpipe.study.statistics import Estimate, estimate, student_t
+from fullpipe.runs import engines
+from fullpipe.runs import store as stores
+from fullpipe.runs.aggregate import Estimate, estimate, student_t
 from fullpipe.study.sweep import Plan, load_plan
 from fullpipe.study.sweep import plan as plans
-from fullpipe.study.sweep import store as stores
 from fullpipe.study.sweep.axes import read_axes
-from fullpipe.study.sweep.store import Store
+from fullpipe.study.sweep.directory import opened
 
 SWEEP = (
     SMALL
@@ -41,6 +44,29 @@ links.bottleneck.buffer = { from = "10 packets", to = "100 packets", count = 4, 
 """
 )
 RUNS = 24
+
+
+LINK = {"name": "bottleneck", "rate": "10 Mbit/s", "delay": "20 ms", "buffer": "10 packets"}
+PLAN = Plan(
+    Scenario(duration="10 s", links=[LINK], flows=[{"algorithm": "reno"}]),
+    read_axes({"links.bottleneck.buffer": ["1 packets", "2 packets", "3 packets"]}),
+)
+
+
+def kept_in(directory: Path) -> int:
+    """Rows in the store of a sweep that is not finished."""
+    return rows_of(directory / ".fullpipe-runs/runs.sqlite")
+
+
+def rows_of(file: Path) -> int:
+    """Rows in a store that another process writes."""
+    if not file.exists():
+        return 0
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=30)) as store:
+        try:
+            return int(store.execute("SELECT count(*) FROM runs").fetchone()[0])
+        except sqlite3.OperationalError:  # not made yet
+            return 0
 
 
 @pytest.fixture
@@ -177,6 +203,7 @@ def test_the_command(program: Program, sweep_file: Path, tmp_path: Path) -> None
     for word in ("vegas (alpha=2)", "46 packets", "±", "utilization"):
         assert word in done.stdout
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        ".fullpipe-files",
         "summary.parquet",
         "sweep.json",
         "sweep.parquet",
@@ -229,7 +256,11 @@ def test_killed_again_and_again_it_ends_with_the_same_table(sweep_file: Path, tm
         quietly = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with started([*command, "--out", "killed"], cwd=tmp_path, **quietly) as process:
             begun = time.monotonic()
-            while not (tmp_path / "killed/parts").is_dir() and process.poll() is None and time.monotonic() < begun + 60:
+            while (
+                not (tmp_path / "killed/sweep.json").exists()
+                and process.poll() is None
+                and time.monotonic() < begun + 60
+            ):
                 time.sleep(0.01)
             time.sleep(chance.uniform(0.0, 1.2))
         kills += process.returncode == -signal.SIGKILL
@@ -239,6 +270,7 @@ def test_killed_again_and_again_it_ends_with_the_same_table(sweep_file: Path, tm
     for name in ("sweep.parquet", "summary.parquet"):
         assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == [
+        ".fullpipe-files",
         "summary.parquet",
         "sweep.json",
         "sweep.parquet",
@@ -250,19 +282,18 @@ def test_interrupted_it_keeps_what_is_finished(sweep_file: Path, tmp_path: Path)
     command = [PROGRAM, "sweep", sweep_file.name, "--out", "out"]
     with started(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         begun = time.monotonic()
-        while len(list(tmp_path.glob("out/parts/*.parquet"))) < 2 and time.monotonic() < begun + 60:
+        while not kept_in(tmp_path / "out") and time.monotonic() < begun + 60:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors.splitlines() == ["fullpipe: interrupted; finished runs are in out: start again to go on"]
-    kept = [row for part in tmp_path.glob("out/parts/*.parquet") for row in pq.read_table(part)["run"].to_pylist()]
-    assert 0 < len(kept) == len(set(kept)) < 800
+    assert 0 < kept_in(tmp_path / "out") < 800
 
 
 @pytest.mark.parametrize("how", ["stop", "Ctrl-C", "an exception"])
 def test_ended_early_it_keeps_what_it_has_told_of_and_goes_on_from_there(
-    small: Scenario, tmp_path: Path, how: str
+    small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     stop, axes = threading.Event(), {"flows.count": [1, 2, 3, 4]}
     end = {"stop": stop.set, "Ctrl-C": lambda: signal.raise_signal(signal.SIGINT), "an exception": lambda: 1 / 0}[how]
@@ -277,22 +308,28 @@ def test_ended_early_it_keeps_what_it_has_told_of_and_goes_on_from_there(
 
     with pytest.raises(ending):
         fullpipe.sweep(small, axes, repeats=3, out=tmp_path / "out", workers=1, progress=tell, stop=stop)
-    kept = [row for part in tmp_path.glob("out/parts/*.parquet") for row in pq.read_table(part)["run"].to_pylist()]
-    # What is told counts the part of the run under way, which may be nearly all of it.
-    assert told - 1 <= len(kept) == len(set(kept)) < 12
+    kept = kept_in(tmp_path / "out")
+    # Progress counts the fraction of the run under way, which may be nearly all of it.
+    assert told - 1 <= kept < 12
+    made: list[Scenario] = []
+    real = engines.run
+    monkeypatch.setattr(
+        engines, "run", lambda scenario, **options: (made.append(scenario), real(scenario, **options))[1]
+    )
     again = fullpipe.sweep(small, axes, repeats=3, out=tmp_path / "out", progress=lambda _, total: totals.append(total))
+    assert len(made) == 12 - kept
     assert again.table.equals(fullpipe.sweep(small, axes, repeats=3).table)
-    assert set(totals) == {12 - len(kept)}
+    assert set(totals) == {12}
 
 
 def test_only_one_sweep_at_a_time_in_a_directory(program: Program, sweep_file: Path, tmp_path: Path) -> None:
     plan = load_plan(sweep_file)
-    with Store(tmp_path / "out", plan):
-        with pytest.raises(InputError, match="another sweep is writing"):
+    with opened(tmp_path / "out", plan):
+        with pytest.raises(InputError, match="another command is writing"):
             fullpipe.study.sweep.sweep_plan(plan, out=tmp_path / "out")
         done = program("sweep", sweep_file.name, "--out", "out")
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == "fullpipe: out: another sweep is writing there\n"
+        assert done.stderr == "fullpipe: out: another command is writing there\n"
     assert program("sweep", sweep_file.name, "--out", "out").returncode == 0
 
 
@@ -314,7 +351,7 @@ def test_of_sweeps_that_begin_together_one_writes(
     def begin(directory: Path) -> None:
         at_once.wait()
         try:
-            with Store(directory, plan):
+            with opened(directory, plan):
                 entered.append(True)
                 all_done.wait()
         except InputError as error:
@@ -327,7 +364,7 @@ def test_of_sweeps_that_begin_together_one_writes(
     for thread in threads:
         thread.join()
     assert entered == [True]
-    assert refused == 3 * [f"{tmp_path / 'out'}: another sweep is writing there"]
+    assert refused == 3 * [f"{tmp_path / 'out'}: another command is writing there"]
 
 
 def test_a_file_system_without_locks(small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,6 +375,19 @@ def test_a_file_system_without_locks(small: Scenario, tmp_path: Path, monkeypatc
     with pytest.raises(InputError, match=r"out: its file system has no locks .*No locks available.*another directory"):
         fullpipe.sweep(small, {"flows.count": [1]}, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["sweep.json", ".fullpipe-runs", ".fullpipe-runs/lock", ".fullpipe-runs/runs.sqlite"])
+def test_a_sweep_follows_no_link_of_its_directory(small: Scenario, tmp_path: Path, name: str) -> None:
+    out, outside = tmp_path / "out", tmp_path / "outside"
+    (out / name).parent.mkdir(parents=True)
+    (outside / "deep").mkdir(parents=True)
+    (outside / "precious").write_text("mine")
+    (out / name).symlink_to(outside if name == ".fullpipe-runs" else outside / "precious")
+    with pytest.raises(InputError, match=r"symbolic link|none of ours"):
+        fullpipe.sweep(small, {"flows.count": [1]}, out=out)
+    assert sorted(path.name for path in outside.iterdir()) == ["deep", "precious"]
+    assert (outside / "precious").read_text() == "mine"
 
 
 def test_a_result_and_a_sweep_do_not_share_a_directory(program: Program, sweep_file: Path, small: Scenario) -> None:
@@ -382,35 +432,30 @@ def test_the_same_axes_in_another_order_are_another_sweep(small: Scenario, tmp_p
     assert fullpipe.sweep(small, {**buffers, **counts}, out=out).table.equals(table)
 
 
-@pytest.mark.parametrize("rows", ["parts", "sweep.parquet", "summary.parquet"])
-def test_rows_of_another_sweep_are_not_taken_for_ones_own(small: Scenario, tmp_path: Path, rows: str) -> None:
-    theirs, mine = tmp_path / "theirs", tmp_path / "mine"
-    with Store(theirs, Plan(small, read_axes({"flows.count": [3, 4]}))) as store:
-        store.add({"run": 0, "flows.count": 3, "repeat": 0, "seed": 1, "error": None, "utilization": 0.5})
-        store.finish(store.table(), store.table()) if rows != "parts" else None
-    (theirs / "sweep.json").unlink()
-    for other in ("sweep.parquet", "summary.parquet"):
-        if other != rows:
-            (theirs / other).unlink(missing_ok=True)
-    before = sorted(theirs.rglob("*"))
-    with pytest.raises(InputError, match="parquet holds another sweep; choose another directory"):
-        fullpipe.sweep(small, {"flows.count": [1, 2]}, out=theirs)
-    assert sorted(theirs.rglob("*")) == before
-    # The same beside a sweep.json of ours.
-    fullpipe.sweep(small, {"flows.count": [1, 2]}, out=mine)
-    (theirs / rows).rename(mine / "parts" if rows == "parts" else mine / rows)
-    with pytest.raises(InputError, match="parquet holds another sweep; choose another directory"):
-        fullpipe.sweep(small, {"flows.count": [1, 2]}, out=mine)
-
-
-def test_a_lost_or_broken_off_sweep_json_is_written_again(small: Scenario, tmp_path: Path) -> None:
-    axes = {"flows.count": [1, 2]}
-    table = fullpipe.sweep(small, axes, out=tmp_path / "out").table
-    text = (tmp_path / "out/sweep.json").read_bytes()
-    for there in (b"", text[:30]):
-        (tmp_path / "out/sweep.json").write_bytes(there)
-        assert fullpipe.sweep(small, axes, out=tmp_path / "out").table.equals(table)
-        assert (tmp_path / "out/sweep.json").read_bytes() == text
+@pytest.mark.parametrize("damage", ["another sweep's", "a changed byte", "no manifest", "no Parquet"])
+def test_tables_that_do_not_verify_are_made_again(
+    small: Scenario, tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    theirs, mine, axes = tmp_path / "theirs", tmp_path / "mine", {"flows.count": [1, 2]}
+    fullpipe.sweep(small, {"flows.count": [3, 4]}, out=theirs)
+    table = fullpipe.sweep(small, axes, out=mine).table
+    whole = {path.name: path.read_bytes() for path in mine.iterdir()}
+    if damage == "another sweep's":
+        (theirs / "sweep.parquet").replace(mine / "sweep.parquet")
+    elif damage == "no manifest":
+        (mine / ".fullpipe-files").unlink()
+    else:
+        data = bytearray(whole["sweep.parquet"])
+        data[200] ^= 1
+        (mine / "sweep.parquet").write_bytes(data if damage == "a changed byte" else b"none")
+    if damage != "no manifest":
+        with pytest.raises(InputError, match=r"sweep\.parquet is not the file that was written"):
+            fullpipe.Sweep.load(mine)
+    assert fullpipe.sweep(small, axes, out=mine).table.equals(table)
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith(f"fullpipe: {mine}: ")
+    assert line.endswith("; all runs are made again")
+    assert {path.name: path.read_bytes() for path in mine.iterdir()} == whole
 
 
 def test_what_breaks_in_one_run_stops_no_other(
@@ -418,7 +463,7 @@ def test_what_breaks_in_one_run_stops_no_other(
 ) -> None:
     axes = {"flows.count": [1, 2, 3, 4]}
     whole = fullpipe.sweep(small, axes).table
-    run = fullpipe.runs.engines.run
+    run = engines.run
     faults: dict[int, BaseException] = {
         2: FullpipeError("needs 80 GB of memory; there are 4"),
         3: MemoryError(),
@@ -431,7 +476,7 @@ def test_what_breaks_in_one_run_stops_no_other(
             raise fault
         return run(scenario, **options)
 
-    monkeypatch.setattr(fullpipe.study.sweep.rows.engines, "run", faulty)
+    monkeypatch.setattr(engines, "run", faulty)
     first = fullpipe.sweep(small, axes, out=tmp_path / "out")
     reasons = [None, "needs 80 GB of memory; there are 4", "MemoryError", "a panic of two lines"]
     assert first.table["error"].to_pylist() == reasons
@@ -440,9 +485,8 @@ def test_what_breaks_in_one_run_stops_no_other(
     title = first.plot("count", "utilization").axes[0].get_title("left")
     assert title.endswith("(3 of 4 runs failed)")
 
-    # The failed ones are tried again, and a success counts, however often parts are put together meanwhile.
+    # The failed ones are tried again.
     monkeypatch.setattr(stores, "PATIENCE_S", 0.0)
-    monkeypatch.setattr(stores, "MOST_PARTS", 1)
     faults.clear()
     assert fullpipe.sweep(small, axes, out=tmp_path / "out", workers=1).table.equals(whole)
 
@@ -468,8 +512,8 @@ def test_a_full_disk(sweep_file: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
-    assert line == "fullpipe: out: File too large; what is there is whole: start again to go on"
-    assert [path.name for path in tmp_path.rglob("*") if path.name.startswith(".")] == []
+    # SQLite does not hand on the system's reason.
+    assert line == "fullpipe: out: disk I/O error; finished runs are kept: start again to go on"
     again = subprocess.run(
         [PROGRAM, "sweep", sweep_file.name, "--out", "out"], cwd=tmp_path, capture_output=True, check=False
     )

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import fullpipe
-from by_hand import by_hand, snapshot
+from by_hand import by_hand
 from conftest import PROGRAM
 from fullpipe import Comparison, InputError, Scenario
 from fullpipe.cli import output, run
@@ -48,7 +48,8 @@ def test_tables_fit_eighty_columns(terminal: Callable[..., str]) -> None:
     comparison = Comparison({"reno": by_hand(), "vegas (alpha=2)": by_hand()})
     text = terminal(80, lambda: (run.print_result(by_hand()), output.show(comparison.shown()))[0])
     assert max(map(len, text.splitlines())) <= 80
-    assert text == snapshot("eighty.txt")
+    wide = terminal(1000, lambda: (run.print_result(by_hand()), output.show(comparison.shown()))[0])
+    assert set(text.replace("─", "").split()) == set(wide.replace("─", "").split())
 
 
 def test_lines_of_text_fit_too(terminal: Callable[..., str]) -> None:

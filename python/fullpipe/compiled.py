@@ -14,6 +14,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import InputError
+from fullpipe.inputs import MOST_LIBRARY_BYTES, check_regular
 from fullpipe.text import hint, one_line, quoted
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ def load_library(library: str, name: str, fields: Mapping[str, Any]) -> Plug:
     """
     import ctypes
 
+    check_regular(library, MOST_LIBRARY_BYTES)
     try:
         loaded = ctypes.CDLL(library)
     except OSError as error:

@@ -37,6 +37,8 @@ from types import (
 )
 from typing import Any
 
+from fullpipe.inputs import FileError, digest
+
 __all__ = ["Identity", "file_digest", "identify", "is_installed"]
 
 MOST_VALUES = 1_000_000
@@ -368,8 +370,8 @@ PLAIN = (bool, int, float, complex, str, bytes)
 def file_digest(file: str) -> str:
     """Hash of a file's content; of a file that cannot be read, of its absence."""
     try:
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
-    except OSError:
+        return digest(file)
+    except FileError:
         return "absent"
 
 

@@ -39,6 +39,7 @@ from fullpipe import _core
 from fullpipe.compiled import CALLS
 from fullpipe.errors import AlgorithmError, InputError
 from fullpipe.identity import Identity, file_digest, identify
+from fullpipe.inputs import MOST_CODE_BYTES, FileError, read_bytes
 from fullpipe.text import listed, quoted, unknown
 
 if TYPE_CHECKING:
@@ -295,10 +296,13 @@ def load_file(file: str) -> ModuleType:
         AlgorithmError: It raises.
     """
     path = Path(file).resolve()
-    if not path.is_file():
-        raise InputError(f"{file}: there is no such file")
-    name = "fullpipe_own_" + hashlib.sha256(str(path).encode() + path.read_bytes()).hexdigest()[:12]
+    try:
+        content = read_bytes(path, MOST_CODE_BYTES)
+    except FileError as error:
+        raise FileError(file, error.why) from None
+    name = "fullpipe_own_" + hashlib.sha256(str(path).encode() + content).hexdigest()[:12]
     if name not in sys.modules:
+        _check_code(file, content)
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise InputError(f"{file}: no Python code; allowed: a file whose name ends in .py")
@@ -317,6 +321,20 @@ def load_file(file: str) -> ModuleType:
                 raise
             raise AlgorithmError(f"{file}: {_said(error)}") from error
     return sys.modules[name]
+
+
+def _check_code(file: str, content: bytes) -> None:
+    """Refuses what Python can't compile.
+
+    Raises:
+        InputError: It can't; the message has the line.
+    """
+    try:
+        compile(content, file, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        why, line = (error.msg, error.lineno) if isinstance(error, SyntaxError) else (str(error), None)
+        place = f"{file}:{line}" if line else file
+        raise InputError(f"{place}: is no Python code: {why or type(error).__name__}") from None
 
 
 def called(names: Iterable[str]) -> str:

@@ -21,6 +21,7 @@
 
 pub mod catalogue;
 mod engine;
+pub mod files;
 mod memory;
 mod network;
 mod packet;

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fullpipe.errors import InputError
+from fullpipe.inputs import MOST_OBJECT_BYTES, read_bytes
 from fullpipe.linux import programs
 from fullpipe.linux.errors import LinuxError
 from fullpipe.text import unknown
@@ -134,10 +135,7 @@ def _is_file(algorithm: str) -> bool:
 
 
 def _own(path: str, params: Mapping[str, Any]) -> programs.Own:
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    content = read_bytes(path, MOST_OBJECT_BYTES)
     try:
         return programs.own(content, None, params)
     except InputError as error:

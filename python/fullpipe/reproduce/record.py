@@ -16,6 +16,7 @@ from fullpipe.errors import InputError
 from fullpipe.files import staged
 from fullpipe.fingerprint import build_fingerprint, hash_of
 from fullpipe.folder import check_below
+from fullpipe.inputs import read_json
 from fullpipe.reproduce.check import Check, judge
 from fullpipe.reproduce.item import Item, Results, elsewhere, expected, notes
 from fullpipe.reproduce.prose import filled
@@ -311,7 +312,7 @@ def _kept(
     if out is None:
         return None
     try:
-        record = json.loads(Path(out, item.id, RECORD).read_text(encoding="utf-8"))
+        record = read_json(Path(out, item.id, RECORD))
         if record["fingerprint"] != fingerprint(item, scenarios, quick, engine, kernel):
             return None
         rows = Rows.from_list(record["rows"])

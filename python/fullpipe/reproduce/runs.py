@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe.files import staged_file
+from fullpipe.inputs import read_json
 from fullpipe.runs.result import TABLES, Result
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Runs:
         """The result kept of the scenario; if there is none, that of `run`, which is kept."""
         path = self.directory / f"{self._name(scenario)}.json"
         try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
+            kept = read_json(path, finite=False)
             return Result(scenario, kept["columns"], engine="linux", wall_s=kept["wall_s"])
         except (OSError, ValueError, KeyError, TypeError):
             pass

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.display import Outcome, Shown, any_known, any_marked, count, fairness, marked, milliseconds, percent, rate
 from fullpipe.files import readable, staged
+from fullpipe.inputs import read_json, read_table
 from fullpipe.runs import tables, transfers
 from fullpipe.runs.figures import figures, groups, overall
 from fullpipe.runs.tidy import tidy
-from fullpipe.text import listed
+from fullpipe.text import listed, shorten
 
 if TYPE_CHECKING:
     import os
@@ -226,16 +226,14 @@ class Result(Outcome):
         Raises:
             InputError: There is none, or it can't be read.
         """
-        import pyarrow.parquet as pq
-
         from fullpipe.scenario import Scenario
 
         with readable(directory) as place:
-            kept = json.loads((place / "result.json").read_text(encoding="utf-8"))
+            kept = read_json(place / "result.json")
             files = {name: place / f"{name}.parquet" for name in TABLES}
             # Earlier versions knew no transfers.
             found = [name for name, file in files.items() if name != "transfers" or file.exists()]
-            columns: dict[str, Any] = {name: tables.of_arrow(pq.read_table(files[name])) for name in found}
+            columns: dict[str, Any] = {name: tables.of_arrow(read_table(files[name])) for name in found}
             totals = kept["totals"]
             jain = totals["jain_index"]
             columns["totals"] = {**totals, "jain_index": math.nan if jain is None else jain}
@@ -285,7 +283,7 @@ class Result(Outcome):
 
     def __repr__(self) -> str:
         links = listed(f"{row['name']} {row['utilization']:.3f}" for row in tables.rows(self._columns["links"]))
-        return f"<Result of {len(self._columns['flows']['id'])} flows on {self.engine}; utilization: {links}>"
+        return f"<Result of {len(self._columns['flows']['id'])} flows on {shorten(self.engine)}; utilization: {links}>"
 
 
 def _with_reverse(link: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from fullpipe import _core
 from fullpipe._core import Column
 from fullpipe.errors import AlgorithmError, FullpipeError, MemoryLimitError
 from fullpipe.own import called, interpreted, own_lines, used_in
-from fullpipe.runs.executor import TICK_S, check_stop
+from fullpipe.runs.pool import TICK_S, check_stop
 from fullpipe.runs.tables import to_numpy
 
 if TYPE_CHECKING:

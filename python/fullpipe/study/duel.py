@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -12,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from fullpipe.display import Shown, milliseconds, percent, rate
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.files import readable, staged
+from fullpipe.inputs import read_json
 from fullpipe.runs import tables
+from fullpipe.runs.aggregate import Estimate, estimate
 from fullpipe.runs.engines import run_many
 from fullpipe.runs.figures import groups
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario
-from fullpipe.study.statistics import Estimate, estimate
 from fullpipe.study.tabled import Tabled
 from fullpipe.text import listed, with_params
 
@@ -223,7 +223,7 @@ class Duel(Tabled):
             InputError: There is none, or it can't be read.
         """
         with readable(directory) as place:
-            kept = json.loads((place / "duel.json").read_text(encoding="utf-8"))
+            kept = read_json(place / "duel.json")
             return cls(kept["algorithms"], kept["runs"])
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:

@@ -6,6 +6,7 @@
 //! behind the loop's by its access delay.
 
 mod build;
+mod burst;
 mod figures;
 mod footprint;
 pub mod schedule;
@@ -24,6 +25,7 @@ use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
 use crate::transport::ecn::Receiving;
 use crate::transport::policy::{Any, Controller, Fault, Fuse, Guard, Policy};
+use burst::Rest;
 use footprint::Memory;
 use fullpipe_cc::Nanos;
 use schedule::{Schedule, StreamId};
@@ -249,7 +251,12 @@ impl<P: Policy> Engine<P> {
     /// The next events, as many as there may be between two looks at watch and memory; false where none is left up to `end`.
     #[inline(always)]
     fn take_some(&mut self, end: Nanos) -> bool {
-        for _ in 0..WATCH_EVERY {
+        self.transit.left = WATCH_EVERY;
+        if let Some(rest) = self.transit.rest.take() {
+            self.send_rest(rest);
+        }
+        while self.transit.left > 0 {
+            self.transit.left -= 1;
             let timer = self.transit.timers.next_time();
             let packet = self.transit.schedule.next_time();
             if timer.min(packet) >= end {
@@ -271,6 +278,16 @@ impl<P: Policy> Engine<P> {
         true
     }
 
+    /// A long burst goes on before any other event.
+    #[cold]
+    #[inline(never)]
+    fn send_rest(&mut self, rest: Rest) {
+        self.transit.send_rest(&mut self.flows[rest.flow as usize], rest);
+        if self.transit.rest.is_some() {
+            self.transit.left = 0;
+        }
+    }
+
     /// Ends the run where it holds more than it may: no event is left.
     #[cold]
     #[inline(never)]
@@ -280,6 +297,7 @@ impl<P: Policy> Engine<P> {
             self.excess = Some(problem);
             self.transit.schedule = Schedule::new();
             self.transit.timers = Timers::default();
+            self.transit.rest = None;
         }
     }
 

@@ -37,6 +37,9 @@ use crate::transport::receiver::unwrap;
 use fullpipe_cc::{Ack, Flow, Input, Nanos, Signal};
 use std::ops::Range;
 
+/// Segments that [`Sender::noted_segments`] hands out at a time, at most: a window may have billions.
+pub const MOST_NOTED: u64 = 1 << 14;
+
 /// One connection's sending end. In the order of use: what every ACK touches comes first, together in memory.
 #[derive(Debug)]
 #[repr(C)]
@@ -367,7 +370,7 @@ impl<P: Policy> Sender<P> {
         self.take_new::<false>(now)
     }
 
-    /// The same where the repair notes them.
+    /// New segments that may be sent at `now`, where the loss recovery keeps their send times: at most [`MOST_NOTED`]; call again then.
     #[inline(always)]
     pub fn noted_segments(&mut self, now: Nanos) -> Range<u64> {
         self.take_new::<true>(now)
@@ -465,7 +468,10 @@ impl<P: Policy> Sender<P> {
         let progress = &mut self.progress;
         let flight_size = progress.flight_size();
         let room = window.min(u64::from(progress.max_window)).saturating_sub(flight_size);
-        let count = room.min(progress.end.saturating_sub(progress.nxt));
+        let mut count = room.min(progress.end.saturating_sub(progress.nxt));
+        if NOTING {
+            count = count.min(MOST_NOTED);
+        }
         progress.cwnd_limited = flight_size + count >= window;
         let first = progress.nxt;
         if count > 0 {

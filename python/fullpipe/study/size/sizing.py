@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -15,17 +14,18 @@ from fullpipe import models
 from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError, check_several
 from fullpipe.files import readable, staged
+from fullpipe.inputs import read_json, read_rows
 from fullpipe.runs import engines
-from fullpipe.runs.executor import check_stop, count_workers, in_threads
+from fullpipe.runs.aggregate import estimate
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.pool import check_stop, count_workers, in_threads
 from fullpipe.runs.tidy import setting, tidy
 from fullpipe.study.size.mix import BUFFER, Mix
 from fullpipe.study.size.search import Bracket, Search, Verdict
 from fullpipe.study.size.shares import parts_of
 from fullpipe.study.size.shown import show
 from fullpipe.study.size.target import Condition, Figures, Target, check_targets, judge
-from fullpipe.study.statistics import estimate
 from fullpipe.text import file_name, listed, quoted, with_params
 
 if TYPE_CHECKING:
@@ -165,12 +165,10 @@ class Sizing(Outcome):
         Raises:
             InputError: There is none, or it can't be read.
         """
-        import pyarrow.parquet as pq
-
         with readable(directory) as place:
-            kept = json.loads((place / "size.json").read_text(encoding="utf-8"))
+            kept = read_json(place / "size.json")
             mix = {key: value for key, value in kept["mix"].items() if key != "bdp_packets"}
-            return cls(Mix(**mix), kept["rows"], pq.read_table(place / "tried.parquet").to_pylist())
+            return cls(Mix(**mix), kept["rows"], read_rows(place / "tried.parquet"))
 
     @property
     def table(self) -> pa.Table:
