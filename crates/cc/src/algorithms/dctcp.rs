@@ -1,7 +1,7 @@
 //! DCTCP: cuts the window by half of the fraction of segments that are marked, so that few marks take little.
 //!
 //! Source: RFC 8257 (S. Bensley et al., *Data Center TCP (DCTCP)*, 2017); M. Alizadeh et al., *Data Center TCP (DCTCP)*, SIGCOMM 2010.
-//! Sections 3.1 to 3.5 and 4.1 to 4.4 of the RFC were read. Once a window of data (section 3.3), with M the
+//! Sections 3.1 to 3.6, 4.1 and 4.2 of the RFC were read. Once a window of data (section 3.3), with M the
 //! fraction of the acknowledged segments that were marked:
 //!
 //! - alpha = (1 - g) alpha + g M, from 1 at the beginning;
