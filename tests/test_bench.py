@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -640,3 +641,57 @@ def test_the_command_opens_the_page_with_a_scenario(
     assert (toml(page) == file.read_text()) == (name == "bufferbloat")
     context.close()
     assert errors == []
+
+
+def deflated(text: str) -> str:
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return base64.urlsafe_b64encode(deflate.compress(text.encode()) + deflate.flush()).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("#s=damaged!", "The link is damaged: it carries no scenario. What you see is not from it."),
+        ("#s=" + deflated("x" * 200_000_000), "The link carries more than 1 MB, which is too much for this page."),
+    ],
+    ids=["damaged", "inflates"],
+)
+def test_a_link_that_can_not_be_shown_is_reported(browser: Browser, errors: list[str], address: str, says: str) -> None:
+    page = opened(browser, errors, address=address)
+    page.wait_for_selector("#notice.wrong")
+    assert says in page.inner_text("#notice")
+    # The report stays until another scenario is taken.
+    page.wait_for_function("!document.querySelector('#results').classList.contains('stale')")
+    assert page.is_visible("#notice")
+    page.locator("#presets button").nth(1).click()
+    page.wait_for_function("document.querySelector('#notice').hidden")
+    page.context.close()
+    assert errors == []
+
+
+def test_line_breaks_of_a_link_do_not_block_the_page(browser: Browser, errors: list[str]) -> None:
+    """Quadratic work took 12 s for these; the page answers within the time that a few frames take, many times over."""
+    text = PRESETS[0].read_text() + "\n" * 60_000
+    address = "#s=" + deflated(text)
+    page = opened(browser, errors, address=address)
+    assert page.evaluate("document.querySelector('#text').value.length") == len(text)
+    assert page.is_hidden("#notice")
+    took_ms = page.evaluate(
+        """() => { const area = document.querySelector('#text'); const begun = performance.now();
+        area.dispatchEvent(new Event('input')); return performance.now() - begun; }"""
+    )
+    page.context.close()
+    assert took_ms < 10_000
+    assert errors == []
+
+
+def test_more_samples_than_a_page_shows_are_refused_by_their_key(page: Page) -> None:
+    text = (
+        'duration = "1000 s"\nseries_interval = "1 ms"\n[[links]]\nname = "l"\nrate = "1 Mbit/s"\ndelay = "10 ms"\n'
+        'buffer = "10 packets"\n[[flows]]\nalgorithm = "reno"\n'
+    )
+    said = page.evaluate("text => bench.run(text).then(() => null, error => error.message)", text)
+    assert said.startswith("series_interval: 2000000 samples of series are more than a page can show; allowed: at most")
+    assert (
+        page.evaluate("text => bench.run(text).then(() => 'ran', String)", text.replace('"1 ms"', '"10 ms"')) == "ran"
+    )

@@ -55,6 +55,7 @@ __all__ = [
     "interpreted",
     "load_algorithms",
     "load_file",
+    "of_library",
     "own_lines",
     "restore",
     "used_in",
@@ -211,7 +212,8 @@ def algorithm(
     Raises:
         InputError: The name is taken, or the class lacks something; the message says what.
     """
-    shared = None if library is None else str(Path(library).resolve())
+    # Not Path.resolve, which raises RuntimeError where links form a loop.
+    shared = None if library is None else os.path.realpath(library)
     options = {
         "recovery": recovery,
         "paper": paper,
@@ -295,7 +297,7 @@ def load_file(file: str) -> ModuleType:
         InputError: There is no such file, it ends the program, or what it declares is no algorithm.
         AlgorithmError: It raises.
     """
-    path = Path(file).resolve()
+    path = Path(os.path.realpath(file))
     try:
         content = read_bytes(path, MOST_CODE_BYTES)
     except FileError as error:
@@ -381,6 +383,11 @@ def used_in(*values: Any) -> list[str]:
         elif isinstance(value, Sequence):
             waiting += value
     return sorted(found)
+
+
+def of_library(names: Iterable[str]) -> bool:
+    """Whether one of the algorithms of these names is a shared library, which may end its process."""
+    return any(_declared[name].options["library"] is not None for name in names)
 
 
 def carried(names: Iterable[str]) -> dict[str, bytes]:

@@ -21,8 +21,9 @@
 
 use crate::error::Fault;
 use crate::load::Program;
-use crate::run::{Machine, mixed};
+use crate::run::Machine;
 use crate::target::{Field, HZ, size_of};
+use fullpipe_cc::random::mix;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
 use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, RateSample, Signal, Start};
 use std::fmt::{self, Display};
@@ -208,7 +209,7 @@ impl Control {
             machine,
             fault: None,
             clock_offset: None,
-            timestamps_ahead: mixed(!start.seed) as u32,
+            timestamps_ahead: (mix(!start.seed) >> 32) as u32,
             segment_bytes: start.segment_bytes.max(1),
             mss,
             delivered_ce: 0,

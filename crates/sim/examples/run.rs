@@ -11,4 +11,5 @@ fn main() {
     let report = run(&scenario, &mut |_| true).expect("nobody stops it");
     println!("{:?}", report.packets);
     println!("data_packets {}", report.data_packets);
+    println!("jain_index {}", report.jain_index);
 }

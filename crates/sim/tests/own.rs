@@ -98,7 +98,7 @@ fn the_crates_own_are_the_same_beside_a_foreign_one() {
     let web = "[[web]]\nalgorithm = \"NAME\"\nsessions = 2\nmean_gap = \"100 ms\"\nmean_size = \"20 kB\"\n";
     for info in fullpipe_cc::registry::ALL {
         let flows = format!(
-            "[[flows]]\nalgorithm = \"{}\"\n[[flows]]\nalgorithm = \"NAME\"\nrecovery = \"newreno\"\n",
+            "[[flows]]\nname = \"ours\"\nalgorithm = \"{}\"\n[[flows]]\nname = \"theirs\"\nalgorithm = \"NAME\"\nrecovery = \"newreno\"\n",
             info.name
         );
         let text = |name: &str| network(&format!("{flows}{web}")).replace("NAME", name).replace("8 s", "3 s");

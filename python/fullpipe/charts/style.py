@@ -42,7 +42,12 @@ __all__ = [
 COLOURS = tuple(shades["light"] for shades in LOOKS["colours"].values())
 """For settings and kinds; an algorithm has its own (`pen`)."""
 
+PROCESS_SETTINGS = ("backend", "date.epoch", "docstring.", "figure.max_open_warning", "figure.raise_window")
+"""Beginnings of the settings of matplotlib that are of the process and not of a picture."""
+
 STYLE: Any = {
+    # Settings of the user, such as text.usetex, change no picture.
+    **{key: value for key, value in mpl.rcParamsDefault.items() if not key.startswith(PROCESS_SETTINGS)},
     "axes.axisbelow": True,
     "axes.grid": True,
     "axes.spines.right": False,

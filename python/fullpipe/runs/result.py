@@ -86,7 +86,7 @@ class Result(Outcome):
     @cached_property
     def transfers(self) -> pa.Table:
         """A row per transfer that began, of finite flows and of web traffic, in that order: ``group`` (a flow's name, a
-        web group's, or "web"), ``start_s``, ``size_bytes`` (whole packets), ``state`` at the end of the run ("complete",
+        web group's, or "web"), ``start_s``, ``size_bytes`` (whole packets), ``state`` at the end ("complete",
         "cut off" where its flow stopped before, or "running"), ``completion_s`` from its beginning to its last ACK (NaN
         unless it is complete), ``slowdown`` (that over the time of an idle path for its packets back to back),
         ``retransmits``, ``timeouts``, ``in_warmup``: whether it began in the warm-up.

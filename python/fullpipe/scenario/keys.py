@@ -26,6 +26,7 @@ class LinkKeys(TypedDict, total=False):
     jitter: Mapping[str, Any]
     reorder: Mapping[str, Any]
     aggregation: str
+    phase: str
     policer: Mapping[str, Any]
     reverse: Mapping[str, Any]
 

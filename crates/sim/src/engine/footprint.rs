@@ -88,13 +88,14 @@ impl<P: Policy> Engine<P> {
             let what = format!(
                 "{transfers} transfers at once {when}, {beyond}; allowed: fewer or smaller ones, or more memory"
             );
-            return problem(format!("web[{group}]"), what);
+            return problem(format!("web[{}]", self.order.web[group]), what);
         }
         if 2 * waiting >= under_way {
             let what = format!(
                 "{waiting} packets wait here {when}, {beyond}; allowed: a smaller buffer, a smaller max_window of the flows, or more memory"
             );
-            return problem(buffer_key(&scenario.links, index / 2, index % 2 == 1), what);
+            let link = self.order.links[index / 2];
+            return problem(buffer_key(&self.written.links, link, index % 2 == 1), what);
         }
         let what = format!(
             "{under_way} packets are under way {when}, {beyond}; allowed: a smaller max_window or rate, or more memory"

@@ -19,6 +19,8 @@ use crate::packet::{Kind, Packet, Segment};
 use crate::prefetch::prefetch;
 use crate::report::Report;
 use crate::report::transfers::Transfers;
+use crate::rng::Ties;
+use crate::scenario::order::Order;
 use crate::scenario::{Arrivals, Problem, Scenario, Tcp, Web};
 use crate::traffic::connection::{Connection, HOT_BYTES, Life, controller};
 use crate::traffic::datagrams::DatagramSource;
@@ -194,7 +196,11 @@ const WATCH_EVERY: u32 = 1 << 14;
 const MANY_FLOWS: usize = 512;
 
 struct Engine<P> {
+    /// In canonical order.
     scenario: Arc<Scenario>,
+    /// In the order in which it was written.
+    written: Arc<Scenario>,
+    order: Order,
     transit: Transit,
     flows: Vec<Connection<P>>,
     datagrams: Vec<DatagramSource>,
@@ -295,8 +301,8 @@ impl<P: Policy> Engine<P> {
         self.first_segments = 0;
         if let Err(problem) = self.check_memory(now) {
             self.excess = Some(problem);
-            self.transit.schedule = Schedule::new();
-            self.transit.timers = Timers::default();
+            self.transit.schedule = Schedule::new(Ties::default());
+            self.transit.timers = Timers::new(Ties::default());
             self.transit.rest = None;
         }
     }
@@ -510,8 +516,8 @@ impl<P: Policy> Engine<P> {
         let tcp = self.tcp(packet.flow);
         // RFC 6928 section 2.
         let reduced = (timeouts > 1).then(|| Tcp { initial_window: 1, ..tcp.clone() });
-        let guard = Guard { fuse: self.fuse.clone(), flow: packet.flow, now };
-        let seed = build::choices(self.scenario.seed, packet.flow, incarnation);
+        let guard = Guard { fuse: self.fuse.clone(), flow: self.order.number(packet.flow), now };
+        let seed = build::choices(self.scenario.seed, self.transit.schedule.flow(packet.flow), incarnation);
         let cc = controller(reduced.as_ref().unwrap_or(tcp), self.scenario.packet_size, Some(rtt), seed, &guard);
         self.flows[packet.flow as usize].sender.begin_with(cc);
         self.send_first_window(packet.flow, packet.at);
@@ -549,8 +555,9 @@ impl<P: Policy> Engine<P> {
             return false;
         }
         let segments = self.web[group as usize].begin(web, self.scenario.packet_size, now, self.transit.window);
-        let seed = build::choices(self.scenario.seed, id, flow.incarnation.wrapping_add(1));
-        let guard = Guard { fuse: self.fuse.clone(), flow: id, now };
+        let seed =
+            build::choices(self.scenario.seed, self.transit.schedule.flow(flow.id), flow.incarnation.wrapping_add(1));
+        let guard = Guard { fuse: self.fuse.clone(), flow: self.order.number(id), now };
         let rtt = (!web.tcp.handshake).then(|| flow.sender.handshake_rtt());
         let cc = controller(&web.tcp, self.scenario.packet_size, rtt, seed, &guard);
         flow.sender.reopen(cc, segments);
@@ -591,14 +598,14 @@ impl<P: Policy> Engine<P> {
         if let Some(transfer) = flow.transfer {
             self.transfers.end(transfer, now, flow.sender.meter.events);
         }
-        let (access, started) = (flow.access, flow.started);
+        let started = flow.started;
         let Some(group) = flow.web else { return };
         let web = &mut self.web[group as usize];
         web.complete(started, now, self.transit.window);
         match self.scenario.web[group as usize].arrivals {
             Arrivals::Sessions { mean_gap, .. } => {
                 let next = now + web.rng.exponential(mean_gap as f64);
-                self.transit.timers.set(next + access, Timer::Start(id));
+                self.start_at(next, id);
             }
             Arrivals::Poisson { .. } => web.idle.push(id),
         }
@@ -611,7 +618,7 @@ impl<P: Policy> Engine<P> {
         let next = at.saturating_add(rng.exponential(1e9 / per_second));
         let id = idle.pop();
         let id = id.unwrap_or_else(|| self.add_web_connection(group));
-        self.transit.timers.set(at + self.flows[id as usize].access, Timer::Start(id));
+        self.start_at(at, id);
         if stop.is_none_or(|stop| next <= stop) {
             self.set_transfer(group, next);
         }
@@ -620,7 +627,8 @@ impl<P: Policy> Engine<P> {
     /// A transfer of a Poisson process begins at `at`, if the run lasts so long.
     fn set_transfer(&mut self, group: u32, at: Nanos) {
         if at <= self.transit.window.to {
-            self.transit.timers.set(at, Timer::Transfer(group));
+            let identity = self.web[group as usize].identity;
+            self.transit.timers.set_of(at, Timer::Transfer(group), identity);
         }
     }
 
@@ -631,7 +639,7 @@ impl<P: Policy> Engine<P> {
         }
         let Some((packet, next)) = source.send(id, at, self.transit.window) else { return };
         self.transit.count.sent += 1;
-        self.transit.timers.set(next, Timer::Datagram(id));
+        self.transit.timers.set_of(next, Timer::Datagram(id), source.identity);
         source.received += u64::from(self.transit.carry_datagram(source.route, source.size, packet, false));
     }
 
@@ -640,7 +648,7 @@ impl<P: Policy> Engine<P> {
         let source = &mut self.datagrams[id as usize];
         let Some((packet, next)) = source.send_of_frame(id, at, self.transit.window) else { return };
         self.transit.count.sent += 1;
-        self.transit.timers.set(next, Timer::Datagram(id));
+        self.transit.timers.set_of(next, Timer::Datagram(id), source.identity);
         self.carry_of_frame(packet);
     }
 
@@ -672,7 +680,7 @@ impl<P: Policy> Engine<P> {
     #[inline(never)]
     fn on_pace(&mut self, id: u32, at: Nanos) {
         if self.transit.timers.next_time() == at {
-            return self.transit.timers.set(at, Timer::Pace(id));
+            return self.transit.timers.set_of(at, Timer::Pace(id), self.transit.schedule.flow(id));
         }
         self.transit.prefetch_next_note();
         self.transit.by_timer = true;

@@ -7,7 +7,8 @@ use crate::network::{Direct, End, Hop, Network, Route, Shortcut};
 use crate::packet::{AckNote, Kind, Marks, NoteSlot, Notes, Packet, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
-use crate::scenario::Scenario;
+use crate::rng::Ties;
+use crate::scenario::{Scenario, order};
 use crate::traffic::connection::{Connection, Life};
 use crate::transport::policy::Policy;
 use crate::transport::receiver::Reply;
@@ -47,16 +48,19 @@ pub struct Transit {
 impl Transit {
     /// An idle network.
     pub fn new(scenario: &Scenario, network: Network) -> Self {
-        let mut schedule = Schedule::new();
+        let ties = Ties::new(scenario.seed);
+        let mut schedule = Schedule::new(ties);
         // Packets that have left a direction, for stops that need an event: the stream of the same number.
-        (0..network.directions()).for_each(|_| {
-            schedule.add_stream();
-        });
+        for link in &scenario.links {
+            for reverse in [false, true] {
+                schedule.add_stream(order::direction(&link.name, reverse));
+            }
+        }
         Transit {
             window: Window { from: scenario.warmup, to: scenario.duration },
             network,
             schedule,
-            timers: Timers::default(),
+            timers: Timers::new(ties),
             log: SampleLog::new(scenario.series_interval, scenario.packet_size),
             count: PacketCount::default(),
             lost: Vec::new(),
@@ -186,7 +190,7 @@ impl Transit {
             // With many flows an alarm among all of them costs more than a place among the packets.
             let at = due + flow.access;
             if !self.schedule.push_pace(flow.id, at) {
-                self.timers.set(at, Timer::Pace(flow.id));
+                self.timers.set_of(at, Timer::Pace(flow.id), self.schedule.flow(flow.id));
             }
         }
     }
@@ -678,7 +682,7 @@ impl Transit {
         let due = flow.sender.deadline().saturating_add(flow.access);
         if due < flow.timer_at {
             flow.timer_at = due;
-            self.timers.set(due, Timer::Retransmit(flow.id));
+            self.timers.set_of(due, Timer::Retransmit(flow.id), self.schedule.flow(flow.id));
         }
     }
 
@@ -686,6 +690,6 @@ impl Transit {
     pub fn arm_ack<P: Policy>(&mut self, flow: &mut Connection<P>) {
         let Some(due) = flow.receiver.deadline.filter(|&due| due < flow.ack_timer_at) else { return };
         flow.ack_timer_at = due;
-        self.timers.set(due, Timer::DelayedAck(flow.id));
+        self.timers.set_of(due, Timer::DelayedAck(flow.id), self.schedule.flow(flow.id));
     }
 }

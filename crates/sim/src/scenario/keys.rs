@@ -256,6 +256,12 @@ pub const VARYING: &[Key] = &[
         "Packets leave for the far end only at multiples of this, all that have been sent meanwhile together.",
     ),
     key(
+        "phase",
+        Quantity(&TIME, limits::PHASE),
+        Words("random if several directions share `aggregation`, else 0 s"),
+        "First time at which packets leave; less than `aggregation`.",
+    ),
+    key(
         "policer",
         Other("table, or `\"off\"`", ""),
         Words("none"),

@@ -8,6 +8,7 @@ mod host;
 pub mod keys;
 pub(crate) mod limits;
 mod network;
+pub(crate) mod order;
 mod parse;
 mod problem;
 pub(crate) mod queue;
@@ -89,8 +90,10 @@ pub struct Link {
     pub jitter: Option<Jitter>,
     /// Packets that others overtake.
     pub reorder: Option<Reorder>,
-    /// Packets leave only at multiples of this.
+    /// Packets leave only at multiples of this, counted from `phase`.
     pub aggregation: Option<Nanos>,
+    /// First time at which packets leave, less than `aggregation`. `None`: random where several directions share the interval, else 0.
+    pub phase: Option<Nanos>,
     /// What comes faster than this is dropped before the queue.
     pub policer: Option<Policer>,
     /// The other direction where it differs: a link of the same name, whose own `reverse` is `None`.
@@ -163,10 +166,10 @@ pub enum JitterModel {
     Wifi,
 }
 
-/// Packets that wait longer than others, as netem's do.
+/// Packets that wait longer than others, which overtake them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reorder {
-    /// Of each packet.
+    /// Probability that a packet waits. netem's percentage is of the packets that do not.
     pub probability: f64,
     /// How much longer.
     pub delay: Nanos,
@@ -201,6 +204,7 @@ impl Default for Link {
             jitter: None,
             reorder: None,
             aggregation: None,
+            phase: None,
             policer: None,
             reverse: None,
         }

@@ -167,12 +167,13 @@ pub fn controller<P: Policy>(tcp: &Tcp, packet_size: u32, rtt: Option<Nanos>, se
 mod tests {
     use super::*;
     use crate::engine::schedule::Schedule;
-    use crate::rng::Purpose;
+    use crate::rng::{Identity, Purpose, Ties};
     use crate::scenario::Recovery;
 
     fn access_link(rate_bps: Option<u64>, processing_time: Nanos) -> AccessLink {
         let tcp = Tcp { access_rate_bps: rate_bps, processing_time, ..Tcp::new("reno", Recovery::Reno, vec![0]) };
-        AccessLink::new(&tcp, Rng::new(1, Purpose::Processing, 0), Schedule::new().add_stream())
+        let stream = Schedule::new(Ties::default()).add_stream(Identity::NONE);
+        AccessLink::new(&tcp, Rng::new(1, Purpose::Processing, Identity::NONE), stream)
     }
 
     /// 8 Mbit/s sends 100 bytes in 100 us.

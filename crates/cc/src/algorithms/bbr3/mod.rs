@@ -66,8 +66,8 @@ mod tests;
 mod up;
 
 use crate::params::{Group, Info, Kind, Param, Params};
-use crate::parts::Random;
 use crate::parts::number::float;
+use crate::random::SplitMix64;
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{Ack, CongestionControl, Flow, Lost, RateSample, Signal, Start};
 use congestion::{Congestion, Undo};
@@ -185,7 +185,7 @@ pub struct Bbr3 {
     prior_cwnd: f64,
     /// drain_start_round.
     drain_start_round: u32,
-    random: Random,
+    random: SplitMix64,
     undo: Undo,
 }
 
@@ -298,7 +298,7 @@ impl Bbr3 {
         };
         let mut bbr = Bbr3 {
             settings,
-            random: Random::new(start.seed),
+            random: SplitMix64::new(start.seed),
             phase: Phase::Startup,
             drain_start_round: 0,
             cwnd: start.window,

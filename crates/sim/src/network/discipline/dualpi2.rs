@@ -41,7 +41,7 @@ use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
 use super::{Discipline, Known, Stock};
 use crate::packet::{Ecn, Packet};
-use crate::rng::{Purpose, Rng};
+use crate::rng::{Identity, Purpose, Rng};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND, seconds};
 
@@ -295,7 +295,7 @@ impl DualPi2 {
             classic: Queue::default(),
             credit: law.credit_at_rest(),
             outlet: Outlet::default(),
-            rng: Rng::new(seed, Purpose::Queue, 0),
+            rng: Rng::new(seed, Purpose::Queue, Identity::NONE),
             law,
         }
     }

@@ -38,7 +38,7 @@ use super::outlet::Outlet;
 use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::{Discipline, Known, Stock};
-use crate::rng::{Purpose, Rng};
+use crate::rng::{Identity, Purpose, Rng};
 use fullpipe_cc::Nanos;
 
 /// What scenarios may say of it.
@@ -209,7 +209,7 @@ impl Red {
             outlet: Outlet::default(),
             packet_size,
             queue: Packets::default(),
-            rng: Rng::new(seed, Purpose::Queue, 0),
+            rng: Rng::new(seed, Purpose::Queue, Identity::NONE),
         }
     }
 
