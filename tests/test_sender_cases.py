@@ -45,11 +45,12 @@ def test_every_ce_mark_is_reported_once(impairment: dict[str, Any], recovery: st
     scenario = Scenario(duration="60 s", warmup="0 s", packet_size=1000, links=[link], flows=[flow])
     result = fullpipe.run(scenario)
     assert result.transfers["state"].to_pylist() == ["complete"]
-    # What the link loses after the queue has marked it no receiver has seen.
+    # No receiver has seen packets that the link loses after the queue has marked them. After a needless retransmission
+    # with SACK, the marked original may arrive when the transfer is complete already.
     marked, lost = result.links["marked_packets"][0].as_py(), result.links["wire_lost_packets"][0].as_py()
     assert marked > 500
-    assert marked - lost <= MARKED["seen"] <= marked
-    if not lost:
+    assert marked - lost - 2 * (recovery == "sack") <= MARKED["seen"] <= marked
+    if not impairment:
         assert MARKED["seen"] == marked
 
 
