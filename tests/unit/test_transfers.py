@@ -74,10 +74,6 @@ def test_a_table_of_transfers_is_loaded_as_it_was_saved(transfers: dict[str, lis
     assert again.transfers.schema.equals(result.transfers.schema)
     assert repr(again.transfers.to_pylist()) == repr(result.transfers.to_pylist())
     assert result.transfers.schema.field("in_warmup").type == pa.bool_()
-    # Earlier versions wrote no transfers, and no list of files.
-    (tmp_path / "transfers.parquet").unlink()
-    (tmp_path / ".fullpipe-files").unlink()
-    assert Result.load(tmp_path).transfers.num_rows == 0
 
 
 def test_completion_to_the_millisecond() -> None:
