@@ -12,7 +12,7 @@ import pytest
 import fullpipe
 from fullpipe import Scenario
 
-CASES = Path(__file__).parent / "cases"
+CASES = Path(__file__).parents[1] / "cases"
 
 MARKED: dict[str, float] = {}
 
