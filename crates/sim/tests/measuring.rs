@@ -196,12 +196,12 @@ fn a_transfer_is_complete_with_its_last_ack() {
 fn a_flow_that_stops_before_its_end_is_cut_off() {
     let slow = || Tcp { max_window: Some(1), ..Tcp::new("reno", Recovery::Reno, vec![0]) };
     let mut scenario = idle(8, 49_480_000, Buffer::Packets(9), 0, 1500 * MS);
-    let stopped = |size, stop| FlowGroup { stop: Some(stop), ..flow(slow(), 0, size) };
+    let stopped = |start, size, stop| FlowGroup { stop: Some(stop), ..flow(slow(), start, size) };
     let links = scenario.links.clone();
     scenario.flows = vec![
-        stopped(Some(10), 450 * MS),
-        stopped(Some(10), 950 * MS),
-        stopped(None, 450 * MS),
+        stopped(0, Some(10), 450 * MS),
+        stopped(MS, Some(10), 950 * MS),
+        stopped(0, None, 450 * MS),
         flow(slow(), 800 * MS, Some(10)),
     ];
     scenario.links = (0..4).map(|n| Link { name: format!("l{n}"), ..links[0].clone() }).collect();
