@@ -15,7 +15,7 @@ WITH_DEBIAN := $(shell command -v apt-get)
 TOWNCRIER := 26.9.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-linux test-slow test-adapters lint lint-adapters format agreement bench bench-core docs-tables mutants clean
+.PHONY: help build demo check check-rust check-python test test-rust test-python test-linux test-slow test-adapters lint lint-adapters format agreement bench bench-core docs-tables mutants clean
 .PHONY: records records-cards records-papers records-trials records-linux records-quic records-agreement records-speed
 .PHONY: setup docs release changelog notices web web-if-able linux-objects linux-objects-if-able
 
@@ -37,6 +37,21 @@ demo: build ## One table of a paper at full length, then all papers in short: ou
 	@echo "The congestion windows: out/demo/hyun-jang/table-1/table-1.png"
 	$(BIN)/fullpipe reproduce --quick --out out/report
 	@echo "Every table and figure, published beside measured: out/report/index.html"
+
+check: $(VENV)/.built ## Format, lint, types and unit tests: under a minute once built, and without system packages.
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check-rust check-python
+
+check-rust: $(VENV)/.dependencies
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --locked -- --deny warnings
+	cargo test --quiet --workspace --lib --locked
+
+check-python: $(VENV)/.built
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/pytest --quiet --numprocesses=2 --dist=loadfile -m "not slow" tests/unit
 
 test: setup lint ## Lint, types, and every test.
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-rust test-python
@@ -105,7 +120,7 @@ lint-adapters: ## The same of the adapters, which want a newer Rust and build QU
 
 test-adapters: build ## The tests of the adapters to QUIC libraries.
 	cd adapters && cargo test --locked --target-dir ../target
-	$(BIN)/pytest tests/test_quic.py
+	$(BIN)/pytest tests/integration/test_quic.py
 
 format: $(VENV)/.dependencies ## Format Rust and Python.
 	cargo fmt --all

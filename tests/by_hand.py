@@ -12,7 +12,7 @@ from typing import Any
 from fullpipe import Result, Scenario
 from fullpipe.runs.transfers import COLUMNS
 
-EXPECTED = Path(__file__).parent / "expected"
+EXPECTED = Path(__file__).parent / "unit/expected"
 """Rows of the tables that the program prints of figures written by hand, checked by hand against these."""
 
 NO = math.nan

@@ -154,9 +154,10 @@ def read_json(path: str | os.PathLike[str], most: int = MOST_JSON_BYTES, *, fini
     """
     content = read_bytes(path, most)
     _check_nesting(path, content)
+    text = _decoded(path, content)
     try:
         return json.loads(
-            _decoded(path, content),
+            text,
             parse_constant=_refuse_constant if finite else None,
             parse_float=_finite if finite else None,
         )

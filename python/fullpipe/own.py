@@ -212,7 +212,8 @@ def algorithm(
     Raises:
         InputError: The name is taken, or the class lacks something; the message says what.
     """
-    shared = None if library is None else str(Path(library).resolve())
+    # Not Path.resolve, which raises RuntimeError where links form a loop.
+    shared = None if library is None else os.path.realpath(library)
     options = {
         "recovery": recovery,
         "paper": paper,
@@ -296,7 +297,7 @@ def load_file(file: str) -> ModuleType:
         InputError: There is no such file, it ends the program, or what it declares is no algorithm.
         AlgorithmError: It raises.
     """
-    path = Path(file).resolve()
+    path = Path(os.path.realpath(file))
     try:
         content = read_bytes(path, MOST_CODE_BYTES)
     except FileError as error:

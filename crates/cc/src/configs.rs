@@ -373,7 +373,7 @@ configs! {
     Copa = copa::COPA {
         /// About 1/delta segments stay in the queue. 0.001 to 10 1/segments; 0.5 by default.
         delta: f64,
-        /// Take delta down where others fill the queue. On by default.
+        /// Decrease delta while other flows fill the queue. Off by default.
         competitive: bool,
     }
     /// [Compound TCP](crate::algorithms::compound).

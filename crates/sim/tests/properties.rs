@@ -1,7 +1,7 @@
 //! What holds for every algorithm, every recovery and every scenario.
 
 use fullpipe_cc::registry;
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, Spread, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, RtoRule, Spread, Tcp, Udp, Web};
 use fullpipe_sim::{Report, Scenario, run};
 use proptest::prelude::*;
 
@@ -45,6 +45,8 @@ fn tcp() -> impl Strategy<Value = Tcp> {
             reverse,
             delayed_ack,
             byte_counting,
+            rto: if tick == 2 { RtoRule::Linux } else { RtoRule::Rfc6298 },
+            sack_compression: tick > 0,
             timestamp_tick: tick * MS,
             rtt_tick: tick * MS,
             access_delay: Spread { low: access / 2, high: access },
@@ -290,6 +292,7 @@ proptest! {
             delayed_ack: false,
             max_window: Some(window),
             min_rto,
+            rto: RtoRule::Rfc6298,
             timestamp_tick: tick,
             rtt_tick: tick,
             path: vec![0],

@@ -262,6 +262,18 @@ def _content_of(file: str) -> dict[str, str]:
     return {"name": file, "base64": base64.b64encode(read_bytes(file, MOST_OBJECT_BYTES)).decode()}
 
 
+@contextmanager
+def resumable(context: click.Context, out: str | None) -> Iterator[None]:
+    """Ends a command after Ctrl-C with a line that its finished runs are kept, where they are."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if out is None:
+            raise
+        note(f"interrupted; finished runs are in {out}: start again to go on")
+        context.exit(130)
+
+
 def note(message: str) -> None:
     """Prints a line on standard error."""
     click.echo(f"fullpipe: {one_line(message)}", err=True)

@@ -12,16 +12,16 @@ import math
 import threading
 from collections.abc import Generator, Iterable, Sized
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fullpipe.errors import Cancelled
 from fullpipe.fingerprint import build_fingerprint
 from fullpipe.own import identity_of, used_in
 from fullpipe.runs import engines
-from fullpipe.runs.design import Done, Run
+from fullpipe.runs.design import Design, Done, Run
 from fullpipe.runs.measure import Row, find_measure
 from fullpipe.runs.memory import share_bytes
-from fullpipe.runs.options import RunOptions
+from fullpipe.runs.options import Progress, RunOptions
 from fullpipe.runs.pool import check_stop, count_workers, in_threads
 from fullpipe.runs.store import Store
 from fullpipe.scenario import Scenario
@@ -101,6 +101,7 @@ class Runner:
     engine: str = engines.ENGINES[0]
     kernel: str | None = None
     tolerates: tuple[type[BaseException], ...] = ()
+    _keys_lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def rows(self, runs: Iterable[Run], count: int | None = None) -> Generator[Done]:
         """Rows of runs, as they end. Closing the iterator stops those under way.
@@ -136,6 +137,19 @@ class Runner:
                     self.options.progress(done + under_way, total)
                 check_stop(self.options.stop)
 
+    def all_rows(self, design: Design) -> list[Row]:
+        """Rows of all runs of a design, in its order.
+
+        Raises:
+            Exception: A run failed; the others are stopped.
+        """
+        found: dict[int, Row] = {}
+        with closing(self.rows(design)) as finished:
+            for done in finished:
+                assert done.row is not None
+                found[done.run.number] = done.row
+        return [found[number] for number in range(len(design))]
+
     def accepts(self, error: BaseException) -> bool:
         """Whether a failure is handed to the caller."""
         never = (Cancelled, KeyboardInterrupt, SystemExit, GeneratorExit)
@@ -155,9 +169,31 @@ class Runner:
 
     def key(self, run: Run) -> bytes | None:
         """Address of a run in the store."""
-        if self.keys is None:
-            self.keys = Keys()
-        return self.keys.of(run)
+        with self._keys_lock:
+            if self.keys is None:
+                self.keys = Keys()
+            return self.keys.of(run)
+
+    def make(self, run: Run, watch: Progress | None = None, memory_bytes: int | None = None) -> Row:
+        """Row of one run, made here unless the store has it.
+
+        Args:
+            run: The run.
+            watch: As ``progress`` of `engines.run`.
+            memory_bytes: As for `engines.run`.
+
+        Raises:
+            Exception: The run failed.
+        """
+        kept = self.find(run)
+        if kept is not None:
+            return kept
+        result = engines.run(
+            run.scenario(), progress=watch, engine=self.engine, kernel=self.kernel, memory_bytes=memory_bytes
+        )
+        row = find_measure(run.case.measure)(result)
+        self.keep(run, row)
+        return row
 
     def _here(self, runs: Iterable[Run], total: int) -> Generator[tuple[Done | None, float]]:
         """Runs on this machine's cores; with each, how much of the runs under way is done, in runs."""
@@ -170,21 +206,12 @@ class Runner:
                 check_stop(stop)
                 reached[run.number] = now_s / duration_s
 
-            kept = self.find(run)
-            if kept is not None:
-                return Done(run, kept)
             try:
-                scenario = run.scenario()
-                result = engines.run(
-                    scenario, progress=watch, engine=self.engine, kernel=self.kernel, memory_bytes=part_bytes
-                )
-                row = find_measure(run.case.measure)(result)
+                return Done(run, self.make(run, watch, part_bytes))
             except BaseException as error:  # a panic of the engine is not an Exception
                 if not self.accepts(error):
                     raise
                 return Done(run, None, error)
-            self.keep(run, row)
-            return Done(run, row)
 
         with closing(in_threads(runs, work, count)) as steps:
             for step in steps:

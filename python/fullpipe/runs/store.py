@@ -44,8 +44,10 @@ MOST_REPORTS = 10
 
 logger = logging.getLogger(__name__)
 
-MOST_ROW_BYTES = 10_000_000
-"""Size of a stored row, at most; rows have some kilobytes."""
+MOST_ROW_BYTES = 100_000_000
+"""Size of a stored row, at most. Metrics have some kilobytes, tables with series some megabytes; larger rows are not
+stored.
+"""
 
 
 class Store:
@@ -95,6 +97,8 @@ class Store:
     def add(self, key: bytes, row: Row) -> None:
         """Keeps the row of a run; it is on the disk `PATIENCE_S` later at most, provided that `tick` is called."""
         text = json.dumps(row).encode()
+        if len(text) > MOST_ROW_BYTES and self.path is not None:
+            return
         with self._lock:
             if not self._waiting:
                 self._waiting_since = time.monotonic()

@@ -191,10 +191,13 @@ impl<P: Policy> Engine<P> {
             let rng = Rng::new(self.scenario.seed, Purpose::Processing, identity);
             Box::new(AccessLink::new(tcp, rng, schedule.add_stream(identity)))
         });
+        let receiver = Receiver::new(tcp.recovery.telling());
+        let compresses = tcp.sack_compression && tcp.delayed_ack;
+        let receiver = if compresses { receiver.compressing(base_rtt) } else { receiver };
         self.flows.push(Connection {
             id,
             sender: Sender::new(tcp, cc, segments, base_rtt, clock_offset, meter),
-            receiver: Receiver::new(tcp.recovery.telling()),
+            receiver,
             route,
             shortcut,
             ack_stream,

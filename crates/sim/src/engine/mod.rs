@@ -700,7 +700,7 @@ impl<P: Policy> Engine<P> {
             return;
         }
         flow.ack_timer_at = Nanos::MAX;
-        match flow.receiver.deadline {
+        match flow.receiver.deadline() {
             Some(due) if due <= at => self.transit.acknowledge(flow, at),
             _ => self.transit.arm_ack(flow),
         }

@@ -547,6 +547,10 @@ impl Transit {
             flow.duplicates += u64::from(counts);
             return Some(Packet { aside: segment.at, kind: Kind::Ack, ..segment.packet(Kind::Data) });
         }
+        if flow.receiver.must_report_before(segment.seq) {
+            // Only receivers that delay ACKs compress them, and segments reach those at the loop's time.
+            self.acknowledge(flow, segment.at);
+        }
         let reply = flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get));
         if reply == Reply::AckAgain {
             flow.duplicates += u64::from(counts);
@@ -688,7 +692,7 @@ impl Transit {
 
     /// The same for a held ACK, on the receiver's clock, which is the loop's.
     pub fn arm_ack<P: Policy>(&mut self, flow: &mut Connection<P>) {
-        let Some(due) = flow.receiver.deadline.filter(|&due| due < flow.ack_timer_at) else { return };
+        let Some(due) = flow.receiver.deadline().filter(|&due| due < flow.ack_timer_at) else { return };
         flow.ack_timer_at = due;
         self.timers.set_of(due, Timer::DelayedAck(flow.id), self.schedule.flow(flow.id));
     }

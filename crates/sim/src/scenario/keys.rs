@@ -3,7 +3,7 @@
 
 use super::host::Host;
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
-use super::{EcnMode, Pacing, Recovery, SlowStart, limits};
+use super::{EcnMode, Pacing, Recovery, RtoRule, SlowStart, limits};
 use std::ops::RangeInclusive;
 
 /// A key of a table.
@@ -477,6 +477,20 @@ pub const TCP: &[Key] = &[
         Value("\"200 ms\""),
         "The least retransmission timeout.",
         "ns-2 `minrto_`; RFC 6298 rule 2.4 says 1 s",
+    ),
+    sourced(
+        "rto",
+        Names(|| RtoRule::ALL.map(RtoRule::name).to_vec()),
+        Value("\"rfc6298\""),
+        "The rules of the retransmission timeout: its value, its RTT samples, and when its timer restarts.",
+        "RFC 6298; Linux with `host = \"linux\"`",
+    ),
+    sourced(
+        "sack_compression",
+        Flag,
+        Value("false"),
+        "The receiver compresses ACKs that report segments behind a hole; only with `delayed_ack`.",
+        "ns-2; Linux `tcp_comp_sack_delay_ns`",
     ),
     key(
         "timestamp_tick",

@@ -25,6 +25,7 @@ pub use crate::rng::Spread;
 pub use crate::transport::ecn::EcnMode;
 pub use crate::transport::pacing::Pacing;
 pub use crate::transport::recovery::Recovery;
+pub use crate::transport::rto::RtoRule;
 pub use fullpipe_cc::SlowStart;
 pub(crate) use network::buffer_key;
 pub use problem::Problem;
@@ -363,6 +364,10 @@ pub struct Tcp {
     pub max_window: Option<u64>,
     /// Least retransmission timeout (RFC 6298 rule 2.4).
     pub min_rto: Nanos,
+    /// Rules of the retransmission timeout: its value, its RTT samples, and when its timer restarts.
+    pub rto: RtoRule,
+    /// The receiver compresses ACKs that report segments behind a hole, as Linux does; only with `delayed_ack`.
+    pub sack_compression: bool,
     /// Resolution of the timestamp clocks; 0 for exact ones.
     pub timestamp_tick: Nanos,
     /// Resolution of the round trips that the sender measures; 0 for exact ones. Scenarios take `timestamp_tick` where they are silent.
@@ -531,6 +536,8 @@ impl Tcp {
             initial_window: 2,
             max_window: None,
             min_rto: 200_000_000,
+            rto: RtoRule::Rfc6298,
+            sack_compression: false,
             timestamp_tick: 0,
             rtt_tick: 0,
             access_delay: Spread::fixed(0),

@@ -155,6 +155,8 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
         ("initial_window", whole(tcp.initial_window)),
         ("max_window", tcp.max_window.map_or("unlimited".into(), whole)),
         ("min_rto", time(tcp.min_rto)),
+        ("rto", tcp.rto.name().into()),
+        ("sack_compression", tcp.sack_compression.into()),
         ("timestamp_tick", time(tcp.timestamp_tick)),
         ("rtt_tick", time(tcp.rtt_tick)),
         ("access_delay", spread(tcp.access_delay)),

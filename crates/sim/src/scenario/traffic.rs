@@ -6,8 +6,8 @@ use super::problem::{Problem, quoted};
 use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
 use super::{
-    Arrivals, Ecn, EcnMode, FlowGroup, Frames, KeyFrames, Link, Pacing, Recovery, SlowStart, Spread, Table, Tcp, Udp,
-    Value, Web, algorithm, limits, network,
+    Arrivals, Ecn, EcnMode, FlowGroup, Frames, KeyFrames, Link, Pacing, Recovery, RtoRule, SlowStart, Spread, Table,
+    Tcp, Udp, Value, Web, algorithm, limits, network,
 };
 use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
@@ -135,6 +135,8 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         initial_window: initial_window.map_or(default.initial_window, |w| w as u32),
         max_window: limit(reader, "max_window", |reader, key| window(reader, key, context.packet_size))?,
         min_rto: time("min_rto", limits::MIN_RTO, default.min_rto)?,
+        rto: reader.one_of("rto", "rule", &RtoRule::NAMES)?.unwrap_or(default.rto),
+        sack_compression: reader.flag("sack_compression", default.sack_compression)?,
         timestamp_tick,
         rtt_tick: time("rtt_tick", limits::TICK, host.rtt_tick().unwrap_or(timestamp_tick))?,
         access_delay: reader.spread("access_delay", limits::DELAY)?.unwrap_or(default.access_delay),

@@ -15,6 +15,9 @@
 
 #[cfg(test)]
 mod bbr_tests;
+mod linux;
+#[cfg(test)]
+mod linux_tests;
 #[cfg(test)]
 mod path_tests;
 mod sacked;
@@ -121,7 +124,9 @@ impl<P: Policy> Sender<P> {
             cwnd: cc.cwnd(),
             deadline: Nanos::MAX,
             clock_offset,
-            rtt: RttEstimator::new(tcp.min_rto, tcp.rtt_tick, base_rtt).with_timestamps(tcp.timestamp_tick),
+            rtt: RttEstimator::new(tcp.min_rto, tcp.rtt_tick, base_rtt)
+                .with_timestamps(tcp.timestamp_tick)
+                .with_rule(tcp.rto),
             round_end: 0,
             round: 0,
             quiet,
@@ -180,9 +185,10 @@ impl<P: Policy> Sender<P> {
 
     /// The answer comes to the one sent at `stamp`: the connection is established. Says how often the timer has expired.
     pub fn on_syn_ack(&mut self, now: Nanos, stamp: Nanos) -> u32 {
-        let tick = self.rtt.granularity();
+        let by_timestamp = self.rtt.is_linux() && self.rtt.has_backed_off();
+        let tick = if by_timestamp { self.rtt.timestamp_tick() } else { self.rtt.granularity() };
         self.deadline = Nanos::MAX;
-        self.rtt.opened((quantized(now, tick) - quantized(stamp, tick)).max(1))
+        self.rtt.opened((quantized(now, tick) - quantized(stamp, tick)).max(if by_timestamp { tick } else { 1 }))
     }
 
     /// Nothing has been sent yet; `cc` is to be its policy.
@@ -330,11 +336,15 @@ impl<P: Policy> Sender<P> {
                 self.restart(now);
                 self.start_timer(now);
             }
+            Expiry::Probe if self.rtt.is_linux() => self.restart_after_probe(now),
             Expiry::Probe => self.start_timer(now),
             Expiry::Looked(loss) => {
                 self.tell_losses(now);
                 if let Some(loss) = loss {
                     self.act_on(loss, now);
+                }
+                if self.rtt.is_linux() {
+                    self.restart_from_first(now);
                 }
                 self.deadline = self.repair.rewake_at(self.deadline);
             }
@@ -508,7 +518,8 @@ impl<P: Policy> Sender<P> {
         };
         #[cfg(feature = "record")]
         crate::record::sent(now, seq);
-        if seq < self.progress.high {
+        let again = seq < self.progress.high;
+        if again {
             self.meter.events.retransmits += 1;
             self.tell_loss(seq, now);
         } else {
@@ -518,7 +529,11 @@ impl<P: Policy> Sender<P> {
         if self.watch.is_some() {
             self.note_sent(seq, now);
         }
-        self.restart_timer(now);
+        if again && seq == self.progress.una && self.rtt.is_linux() {
+            self.start_timer(now);
+        } else {
+            self.restart_timer(now);
+        }
         Some(seq)
     }
 
@@ -664,7 +679,8 @@ impl<P: Policy> Sender<P> {
     fn on_expected_ack<const NOTING: bool>(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival) {
         let acked = cumulative - self.progress.una;
         self.progress.una = cumulative;
-        let mut ack = self.measure(now, acked, arrival, Some(arrival.stamp));
+        let rtt = Some(self.elapsed(arrival.stamp, now));
+        let mut ack = self.measure(now, acked, arrival, rtt);
         self.deadline = if cumulative == self.progress.high { Nanos::MAX } else { now + self.rtt.timeout() };
         if NOTING {
             let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
@@ -698,6 +714,9 @@ impl<P: Policy> Sender<P> {
         if cumulative > self.progress.una {
             self.on_new_ack(now, cumulative, arrival, sacked, marked);
         } else if cumulative == self.progress.una && self.progress.flight_size() > 0 {
+            if sacked > 0 && self.rtt.is_linux() {
+                self.sample_sacked(now);
+            }
             let news = News { now, stamp: arrival.stamp, acked: 0, sacked, rtt: &self.rtt };
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
             self.tell_losses(now);
@@ -735,8 +754,12 @@ impl<P: Policy> Sender<P> {
         self.progress.una = cumulative;
         self.progress.nxt = self.progress.nxt.max(cumulative);
         self.timed_out = false;
-        let sampled_from = self.repair.sample_from(cumulative - 1, arrival.stamp);
-        let mut ack = self.measure(now, acked, arrival, sampled_from);
+        let rtt = if self.rtt.is_linux() {
+            Some(self.linux_rtt(now, acked, sacked, arrival.stamp))
+        } else {
+            self.repair.sample_from(cumulative - 1, arrival.stamp).map(|sent| self.elapsed(sent, now))
+        };
+        let mut ack = self.measure(now, acked, arrival, rtt);
         if marked > 0 {
             ack = ack.ce(marked).credit(0.0);
         }
@@ -777,13 +800,10 @@ impl<P: Policy> Sender<P> {
 
     /// What this ACK tells about round trips and one-way delays.
     #[inline(always)]
-    fn measure(&mut self, now: Nanos, acked: u64, arrival: &Arrival, sampled_from: Option<Nanos>) -> Ack {
-        let tick = self.rtt.granularity();
-        let came = quantized(now, tick);
-        self.meter.sample_rtt((came - quantized(arrival.stamp, tick)).max(1));
-        let rtt = sampled_from.map(|sent| (came - quantized(sent, tick)).max(1));
+    fn measure(&mut self, now: Nanos, acked: u64, arrival: &Arrival, rtt: Option<Nanos>) -> Ack {
+        self.meter.sample_rtt(self.elapsed(arrival.stamp, now));
         if let Some(rtt) = rtt {
-            self.rtt.sample(rtt);
+            self.rtt.sample(rtt, self.progress.una, self.progress.nxt);
         }
         let round_start = self.progress.una > self.round_end;
         if round_start {
@@ -799,6 +819,13 @@ impl<P: Policy> Sender<P> {
         ack.forward_delay = Some(turned as i64 - sent as i64);
         ack.backward_delay = Some(received as i64 - turned as i64);
         ack
+    }
+
+    /// Time from `sent` to `now` by the clock that measures round trips.
+    #[inline(always)]
+    fn elapsed(&self, sent: Nanos, now: Nanos) -> Nanos {
+        let tick = self.rtt.granularity();
+        (quantized(now, tick) - quantized(sent, tick)).max(1)
     }
 
     /// Window increases an ACK of `acked` segments is worth. Counting segments, slow start takes at most 2 from one ACK, and 1

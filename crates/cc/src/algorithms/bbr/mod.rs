@@ -235,8 +235,8 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn on_recovered(&mut self, _flow: &Flow) {
-        self.leave_recovery();
+    fn on_recovered(&mut self, flow: &Flow) {
+        self.end_recovery(flow.now);
     }
 
     fn on_sent(&mut self, flow: &Flow) {

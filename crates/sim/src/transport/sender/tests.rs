@@ -477,7 +477,8 @@ fn round_trips_are_finer_than_timestamps() {
     let tcp = Tcp { timestamp_tick: 10 * MS, rtt_tick: 1000, ..Tcp::new("reno", Recovery::Sack, vec![0]) };
     let mut bench = Bench::of("reno", tcp, 8);
     let arrival = Arrival { cumulative: 1, stamp: 3_000_700, receiver_stamp: 14 * MS };
-    let ack = bench.sender.measure(25_400_000, 1, &arrival, Some(3_000_700));
+    let rtt = bench.sender.elapsed(arrival.stamp, 25_400_000);
+    let ack = bench.sender.measure(25_400_000, 1, &arrival, Some(rtt));
     assert_eq!(ack.rtt, Some(22_400_000));
     assert_eq!((ack.forward_delay, ack.backward_delay), (Some(10 * MS as i64), Some(10 * MS as i64)));
     assert_eq!(bench.sender.rtt.granularity(), 1000);

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fullpipe.study.evaluate.card import _where
 from fullpipe.study.evaluate.cell import Beside, Camps, Cell, Metric, Setting
 from fullpipe.study.evaluate.judging import JudgedCell, Runs, judge_cell, unclear
 from fullpipe.study.evaluate.rules import BETTER, INFORMATION, LESS, LOSS, MORE, NO_WORSE, NOT_RUN, UNCLEAR, WORSE
@@ -259,3 +260,15 @@ def test_what_is_too_little_to_count_is_told_in_the_figures_unit() -> None:
     one = judged(LOST, [0.0019] * 3, [0.0005] * 3, [0.001] * 3)
     assert (one.verdict, one.judgement.bar) == (NO_WORSE, "cubic")
     assert (one.judgement.apart, one.judgement.least) == (pytest.approx(0.09), pytest.approx(0.1))
+
+
+@pytest.mark.parametrize(("worse", "more"), [(1, ""), (2, "; 1 more"), (4, "; 3 more")])
+def test_a_line_of_the_card_counts_the_other_metrics_with_its_verdict(worse: int, more: str) -> None:
+    """The metric furthest beyond its margin is named; the others are counted."""
+    metrics = [Metric(f"m{i}", f"metric {i}", LESS) for i in range(5)]
+    cell = Cell("c", ("5.1.4",), "t", [SETTING], metrics)
+    # Metric i has 2 + i times the standards' cost if it is worse, and theirs if it is not.
+    candidate = {f"m{i}": [(2.0 + i if i < worse else 1.0)] * 3 for i in range(5)}
+    standard = {f"m{i}": [1.0] * 3 for i in range(5)}
+    runs = runs_of("c", {"candidate": candidate, "newreno": standard, "cubic": standard})
+    assert _where([judge_cell(cell, [SETTING], runs)], WORSE) == f"c, here: metric {worse - 1}{more}"

@@ -78,6 +78,13 @@ def test_a_scenario_of_one_flow_is_made_of_two_and_of_ten() -> None:
     assert [name for name, _, _ in flows(AMONG, "beside", one)] == ["cubic", *["vegas (alpha=2)"] * 9]
 
 
+def test_two_flows_become_ten_where_one_competes_with_many() -> None:
+    """With two flows, one among all others would be an equal split."""
+    two = {**THREE, "flows": [{**THREE["flows"][1], "count": 2}]}
+    assert [name for name, _, _ in flows(AMONG, "beside", two)] == ["cubic", *["vegas (alpha=2)"] * 9]
+    assert [name for name, _, _ in flows(HALF, "beside", two)] == ["cubic", "vegas (alpha=2)"]
+
+
 def run(mix: str, part: str, seed: int, algorithm: str, flows: int, mbps: float, rtt_ms: float, share: float) -> Any:
     figures = {"goodput_bps": mbps * 1e6, "share": share, "mean_rtt_s": rtt_ms / 1e3, "retransmits": 5}
     return {"buffer": None, "mix": mix, "part": part, "seed": seed, "algorithm": algorithm, "flows": flows, **figures}
@@ -183,6 +190,21 @@ def test_differences_are_paired_by_seed(small: Scenario) -> None:
     with pytest.raises(InputError, match=r"unknown value of flows\.algorithm 'newremo'; did you mean 'newreno'"):
         Sweep(plan, table_of([row(0)], plan)).versus("newremo")
     assert paired([None, 1.0], [2.0, None]) is None
+
+
+def test_a_run_whose_baseline_failed_has_no_difference(small: Scenario) -> None:
+    plan = Plan(small, read_axes({"flows.algorithm": ["newreno", "vegas"]}), 3)
+
+    def row(run: int) -> dict[str, Any]:
+        labels = plan.labels(run)
+        base = labels["flows.algorithm"] == "newreno"
+        failed = base and labels["repeat"] == 1
+        value = 9.9 if failed else 0.5 if base else 0.6 + 0.1 * labels["repeat"]
+        return {**labels, "error": "broken" if failed else None, "utilization": value}
+
+    rows = Sweep(plan, table_of([row(run) for run in range(plan.runs)], plan)).versus("newreno").to_pylist()
+    # Seeds 0 and 2 remain: 0.1 and 0.3.
+    assert [(row["pairs"], row["utilization_difference"]) for row in rows] == [(2, pytest.approx(0.2))]
 
 
 def test_the_program(small: Scenario, tmp_path: Path, program: Callable[..., Any]) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser import WIDTHS, findings, needs_browser, needs_page
+from browser.support import WIDTHS, findings, needs_browser, needs_page
 from conftest import PROGRAM, ROOT, Program
 from fullpipe import Scenario, ScenarioError, run
 from fullpipe._core import Column

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import PROGRAM, SMALL, started
+from conftest import PROGRAM, ROOT, SMALL, started
 
 ENDLESS = SMALL.replace('"20 s"', '"900000 s"').replace("10 Mbit/s", "1 Gbit/s")
 
@@ -50,7 +50,7 @@ def test_what_tests_start_can_be_interrupted_where_sigint_is_ignored() -> None:
             f"{ignored}{configure}import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
         )
         done = subprocess.run(
-            [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code], cwd=ROOT / "tests", capture_output=True, text=True, check=True
         )
         assert done.stdout.strip() == told
 

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from benchmarks.agreement.cases import Algorithm, Case, load
 from benchmarks.agreement.compare import compare
 

@@ -20,6 +20,7 @@ from fullpipe.reproduce import Item, Outcome, reproduce, reproduce_all
 from fullpipe.reproduce.check import judge
 from fullpipe.reproduce.item import citation, expected, notes, shorter
 from fullpipe.runs.tables import to_list
+from test_sweep import rows_of
 
 QUICK = {"duration": "60 s", "warmup": "30 s"}
 
@@ -255,10 +256,9 @@ def test_what_is_kept_is_judged_anew(tiny: Item, tmp_path: Path, monkeypatch: py
     assert [check.name for check in third.checks if not check.passed] == [name]
 
 
-@pytest.mark.parametrize("below", ["", "/runs"])
-def test_item_directory_that_is_a_link_is_refused_before_the_runs(tiny: Item, tmp_path: Path, below: str) -> None:
+def test_item_directory_that_is_a_link_is_refused_before_the_runs(tiny: Item, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
-    link = tmp_path / f"out/{tiny.id}{below}"
+    link = tmp_path / f"out/{tiny.id}"
     link.parent.mkdir(parents=True)
     link.symlink_to(tmp_path / "outside")
     with pytest.raises(InputError, match="is a symbolic link"):
@@ -288,13 +288,13 @@ def test_single_runs_are_kept_until_their_item_is_done(
     item = replace(tiny, linux=tiny.quick)
     with pytest.raises(LinuxError, match="killed"):
         attempt()
-    finished = len(list((tmp_path / item.id / "runs").iterdir()))
+    finished = rows_of(tmp_path / ".fullpipe-runs/runs.sqlite")
     assert finished >= 2
     asked, fails_at = [], 0
     outcome = attempt()
     assert len(asked) == len(outcome.scenarios) - finished
     assert outcome.figures == reproduce(item, quick=True).figures
-    assert not (tmp_path / item.id / "runs").exists()
+    assert not (tmp_path / ".fullpipe-runs").exists()
 
 
 def test_list_runs_nothing(program: Program) -> None:

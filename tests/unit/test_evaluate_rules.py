@@ -7,7 +7,7 @@ import math
 import pytest
 
 from fullpipe.runs.aggregate import tails
-from fullpipe.study.evaluate.measure import back_to, percentile, settled
+from fullpipe.study.evaluate.measure import back_to, most_lost, percentile, settled
 from fullpipe.study.evaluate.rules import (
     BETTER,
     IDLE,
@@ -199,6 +199,24 @@ def test_what_tcp_has_at_a_loss_is_what_the_standards_have(
         )
     else:
         assert math.exp(found.mean) == pytest.approx(50)
+
+
+@pytest.mark.parametrize(("times", "verdict"), [(9.0, NO_WORSE), (11.0, WORSE)])
+def test_a_standard_below_the_rate_of_tcp_counts_as_at_it(times: float, verdict: str) -> None:
+    """Ten times max(ratio of the standard, 1) is allowed. With the ratio of 0.5 itself, 9 would be too much."""
+    found = rule_loss([0.05] * 3, {"newreno": [0.001] * 3}, [times] * 3, {"newreno": [0.5] * 3})
+    assert found is not None
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("arrived", "rate"), [(99, None), (100, 0.2)])
+def test_a_circuit_breaker_needs_a_hundred_packets(arrived: int, rate: float | None) -> None:
+    """Ten samples of a second; all packets arrive in the first. A fifth of them is lost."""
+    lost = arrived / 5
+    times = [float(second) for second in range(1, 11)]
+    assert most_lost(times, [arrived, *[0.0] * 9], [lost, *[0.0] * 9]) == (
+        None if rate is None else pytest.approx(rate)
+    )
 
 
 def test_the_bar_of_a_ratio_is_the_less_favourable_standard() -> None:
