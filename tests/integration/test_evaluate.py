@@ -19,7 +19,7 @@ from fullpipe import Scenario
 from fullpipe.display import Shown
 from fullpipe.errors import InputError, ScenarioError
 from fullpipe.own import load_algorithms
-from fullpipe.runs import engines
+from fullpipe.runs import engines, pool
 from fullpipe.study.evaluate import Card, Statement, evaluate, plan, running
 from fullpipe.study.evaluate import card as card_module
 from fullpipe.study.evaluate.cell import Beside, Cell, Setting
@@ -145,7 +145,10 @@ def test_what_was_run_is_not_run_again(tmp_path: Path, made: list[str]) -> None:
     assert sorted(made) == ["bbr", "cubic", "newreno"]
 
 
-def test_what_was_killed_goes_on_and_gives_the_same_bytes(tmp_path: Path, made: list[str]) -> None:
+def test_what_was_killed_goes_on_and_gives_the_same_bytes(
+    tmp_path: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "AHEAD", 1)  # the worker waits for the caller
     whole = evaluate("bbr", only=["iot"], cache=tmp_path / "whole").to_json()
     made.clear()
 

@@ -67,6 +67,13 @@ def test_tasks_beyond_those_begun_ahead_are_done_too(monkeypatch: pytest.MonkeyP
         assert sorted([first, *(done for done in outcomes if done is not None)]) == [(i, i) for i in range(10)]
 
 
+@pytest.mark.parametrize("ahead", [1, 2])
+def test_more_threads_than_results_that_may_wait_come_to_an_end(monkeypatch: pytest.MonkeyPatch, ahead: int) -> None:
+    monkeypatch.setattr(pool, "AHEAD", ahead)
+    outcomes = in_threads(range(20), lambda task, _stop: task, 5)
+    assert sorted(done[0] for done in outcomes if done is not None) == list(range(20))
+
+
 def test_the_first_failure_stops_the_others() -> None:
     stopped = threading.Event()
 

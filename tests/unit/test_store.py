@@ -58,15 +58,33 @@ def test_a_store_without_a_file() -> None:
 def test_rows_wait_for_others_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(stores.time, "monotonic", lambda: now)
-    with Store(tmp_path / "runs.sqlite") as store, Store(tmp_path / "runs.sqlite") as other:
+
+    def written() -> int:
+        with Store(tmp_path / "runs.sqlite") as other:
+            return sum(other.find(key) is not None for key in (b"a", b"b"))
+
+    with Store(tmp_path / "runs.sqlite") as store:
         store.add(b"a", {})
         now = 100.9
         store.add(b"b", {})
         store.tick()
-        assert not other.has_rows()
+        assert written() == 0
         now = 101.0
         store.tick()
-        assert (other.find(b"a"), other.find(b"b")) == ({}, {})
+        assert written() == 2
+
+
+@pytest.mark.parametrize("most", [0, 1_000_000])
+def test_rows_are_found_with_and_without_their_keys_in_memory(
+    file: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(stores, "MOST_KEYS", most)
+    assert found(file) == 100
+    with Store(file) as store:
+        assert store.find(b"new") is None
+        store.add(b"new", {"x": 1})
+        store.flush()
+        assert store.find(b"new") == {"x": 1}
 
 
 def test_a_changed_byte_loses_rows_and_never_changes_one(file: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,4 +1,4 @@
-"""Means over repeats, and how sure they are."""
+"""Statistics of all experiments: means over repeats, confidence intervals, paired differences, percentiles."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-__all__ = ["Estimate", "estimate", "paired", "student_t", "tails"]
+__all__ = ["Estimate", "estimate", "paired", "percentile", "student_t", "tails"]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What repeats say of a figure.
+    """Estimate of a metric from repeats.
 
     Attributes:
         mean: Their mean.
@@ -28,7 +28,7 @@ class Estimate:
 def estimate(values: Sequence[float]) -> Estimate:
     """The mean of at least one value, taking them for independent and normal."""
     n = len(values)
-    # What never differs is its own mean, whatever a sum of it rounds to.
+    # The mean of equal values is that value, however their sum is rounded.
     mean = values[0] if min(values) == max(values) else math.fsum(values) / n
     if n == 1:
         return Estimate(mean, None, None)
@@ -37,13 +37,23 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def paired(ones: Sequence[float | None], others: Sequence[float | None]) -> Estimate | None:
-    """How much the first values exceed the others, each pair measured under the same random choices: of the pairs that
-    have both; None without any.
+    """Mean difference of the first values from the others, pair by pair under equal random choices; None without a pair
+    that has both values.
     """
     differences = [
         one - other for one, other in zip(ones, others, strict=True) if one is not None and other is not None
     ]
     return estimate(differences) if differences else None
+
+
+def percentile(values: Sequence[float], fraction: float) -> float:
+    """Percentile by nearest rank: the least of the values that at least this fraction of them does not exceed.
+
+    Args:
+        values: One value at least, in any order.
+        fraction: Above 0, at most 1.
+    """
+    return sorted(values)[max(0, math.ceil(fraction * len(values)) - 1)]
 
 
 @cache

@@ -25,7 +25,7 @@ class Case:
 
     Attributes:
         scenario: Scenario that the case changes.
-        labels: Columns that tell the case from the others.
+        labels: Columns that distinguish the case from the others.
         changes: Keys that it changes, as `Scenario.replace` takes them.
         measure: Function that makes a row of a run's result, as ``MODULE:FUNCTION``, so that any process can find it.
         asked: Text that identifies the run in place of the scenario; for engines that run something made of it.
@@ -73,7 +73,7 @@ class Design:
 
     Attributes:
         cases: The scenarios; may be a sequence that makes each of them when it is asked for.
-        seeds: Seeds of each case, the same for all, so that cases are compared under the same random choices.
+        seeds: Seeds of each case, equal for all, so that cases are compared under the same random choices.
     """
 
     cases: Sequence[Case]
@@ -96,7 +96,7 @@ class Done:
 
     Attributes:
         run: The run.
-        row: What was measured; None where the run failed.
+        row: The measured values; None where the run failed.
         error: Its failure; None where it succeeded.
     """
 

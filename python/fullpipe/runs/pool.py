@@ -113,6 +113,7 @@ class Crew(Generic[Task, Done]):
                 with self._taking:
                     task = next(self._tasks, self)
                 if task is self:
+                    self.room.release()  # another thread may wait for room to find that out
                     break
                 self.results.put((task, self._work(task, self.stop)))  # type: ignore[arg-type]
         except BaseException as error:

@@ -185,14 +185,16 @@ class Runner:
         Raises:
             Exception: The run failed.
         """
-        kept = self.find(run)
+        key = None if self.store is None else self.key(run)
+        kept = self.store.find(key) if self.store is not None and key is not None else None
         if kept is not None:
             return kept
         result = engines.run(
             run.scenario(), progress=watch, engine=self.engine, kernel=self.kernel, memory_bytes=memory_bytes
         )
         row = find_measure(run.case.measure)(result)
-        self.keep(run, row)
+        if self.store is not None and key is not None:
+            self.store.add(key, row)
         return row
 
     def _here(self, runs: Iterable[Run], total: int) -> Generator[tuple[Done | None, float]]:

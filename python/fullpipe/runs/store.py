@@ -1,4 +1,4 @@
-"""Store of finished runs: rows by what was run and by the build that ran it.
+"""Store of finished runs: rows by the content of a run and the build that made it.
 
 An SQLite file, and not parts in Parquet, for four reasons. A transaction is in the file as a whole or not at all,
 whatever kills the process. Several processes may write, since SQLite locks the file. A row is found by its key without
@@ -32,6 +32,9 @@ from fullpipe.runs.measure import Row
 from fullpipe.text import one_line
 
 __all__ = ["Store", "kept_runs"]
+
+MOST_KEYS = 1_000_000
+"""Keys that are held in memory, about 100 MB of them."""
 
 PATIENCE_S = 1.0
 """Time that a finished row waits for others to be written with, seconds of wall time."""
@@ -76,6 +79,7 @@ class Store:
         self._waiting_since = 0.0
         self._dropped = 0
         self._file: sqlite3.Connection | None = None
+        self._known: set[bytes] | None = None
         if self.path is not None:
             self._attempt(self._open)
 
@@ -91,6 +95,8 @@ class Store:
             if (text := self._waiting.get(key)) is not None:
                 row: Row = json.loads(text)
                 return row
+            if self._known is not None and key not in self._known:
+                return None
             found = self._attempt(lambda: self._select(key))
             return None if found is None else self._verified(key, *found)
 
@@ -103,6 +109,8 @@ class Store:
             if not self._waiting:
                 self._waiting_since = time.monotonic()
             self._waiting[key] = text
+            if self._known is not None:
+                self._known.add(key)
 
     def tick(self) -> None:
         """Writes rows that have waited long enough."""
@@ -150,6 +158,10 @@ class Store:
         self._file.execute(
             "CREATE TABLE IF NOT EXISTS runs (key BLOB PRIMARY KEY, row BLOB, sum BLOB) STRICT, WITHOUT ROWID"
         )
+        # A lookup of a run that is not there costs as much as a tiny run. Rows that another process adds later are not
+        # seen, and their runs are made again.
+        keys = self._file.execute("SELECT key FROM runs LIMIT ?", (MOST_KEYS + 1,)).fetchall()
+        self._known = None if len(keys) > MOST_KEYS else {key for (key,) in keys}
 
     def _select(self, key: bytes) -> tuple[bytes, bytes] | None:
         if self._file is None:

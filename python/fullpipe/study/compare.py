@@ -160,7 +160,7 @@ def _equal(one: Any, other: Any) -> bool:
 def _scenarios(
     scenario: Scenario, algorithms: Sequence[str | Mapping[str, Any]] | None, engines: Sequence[str]
 ) -> dict[str, Scenario]:
-    """What each engine runs, by the names that results have."""
+    """Scenarios that each engine runs, by the names that results have."""
     if algorithms is None:
         if len(engines) < 2:
             raise InputError("nothing to compare; name --algorithms, or at least two engines")

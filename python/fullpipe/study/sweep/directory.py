@@ -1,4 +1,4 @@
-"""Directory of a sweep: rows are kept as they come, so that a sweep that was killed goes on where it was.
+"""Directory of a sweep: rows are kept as they come, so that a sweep that was killed continues.
 
 ``sweep.json`` identifies the sweep. Rows are in a store (`fullpipe.runs.store`) until ``sweep.parquet``,
 ``summary.parquet``, and their manifest take its place.
