@@ -6,7 +6,7 @@
 //!
 //! - Q = cwnd (1 - base/RTT) is the flow's own queue, L = (RTT - base)/base the network's congestion;
 //! - Q <= alpha and L <= 1/phi: fast mode, 0.01 segments per ACK; otherwise slow mode, Reno's 1/cwnd;
-//! - precautionary decongestion: Q > alpha takes Q from the window, but leaves at least cwnd_reno, what Reno would have;
+//! - precautionary decongestion: Q > alpha takes Q from the window, but leaves at least cwnd_reno, the window of Reno;
 //! - cwnd_reno: half of the window when slow mode begins, a segment more per RTT in it, half of itself at a loss; forgotten after
 //!   zeta RTTs of fast mode;
 //! - a loss takes Q, at least an eighth and at most half of the window; half, once slow mode has lasted rho RTTs, since others are
