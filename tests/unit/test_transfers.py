@@ -17,6 +17,7 @@ TRANSFERS: dict[str, list[Any]] = {
     "group": ["web", "web", "ours", "web", "web", "web"],
     "start_s": [0.5, 1.0, 1.25, 1.5, 2.0, 3.9],
     "size_bytes": [5000, 9999, 10000, 10001, 1000, 99999],
+    "state": ["complete"] * 5 + ["cut off"],
     "completion_s": [9.0, 0.25, 0.5, 0.75, 0.125, NO],
     "slowdown": [90.0, 2.0, 3.0, 7.0, 1.5, NO],
     "retransmits": [4, 0, 1, 5, 0, 2],
@@ -32,6 +33,8 @@ def test_summaries_leave_out_what_began_in_the_warmup() -> None:
         "group": "web",
         "count": 4,
         "completed": 3,
+        "cut_off": 1,
+        "running": 0,
         "mean_s": 0.375,
         "p50_s": 0.25,
         "p95_s": 0.75,
@@ -53,7 +56,7 @@ def test_size_classes_are_factors_of_ten() -> None:
 def test_without_an_end_there_is_no_percentile() -> None:
     row = {"group": "g", "size_bytes": 1, "completion_s": None, "slowdown": None, "in_warmup": False}
     (whole,), (of_class,) = summaries([row]), by_size([row])
-    assert (whole["count"], whole["completed"], whole["mean_s"], whole["p95_s"]) == (1, 0, None, None)
+    assert (whole["count"], whole["completed"], whole["running"], whole["p95_s"]) == (1, 0, 1, None)
     assert (of_class["from_bytes"], of_class["p50_slowdown"]) == (1, None)
 
 
@@ -91,3 +94,28 @@ def test_completion_to_the_millisecond() -> None:
     assert [row["completion_s"] for row in rows] == pytest.approx([0.04408, 0.04408])
     assert [row["slowdown"] for row in rows] == pytest.approx([44.08 / 25.04] * 2)
     assert [(row["retransmits"], row["timeouts"]) for row in rows] == [(0, 0), (0, 0)]
+
+
+def test_flow_that_stops_before_its_end_is_cut_off() -> None:
+    """A window of one segment sends one each 100 ms. Of ten segments five are sent within 450 ms, and the last flow has
+    half a second left.
+    """
+    flow = {"algorithm": "reno", "max_window": 1, "size": "10 packets"}
+    scenario = Scenario(
+        duration="1500 ms",
+        warmup="0 s",
+        packet_size=1000,
+        ack_size=40,
+        links=[{"name": "l", "rate": "8 Mbit/s", "delay": "49.48 ms", "buffer": "9 packets"}],
+        flows=[
+            {**flow, "name": "short", "stop": "450 ms"},
+            {**flow, "name": "whole", "start": "10 ms", "stop": "1200 ms"},
+            {**flow, "name": "late", "start": "1 s"},
+        ],
+    )
+    result = fullpipe.run(scenario)
+    assert result.transfers["state"].to_pylist() == ["cut off", "complete", "running"]
+    counts = [(row["completed"], row["cut_off"], row["running"]) for row in result.to_dict()["transfers"]]
+    assert counts == [(0, 1, 0), (1, 0, 0), (0, 0, 1)]
+    assert result.figures()["completed_flows"] == 1
+    assert [flow["completion_s"] is None for flow in result.to_dict()["flows"]] == [True, False, True]

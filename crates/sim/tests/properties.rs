@@ -314,10 +314,10 @@ fn a_window_of_one_has_no_timeouts() {
 }
 
 /// 1000 bytes take 0.8 s at 10 kbit/s and their ACK of 40 bytes 0.032 s; with 84 ms each way it arrives 1 s after the segment left, when
-/// the first timeout (RFC 6298 rule 2.1) is due. It stops the timer.
+/// the first timeout is due (`min_rto`, RFC 6298 rule 2.4). It stops the timer.
 #[test]
 fn an_ack_comes_before_the_timer_of_the_same_moment() {
-    let tcp = Tcp::new("reno", Recovery::Reno, vec![0]);
+    let tcp = Tcp { min_rto: 1000 * MS, ..Tcp::new("reno", Recovery::Reno, vec![0]) };
     let report = simulate(&lossless(10_000, 84 * MS, 10_000 * MS, tcp, Some(1)));
     assert_eq!((report.flows[0].completion_s, report.flows[0].timeouts), (1.0, 0));
 }

@@ -649,3 +649,20 @@ proptest! {
         }
     }
 }
+
+/// A receive window in data is the whole packets that fit: 64 kB are 64 packets of 1000 bytes, and 42 of 1500.
+#[test]
+fn a_window_in_data_is_whole_packets() {
+    let read = |packet_size: u32, window: &str| {
+        Scenario::from_toml(&format!(
+            "duration = \"1 s\"\npacket_size = {packet_size}\nlinks = [{{ name = \"l\", rate = \"1 Mbit/s\", delay = \"1 ms\", buffer = \"9 packets\" }}]\n\
+             flows = [{{ algorithm = \"reno\", max_window = {window} }}]\n"
+        ))
+    };
+    let window = |size, text| read(size, text).expect("a scenario").flows[0].tcp.max_window;
+    assert_eq!(window(1000, "\"64 kB\""), Some(64));
+    assert_eq!(window(1500, "\"64 kB\""), Some(42));
+    assert_eq!(window(1500, "\"7 packets\""), window(1500, "7"));
+    let problem = read(1500, "\"1499 B\"").expect_err("less than a packet").to_string();
+    assert_eq!(problem, "flows[0].max_window: \"1499 B\" is less than one packet of 1500 bytes");
+}

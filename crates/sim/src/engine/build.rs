@@ -164,7 +164,8 @@ impl<P: Policy> Engine<P> {
         let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
         let base_rtt = round_trip + 2 * access;
         let guard = Guard { fuse: self.fuse.clone(), flow: self.order.number(id), now: 0 };
-        let cc = controller(tcp, self.scenario.packet_size, base_rtt, choices(self.scenario.seed, identity, 0), &guard);
+        let rtt = (!tcp.handshake).then_some(base_rtt);
+        let cc = controller(tcp, self.scenario.packet_size, rtt, choices(self.scenario.seed, identity, 0), &guard);
         let last = self.transit.network.last_hop(route).direction;
         let last_link = &self.scenario.links[last as usize / 2];
         let last_direction = order::direction(&last_link.name, last % 2 == 1);
@@ -212,6 +213,7 @@ impl<P: Policy> Engine<P> {
             received: 0,
             duplicates: 0,
             access_link,
+            stopped: false,
             started: 0,
             completed: Nanos::MAX,
             transfer: None,

@@ -512,15 +512,14 @@ impl<P: Policy> Engine<P> {
         }
         flow.sender.pass_time(now, flow.id, &mut self.transit.log);
         let timeouts = flow.sender.on_syn_ack(now, packet.stamp);
+        let (rtt, incarnation) = (flow.sender.handshake_rtt(), flow.incarnation);
+        let tcp = self.tcp(packet.flow);
         // RFC 6928 section 2.
-        if timeouts > 1 {
-            let tcp = Tcp { initial_window: 1, ..self.tcp(packet.flow).clone() };
-            let flow = &mut self.flows[packet.flow as usize];
-            let guard = Guard { fuse: self.fuse.clone(), flow: self.order.number(packet.flow), now };
-            let seed = build::choices(self.scenario.seed, self.transit.schedule.flow(flow.id), flow.incarnation);
-            let base_rtt = flow.sender.base_rtt();
-            flow.sender.begin_with(controller(&tcp, self.scenario.packet_size, base_rtt, seed, &guard));
-        }
+        let reduced = (timeouts > 1).then(|| Tcp { initial_window: 1, ..tcp.clone() });
+        let guard = Guard { fuse: self.fuse.clone(), flow: self.order.number(packet.flow), now };
+        let seed = build::choices(self.scenario.seed, self.transit.schedule.flow(packet.flow), incarnation);
+        let cc = controller(reduced.as_ref().unwrap_or(tcp), self.scenario.packet_size, Some(rtt), seed, &guard);
+        self.flows[packet.flow as usize].sender.begin_with(cc);
         self.send_first_window(packet.flow, packet.at);
     }
 
@@ -559,7 +558,8 @@ impl<P: Policy> Engine<P> {
         let seed =
             build::choices(self.scenario.seed, self.transit.schedule.flow(flow.id), flow.incarnation.wrapping_add(1));
         let guard = Guard { fuse: self.fuse.clone(), flow: self.order.number(id), now };
-        let cc = controller(&web.tcp, self.scenario.packet_size, flow.sender.base_rtt(), seed, &guard);
+        let rtt = (!web.tcp.handshake).then(|| flow.sender.handshake_rtt());
+        let cc = controller(&web.tcp, self.scenario.packet_size, rtt, seed, &guard);
         flow.sender.reopen(cc, segments);
         flow.receiver.reset();
         if let Some(ecn) = flow.heed.as_mut().and_then(|heed| heed.ecn.as_mut()) {
@@ -575,21 +575,28 @@ impl<P: Policy> Engine<P> {
         if flow.life == Life::Idle || now >= self.transit.window.to {
             return;
         }
-        flow.sender.stop();
+        if flow.sender.stop() {
+            flow.stopped = true;
+            if let Some(transfer) = flow.transfer {
+                self.transfers.cut_off(transfer);
+            }
+        }
         if flow.sender.finished() {
             flow.sender.pass_time(now, id, &mut self.transit.log);
             self.complete(id, now);
         }
     }
 
-    /// Everything the flow had to send has been acknowledged.
+    /// Everything that the flow had to send has been acknowledged. Its transfer is complete, unless the flow stopped before.
     fn complete(&mut self, id: u32, now: Nanos) {
         let flow = &mut self.flows[id as usize];
         flow.life = Life::Idle;
-        flow.completed = now;
+        if flow.transfer.is_some() && !flow.stopped {
+            flow.completed = now;
+        }
         flow.sender.meter.stop();
         if let Some(transfer) = flow.transfer {
-            self.transfers.complete(transfer, now, flow.sender.high(), flow.sender.meter.events);
+            self.transfers.end(transfer, now, flow.sender.meter.events);
         }
         let started = flow.started;
         let Some(group) = flow.web else { return };

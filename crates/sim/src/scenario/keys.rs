@@ -466,9 +466,9 @@ pub const TCP: &[Key] = &[
     ),
     sourced(
         "max_window",
-        Other("whole number, packets or `\"unlimited\"`", "1 to 1000000000000"),
+        Other("whole number, packets, data or `\"unlimited\"`", "1 to 1000000000000"),
         Value("\"unlimited\""),
-        "The window that the receiver advertises, segments.",
+        "The window that the receiver advertises, segments; of data, whole packets count.",
         "the papers: never the limit",
     ),
     sourced(

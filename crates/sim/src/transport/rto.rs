@@ -26,7 +26,7 @@ pub enum RtoRule {
 
 fullpipe_cc::named! { RtoRule { Rfc6298 = "rfc6298", Linux = "linux" } }
 
-/// RTO before the first sample (RFC 6298 rule 2.1).
+/// RTO before the first sample, that of a SYN (RFC 6298 rule 2.1).
 const INITIAL_RTO: Nanos = 1_000_000_000;
 /// RTO of data before the first sample of it, where the SYN's timer has expired (rule 5.7).
 const RTO_AFTER_SYN_TIMEOUT: Nanos = 3_000_000_000;
@@ -51,7 +51,7 @@ pub struct RttEstimator {
     /// The tick of both hosts' timestamp clocks, a second at most: it stands where there is room.
     timestamp_tick: u32,
     min_rto: Nanos,
-    /// The round trip that the handshake has measured; zero while it has not.
+    /// Round trip of the handshake; zero while none is known, as during the handshake itself.
     handshake: Nanos,
     /// Least sample; `Nanos::MAX` before the first.
     least: Nanos,
@@ -70,15 +70,16 @@ struct Deviation {
     round_end: u64,
 }
 
-/// The RTO before the first sample.
+/// RTO before the first sample of data. A handshake's round trip R is a first measurement: SRTT = R and RTTVAR = R/2, so that the RTO
+/// is 3 R (rule 2.2), and at least `min_rto` (rule 2.4). Without one it is rule 2.1's.
 fn first_rto(handshake: Nanos, min_rto: Nanos) -> Nanos {
-    INITIAL_RTO.max(3 * handshake).max(min_rto)
+    if handshake == 0 { INITIAL_RTO.max(min_rto) } else { (3 * handshake).max(min_rto) }
 }
 
 impl RttEstimator {
-    /// Nothing measured. `min_rto` is the least timeout (rule 2.4; the RFC asks for 1 s, ns-2 and Linux use 200 ms), `tick` that of
-    /// the clock that measures round trips, `base_rtt` the path's without queues: connections begin established, and their handshake has measured
-    /// that. So the first RTO is rule 2.2's for it, 3 `base_rtt`, where that is more than rule 2.1's 1 s.
+    /// Estimator without a sample of data. `min_rto` is the least timeout (rule 2.4; the RFC asks for 1 s, ns-2 and Linux use 200 ms),
+    /// `tick` that of the clock that measures round trips, `base_rtt` the round trip of the path without queues. A connection that
+    /// begins established has had its handshake before the run, over an idle path: `base_rtt` is what that measured (see `first_rto`).
     pub fn new(min_rto: Nanos, tick: Nanos, base_rtt: Nanos) -> Self {
         RttEstimator {
             smoothed_eighths: 0,
@@ -139,19 +140,20 @@ impl RttEstimator {
         self.least = Nanos::MAX;
     }
 
-    /// The round trip that the handshake has measured.
+    /// Round trip of the handshake: measured, or that of the idle path for a connection that begins established.
     #[inline]
     pub fn handshake(&self) -> Nanos {
         self.handshake
     }
 
-    /// A handshake begins, which is to measure what is taken for granted otherwise: rule 2.1.
+    /// A handshake begins: nothing is known of the path (rule 2.1).
     pub fn open(&mut self) {
         self.handshake = 0;
         self.reset();
     }
 
-    /// The handshake has measured `rtt`: a sample; but where the timer has expired meanwhile rule 5.7 holds. Says how often it has.
+    /// The handshake has measured `rtt`, which is the first sample. If the timer has expired meanwhile, rule 5.7 holds instead. Returns
+    /// how often it has.
     pub fn opened(&mut self, rtt: Nanos) -> u32 {
         self.handshake = rtt;
         let timeouts = self.backoff;
@@ -294,12 +296,18 @@ mod tests {
         assert_eq!(rtt.timeout(), 200 * MS);
     }
 
-    /// Rule 2.2 for the handshake's sample: 3 R, if that is more than rule 2.1's second and `min_rto`.
+    /// Rules 2.2 and 2.4 for a connection that begins established: 3 R, and at least `min_rto`; rule 2.1 where no path is known.
     #[test]
-    fn first_timeout_of_a_long_path() {
-        for (min_rto, base_rtt, expected) in
-            [(200, 0, 1000), (200, 333, 1000), (200, 600, 1800), (200, 20_000, 60_000), (3000, 600, 3000)]
-        {
+    fn first_timeout_is_three_round_trips_of_the_idle_path() {
+        for (min_rto, base_rtt, expected) in [
+            (200, 0, 1000),
+            (200, 1, 200),
+            (1, 1, 3),
+            (200, 333, 999),
+            (200, 600, 1800),
+            (200, 20_000, 60_000),
+            (3000, 600, 3000),
+        ] {
             let mut rtt = RttEstimator::new(min_rto * MS, 0, base_rtt * MS);
             assert_eq!(rtt.timeout(), expected * MS, "base RTT {base_rtt} ms");
             rtt.sample(10 * MS, 0, 0);

@@ -3,8 +3,8 @@
 //!
 //! Sources: RFC 5681 (sending, restart after a timeout), RFC 6298 (timeout), RFC 7323 (timestamps).
 //!
-//! Differences from a kernel's sender: connections begin established (the handshake's RTT sample sets the first timeout, see
-//! `rto.rs`), unless a handshake is asked for, and end without FIN; data is always there until the flow's end; the receiver never renegs; losses of retransmissions
+//! Differences from a kernel's sender: connections begin established (their handshake was over an idle path and sets the first timeout,
+//! see `rto.rs`), unless a handshake is asked for, and end without FIN; data is always there until the flow's end; the receiver never renegs; losses of retransmissions
 //! are found by the timer alone, and needless cuts are not undone, except with RACK.
 //!
 //! A timeout cuts once: while the timer expires again for the same segment ssthresh stays (RFC 5681 section 3.1). Inside fast
@@ -166,8 +166,8 @@ impl<P: Policy> Sender<P> {
         self.rest();
     }
 
-    /// The path's RTT without queues, which the handshake has shown.
-    pub fn base_rtt(&self) -> Nanos {
+    /// Round trip of the handshake, or of the idle path for a connection that begins established.
+    pub fn handshake_rtt(&self) -> Nanos {
         self.rtt.handshake()
     }
 
@@ -191,7 +191,7 @@ impl<P: Policy> Sender<P> {
         self.rtt.opened((quantized(now, tick) - quantized(stamp, tick)).max(if by_timestamp { tick } else { 1 }))
     }
 
-    /// Nothing has been sent yet; `cc` is to be its policy.
+    /// Replaces the window policy of a connection that has sent no data.
     pub fn begin_with(&mut self, cc: P) {
         self.cc = cc;
         self.cwnd = self.cc.cwnd();
@@ -225,9 +225,11 @@ impl<P: Policy> Sender<P> {
         Some(self.progress.end).filter(|&end| end < u64::MAX)
     }
 
-    /// No new data from now on; what has been sent is still repaired.
-    pub fn stop(&mut self) {
+    /// Ends the data here; segments that have been sent are still repaired. Returns whether any were left to send.
+    pub fn stop(&mut self) -> bool {
+        let left = self.progress.high < self.progress.end;
         self.progress.end = self.progress.end.min(self.progress.high);
+        left
     }
 
     /// Brings the meter up to `now`, and the series of flow `id`; call before anything changes.
@@ -720,7 +722,7 @@ impl<P: Policy> Sender<P> {
             let news = News { now, stamp: arrival.stamp, acked: 0, sacked, rtt: &self.rtt };
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
             self.tell_losses(now);
-            if delivered > 0 {
+            if delivered > 0 || marked > 0 {
                 let mut ack = Ack::of(0, 0.0).ce(marked);
                 self.rate(&mut ack, now);
                 let flow = self.flow(now);
@@ -729,6 +731,9 @@ impl<P: Policy> Sender<P> {
             if let Some(loss) = loss {
                 self.act_on(loss, now);
             }
+        } else if marked > 0 {
+            // A late original of a segment whose retransmission has been acknowledged: its mark counts.
+            self.report_marks(now, marked);
         }
         self.undo();
         if delivered > 0 && self.cc.holds_back() {
@@ -736,6 +741,12 @@ impl<P: Policy> Sender<P> {
         }
         self.deadline = self.repair.rewake_at(self.deadline);
         self.rest();
+    }
+
+    /// Marks that arrive with an ACK of nothing new.
+    pub(super) fn report_marks(&mut self, now: Nanos, marked: u64) {
+        let flow = self.flow(now);
+        self.cc.on_ack(&flow, &Ack::of(0, 0.0).ce(marked));
     }
 
     /// The last cut is undone where the ACK just handled shows that it was needless; says whether it is.

@@ -62,6 +62,7 @@ pub static INFO: Info = Info {
             doc: "The most packets dropped at once from the longest queue when the buffer is full.",
             source: "RFC 8290 section 4.1",
         },
+        codel::VARIANT,
         codel::TARGET,
         codel::INTERVAL,
         codel::ecn(true),

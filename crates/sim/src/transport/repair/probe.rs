@@ -8,7 +8,7 @@ use fullpipe_cc::Nanos;
 /// Linux adds this to the PTO (TCP_TIMEOUT_MIN_US); for a single segment in flight, `min_rto` instead.
 const LINUX_MARGIN: Nanos = 2_000_000;
 
-/// PTO before the first RTT sample (section 7.2).
+/// PTO where no round trip has been measured (section 7.2).
 const INITIAL_PTO: Nanos = 1_000_000_000;
 
 /// The probe's timer, and the probe that is out.
@@ -43,10 +43,10 @@ impl Probe {
     /// Section 7.2: new data has been sent, or acknowledged, at `now`. Like the RTO, the PTO is above SRTT by a tick of the clock that
     /// measures it at least.
     pub fn schedule(&mut self, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
-        // Before the first sample the handshake's stands for it, as with the RTO; the RFC's second is for those that have none.
+        // Before the first sample of data the round trip of the handshake stands for SRTT, as with the RTO.
         let twice = |round_trip: Nanos| round_trip + round_trip.max(rtt.granularity());
-        let initial = if rtt.is_linux() && rtt.handshake() > 0 { 0 } else { INITIAL_PTO };
-        let pto = rtt.smoothed().map_or(initial.max(twice(rtt.handshake())), twice);
+        let known = rtt.smoothed().or(Some(rtt.handshake()).filter(|&handshake| handshake > 0));
+        let pto = known.map_or(INITIAL_PTO, twice);
         let held = match (progress.flight_size() == 1, rtt.is_linux()) {
             (true, true) => rtt.min_rto(),
             (true, false) => self.max_ack_delay,

@@ -48,6 +48,8 @@ impl<P: Policy> Sender<P> {
             let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, Some(sampler));
             let in_recovery = progress.phase.is_reducing();
             self.cwnd = cc.acked(Told { resting, in_flight, in_recovery, ack });
+        } else if marked > 0 {
+            self.report_marks(now, marked);
         }
         if let Some(loss) = loss {
             self.act_on(loss, now);
