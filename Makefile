@@ -12,12 +12,19 @@ PACKAGES := ns2 chromium fonts-dejavu-core \
 	qemu-system-x86 iproute2 bpftool clang llvm libbpf-dev libc6-dev gcc
 WITH_DEBIAN := $(shell command -v apt-get)
 
+# Installs what uv.lock has of a group into a virtual environment, by hash: $(call locked,VENV,OPTIONS OF UV EXPORT).
+# pip does it, so that its index, certificates and caches are used; uv only reads the lock.
+locked = $(1)/bin/pip install --quiet --require-hashes --requirement bootstrap.txt \
+	&& $(1)/bin/uv export --quiet --frozen --no-emit-project --no-header $(2) --output-file $(1)/requirements.txt \
+	&& $(1)/bin/pip install --quiet --require-hashes --requirement $(1)/requirements.txt
+
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-linux test-slow test-adapters lint lint-adapters format agreement bench bench-core cards docs-tables docs-trials linux-tables quic-tables mutants clean
-.PHONY: setup docs release notices web web-if-able linux-objects linux-objects-if-able
+.PHONY: help build demo check check-rust check-python test test-rust test-python test-linux test-slow test-adapters lint lint-adapters lock format agreement bench bench-core docs-tables mutants clean
+.PHONY: records records-cards records-papers records-trials records-linux records-quic records-agreement records-speed
+.PHONY: setup docs release changelog notices web web-if-able linux-objects linux-objects-if-able
 
 help: ## This list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## The Debian packages that tests and wheels need (ns-2, chromium, QEMU, clang), where it may.
 	@if [ -n "$(WITH_DEBIAN)" ] && ! dpkg-query --show $(PACKAGES) >/dev/null 2>&1; then \
@@ -34,6 +41,21 @@ demo: build ## One table of a paper at full length, then all papers in short: ou
 	@echo "The congestion windows: out/demo/hyun-jang/table-1/table-1.png"
 	$(BIN)/fullpipe reproduce --quick --out out/report
 	@echo "Every table and figure, published beside measured: out/report/index.html"
+
+check: $(VENV)/.built ## Format, lint, types and unit tests: under a minute once built, and without system packages.
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check-rust check-python
+
+check-rust: $(VENV)/.dependencies
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --locked -- --deny warnings
+	cargo test --quiet --workspace --lib --locked
+
+check-python: $(VENV)/.built
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/pytest --quiet --numprocesses=2 --dist=loadfile -m "not slow" tests/unit
 
 test: setup lint ## Lint, types, and every test.
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-rust test-python
@@ -55,24 +77,46 @@ test-slow: build ## The tests that take minutes; those of the adapters too, once
 CARDS := newreno cubic bbr bbr3 prague copa ledbat++ hyun-jang adaptive-aimd ehstcp scalable vegas hstcp \
 	tahoe reno bic htcp westwood illinois veno yeah hybla dctcp ledbat compound
 
-cards: build ## The report cards in docs/cards, made anew (some minutes).
+# Records: measurements in reports/, each with the build that made it. No test compares the simulator with them.
+records: records-cards records-papers records-trials records-quic records-linux records-agreement records-speed ## Measure all records in reports/ again (many hours).
+
+records-cards: build ## The report cards (some minutes).
 	mkdir -p out
-	for name in $(CARDS); do $(BIN)/fullpipe evaluate $$name --json > out/card.json && mv out/card.json docs/cards/$$name.json || exit 1; done
+	for name in $(CARDS); do \
+		$(BIN)/fullpipe evaluate $$name --json > out/card.json && mv out/card.json reports/cards/$$name.json \
+			&& $(BIN)/python -m benchmarks.records cards $$name || exit 1; \
+	done
 	$(BIN)/python docs/tables.py cards.md
 
-linux-tables: build setup linux-objects ## What docs/linux.md shows of queues, links and shares, measured anew (an hour and more).
-	FULLPIPE_RECORD=1 $(BIN)/pytest -s tests/linux/test_queues.py tests/linux/test_links.py
-	$(BIN)/python docs/tables.py linux.md
+records-papers: build ## The papers' items at full length.
+	mkdir -p out
+	$(BIN)/fullpipe reproduce --json > out/reproduction.json
+	$(BIN)/python docs/tables.py --take
 
-quic-tables: build ## What docs/your-own/quic.md shows of QUIC libraries' controllers beside ours, measured anew (Rust 1.95).
+records-trials: build ## Trials that pages name (an hour); docs/trials.py NAME for some.
+	$(BIN)/python docs/trials.py
+	$(BIN)/python docs/tables.py
+
+records-linux: build setup linux-objects ## Queues, links and shares on Linux beside the simulator (an hour and more).
+	FULLPIPE_RECORD=1 $(BIN)/pytest -s $(foreach part,queues links bbr column duels,tests/linux/test_$(part).py)
+	$(BIN)/python docs/tables.py linux.md evaluate.md
+
+records-quic: build ## Controllers of QUIC libraries (Rust 1.95).
 	$(BIN)/python -m benchmarks.quic
 	CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/python docs/tables.py quic.md
+
+records-agreement: agreement ## Agreement with ns-2.
+	$(BIN)/python docs/tables.py --take
+
+records-speed: bench bench-core ## Packets per second, memory, instructions.
+	$(BIN)/python docs/tables.py --take
 
 lint: build ## Format, clippy, ruff, mypy, stubs.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/stubtest --concise fullpipe._core
 
@@ -81,7 +125,10 @@ lint-adapters: ## The same of the adapters, which want a newer Rust and build QU
 
 test-adapters: build ## The tests of the adapters to QUIC libraries.
 	cd adapters && cargo test --locked --target-dir ../target
-	$(BIN)/pytest tests/test_quic.py
+	$(BIN)/pytest tests/integration/test_quic.py
+
+lock: $(VENV)/.dependencies ## Resolve the dependencies of pyproject.toml into uv.lock; versions that are there stay.
+	$(BIN)/uv lock
 
 format: $(VENV)/.dependencies ## Format Rust and Python.
 	cargo fmt --all
@@ -132,21 +179,22 @@ mutants: build ## Edits of the code that no test notices: the tables, pictures a
 docs-tables: build ## The outputs that README.md and docs/ show, made anew (some minutes).
 	$(BIN)/python docs/tables.py
 
-docs-trials: build ## What the pages' sentences name of trials, made anew (an hour); docs/trials.py NAME for some.
-	$(BIN)/python docs/trials.py
-	$(BIN)/python docs/tables.py
-
 docs: build ## The documentation as a site: out/site/html/index.html; README.md's picture.
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/site.py
 	$(PYTHON) -m venv out/docs-venv
-	out/docs-venv/bin/pip install --quiet --require-hashes --requirement docs/requirements.lock
+	$(call locked,out/docs-venv,--only-group docs)
 	cd out/site && ../docs-venv/bin/zensical build --strict
 
 release: ## A release, from what is committed, tried on every Python here: out/release (HOME_URL=... for links).
 	$(PYTHON) -m venv out/release-venv
-	out/release-venv/bin/pip install --quiet --require-hashes --requirement release/requirements.lock
+	$(call locked,out/release-venv,--only-group release)
 	out/release-venv/bin/python release/build.py $(if $(HOME_URL),--home "$(HOME_URL)")
+
+changelog: ## Move the files of changes/ into CHANGELOG.md (VERSION=1.2.3).
+	$(PYTHON) -m venv out/release-venv
+	$(call locked,out/release-venv,--only-group release)
+	out/release-venv/bin/towncrier build --yes --version $(VERSION)
 
 notices: ## LICENSE-THIRD-PARTY anew, after a change of Cargo.lock.
 	$(PYTHON) release/notices.py
@@ -155,9 +203,9 @@ clean: ## Remove what was built.
 	rm -rf $(VENV) target out web/node_modules web/dist python/fullpipe/bench/page.html python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache
 	find python tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
-$(VENV)/.dependencies: requirements.lock
+$(VENV)/.dependencies: uv.lock bootstrap.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --require-hashes --requirement requirements.lock
+	$(call locked,$(VENV),--group dev)
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.dependencies $(RUST_SOURCES)

@@ -1,10 +1,10 @@
 """QUIC libraries' controllers beside ours and Linux's on the same scenarios: the tables of docs/your-own/quic.md.
 
-``python -m benchmarks.quic [--linux]``, or ``make quic-tables``, which writes the page too; needs cargo, and Rust as
+``python -m benchmarks.quic [--linux]``, or ``make records-quic``, which writes the page too; needs cargo, and Rust as
 new as adapters/ wants. The program of adapters/ runs the libraries' and ours in the simulator, one flow alone, everyone
 with the same recovery, pacing, packets and first window (but for quinn's BBR, which begins with its own 200 packets).
 With ``--linux`` a kernel in a virtual machine runs its CUBIC and BBR on the first scenarios, minutes each; without,
-what it gave before stays. All is kept in ``docs/measured/quic.json``.
+what it gave before stays. All is kept in ``reports/quic.json``.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from benchmarks import records
+
 ROOT = Path(__file__).parent.parent
-RECORD = ROOT / "docs/measured/quic.json"
+RECORD = ROOT / "reports/quic.json"
 TARGET = ROOT / "target"
 PROGRAM = TARGET / "release/fullpipe-quic"
 
@@ -70,6 +72,7 @@ def main() -> int:
         every = [algorithm for algorithms in FAMILIES.values() for algorithm in algorithms]
         record["shares"] = {name: dict(zip(every, pool.map(partial(share, name), every), strict=True)) for name in FEW}
     RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    records.note(RECORD.name)
     return 0
 
 

@@ -7,7 +7,7 @@ Above each stands what it is the output of, a line of shell, in a comment that n
 
 What takes more than some seconds is an ``output (long) of``: the tests make the others anew and compare.
 
-What the tests on Linux have measured (``make linux-tables``) stands in ``docs/measured``, and is shown between::
+What the tests on Linux have measured (``make records-linux``) stands in ``reports``, and is shown between::
 
     <!-- table of: linux-queues -->
     <!-- end of table -->
@@ -17,10 +17,10 @@ anew from the last full runs: ``make bench``, ``make agreement``, and ``fullpipe
 out/reproduction.json``.
 
 ``paper-NAME``, or ``paper-NAME/ITEM``, shows the checks of a paper's items, and what their data file says of them, with
-the figures of ``docs/measured/papers``; the same command writes those anew of every item that ``out/reproduction.json``
+the figures of ``reports/papers``; the same command writes those anew of every item that ``out/reproduction.json``
 has at full length. ``settings-NAME/ITEM`` shows an item's figures by setting.
 
-``quic-FAMILY`` shows ``quic.json`` (``make quic-tables``).
+``quic-FAMILY`` shows ``quic.json`` (``make records-quic``).
 
 ``sizes``, ``sizes-many``, ``phases``, ``prague`` and ``vegas`` are drawn of what ``docs/trials.py`` found. A single
 figure in a sentence is filled in between two comments, neither of which begins a line: of a trial, or of an item of a
@@ -28,8 +28,11 @@ paper::
 
     of 50 Mbit/s it has <!-- measured: modern/copa: share under jitter, 1 ms | .0% -->22 %<!-- -->
 
-``cards`` and ``cards-worse`` are drawn of the cards in ``docs/cards`` (``make cards``), ``keys-LIST`` of all that the
-engine knows of a scenario's keys.
+Between ``<!-- records of this page -->`` and ``<!-- end of records -->``, at the end of a page, stands which build of
+fullpipe made the records that the page shows (``benchmarks/records.py``).
+
+``cards`` and ``cards-worse`` are drawn of the cards in ``reports/cards`` (``make records-cards``), ``keys-LIST`` of all
+that the engine knows of a scenario's keys.
 """
 
 from __future__ import annotations
@@ -46,6 +49,10 @@ from pathlib import Path
 from statistics import linear_regression
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent.parent))  # for benchmarks
+
+from benchmarks import records
+
 import fullpipe.papers
 from fullpipe import _core
 from fullpipe.cli.reproduce import row as row_of_check
@@ -54,10 +61,10 @@ from fullpipe.reproduce.check import judge
 from fullpipe.reproduce.item import expected, notes
 from fullpipe.reproduce.prose import filled
 
-__all__ = ["Shown", "figure", "measured", "output", "pages", "rewrite", "shown", "take", "take_papers"]
+__all__ = ["Shown", "builds", "figure", "measured", "output", "pages", "rewrite", "shown", "take", "take_papers"]
 
 ROOT = Path(__file__).parent.parent
-MEASURED = ROOT / "docs/measured"
+MEASURED = ROOT / "reports"
 PAPERS = sorted(page.stem for page in (ROOT / "docs/papers").glob("*.md"))
 OURS = {"beyond", "modern"}
 """Comparisons of ours and no papers: README.md's row on the papers leaves them out."""
@@ -69,6 +76,13 @@ MARK = re.compile(r"(<!-- output (\(long\) )?of: (.+?) -->\n```\n)(.*?)(^```$)",
 
 TABLE = re.compile(r"(<!-- table of: (\S+) -->\n)(.*?)(^<!-- end of table -->$)", re.DOTALL | re.MULTILINE)
 FIGURE = re.compile(r"(<!-- measured: ([^:]+?): (.+?)(?: \| (\S+))? -->)(.*?)(<!-- -->)")
+BUILDS = re.compile(r"(<!-- records of this page -->\n)(.*?)(^<!-- end of records -->$)", re.DOTALL | re.MULTILINE)
+TRIALS_OF_TABLES = {
+    "sizes": "sizing",
+    "sizes-many": "sizing",
+    **{name: name for name in ("phases", "prague", "vegas", "bbr-zone")},
+}
+SPEED_OF_TABLES = {"speed-modern": "modern", "speed-windows": "windows", "speed-instructions": "instructions"}
 HEADS = (
     "",
     *(f"{what}: {side}" for what in ("utilization", "mean queue", "signals") for side in ("simulator", "Linux")),
@@ -115,7 +129,7 @@ def output(command: str) -> str:
 
 
 def measured(name: str) -> str:
-    """A table that is no output: of the cards, of a scenario's keys, of a paper, or of ``docs/measured``."""
+    """A table that is no output: of the cards, of a scenario's keys, of a paper, or of ``reports``."""
     if name.startswith("keys-"):
         return keys(name.removeprefix("keys-"))
     if name.startswith("paper-"):
@@ -146,6 +160,39 @@ def measured(name: str) -> str:
         "speed-instructions": speed_instructions,
     }
     return made[name]() if name in made else beside_linux(name)
+
+
+def shown_records(text: str) -> Iterator[tuple[str, str]]:
+    """Records, and their parts, whose figures the tables and sentences of a page show."""
+    for match in FIGURE.finditer(text):
+        paper, slash, _ = match[2].partition("/")
+        yield (f"papers/{paper}.json" if slash else "trials.json"), match[2]
+    for match in TABLE.finditer(text):
+        yield from _records_of_table(match[2])
+
+
+def _records_of_table(name: str) -> Iterator[tuple[str, str]]:
+    kind, _, rest = name.partition("-")
+    if name in TRIALS_OF_TABLES:
+        yield "trials.json", TRIALS_OF_TABLES[name]
+    elif kind == "cards":
+        yield from (("cards", card) for card in cards())
+    elif kind in ("paper", "settings"):
+        yield from ((f"papers/{rest.partition('/')[0]}.json", item.id) for item in select(rest))
+    elif kind == "speed":
+        yield "speed.json", SPEED_OF_TABLES.get(name, "speed")
+    elif name == "bench":
+        yield from [("bench.json", "agreement"), ("bench.json", "reproduction"), ("speed.json", "speed")]
+    elif kind == "quic":
+        yield "quic.json", rest
+    elif kind == "linux":
+        yield f"{name}.json", records.WHOLE
+
+
+def builds(text: str) -> str:
+    """Builds that made the records of a page, as a list."""
+    lines = [f"- {line}." for line in records.sources(shown_records(text), MEASURED)]
+    return "\nThe figures of this page are from these records:\n\n" + "\n".join(lines) + "\n"
 
 
 def keys(name: str) -> str:
@@ -375,12 +422,12 @@ def worse_of_cards() -> str:
 
 def cards() -> dict[str, Any]:
     """The report cards by algorithm, the standards first."""
-    paths = sorted((ROOT / "docs" / "cards").glob("*.json"), key=lambda path: (path.stem not in STANDARDS, path.stem))
+    paths = sorted((MEASURED / "cards").glob("*.json"), key=lambda path: (path.stem not in STANDARDS, path.stem))
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def beside_linux(name: str) -> str:
-    """The table of ``docs/measured/NAME.json``: of each figure the range simulated and what Linux has."""
+    """The table of ``reports/NAME.json``: of each figure the range simulated and what Linux has."""
     rows = json.loads((MEASURED / f"{name}.json").read_text(encoding="utf-8"))
     if name == "bench":
         return _table(_bench(rows))
@@ -515,6 +562,7 @@ def take(out: Path = ROOT / "out") -> None:
     found = {name: out / file for name, file in RUNS.items() if (out / file).is_file()}
     for name, file in found.items():
         known[name] = TAKEN[name](json.loads(file.read_text(encoding="utf-8")))
+        records.note("bench.json", [name], MEASURED)
         print(f"{name}: from {file}")
     record.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
     take_speed(out / "speed")
@@ -529,9 +577,11 @@ def take_speed(out: Path, to: Path = MEASURED / "speed.json") -> None:
         run = json.loads((out / "speed.json").read_text(encoding="utf-8"))
         known |= {name: run[name] for name in ("machine", "versions", "rounds")}
         known["cases"] = [_taken_case(case) for case in run["cases"]]
+        records.note("speed.json", ["speed"], to.parent)
     for name in ("modern", "windows", "instructions"):
         if (out / f"{name}.json").is_file():
             known[name] = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
+            records.note("speed.json", [name], to.parent)
     to.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
@@ -558,6 +608,7 @@ def take_papers(run: dict[str, Any], to: Path = MEASURED / "papers") -> None:
         kept = {item.id: found for item in select(name) if (found := figures.get(item.id, known.get(item.id)))}
         if kept:
             record.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+            records.note(f"papers/{name}.json", kept.keys() & figures.keys(), to.parent)
 
 
 def _taken_reproduction(run: dict[str, Any]) -> dict[str, int]:
@@ -590,6 +641,7 @@ def rewrite(page: Path, make: Callable[[str], str] = output) -> bool:
     after = MARK.sub(lambda match: f"{match[1]}{make(match[3])}{match[5]}", before)
     after = TABLE.sub(lambda match: f"{match[1]}{measured(match[2])}{match[4]}", after)
     after = FIGURE.sub(lambda match: f"{match[1]}{figure(match[2], match[3], match[4])}{match[6]}", after)
+    after = BUILDS.sub(lambda match: f"{match[1]}{builds(after)}{match[3]}", after)
     page.write_text(after, encoding="utf-8")
     return after != before
 

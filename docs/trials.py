@@ -1,6 +1,6 @@
-"""Experiments whose figures the pages name in sentences and tables: ``make docs-trials``, or ``docs/trials.py NAME``
+"""Experiments whose figures the pages name in sentences and tables: ``make records-trials``, or ``docs/trials.py NAME``
 for some; ``sizing`` takes half an hour of processor time, the others a minute or two. What they find stands in
-``docs/measured/trials.json``, from which ``docs/tables.py`` fills the pages.
+``reports/trials.json``, from which ``docs/tables.py`` fills the pages.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent.parent))  # for benchmarks
+
+from benchmarks import records
+
 import fullpipe
 from fullpipe import Result, Scenario, models
 from fullpipe.runs.tables import rows, to_numpy
@@ -24,19 +28,18 @@ from fullpipe.study.evaluate.measure import Row, figures
 from fullpipe.study.evaluate.preset import PACKET_BYTES, Party
 from fullpipe.study.evaluate.rules import times_tcp
 
-RECORD = Path(__file__).parent / "measured/trials.json"
+RECORD = records.REPORTS / "trials.json"
 
 Figures = Mapping[str, float]
 
 
 def copa() -> Figures:
     """Packets of each flow that wait, the packet being sent left out; RTTs of 40 ms, of 20 ms at 100 Mbit/s."""
-    default: Any = {"name": "copa", "competitive": False}
     cells = [*product((50, 100), (1, 2, 4)), (12, 1), (12, 2), (12, 4), (50, 8)]
-    found = {f"{rate} Mbit/s, {count}": _waiting(_copa(rate, count, default)) / count for rate, count in cells}
-    few = [value for name, value in found.items() if name not in ("12 Mbit/s, 4", "50 Mbit/s, 8")]
-    found["switching, 4, in all"] = _waiting(_copa(50, 4, "copa"))
-    return {**found, "least": min(few), "greatest": max(few)}
+    found = {f"{rate} Mbit/s, {count}": _waiting(_copa(rate, count, "copa")) / count for rate, count in cells}
+    bounds = {"least": min(found.values()), "greatest": max(found.values())}
+    switching = _waiting(_copa(50, 4, {"name": "copa", "competitive": True}))
+    return {**found, **bounds, "switching, 4, in all": switching}
 
 
 def _copa(rate_mbps: int, count: int, algorithm: Any) -> Result:
@@ -338,6 +341,7 @@ def take(names: list[str], to: Path = RECORD, trials: Mapping[str, Callable[[], 
         known = json.loads(to.read_text(encoding="utf-8")) if to.is_file() else {}
         known[name] = figures
         to.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", encoding="utf-8")
+        records.note(to.name, [name], to.parent)
         yield f"{name}: {time.perf_counter() - begun:.0f} s"
 
 

@@ -1,11 +1,12 @@
-"""Builds a release and tries it: ``make release``, into out/release.
+"""Build and trial of a release: ``make release``, into out/release.
 
-What is committed is built, in a directory of its own: the crates, each compiled from what its package holds; the source
-distribution; and from that alone the wheel, linked to run with the C library of 2018 (manylinux_2_28) or newer. Then
-the wheel is installed for every Python of the machine, outside the repository, and the main commands run from there.
+The committed tree is built in a separate directory: the crates, each compiled from its package; the source
+distribution; and from that alone the wheel, optimized with an execution profile (`optimization.py`) and linked for the
+C library of 2018 (manylinux_2_28) or newer. The wheel is then installed for every Python of the machine, outside the
+repository, and the main commands run from there.
 
-A package index shows README.md, and knows no other files: with ``--home URL``, the project's address at a forge, its
-links and pictures are made absolute; without it links are text, and pictures are left out.
+A package index shows README.md without other files. With ``--home URL``, the project's address at a forge, its links
+and images become absolute; otherwise links become text, and images are removed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+
+import optimization
 
 __all__ = ["check_wheel", "portable", "pythons"]
 
@@ -48,7 +51,8 @@ INSIDE = (
     "fullpipe/linux/objects/LICENSE",
     "fullpipe/linux/guest/agent.c",
 )
-"""What a wheel must have, among others; and of licences:"""
+"""Files that a wheel must contain."""
+
 LICENCES = ("LICENSE-MIT", "LICENSE-APACHE", "LICENSE-THIRD-PARTY", "bpf/LICENSE")
 
 COMMANDS = (
@@ -72,12 +76,12 @@ assert fullpipe.Result.load("run").links == result.links
 
 
 def main() -> None:
-    """Builds, looks inside, tries."""
+    """Build, check, and try."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", help="the project's address at a forge")
     home = parser.parse_args().home
     if changed := _output(["git", "status", "--porcelain"], ROOT):
-        raise SystemExit(f"a release holds what is committed, and this is not:\n{changed.rstrip()}")
+        raise SystemExit(f"a release requires a clean working tree; uncommitted:\n{changed.rstrip()}")
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix="fullpipe-release-") as name:
@@ -93,7 +97,7 @@ def main() -> None:
 
 
 def _build(place: Path, home: str | None) -> None:
-    """The distributions, from what is committed and nothing else."""
+    """Crates, source distribution, and wheel of the committed tree."""
     clone = place / "clone"
     archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as file:
@@ -110,13 +114,28 @@ def _build(place: Path, home: str | None) -> None:
         file.extractall(place / "sdist", filter="data")
     _say(f"wheel for {PLATFORM}")
     pip = [BIN / "python", "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "--wheel-dir", OUT]
-    arguments = f"build-args=--zig --compatibility {PLATFORM}"
     source = place / "sdist" / sdist.name.removesuffix(".tar.gz")
-    _run([*pip, f"--config-settings={arguments}", source], place, CARGO_TARGET_DIR=str(place / "target"))
+    profile = _profile(clone, place)
+    # The profile names functions as a build with `--target` does.
+    arguments = f"build-args=--zig --compatibility {PLATFORM} --target {optimization.host()}"
+    environment = {"CARGO_TARGET_DIR": str(place / "target"), "RUSTFLAGS": optimization.flags(profile)}
+    _run([*pip, f"--config-settings={arguments}", source], place, **environment)
+
+
+def _profile(clone: Path, place: Path) -> Path:
+    """Execution profile of the committed tree, for the build of the wheel."""
+    _say("profile for the optimization of the wheel")
+    scratch = place / "profile"
+    scratch.mkdir()
+    try:
+        optimization.record(clone, scratch, scratch / "fullpipe.profdata")
+    except optimization.ProfileError as error:
+        raise SystemExit(f"profile: {error}") from None
+    return scratch / "fullpipe.profdata"
 
 
 def portable(readme: str, home: str | None) -> str:
-    """README.md as a package index can show it; see the top of this file."""
+    """README.md for a package index: the module's docstring has the rules."""
 
     def target(match: re.Match[str]) -> str:
         mark, text, link = match[1], match[2], match[3]
@@ -137,7 +156,7 @@ def portable(readme: str, home: str | None) -> str:
 
 
 def check_wheel(wheel: Path) -> None:
-    """Ends the program where the wheel's name says too much, or something is not inside."""
+    """Check the wheel's tags and files; exit with a message if one is wrong."""
     if f"-cp311-abi3-{PLATFORM}_" not in wheel.name:
         raise SystemExit(f"{wheel.name}: is to be for cp311-abi3 and {PLATFORM}")
     with zipfile.ZipFile(wheel) as file:
@@ -152,7 +171,7 @@ def check_wheel(wheel: Path) -> None:
 
 
 def pythons() -> list[Path]:
-    """Every Python of the machine that a wheel is for, one of each version, oldest first."""
+    """Supported Pythons of the machine, one of each version, oldest first."""
     folders = [Path(folder) for folder in os.environ["PATH"].split(os.pathsep) if folder]
     folders += sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/*/bin"))
     found: dict[tuple[int, int], Path] = {}
@@ -178,7 +197,7 @@ def _candidates(folders: list[Path]) -> Iterator[tuple[tuple[int, int], Path]]:
 
 
 def _try(python: Path, wheel: Path) -> None:
-    """Installs the wheel for one Python and runs the main commands, outside the repository."""
+    """Install the wheel for one Python and run the main commands, outside the repository."""
     with tempfile.TemporaryDirectory(prefix="fullpipe-try-") as name:
         place = Path(name)
         _run([python, "-m", "venv", place / "venv"], place)

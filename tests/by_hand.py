@@ -5,13 +5,15 @@ or a row that shows one in another's place, or in another unit, is seen.
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 from fullpipe import Result, Scenario
 from fullpipe.runs.transfers import COLUMNS
 
-SNAPSHOTS = Path(__file__).parent / "snapshots"
+EXPECTED = Path(__file__).parent / "unit/expected"
+"""Rows of the tables that the program prints of figures written by hand, checked by hand against these."""
 
 NO = math.nan
 """A figure without a value."""
@@ -157,6 +159,27 @@ def by_hand(*, engine: str = "simulator", wall_s: float = 0.5, **tables: Any) ->
     return Result(Scenario(**SCENARIO), columns, engine=engine, wall_s=wall_s)
 
 
-def snapshot(name: str) -> str:
-    """The text that is expected, checked by hand against the figures above."""
-    return (SNAPSHOTS / name).read_text(encoding="utf-8")
+def table_rows(text: str) -> list[list[str]]:
+    """Cells of each row of the tables in a text; headings, titles and sentences are left out."""
+    rows, inside = [], False
+    for line in text.splitlines():
+        if line.strip().startswith("───"):
+            inside = True
+        elif not line.strip():
+            inside = False
+        elif inside:
+            rows.append(re.split(r" {2,}", line.strip()))
+    return rows
+
+
+def check_rows(text: str, *names: str) -> None:
+    """Fails unless the tables of a text have the rows of these files one after another; rows may have further cells."""
+    wanted = [line for name in names for line in (EXPECTED / f"{name}.txt").read_text(encoding="utf-8").splitlines()]
+    found = table_rows(text)
+    starts = range(len(found) - len(wanted) + 1)
+    assert any(all(map(_has_cells, found[start:], wanted)) for start in starts), f"{text}\nlacks\n" + "\n".join(wanted)
+
+
+def _has_cells(row: list[str], line: str) -> bool:
+    cells = iter(row)
+    return all(cell in cells for cell in line.split(" | "))

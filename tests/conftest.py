@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import signal
 import subprocess
 import sys
@@ -11,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Playwright, sync_playwright
 
 import fullpipe
-from browser import CHROMIUM, FLAGS
 from fullpipe import Scenario
 
 ROOT = Path(__file__).parent.parent
@@ -51,7 +51,7 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The report's tests come first, then those of Linux: they take longest, and workers should end together."""
-    order = ["test_report.py", "linux"]
+    order = ["test_reproduction.py", "test_report.py", "linux"]
     items.sort(key=lambda item: [name not in item.path.parts for name in order])
 
 
@@ -65,19 +65,28 @@ def started(command: Sequence[str | Path], **options: Any) -> Iterator[subproces
             process.kill()
 
 
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    """For a file's tests, and no longer: it holds the thread's event loop."""
-    with sync_playwright() as playing:
-        yield playing
+@pytest.fixture(scope="session")
+def report_directory(pytestconfig: pytest.Config) -> Path:
+    """Directory of the quick reproduction, kept between runs of the tests; results of this build are not run again."""
+    cache = pytestconfig.cache
+    assert cache is not None
+    return cache.mkdir("report")
 
 
 @pytest.fixture(scope="module")
-def browser(playwright: Playwright) -> Iterator[Browser]:
-    """Chromium, without a window."""
-    chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-    yield chromium
-    chromium.close()
+def reproduced(report_directory: Path) -> dict[str, Any]:
+    """Outcome of the quick reproduction. One process at a time runs it; the next one reads its results."""
+    with (report_directory.parent / "report.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(
+            [PROGRAM, "reproduce", "--quick", "--json", "--out", report_directory],
+            cwd=ROOT,
+            capture_output=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr.decode()
+    outcome: dict[str, Any] = json.loads(done.stdout)
+    return outcome
 
 
 @pytest.fixture

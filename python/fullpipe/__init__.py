@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from fullpipe.runs.engines import run, run_many
     from fullpipe.runs.result import Result
     from fullpipe.scenario import Scenario
-    from fullpipe.study.compare import Comparison, compare
+    from fullpipe.study.compare import compare
+    from fullpipe.study.comparison import Comparison
     from fullpipe.study.duel import Duel, duel
     from fullpipe.study.evaluate import Card, evaluate
     from fullpipe.study.size import Sizing, size
@@ -75,7 +76,8 @@ _HOMES = {
     "runs.engines": ("run", "run_many"),
     "runs.result": ("Result",),
     "scenario": ("Scenario",),
-    "study.compare": ("Comparison", "compare"),
+    "study.compare": ("compare",),
+    "study.comparison": ("Comparison",),
     "study.duel": ("Duel", "duel"),
     "study.evaluate": ("Card", "evaluate"),
     "study.size": ("Sizing", "size"),

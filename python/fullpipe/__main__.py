@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 TYPE_CHECKING = False  # as typing's, which takes longer to load than all before the handler
 if TYPE_CHECKING:
@@ -22,4 +23,7 @@ def main() -> NoReturn:
 
 
 if __name__ == "__main__":
+    # `python -m` puts the current folder in front of everything that is imported.
+    if not sys.flags.safe_path:
+        del sys.path[0]
     main()

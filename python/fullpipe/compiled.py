@@ -7,6 +7,8 @@ structs of ``include/fullpipe.h``. Figures are those of the interpreter to the l
 from __future__ import annotations
 
 import re
+import signal
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import InputError
+from fullpipe.inputs import MOST_LIBRARY_BYTES, check_regular
 from fullpipe.text import hint, one_line, quoted
 
 if TYPE_CHECKING:
@@ -131,6 +134,8 @@ def load_library(library: str, name: str, fields: Mapping[str, Any]) -> Plug:
     """
     import ctypes
 
+    check_regular(library, MOST_LIBRARY_BYTES)
+    _check_loading(library, name)
     try:
         loaded = ctypes.CDLL(library)
     except OSError as error:
@@ -144,6 +149,29 @@ def load_library(library: str, name: str, fields: Mapping[str, Any]) -> Plug:
             raise InputError(f"algorithm {quoted(name)}: {library} has no function {method}")
     state, places = _state_of(fields)
     return Plug(state.tobytes(), places, calls, loaded)
+
+
+def _check_loading(library: str, name: str) -> None:
+    """Loads a library in another process first: a damaged file, or code that runs when it is loaded, may end it.
+
+    Raises:
+        InputError: The process has ended so.
+    """
+    import subprocess  # a tenth of the start of a command; only libraries need it
+
+    code = "import ctypes, sys\ntry: ctypes.CDLL(sys.argv[1])\nexcept OSError: pass"
+    command = [sys.executable, "-I", "-S", "-c", code, library]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, check=False, timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        raise InputError(f"algorithm {quoted(name)}: {library}: loading takes more than {PATIENCE_S:g} s") from None
+    if done.returncode:
+        how = f"by {signal.Signals(-done.returncode).name}" if done.returncode < 0 else f"with {done.returncode}"
+        raise InputError(f"algorithm {quoted(name)}: {library}: loading it ends the process ({how})")
+
+
+PATIENCE_S = 60.0
+"""Time that loading a library may take, seconds of wall time."""
 
 
 def _state_of(fields: Mapping[str, Any]) -> tuple[np.ndarray[Any, Any], dict[str, tuple[int, bool]]]:

@@ -22,7 +22,9 @@ __all__ = [
     "on_axis",
     "page",
     "percent",
+    "plus_minus",
     "rate",
+    "rate_plus_minus",
     "unit",
     "without_unit",
 ]
@@ -106,6 +108,31 @@ def rate(bits_per_s: float | None) -> str:
         if bits_per_s >= size:
             return f"{bits_per_s / size:.2f} {unit}"
     return f"{bits_per_s:.0f} bit/s"
+
+
+def rate_plus_minus(bits_per_s: float | None, half_bps: float | None) -> str:
+    """A rate with half of the width of its confidence interval, where it has one; or a dash."""
+    if bits_per_s is None or not half_bps:
+        return rate(bits_per_s)
+    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+        if bits_per_s >= size:
+            return plus_minus(bits_per_s, half_bps, ".2f", 1 / size, f" {unit}")
+    return plus_minus(bits_per_s, half_bps, ".0f", 1.0, " bit/s")
+
+
+def plus_minus(mean: float | None, half: float | None, form: str, scale: float = 1.0, unit: str = "") -> str:
+    """A mean with half of the width of its confidence interval, where it has one that is not 0; or a dash.
+
+    Args:
+        mean: The mean; None for a dash.
+        half: Half of the width.
+        form: Format of both.
+        scale: Factor of both, so that they are in the unit.
+        unit: Text at the end.
+    """
+    if mean is None:
+        return "-"
+    return f"{mean * scale:{form}}" + (f" ± {half * scale:{form}}" if half else "") + unit
 
 
 def milliseconds(seconds: float | None) -> str:

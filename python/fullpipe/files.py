@@ -21,6 +21,7 @@ __all__ = [
     "KEPT_RUNS",
     "MANIFEST",
     "PICTURES",
+    "SWEEP",
     "cache_directory",
     "check_directory",
     "check_file",
@@ -46,6 +47,9 @@ MANIFEST = ".fullpipe-files"
 """In a directory of ours, the list of its files: a line each, ``SHA-256  NAME``. It is written last; while files are
 being replaced, their hash is `REPLACED`.
 """
+
+SWEEP = "sweep.json"
+"""In the directory of a sweep, the file that identifies it."""
 
 REPLACED = "-"
 """In place of a file's hash: a kill came before the file and its hash were written."""
@@ -123,7 +127,8 @@ def check_free(path: str | os.PathLike[str], beside: Collection[str] = ()) -> No
     if not target.is_dir():
         return
     with _opened(target) as folder:
-        if folder.has(MANIFEST):
+        # A sweep may have taken days: it is not replaced like other results.
+        if folder.has(MANIFEST) and not folder.has(SWEEP):
             return
     stages = target.glob(STAGE.format("*"))
     if {place.name for place in target.iterdir()} - {place.name for place in stages} - {KEPT_RUNS, *beside}:
@@ -192,7 +197,7 @@ def readable(directory: str | os.PathLike[str]) -> Iterator[Path]:
         yield place
     except InputError:
         raise
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         missing = Path(error.filename).name if isinstance(error, OSError) and error.filename else ""
         what = f"{missing}: {why}" if missing else f"{type(error).__name__}: {why}"

@@ -18,9 +18,9 @@ def build_fingerprint() -> str:
 
 
 def hash_of(package: Path) -> str:
-    """A hash of all files of a directory, but for bytecode."""
+    """Hash of all files of a directory, but for bytecode; or of a single file."""
     digest = hashlib.sha256()
-    for file in sorted(package.rglob("*")):
+    for file in [package] if package.is_file() else sorted(package.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
             digest.update(f"{file.relative_to(package).as_posix()}\0{file.stat().st_size}\0".encode())
             digest.update(file.read_bytes())

@@ -39,6 +39,7 @@ from fullpipe import _core
 from fullpipe.compiled import CALLS
 from fullpipe.errors import AlgorithmError, InputError
 from fullpipe.identity import Identity, file_digest, identify
+from fullpipe.inputs import MOST_CODE_BYTES, FileError, read_bytes
 from fullpipe.text import listed, quoted, unknown
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ __all__ = [
     "interpreted",
     "load_algorithms",
     "load_file",
+    "of_library",
     "own_lines",
     "restore",
     "used_in",
@@ -210,7 +212,8 @@ def algorithm(
     Raises:
         InputError: The name is taken, or the class lacks something; the message says what.
     """
-    shared = None if library is None else str(Path(library).resolve())
+    # Not Path.resolve, which raises RuntimeError where links form a loop.
+    shared = None if library is None else os.path.realpath(library)
     options = {
         "recovery": recovery,
         "paper": paper,
@@ -294,11 +297,14 @@ def load_file(file: str) -> ModuleType:
         InputError: There is no such file, it ends the program, or what it declares is no algorithm.
         AlgorithmError: It raises.
     """
-    path = Path(file).resolve()
-    if not path.is_file():
-        raise InputError(f"{file}: there is no such file")
-    name = "fullpipe_own_" + hashlib.sha256(str(path).encode() + path.read_bytes()).hexdigest()[:12]
+    path = Path(os.path.realpath(file))
+    try:
+        content = read_bytes(path, MOST_CODE_BYTES)
+    except FileError as error:
+        raise FileError(file, error.why) from None
+    name = "fullpipe_own_" + hashlib.sha256(str(path).encode() + content).hexdigest()[:12]
     if name not in sys.modules:
+        _check_code(file, content)
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise InputError(f"{file}: no Python code; allowed: a file whose name ends in .py")
@@ -317,6 +323,20 @@ def load_file(file: str) -> ModuleType:
                 raise
             raise AlgorithmError(f"{file}: {_said(error)}") from error
     return sys.modules[name]
+
+
+def _check_code(file: str, content: bytes) -> None:
+    """Refuses what Python can't compile.
+
+    Raises:
+        InputError: It can't; the message has the line.
+    """
+    try:
+        compile(content, file, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        why, line = (error.msg, error.lineno) if isinstance(error, SyntaxError) else (str(error), None)
+        place = f"{file}:{line}" if line else file
+        raise InputError(f"{place}: is no Python code: {why or type(error).__name__}") from None
 
 
 def called(names: Iterable[str]) -> str:
@@ -363,6 +383,11 @@ def used_in(*values: Any) -> list[str]:
         elif isinstance(value, Sequence):
             waiting += value
     return sorted(found)
+
+
+def of_library(names: Iterable[str]) -> bool:
+    """Whether one of the algorithms of these names is a shared library, which may end its process."""
+    return any(_declared[name].options["library"] is not None for name in names)
 
 
 def carried(names: Iterable[str]) -> dict[str, bytes]:

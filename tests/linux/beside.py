@@ -11,13 +11,14 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 import pytest
+from benchmarks import records
 
 from fullpipe import Scenario
 from fullpipe.linux import machine, programs
 from fullpipe.runs.engines import run
 
-MEASURED = Path(__file__).parents[2] / "docs" / "measured"
-"""What docs/linux.md shows, by table."""
+MEASURED = records.REPORTS
+"""Directory of the records, by table."""
 RECORD = "FULLPIPE_RECORD"
 """With this in the environment the tests keep what they measure there; `simulator` keeps what Linux gave before."""
 FEW = 50
@@ -98,6 +99,7 @@ def keep_rows(table: str, rows: Mapping[str, Any]) -> None:
     path, known = _path(table), {**kept(table), **rows}
     path.parent.mkdir(exist_ok=True)
     path.write_text("{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(known[key])}" for key in known) + "\n}\n")
+    records.note(path.name, rows, path.parent)
 
 
 def _keep(table: str, name: str, row: dict[str, Figures]) -> None:

@@ -1,11 +1,6 @@
 /** Text in place: a text area over the same text in colours. */
 
-/** The words of a language: a group for each of comment, string, table, key and number. */
-export const TOML =
-  /(#.*)|("(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?)|(^\s*\[\[?.*?\]\]?)(?=\s*(?:#|$))|(^\s*[\w-]+)(?=\s*=)|(\b\d[\d_.eE+-]*\b|\btrue\b|\bfalse\b)/gm;
-export const JAVASCRIPT =
-  /(\/\/.*)|("(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?)|(\b(?:export|default|class|constructor|return|if|else|for|while|const|let|new|this|static)\b)|(\bon[A-Z]\w+)|(\b\d[\d_.eE]*\b)/gm;
-const KINDS = ["comment", "string", "table", "key", "number"];
+import { coloured } from "./colours";
 
 export class Editor {
   private wrong: number | null = null;
@@ -41,18 +36,7 @@ export class Editor {
   }
 
   private colour(): void {
-    const lines = this.area.value.replace(this.language, (token, ...groups: (string | undefined)[]) => {
-      const kind = KINDS[groups.findIndex((group) => group !== undefined)];
-      return `\u0001${kind}\u0002${token}\u0003`;
-    });
-    const html = lines
-      .replaceAll("&", "&amp;")
-      .replaceAll("<", "&lt;")
-      .replace(/\u0001(\w+)\u0002/g, '<b class="$1">')
-      .replaceAll("\u0003", "</b>")
-      .split("\n")
-      .map((line, i) => (i + 1 === this.wrong ? `<mark>${line || " "}</mark>` : line));
-    this.behind.innerHTML = `${html.join("\n")}\n`;
+    this.behind.innerHTML = coloured(this.area.value, this.language, this.wrong);
     this.area.style.height = "auto";
     this.area.style.height = `${this.behind.scrollHeight + 2}px`;
     this.area.style.width = "100%";

@@ -7,6 +7,12 @@ export interface Shown {
   code: string | null;
 }
 
+/** Bytes of a scenario, or of an algorithm, that a link carries, at most. A few bytes of a link can stand for gigabytes. */
+export const MOST_BYTES = 1_000_000;
+
+/** A link carries more than the page shows. */
+class TooLong extends Error {}
+
 /** The fragment that carries it. */
 export async function fragment({ text, code }: Shown): Promise<string> {
   return `#s=${await packed(text)}${code === null ? "" : `&js=${await packed(code)}`}`;
@@ -19,8 +25,9 @@ export async function carried(fragment: string): Promise<Shown | null> {
   if (text === null) return null;
   try {
     return { text: await unpacked(text), code: code === null ? null : await unpacked(code) };
-  } catch {
-    throw new Error("the link is damaged: what it carries is no scenario");
+  } catch (error) {
+    if (error instanceof TooLong) throw error;
+    throw new Error("The link is damaged: it carries no scenario");
   }
 }
 
@@ -34,9 +41,31 @@ async function packed(text: string): Promise<string> {
 async function unpacked(text: string): Promise<string> {
   const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
   const bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0));
-  return new TextDecoder("utf-8", { fatal: true }).decode(await through(bytes, new DecompressionStream("deflate-raw")));
+  const plain = await through(bytes, new DecompressionStream("deflate-raw"), MOST_BYTES);
+  return new TextDecoder("utf-8", { fatal: true }).decode(plain);
 }
 
-async function through(bytes: Uint8Array<ArrayBuffer>, change: CompressionStream | DecompressionStream): Promise<Uint8Array> {
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(change)).arrayBuffer());
+async function through(
+  bytes: Uint8Array<ArrayBuffer>,
+  change: CompressionStream | DecompressionStream,
+  most = Infinity,
+): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  const reader = new Blob([bytes]).stream().pipeThrough(change).getReader();
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    length += next.value.length;
+    if (length > most) {
+      reader.cancel().catch(() => {});
+      throw new TooLong(`The link carries more than ${most / 1e6} MB, which is too much for this page`);
+    }
+    parts.push(next.value);
+  }
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }

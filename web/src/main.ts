@@ -2,7 +2,8 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { Controls, MINE } from "./controls";
-import { Editor, JAVASCRIPT, TOML } from "./editor";
+import { JAVASCRIPT, TOML } from "./colours";
+import { Editor } from "./editor";
 import { Engine, Refusal, type Result } from "./engine";
 import { carried, fragment, type Shown } from "./link";
 import { EXAMPLE } from "./own";
@@ -25,6 +26,8 @@ class Bench {
   /** Code that came in a link runs when the reader says so. */
   private trusted = true;
   private last: Result | null = null;
+  /** A fault of the link that opened the page, until the reader takes another scenario. */
+  private linkFault: string | null = null;
   private readonly editor: Editor;
   private readonly own: Editor;
   private readonly controls: Controls;
@@ -61,8 +64,16 @@ class Bench {
     this.take(text);
   }
 
+  /** Reports what is wrong with a link. The scenario that is shown stays. */
+  refuseLink(error: unknown): void {
+    this.linkFault = `${(error as Error).message}. What you see is not from it.`;
+    this.notice("wrong", this.linkFault);
+    document.dispatchEvent(new CustomEvent("refused"));
+  }
+
   /** Takes a scenario and runs it. */
   take(text: string): void {
+    this.linkFault = null;
     this.text = text;
     this.editor.text = text;
     element("story").textContent = headComment(text);
@@ -123,7 +134,8 @@ class Bench {
   }
 
   private quiet(): void {
-    element("notice").hidden = true;
+    if (this.linkFault === null) element("notice").hidden = true;
+    else this.notice("wrong", this.linkFault);
     element("results").classList.remove("stale");
     this.editor.mark(null);
   }
@@ -188,8 +200,12 @@ class Bench {
       URL.revokeObjectURL(link.href);
     });
     addEventListener("hashchange", async () => {
-      const carries = await carried(location.hash).catch(() => null);
-      if (carries && carries.text !== this.text) this.show(carries);
+      try {
+        const carries = await carried(location.hash);
+        if (carries && carries.text !== this.text) this.show(carries);
+      } catch (error) {
+        this.refuseLink(error);
+      }
     });
   }
 
@@ -218,16 +234,22 @@ class Bench {
   }
 }
 
-/** What to begin with: what the address carries, the scenario that was put into the page, or the first preset. */
-async function first(): Promise<Shown> {
+/** Shows the scenario of the address, the scenario that was put into the page, or the first preset. */
+async function showFirst(bench: Bench): Promise<void> {
   const given = JSON.parse(element("given").textContent ?? "null") as string | null;
-  return (await carried(location.hash).catch(() => null)) ?? { text: given ?? PRESETS[0]!.text, code: null };
+  const preset = { text: given ?? PRESETS[0]!.text, code: null };
+  try {
+    bench.show((await carried(location.hash)) ?? preset);
+  } catch (error) {
+    bench.show(preset);
+    bench.refuseLink(error);
+  }
 }
 
 async function begin(): Promise<void> {
   const engine = await Engine.load();
   const bench = new Bench(engine, await engine.catalogue());
-  bench.show(await first());
+  await showFirst(bench);
   // For the console: `await bench.run(toml, javascript)` has the tables of a run, `bench.take(toml)` shows it.
   let second: Engine | null = null;
   const run = async (text: string, code: string | null = null) => (second ??= await Engine.load()).run(text, code);

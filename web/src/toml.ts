@@ -92,11 +92,11 @@ function parts(text: string): Part[] {
     const start = at;
     const line = lineEnd(text, at);
     const first = text.slice(at, line).trim();
-    const header = /^\[\[\s*([A-Za-z0-9_-]+)\s*\]\]/.exec(first) ?? /^\[\s*([^\]]*)\]/.exec(first);
+    const header = /^\[\[\s*([A-Za-z0-9_-]+)\s*\]\]/.exec(first) ?? /^\[([^\]]*)\]/.exec(first);
     const pair = /^\s*([A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')\s*=\s*/.exec(text.slice(at, line));
     const part = all[all.length - 1]!;
     if (header) {
-      all.push({ name: first.startsWith("[[") ? header[1]! : `[${header[1]}]`, start, end: line, pairs: [] });
+      all.push({ name: first.startsWith("[[") ? header[1]! : `[${header[1]!.trimStart()}]`, start, end: line, pairs: [] });
       at = line + 1;
     } else if (pair) {
       const from = at + pair[0].length;

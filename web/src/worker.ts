@@ -36,7 +36,9 @@ self.onmessage = async ({ data }: MessageEvent<WebAssembly.Module | Asked>) => {
     self.postMessage({ id: data.id, answer }, [answer.numbers.buffer]);
   } catch (trap) {
     const said = string(engine.fault_start(), engine.fault_bytes());
-    self.postMessage({ id: data.id, trap: said || String((trap as Error).message ?? trap) });
+    // Without a message from the engine, memory ran out.
+    const what = String((trap as Error).message ?? trap);
+    self.postMessage({ id: data.id, trap: said || (what === "unreachable" ? "memory ran out" : what) });
   }
 };
 

@@ -7,25 +7,21 @@
 //!
 //! What `rand` 0.10 uses of getrandom 0.4 is here, and no more.
 
-use std::cell::Cell;
+use fullpipe_cc::random::SplitMix64;
+use std::cell::RefCell;
 use std::convert::Infallible;
 
 thread_local! {
-    static STATE: Cell<u64> = const { Cell::new(0) };
+    static STATE: RefCell<SplitMix64> = const { RefCell::new(SplitMix64::new(0)) };
 }
 
 /// What this thread draws from here on. Before, it draws what a seed of 0 gives.
 pub fn seed(seed: u64) {
-    STATE.set(seed);
+    STATE.set(SplitMix64::new(seed));
 }
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 fn next() -> u64 {
-    let state = STATE.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
-    STATE.set(state);
-    let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+    STATE.with_borrow_mut(SplitMix64::bits)
 }
 
 /// That of the crate replaced; there is none here.

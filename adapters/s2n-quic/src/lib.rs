@@ -16,6 +16,7 @@
 //! - A loss that turns out none is not undone: s2n-quic does not do so.
 
 use fullpipe_cc::params::{Group, Info, Param, Params};
+use fullpipe_cc::random::SplitMix64;
 use fullpipe_cc::{Ack, CongestionControl, Flow, Lost, Nanos, Signal, Start};
 use fullpipe_connection::{Packet, Packets};
 use fullpipe_sim::Catalogue;
@@ -106,18 +107,14 @@ impl Publisher for Announced {
     fn on_bbr_state_changed(&mut self, _: BbrState) {}
 }
 
-/// SplitMix64, from the flow's seed.
+/// Random bytes from the flow's seed.
 #[derive(Debug)]
-struct Random(u64);
+struct Random(SplitMix64);
 
 impl random::Generator for Random {
     fn public_random_fill(&mut self, dest: &mut [u8]) {
         for bytes in dest.chunks_mut(8) {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            let mixed = (mixed ^ (mixed >> 31)).to_le_bytes();
-            bytes.copy_from_slice(&mixed[..bytes.len()]);
+            bytes.copy_from_slice(&self.0.bits().to_le_bytes()[..bytes.len()]);
         }
     }
 
@@ -142,7 +139,7 @@ impl<C: CongestionController> S2n<C> {
             rtt.update_rtt(Duration::ZERO, sample, at(0), true, PacketNumberSpace::ApplicationData);
         }
         let (packets, announced) = (Packets::default(), Announced::default());
-        S2n { controller, mtu, rtt, packets, largest_acked: None, announced, random: Random(start.seed) }
+        S2n { controller, mtu, rtt, packets, largest_acked: None, announced, random: Random(SplitMix64::new(start.seed)) }
     }
 
     /// Tells of the packets found lost, if any are.

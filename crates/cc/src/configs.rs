@@ -382,27 +382,27 @@ configs! {
     }
     /// [LEDBAT](crate::algorithms::ledbat).
     Ledbat = ledbat::LEDBAT {
-        /// The queueing delay it aims at. 1 to 1000 ms; 100 by default.
+        /// Target queueing delay. 1 to 1000 ms; 100 by default.
         target: f64,
-        /// Segments by which an empty queue lets the window grow a round trip. 0.01 to 10; 1 by default.
+        /// Growth per round trip with an empty queue, in segments. 0.01 to 10; 1 by default.
         gain: f64,
-        /// The window is at most what was in flight and this. 1 to 1000 segments; 1 by default.
+        /// Largest excess of the window over the data in flight. 1 to 1000 segments; 1 by default.
         allowed_increase: f64,
     }
     /// [LEDBAT++](crate::algorithms::ledbat_plus_plus).
     LedbatPlusPlus = ledbat_plus_plus::LEDBAT_PLUS_PLUS {
-        /// The queueing delay it aims at. 1 to 1000 ms; 60 by default.
+        /// Target queueing delay. 1 to 1000 ms; 60 by default.
         target: f64,
         /// How strongly the window falls above the target. 0 to 10; 1 by default.
         constant: f64,
-        /// Empty the queue now and then. On by default.
+        /// Empty the queue periodically. On by default.
         slowdowns: bool,
     }
     /// [Copa](crate::algorithms::copa).
     Copa = copa::COPA {
         /// About 1/delta segments stay in the queue. 0.001 to 10 1/segments; 0.5 by default.
         delta: f64,
-        /// Take delta down where others fill the queue. On by default.
+        /// Decrease delta while other flows fill the queue. Off by default.
         competitive: bool,
     }
     /// [Compound TCP](crate::algorithms::compound).

@@ -44,7 +44,8 @@ pub trait CongestionControl {
         false
     }
 
-    /// An ACK acknowledged new data (its cumulative point moved; SACK's word is enough for an algorithm that takes rate samples).
+    /// An ACK acknowledged new data: its cumulative point moved, or for an algorithm that takes rate samples, SACK reports new segments.
+    /// An ACK that reports marks is passed as well, with `ack.acked == 0` and `ack.credit == 0.0` if it is a duplicate.
     ///
     /// Called in recovery too, with `flow.in_recovery` set, so that RTT filters stay fed; windows do not grow then.
     fn on_ack(&mut self, flow: &Flow, ack: &Ack);
@@ -90,7 +91,8 @@ pub struct Start {
     pub paced: bool,
     /// Bytes of a segment on the wire.
     pub segment_bytes: u32,
-    /// The RTT that the handshake has shown, if any.
+    /// RTT that the handshake has measured; `None` before it has ended. A connection that begins established has had its handshake
+    /// over an idle path.
     pub rtt: Option<Nanos>,
     /// More than one loss can be found in a round trip, as with SACK.
     pub selective_acks: bool,

@@ -49,8 +49,8 @@ pub struct Flow {
     pub app_limited: bool,
 }
 
-/// What one ACK adds that moved the cumulative point; for algorithms that take rate samples
-/// ([`CongestionControl::takes_rate_samples`](crate::CongestionControl::takes_rate_samples)), every ACK that delivers anything.
+/// News of one ACK that moved the cumulative point or reports marks. Algorithms that take rate samples
+/// ([`CongestionControl::takes_rate_samples`](crate::CongestionControl::takes_rate_samples)) get every ACK that delivers anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Ack {
@@ -70,7 +70,7 @@ pub struct Ack {
     pub backward_delay: Option<i64>,
     /// Segments found lost since the ACK before.
     pub newly_lost: u64,
-    /// Segments that it newly tells to have been marked (CE); with classic ECN (RFC 3168) 1 for any number.
+    /// Marked segments (CE) that no earlier ACK has reported; 1 for any number with classic ECN (RFC 3168).
     pub ce: u64,
     /// The rate at which data arrives, for algorithms that take samples; `None` where this ACK gives none.
     pub rate: Option<RateSample>,

@@ -40,6 +40,7 @@ mod flow;
 mod named;
 pub mod params;
 mod parts;
+pub mod random;
 pub mod registry;
 pub mod slow_start;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Calls a program as the kernel calls it: what the simulator's sender tells ([`CongestionControl`]) in the kernel's terms.
 //!
-//! Of an ACK: `in_ack_event`; `pkts_acked`; then `cong_control`, or outside recovery `cong_avoid`. Of a loss, a mark or a timeout: `ssthresh`, then
-//! `set_state`. The end of an episode: the window is the threshold, `cwnd_event` (`CA_EVENT_COMPLETE_CWR`), `set_state`. `init` and
-//! `CA_EVENT_TX_START` at the beginning, `undo_cwnd` where a loss was none, `min_tso_segs` where segments are paced.
+//! Of an ACK: `in_ack_event`; `pkts_acked`; then `cong_control`, or outside recovery `cong_avoid`. Of a segment found lost: `skb_marked_lost`. Of a
+//! loss, a mark or a timeout: `ssthresh`, then `set_state`. The end of an episode: the window is the threshold, `cwnd_event` (`CA_EVENT_COMPLETE_CWR`), `set_state`. `init` and
+//! `CA_EVENT_TX_START` at the beginning, `undo_cwnd` where a loss was none, `min_tso_segs` or `tso_segs` where segments are paced.
 //!
 //! # Deviations and choices
 //!
@@ -16,13 +16,18 @@
 //! - Positions count bytes, `mss_cache` to a segment: its bytes on the wire less 66 of headers (Ethernet, IPv4, TCP,
 //!   timestamps), as with the Linux engine.
 //! - The least RTT is the connection's, where a kernel forgets after five minutes.
+//! - A program with `cong_control` finds `is_cwnd_limited` as a kernel's own check of the window gives it, and `tcp_wstamp_ns` as the rate and
+//!   the burst give it.
+//! - Of kernels with BBRv3 `skb_marked_lost`, `tso_segs`, `CA_EVENT_TLP_RECOVERY` and the members of `rate_sample` that BBRv3 reads are there, but
+//!   for `is_acking_tlp_retrans_seq`, `is_ack_delayed` and the marks of a sample (`delivered_ce` counts those of the ACK).
 //! - `ecn_flags` says that ECN was agreed upon, also where the scenario has it off; then there are no marks.
 //! - `sndbuf_expand` and `release` are not called: nothing here depends on either.
 
 use crate::error::Fault;
 use crate::load::Program;
-use crate::run::{Machine, mixed};
+use crate::run::Machine;
 use crate::target::{Field, HZ, size_of};
+use fullpipe_cc::random::mix;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
 use fullpipe_cc::{Ack, CongestionControl, Flow, Lost, Nanos, RateSample, Signal, Start};
 use std::fmt::{self, Display};
@@ -252,7 +257,7 @@ impl Control {
             machine,
             fault: None,
             clock_offset: None,
-            timestamps_ahead: mixed(!start.seed) as u32,
+            timestamps_ahead: (mix(!start.seed) >> 32) as u32,
             mss,
             delivered_ce: 0,
             high: 0,

@@ -44,8 +44,14 @@ pub struct Relocation {
     pub kind: u32,
 }
 
-/// Sections larger than this are no program's.
+/// Bytes of all sections together, at most. Sections may claim the same bytes of the file, so that a small file has many large ones.
 const LARGEST: u64 = 16 << 20;
+
+/// Relocations of all sections, and symbols, at most.
+const MOST_ENTRIES: usize = 1 << 18;
+
+/// Characters of a name, at most. Names may overlap in the file.
+const LONGEST_NAME: usize = 512;
 
 impl Elf {
     /// Reads a file.
@@ -56,14 +62,16 @@ impl Elf {
             return Err(Error::new("no object file for BPF, little-endian (clang -target bpf)"));
         }
         let mut sections = Vec::new();
+        let (mut bytes, mut entries) = (0u64, 0);
         for section in elf.sections() {
             let index = section.index().0;
             while sections.len() < index {
                 sections.push(Section::empty());
             }
-            let name = section.name().map_err(broken)?.to_owned();
-            if section.size() > LARGEST {
-                return Err(Error::new(format!("section {name} has more than 16 MiB")));
+            let name = checked(section.name().map_err(broken)?)?;
+            bytes = bytes.saturating_add(section.size());
+            if bytes > LARGEST {
+                return Err(Error::new(format!("section {name} and those before it have more than 16 MiB")));
             }
             let data = match section.kind() {
                 object::SectionKind::UninitializedData => vec![0; section.size() as usize],
@@ -72,6 +80,10 @@ impl Elf {
             let executable = section.kind() == object::SectionKind::Text;
             let mut relocations = Vec::new();
             for (at, relocation) in section.relocations() {
+                entries += 1;
+                if entries > MOST_ENTRIES {
+                    return Err(Error::new(format!("it has more than {MOST_ENTRIES} relocations")));
+                }
                 let RelocationFlags::Elf { r_type: kind } = relocation.flags() else { continue };
                 if let RelocationTarget::Symbol(symbol) = relocation.target() {
                     relocations.push(Relocation { at, symbol: symbol.0, kind: kind.0 });
@@ -82,13 +94,16 @@ impl Elf {
         }
         let mut symbols = Vec::new();
         for symbol in elf.symbols() {
+            if symbol.index().0 > MOST_ENTRIES {
+                return Err(Error::new(format!("it has more than {MOST_ENTRIES} symbols")));
+            }
             while symbols.len() < symbol.index().0 {
                 symbols.push(Symbol::none());
             }
             let section =
                 symbol.section_index().map(|SectionIndex(index)| index).filter(|&index| index < sections.len());
             symbols.push(Symbol {
-                name: symbol.name().map_err(broken)?.to_owned(),
+                name: checked(symbol.name().map_err(broken)?)?,
                 section,
                 value: symbol.address(),
                 function: symbol.kind() == SymbolKind::Text,
@@ -106,6 +121,13 @@ impl Elf {
     /// The symbol that a relocation names.
     pub fn symbol(&self, relocation: &Relocation) -> Result<&Symbol> {
         self.symbols.get(relocation.symbol).ok_or_else(|| Error::new(format!("it has no symbol {}", relocation.symbol)))
+    }
+}
+
+fn checked(name: &str) -> Result<String> {
+    match name.len() <= LONGEST_NAME {
+        true => Ok(name.to_owned()),
+        false => Err(Error::new(format!("it has a name of more than {LONGEST_NAME} characters"))),
     }
 }
 

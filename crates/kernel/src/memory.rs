@@ -69,6 +69,11 @@ impl Layout {
         &mut self.bytes[start as usize..(start + length) as usize]
     }
 
+    /// Bytes of all regions, which each connection has a copy of.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// How many bytes a region has.
     pub fn length(&self, region: Region) -> u32 {
         self.extents[region as usize].length

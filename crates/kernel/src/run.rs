@@ -7,6 +7,7 @@ use crate::load::{FRAME_BYTES, MEMBERS, MOST_FRAMES, Parameter, Program};
 use crate::memory::{self, CONTEXT, Denied, Memory, SAMPLE, SOCKET, STACK};
 use crate::target;
 use fullpipe_cc::Nanos;
+use fullpipe_cc::random::SplitMix64;
 use std::fmt;
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub struct Machine {
     /// The clock that programs read.
     pub now: Nanos,
     /// What `bpf_get_prandom_u32` draws from.
-    random: u64,
+    random: SplitMix64,
     /// For each map: the socket's storage has been made.
     stored: Vec<bool>,
 }
@@ -86,7 +87,7 @@ impl Machine {
     /// A connection that nothing has happened to; random numbers come from `seed`.
     pub fn new(program: Arc<Program>, seed: u64) -> Machine {
         let stored = vec![false; program.maps.len()];
-        Machine { memory: Memory::new(&program.layout), stored, now: 0, random: seed | 1, program }
+        Machine { memory: Memory::new(&program.layout), stored, now: 0, random: SplitMix64::new(seed | 1), program }
     }
 
     /// The program it runs.
@@ -465,16 +466,8 @@ impl Machine {
     }
 
     fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mixed(self.random)
+        self.random.bits() >> 32
     }
-}
-
-/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014), its upper half.
-pub(crate) fn mixed(state: u64) -> u64 {
-    let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ z >> 31) >> 32
 }
 
 /// The address of a load, store or atomic operation.

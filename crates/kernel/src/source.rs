@@ -6,9 +6,10 @@ use crate::control::Control;
 use crate::load::{Parameter, Program};
 use crate::run::Machine;
 use crate::shelf;
-use fullpipe_cc::params::{Group, Info, Kind, Params};
+use fullpipe_cc::params::{Group, Kind, Params};
 use fullpipe_cc::{CongestionControl, Start};
-use fullpipe_sim::catalogue::{self, Begin, Definition, Source};
+use fullpipe_sim::catalogue::{self, Definition, Found, Source};
+use fullpipe_sim::files;
 use fullpipe_sim::scenario::{Table, Value};
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ impl Source for Objects {
         Ok(())
     }
 
-    fn find(&self, table: &Table) -> Result<(&'static Info, Box<Begin>), Wrong> {
+    fn find(&self, table: &Table) -> Result<Found, Wrong> {
         let [name, content] = embedded(table, OBJECT, [NAME, CONTENT])
             .ok_or_else(|| wrong(OBJECT, "expected the name of a file, e.g. \"my.bpf.o\"".to_owned()))?;
         let content = decoded(name, content).map_err(|what| wrong(OBJECT, what))?;
@@ -117,7 +118,7 @@ impl Source for Modules {
         Ok(())
     }
 
-    fn find(&self, table: &Table) -> Result<(&'static Info, Box<Begin>), Wrong> {
+    fn find(&self, table: &Table) -> Result<Found, Wrong> {
         asked(table)?;
         let [name, kernel, content] = embedded(table, MODULE, [NAME, KERNEL, CONTENT])
             .filter(|[name, ..]| shelf::is_name(name))
@@ -162,22 +163,21 @@ fn decoded(name: &str, content: &str) -> Result<Vec<u8>, String> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    // What the system says, without the number.
-    let said = |error: std::io::Error| error.to_string().split(" (os error").next().unwrap_or_default().to_owned();
-    if path.metadata().map_err(said)?.len() > LARGEST {
-        return Err("more than 16 MiB".to_owned());
-    }
-    std::fs::read(path).map_err(said)
+    files::read_regular(path, LARGEST).map_err(|why| match why {
+        files::Unread::TooLarge => "more than 16 MiB".to_owned(),
+        other => other.to_string(),
+    })
 }
 
 /// What is known of a program's algorithm, and how a connection begins with it.
-fn ready(program: Program, named: impl Fn(&Program) -> String, paper: String) -> (&'static Info, Box<Begin>) {
+fn ready(program: Program, named: impl Fn(&Program) -> String, paper: String) -> Found {
     let info = definition(&program, named(&program), paper).kept();
+    let connection_bytes = program.layout.bytes() as u64;
     let program = Arc::new(program);
     let begin = move |params: &Params, start: Start| -> Box<dyn CongestionControl + Send> {
         Box::new(begun(&program, params, start))
     };
-    (info, Box::new(begin))
+    Found { info, begin: Box::new(begin), connection_bytes }
 }
 
 fn definition(program: &Program, name: String, paper: String) -> Definition {

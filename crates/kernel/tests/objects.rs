@@ -149,9 +149,9 @@ fn an_endless_loop_ends() {
 
 #[test]
 fn memory_is_kept_within() {
-    // *(u8 *)(r1 + 328), the socket has 328 bytes; *(u64 *)(r1 - 8).
-    let beyond = failure(&[SOCKET, [0x71, 0x10, 0x48, 1, 0, 0, 0, 0], EXIT]);
-    assert_eq!(beyond, "init reads 1 byte at 328 of the socket, which has 328 (instruction 1 of struct_ops/aimd_init)");
+    // *(u8 *)(r1 + 520), the socket has 520 bytes; *(u64 *)(r1 - 8).
+    let beyond = failure(&[SOCKET, [0x71, 0x10, 0x08, 2, 0, 0, 0, 0], EXIT]);
+    assert_eq!(beyond, "init reads 1 byte at 520 of the socket, which has 520 (instruction 1 of struct_ops/aimd_init)");
     let before = failure(&[SOCKET, [0x79, 0x10, 0xf8, 0xff, 0, 0, 0, 0], EXIT]);
     assert!(before.starts_with("init reads 8 bytes at -8 of "), "{before}");
     // r1 = 0; *(u32 *)(r1 + 8). Then an address such as a host has.

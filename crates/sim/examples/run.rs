@@ -11,4 +11,7 @@ fn main() {
     let report = run(&scenario, &mut |_| true).expect("nobody stops it");
     println!("{:?}", report.packets);
     println!("data_packets {}", report.data_packets);
+    let goodputs = report.flows.iter().take(8).map(|flow| flow.goodput_bps);
+    println!("goodput_bps {:?}", goodputs.collect::<Vec<_>>());
+    println!("jain_index {}", report.jain_index);
 }

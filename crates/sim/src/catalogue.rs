@@ -49,6 +49,8 @@ pub type Begin = dyn Fn(&Params, Start) -> Box<dyn CongestionControl + Send> + S
 pub struct Foreign {
     info: &'static Info,
     begin: Box<Begin>,
+    /// Memory of each connection's algorithm, bytes; 0 where it is not known.
+    connection_bytes: u64,
     /// The table, but for parameters, by which a scenario names it; `None` for its name.
     table: Option<Table>,
 }
@@ -73,7 +75,17 @@ pub trait Source: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// The key at fault, and what is wrong and allowed.
-    fn find(&self, table: &Table) -> Result<(&'static Info, Box<Begin>), (String, String)>;
+    fn find(&self, table: &Table) -> Result<Found, (String, String)>;
+}
+
+/// Algorithm that a source has found.
+pub struct Found {
+    /// What is known of it.
+    pub info: &'static Info,
+    /// Begins a connection.
+    pub begin: Box<Begin>,
+    /// Memory of each connection's algorithm, bytes; the run's limit counts it.
+    pub connection_bytes: u64,
 }
 
 impl Catalogue {
@@ -107,7 +119,7 @@ impl Catalogue {
     pub fn add(&mut self, info: &'static Info, begin: Box<Begin>) -> Result<(), String> {
         check(info)?;
         self.foreign.retain(|foreign| foreign.info.name != info.name);
-        self.foreign.push(Arc::new(Foreign { info, begin, table: None }));
+        self.foreign.push(Arc::new(Foreign { info, begin, connection_bytes: 0, table: None }));
         Ok(())
     }
 
@@ -161,8 +173,14 @@ impl Catalogue {
 
 impl Foreign {
     /// One that a scenario names by a table.
-    pub(crate) fn of_table(info: &'static Info, begin: Box<Begin>, table: Table) -> Foreign {
-        Foreign { info, begin, table: Some(table) }
+    pub(crate) fn of_table(found: Found, table: Table) -> Foreign {
+        let Found { info, begin, connection_bytes } = found;
+        Foreign { info, begin, connection_bytes, table: Some(table) }
+    }
+
+    /// Memory of each connection's algorithm, bytes.
+    pub(crate) fn connection_bytes(&self) -> u64 {
+        self.connection_bytes
     }
 
     /// What is known of it.

@@ -21,6 +21,7 @@
 
 pub mod catalogue;
 mod engine;
+pub mod files;
 mod memory;
 mod network;
 mod packet;
@@ -50,7 +51,7 @@ pub use engine::{Simulation, Stopped, run, run_within};
 pub use network::Serving;
 pub use report::{
     Column, DirectionReport, FlowReport, FramesReport, GroupReport, LinkReport, PacketCount, Percentiles, Report,
-    Series, Table, TrafficReport, TransferReport, Values,
+    Series, Table, TrafficReport, TransferReport, TransferState, Values,
 };
 pub use scenario::Scenario;
 pub use transport::policy::Fault;

@@ -73,22 +73,44 @@ fn ledbat_plus_plus_alone_uses_nine_tenths() {
     assert!(link.max_queue_packets <= 78 && link.mean_queue_packets < 75.0, "{}", link.mean_queue_packets);
 }
 
-/// Arun and Balakrishnan 2018, section 3: 1/delta = 2 segments in the queue for each flow is where a flow rests; it moves by two a round trip, up
-/// and down for two and a half, so that between 0 and 5 wait, 2.5 on average, and full use. The packet that is being sent is not one of them.
+/// Arun and Balakrishnan 2018, section 3: each flow keeps between 0 and 2.5/delta = 5 packets waiting, 2.5 on average, and the link is full.
+/// The packet in service does not wait. The analysis there leaves out RTTstanding, which is up to 2/3 of a round trip late while the queue
+/// grows, by two packets per round trip. A lone flow turns 1.3 packets late at the top, 0.67 in the mean: 3.17.
 #[test]
 fn copa_keeps_two_and_a_half_packets_per_flow_in_the_queue() {
-    for (rate, delay_ms, count) in
-        [(50, 20, 1), (12, 20, 1), (100, 10, 1), (50, 20, 2), (12, 20, 2), (50, 20, 4), (100, 10, 4)]
-    {
+    for (rate, delay_ms, count) in [
+        (50, 20, 1),
+        (12, 20, 1),
+        (100, 10, 1),
+        (50, 20, 2),
+        (12, 20, 2),
+        (50, 20, 4),
+        (12, 20, 4),
+        (100, 10, 4),
+        (50, 20, 8),
+    ] {
         let link = format!("rate = \"{rate} Mbit/s\"\ndelay = \"{delay_ms} ms\"\nbuffer = \"1000 packets\"");
-        let flows =
-            format!("algorithm = {{ name = \"copa\", competitive = false }}\ncount = {count}\nstart = \"0 s..1 s\"");
+        let flows = format!("algorithm = \"copa\"\ncount = {count}\nstart = \"0 s..1 s\"");
         let report = simulate(60, 20, &link, &[&flows]);
         let link = &report.links[0].forward;
         let each = (link.mean_queue_packets - link.utilization) / f64::from(count);
-        assert!((2.0..3.0).contains(&each), "{rate} Mbit/s, {count}: {each}");
+        assert!((2.0..3.17).contains(&each), "{rate} Mbit/s, {count}: {each}");
         assert!(link.utilization > 0.995 && link.dropped_packets == 0 && report.jain_index > 0.99);
     }
+}
+
+/// Eight flows that start within a second over 50 Mbit/s and 40 ms, with packets of 1500 bytes: 2.5 packets of each wait (section 3). A class
+/// written from mvfst's rules gives 2.4. With slow start that returns when the window falls, 11 wait.
+#[test]
+fn slow_start_of_copa_leaves_no_standing_queue() {
+    let report = report(
+        "duration = \"60 s\"\nwarmup = \"30 s\"\npacket_size = 1500\n\
+         [[links]]\nname = \"l\"\nrate = \"50 Mbit/s\"\ndelay = \"18 ms\"\nbuffer = \"1000 packets\"\n\
+         [[flows]]\nalgorithm = \"copa\"\ncount = 8\naccess_delay = \"2 ms\"\nstart = \"0 s..1 s\"\n",
+    );
+    let link = &report.links[0].forward;
+    let each = (link.mean_queue_packets - link.utilization) / 8.0;
+    assert!((2.0..3.0).contains(&each) && link.utilization > 0.995, "{each} {}", link.utilization);
 }
 
 /// Two flows of Copa over 50 Mbit/s and 40 ms, of which the first one's packets come up to so much later, by chance.
@@ -99,8 +121,8 @@ fn beside_jitter(mean: &str) -> [f64; 2] {
          [[links]]\nname = \"unsteady\"\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\nbuffer = \"unlimited\"\n\
          jitter = {{ model = \"uniform\", mean = \"{mean}\" }}\n\
          [[links]]\nname = \"steady\"\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\nbuffer = \"unlimited\"\n\
-         [[flows]]\nalgorithm = {{ name = \"copa\", competitive = false }}\npath = [\"unsteady\", \"l\"]\n\
-         [[flows]]\nalgorithm = {{ name = \"copa\", competitive = false }}\npath = [\"steady\", \"l\"]\n"
+         [[flows]]\nalgorithm = \"copa\"\npath = [\"unsteady\", \"l\"]\n\
+         [[flows]]\nalgorithm = \"copa\"\npath = [\"steady\", \"l\"]\n"
     ));
     [0, 1].map(|flow| report.flows[flow].goodput_bps)
 }

@@ -189,7 +189,34 @@ fn a_transfer_is_complete_with_its_last_ack() {
     assert!(report.transfers[2].completion_s.is_nan() && report.transfers[2].slowdown.is_nan());
 }
 
-/// Ten segments at once into a buffer of four, and after a second the timer: what was lost in the first transfer is not the second's,
+/// A window of one segment sends one each 100 ms. A flow of ten that stops after 450 ms has sent five, the last of them acknowledged
+/// at 500 ms: it is cut off, and has no completion time. One that stops after it has sent its last segment is complete, and one
+/// without a stop is running at the end. A flow without a size has nothing to complete.
+#[test]
+fn a_flow_that_stops_before_its_end_is_cut_off() {
+    let slow = || Tcp { max_window: Some(1), ..Tcp::new("reno", Recovery::Reno, vec![0]) };
+    let mut scenario = idle(8, 49_480_000, Buffer::Packets(9), 0, 1500 * MS);
+    let stopped = |start, size, stop| FlowGroup { stop: Some(stop), ..flow(slow(), start, size) };
+    let links = scenario.links.clone();
+    scenario.flows = vec![
+        stopped(0, Some(10), 450 * MS),
+        stopped(MS, Some(10), 950 * MS),
+        stopped(0, None, 450 * MS),
+        flow(slow(), 800 * MS, Some(10)),
+    ];
+    scenario.links = (0..4).map(|n| Link { name: format!("l{n}"), ..links[0].clone() }).collect();
+    scenario.flows.iter_mut().enumerate().for_each(|(n, group)| group.tcp.path = vec![n]);
+    let report = simulate(&scenario);
+    let states: Vec<_> = report.transfers.iter().map(|transfer| (transfer.state, transfer.size_bytes)).collect();
+    use fullpipe_sim::TransferState::{Complete, CutOff, Running};
+    assert_eq!(states, [(CutOff, 10_000), (Complete, 10_000), (Running, 10_000)]);
+    let times: Vec<_> = report.flows.iter().map(|flow| flow.completion_s).collect();
+    assert!(times[0].is_nan() && times[2].is_nan() && times[3].is_nan(), "{times:?}");
+    assert_eq!((times[1], report.flows[0].active_s, report.flows[2].active_s), (1.0, 0.5, 0.5));
+    assert!(report.transfers[0].completion_s.is_nan() && report.transfers[0].slowdown.is_nan());
+}
+
+/// Ten segments at once into a buffer of four, and after 200 ms the timer: what was lost in the first transfer is not the second's,
 /// though the same connection carries both.
 #[test]
 fn a_transfer_counts_its_own_losses() {

@@ -3,9 +3,9 @@
 use fullpipe_cc::algorithms::reno::Reno;
 use fullpipe_cc::params::{Group, Info, Kind, Param};
 use fullpipe_cc::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
-use fullpipe_sim::catalogue::{Begin, Definition, Parameter, Source, kept};
+use fullpipe_sim::catalogue::{Begin, Definition, Found, Parameter, Source, kept};
 use fullpipe_sim::scenario::Table;
-use fullpipe_sim::{Catalogue, Report, Scenario, Simulation, Stopped, run};
+use fullpipe_sim::{Catalogue, Report, Scenario, Simulation, Stopped, run, run_within};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -98,7 +98,7 @@ fn the_crates_own_are_the_same_beside_a_foreign_one() {
     let web = "[[web]]\nalgorithm = \"NAME\"\nsessions = 2\nmean_gap = \"100 ms\"\nmean_size = \"20 kB\"\n";
     for info in fullpipe_cc::registry::ALL {
         let flows = format!(
-            "[[flows]]\nalgorithm = \"{}\"\n[[flows]]\nalgorithm = \"NAME\"\nrecovery = \"newreno\"\n",
+            "[[flows]]\nname = \"ours\"\nalgorithm = \"{}\"\n[[flows]]\nname = \"theirs\"\nalgorithm = \"NAME\"\nrecovery = \"newreno\"\n",
             info.name
         );
         let text = |name: &str| network(&format!("{flows}{web}")).replace("NAME", name).replace("8 s", "3 s");
@@ -324,6 +324,9 @@ fn a_run_that_has_failed_stays_so() {
 #[derive(Debug)]
 struct Files;
 
+/// State of an algorithm of [`Files`], as it claims.
+const BYTES: u64 = 15_000_000;
+
 impl Source for Files {
     fn key(&self) -> &'static str {
         "speed"
@@ -343,12 +346,12 @@ impl Source for Files {
         Ok(())
     }
 
-    fn find(&self, table: &Table) -> Result<(&'static Info, Box<Begin>), (String, String)> {
+    fn find(&self, table: &Table) -> Result<Found, (String, String)> {
         let speed = table["speed"].as_float().ok_or(("speed".to_owned(), "not a number".to_owned()))?;
         let begin = move |params: &fullpipe_cc::params::Params, start: Start| -> Box<dyn CongestionControl + Send> {
             Box::new(Classic::new(start, Faster(speed * params.number("alpha"))))
         };
-        Ok((&MINE, Box::new(begin)))
+        Ok(Found { info: &MINE, begin: Box::new(begin), connection_bytes: BYTES })
     }
 }
 
@@ -379,4 +382,61 @@ fn a_source_names_algorithms_by_tables_of_its_own() {
     assert!(problem(r#"{ speed = 1.0, lable = 1 }"#).to_string().contains("did you mean \"label\"?"));
     assert!(problem(r#"{ speed = 1.0, params = 3 }"#).to_string().contains("expected a table"));
     assert_eq!(problem(r#"{ speed = true }"#).to_string(), "flows[0].algorithm.speed: not a number");
+}
+
+/// 200 connections of 15 MB each are 3 GB, before one has begun.
+#[test]
+fn state_of_a_source_counts_against_the_memory_limit() {
+    let catalogue = Catalogue::builtin().with_source(Files);
+    let read = |count: u32| {
+        let text = network(&format!("[[flows]]\nalgorithm = {{ speed = 1.0 }}\ncount = {count}\n"));
+        catalogue.read_toml(&text).expect("a scenario of ours")
+    };
+    let refused = run_within(&read(200), 100_000_000, &mut |_| panic!("it has begun"));
+    let Err(Stopped::Memory(problem)) = refused else { panic!("{refused:?}") };
+    assert!(problem.to_string().starts_with("flows[0].count: the run needs "), "{problem}");
+    assert!(run_within(&read(2), 100_000_000, &mut |_| true).is_ok());
+}
+
+/// A window of 2^31 segments is one event, which a full queue drops nearly all of.
+#[test]
+fn a_burst_of_two_billion_segments_can_be_stopped() {
+    struct Whole(f64);
+    impl CongestionControl for Whole {
+        fn cwnd(&self) -> f64 {
+            self.0
+        }
+        fn ssthresh(&self) -> f64 {
+            f64::INFINITY
+        }
+        fn on_ack(&mut self, _: &Flow, _: &Ack) {}
+        fn on_congestion(&mut self, _: &Flow, _: Signal) {}
+        fn on_undo(&mut self, _: f64, _: f64) {}
+    }
+    const WHOLE: Info = Info::new("whole", "none");
+    let catalogue = Catalogue::builtin().with(&WHOLE, |_, _| Whole(2_147_483_647.0));
+    for recovery in ["sack", "rack"] {
+        let text = network(&format!("[[flows]]\nalgorithm = \"whole\"\nrecovery = \"{recovery}\"\n"));
+        let mut looks = 0;
+        let stopped = run(&catalogue.read_toml(&text).expect("a scenario of ours"), &mut |_| {
+            looks += 1;
+            looks < 100
+        });
+        assert_eq!((stopped.err(), looks), (Some(Stopped::Interrupted), 100));
+    }
+}
+
+/// 60,000 segments of a first window, which takes several parts: 1000 bytes each at 1 Gbit/s, and 20 ms there and back.
+#[test]
+fn a_burst_in_parts_is_sent_whole_and_in_order() {
+    let text = "duration = \"2 s\"\nlinks = [{ name = \"l\", rate = \"1 Gbit/s\", delay = \"10 ms\", buffer = \"unlimited\" }]\n\
+        [[flows]]\nalgorithm = \"reno\"\ninitial_window = 60000\nsize = \"60000 packets\"\nrecovery = RECOVERY\n";
+    for recovery in ["newreno", "sack", "rack"] {
+        let text = text.replace("RECOVERY", &format!("{recovery:?}"));
+        let report = run(&Scenario::from_toml(&text).expect("a scenario of ours"), &mut |_| true).expect("no limit");
+        let flow = &report.flows[0];
+        assert_eq!((report.packets.sent, flow.retransmits), (60_000, 0), "{recovery}");
+        let completion_s = flow.completion_s;
+        assert!((completion_s - (60_000.0 * 8e3 / 1e9 + 0.02)).abs() < 1e-4, "{recovery}: {completion_s}");
+    }
 }

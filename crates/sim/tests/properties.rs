@@ -1,7 +1,7 @@
 //! What holds for every algorithm, every recovery and every scenario.
 
 use fullpipe_cc::registry;
-use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, Spread, Tcp, Udp, Web};
+use fullpipe_sim::scenario::{Arrivals, Buffer, FlowGroup, Link, Loss, Recovery, RtoRule, Spread, Tcp, Udp, Web};
 use fullpipe_sim::{Report, Scenario, run};
 use proptest::prelude::*;
 
@@ -45,6 +45,8 @@ fn tcp() -> impl Strategy<Value = Tcp> {
             reverse,
             delayed_ack,
             byte_counting,
+            rto: if tick == 2 { RtoRule::Linux } else { RtoRule::Rfc6298 },
+            sack_compression: tick > 0,
             timestamp_tick: tick * MS,
             rtt_tick: tick * MS,
             access_delay: Spread { low: access / 2, high: access },
@@ -290,6 +292,7 @@ proptest! {
             delayed_ack: false,
             max_window: Some(window),
             min_rto,
+            rto: RtoRule::Rfc6298,
             timestamp_tick: tick,
             rtt_tick: tick,
             path: vec![0],
@@ -311,10 +314,10 @@ fn a_window_of_one_has_no_timeouts() {
 }
 
 /// 1000 bytes take 0.8 s at 10 kbit/s and their ACK of 40 bytes 0.032 s; with 84 ms each way it arrives 1 s after the segment left, when
-/// the first timeout (RFC 6298 rule 2.1) is due. It stops the timer.
+/// the first timeout is due (`min_rto`, RFC 6298 rule 2.4). It stops the timer.
 #[test]
 fn an_ack_comes_before_the_timer_of_the_same_moment() {
-    let tcp = Tcp::new("reno", Recovery::Reno, vec![0]);
+    let tcp = Tcp { min_rto: 1000 * MS, ..Tcp::new("reno", Recovery::Reno, vec![0]) };
     let report = simulate(&lossless(10_000, 84 * MS, 10_000 * MS, tcp, Some(1)));
     assert_eq!((report.flows[0].completion_s, report.flows[0].timeouts), (1.0, 0));
 }

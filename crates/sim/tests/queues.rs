@@ -172,7 +172,8 @@ fn l4s_waits_less_than_a_millisecond_beside_a_classic_flow() {
     assert!(mean_wait_s(&report.flows[1]) > 0.01, "{}", mean_wait_s(&report.flows[1]));
 }
 
-/// Random choices come from the seed alone: the same bytes again, others with another seed where there are any. DualPI2 spaces its marks
+/// Random choices come from the seed alone: the same bytes again, others with another seed where there are any. The flows begin one
+/// after another, so that none tie. DualPI2 spaces its marks
 /// evenly, and FQ-CoDel's salt makes no difference to three flows in queues of their own.
 #[test]
 fn every_queue_repeats_itself() {
@@ -181,7 +182,8 @@ fn every_queue_repeats_itself() {
             let report = report(&format!(
                 "duration = \"5 s\"\nseed = {seed}\n\
                  [[links]]\nname = \"l\"\nrate = \"20 Mbit/s\"\ndelay = \"25 ms\"\nbuffer = \"200 packets\"\nqueue = \"{}\"\n\
-                 [[flows]]\nalgorithm = \"reno\"\ncount = 2\necn = \"classic\"\n[[flows]]\nalgorithm = \"cubic\"\n",
+                 [[flows]]\nalgorithm = \"reno\"\necn = \"classic\"\n[[flows]]\nalgorithm = \"reno\"\nstart = \"7 ms\"\necn = \"classic\"\n\
+                 [[flows]]\nalgorithm = \"cubic\"\nstart = \"13 ms\"\n",
                 info.name
             ));
             format!("{report:?}")

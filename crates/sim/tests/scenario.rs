@@ -7,7 +7,8 @@ use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
     Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Jitter, JitterModel, KeyFrames, Link, Loss,
-    Pacing, Policer, Queue, Recovery, Reorder, Schedule, Setting, SlowStart, Spread, Table, Tcp, Trace, Udp, Web,
+    Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, Setting, SlowStart, Spread, Table, Tcp, Trace, Udp,
+    Web,
 };
 use proptest::prelude::*;
 
@@ -89,6 +90,8 @@ fn every_tcp_key_is_read() {
         initial_window = 10
         max_window = "20 segments"
         min_rto = "1 s"
+        rto = "linux"
+        sack_compression = true
         timestamp_tick = "10 ms"
         rtt_tick = "10 us"
         access_rate = "1 Gbit/s"
@@ -112,6 +115,8 @@ fn every_tcp_key_is_read() {
         initial_window: 10,
         max_window: Some(20),
         min_rto: SECOND,
+        rto: RtoRule::Linux,
+        sack_compression: true,
         timestamp_tick: 10 * MILLISECOND,
         rtt_tick: 10_000,
         access_delay: Spread::fixed(MILLISECOND),
@@ -127,7 +132,7 @@ fn every_tcp_key_is_read() {
 
 /// `host = "linux"` in full, by what Linux documents; HyStart is its CUBIC's own. Any key may still be set.
 #[test]
-fn a_linux_host_is_ten_keys_in_one() {
+fn a_linux_host_is_a_preset_of_keys() {
     let read = |flow: &str| parse(&format!("duration = \"9 s\"\n{LINK}[[flows]]\n{flow}"));
     let linux = Tcp {
         prr: true,
@@ -137,6 +142,8 @@ fn a_linux_host_is_ten_keys_in_one() {
         byte_counting: true,
         initial_window: 10,
         min_rto: 200 * MILLISECOND,
+        rto: RtoRule::Linux,
+        sack_compression: true,
         timestamp_tick: MILLISECOND,
         rtt_tick: 1000,
         ..Tcp::new("reno", Recovery::Rack, vec![0])
@@ -532,6 +539,8 @@ fn tcp() -> impl Strategy<Value = Tcp> {
                 reverse,
                 initial_window,
                 max_window,
+                rto: if byte_counting { RtoRule::Linux } else { RtoRule::Rfc6298 },
+                sack_compression: reverse,
                 timestamp_tick,
                 rtt_tick: timestamp_tick / 2,
                 access_delay,
@@ -639,4 +648,21 @@ proptest! {
             Ok(scenario) => prop_assert_eq!(Scenario::from_value(&scenario.to_value()), Ok(scenario)),
         }
     }
+}
+
+/// A receive window in data is the whole packets that fit: 64 kB are 64 packets of 1000 bytes, and 42 of 1500.
+#[test]
+fn a_window_in_data_is_whole_packets() {
+    let read = |packet_size: u32, window: &str| {
+        Scenario::from_toml(&format!(
+            "duration = \"1 s\"\npacket_size = {packet_size}\nlinks = [{{ name = \"l\", rate = \"1 Mbit/s\", delay = \"1 ms\", buffer = \"9 packets\" }}]\n\
+             flows = [{{ algorithm = \"reno\", max_window = {window} }}]\n"
+        ))
+    };
+    let window = |size, text| read(size, text).expect("a scenario").flows[0].tcp.max_window;
+    assert_eq!(window(1000, "\"64 kB\""), Some(64));
+    assert_eq!(window(1500, "\"64 kB\""), Some(42));
+    assert_eq!(window(1500, "\"7 packets\""), window(1500, "7"));
+    let problem = read(1500, "\"1499 B\"").expect_err("less than a packet").to_string();
+    assert_eq!(problem, "flows[0].max_window: \"1499 B\" is less than one packet of 1500 bytes");
 }

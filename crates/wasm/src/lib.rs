@@ -13,6 +13,7 @@ pub mod own;
 mod view;
 
 use answer::Answer;
+use fullpipe_sim::scenario::Problem;
 use fullpipe_sim::{Catalogue, Scenario, Simulation};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -119,7 +120,28 @@ fn read(input: &[u8], memory_bytes: u64) -> Result<(Arc<Scenario>, Simulation), 
     let scenario = Arc::new(algorithms().read_toml(text).map_err(|problem| Answer::problem(&problem))?);
     let simulation =
         Simulation::within(Arc::clone(&scenario), memory_bytes).map_err(|problem| Answer::problem(&problem))?;
+    check_samples(&scenario).map_err(|problem| Answer::problem(&problem))?;
     Ok((scenario, simulation))
+}
+
+/// Samples of series that a page shows, at most. Each is copied several times on its way to a picture.
+pub const MOST_SAMPLES: u64 = 1_000_000;
+
+/// Refuses a scenario with more samples than a page can show.
+///
+/// # Errors
+/// The key at fault.
+pub fn check_samples(scenario: &Scenario) -> Result<(), Problem> {
+    let Some(interval) = scenario.series_interval else { return Ok(()) };
+    let flows: u64 = scenario.flows.iter().map(|group| u64::from(group.count)).sum();
+    let samples = (flows + scenario.links.len() as u64).saturating_mul(scenario.duration / interval.max(1));
+    if samples <= MOST_SAMPLES {
+        return Ok(());
+    }
+    let what = format!(
+        "{samples} samples of series are more than a page can show; allowed: at most {MOST_SAMPLES}, by a longer interval or \"off\""
+    );
+    Err(Problem { key: "series_interval".to_owned(), what, line: None })
 }
 
 /// Those that a scenario may name.

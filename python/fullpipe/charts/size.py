@@ -13,7 +13,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from fullpipe.charts.style import STYLE, label, legend_below, pens
 from fullpipe.errors import InputError
-from fullpipe.study.statistics import estimate
+from fullpipe.runs.aggregate import estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

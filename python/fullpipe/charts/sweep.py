@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from fullpipe.charts.style import STYLE, label, legend_above, pens, setting_pens
 from fullpipe.display import on_axis, without_unit
-from fullpipe.study.statistics import estimate
+from fullpipe.runs.aggregate import estimate
 
 __all__ = ["Across", "sweep_figure"]
 

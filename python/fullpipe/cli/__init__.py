@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import click
 
 import fullpipe
+from fullpipe.cli.surroundings import ignore_matplotlibrc
 from fullpipe.errors import AlgorithmError, FullpipeError, InputError
 from fullpipe.text import one_line, unknown
 
@@ -79,6 +80,7 @@ def fullpipe_command() -> None:
 def main() -> NoReturn:
     """Runs the program: exit status 0 success, 2 bad input, 130 Ctrl-C, 1 anything else."""
     _open_streams()
+    ignore_matplotlibrc()
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, Interrupt())
     try:

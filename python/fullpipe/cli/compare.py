@@ -21,7 +21,7 @@ from fullpipe.cli.output import (
 )
 from fullpipe.cli.scenarios import load, scenario_options
 from fullpipe.runs.engines import ENGINES
-from fullpipe.study.compare import Comparison, compare
+from fullpipe.study.compare import MOST_SEEDS, Comparison, compare
 
 __all__ = ["command"]
 
@@ -41,6 +41,12 @@ __all__ = ["command"]
     metavar="ENGINE[,ENGINE]",
     help=f"What runs the scenario: {' or '.join(ENGINES)}, or both.",
 )
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, MOST_SEEDS),
+    metavar="N",
+    help="Runs of each algorithm; default: 5 where anything is random, 1 with the engine linux.",
+)
 @kernel_option
 @memory_option
 @json_option
@@ -52,20 +58,29 @@ def command(
     duration: str | None,
     algorithms: str | None,
     engines: str,
+    seeds: int | None,
     kernel: str | None,
     memory_bytes: int | None,
     as_json: bool,
     plot: str | None,
     out: str | None,
 ) -> None:
-    """Run the scenario in FILE with several algorithms, all flows using one at a time, or on several engines."""
+    """Run the scenario in FILE with several algorithms, or on several engines. All flows use one algorithm at a
+    time.
+    """
     names = None if algorithms is None else algorithms_in(algorithms)
     scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)
     with progress_bar(file) as progress:
         comparison = compare(
-            scenario, names, engine=words(engines), progress=progress, kernel=kernel, memory_bytes=memory_bytes
+            scenario,
+            names,
+            seeds=seeds,
+            engine=words(engines),
+            progress=progress,
+            kernel=kernel,
+            memory_bytes=memory_bytes,
         )
     warn_otherwise(scenario, comparison.results.values())
     deliver(comparison, _print, as_json=as_json, plot=plot, out=out)

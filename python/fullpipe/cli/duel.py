@@ -12,6 +12,7 @@ from fullpipe.cli.output import (
     json_option,
     memory_option,
     progress_bar,
+    resumable,
     show,
     warn,
     words,
@@ -32,7 +33,9 @@ __all__ = ["command"]
 @memory_option
 @json_option
 @click.option("--plot", metavar="FILE", help="Draw harm against buffers into FILE (.png, .svg or .pdf).")
-@click.option("--out", metavar="DIR", help="Write duel.json and Parquet tables into DIR.")
+@click.option(
+    "--out", metavar="DIR", help="Write duel.json and Parquet tables into DIR; started again, a duel continues."
+)
 def command(
     file: str,
     settings: tuple[str, ...],
@@ -51,7 +54,7 @@ def command(
     scenario = load(file, settings, duration)
     check_targets(plot, out)
     warn(scenario)
-    with progress_bar(file) as progress:
+    with resumable(click.get_current_context(), out), progress_bar(file, "runs") as progress:
         outcome = duel(
             scenario,
             names,
@@ -59,9 +62,10 @@ def command(
             seeds=seeds,
             workers=workers,
             memory_bytes=memory_bytes,
+            out=out,
             progress=progress,
         )
-    deliver(outcome, _print, as_json=as_json, plot=plot, out=out)
+    deliver(outcome, _print, as_json=as_json, plot=plot, out=None)
 
 
 def _print(outcome: Duel) -> None:

@@ -18,9 +18,9 @@ from fullpipe.cli.output import (
     show,
     words,
 )
+from fullpipe.runs.cluster import check_scheduler
 from fullpipe.runs.engines import ENGINES
 from fullpipe.study.evaluate import PROFILES, Statement, evaluate, plan
-from fullpipe.study.sweep.cluster import check_scheduler
 
 __all__ = ["command"]
 

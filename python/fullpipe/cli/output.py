@@ -9,7 +9,6 @@ import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -17,8 +16,9 @@ import click
 
 from fullpipe.cli import completion as complete
 from fullpipe.display import Shown
-from fullpipe.errors import LONGEST_PLACE, InputError, ScenarioError
+from fullpipe.errors import InputError, ScenarioError
 from fullpipe.files import check_directory, check_free, check_picture
+from fullpipe.inputs import MOST_OBJECT_BYTES, read_bytes
 from fullpipe.runs.memory import parse_bytes
 from fullpipe.scenario import parse
 from fullpipe.text import one_line, printable, quoted, shorten
@@ -259,10 +259,19 @@ def _content_of(file: str) -> dict[str, str]:
     """
     import base64
 
+    return {"name": file, "base64": base64.b64encode(read_bytes(file, MOST_OBJECT_BYTES)).decode()}
+
+
+@contextmanager
+def resumable(context: click.Context, out: str | None) -> Iterator[None]:
+    """Ends a command after Ctrl-C with a line that its finished runs are kept, where they are."""
     try:
-        return {"name": file, "base64": base64.b64encode(Path(file).read_bytes()).decode()}
-    except OSError as error:
-        raise InputError(f"{shorten(file, LONGEST_PLACE)}: can't be read: {error.strerror or error}") from None
+        yield
+    except KeyboardInterrupt:
+        if out is None:
+            raise
+        note(f"interrupted; finished runs are in {out}: start again to go on")
+        context.exit(130)
 
 
 def note(message: str) -> None:

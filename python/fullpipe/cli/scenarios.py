@@ -123,7 +123,7 @@ def text_of(file: str) -> str:
         return read_text(file)
     data = sys.stdin.buffer.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise ScenarioError("", f"is too large for a scenario (allowed: at most {MOST_BYTES / 1e6:g} MB)", named(file))
+        raise ScenarioError("", f"is too large (allowed: at most {MOST_BYTES / 1e6:g} MB)", named(file))
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -15,6 +15,7 @@ from fullpipe.cli.output import (
     json_option,
     memory_option,
     progress_bar,
+    resumable,
     show,
     words,
     workers_option,
@@ -86,7 +87,11 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
 @click.option(
     "--curve", metavar="FILE", help="Run a range of buffers too; draw utilization against p99 delay into FILE."
 )
-@click.option("--out", metavar="DIR", help="Write size.json, Parquet tables and each answer's scenario into DIR.")
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="Write size.json, Parquet tables and each answer's scenario into DIR; started again, it continues.",
+)
 def command(
     link: str,
     rtt: str,
@@ -114,7 +119,7 @@ def command(
     if curve is not None:
         check_picture(curve)
     discipline, _, sized = queue.partition(".")
-    with progress_bar("size", "answers") as progress:
+    with resumable(click.get_current_context(), out), progress_bar("size", "answers") as progress:
         sizing = size(
             link,
             rtt,
@@ -130,11 +135,12 @@ def command(
             curve=curve is not None,
             workers=workers,
             memory_bytes=memory_bytes,
+            out=out,
             progress=progress,
         )
     if curve is not None:
         sizing.plot_curve(curve)
-    deliver(sizing, _print, as_json=as_json, plot=plot, out=out)
+    deliver(sizing, _print, as_json=as_json, plot=plot, out=None)
 
 
 def _targets(text: str) -> list[str]:

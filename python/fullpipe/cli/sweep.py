@@ -13,6 +13,7 @@ from fullpipe.cli.output import (
     note,
     print_json,
     progress_bar,
+    resumable,
     show,
     workers_option,
 )
@@ -73,16 +74,8 @@ def command(
         check_targets(picture or (here if out is None else None), out, goes_on=True)
         picture = picture or here
     check_targets(None, out, goes_on=True)
-    try:
-        with progress_bar(file, "runs") as progress:
-            outcome = sweep_plan(
-                plan, out=out, workers=workers, client=dask, progress=progress, memory_bytes=memory_bytes
-            )
-    except KeyboardInterrupt:
-        if out is None:
-            raise
-        note(f"interrupted; finished runs are in {out}: start again to go on")
-        context.exit(130)
+    with resumable(context, out), progress_bar(file, "runs") as progress:
+        outcome = sweep_plan(plan, out=out, workers=workers, client=dask, progress=progress, memory_bytes=memory_bytes)
     if as_json:
         print_json(outcome.to_json())
     else:

@@ -9,15 +9,18 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from fullpipe.errors import InputError
+from fullpipe.inputs import MOST_OBJECT_BYTES, read_bytes
 from fullpipe.linux import programs
 from fullpipe.linux.errors import LinuxError
 from fullpipe.text import unknown
@@ -50,12 +53,20 @@ def load(algorithm: str, params: Mapping[str, Any] | None = None) -> str:
     bpftool = _able()
     if program.kernel_name in available():
         raise LinuxError(f"{algorithm} is loaded already; `fullpipe linux unload {algorithm}` removes it")
-    with tempfile.NamedTemporaryFile(suffix=".bpf.o") as file:
-        file.write(content)
-        file.flush()
-        _bpftool(bpftool, "struct_ops", "register", file.name)
-    if program.kernel_name not in available():
-        raise LinuxError(f"the kernel took the program, yet {AVAILABLE} does not list {program.kernel_name}")
+    before = _registered(bpftool)
+    try:
+        with tempfile.NamedTemporaryFile(suffix=".bpf.o") as file:
+            file.write(content)
+            file.flush()
+            _bpftool(bpftool, "struct_ops", "register", file.name)
+        if program.kernel_name not in available():
+            raise LinuxError(f"the kernel took the program, yet {AVAILABLE} does not list {program.kernel_name}")
+    except BaseException:
+        # An object may have several registrations, of which some succeeded.
+        for number in _registered(bpftool) - before:
+            with suppress(LinuxError):
+                _bpftool(bpftool, "struct_ops", "unregister", "id", str(number))
+        raise
     return program.kernel_name
 
 
@@ -134,10 +145,7 @@ def _is_file(algorithm: str) -> bool:
 
 
 def _own(path: str, params: Mapping[str, Any]) -> programs.Own:
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    content = read_bytes(path, MOST_OBJECT_BYTES)
     try:
         return programs.own(content, None, params)
     except InputError as error:
@@ -162,6 +170,11 @@ def _able() -> str:
     return bpftool
 
 
+def _registered(bpftool: str) -> set[int]:
+    """The numbers of all registrations."""
+    return {entry["id"] for entry in json.loads(_bpftool(bpftool, "-j", "struct_ops", "list") or "[]")}
+
+
 def _registrations(bpftool: str, kernel_name: str) -> list[tuple[int, bool]]:
     """The registrations of this name: number, and whether it is alive."""
     listing = json.loads(_bpftool(bpftool, "-j", "struct_ops", "list") or "[]")
@@ -181,7 +194,7 @@ def _namespaces() -> Iterator[Path]:
     """A path to each network namespace but this process's that a name or another process holds."""
     seen = {Path("/proc/self/ns/net").stat().st_ino}
     mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
-    named = [Path(fields[4]) for fields in mounts if fields[3].startswith("net:[")]
+    named = [_unescaped(fields[4]) for fields in mounts if fields[3].startswith("net:[")]
     for path in [*named, *Path("/proc").glob("[0-9]*/ns/net")]:
         try:
             number = path.stat().st_ino
@@ -190,6 +203,11 @@ def _namespaces() -> Iterator[Path]:
         if number not in seen:
             seen.add(number)
             yield path
+
+
+def _unescaped(path: str) -> Path:
+    """A path of ``mountinfo``, in which spaces, tabs, line breaks and backslashes are octal numbers (proc(5))."""
+    return Path(re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), path))
 
 
 def _default_in(namespace: Path) -> str | None:

@@ -126,9 +126,14 @@ def _control(params: Mapping[str, Any], line: Line) -> tuple[str, ...]:
 
 def _root(params: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The root in CoDel's law of dropping: no reason to refuse (docs/linux.md has what it moves), but one to say so."""
-    if params["sqrt"] == "newton":
+    if params["sqrt"] == "newton" or (params["sqrt"] is None and params["variant"] == "linux"):
         return ()
-    return (("sqrt", 'the kernel takes a Newton step a drop, the simulator the exact root ("newton" is that step)'),)
+    return (
+        (
+            "sqrt",
+            'the kernel takes a Newton step a drop, the simulator the exact root (variant = "linux" is that step)',
+        ),
+    )
 
 
 def _step(params: Mapping[str, Any], line: Line) -> Discipline:
@@ -245,7 +250,7 @@ def _whole(text: str) -> int:
 
 
 NEVER = "2000s"
-_CONTROL = {"target": "5 ms", "interval": "100 ms", "sqrt": "exact", "mtu": None, "ce_threshold": None}
+_CONTROL = {"variant": "rfc", "target": "5 ms", "interval": "100 ms", "sqrt": None, "mtu": None, "ce_threshold": None}
 _ALL: Mapping[str, tuple[Mapping[str, Any], Callable[[Mapping[str, Any], Line], Discipline]]] = {
     "codel": ({**_CONTROL, "ecn": False}, _codel),
     "fq-codel": (

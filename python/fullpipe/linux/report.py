@@ -201,6 +201,7 @@ def _transfers(plan: Plan, flows: Sequence[Sequence[FlowSample]], finished: Mapp
             "group": flow.name,
             "start_s": flow.start_ns / 1e9,
             "size_bytes": flow.size_segments * plan.packet_bytes,
+            "state": _state(plan, flow, i in finished),
             "completion_s": (finished[i] - flow.start_ns) / 1e9 if i in finished else math.nan,
             "slowdown": math.nan,
             "retransmits": samples[-1].retransmits if samples else 0,
@@ -209,6 +210,14 @@ def _transfers(plan: Plan, flows: Sequence[Sequence[FlowSample]], finished: Mapp
         }
         rows.append(row)
     return _columns(rows) or {name: [] for name in COLUMNS}
+
+
+def _state(plan: Plan, flow: Flow, finished: bool) -> str:
+    """State of a transfer at the end of the run, as in `fullpipe.Result.transfers`."""
+    if finished:
+        return "complete"
+    stopped = flow.stop_ns is not None and flow.stop_ns < plan.duration_ns
+    return "cut off" if stopped else "running"
 
 
 def _counted(plan: Plan, samples: Sequence[FlowSample]) -> list[FlowSample]:

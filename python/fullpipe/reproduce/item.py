@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import InputError
+from fullpipe.inputs import read_text
 from fullpipe.reproduce.check import refuse_if_void
 from fullpipe.reproduce.prose import filled, with_published
 from fullpipe.reproduce.rows import Rows
@@ -248,11 +249,15 @@ def elsewhere(item_id: str) -> Path | None:
     return _ELSEWHERE.get(item_id.partition("/")[0])
 
 
+MOST_PAPER_BYTES = 16_000_000
+"""Size of ``paper.toml``, at most."""
+
+
 @cache
 def _data(paper: str) -> dict[str, Any]:
     place = _ELSEWHERE.get(paper) or files("fullpipe.papers").joinpath(paper.replace("-", "_"))
     file = place.joinpath("paper.toml")
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:  # no TOML, or no UTF-8
+        return tomllib.loads(read_text(str(file), MOST_PAPER_BYTES))
+    except (ValueError, RecursionError) as error:  # no TOML, or no UTF-8
         raise InputError(f"{file}: {error}") from None

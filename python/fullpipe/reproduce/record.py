@@ -6,7 +6,7 @@ import hashlib
 import json
 import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +16,17 @@ from fullpipe.errors import InputError
 from fullpipe.files import staged
 from fullpipe.fingerprint import build_fingerprint, hash_of
 from fullpipe.folder import check_below
+from fullpipe.inputs import read_json
 from fullpipe.reproduce.check import Check, judge
 from fullpipe.reproduce.item import Item, Results, elsewhere, expected, notes
 from fullpipe.reproduce.prose import filled
 from fullpipe.reproduce.provenance import build, machine, now
 from fullpipe.reproduce.rows import Rows
-from fullpipe.reproduce.runs import Runs
+from fullpipe.runs.design import Case, Run
 from fullpipe.runs.engines import check_engines, run_groups
+from fullpipe.runs.result import TABLES, Result
+from fullpipe.runs.runner import Keys
+from fullpipe.runs.store import Store, kept_runs
 
 if TYPE_CHECKING:
     import os
@@ -35,8 +39,6 @@ RECORD = "item.json"
 """The file that says what an item's directory holds."""
 MEASURED = "measured.csv"
 """The file that has an item's figures."""
-RUNS = "runs"
-"""The directory of an item's single runs until it is done."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class Outcome:
         from fullpipe.charts.drawn import drawn
         from fullpipe.charts.style import write
 
-        with staged(directory, adds=self.kept, beside=(RUNS,)) as stage:
+        with staged(directory, adds=self.kept) as stage:
             if not self.kept:
                 for name, draw in self.item.pictures.items():
                     figure = draw(self.results)
@@ -217,29 +219,44 @@ def reproduce_all(
         expected(item.id, quick=quick)  # refuses bad data now, not after the runs
     if out is not None:
         for item in items:
-            check_below(out, f"{item.id}/{RUNS}")
+            check_below(out, item.id)
     kept = {item.id: _kept(item, *variants[item.id], quick, out, engine, kernel) for item in items}
     fresh = {item.id: variants[item.id][0] for item in items if kept[item.id] is None}
-    single = _single_runs(fresh, out, engine, kernel)
-    recall = (lambda item_id, scenario, run: single[item_id].recall(scenario, run)) if single else None
-    runs = run_groups(fresh, workers=workers, progress=progress, engine=engine, kernel=kernel, recall=recall)
-    for item in items:
-        outcome = kept[item.id] or _measured(item, *variants[item.id], quick, next(runs)[1:], engine, kernel)
-        if out is not None:
-            outcome.save(Path(out, item.id))
-        if item.id in single:
-            single[item.id].remove()
-        yield outcome
+    with kept_runs(out) as store:
+        recall = Recall(store, _program(engine, kernel)) if engine == "linux" and out is not None else None
+        runs = run_groups(fresh, workers=workers, progress=progress, engine=engine, kernel=kernel, recall=recall)
+        for item in items:
+            outcome = kept[item.id] or _measured(item, *variants[item.id], quick, next(runs)[1:], engine, kernel)
+            if out is not None:
+                outcome.save(Path(out, item.id))
+            yield outcome
 
 
-def _single_runs(
-    items: Iterable[str], out: str | os.PathLike[str] | None, engine: str, kernel: str | None
-) -> dict[str, Runs]:
-    """Where the items' single runs are kept; nowhere if the simulator makes them, which takes no longer."""
-    if engine != "linux" or out is None:
-        return {}
-    program = _program(engine, kernel)
-    return {item_id: Runs(Path(out, item_id, RUNS), program) for item_id in items}
+class Recall:
+    """Results of single runs of a kernel, kept until all items are done, since a virtual machine works for minutes on
+    one. The simulator takes no longer than reading them would.
+
+    Args:
+        store: Store of the directory that items are saved into.
+        program: Identity of the kernel and of the build.
+    """
+
+    def __init__(self, store: Store, program: str) -> None:
+        self._store = store
+        self._keys = Keys(program)
+
+    def __call__(self, _item: str, scenario: Scenario, run: Callable[[], Result]) -> Result:
+        """The result in the store; where there is none, that of ``run``, which is stored."""
+        key = self._keys.of(Run(0, Case(scenario, measure="tables")))
+        row = None if key is None else self._store.find(key)
+        if row is not None:
+            return Result(scenario, row["columns"], engine="linux", wall_s=row["wall_s"])
+        result = run()
+        if key is not None:
+            columns = {name: result.columns(name) for name in TABLES}
+            self._store.add(key, {"columns": {**columns, "totals": result.totals}, "wall_s": result.totals["wall_s"]})
+            self._store.flush()
+        return result
 
 
 def fingerprint(
@@ -311,7 +328,7 @@ def _kept(
     if out is None:
         return None
     try:
-        record = json.loads(Path(out, item.id, RECORD).read_text(encoding="utf-8"))
+        record = read_json(Path(out, item.id, RECORD))
         if record["fingerprint"] != fingerprint(item, scenarios, quick, engine, kernel):
             return None
         rows = Rows.from_list(record["rows"])

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from fullpipe.errors import InputError
-from fullpipe.runs.executor import check_stop, count_workers, in_threads
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.pool import check_stop, count_workers, in_threads
 from fullpipe.runs.result import Result
 from fullpipe.runs.simulator import simulate
 from fullpipe.scenario import Scenario

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.display import Outcome, Shown, any_known, any_marked, count, fairness, marked, milliseconds, percent, rate
 from fullpipe.files import readable, staged
+from fullpipe.inputs import read_json, read_table
 from fullpipe.runs import tables, transfers
 from fullpipe.runs.figures import figures, groups, overall
 from fullpipe.runs.tidy import tidy
-from fullpipe.text import listed
+from fullpipe.text import listed, shorten
 
 if TYPE_CHECKING:
     import os
@@ -86,13 +86,14 @@ class Result(Outcome):
     @cached_property
     def transfers(self) -> pa.Table:
         """A row per transfer that began, of finite flows and of web traffic, in that order: ``group`` (a flow's name, a
-        web group's, or "web"), ``start_s``, ``size_bytes`` (whole packets), ``completion_s`` from its beginning to its
-        last ACK (NaN for one that did not end), ``slowdown`` (that over what an idle path takes for its packets back to
-        back), ``retransmits``, ``timeouts``, ``in_warmup``: whether it began in the warm-up.
+        web group's, or "web"), ``start_s``, ``size_bytes`` (whole packets), ``state`` at the end ("complete",
+        "cut off" where its flow stopped before, or "running"), ``completion_s`` from its beginning to its last ACK (NaN
+        unless it is complete), ``slowdown`` (that over the time of an idle path for its packets back to back),
+        ``retransmits``, ``timeouts``, ``in_warmup``: whether it began in the warm-up.
         """
         import pyarrow as pa
 
-        kinds: dict[str, pa.DataType] = {"group": pa.string(), "in_warmup": pa.bool_()}
+        kinds: dict[str, pa.DataType] = {"group": pa.string(), "state": pa.string(), "in_warmup": pa.bool_()}
         kinds |= dict.fromkeys(("size_bytes", "retransmits", "timeouts"), pa.uint64())
         table = tables.to_arrow(self._columns["transfers"])
         return table.cast(pa.schema([(name, kinds.get(name, pa.float64())) for name in table.column_names]))
@@ -100,8 +101,8 @@ class Result(Outcome):
     @cached_property
     def transfer_sizes(self) -> pa.Table:
         """A row per group of transfers and size class, a factor of ten each: ``group``, ``from_bytes``,
-        ``below_bytes``, and of those that began after the warm-up ``count``, ``completed``, ``mean_s``, ``p50_s``,
-        ``p95_s``, ``p99_s``, ``p50_slowdown``, ``p95_slowdown``, ``p99_slowdown``.
+        ``below_bytes``, and of those that began after the warm-up ``count``, ``completed``, ``cut_off``,
+        ``running``, ``mean_s``, ``p50_s``, ``p95_s``, ``p99_s``, ``p50_slowdown``, ``p95_slowdown``, ``p99_slowdown``.
         """
         import pyarrow as pa
 
@@ -226,16 +227,14 @@ class Result(Outcome):
         Raises:
             InputError: There is none, or it can't be read.
         """
-        import pyarrow.parquet as pq
-
         from fullpipe.scenario import Scenario
 
         with readable(directory) as place:
-            kept = json.loads((place / "result.json").read_text(encoding="utf-8"))
+            kept = read_json(place / "result.json")
             files = {name: place / f"{name}.parquet" for name in TABLES}
             # Earlier versions knew no transfers.
             found = [name for name, file in files.items() if name != "transfers" or file.exists()]
-            columns: dict[str, Any] = {name: tables.of_arrow(pq.read_table(files[name])) for name in found}
+            columns: dict[str, Any] = {name: tables.of_arrow(read_table(files[name])) for name in found}
             totals = kept["totals"]
             jain = totals["jain_index"]
             columns["totals"] = {**totals, "jain_index": math.nan if jain is None else jain}
@@ -285,7 +284,7 @@ class Result(Outcome):
 
     def __repr__(self) -> str:
         links = listed(f"{row['name']} {row['utilization']:.3f}" for row in tables.rows(self._columns["links"]))
-        return f"<Result of {len(self._columns['flows']['id'])} flows on {self.engine}; utilization: {links}>"
+        return f"<Result of {len(self._columns['flows']['id'])} flows on {shorten(self.engine)}; utilization: {links}>"
 
 
 def _with_reverse(link: dict[str, Any]) -> dict[str, Any]:
@@ -412,11 +411,13 @@ def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
 def _show_transfers(groups: list[dict[str, Any]]) -> Shown:
     return Shown(
         "Transfers begun after the warm-up",
-        ("group", "complete", "p50 time", "p95 time", "p99 time", "p50 slowdown", "p99 slowdown"),
+        ("group", "complete", "cut off", "running", "p50 time", "p95 time", "p99 time", "p50 slowdown", "p99 slowdown"),
         [
             (
                 group["group"],
                 f"{group['completed']:,} of {group['count']:,}",
+                count(group["cut_off"]),
+                count(group["running"]),
                 *(milliseconds(group[f"p{percent}_s"]) for percent in (50, 95, 99)),
                 *(_times(group[f"p{percent}_slowdown"]) for percent in (50, 99)),
             )

@@ -18,14 +18,18 @@ from typing import IO, TYPE_CHECKING, Any
 from fullpipe import _core
 from fullpipe._core import Column
 from fullpipe.errors import AlgorithmError, FullpipeError, MemoryLimitError
-from fullpipe.own import called, interpreted, own_lines, used_in
-from fullpipe.runs.executor import TICK_S, check_stop
+from fullpipe.own import called, interpreted, of_library, own_lines, used_in
+from fullpipe.runs.pool import TICK_S, check_stop
 from fullpipe.runs.tables import to_numpy
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario
 
-__all__ = ["simulate"]
+__all__ = ["simulate", "work"]
+
+
+WORK = "import sys; sys.path[:] = sys.argv[1:]; from fullpipe.runs.simulator import work; work()"
+"""Code of the other process. The path is set after the start, which runs a ``sitecustomize`` of any folder on it."""
 
 
 class Elsewhere(Exception):
@@ -44,6 +48,8 @@ def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float
     """
     # Ctrl-C reaches the main thread alone, whose runs stay where they are; what runs elsewhere is looked after here.
     if scenario.model.holds_lock and threading.current_thread() is not threading.main_thread():
+        return _simulate_apart(scenario, memory_bytes, tell)
+    if of_library(used_in(scenario.to_dict())):
         return _simulate_apart(scenario, memory_bytes, tell)
     if scenario.model.is_compiled:
         return _simulate_beside(scenario, memory_bytes, tell)
@@ -158,12 +164,16 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
 
 
 def _begin_process() -> subprocess.Popen[bytes]:
-    """A process that hears of no Ctrl-C before it is ready for it."""
-    command = [sys.executable, "-m", "fullpipe.runs.simulator"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
+    """A process that receives no Ctrl-C before it is ready for it. Modules of the current folder take no other module's
+    place there (``-P``).
+    """
+    user = ["-s"] if sys.flags.no_user_site else []
+    # In an interactive session, where the current folder comes first here, it comes last there.
+    folders = [path for path in sys.path if path] + ([str(Path.cwd())] if "" in sys.path else [])
+    command = [sys.executable, "-P", *user, "-c", WORK, *folders]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -199,7 +209,7 @@ def _end_with_the_other() -> None:
     os._exit(1)
 
 
-def _work() -> None:
+def work() -> None:
     """The other process: a scenario comes in, tables go out."""
     out = os.fdopen(os.dup(1), "wb")
     # What the algorithm prints is not for the one who waits.
@@ -220,7 +230,3 @@ def _work() -> None:
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         say("interrupted", None)
-
-
-if __name__ == "__main__":
-    _work()

@@ -37,17 +37,23 @@ def by_size(transfers: Sequence[Mapping[str, Any]]) -> list[Row]:
 
 
 def completions(transfers: Sequence[Mapping[str, Any]]) -> Row:
-    """Of the transfers that began after the warm-up: their number, ``count``; how many are ``completed``; of these
-    ``mean_s``, ``p50_s``, ``p95_s`` and ``p99_s`` of the completion times, and ``p50_slowdown``, ``p95_slowdown`` and
-    ``p99_slowdown``, by nearest rank; None where none is.
+    """Counts and completion times of the transfers that began after the warm-up.
+
+    ``count`` is their number: ``completed``, ``cut_off`` (their flow stopped before) and ``running`` at the end of the
+    run. ``mean_s``, ``p50_s``, ``p95_s``, ``p99_s`` (seconds) and ``p50_slowdown``, ``p95_slowdown``, ``p99_slowdown``
+    are of the completed ones, by nearest rank; None if there is none.
     """
     counted = [transfer for transfer in transfers if not transfer["in_warmup"]]
     done = [transfer for transfer in counted if transfer["completion_s"] is not None]
+    # Results of earlier versions have no states.
+    cut_off = sum(transfer.get("state") == "cut off" for transfer in counted)
     times = sorted(transfer["completion_s"] for transfer in done)
     slowdowns = sorted(transfer["slowdown"] for transfer in done)
     return {
         "count": len(counted),
         "completed": len(done),
+        "cut_off": cut_off,
+        "running": len(counted) - len(done) - cut_off,
         "mean_s": math.fsum(times) / len(times) if times else None,
         **{f"p{percent}_s": _percentile(times, percent) for percent in PERCENTS},
         **{f"p{percent}_slowdown": _percentile(slowdowns, percent) for percent in PERCENTS},

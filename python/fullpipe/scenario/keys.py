@@ -26,6 +26,7 @@ class LinkKeys(TypedDict, total=False):
     jitter: Mapping[str, Any]
     reorder: Mapping[str, Any]
     aggregation: str
+    phase: str
     policer: Mapping[str, Any]
     reverse: Mapping[str, Any]
 
@@ -54,6 +55,8 @@ class _Tcp(_Times, total=False):
     initial_window: int | str
     max_window: int | str
     min_rto: str
+    rto: Literal["rfc6298", "linux"]
+    sack_compression: bool
     timestamp_tick: str
     rtt_tick: str
     access_rate: str

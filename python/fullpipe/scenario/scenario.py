@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import copy
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from fullpipe import _core
+from fullpipe import _core, inputs
 from fullpipe.errors import ScenarioError
 from fullpipe.own import carried, restore, used_in
 from fullpipe.scenario.keypath import set_value
 from fullpipe.scenario.keys import ScenarioKeys
-from fullpipe.text import html
+from fullpipe.text import html, printable
 
 if TYPE_CHECKING:
     import os
@@ -170,7 +169,7 @@ class Scenario:
     __hash__ = None  # type: ignore[assignment]  # equal by value, like the dictionaries inside
 
     def __repr__(self) -> str:
-        return f"Scenario({', '.join(f'{key}={value!r}' for key, value in self._tree.items())})"
+        return printable(f"Scenario({', '.join(f'{key}={value!r}' for key, value in self._tree.items())})")
 
     def _repr_html_(self) -> str:
         return f"<pre>{'<br>'.join(html(line) for line in self.to_toml().splitlines())}</pre>"
@@ -187,25 +186,10 @@ def read_text(path: str | os.PathLike[str]) -> str:
         ScenarioError: It can't be read, is no regular file (a device or a pipe may never end), is too large or is not
             UTF-8.
     """
-    file, data = Path(path), None
-
-    def wrong(what: str) -> ScenarioError:
-        return ScenarioError("", what, str(path))
-
     try:
-        if stat.S_ISREG(file.stat().st_mode):
-            with file.open("rb") as opened:
-                data = opened.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise wrong(f"can't be read: {error.strerror or error}") from None
-    if data is None:
-        raise wrong(f"can't be read: it is {'a directory' if file.is_dir() else 'no regular file'}")
-    if len(data) > MOST_BYTES:
-        raise wrong(f"is too large for a scenario (allowed: at most {MOST_BYTES / 1e6:g} MB)")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise wrong(f"is not UTF-8 text (byte {error.start}); a scenario is a TOML file") from None
+        return inputs.read_text(path, MOST_BYTES)
+    except inputs.FileError as error:
+        raise ScenarioError("", error.why, str(path)) from None
 
 
 def parse(text: str, *, file: str | None = None) -> dict[str, Any]:

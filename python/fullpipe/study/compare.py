@@ -1,33 +1,35 @@
-"""One scenario with several algorithms, side by side."""
+"""One scenario with several algorithms, each with several seeds."""
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Shown, any_known, any_marked, count, fairness, marked, milliseconds, rate
 from fullpipe.errors import InputError, ScenarioError, check_several
-from fullpipe.files import readable, staged
-from fullpipe.runs import tables
 from fullpipe.runs.engines import check_engines, run_many
-from fullpipe.runs.figures import over_flows
 from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.options import RunOptions
 from fullpipe.runs.result import Result
-from fullpipe.runs.tidy import tidy
 from fullpipe.scenario import Scenario
-from fullpipe.study.tabled import Tabled
-from fullpipe.text import file_name, listed, with_params
+from fullpipe.study.comparison import Comparison
+from fullpipe.text import listed, with_params
 
 if TYPE_CHECKING:
     import os
     import threading
 
-    import pyarrow as pa
-    from matplotlib.figure import Figure
-
-
 __all__ = ["Comparison", "compare"]
+
+SEEDS = 5
+"""Runs of each algorithm where anything is random and the caller gives no number."""
+
+MOST_SEEDS = 1000
+"""Runs of each algorithm, at most."""
+
+Runs = dict[tuple[str, int], Result]
+"""Results by label and number of the seed, from 0."""
 
 
 @shows_progress("s simulated")
@@ -35,6 +37,7 @@ def compare(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     algorithms: Sequence[str | Mapping[str, Any]] | None = None,
     *,
+    seeds: int | None = None,
     engine: str | Sequence[str] = "simulator",
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
@@ -42,14 +45,17 @@ def compare(
     kernel: str | None = None,
     memory_bytes: int | None = None,
 ) -> Comparison:
-    """Runs a scenario once per algorithm and engine, all its flows using that algorithm; its recovery too, unless the
-    scenario names one. Engines run one after the other; where there are several, a result is called "algorithm on
-    engine".
+    """Runs a scenario with each algorithm, engine, and seed. All flows use the algorithm, and its loss recovery too,
+    unless the scenario names one. Engines run one after the other. Where there are several, a result is called
+    "algorithm on engine".
 
     Args:
-        scenario: What to run; also a TOML file's path, or a dictionary with its keys.
+        scenario: The scenario; also a TOML file's path, or a dictionary with its keys.
         algorithms: Names, or tables such as ``{"name": "vegas", "alpha": 2}``; None for the scenario as it is.
-        engine: What runs it; or several.
+        seeds: Runs of each algorithm, 1 to 1000, with the scenario's seed and those after it: all algorithms have the
+            same seeds. By default 5, or 1 where two seeds give equal metrics, and 1 if an engine is "linux". Only the
+            runs with the first seed have series.
+        engine: Engine of the runs; or several.
         workers: Runs at a time; None for the number of cores.
         progress: As for `run_many`.
         stop: As for `run_many`.
@@ -58,7 +64,8 @@ def compare(
 
     Raises:
         ScenarioError: There is no such algorithm or parameter, or the scenario has no flows.
-        InputError: No algorithm is given, or one is given twice; an engine or a kernel is not there.
+        InputError: No algorithm is given, or one is given twice; an engine or a kernel is not there; that number of
+            seeds is not allowed.
         Cancelled: ``stop`` was set.
     """
     check_several("algorithms", algorithms)
@@ -66,31 +73,94 @@ def compare(
     if len(set(engines)) < len(engines):
         raise InputError(f"an engine is named twice: {listed(engines)}")
     check_engines(engines, kernel)
-    scenarios = _scenarios(Scenario.of(scenario), algorithms, engines)
-    results: dict[str, Result] = {}
+    if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
+        raise InputError(f"seeds = {seeds} (allowed: 1 to {MOST_SEEDS})")
+    scenario = Scenario.of(scenario)
+    scenarios = _scenarios(scenario, algorithms, engines)
+    most = seeds or (1 if "linux" in engines else SEEDS)
+    options = RunOptions(workers, memory_bytes, stop, progress)
+    results: dict[str, list[Result]] = {}
     for i, name in enumerate(engines):
+        batch = Batch(scenarios, most, name, kernel if name == "linux" else None, options, i, len(engines))
+        made = batch.run(0, min(most, 2) if seeds is None else most)
+        if seeds is None and most > 2 and _differ(made):
+            made |= batch.run(2, most)
+        elif seeds is None:
+            made = {key: result for key, result in made.items() if key[1] == 0}
+        for label in scenarios:
+            called = label if len(engines) == 1 else f"{label} on {name}"
+            results[called] = [result for (of, _), result in made.items() if of == label]
+    return Comparison.of(results)
 
-        def tell(reached_s: float, total_s: float, done: int = i) -> None:
-            if progress is not None:
-                progress(done * total_s + reached_s, len(engines) * total_s)
 
-        runs = run_many(
-            scenarios,
-            workers=workers,
+@dataclass(frozen=True)
+class Batch:
+    """All runs of an engine.
+
+    Attributes:
+        scenarios: Scenarios by label.
+        seeds: Runs of each, at most.
+        engine: The engine.
+        kernel: As for `run`.
+        options: How runs are carried out; ``progress`` gets the sums over all engines.
+        place: Place of the engine among all, from 0.
+        engines: Number of engines.
+    """
+
+    scenarios: Mapping[str, Scenario]
+    seeds: int
+    engine: str
+    kernel: str | None
+    options: RunOptions
+    place: int
+    engines: int
+
+    def run(self, first: int, last: int) -> Runs:
+        """Runs with the seeds from one number up to another one."""
+        each_s = sum(one.duration_s for one in self.scenarios.values())
+
+        def tell(reached_s: float, _total_s: float) -> None:
+            if self.options.progress is not None:
+                before_s = (self.place * self.seeds + first) * each_s
+                self.options.progress(before_s + reached_s, self.engines * self.seeds * each_s)
+
+        numbers = range(first, last)
+        return run_many(
+            {(label, i): _seeded(one, i) for label, one in self.scenarios.items() for i in numbers},
+            workers=self.options.workers,
             progress=tell,
-            stop=stop,
-            engine=name,
-            kernel=kernel if name == "linux" else None,
-            memory_bytes=memory_bytes,
+            stop=self.options.stop,
+            engine=self.engine,
+            kernel=self.kernel,
+            memory_bytes=self.options.memory_bytes,
         )
-        results |= {label if len(engines) == 1 else f"{label} on {name}": run for label, run in runs.items()}
-    return Comparison(results)
+
+
+def _seeded(scenario: Scenario, number: int) -> Scenario:
+    """The scenario with another seed; series of the first one are enough to plot."""
+    return scenario.replace(seed=scenario.seed + number, series_interval="off") if number else scenario
+
+
+def _differ(runs: Runs) -> bool:
+    """Whether the seed changes any metric by more than rounding, which sampling of series affects."""
+    for (label, number), result in runs.items():
+        first = runs[label, 0].figures() if number else {}
+        found = result.figures() if number else {}
+        if first.keys() != found.keys() or not all(_equal(first[name], found[name]) for name in first):
+            return True
+    return False
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9)
+    return bool(one == other)
 
 
 def _scenarios(
     scenario: Scenario, algorithms: Sequence[str | Mapping[str, Any]] | None, engines: Sequence[str]
 ) -> dict[str, Scenario]:
-    """What each engine runs, by the names that results have."""
+    """Scenarios that each engine runs, by the names that results have."""
     if algorithms is None:
         if len(engines) < 2:
             raise InputError("nothing to compare; name --algorithms, or at least two engines")
@@ -109,130 +179,5 @@ def _scenarios(
     }
 
 
-class Comparison(Tabled):
-    """The results of one scenario under several algorithms.
-
-    Attributes:
-        results: The results by algorithm, in the order asked for.
-    """
-
-    def __init__(self, results: Mapping[str, Result]) -> None:
-        self.results = dict(results)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row per algorithm and link: ``algorithm``, ``engine``, ``link``, ``utilization``, ``loss_rate``,
-        ``marked_packets``, ``mean_queue_packets``, ``p99_queueing_delay_s``; and, over all flows, ``goodput_bps``
-        together, ``mean_rtt_s`` averaged, ``retransmits`` and ``timeouts`` summed, ``jain_index``.
-        """
-        return [row for label, result in self.results.items() for row in _rows(label, result)]
-
-    def tidy(self) -> pa.Table:
-        """Everything measured as `Result.tidy` has it; the setting is the algorithm."""
-        return tidy(one for label, result in self.results.items() for one in result.measured(label))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The algorithms' results as plain values ready for JSON."""
-        return {"runs": [{"algorithm": label, **result.to_dict()} for label, result in self.results.items()]}
-
-    def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``comparison.json``, ``comparison.parquet`` and a directory per algorithm, as `Result.save` does.
-
-        Raises:
-            InputError: The directory can't be made or written.
-        """
-        import pyarrow.parquet as pq
-
-        with staged(directory) as stage:
-            (stage / "comparison.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            pq.write_table(self.table, stage / "comparison.parquet")
-            for label, result in self.results.items():
-                result.save(stage / file_name(label))
-
-    @classmethod
-    def load(cls, directory: str | os.PathLike[str]) -> Comparison:
-        """The comparison that `save` wrote into a directory.
-
-        Raises:
-            InputError: There is none, or it can't be read.
-        """
-        with readable(directory) as place:
-            kept = json.loads((place / "comparison.json").read_text(encoding="utf-8"))
-            return cls({run["algorithm"]: Result.load(place / file_name(run["algorithm"])) for run in kept["runs"]})
-
-    def shown(self) -> list[Shown | str]:
-        """The table that the program prints."""
-        rows = self.rows()
-        marks, waits = any_marked(rows), any_known(rows, "p99_queueing_delay_s")
-        return [
-            Shown(
-                "",
-                (
-                    "algorithm",
-                    "link",
-                    "utilization",
-                    "loss",
-                    *(["marked"] if marks else []),
-                    "mean queue",
-                    *(["p99 delay"] if waits else []),
-                    "goodput",
-                    "mean rtt",
-                    "sent again",
-                    "timeouts",
-                    "Jain",
-                ),
-                [
-                    (
-                        row["algorithm"],
-                        row["link"],
-                        f"{row['utilization']:.4f}",
-                        f"{row['loss_rate']:.2e}",
-                        *([marked(row)] if marks else []),
-                        f"{row['mean_queue_packets']:,.1f} packets",
-                        *([milliseconds(row["p99_queueing_delay_s"])] if waits else []),
-                        rate(row["goodput_bps"]),
-                        milliseconds(row["mean_rtt_s"]),
-                        count(row["retransmits"]),
-                        count(row["timeouts"]),
-                        fairness(row["jain_index"]),
-                    )
-                    for row in rows
-                ],
-                left=2,
-            )
-        ]
-
-    def __repr__(self) -> str:
-        return f"<Comparison of {listed(self.results)}>"
-
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws all runs into one picture; with ``path``, writes it there too.
-
-        Raises:
-            InputError: The runs sampled no series, or the file can't be written.
-        """
-        from fullpipe.charts.series import comparison_figure
-        from fullpipe.charts.style import written
-
-        runs = {label: result.sampled() for label, result in self.results.items()}
-        return written(comparison_figure(runs), path)
-
-
 def _label(algorithm: str | Mapping[str, Any]) -> str:
     return algorithm if isinstance(algorithm, str) else with_params(algorithm)
-
-
-def _rows(label: str, result: Result) -> list[dict[str, Any]]:
-    whole = over_flows(tables.rows(result.columns("flows")), result.window_s)
-    of_flows = ("goodput_bps", "mean_rtt_s", "retransmits", "timeouts")
-    of_link = ("utilization", "loss_rate", "marked_packets", "mean_queue_packets", "p99_queueing_delay_s")
-    return [
-        {
-            "algorithm": label,
-            "engine": result.engine,
-            "link": link["name"],
-            **{k: link.get(k) for k in of_link},
-            **{k: whole.get(k) for k in of_flows},
-            "jain_index": result.totals["jain_index"],
-        }
-        for link in tables.rows(result.columns("links"))
-    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -11,14 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe.display import Shown, milliseconds, percent, rate
 from fullpipe.errors import InputError, ScenarioError, check_several
-from fullpipe.files import readable, staged
+from fullpipe.files import check_free, readable, staged
+from fullpipe.inputs import read_json
 from fullpipe.runs import tables
-from fullpipe.runs.engines import run_many
+from fullpipe.runs.aggregate import Estimate, estimate
+from fullpipe.runs.design import Case, Design
 from fullpipe.runs.figures import groups
+from fullpipe.runs.measure import Row, name_of
 from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.options import RunOptions
+from fullpipe.runs.runner import Runner
+from fullpipe.runs.store import kept_runs
 from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario
-from fullpipe.study.statistics import Estimate, estimate
 from fullpipe.study.tabled import Tabled
 from fullpipe.text import listed, with_params
 
@@ -56,17 +60,19 @@ def harm(alone: float, beside: float, *, more_is_better: bool) -> float:
     return max(0.0, (whole - rest) / whole) if whole else 0.0
 
 
-@shows_progress("s simulated")
+@shows_progress("runs")
 def duel(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     algorithms: Sequence[str | Mapping[str, Any]],
     *,
     buffers: Sequence[str] | None = None,
     seeds: int = 5,
+    out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
     stop: threading.Event | None = None,
     memory_bytes: int | None = None,
+    dask: Any = None,
 ) -> Duel:
     """Runs a scenario's flows as a mix of two algorithms, and each one's flows of that mix without the other's: half
     and half (every second flow), and one flow of the first among all others of the second.
@@ -80,10 +86,13 @@ def duel(
         buffers: Buffers of the link called bottleneck, or of the first one, as scenarios write them; None for its own.
         seeds: Runs of each, with the scenario's seed and those after it; the same for all mixes, so that differences
             are between runs under the same random choices.
+        out: A directory that the duel is saved into (`Duel.save`). Finished runs are there meanwhile: a duel that was
+            stopped continues where it was.
         workers: As for `run_many`.
-        progress: As for `run_many`.
+        progress: Called with the runs done and those to do in all.
         stop: As for `run_many`.
-        memory_bytes: As for `run_many`.
+        memory_bytes: As for `run_many`; on a cluster, the memory that the runs of each worker may hold together.
+        dask: The address of a Dask scheduler whose cluster makes the runs, or a client; None for this machine.
 
     Raises:
         ScenarioError: There is no such algorithm, parameter or buffer, or the scenario has no flows.
@@ -101,15 +110,26 @@ def duel(
     if buffers is not None and (not buffers or len(set(buffers)) < len(buffers)):
         raise InputError(f"buffers: there are none, or one is named twice: {listed(buffers)}")
     bouts = [Bout(buffer, mix) for buffer in buffers or (None,) for mix in (HALF, AMONG)]
-    parts = {(bout, part): bout.scenario(scenario, algorithms, labels, part) for bout in bouts for part in PARTS}
-    scenarios = {
-        (bout, part, seed): one.replace(seed=scenario.seed + seed)
-        for (bout, part), one in parts.items()
-        for seed in range(seeds)
-    }
-    results = run_many(scenarios, workers=workers, progress=progress, stop=stop, memory_bytes=memory_bytes)
-    runs = [row for (bout, part, seed), run in results.items() for row in _rows(bout, part, scenario.seed + seed, run)]
-    return Duel(labels, runs)
+    places = [(bout, part) for bout in bouts for part in PARTS]
+    measure = name_of(group_rows)
+    cases = [Case(bout.scenario(scenario, algorithms, labels, part), measure=measure) for bout, part in places]
+    first = scenario.seed
+    design = Design(cases, range(first, first + seeds))
+    if out is not None:
+        check_free(out)
+    with kept_runs(out) as store:
+        options = RunOptions(workers, memory_bytes, stop, progress, dask)
+        rows = Runner(options, None if out is None else store).all_rows(design)
+        runs = [
+            {"buffer": bout.buffer, "mix": bout.mix, "part": part, "seed": first + seed, **group}
+            for place, (bout, part) in enumerate(places)
+            for seed in range(seeds)
+            for group in rows[place * seeds + seed]["groups"]
+        ]
+        outcome = Duel(labels, runs)
+        if out is not None:
+            outcome.save(out)
+    return outcome
 
 
 PARTS = ("first alone", "second alone", "beside")
@@ -223,7 +243,7 @@ class Duel(Tabled):
             InputError: There is none, or it can't be read.
         """
         with readable(directory) as place:
-            kept = json.loads((place / "duel.json").read_text(encoding="utf-8"))
+            kept = read_json(place / "duel.json")
             return cls(kept["algorithms"], kept["runs"])
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -293,11 +313,11 @@ class Duel(Tabled):
         return f"<Duel of {listed(self.algorithms)}>"
 
 
-def _rows(bout: Bout, part: str, seed: int, result: Result) -> list[dict[str, Any]]:
-    place = {"buffer": bout.buffer, "mix": bout.mix, "part": part, "seed": seed}
-    of_group = ("flows", "goodput_bps", "share", "mean_rtt_s", "retransmits")
+def group_rows(result: Result) -> Row:
+    """Measure of a duel: ``groups``, with the algorithm's name and metrics of each."""
+    metrics = ("flows", "goodput_bps", "share", "mean_rtt_s", "retransmits")
     found = groups(tables.rows(result.columns("flows")), [], result.window_s)
-    return [{**place, "algorithm": group["name"], **{key: group[key] for key in of_group}} for group in found]
+    return {"groups": [{"algorithm": group["name"], **{key: group[key] for key in metrics}} for group in found]}
 
 
 def _estimates(pairs: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:

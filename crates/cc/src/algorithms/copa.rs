@@ -1,34 +1,39 @@
-//! Copa: steers its rate to 1/(delta d_q), where d_q is the queueing delay, and so keeps about 1/delta segments in the queue.
+//! Copa: a sender that steers its rate to 1/(delta d_q), where d_q is the queueing delay. About 1/delta segments then wait in the queue.
 //!
-//! Written from memory of the source and from what others quote of it: the text was not at hand as a whole.
+//! Source: V. Arun, H. Balakrishnan, *Copa: Practical Delay-Based Congestion Control for the Internet*, NSDI 2018. Read as the passages of
+//! sections 2 and 3 that other projects quote, and against two implementations: the authors' own (ccp_copa, genericCC) and mvfst's. The
+//! rest of the paper was not read. RTTmin is the least RTT of 10 s, RTTstanding that of half a smoothed RTT, and
+//! d_q = RTTstanding - RTTmin (section 2.1):
 //!
-//! Source: V. Arun, H. Balakrishnan, *Copa: Practical Delay-Based Congestion Control for the Internet*, NSDI 2018. With RTTmin the least RTT
-//! of 10 s, RTTstanding that of half a smoothed RTT, and d_q = RTTstanding - RTTmin (section 2):
+//! - The target rate is 1/(delta d_q), the rate cwnd/RTTstanding. An ACK adds v/(delta cwnd) if the rate is at most the target. Otherwise it
+//!   takes as much.
+//! - The velocity v is 1. It doubles once a round trip after the window has moved in one direction for three, and is 1 again after a turn.
+//! - Slow start ends when the rate first exceeds the target. It does not return when the window falls.
+//! - The pacing rate is 2 cwnd/RTTstanding.
+//! - Competitive mode (section 2.2) applies unless the queue was nearly empty, d_q < 0.1 (RTTmax - RTTmin), within five round trips. In it
+//!   1/delta grows by one a round trip and is halved at a loss. In default mode delta is 0.5.
 //!
-//! - target rate 1/(delta d_q), rate cwnd/RTTstanding; an ACK adds v/(delta cwnd) while the rate is at most the target, and takes it else;
-//! - v is 1, and doubles once a round trip after the window has moved the same way for three;
-//! - slow start until the rate exceeds the target;
-//! - packets leave at 2 cwnd/RTTstanding;
-//! - competitive mode (section 2.2) unless the queue has been nearly empty, d_q < .1 (RTTmax - RTTmin), within five round trips: 1/delta grows
-//!   by one a round trip and is halved at a loss; delta = .5 again afterwards.
-//!
-//! Section 3: a flow rests at 1/delta segments in the queue and moves around that, up and down for two and a half round trips each, so that
-//! the queue empties once in five.
+//! Section 3: the window oscillates around 1/delta segments in the queue, up and down for two and a half round trips each. The queue is
+//! empty once in five round trips.
 //!
 //! # Deviations and choices
 //!
-//! - **v** is bounded so that an ACK moves the window by at most one segment, the pace of slow start; the paper has no bound.
-//! - **The direction** is judged by the window at the beginning of a round trip against that at the beginning of the one before.
-//! - **RTTmin** and **RTTstanding** are kept in thirds of their time, so that a value counts up to a third longer. **RTTmax** is that of the
-//!   round trip at hand and the three before.
-//! - **Nearly empty** is judged as the paper has it, though a tenth of the range is less than a packet where few flows share a queue: whether
-//!   the queue empties is then a matter of a packet, and flows of Copa may take one another for others that fill it. `competitive = false`
-//!   leaves that mode out.
-//! - **Losses**: in default mode none is answered, as in the paper; one ends slow start where the window stands. **A timeout** leaves one
-//!   segment and slow start anew. **A mark** (ECN) counts as a loss.
-//! - **Until an RTT is known** the first window leaves at once.
-//! - **Segments** are counted, whatever `byte_counting` says, in slow start ACKs as the sender counts them. In recovery, and while something
-//!   else limits the sender, the window may fall but does not grow.
+//! - **v** is 1 again at the first ACK that moves the window against the direction, as in mvfst and ccp_copa. The paper compares windows once a
+//!   round trip. A large v would move the window on the wrong way until then.
+//! - **v** is bounded so that an ACK moves the window by at most one segment, the pace of slow start, as in genericCC. The paper has no bound.
+//! - **The direction** compares the window at the start of a round trip with the window at the start of the round trip before. A window that
+//!   has not moved has no direction, and v is 1.
+//! - **RTTmin** and **RTTstanding** are kept in thirds of their time, so that a value counts up to a third longer. **RTTmax** is the greatest
+//!   of the current round trip and the three before.
+//! - **Competitive mode** is off by default, as in mvfst, which does not have it. The paper has it on. Its rule for a nearly empty queue is a
+//!   tenth of the RTT range: four packets for eight flows, half a packet for one. The paper derives it for a fluid. With packets, one flow of
+//!   eight sees one packet too many every few seconds. It changes mode, its 1/delta grows in every round trip, the queue no longer empties,
+//!   and the other flows follow. `competitive = true` is the rule of the paper.
+//! - **Losses**: in default mode Copa ignores them, as in the paper, except that a loss ends slow start at the current window. **A timeout**
+//!   leaves one segment and starts slow start again, as in ccp_copa. **A mark** (ECN) counts as a loss.
+//! - **Before the first RTT sample** the first window leaves at once.
+//! - **Segments** are counted, whatever `byte_counting` is; slow start counts ACKs as the sender counts them. In recovery, and while
+//!   the application or the receiver limits the sender, the window may fall but does not grow.
 //! - The window is at least two segments.
 
 use crate::params::{Group, Info, Kind, Param, Params};
@@ -55,9 +60,9 @@ pub const COPA: Info = Info {
         Param {
             name: "competitive",
             unit: "1",
-            kind: Kind::Flag { default: true },
-            doc: "Take delta down where others fill the queue.",
-            source: "Arun and Balakrishnan 2018, section 2.2",
+            kind: Kind::Flag { default: false },
+            doc: "Decrease delta while other flows fill the queue.",
+            source: "Arun and Balakrishnan 2018, section 2.2; off as in mvfst",
         },
     ],
 };
@@ -79,33 +84,63 @@ pub struct Copa {
     default_delta: f64,
     competitive: bool,
     cwnd: f64,
+    /// Slow start has not ended. A window below `ssthresh` does not start it again.
+    slow_start: bool,
+    /// Window at the end of slow start; infinite before.
     ssthresh: f64,
     delta: f64,
     velocity: Velocity,
     rtts: Rtts,
-    /// The round trip in which the queue was last nearly empty.
+    /// Last round trip in which the queue was nearly empty.
     empty_round: u64,
     /// No loss since the round trip began.
     lossless: bool,
 }
 
-/// How fast the window moves.
+/// Speed and direction of the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Velocity {
     v: f64,
-    /// Whether it grew in the last round trip, and for how many it has gone that way.
-    up: bool,
+    /// Direction; `None` while the window has not moved.
+    up: Option<bool>,
+    /// Round trips in this direction, after the one that set it.
     rounds: u32,
-    /// At the beginning of the round trip.
-    cwnd: f64,
+    /// Window at the start of the round trip; `None` if the direction has turned since.
+    cwnd: Option<f64>,
 }
 
-/// What is known of round-trip times.
+impl Velocity {
+    /// Velocity at the end of slow start.
+    const START: Velocity = Velocity { v: 1.0, up: None, rounds: 0, cwnd: None };
+
+    /// The end of a round trip with the window at `cwnd` (section 2.1); `most` bounds v.
+    fn end_round(&mut self, cwnd: f64, most: f64) {
+        let Some(before) = self.cwnd.replace(cwnd) else { return };
+        let up = if cwnd == before { None } else { Some(cwnd > before) };
+        if up.is_none() || up != self.up {
+            *self = Velocity { up, cwnd: Some(cwnd), ..Velocity::START };
+            return;
+        }
+        self.rounds += 1;
+        if self.rounds >= STEADY_ROUNDS {
+            self.v = (2.0 * self.v).min(most).max(1.0);
+        }
+    }
+
+    /// An ACK that moves the window up or down. A turn resets v.
+    fn turn(&mut self, up: bool) {
+        if self.v > 1.0 && self.up != Some(up) {
+            *self = Velocity { up: Some(up), ..Velocity::START };
+        }
+    }
+}
+
+/// Round-trip time statistics.
 #[derive(Clone, Debug, PartialEq)]
 struct Rtts {
     of_long: RecentLeast,
     of_half_srtt: RecentLeast,
-    /// Greatest of the last round trips, the newest first.
+    /// Greatest RTT of each of the last round trips, the newest first.
     greatest: [Nanos; MAX_RTT_ROUNDS],
     least: Nanos,
     standing: Option<Nanos>,
@@ -139,14 +174,14 @@ impl Copa {
     /// Copa in slow start.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Copa {
         let delta = params.number("delta");
-        let window = start.into().window;
         Copa {
             default_delta: delta,
             competitive: params.flag("competitive"),
-            cwnd: window,
+            cwnd: start.into().window,
+            slow_start: true,
             ssthresh: f64::INFINITY,
             delta,
-            velocity: Velocity { v: 1.0, up: true, rounds: 0, cwnd: window },
+            velocity: Velocity::START,
             rtts: Rtts {
                 of_long: RecentLeast::default(),
                 of_half_srtt: RecentLeast::default(),
@@ -159,11 +194,7 @@ impl Copa {
         }
     }
 
-    fn in_slow_start(&self) -> bool {
-        self.cwnd < self.ssthresh
-    }
-
-    /// Section 2.2, with what the round trip that ends has shown.
+    /// Mode and delta (section 2.2), at the end of a round trip.
     fn choose_delta(&mut self, flow: &Flow) {
         if !self.competitive || flow.round - self.empty_round.min(flow.round) <= ROUNDS_TO_EMPTY {
             self.delta = self.default_delta;
@@ -173,18 +204,10 @@ impl Copa {
         self.lossless = true;
     }
 
-    /// Section 2.1: v, once a round trip.
-    fn choose_velocity(&mut self) {
-        let Velocity { v, up, rounds, cwnd } = self.velocity;
-        let now_up = self.cwnd > cwnd;
-        let rounds = if now_up == up { rounds + 1 } else { 0 };
-        let v = if rounds >= STEADY_ROUNDS { (2.0 * v).min(self.delta * self.cwnd).max(1.0) } else { 1.0 };
-        self.velocity = Velocity { v, up: now_up, rounds, cwnd: self.cwnd };
-    }
-
     fn end_slow_start(&mut self) {
+        self.slow_start = false;
         self.ssthresh = self.cwnd.max(MIN_WINDOW);
-        self.velocity = Velocity { v: 1.0, up: false, rounds: 0, cwnd: self.cwnd };
+        self.velocity = Velocity { cwnd: Some(self.cwnd), ..Velocity::START };
     }
 }
 
@@ -212,19 +235,20 @@ impl CongestionControl for Copa {
         if ack.round_start {
             self.rtts.begin_round();
             self.choose_delta(flow);
-            if !self.in_slow_start() {
-                self.choose_velocity();
+            if !self.slow_start {
+                self.velocity.end_round(self.cwnd, self.delta * self.cwnd);
             }
         }
         let faster = self.cwnd * self.delta * queueing_s > standing_s;
         let may_grow = flow.may_grow(ack);
-        if self.in_slow_start() && !faster {
+        if self.slow_start && !faster {
             self.cwnd += if may_grow { ack.credit } else { 0.0 };
             return;
         }
-        if self.in_slow_start() {
+        if self.slow_start {
             self.end_slow_start();
         }
+        self.velocity.turn(!faster);
         let step = (self.velocity.v / (self.delta * self.cwnd)).min(1.0) * ack.acked as f64;
         if faster {
             self.cwnd = (self.cwnd - step).max(MIN_WINDOW.min(self.cwnd));
@@ -235,11 +259,10 @@ impl CongestionControl for Copa {
 
     fn on_congestion(&mut self, _flow: &Flow, signal: Signal) {
         if signal == Signal::Timeout {
-            self.ssthresh = f64::INFINITY;
-            self.cwnd = 1.0;
+            (self.cwnd, self.slow_start, self.ssthresh) = (1.0, true, f64::INFINITY);
             return;
         }
-        if self.in_slow_start() {
+        if self.slow_start {
             self.end_slow_start();
         }
         if self.delta < self.default_delta {
@@ -250,7 +273,8 @@ impl CongestionControl for Copa {
 
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.cwnd = self.cwnd.max(cwnd);
-        self.ssthresh = self.ssthresh.max(ssthresh);
+        self.slow_start = ssthresh.is_infinite();
+        self.ssthresh = ssthresh;
     }
 
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
@@ -270,6 +294,11 @@ mod tests {
         Copa::controller(&Params::defaults(&COPA), window)
     }
 
+    /// Copa with the mode switch of section 2.2.
+    fn switching(window: f64) -> Copa {
+        Copa { competitive: true, ..copa(window) }
+    }
+
     /// An ACK of a segment with this RTT at this time, in microseconds.
     fn ack(cc: &mut Copa, now_ms: u64, rtt_us: u64, round: u64, round_start: bool) {
         let rtt = rtt_us * 1000;
@@ -277,9 +306,12 @@ mod tests {
         cc.on_ack(&flow, &Ack::of(1, 1.0).rtt(Some(rtt)).round_start(round_start));
     }
 
-    /// Beyond slow start at a window of 100, with an RTTmin of 100 ms.
+    /// Copa after slow start at a window of 100, with an RTTmin of 100 ms.
     fn steady() -> Copa {
-        let mut cc = copa(2.0);
+        after_slow_start(copa(2.0))
+    }
+
+    fn after_slow_start(mut cc: Copa) -> Copa {
         ack(&mut cc, 0, 100_000, 0, false);
         cc.cwnd = 100.0;
         cc.end_slow_start();
@@ -299,18 +331,85 @@ mod tests {
         }
     }
 
-    /// Section 2.1: v is 1 for three round trips in one direction, then 2, 4, 8; a turn makes it 1.
+    /// Section 2.1: v is 1 for three round trips in one direction, then 2, 4, 8. The window moves by v/(delta cwnd) per ACK: 2 (8)/100.
     #[test]
     fn velocity_doubles_after_three_round_trips_in_one_direction() {
         let mut cc = steady();
-        let mut velocities = [0.0; 8];
-        for (index, v) in velocities.iter_mut().enumerate() {
-            let rtt_us = if index == 6 { 150_000 } else { 100_000 };
-            cc.cwnd += if index == 7 { -1.0 } else { 1.0 };
-            ack(&mut cc, 200 * (index as u64 + 1), rtt_us, index as u64, true);
-            *v = cc.velocity.v;
+        let velocities: [f64; 6] = core::array::from_fn(|index| {
+            cc.cwnd = 100.0 + index as f64;
+            ack(&mut cc, 200 * (index as u64 + 1), 100_000, index as u64, true);
+            cc.velocity.v
+        });
+        assert_eq!(velocities, [1.0, 1.0, 1.0, 1.0, 2.0, 4.0]);
+        cc.cwnd = 106.0;
+        ack(&mut cc, 1400, 100_000, 7, true);
+        assert!((cc.cwnd() - 106.0 - 16.0 / 106.0).abs() < 1e-12, "{}", cc.cwnd());
+    }
+
+    /// An RTT of 150 ms over 100 allows 1/(.5 .05) = 40 segments a second, and 100 at 150 ms are 667: the first such ACK takes 1/(.5 cwnd),
+    /// with v = 1, though v was 4 on the way up. Three whole round trips later v doubles again; the one that turned does not count.
+    #[test]
+    fn velocity_is_one_again_at_the_first_ack_after_a_turn() {
+        let mut cc = steady();
+        cc.velocity = Velocity { v: 4.0, up: Some(true), rounds: 4, cwnd: Some(90.0) };
+        ack(&mut cc, 200, 150_000, 1, false);
+        assert!((cc.cwnd() - 99.98).abs() < 1e-12, "{}", cc.cwnd());
+        let velocities: [f64; 5] = core::array::from_fn(|index| {
+            ack(&mut cc, 400 + 200 * index as u64, 150_000, index as u64 + 2, true);
+            cc.velocity.v
+        });
+        assert_eq!(velocities, [1.0, 1.0, 1.0, 2.0, 4.0]);
+        ack(&mut cc, 1600, 100_000, 8, false);
+        assert_eq!(cc.velocity.v, 1.0, "and up again");
+    }
+
+    /// A window that has not moved has no direction: an application that pauses for ten round trips leaves v at 1.
+    #[test]
+    fn a_window_that_rests_has_no_velocity() {
+        let mut cc = steady();
+        for round in 1..10 {
+            let flow = Flow { now: 200 * round * MILLISECOND, ..FLOW.srtt(Some(100 * MILLISECOND)).round(round) };
+            cc.on_ack(&flow.cwnd_limited(false), &Ack::of(1, 1.0).rtt(Some(100 * MILLISECOND)).round_start(true));
         }
-        assert_eq!(velocities, [1.0, 1.0, 1.0, 2.0, 4.0, 8.0, 16.0, 1.0]);
+        assert_eq!((cc.cwnd(), cc.velocity.v), (100.0, 1.0));
+    }
+
+    /// The bound of genericCC, cwnd delta: at 6 segments and delta = 1/2 v is at most 3, and an ACK then adds 3/(.5 6) = 1 segment.
+    #[test]
+    fn an_ack_moves_the_window_by_one_segment_at_most() {
+        let mut cc = steady();
+        cc.velocity = Velocity { v: 2.0, up: Some(true), rounds: 3, cwnd: Some(5.0) };
+        cc.cwnd = 6.0;
+        ack(&mut cc, 200, 100_000, 1, true);
+        assert_eq!((cc.velocity.v, cc.cwnd()), (3.0, 7.0));
+        cc.velocity = Velocity { v: 64.0, up: Some(true), rounds: 9, cwnd: Some(5.0) };
+        cc.cwnd = 6.0;
+        ack(&mut cc, 300, 100_000, 1, false);
+        assert_eq!(cc.cwnd(), 7.0, "a larger v moves it no further");
+    }
+
+    /// Section 2.1: slow start is for the start of a flow. At 25 segments it has ended; the window falls to 10, a rate of 100 segments a
+    /// second at 100 ms is below any target, and an ACK adds 1/(.5 10) = .2, not 1.
+    #[test]
+    fn slow_start_ends_once() {
+        let mut cc = copa(25.0);
+        ack(&mut cc, 0, 100_000, 0, false);
+        ack(&mut cc, 200, 150_000, 1, false);
+        assert!(!cc.slow_start);
+        cc.cwnd = 10.0;
+        ack(&mut cc, 400, 100_000, 2, false);
+        assert!((cc.cwnd() - 10.2).abs() < 1e-12, "{}", cc.cwnd());
+    }
+
+    /// A timeout starts slow start again; if it was spurious, the window and the end of slow start are as before it.
+    #[test]
+    fn an_undone_timeout_does_not_leave_slow_start_behind() {
+        let mut cc = steady();
+        let (cwnd, ssthresh) = (cc.cwnd(), cc.ssthresh());
+        cc.on_congestion(&FLOW, Signal::Timeout);
+        assert!(cc.slow_start && cc.cwnd() == 1.0);
+        cc.on_undo(cwnd, ssthresh);
+        assert_eq!((cc.cwnd(), cc.ssthresh(), cc.slow_start), (100.0, 100.0, false));
     }
 
     /// Slow start adds a segment per ACK while the rate is below the target: 10 segments at 110 ms, d_q 10 ms, are 91 a second of 200;
@@ -331,7 +430,7 @@ mod tests {
     /// a round trip, 3, 4, 5; a loss halves it; an RTT of 105 ms, d_q 5 < 6, brings back the default.
     #[test]
     fn delta_falls_where_the_queue_never_empties() {
-        let mut cc = steady();
+        let mut cc = after_slow_start(switching(2.0));
         let mut round = 0;
         let mut next = |cc: &mut Copa, rtt_us: u64| {
             round += 1;

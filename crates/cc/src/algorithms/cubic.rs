@@ -1,4 +1,4 @@
-//! CUBIC: the window as a cubic function of the time since the last congestion event, and never less than Reno's.
+//! CUBIC: the window as a cubic function of the time since the last congestion event, at least as large as Reno's.
 //!
 //! Source: RFC 9438 (L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, *CUBIC for Fast and Long-Distance Networks*, 2023):
 //!
@@ -10,25 +10,25 @@
 //!   before, the part (1 + beta)/2 of it (fast convergence, 4.7);
 //! - after a timeout, and where W_max is not above the window, K = 0 and W_max is the window at the beginning (4.8, 4.10).
 //!
-//! Time in which the window does not limit the sender does not count (section 5.8).
+//! t leaves out the time in which the application or the receiver limits the sender (sections 4.2 and 5.8).
 //!
 //! # Deviations and choices
 //!
 //! - **RTT** in the target is the smoothed RTT.
-//! - **A stage that begins above W_max** has K = 0 and its plateau at the window it begins with, as after a timeout.
-//!   That plateau is also what fast convergence compares the next loss with.
-//! - **Fast convergence** acts at timeouts and ECN marks as at losses: section 4.7 speaks of congestion events.
-//! - **t stands still** while the window does not limit the sender (section 5.8), and begins with the first ACK of
-//!   congestion avoidance.
-//! - **W_est** counts segments acknowledged, as its equation does, and where it governs an ACK sets the window to it
-//!   however many ACKs there are; the cubic's own steps are per ACK, unless the scenario counts segments.
+//! - **A stage that begins above W_max** has K = 0 and its plateau at its first window, as after a timeout. Fast convergence compares
+//!   the next loss with that plateau.
+//! - **Fast convergence** acts at losses, timeouts, and ECN marks: section 4.7 names congestion events.
+//! - **t** begins with the first ACK of congestion avoidance. It leaves out the time before each ACK at which the window did not limit the
+//!   sender (section 5.8). If nothing was in flight, it also leaves out the time until the next segment left, even if the segments after the
+//!   pause fill the window. The RTT of the first ACK after the pause gives that moment; without an RTT sample, the smoothed RTT does.
+//! - **W_est** counts segments acknowledged, as in its equation. In the Reno-friendly region each ACK sets the window to it, for any
+//!   number of ACKs. The steps of the cubic are per ACK, unless the scenario counts segments.
 //! - **alpha_cubic stays below 1** with `alpha_to_one` off, as in Linux, which never gives the Reno estimate the faster
 //!   growth.
-//! - **Whole segments** with `whole_segments` on, as in Linux, which counts no parts: W_max is a whole number, and so is what the
-//!   cubic is away from it, rounded to the plateau, and the window it is compared with. So a lone flow that loses at the same window
-//!   each time never converges fast, where a fraction less than the last W_max makes it do so every other time.
-//! - **An ECN mark** takes the same cut as a loss; the window may go down to 1 segment, where a loss leaves 2 (section
-//!   4.6).
+//! - **Whole segments** with `whole_segments` on, as in Linux: W_max, the distance of the cubic from it (rounded towards the plateau), and
+//!   the window that it is compared with are whole numbers. A lone flow with losses at equal windows then never converges fast. With fractions
+//!   it does at every other loss, since the window is a fraction below the last W_max.
+//! - **An ECN mark** has the response to a loss, but the window may fall to 1 segment instead of 2 (section 4.6).
 //! - **Spurious reductions** (section 4.9) are undone where the sender detects them, by DSACK or timestamps: with
 //!   `recovery = "rack"`.
 //! - **Slow start** is plain by default; section 4.10 recommends HyStart++, which is `slow_start = "hystart++"`.
@@ -104,15 +104,17 @@ pub struct Cubic {
     alpha_to_one: bool,
     whole_segments: bool,
     memory: Memory,
-    /// The same before the last cut.
+    /// Memory before the last cut, for its undo.
     before: Memory,
     last_ack: Nanos,
+    /// Nothing was in flight after the last ACK.
+    drained: bool,
 }
 
-/// What is remembered from one congestion event to the next.
+/// State that is kept from one congestion event to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Memory {
-    /// The plateau, segments: what fast convergence compares with, and where the stage's cubic is flat.
+    /// The plateau, segments: the window at which the cubic is flat. Fast convergence compares the next loss with it.
     w_max: f64,
     /// The window before the last cut.
     prior: f64,
@@ -128,7 +130,7 @@ struct Epoch {
     began: Nanos,
     /// Seconds.
     k: f64,
-    /// What Reno would have, segments.
+    /// Estimate of Reno's window, segments.
     w_est: f64,
 }
 
@@ -147,6 +149,7 @@ impl Cubic {
             memory: Memory::default(),
             before: Memory::default(),
             last_ack: 0,
+            drained: false,
         };
         Classic::new(start, response).with_abe(params)
     }
@@ -157,6 +160,14 @@ impl Cubic {
             self.memory.w_max = w;
         }
         Epoch { began: now, k: libm::cbrt((self.memory.w_max - w) / self.c), w_est: w }
+    }
+
+    /// Leaves out of t the time since the last ACK in which the window did not limit the sender (section 5.8).
+    fn leave_out(&mut self, flow: &Flow, ack: &Ack) {
+        let Some(epoch) = &mut self.memory.epoch else { return };
+        let since = flow.now - self.last_ack;
+        let round_trip = if flow.cwnd_limited { ack.rtt.or(flow.srtt).unwrap_or(0) } else { 0 };
+        epoch.began += since.saturating_sub(round_trip);
     }
 
     /// W_cubic, `t` seconds after its plateau.
@@ -177,13 +188,12 @@ impl Response for Cubic {
     const KEPT_WITH_ABE: f64 = 0.85;
 
     #[inline]
-    fn observe(&mut self, flow: &Flow, _ack: &Ack) {
-        if !flow.cwnd_limited {
-            if let Some(epoch) = &mut self.memory.epoch {
-                epoch.began += flow.now - self.last_ack;
-            }
+    fn observe(&mut self, flow: &Flow, ack: &Ack) {
+        if !flow.cwnd_limited || self.drained {
+            self.leave_out(flow, ack);
         }
         self.last_ack = flow.now;
+        self.drained = flow.flight_size == 0;
     }
 
     #[inline]
@@ -218,7 +228,7 @@ impl Response for Cubic {
         self.beta * w
     }
 
-    /// Section 4.9.1: W_max, the stage's beginning, K and W_est are what they were.
+    /// Section 4.9.1: W_max, the start of the stage, K, and W_est return to their values before the cut.
     fn undo(&mut self) {
         self.memory = self.before;
     }
@@ -489,6 +499,34 @@ mod tests {
         let before = acked(1.0);
         assert!(before > 14.0, "W_est governs: {before}");
         assert_eq!(acked(0.0), before);
+    }
+
+    /// Section 5.8: an application that pauses with nothing in flight. ACKs come at 1 s, the last of them empties the path; the application
+    /// writes a full window at 10 s, whose first ACK comes at 10.1 s with an RTT of 100 ms, while the window limits the sender. The nine
+    /// seconds from 1 to 10 s do not count, the round trip does: t = 0.1 s.
+    #[test]
+    fn a_pause_before_a_full_window_does_not_count() {
+        for rtt in [Some(100 * MILLISECOND), None] {
+            let (mut cc, _) = after_loss_at(1000.0, &[]);
+            let ack = Ack { acked: 1, credit: 1.0, rtt, ..Ack::default() };
+            let flow = |now| Flow { flight_size: 0, ..flow_at(now, 100 * MILLISECOND) };
+            cc.on_ack(&flow(SECOND), &ack);
+            cc.on_ack(&flow(10_100 * MILLISECOND).flight_size(699), &ack);
+            assert_eq!(cc.response.memory.epoch.unwrap().began, 10 * SECOND, "{rtt:?}");
+            cc.on_ack(&flow(10_101 * MILLISECOND).flight_size(698), &ack);
+            assert_eq!(cc.response.memory.epoch.unwrap().began, 10 * SECOND, "time in use counts");
+        }
+    }
+
+    /// A window of one segment empties the path at every ACK. The next segment leaves at once, and all the time counts.
+    #[test]
+    fn time_counts_where_each_ack_empties_the_path() {
+        let (mut cc, _) = after_loss_at(1000.0, &[]);
+        let ack = Ack { acked: 1, credit: 1.0, rtt: Some(100 * MILLISECOND), ..Ack::default() };
+        for n in 10..=30 {
+            cc.on_ack(&flow_at(n * 100 * MILLISECOND, 100 * MILLISECOND), &ack);
+        }
+        assert_eq!(cc.response.memory.epoch.unwrap().began, SECOND);
     }
 
     /// Section 5.8: nine seconds in which the application is the limit do not move t.

@@ -1,27 +1,32 @@
 //! DCTCP: cuts the window by half of the fraction of segments that are marked, so that few marks take little.
 //!
-//! Written from memory of the source and from what others quote of it: the text was not at hand as a whole.
-//!
 //! Source: RFC 8257 (S. Bensley et al., *Data Center TCP (DCTCP)*, 2017); M. Alizadeh et al., *Data Center TCP (DCTCP)*, SIGCOMM 2010.
-//! Once a window of data (RFC 8257 section 3.3), with M the fraction of what was acknowledged that was marked:
+//! Sections 3.1 to 3.6, 4.1 and 4.2 of the RFC were read. Once a window of data (section 3.3), with M the
+//! fraction of the acknowledged segments that were marked:
 //!
 //! - alpha = (1 - g) alpha + g M, from 1 at the beginning;
 //! - a mark: cwnd = cwnd (1 - alpha/2), once a window;
-//! - growth, losses and timeouts are Reno's (sections 3.3 and 3.5).
+//! - growth (section 3.4), losses and timeouts (section 3.5) are those of Reno.
 //!
-//! It takes a queue that marks early and sharply (section 3.1): `step`, or a `ce_threshold` in time.
+//! The queue must mark early and sharply (section 3.1): `step`, or a `ce_threshold` in time.
 //!
 //! # Deviations and choices
 //!
-//! - **When it cuts.** The RFC's steps cut at the end of a window; here, as in Linux, the window's first mark cuts, by the alpha of the
-//!   windows before, and the alpha that this mark adds to counts in the next.
-//! - **The echo.** Section 3.2 has the receiver echo single segments' marks in ECE, and acknowledge at once when they change. Here the
-//!   ACK says how many segments were marked (`ecn = "accurate"`), and goes at once when marks change: the same knowledge, which lost ACKs
-//!   do not blur. With `ecn = "classic"` each ACK counts as one mark until the sender has answered; alpha is then no fraction of anything.
-//! - **SACK** is ignored for what was acknowledged, as section 3.3 asks. ACKs that move nothing count neither as marked nor as not.
+//! - **When it cuts.** Step 9 of section 3.3 cuts at the end of a window. Here the first mark of a window cuts, as in Linux, by the alpha
+//!   of the windows before. This mark changes alpha for the next window.
+//! - **The echo.** In section 3.2 the receiver echoes the mark of the last segment in ECE, and acknowledges at once when that changes.
+//!   Here the ACK carries the number of marked segments (`ecn = "accurate"`), and leaves at once when marks change. The sender learns
+//!   the same, and lost ACKs lose no marks. With `ecn = "classic"` each ACK counts as one mark until the sender has answered, so that
+//!   alpha is no fraction of segments.
+//! - **SACK** is ignored for the number of acknowledged segments, as step 1 of section 3.3 asks. Marks on duplicate ACKs count. Those
+//!   of segments above a hole wait until the cumulative point has passed as many segments, so that M is at most 1.
+//! - **Loss in a window that a mark has cut** cuts once more, unless `prr` still lowers the window. Section 3.5 allows one reduction
+//!   for each window of data.
+//! - **Alpha after a loss** stays as it is. Section 4.1 allows an implementation to reset it.
+//! - **SYN and SYN-ACK** are not ECN-capable. Section 3.6 asks for ECT on them.
 //! - **Without ECN**, or where no queue marks, it is Reno.
-//! - **ECT(0)**, as RFC 8257 has it; it was written before RFC 9331 gave ECT(1) to L4S. DualPI2 has its L4S queue for ECT(1) alone: DCTCP
-//!   goes there with `ect = 1`.
+//! - **ECT(0)**, as in RFC 8257, which is older than the assignment of ECT(1) to L4S (RFC 9331). The L4S queue of DualPI2 takes ECT(1)
+//!   alone. DCTCP enters it with `ect = 1`.
 
 use crate::params::{Group, Info, Kind, MadeForEcn, Param, Params};
 use crate::parts::Mark;
@@ -73,7 +78,7 @@ impl Response for Dctcp {
         self.alpha.end_window(flow);
     }
 
-    /// 1/w per ACK: section 3.3, as RFC 5681 equation 3.
+    /// 1/w per ACK: section 3.4, RFC 5681 equation 3.
     #[inline]
     fn increase(&mut self, w: f64, _flow: &Flow, _ack: &Ack) -> f64 {
         1.0 / w
@@ -99,7 +104,7 @@ struct MarkedFraction {
     g: f64,
     /// DCTCP.WindowEnd.
     window_end: Mark,
-    /// Segments acknowledged and marked, of this window.
+    /// Segments acknowledged in this window, and marks that no window has counted yet.
     acked: u64,
     marked: u64,
 }
@@ -109,23 +114,24 @@ impl MarkedFraction {
         MarkedFraction { value: first, g, window_end: Mark::START, acked: 0, marked: 0 }
     }
 
-    /// Steps 1 to 3.
+    /// Steps 1 to 3, with the number of marks instead of the ECE flag.
     #[inline]
     fn count(&mut self, ack: &Ack) {
         self.acked += ack.acked;
-        self.marked += ack.ce.min(ack.acked);
+        self.marked += ack.ce;
     }
 
-    /// Steps 4 to 8: nothing before all that was outstanding at the last time is acknowledged.
+    /// Steps 4 to 8, once everything that was outstanding at the last time is acknowledged.
     #[inline]
     fn end_window(&mut self, flow: &Flow) {
         if !self.window_end.passed(flow) || self.acked == 0 {
             return;
         }
-        let m = self.marked as f64 / self.acked as f64;
+        let counted = self.marked.min(self.acked);
+        let m = counted as f64 / self.acked as f64;
         self.value += self.g * (m - self.value);
         self.window_end = Mark::now(flow);
-        (self.acked, self.marked) = (0, 0);
+        (self.acked, self.marked) = (0, self.marked - counted);
     }
 }
 
@@ -198,12 +204,26 @@ mod tests {
         }
     }
 
-    /// An ACK cannot tell of more marked segments than it acknowledges (marks of segments that had come before a hole was filled): M is
-    /// at most 1.
+    /// Marks of segments above a hole come before the cumulative point passes them: M is at most 1, and the others count later. Nine
+    /// marks with one segment: M = 1, alpha stays 1. The next ten segments have the other eight: alpha = 15/16 + (1/16) (8/10).
     #[test]
-    fn no_more_than_all_is_marked() {
+    fn marks_above_a_hole_count_with_later_segments() {
         let mut cc = dctcp(100.0);
-        cc.on_ack(&FLOW.delivered(1).flight_size(10), &Ack::of(1, 0.0).ce(9));
+        cc.on_ack(&FLOW.delivered(1).flight_size(9), &Ack::of(1, 0.0).ce(9));
         assert_eq!(alpha(&cc), 1.0);
+        cc.on_ack(&FLOW.delivered(11).flight_size(9), &Ack::of(10, 0.0));
+        assert!((alpha(&cc) - (15.0 + 0.8) / 16.0).abs() < 1e-12, "{}", alpha(&cc));
+    }
+
+    /// Four duplicate ACKs with a mark each, then one ACK of ten segments without: M = 4/10 and alpha = 15/16 + (1/16) (4/10).
+    #[test]
+    fn marks_on_duplicate_acks_count() {
+        let mut cc = dctcp(100.0);
+        for _ in 0..4 {
+            cc.on_ack(&FLOW.flight_size(10), &Ack::of(0, 0.0).ce(1));
+        }
+        assert_eq!(alpha(&cc), 1.0, "no segment of the window is acknowledged");
+        cc.on_ack(&FLOW.delivered(10).flight_size(10), &Ack::of(10, 0.0));
+        assert!((alpha(&cc) - (15.0 + 0.4) / 16.0).abs() < 1e-12, "{}", alpha(&cc));
     }
 }

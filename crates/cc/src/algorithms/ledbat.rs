@@ -1,28 +1,27 @@
-//! LEDBAT: a background transfer that keeps the queue at a target and yields to whatever fills it further.
-//!
-//! Written from memory of the source and from what others quote of it: the text was not at hand as a whole.
+//! LEDBAT: a background transfer that keeps the queueing delay at a target and yields to other traffic.
 //!
 //! Source: RFC 6817 (S. Shalunov et al., *Low Extra Delay Background Transport (LEDBAT)*, 2012). With q the queueing delay, which is the
-//! one-way delay above the least of ten minutes (section 2.4.2):
+//! one-way delay minus the least of ten minutes (section 2.4.2):
 //!
 //! - off = (TARGET - q) / TARGET;
-//! - cwnd += GAIN off acked / cwnd, at most flight size + ALLOWED_INCREASE, at least 2 segments;
-//! - a loss halves the window, at most once a round trip.
+//! - cwnd += GAIN off acked / cwnd, at most flight size + ALLOWED_INCREASE, at least MIN_CWND = 2 segments;
+//! - a loss: cwnd = min(cwnd, max(cwnd/2, MIN_CWND)), at most once per round trip;
+//! - a congestion timeout: cwnd = 1.
 //!
-//! A flow that comes later takes the queue of one before it for the path, and starves it: the latecomer's advantage.
+//! A flow that starts later measures the queue of an earlier flow as part of the path, and starves it: the latecomer's advantage.
 //!
 //! # Deviations and choices
 //!
-//! - **CURRENT_FILTER**, which the RFC leaves open, is the least of the last 4 samples, as in ns-3. A base delay is kept for each of the last
-//!   10 minutes in which there were samples.
-//! - **Segments** are counted, as the RFC counts bytes, whatever `byte_counting` says. Where the sender counts nothing of an ACK (it told of
-//!   a mark) the window does not grow.
-//! - **No slow start**: the RFC's pseudo-code has none, so that a window begins to grow by GAIN segments a round trip. No other
-//!   stands in for it.
-//! - **Flight size** is what was outstanding before the ACK.
-//! - **A mark** (ECN) is answered as a loss is (section 2.4.2 allows it).
-//! - **A timeout** leaves one segment, and the next ACK two; the congestion timeout of the RFC is the sender's retransmission timer.
-//! - **In recovery** the window shrinks as delays ask, and does not grow.
+//! - **FILTER** is the minimum, one of the filters that section 2.4.2 names, over the last 4 samples of the last RTT (section 2.5: at least 4).
+//! - **Segments** are counted, as the RFC counts bytes, whatever `byte_counting` is. An ACK that is worth no growth, because it echoes
+//!   a mark, does not let the window grow.
+//! - **No slow start**: section 2.2 lets a conservative implementation skip it. The window begins to grow by GAIN segments per round trip.
+//! - **INIT_CWND** is the first window of the scenario; section 2.5 has 2 segments.
+//! - **Flight size** is the amount outstanding before the ACK, as in the RFC.
+//! - **A mark** (ECN) has the response to a loss (section 1.3).
+//! - **A timeout** leaves one segment, and the next ACK two. The congestion timeout is the sender's retransmission timer (section 2.4.2).
+//! - **In recovery**, and while the application or the receiver limits the sender, the window may fall but does not grow.
+//! - **Parameters** may exceed the RFC's limits (TARGET 100 ms, GAIN 1), for experiments.
 
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::Queueing;
@@ -42,22 +41,22 @@ pub const LEDBAT: Info = Info {
             name: "target",
             unit: "ms",
             kind: Kind::Number { default: 100.0, min: 1.0, max: 1000.0 },
-            doc: "The queueing delay it aims at.",
+            doc: "Target queueing delay.",
             source: "RFC 6817 section 2.5: TARGET, at most 100 ms",
         },
         Param {
             name: "gain",
             unit: "1",
             kind: Kind::Number { default: 1.0, min: 0.01, max: 10.0 },
-            doc: "Segments by which an empty queue lets the window grow a round trip.",
+            doc: "Growth per round trip with an empty queue, in segments.",
             source: "RFC 6817 section 2.5: GAIN, at most 1 (RFC 7928 section 5.4 tests 10)",
         },
         Param {
             name: "allowed_increase",
             unit: "segments",
             kind: Kind::Number { default: 1.0, min: 1.0, max: 1000.0 },
-            doc: "The window is at most what was in flight and this.",
-            source: "RFC 6817 section 2.5: ALLOWED_INCREASE, at least 1",
+            doc: "Largest excess of the window over the data in flight.",
+            source: "RFC 6817 section 2.5: ALLOWED_INCREASE, 1",
         },
     ],
 };
@@ -77,7 +76,7 @@ pub struct Ledbat {
 }
 
 impl Ledbat {
-    /// LEDBAT that knows no delay.
+    /// LEDBAT without a delay sample.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Ledbat {
         Ledbat {
             target: params.number("target") * MILLISECOND as f64,
@@ -95,14 +94,14 @@ impl CongestionControl for Ledbat {
         self.cwnd
     }
 
-    /// What the last loss left: there is no slow start.
+    /// Window after the last loss. There is no slow start.
     fn ssthresh(&self) -> f64 {
         self.ssthresh
     }
 
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         if let Some(delay) = ack.forward_delay {
-            self.queueing.sample(flow.now, delay);
+            self.queueing.sample(flow.now, delay, flow.srtt);
         }
         let Some(delay) = self.queueing.delay() else { return };
         let off_target = (self.target - delay as f64) / self.target;
@@ -118,7 +117,7 @@ impl CongestionControl for Ledbat {
 
     fn on_congestion(&mut self, _flow: &Flow, signal: Signal) {
         self.ssthresh = (self.cwnd / 2.0).max(MIN_WINDOW);
-        self.cwnd = if signal == Signal::Timeout { 1.0 } else { self.ssthresh };
+        self.cwnd = if signal == Signal::Timeout { 1.0 } else { self.cwnd.min(self.ssthresh) };
     }
 
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
@@ -136,7 +135,7 @@ mod tests {
     use super::*;
     use crate::testing::FLOW;
 
-    /// Four ACKs with so many milliseconds of delay each, of one segment; on a clock that is a second behind.
+    /// Four ACKs of one segment with this delay each, milliseconds, on a clock that is a second behind.
     fn acks(cc: &mut Ledbat, delay_ms: i64) {
         for _ in 0..4 {
             let delay = (delay_ms - 1000) * MILLISECOND as i64;
@@ -174,7 +173,7 @@ mod tests {
         assert_eq!(cc.cwnd(), 8.0);
     }
 
-    /// Section 2.4.2: a loss halves 20, and leaves two of three; a timeout leaves one.
+    /// Section 2.4.2: a loss leaves min(cwnd, max(cwnd/2, 2)): 10 of 20, 2 of 3, and the 1 segment that a timeout left.
     #[test]
     fn losses_and_timeouts() {
         let mut cc = ledbat();
@@ -185,6 +184,10 @@ mod tests {
         assert_eq!(cc.cwnd(), 2.0);
         cc.on_congestion(&FLOW, Signal::Timeout);
         assert_eq!(cc.cwnd(), 1.0);
+        for signal in [Signal::Loss, Signal::Ecn] {
+            cc.on_congestion(&FLOW, signal);
+            assert_eq!(cc.cwnd(), 1.0, "{signal:?}");
+        }
         acks(&mut cc, 50);
         assert!(cc.cwnd() >= 2.0);
     }

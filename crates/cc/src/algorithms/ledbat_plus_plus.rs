@@ -1,26 +1,27 @@
-//! LEDBAT++: LEDBAT by round-trip times, gentler on short paths, that empties the queue now and then to see how long the path is.
+//! LEDBAT++: LEDBAT with round-trip times, smaller gains on short paths, and periodic slowdowns that empty the queue to measure the path.
 //!
 //! Source: P. Balasubramanian, O. Ertugay, D. Havey, M. Bagnulo, *LEDBAT++: Congestion Control for Background Traffic*,
 //! draft-irtf-iccrg-ledbat-plus-plus-06 (2026). With q the queueing delay (RTT above the least of ten minutes) and W the window:
 //!
 //! - GAIN = 1 / min(16, ceil(2 TARGET / base)), TARGET 60 ms (section 4.2);
-//! - q below the target: W += GAIN a round trip; above: W += max(GAIN - W (q/TARGET - 1), -W/2) (section 4.3);
+//! - q below the target: W += GAIN per round trip; above: W += max(GAIN - W (q/TARGET - 1), -W/2) (section 4.3);
 //! - slow start grows by GAIN per segment acknowledged; the first one ends when q > 3/4 TARGET (section 4.1);
-//! - a slowdown, two round trips after that: ssthresh = W, two segments for two round trips, then slow start up to ssthresh; the next
-//!   begins nine times as long after that as it took (section 4.4): a tenth of the time.
+//! - a slowdown, two round trips after that: ssthresh = W, two segments for two round trips, then slow start up to ssthresh. The next one
+//!   begins after nine times the duration of the last (section 4.4), so that slowdowns take a tenth of the time.
 //!
 //! # Deviations and choices
 //!
-//! - **By ACK**: what the draft adds or takes a round trip is spread over its ACKs, each with its share, segments acknowledged / W. Taken so,
-//!   the greatest decrease of a round trip leaves e^(-1/2) = .61 of the window, not half.
-//! - **Segments** are counted, whatever `byte_counting` says; where the sender counts nothing of an ACK (it told of a mark) nothing is added.
-//! - **The filter** of delays is the least of the last 4 samples, the base that of ten minutes, as in LEDBAT.
-//! - **The first window** is the scenario's; the draft's is two segments.
+//! - **By ACK**: the change that the draft has per round trip is spread over the ACKs, in proportion to the segments acknowledged / W. The
+//!   largest decrease of a round trip then leaves e^(-1/2) = .61 of the window, not half.
+//! - **Segments** are counted, whatever `byte_counting` is. An ACK that is worth no growth, because it echoes a mark, adds nothing.
+//! - **The filter** of delays is the minimum of the last 4 samples of the last RTT, the base that of ten minutes, as in LEDBAT.
+//! - **The first window** is that of the scenario; the draft has two segments.
 //! - **Round trips** are smoothed RTTs. Before the base is known GAIN is 1/16.
-//! - **A loss** halves the window, and ends a slow start, also one after a slowdown; the time of the next is set then. A loss during
-//!   the two quiet round trips halves what slow start goes to.
-//! - **A mark** (ECN) is answered as a loss is. **A timeout** leaves one segment, from which slow start goes to half the window.
-//! - Slowdowns come by the clock whether or not there is a queue of others.
+//! - **A loss** halves the window and ends slow start, also that of a slowdown; the time of the next slowdown is set then. A loss during
+//!   the two quiet round trips halves ssthresh.
+//! - **A mark** (ECN) has the response to a loss. **A timeout** leaves one segment, from which slow start grows to half the window. If it was
+//!   spurious and came in the first slow start, that slow start continues.
+//! - Slowdowns follow the clock, with or without a queue of other flows.
 
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::Queueing;
@@ -40,7 +41,7 @@ pub const LEDBAT_PLUS_PLUS: Info = Info {
             name: "target",
             unit: "ms",
             kind: Kind::Number { default: 60.0, min: 1.0, max: 1000.0 },
-            doc: "The queueing delay it aims at.",
+            doc: "Target queueing delay.",
             source: "draft-06 section 4: 60 ms",
         },
         Param {
@@ -54,7 +55,7 @@ pub const LEDBAT_PLUS_PLUS: Info = Info {
             name: "slowdowns",
             unit: "1",
             kind: Kind::Flag { default: true },
-            doc: "Empty the queue now and then.",
+            doc: "Empty the queue periodically.",
             source: "draft-06 section 4.4",
         },
     ],
@@ -117,7 +118,7 @@ impl LedbatPlusPlus {
         }
     }
 
-    /// Sections 4.1 and 4.4: what begins now.
+    /// Sections 4.1 and 4.4: next phase.
     fn move_on(&mut self, flow: &Flow, delay: f64) {
         let srtt = flow.srtt.unwrap_or(0);
         match self.phase {
@@ -145,7 +146,7 @@ impl LedbatPlusPlus {
         self.phase = Phase::Avoidance { slowdown_at: self.slowdowns.then_some(slowdown_at) };
     }
 
-    /// Section 4.3: what a round trip adds.
+    /// Section 4.3: growth per round trip.
     fn per_round_trip(&self, delay: f64) -> f64 {
         if delay < self.target {
             return self.gain;
@@ -165,7 +166,7 @@ impl CongestionControl for LedbatPlusPlus {
 
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
-            self.queueing.sample(flow.now, rtt as i64);
+            self.queueing.sample(flow.now, rtt as i64, flow.srtt);
             self.find_gain();
         }
         let Some(delay) = self.queueing.delay().map(|delay| delay as f64) else { return };
@@ -206,6 +207,9 @@ impl CongestionControl for LedbatPlusPlus {
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = self.ssthresh.max(ssthresh);
+        if ssthresh.is_infinite() {
+            self.phase = Phase::FirstSlowStart;
+        }
     }
 
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
@@ -299,7 +303,7 @@ mod tests {
         assert_eq!(cc.phase, Phase::Avoidance { slowdown_at: Some(6000 * MILLISECOND) });
     }
 
-    /// A loss halves 20 segments; in the quiet of a slowdown, what slow start goes to.
+    /// A loss halves 20 segments; in the quiet of a slowdown, ssthresh.
     #[test]
     fn losses() {
         let mut cc = avoiding();
@@ -311,5 +315,16 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 10.0));
         cc.on_congestion(&FLOW, Signal::Timeout);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 5.0));
+    }
+
+    /// A spurious timeout in the first slow start: after the undo that slow start goes on, and ends at 3/4 of the target. ssthresh is
+    /// infinite, so that a slow start up to ssthresh would never end.
+    #[test]
+    fn an_undone_timeout_returns_to_the_first_slow_start() {
+        let mut cc = LedbatPlusPlus::controller(&Params::defaults(&LEDBAT_PLUS_PLUS), 10.0);
+        cc.on_congestion(&FLOW, Signal::Timeout);
+        assert!(matches!(cc.phase, Phase::SlowStart { .. }));
+        cc.on_undo(10.0, f64::INFINITY);
+        assert_eq!((cc.cwnd(), cc.phase), (10.0, Phase::FirstSlowStart));
     }
 }

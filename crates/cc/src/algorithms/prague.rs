@@ -72,6 +72,8 @@ const BURST_S: f64 = 1.0 / 4096.0;
 pub struct Prague {
     frame: Classic<Answer>,
     srtt: Option<Nanos>,
+    /// The sender has signaled a mark; the next ACK counts it.
+    signaled: bool,
 }
 
 /// How it grows, and what marks and losses take.
@@ -124,7 +126,7 @@ impl Prague {
             since_cut: RoundTrip::NONE,
             before_cut: 0.0,
         };
-        Prague { frame: Classic::new(start, answer), srtt: None }
+        Prague { frame: Classic::new(start, answer), srtt: None, signaled: false }
     }
 
     /// A mark cuts the window, unless one has within the last virtual round trip.
@@ -159,17 +161,19 @@ impl CongestionControl for Prague {
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         self.srtt = flow.srtt.or(self.srtt);
         let least = if self.frame.in_slow_start() { 0 } else { self.frame.response.least(flow) };
-        self.frame.response.measure(flow, ack, least);
-        if ack.ce > 0 {
+        let marked = ack.ce.max(u64::from(core::mem::take(&mut self.signaled)));
+        self.frame.response.measure(flow, ack.acked, marked, least);
+        if marked > 0 {
             self.answer_marks(flow, least);
         }
         self.frame.on_ack(flow, ack);
     }
 
-    /// Marks are answered where an ACK tells how many there are ([`CongestionControl::on_ack`]).
+    /// A mark is answered with its ACK, which follows: alpha counts it first ([`CongestionControl::on_ack`]).
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
-        if signal != Signal::Ecn {
-            self.frame.on_congestion(flow, signal);
+        match signal {
+            Signal::Ecn => self.signaled = true,
+            Signal::Loss | Signal::Timeout => self.frame.on_congestion(flow, signal),
         }
     }
 
@@ -188,21 +192,22 @@ impl Answer {
         if flow.round < self.transition { 0 } else { self.virtual_rtt }
     }
 
-    fn measure(&mut self, flow: &Flow, ack: &Ack, least: Nanos) {
+    fn measure(&mut self, flow: &Flow, acked: u64, marked: u64, least: Nanos) {
         let Some(alpha) = self.alpha else {
-            if ack.ce > 0 {
+            if marked > 0 {
                 self.alpha = Some(1.0);
                 self.measured = RoundTrip::now(flow);
             }
             return;
         };
-        self.acked += ack.acked;
-        self.marked += ack.ce.min(ack.acked);
+        self.acked += acked;
+        self.marked += marked;
         if self.acked > 0 && self.measured.is_over(flow, least) {
-            let m = self.marked as f64 / self.acked as f64;
+            let counted = self.marked.min(self.acked);
+            let m = counted as f64 / self.acked as f64;
             self.alpha = Some(alpha + self.g * (m - alpha));
             self.measured = RoundTrip::now(flow);
-            (self.acked, self.marked) = (0, 0);
+            (self.acked, self.marked) = (0, self.marked - counted);
         }
     }
 }
@@ -314,6 +319,8 @@ mod tests {
         cc.frame.set_window(100.0);
         cc.on_ack(&flow(10), &Ack::of(1, 0.0));
         assert_eq!((cc.pacing_rate(), cc.send_quantum()), (Some(10_000.0), 2));
+        cc.on_undo(100.0, 200.0);
+        assert_eq!(cc.pacing_rate(), Some(10_000.0), "at half of ssthresh");
         cc.on_undo(100.0, 300.0);
         assert_eq!((cc.pacing_rate(), cc.send_quantum()), (Some(20_000.0), 4));
     }

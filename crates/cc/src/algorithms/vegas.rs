@@ -18,14 +18,14 @@
 //! - **Rounding.** The implementation rounds Diff to whole segments before it compares it, so the window rests where
 //!   Diff lies between alpha - 1/2 and beta + 1/2. With windows of about ten segments this is worth several per cent of
 //!   the mean window, so it is on by default; `whole_segments = false` compares real numbers as the paper's text does.
-//! - **W** is what is in transit, the segments just acknowledged included: the whole part of cwnd for a sender with
-//!   data. Never more than cwnd: after a timeout an ACK may cover much that had arrived long before.
-//! - **Leaving slow start** takes an eighth of the window, and sets ssthresh to 2: slow start only returns after a
-//!   timeout.
+//! - **W** is the data in transit and the segments just acknowledged: the whole part of cwnd for a sender with data. It is at most cwnd:
+//!   after a timeout an ACK may cover segments that arrived long before.
+//! - **Leaving slow start** takes an eighth of the window, and sets ssthresh to 2: slow start only returns after a timeout. A decrease in
+//!   congestion avoidance lowers ssthresh with the window, so that slow start after a timeout ends once, too.
 //! - **A loss** takes a quarter (`loss_cut`). The implementation takes half if the segment had been sent more than once
-//!   before; the algorithm is not told that, and the first retransmission is by far the more frequent. The sender
+//!   before. The algorithm does not know that, and first retransmissions are by far more frequent. The sender
 //!   reports a loss only if the segment was sent after the last cut (section 3.1).
-//! - **An ECN mark** is answered as a loss is; the paper knows none.
+//! - **An ECN mark** has the response to a loss; the paper has no ECN.
 //! - **A timeout** restarts at 2 segments, not 1, with ssthresh at half the window: 2 is the least window everywhere in
 //!   Vegas, since with one segment in transit there is nothing to compare, and half of the slow-start rounds do not
 //!   grow. It forgets the round.
@@ -33,8 +33,8 @@
 //!   is in transit.
 //! - **Recovery.** The round in which recovery runs is judged like any other, at the ACK that ends it, from the samples
 //!   before the loss; ACKs that arrive in recovery give none, and the window does not grow before recovery is over.
-//! - Vegas, like every algorithm, does not grow while cwnd is not what limits the sender; ns-2's test for that (at most
-//!   two segments of the window unused) is its own.
+//! - Vegas does not grow while cwnd does not limit the sender, as all algorithms here. ns-2 has another test for that: at most two segments of
+//!   the window are unused.
 
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
@@ -162,6 +162,7 @@ impl Vegas {
     fn avoid_congestion(&mut self, diff: f64) {
         if diff > self.beta {
             self.cwnd = (self.cwnd - 1.0).max(MIN_WINDOW);
+            self.ssthresh = self.ssthresh.min(self.cwnd);
         } else if diff < self.alpha {
             self.gain = 1.0 / self.cwnd;
         }
@@ -375,6 +376,22 @@ mod tests {
             cc.on_ack(&Flow { in_recovery: true, flight_size: 10, ..flow }, &end);
             cc.on_recovered(&flow);
             assert_eq!(cc.cwnd(), expected, "{rtt_ms} ms");
+        }
+    }
+
+    /// Slow start that follows a timeout ends at ssthresh and does not return: at 30 of ssthresh 30, Diff = 30 (1 - 100/125) = 6 > 3 takes one
+    /// segment, and in the next round trip, with Diff = 0, an ACK adds 1/29, not 1.
+    #[test]
+    fn a_decrease_does_not_start_slow_start_again() {
+        let mut cc = avoiding(30.0, &[]);
+        cc.ssthresh = 30.0;
+        round(&mut cc, 30, 1, 125);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (29.0, 29.0));
+        for _ in 0..4 {
+            let before = cc.cwnd();
+            cc.rtt_count = 0;
+            round(&mut cc, 29, 1, 100);
+            assert!((cc.cwnd() - before - 1.0 / before).abs() < 1e-12, "{} {before}", cc.cwnd());
         }
     }
 

@@ -8,7 +8,8 @@ use crate::network::{Direct, Network, Route, Serving, Shortcut};
 use crate::report::jitter::Jitter;
 use crate::report::meter::{Meter, Terms};
 use crate::report::transfers::Transfers;
-use crate::rng::{Purpose, Rng};
+use crate::rng::{Identity, Purpose, Rng};
+use crate::scenario::order::{self, Order};
 use crate::scenario::{Arrivals, Scenario, Spread, Tcp};
 use crate::traffic::connection::{AccessLink, Connection, Heed, Life, controller};
 use crate::traffic::datagrams::DatagramSource;
@@ -24,7 +25,9 @@ use std::sync::Arc;
 
 impl<P: Policy> Engine<P> {
     /// The engine of `scenario`; `serving` as in [`Network::new`].
-    pub fn new(scenario: Arc<Scenario>, memory_bytes: u64, serving: Serving) -> Self {
+    pub fn new(written: Arc<Scenario>, memory_bytes: u64, serving: Serving) -> Self {
+        let order = Order::of(Arc::clone(&written));
+        let scenario = Arc::clone(&order.scenario);
         let (network, routes) = Network::new(&scenario, serving);
         let mut engine = Engine {
             transit: Transit::new(&scenario, network),
@@ -41,6 +44,8 @@ impl<P: Policy> Engine<P> {
             now: 0,
             end: scenario.duration + longest_access_delay(&scenario),
             scenario: Arc::clone(&scenario),
+            written,
+            order,
         };
         engine.set_changes();
         engine.add_flows(&routes);
@@ -61,39 +66,44 @@ impl<P: Policy> Engine<P> {
 
     fn add_flows(&mut self, routes: &[Route]) {
         let scenario = Arc::clone(&self.scenario);
-        let mut spreads = Rng::new(scenario.seed, Purpose::Spreads, 0);
+        let identities = std::mem::take(&mut self.order.flows);
         let count = scenario.flows.iter().map(|group| group.count as usize).sum();
         self.flows.reserve_exact(count);
         self.transit.lost.reserve_exact(count);
         self.transit.timers.reserve(count);
+        self.transit.schedule.reserve_flows(count);
         let (window, interval) = (self.transit.window, scenario.series_interval);
         let terms = Arc::new(Terms { window, interval, distributes: true });
         for (group, &route) in scenario.flows.iter().zip(routes) {
             for _ in 0..group.count {
+                let identity = identities[self.flows.len()];
+                let mut spreads = Rng::new(scenario.seed, Purpose::Spreads, identity);
                 let start = spreads.spread(group.start);
                 let access = spreads.spread(group.tcp.access_delay);
                 let (segments, terms) = (group.size.unwrap_or(u64::MAX), Arc::clone(&terms));
-                let id = self.add_connection(&group.tcp, route, access, segments, terms, None);
+                let id = self.add_connection(&group.tcp, identity, route, access, segments, terms, None);
                 self.transit.log.add_flow(&self.flows[id as usize].sender.cc, start, self.transit.window.to);
                 self.transit.lost.push(0);
-                self.transit.timers.set(start + access, Timer::Start(id));
+                self.transit.timers.set_of(start + access, Timer::Start(id), identity);
                 if let Some(stop) = group.stop {
-                    self.transit.timers.set(stop + access, Timer::Stop(id));
+                    self.transit.timers.set_of(stop + access, Timer::Stop(id), identity);
                 }
             }
         }
-        self.transit.log.make_room();
+        self.transit.log.make_room(&self.order.numbers);
         self.long_lived = self.flows.len();
     }
 
     fn add_datagrams(&mut self, routes: &[Route]) {
-        let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, 1);
         for (group, (udp, &route)) in self.scenario.udp.iter().zip(routes).enumerate() {
             for _ in 0..udp.count {
+                let identity = self.order.sources[self.datagrams.len()];
+                let mut spreads = Rng::new(self.scenario.seed, Purpose::Spreads, identity);
                 let start = spreads.spread(udp.start);
                 let access = spreads.spread(udp.access_delay);
-                self.datagrams.push(DatagramSource::new(udp, group as u32, route, start, access));
-                self.transit.timers.set(start + access, Timer::Datagram(self.datagrams.len() as u32 - 1));
+                self.datagrams.push(DatagramSource::new(udp, (group as u32, identity), route, start, access));
+                let id = self.datagrams.len() as u32 - 1;
+                self.transit.timers.set_of(start + access, Timer::Datagram(id), identity);
             }
         }
     }
@@ -102,36 +112,45 @@ impl<P: Policy> Engine<P> {
         let terms = Arc::new(Terms { window: self.transit.window, interval: None, distributes: false });
         let scenario = Arc::clone(&self.scenario);
         for (index, (web, &route)) in scenario.web.iter().zip(routes).enumerate() {
-            let mut rng = Rng::new(self.scenario.seed, Purpose::Web, index as u64);
+            let identity = self.order.users[index];
+            let mut rng = Rng::new(self.scenario.seed, Purpose::Web, identity);
             let begin = |rng: &mut Rng| rng.spread(web.start);
-            let mut starts = Vec::new();
+            let (mut starts, mut first_transfer) = (Vec::new(), None);
             match web.arrivals {
                 Arrivals::Sessions { sessions, .. } => starts.extend((0..sessions).map(|_| begin(&mut rng))),
-                Arrivals::Poisson { .. } => {
-                    let start = begin(&mut rng);
-                    self.set_transfer(index as u32, start);
-                }
+                Arrivals::Poisson { .. } => first_transfer = Some(begin(&mut rng)),
             }
-            self.web.push(WebGroup::new(rng, route, Arc::clone(&terms)));
+            self.web.push(WebGroup::new(identity, rng, route, Arc::clone(&terms)));
+            first_transfer.into_iter().for_each(|start| self.set_transfer(index as u32, start));
             for start in starts {
                 let id = self.add_web_connection(index as u32);
-                self.transit.timers.set(start + self.flows[id as usize].access, Timer::Start(id));
+                self.start_at(start, id);
             }
         }
+    }
+
+    /// Connection `id` begins at `start` on its own clock.
+    pub fn start_at(&mut self, start: Nanos, id: u32) {
+        let at = start + self.flows[id as usize].access;
+        self.transit.timers.set_of(at, Timer::Start(id), self.transit.schedule.flow(id));
     }
 
     /// A connection at rest for the transfers of a group.
     pub fn add_web_connection(&mut self, group: u32) -> u32 {
         let scenario = Arc::clone(&self.scenario);
         let web = &scenario.web[group as usize];
-        let WebGroup { rng, route, terms, .. } = &mut self.web[group as usize];
+        let WebGroup { identity, connections, rng, route, terms, .. } = &mut self.web[group as usize];
         let (access, route, terms) = (rng.spread(web.tcp.access_delay), *route, Arc::clone(terms));
-        self.add_connection(&web.tcp, route, access, 0, terms, Some(group))
+        let identity = identity.number(*connections);
+        *connections += 1;
+        self.add_connection(&web.tcp, identity, route, access, 0, terms, Some(group))
     }
 
+    #[expect(clippy::too_many_arguments)]
     fn add_connection(
         &mut self,
         tcp: &Tcp,
+        identity: Identity,
         route: Route,
         access: Nanos,
         segments: u64,
@@ -141,12 +160,15 @@ impl<P: Policy> Engine<P> {
         let id = self.flows.len() as u32;
         let meter = Meter::new(terms);
         // Up to an hour apart.
-        let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, u64::from(id)).spread(CLOCK_OFFSETS);
+        let clock_offset = Rng::new(self.scenario.seed, Purpose::Clocks, identity).spread(CLOCK_OFFSETS);
         let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
         let base_rtt = round_trip + 2 * access;
-        let guard = Guard { fuse: self.fuse.clone(), flow: id, now: 0 };
-        let cc = controller(tcp, self.scenario.packet_size, base_rtt, choices(self.scenario.seed, id, 0), &guard);
+        let guard = Guard { fuse: self.fuse.clone(), flow: self.order.number(id), now: 0 };
+        let rtt = (!tcp.handshake).then_some(base_rtt);
+        let cc = controller(tcp, self.scenario.packet_size, rtt, choices(self.scenario.seed, identity, 0), &guard);
         let last = self.transit.network.last_hop(route).direction;
+        let last_link = &self.scenario.links[last as usize / 2];
+        let last_direction = order::direction(&last_link.name, last % 2 == 1);
         let slow_access = tcp.access_rate_bps.is_some() || tcp.processing_time > 0;
         let ecn = tcp.ecn != EcnMode::Off;
         let heed = Heed {
@@ -161,15 +183,22 @@ impl<P: Policy> Engine<P> {
             shortcut => shortcut,
         };
         let schedule = &mut self.transit.schedule;
-        let ack_stream = *self.ack_streams.entry((last, access)).or_insert_with(|| schedule.add_stream());
+        let ack_stream = *self
+            .ack_streams
+            .entry((last, access))
+            .or_insert_with(|| schedule.add_stream(last_direction.number(access)));
+        schedule.add_flow(identity);
         let access_link = slow_access.then(|| {
-            let rng = Rng::new(self.scenario.seed, Purpose::Processing, u64::from(id));
-            Box::new(AccessLink::new(tcp, rng, schedule.add_stream()))
+            let rng = Rng::new(self.scenario.seed, Purpose::Processing, identity);
+            Box::new(AccessLink::new(tcp, rng, schedule.add_stream(identity)))
         });
+        let receiver = Receiver::new(tcp.recovery.telling());
+        let compresses = tcp.sack_compression && tcp.delayed_ack;
+        let receiver = if compresses { receiver.compressing(base_rtt) } else { receiver };
         self.flows.push(Connection {
             id,
             sender: Sender::new(tcp, cc, segments, base_rtt, clock_offset, meter),
-            receiver: Receiver::new(tcp.recovery.telling()),
+            receiver,
             route,
             shortcut,
             ack_stream,
@@ -184,6 +213,7 @@ impl<P: Policy> Engine<P> {
             received: 0,
             duplicates: 0,
             access_link,
+            stopped: false,
             started: 0,
             completed: Nanos::MAX,
             transfer: None,
@@ -194,8 +224,8 @@ impl<P: Policy> Engine<P> {
 }
 
 /// What the algorithm of a flow's connection draws its random choices from; web traffic opens many connections, one after another.
-pub fn choices(seed: u64, flow: u32, incarnation: u16) -> u64 {
-    Rng::new(seed, Purpose::Algorithm, u64::from(flow) << 16 | u64::from(incarnation)).bits()
+pub fn choices(seed: u64, flow: Identity, incarnation: u16) -> u64 {
+    Rng::new(seed, Purpose::Algorithm, flow.number(incarnation.into())).bits()
 }
 
 /// Receivers' clocks are ahead of their senders' by up to this.

@@ -10,6 +10,7 @@ use crate::report::{
     DirectionReport, FlowReport, FramesReport, GroupReport, LinkReport, Percentiles, Report, Series, TrafficReport,
     TransferReport,
 };
+use crate::scenario::order::Order;
 use crate::scenario::{Link, Tcp};
 use crate::traffic::connection::{Connection, Life};
 use crate::traffic::frames;
@@ -30,9 +31,11 @@ impl<P: Policy> Engine<P> {
         self.transit.count.in_flight += self.transit.network.served.iter().map(Served::waiting_data).sum::<u64>();
         let data_packets = self.flows.iter().map(|flow| flow.sender.counters().sent).sum();
         self.transit.count.sent += data_packets;
-        let flows = self.flow_reports();
+        let mut flows = self.flow_reports();
         let (groups, rtt, jitter) = self.group_reports();
+        // Before the written order, so that it does not depend on that.
         let jain_index = jain(flows.iter().map(|flow| flow.goodput_bps));
+        flows.sort_by_key(|flow| flow.id);
         let (transfers, transfer_groups) = self.transfer_reports();
         Report {
             transfers,
@@ -67,16 +70,16 @@ impl<P: Policy> Engine<P> {
         let scenario = Arc::clone(&self.scenario);
         let mut places = BTreeMap::new();
         let mut names: Vec<&str> = Vec::new();
-        let mut sums: Vec<(u64, u64, Histogram, Jitter)> = Vec::new();
-        let mut flows = self.flows.iter_mut().zip(&self.transit.lost);
-        for group in &scenario.flows {
-            let name = group.tcp.group();
-            let place = *places.entry(name).or_insert_with(|| {
+        for name in self.written.flows.iter().map(|group| group.tcp.group()) {
+            places.entry(name).or_insert_with(|| {
                 names.push(name);
-                sums.push(Default::default());
                 names.len() - 1
             });
-            let (all_lost, all_sent, rtts, jitter) = &mut sums[place];
+        }
+        let mut sums: Vec<(u64, u64, Histogram, Jitter)> = names.iter().map(|_| Default::default()).collect();
+        let mut flows = self.flows.iter_mut().zip(&self.transit.lost);
+        for group in &scenario.flows {
+            let (all_lost, all_sent, rtts, jitter) = &mut sums[places[group.tcp.group()]];
             for (flow, lost) in flows.by_ref().take(group.count as usize) {
                 *all_lost += lost;
                 *all_sent += flow.sender.meter.counted(&flow.sender.counters()).sent;
@@ -103,7 +106,7 @@ impl<P: Policy> Engine<P> {
         let round_trip: Nanos = tcp.path.iter().map(|&link| self.scenario.links[link].round_trip()).sum();
         let size = self.scenario.packet_size;
         FlowReport {
-            id: id as u32,
+            id: self.order.number(id as u32),
             name: tcp.group().to_owned(),
             algorithm: tcp.algorithm.name.clone(),
             active_s: seconds(averages.active),
@@ -131,13 +134,14 @@ impl<P: Policy> Engine<P> {
                 self.transfers.leave(transfer, flow.sender.meter.events);
             }
         }
-        let several = scenario.web.len() > 1;
-        let web = scenario.web.iter().enumerate().map(|(index, web)| match &web.tcp.name {
+        let (written, order) = (Arc::clone(&self.written), &self.order);
+        let several = written.web.len() > 1;
+        let web = written.web.iter().enumerate().map(|(index, web)| match &web.tcp.name {
             Some(name) => name.clone(),
             None if several => format!("web {index}"),
             None => "web".to_owned(),
         });
-        let groups: Vec<String> = scenario.flows.iter().map(|group| group.tcp.group().to_owned()).chain(web).collect();
+        let groups: Vec<String> = written.flows.iter().map(|group| group.tcp.group().to_owned()).chain(web).collect();
         let mut names: Vec<String> = Vec::new();
         let mut known = BTreeMap::new();
         let place = |name: &String| {
@@ -147,6 +151,9 @@ impl<P: Policy> Engine<P> {
             })
         };
         let places: Vec<u32> = groups.iter().map(place).collect();
+        // Place of each group in canonical order.
+        let web = order.web.iter().map(|&index| written.flows.len() + index);
+        let places: Vec<u32> = order.groups.iter().copied().chain(web).map(|index| places[index]).collect();
         // Of each finite flow, which group of the scenario it belongs to.
         let of_flows: Vec<usize> = (0..)
             .zip(&scenario.flows)
@@ -178,7 +185,8 @@ impl<P: Policy> Engine<P> {
             forward: direction(2 * index),
             reverse: direction(2 * index + 1),
         };
-        self.scenario.links.iter().enumerate().map(report).collect()
+        let reports = self.scenario.links.iter().enumerate().map(report).collect();
+        Order::written(&self.order.links, reports)
     }
 
     /// Of each direction, the bytes over it that reached their receivers in the window for the first time.
@@ -235,7 +243,9 @@ impl<P: Policy> Engine<P> {
                 frames: None,
             }
         });
-        udp.chain(web).collect()
+        let (udp, web) =
+            (Order::written(&self.order.udp, udp.collect()), Order::written(&self.order.web, web.collect()));
+        udp.into_iter().chain(web).collect()
     }
 
     fn link_series(&mut self) -> Series {
@@ -254,14 +264,14 @@ impl<P: Policy> Engine<P> {
         let Some(interval) = self.scenario.series_interval else { return Series::with_columns(names, 0) };
         let rows = (self.transit.window.to / interval) as usize * self.scenario.links.len();
         let mut series = Series::with_columns(names, rows);
-        for index in 0..self.scenario.links.len() {
+        for (number, index) in (0..).zip(Order::back(&self.order.links)) {
             let mut taken = |direction| self.transit.network.take_series(direction);
             let columns = [2 * index, 2 * index + 1].into_iter().filter_map(&mut taken);
             let columns: Vec<_> =
                 columns.flat_map(|one| [one.queue, one.utilization, one.arrived, one.dropped, one.marked]).collect();
             let n = columns[0].len();
             series.t_s.extend((1..=n as u64).map(|k| seconds(k * interval)));
-            series.entity.extend(std::iter::repeat_n(index as u32, n));
+            series.entity.extend(std::iter::repeat_n(number, n));
             for ((_, into), from) in series.columns.iter_mut().zip(columns) {
                 into.extend(from);
             }

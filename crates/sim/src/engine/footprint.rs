@@ -4,7 +4,7 @@ use super::Engine;
 use crate::engine::schedule::Schedule;
 use crate::network::Network;
 use crate::report::FlowReport;
-use crate::scenario::{Arrivals, Buffer, FlowGroup, Loss, Problem, Scenario, buffer_key};
+use crate::scenario::{Arrivals, Buffer, FlowGroup, Loss, Problem, Scenario, Tcp, buffer_key};
 use crate::traffic::connection::Connection;
 use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::frames::FrameSource;
@@ -16,6 +16,9 @@ pub struct Memory {
     limit: u64,
     /// What was allocated for the series at the beginning.
     series: u64,
+    /// State of the algorithms of the flows that the scenario lists, and of each transfer of web traffic.
+    states: u64,
+    state_of_transfer: u64,
     /// What the connections and the sources of frames held when they were last looked at, and after how many looks at the rest that
     /// is due again.
     connections: u64,
@@ -29,7 +32,15 @@ const CONNECTIONS_A_LOOK: usize = super::WATCH_EVERY as usize / 64;
 impl Memory {
     /// Nothing held yet.
     pub fn new(scenario: &Scenario, limit: u64) -> Memory {
-        Memory { limit, series: series_bytes(scenario), connections: 0, looks_left: 0 }
+        let flows = scenario.flows.iter().map(|group| u64::from(group.count) * state_bytes(&group.tcp));
+        Memory {
+            limit,
+            series: series_bytes(scenario),
+            states: flows.sum(),
+            state_of_transfer: scenario.web.iter().map(|group| state_bytes(&group.tcp)).max().unwrap_or(0),
+            connections: 0,
+            looks_left: 0,
+        }
     }
 }
 
@@ -60,6 +71,8 @@ impl<P: Policy> Engine<P> {
         (queues + rest + lost + self.flows.capacity() * size_of::<Connection<P>>()) as u64
             + self.memory.connections
             + self.memory.series
+            + self.memory.states
+            + (self.flows.len() - self.long_lived) as u64 * self.memory.state_of_transfer
     }
 
     /// Which key fills the memory.
@@ -75,13 +88,14 @@ impl<P: Policy> Engine<P> {
             let what = format!(
                 "{transfers} transfers at once {when}, {beyond}; allowed: fewer or smaller ones, or more memory"
             );
-            return problem(format!("web[{group}]"), what);
+            return problem(format!("web[{}]", self.order.web[group]), what);
         }
         if 2 * waiting >= under_way {
             let what = format!(
                 "{waiting} packets wait here {when}, {beyond}; allowed: a smaller buffer, a smaller max_window of the flows, or more memory"
             );
-            return problem(buffer_key(&scenario.links, index / 2, index % 2 == 1), what);
+            let link = self.order.links[index / 2];
+            return problem(buffer_key(&self.written.links, link, index % 2 == 1), what);
         }
         let what = format!(
             "{under_way} packets are under way {when}, {beyond}; allowed: a smaller max_window or rate, or more memory"
@@ -122,13 +136,16 @@ pub fn check_certain(scenario: &Scenario, limit: u64) -> Result<(), Problem> {
     }
     let mut needs = series;
     let tcp = (size_of::<Connection<Controller>>() + size_of::<FlowReport>()) as u64;
-    let flows = scenario.flows.iter().map(|group| (u64::from(group.count) * tcp, "flows", "count"));
+    let flows =
+        scenario.flows.iter().map(|group| (u64::from(group.count) * (tcp + state_bytes(&group.tcp)), "flows", "count"));
     let udp = scenario.udp.iter().map(|group| {
         let source = size_of::<DatagramSource>() + group.frames.map_or(0, |_| size_of::<FrameSource>());
         (u64::from(group.count) * source as u64, "udp", "count")
     });
     let web = scenario.web.iter().map(|group| match group.arrivals {
-        Arrivals::Sessions { sessions, .. } => (u64::from(sessions) * tcp, "web", "sessions"),
+        Arrivals::Sessions { sessions, .. } => {
+            (u64::from(sessions) * (tcp + state_bytes(&group.tcp)), "web", "sessions")
+        }
         Arrivals::Poisson { .. } => (0, "web", "transfers_per_second"),
     });
     for (index, (bytes, table, key)) in flows.enumerate().chain(udp.enumerate()).chain(web.enumerate()) {
@@ -166,6 +183,11 @@ fn first_windows(scenario: &Scenario, group: &FlowGroup) -> u64 {
     let bits = u128::from(scenario.packet_size) * 8;
     let gone = u128::from(link.rate_bps) * u128::from(span) / (bits * 1_000_000_000) + 1;
     u64::try_from(sent.saturating_sub(gone)).unwrap_or(u64::MAX)
+}
+
+/// Memory of the state of a connection's algorithm, where that is not the crate's.
+fn state_bytes(tcp: &Tcp) -> u64 {
+    tcp.algorithm.foreign.as_ref().map_or(0, |foreign| foreign.connection_bytes())
 }
 
 /// What the columns of the series take.

@@ -6,6 +6,7 @@
 //! behind the loop's by its access delay.
 
 mod build;
+mod burst;
 mod figures;
 mod footprint;
 pub mod schedule;
@@ -18,12 +19,15 @@ use crate::packet::{Kind, Packet, Segment};
 use crate::prefetch::prefetch;
 use crate::report::Report;
 use crate::report::transfers::Transfers;
+use crate::rng::Ties;
+use crate::scenario::order::Order;
 use crate::scenario::{Arrivals, Problem, Scenario, Tcp, Web};
 use crate::traffic::connection::{Connection, HOT_BYTES, Life, controller};
 use crate::traffic::datagrams::DatagramSource;
 use crate::traffic::web::WebGroup;
 use crate::transport::ecn::Receiving;
 use crate::transport::policy::{Any, Controller, Fault, Fuse, Guard, Policy};
+use burst::Rest;
 use footprint::Memory;
 use fullpipe_cc::Nanos;
 use schedule::{Schedule, StreamId};
@@ -192,7 +196,11 @@ const WATCH_EVERY: u32 = 1 << 14;
 const MANY_FLOWS: usize = 512;
 
 struct Engine<P> {
+    /// In canonical order.
     scenario: Arc<Scenario>,
+    /// In the order in which it was written.
+    written: Arc<Scenario>,
+    order: Order,
     transit: Transit,
     flows: Vec<Connection<P>>,
     datagrams: Vec<DatagramSource>,
@@ -249,7 +257,12 @@ impl<P: Policy> Engine<P> {
     /// The next events, as many as there may be between two looks at watch and memory; false where none is left up to `end`.
     #[inline(always)]
     fn take_some(&mut self, end: Nanos) -> bool {
-        for _ in 0..WATCH_EVERY {
+        self.transit.left = WATCH_EVERY;
+        if let Some(rest) = self.transit.rest.take() {
+            self.send_rest(rest);
+        }
+        while self.transit.left > 0 {
+            self.transit.left -= 1;
             let timer = self.transit.timers.next_time();
             let packet = self.transit.schedule.next_time();
             if timer.min(packet) >= end {
@@ -271,6 +284,16 @@ impl<P: Policy> Engine<P> {
         true
     }
 
+    /// A long burst goes on before any other event.
+    #[cold]
+    #[inline(never)]
+    fn send_rest(&mut self, rest: Rest) {
+        self.transit.send_rest(&mut self.flows[rest.flow as usize], rest);
+        if self.transit.rest.is_some() {
+            self.transit.left = 0;
+        }
+    }
+
     /// Ends the run where it holds more than it may: no event is left.
     #[cold]
     #[inline(never)]
@@ -278,8 +301,9 @@ impl<P: Policy> Engine<P> {
         self.first_segments = 0;
         if let Err(problem) = self.check_memory(now) {
             self.excess = Some(problem);
-            self.transit.schedule = Schedule::new();
-            self.transit.timers = Timers::default();
+            self.transit.schedule = Schedule::new(Ties::default());
+            self.transit.timers = Timers::new(Ties::default());
+            self.transit.rest = None;
         }
     }
 
@@ -488,15 +512,14 @@ impl<P: Policy> Engine<P> {
         }
         flow.sender.pass_time(now, flow.id, &mut self.transit.log);
         let timeouts = flow.sender.on_syn_ack(now, packet.stamp);
+        let (rtt, incarnation) = (flow.sender.handshake_rtt(), flow.incarnation);
+        let tcp = self.tcp(packet.flow);
         // RFC 6928 section 2.
-        if timeouts > 1 {
-            let tcp = Tcp { initial_window: 1, ..self.tcp(packet.flow).clone() };
-            let flow = &mut self.flows[packet.flow as usize];
-            let guard = Guard { fuse: self.fuse.clone(), flow: packet.flow, now };
-            let seed = build::choices(self.scenario.seed, packet.flow, flow.incarnation);
-            let base_rtt = flow.sender.base_rtt();
-            flow.sender.begin_with(controller(&tcp, self.scenario.packet_size, base_rtt, seed, &guard));
-        }
+        let reduced = (timeouts > 1).then(|| Tcp { initial_window: 1, ..tcp.clone() });
+        let guard = Guard { fuse: self.fuse.clone(), flow: self.order.number(packet.flow), now };
+        let seed = build::choices(self.scenario.seed, self.transit.schedule.flow(packet.flow), incarnation);
+        let cc = controller(reduced.as_ref().unwrap_or(tcp), self.scenario.packet_size, Some(rtt), seed, &guard);
+        self.flows[packet.flow as usize].sender.begin_with(cc);
         self.send_first_window(packet.flow, packet.at);
     }
 
@@ -532,9 +555,11 @@ impl<P: Policy> Engine<P> {
             return false;
         }
         let segments = self.web[group as usize].begin(web, self.scenario.packet_size, now, self.transit.window);
-        let seed = build::choices(self.scenario.seed, id, flow.incarnation.wrapping_add(1));
-        let guard = Guard { fuse: self.fuse.clone(), flow: id, now };
-        let cc = controller(&web.tcp, self.scenario.packet_size, flow.sender.base_rtt(), seed, &guard);
+        let seed =
+            build::choices(self.scenario.seed, self.transit.schedule.flow(flow.id), flow.incarnation.wrapping_add(1));
+        let guard = Guard { fuse: self.fuse.clone(), flow: self.order.number(id), now };
+        let rtt = (!web.tcp.handshake).then(|| flow.sender.handshake_rtt());
+        let cc = controller(&web.tcp, self.scenario.packet_size, rtt, seed, &guard);
         flow.sender.reopen(cc, segments);
         flow.receiver.reset();
         if let Some(ecn) = flow.heed.as_mut().and_then(|heed| heed.ecn.as_mut()) {
@@ -550,30 +575,37 @@ impl<P: Policy> Engine<P> {
         if flow.life == Life::Idle || now >= self.transit.window.to {
             return;
         }
-        flow.sender.stop();
+        if flow.sender.stop() {
+            flow.stopped = true;
+            if let Some(transfer) = flow.transfer {
+                self.transfers.cut_off(transfer);
+            }
+        }
         if flow.sender.finished() {
             flow.sender.pass_time(now, id, &mut self.transit.log);
             self.complete(id, now);
         }
     }
 
-    /// Everything the flow had to send has been acknowledged.
+    /// Everything that the flow had to send has been acknowledged. Its transfer is complete, unless the flow stopped before.
     fn complete(&mut self, id: u32, now: Nanos) {
         let flow = &mut self.flows[id as usize];
         flow.life = Life::Idle;
-        flow.completed = now;
+        if flow.transfer.is_some() && !flow.stopped {
+            flow.completed = now;
+        }
         flow.sender.meter.stop();
         if let Some(transfer) = flow.transfer {
-            self.transfers.complete(transfer, now, flow.sender.high(), flow.sender.meter.events);
+            self.transfers.end(transfer, now, flow.sender.meter.events);
         }
-        let (access, started) = (flow.access, flow.started);
+        let started = flow.started;
         let Some(group) = flow.web else { return };
         let web = &mut self.web[group as usize];
         web.complete(started, now, self.transit.window);
         match self.scenario.web[group as usize].arrivals {
             Arrivals::Sessions { mean_gap, .. } => {
                 let next = now + web.rng.exponential(mean_gap as f64);
-                self.transit.timers.set(next + access, Timer::Start(id));
+                self.start_at(next, id);
             }
             Arrivals::Poisson { .. } => web.idle.push(id),
         }
@@ -586,7 +618,7 @@ impl<P: Policy> Engine<P> {
         let next = at.saturating_add(rng.exponential(1e9 / per_second));
         let id = idle.pop();
         let id = id.unwrap_or_else(|| self.add_web_connection(group));
-        self.transit.timers.set(at + self.flows[id as usize].access, Timer::Start(id));
+        self.start_at(at, id);
         if stop.is_none_or(|stop| next <= stop) {
             self.set_transfer(group, next);
         }
@@ -595,7 +627,8 @@ impl<P: Policy> Engine<P> {
     /// A transfer of a Poisson process begins at `at`, if the run lasts so long.
     fn set_transfer(&mut self, group: u32, at: Nanos) {
         if at <= self.transit.window.to {
-            self.transit.timers.set(at, Timer::Transfer(group));
+            let identity = self.web[group as usize].identity;
+            self.transit.timers.set_of(at, Timer::Transfer(group), identity);
         }
     }
 
@@ -606,7 +639,7 @@ impl<P: Policy> Engine<P> {
         }
         let Some((packet, next)) = source.send(id, at, self.transit.window) else { return };
         self.transit.count.sent += 1;
-        self.transit.timers.set(next, Timer::Datagram(id));
+        self.transit.timers.set_of(next, Timer::Datagram(id), source.identity);
         source.received += u64::from(self.transit.carry_datagram(source.route, source.size, packet, false));
     }
 
@@ -615,7 +648,7 @@ impl<P: Policy> Engine<P> {
         let source = &mut self.datagrams[id as usize];
         let Some((packet, next)) = source.send_of_frame(id, at, self.transit.window) else { return };
         self.transit.count.sent += 1;
-        self.transit.timers.set(next, Timer::Datagram(id));
+        self.transit.timers.set_of(next, Timer::Datagram(id), source.identity);
         self.carry_of_frame(packet);
     }
 
@@ -647,7 +680,7 @@ impl<P: Policy> Engine<P> {
     #[inline(never)]
     fn on_pace(&mut self, id: u32, at: Nanos) {
         if self.transit.timers.next_time() == at {
-            return self.transit.timers.set(at, Timer::Pace(id));
+            return self.transit.timers.set_of(at, Timer::Pace(id), self.transit.schedule.flow(id));
         }
         self.transit.prefetch_next_note();
         self.transit.by_timer = true;
@@ -674,7 +707,7 @@ impl<P: Policy> Engine<P> {
             return;
         }
         flow.ack_timer_at = Nanos::MAX;
-        match flow.receiver.deadline {
+        match flow.receiver.deadline() {
             Some(due) if due <= at => self.transit.acknowledge(flow, at),
             _ => self.transit.arm_ack(flow),
         }

@@ -6,9 +6,11 @@
 //! being read takes its place among those still unread. Packets that arrive before that slice, in one of which too many are unread,
 //! or beyond the last one, go to heaps. The width follows the traffic.
 //!
-//! Ties go to the lower stream number, within a stream to the packet pushed first, whatever the width.
+//! Packets of one stream that arrive at one moment keep their order. Streams that tie go in the order of [`Ties::rank`], a fair choice at
+//! each moment, and after them the flows to be woken. The rank is computed only for ties. The order does not depend on the width.
 
 use crate::packet::{Kind, NoteSlot, Packet};
+use crate::rng::{Identity, TIE_BITS, Ties};
 use fullpipe_cc::Nanos;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -33,7 +35,10 @@ const MOST: usize = 1 << PLACE_BITS;
 /// All packets under way.
 #[derive(Debug)]
 pub struct Schedule {
-    streams: StreamId,
+    ties: Ties,
+    /// Identity of each stream, and of each flow.
+    streams: Vec<Identity>,
+    flows: Vec<Identity>,
     shift: u32,
     /// The bits of a time that say where in its slice it is.
     mask: u32,
@@ -89,8 +94,10 @@ struct Entry {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     at: Nanos,
-    stream: StreamId,
+    /// See [`Schedule::rank`].
+    rank: u64,
     order: u64,
+    stream: StreamId,
     packet: Packet,
 }
 
@@ -110,9 +117,11 @@ struct Traffic {
 
 impl Schedule {
     /// Nothing under way.
-    pub fn new() -> Schedule {
+    pub fn new(ties: Ties) -> Schedule {
         Schedule {
-            streams: 0,
+            ties,
+            streams: Vec::new(),
+            flows: Vec::new(),
             shift: FIRST_SHIFT,
             mask: mask_of(FIRST_SHIFT),
             slices: vec![Vec::new(); SLICES as usize],
@@ -137,10 +146,16 @@ impl Schedule {
     }
 
     /// A new, empty stream. Where keys have no bits for more, the last one serves all that come: it settles ties, no more.
-    pub fn add_stream(&mut self) -> StreamId {
-        let stream = self.streams;
-        self.streams = (stream + 1).min(MOST_STREAMS - 1);
-        stream
+    pub fn add_stream(&mut self, identity: Identity) -> StreamId {
+        if self.streams.len() < MOST_STREAMS as usize {
+            self.streams.push(identity);
+        }
+        self.streams.len() as StreamId - 1
+    }
+
+    /// Announces the next flow, which [`Schedule::push_pace`] may name.
+    pub fn add_flow(&mut self, identity: Identity) {
+        self.flows.push(identity);
     }
 
     /// Appends to a stream; `packet.at` is not before that of the packet ahead of it, nor before that of a packet taken.
@@ -154,7 +169,7 @@ impl Schedule {
         }
     }
 
-    /// Wakes flow `flow` at `at`, after all packets that arrive at that moment, in the order of the flows' numbers; false, and nothing is done,
+    /// Wakes flow `flow` at `at`, after all packets that arrive at that moment; flows that tie go by their rank. False, and nothing is done,
     /// where that is so soon, or so far ahead, that no slice takes it, or the flow has no number.
     #[inline(always)]
     pub fn push_pace(&mut self, flow: u32, at: Nanos) -> bool {
@@ -167,6 +182,17 @@ impl Schedule {
             self.open_next();
         }
         true
+    }
+
+    /// Makes room for so many flows more.
+    pub fn reserve_flows(&mut self, flows: usize) {
+        self.flows.reserve_exact(flows);
+    }
+
+    /// Identity of a flow.
+    #[inline]
+    pub fn flow(&self, flow: u32) -> Identity {
+        self.flows.get(flow as usize).copied().unwrap_or(Identity::NONE)
     }
 
     /// When the next packet arrives; beyond every run if none is under way.
@@ -214,7 +240,11 @@ impl Schedule {
         let entries: usize = slices.map(Vec::capacity).sum();
         let keys = self.keys.capacity() + self.unsorted.capacity();
         let waiting = self.late.capacity() + self.far.capacity();
-        entries * size_of::<Entry>() + keys * size_of::<u64>() + waiting * size_of::<Waiting>()
+        let identities = self.streams.capacity() + self.flows.capacity();
+        entries * size_of::<Entry>()
+            + keys * size_of::<u64>()
+            + waiting * size_of::<Waiting>()
+            + identities * size_of::<Identity>()
     }
 
     /// Puts a packet into its slice; false where it has none.
@@ -240,7 +270,8 @@ impl Schedule {
     /// A packet for a heap, numbered.
     fn waiting(&mut self, stream: StreamId, packet: &Packet) -> Reverse<Waiting> {
         self.order += 1;
-        Reverse(Waiting { at: packet.at, stream, order: self.order, packet: *packet })
+        let rank = self.rank(packet.at, stream);
+        Reverse(Waiting { at: packet.at, rank, order: self.order, stream, packet: *packet })
     }
 
     /// Puts a packet for which there is no slice ahead where it belongs. It is given away, so that others need not be in memory.
@@ -275,12 +306,53 @@ impl Schedule {
             return false;
         }
         let entry = Entry::new(stream, packet, self.mask);
-        // The last place: it stands behind all of its time and stream.
         let key = entry.key(self.entries.len());
-        let place = self.taken + unread.partition_point(|&other| other < key);
+        let mut place = self.taken + unread.partition_point(|&other| other < (key | MOMENT));
+        if place > self.taken && is_tie(self.keys[place - 1], key) {
+            place = self.place_among_ties(key, place);
+        }
         self.entries.push(entry);
         self.keys.insert(place, key);
         true
+    }
+
+    /// Place of a key whose moment ends before `place`: behind all of its stream.
+    #[cold]
+    fn place_among_ties(&self, key: u64, mut place: usize) -> usize {
+        let at = self.base + within(key);
+        let rank = self.rank(at, stream_in(key));
+        while place > self.taken {
+            let before = self.keys[place - 1];
+            if !is_tie(before, key) || self.rank(at, stream_in(before)) <= rank {
+                break;
+            }
+            place -= 1;
+        }
+        place
+    }
+
+    /// Order of streams at one moment: arrivals before flows to be woken, then by [`Ties::rank`]. Equal ranks go by number.
+    fn rank(&self, at: Nanos, stream: StreamId) -> u64 {
+        let (wakes, identities, number) = match stream.checked_sub(MOST_STREAMS) {
+            Some(flow) => (1, &self.flows, flow),
+            None => (0, &self.streams, stream),
+        };
+        let identity = identities.get(number as usize).copied().unwrap_or(Identity::NONE);
+        wakes << (TIE_BITS + STREAM_BITS) | u64::from(self.ties.rank(at, identity)) << STREAM_BITS | u64::from(number)
+    }
+
+    /// Puts streams that tie in the order of their ranks, in keys that are sorted.
+    #[cold]
+    fn settle_ties(&mut self) {
+        let mut keys = std::mem::take(&mut self.keys);
+        for tied in keys.chunk_by_mut(|&a, &b| is_tie(a, b)) {
+            let (first, last) = (tied[0], tied[tied.len() - 1]);
+            if stream_in(first) != stream_in(last) {
+                let at = self.base + within(first);
+                tied.sort_unstable_by_key(|&key| (self.rank(at, stream_in(key)), place_in(key)));
+            }
+        }
+        self.keys = keys;
     }
 
     fn put_late(&mut self, waiting: Reverse<Waiting>) {
@@ -291,9 +363,12 @@ impl Schedule {
     /// Takes the next packet to arrive.
     #[inline(never)]
     pub fn pop_late(&mut self) -> Option<Packet> {
-        let late = self.late.peek().map(|Reverse(waiting)| (waiting.at, waiting.stream))?;
+        let late = self.late.peek().map(|Reverse(waiting)| (waiting.at, waiting.rank))?;
         let key = self.keys.get(self.taken).copied();
-        let filed = key.filter(|&key| (self.base + within(key), stream_in(key)) <= late);
+        let filed = key.filter(|&key| {
+            let at = self.base + within(key);
+            at < late.0 || at == late.0 && self.rank(at, stream_in(key)) <= late.1
+        });
         let packet = match filed {
             Some(key) => {
                 self.taken += 1;
@@ -381,16 +456,25 @@ impl Schedule {
 
     /// The keys of the entries, sorted.
     fn read_keys(&mut self) {
-        let (mut sorted, mut last) = (true, 0);
+        // Sorted, and no two at one moment.
+        let (mut apart, mut last) = (true, 0);
         self.keys.extend(self.entries.iter().enumerate().map(|(place, entry)| {
             let key = entry.key(place);
-            sorted &= last <= key;
-            last = key;
+            apart &= last < key;
+            last = key | MOMENT;
             key
         }));
-        if !sorted && !spread(&mut self.keys, &mut self.unsorted, self.shift) {
-            self.keys.sort_unstable();
+        if !apart && self.sort_keys() {
+            self.settle_ties();
         }
+    }
+
+    /// Sorts the keys; says whether any tie.
+    fn sort_keys(&mut self) -> bool {
+        spread(&mut self.keys, &mut self.unsorted, self.shift).unwrap_or_else(|| {
+            self.keys.sort_unstable();
+            true
+        })
     }
 
     /// Considers the width, every so many packets.
@@ -525,6 +609,15 @@ fn place_after(place: u64, first: u64) -> u64 {
     place.wrapping_sub(first) % SLICES
 }
 
+/// The bits of a key below its time.
+const MOMENT: u64 = (1 << (STREAM_BITS + PLACE_BITS)) - 1;
+
+/// Whether two keys have one time.
+#[inline(always)]
+fn is_tie(a: u64, b: u64) -> bool {
+    (a ^ b) <= MOMENT
+}
+
 #[inline(always)]
 fn within(key: u64) -> Nanos {
     key >> (STREAM_BITS + PLACE_BITS)
@@ -540,12 +633,12 @@ fn place_in(key: u64) -> usize {
     key as usize & (MOST - 1)
 }
 
-/// Sorts the keys of a slice of width `shift`; false where it is better done by comparing. Arrivals are spread over a slice, so
+/// Sorts the keys of a slice of width `shift`, and says whether any tie; `None` where it is better done by comparing. Arrivals are spread over a slice, so
 /// each key goes to a bucket by its time, and then past the few that share it: less guessing by the processor.
-fn spread(keys: &mut Vec<u64>, unsorted: &mut Vec<u64>, shift: u32) -> bool {
+fn spread(keys: &mut Vec<u64>, unsorted: &mut Vec<u64>, shift: u32) -> Option<bool> {
     let bits = keys.len().ilog2() + 1;
     if bits > shift || 1 << bits > BUCKETS {
-        return false;
+        return None;
     }
     let bucket = |key: u64| (key >> (STREAM_BITS + PLACE_BITS + shift - bits)) as usize & (BUCKETS - 1);
     let mut ends = [0u16; BUCKETS];
@@ -558,7 +651,7 @@ fn spread(keys: &mut Vec<u64>, unsorted: &mut Vec<u64>, shift: u32) -> bool {
         sum += std::mem::replace(end, sum);
     }
     if most > CROWD {
-        return false;
+        return None;
     }
     std::mem::swap(keys, unsorted);
     keys.resize(unsorted.len(), 0);
@@ -567,14 +660,15 @@ fn spread(keys: &mut Vec<u64>, unsorted: &mut Vec<u64>, shift: u32) -> bool {
         keys[usize::from(*place)] = key;
         *place += 1;
     }
-    insertion_sort(keys);
-    true
+    Some(insertion_sort(keys))
 }
 
-fn insertion_sort(keys: &mut [u64]) {
+/// Sorts the keys; says whether any tie.
+fn insertion_sort(keys: &mut [u64]) -> bool {
+    let mut ties = false;
     for end in 1..keys.len() {
         let key = keys[end];
-        if keys[end - 1] <= key {
+        if keys[end - 1] | MOMENT < key {
             continue;
         }
         let mut place = end;
@@ -583,7 +677,9 @@ fn insertion_sort(keys: &mut [u64]) {
             place -= 1;
         }
         keys[place] = key;
+        ties |= place > 0 && is_tie(keys[place - 1], key) || place < end && is_tie(keys[place + 1], key);
     }
+    ties
 }
 
 /// Most buckets of [`spread`], and most keys in one: beyond, comparing all is faster.
@@ -640,7 +736,7 @@ impl PartialOrd for Waiting {
 
 impl Ord for Waiting {
     fn cmp(&self, other: &Self) -> Ordering {
-        (self.at, self.stream, self.order).cmp(&(other.at, other.stream, other.order))
+        (self.at, self.rank, self.order).cmp(&(other.at, other.rank, other.order))
     }
 }
 
@@ -660,25 +756,57 @@ mod tests {
         taken.map(|packet| (packet.at, packet.seq))
     }
 
+    const TIES: Ties = Ties::new(7);
+
+    /// Identity of a stream or a flow in these tests.
+    fn identity(number: u32) -> Identity {
+        Identity::NONE.number(number.into())
+    }
+
+    /// A schedule with so many streams, and flows of the numbers below 8.
+    fn with_streams(streams: u32) -> Schedule {
+        let mut schedule = Schedule::new(TIES);
+        (0..streams).for_each(|number| assert_eq!(schedule.add_stream(identity(number)), number));
+        (0..8).for_each(|number| schedule.add_flow(identity(number)));
+        schedule
+    }
+
+    /// At 4 ns packets of three streams, two of them of one: these keep their order.
     #[test]
-    fn packets_come_in_time_order_and_ties_by_stream() {
-        let mut schedule = Schedule::new();
-        let ids: Vec<_> = (0..6).map(|_| schedule.add_stream()).collect();
+    fn packets_come_in_time_order_and_ties_by_rank() {
+        let mut schedule = with_streams(6);
         for (stream, times) in [(5, [1, 4]), (0, [3, 9]), (3, [4, 4]), (1, [4, 5])] {
-            for (k, at) in times.into_iter().enumerate() {
-                schedule.push(ids[stream], &packet(at, (10 * stream + k) as u32));
+            for (k, at) in (0..).zip(times) {
+                schedule.push(stream, &packet(at, 10 * stream + k));
             }
         }
         let order: Vec<_> = std::iter::from_fn(|| take(&mut schedule)).collect();
-        assert_eq!(order, [(1, 50), (3, 0), (4, 10), (4, 30), (4, 31), (4, 51), (5, 11), (9, 1)]);
+        let mut tied = [10, 30, 31, 51];
+        tied.sort_by_key(|seq| TIES.rank(4, identity(seq / 10)));
+        let expected = [(1, 50), (3, 0)].into_iter().chain(tied.map(|seq| (4, seq))).chain([(5, 11), (9, 1)]);
+        assert_eq!(order, expected.collect::<Vec<_>>());
+    }
+
+    /// 1000 moments at which three streams tie, pushed in one order: each stream is first a third of the times. The standard deviation
+    /// is 15.
+    #[test]
+    fn no_stream_wins_ties_by_its_number() {
+        let mut schedule = with_streams(3);
+        let mut first = [0; 3];
+        for moment in 1..=1000 {
+            (0..3).for_each(|stream| schedule.push(stream, &packet(moment * 12_000, stream)));
+            first[take(&mut schedule).expect("three").1 as usize] += 1;
+            (0..2).for_each(|_| assert!(take(&mut schedule).is_some()));
+        }
+        assert!(first.iter().all(|won| (280..=390).contains(won)), "{first:?}");
     }
 
     /// Flows 7 and 2 are to be woken at a moment at which packets of a stream arrive, one of which is pushed last; one as soon as 100 ns, in the
     /// slice that is open, and one with too high a number, are no entries.
     #[test]
-    fn flows_are_woken_after_all_packets_of_a_moment_in_their_order() {
-        let mut schedule = Schedule::new();
-        let stream = schedule.add_stream();
+    fn flows_are_woken_after_all_packets_of_a_moment_by_rank() {
+        let mut schedule = with_streams(1);
+        let stream = 0;
         schedule.push(stream, &packet(50, 0));
         schedule.push(stream, &packet(MS, 1));
         assert!(schedule.push_pace(7, MS) && schedule.push_pace(2, MS));
@@ -689,40 +817,44 @@ mod tests {
             .collect();
         let arrives = |at, seq| (at, Kind::Data, 0, seq);
         let wakes = |flow| (MS, Kind::Pace, flow, 0);
-        assert_eq!(order, [arrives(50, 0), arrives(MS, 1), arrives(MS, 2), wakes(2), wakes(7)]);
+        let mut woken = [2, 7];
+        woken.sort_by_key(|&flow| TIES.rank(MS, identity(flow)));
+        assert_eq!(order, [arrives(50, 0), arrives(MS, 1), arrives(MS, 2), wakes(woken[0]), wakes(woken[1])]);
     }
 
     /// Five million streams: keys have 22 bits for their number. A number beyond those would be taken for a later time.
     #[test]
     fn more_streams_than_numbers_keep_the_order_of_time() {
-        let mut schedule = Schedule::new();
-        let last = (0..5_000_000).map(|_| schedule.add_stream()).last().expect("five million");
+        let mut schedule = Schedule::new(TIES);
+        let last = (0..5_000_000).map(|k| schedule.add_stream(identity(k))).last().expect("five million");
         schedule.push(0, &packet(2, 0));
         schedule.push(last, &packet(1, 1));
         schedule.push(0, &packet(1, 2));
         let order: Vec<_> = std::iter::from_fn(|| take(&mut schedule)).collect();
-        assert_eq!(order, [(1, 2), (1, 1), (2, 0)]);
+        let mut tied = [(1, 2), (1, 1)];
+        tied.sort_by_key(|&(_, seq)| TIES.rank(1, identity(if seq == 1 { MOST_STREAMS - 1 } else { 0 })));
+        assert_eq!(order, [tied[0], tied[1], (2, 0)]);
     }
 
     proptest! {
-        /// Whatever the delays, near or far beyond the slices, the order is that of a plain list sorted by time, stream and push;
-        /// long enough for the width to change.
+        /// Whatever the delays, near or far beyond the slices, the order is that of a plain list sorted by time, rank and push;
+        /// long enough for the width to change. Delays are multiples of `unit`: with a large one most packets tie.
         #[test]
         fn the_order_is_that_of_a_sorted_list(
             delays in prop::collection::vec((0u32..30, 1u64..1000, 0u32..4), 1..40),
             rounds in 1usize..600,
+            unit in prop::sample::select(vec![1u64, 1, 1_000, 1_000_000]),
         ) {
-            let mut schedule = Schedule::new();
-            (0..4).for_each(|_| { schedule.add_stream(); });
+            let mut schedule = with_streams(4);
             let mut waiting = std::collections::BTreeSet::new();
             let mut last = [0; 4];
             let (mut now, mut pushed) = (0, 0u32);
             for _ in 0..rounds {
                 for &(magnitude, factor, stream) in &delays {
-                    let at = (now + (factor << magnitude)).max(last[stream as usize]);
+                    let at = (now + (factor << magnitude)).next_multiple_of(unit).max(last[stream as usize]);
                     last[stream as usize] = at;
                     schedule.push(stream, &packet(at, pushed));
-                    waiting.insert((at, stream, pushed));
+                    waiting.insert((at, TIES.rank(at, identity(stream)), pushed));
                     pushed += 1;
                 }
                 for _ in 0..delays.len() - usize::from(rounds % 3 == 0) {
@@ -742,8 +874,8 @@ mod tests {
     /// So many packets under way, each sent again as soon as it arrives, for the delay that `delay` says by the number of packets so far:
     /// how many times the width changed, and how many packets were sorted anew for each that arrived.
     fn refilings(held: u32, packets: u32, delay: impl Fn(u32) -> Nanos) -> (usize, f64) {
-        let mut schedule = Schedule::new();
-        let streams = [schedule.add_stream(), schedule.add_stream()];
+        let mut schedule = with_streams(2);
+        let streams = [0, 1];
         let mut last = [0; 2];
         for k in 0..packets + held {
             let now = if k < held { 0 } else { take(&mut schedule).expect("one under way").0 };
@@ -779,8 +911,8 @@ mod tests {
     /// Six hundred in the open slice, more than find a place there; then two of one stream at one moment, the second when there is room again.
     #[test]
     fn nothing_passes_what_the_open_slice_had_no_place_for() {
-        let mut schedule = Schedule::new();
-        let (many, two) = (schedule.add_stream(), schedule.add_stream());
+        let mut schedule = with_streams(2);
+        let (many, two) = (0, 1);
         (0..600).for_each(|k| schedule.push(many, &packet(1000 + Nanos::from(k), k)));
         schedule.push(two, &packet(5000, 1000));
         (0..300).for_each(|k| assert_eq!(take(&mut schedule), Some((1000 + Nanos::from(k), k))));
@@ -794,8 +926,8 @@ mod tests {
     #[test]
     fn short_waits_among_long_ones_need_no_heap() {
         const PACKETS: u64 = 200_000;
-        let mut schedule = Schedule::new();
-        let (path, host) = (schedule.add_stream(), schedule.add_stream());
+        let mut schedule = with_streams(2);
+        let (path, host) = (0, 1);
         (0..500).for_each(|k| schedule.push(path, &packet(k * MS / 4, 0)));
         let mut awake = 0;
         for k in 0..PACKETS {

@@ -1,10 +1,12 @@
 //! Alarms: what happens at a time of its own rather than when a packet arrives.
 
+use crate::rng::{Identity, TIE_BITS, Ties};
 use fullpipe_cc::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What an alarm is for, with the number of the link, the flow, the source or the group. The order settles ties.
+/// Purpose of an alarm, with the number of the link, the flow, the source or the group. At one moment alarms go by their purpose, in
+/// this order, then by [`Ties::rank`], then by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
     /// Something changes of a served link.
@@ -27,13 +29,13 @@ pub enum Timer {
     Turn(u32),
 }
 
-/// When an alarm is due and what it is for, as one number, in their order: two of them are compared without a branch.
+/// Time, purpose, rank, and number of an alarm as one number, in this order: two of them are compared without a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Alarm(u128);
 
 impl Alarm {
     #[inline]
-    fn new(at: Nanos, timer: Timer) -> Alarm {
+    fn new(at: Nanos, timer: Timer, rank: u32) -> Alarm {
         let (kind, number) = match timer {
             Timer::Change(number) => (0, number),
             Timer::Start(number) => (1, number),
@@ -45,7 +47,7 @@ impl Alarm {
             Timer::Transfer(number) => (7, number),
             Timer::Turn(number) => (8, number),
         };
-        Alarm(u128::from(at) << 64 | kind << 32 | u128::from(number))
+        Alarm(u128::from(at) << 64 | kind << (32 + TIE_BITS) | u128::from(rank) << 32 | u128::from(number))
     }
 
     #[inline]
@@ -56,7 +58,7 @@ impl Alarm {
     #[inline]
     fn timer(self) -> Timer {
         let number = self.0 as u32;
-        match self.0 as u64 >> 32 {
+        match self.0 as u64 >> (32 + TIE_BITS) {
             0 => Timer::Change(number),
             1 => Timer::Start(number),
             2 => Timer::Stop(number),
@@ -73,6 +75,7 @@ impl Alarm {
 /// All alarms that are set.
 #[derive(Debug)]
 pub struct Timers {
+    ties: Ties,
     alarms: BinaryHeap<Reverse<Alarm>>,
     /// Turns of served links, which are many and soon, and few at a time: among all the others they would go to the top each time.
     turns: BinaryHeap<Reverse<(Nanos, u32)>>,
@@ -80,24 +83,29 @@ pub struct Timers {
     next: Nanos,
 }
 
-impl Default for Timers {
-    fn default() -> Self {
-        Timers { alarms: BinaryHeap::new(), turns: BinaryHeap::new(), next: Nanos::MAX }
-    }
-}
-
 impl Timers {
+    /// No alarm set.
+    pub fn new(ties: Ties) -> Timers {
+        Timers { ties, alarms: BinaryHeap::new(), turns: BinaryHeap::new(), next: Nanos::MAX }
+    }
+
     /// Makes room for `timers` more alarms.
     pub fn reserve(&mut self, timers: usize) {
         self.alarms.reserve_exact(timers);
     }
 
-    /// Sets an alarm.
+    /// Sets an alarm of a link, which has no rank: links do nothing to each other at one moment.
     pub fn set(&mut self, at: Nanos, timer: Timer) {
         match timer {
             Timer::Turn(link) => self.turns.push(Reverse((at, link))),
-            timer => self.alarms.push(Reverse(Alarm::new(at, timer))),
+            timer => self.alarms.push(Reverse(Alarm::new(at, timer, 0))),
         }
+        self.next = self.next.min(at);
+    }
+
+    /// Sets an alarm of the flow, source, or group with this identity.
+    pub fn set_of(&mut self, at: Nanos, timer: Timer, identity: Identity) {
+        self.alarms.push(Reverse(Alarm::new(at, timer, self.ties.rank(at, identity))));
         self.next = self.next.min(at);
     }
 
@@ -146,17 +154,29 @@ mod tests {
     ];
 
     proptest! {
-        /// They come in the order of their times, those of one time as [`Timer`] has it, but links' turns first.
+        /// The order is that of their times, then of [`Timer`]'s purposes with links' turns first, then of their ranks.
         #[test]
-        fn come_in_their_order(
+        fn alarms_go_by_time_purpose_and_rank(
             set in prop::collection::vec((prop_oneof![0u64..4, any::<u64>()], 0usize..9, any::<u32>()), 0..60),
+            seed in any::<u64>(),
         ) {
-            let mut timers = Timers::default();
-            let mut expected: Vec<_> = set.into_iter().map(|(at, kind, number)| (at, KINDS[kind](number))).collect();
-            expected.iter().for_each(|&(at, timer)| timers.set(at, timer));
-            expected.sort_by_key(|&(at, timer)| (at, !matches!(timer, Timer::Turn(_)), timer));
-            for alarm in expected {
-                prop_assert_eq!((timers.next_time(), timers.pop()), (alarm.0, Some(alarm)));
+            let ties = Ties::new(seed);
+            let mut timers = Timers::new(ties);
+            let identity = |number: u32| Identity::NONE.number(number.into());
+            let of_link = |kind| kind == 0 || kind == 8;
+            let mut expected = set;
+            for &(at, kind, number) in &expected {
+                match of_link(kind) {
+                    true => timers.set(at, KINDS[kind](number)),
+                    false => timers.set_of(at, KINDS[kind](number), identity(number)),
+                }
+            }
+            expected.sort_by_key(|&(at, kind, number)| {
+                let rank = if of_link(kind) { 0 } else { ties.rank(at, identity(number)) };
+                (at, kind != 8, kind, rank, number)
+            });
+            for (at, kind, number) in expected {
+                prop_assert_eq!((timers.next_time(), timers.pop()), (at, Some((at, KINDS[kind](number)))));
             }
             prop_assert_eq!((timers.next_time(), timers.pop()), (Nanos::MAX, None));
         }

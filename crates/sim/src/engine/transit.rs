@@ -1,16 +1,18 @@
 //! What packets move through: links, the order of arrivals, timers.
 
+use crate::engine::burst::{self, Rest};
 use crate::engine::schedule::Schedule;
 use crate::engine::timers::{Timer, Timers};
 use crate::network::{Direct, End, Hop, Network, Route, Shortcut};
 use crate::packet::{AckNote, Kind, Marks, NoteSlot, Notes, Packet, Segment};
 use crate::report::PacketCount;
 use crate::report::log::SampleLog;
-use crate::scenario::Scenario;
+use crate::rng::Ties;
+use crate::scenario::{Scenario, order};
 use crate::traffic::connection::{Connection, Life};
 use crate::transport::policy::Policy;
 use crate::transport::receiver::Reply;
-use crate::transport::sender::Arrival;
+use crate::transport::sender::{Arrival, MOST_NOTED};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
 use std::num::NonZero;
@@ -35,6 +37,10 @@ pub struct Transit {
     pub notes: Notes,
     /// A timer has expired: what it makes be sent comes after the turns that links take at that moment.
     pub by_timer: bool,
+    /// Events left before the next look at watch and memory.
+    pub left: u32,
+    /// What a long burst has yet to send.
+    pub rest: Option<Rest>,
     packet_size: u32,
     ack_size: u32,
 }
@@ -42,21 +48,26 @@ pub struct Transit {
 impl Transit {
     /// An idle network.
     pub fn new(scenario: &Scenario, network: Network) -> Self {
-        let mut schedule = Schedule::new();
+        let ties = Ties::new(scenario.seed);
+        let mut schedule = Schedule::new(ties);
         // Packets that have left a direction, for stops that need an event: the stream of the same number.
-        (0..network.directions()).for_each(|_| {
-            schedule.add_stream();
-        });
+        for link in &scenario.links {
+            for reverse in [false, true] {
+                schedule.add_stream(order::direction(&link.name, reverse));
+            }
+        }
         Transit {
             window: Window { from: scenario.warmup, to: scenario.duration },
             network,
             schedule,
-            timers: Timers::default(),
+            timers: Timers::new(ties),
             log: SampleLog::new(scenario.series_interval, scenario.packet_size),
             count: PacketCount::default(),
             lost: Vec::new(),
             notes: Notes::default(),
             by_timer: false,
+            left: 0,
+            rest: None,
             packet_size: scenario.packet_size,
             ack_size: scenario.ack_size,
         }
@@ -95,7 +106,10 @@ impl Transit {
     pub fn pump<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) {
         let now = at - flow.access;
         if flow.sender.is_quiet() {
-            let segments = flow.sender.new_segments(now);
+            let mut segments = flow.sender.new_segments(now);
+            if segments.end - segments.start > burst::SMALL {
+                segments = self.cut(flow.id, at, segments);
+            }
             if let Shortcut::Whole(direct) = flow.shortcut {
                 for seq in segments {
                     self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
@@ -131,34 +145,66 @@ impl Transit {
     pub fn pump_one_by_one<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
         if flow.sender.sends_train() {
             let train = flow.sender.begin_train();
-            // Each goes on its way at once: how many they are nobody could guess a second time.
+            let mut sent = 0;
+            // Each segment is sent at once: the sender could not name the same segments a second time.
             while let Some(seq) = flow.sender.next_of_train(&train, now) {
                 self.send_by_shortcut(flow, seq, at, now, true);
+                sent += 1;
+                if sent == burst::PART {
+                    flow.sender.end_train(&train, now);
+                    return self.cut_here(flow.id, at);
+                }
             }
             flow.sender.end_train(&train, now);
+            if sent > burst::SMALL {
+                self.count_burst(sent);
+            }
         } else if flow.sender.is_noting() {
-            for seq in flow.sender.noted_segments(now) {
+            let segments = flow.sender.noted_segments(now);
+            let count = segments.end - segments.start;
+            for seq in segments {
                 self.send_by_shortcut(flow, seq, at, now, true);
+            }
+            if count == MOST_NOTED {
+                return self.cut_here(flow.id, at);
+            }
+            if count > burst::SMALL {
+                self.count_burst(count);
             }
         } else {
             let mut high = flow.sender.high();
+            let mut sent = 0;
             while let Some(seq) = flow.sender.next_segment(now) {
                 self.send_by_shortcut(flow, seq, at, now, seq >= high);
                 high = flow.sender.high();
+                sent += 1;
+                if sent == burst::PART {
+                    return self.cut_here(flow.id, at);
+                }
+            }
+            if sent > burst::SMALL {
+                self.count_burst(sent);
             }
         }
         if let Some(due) = flow.sender.wake(now) {
             // With many flows an alarm among all of them costs more than a place among the packets.
             let at = due + flow.access;
             if !self.schedule.push_pace(flow.id, at) {
-                self.timers.set(at, Timer::Pace(flow.id));
+                self.timers.set_of(at, Timer::Pace(flow.id), self.schedule.flow(flow.id));
             }
         }
     }
 
     /// As [`Transit::send`], the whole way at a stroke where there is a shortcut.
     #[inline(always)]
-    fn send_by_shortcut<P: Policy>(&mut self, flow: &mut Connection<P>, seq: u64, at: Nanos, now: Nanos, new: bool) {
+    pub fn send_by_shortcut<P: Policy>(
+        &mut self,
+        flow: &mut Connection<P>,
+        seq: u64,
+        at: Nanos,
+        now: Nanos,
+        new: bool,
+    ) {
         match flow.shortcut {
             Shortcut::Whole(direct) => {
                 self.send_direct(flow, direct, Segment::new(flow.id, seq, flow.incarnation, at, now));
@@ -501,6 +547,10 @@ impl Transit {
             flow.duplicates += u64::from(counts);
             return Some(Packet { aside: segment.at, kind: Kind::Ack, ..segment.packet(Kind::Data) });
         }
+        if flow.receiver.must_report_before(segment.seq) {
+            // Only receivers that delay ACKs compress them, and segments reach those at the loop's time.
+            self.acknowledge(flow, segment.at);
+        }
         let reply = flow.receiver.take(segment.seq, segment.stamp, segment.at, flow.ack_delay.map(NonZero::get));
         if reply == Reply::AckAgain {
             flow.duplicates += u64::from(counts);
@@ -636,14 +686,14 @@ impl Transit {
         let due = flow.sender.deadline().saturating_add(flow.access);
         if due < flow.timer_at {
             flow.timer_at = due;
-            self.timers.set(due, Timer::Retransmit(flow.id));
+            self.timers.set_of(due, Timer::Retransmit(flow.id), self.schedule.flow(flow.id));
         }
     }
 
     /// The same for a held ACK, on the receiver's clock, which is the loop's.
     pub fn arm_ack<P: Policy>(&mut self, flow: &mut Connection<P>) {
-        let Some(due) = flow.receiver.deadline.filter(|&due| due < flow.ack_timer_at) else { return };
+        let Some(due) = flow.receiver.deadline().filter(|&due| due < flow.ack_timer_at) else { return };
         flow.ack_timer_at = due;
-        self.timers.set(due, Timer::DelayedAck(flow.id));
+        self.timers.set_of(due, Timer::DelayedAck(flow.id), self.schedule.flow(flow.id));
     }
 }

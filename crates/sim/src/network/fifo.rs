@@ -10,7 +10,7 @@ use super::line::Steady;
 use super::transmits::Transmits;
 use crate::report::DirectionReport;
 use crate::ring::Ring;
-use crate::rng::{Purpose, Rng};
+use crate::rng::{Identity, Purpose, Rng};
 use crate::scenario::{Buffer, Link, Loss};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
@@ -63,8 +63,8 @@ impl Fifo<Traced> {
 }
 
 impl<T: Transmits> Fifo<T> {
-    /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
-    pub fn new(link: &Link, seed: u64, index: u64, window: Window, interval: Option<Nanos>) -> Self {
+    /// An idle link. `identity` is that of the direction, for its random streams; `interval` is that of the series.
+    pub fn new(link: &Link, seed: u64, identity: Identity, window: Window, interval: Option<Nanos>) -> Self {
         let limit_packets = match link.buffer {
             Buffer::Packets(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
             _ => usize::MAX,
@@ -88,7 +88,7 @@ impl<T: Transmits> Fifo<T> {
             waited: 0,
             departures: Ring::default(),
             bytes,
-            wire: (loss > 0.0).then(|| Box::new((loss, Rng::new(seed, Purpose::Wire, index)))),
+            wire: (loss > 0.0).then(|| Box::new((loss, Rng::new(seed, Purpose::Wire, identity)))),
             ledger,
         }
     }
@@ -309,7 +309,7 @@ mod tests {
 
     fn direction(rate_bps: u64, buffer: Buffer, window: Window, interval: Option<Nanos>) -> Fifo {
         let link = Link { name: "l".into(), rate_bps, delay: 5, buffer, ..Link::default() };
-        Fifo::new(&link, 1, 0, window, interval)
+        Fifo::new(&link, 1, Identity::NONE, window, interval)
     }
 
     const RUN: Window = Window { from: 0, to: 1_000_000 };

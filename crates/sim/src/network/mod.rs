@@ -11,7 +11,7 @@ mod transmitter;
 
 use crate::packet::Kind;
 use crate::report::DirectionReport;
-use crate::scenario::{Link, Scenario, Tcp, Udp};
+use crate::scenario::{Link, Scenario, Tcp, Udp, order};
 use crate::window::Window;
 use change::trace::Traced;
 use fifo::Fifo;
@@ -115,17 +115,18 @@ impl Network {
             (0..2 * scenario.links.len()).map(|index| scenario.links[index / 2].direction(index % 2 == 1)).collect();
         let feeders = Feeders::of(&ways, &links);
         for (index, link) in links.iter().enumerate() {
-            let (seed, number, interval) = (scenario.seed, index as u64, scenario.series_interval);
+            let (seed, interval) = (scenario.seed, scenario.series_interval);
+            let identity = order::direction(&scenario.links[index / 2].name, index % 2 == 1);
             let simple = knows_departures(link) || link.is_steady() && feeders.space_out(index, &ways, &links);
             if serving != Serving::WhereNeeded || !simple {
                 network.ends.push(End::Served(network.served.len() as u32));
-                network.served.push(Served::new(link, scenario.packet_size, seed, number, window, interval, serving));
+                network.served.push(Served::new(link, scenario.packet_size, seed, identity, window, interval, serving));
             } else if link.trace.is_some() {
                 network.ends.push(End::Traced(network.traced.len() as u32));
-                network.traced.push(Fifo::new(link, seed, number, window, interval));
+                network.traced.push(Fifo::new(link, seed, identity, window, interval));
             } else {
                 network.ends.push(End::Fifo(network.fifos.len() as u32));
-                network.fifos.push(Fifo::new(link, seed, number, window, interval));
+                network.fifos.push(Fifo::new(link, seed, identity, window, interval));
             }
         }
 

@@ -21,7 +21,7 @@ use super::line::Span;
 use super::transmitter::Transmitter;
 use crate::packet::{Kind, Packet, Segment};
 use crate::report::DirectionReport;
-use crate::rng::{Purpose, Rng};
+use crate::rng::{Identity, Purpose, Rng};
 use crate::scenario::{Buffer, Link, Loss};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
@@ -117,12 +117,12 @@ pub struct Departed {
 }
 
 impl Served {
-    /// An idle link. `index` numbers all directions, for their random streams; `interval` is that of the series.
+    /// An idle link. `identity` is that of the direction, for its random streams; `interval` is that of the series.
     pub fn new(
         link: &Link,
         packet_size: u32,
         seed: u64,
-        index: u64,
+        identity: Identity,
         window: Window,
         interval: Option<Nanos>,
         serving: Serving,
@@ -130,7 +130,7 @@ impl Served {
         let ledger = Ledger::new(window, interval);
         let schedule = Schedule::new(link);
         let transmitter = Transmitter::new(link);
-        let mut queue = Any::new(&link.queue, Rng::new(seed, Purpose::Queue, index).bits(), packet_size);
+        let mut queue = Any::new(&link.queue, Rng::new(seed, Purpose::Queue, identity).bits(), packet_size);
         queue.set_rate(0, link.rate_bps);
         let held = transmitter.time_of(HELD_PACKETS * u64::from(packet_size));
         let prompt = schedule.is_some() || serving == Serving::Promptly;
@@ -139,8 +139,8 @@ impl Served {
             plain: link.policer.is_none() && link.loss == Loss::NONE && schedule.is_none() && transmitter.is_steady(),
             simple: false,
             policer: link.policer.as_ref().map(Policer::new),
-            losses: Losses::new(link.loss, seed, index),
-            wire: Wire::new(link, seed, index),
+            losses: Losses::new(link.loss, seed, identity),
+            wire: Wire::new(link, seed, identity),
             next_change: schedule.as_ref().map_or(Nanos::MAX, |schedule| schedule.next()),
             schedule: schedule.map(Box::new),
             limit: link.buffer,
@@ -745,7 +745,7 @@ mod tests {
 
     fn served(link: &Link, arrivals: &[Arrival], window: Window) -> Outcome {
         let interval = Some(MILLISECOND);
-        let mut served = Served::new(link, 1000, 1, 0, window, interval, Serving::Everywhere);
+        let mut served = Served::new(link, 1000, 1, Identity::NONE, window, interval, Serving::Everywhere);
         let mut sent = vec![None; arrivals.len()];
         let mut note = |packet: Packet| sent[packet.seq as usize] = Some(packet.at - link.delay);
         for (seq, &(at, size, late)) in (0..).zip(arrivals) {
@@ -768,7 +768,7 @@ mod tests {
     }
 
     fn foreseen(link: &Link, arrivals: &[Arrival], window: Window) -> Outcome {
-        let mut fifo: Fifo<Traced> = Fifo::new(link, 1, 0, window, Some(MILLISECOND));
+        let mut fifo: Fifo<Traced> = Fifo::new(link, 1, Identity::NONE, window, Some(MILLISECOND));
         let accept = |&(at, size, late): &Arrival| {
             if late {
                 fifo.pass(at);

@@ -183,6 +183,7 @@ const GROUP: &[Figure<GroupReport>] = &[
 const TRANSFER: &[Figure<TransferReport>] = &[
     ("start_s", Of::Number(|t| t.start_s)),
     ("size_bytes", Of::Count(|t| t.size_bytes)),
+    ("state", Of::Text(|t| t.state.name())),
     ("completion_s", Of::Number(|t| t.completion_s)),
     ("slowdown", Of::Number(|t| t.slowdown)),
     ("retransmits", Of::Count(|t| t.retransmits)),

@@ -33,7 +33,10 @@ pub struct SampleLog {
     words: Vec<u64>,
     /// How many words the longest row has.
     longest: usize,
+    /// By written number once there is room.
     flows: Vec<Shelf>,
+    /// Written number of each flow; empty where that is its own.
+    numbers: Vec<u32>,
     sets: Vec<Vec<&'static str>>,
     /// How many rows all flows may have.
     room: usize,
@@ -51,6 +54,8 @@ struct Shelf {
     /// Where its rows begin in the columns, and where those filed end.
     begin: usize,
     end: usize,
+    /// How many rows there may be.
+    room: usize,
 }
 
 /// Rows by flow, in time within a flow. Every flow has its room.
@@ -90,12 +95,16 @@ impl SampleLog {
             self.sets.len() - 1
         });
         let first = from.div_ceil(self.interval).max(1);
-        self.flows.push(Shelf { set, first, begin: self.room, end: self.room });
-        self.room += (to / self.interval + 1).saturating_sub(first) as usize;
+        let room = (to / self.interval + 1).saturating_sub(first) as usize;
+        self.flows.push(Shelf { set, first, begin: 0, end: 0, room });
     }
 
-    /// Makes room for the rows of all flows announced; call once, before the first row.
-    pub fn make_room(&mut self) {
+    /// Makes room for the rows of all flows announced, each of which has one of the written `numbers`, or its own if there are none.
+    /// The series has them in that order. Call once, before the first row.
+    pub fn make_room(&mut self, numbers: &[u32]) {
+        if !self.flows.is_empty() {
+            self.arrange(numbers);
+        }
         let rows = (ROWS_OF_EACH * self.flows.len()).max(ROWS_OF_ALL);
         self.longest = COMMON_WORDS + self.sets.iter().map(Vec::len).max().unwrap_or(0);
         self.words = memory::with_room(rows * self.longest);
@@ -103,9 +112,28 @@ impl SampleLog {
         self.filed = Columns::new(&self.sets, self.room);
     }
 
+    /// Puts the flows, and the names of their internals, in the written order, and gives each flow its rows.
+    fn arrange(&mut self, numbers: &[u32]) {
+        self.numbers = numbers.to_vec();
+        let announced = self.flows.clone();
+        numbers.iter().zip(announced).for_each(|(&number, shelf)| self.flows[number as usize] = shelf);
+        let mut sets: Vec<usize> = Vec::new();
+        for shelf in &mut self.flows {
+            let announced = shelf.set;
+            shelf.set = sets.iter().position(|&set| set == announced).unwrap_or_else(|| {
+                sets.push(announced);
+                sets.len() - 1
+            });
+            (shelf.begin, shelf.end) = (self.room, self.room);
+            self.room += shelf.room;
+        }
+        self.sets = sets.into_iter().map(|set| std::mem::take(&mut self.sets[set])).collect();
+    }
+
     /// Adds a row: cwnd, ssthresh, RTT (zero if unknown), segments thought to be in flight and known to have arrived so far, and what
     /// `cc` shows. Between a flow's rows passes one interval.
     pub fn add(&mut self, flow: u32, rtt: Nanos, in_flight: u64, arrived: u64, cc: &impl CongestionControl) {
+        let flow = self.numbers.get(flow as usize).copied().unwrap_or(flow);
         let begin = self.words.len();
         let ssthresh = if cc.ssthresh().is_finite() { cc.ssthresh() } else { f64::NAN };
         let rtt = if rtt == 0 { f64::NAN } else { seconds(rtt) };

@@ -191,7 +191,22 @@ pub struct FramesReport {
     pub delay: Percentiles,
 }
 
-/// A transfer, from its beginning to its last ACK, be that in the measuring window or not.
+/// State of a transfer when the run ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TransferState {
+    /// All its data has been acknowledged.
+    Complete,
+    /// Its flow stopped (`stop`) with data left to send.
+    CutOff,
+    /// It was under way at the end of the run.
+    #[default]
+    Running,
+}
+
+fullpipe_cc::named! { TransferState { Complete = "complete", CutOff = "cut off", Running = "running" } }
+
+/// A transfer, from its beginning to its last ACK, inside the measurement interval or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct TransferReport {
@@ -199,9 +214,11 @@ pub struct TransferReport {
     pub group: u32,
     /// When it began, seconds.
     pub start_s: f64,
-    /// What it carried in whole segments, headers included, bytes.
+    /// Size in whole segments, headers included, bytes.
     pub size_bytes: u64,
-    /// From its beginning to its last ACK, seconds; NaN for one that did not end.
+    /// Whether it is complete, cut off or running at the end of the run.
+    pub state: TransferState,
+    /// Time from its beginning to its last ACK, seconds; NaN unless it is complete.
     pub completion_s: f64,
     /// That over the time that an idle path takes for its segments back to back, whatever a window would allow.
     pub slowdown: f64,

@@ -1,7 +1,7 @@
-//! Transfers, those of finite flows and of web traffic: one row each, from its first packet to its last ACK.
+//! Transfers of finite flows and of web traffic: one row each, from the first packet to the last ACK.
 
-use super::TransferReport;
 use super::meter::Events;
+use super::{TransferReport, TransferState};
 use crate::scenario::{Link, Scenario, Tcp};
 use fullpipe_cc::{Nanos, time::seconds};
 
@@ -15,30 +15,39 @@ pub struct Transfer {
     /// Which connection's.
     pub flow: u32,
     begun: Nanos,
-    /// Segments to send, or sent where it ended before.
+    /// Segments to send.
     segments: u64,
-    /// Up to the last ACK.
+    state: TransferState,
+    /// Time up to the last ACK of a complete transfer.
     took: Option<Nanos>,
-    /// Those of its connection before it began; once it is complete, its own.
+    /// Events of its connection before it began; once it has ended, its own.
     events: Events,
 }
 
 impl Transfers {
     /// One of so many segments begins; `before` are the events of its connection so far. Says where it is.
     pub fn begin(&mut self, flow: u32, begun: Nanos, segments: u64, before: Events) -> u32 {
-        self.0.push(Transfer { flow, begun, segments, took: None, events: before });
+        let state = TransferState::Running;
+        self.0.push(Transfer { flow, begun, segments, state, took: None, events: before });
         self.0.len() as u32 - 1
     }
 
-    /// The one there is complete at `now`.
-    pub fn complete(&mut self, place: u32, now: Nanos, segments: u64, events: Events) {
+    /// Its flow stops with segments left to send: the transfer will never be complete.
+    pub fn cut_off(&mut self, place: u32) {
+        self.0[place as usize].state = TransferState::CutOff;
+    }
+
+    /// Everything that its flow had to send has been acknowledged at `now`: the transfer is complete, unless it was cut off.
+    pub fn end(&mut self, place: u32, now: Nanos, events: Events) {
         let transfer = &mut self.0[place as usize];
-        transfer.took = Some(now - transfer.begun);
-        transfer.segments = segments;
+        if transfer.state == TransferState::Running {
+            transfer.state = TransferState::Complete;
+            transfer.took = Some(now - transfer.begun);
+        }
         transfer.events = events.since(transfer.events);
     }
 
-    /// One that is under way at the end of the run.
+    /// The run ends before it does.
     pub fn leave(&mut self, place: u32, events: Events) {
         let transfer = &mut self.0[place as usize];
         transfer.events = events.since(transfer.events);
@@ -82,6 +91,7 @@ impl Transfer {
             group,
             start_s: seconds(self.begun),
             size_bytes: self.segments * u64::from(packet_size),
+            state: self.state,
             completion_s,
             slowdown: completion_s / path.time_s(self.segments),
             retransmits: self.events.retransmits,

@@ -30,7 +30,8 @@ fn read_sourced(table: &Table, place: String, source: &dyn Source) -> Result<(Al
     Reader::new(table, place.clone(), keys)?;
     let mut bare = table.clone();
     let given = bare.remove(PARAMS);
-    let (info, begin) = source.find(&bare).map_err(|(key, what)| Problem::within(&place, &key, what))?;
+    let found = source.find(&bare).map_err(|(key, what)| Problem::within(&place, &key, what))?;
+    let info = found.info;
     check(info).map_err(|what| Problem::within(&place, source.key(), what))?;
     let params = match &given {
         None => Vec::new(),
@@ -40,7 +41,7 @@ fn read_sourced(table: &Table, place: String, source: &dyn Source) -> Result<(Al
             return Err(Problem::within(&place, PARAMS, what));
         }
     };
-    let foreign = Some(Arc::new(Foreign::of_table(info, begin, bare)));
+    let foreign = Some(Arc::new(Foreign::of_table(found, bare)));
     Ok((Algorithm { name: info.name.to_owned(), params, foreign }, info))
 }
 

@@ -19,11 +19,13 @@ pub fn read(reader: &Reader, link: Link, other: Option<&Link>) -> Result<Link, P
             "cannot stand beside a trace, which is the rate",
         ));
     }
+    let link_aggregation = unless_off(reader, "aggregation", other.and_then(|link| link.aggregation), aggregation)?;
     Ok(Link {
         schedule,
         jitter: unless_off(reader, "jitter", other.and_then(|link| link.jitter), jitter)?,
         reorder: unless_off(reader, "reorder", other.and_then(|link| link.reorder), reorder)?,
-        aggregation: unless_off(reader, "aggregation", other.and_then(|link| link.aggregation), aggregation)?,
+        aggregation: link_aggregation,
+        phase: phase(reader, link_aggregation, other)?,
         policer: unless_off(reader, "policer", other.and_then(|link| link.policer), policer)?,
         ..link
     })
@@ -74,7 +76,14 @@ pub fn write(link: &Link, forward: Option<&Link>) -> Vec<(&'static str, Value)> 
         table([("rate", RATE.format(rate_bps).into()), ("burst", DATA.format(burst).into())])
     });
     let policer = policer.or_else(|| off(|link| link.policer.is_some()));
-    let parts = [("jitter", jitter), ("reorder", reorder), ("aggregation", aggregation), ("policer", policer)];
+    let phase = link.phase.map(|phase| TIME.format(phase).into());
+    let parts = [
+        ("jitter", jitter),
+        ("reorder", reorder),
+        ("aggregation", aggregation),
+        ("phase", phase),
+        ("policer", policer),
+    ];
     pairs.extend(parts.into_iter().filter_map(|(key, value)| value.map(|value| (key, value))));
     pairs
 }
@@ -231,6 +240,22 @@ fn reorder(reader: &Reader) -> Result<Reorder, Problem> {
 fn aggregation(reader: &Reader) -> Result<Nanos, Problem> {
     let every = reader.quantity("aggregation", &TIME, limits::WAIT)?;
     every.ok_or_else(|| reader.missing("aggregation", "\"4 ms\""))
+}
+
+/// First time at which packets leave that wait for multiples of `every`. A direction with its own `aggregation` does not inherit the
+/// phase of the other one.
+fn phase(reader: &Reader, every: Option<Nanos>, other: Option<&Link>) -> Result<Option<Nanos>, Problem> {
+    let Some(phase) = reader.quantity("phase", &TIME, limits::PHASE)? else {
+        return Ok(other.filter(|_| reader.value("aggregation").is_none()).and_then(|link| link.phase));
+    };
+    match every {
+        None => Err(reader.problem("phase", "requires aggregation")),
+        Some(every) if phase >= every => {
+            let (phase, every) = (TIME.format(phase), TIME.format(every));
+            Err(reader.problem("phase", format!("must be in [0, aggregation), that is below {every}, got {phase}")))
+        }
+        Some(_) => Ok(Some(phase)),
+    }
 }
 
 fn policer(reader: &Reader) -> Result<Policer, Problem> {

@@ -1,6 +1,6 @@
-//! `host = "linux"`: what a flow's ends are by default, in one key instead of ten.
+//! Key `host`: defaults of a flow's TCP keys, for example those of Linux.
 
-use super::{Recovery, SlowStart, Table, Tcp, Value};
+use super::{Recovery, RtoRule, SlowStart, Table, Tcp, Value};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::params::Info;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND};
@@ -12,8 +12,8 @@ pub enum Host {
     Classic,
     /// As Linux has it (net/ipv4, documented in ip-sysctl and tcp(7)): a handshake, RACK-TLP with PRR whatever the algorithm, HyStart
     /// where that is CUBIC, windows that grow by segments acknowledged, a first window of 10 segments (RFC 6928), ACKs delayed by
-    /// at most 40 ms, timestamps of 1 ms, round trips measured to 1 us (it keeps the time at which each segment was sent), a least timeout
-    /// of 200 ms.
+    /// at most 40 ms and compressed behind a hole, timestamps of 1 ms, round trips measured to 1 us (it keeps the send time of each segment),
+    /// and a timeout of SRTT + max(4 RTTVAR, 200 ms).
     Linux,
 }
 
@@ -55,6 +55,8 @@ impl Host {
                 byte_counting: true,
                 initial_window: 10,
                 min_rto: 200 * MILLISECOND,
+                rto: RtoRule::Linux,
+                sack_compression: true,
                 timestamp_tick: MILLISECOND,
                 ..tcp
             },

@@ -3,7 +3,7 @@
 
 use super::host::Host;
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
-use super::{EcnMode, Pacing, Recovery, SlowStart, limits};
+use super::{EcnMode, Pacing, Recovery, RtoRule, SlowStart, limits};
 use std::ops::RangeInclusive;
 
 /// A key of a table.
@@ -256,6 +256,12 @@ pub const VARYING: &[Key] = &[
         "Packets leave for the far end only at multiples of this, all that have been sent meanwhile together.",
     ),
     key(
+        "phase",
+        Quantity(&TIME, limits::PHASE),
+        Words("random if several directions share `aggregation`, else 0 s"),
+        "First time at which packets leave; less than `aggregation`.",
+    ),
+    key(
         "policer",
         Other("table, or `\"off\"`", ""),
         Words("none"),
@@ -460,9 +466,9 @@ pub const TCP: &[Key] = &[
     ),
     sourced(
         "max_window",
-        Other("whole number, packets or `\"unlimited\"`", "1 to 1000000000000"),
+        Other("whole number, packets, data or `\"unlimited\"`", "1 to 1000000000000"),
         Value("\"unlimited\""),
-        "The window that the receiver advertises, segments.",
+        "The window that the receiver advertises, segments; of data, whole packets count.",
         "the papers: never the limit",
     ),
     sourced(
@@ -471,6 +477,20 @@ pub const TCP: &[Key] = &[
         Value("\"200 ms\""),
         "The least retransmission timeout.",
         "ns-2 `minrto_`; RFC 6298 rule 2.4 says 1 s",
+    ),
+    sourced(
+        "rto",
+        Names(|| RtoRule::ALL.map(RtoRule::name).to_vec()),
+        Value("\"rfc6298\""),
+        "The rules of the retransmission timeout: its value, its RTT samples, and when its timer restarts.",
+        "RFC 6298; Linux with `host = \"linux\"`",
+    ),
+    sourced(
+        "sack_compression",
+        Flag,
+        Value("false"),
+        "The receiver compresses ACKs that report segments behind a hole; only with `delayed_ack`.",
+        "ns-2; Linux `tcp_comp_sack_delay_ns`",
     ),
     key(
         "timestamp_tick",

@@ -50,6 +50,8 @@ pub const TRACE_TIMES_MS: RangeInclusive<u64> = 0..=1_000_000_000;
 pub const WIFI_MEAN: RangeInclusive<Nanos> = MILLISECOND..=91 * MILLISECOND;
 /// How much longer a packet waits that is put out of order, and what time departures are multiples of.
 pub const WAIT: RangeInclusive<Nanos> = 1..=100 * SECOND;
+/// Phase of an aggregation.
+pub const PHASE: RangeInclusive<Nanos> = 0..=100 * SECOND;
 /// Links of a scenario.
 pub const MOST_LINKS: usize = 10_000;
 /// Links of a path: there and back at most 254, as many routers as an IP packet may cross (RFC 791 section 3.2), which packets

@@ -8,6 +8,7 @@ mod host;
 pub mod keys;
 pub(crate) mod limits;
 mod network;
+pub(crate) mod order;
 mod parse;
 mod problem;
 pub(crate) mod queue;
@@ -24,6 +25,7 @@ pub use crate::rng::Spread;
 pub use crate::transport::ecn::EcnMode;
 pub use crate::transport::pacing::Pacing;
 pub use crate::transport::recovery::Recovery;
+pub use crate::transport::rto::RtoRule;
 pub use fullpipe_cc::SlowStart;
 pub(crate) use network::buffer_key;
 pub use problem::Problem;
@@ -89,8 +91,10 @@ pub struct Link {
     pub jitter: Option<Jitter>,
     /// Packets that others overtake.
     pub reorder: Option<Reorder>,
-    /// Packets leave only at multiples of this.
+    /// Packets leave only at multiples of this, counted from `phase`.
     pub aggregation: Option<Nanos>,
+    /// First time at which packets leave, less than `aggregation`. `None`: random where several directions share the interval, else 0.
+    pub phase: Option<Nanos>,
     /// What comes faster than this is dropped before the queue.
     pub policer: Option<Policer>,
     /// The other direction where it differs: a link of the same name, whose own `reverse` is `None`.
@@ -163,10 +167,10 @@ pub enum JitterModel {
     Wifi,
 }
 
-/// Packets that wait longer than others, as netem's do.
+/// Packets that wait longer than others, which overtake them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reorder {
-    /// Of each packet.
+    /// Probability that a packet waits. netem's percentage is of the packets that do not.
     pub probability: f64,
     /// How much longer.
     pub delay: Nanos,
@@ -201,6 +205,7 @@ impl Default for Link {
             jitter: None,
             reorder: None,
             aggregation: None,
+            phase: None,
             policer: None,
             reverse: None,
         }
@@ -359,6 +364,10 @@ pub struct Tcp {
     pub max_window: Option<u64>,
     /// Least retransmission timeout (RFC 6298 rule 2.4).
     pub min_rto: Nanos,
+    /// Rules of the retransmission timeout: its value, its RTT samples, and when its timer restarts.
+    pub rto: RtoRule,
+    /// The receiver compresses ACKs that report segments behind a hole, as Linux does; only with `delayed_ack`.
+    pub sack_compression: bool,
     /// Resolution of the timestamp clocks; 0 for exact ones.
     pub timestamp_tick: Nanos,
     /// Resolution of the round trips that the sender measures; 0 for exact ones. Scenarios take `timestamp_tick` where they are silent.
@@ -527,6 +536,8 @@ impl Tcp {
             initial_window: 2,
             max_window: None,
             min_rto: 200_000_000,
+            rto: RtoRule::Rfc6298,
+            sack_compression: false,
             timestamp_tick: 0,
             rtt_tick: 0,
             access_delay: Spread::fixed(0),

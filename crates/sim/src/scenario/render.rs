@@ -66,7 +66,7 @@ fn table(pairs: Pairs) -> Value {
 }
 
 /// The keys of a table in the order they are written.
-type Pairs = Vec<(&'static str, Value)>;
+pub(super) type Pairs = Vec<(&'static str, Value)>;
 
 fn link(link: &Link) -> Pairs {
     let mut pairs = vec![("name", link.name.as_str().into())];
@@ -95,7 +95,7 @@ fn direction(link: &Link, forward: Option<&Link>) -> Pairs {
     pairs
 }
 
-fn flows(group: &FlowGroup, scenario: &Scenario) -> Pairs {
+pub(super) fn flows(group: &FlowGroup, scenario: &Scenario) -> Pairs {
     let mut pairs: Pairs = group.tcp.name.iter().map(|name| ("name", name.as_str().into())).collect();
     pairs.extend(tcp(&group.tcp, scenario));
     pairs.push(("count", whole(group.count)));
@@ -104,7 +104,7 @@ fn flows(group: &FlowGroup, scenario: &Scenario) -> Pairs {
     pairs
 }
 
-fn udp(udp: &Udp, scenario: &Scenario) -> Pairs {
+pub(super) fn udp(udp: &Udp, scenario: &Scenario) -> Pairs {
     let mut pairs = vec![
         ("rate", quantity(&RATE, udp.rate_bps)),
         ("packet_size", whole(udp.packet_size)),
@@ -126,7 +126,7 @@ fn frames(frames: Frames) -> Pairs {
     pairs
 }
 
-fn web(web: &Web, scenario: &Scenario) -> Pairs {
+pub(super) fn web(web: &Web, scenario: &Scenario) -> Pairs {
     let mut pairs = tcp(&web.tcp, scenario);
     match web.arrivals {
         Arrivals::Sessions { sessions, mean_gap } => {
@@ -155,6 +155,8 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
         ("initial_window", whole(tcp.initial_window)),
         ("max_window", tcp.max_window.map_or("unlimited".into(), whole)),
         ("min_rto", time(tcp.min_rto)),
+        ("rto", tcp.rto.name().into()),
+        ("sack_compression", tcp.sack_compression.into()),
         ("timestamp_tick", time(tcp.timestamp_tick)),
         ("rtt_tick", time(tcp.rtt_tick)),
         ("access_delay", spread(tcp.access_delay)),

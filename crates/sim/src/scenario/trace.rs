@@ -7,6 +7,7 @@
 use super::problem::{Problem, quoted};
 use super::reader::{Reader, kind};
 use super::{Table, Value, limits};
+use crate::files::{self, Unread};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -115,22 +116,11 @@ fn read_trace(table: &mut Table, key: &str, folder: &Path) -> Result<(), Problem
 
 /// A file's trace; or what to say after its name.
 fn from_file(path: &Path) -> Result<Trace, String> {
-    // Only a regular file has an end for certain.
-    let metadata = std::fs::metadata(path).map_err(unread)?;
-    if !metadata.is_file() {
-        return Err(" can't be read: it is no regular file".to_owned());
-    }
-    if metadata.len() > MOST_BYTES {
-        return Err(format!(" is too large for a trace; allowed: at most {} MB", MOST_BYTES / 1_000_000));
-    }
-    let text = std::fs::read(path).map_err(unread)?;
+    let text = files::read_regular(path, MOST_BYTES).map_err(|why| match why {
+        Unread::TooLarge => format!(" is too large for a trace; allowed: at most {} MB", MOST_BYTES / 1_000_000),
+        other => format!(" can't be read: {other}"),
+    })?;
     from_text(&String::from_utf8_lossy(&text))
-}
-
-/// What the system says of a file, without the number.
-fn unread(error: std::io::Error) -> String {
-    let said = error.to_string();
-    format!(" can't be read: {}", said.split(" (os error").next().unwrap_or(&said))
 }
 
 const MOST_BYTES: u64 = 100_000_000;

@@ -6,8 +6,8 @@ use super::problem::{Problem, quoted};
 use super::reader::Reader;
 use super::units::{DATA, PACKETS, RATE, TIME, split};
 use super::{
-    Arrivals, Ecn, EcnMode, FlowGroup, Frames, KeyFrames, Link, Pacing, Recovery, SlowStart, Spread, Table, Tcp, Udp,
-    Value, Web, algorithm, limits, network,
+    Arrivals, Ecn, EcnMode, FlowGroup, Frames, KeyFrames, Link, Pacing, Recovery, RtoRule, SlowStart, Spread, Table,
+    Tcp, Udp, Value, Web, algorithm, limits, network,
 };
 use crate::catalogue::Catalogue;
 use fullpipe_cc::Nanos;
@@ -133,8 +133,10 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         delayed_ack_timeout: time("delayed_ack_timeout", limits::ACK_DELAY, default.delayed_ack_timeout)?,
         byte_counting: reader.flag("byte_counting", default.byte_counting)?,
         initial_window: initial_window.map_or(default.initial_window, |w| w as u32),
-        max_window: limit(reader, "max_window", |reader, key| segments(reader, key, limits::PACKETS))?,
+        max_window: limit(reader, "max_window", |reader, key| window(reader, key, context.packet_size))?,
         min_rto: time("min_rto", limits::MIN_RTO, default.min_rto)?,
+        rto: reader.one_of("rto", "rule", &RtoRule::NAMES)?.unwrap_or(default.rto),
+        sack_compression: reader.flag("sack_compression", default.sack_compression)?,
         timestamp_tick,
         rtt_tick: time("rtt_tick", limits::TICK, host.rtt_tick().unwrap_or(timestamp_tick))?,
         access_delay: reader.spread("access_delay", limits::DELAY)?.unwrap_or(default.access_delay),
@@ -185,6 +187,20 @@ fn segments(reader: &Reader, key: &str, range: std::ops::RangeInclusive<u64>) ->
     match reader.value(key) {
         Some(Value::String(_)) => reader.quantity(key, &PACKETS, range),
         _ => reader.whole(key, range),
+    }
+}
+
+/// A window in segments: a number, packets, or data, of which whole packets count.
+fn window(reader: &Reader, key: &str, packet_size: u32) -> Result<Option<u64>, Problem> {
+    let Some(Value::String(text)) = reader.value(key) else { return segments(reader, key, limits::PACKETS) };
+    let in_data = split(text, "64 kB").is_ok_and(|(_, unit)| DATA.scale(unit).is_some());
+    if !in_data {
+        return segments(reader, key, limits::PACKETS);
+    }
+    let bytes = reader.in_range(key, text, &DATA, limits::BYTES)?;
+    match bytes / u64::from(packet_size) {
+        0 => Err(reader.problem(key, format!("{} is less than one packet of {packet_size} bytes", quoted(text)))),
+        packets => Ok(Some(packets)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::network::base_rtt;
 use super::units::{RATE, TIME};
-use super::{Arrivals, Ecn, EcnMode, Queue, Scenario, SlowStart, Tcp};
+use super::{Arrivals, Buffer, Ecn, EcnMode, Queue, Scenario, SlowStart, Tcp};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::params::MadeForEcn;
 
@@ -21,9 +21,14 @@ impl Scenario {
                 unlike_what_it_is_made_for(&key, tcp),
             ]
         });
+        let late =
+            self.flows.iter().enumerate().map(|(index, group)| (format!("flows[{index}]"), &group.tcp, group.start));
+        let late_web = self.web.iter().enumerate().map(|(index, web)| (format!("web[{index}]"), &web.tcp, web.start));
+        let of_first_timers =
+            late.chain(late_web).map(|(key, tcp, start)| self.first_timer_below_the_queue(&key, tcp, start.high));
         let of_links =
             (0..self.links.len()).flat_map(|link| [false, true].map(|reverse| self.nothing_to_mark(link, reverse)));
-        of_tcp.chain(of_links).flatten().collect()
+        of_tcp.chain(of_first_timers).chain(of_links).flatten().collect()
     }
 
     /// ECN over queues that do not mark.
@@ -94,6 +99,35 @@ impl Scenario {
                 TIME.format(tcp.min_rto),
                 TIME.format(base),
                 TIME.format(base + ABOVE_RTT),
+            )
+        })
+    }
+
+    /// First timeout of a connection that begins established, over queues that earlier flows may have filled. Its handshake measured the
+    /// idle path, so that the timer expires before an ACK can come through a queue that takes longer.
+    fn first_timer_below_the_queue(&self, key: &str, tcp: &Tcp, start: Nanos) -> Option<String> {
+        let base = base_rtt(tcp, &self.links);
+        let timeout = tcp.min_rto.max(3 * base);
+        let begun =
+            self.flows.iter().map(|group| group.start.low).chain(self.web.iter().map(|web| web.start.low)).min()?;
+        let waits = tcp.path.iter().map(|&link| {
+            let link = self.links[link].direction(tcp.reverse);
+            let time_of = |bytes: u64| (8e9 * bytes as f64 / link.least_rate_bps() as f64) as Nanos;
+            match link.buffer {
+                _ if !link.queue.is_drop_tail() => 0,
+                Buffer::Packets(packets) => time_of(packets.saturating_mul(self.packet_size.into())),
+                Buffer::Bytes(bytes) => time_of(bytes),
+                Buffer::Time(time) => time,
+                Buffer::Unlimited => Nanos::MAX,
+            }
+        });
+        let loaded = waits.fold(base, Nanos::saturating_add);
+        (!tcp.handshake && start > begun.saturating_add(timeout) && loaded > timeout).then(|| {
+            let loaded = if loaded == Nanos::MAX { "any time".to_owned() } else { TIME.format(loaded) };
+            format!(
+                "{key}.handshake = false: the first timeout, {}, is three round trips of the idle path or min_rto; over full queues a round \
+                 trip takes up to {loaded}; write handshake = true, which measures it",
+                TIME.format(timeout),
             )
         })
     }

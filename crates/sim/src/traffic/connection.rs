@@ -49,6 +49,8 @@ pub struct Connection<P = Controller> {
     pub heed: Option<Box<Heed>>,
     /// When the held ACK's entry stands in the loop.
     pub ack_timer_at: Nanos,
+    /// It stopped (`stop`) with data left to send.
+    pub stopped: bool,
     /// When it began, and when it was complete (`Nanos::MAX` until then), on its own clock.
     pub started: Nanos,
     /// See `started`.
@@ -148,10 +150,11 @@ impl AccessLink {
     }
 }
 
-/// The algorithm of a flow whose handshake has shown `base_rtt`; random choices are drawn from `seed`.
-pub fn controller<P: Policy>(tcp: &Tcp, packet_size: u32, base_rtt: Nanos, seed: u64, guard: &Guard) -> P {
+/// Controller of a flow whose handshake has measured `rtt`, if it has ended; random choices are drawn from `seed`.
+pub fn controller<P: Policy>(tcp: &Tcp, packet_size: u32, rtt: Option<Nanos>, seed: u64, guard: &Guard) -> P {
     let start = Start::from(f64::from(tcp.initial_window)).slow_start(tcp.slow_start);
-    let start = start.segment_bytes(packet_size).rtt(base_rtt.max(1)).seed(seed);
+    let start = start.segment_bytes(packet_size).seed(seed);
+    let start = rtt.map_or(start, |rtt| start.rtt(rtt.max(1)));
     let start = start.selective_acks(tcp.recovery.telling() != Telling::Nothing);
     let cc = P::begin(&tcp.algorithm, start, guard.clone());
     if !tcp.pacing.applies_to(&cc) {
@@ -164,12 +167,13 @@ pub fn controller<P: Policy>(tcp: &Tcp, packet_size: u32, base_rtt: Nanos, seed:
 mod tests {
     use super::*;
     use crate::engine::schedule::Schedule;
-    use crate::rng::Purpose;
+    use crate::rng::{Identity, Purpose, Ties};
     use crate::scenario::Recovery;
 
     fn access_link(rate_bps: Option<u64>, processing_time: Nanos) -> AccessLink {
         let tcp = Tcp { access_rate_bps: rate_bps, processing_time, ..Tcp::new("reno", Recovery::Reno, vec![0]) };
-        AccessLink::new(&tcp, Rng::new(1, Purpose::Processing, 0), Schedule::new().add_stream())
+        let stream = Schedule::new(Ties::default()).add_stream(Identity::NONE);
+        AccessLink::new(&tcp, Rng::new(1, Purpose::Processing, Identity::NONE), stream)
     }
 
     /// 8 Mbit/s sends 100 bytes in 100 us.

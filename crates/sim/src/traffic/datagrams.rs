@@ -3,6 +3,7 @@
 use crate::network::Route;
 use crate::network::line::{Line, Transmission};
 use crate::packet::{Kind, Packet};
+use crate::rng::Identity;
 use crate::scenario::Udp;
 use crate::traffic::frames::FrameSource;
 use crate::window::Window;
@@ -21,6 +22,8 @@ pub struct DatagramSource {
     pub size: u32,
     /// Which `[[udp]]` it belongs to.
     pub group: u32,
+    /// Its rank where events tie.
+    pub identity: Identity,
     stop: Nanos,
     /// Its frames; `None` where each datagram follows the one before.
     pub frames: Option<Box<FrameSource>>,
@@ -32,11 +35,29 @@ pub struct DatagramSource {
 
 impl DatagramSource {
     /// One that has sent nothing, and begins at `start`, by its own time.
-    pub fn new(udp: &Udp, group: u32, route: Route, start: Nanos, access: Nanos) -> DatagramSource {
+    pub fn new(
+        udp: &Udp,
+        (group, identity): (u32, Identity),
+        route: Route,
+        start: Nanos,
+        access: Nanos,
+    ) -> DatagramSource {
         let line = Line::new(udp.rate_bps);
         let (each, stop) = (line.transmission(udp.packet_size), udp.stop.unwrap_or(Nanos::MAX));
         let frames = udp.frames.map(|law| Box::new(FrameSource::new(law, udp.packet_size, start)));
-        DatagramSource { route, access, line, each, size: udp.packet_size, group, stop, frames, sent: 0, received: 0 }
+        DatagramSource {
+            route,
+            access,
+            line,
+            each,
+            size: udp.packet_size,
+            group,
+            identity,
+            stop,
+            frames,
+            sent: 0,
+            received: 0,
+        }
     }
 
     /// The source's turn at `at`, when what it sends reaches the first link: the datagram of source `id`, and when its next turn is;

@@ -2,7 +2,7 @@
 
 use crate::network::Route;
 use crate::report::meter::Terms;
-use crate::rng::Rng;
+use crate::rng::{Identity, Rng};
 use crate::scenario::Web;
 use crate::window::Window;
 use fullpipe_cc::{Nanos, time::seconds};
@@ -10,6 +10,10 @@ use std::sync::Arc;
 
 /// A group of users.
 pub struct WebGroup {
+    /// Its rank where events tie, and part of the identity of its connections.
+    pub identity: Identity,
+    /// Connections so far.
+    pub connections: u64,
     /// Draws all that is random about it.
     pub rng: Rng,
     /// The way of its transfers.
@@ -31,8 +35,18 @@ const MAX_TRANSFER_SEGMENTS: f64 = 1e9;
 
 impl WebGroup {
     /// One that has done nothing yet.
-    pub fn new(rng: Rng, route: Route, terms: Arc<Terms>) -> WebGroup {
-        WebGroup { rng, route, terms, idle: Vec::new(), started: 0, completed: 0, completion_sum: 0.0 }
+    pub fn new(identity: Identity, rng: Rng, route: Route, terms: Arc<Terms>) -> WebGroup {
+        WebGroup {
+            identity,
+            connections: 0,
+            rng,
+            route,
+            terms,
+            idle: Vec::new(),
+            started: 0,
+            completed: 0,
+            completion_sum: 0.0,
+        }
     }
 
     /// A transfer begins at `now`; its size in segments of `packet_size` bytes.

@@ -1,5 +1,6 @@
 //! TCP: what an end of a connection sends, and when.
 
+mod compression;
 pub mod ecn;
 pub mod pacing;
 pub mod policy;
@@ -9,7 +10,7 @@ mod rate;
 pub mod receiver;
 pub mod recovery;
 mod repair;
-mod rto;
+pub mod rto;
 pub mod sender;
 mod sent_log;
 mod watch;

@@ -3,6 +3,7 @@
 //! Sources: RFC 5681 section 4.2 (when to acknowledge), RFC 1122 section 4.2.3.2 (delayed ACKs), RFC 2018 (SACK), RFC 7323
 //! section 4.3 (which timestamp to echo).
 
+use super::compression::Compression;
 use crate::packet::{Block, SackBlocks, is_same};
 use crate::transport::ranges::Ranges;
 use fullpipe_cc::Nanos;
@@ -21,8 +22,10 @@ pub struct Receiver {
     /// `duplicate` has come again since the last ACK.
     again: bool,
     duplicate: u32,
-    /// When a held ACK must go; `None` if none is held.
-    pub deadline: Option<Nanos>,
+    /// SACK compression of Linux, if it is on.
+    compression: Compression,
+    /// Time at which a held ACK must leave; 0 if none is held.
+    due: Nanos,
     /// Segments beyond the first hole.
     beyond: Ranges,
     /// The ranges most lately added to, latest first (RFC 2018 section 4).
@@ -58,9 +61,14 @@ impl Receiver {
         Receiver { telling, ..Receiver::default() }
     }
 
-    /// The same for another connection.
+    /// Receiver with Linux's SACK compression on a path with the given RTT.
+    pub fn compressing(self, rtt: Nanos) -> Receiver {
+        Receiver { compression: Compression::of(rtt), ..self }
+    }
+
+    /// Initial state for another connection.
     pub fn reset(&mut self) {
-        *self = Receiver::new(self.telling);
+        *self = Receiver { compression: self.compression.reset(), ..Receiver::new(self.telling) };
     }
 
     /// Takes segment `seq` (modulo 2^32) if it is the one expected and none is missing; the ACK's number. Where every segment is
@@ -81,7 +89,7 @@ impl Receiver {
     pub fn take(&mut self, seq: u32, stamp: Nanos, now: Nanos, delay: Option<Nanos>) -> Reply {
         let seq = unwrap(seq, self.next);
         if seq != self.next || !self.beyond.is_empty() {
-            return self.take_out_of_order(seq, stamp);
+            return self.take_out_of_order(seq, stamp, now);
         }
         self.next += 1;
         self.held += 1;
@@ -89,8 +97,8 @@ impl Receiver {
             self.stamp = stamp;
         }
         match delay {
-            Some(delay) if self.held < 2 => {
-                self.deadline = Some(now + delay);
+            Some(delay) if self.held < 2 && !self.compression.is_quick() => {
+                self.due = now + delay;
                 Reply::Hold
             }
             _ => Reply::Ack,
@@ -112,15 +120,30 @@ impl Receiver {
         let first = (first.0, first.1.wrapping_add(1));
         self.recent[0] = first;
         self.held = 0;
-        self.deadline = None;
+        self.due = 0;
         Some((self.next, self.stamp, [first, second, third]))
+    }
+
+    /// Whether a compressed ACK must leave before segment `seq` (modulo 2^32) is taken, because `seq` would displace a SACK block.
+    #[inline(always)]
+    pub fn must_report_before(&self, seq: u32) -> bool {
+        self.compression.has_compressed() && self.would_displace(seq)
+    }
+
+    fn would_displace(&self, seq: u32) -> bool {
+        let full = unwrap(seq, self.next);
+        let extends = |&(start, end): &Block| start != end && (seq == end || seq.wrapping_add(1) == start);
+        let [first, second, _] = &self.recent;
+        let has_two = first.0 != first.1 && second.0 != second.1;
+        full > self.next && has_two && !extends(first) && !extends(second) && self.beyond.containing(full).is_none()
     }
 
     /// What the ACK that is now sent carries: the next segment expected, the timestamp echoed.
     #[inline]
     pub fn acknowledge(&mut self) -> (u64, Nanos) {
+        self.compression.on_ack();
         self.held = 0;
-        self.deadline = None;
+        self.due = 0;
         (self.next, self.stamp)
     }
 
@@ -139,20 +162,35 @@ impl Receiver {
         known.then_some(self.recent)
     }
 
+    /// Time at which a held ACK must leave; `None` if none is held.
+    #[inline(always)]
+    pub fn deadline(&self) -> Option<Nanos> {
+        (self.due != 0).then_some(self.due)
+    }
+
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.beyond.heap_bytes()
     }
 
-    /// RFC 5681 section 4.2: segments out of order, and those that fill a hole, are acknowledged at once.
+    /// RFC 5681 section 4.2: segments out of order, and those that fill a hole, are acknowledged at once. With SACK compression most of the
+    /// former wait.
     #[inline(never)]
-    fn take_out_of_order(&mut self, seq: u64, stamp: Nanos) -> Reply {
+    fn take_out_of_order(&mut self, seq: u64, stamp: Nanos, now: Nanos) -> Reply {
         if seq > self.next {
             let new = self.beyond.insert(seq, seq + 1);
             self.remember(seq);
-            return if new > 0 { Reply::Ack } else { self.take_again(seq) };
+            if new == 0 {
+                return self.take_again(seq);
+            }
+            let Some(delay) = self.compression.delay() else { return Reply::Ack };
+            if self.due == 0 {
+                self.due = now + delay;
+            }
+            return Reply::Hold;
         }
         if seq < self.next {
+            self.compression.on_duplicate();
             return self.take_again(seq);
         }
         if self.held == 0 {
@@ -160,6 +198,7 @@ impl Receiver {
         }
         self.next = self.beyond.next_missing(seq + 1);
         self.beyond.remove_below(self.next);
+        self.compression.on_advance(self.next == seq + 1 && self.held == 0 && !self.beyond.is_empty());
         let next = self.next as u32;
         self.forget(|(_, end)| next.wrapping_sub(end) as i32 >= 0);
         Reply::Ack
@@ -265,10 +304,55 @@ mod tests {
     fn delayed_acks_answer_every_second_segment() {
         let mut receiver = Receiver::new(Telling::Blocks);
         assert_eq!(receiver.take(0, 7, 1000, Some(500)), Reply::Hold);
-        assert_eq!(receiver.deadline, Some(1500));
+        assert_eq!(receiver.deadline(), Some(1500));
         assert_eq!(receiver.take(1, 9, 1100, Some(500)), Reply::Ack);
         assert_eq!(receiver.acknowledge(), (2, 7));
-        assert_eq!(receiver.deadline, None);
+        assert_eq!(receiver.deadline(), None);
+    }
+
+    /// SACK compression: of ten segments behind a hole, after the quick ACKs, three are acknowledged at once; the fourth sets a timer of 1.1 ms, and one
+    /// ACK reports the others. The segment that fills the hole is acknowledged at once.
+    #[test]
+    fn acks_behind_a_hole_are_compressed() {
+        let mut receiver = Receiver::new(Telling::Duplicates).compressing(100_000_000);
+        for seq in 0..16 {
+            assert_eq!(receiver.take(seq, 0, 0, Some(500)), Reply::Ack, "a quick ACK");
+            receiver.acknowledge();
+        }
+        let mut replies = Vec::new();
+        for seq in 17..27 {
+            replies.push(receiver.take(seq, 0, u64::from(seq), Some(500)));
+            if replies.last() == Some(&Reply::Ack) {
+                receiver.acknowledge();
+            }
+        }
+        assert_eq!(replies, [[Reply::Ack; 3].as_slice(), &[Reply::Hold; 7]].concat());
+        assert_eq!(receiver.deadline(), Some(20 + 1_100_000));
+        assert_eq!(receiver.sack_blocks(), Some([(17, 27), (0, 0), (0, 0)]));
+        receiver.acknowledge();
+        assert_eq!(receiver.deadline(), None);
+        assert_eq!(receiver.take(16, 0, 0, Some(500)), Reply::Ack);
+        assert_eq!((receiver.acknowledge().0, receiver.sack_blocks()), (27, None));
+    }
+
+    /// Blocks 17, 19 and 21 are reported at once, and 21 to 22 waits. Segment 25 would be a fourth block: an ACK leaves first. The same holds for
+    /// 18, which extends the third block. Segment 23 extends the first.
+    #[test]
+    fn compressed_acks_leave_before_a_block_is_displaced() {
+        let mut receiver = Receiver::new(Telling::Duplicates).compressing(100_000_000);
+        for seq in (0..16).chain([17, 19, 21]) {
+            assert_eq!(receiver.take(seq, 0, 0, Some(500)), Reply::Ack);
+            receiver.acknowledge();
+        }
+        assert!(!receiver.must_report_before(25), "nothing is compressed");
+        assert_eq!(receiver.take(22, 0, 0, Some(500)), Reply::Hold);
+        assert_eq!(
+            [25, 16, 23, 22, 20].map(|seq| receiver.must_report_before(seq)),
+            [true, false, false, false, false]
+        );
+        assert!(receiver.must_report_before(15_000));
+        let blocks = [(21, 23), (19, 20), (17, 18)];
+        assert_eq!(receiver.sack_blocks(), Some(blocks));
     }
 
     /// RFC 7323 section 4.3 (B, C): duplicate ACKs echo the last segment that advanced the window; the segment that fills the

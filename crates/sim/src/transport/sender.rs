@@ -3,8 +3,8 @@
 //!
 //! Sources: RFC 5681 (sending, restart after a timeout), RFC 6298 (timeout), RFC 7323 (timestamps).
 //!
-//! Differences from a kernel's sender: connections begin established (the handshake's RTT sample sets the first timeout, see
-//! `rto.rs`), unless a handshake is asked for, and end without FIN; data is always there until the flow's end; the receiver never renegs; losses of retransmissions
+//! Differences from a kernel's sender: connections begin established (their handshake was over an idle path and sets the first timeout,
+//! see `rto.rs`), unless a handshake is asked for, and end without FIN; data is always there until the flow's end; the receiver never renegs; losses of retransmissions
 //! are found by the timer alone, and needless cuts are not undone, except with RACK.
 //!
 //! A timeout cuts once: while the timer expires again for the same segment ssthresh stays (RFC 5681 section 3.1). Inside fast
@@ -15,6 +15,9 @@
 
 #[cfg(test)]
 mod bbr_tests;
+mod linux;
+#[cfg(test)]
+mod linux_tests;
 #[cfg(test)]
 mod path_tests;
 mod sacked;
@@ -36,6 +39,9 @@ use crate::transport::policy::{Controller, MOST_SEGMENTS, Policy};
 use crate::transport::receiver::unwrap;
 use fullpipe_cc::{Ack, Flow, Input, Nanos, Signal};
 use std::ops::Range;
+
+/// Segments that [`Sender::noted_segments`] hands out at a time, at most: a window may have billions.
+pub const MOST_NOTED: u64 = 1 << 14;
 
 /// One connection's sending end. In the order of use: what every ACK touches comes first, together in memory.
 #[derive(Debug)]
@@ -118,7 +124,9 @@ impl<P: Policy> Sender<P> {
             cwnd: cc.cwnd(),
             deadline: Nanos::MAX,
             clock_offset,
-            rtt: RttEstimator::new(tcp.min_rto, tcp.rtt_tick, base_rtt).with_timestamps(tcp.timestamp_tick),
+            rtt: RttEstimator::new(tcp.min_rto, tcp.rtt_tick, base_rtt)
+                .with_timestamps(tcp.timestamp_tick)
+                .with_rule(tcp.rto),
             round_end: 0,
             round: 0,
             quiet,
@@ -158,8 +166,8 @@ impl<P: Policy> Sender<P> {
         self.rest();
     }
 
-    /// The path's RTT without queues, which the handshake has shown.
-    pub fn base_rtt(&self) -> Nanos {
+    /// Round trip of the handshake, or of the idle path for a connection that begins established.
+    pub fn handshake_rtt(&self) -> Nanos {
         self.rtt.handshake()
     }
 
@@ -177,12 +185,13 @@ impl<P: Policy> Sender<P> {
 
     /// The answer comes to the one sent at `stamp`: the connection is established. Says how often the timer has expired.
     pub fn on_syn_ack(&mut self, now: Nanos, stamp: Nanos) -> u32 {
-        let tick = self.rtt.granularity();
+        let by_timestamp = self.rtt.is_linux() && self.rtt.has_backed_off();
+        let tick = if by_timestamp { self.rtt.timestamp_tick() } else { self.rtt.granularity() };
         self.deadline = Nanos::MAX;
-        self.rtt.opened((quantized(now, tick) - quantized(stamp, tick)).max(1))
+        self.rtt.opened((quantized(now, tick) - quantized(stamp, tick)).max(if by_timestamp { tick } else { 1 }))
     }
 
-    /// Nothing has been sent yet; `cc` is to be its policy.
+    /// Replaces the window policy of a connection that has sent no data.
     pub fn begin_with(&mut self, cc: P) {
         self.cc = cc;
         self.cwnd = self.cc.cwnd();
@@ -216,9 +225,11 @@ impl<P: Policy> Sender<P> {
         Some(self.progress.end).filter(|&end| end < u64::MAX)
     }
 
-    /// No new data from now on; what has been sent is still repaired.
-    pub fn stop(&mut self) {
+    /// Ends the data here; segments that have been sent are still repaired. Returns whether any were left to send.
+    pub fn stop(&mut self) -> bool {
+        let left = self.progress.high < self.progress.end;
         self.progress.end = self.progress.end.min(self.progress.high);
+        left
     }
 
     /// Brings the meter up to `now`, and the series of flow `id`; call before anything changes.
@@ -327,11 +338,15 @@ impl<P: Policy> Sender<P> {
                 self.restart(now);
                 self.start_timer(now);
             }
+            Expiry::Probe if self.rtt.is_linux() => self.restart_after_probe(now),
             Expiry::Probe => self.start_timer(now),
             Expiry::Looked(loss) => {
                 self.tell_losses(now);
                 if let Some(loss) = loss {
                     self.act_on(loss, now);
+                }
+                if self.rtt.is_linux() {
+                    self.restart_from_first(now);
                 }
                 self.deadline = self.repair.rewake_at(self.deadline);
             }
@@ -365,7 +380,7 @@ impl<P: Policy> Sender<P> {
         self.take_new::<false>(now)
     }
 
-    /// The same where the repair notes them.
+    /// New segments that may be sent at `now`, where the loss recovery keeps their send times: at most [`MOST_NOTED`]; call again then.
     #[inline(always)]
     pub fn noted_segments(&mut self, now: Nanos) -> Range<u64> {
         self.take_new::<true>(now)
@@ -463,7 +478,10 @@ impl<P: Policy> Sender<P> {
         let progress = &mut self.progress;
         let flight_size = progress.flight_size();
         let room = window.min(u64::from(progress.max_window)).saturating_sub(flight_size);
-        let count = room.min(progress.end.saturating_sub(progress.nxt));
+        let mut count = room.min(progress.end.saturating_sub(progress.nxt));
+        if NOTING {
+            count = count.min(MOST_NOTED);
+        }
         progress.cwnd_limited = flight_size + count >= window;
         let first = progress.nxt;
         if count > 0 {
@@ -502,7 +520,8 @@ impl<P: Policy> Sender<P> {
         };
         #[cfg(feature = "record")]
         crate::record::sent(now, seq);
-        if seq < self.progress.high {
+        let again = seq < self.progress.high;
+        if again {
             self.meter.events.retransmits += 1;
             self.tell_loss(seq, now);
         } else {
@@ -512,7 +531,11 @@ impl<P: Policy> Sender<P> {
         if self.watch.is_some() {
             self.note_sent(seq, now);
         }
-        self.restart_timer(now);
+        if again && seq == self.progress.una && self.rtt.is_linux() {
+            self.start_timer(now);
+        } else {
+            self.restart_timer(now);
+        }
         Some(seq)
     }
 
@@ -658,7 +681,8 @@ impl<P: Policy> Sender<P> {
     fn on_expected_ack<const NOTING: bool>(&mut self, now: Nanos, cumulative: u64, arrival: &Arrival) {
         let acked = cumulative - self.progress.una;
         self.progress.una = cumulative;
-        let mut ack = self.measure(now, acked, arrival, Some(arrival.stamp));
+        let rtt = Some(self.elapsed(arrival.stamp, now));
+        let mut ack = self.measure(now, acked, arrival, rtt);
         self.deadline = if cumulative == self.progress.high { Nanos::MAX } else { now + self.rtt.timeout() };
         if NOTING {
             let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
@@ -692,10 +716,13 @@ impl<P: Policy> Sender<P> {
         if cumulative > self.progress.una {
             self.on_new_ack(now, cumulative, arrival, sacked, marked);
         } else if cumulative == self.progress.una && self.progress.flight_size() > 0 {
+            if sacked > 0 && self.rtt.is_linux() {
+                self.sample_sacked(now);
+            }
             let news = News { now, stamp: arrival.stamp, acked: 0, sacked, rtt: &self.rtt };
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
             self.tell_losses(now);
-            if delivered > 0 {
+            if delivered > 0 || marked > 0 {
                 let mut ack = Ack::of(0, 0.0).ce(marked);
                 self.rate(&mut ack, now);
                 let flow = self.flow(now);
@@ -704,6 +731,9 @@ impl<P: Policy> Sender<P> {
             if let Some(loss) = loss {
                 self.act_on(loss, now);
             }
+        } else if marked > 0 {
+            // A late original of a segment whose retransmission has been acknowledged: its mark counts.
+            self.report_marks(now, marked);
         }
         self.undo();
         if delivered > 0 && self.cc.holds_back() {
@@ -711,6 +741,12 @@ impl<P: Policy> Sender<P> {
         }
         self.deadline = self.repair.rewake_at(self.deadline);
         self.rest();
+    }
+
+    /// Marks that arrive with an ACK of nothing new.
+    pub(super) fn report_marks(&mut self, now: Nanos, marked: u64) {
+        let flow = self.flow(now);
+        self.cc.on_ack(&flow, &Ack::of(0, 0.0).ce(marked));
     }
 
     /// The last cut is undone where the ACK just handled shows that it was needless; says whether it is.
@@ -729,8 +765,12 @@ impl<P: Policy> Sender<P> {
         self.progress.una = cumulative;
         self.progress.nxt = self.progress.nxt.max(cumulative);
         self.timed_out = false;
-        let sampled_from = self.repair.sample_from(cumulative - 1, arrival.stamp);
-        let mut ack = self.measure(now, acked, arrival, sampled_from);
+        let rtt = if self.rtt.is_linux() {
+            Some(self.linux_rtt(now, acked, sacked, arrival.stamp))
+        } else {
+            self.repair.sample_from(cumulative - 1, arrival.stamp).map(|sent| self.elapsed(sent, now))
+        };
+        let mut ack = self.measure(now, acked, arrival, rtt);
         if marked > 0 {
             ack = ack.ce(marked).credit(0.0);
         }
@@ -771,13 +811,10 @@ impl<P: Policy> Sender<P> {
 
     /// What this ACK tells about round trips and one-way delays.
     #[inline(always)]
-    fn measure(&mut self, now: Nanos, acked: u64, arrival: &Arrival, sampled_from: Option<Nanos>) -> Ack {
-        let tick = self.rtt.granularity();
-        let came = quantized(now, tick);
-        self.meter.sample_rtt((came - quantized(arrival.stamp, tick)).max(1));
-        let rtt = sampled_from.map(|sent| (came - quantized(sent, tick)).max(1));
+    fn measure(&mut self, now: Nanos, acked: u64, arrival: &Arrival, rtt: Option<Nanos>) -> Ack {
+        self.meter.sample_rtt(self.elapsed(arrival.stamp, now));
         if let Some(rtt) = rtt {
-            self.rtt.sample(rtt);
+            self.rtt.sample(rtt, self.progress.una, self.progress.nxt);
         }
         let round_start = self.progress.una > self.round_end;
         if round_start {
@@ -793,6 +830,13 @@ impl<P: Policy> Sender<P> {
         ack.forward_delay = Some(turned as i64 - sent as i64);
         ack.backward_delay = Some(received as i64 - turned as i64);
         ack
+    }
+
+    /// Time from `sent` to `now` by the clock that measures round trips.
+    #[inline(always)]
+    fn elapsed(&self, sent: Nanos, now: Nanos) -> Nanos {
+        let tick = self.rtt.granularity();
+        (quantized(now, tick) - quantized(sent, tick)).max(1)
     }
 
     /// Window increases an ACK of `acked` segments is worth. Counting segments, slow start takes at most 2 from one ACK, and 1

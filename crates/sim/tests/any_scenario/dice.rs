@@ -6,7 +6,7 @@ use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
     Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Jitter, JitterModel, KeyFrames, Link, Loss,
-    Pacing, Policer, Queue, Recovery, Reorder, Schedule, Setting, SlowStart, Spread, Tcp, Trace, Udp, Web,
+    Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, Setting, SlowStart, Spread, Tcp, Trace, Udp, Web,
 };
 use std::ops::RangeInclusive;
 
@@ -324,6 +324,8 @@ impl Dice {
             initial_window: self.any(1..=1_000_000, 1..=20) as u32,
             max_window: if self.one_in(2) { None } else { Some(self.any(1..=1_000_000_000_000, 1..=100)) },
             min_rto: self.any(US..=100 * SECOND, 200 * MS..=SECOND),
+            rto: self.pick(&RtoRule::ALL),
+            sack_compression: self.one_in(2),
             timestamp_tick: self.any(0..=SECOND, 0..=10 * MS),
             rtt_tick: self.any(0..=SECOND, 0..=10 * MS),
             access_delay: self.spread(0..=100 * SECOND, 0..=10 * MS),

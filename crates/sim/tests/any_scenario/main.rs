@@ -4,6 +4,7 @@
 mod dice;
 mod extremes;
 mod invariants;
+mod order;
 
 use fullpipe_sim::Scenario;
 use fullpipe_sim::scenario::{EcnMode, JitterModel, Link, Loss, Recovery};

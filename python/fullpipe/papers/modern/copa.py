@@ -1,4 +1,4 @@
-"""Copa's packets in the queue, and what starves it."""
+"""Copa's packets in the queue, and its starvation under random delay."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["COPA"]
 
 COUNTS = (1, 2, 4)
-"""Flows."""
+"""Numbers of flows."""
 
 JITTERS_MS = (0, 1, 5)
-"""Mean of what the first flow's packets are delayed by chance."""
+"""Mean random delay of the first flow's packets, milliseconds."""
 
-DEFAULT_MODE: Any = {"name": "copa", "competitive": False}
+SWITCHING: Any = {"name": "copa", "competitive": True}
+"""Copa with the paper's mode switch."""
 
 
 def _flows(count: int, algorithm: Any) -> Scenario:
-    """The paper's section 3 gives no link: 50 Mbit/s, 40 ms, a buffer that is never full in default mode."""
+    """Scenario of section 3, which names no link: 50 Mbit/s, 40 ms, and a buffer that never fills in default mode."""
     return Scenario(
         duration="60 s",
         warmup="20 s",
@@ -41,7 +42,7 @@ def _flows(count: int, algorithm: Any) -> Scenario:
 
 
 def _beside_jitter(mean_ms: int) -> Scenario:
-    """Two flows, of which the first comes over a link whose delay is uniform between 0 and twice the mean."""
+    """Two flows. The first crosses a link with a random delay, uniform between 0 and twice the mean."""
     access = {"rate": "1 Gbit/s", "delay": "10 ms", "buffer": "unlimited"}
     links: list[Mapping[str, Any]] = [
         {"name": "bottleneck", "rate": "50 Mbit/s", "delay": "10 ms", "buffer": "1000 packets"},
@@ -53,20 +54,20 @@ def _beside_jitter(mean_ms: int) -> Scenario:
         warmup="20 s",
         series_interval="off",
         links=links,
-        flows=[{"algorithm": DEFAULT_MODE, "path": [name, "bottleneck"]} for name in ("unsteady", "steady")],
+        flows=[{"algorithm": "copa", "path": [name, "bottleneck"]} for name in ("unsteady", "steady")],
     )
 
 
 def _scenarios() -> dict[str, Scenario]:
     return {
-        **{f"{count}_flows": _flows(count, DEFAULT_MODE) for count in COUNTS},
-        "4_flows_switching": _flows(4, "copa"),
+        **{f"{count}_flows": _flows(count, "copa") for count in COUNTS},
+        "4_flows_switching": _flows(4, SWITCHING),
         **{f"jitter_{mean_ms}_ms": _beside_jitter(mean_ms) for mean_ms in JITTERS_MS},
     }
 
 
 def _waiting(result: Result) -> float:
-    """Packets in the queue but for the one that is being sent."""
+    """Packets in the queue without the one in service."""
     return float(to_numpy(result.columns("links")["mean_queue_packets"])[0]) - utilization(result)
 
 
@@ -85,7 +86,7 @@ def _measure(results: Results) -> Rows:
 
 
 def _picture(results: Results) -> Figure:
-    """Four seconds of the queue."""
+    """Plot of four seconds of the queue."""
     rows = tuple((f"Queue of {count}" if count > 1 else "Queue of one flow", "packets") for count in COUNTS)
     with panels(rows, title="Copa at 50 Mbit/s, 40 ms, in default mode") as (figure, axes):
         for count, (panel,) in zip(COUNTS, axes, strict=True):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from fullpipe.bench import NAME, packed, text_for
+from fullpipe.inputs import read_json
 from fullpipe.reproduce.check import Check, Shape, Value
 from fullpipe.reproduce.item import Claim, citation, claim, notes
 from fullpipe.reproduce.record import MEASURED
@@ -138,7 +139,7 @@ def _tries(outcome: Outcome) -> dict[str, Any] | None:
 
 def _picture(outcome: Outcome, name: str, directory: Path) -> dict[str, Any]:
     place = f"{outcome.item.id}/{name}"
-    drawn = json.loads(Path(directory, f"{place}.json").read_text(encoding="utf-8"))
+    drawn = read_json(Path(directory, f"{place}.json"))
     title = drawn["title"] or outcome.item.title
     return {"id": place, "title": title, "drawn": drawn, "svg": f"{quote(place)}.svg", "png": f"{quote(place)}.png"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import fullpipe
 from fullpipe.display import Outcome, Shown
 from fullpipe.files import readable, staged
+from fullpipe.inputs import read_json, read_rows
 from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario
 from fullpipe.study.evaluate.cell import Cell
@@ -24,7 +24,7 @@ from fullpipe.study.evaluate.judging import BARS, Compared, JudgedCell, Runs, Va
 from fullpipe.study.evaluate.preset import Tree
 from fullpipe.study.evaluate.rules import BADNESS, NO_WORSE, NOT_APPLICABLE, NOT_RUN, WORSE, at_most, worst
 from fullpipe.study.evaluate.statement import Statement
-from fullpipe.text import file_label, file_name
+from fullpipe.text import file_label, file_name, shorten
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -225,11 +225,9 @@ class Card(Outcome):
         Raises:
             InputError: There is none, or it can't be read.
         """
-        import pyarrow.parquet as pq
-
         with readable(directory) as place:
-            data = json.loads((place / "card.json").read_text(encoding="utf-8"))
-            runs = pq.read_table(place / "runs.parquet").to_pylist()
+            data = read_json(place / "card.json")
+            runs = read_rows(place / "runs.parquet")
             trees = {
                 (file_label(file.parts[-3]), file_label(file.parts[-2]), file_label(file.stem)): Scenario.load(
                     file
@@ -275,7 +273,7 @@ class Card(Outcome):
         return [*table, kernel_line(self.data["linux"])]
 
     def __repr__(self) -> str:
-        return f"<Card of {self.data['algorithm']}; worse at: {', '.join(self.worse) or 'nothing'}>"
+        return f"<Card of {shorten(str(self.data['algorithm']))}; worse at: {', '.join(self.worse) or 'nothing'}>"
 
 
 def _criterion(

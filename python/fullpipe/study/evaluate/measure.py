@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from fullpipe.runs import tables
+from fullpipe.runs.aggregate import percentile
 
 if TYPE_CHECKING:
     from fullpipe.runs.result import Result
@@ -186,11 +187,6 @@ MEASURES: Mapping[str, Callable[[Result], Row]] = {
     "latecomer": latecomer,
 }
 """Functions that turn a run into its row, by the name that a test case gives."""
-
-
-def percentile(values: Sequence[float], part: float) -> float:
-    """The smallest value that at least a fraction ``part`` of the values does not exceed."""
-    return sorted(values)[max(0, math.ceil(part * len(values)) - 1)]
 
 
 def most_lost(times: Sequence[float], arrived: Sequence[float], dropped: Sequence[float]) -> float | None:

@@ -10,10 +10,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from fullpipe.runs.aggregate import estimate
 from fullpipe.study.evaluate.extent import run_of, seeds_used
 from fullpipe.study.evaluate.judging import BARS
 from fullpipe.study.evaluate.rules import BADNESS, BETTER, NO_WORSE, TIMES_TCP, UNCLEAR, WORSE
-from fullpipe.study.statistics import estimate
 
 __all__ = ["beside", "card_page", "dots", "gauge", "kernel_line", "number", "template"]
 

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fullpipe.runs.aggregate import estimate, tails
 from fullpipe.study.duel import harm
-from fullpipe.study.statistics import estimate, tails
 
 __all__ = [
     "BETTER",

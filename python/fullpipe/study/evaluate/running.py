@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
-import secrets
 import shlex
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError
 from fullpipe.files import cache_directory
-from fullpipe.linux.errors import LinuxError
-from fullpipe.own import identity_of, used_in
 from fullpipe.runs import engines
-from fullpipe.runs.executor import check_stop, count_workers, in_threads
-from fullpipe.runs.memory import share_bytes
+from fullpipe.runs.cluster import check_scheduler
 from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.options import RunOptions
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.quantity import Quantity
 from fullpipe.study.evaluate import beside_linux
-from fullpipe.study.evaluate.beside_linux import LINUX_SEEDS, as_run, on_linux, turned
-from fullpipe.study.evaluate.cache import Cache, key_of
+from fullpipe.study.evaluate.beside_linux import LINUX_SEEDS, on_linux
 from fullpipe.study.evaluate.card import Card, Kernel
 from fullpipe.study.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Setting
 from fullpipe.study.evaluate.cells import CELLS
-from fullpipe.study.evaluate.cluster import on_cluster
 from fullpipe.study.evaluate.criteria import CRITERIA
 from fullpipe.study.evaluate.judging import Runs, judge_cell, unclear
-from fullpipe.study.evaluate.measure import MEASURES, Row
 from fullpipe.study.evaluate.preset import PACKET_BYTES, Party, Tree, dumbbell, flows
 from fullpipe.study.evaluate.statement import Statement
-from fullpipe.study.sweep.cluster import check_scheduler
+from fullpipe.study.evaluate.work import Work, needed, open_store
 from fullpipe.text import listed, quoted, unknown, with_params
 
 __all__ = ["PROFILES", "Plan", "Profile", "evaluate", "plan"]
@@ -123,22 +114,26 @@ def evaluate(
     statement = statement or Statement()
     if dask is not None:
         check_scheduler(dask)
-    runs = Runs()
-    kept_in = cache_directory("evaluate") if cache is None else cache
-    work = Work(Cache(kept_in), candidate, workers, memory_bytes, progress, stop, dask)
-    few = {place: min(counts[place], LINUX_SEEDS) for place in counts if engine == "linux" and on_linux(*place)}
-    kernel = beside_linux.check(run.tree for run in _needed(candidate, few, engine, deployed=False)) if few else None
-    while True:
-        work.run(runs, counts, deployed=how.level >= STANDARD)
-        doubtful = [place for place in counts if counts[place] < how.most and unclear(*place, runs)]
-        if not doubtful:
-            break
-        for place in doubtful:
-            counts[place] = min(how.most, counts[place] + MORE_SEEDS)
-    there = Runs()
-    if kernel is not None:
-        work.engine, work.store = engine, Cache(kept_in, engine, fails=work.store.fails)
-        work.run(there, few, deployed=False)
+    runs, there, kernel = Runs(), Runs(), None
+    failures: dict[str, str] = {}
+    options = RunOptions(workers, memory_bytes, stop, progress, dask)
+    with open_store(cache_directory("evaluate") if cache is None else cache) as store:
+        few = {place: min(counts[place], LINUX_SEEDS) for place in counts if engine == "linux" and on_linux(*place)}
+        if few:
+            trees_there = (each.tree for each in needed(candidate, few, engine, deployed=False))
+            kernel = beside_linux.check(trees_there)
+        work = Work(store, candidate, options)
+        while True:
+            work.run(runs, counts, deployed=how.level >= STANDARD)
+            doubtful = [place for place in counts if counts[place] < how.most and unclear(*place, runs)]
+            if not doubtful:
+                break
+            for place in doubtful:
+                counts[place] = min(how.most, counts[place] + MORE_SEEDS)
+        if kernel is not None:
+            work = Work(store, candidate, options, engine)
+            work.run(there, few, deployed=False)
+            failures = dict(work.failures)
     cells = [judge_cell(cell, [s for c, s in counts if c is cell], runs, there) for cell in chosen]
     trees = {
         (cell.id, setting.name, role): {**tree, "seed": 1}
@@ -157,7 +152,7 @@ def evaluate(
         statement,
         command,
         list(only or ()),
-        Kernel(kernel or "", LINUX_SEEDS, len(few), work.failures) if engine == "linux" else None,
+        Kernel(kernel or "", LINUX_SEEDS, len(few), failures) if engine == "linux" else None,
     )
 
 
@@ -234,22 +229,21 @@ def plan(
     """
     engines.check_engines([engine])
     candidate, how, _, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
-    kept_in = cache_directory("evaluate") if cache is None else cache
-    store = Cache(kept_in)
-    runs, kept, packets = _counted(store, _needed(candidate, counts, "simulator", how.level >= STANDARD))
-    there = (0, 0, 0.0)
-    if engine == "linux":
-        few = {place: min(count, LINUX_SEEDS) for place, count in counts.items() if on_linux(*place)}
-        known = Cache(kept_in, engine, fails=store.fails)
-        there = _counted(known, _needed(candidate, few, engine, deployed=False))
+    with open_store(cache_directory("evaluate") if cache is None else cache) as store:
+        here = Work(store, candidate, RunOptions())
+        runs, kept, packets = _counted(here, counts, deployed=how.level >= STANDARD)
+        there = (0, 0, 0.0)
+        if engine == "linux":
+            few = {place: min(count, LINUX_SEEDS) for place, count in counts.items() if on_linux(*place)}
+            there = _counted(Work(store, candidate, RunOptions(), engine), few, deployed=False)
     return Plan(runs, kept, packets, how.seeds, how.most, *there)
 
 
-def _counted(store: Cache, needed: Iterator[Run]) -> tuple[int, int, float]:
-    """How many different runs these are, how many of them are there, and how many packets the others have."""
-    wanted = {run.key: run for run in needed}
-    missing = [run for key, run in wanted.items() if store.find(key) is None]
-    return len(wanted), len(wanted) - len(missing), math.fsum(_packets(run.tree) for run in missing)
+def _counted(work: Work, counts: Mapping[tuple[Cell, Setting], int], *, deployed: bool) -> tuple[int, int, float]:
+    """Number of different runs, of those in the store, and of packets that the others have."""
+    wanted = {work.address(each): each for each in needed(work.candidate, counts, work.engine, deployed=deployed)}
+    missing = [each for address, each in wanted.items() if work.find(address) is None]
+    return len(wanted), len(wanted) - len(missing), math.fsum(_packets(each.tree) for each in missing)
 
 
 def _asked(
@@ -281,45 +275,6 @@ def _asked(
         if setting.level <= how.level
     }
     return candidate, how, chosen, counts
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run that a card needs: its place, what runs it, and what its figures depend on besides its scenario; victim and
-    other may have changed places.
-    """
-
-    cell: Cell
-    setting: Setting
-    role: str
-    seed: int
-    tree: Tree
-    engine: str
-    stamp: str
-    turned: bool = False
-
-    @cached_property
-    def key(self) -> str:
-        """What the cache knows it by.
-
-        Raises:
-            ScenarioError: The kernel that is to run it cannot.
-        """
-        asked = beside_linux.asked(self.tree) if self.engine == "linux" else self.tree
-        return key_of(asked, self.cell.measure, self.stamp)
-
-
-def _needed(candidate: Party, counts: Mapping[tuple[Cell, Setting], int], engine: str, deployed: bool) -> Iterator[Run]:
-    """All runs of the settings' seeds."""
-    stamp = _stamp(candidate)
-    where = beside_linux.stamp() if engine == "linux" else engine
-    for (cell, setting), count in counts.items():
-        for role, tree in cell.roles(setting, candidate, deployed).items():
-            whose = stamp if "candidate" in role else ""
-            made, turn = as_run(tree) if engine == "linux" else (tree, False)
-            for seed in range(1, count + 1):
-                seeded = {**made, "seed": seed}
-                yield Run(cell, setting, role, seed, seeded, engine, f"{whose}{where}", turn)
 
 
 def _packets(tree: Tree) -> float:
@@ -356,110 +311,9 @@ def _inline(value: Any) -> str:
     return _written(value) if isinstance(value, Mapping) else json.dumps(value, ensure_ascii=False)
 
 
-@dataclass
-class Work:
-    """Makes the runs that are not there yet.
-
-    A virtual machine that fails takes its own run with it and no other: `failures` has why, by the run's key.
-    """
-
-    store: Cache
-    candidate: Party
-    workers: int | None
-    memory_bytes: int | None
-    progress: Callable[[float, float], object] | None
-    stop: threading.Event | None
-    dask: str | None = None
-    engine: str = "simulator"
-    failures: dict[str, str] = field(default_factory=dict)
-
-    def run(self, runs: Runs, counts: Mapping[tuple[Cell, Setting], int], *, deployed: bool) -> None:
-        """Fills in what the settings' seeds lack."""
-        wanted: dict[str, tuple[Tree, str]] = {}
-        needed = [
-            run
-            for run in _needed(self.candidate, counts, self.engine, deployed)
-            if not runs.has(run.cell.id, run.setting.name, run.role, run.seed)
-        ]
-        for run in needed:
-            if self.store.find(run.key) is None:
-                wanted[run.key] = run.tree, run.cell.measure
-        if wanted:
-            self._make(wanted)
-        for run in needed:
-            row = self.store.find(run.key)
-            assert row is not None or run.key in self.failures
-            row = turned(row) if row and run.turned else row or {}
-            runs.add(run.cell.id, run.setting.name, run.role, run.seed, row)
-
-    def _make(self, wanted: Mapping[str, tuple[Tree, str]]) -> None:
-        if self.dask is not None and self.engine == "simulator":
-            there = on_cluster(wanted, self.dask)
-            self._take(wanted, there, {})
-            return
-        count = count_workers(self.workers, len(wanted))
-        part_bytes = share_bytes(count, self.memory_bytes)
-        reached: dict[str, float] = {}
-
-        def work(key: str, ended: threading.Event) -> Row | LinuxError:
-            tree, measured = wanted[key]
-
-            def tell(now_s: float, whole_s: float) -> None:
-                reached[key] = now_s / whole_s
-
-            try:
-                result = engines.run(tree, stop=ended, engine=self.engine, memory_bytes=part_bytes, progress=tell)
-            except LinuxError as error:
-                return error
-            return MEASURES[measured](result)
-
-        self._take(wanted, in_threads(wanted, work, count), reached)
-
-    def _take(
-        self,
-        wanted: Mapping[str, tuple[Tree, str]],
-        made: Generator[tuple[str, Row | LinuxError] | None] | Generator[tuple[str, Row]],
-        reached: Mapping[str, float],
-    ) -> None:
-        """Keeps runs as they come; ``reached`` tells how much of each that is under way is done.
-
-        Raises:
-            LinuxError: None of them ended.
-        """
-        done: set[str] = set()
-        with closing(made) as outcomes:
-            for outcome in outcomes:
-                if outcome is not None:
-                    key, row = outcome
-                    done.add(key)
-                    if isinstance(row, LinuxError):
-                        self.failures[key] = str(row)
-                        if len(self.failures) == len(wanted):
-                            raise row
-                    else:
-                        self.store.add(key, row)
-                if self.progress is not None:
-                    parts = math.fsum(part for key, part in list(reached.items()) if key not in done)
-                    self.progress(len(done) + parts, len(wanted))
-                check_stop(self.stop)
-
-
 def _alone(candidate: Party) -> Scenario:
     """The candidate in a scenario: whatever is wrong with it is said."""
     return Scenario.from_dict(dumbbell(10e6, 0.05, 1, flows(candidate, "subject"), duration_s=30))
-
-
-def _stamp(candidate: Party) -> str:
-    """What the candidate's runs depend on besides their scenario: the content of an object file or a module, the source
-    of an algorithm of one's own.
-    """
-    table = candidate.algorithm if isinstance(candidate.algorithm, Mapping) else {}
-    if "object" in table or "module" in table:
-        (group,) = _alone(candidate).to_dict()["flows"]
-        return hashlib.sha256(json.dumps(group["algorithm"], sort_keys=True).encode()).hexdigest()
-    identity = identity_of(used_in(candidate.algorithm))
-    # Runs of unknown content have a key that no other run has.
-    return secrets.token_hex() if identity.digest is None else identity.digest
 
 
 def _chosen(only: Sequence[str] | None) -> list[Cell]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -14,18 +13,23 @@ from typing import TYPE_CHECKING, Any
 from fullpipe import models
 from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError, check_several
-from fullpipe.files import readable, staged
-from fullpipe.runs import engines
-from fullpipe.runs.executor import check_stop, count_workers, in_threads
+from fullpipe.files import check_free, readable, staged
+from fullpipe.inputs import read_json, read_rows
+from fullpipe.runs import design
+from fullpipe.runs.aggregate import estimate
+from fullpipe.runs.design import Run
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.options import RunOptions
+from fullpipe.runs.pool import check_stop, count_workers, in_threads
+from fullpipe.runs.runner import Runner
+from fullpipe.runs.store import kept_runs
 from fullpipe.runs.tidy import setting, tidy
 from fullpipe.study.size.mix import BUFFER, Mix
 from fullpipe.study.size.search import Bracket, Search, Verdict
 from fullpipe.study.size.shares import parts_of
 from fullpipe.study.size.shown import show
 from fullpipe.study.size.target import Condition, Figures, Target, check_targets, judge
-from fullpipe.study.statistics import estimate
 from fullpipe.text import file_name, listed, quoted, with_params
 
 if TYPE_CHECKING:
@@ -65,6 +69,7 @@ def size(
     seeds: int = 5,
     precision: float = 0.05,
     curve: bool = False,
+    out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
@@ -90,6 +95,8 @@ def size(
         seeds: Runs per buffer, at most; fewer where they agree on which side of the target it is.
         precision: How far below the answer a buffer is known to fail, as a part of it.
         curve: Whether eight buffers from 1/64 to 2 bandwidth-delay products are run besides, for `Sizing.plot_curve`.
+        out: A directory that the sizing is saved into (`Sizing.save`). Finished runs are there meanwhile: a sizing that
+            was stopped continues where it was.
         workers: Searches at a time; None for the number of cores.
         progress: Called ten times a second with the answers found and those to find in all.
         stop: As for `run`.
@@ -114,18 +121,34 @@ def size(
             mix.scenario(algorithm, count, 1)
     count = count_workers(workers, len(names) * len(flows))
     part_bytes = share_bytes(count, memory_bytes)
-    cases = [Case(mix, a, n, tuple(targets), seeds, precision, curve, part_bytes) for a in names for n in flows]
+    if out is not None:
+        check_free(out)
+    with kept_runs(out) as store:
+        options = RunOptions(workers, memory_bytes, stop, progress)
+        runner = Runner(options, None if out is None else store)
+        common = tuple(targets), seeds, precision, curve, part_bytes
+        cases = [Case(mix, a, n, *common, runner) for a in names for n in flows]
+        _search_all(cases, count, runner, len(targets))
+        order = [one.text for one in targets]
+        rows = sorted((row for case in cases for row in case.rows), key=lambda row: order.index(row["target"]))
+        outcome = Sizing(mix, rows, [row for case in cases for row in case.tried()])
+        if out is not None:
+            outcome.save(out)
+    return outcome
+
+
+def _search_all(cases: Sequence[Case], workers: int, runner: Runner, targets: int) -> None:
+    """Finds the answers of all cases."""
+    options = runner.options
     # Few flows have the longest epochs and runs.
     ordered = sorted(cases, key=lambda case: case.flows)
-    with closing(in_threads(ordered, Case.run, count)) as outcomes:
+    with closing(in_threads(ordered, Case.run, workers)) as outcomes:
         for _ in outcomes:
-            check_stop(stop)
-            if progress is not None:
-                progress(sum(len(case.rows) for case in cases), len(cases) * len(targets))
-    order = [one.text for one in targets]
-    rows = sorted((row for case in cases for row in case.rows), key=lambda row: order.index(row["target"]))
-    tried = [row for case in cases for row in case.tried()]
-    return Sizing(mix, rows, tried)
+            check_stop(options.stop)
+            if runner.store is not None:
+                runner.store.tick()
+            if options.progress is not None:
+                options.progress(sum(len(case.rows) for case in cases), len(cases) * targets)
 
 
 class Sizing(Outcome):
@@ -165,12 +188,10 @@ class Sizing(Outcome):
         Raises:
             InputError: There is none, or it can't be read.
         """
-        import pyarrow.parquet as pq
-
         with readable(directory) as place:
-            kept = json.loads((place / "size.json").read_text(encoding="utf-8"))
+            kept = read_json(place / "size.json")
             mix = {key: value for key, value in kept["mix"].items() if key != "bdp_packets"}
-            return cls(Mix(**mix), kept["rows"], pq.read_table(place / "tried.parquet").to_pylist())
+            return cls(Mix(**mix), kept["rows"], read_rows(place / "tried.parquet"))
 
     @property
     def table(self) -> pa.Table:
@@ -267,6 +288,7 @@ class Case:
     precision: float
     curve: bool = False
     memory_bytes: int | None = None
+    runner: Runner = field(default_factory=lambda: Runner(RunOptions()))
     rows: list[dict[str, Any]] = field(default_factory=list)
     samples: dict[int, list[Figures]] = field(default_factory=dict)
 
@@ -317,9 +339,12 @@ class Case:
         return Answer(Bracket(found.low, None, found.sure_low, None), found.high, at_most)
 
     def _measure(self, size: int, seed: int, *, stop: threading.Event) -> Figures:
+        def watch(_reached_s: float, _duration_s: float) -> None:
+            check_stop(stop)
+
+        check_stop(stop)
         scenario = self.mix.scenario(self.algorithm, self.flows, size, 1 + seed)
-        result = engines.run(scenario, stop=stop, memory_bytes=self.memory_bytes)
-        figures = result.figures()
+        figures = self.runner.make(Run(0, design.Case(scenario)), watch, self.memory_bytes)
         known = {
             **figures,
             "queueing_delay_s": figures["mean_queue_packets"] * self.mix.packet_s,
@@ -328,7 +353,7 @@ class Case:
         }
         for condition in (condition for target in self.targets for condition in target.conditions):
             if condition.measure.figure not in known:
-                raise InputError(f"target: {quoted(condition.text)}: the {result.engine} does not measure that")
+                raise InputError(f"target: {quoted(condition.text)}: the simulator does not measure that")
         return {name: known.get(name) for name in MEASURED}
 
     def _row(self, target: Target, answer: Answer) -> dict[str, Any]:

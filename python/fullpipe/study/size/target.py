@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fullpipe.errors import InputError
+from fullpipe.runs.aggregate import estimate
 from fullpipe.scenario.quantity import Quantity
 from fullpipe.study.size.search import Verdict
-from fullpipe.study.statistics import estimate
 from fullpipe.text import listed, quoted, unknown
 
 __all__ = ["MEASURES", "Condition", "Figures", "Measure", "Target"]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from itertools import count, islice
-from typing import Any
+from typing import Any, overload
 
 from fullpipe import _core
 from fullpipe.errors import ScenarioError
 from fullpipe.fingerprint import build_fingerprint
-from fullpipe.own import carried, identity_of, used_in
+from fullpipe.own import identity_of, used_in
+from fullpipe.runs.design import Case, Design
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.keypath import Place, set_value
 from fullpipe.study.sweep.axes import LARGEST, MOST_RUNS, Axis
@@ -39,6 +39,8 @@ class Plan:
         scenario: What the axes change; its series are not sampled.
         axes: The axes.
         repeats: Runs of each combination, each with another seed.
+        algorithm_source: The first 12 hexadecimal digits of the identity of each custom algorithm, or "unknown"; by
+            default those of the algorithms declared now, None without any.
         progress: Called with the values checked so far and those to check in all.
 
     Raises:
@@ -50,9 +52,13 @@ class Plan:
     axes: tuple[Axis, ...]
     repeats: int = 1
     points: int = field(init=False)
+    algorithm_source: str | None = field(default=None, kw_only=True)
     progress: InitVar[Callable[[float, float], object] | None] = None
 
     def __post_init__(self, progress: Callable[[float, float], object] | None) -> None:
+        if self._own and self.algorithm_source is None:
+            source = "unknown" if self.algorithms is None else " ".join(each[:12] for each in self.algorithms.split())
+            object.__setattr__(self, "algorithm_source", source)
         object.__setattr__(self, "points", math.prod(len(axis.values) for axis in self.axes))
         file = self.scenario.file
         if not isinstance(self.repeats, int) or isinstance(self.repeats, bool) or not 1 <= self.repeats <= MOST_RUNS:
@@ -89,25 +95,25 @@ class Plan:
             labels.update(axis.columns(place))
         labels["repeat"] = repeat
         labels.setdefault("seed", self.scenario.seed + repeat)
-        if self._own:
+        if self.algorithm_source is not None:
             labels["algorithm_source"] = self.algorithm_source
         return labels
 
     @cached_property
+    def design(self) -> Design:
+        """The runs: a case per combination, and the seeds."""
+        own_seed = any(axis.path == "seed" for axis in self.axes)
+        first = self.scenario.seed
+        return Design(Points(self), (None,) if own_seed else range(first, first + self.repeats))
+
+    @cached_property
+    def algorithms(self) -> str | None:
+        """Content identity of the custom algorithms that the scenario or an axis names; None where it is unknown."""
+        return identity_of(self._own).digest
+
+    @cached_property
     def _own(self) -> list[str]:
-        """Algorithms of one's own that the scenario or an axis names."""
         return used_in(self.scenario.to_dict(), *(list(axis.values) for axis in self.axes))
-
-    @property
-    def algorithm_source(self) -> str:
-        """A hash of the sources of these (`fullpipe.own.identity_of`)."""
-        digest = identity_of(self._own).digest
-        return "unknown" if digest is None else " ".join(each[:12] for each in digest.split())
-
-    @property
-    def own_algorithms(self) -> dict[str, bytes]:
-        """What other processes make these of."""
-        return carried(self._own)
 
     @property
     def label_columns(self) -> tuple[str, ...]:
@@ -129,15 +135,19 @@ class Plan:
             "scenario": dict(sorted(self.scenario.to_dict().items())),
             "axes": [axis.to_dict() for axis in self.axes],
             "repeats": self.repeats,
-            **({"algorithm_source": self.algorithm_source} if self._own else {}),
+            **(
+                {"algorithm_source": self.algorithm_source, "algorithms": self.algorithms or "unknown"}
+                if self._own
+                else {}
+            ),
         }
         copy: dict[str, Any] = json.loads(json.dumps(plain))
         return copy
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """A hash of the same; files of rows carry it."""
-        return hashlib.sha256(json.dumps(self.to_dict()).encode()).hexdigest()
+    def values(self, point: int) -> dict[str, Any]:
+        """Changes of a combination, but for the seed of its runs."""
+        changes = {axis.path: axis.values[i] for axis, i in zip(self.axes, self._places(point), strict=True)}
+        return {**changes, "series_interval": "off"}
 
     def _changes(self, places: Places, repeat: int = 0) -> dict[str, Any]:
         changes = {axis.path: axis.values[place] for axis, place in zip(self.axes, places, strict=True)}
@@ -253,3 +263,24 @@ class Plan:
         if len(axis.values) > 1 and "unknown key" not in what:
             what = f"{axis.labels[place]}: {what}"
         return ScenarioError(f"sweep.{axis.path}", what, self.scenario.file)
+
+
+class Points(Sequence[Case]):
+    """Combinations of the axes' values as cases, each made when it is asked for: there may be millions."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def __len__(self) -> int:
+        return self._plan.points
+
+    @overload
+    def __getitem__(self, point: int) -> Case: ...
+    @overload
+    def __getitem__(self, point: slice) -> Sequence[Case]: ...
+    def __getitem__(self, point: int | slice) -> Case | Sequence[Case]:
+        if isinstance(point, slice):
+            return [self[each] for each in range(len(self))[point]]
+        if not 0 <= point < len(self):
+            raise IndexError(point)
+        return Case(self._plan.scenario, changes=self._plan.values(point))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.study.statistics import estimate, paired
+from fullpipe.runs.aggregate import estimate, paired
 
 if TYPE_CHECKING:
     import pyarrow as pa

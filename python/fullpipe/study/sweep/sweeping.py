@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.display import Outcome, Shown
 from fullpipe.errors import InputError, ScenarioError
-from fullpipe.runs.executor import check_stop, count_workers
+from fullpipe.runs.design import error_line
 from fullpipe.runs.figures import find_figure, split
 from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.options import Progress, RunOptions
+from fullpipe.runs.pool import check_stop, count_workers
+from fullpipe.runs.runner import Keys, Runner
 from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario, parse, read_text
 from fullpipe.study.sweep.axes import find_axis, find_value, read_axes
@@ -27,10 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Sweep", "load_plan", "read_plan", "sweep", "sweep_plan"]
-
-Progress = Callable[[float, float], object]
-Run = Callable[[Plan, Collection[int]], Generator[tuple[dict[str, Any] | None, float]]]
-Rows = Callable[[Collection[int]], Generator[dict[str, Any] | None]]
 
 
 @shows_progress("runs")
@@ -129,23 +128,24 @@ def sweep_plan(
     memory_bytes: int | None = None,
 ) -> Sweep:
     """Runs a plan; arguments and errors as for `sweep`."""
+    from fullpipe.study.sweep.directory import opened
+
     count_workers(workers, plan.runs)
-    check_stop(stop)
     if isinstance(client, str):
-        from fullpipe.study.sweep.cluster import connect
+        from fullpipe.runs.cluster import check_scheduler
 
-        with connect(client) as connected:
-            return sweep_plan(plan, out=out, client=connected, progress=progress, stop=stop, memory_bytes=memory_bytes)
-    if client is None:
-        from fullpipe.study.sweep.threads import run_in_threads
-
-        run: Run = partial(run_in_threads, workers=workers, memory_bytes=memory_bytes)
-    else:
-        from fullpipe.study.sweep.cluster import run_on_cluster
-
-        run = partial(run_on_cluster, client=client, memory_bytes=memory_bytes)
-    rows = partial(_rows, plan, run=run, progress=progress, stop=stop)
-    return _run_in_memory(plan, rows) if out is None else _run_into(out, plan, rows)
+        check_scheduler(client)
+    options = RunOptions(workers, memory_bytes, stop, progress, client)
+    check_stop(stop)
+    runner = Runner(options, keys=Keys(algorithms=plan.algorithms), tolerates=(BaseException,))
+    if out is None:
+        return Sweep(plan, _rows_of(plan, runner))
+    with opened(out, plan) as place:
+        runner.store = place.store
+        place.recall(runner)
+        outcome = Sweep(plan, _rows_of(plan, runner))
+        place.finish(outcome.table, outcome.summary)
+        return outcome
 
 
 class Sweep(Outcome):
@@ -169,7 +169,7 @@ class Sweep(Outcome):
         Raises:
             InputError: There is none, or it can't be read.
         """
-        from fullpipe.study.sweep.store import load
+        from fullpipe.study.sweep.directory import load
 
         return cls(*load(directory))
 
@@ -272,36 +272,12 @@ class Sweep(Outcome):
         return f"<Sweep of {len(self.table)} runs, {self.failed} failed>"
 
 
-def _run_in_memory(plan: Plan, rows: Rows) -> Sweep:
-    from fullpipe.study.sweep.table import join, table_of
+def _rows_of(plan: Plan, runner: Runner) -> pa.Table:
+    """The table of all runs."""
+    from fullpipe.study.sweep.table import Collector
 
-    finished = [row for row in rows(range(plan.runs)) if row is not None]
-    return Sweep(plan, join([table_of(finished, plan)], plan))
-
-
-def _run_into(out: str | os.PathLike[str], plan: Plan, rows: Rows) -> Sweep:
-    from fullpipe.study.sweep.store import Store
-
-    with Store(out, plan) as store:
-        with closing(rows([run for run in range(plan.runs) if run not in store.done])) as finished:
-            for row in finished:
-                if row is not None:
-                    store.add(row)
-                store.tick()
-        outcome = Sweep(plan, store.table())
-        store.finish(outcome.table, outcome.summary)
-        return outcome
-
-
-def _rows(
-    plan: Plan, runs: Collection[int], run: Run, progress: Progress | None, stop: threading.Event | None
-) -> Generator[dict[str, Any] | None]:
-    """The runs' rows as they finish; None where only time has passed. What was told as done has been given."""
-    done = 0
-    with closing(run(plan, runs)) as outcomes:
-        for row, under_way in outcomes:
-            yield row
-            done += row is not None
-            if progress is not None:
-                progress(done + under_way, len(runs))
-            check_stop(stop)
+    rows = Collector(plan)
+    with closing(runner.rows(plan.design)) as finished:
+        for done in finished:
+            rows.add(done.run.number, done.row, None if done.error is None else error_line(done.error))
+    return rows.table()

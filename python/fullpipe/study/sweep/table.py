@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,46 @@ if TYPE_CHECKING:
 
     from fullpipe.study.sweep.plan import Plan
 
-__all__ = ["join", "table_of"]
+__all__ = ["Collector", "join", "logger", "table_of"]
+
+MOST_ROWS = 5000
+"""Rows that are collected before they become columns, which take a tenth of the memory."""
+
+logger = logging.getLogger(__name__)
+
+
+class Collector:
+    """Rows of a sweep as they come, in memory in proportion to the final table."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._tables: list[pa.Table] = []
+        self._rows: list[Mapping[str, Any]] = []
+
+    def add(self, number: int, row: Mapping[str, Any] | None, error: str | None = None) -> None:
+        """Adds a run's metrics, or its error."""
+        self._rows.append({**self._plan.labels(number), "error": error, **(row or {})})
+        if len(self._rows) >= MOST_ROWS:
+            self._pack()
+
+    def add_table(self, table: pa.Table) -> None:
+        """Adds rows that are a table already."""
+        self._tables.append(table)
+
+    def table(self) -> pa.Table:
+        """All rows, in order of their runs."""
+        self._pack()
+        return join([*self._tables, table_of([], self._plan)], self._plan)
+
+    def _pack(self) -> None:
+        self._tables.append(table_of(self._rows, self._plan))
+        self._rows = []
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], plan: Plan) -> pa.Table:
-    """The rows as a table, in order of their runs: the plan's label columns, ``error``, the figures.
+    """Rows as a table, in order of their runs: the plan's label columns, ``error``, the metrics.
 
-    What is absent from a row is null there. A column of nulls alone is one of floats, as figures without a value are.
+    A value that a row lacks is null. A column of nulls alone is one of floats, as metrics without a value are.
     """
     import pyarrow as pa
 
@@ -33,9 +67,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], plan: Plan) -> pa.Table:
 
 
 def join(tables: Iterable[pa.Table], plan: Plan) -> pa.Table:
-    """Tables of some runs each as one, the same however the runs were shared out; of a run that is there several times
-    the last counts.
-    """
+    """Tables of some runs each as one, equal however the runs were shared out. The last row of a run counts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

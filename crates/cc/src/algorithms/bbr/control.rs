@@ -1,4 +1,4 @@
-//! What follows from the model (section 4.2): pacing rate, send quantum and window.
+//! Control parameters (section 4.2): pacing rate, send quantum, and window, computed from the model.
 
 use super::probe_bw::GAINS;
 use super::startup::HIGH_GAIN;
@@ -6,32 +6,50 @@ use super::{Bbr, MIN_PIPE_CWND, News, Phase, drain};
 use crate::Flow;
 use crate::time::{MILLISECOND, Nanos, SECOND, seconds};
 
-/// Linux: what is left of the bandwidth for the pacing rate.
+/// Pacing margin of Linux: the pacing rate is 1 % below the bandwidth.
 const PACING_MARGIN: f64 = 0.99;
-/// The window's gain in ProbeBW (section 4.2.3.2).
+/// Window gain in ProbeBW (section 4.2.3.2).
 const CWND_GAIN: f64 = 2.0;
-/// Linux: extra_acked is at most what so many seconds bring.
+/// Limit of extra_acked in Linux: the segments that arrive in this time, seconds.
 const MOST_EXTRA_S: f64 = 0.1;
-/// The send quantum (section 4.2.2): as much as leaves in this time, at most so many bytes, at least one segment below this rate and two
-/// above.
+/// Send quantum (section 4.2.2): the segments that leave in `QUANTUM_S`, limited to `MOST_QUANTUM_BYTES`. The minimum is one segment below
+/// `LOW_RATE_BPS` and two above.
 const QUANTUM_S: f64 = 1e-3;
 const MOST_QUANTUM_BYTES: f64 = 65_536.0;
 const LOW_RATE_BPS: f64 = 1.2e6;
-/// Quanta on top of the BDP (section 4.2.3.2).
+/// Send quanta added to the BDP (section 4.2.3.2).
 const QUANTA: f64 = 3.0;
 
 /// Loss recovery (section 4.2.3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Recovery {
-    /// Fast recovery or a timeout's is under way.
-    is_on: bool,
-    /// No more leaves than arrives: recovery's first round.
+    kind: Kind,
+    /// Packet conservation, in the first round of fast recovery: the sender sends one segment for each segment delivered.
     is_conservative: bool,
-    /// Segments that the last ACK has delivered.
+    /// Segments delivered by the last ACK.
     newly_delivered: f64,
+    /// Fast recovery that the current ACK has ended.
+    ended: Option<Ended>,
 }
 
-/// The first rate, segments a second.
+/// Kind of recovery in progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Kind {
+    #[default]
+    None,
+    Fast,
+    Timeout,
+}
+
+/// State at the end of a fast recovery, so that a new one in the same ACK can continue it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ended {
+    at: Nanos,
+    cwnd: f64,
+    is_conservative: bool,
+}
+
+/// Initial pacing rate, segments per second.
 pub(super) fn initial_pacing_rate(window: f64, rtt: Option<Nanos>) -> f64 {
     HIGH_GAIN * window * PACING_MARGIN / seconds(rtt.filter(|&rtt| rtt > 0).unwrap_or(MILLISECOND))
 }
@@ -79,19 +97,19 @@ impl Bbr {
         libm::floor(self.pacing_rate * QUANTUM_S).min(most).max(least)
     }
 
-    /// BBRInflight (section 4.2.3.2): so many BDP, and what hosts need on top.
+    /// BBRInflight (section 4.2.3.2): a multiple of the BDP, plus the send quanta.
     pub(super) fn inflight(&self, bw: f64, gain: f64) -> f64 {
         self.with_quanta(self.bdp(bw, gain))
     }
 
-    /// A segment leaves: as long after it as the rate says the next one may, or a quantum of them after a whole quantum.
+    /// Updates the next departure time when a segment leaves. The gap is that of the pacing rate, at most that of a whole quantum.
     pub(super) fn note_departure(&mut self, now: Nanos) {
         let gap = SECOND as f64 / self.pacing_rate;
         let longest = (self.quantum() * gap) as Nanos;
         self.departure = (self.departure.max(now) + gap as Nanos).min(now + longest);
     }
 
-    /// Linux: what will be of `in_flight` when the next segment may leave, and what leaves then where it goes faster than the path delivers.
+    /// Segments in flight at the next departure time, as in Linux. The quantum that leaves then counts while the pacing gain is above 1.
     pub(super) fn at_departure(&self, in_flight: f64, now: Nanos) -> f64 {
         let leaving = if self.pacing_gain() > 1.0 { self.quantum() } else { 0.0 };
         let delivered = libm::floor(self.bw() * seconds(self.departure.saturating_sub(now)));
@@ -130,42 +148,61 @@ impl Bbr {
         }
     }
 
-    /// Fast recovery begins: no more in flight than there is, and what this ACK has brought.
+    /// Fast recovery begins. The window shrinks to the segments in flight, plus those that this ACK has delivered.
+    ///
+    /// A recovery that begins in the ACK that ended the previous one continues it. Linux compares the states before and after an ACK: it
+    /// starts packet conservation only if the state before was not Recovery, and restores the window only if the state after is not.
     pub(super) fn enter_fast_recovery(&mut self, flow: &Flow) {
+        if let Some(Ended { cwnd, is_conservative, .. }) =
+            self.recovery.ended.take().filter(|ended| ended.at == flow.now)
+        {
+            self.cwnd = cwnd;
+            self.recovery.kind = Kind::Fast;
+            self.recovery.is_conservative = is_conservative;
+            self.save_cwnd();
+            return;
+        }
         self.save_cwnd();
         let cwnd = flow.in_flight as f64 + self.recovery.newly_delivered.max(1.0);
         self.cwnd = cwnd.min(self.cwnd).max(1.0);
-        self.recovery.is_on = true;
+        self.recovery.kind = Kind::Fast;
         self.recovery.is_conservative = true;
         self.model.start_round();
     }
 
-    /// The retransmission timer has expired: one segment may leave.
+    /// Retransmission timeout: the window shrinks to the segments in flight and one more.
     pub(super) fn enter_timeout(&mut self, flow: &Flow) {
         self.save_cwnd();
         self.cwnd = (flow.in_flight as f64 + 1.0).min(self.cwnd).max(1.0);
-        self.recovery.is_on = true;
+        self.recovery.kind = Kind::Timeout;
         self.recovery.is_conservative = false;
         self.full_pipe.look_anew();
     }
 
-    /// Recovery is over: the window is at least what it was before.
+    /// Recovery ends at `now`: the window is restored to at least its value before.
+    pub(super) fn end_recovery(&mut self, now: Nanos) {
+        let Recovery { kind, is_conservative, .. } = self.recovery;
+        self.recovery.ended = (kind == Kind::Fast).then_some(Ended { at: now, cwnd: self.cwnd, is_conservative });
+        self.leave_recovery();
+    }
+
+    /// Restores the window at the end of a recovery, or when its cut is undone.
     pub(super) fn leave_recovery(&mut self) {
-        self.recovery.is_on = false;
+        self.recovery.kind = Kind::None;
         self.recovery.is_conservative = false;
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
     /// BBRSaveCwnd (section 4.2.3.4).
     pub(super) fn save_cwnd(&mut self) {
-        self.prior_cwnd = if !self.recovery.is_on && !matches!(self.phase, Phase::ProbeRtt { .. }) {
+        self.prior_cwnd = if self.recovery.kind == Kind::None && !matches!(self.phase, Phase::ProbeRtt { .. }) {
             self.cwnd
         } else {
             self.prior_cwnd.max(self.cwnd)
         };
     }
 
-    /// The BDP times `gain`, whole segments; the first window where there is no round trip.
+    /// BDP times `gain` in whole segments, or the initial window before the first RTT sample.
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
         match self.model.min_rtt {
             Some(min_rtt) => libm::ceil(gain * bw * seconds(min_rtt)),

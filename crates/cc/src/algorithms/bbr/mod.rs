@@ -41,7 +41,7 @@ mod startup;
 mod tests;
 
 use crate::params::{Group, Info, Params};
-use crate::parts::Random;
+use crate::random::SplitMix64;
 use crate::time::{Nanos, seconds};
 use crate::{Ack, CongestionControl, Flow, RateSample, Signal, Start};
 use control::Recovery;
@@ -88,7 +88,7 @@ pub struct Bbr {
     segment_bytes: u32,
     /// Segments of the first window.
     initial_cwnd: f64,
-    random: Random,
+    random: SplitMix64,
     phase: Phase,
     /// The window, and the one to come back to; segments.
     cwnd: f64,
@@ -154,7 +154,7 @@ impl Bbr {
         Bbr {
             segment_bytes: start.segment_bytes.max(1),
             initial_cwnd: start.window,
-            random: Random::new(start.seed),
+            random: SplitMix64::new(start.seed),
             phase: Phase::Startup,
             cwnd: start.window,
             prior_cwnd: 0.0,
@@ -235,8 +235,8 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn on_recovered(&mut self, _flow: &Flow) {
-        self.leave_recovery();
+    fn on_recovered(&mut self, flow: &Flow) {
+        self.end_recovery(flow.now);
     }
 
     fn on_sent(&mut self, flow: &Flow) {

@@ -159,6 +159,36 @@ fn recovery_keeps_packets_for_a_round() {
     assert_eq!(path.cc.cwnd(), 1.0);
 }
 
+/// tcp_bbr.c starts packet conservation and a round only if the state before the ACK was not Recovery, and restores the window only if the
+/// state after is not. With 10 segments delivered and 100 in flight, a first recovery has a window of 110, and 120 after another ACK of 10. A
+/// round later conservation is over. The ACK that ends this recovery and begins the next changes nothing. A recovery that begins later, by the
+/// reordering timer, conserves again.
+#[test]
+fn recovery_that_continues_in_one_ack_conserves_no_second_time() {
+    let mut path = Path::probing(1);
+    (0..20).for_each(|k| path.ack(800 + 101 * k, 1000, 0, 150));
+    path.ack(2900, 100, 1, 100);
+    let full = path.cc.cwnd();
+    path.cc.on_congestion(&Flow::at(2900 * MILLISECOND).in_flight(100), Signal::Loss);
+    assert_eq!(path.cc.cwnd(), 110.0);
+    path.ack(3000, 100, 0, 105);
+    let window = path.cc.cwnd();
+    assert_eq!(window, 120.0, "the round is over: slow start by segments delivered");
+    let now = Flow::at(3000 * MILLISECOND).in_flight(105);
+    let mut over = path.cc.clone();
+    over.on_recovered(&now);
+    assert_eq!(over.cwnd(), full, "the window is restored");
+    over.on_congestion(&Flow::at(3001 * MILLISECOND).in_flight(105), Signal::Loss);
+    assert_eq!(over.cwnd(), 115.0, "a timer begins a new recovery");
+    path.cc.on_recovered(&now);
+    path.cc.on_congestion(&now, Signal::Loss);
+    assert_eq!(path.cc.cwnd(), window);
+    path.ack(3100, 200, 2, 100);
+    assert_eq!(path.cc.cwnd(), 138.0, "2 lost, 20 delivered: no conservation");
+    path.cc.on_recovered(&Flow::at(3100 * MILLISECOND).in_flight(100));
+    assert_eq!(path.cc.cwnd(), full, "the window from before the first recovery");
+}
+
 /// Section 4.2.2: a millisecond's worth: 1 segment below 1.2 Mbit/s, 2 above, 12 at 150 Mbit/s and 1500 bytes (12.5, less a part), 64 kB at most.
 #[test]
 fn the_send_quantum() {

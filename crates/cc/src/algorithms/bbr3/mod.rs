@@ -68,8 +68,8 @@ mod tests;
 mod up;
 
 use crate::params::{Group, Info, Kind, Param, Params};
-use crate::parts::Random;
 use crate::parts::number::float;
+use crate::random::SplitMix64;
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{Ack, CongestionControl, Flow, Lost, RateSample, Signal, Start};
 use congestion::{Congestion, Undo};
@@ -215,7 +215,7 @@ pub struct Bbr3 {
     departure: Nanos,
     /// drain_start_round.
     drain_start_round: u32,
-    random: Random,
+    random: SplitMix64,
     undo: Undo,
 }
 
@@ -336,7 +336,7 @@ impl Bbr3 {
         };
         let mut bbr = Bbr3 {
             settings,
-            random: Random::new(start.seed),
+            random: SplitMix64::new(start.seed),
             phase: Phase::Startup,
             drain_start_round: 0,
             cwnd: start.window,

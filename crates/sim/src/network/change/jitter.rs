@@ -4,7 +4,7 @@
 //! milliseconds for contention, less a uniform part of one if N1 is not 0; and with a probability that makes the mean, a Poisson
 //! variable of mean 12 times 7.5 ms for access points that are away on another channel.
 
-use crate::rng::{Purpose, Rng};
+use crate::rng::{Identity, Purpose, Rng};
 use crate::scenario::{self, JitterModel};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::MILLISECOND;
@@ -22,9 +22,9 @@ const SHORT: f64 = 1.0;
 const LONG: (f64, f64) = (12.0, 7.5);
 
 impl Jitter {
-    /// `index` numbers all directions.
-    pub fn new(settings: scenario::Jitter, seed: u64, index: u64) -> Jitter {
-        Jitter { settings, rng: Rng::new(seed, Purpose::Jitter, index) }
+    /// `identity` is that of the link's direction.
+    pub fn new(settings: scenario::Jitter, seed: u64, identity: Identity) -> Jitter {
+        Jitter { settings, rng: Rng::new(seed, Purpose::Jitter, identity) }
     }
 
     /// The next packet's delay.
@@ -73,7 +73,7 @@ mod tests {
 
     /// Mean and standard deviation of 400,000 draws, ms.
     fn drawn(model: JitterModel, mean: Nanos) -> (f64, f64) {
-        let mut jitter = Jitter::new(scenario::Jitter { model, mean }, 1, 0);
+        let mut jitter = Jitter::new(scenario::Jitter { model, mean }, 1, Identity::NONE);
         let draws: Vec<f64> = (0..400_000).map(|_| jitter.draw() as f64 / MS).collect();
         let mean = draws.iter().sum::<f64>() / draws.len() as f64;
         let variance = draws.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / draws.len() as f64;

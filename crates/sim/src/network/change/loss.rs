@@ -5,7 +5,7 @@
 //! back with `r`; a packet comes through with `k` in the good one and with `h` in the bad one. It begins in the good state, and may
 //! change it after each packet. In the long run r (1 - k) + p (1 - h) of p + r packets are lost.
 
-use crate::rng::{Purpose, Rng};
+use crate::rng::{Identity, Purpose, Rng};
 use crate::scenario::Loss;
 
 /// Decides for one packet after another.
@@ -20,9 +20,9 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// `index` numbers all directions.
-    pub fn new(loss: Loss, seed: u64, index: u64) -> Losses {
-        let (wire, bursts) = (Rng::new(seed, Purpose::Wire, index), Rng::new(seed, Purpose::Bursts, index));
+    /// `identity` is that of the link's direction.
+    pub fn new(loss: Loss, seed: u64, identity: Identity) -> Losses {
+        let (wire, bursts) = (Rng::new(seed, Purpose::Wire, identity), Rng::new(seed, Purpose::Bursts, identity));
         Losses { loss, wire, bursts, bad: false }
     }
 
@@ -55,7 +55,7 @@ mod tests {
 
     /// Lengths of the runs of lost packets, and how many of a million are lost.
     fn bursts(loss: Loss) -> (Vec<u32>, f64) {
-        let mut losses = Losses::new(loss, 1, 0);
+        let mut losses = Losses::new(loss, 1, Identity::NONE);
         let (mut bursts, mut length) = (Vec::new(), 0);
         for _ in 0..1_000_000 {
             match losses.take_next() {
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn certain_is_certain() {
-        let mut losses = Losses::new(Loss::Independent(1.0), 1, 0);
+        let mut losses = Losses::new(Loss::Independent(1.0), 1, Identity::NONE);
         assert!((0..1000).all(|_| losses.take_next()));
         losses.set(Loss::NONE);
         assert!(!(0..1000).any(|_| losses.take_next()));

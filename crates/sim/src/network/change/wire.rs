@@ -1,10 +1,10 @@
 //! From the transmitter to the far end: the propagation delay, and what makes it vary.
 //!
-//! Packets leave at once or at multiples of a time (aggregation); they take the delay in force when they were sent, and jitter; none
+//! Packets leave at once or at multiples of a time (aggregation), counted from a phase; they take the delay in force when they were sent, and jitter; none
 //! arrives before one that was sent before it; but those that are put out of order wait longer, and the others do not wait for them.
 
 use super::jitter::Jitter;
-use crate::rng::{Purpose, Rng};
+use crate::rng::{Identity, Purpose, Rng};
 use crate::scenario::{Link, Reorder};
 use fullpipe_cc::Nanos;
 
@@ -14,7 +14,8 @@ pub struct Wire {
     delay: Nanos,
     /// There is any of the following.
     varies: bool,
-    aggregation: Option<Nanos>,
+    /// Interval and phase.
+    aggregation: Option<(Nanos, Nanos)>,
     jitter: Option<Jitter>,
     reorder: Option<(Reorder, Rng)>,
     /// No packet in order arrives before this.
@@ -22,14 +23,14 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// `index` numbers all directions.
-    pub fn new(link: &Link, seed: u64, index: u64) -> Wire {
+    /// `identity` is that of the direction.
+    pub fn new(link: &Link, seed: u64, identity: Identity) -> Wire {
         Wire {
             delay: link.delay,
             varies: link.aggregation.is_some() || link.jitter.is_some() || link.reorder.is_some(),
-            aggregation: link.aggregation,
-            jitter: link.jitter.map(|settings| Jitter::new(settings, seed, index)),
-            reorder: link.reorder.map(|settings| (settings, Rng::new(seed, Purpose::Reorder, index))),
+            aggregation: link.aggregation.map(|every| (every, link.phase.unwrap_or(0))),
+            jitter: link.jitter.map(|settings| Jitter::new(settings, seed, identity)),
+            reorder: link.reorder.map(|settings| (settings, Rng::new(seed, Purpose::Reorder, identity))),
             latest: 0,
         }
     }
@@ -62,7 +63,8 @@ impl Wire {
 
     #[inline(never)]
     fn varied_arrival(&mut self, sent: Nanos) -> Nanos {
-        let leaves = self.aggregation.map_or(sent, |every| sent.next_multiple_of(every));
+        let leaves =
+            self.aggregation.map_or(sent, |(every, phase)| phase + sent.saturating_sub(phase).next_multiple_of(every));
         let jitter = self.jitter.as_mut().map_or(0, Jitter::draw);
         self.latest = self.latest.max(leaves + self.delay + jitter);
         let Some((Reorder { probability, delay }, rng)) = &mut self.reorder else { return self.latest };
@@ -77,7 +79,7 @@ mod tests {
     use fullpipe_cc::time::MILLISECOND as MS;
 
     fn wire(link: &Link) -> Wire {
-        Wire::new(link, 1, 0)
+        Wire::new(link, 1, Identity::NONE)
     }
 
     /// 1500 bytes take 0.24 ms at 50 Mbit/s: 16 or 17 leave together each 4 ms, 50 in three times 4 ms.
@@ -88,6 +90,14 @@ mod tests {
         assert!(arrivals.iter().all(|at| (at - MS) % (4 * MS) == 0));
         let clumps: Vec<usize> = arrivals.chunk_by(|a, b| a == b).map(<[Nanos]>::len).collect();
         assert_eq!(clumps[..6], [16, 17, 17, 16, 17, 17]);
+    }
+
+    /// Times of 3 ms + k 10 ms, the first of them for all before it.
+    #[test]
+    fn packets_leave_at_their_phase_and_whole_intervals_after_it() {
+        let mut wire = wire(&Link { aggregation: Some(10 * MS), phase: Some(3 * MS), ..Link::default() });
+        let arrivals = [0, 3 * MS, 3 * MS + 1, 12 * MS, 13 * MS, 13 * MS + 1].map(|sent| wire.arrival(sent));
+        assert_eq!(arrivals, [3, 3, 13, 13, 13, 23].map(|ms| ms * MS));
     }
 
     #[test]

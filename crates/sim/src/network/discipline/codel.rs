@@ -16,7 +16,8 @@
 //!   dropped.
 //! - **The floor** `mtu` is the scenario's packet size. The RFC prints 512 bytes, and asks for the interface's MTU (section
 //!   5.3). It is compared with what waits behind the packet, without it and without the one being sent.
-//! - **The square root** is exact, and a gap is rounded down to a whole nanosecond. `sqrt = "newton"` has Linux's drop times:
+//! - **The square root** is exact, and a gap is rounded down to a whole nanosecond. `sqrt = "newton"`, the default of
+//!   `variant = "linux"`, has Linux's drop times:
 //!   16 bits of 1/sqrt(count), which each drop brings closer by one Newton step x (3 - count x^2)/2, and gaps in whole
 //!   units of 1024 ns. The first of these steps has 1/sqrt(2) at .5, so drops come at 100, 200, 250, 306 ms where the RFC's
 //!   come at 100, 200, 271, 328 ms.
@@ -39,7 +40,7 @@ use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
 pub static INFO: Info = Info {
     name: "codel",
     source: "RFC 8289",
-    params: &[TARGET, INTERVAL, ecn(false), SQRT, MTU, CE_THRESHOLD],
+    params: &[VARIANT, TARGET, INTERVAL, ecn(false), SQRT, MTU, CE_THRESHOLD],
     marks,
     conflict: |_| None,
 };
@@ -78,12 +79,21 @@ pub const fn ecn(default: bool) -> Param {
     }
 }
 
+/// Whose control law.
+pub const VARIANT: Param = Param {
+    name: "variant",
+    kind: Kind::Choice(&["rfc", "linux"]),
+    default: Some(Value::Name("rfc")),
+    doc: "Whose default holds for sqrt.",
+    source: "RFC 8289; Linux's codel",
+};
+
 /// How the gap between drops is worked out.
 pub const SQRT: Param = Param {
     name: "sqrt",
     kind: Kind::Choice(&["exact", "newton"]),
-    default: Some(Value::Name("exact")),
-    doc: "The square root of the control law: exact, or by one Newton step a drop in 16 bits as in Linux.",
+    default: None,
+    doc: "The square root of the control law: exact; or by one Newton step a drop in 16 bits, the default of variant = \"linux\".",
     source: "RFC 8289 section 5.6; Linux's codel",
 };
 
@@ -183,7 +193,9 @@ impl Law {
             target: settings.time("target"),
             interval: settings.time("interval"),
             ecn: settings.flag("ecn"),
-            newton: settings.choice("sqrt") == "newton",
+            newton: settings
+                .given("sqrt", Settings::choice)
+                .map_or(settings.choice("variant") == "linux", |root| root == "newton"),
             mtu: settings.given("mtu", Settings::whole).unwrap_or(u64::from(packet_size)),
             ce_threshold: settings.given("ce_threshold", Settings::time),
         }

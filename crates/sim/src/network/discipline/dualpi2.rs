@@ -33,7 +33,9 @@
 //!   arrival.
 //! - **Linux** (`variant`, Linux 6.17 on): T 16 ms, alpha 41/256, beta 819/256, a step at 1 ms instead of the ramp,
 //!   however few packets wait; weight 10 %; coin tosses instead of sums; no Classic or coupled mark or drop while less
-//!   than 2 MTU wait in all, where an MTU is the scenario's packet size.
+//!   than 2 MTU wait in all, where an MTU is the scenario's packet size. `variant = "linux-2020"` is the module of the
+//!   L4S kernels of 2020, before it was merged: the same, but the step marks only if another packet waits in the
+//!   L queue.
 
 use super::outlet::Outlet;
 use super::packets::Packets;
@@ -41,7 +43,7 @@ use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
 use super::{Discipline, Known, Stock};
 use crate::packet::{Ecn, Packet};
-use crate::rng::{Purpose, Rng};
+use crate::rng::{Identity, Purpose, Rng};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND, seconds};
 
@@ -52,10 +54,10 @@ pub static INFO: Info = Info {
     params: &[
         Param {
             name: "variant",
-            kind: Kind::Choice(&["rfc", "linux"]),
+            kind: Kind::Choice(&["rfc", "linux", "linux-2020"]),
             default: Some(Value::Name("rfc")),
             doc: "Whose defaults hold for the parameters that name two.",
-            source: "RFC 9332 appendix A; Linux 6.17, net/sched/sch_dualpi2.c",
+            source: "RFC 9332 appendix A; Linux 6.17, net/sched/sch_dualpi2.c; the L4S kernels of 2020",
         },
         Param {
             name: "target",
@@ -117,7 +119,7 @@ pub static INFO: Info = Info {
             name: "th_len",
             kind: Kind::Packets { min: 0, max: 1_000_000_000 },
             default: None,
-            doc: "The ramp does not mark while no more than this wait in the L queue: 1; 0 in Linux.",
+            doc: "The ramp does not mark while no more than this wait in the L queue: 1; 0 in Linux 6.17, 1 in the kernels of 2020.",
             source: "RFC 9332 figure 2",
         },
         Param {
@@ -224,7 +226,9 @@ struct Law {
 
 impl Law {
     fn new(settings: &Settings, packet_size: u32) -> Law {
-        let linux = settings.choice("variant") == "linux";
+        let variant = settings.choice("variant");
+        let linux = variant != "rfc";
+        let of_linux_th_len = if variant == "linux" { 0.0 } else { 1.0 };
         let time =
             |name, rfc, of_linux| settings.given(name, Settings::time).unwrap_or(if linux { of_linux } else { rfc });
         let number =
@@ -241,7 +245,7 @@ impl Law {
             p_c_max: (1.0 / (k * k)).min(1.0),
             min_th: time("min_th", 800 * MICROSECOND, MILLISECOND),
             range: time("range", 400 * MICROSECOND, 0),
-            th_len: number("th_len", 1.0, 0.0) as usize,
+            th_len: number("th_len", 1.0, of_linux_th_len) as usize,
             time_shift: (settings.choice("scheduler") == "time-shifted").then(|| settings.time("time_shift")),
             classic_weight: number("classic_weight", 1.0 / 16.0, 0.1),
             random: settings.given("marking", Settings::choice).map_or(linux, |marking| marking == "random"),
@@ -295,7 +299,7 @@ impl DualPi2 {
             classic: Queue::default(),
             credit: law.credit_at_rest(),
             outlet: Outlet::default(),
-            rng: Rng::new(seed, Purpose::Queue, 0),
+            rng: Rng::new(seed, Purpose::Queue, Identity::NONE),
             law,
         }
     }
@@ -460,6 +464,19 @@ impl Discipline for DualPi2 {
 mod tests {
     use super::super::testing::{Bench, queued, settings};
     use super::*;
+
+    /// One L4S packet that has waited 2 ms, alone: the step of 1 ms marks it in Linux 6.17, and not in the kernels of 2020. With another
+    /// one behind it both mark.
+    #[test]
+    fn the_step_of_the_kernels_of_2020_needs_a_second_packet() {
+        let marked = |variant: &'static str, packets: u32| {
+            let mut queue = Bench::new(dualpi2(&[("variant", Value::Name(variant))]));
+            fill(&mut queue, packets, Ecn::Ect1, 0);
+            sent(&mut queue, packets as usize, 2 * MILLISECOND)[0] == Ecn::Ce
+        };
+        assert_eq!(["linux", "linux-2020"].map(|variant| marked(variant, 1)), [true, false]);
+        assert_eq!(["linux", "linux-2020"].map(|variant| marked(variant, 2)), [true, true]);
+    }
 
     const LINUX: (&str, Value) = ("variant", Value::Name("linux"));
 

@@ -31,8 +31,9 @@ use super::params::{Info, Kind, Param, Settings, Value};
 use super::stock::List;
 use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
-use crate::rng::{self, Purpose, Rng};
+use crate::rng::{Identity, Purpose, Rng};
 use fullpipe_cc::Nanos;
+use fullpipe_cc::random::mix;
 use std::hint::black_box;
 
 /// What scenarios may say of it.
@@ -61,6 +62,7 @@ pub static INFO: Info = Info {
             doc: "The most packets dropped at once from the longest queue when the buffer is full.",
             source: "RFC 8290 section 4.1",
         },
+        codel::VARIANT,
         codel::TARGET,
         codel::INTERVAL,
         codel::ecn(true),
@@ -174,7 +176,7 @@ impl FqCodel {
             law: Law::new(settings, packet_size),
             quantum: settings.whole("quantum") as i32,
             drop_batch: settings.whole("drop_batch") as usize,
-            salt: Rng::new(seed, Purpose::Queue, 0).bits(),
+            salt: Rng::new(seed, Purpose::Queue, Identity::NONE).bits(),
             queues: vec![FlowQueue::default(); queues],
             total: Total { bytes: 0, floor_of_all },
             turns: Turns::of(queues),
@@ -185,7 +187,7 @@ impl FqCodel {
     /// The number of the queue of a packet's flow.
     #[inline(always)]
     fn queue_of(&self, flow_key: u64) -> usize {
-        let hash = rng::mix(flow_key.wrapping_add(self.salt));
+        let hash = mix(flow_key.wrapping_add(self.salt));
         ((u128::from(hash) * self.queues.len() as u128) >> 64) as usize
     }
 

@@ -37,7 +37,7 @@ use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
 use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
-use crate::rng::{Purpose, Rng};
+use crate::rng::{Identity, Purpose, Rng};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND, seconds};
 
@@ -257,7 +257,7 @@ impl Pie {
             last_sojourn_s: 0.0,
             packet_size,
             queue: Packets::default(),
-            rng: Rng::new(seed, Purpose::Queue, 0),
+            rng: Rng::new(seed, Purpose::Queue, Identity::NONE),
             law,
         }
     }

@@ -208,21 +208,27 @@ fn fates(
     let (mut stock, mut fates) = (Stock::default(), Vec::new());
     let (mut now, mut free, mut inside) = (0, 0, 0);
     let time_of = |size: u32| Nanos::from(size) * 8_000_000_000 / RATE_BPS;
+    // One turn of the transmitter at `at`; when it is free again.
+    let turn = |at: Nanos, queue: &mut Any, inside: &mut usize, stock: &mut Stock, fates: &mut Vec<_>| {
+        let sent = leave(queue, at, stock);
+        *inside -= stock.dropped.len() + usize::from(sent.is_some());
+        fates.extend(dropped(stock).iter().map(|dropped| (dropped.packet.seq, at, None)));
+        sent.map_or(at, |sent| {
+            fates.push((sent.packet.seq, at, Some(sent.packet.ecn())));
+            at + time_of(sent.size)
+        })
+    };
     for (seq, (gap, flow, size)) in (0..).zip(arrivals.iter().copied().chain([(END, 0, 0)])) {
         now += gap;
         while inside > 0 && free < now {
-            let sent = leave(&mut queue, free, &mut stock);
-            inside -= stock.dropped.len() + usize::from(sent.is_some());
-            fates.extend(dropped(&mut stock).iter().map(|dropped| (dropped.packet.seq, free, None)));
-            let Some(sent) = sent else { continue };
-            fates.push((sent.packet.seq, free, Some(sent.packet.ecn())));
-            free += time_of(sent.size);
+            free = turn(free, &mut queue, &mut inside, &mut stock, &mut fates);
         }
         if gap == END {
             break;
         }
         let packet = queued(flow, seq, size, ecn_of(flow), now);
-        if passing && inside == 0 && free <= now && queue.lets_pass(now, &packet.packet, size) {
+        let idle = inside == 0 && free <= now;
+        if passing && idle && queue.lets_pass(now, &packet.packet, size) {
             fates.push((seq, now, Some(packet.packet.ecn())));
             free = now + time_of(size);
             continue;
@@ -232,6 +238,10 @@ fn fates(
         inside -= stock.dropped.len();
         fates.extend(dropped(&mut stock).iter().map(|dropped| (dropped.packet.seq, now, None)));
         free = free.max(now);
+        // An idle link sends what comes before anything else comes at that moment, as a served link does.
+        while idle && inside > 0 && free == now {
+            free = turn(now, &mut queue, &mut inside, &mut stock, &mut fates);
+        }
     }
     fates
 }

@@ -5,7 +5,10 @@ use crate::transport::progress::{Phase, Progress};
 use crate::transport::rto::RttEstimator;
 use fullpipe_cc::Nanos;
 
-/// PTO before the first RTT sample (section 7.2).
+/// Linux adds this to the PTO (TCP_TIMEOUT_MIN_US); for a single segment in flight, `min_rto` instead.
+const LINUX_MARGIN: Nanos = 2_000_000;
+
+/// PTO where no round trip has been measured (section 7.2).
 const INITIAL_PTO: Nanos = 1_000_000_000;
 
 /// The probe's timer, and the probe that is out.
@@ -40,10 +43,16 @@ impl Probe {
     /// Section 7.2: new data has been sent, or acknowledged, at `now`. Like the RTO, the PTO is above SRTT by a tick of the clock that
     /// measures it at least.
     pub fn schedule(&mut self, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
-        // Before the first sample the handshake's stands for it, as with the RTO; the RFC's second is for those that have none.
+        // Before the first sample of data the round trip of the handshake stands for SRTT, as with the RTO.
         let twice = |round_trip: Nanos| round_trip + round_trip.max(rtt.granularity());
-        let pto = rtt.smoothed().map_or(INITIAL_PTO.max(twice(rtt.handshake())), twice);
-        let held = if progress.flight_size() == 1 { self.max_ack_delay } else { 0 };
+        let known = rtt.smoothed().or(Some(rtt.handshake()).filter(|&handshake| handshake > 0));
+        let pto = known.map_or(INITIAL_PTO, twice);
+        let held = match (progress.flight_size() == 1, rtt.is_linux()) {
+            (true, true) => rtt.min_rto(),
+            (true, false) => self.max_ack_delay,
+            (false, true) => LINUX_MARGIN,
+            (false, false) => 0,
+        };
         self.at = now + pto + held;
     }
 
@@ -107,6 +116,7 @@ impl Probe {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::rto::RtoRule;
 
     const MS: Nanos = 1_000_000;
 
@@ -119,16 +129,28 @@ mod tests {
         progress.nxt = 5;
         probe.schedule(7 * MS, &rtt, &progress);
         assert_eq!(probe.at, 1007 * MS);
-        rtt.sample(100 * MS);
+        rtt.sample(100 * MS, 0, 0);
         probe.schedule(7 * MS, &rtt, &progress);
         assert_eq!(probe.at, 207 * MS);
         progress.una = 4;
         probe.schedule(7 * MS, &rtt, &progress);
         assert_eq!(probe.at, 247 * MS);
         let mut coarse = RttEstimator::new(200 * MS, 10 * MS, 0);
-        coarse.sample(1);
+        coarse.sample(1, 0, 0);
         probe.schedule(7 * MS, &coarse, &Progress { una: 3, ..progress });
         assert_eq!(probe.at, 17 * MS + 1);
+    }
+
+    /// Linux (tcp_schedule_loss_probe): twice SRTT and 2 ms, or twice SRTT and `min_rto` if one segment is in flight.
+    #[test]
+    fn linux_waits_longer_for_a_single_segment() {
+        let mut rtt = RttEstimator::new(200 * MS, 1, 0).with_rule(RtoRule::Linux);
+        rtt.sample(100 * MS, 0, 0);
+        for (flight, expected) in [(2, 202), (1, 400)] {
+            let mut probe = Probe::new(40 * MS);
+            probe.schedule(0, &rtt, &Progress { nxt: flight, ..Progress::new(100, 100) });
+            assert_eq!(probe.at, expected * MS);
+        }
     }
 
     /// Section 7.4, a probe that sent 9 once more, the last of 10 segments. A DSACK of 9 says that it was needless; an ACK beyond it

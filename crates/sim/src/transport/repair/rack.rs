@@ -33,7 +33,7 @@ use crate::transport::progress::{Phase, Progress};
 use crate::transport::ranges::Ranges;
 use crate::transport::rate::Sampler;
 use crate::transport::receiver::unwrap;
-use crate::transport::rto::RttEstimator;
+use crate::transport::rto::{RtoRule, RttEstimator};
 use crate::transport::sent_log::{Fate, Moment, Sent, SentLog};
 use fullpipe_cc::Nanos;
 use std::cmp::Reverse;
@@ -41,6 +41,8 @@ use std::collections::BinaryHeap;
 
 /// No segment: a number that none has.
 const NONE: u64 = u64::MAX;
+/// Linux adds this to the reordering timer (TCP_TIMEOUT_MIN_US).
+const LINUX_MARGIN: Nanos = 2_000_000;
 
 /// What the first loss calls for that is found in `phase`: RFC 3168 section 6.1.2 has the window cut once a window, for marks and losses
 /// together.
@@ -81,6 +83,10 @@ pub struct Rack {
     pub(in crate::transport) reordering: Reordering,
     /// The segment that the ACK at hand says has arrived twice.
     duplicate: Option<u64>,
+    /// Earliest send time of the segments sent once that the last SACK blocks newly report.
+    sacked_from: Option<Nanos>,
+    /// Added to the reordering timer.
+    timer_margin: Nanos,
     /// The first repair goes whatever the window says.
     repeat_first: bool,
     /// The last cut is to be undone.
@@ -124,7 +130,8 @@ impl Repair for Rack {
             untold.clear();
             untold
         });
-        *self = Rack { rest, log, sacked, lost, untold, ..Rack::new(self.probe, self.prr.is_some()) };
+        *self =
+            Rack { rest, log, sacked, lost, untold, ..Rack::new(self.probe, self.prr.is_some(), self.timer_margin) };
     }
 
     fn on_sack(
@@ -136,6 +143,7 @@ impl Repair for Rack {
         mut news: Option<&mut Vec<u64>>,
     ) -> u64 {
         self.fack_before = self.fack;
+        self.sacked_from = None;
         let number = |edge: u32| unwrap(edge, progress.una);
         let told = |&(start, end): &Block| (number(start), number(end));
         let [first, second, _] = blocks.each_ref().map(told);
@@ -407,10 +415,11 @@ impl Rack {
     /// As `tcp` asks for; with proportional rate reduction or without, and telling of losses one by one or not.
     pub fn of(tcp: &Tcp, prr: bool, tells_losses: bool) -> Rack {
         let max_ack_delay = if tcp.delayed_ack { tcp.delayed_ack_timeout } else { 0 };
-        Rack { untold: tells_losses.then(Vec::new), ..Rack::new(Probe::new(max_ack_delay), prr) }
+        let timer_margin = if tcp.rto == RtoRule::Linux { LINUX_MARGIN } else { 0 };
+        Rack { untold: tells_losses.then(Vec::new), ..Rack::new(Probe::new(max_ack_delay), prr, timer_margin) }
     }
 
-    fn new(probe: Probe, prr: bool) -> Rack {
+    fn new(probe: Probe, prr: bool, timer_margin: Nanos) -> Rack {
         Rack {
             rest: Rest::default(),
             log: SentLog::default(),
@@ -437,13 +446,18 @@ impl Rack {
             undo: Undo::default(),
             undoes: false,
             duplicate: None,
+            sacked_from: None,
+            timer_margin,
         }
     }
 
     /// An ACK with SACK blocks has not moved the cumulative point, and has delivered so many segments.
     #[inline(always)]
-    fn on_told(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
+    pub fn on_told(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
         self.delivered = news.sacked;
+        if news.rtt.is_linux() {
+            self.srtt = news.rtt.smoothed().unwrap_or(0);
+        }
         let loss = self.on_ack(news, progress.phase.is_repairing(), false, progress);
         if !self.sacked.is_empty() {
             self.probe.cancel();
@@ -478,25 +492,36 @@ impl Rack {
         }
     }
 
-    /// An ACK whose blocks are those told before but for the first, to which the segment after all that are SACKed has come: the case of
-    /// nearly all behind a loss, of which [`Repair::on_sack`] and [`Repair::on_duplicate_ack`] make the same. That segment, if it is so, and the
-    /// loss found.
-    #[inline(always)]
-    pub fn on_grown(
-        &mut self,
-        blocks: &SackBlocks,
-        now: Nanos,
-        stamp: Nanos,
-        rtt: &RttEstimator,
-        progress: &Progress,
-    ) -> Option<(u64, Option<Loss>)> {
-        let seq = self.take_grown(blocks, now)?;
-        Some((seq, self.on_told(&News { now, stamp, acked: 0, sacked: 1, rtt }, progress)))
+    /// Send time of the first segment from `una` to `end` that was not known to have arrived; `None` if any of them was sent again.
+    pub fn sent_once(&self, una: u64, end: u64) -> Option<Nanos> {
+        let mut first = None;
+        for seq in una..end {
+            let sent = self.log.get(seq).filter(|sent| !sent.again)?;
+            first = first.or((sent.fate != Fate::Arrived).then_some(sent.at));
+        }
+        first
     }
 
-    /// What it tells; nothing, and nothing is done, if it is another.
+    /// Earliest send time of the segments sent once that the last SACK blocks newly reported.
+    pub fn sacked_from(&self) -> Option<Nanos> {
+        self.sacked_from
+    }
+
+    /// Time at which outstanding segment `seq` was last sent.
+    pub fn sent_at(&self, seq: u64) -> Option<Nanos> {
+        self.log.get(seq).map(|sent| sent.at)
+    }
+
+    /// Whether the expired timer sends a probe.
+    pub fn sends_probe(&self) -> bool {
+        self.probe.due
+    }
+
+    /// Segment SACKed by an ACK whose blocks are the last ones, except that the first has grown by the segment after all SACKed ones. Most
+    /// ACKs behind a loss are of this kind. The result is that of [`Repair::on_sack`]; [`Rack::on_told`] follows. `None` for another ACK,
+    /// which changes nothing.
     #[inline(always)]
-    fn take_grown(&mut self, blocks: &SackBlocks, now: Nanos) -> Option<u64> {
+    pub fn take_grown(&mut self, blocks: &SackBlocks, now: Nanos) -> Option<u64> {
         let (start, seq) = self.sacked.highest();
         let [first, second, third] = *blocks;
         let [before, beside, other] = self.told;
@@ -511,6 +536,7 @@ impl Rack {
         self.told[0] = first;
         // None that has arrived was sent for the first time after it.
         self.fack = seq + 1;
+        self.sacked_from = (!sent.again).then_some(sent.at);
         self.measure(&sent, None, now);
         Some(seq)
     }
@@ -521,6 +547,9 @@ impl Rack {
         let mut seq = self.sacked.next_missing(start);
         while seq < end {
             if let Some(sent) = self.settle(seq, Fate::Arrived) {
+                if !sent.again {
+                    self.sacked_from = Some(self.sacked_from.map_or(sent.at, |at| at.min(sent.at)));
+                }
                 self.arrive(seq, sent, None, now);
             }
             new += self.sacked.insert(seq, seq + 1);
@@ -587,7 +616,7 @@ impl Rack {
         let before = self.lost_count;
         let wait = self.wait(repairing);
         self.lose_overdue(Some(latest), wait, now);
-        self.reorder_at = self.overtaken_by(latest).map_or(Nanos::MAX, |at| at + wait);
+        self.reorder_at = self.overtaken_by(latest).map_or(Nanos::MAX, |at| at + wait + self.timer_margin);
         self.lost_count > before
     }
 
@@ -691,7 +720,7 @@ mod tests {
     fn grown(arrivals: impl IntoIterator<Item = (u64, bool)>) -> usize {
         let rtt = RttEstimator::new(200, 0, 100);
         let mut progress = Progress { nxt: 200, ..Progress::new(200, 200) };
-        let mut rack = Rack { untold: Some(Vec::new()), ..Rack::new(Probe::new(0), false) };
+        let mut rack = Rack { untold: Some(Vec::new()), ..Rack::new(Probe::new(0), false, 0) };
         rack.on_new(0, 0, &rtt, &progress);
         let mut receiver = Receiver::new(Telling::Duplicates);
         let mut count = 0;
@@ -708,7 +737,8 @@ mod tests {
                 continue;
             }
             let loss = rack.on_duplicate_ack(&news, &progress);
-            if let Some((_, found)) = short.on_grown(&blocks, now, stamp, &rtt, &progress) {
+            if short.take_grown(&blocks, now).is_some() {
+                let found = short.on_told(&News { now, stamp, acked: 0, sacked: 1, rtt: &rtt }, &progress);
                 assert_eq!((found, 1), (loss, sacked));
                 assert_eq!(format!("{short:?}"), format!("{rack:?}"));
                 count += 1;
@@ -741,5 +771,62 @@ mod tests {
         let heard = [20, 21, 6, 10, 14, 15].map(|seq| (seq, true));
         let unheard = [16, 17, 18, 19].map(|seq| (seq, false));
         assert_eq!(grown(heard.into_iter().chain(unheard).chain([(22, true)])), 1);
+    }
+
+    /// RTT estimator, a connection with ten segments sent at time 0, and its RACK.
+    fn ten_sent() -> (RttEstimator, Progress, Rack) {
+        let rtt = RttEstimator::new(200, 0, 100);
+        let progress = Progress { nxt: 10, high: 10, ..Progress::new(10, 200) };
+        let mut rack = Rack::new(Probe::new(0), false, 0);
+        rack.on_new(0, 0, &rtt, &progress);
+        (rtt, progress, rack)
+    }
+
+    /// RFC 2883 section 4: a first block inside the second is a DSACK. Both may start at one segment: 5 of 5 to 8. A first block that starts
+    /// below the second is none.
+    #[test]
+    fn a_dsack_may_start_where_its_block_starts() {
+        for (first, duplicate) in [((5, 6), Some(5)), ((7, 9), Some(7)), ((4, 6), None)] {
+            let (_, progress, mut rack) = ten_sent();
+            rack.on_sack(&[first, (5, 9), (0, 0)], 3, 100, &progress, None);
+            assert_eq!(rack.duplicate, duplicate, "{first:?}");
+        }
+    }
+
+    /// RFC 5681 section 3.2, step 3, and RFC 6675 section 5, step 4.3: the first retransmission of a recovery leaves at once, though the
+    /// window has no room. The next one waits for room.
+    #[test]
+    fn only_the_first_retransmission_of_a_recovery_ignores_the_window() {
+        let (rtt, mut progress, mut rack) = ten_sent();
+        let sacked = rack.on_sack(&[(4, 10), (0, 0), (0, 0)], 0, 100, &progress, None);
+        let news = News { now: 100, stamp: 0, acked: 0, sacked, rtt: &rtt };
+        assert!(rack.on_duplicate_ack(&news, &progress).is_some());
+        progress.phase = Phase::Recovery { point: 10 };
+        rack.begin(0, &progress);
+        assert_eq!(rack.next_segment(0, &mut progress), Some(0));
+        rack.on_sent(0, 100, &rtt, &progress);
+        assert_eq!((rack.next_segment(0, &mut progress), rack.next_segment(2, &mut progress)), (None, Some(1)));
+    }
+
+    /// RFC 3522, with two segments retransmitted at 100: an ACK of segment 0 echoes time 0, so that its original has arrived. The cut is
+    /// not undone while the retransmission of 1 is under way, since 1 may be lost. It is once the original of 1 has arrived, too.
+    #[test]
+    fn a_cut_is_not_undone_while_retransmissions_are_under_way() {
+        let (rtt, mut progress, mut rack) = ten_sent();
+        let sacked = rack.on_sack(&[(2, 10), (0, 0), (0, 0)], 0, 100, &progress, None);
+        rack.on_duplicate_ack(&News { now: 100, stamp: 0, acked: 0, sacked, rtt: &rtt }, &progress);
+        progress.phase = Phase::Recovery { point: 10 };
+        rack.on_cut(Some((10.0, 20.0)));
+        rack.begin(0, &progress);
+        for seq in [0, 1] {
+            assert_eq!(rack.next_segment(9, &mut progress), Some(seq));
+            rack.on_sent(seq, 100, &rtt, &progress);
+        }
+        progress.una = 1;
+        rack.on_new_ack(&News { now: 120, stamp: 0, acked: 1, sacked: 0, rtt: &rtt }, &progress);
+        assert_eq!(rack.undoes(), None);
+        progress.una = 10;
+        rack.on_new_ack(&News { now: 130, stamp: 0, acked: 9, sacked: 0, rtt: &rtt }, &progress);
+        assert_eq!(rack.undoes(), Some((10.0, 20.0)));
     }
 }

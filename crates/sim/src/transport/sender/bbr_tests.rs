@@ -78,7 +78,7 @@ impl Path {
     fn of(algorithm: &str, params: &[(&str, Setting)], seed: u64) -> Path {
         let mut tcp = Tcp { initial_window: 10, ..Tcp::new(algorithm, Recovery::Rack, vec![0]) };
         tcp.algorithm.params = params.iter().map(|(name, setting)| ((*name).to_owned(), setting.clone())).collect();
-        let cc: Controller = controller(&tcp, 1500, RTT, seed, &Guard::default());
+        let cc: Controller = controller(&tcp, 1500, Some(RTT), seed, &Guard::default());
         let meter = Meter::new(Arc::new(Terms {
             window: Window { from: 0, to: 1000 * SECOND },
             interval: None,

@@ -45,7 +45,7 @@ impl Path {
     }
 
     fn of(tcp: &Tcp, end: u64) -> Path {
-        let cc: Controller = controller(tcp, 1500, RTT, 1, &Guard::default());
+        let cc: Controller = controller(tcp, 1500, Some(RTT), 1, &Guard::default());
         let meter = Meter::new(Arc::new(Terms {
             window: Window { from: 0, to: 1000 * RTT },
             interval: None,
@@ -184,12 +184,12 @@ fn a_probe_shows_the_losses_before_it() {
     assert_eq!((path.now / MS, path.timeouts()), (600, 0));
 }
 
-/// Nothing of a flight arrives: two RTTs are 1 s before the first sample, as is the retransmission timer, which the probe precedes.
+/// Nothing of a flight arrives: the probe goes after two round trips of the handshake, 200 ms, and precedes the timer of three.
 #[test]
-fn the_first_flight_is_probed_for_after_a_second() {
+fn the_first_flight_is_probed_for_after_two_round_trips_of_the_handshake() {
     let path = Path::new(Recovery::Rack, 2, 2).losing(&[(0, 1), (1, 1)]).run();
-    assert_eq!([path.sent(1), path.sent(0)], [[0, 1000], [0, 1100]]);
-    assert_eq!((path.now / MS, path.timeouts()), (1200, 0));
+    assert_eq!([path.sent(1), path.sent(0)], [[0, 200], [0, 300]]);
+    assert_eq!((path.now / MS, path.timeouts()), (400, 0));
 }
 
 /// RFC 8985 section 6.2: a retransmission that is lost too is overtaken by segments sent after it, and goes again without the timer.
@@ -241,14 +241,15 @@ fn a_needless_cut_is_undone() {
     assert!(path.sender.cc.cwnd() >= 49.0, "{}", path.sender.cc.cwnd());
 }
 
-/// A timeout that was too early: nothing arrives for three seconds, then everything does. A probe of new data goes after a second,
-/// the timer expires after two; the first ACK echoes a time from before the retransmission, and nothing else is sent again.
+/// A timeout that was too early: nothing arrives for a second, then everything does. A probe of new data goes after two round trips of
+/// the handshake, 200 ms, and the timer, 300 ms, starts again with it. The first ACK echoes a time from before the retransmission, and
+/// nothing else is sent again.
 #[test]
 fn a_needless_timeout_is_undone() {
     let mut path = Path::new(Recovery::Rack, 10, 200);
-    path.held_until = 3000 * MS;
+    path.held_until = 1000 * MS;
     let path = path.run();
-    assert_eq!((path.sent(10), path.sent(0)), (vec![1000], vec![0, 2000]));
+    assert_eq!((path.sent(10), path.sent(0)), (vec![200], vec![0, 500]));
     assert_eq!((path.timeouts(), path.retransmits()), (1, 1));
     assert!(path.sender.cc.ssthresh().is_infinite() && path.sender.cc.cwnd() > 10.0);
 }

@@ -4,7 +4,7 @@
 use super::{Arrival, Resting, Sender, Told};
 use crate::packet::SackBlocks;
 use crate::transport::policy::Policy;
-use crate::transport::repair::{Any, Repair};
+use crate::transport::repair::{Any, News, Repair};
 use fullpipe_cc::{Ack, Nanos};
 
 impl<P: Policy> Sender<P> {
@@ -26,8 +26,13 @@ impl<P: Policy> Sender<P> {
         if self.noting || cumulative != self.progress.una {
             return false;
         }
-        let told = rack.on_grown(blocks, now, arrival.stamp, &self.rtt, &self.progress);
-        let Some((seq, loss)) = told else { return false };
+        let Some(seq) = rack.take_grown(blocks, now) else { return false };
+        if self.rtt.is_linux() {
+            self.sample_sacked(now);
+        }
+        let Any::Rack(rack) = &mut self.repair else { return false };
+        let news = News { now, stamp: arrival.stamp, acked: 0, sacked: 1, rtt: &self.rtt };
+        let loss = rack.on_told(&news, &self.progress);
         let in_flight = rack.in_network(&self.progress);
         self.tell_losses(now);
         let Sender { ref progress, round, ref meter, ref rtt, ref mut cc, ref mut watch, .. } = *self;
@@ -43,6 +48,8 @@ impl<P: Policy> Sender<P> {
             let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, Some(sampler));
             let in_recovery = progress.phase.is_reducing();
             self.cwnd = cc.acked(Told { resting, in_flight, in_recovery, ack });
+        } else if marked > 0 {
+            self.report_marks(now, marked);
         }
         if let Some(loss) = loss {
             self.act_on(loss, now);

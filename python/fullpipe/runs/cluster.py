@@ -1,0 +1,315 @@
+"""Runs on a Dask cluster: the only place that knows Dask."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import queue
+import time
+import uuid
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, NoReturn
+
+from fullpipe.errors import FullpipeError, InputError
+from fullpipe.fingerprint import build_fingerprint
+from fullpipe.own import carried, restore, used_in
+from fullpipe.runs.design import Done, Run, error_line
+from fullpipe.runs.measure import Row, find_measure
+from fullpipe.runs.memory import share_bytes
+from fullpipe.runs.pool import TICK_S
+from fullpipe.scenario import Scenario
+
+__all__ = ["check_scheduler", "connect", "rows_on_cluster"]
+
+MOST_TASKS = 10_000
+"""Tasks that the scheduler is given at a time."""
+
+PATIENCE_S = 5
+"""How long a scheduler may take to answer, and a cluster may have no workers without a report, seconds of wall time."""
+
+DASK_LOGGERS = ("distributed", "tornado", "asyncio")
+"""Loggers that are silent: failures are reported once, by an exception."""
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def connect(address: str) -> Iterator[Any]:
+    """Client of the Dask scheduler at an address, such as ``tcp://scheduler:8786``.
+
+    Raises:
+        InputError: Dask is not installed, or no scheduler answers there.
+    """
+    check_scheduler(address)
+    from distributed import Client
+
+    with _silent(*DASK_LOGGERS):
+        try:
+            client: Any = Client(address, timeout=PATIENCE_S, set_as_default=False)  # type: ignore[no-untyped-call]
+        except OSError:
+            raise InputError(f"{address}: the Dask scheduler there does not answer any more") from None
+        try:
+            yield client
+        finally:
+            with suppress(Exception):  # the scheduler may be gone
+                client.close(timeout=PATIENCE_S)
+
+
+def check_scheduler(address: str) -> None:
+    """Refuses an address where no scheduler answers; a client would take half a minute and longer for that, and leave
+    threads behind that fail loudly.
+
+    Raises:
+        InputError: Dask is not installed, or no scheduler answers there.
+    """
+    try:
+        from distributed.comm.core import connect
+        from distributed.core import send_recv
+        from distributed.security import Security
+    except ImportError:
+        raise InputError("a cluster needs Dask: pip install 'fullpipe[dask]'") from None
+
+    async def identity() -> Any:
+        comm = await connect(address, timeout=PATIENCE_S, **Security().get_connection_args("client"))  # type: ignore[no-untyped-call]
+        try:
+            return await send_recv(comm, op="identity")
+        finally:
+            comm.abort()
+
+    try:
+        # A thread of its own: in a notebook this one has a loop already.
+        with _silent(*DASK_LOGGERS), ThreadPoolExecutor(1) as thread:
+            who = thread.submit(asyncio.run, asyncio.wait_for(identity(), PATIENCE_S)).result()
+    except OSError:
+        raise InputError(f"{address}: no Dask scheduler answers there in {PATIENCE_S} s") from None
+    except Exception as error:  # any complaint of Dask's about such an address
+        raise InputError(f"{address}: {error_line(error)}; an address is such as tcp://scheduler:8786") from None
+    if not isinstance(who, dict) or who.get("type") != "Scheduler":
+        raise InputError(f"{address}: something other than a Dask scheduler answers there")
+
+
+def rows_on_cluster(
+    runs: Iterable[Run],
+    client: Any,
+    memory_bytes: int | None,
+    *,
+    find: Callable[[Run], Row | None],
+    keep: Callable[[Run, Row], None],
+) -> Generator[tuple[Done | None, float]]:
+    """Rows of runs as they end; None ten times a second.
+
+    A task whose worker dies goes to another one. Dask gives it up when that has happened more often than its setting
+    ``distributed.scheduler.allowed-failures`` allows, and the run has failed. The runs of one worker share the memory
+    limit, each an even part. Closing the iterator cancels the tasks.
+
+    Args:
+        runs: The runs.
+        client: A client, or the address of a scheduler.
+        memory_bytes: Memory that the runs of each worker may hold together.
+        find: Row of a run that was made before.
+        keep: Called with each new row.
+
+    Raises:
+        InputError: No scheduler answers, or a worker can't import fullpipe or has another build.
+        FullpipeError: The scheduler is gone, or the cluster failed otherwise.
+    """
+    with ExitStack() as stack:
+        if isinstance(client, str):
+            client = stack.enter_context(connect(client))
+        cluster = Cluster(client, memory_bytes, find, keep)
+        try:
+            yield from cluster.rows(iter(runs))
+        except FullpipeError:
+            raise
+        except Exception as error:
+            if not _of_dask(client, error):
+                raise
+            _fail(client, error)
+        finally:
+            cluster.cancel()
+
+
+class Cluster:
+    """Tasks on a cluster, bounded in number."""
+
+    def __init__(
+        self,
+        client: Any,
+        memory_bytes: int | None,
+        find: Callable[[Run], Row | None],
+        keep: Callable[[Run, Row], None],
+    ) -> None:
+        self._client = client
+        self._memory_bytes = memory_bytes
+        self._find = find
+        self._keep = keep
+        self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._pending: dict[str, tuple[Run, Any]] = {}
+        self._name = f"fullpipe-{uuid.uuid4().hex[:8]}"
+        self._task = _task()
+        self._sent: dict[int, tuple[Scenario, dict[str, Any]]] = {}
+
+    def rows(self, waiting: Iterator[Run]) -> Generator[tuple[Done | None, float]]:
+        """Rows of runs as they end."""
+        last, reported, more = time.monotonic(), False, True
+        while more or self._pending:
+            while more and len(self._pending) < MOST_TASKS:
+                run = next(waiting, None)
+                if run is None:
+                    more = False
+                elif (kept := self._find(run)) is not None:
+                    yield Done(run, kept), 0.0
+                else:
+                    self._submit(run)
+            if not self._pending:
+                continue
+            try:
+                done = self._finished.get(timeout=TICK_S)
+            except queue.Empty:
+                if not reported and time.monotonic() - last > PATIENCE_S:
+                    reported = True
+                    if not self._client.scheduler_info().get("workers"):
+                        logger.warning("fullpipe: the cluster has no workers yet; the runs wait for some")
+                if self._client.status != "running":
+                    _fail(self._client, OSError())
+                yield None, 0.0
+                continue
+            last = time.monotonic()
+            yield self._take(done), 0.0
+
+    def cancel(self) -> None:
+        """Cancels the tasks that are left."""
+        with suppress(Exception):  # the scheduler may be gone
+            self._client.cancel([future for _, future in self._pending.values()])
+
+    def _submit(self, run: Run) -> None:
+        case, changes = run.case, run.changes
+        found = self._sent.get(id(case.scenario))
+        if found is None:
+            if len(self._sent) > MOST_TASKS:
+                self._sent.clear()
+            found = self._sent[id(case.scenario)] = case.scenario, case.scenario.to_dict()
+        tree = found[1]
+        algorithms = carried(used_in(tree, changes))
+        asked = changes, tree, case.scenario.file, case.measure
+        common = build_fingerprint(), self._memory_bytes, algorithms
+        key = f"{self._name}-{run.number}"
+        future = self._client.submit(self._task, *asked, *common, key=key, pure=False)
+        self._pending[future.key] = run, future
+        future.add_done_callback(self._finished.put)
+
+    def _take(self, done: Any) -> Done:
+        from distributed import KilledWorker
+
+        run, future = self._pending.pop(done.key)
+        try:
+            answer: Mapping[str, Any] = future.result()
+        except KilledWorker as error:
+            return Done(run, None, FullpipeError(f"lost with its worker too often: {error_line(error)}"))
+        finally:
+            future.release()
+        if "refused" in answer:
+            raise InputError(answer["refused"])
+        if "failure" in answer:
+            return Done(run, None, _raised(answer))
+        row: Row = answer["row"]
+        self._keep(run, row)
+        return Done(run, row)
+
+
+def run_task(
+    changes: Mapping[str, Any],
+    tree: Mapping[str, Any],
+    file: str | None,
+    measure: str,
+    build: str,
+    memory_bytes: int | None,
+    algorithms: Mapping[str, bytes],
+) -> dict[str, Any]:
+    """Work of a worker: a run's ``row``, its ``failure``, or why it is ``refused``; another build might have other
+    results.
+    """
+    if build != build_fingerprint():
+        return {"refused": "has another build of fullpipe than this one; install the same one everywhere"}
+    from distributed import get_worker
+
+    from fullpipe.runs import engines
+
+    try:
+        restore(algorithms)
+        scenario = Scenario.from_dict(tree, file=file)
+        part_bytes = share_bytes(get_worker().state.nthreads, memory_bytes)
+        result = engines.run(scenario.replace(**changes) if changes else scenario, memory_bytes=part_bytes)
+        return {"row": find_measure(measure)(result)}
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic of the engine is not an Exception
+        return {"failure": error_line(error), "pickled": _pickled(error)}
+
+
+def _pickled(error: BaseException) -> bytes | None:
+    """A failure of our own for another process; its cause may be anything and stays behind."""
+    if not isinstance(error, FullpipeError):
+        return None
+    try:
+        return pickle.dumps(error)
+    except Exception:  # whatever it holds
+        return None
+
+
+def _raised(answer: Mapping[str, Any]) -> BaseException:
+    if answer["pickled"] is not None:
+        error: BaseException = pickle.loads(answer["pickled"])
+        return error
+    return FullpipeError(answer["failure"])
+
+
+def _task() -> Callable[..., dict[str, Any]]:
+    """`run_task` for Dask to send. A function inside a function travels as code, and its arguments are plain: names of
+    our modules would end a worker that can't import them, over and over.
+    """
+
+    def task(*arguments: Any) -> dict[str, Any]:
+        from distributed import get_worker
+
+        try:
+            from fullpipe.runs.cluster import run_task
+        except Exception as error:  # any module that is there in our place
+            answer = {"refused": f"can't import fullpipe ({type(error).__name__}: {error})"}
+        else:
+            answer = run_task(*arguments)
+        if "refused" in answer:
+            answer["refused"] = " ".join(f"the worker {get_worker().address} {answer['refused']}".split())
+        return answer
+
+    return task
+
+
+def _of_dask(client: Any, error: Exception) -> bool:
+    """Whether the cluster failed, and not the caller's own work."""
+    module = type(error).__module__.partition(".")[0]
+    return client.status != "running" or module in ("distributed", "dask", "tornado", "asyncio", "concurrent")
+
+
+def _fail(client: Any, error: Exception) -> NoReturn:
+    # The connection may break before the client has noticed why.
+    if client.status != "running" or isinstance(error, OSError):
+        raise FullpipeError("the Dask scheduler is gone; start it and the command again") from None
+    raise FullpipeError(f"the cluster failed: {error_line(error)}") from None
+
+
+@contextmanager
+def _silent(*names: str) -> Iterator[None]:
+    """Silences loggers of these names, and those below them."""
+    known = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.split(".")[0] in names]
+    before = [one.disabled for one in known]
+    for one in known:
+        one.disabled = True
+    try:
+        yield
+    finally:
+        for one, disabled in zip(known, before, strict=True):
+            one.disabled = disabled

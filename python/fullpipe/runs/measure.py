@@ -1,0 +1,34 @@
+"""Functions that make a row of a run's result. A process finds them by name, as ``MODULE:FUNCTION``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fullpipe.runs.result import Result
+
+__all__ = ["Measure", "Row", "find_measure", "metrics", "name_of"]
+
+Row = dict[str, Any]
+"""Values by column, ready for JSON."""
+
+Measure = Callable[["Result"], Row]
+
+
+def metrics(result: Result) -> Row:
+    """All metrics of a run (`Result.figures`)."""
+    return result.figures()
+
+
+def find_measure(name: str) -> Measure:
+    """The function of that name, ``MODULE:FUNCTION``."""
+    module, _, function = name.partition(":")
+    found: Measure = getattr(import_module(module), function)
+    return found
+
+
+def name_of(measure: Measure) -> str:
+    """The name of a function at the top of a module."""
+    return f"{measure.__module__}:{measure.__qualname__}"

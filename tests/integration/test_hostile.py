@@ -1,0 +1,190 @@
+"""Two hundred hostile files over all loaders and commands: one line, exit status 2, and at most 200 MB for each."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from conftest import SMALL
+
+SEED = 20
+
+MOST_BYTES = 200_000_000
+"""Peak memory of each, with the interpreter and its libraries."""
+
+PATIENCE_S = 120
+"""Time after which a command hangs; it takes far less where the machine is idle."""
+
+
+def text(draw: random.Random, kind: int) -> bytes:
+    """A file of text that is none of ours."""
+    size = draw.randrange(1, 200_000)
+    kinds: list[Callable[[], bytes]] = [
+        lambda: draw.randbytes(size),
+        lambda: b"[" * size,
+        lambda: b"a = " + b"[" * size,
+        lambda: b"a" * size,
+        lambda: b'"' + b"\\" * size,
+        lambda: b"\x1b[2J\x07" * draw.randrange(1, 99),
+        lambda: b"x = nan\n" * draw.randrange(1, 99),
+        lambda: SMALL.encode()[: draw.randrange(len(SMALL) // 2)] + b"\xff",
+        lambda: ("duration = " + "9" * size).encode(),
+        lambda: b"",
+    ]
+    return kinds[kind % len(kinds)]()
+
+
+def place(draw: random.Random, file: Path, kind: int) -> None:
+    """Something that is no file of limited size."""
+    if kind % 5 == 0:
+        os.mkfifo(file)
+    elif kind % 5 == 1:
+        file.symlink_to("/dev/zero")
+    elif kind % 5 == 2:
+        file.touch()
+        os.truncate(file, draw.randrange(1 << 36, 1 << 41))
+    elif kind % 5 == 3:
+        file.symlink_to(file)
+    else:
+        file.mkdir()
+
+
+def table(draw: random.Random, file: Path, kind: int) -> None:
+    """A Parquet file that is damaged, or expands."""
+    if kind % 3 == 0:
+        texts = pa.array(["x" * draw.randrange(500_000, 1_000_000)])
+        count = draw.randrange(1000, 9000)
+        pq.write_table(pa.table({"a": pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), texts)}), file)
+    elif kind % 3 == 1:
+        pq.write_table(
+            pa.table({"a": pa.array([0.0]).take(pa.array([0] * draw.randrange(11_000_000, 14_000_000)))}), file
+        )
+    else:
+        pq.write_table(pa.table({"a": list(range(1000))}), file)
+        content = bytearray(file.read_bytes())
+        for _ in range(20):
+            content[draw.randrange(len(content) - 200, len(content))] ^= draw.randrange(1, 256)
+        file.write_bytes(content)
+
+
+COMMANDS: dict[str, list[str]] = {
+    "run": ["run", "FILE"],
+    "compare": ["compare", "FILE", "--algorithms", "reno,vegas"],
+    "sweep": ["sweep", "FILE"],
+    "bench": ["bench", "FILE", "--out", "page.html"],
+    "load": ["run", "small.toml", "--load", "FILE"],
+    "object": ["compare", "small.toml", "--algorithms", "FILE"],
+    "trace": ["run", "small.toml", "--set", "links.0.rate=", "--set", "links.0.trace=FILE"],
+    "sweep.json": ["sweep", "sweep.toml", "--out", "FILE"],
+}
+"""What is run with each file; the file's name fits the command."""
+
+LOADERS = ("Result", "Comparison", "Card", "Sizing", "Duel", "Sweep", "table", "rows", "JSON", "library")
+
+NAMES = {"load": "f.py", "object": "f.o"}
+
+
+RUN = """
+import sys
+from fullpipe.cli import _status
+status = _status()
+# Peak of this program alone: getrusage(2) counts that of the process that started it.
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]
+print("PEAK", int(peak) * 1024, file=sys.stderr)
+sys.exit(status)
+"""
+
+LOAD = """
+import sys
+import fullpipe
+from fullpipe.errors import InputError
+from fullpipe.inputs import read_json, read_rows, read_table
+kind, path = sys.argv[1:]
+library = lambda file: fullpipe.algorithm("foreign", library=file)(fullpipe.Classic)
+loaders = {"table": read_table, "rows": read_rows, "JSON": read_json, "library": library}
+status = 0
+try:
+    (loaders.get(kind) or getattr(fullpipe, kind).load)(path)
+except InputError as error:
+    print(f"fullpipe: {error}", file=sys.stderr)
+    status = 2
+# Peak of this program alone: getrusage(2) counts that of the process that started it.
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]
+print("PEAK", int(peak) * 1024, file=sys.stderr)
+sys.exit(status)
+"""
+
+SAVED = {
+    "Result": "result",
+    "Comparison": "comparison",
+    "Card": "card",
+    "Sizing": "size",
+    "Duel": "duel",
+    "Sweep": "sweep",
+}
+
+
+def limit() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (8_000_000_000, 8_000_000_000))
+
+
+def made(draw: random.Random, folder: Path, number: int) -> tuple[str, list[str]]:
+    """Writes a hostile file; the code to run with it, and its arguments."""
+    (folder / "small.toml").write_text(SMALL)
+    (folder / "sweep.toml").write_text(f"{SMALL}\n[sweep]\nseed = [1]\n")
+    uses = [*COMMANDS, *LOADERS]
+    use = uses[number % len(uses)]
+    kind = draw.randrange(1000)
+    if use in SAVED:
+        (folder / "saved").mkdir()
+        file, argument = folder / "saved" / f"{SAVED[use]}.json", "saved"
+    elif use == "sweep.json":
+        (folder / "saved").mkdir()
+        file, argument = folder / "saved/sweep.json", "saved"
+    else:
+        file = folder / NAMES.get(use, "f.toml")
+        argument = file.name
+    if use in ("table", "rows"):
+        table(draw, file, kind)
+    elif draw.randrange(2):
+        place(draw, file, kind)
+    elif use == "load":
+        # What can be compiled is code, which may do anything.
+        file.write_bytes(b"(" * draw.randrange(1, 100_000) + draw.randbytes(9))
+    else:
+        file.write_bytes(text(draw, kind))
+    if use in COMMANDS:
+        return RUN, [argument if part == "FILE" else part.replace("FILE", argument) for part in COMMANDS[use]]
+    return LOAD, [use, argument]
+
+
+@pytest.mark.parametrize("tens", range(10))
+def test_hostile_files_are_refused_in_one_line_and_little_memory(tmp_path: Path, tens: int) -> None:
+    for number in range(20 * tens, 20 * tens + 20):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        code, arguments = made(random.Random(SEED + number), folder, number)
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", code, *arguments],
+            cwd=folder,
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=False,
+            preexec_fn=limit,
+        )
+        told = f"{number}: {arguments}: {done.stderr[-2000:]!r}"
+        *lines, peak = done.stderr.decode().splitlines() or [""]
+        assert (done.returncode, done.stdout, len(lines)) == (2, b"", 1), told
+        assert lines[0].startswith("fullpipe: "), told
+        assert lines[0].isprintable(), told
+        assert len(lines[0]) < 2200, told
+        assert int(peak.removeprefix("PEAK ")) < MOST_BYTES, told

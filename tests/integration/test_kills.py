@@ -1,0 +1,86 @@
+"""SIGKILL at random moments: a command that is started again ends with the bytes of an undisturbed one."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import PROGRAM, SMALL, started
+from fullpipe.files import KEPT_RUNS
+
+LONGER = SMALL.replace('"20 s"', '"300 s"')
+
+COMMANDS = {
+    "sweep": ["sweep", "sweep.toml", "--workers", "2"],
+    "duel": ["duel", "small.toml", "--algorithms", "newreno,cubic", "--seeds", "12"],
+    "size": [
+        *("size", "--rate", "10 Mbit/s", "--rtt", "40 ms", "--flows", "2,4", "--target", "0.95"),
+        *("--algorithms", "newreno,cubic", "--seeds", "6"),
+    ],
+    "evaluate": ["evaluate", "bbr", "--only", "grid,iot", "--seeds", "6"],
+}
+
+KILLS = 6
+"""Kills of each command; FULLPIPE_KILLS has another number."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "small.toml").write_text(LONGER)
+    axes = '\n[sweep]\nrepeats = 8\nlinks.bottleneck.buffer = ["10 packets", "40 packets"]\n'
+    (tmp_path / "sweep.toml").write_text(LONGER + axes)
+    return tmp_path
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_killed_command_ends_with_the_same_bytes(folder: Path, command: str) -> None:
+    chance = random.Random(command)
+    line = [PROGRAM, *COMMANDS[command]]
+
+    def environment(name: str) -> dict[str, str]:
+        return os.environ | {"XDG_CACHE_HOME": str(folder / f"cache-{name}")}
+
+    def end(name: str) -> tuple[bytes, dict[str, bytes], float]:
+        begun = time.monotonic()
+        full = [*line, "--out", name, "--json"]
+        done = subprocess.run(full, cwd=folder, capture_output=True, check=True, env=environment(name))
+        assert done.stderr == b""
+        return done.stdout, files(folder / name), time.monotonic() - begun
+
+    whole, written, took_s = end("whole")
+    kills = 0
+    quietly = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    for _ in range(int(os.environ.get("FULLPIPE_KILLS", KILLS))):
+        with started([*line, "--out", "killed"], cwd=folder, env=environment("killed"), **quietly) as process:
+            time.sleep(chance.uniform(0.1, took_s))
+        kills += process.returncode == -9
+    assert kills >= 1
+    again, rewritten, _ = end("killed")
+    assert again == whole
+    assert rewritten == written
+    assert not (folder / "killed" / KEPT_RUNS).exists()
+
+
+@pytest.mark.parametrize("command", ["sweep", "duel", "size"])
+def test_of_two_commands_in_a_directory_one_is_refused(folder: Path, command: str) -> None:
+    line = [PROGRAM, *COMMANDS[command], "--out"]
+    subprocess.run([*line, "whole"], cwd=folder, capture_output=True, check=True)
+    both = [subprocess.Popen([*line, "out"], cwd=folder, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    errors = [process.communicate(timeout=120)[1] for process in both]
+    assert sorted(process.returncode for process in both) in ([0, 2], [0, 0])
+    for process, error in zip(both, errors, strict=True):
+        assert (process.returncode, error) in (
+            (0, ""),
+            (2, "fullpipe: out: another command is writing there\n"),
+        )
+    assert files(folder / "out") == files(folder / "whole")
