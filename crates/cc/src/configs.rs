@@ -615,8 +615,7 @@ mod tests {
         let names: Vec<_> = members.iter().map(|member| member.name).collect();
         assert_eq!(names, info.params.iter().map(|param| param.name).collect::<Vec<_>>(), "{}", info.name);
         let is_given = |param: &&Param| !DECIDED_BY_ANOTHER.contains(&param.name);
-        let defaults: Vec<_> =
-            info.params.iter().filter(is_given).map(|param| (param.name, default(param))).collect();
+        let defaults: Vec<_> = info.params.iter().filter(is_given).map(|param| (param.name, default(param))).collect();
         assert_eq!(C::default().values().as_ref(), defaults, "{}", info.name);
         assert_eq!(built(&C::default()), Ok(named(info, &[])));
         for (place, (member, param)) in members.iter().zip(info.params).enumerate() {

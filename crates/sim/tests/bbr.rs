@@ -48,7 +48,7 @@ const C4: [Row; 5] = [
     ("bbloat", [20.0, 80.0, 20_000.0, 30.0], [12.63, 229.4], [13.01, 84.7]),
 ];
 /// What is further from it, as parts of the table's value: picoquic's BBR is its own, and what it does otherwise there is not known.
-const APART: [(&str, [f64; 2]); 2] = [("alone_200", [0.10, 0.15]), ("alone_1_5M", [0.05, 0.20])];
+const APART: [(&str, [f64; 2]); 2] = [("alone_200", [0.10, 0.15]), ("alone_1_5M", [0.05, 0.22])];
 
 /// Times within 5 % and mean RTTs within 15 %, but for `APART`. Packets carry 1440 bytes of 1455; the handshake takes a round trip.
 #[test]

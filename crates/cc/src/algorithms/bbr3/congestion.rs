@@ -107,7 +107,7 @@ impl Bbr3 {
 
     /// AdaptLowerBoundsFromCongestion, InitLowerBounds and LossLowerBounds.
     #[inline(never)]
-    fn adapt_lower_bounds(&mut self) {
+    pub(super) fn adapt_lower_bounds(&mut self) {
         if self.phase.is_probing() {
             return;
         }

@@ -25,11 +25,8 @@ impl Bbr3 {
 
     /// IsTimeToCruise.
     fn is_time_to_cruise(&self, news: &News) -> bool {
-        let in_flight = if self.settings.linux {
-            self.at_departure(news.prior_in_flight(), news.now)
-        } else {
-            news.in_flight()
-        };
+        let in_flight =
+            if self.settings.linux { self.at_departure(news.prior_in_flight(), news.now) } else { news.in_flight() };
         in_flight <= self.inflight_with_headroom() && in_flight <= self.inflight(self.model.max_bw(), 1.0)
     }
 

@@ -14,8 +14,8 @@
 //! | `up.rs` | 1.25 | 2.25 | inflight_longterm |
 //! | `probe_rtt.rs` | 1 | 0.5 | 0.85 inflight_longterm, inflight_shortterm |
 //!
-//! What they share of the four ProbeBW states is in `probe_bw.rs`, the model in `model.rs`, the answer to losses and marks in
-//! `congestion.rs`, rate and window in `control.rs`. The pacing rate is gain times bw less 1 %; the window, gain times bw times min_rtt
+//! What they share of the four ProbeBW states is in `probe_bw.rs`, the model in `model.rs`, the answer to losses in `congestion.rs`, rate and
+//! window in `control.rs`. What only `variant = "linux-v3"` does is in `linux.rs`, its answer to marks in `marks.rs`. The pacing rate is gain times bw less 1 %; the window, gain times bw times min_rtt
 //! and what ACKs come in clumps of.
 //!
 //! # Deviations and choices
@@ -38,18 +38,49 @@
 //! - **probe_rtt_min_delay** begins as min_rtt does; the draft leaves it out of `OnInit`.
 //! - **max_bw** of the last two cycles: a cycle without a sample does not push out an older one.
 //! - **A sample without a rate** (section 4.1.2.3: shorter than the least RTT) says nothing of a full pipe.
+//! - **Precautionary deceleration** (section 5.3.3.4.2) takes C.inflight as it was before the ACK, and as reaching inflight_longterm where
+//!   not a whole segment more has room. After the ACK it never reaches it: the window ends there.
+//! - **After recovery** the window that comes back is bounded by the model at once, as section 5.6.4.4 says.
+//! - **A repaired tail** (a tail loss probe) is a round with a loss; section 5.5.10.3 names it without a rule.
 //! - **Marks** (ECN), which the draft wants answered but does not say how, count as a loss rate above LossThresh once a window: in a probe
 //!   as inflight too high, otherwise as a round with a loss.
 //! - **Segments**, not bytes, count, as fractions; send_quantum is rounded down to whole ones, but not below 2. `offload_budget` is
 //!   TCP's, 3 quanta, although the simulator has no offload.
 //!
-//! `variant = "linux-v3"` is Google's Linux implementation (github.com/google/bbr, branch v3) where it differs in a number:
+//! `variant = "linux-v3"` has the rules of Google's Linux module (github.com/google/bbr, branch v3, `net/ipv4/tcp_bbr.c`). They are not the
+//! draft's in these:
 //!
-//! - **Drain** paces at 0.347, **DOWN** at 0.91; **extra_acked** is the greatest of two bins of 5 rounds.
-//! - **Marks** are answered where min_rtt is at most 5 ms: alpha is the part that is marked, averaged by 1/16 a round; a round with marks
-//!   cuts inflight_shortterm by alpha/3; half of a round marked is inflight too high (Linux counts the marks of a sample, here they are the
-//!   round's), and in Startup two such rounds are a full pipe. With more than 5 ms they are not.
-//! - All else is the draft's.
+//! - **Numbers** are parts of 256, rounded down: Startup paces at 710/256 (also at first, less the pacing margin), Drain at 88/256, DOWN at
+//!   232/256; LossThresh is 5/256, Beta 180/256, Headroom 38/256. A gain that a scenario gives holds with either variant.
+//! - **Whole segments.** The BDP is rounded up; thresholds, cuts, headroom and steps are rounded down.
+//! - **The next departure.** UP ends as a precaution, DOWN and Drain end by what will be in flight when the next segment may leave: the
+//!   amount (in UP and DOWN, before the ACK) less what the path delivers until then, and in UP with the send quantum that leaves then.
+//! - **Drain** ends at max_bw's BDP only, after any number of rounds. It begins with new signals of congestion, and inflight_longterm does
+//!   not bound it.
+//! - **A full pipe**: an ACK within a round may show that the rate still grows. Losses that end Startup do not set full_bw_now. ACKs that
+//!   show losses are counted, not ranges. inflight_longterm is then at least max_bw's BDP with room for 3 quanta.
+//! - **A sample without a rate** starts no round, and tells of no rate, loss round or aggregation.
+//! - **Losses of a sample**: a probe also ends by an ACK of a segment since whose departure too much was lost. A loss that ends UP counts for
+//!   the round in DOWN too.
+//! - **extra_acked** is the greatest of two bins of 5 rounds, and adds at most 100 ms of bw to the window. After idle time it begins at 0.
+//! - **CRUISE** begins with no more inflight_shortterm than inflight_longterm.
+//! - **Young connections** grow while the window is below twice the first one.
+//! - **The send quantum** is 1/1024 s of the pacing rate, plus 64 kB halved for every 512 us of min_rtt, in whole segments.
+//! - **Target.** What is to be in flight has room for 3 quanta, also where it bounds inflight_longterm and the rounds between probes.
+//! - **Recovery.** Its end brings the window back after a timeout only. State is saved when an episode begins, after its first loss is
+//!   answered. A loss that was none does not bring back Startup or UP. A timeout resets the full-pipe estimator and sets inflight_shortterm.
+//! - **A repaired tail** (a tail loss probe) can also end a probe as inflight too high.
+//! - **min_rtt** is as old as the latest RTT that equals it.
+//! - **Marks** are answered once min_rtt has been at most 5 ms: alpha is the part that is marked, averaged by 1/16 a round; a round with marks
+//!   cuts inflight_shortterm by 85/256 of alpha; more than half of a round marked is inflight too high, and in Startup two such rounds end
+//!   it. After marks without losses the next probe begins at once.
+//!
+//! What the module does and this variant does not:
+//!
+//! - It counts the marks of a sample; here they are the round's.
+//! - It keeps the latest rate where an ACK is of a tail loss probe, and RTTs of ACKs that were held back; a sender here tells of neither.
+//! - It skips the aggregation of ACKs where the application is the limit, and restarts it after 2^20 segments.
+//! - Its clock has steps of 4 ms (`CONFIG_HZ`) or 1 us; here time is in nanoseconds.
 
 mod congestion;
 mod control;
@@ -57,6 +88,8 @@ mod cruise;
 mod down;
 mod drain;
 mod linux;
+#[cfg(test)]
+mod linux_tests;
 mod marks;
 mod model;
 mod probe_bw;

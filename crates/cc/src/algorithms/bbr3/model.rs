@@ -83,6 +83,13 @@ impl Model {
         self.aggregation.begin(now);
     }
 
+    /// A rate of this cycle, for tests.
+    #[cfg(test)]
+    pub fn take(&mut self, rate: f64) {
+        self.max_bw[1] = rate;
+        self.has_changed = true;
+    }
+
     /// BBR.max_bw, segments a second.
     pub fn max_bw(&self) -> f64 {
         max(self.max_bw[0], self.max_bw[1])
@@ -145,7 +152,7 @@ impl Aggregation {
 
     /// Says whether extra_acked is another now.
     #[inline(always)]
-    fn remember(&mut self, extra: f64, (round_count, round_start): (u32, bool), full_bw_reached: bool) -> bool {
+    pub fn remember(&mut self, extra: f64, (round_count, round_start): (u32, bool), full_bw_reached: bool) -> bool {
         match &mut self.filter {
             Filter::Window(max) => {
                 max.is_moved_by(extra, round_count, if full_bw_reached { EXTRA_ACKED_FILTER_LEN } else { 1 })
