@@ -73,7 +73,7 @@ CLASSIC = ("increase", "decrease")
 
 LIKE = 0.8
 """How like such a method's name another one is that is a slip of the pen, the least ratio of `difflib`: on_recovery has
-0.87 of on_recovered, on_acked 0.86 of on_ack; increment has 0.71 of increase, on_loss 0.5 of on_congestion.
+0.87 of on_recovered, on_acked 0.86 of on_ack; increment has 0.71 of increase, on_loss 0.86 of on_lost.
 """
 
 

@@ -164,8 +164,8 @@ def test_packets_change_nothing_and_are_counted(keys: dict[str, Any]) -> None:
 
 
 def test_records_of_packets() -> None:
-    """Ten segments of 1,000 bytes leave at once, at 8 Mbit/s and 10 ms each way; the link has room for nine and drops the
-    last two, for which a tail loss probe goes. The probe repeats the eleventh, which counts as lost from then on.
+    """Eleven segments of 1,000 bytes leave at once, at 8 Mbit/s and 10 ms each way. The link has room for nine and drops
+    the last two, for which a tail loss probe goes. The probe repeats the eleventh, which counts as lost from then on.
     """
     sent: list[dict[str, Any]] = []
     lost: list[dict[str, Any]] = []
@@ -280,7 +280,7 @@ int32_t on_lost(void *state, const struct fullpipe_flow *flow, const struct full
 {
 	((struct mine *)state)->losses++;
 	return lost->by <= FULLPIPE_TIME_THRESHOLD && lost->lost_since_sent >= 1000 && lost->sent.bytes == 1000 &&
-	       lost->sent.lost + lost->lost_since_sent == 1000 * (uint64_t)flow->lost;
+		lost->sent.lost + lost->lost_since_sent == 1000 * (uint64_t)flow->lost;
 }
 
 int64_t offsets[] = {
