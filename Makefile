@@ -12,10 +12,14 @@ PACKAGES := ns2 chromium fonts-dejavu-core \
 	qemu-system-x86 iproute2 bpftool clang llvm libbpf-dev libc6-dev gcc
 WITH_DEBIAN := $(shell command -v apt-get)
 
-TOWNCRIER := 26.9.0
+# Installs what uv.lock has of a group into a virtual environment, by hash: $(call locked,VENV,OPTIONS OF UV EXPORT).
+# pip does it, so that its index, certificates and caches are used; uv only reads the lock.
+locked = $(1)/bin/pip install --quiet --require-hashes --requirement bootstrap.txt \
+	&& $(1)/bin/uv export --quiet --frozen --no-emit-project --no-header $(2) --output-file $(1)/requirements.txt \
+	&& $(1)/bin/pip install --quiet --require-hashes --requirement $(1)/requirements.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo check check-rust check-python test test-rust test-python test-linux test-slow test-adapters lint lint-adapters format agreement bench bench-core docs-tables mutants clean
+.PHONY: help build demo check check-rust check-python test test-rust test-python test-linux test-slow test-adapters lint lint-adapters lock format agreement bench bench-core docs-tables mutants clean
 .PHONY: records records-cards records-papers records-trials records-linux records-quic records-agreement records-speed
 .PHONY: setup docs release changelog notices web web-if-able linux-objects linux-objects-if-able
 
@@ -112,6 +116,7 @@ lint: build ## Format, clippy, ruff, mypy, stubs.
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/stubtest --concise fullpipe._core
 
@@ -121,6 +126,9 @@ lint-adapters: ## The same of the adapters, which want a newer Rust and build QU
 test-adapters: build ## The tests of the adapters to QUIC libraries.
 	cd adapters && cargo test --locked --target-dir ../target
 	$(BIN)/pytest tests/integration/test_quic.py
+
+lock: $(VENV)/.dependencies ## Resolve the dependencies of pyproject.toml into uv.lock; versions that are there stay.
+	$(BIN)/uv lock
 
 format: $(VENV)/.dependencies ## Format Rust and Python.
 	cargo fmt --all
@@ -175,18 +183,18 @@ docs: build ## The documentation as a site: out/site/html/index.html; README.md'
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/site.py
 	$(PYTHON) -m venv out/docs-venv
-	out/docs-venv/bin/pip install --quiet --require-hashes --requirement docs/requirements.lock
+	$(call locked,out/docs-venv,--only-group docs)
 	cd out/site && ../docs-venv/bin/zensical build --strict
 
 release: ## A release, from what is committed, tried on every Python here: out/release (HOME_URL=... for links).
 	$(PYTHON) -m venv out/release-venv
-	out/release-venv/bin/pip install --quiet --require-hashes --requirement release/requirements.lock
+	$(call locked,out/release-venv,--only-group release)
 	out/release-venv/bin/python release/build.py $(if $(HOME_URL),--home "$(HOME_URL)")
 
 changelog: ## Move the files of changes/ into CHANGELOG.md (VERSION=1.2.3).
-	$(PYTHON) -m venv out/changelog-venv
-	out/changelog-venv/bin/pip install --quiet towncrier==$(TOWNCRIER)
-	out/changelog-venv/bin/towncrier build --yes --version $(VERSION)
+	$(PYTHON) -m venv out/release-venv
+	$(call locked,out/release-venv,--only-group release)
+	out/release-venv/bin/towncrier build --yes --version $(VERSION)
 
 notices: ## LICENSE-THIRD-PARTY anew, after a change of Cargo.lock.
 	$(PYTHON) release/notices.py
@@ -195,9 +203,9 @@ clean: ## Remove what was built.
 	rm -rf $(VENV) target out web/node_modules web/dist python/fullpipe/bench/page.html python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache
 	find python tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
-$(VENV)/.dependencies: requirements.lock
+$(VENV)/.dependencies: uv.lock bootstrap.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --require-hashes --requirement requirements.lock
+	$(call locked,$(VENV),--group dev)
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.dependencies $(RUST_SOURCES)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -173,6 +172,8 @@ def _check_loading(library: str, name: str) -> None:
     Raises:
         InputError: The process has ended so.
     """
+    import subprocess  # a tenth of the start of a command; only libraries need it
+
     code = "import ctypes, sys\ntry: ctypes.CDLL(sys.argv[1])\nexcept OSError: pass"
     command = [sys.executable, "-I", "-S", "-c", code, library]
     try:

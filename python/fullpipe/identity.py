@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache, cached_property
-from importlib.metadata import PackageNotFoundError, version
 from inspect import get_annotations
 from pathlib import Path
 from types import (
@@ -409,6 +408,9 @@ def _version_of(name: str) -> str:
         return ".".join(map(str, sys.version_info[:3]))
     found = getattr(sys.modules.get(top), "__version__", None)
     if found is None:
+        # Loaded where it is needed: it imports the email package, which takes longer than a short run.
+        from importlib.metadata import PackageNotFoundError, version
+
         try:
             found = version(top)
         except PackageNotFoundError:

@@ -193,9 +193,11 @@ def test_a_simulated_sawtooth_obeys_mathis() -> None:
 def test_a_simulated_flow_with_random_losses_obeys_pftk(loss: float) -> None:
     # 50 ms one way, no queue: the RTT does not vary, and the timeout is the least one, 200 ms (rule 2.4 of RFC 6298).
     scenario = one_flow("newreno", "unlimited", rate="1 Gbit/s", delay="50 ms", loss=loss)
-    flows = [tables.rows(run(scenario.replace(seed=seed)).columns("flows"))[0] for seed in range(1, 5)]
-    throughput = sum(flow["throughput_bps"] for flow in flows) / len(flows) / 8000
-    assert throughput == pytest.approx(models.pftk_throughput(0.1, loss, 0.2, acked=1), rel=0.12)
+    result = run(scenario)
+    (flow,), (link,) = tables.rows(result.columns("flows")), tables.rows(result.columns("links"))
+    # With the loss that the run has drawn: over seeds 1 to 4 the ratio is 0.93 to 1.07.
+    formula = models.pftk_throughput(0.1, link["loss_rate"], 0.2, acked=1)
+    assert flow["throughput_bps"] / 8000 == pytest.approx(formula, rel=0.1)
 
 
 def test_a_simulated_cubic_flow_with_random_losses_obeys_rfc_9438() -> None:

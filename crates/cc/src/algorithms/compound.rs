@@ -1,6 +1,6 @@
-//! Compound TCP: Reno's window and a second one beside it, which grows while the queue is short and gives way as it fills.
+//! Compound TCP: Reno's window plus a second window, which grows while the queue is short and shrinks as the queue grows.
 //!
-//! Written from memory of the source and from what others quote of it: the text was not at hand as a whole.
+//! The draft was not read beyond its abstract. The rules are those that other texts and implementations quote.
 //!
 //! Source: M. Sridharan, K. Tan, D. Bansal, D. Thaler, *Compound TCP: A New TCP Congestion Control for High-Speed and Long Distance
 //! Networks*, draft-sridharan-tcpm-ctcp-02 (2008). With win = cwnd + dwnd, base the least RTT and rtt the round's mean (section 3):
@@ -15,11 +15,11 @@
 //!
 //! - **gamma** is fixed at 30 segments. The draft also tunes it to the queue seen at losses; that is left out.
 //! - **dwnd begins to grow** from a window of 41 segments on, beyond slow start. It falls at any window.
-//! - **The RTT** is the mean of the round trip's samples. In recovery none are taken and dwnd stands still; the round trip in which recovery
-//!   ends is not judged.
-//! - **A mark** (ECN) is answered as a loss is.
+//! - **The RTT** is the mean of the round trip's samples. In recovery there are no samples and dwnd does not change. The round trip in
+//!   which recovery ends is not judged.
+//! - **A mark** (ECN) has the response to a loss.
 //! - **A timeout** takes cwnd to one segment, with ssthresh at half of cwnd, as Reno has it.
-//! - **A cut that is undone** (what seemed lost comes late) gives back to dwnd what it took from both.
+//! - **An undone cut** (a segment was late, not lost) returns to dwnd the decrease of both windows.
 
 use crate::algorithms::reno::Reno;
 use crate::params::{Group, Info, Kind, Param, Params};

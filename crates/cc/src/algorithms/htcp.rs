@@ -1,8 +1,7 @@
 //! H-TCP: the increase grows with the time since the last congestion event; the backoff just empties the queue.
 //!
 //! Source: D. Leith and R. Shorten, *H-TCP: TCP Congestion Control for High Bandwidth-Delay Product Paths*, Internet draft
-//! draft-leith-tcp-htcp-06, 2008 (written from memory of it, and of their PFLDnet 2004 paper). With D the time since the last
-//! congestion event:
+//! draft-leith-tcp-htcp-06, 2008. With D the time since the last congestion event:
 //!
 //! - alpha(D) = 1 for D <= D_L, 1 + 10 (D - D_L) + ((D - D_L)/2)^2 beyond, D in seconds;
 //! - beta = RTTmin/RTTmax within [0.5, 0.8], but 0.5 if the throughput at two events in a row differs by more than a fifth
@@ -14,8 +13,7 @@
 //!
 //! # Deviations and choices
 //!
-//! - **The text** of the draft was not at hand; equations and constants are from memory of it and of the PFLDnet 2004
-//!   paper.
+//! - **The draft** was not read, nor the PFLDnet 2004 paper of its authors. The rules are those that implementations quote.
 //! - **Both options** (adaptive backoff, RTT scaling) are on, as in the implementations in use; the draft leaves them
 //!   optional.
 //! - **RTT scaling** keeps the factor RTTmin/rtt_ref within 0.1 and 2, as implementations do, and the product with
@@ -26,7 +24,7 @@
 //!   recovery left out of RTTmax.
 //! - **The throughput** at an event is that of the last whole round trip before it; rounds of data sent before the end
 //!   of a recovery are not measured. Without a measurement at this event and the one before, the backoff is beta_min.
-//! - **D** begins at the first event; before it alpha is 1. It goes on through a recovery.
+//! - **D** begins at the first event; before it alpha is 1. It includes recoveries.
 //! - **A timeout** and an ECN mark are events like any other.
 //! - `beta_max` wins over a greater `beta_min`.
 

@@ -1,6 +1,6 @@
-//! Hybla: grows as fast in seconds as a Reno with a short round trip, however long its own is.
+//! Hybla: a sender whose window grows per second as fast as that of a Reno flow with a short round trip.
 //!
-//! Written from memory of the source and from what others quote of it: the text was not at hand as a whole.
+//! The paper was not read. The rules are those that other texts and implementations quote.
 //!
 //! Source: C. Caini and R. Firrincieli, *TCP Hybla: a TCP Enhancement for Heterogeneous Networks*, International Journal of
 //! Satellite Communications and Networking 22(5), 2004. With rho = RTT/RTT0, at least 1, per ACK:

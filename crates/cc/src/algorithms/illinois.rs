@@ -1,6 +1,6 @@
-//! Illinois: losses say when the window falls, and the queueing delay how fast it grows and how far it falls.
+//! Illinois: losses decide when the window falls. The queueing delay decides how fast it grows and how far it falls.
 //!
-//! Written from memory of the source and from what others quote of it: the text was not at hand as a whole.
+//! The paper was not read. The rules are those that other texts and implementations quote.
 //!
 //! Source: S. Liu, T. Basar, R. Srikant, *TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for High-Speed
 //! Networks*, Performance Evaluation 65, 2008 (VALUETOOLS 2006). Once per RTT, with d the mean queueing delay of its samples and
@@ -18,13 +18,13 @@
 //! # Deviations and choices
 //!
 //! - **d_m** is the greatest single sample's delay, as in Linux; the paper speaks of the greatest average.
-//! - **theta**: Linux counts RTTs below d_1 that need not be in a row. Here those between, with d above d_1, begin the
-//!   count anew, as the paper's words have it.
+//! - **theta**: Linux counts RTTs below d_1 that need not be in a row. Here an RTT with d above d_1 between them
+//!   restarts the count, as in the paper.
 //! - **win_thresh** is asked at every ACK and at a loss; Linux asks once per RTT, and leaves alpha's memory (d_1, theta)
 //!   alone meanwhile.
 //! - **Samples** of a recovery are left out, and an RTT in which there were none changes nothing.
 //! - **A timeout** takes beta of the window and then begins with alpha = 1, beta = 1/2 and no memory of d_1, as in Linux.
-//! - **An ECN mark** is answered as a loss is.
+//! - **An ECN mark** has the response to a loss.
 //! - **Before the first RTT has ended** alpha is alpha_max and beta is beta_max.
 //! - `beta_max` and `alpha_max` win over greater minima.
 
@@ -113,7 +113,7 @@ pub struct Illinois {
     samples: u32,
 }
 
-/// What an RTT adds, segments, and what part a loss takes.
+/// Gain per RTT, segments, and fraction that a loss takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Gains {
     alpha: f64,

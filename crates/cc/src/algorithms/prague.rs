@@ -319,6 +319,8 @@ mod tests {
         cc.frame.set_window(100.0);
         cc.on_ack(&flow(10), &Ack::of(1, 0.0));
         assert_eq!((cc.pacing_rate(), cc.send_quantum()), (Some(10_000.0), 2));
+        cc.on_undo(100.0, 200.0);
+        assert_eq!(cc.pacing_rate(), Some(10_000.0), "at half of ssthresh");
         cc.on_undo(100.0, 300.0);
         assert_eq!((cc.pacing_rate(), cc.send_quantum()), (Some(20_000.0), 4));
     }

@@ -1,7 +1,8 @@
 //! Veno: Reno that asks Vegas's backlog at a loss whether the loss was of congestion, and grows half as fast once there is one.
 //!
 //! Source: C. P. Fu and S. C. Liew, *TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks*, IEEE JSAC 21(2),
-//! 2003 (written from memory of it). With the backlog N = Actual (RTT - BaseRTT) = cwnd (1 - BaseRTT/RTT):
+//! 2003. The paper was not read beyond its abstract; the rules are those that implementations quote. With the backlog
+//! N = Actual (RTT - BaseRTT) = cwnd (1 - BaseRTT/RTT):
 //!
 //! - N < beta: a segment more per RTT; otherwise one in every second RTT;
 //! - at a loss with N < beta, taken for a random one, 4/5 of the window are kept; otherwise half.

@@ -1,9 +1,10 @@
-//! Westwood+: at a loss the window becomes what the path was measured to carry without a queue, bandwidth times least RTT.
+//! Westwood+: at a loss the window becomes the measured bandwidth times the least RTT, the amount that the path holds without a queue.
 //!
 //! Source: L. A. Grieco and S. Mascolo, *Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion
-//! Control*, ACM SIGCOMM Computer Communication Review 34(2), 2004 (written from memory of it):
+//! Control*, ACM SIGCOMM Computer Communication Review 34(2), 2004. The paper was not read; the rules are those that
+//! implementations quote:
 //!
-//! - a sample of the bandwidth is what was delivered in an RTT over the time it took; a low-pass filter smooths the samples: BWE;
+//! - a bandwidth sample is the data delivered in an RTT over its time; a low-pass filter smooths the samples: BWE;
 //! - at a loss ssthresh = BWE RTTmin, and cwnd is no more than that; at a timeout ssthresh likewise, and cwnd = 1;
 //! - the increase is Reno's.
 //!
@@ -16,12 +17,12 @@
 //!   has one that keeps 0.9.
 //! - **A sample** takes longer than the newest RTT and longer than 50 ms (`min_interval`), as in Linux; the paper has
 //!   an RTT. It counts segments as the cumulative ACK passes them, so that the one in which a recovery runs ends with it.
-//! - **RTTmin** is the least RTT of the flow. Linux begins it anew after a timeout.
+//! - **RTTmin** is the least RTT of the flow. Linux resets it after a timeout.
 //! - **ssthresh** at a loss or a mark is at most the window; at a timeout, where the window may be small because of the
-//!   timeout before, it is what was measured.
+//!   timeout before, it is the measured value.
 //! - **Before the first sample** the cut is Reno's.
-//! - **In fast recovery** the window is already what it will be after it. Linux halves it there, and sets it when recovery
-//!   is over: `halve_in_recovery` does so. What half a window later leaves all at once overflows a small buffer.
+//! - **In fast recovery** the window already has its value for the time after it. Linux halves the window there, and sets it when
+//!   recovery is over, as `halve_in_recovery` does. The burst that then leaves overflows a small buffer.
 
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::time::{Nanos, SECOND, seconds};
@@ -71,7 +72,7 @@ pub struct Westwood {
     /// In a recovery that began with half of the window.
     halved: bool,
     rtt: Option<Nanos>,
-    /// When the sample under way began, and what had been delivered then.
+    /// Start of the current sample, and segments delivered before it.
     sample: Option<(Nanos, u64)>,
     bandwidth: Option<Bandwidth>,
 }

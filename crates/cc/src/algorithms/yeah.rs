@@ -1,12 +1,12 @@
 //! YeAH: Scalable TCP's growth while the path has no queue, Reno's while it has, and a window that empties its own queue before
 //! the buffer overflows.
 //!
-//! Source: A. Baiocchi, A. P. Castellani, F. Vacirca, *YeAH-TCP: Yet Another Highspeed TCP*, PFLDnet 2007 (written from memory of
-//! it; constants as in Linux). Once per RTT, with RTT the least of its samples and base the least of all:
+//! Source: A. Baiocchi, A. P. Castellani, F. Vacirca, *YeAH-TCP: Yet Another Highspeed TCP*, PFLDnet 2007. The paper was not
+//! read; the rules and constants are those of Linux, which quotes it. Once per RTT, with RTT the least of its samples and base the least of all:
 //!
 //! - Q = cwnd (1 - base/RTT) is the flow's own queue, L = (RTT - base)/base the network's congestion;
 //! - Q <= alpha and L <= 1/phi: fast mode, 0.01 segments per ACK; otherwise slow mode, Reno's 1/cwnd;
-//! - precautionary decongestion: Q > alpha takes Q from the window, but leaves at least cwnd_reno, what Reno would have;
+//! - precautionary decongestion: Q > alpha takes Q from the window, but leaves at least cwnd_reno, the window of Reno;
 //! - cwnd_reno: half of the window when slow mode begins, a segment more per RTT in it, half of itself at a loss; forgotten after
 //!   zeta RTTs of fast mode;
 //! - a loss takes Q, at least an eighth and at most half of the window; half, once slow mode has lasted rho RTTs, since others are
@@ -14,12 +14,12 @@
 //!
 //! # Deviations and choices
 //!
-//! - **Three samples** of the RTT are what an RTT needs to be judged, as in Linux, and not those of a recovery.
+//! - **Three samples** of the RTT are needed to judge an RTT, as in Linux. Samples of a recovery do not count.
 //! - **gamma** divides Q in decongestion, which takes at most 2^-epsilon of the window; **delta** gives the least cut at a
 //!   loss, 2^-delta. The paper names the fractions, Linux has them as shifts.
 //! - **Fast mode** adds 0.01 per ACK, or Reno's 1/cwnd below 100 segments, where that is more.
 //! - **Decongestion** acts in slow start too, and ends it. It needs a window that limits the sender, as growth does.
-//! - **Every congestion event** takes the same: loss, timeout and ECN mark.
+//! - **Every congestion event** has one response: loss, timeout, and ECN mark.
 
 use crate::params::{Group, Info, Kind, Param, Params};
 use crate::parts::Mark;
@@ -149,7 +149,7 @@ impl Yeah {
         }
     }
 
-    /// An RTT is over: how much of the window stands in queues, and what follows.
+    /// End of an RTT: the part of the window in queues, and the mode that follows from it.
     fn end_round(&mut self, flow: &Flow) {
         if let (Some(base), SAMPLES..) = (flow.min_rtt, self.samples) {
             let (base, rtt) = (base as f64, self.rtt as f64);

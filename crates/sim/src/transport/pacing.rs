@@ -211,6 +211,19 @@ mod tests {
         assert!(!Pacing::Algorithm.applies_to(&cc) && Pacing::On.applies_to(&cc) && !Pacing::Off.applies_to(&cc));
     }
 
+    /// Linux (`tcp_update_pacing_rate`): 2 windows per round trip while cwnd is below ssthresh/2, 1.2 from there on. A timeout at 20 segments
+    /// leaves ssthresh 10 and cwnd 1. Slow start then has 4 segments, 80 a second at 100 ms, and 5, 60 a second.
+    #[test]
+    fn the_higher_ratio_ends_at_half_of_ssthresh() {
+        let mut cc: crate::transport::Controller = fullpipe_cc::build_as("reno", &[], 20.0).expect("reno");
+        let flow = fullpipe_cc::Flow::at(0).cwnd_limited(true);
+        cc.on_congestion(&flow, fullpipe_cc::Signal::Timeout);
+        (0..3).for_each(|_| cc.on_ack(&flow, &fullpipe_cc::Ack::of(1, 1.0)));
+        assert_eq!((cc.cwnd(), cc.ssthresh(), rate(&cc, 100 * MS)), (4.0, 10.0, 80.0));
+        cc.on_ack(&flow, &fullpipe_cc::Ack::of(1, 1.0));
+        assert_eq!((cc.cwnd(), rate(&cc, 100 * MS)), (5.0, 60.0));
+    }
+
     proptest! {
         /// Whatever the rate and the quantum, n segments take n - quantum gaps or more, a nanosecond of the clock aside.
         #[test]

@@ -10,15 +10,15 @@
 //!
 //! # Deviations and choices
 //!
-//! - **The text** of the paper was not at hand; equations and constants are from memory of it.
+//! - **The text** of the paper was not read. Equations and constants are those that other texts and implementations quote.
 //! - **RED itself** is that of `red`, with its choices (gaps, idle time, ECN, a full buffer).
 //! - **max_p** is cut off at `bottom` and `top`; the paper's code tests it before a step, which may overshoot by one.
 //! - **max_p begins** with RED's 1/50, as in ns-3.
 //! - **Adaptation** takes place at multiples of `interval` whether packets come or not, with avg as an arrival at that
 //!   instant would reckon it: an idle link lets max_p sink. ns-2, ns-3 and Linux adapt at arrivals only. Of more than a
 //!   million without a packet between, those before the last are left out.
-//! - **Packets** in C are of the scenario's packet size. When the link's rate changes, what was derived from it is
-//!   derived anew; in an outage it stays.
+//! - **Packets** in C are of the scenario's packet size. When the link's rate changes, the values derived from it
+//!   change; in an outage they stay.
 
 use super::params::{Info, Kind, Param, Settings, Value};
 use super::periodic::Periodic;
@@ -27,7 +27,7 @@ use super::{Discipline, Known, Stock};
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MILLISECOND, SECOND, seconds};
 
-/// What scenarios may say of it.
+/// Name, source, and parameters of ARED in scenarios.
 pub static INFO: Info = Info {
     name: "ared",
     source: "S. Floyd, R. Gummadi, S. Shenker, Adaptive RED: An Algorithm for Increasing the Robustness of RED's \
@@ -121,7 +121,7 @@ pub struct Ared {
     bottom: f64,
     top: f64,
     target_s: f64,
-    /// Those of the scenario, where it says; the others follow from the link's rate.
+    /// Parameters of the scenario; those that it leaves out follow from the link's rate.
     w_q: Option<f64>,
     min_th: Option<f64>,
     max_th: Option<f64>,

@@ -14,24 +14,24 @@
 //!
 //! # Deviations and choices
 //!
-//! - **The texts** of the paper and of the recommendation were not at hand; equations and constants are from memory of
-//!   them.
+//! - **The texts** of the paper and of the recommendation were not read. Equations and constants are those that other texts and
+//!   implementations quote.
 //! - **The count** of figure 2 is 1 for the first packet after a drop, which makes gaps uniform on 1 to 1/p_b - 1; here
 //!   it is 0, as section 7 defines it, for gaps uniform on 1 to 1/p_b. `gaps` offers independent coin tosses (the
 //!   paper's method 1) and ns-2's rule, ns-3's default, that waits 1/p_b packets before it chooses within the next
 //!   1/p_b.
 //! - **One draw a gap** (`gaps = "drawn"`) is Linux's rule: after a drop R is drawn, uniform on 0 to 1, and the next arrival
-//!   to go is the first with count p_b >= R; the first one above min_th never is. At a steady average that is the same;
-//!   while the average sinks, count p_b hardly grows and next to nothing is dropped, where p_a goes on tossing.
-//! - **The queue** is what an arrival finds waiting, the packet being sent left out. An arrival that finds the queue
+//!   to go is the first with count p_b >= R; the first one above min_th never is. At a steady average both rules agree;
+//!   while the average falls, count p_b hardly grows and almost no packet is dropped, unlike with p_a.
+//! - **The queue** of an arrival is the number of packets waiting, without the packet in service. An arrival that finds the queue
 //!   empty but the link busy, or free at that very moment, counts as a sample of 0; idle time begins once the link has
 //!   sent its last packet.
 //! - **Idle time** is counted in packets of the scenario's packet size at the link's rate, parts of a packet included;
 //!   in an outage, at the rate before it.
 //! - **Queues are counted in packets**, and p_b does not depend on a packet's size (the paper offers both).
 //! - **ECN** (`ecn`) marks below max_th; from max_th on packets are dropped, gentle or not, since marks have failed
-//!   then (RFC 3168 section 7). Linux marks there too unless told `harddrop`.
-//! - **A full buffer** drops the arrival, which has counted for the average; the count goes on.
+//!   then (RFC 3168 section 7). Linux marks there too, unless `harddrop` is set.
+//! - **A full buffer** drops the arrival, which has counted for the average; the count continues.
 //! - `gentle` is on, as recommended since 2000; figure 2 has every packet dropped from max_th on.
 
 use super::outlet::Outlet;
@@ -41,7 +41,7 @@ use super::{Discipline, Known, Stock};
 use crate::rng::{Identity, Purpose, Rng};
 use fullpipe_cc::Nanos;
 
-/// What scenarios may say of it.
+/// Name, source, and parameters of RED in scenarios.
 pub static INFO: Info = Info {
     name: "red",
     source: "S. Floyd, V. Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN 1(4), 1993",
@@ -147,7 +147,7 @@ pub(super) enum Gaps {
 }
 
 impl Gaps {
-    /// As `settings` say.
+    /// Rule that the settings name.
     pub fn new(settings: &Settings) -> Gaps {
         match settings.choice("gaps") {
             "geometric" => Gaps::Geometric,
@@ -501,5 +501,18 @@ mod tests {
         let mut stock = Stock::default();
         come(&mut red, queued(0, 7, 1000, Ecn::Ect0, 0), true, &mut stock);
         assert_eq!((dropped(&mut stock)[0].packet.seq, red.average, red.queue.len()), (7, 0.002, 1));
+    }
+
+    /// Floyd and Jacobson 1993, figure 2: below min_th the count starts again. Three arrivals at an average of 10 make it 3; one at 4.9, below
+    /// min_th = 5, makes it 0, and the next at 5 makes it 1.
+    #[test]
+    fn the_count_starts_again_below_min_th() {
+        let mut red = red(&[("max_p", Value::Number(0.0))]);
+        let counts = [10.0, 10.0, 10.0, 4.9, 5.0].map(|average| {
+            red.average = average;
+            red.verdict();
+            red.admitted
+        });
+        assert_eq!(counts, [1, 2, 3, 0, 1]);
     }
 }

@@ -779,4 +779,61 @@ mod tests {
         let unheard = [16, 17, 18, 19].map(|seq| (seq, false));
         assert_eq!(grown(heard.into_iter().chain(unheard).chain([(22, true)])), 1);
     }
+
+    /// RTT estimator, a connection with ten segments sent at time 0, and its RACK.
+    fn ten_sent() -> (RttEstimator, Progress, Rack) {
+        let rtt = RttEstimator::new(200, 0, 100);
+        let progress = Progress { nxt: 10, high: 10, ..Progress::new(10, 200) };
+        let mut rack = Rack::new(Probe::new(0), false, 0);
+        rack.on_new(0, 0, &rtt, &progress);
+        (rtt, progress, rack)
+    }
+
+    /// RFC 2883 section 4: a first block inside the second is a DSACK. Both may start at one segment: 5 of 5 to 8. A first block that starts
+    /// below the second is none.
+    #[test]
+    fn a_dsack_may_start_where_its_block_starts() {
+        for (first, duplicate) in [((5, 6), Some(5)), ((7, 9), Some(7)), ((4, 6), None)] {
+            let (_, progress, mut rack) = ten_sent();
+            rack.on_sack(&[first, (5, 9), (0, 0)], 3, 100, &progress, None);
+            assert_eq!(rack.duplicate, duplicate, "{first:?}");
+        }
+    }
+
+    /// RFC 5681 section 3.2, step 3, and RFC 6675 section 5, step 4.3: the first retransmission of a recovery leaves at once, though the
+    /// window has no room. The next one waits for room.
+    #[test]
+    fn only_the_first_retransmission_of_a_recovery_ignores_the_window() {
+        let (rtt, mut progress, mut rack) = ten_sent();
+        let sacked = rack.on_sack(&[(4, 10), (0, 0), (0, 0)], 0, 100, &progress, None);
+        let news = News { now: 100, stamp: 0, acked: 0, sacked, rtt: &rtt };
+        assert!(rack.on_duplicate_ack(&news, &progress).is_some());
+        progress.phase = Phase::Recovery { point: 10 };
+        rack.begin(0, &progress);
+        assert_eq!(rack.next_segment(0, &mut progress), Some(0));
+        rack.on_sent(0, 100, &rtt, &progress);
+        assert_eq!((rack.next_segment(0, &mut progress), rack.next_segment(2, &mut progress)), (None, Some(1)));
+    }
+
+    /// RFC 3522, with two segments retransmitted at 100: an ACK of segment 0 echoes time 0, so that its original has arrived. The cut is
+    /// not undone while the retransmission of 1 is under way, since 1 may be lost. It is once the original of 1 has arrived, too.
+    #[test]
+    fn a_cut_is_not_undone_while_retransmissions_are_under_way() {
+        let (rtt, mut progress, mut rack) = ten_sent();
+        let sacked = rack.on_sack(&[(2, 10), (0, 0), (0, 0)], 0, 100, &progress, None);
+        rack.on_duplicate_ack(&News { now: 100, stamp: 0, acked: 0, sacked, rtt: &rtt }, &progress);
+        progress.phase = Phase::Recovery { point: 10 };
+        rack.on_cut(Some((10.0, 20.0)));
+        rack.begin(0, &progress);
+        for seq in [0, 1] {
+            assert_eq!(rack.next_segment(9, &mut progress), Some(seq));
+            rack.on_sent(seq, 100, &rtt, &progress);
+        }
+        progress.una = 1;
+        rack.on_new_ack(&News { now: 120, stamp: 0, acked: 1, sacked: 0, rtt: &rtt }, &progress);
+        assert_eq!(rack.undoes(), None);
+        progress.una = 10;
+        rack.on_new_ack(&News { now: 130, stamp: 0, acked: 9, sacked: 0, rtt: &rtt }, &progress);
+        assert_eq!(rack.undoes(), Some((10.0, 20.0)));
+    }
 }

@@ -1,4 +1,4 @@
-//! How long RACK waits for a segment that others have overtaken: RFC 8985 section 6.2, steps 3 and 4.
+//! Reordering window of RACK: the wait for a segment that later ones have overtaken (RFC 8985 section 6.2, steps 3 and 4).
 
 use super::DUP_THRESH;
 use fullpipe_cc::Nanos;
@@ -6,7 +6,7 @@ use fullpipe_cc::Nanos;
 /// Recoveries without a DSACK after which the window is small again.
 const PERSISTENCE: u32 = 16;
 
-/// What is known of reordering on the path.
+/// State of the reordering window on one path.
 #[derive(Clone, Copy, Debug)]
 pub struct Reordering {
     /// RACK.reordering_seen: a segment sent once has arrived after one sent later.
@@ -15,7 +15,7 @@ pub struct Reordering {
     multiple: u64,
     /// RACK.reo_wnd_persist.
     persistence: u32,
-    /// RACK.dsack_round: until this is acknowledged DSACKs say nothing new.
+    /// RACK.dsack_round: DSACKs count again once this segment is acknowledged.
     round_end: Option<u64>,
 }
 
@@ -90,5 +90,18 @@ mod tests {
         };
         assert_eq!([window(false, false, 2), window(false, false, 3), window(false, true, 0)], [25, 0, 0]);
         assert_eq!([window(true, false, 2), window(true, false, 3), window(true, true, 0)], [25, 25, 25]);
+    }
+
+    /// Step 4: a DSACK starts the 16 recoveries of RACK.reo_wnd_persist again. Ten recoveries, a DSACK, and 15 more leave the window at two
+    /// quarters; the 16th after the DSACK makes it one quarter.
+    #[test]
+    fn a_dsack_restarts_the_count_of_recoveries() {
+        let mut reordering = Reordering { seen: true, ..Reordering::default() };
+        (0..10).for_each(|una| reordering.on_ack(false, una, 100, true));
+        reordering.on_ack(true, 10, 11, false);
+        (11..26).for_each(|una| reordering.on_ack(false, una, 100, true));
+        assert_eq!(reordering.window(true, 3, 100 * MS, 120 * MS), 50 * MS);
+        reordering.on_ack(false, 26, 100, true);
+        assert_eq!(reordering.window(true, 3, 100 * MS, 120 * MS), 25 * MS);
     }
 }

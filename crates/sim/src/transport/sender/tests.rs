@@ -565,3 +565,17 @@ fn a_late_ack_is_no_reordering() {
     assert_eq!(bench.sender.progress.una, 3);
     assert!(seen(&bench));
 }
+
+/// Go-back-N after a timeout returns to the first segment. A flow that stops then still repairs all that it has sent: 0 to 7.
+#[test]
+fn a_stop_after_a_timeout_repairs_all_segments_sent() {
+    let mut bench = Bench::new(Recovery::Reno, 8);
+    assert_eq!(bench.sends(), [0, 1, 2, 3, 4, 5, 6, 7]);
+    bench.now = bench.sender.deadline();
+    bench.sender.on_timeout(bench.now);
+    assert_eq!(bench.sends(), [0]);
+    bench.sender.stop();
+    let repaired: Vec<u64> = (0..8).flat_map(|seq| bench.arrives(seq)).collect();
+    assert_eq!(repaired, [1, 2, 3, 4, 5, 6, 7]);
+    assert!(bench.sender.finished());
+}
