@@ -164,8 +164,8 @@ def test_packets_change_nothing_and_are_counted(keys: dict[str, Any]) -> None:
 
 
 def test_records_of_packets() -> None:
-    """Eleven segments of 1,000 bytes leave at once, at 8 Mbit/s and 10 ms each way. The link has room for nine and drops
-    the last two, for which a tail loss probe goes. The probe repeats the eleventh, which counts as lost from then on.
+    """Eleven segments of 1,000 bytes leave at once, at 8 Mbit/s and 10 ms each way. The link has room for nine and
+    drops the last two, for which a tail loss probe goes. The probe repeats the eleventh, which then counts as lost.
     """
     sent: list[dict[str, Any]] = []
     lost: list[dict[str, Any]] = []
