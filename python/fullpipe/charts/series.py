@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from fullpipe.charts.style import STYLE, label, legend_above, link_pen, moving_mean, pens
+from fullpipe.charts.style import STYLE, label, legend_above, link_pen, moving_mean, pens, thinned
 from fullpipe.errors import InputError
 from fullpipe.runs.tables import to_numpy
 
@@ -239,10 +239,10 @@ def _panels(run: Sampled, panels: Sequence[Panel], *, means: str | None) -> tupl
 def _draw_flows(axes: Axes, flows: list[Line], name: str, *, scale: float = 1.0, threshold: str | None = None) -> None:
     if len(flows) <= FEW:
         for look, line in zip(pens(line.algorithm for line in flows), flows, strict=True):
-            axes.plot(line.t_s, line.values[name] * scale, **look, label=line.label)
+            _plot(axes, line.t_s, line.values[name], scale=scale, **look, label=line.label)
             if threshold is not None:
                 limits = np.where(np.isfinite(line.values[threshold]), line.values[threshold], np.nan)
-                axes.plot(line.t_s, limits, color=look["color"], linestyle=(0, (4, 2)), linewidth=0.8, alpha=0.7)
+                _plot(axes, line.t_s, limits, color=look["color"], linestyle=(0, (4, 2)), linewidth=0.8, alpha=0.7)
         if threshold is not None:
             axes.plot([], [], color="#666666", linestyle=(0, (4, 2)), linewidth=0.8, label="ssthresh")
         return
@@ -252,10 +252,10 @@ def _draw_flows(axes: Axes, flows: list[Line], name: str, *, scale: float = 1.0,
     looks = pens(lines[0].algorithm for lines in groups.values())
     for look, (group, lines) in zip(looks, groups.items(), strict=True):
         for line in lines[: max(1, MOST // len(groups))]:
-            axes.plot(line.t_s, line.values[name] * scale, color=look["color"], linewidth=0.5, alpha=0.25)
+            _plot(axes, line.t_s, line.values[name], scale=scale, color=look["color"], linewidth=0.5, alpha=0.25)
         t_s, mean = _mean(lines, name)
         label = f"{group}, mean of {len(lines)} flows" if len(lines) > 1 else group
-        axes.plot(t_s, mean * scale, **look, linewidth=1.8, label=label)
+        _plot(axes, t_s, mean, scale=scale, **look, linewidth=1.8, label=label)
 
 
 def _finish(panels: Mapping[str, Axes], run: Sampled) -> None:
@@ -305,18 +305,31 @@ def _draw(
     smooth: bool,
 ) -> None:
     if smooth:
-        axes.plot(t_s, values, color=look["color"], linewidth=0.5, alpha=0.2)
+        _plot(axes, t_s, values, color=look["color"], linewidth=0.5, alpha=0.2)
         values = moving_mean(values, len(values) // PARTS)
-    axes.plot(t_s, values, **look, label=label)
+    _plot(axes, t_s, values, **look, label=label)
+
+
+def _plot(
+    axes: Axes, t_s: NDArray[np.float64], values: NDArray[np.float64], *, scale: float = 1.0, **look: Any
+) -> None:
+    """Draws a line of the samples that a picture can show; matplotlib copies what it draws several times."""
+    t_s, values = thinned(t_s, values)
+    axes.plot(t_s, values * scale, **look)
 
 
 def _mean(lines: list[Line], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean over the flows at each sample time, of those that have a value then."""
-    times, place = np.unique(np.concatenate([line.t_s for line in lines]), return_inverse=True)
-    values = np.concatenate([line.values[name] for line in lines])
-    known = np.isfinite(values)
-    counts = np.bincount(place[known], minlength=len(times))
-    sums = np.bincount(place[known], weights=values[known], minlength=len(times))
+    """Mean over the flows at each sample time, of those that have a value then; flow by flow, to save memory."""
+    times = lines[0].t_s
+    for line in lines[1:]:
+        if not np.array_equal(times, line.t_s):
+            times = np.union1d(times, line.t_s)
+    counts, sums = np.zeros(len(times)), np.zeros(len(times))
+    for line in lines:
+        known = np.isfinite(line.values[name])
+        places = np.searchsorted(times, line.t_s[known])
+        counts[places] += 1
+        sums[places] += line.values[name][known]
     return times, np.divide(sums, counts, out=np.full(len(times), np.nan), where=counts > 0)
 
 
@@ -325,7 +338,7 @@ def _split(columns: Mapping[str, Any], entity: str, labels: Sequence[str], algor
     owner, t_s = arrays.pop(entity), arrays.pop("t_s")
     if not len(t_s):
         return
-    starts = np.flatnonzero(np.diff(owner, prepend=owner[0] + 1))
+    starts = np.concatenate(([0], np.flatnonzero(owner[1:] != owner[:-1]) + 1))
     for start, end in zip(starts, [*starts[1:], len(owner)], strict=True):
         values = {name: array[start:end] for name, array in arrays.items()}
         own = int(owner[start])
