@@ -45,6 +45,7 @@ __all__ = [
     "FullpipeError",
     "InputError",
     "LinuxError",
+    "LostBy",
     "MemoryLimitError",
     "Param",
     "Queue",
@@ -71,7 +72,7 @@ __all__ = [
 _HOMES = {
     "linux.errors": ("LinuxError",),
     "errors": ("AlgorithmError", "Cancelled", "FullpipeError", "InputError", "MemoryLimitError", "ScenarioError"),
-    "own": ("Classic", "Signal", "algorithm"),
+    "own": ("Classic", "LostBy", "Signal", "algorithm"),
     "registry": ("Algorithm", "Param", "Queue", "algorithms", "queues"),
     "runs.engines": ("run", "run_many"),
     "runs.result": ("Result",),

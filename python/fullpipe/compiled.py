@@ -37,6 +37,13 @@ ACK = [
     *((name, "i8") for name in ("acked", "newly_lost", "ce")),
     *((name, "?") for name in ("round_start", "is_app_limited")),
 ]
+SENT = [
+    *((name, "i8") for name in ("number", "bytes", "sent_at", "in_flight", "delivered", "lost")),
+    *((name, "i8") for name in ("delivered_at", "first_sent_at")),
+    *((name, "?") for name in ("app_limited", "is_probe")),
+    *((name, "u1") for name in ("ecn", "_0", "_1", "_2", "_3", "_4")),
+]
+LOST = [*SENT, ("by", "u1"), *((name, "i8") for name in ("lost_since_sent", "delivered_since_sent"))]
 START = [("window", "f8"), ("rtt_s", "f8"), ("seed", "i8"), ("segment_bytes", "i8"), ("paced", "?")]
 """The structs of the header, field by field."""
 
@@ -46,8 +53,15 @@ CALLS: dict[str, tuple[str, ...]] = {
     "on_congestion": ("flow", "signal"),
     "on_round": ("flow",),
     "on_recovered": ("flow",),
+    "on_undo": ("cwnd", "ssthresh"),
+    "on_sent": ("flow", "sent"),
+    "on_lost": ("flow", "lost"),
+    "on_end": (),
 }
-"""What each method is told."""
+"""Arguments of each method."""
+
+PLAIN = ("signal", "cwnd", "ssthresh")
+"""Arguments that are numbers; others are structs."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +108,7 @@ def compile_class(
     state, places = _state_of(fields)
     records = {
         key: _record(key, from_dtype(np.dtype(struct, align=True)), {})
-        for key, struct in (("flow", FLOW), ("ack", ACK), ("start", START))
+        for key, struct in (("flow", FLOW), ("ack", ACK), ("start", START), ("sent", SENT), ("lost", LOST))
     }
     methods = {
         method: getattr(kind, method) for method in dir(kind) if method[:2] != "__" and callable(getattr(kind, method))
@@ -105,7 +119,8 @@ def compile_class(
 
     def entry(method: str) -> Any:
         told = CALLS[method]
-        arguments = [types.int64 if what == "signal" else types.CPointer(records[what]) for what in told]
+        numbers = {"signal": types.int64, "cwnd": types.float64, "ssthresh": types.float64}
+        arguments = [numbers[what] if what in PLAIN else types.CPointer(records[what]) for what in told]
         signature = types.int32(types.CPointer(own), *arguments)
         return cfunc(signature)(_entry(method, told, carray))
 
@@ -221,9 +236,9 @@ def _record(name: str, plain: Any, methods: Mapping[str, Any]) -> Any:
 def _entry(method: str, told: tuple[str, ...], carray: Any) -> Callable[..., int]:
     """The function that the engine calls; 0 is what it returns where the method raises."""
     # By text: Numba compiles no function whose method's name is a value.
-    arguments = ", ".join(what if what == "signal" else f"carray({what}, 1)[0]" for what in told)
+    arguments = ", ".join(what if what in PLAIN else f"carray({what}, 1)[0]" for what in told)
     call = f"carray(state, 1)[0].{method}({arguments})"
-    code = f"def entry(state, {', '.join(told)}):\n try:\n  {call}\n except Exception:\n  return 0\n return 1\n"
+    code = f"def entry({', '.join(('state', *told))}):\n try:\n  {call}\n except Exception:\n  return 0\n return 1\n"
     space: dict[str, Any] = {"carray": carray}
     exec(code, space)
     made: Callable[..., int] = space["entry"]

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Classic",
+    "LostBy",
     "Signal",
     "algorithm",
     "called",
@@ -72,7 +73,7 @@ CLASSIC = ("increase", "decrease")
 
 LIKE = 0.8
 """How like such a method's name another one is that is a slip of the pen, the least ratio of `difflib`: on_recovery has
-0.87 of on_recovered, on_acked 0.86 of on_ack; increment has 0.71 of increase, on_loss 0.5 of on_congestion.
+0.87 of on_recovered, on_acked 0.86 of on_ack; increment has 0.71 of increase, on_loss 0.86 of on_lost.
 """
 
 
@@ -122,6 +123,15 @@ class Signal(IntEnum):
     """The network marked a packet (RFC 3168)."""
     TIMEOUT = 2
     """The retransmission timer expired (RFC 6298): slow start runs again from one segment."""
+
+
+class LostBy(IntEnum):
+    """Rule that found a loss (`fullpipe._core.Lost.by`)."""
+
+    PACKET_THRESHOLD = 0
+    """Later packets had arrived: duplicate ACKs (RFC 5681) or SACK (RFC 6675)."""
+    TIME_THRESHOLD = 1
+    """Time had passed: RACK (RFC 8985), Vegas' fine-grained timer, or the retransmission timer."""
 
 
 class Classic:
@@ -190,7 +200,10 @@ def algorithm(
     The class has the fields ``cwnd`` and ``ssthresh`` (segments; a scenario's ``initial_window`` takes the place of the
     former), may have ``pacing_rate`` (segments a second, which paces the flow), and has the methods ``on_ack(self,
     flow, ack)`` and ``on_congestion(self, flow, signal)``; it may have ``on_start(self, start)``, ``on_round(self,
-    flow)``, called once a round trip before ``on_ack``, and ``on_recovered(self, flow)``. Its other fields that are
+    flow)``, called once a round trip before ``on_ack``, ``on_recovered(self, flow)``, ``on_undo(self, cwnd, ssthresh)``
+    for a spurious reduction (segments before it; without the method both are at least that again), ``on_sent(self,
+    flow, sent)`` and ``on_lost(self, flow, lost)`` for every packet sent and lost (`fullpipe._core.Sent`,
+    `fullpipe._core.Lost`: bytes and nanoseconds), and ``on_end(self)``, the last call. Its other fields that are
     annotated and have a number or a flag as their default are the parameters that a scenario can set; names that begin
     with an underscore are its own business.
 

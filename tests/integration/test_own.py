@@ -562,7 +562,7 @@ def test_helpers_may_be_called_as_they_like() -> None:
         def on_rounds(self, flow):
             """Called by a function inside of one."""
 
-        def on_loss(self, flow):
+        def on_drop(self, flow):
             """Like none of the sender's."""
 
         def _on_acks(self, flow):

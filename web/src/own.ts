@@ -24,6 +24,28 @@ interface Ack {
   ce: number;
 }
 
+/** A packet at the time it was sent; bytes, and nanoseconds on the flow's clock. */
+interface Sent {
+  number: number;
+  bytes: number;
+  sentAt: number;
+  inFlight: number;
+  delivered: number;
+  lost: number;
+  deliveredAt: number;
+  firstSentAt: number;
+  appLimited: boolean;
+  isProbe: boolean;
+  ecn: number;
+}
+
+/** A packet that was found lost. */
+interface Lost extends Sent {
+  by: string;
+  lostSinceSent: number;
+  deliveredSinceSent: number;
+}
+
 /** What a class has to have; windows in segments, the rate in segments a second. */
 interface Mine {
   cwnd: number;
@@ -33,11 +55,14 @@ interface Mine {
   onCongestion(flow: Flow, signal: string): void;
   onRecovered?(flow: Flow): void;
   onUndo?(cwnd: number, ssthresh: number): void;
+  onSent?(flow: Flow, sent: Sent): void;
+  onLost?(flow: Flow, lost: Lost): void;
 }
 
 type Class = new (start: { window: number; rtt: number; segmentBytes: number }) => Mine;
 
 const SIGNALS = ["loss", "ecn", "timeout"];
+const LOST_BY = ["packetThreshold", "timeThreshold"];
 const TOLD = 3;
 
 export class Own {
@@ -49,6 +74,8 @@ export class Own {
   private row = new Float64Array();
   private readonly flow = {} as Flow;
   private readonly ack = {} as Ack;
+  private readonly sent = {} as Sent;
+  private readonly lost = {} as Lost;
 
   constructor(private readonly memory: () => ArrayBuffer) {}
 
@@ -76,7 +103,9 @@ export class Own {
       this.tell(object, row, (told) => {
         if (!this.type) throw new Error("there is no class yet");
         const start = { window: this.row[told]!, rtt: this.row[told + 1]!, segmentBytes: this.row[told + 2]! };
-        this.objects.set(object, new this.type(start));
+        const mine = new this.type(start);
+        this.objects.set(object, mine);
+        this.row[told] = mine.onSent || mine.onLost ? 1 : 0;
       }),
     ack: (object: number, row: number) => this.tell(object, row, (told, mine) => mine.onAck(this.flowAt(told), this.ackAt(told + 11))),
     congestion: (object: number, signal: number, row: number) =>
@@ -87,6 +116,10 @@ export class Own {
         if (mine.onUndo) mine.onUndo(cwnd, ssthresh);
         else mine.cwnd = Math.max(mine.cwnd, cwnd);
       }),
+    sent: (object: number, row: number) =>
+      this.tell(object, row, (told, mine) => mine.onSent?.(this.flowAt(told), this.sentAt(told + 11, this.sent))),
+    lost: (object: number, row: number) =>
+      this.tell(object, row, (told, mine) => mine.onLost?.(this.flowAt(told), this.lostAt(told + 11))),
   };
 
   /** Calls an object, and writes what it answers into the row; 0 where it throws. */
@@ -120,6 +153,31 @@ export class Own {
     flow.cwndLimited = row[at + 9] !== 0;
     flow.appLimited = row[at + 10] !== 0;
     return flow;
+  }
+
+  private sentAt<T extends Sent>(at: number, sent: T): T {
+    const { row } = this;
+    sent.number = row[at]!;
+    sent.bytes = row[at + 1]!;
+    sent.sentAt = row[at + 2]!;
+    sent.inFlight = row[at + 3]!;
+    sent.delivered = row[at + 4]!;
+    sent.lost = row[at + 5]!;
+    sent.deliveredAt = row[at + 6]!;
+    sent.firstSentAt = row[at + 7]!;
+    sent.appLimited = row[at + 8] !== 0;
+    sent.isProbe = row[at + 9] !== 0;
+    sent.ecn = row[at + 10]!;
+    return sent;
+  }
+
+  private lostAt(at: number): Lost {
+    const { row } = this;
+    const lost = this.sentAt(at, this.lost);
+    lost.by = LOST_BY[row[at + 11]!]!;
+    lost.lostSinceSent = row[at + 12]!;
+    lost.deliveredSinceSent = row[at + 13]!;
+    return lost;
   }
 
   private ackAt(at: number): Ack {

@@ -1,5 +1,6 @@
 //! The trait, and how a connection begins.
 
+use crate::packets;
 use crate::slow_start::SlowStart;
 use crate::time::Nanos;
 use crate::{Ack, Flow, Lost, Signal};
@@ -62,6 +63,19 @@ pub trait CongestionControl {
     /// A segment has been found lost; for algorithms that take rate samples. `flow` is as it is once all are that were found
     /// together; the ACK that has shown them is reported after.
     fn on_lost(&mut self, _flow: &Flow, _lost: &Lost) {}
+
+    /// Whether it asks for [`on_packet_sent`](Self::on_packet_sent) and [`on_packet_lost`](Self::on_packet_lost), which cost others
+    /// nothing; constant.
+    fn takes_packets(&self) -> bool {
+        false
+    }
+
+    /// Packet that has just left, a retransmission or probe included; for algorithms that ask for packets. `flow` counts it.
+    fn on_packet_sent(&mut self, _flow: &Flow, _sent: &packets::Sent) {}
+
+    /// Packet that was found lost; for algorithms that ask for packets. RACK reports a loss when it finds it, before the ACK that showed
+    /// it. Other recoveries report it when they retransmit the segment.
+    fn on_packet_lost(&mut self, _flow: &Flow, _lost: &packets::Lost) {}
 
     /// The last congestion event was none: what seemed lost has arrived late. Before it the window was `cwnd` and the threshold
     /// `ssthresh` segments, and they are at least that again (RFC 4015 section 3.2, RFC 9438 section 4.9); what else is remembered

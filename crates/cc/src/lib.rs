@@ -38,6 +38,7 @@ pub mod configs;
 mod control;
 mod flow;
 mod named;
+pub mod packets;
 pub mod params;
 mod parts;
 pub mod random;

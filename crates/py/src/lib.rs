@@ -35,7 +35,7 @@ mod _core {
     #[pymodule_export]
     use crate::report::figure_names;
     #[pymodule_export]
-    use crate::views::{AckView, FlowView, StartView};
+    use crate::views::{AckView, FlowView, LostView, SentView, StartView};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

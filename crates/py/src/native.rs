@@ -1,5 +1,6 @@
 //! Algorithms that are compiled: functions by their addresses, called as `include/fullpipe.h` says.
 
+use fullpipe_cc::packets::{Lost, Sent};
 use fullpipe_cc::params::{Info, Kind, Params};
 use fullpipe_cc::time::seconds;
 use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, Signal, Start};
@@ -65,6 +66,10 @@ struct CStart {
 type OnStart = unsafe extern "C" fn(*mut c_void, *const CStart) -> i32;
 type OnAck = unsafe extern "C" fn(*mut c_void, *const CFlow, *const CAck) -> i32;
 type OnFlow = unsafe extern "C" fn(*mut c_void, *const CFlow) -> i32;
+type OnUndo = unsafe extern "C" fn(*mut c_void, f64, f64) -> i32;
+type OnSent = unsafe extern "C" fn(*mut c_void, *const CFlow, *const Sent) -> i32;
+type OnLost = unsafe extern "C" fn(*mut c_void, *const CFlow, *const Lost) -> i32;
+type OnEnd = unsafe extern "C" fn(*mut c_void) -> i32;
 type OnCongestion = unsafe extern "C" fn(*mut c_void, *const CFlow, i64) -> i32;
 
 /// The functions of a class.
@@ -74,6 +79,10 @@ struct Calls {
     on_congestion: OnCongestion,
     on_round: Option<OnFlow>,
     on_recovered: Option<OnFlow>,
+    on_undo: Option<OnUndo>,
+    on_sent: Option<OnSent>,
+    on_lost: Option<OnLost>,
+    on_end: Option<OnEnd>,
     /// What they live in.
     _keep: Py<PyAny>,
 }
@@ -126,6 +135,10 @@ impl Class {
                 on_congestion: transmute::<usize, OnCongestion>(required("on_congestion")?),
                 on_round: address("on_round").map(|at| transmute::<usize, OnFlow>(at)),
                 on_recovered: address("on_recovered").map(|at| transmute::<usize, OnFlow>(at)),
+                on_undo: address("on_undo").map(|at| transmute::<usize, OnUndo>(at)),
+                on_sent: address("on_sent").map(|at| transmute::<usize, OnSent>(at)),
+                on_lost: address("on_lost").map(|at| transmute::<usize, OnLost>(at)),
+                on_end: address("on_end").map(|at| transmute::<usize, OnEnd>(at)),
                 _keep: keep,
             }
         };
@@ -299,7 +312,29 @@ impl CongestionControl for Native {
         }
     }
 
+    fn takes_packets(&self) -> bool {
+        self.calls.on_sent.is_some() || self.calls.on_lost.is_some()
+    }
+
+    fn on_packet_sent(&mut self, flow: &Flow, sent: &Sent) {
+        if let Some(on_sent) = self.calls.on_sent {
+            // SAFETY: as `Native::call` says.
+            self.call(|state| unsafe { on_sent(state, &CFlow::from(flow), sent) });
+        }
+    }
+
+    fn on_packet_lost(&mut self, flow: &Flow, lost: &Lost) {
+        if let Some(on_lost) = self.calls.on_lost {
+            // SAFETY: as `Native::call` says.
+            self.call(|state| unsafe { on_lost(state, &CFlow::from(flow), lost) });
+        }
+    }
+
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        if let Some(on_undo) = self.calls.on_undo {
+            // SAFETY: as `Native::call` says.
+            return self.call(|state| unsafe { on_undo(state, cwnd, ssthresh) });
+        }
         self.state[CWND] = self.cwnd().max(cwnd).to_bits();
         self.state[SSTHRESH] = self.ssthresh().max(ssthresh).to_bits();
     }
@@ -312,6 +347,16 @@ impl CongestionControl for Native {
         for &place in self.shown.iter() {
             let value = if place.is_flag { f64::from(u8::from(self.flag(place))) } else { self.number(place.at / 8) };
             visit(place.name, value);
+        }
+    }
+}
+
+impl Drop for Native {
+    /// The connection's state is used no more, after a failure too: what it has allocated can be freed.
+    fn drop(&mut self) {
+        if let Some(on_end) = self.calls.on_end {
+            // SAFETY: as `Native::call` says.
+            unsafe { on_end(self.state.as_mut_ptr().cast()) };
         }
     }
 }

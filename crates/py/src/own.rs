@@ -1,7 +1,8 @@
 //! Algorithms written in Python: classes that the package has declared, one object for each connection, called at each event.
 
 use crate::native::{self, Plug};
-use crate::views::{AckView, FlowView, StartView};
+use crate::views::{AckView, FlowView, LostView, SentView, StartView};
+use fullpipe_cc::packets::{Lost, Sent};
 use fullpipe_cc::params::{Group, Info, Kind, Params};
 use fullpipe_cc::{Ack, CongestionControl, Flow, Signal, Start};
 use fullpipe_kernel::{Modules, Objects};
@@ -135,6 +136,10 @@ struct Methods {
     on_start: bool,
     on_round: bool,
     on_recovered: bool,
+    on_undo: bool,
+    on_sent: bool,
+    on_lost: bool,
+    on_end: bool,
     pacing_rate: bool,
 }
 
@@ -145,6 +150,10 @@ impl Class {
             on_start: kind.hasattr("on_start")?,
             on_round: kind.hasattr("on_round")?,
             on_recovered: kind.hasattr("on_recovered")?,
+            on_undo: kind.hasattr("on_undo")?,
+            on_sent: kind.hasattr("on_sent")?,
+            on_lost: kind.hasattr("on_lost")?,
+            on_end: kind.hasattr("on_end")?,
             pacing_rate: kind.hasattr("pacing_rate")?,
         };
         Ok(Class { kind: kind.clone().unbind(), info, rate_samples, shown: shown.iter().map(text).collect(), has })
@@ -165,6 +174,10 @@ struct Interpreted {
     on_congestion: Py<PyAny>,
     on_round: Option<Py<PyAny>>,
     on_recovered: Option<Py<PyAny>>,
+    on_undo: Option<Py<PyAny>>,
+    on_sent: Option<(Py<PyAny>, Py<SentView>)>,
+    on_lost: Option<(Py<PyAny>, Py<LostView>)>,
+    on_end: Option<Py<PyAny>>,
     signals: [Py<PyAny>; 3],
     shown: Vec<(&'static str, Py<PyString>)>,
     rate_samples: bool,
@@ -197,6 +210,16 @@ impl Interpreted {
             on_congestion: method("on_congestion")?,
             on_round: class.has.on_round.then(|| method("on_round")).transpose()?,
             on_recovered: class.has.on_recovered.then(|| method("on_recovered")).transpose()?,
+            on_undo: class.has.on_undo.then(|| method("on_undo")).transpose()?,
+            on_sent: match class.has.on_sent {
+                true => Some((method("on_sent")?, Py::new(py, SentView::default())?)),
+                false => None,
+            },
+            on_lost: match class.has.on_lost {
+                true => Some((method("on_lost")?, Py::new(py, LostView::default())?)),
+                false => None,
+            },
+            on_end: class.has.on_end.then(|| method("on_end")).transpose()?,
             signals: [signal("LOSS")?, signal("ECN")?, signal("TIMEOUT")?],
             shown: class.shown.iter().map(|(name, text)| (*name, text.clone_ref(py))).collect(),
             rate_samples: class.rate_samples,
@@ -310,7 +333,41 @@ impl CongestionControl for Interpreted {
         });
     }
 
+    fn takes_packets(&self) -> bool {
+        self.on_sent.is_some() || self.on_lost.is_some()
+    }
+
+    fn on_packet_sent(&mut self, flow: &Flow, sent: &Sent) {
+        if self.on_sent.is_none() {
+            return;
+        }
+        self.call(|own, py| {
+            let Some((method, view)) = &own.on_sent else { return Ok(()) };
+            own.see(py, flow);
+            view.bind(py).get().set(py, sent);
+            call(py, method, own.flow.as_ptr(), view.as_ptr())
+        });
+    }
+
+    fn on_packet_lost(&mut self, flow: &Flow, lost: &Lost) {
+        if self.on_lost.is_none() {
+            return;
+        }
+        self.call(|own, py| {
+            let Some((method, view)) = &own.on_lost else { return Ok(()) };
+            own.see(py, flow);
+            view.bind(py).get().set(py, lost);
+            call(py, method, own.flow.as_ptr(), view.as_ptr())
+        });
+    }
+
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        if self.on_undo.is_some() {
+            return self.call(|own, py| match &own.on_undo {
+                Some(method) => method.call1(py, (cwnd, ssthresh)).map(drop),
+                None => Ok(()),
+            });
+        }
         let (cwnd, ssthresh) = (self.cwnd.max(cwnd), self.ssthresh().max(ssthresh));
         self.call(|own, py| {
             own.object.bind(py).setattr(intern!(py, "cwnd"), cwnd)?;
@@ -326,6 +383,19 @@ impl CongestionControl for Interpreted {
         Python::attach(|py| {
             for (name, text) in &self.shown {
                 visit(name, number(self.object.bind(py), text.bind(py)).unwrap_or(f64::NAN));
+            }
+        });
+    }
+}
+
+impl Drop for Interpreted {
+    /// The connection's object is used no more.
+    fn drop(&mut self) {
+        let Some(on_end) = self.on_end.take() else { return };
+        // None where the interpreter is shutting down.
+        Python::try_attach(|py| {
+            if let Err(error) = on_end.call0(py) {
+                error.write_unraisable(py, Some(self.object.bind(py)));
             }
         });
     }

@@ -1,6 +1,7 @@
 //! What algorithms written in Python see: the inputs of `fullpipe_cc`, in SI units, what is unknown as NaN. One object serves all calls of a
 //! connection: it shows what the call is about.
 
+use fullpipe_cc::packets::{Lost, Sent};
 use fullpipe_cc::time::seconds;
 use fullpipe_cc::{Ack, Flow, Nanos, Start};
 use pyo3::prelude::*;
@@ -196,6 +197,208 @@ impl AckView {
     #[getter]
     fn is_app_limited(&self) -> bool {
         self.now().rate.is_some_and(|rate| rate.is_app_limited)
+    }
+}
+
+/// Packet that has been sent.
+#[pyclass(frozen, name = "Sent", module = "fullpipe._core")]
+pub struct SentView(Shown<Sent>);
+
+impl Default for SentView {
+    fn default() -> Self {
+        SentView(Shown(Cell::new(Sent::default())))
+    }
+}
+
+impl SentView {
+    /// Shows another packet.
+    #[inline]
+    pub fn set(&self, _: Python, packet: &Sent) {
+        self.0.0.set(*packet);
+    }
+
+    #[inline]
+    fn now(&self) -> Sent {
+        self.0.0.get()
+    }
+}
+
+#[pymethods]
+impl SentView {
+    /// Packet number: each transmission of a segment, first or repeated, has the next one.
+    #[getter]
+    fn number(&self) -> u64 {
+        self.now().number
+    }
+
+    /// Size on the wire, bytes.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.now().bytes
+    }
+
+    /// Time of sending, nanoseconds on the clock of the flow.
+    #[getter]
+    fn sent_at(&self) -> u64 {
+        self.now().sent_at
+    }
+
+    /// Bytes in flight after this packet.
+    #[getter]
+    fn in_flight(&self) -> u64 {
+        self.now().in_flight
+    }
+
+    /// Bytes delivered since the connection began, when this packet was sent.
+    #[getter]
+    fn delivered(&self) -> u64 {
+        self.now().delivered
+    }
+
+    /// Bytes lost since the connection began, when this packet was sent.
+    #[getter]
+    fn lost(&self) -> u64 {
+        self.now().lost
+    }
+
+    /// Time of the last delivery, when this packet was sent, nanoseconds.
+    #[getter]
+    fn delivered_at(&self) -> u64 {
+        self.now().delivered_at
+    }
+
+    /// Time at which the sampling interval of this packet began, nanoseconds.
+    #[getter]
+    fn first_sent_at(&self) -> u64 {
+        self.now().first_sent_at
+    }
+
+    /// The application limited the sender when this packet was sent.
+    #[getter]
+    fn app_limited(&self) -> bool {
+        self.now().app_limited
+    }
+
+    /// Tail loss probe.
+    #[getter]
+    fn is_probe(&self) -> bool {
+        self.now().is_probe
+    }
+
+    /// ECN codepoint: 0 not ECN-capable, 1 ECT(1), 2 ECT(0).
+    #[getter]
+    fn ecn(&self) -> u8 {
+        self.now().ecn
+    }
+}
+
+/// Packet that was found lost.
+#[pyclass(frozen, name = "Lost", module = "fullpipe._core")]
+pub struct LostView(Shown<Lost>);
+
+impl Default for LostView {
+    fn default() -> Self {
+        LostView(Shown(Cell::new(Lost::default())))
+    }
+}
+
+impl LostView {
+    /// Shows another packet.
+    #[inline]
+    pub fn set(&self, _: Python, packet: &Lost) {
+        self.0.0.set(*packet);
+    }
+
+    #[inline]
+    fn now(&self) -> Lost {
+        self.0.0.get()
+    }
+}
+
+#[pymethods]
+impl LostView {
+    /// Packet number: each transmission of a segment, first or repeated, has the next one.
+    #[getter]
+    fn number(&self) -> u64 {
+        self.now().sent.number
+    }
+
+    /// Size on the wire, bytes.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.now().sent.bytes
+    }
+
+    /// Time of sending, nanoseconds on the clock of the flow.
+    #[getter]
+    fn sent_at(&self) -> u64 {
+        self.now().sent.sent_at
+    }
+
+    /// Bytes in flight after this packet.
+    #[getter]
+    fn in_flight(&self) -> u64 {
+        self.now().sent.in_flight
+    }
+
+    /// Bytes delivered since the connection began, when this packet was sent.
+    #[getter]
+    fn delivered(&self) -> u64 {
+        self.now().sent.delivered
+    }
+
+    /// Bytes lost since the connection began, when this packet was sent.
+    #[getter]
+    fn lost(&self) -> u64 {
+        self.now().sent.lost
+    }
+
+    /// Time of the last delivery, when this packet was sent, nanoseconds.
+    #[getter]
+    fn delivered_at(&self) -> u64 {
+        self.now().sent.delivered_at
+    }
+
+    /// Time at which the sampling interval of this packet began, nanoseconds.
+    #[getter]
+    fn first_sent_at(&self) -> u64 {
+        self.now().sent.first_sent_at
+    }
+
+    /// The application limited the sender when this packet was sent.
+    #[getter]
+    fn app_limited(&self) -> bool {
+        self.now().sent.app_limited
+    }
+
+    /// Tail loss probe.
+    #[getter]
+    fn is_probe(&self) -> bool {
+        self.now().sent.is_probe
+    }
+
+    /// ECN codepoint: 0 not ECN-capable, 1 ECT(1), 2 ECT(0).
+    #[getter]
+    fn ecn(&self) -> u8 {
+        self.now().sent.ecn
+    }
+
+    /// Rule that found the loss: 0 packet threshold, 1 time threshold (`fullpipe.LostBy`).
+    #[getter]
+    fn by(&self) -> u8 {
+        self.now().by as u8
+    }
+
+    /// Bytes lost since this packet was sent, itself included.
+    #[getter]
+    fn lost_since_sent(&self) -> u64 {
+        self.now().lost_since_sent
+    }
+
+    /// Bytes delivered since this packet was sent.
+    #[getter]
+    fn delivered_since_sent(&self) -> u64 {
+        self.now().delivered_since_sent
     }
 }
 

@@ -136,6 +136,7 @@ fn a_linux_host_is_a_preset_of_keys() {
     let read = |flow: &str| parse(&format!("duration = \"9 s\"\n{LINK}[[flows]]\n{flow}"));
     let linux = Tcp {
         prr: true,
+        undo: true,
         handshake: true,
         delayed_ack: true,
         delayed_ack_timeout: 40 * MILLISECOND,

@@ -1,6 +1,7 @@
 //! An algorithm of the page's reader: a class in the page's own language, called "mine" in scenarios. What its objects are told and what they
 //! say goes through a row of numbers; times are in seconds, windows in segments, and what is unknown is NaN.
 
+use fullpipe_cc::packets::{Lost, Sent};
 use fullpipe_cc::params::{Group, Info};
 use fullpipe_cc::time::seconds;
 use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, Signal, Start};
@@ -20,7 +21,7 @@ pub fn catalogue() -> Catalogue {
 mod page {
     #[link(wasm_import_module = "mine")]
     unsafe extern "C" {
-        /// A connection of this number begins.
+        /// A connection of this number begins. The page writes whether its object asks for packets where the row had the first argument.
         pub safe fn begin(object: u32, row: *mut f64) -> bool;
         /// See [`CongestionControl::on_ack`](fullpipe_cc::CongestionControl::on_ack).
         pub safe fn ack(object: u32, row: *mut f64) -> bool;
@@ -30,11 +31,15 @@ mod page {
         pub safe fn recovered(object: u32, row: *mut f64) -> bool;
         /// See [`CongestionControl::on_undo`](fullpipe_cc::CongestionControl::on_undo).
         pub safe fn undo(object: u32, cwnd: f64, ssthresh: f64, row: *mut f64) -> bool;
+        /// See [`CongestionControl::on_packet_sent`](fullpipe_cc::CongestionControl::on_packet_sent).
+        pub safe fn sent(object: u32, row: *mut f64) -> bool;
+        /// See [`CongestionControl::on_packet_lost`](fullpipe_cc::CongestionControl::on_packet_lost).
+        pub safe fn lost(object: u32, row: *mut f64) -> bool;
     }
 }
 
 /// Numbers of a row: first what the object answers (window, threshold, pacing rate), then what it is told.
-const WORDS: usize = 24;
+const WORDS: usize = 32;
 const TOLD: usize = 3;
 
 /// A connection's.
@@ -43,6 +48,7 @@ struct Mine {
     cwnd: f64,
     ssthresh: f64,
     pacing_rate: Option<f64>,
+    takes_packets: bool,
     failed: bool,
 }
 
@@ -51,20 +57,23 @@ impl Mine {
         use std::sync::atomic::{AtomicU32, Ordering};
         static OBJECTS: AtomicU32 = AtomicU32::new(0);
         let object = OBJECTS.fetch_add(1, Ordering::Relaxed);
-        let mut mine = Mine { object, cwnd: start.window, ssthresh: f64::INFINITY, pacing_rate: None, failed: false };
+        let (cwnd, ssthresh) = (start.window, f64::INFINITY);
+        let mut mine = Mine { object, cwnd, ssthresh, pacing_rate: None, takes_packets: false, failed: false };
         let told = [start.window, known(start.rtt), f64::from(start.segment_bytes)];
-        mine.tell(&told, |object, row| page::begin(object, row));
+        let row = mine.tell(&told, |object, row| page::begin(object, row));
+        mine.takes_packets = row[TOLD] == 1.0;
         mine
     }
 
     /// Tells the object something, and takes what it answers.
-    fn tell(&mut self, told: &[f64], call: impl FnOnce(u32, *mut f64) -> bool) {
+    fn tell(&mut self, told: &[f64], call: impl FnOnce(u32, *mut f64) -> bool) -> [f64; WORDS] {
         let mut row = [f64::NAN; WORDS];
         row[TOLD..][..told.len()].copy_from_slice(told);
         let whole = call(self.object, row.as_mut_ptr());
         let [cwnd, ssthresh, rate, ..] = row;
         self.failed |= !whole;
         (self.cwnd, self.ssthresh, self.pacing_rate) = (cwnd, ssthresh, Some(rate).filter(|rate| !rate.is_nan()));
+        row
     }
 }
 
@@ -91,6 +100,26 @@ fn flow_words(flow: &Flow) -> [f64; 11] {
 fn ack_words(ack: &Ack) -> [f64; 6] {
     let round_start = f64::from(u8::from(ack.round_start));
     [ack.acked as f64, ack.credit, round_start, known(ack.rtt), ack.newly_lost as f64, ack.ce as f64]
+}
+
+fn sent_words(sent: &Sent) -> [f64; 11] {
+    [
+        sent.number as f64,
+        sent.bytes as f64,
+        sent.sent_at as f64,
+        sent.in_flight as f64,
+        sent.delivered as f64,
+        sent.lost as f64,
+        sent.delivered_at as f64,
+        sent.first_sent_at as f64,
+        f64::from(u8::from(sent.app_limited)),
+        f64::from(u8::from(sent.is_probe)),
+        f64::from(sent.ecn),
+    ]
+}
+
+fn lost_words(lost: &Lost) -> [f64; 3] {
+    [f64::from(lost.by as u8), lost.lost_since_sent as f64, lost.delivered_since_sent as f64]
 }
 
 impl CongestionControl for Mine {
@@ -124,6 +153,25 @@ impl CongestionControl for Mine {
 
     fn on_recovered(&mut self, flow: &Flow) {
         self.tell(&flow_words(flow), |object, row| page::recovered(object, row));
+    }
+
+    fn takes_packets(&self) -> bool {
+        self.takes_packets
+    }
+
+    fn on_packet_sent(&mut self, flow: &Flow, sent: &Sent) {
+        let mut told = [0.0; 22];
+        told[..11].copy_from_slice(&flow_words(flow));
+        told[11..].copy_from_slice(&sent_words(sent));
+        self.tell(&told, |object, row| page::sent(object, row));
+    }
+
+    fn on_packet_lost(&mut self, flow: &Flow, lost: &Lost) {
+        let mut told = [0.0; 25];
+        told[..11].copy_from_slice(&flow_words(flow));
+        told[11..22].copy_from_slice(&sent_words(&lost.sent));
+        told[22..].copy_from_slice(&lost_words(lost));
+        self.tell(&told, |object, row| page::lost(object, row));
     }
 
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {

@@ -47,11 +47,47 @@ struct fullpipe_start {
 	uint8_t paced;         /* packets leave at a rate */
 };
 
+/* A packet at the time it was sent: nanoseconds on the clock of fullpipe_flow.now_s, and bytes. Reserved bytes are zero. */
+struct fullpipe_sent {
+	uint64_t number;        /* each transmission of a segment, first or repeated, has the next one */
+	uint64_t bytes;         /* size on the wire */
+	uint64_t sent_at;       /* time of sending */
+	uint64_t in_flight;     /* bytes in flight after this packet */
+	uint64_t delivered;     /* bytes delivered since the connection began, when this packet was sent */
+	uint64_t lost;          /* bytes lost since the connection began, when this packet was sent */
+	uint64_t delivered_at;  /* time of the last delivery, when this packet was sent */
+	uint64_t first_sent_at; /* time at which the sampling interval of this packet began */
+	uint8_t app_limited;    /* the application limited the sender when this packet was sent */
+	uint8_t is_probe;       /* tail loss probe */
+	uint8_t ecn;            /* 0 not ECN-capable, 1 ECT(1), 2 ECT(0) */
+	uint8_t reserved[5];
+};
+
+/* A packet that was found lost. */
+struct fullpipe_lost {
+	struct fullpipe_sent sent;     /* the packet as it was sent */
+	uint8_t by;                    /* enum fullpipe_lost_by */
+	uint8_t reserved[7];
+	uint64_t lost_since_sent;      /* bytes lost since it was sent, itself included */
+	uint64_t delivered_since_sent; /* bytes delivered since it was sent */
+};
+
+enum fullpipe_lost_by { FULLPIPE_PACKET_THRESHOLD = 0, FULLPIPE_TIME_THRESHOLD = 1 };
+
 enum fullpipe_signal { FULLPIPE_LOSS = 0, FULLPIPE_ECN = 1, FULLPIPE_TIMEOUT = 2 };
 
 typedef int32_t fullpipe_on_start(void *state, const struct fullpipe_start *start);
 typedef int32_t fullpipe_on_ack(void *state, const struct fullpipe_flow *flow, const struct fullpipe_ack *ack);
 typedef int32_t fullpipe_on_flow(void *state, const struct fullpipe_flow *flow); /* on_round, on_recovered */
 typedef int32_t fullpipe_on_congestion(void *state, const struct fullpipe_flow *flow, int64_t signal);
+
+/* Optional. A spurious reduction is undone: the window and the threshold were these before it, segments. Without it both are at least
+ * that again. */
+typedef int32_t fullpipe_on_undo(void *state, double cwnd, double ssthresh);
+/* Optional, and without cost where a library has neither: every packet that is sent, and every packet that is found lost. */
+typedef int32_t fullpipe_on_sent(void *state, const struct fullpipe_flow *flow, const struct fullpipe_sent *sent);
+typedef int32_t fullpipe_on_lost(void *state, const struct fullpipe_flow *flow, const struct fullpipe_lost *lost);
+/* Optional. The state is used no more: free what on_start allocated. It is called once for each on_start. */
+typedef int32_t fullpipe_on_end(void *state);
 
 #endif

@@ -206,6 +206,8 @@ class _Reader:
             raise self.cannot(
                 f"flows[{i}].slow_start", f'the kernel\'s {name} has no "{group["slow_start"]}" (allowed: {allowed})'
             )
+        if not group["undo"]:
+            raise self.cannot(f"flows[{i}].undo", "the kernel undoes a reduction that proves spurious (allowed: true)")
         if group["pacing"] != "algorithm":
             raise self.cannot(
                 f"flows[{i}].pacing",

@@ -48,6 +48,7 @@ class _Tcp(_Times, total=False):
     ecn: Literal["off", "classic", "accurate", "ace"]
     ect: Literal[0, 1]
     prr: bool
+    undo: bool
     handshake: bool
     delayed_ack: bool
     delayed_ack_timeout: str

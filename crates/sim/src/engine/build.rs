@@ -197,7 +197,7 @@ impl<P: Policy> Engine<P> {
         let receiver = if compresses { receiver.compressing(base_rtt) } else { receiver };
         self.flows.push(Connection {
             id,
-            sender: Sender::new(tcp, cc, segments, base_rtt, clock_offset, meter),
+            sender: Sender::new(tcp, cc, segments, base_rtt, clock_offset, self.scenario.packet_size, meter),
             receiver,
             route,
             shortcut,

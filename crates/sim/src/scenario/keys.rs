@@ -430,6 +430,13 @@ pub const TCP: &[Key] = &[
         "RFC 9937; Linux",
     ),
     sourced(
+        "undo",
+        Flag,
+        Value("true"),
+        "With `recovery = \"rack\"`, a reduction that proves spurious is undone.",
+        "RFC 4015, RFC 9438 section 4.9",
+    ),
+    sourced(
         "handshake",
         Other("true or false", "paths of at most 63 links where true"),
         Value("false"),

@@ -350,6 +350,8 @@ pub struct Tcp {
     pub ect: Ecn,
     /// Proportional rate reduction governs fast recovery (RFC 9937); for recoveries that [know it](Recovery::prr).
     pub prr: bool,
+    /// A reduction that proves spurious is undone (RFC 4015, RFC 9438 section 4.9); for [`Recovery::Rack`], others never know.
+    pub undo: bool,
     /// A connection begins with a SYN and the answer to it (RFC 9293 section 3.5); otherwise it begins established, as in ns-2.
     pub handshake: bool,
     /// Acknowledge every second segment, or after `delayed_ack_timeout` (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
@@ -529,6 +531,7 @@ impl Tcp {
             ecn,
             ect,
             prr: recovery.prr().unwrap_or(false),
+            undo: true,
             handshake: false,
             delayed_ack: false,
             delayed_ack_timeout: 100_000_000,

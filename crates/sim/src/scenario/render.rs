@@ -148,6 +148,7 @@ fn tcp(tcp: &Tcp, scenario: &Scenario) -> Pairs {
         ("ecn", tcp.ecn.name().into()),
         ("ect", whole(u64::from(tcp.ect == Ecn::Ect1))),
         ("prr", tcp.prr.into()),
+        ("undo", tcp.undo.into()),
         ("handshake", tcp.handshake.into()),
         ("delayed_ack", tcp.delayed_ack.into()),
         ("delayed_ack_timeout", time(tcp.delayed_ack_timeout)),

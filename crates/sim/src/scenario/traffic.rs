@@ -128,6 +128,7 @@ fn tcp(reader: &Reader, context: &Context) -> Result<Tcp, Problem> {
         ecn,
         ect: reader.whole("ect", limits::ECT)?.map_or(ect, |ect| if ect == 1 { Ecn::Ect1 } else { Ecn::Ect0 }),
         prr: prr(reader, recovery)?,
+        undo: reader.flag("undo", default.undo)?,
         handshake: handshake(reader, &default)?,
         delayed_ack: reader.flag("delayed_ack", default.delayed_ack)?,
         delayed_ack_timeout: time("delayed_ack_timeout", limits::ACK_DELAY, default.delayed_ack_timeout)?,

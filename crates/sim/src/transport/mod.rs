@@ -3,6 +3,7 @@
 mod compression;
 pub mod ecn;
 pub mod pacing;
+mod packet_log;
 pub mod policy;
 mod progress;
 pub mod ranges;

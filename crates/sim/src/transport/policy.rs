@@ -3,6 +3,7 @@
 
 use crate::catalogue::Foreign;
 use crate::scenario::{Algorithm, Setting};
+use fullpipe_cc::packets;
 use fullpipe_cc::params::{Params, Value};
 use fullpipe_cc::{Ack, CongestionControl, Flow, Hold, Input, Lost, Nanos, Signal, Start, registry, time::seconds};
 use std::fmt::{self, Debug};
@@ -24,6 +25,12 @@ pub trait Policy: CongestionControl + Debug + Sized {
 
     /// [`CongestionControl::on_sent`], of the flow that `input` puts together.
     fn sent(&mut self, input: impl Input);
+
+    /// Whether packets are to be recorded for it ([`CongestionControl::takes_packets`]): known without a call for the crate's own.
+    #[inline(always)]
+    fn records_packets(&self) -> bool {
+        Self::MAY_FAIL && self.takes_packets()
+    }
 
     /// Bytes it holds on the heap.
     fn heap_bytes(&self) -> usize;
@@ -275,6 +282,18 @@ impl CongestionControl for Any {
 
     fn on_lost(&mut self, flow: &Flow, lost: &Lost) {
         self.tell(flow.now, |policy| policy.on_lost(flow, lost));
+    }
+
+    fn takes_packets(&self) -> bool {
+        self.policy.takes_packets()
+    }
+
+    fn on_packet_sent(&mut self, flow: &Flow, sent: &packets::Sent) {
+        self.tell(flow.now, |policy| policy.on_packet_sent(flow, sent));
+    }
+
+    fn on_packet_lost(&mut self, flow: &Flow, lost: &packets::Lost) {
+        self.tell(flow.now, |policy| policy.on_packet_lost(flow, lost));
     }
 
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {

@@ -33,6 +33,27 @@ pub struct Sampler {
     newest: Option<(u64, Sent)>,
 }
 
+/// State of a connection when a segment was last sent: counts of segments since it began.
+#[derive(Clone, Copy, Debug)]
+pub struct AtSending {
+    /// Time of sending.
+    pub sent_at: Nanos,
+    /// Segments in flight, this one included.
+    pub in_flight: u64,
+    /// Segments delivered.
+    pub delivered: u64,
+    /// Segments delivered since then.
+    pub delivered_since: u64,
+    /// Segments lost.
+    pub lost: u64,
+    /// Time of the last delivery.
+    pub delivered_at: Nanos,
+    /// Beginning of the sending time of its sample.
+    pub first_sent_at: Nanos,
+    /// The application limited the sender.
+    pub app_limited: bool,
+}
+
 /// What is remembered of a segment from when it was last sent; counts modulo 2^32, so that many of these lie close together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
@@ -150,6 +171,22 @@ impl Sampler {
         let (in_flight, lost) = (u64::from(known.in_flight), since(known.lost, self.lost));
         let lost = Lost::of(seq).tx_in_flight(in_flight).lost(lost).is_app_limited(known.is_app_limited);
         Some(lost.delivered(self.delivered))
+    }
+
+    /// State when the outstanding segment `seq` was last sent.
+    pub fn at_sending(&self, seq: u64) -> Option<AtSending> {
+        let known = self.sent.get(usize::try_from(seq.checked_sub(self.base)?).ok()?)?;
+        let delivered_since = since(known.delivered, self.delivered);
+        Some(AtSending {
+            sent_at: known.at,
+            in_flight: known.in_flight.into(),
+            delivered: self.delivered - delivered_since,
+            delivered_since,
+            lost: self.lost - since(known.lost, self.lost),
+            delivered_at: known.delivered_at,
+            first_sent_at: known.first_sent,
+            app_limited: known.is_app_limited,
+        })
     }
 
     /// Nothing is left to send, with `in_flight` in the network: what is sent until all that has arrived tells of the application.

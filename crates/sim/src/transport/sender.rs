@@ -18,6 +18,7 @@ mod bbr_tests;
 mod linux;
 #[cfg(test)]
 mod linux_tests;
+mod packets;
 #[cfg(test)]
 mod path_tests;
 mod sacked;
@@ -26,6 +27,7 @@ mod tests;
 
 use super::ecn::{self, EcnMode};
 use super::pacing::{self, Pacer};
+use super::packet_log::PacketLog;
 use super::progress::{Phase, Progress};
 use super::rate::Sampler;
 use super::repair::{self, Expiry, Loss, News, Repair};
@@ -109,14 +111,24 @@ pub struct Arrival {
 impl<P: Policy> Sender<P> {
     /// A connection that has sent nothing; `end` segments to send; the path's RTT without queues is `base_rtt`, and the receiver's
     /// clock is `clock_offset` ahead.
-    pub fn new(tcp: &Tcp, cc: P, end: u64, base_rtt: Nanos, clock_offset: Nanos, meter: Meter) -> Self {
+    pub fn new(
+        tcp: &Tcp,
+        cc: P,
+        end: u64,
+        base_rtt: Nanos,
+        clock_offset: Nanos,
+        packet_bytes: u32,
+        meter: Meter,
+    ) -> Self {
         let most = u64::from(MOST_SEGMENTS);
         let max_window = tcp.max_window.map_or(MOST_SEGMENTS, |window| window.min(most) as u32);
         let mut repair = repair::Any::new(tcp, &cc);
         let pacer = tcp.pacing.applies_to(&cc).then(Pacer::default);
-        let sampler = cc.takes_rate_samples().then(Sampler::default);
+        let sampler = (cc.takes_rate_samples() || cc.records_packets()).then(Sampler::default);
+        let ect = Some(tcp.ect).filter(|_| tcp.ecn != EcnMode::Off);
+        let packets = cc.records_packets().then(|| Box::new(PacketLog::new(packet_bytes, ect)));
         let watched = pacer.is_some() || sampler.is_some();
-        let watch = watched.then(|| Box::new(Watch { pacer, sampler, ..Watch::default() }));
+        let watch = watched.then(|| Box::new(Watch { pacer, sampler, packets, ..Watch::default() }));
         let progress = Progress::new(end, max_window);
         let quiet = !watched && !repair.watches_all();
         Sender {
@@ -331,7 +343,11 @@ impl<P: Policy> Sender<P> {
     /// The retransmission timer expires; [`Sender::pass_time`] first.
     pub fn on_timeout(&mut self, now: Nanos) {
         self.rouse();
-        match self.repair.on_timer(now, &self.progress) {
+        let expiry = self.repair.on_timer(now, &self.progress);
+        if expiry == Expiry::Probe {
+            self.expect_probe();
+        }
+        match expiry {
             Expiry::Timeout => {
                 self.meter.events.timeouts += 1;
                 self.rtt.back_off();
@@ -415,7 +431,7 @@ impl<P: Policy> Sender<P> {
     #[inline(always)]
     pub fn next_of_train(&mut self, train: &Train, now: Nanos) -> Option<u64> {
         let Sender { ref mut progress, round, ref meter, ref rtt, ref mut cc, ref mut watch, .. } = *self;
-        let Watch { pacer, sampler, .. } = watch.as_deref_mut()?;
+        let Watch { pacer, sampler, packets, .. } = watch.as_deref_mut()?;
         if pacer.as_ref().is_some_and(|pacer| !pacer.allows(now)) {
             progress.cwnd_limited = progress.has_new() || progress.flight_size() - train.gone >= train.window;
             return None;
@@ -437,8 +453,13 @@ impl<P: Policy> Sender<P> {
         if let Some(sampler) = sampler {
             let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, Some(sampler));
             let (in_flight, in_recovery) = (in_network + 1, train.in_recovery);
-            cc.sent(Told { resting, in_flight, in_recovery, ack: Ack::of(0, 0.0) });
+            let told = Told { resting, in_flight, in_recovery, ack: Ack::of(0, 0.0) };
+            let flow = cc.records_packets().then(|| told.put_together().0);
+            cc.sent(told);
             sampler.on_new(now, in_network);
+            if let (Some(flow), Some(packets)) = (flow, packets) {
+                self::packets::report_sent(cc, packets, sampler, seq, progress.una, &flow);
+            }
         }
         if let Some(pacer) = pacer {
             let rate = pacing::rate(cc, rtt.smoothed().unwrap_or(rtt.handshake()));
@@ -583,6 +604,9 @@ impl<P: Policy> Sender<P> {
             if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
                 sampler.on_sent(seq, now, flow.in_flight.saturating_sub(1));
             }
+            if self.cc.records_packets() {
+                self.report_sent(seq, &flow);
+            }
         }
         let Some(watch) = &mut self.watch else { return };
         if let Some(pacer) = &mut watch.pacer {
@@ -618,6 +642,9 @@ impl<P: Policy> Sender<P> {
         let Some(lost) = sampler.and_then(|sampler| sampler.on_lost(seq)) else { return };
         let flow = self.flow(now);
         self.cc.on_lost(&flow, &lost);
+        if self.cc.records_packets() {
+            self.report_lost(seq, lost.lost, &flow);
+        }
     }
 
     /// What measures the rate of delivery, if anything does.
@@ -722,7 +749,7 @@ impl<P: Policy> Sender<P> {
             let news = News { now, stamp: arrival.stamp, acked: 0, sacked, rtt: &self.rtt };
             let loss = self.repair.on_duplicate_ack(&news, &self.progress);
             self.tell_losses(now);
-            if delivered > 0 || marked > 0 {
+            if (delivered > 0 && self.cc.takes_rate_samples()) || marked > 0 {
                 let mut ack = Ack::of(0, 0.0).ce(marked);
                 self.rate(&mut ack, now);
                 let flow = self.flow(now);

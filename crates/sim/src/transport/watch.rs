@@ -1,6 +1,7 @@
 //! What some flows have over others, who are spared it: decided when they begin.
 
 use super::pacing::Pacer;
+use super::packet_log::PacketLog;
 use super::rate::Sampler;
 use fullpipe_cc::Nanos;
 
@@ -12,6 +13,8 @@ pub struct Watch {
     pub pacer: Option<Pacer>,
     /// Measures the rate of delivery.
     pub sampler: Option<Sampler>,
+    /// Numbers of packets, if the algorithm asks for every packet.
+    pub packets: Option<Box<PacketLog>>,
     /// Room for the numbers of segments: those found lost, and those that SACK newly tells of.
     pub found: Vec<u64>,
     /// See `found`.
@@ -27,6 +30,9 @@ impl Watch {
         if let Some(sampler) = &mut self.sampler {
             sampler.reset();
         }
+        if let Some(packets) = &mut self.packets {
+            packets.reset();
+        }
     }
 
     /// An ACK that asks for `cumulative`, and newly tells of the segments `sacked`; says how many it delivers, where that is counted.
@@ -40,6 +46,7 @@ impl Watch {
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         let numbers = self.found.capacity() + self.sacked.capacity();
-        self.sampler.as_ref().map_or(0, Sampler::heap_bytes) + numbers * size_of::<u64>()
+        let packets = self.packets.as_ref().map_or(0, |packets| packets.heap_bytes());
+        self.sampler.as_ref().map_or(0, Sampler::heap_bytes) + packets + numbers * size_of::<u64>()
     }
 }

@@ -317,6 +317,7 @@ impl Dice {
             ecn: if self.one_in(2) { EcnMode::Off } else { self.pick(&EcnMode::ALL) },
             ect: self.pick(&[Ecn::Ect0, Ecn::Ect1]),
             prr: recovery.prr().is_some() && self.one_in(2),
+            undo: !self.one_in(4),
             handshake: path.len() <= 63 && self.one_in(3),
             delayed_ack: self.one_in(2),
             delayed_ack_timeout: self.any(US..=500 * MS, 40 * MS..=200 * MS),

@@ -233,7 +233,9 @@ impl Any {
             Recovery::Reno => Any::Reno(Default::default()),
             Recovery::NewReno => Any::NewReno(Default::default()),
             Recovery::Sack => Any::Sack(sack::Sack::new(prr)),
-            Recovery::Rack => Any::Rack(Box::new(rack::Rack::of(tcp, prr, cc.takes_rate_samples()))),
+            Recovery::Rack => {
+                Any::Rack(Box::new(rack::Rack::of(tcp, prr, cc.takes_rate_samples() || cc.takes_packets())))
+            }
             Recovery::Vegas => Any::Vegas(Default::default()),
         }
     }

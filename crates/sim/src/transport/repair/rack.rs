@@ -102,6 +102,8 @@ pub struct Rack {
     /// Lost segments to be sent again, lowest first; some may have arrived since.
     lost: BinaryHeap<Reverse<u64>>,
     undo: Undo,
+    /// A cut may be undone (key `undo`).
+    undo_allowed: bool,
 }
 
 /// What is noted while nothing is suspected.
@@ -308,7 +310,7 @@ impl Repair for Rack {
     }
 
     fn on_cut(&mut self, before: Option<(f64, f64)>) {
-        self.undo.on_cut(before);
+        self.undo.on_cut(before.filter(|_| self.undo_allowed));
     }
 
     #[inline]
@@ -416,7 +418,11 @@ impl Rack {
     pub fn of(tcp: &Tcp, prr: bool, tells_losses: bool) -> Rack {
         let max_ack_delay = if tcp.delayed_ack { tcp.delayed_ack_timeout } else { 0 };
         let timer_margin = if tcp.rto == RtoRule::Linux { LINUX_MARGIN } else { 0 };
-        Rack { untold: tells_losses.then(Vec::new), ..Rack::new(Probe::new(max_ack_delay), prr, timer_margin) }
+        Rack {
+            undo_allowed: tcp.undo,
+            untold: tells_losses.then(Vec::new),
+            ..Rack::new(Probe::new(max_ack_delay), prr, timer_margin)
+        }
     }
 
     fn new(probe: Probe, prr: bool, timer_margin: Nanos) -> Rack {
@@ -444,6 +450,7 @@ impl Rack {
             prr: prr.then(Prr::default),
             delivered: 0,
             undo: Undo::default(),
+            undo_allowed: true,
             undoes: false,
             duplicate: None,
             sacked_from: None,

@@ -27,7 +27,7 @@ impl Bench {
         let cc: Controller = fullpipe_cc::build_as("reno", &[], f64::from(window)).expect("reno");
         let window = Window { from: 0, to: 1000 * MS };
         let meter = Meter::new(Arc::new(Terms { window, interval: None, distributes: false }));
-        let mut sender = Sender::new(&tcp, cc, u64::MAX, 100 * MS, 0, meter);
+        let mut sender = Sender::new(&tcp, cc, u64::MAX, 100 * MS, 0, 1500, meter);
         sender.meter.start(0);
         let mut bench = Bench { sender };
         bench.sends(250_000);

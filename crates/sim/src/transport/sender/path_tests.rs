@@ -51,7 +51,7 @@ impl Path {
             interval: None,
             distributes: false,
         }));
-        let mut sender = Sender::new(tcp, cc, end, RTT, 0, meter);
+        let mut sender = Sender::new(tcp, cc, end, RTT, 0, 1500, meter);
         sender.meter.start(0);
         Path {
             sender,

@@ -41,14 +41,14 @@ impl<P: Policy> Sender<P> {
         let delivers = sampled.is_some();
         // Something else than the ACK may have moved the window.
         let mut turns = !delivers;
-        if let Some((sample, sampler)) = sampled {
+        if let Some((sample, sampler)) = sampled.filter(|_| cc.takes_rate_samples() || marked > 0) {
             let mut ack = Ack::of(0, 0.0).ce(marked);
             ack.newly_lost = sampler.newly_lost();
             ack.rate = Some(sample);
             let resting = Resting::of(now, progress, round, meter.events.retransmits, rtt, Some(sampler));
             let in_recovery = progress.phase.is_reducing();
             self.cwnd = cc.acked(Told { resting, in_flight, in_recovery, ack });
-        } else if marked > 0 {
+        } else if marked > 0 && !delivers {
             self.report_marks(now, marked);
         }
         if let Some(loss) = loss {

@@ -31,7 +31,7 @@ impl Bench {
             interval: None,
             distributes: false,
         }));
-        let mut sender = Sender::new(&tcp, cc, u64::MAX, RTT, 0, meter);
+        let mut sender = Sender::new(&tcp, cc, u64::MAX, RTT, 0, 1000, meter);
         sender.meter.start(0);
         Bench { sender, receiver: Receiver::new(recovery.telling()), now: 0 }
     }
@@ -531,7 +531,8 @@ fn a_paced_sender_sends_one_at_a_time() {
     let cc: Controller = fullpipe_cc::build_as("reno", &[], 8.0).expect("reno");
     let meter =
         Meter::new(Arc::new(Terms { window: Window { from: 0, to: 1000 * RTT }, interval: None, distributes: false }));
-    let mut bench = Bench { sender: Sender::new(&tcp, cc, u64::MAX, RTT, 0, meter), ..Bench::new(Recovery::Sack, 8) };
+    let mut bench =
+        Bench { sender: Sender::new(&tcp, cc, u64::MAX, RTT, 0, 1000, meter), ..Bench::new(Recovery::Sack, 8) };
     bench.sender.meter.start(0);
     for seq in 0..8 {
         bench.now = seq * 6_250_000;
