@@ -17,7 +17,7 @@ const ROOM_TO_PROBE: [f64; 7] = [0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0];
 /// header), at least so many segments.
 const QUANTUM_S: f64 = 1e-3;
 const LINUX_QUANTUM_S: f64 = 1.0 / 1024.0;
-const MOST_QUANTUM_BYTES: f64 = 65_536.0;
+pub(super) const MOST_QUANTUM_BYTES: f64 = 65_536.0;
 const LINUX_MOST_QUANTUM_BYTES: f64 = 65_536.0 - 1.0 - 320.0;
 const LEAST_QUANTUM: f64 = 2.0;
 /// TCP's offload budget, quanta (section 5.5.8.1).
@@ -59,7 +59,10 @@ impl Bbr3 {
     pub(super) fn follow_model(&mut self) {
         self.model.has_changed = false;
         self.set_pacing_rate_with_gain(self.pacing_gain());
-        self.send_quantum = self.quantum_goal() as u64;
+        if self.settings.linux {
+            // With min_rtt it changes, even where the rate is kept.
+            self.set_send_quantum();
+        }
         self.bounds = Bounds { max_inflight: self.max_inflight(), most_in_flight: self.most_in_flight() };
     }
 
@@ -81,17 +84,23 @@ impl Bbr3 {
     /// Paces at `rate`, segments a second.
     pub(super) fn pace_at(&mut self, rate: f64) {
         self.pacing_rate = rate;
-        self.send_quantum = self.quantum_goal() as u64;
+        self.set_send_quantum();
+    }
+
+    /// SetSendQuantum (section 5.6.3).
+    fn set_send_quantum(&mut self) {
+        self.quantum = self.quantum_goal();
+        self.send_quantum = self.quantum as u64;
     }
 
     /// C.send_quantum (section 5.6.3), segments; whole ones with Linux.
-    pub(super) fn quantum_goal(&self) -> f64 {
-        let bytes = f64::from(self.settings.segment_bytes);
+    fn quantum_goal(&self) -> f64 {
         let quantum = if self.settings.linux {
+            let bytes = f64::from(self.settings.segment_bytes);
             let more = self.pacing_rate * bytes * LINUX_QUANTUM_S + self.short_path_bytes();
             libm::floor(min(more, LINUX_MOST_QUANTUM_BYTES) / bytes)
         } else {
-            min(self.pacing_rate * QUANTUM_S, MOST_QUANTUM_BYTES / bytes)
+            min(self.pacing_rate * QUANTUM_S, self.settings.most_quantum)
         };
         max(quantum, LEAST_QUANTUM)
     }
@@ -172,7 +181,7 @@ impl Bbr3 {
 
     /// QuantizationBudget.
     fn quantization_budget(&self, inflight_cap: f64) -> f64 {
-        max(max(inflight_cap, OFFLOAD_QUANTA * self.quantum_goal()), MIN_PIPE_CWND) + ROOM_TO_PROBE[self.phase as usize]
+        max(max(inflight_cap, OFFLOAD_QUANTA * self.quantum), MIN_PIPE_CWND) + ROOM_TO_PROBE[self.phase as usize]
     }
 
     /// UpdateMaxInflight.

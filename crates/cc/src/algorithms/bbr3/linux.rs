@@ -33,7 +33,7 @@ impl Bbr3 {
 
     /// What will be of `in_flight` when the next segment may leave, and what leaves then where it goes faster than the path delivers.
     pub(super) fn at_departure(&self, in_flight: f64, now: Nanos) -> f64 {
-        let leaving = if self.pacing_gain() > 1.0 { self.quantum_goal() } else { 0.0 };
+        let leaving = if self.pacing_gain() > 1.0 { self.quantum } else { 0.0 };
         let delivered = libm::floor(self.model.bw() * seconds(self.departure.saturating_sub(now)));
         max(in_flight + leaving - delivered, 0.0)
     }

@@ -234,6 +234,8 @@ pub struct Bbr3 {
     pacing_rate: f64,
     /// C.send_quantum, segments, which follows from that: asked for at every burst.
     send_quantum: u64,
+    /// The same before it is rounded down.
+    quantum: f64,
     bounds: Bounds,
     phase: Phase,
     usage: Usage,
@@ -259,6 +261,8 @@ struct Settings {
     selective_acks: bool,
     numbers: Numbers,
     segment_bytes: u32,
+    /// The draft's upper bound of the send quantum, segments.
+    most_quantum: f64,
     /// C.InitialCwnd, segments.
     initial_cwnd: f64,
     pacing_gains: [f64; 7],
@@ -359,6 +363,7 @@ impl Bbr3 {
             selective_acks: start.selective_acks,
             numbers,
             segment_bytes: start.segment_bytes.max(1),
+            most_quantum: control::MOST_QUANTUM_BYTES / f64::from(start.segment_bytes.max(1)),
             initial_cwnd: start.window,
             pacing_gains: control::pacing_gains(
                 numbers.startup_pacing_gain,
@@ -376,6 +381,7 @@ impl Bbr3 {
             prior_cwnd: 0.0,
             pacing_rate: 0.0,
             send_quantum: 0,
+            quantum: 0.0,
             bounds: Bounds::default(),
             model: Model::new(start.rtt, linux),
             full_pipe: FullPipe::default(),
@@ -408,10 +414,10 @@ impl Bbr3 {
         if !self.settings.linux || news.tells_of_a_rate() {
             self.update_ack_aggregation(news);
         }
-        if !self.full_pipe.now && (self.model.round_start || self.settings.linux) {
+        if self.model.round_start || (self.settings.linux && !self.full_pipe.now) {
             self.check_full_bw_reached(news);
         }
-        if self.phase == Phase::Startup {
+        if loss_round_starts || (self.settings.linux && news.newly_lost > 0) {
             self.check_startup_high_loss(news, loss_round_starts);
         }
         self.update_probe_bw_cycle_phase(news);

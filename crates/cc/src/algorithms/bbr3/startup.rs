@@ -71,7 +71,7 @@ impl Bbr3 {
         }
         let ranges = core::mem::take(&mut self.congestion.lost_ranges);
         let acks = core::mem::take(&mut self.congestion.lossy_acks);
-        if !news.in_recovery {
+        if self.phase != Phase::Startup || !news.in_recovery {
             return;
         }
         let ranges = if self.settings.linux { acks } else { ranges };
