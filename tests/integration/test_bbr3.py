@@ -31,7 +31,7 @@ def figures(case: dict[str, str], algorithm: str, seeds: range = SEEDS) -> dict[
 
 
 def assert_close(found: dict[str, float], expected: dict[str, float], utilization: float) -> None:
-    """Utilization by so much, the mean queue by 15 % or 2 packets, and losses by a factor of 1.3."""
+    """The tolerances: utilization as given, the mean queue 15 % or 2 packets, losses a factor of 1.3."""
     queue = expected["mean_queue_packets"]
     assert found["utilization"] == pytest.approx(expected["utilization"], abs=utilization)
     assert found["mean_queue_packets"] == pytest.approx(queue, abs=max(0.15 * queue, 2))

@@ -1,5 +1,5 @@
-"""Linux's own congestion controls as algorithms of the simulator: a module's source, as it stands in the user's kernel
-source, compiled against a header of ours for the simulator's virtual machine.
+"""Linux's congestion controls as algorithms of the simulator: a module's source from the user's kernel source,
+compiled against the simulator's header for the simulator's virtual machine.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Built:
 
     Attributes:
         file: Where it is.
-        kernel: The version of the kernel whose source it was made of, such as ``"6.1.176"``; ``"unknown"`` where the
-            source does not say.
+        kernel: The version of the kernel whose source it was made of, such as ``"6.1.176"``; ``"unknown"`` without one
+            in the source.
         params: The names of its parameters.
     """
 
@@ -50,7 +50,7 @@ def build(tree: Path, name: str, out: Path | None = None) -> Built:
             looks for it.
 
     Raises:
-        InputError: There is no such module, or it needs what the simulator does not have.
+        InputError: There is no such module, or it needs something that the simulator lacks.
         LinuxError: clang is not installed.
     """
     if not NAME.fullmatch(name):
@@ -145,6 +145,6 @@ def _takes_two(text: str) -> bool:
 
 
 def _refusal(said: str, source: Path) -> str:
-    """The compiler's first error, in one line: what the module needs and the simulator does not have."""
+    """The compiler's first error, in one line: the missing part of the kernel."""
     errors = [line.split("error: ", 1)[1] for line in said.splitlines() if "error: " in line]
     return f"{source}: needs what the simulator does not have: {errors[0] if errors else 'it does not compile'}"

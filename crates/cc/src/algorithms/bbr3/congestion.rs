@@ -1,5 +1,5 @@
-//! The answer to losses and marks (sections 5.5.10 and 5.5.11): what they say of the long term in a probe, of the short term otherwise,
-//! and what is brought back where a loss was none.
+//! The response to losses and marks (sections 5.5.10 and 5.5.11): in a probe they bound the long term, otherwise the short term. After a
+//! spurious loss the state before it is restored.
 
 use super::marks::Marks;
 use super::{Bbr3, News, Phase};
@@ -7,7 +7,7 @@ use crate::parts::number::{float, max};
 use crate::time::Nanos;
 use crate::{Flow, Lost};
 
-/// What the last round tells of congestion.
+/// Signals of congestion from the last round.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C)]
 pub(super) struct Congestion {
@@ -28,7 +28,7 @@ pub(super) struct Congestion {
     pub marks: Marks,
 }
 
-/// What is brought back where a loss was none (section 2.15).
+/// State to restore after a spurious loss (section 2.15).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Undo {
     /// Recovery is under way, or about to begin.
@@ -69,7 +69,7 @@ impl Congestion {
 }
 
 impl Bbr3 {
-    /// UpdateLatestDeliverySignals (section 5.5.10.3); says loss_round_start.
+    /// UpdateLatestDeliverySignals (section 5.5.10.3); returns loss_round_start.
     pub(super) fn update_latest_delivery_signals(&mut self, news: &News) -> bool {
         if self.settings.linux && !news.tells_of_a_rate() {
             return false;
@@ -134,7 +134,7 @@ impl Bbr3 {
         model.inflight_shortterm = latest.inflight_latest.max(inflight);
     }
 
-    /// InitLowerBounds, what is in flight.
+    /// InitLowerBounds for the amount in flight.
     pub(super) fn init_inflight_shortterm(&mut self) {
         self.model.has_changed = true;
         if self.model.inflight_shortterm.is_infinite() {
@@ -167,7 +167,7 @@ impl Bbr3 {
         }
     }
 
-    /// NoteLoss; C.delivered is `delivered`, or what the last ACK has told where that is more.
+    /// NoteLoss; C.delivered is the greater of `delivered` and the last ACK's count.
     pub(super) fn note_loss(&mut self, delivered: u64) {
         if !self.congestion.is_loss_in_round {
             self.congestion.round_delivered = delivered.max(self.model.delivered);
@@ -180,7 +180,7 @@ impl Bbr3 {
         }
     }
 
-    /// A tail loss probe has repaired a loss that nobody has told of (section 5.5.10.3: "TLP recovery").
+    /// A tail loss probe has repaired a loss that was not reported (section 5.5.10.3: "TLP recovery").
     pub(super) fn handle_repaired_tail(&mut self, flow: &Flow) {
         self.note_loss(self.model.delivered);
         let tx_in_flight = self.congestion.inflight_latest + 1.0;
@@ -260,7 +260,7 @@ impl Bbr3 {
         }
     }
 
-    /// A window with marks, of which the draft says that it be answered: as one with too many losses. Linux's are counted.
+    /// A window with marks counts as one with too many losses: the draft asks for a response and leaves it open. Linux counts marks.
     pub(super) fn on_mark(&mut self, flow: &Flow) {
         if self.settings.linux {
             return;

@@ -1,4 +1,4 @@
-//! What follows from the model (section 5.6): pacing rate, send quantum and window.
+//! Control parameters (section 5.6): pacing rate, send quantum and window.
 
 use super::linux::MOST_EXTRA_S;
 use super::{Bbr3, DRAFT, LINUX, MIN_PIPE_CWND, News, Phase};
@@ -6,15 +6,15 @@ use crate::Start;
 use crate::parts::number::{float, max, min};
 use crate::time::{MILLISECOND, seconds};
 
-/// PacingMarginPercent (section 2.5): what is left of bw.
+/// PacingMarginPercent (section 2.5) as a factor of bw.
 const PACING_MARGIN: f64 = 0.99;
 /// DefaultCwndGain (section 2.6), ProbeBW_UP's and ProbeRTTCwndGain; by [`Phase`].
 const CWND_GAINS: [f64; 7] = [2.0, 2.0, 2.0, 2.0, 2.0, 2.25, PROBE_RTT_CWND_GAIN];
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
-/// What QuantizationBudget adds in ProbeBW_UP; by [`Phase`].
+/// Segments that QuantizationBudget adds in ProbeBW_UP; by [`Phase`].
 const ROOM_TO_PROBE: [f64; 7] = [0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0];
-/// The send quantum (section 5.6.3): as much as leaves in this time (Linux: 1/1024 s), at most so many bytes (Linux: less the longest
-/// header), at least so many segments.
+/// The send quantum (section 5.6.3): the data sent in this time (Linux: 1/1024 s), with an upper bound in bytes (Linux: less the longest
+/// header) and a lower bound in segments.
 const QUANTUM_S: f64 = 1e-3;
 const LINUX_QUANTUM_S: f64 = 1.0 / 1024.0;
 pub(super) const MOST_QUANTUM_BYTES: f64 = 65_536.0;
@@ -28,11 +28,11 @@ const OFFLOAD_QUANTA: f64 = 3.0;
 pub(super) struct Bounds {
     /// BBR.max_inflight.
     max_inflight: f64,
-    /// What BoundCwndForProbeRTT and BoundCwndForModel leave.
+    /// Upper bound by BoundCwndForProbeRTT and BoundCwndForModel.
     most_in_flight: f64,
 }
 
-/// BBR.pacing_gain by [`Phase`]. Tables: which of many flows is in which state nobody can guess.
+/// BBR.pacing_gain by [`Phase`]. Tables avoid branches that mispredict with many flows.
 pub(super) fn pacing_gains(startup: f64, drain: f64, down: f64) -> [f64; 7] {
     [startup, drain, down, 1.0, 1.0, 1.25, 1.0]
 }
@@ -54,7 +54,7 @@ impl Bbr3 {
         CWND_GAINS[self.phase as usize]
     }
 
-    /// SetPacingRate (section 5.6.2), and the bounds of the window. What they follow from sets [`Model::has_changed`](super::Model).
+    /// SetPacingRate (section 5.6.2), and the bounds of the window. Their inputs set [`Model::has_changed`](super::Model).
     #[inline(never)]
     pub(super) fn follow_model(&mut self) {
         self.model.has_changed = false;

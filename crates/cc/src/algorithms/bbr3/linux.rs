@@ -1,14 +1,14 @@
-//! What Linux' module does in a way of its own: counts in whole segments, and states that end by what will be in flight when the next
-//! segment may leave. Written from what the module does (github.com/google/bbr, branch v3).
+//! Rules of Linux only: whole segments, and states that end by the amount in flight at the next departure. Written from the behaviour of
+//! the module (github.com/google/bbr, branch v3).
 
 use super::{Bbr3, News, Phase};
 use crate::parts::number::{max, min, seconds};
 use crate::time::{Nanos, SECOND};
 
-/// Bytes of a burst beyond what the pacing rate brings: so many, halved for every 512 us of min_rtt.
+/// Bytes added to a burst of the pacing rate; halved for every 512 us of min_rtt.
 const SHORT_PATH_BYTES: f64 = 65_536.0;
 const HALVING: Nanos = 512_000;
-/// extra_acked counts for at most what so many seconds bring.
+/// extra_acked is at most bw times this time in seconds.
 pub(super) const MOST_EXTRA_S: f64 = 0.1;
 
 impl Bbr3 {
@@ -17,13 +17,13 @@ impl Bbr3 {
         if self.settings.linux { libm::floor(segments) } else { segments }
     }
 
-    /// The state ends by what is in flight at the next departure.
+    /// Whether the state ends by the amount in flight at the next departure.
     #[inline(always)]
     pub(super) fn is_ended_at_departure(&self) -> bool {
         matches!(self.phase, Phase::Drain | Phase::Down | Phase::Up)
     }
 
-    /// A segment leaves: as long after it as the rate says the next one may, or a quantum of them after a whole quantum.
+    /// A segment departs. The next departure follows one interval of the pacing rate later, or after the quantum, its whole interval.
     #[inline(never)]
     pub(super) fn note_departure(&mut self, now: Nanos) {
         let gap = SECOND as f64 / self.pacing_rate;
@@ -31,14 +31,14 @@ impl Bbr3 {
         self.departure = (self.departure.max(now) + gap as Nanos).min(now + longest);
     }
 
-    /// What will be of `in_flight` when the next segment may leave, and what leaves then where it goes faster than the path delivers.
+    /// The amount of `in_flight` left at the next departure. With a pacing gain above 1 the quantum that departs then is added.
     pub(super) fn at_departure(&self, in_flight: f64, now: Nanos) -> f64 {
         let leaving = if self.pacing_gain() > 1.0 { self.quantum } else { 0.0 };
         let delivered = libm::floor(self.model.bw() * seconds(self.departure.saturating_sub(now)));
         max(in_flight + leaving - delivered, 0.0)
     }
 
-    /// Bytes that a short path adds to a burst.
+    /// Bytes added to a burst on a short path.
     pub(super) fn short_path_bytes(&self) -> f64 {
         match self.model.min_rtt.map(|min_rtt| min_rtt / HALVING) {
             Some(halvings @ 0..32) => SHORT_PATH_BYTES / (1u64 << halvings) as f64,

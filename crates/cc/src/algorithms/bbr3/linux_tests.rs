@@ -22,7 +22,7 @@ fn full(linux: bool, phase: Phase) -> Bbr3 {
     cc
 }
 
-/// An ACK at `now_ms` of one segment, after which so many are in flight; its sample has `rate` segments in a second.
+/// An ACK at `now_ms` of one segment, with `in_flight` segments after it; its sample has `rate` segments in a second.
 fn news(cc: &Bbr3, now_ms: u64, in_flight: u64, rate: u64) -> News {
     let sample = RateSample::new(rate, Some(SECOND)).prior_delivered(cc.model.delivered).newly_delivered(1);
     News::of(&Flow::at(now_ms * MILLISECOND).in_flight(in_flight), &Ack::of(1, 1.0), sample)
@@ -141,9 +141,9 @@ fn a_repaired_tail_is_a_loss() {
     }
 }
 
-/// A loss that was told of is not taken for a repaired tail: the round ends where it did.
+/// A reported loss is not taken for a repaired tail: no second round of losses begins.
 #[test]
-fn a_loss_that_was_told_of_begins_no_second_round() {
+fn a_reported_loss_begins_no_second_round() {
     let mut cc = full(false, Phase::Cruise);
     let flow = Flow::at(SECOND);
     cc.on_lost(&flow, &Lost::of(5).delivered(40));
@@ -152,7 +152,7 @@ fn a_loss_that_was_told_of_begins_no_second_round() {
     assert!(!cc.congestion.is_loss_in_round);
 }
 
-/// Section 5.5.10.2: the round of a loss begins with what is sent once 40 segments are delivered, the ACK's own included. An ACK of a segment
+/// Section 5.5.10.2: the round of a loss begins with the data sent once 40 segments are delivered, the ACK's own included. An ACK of a segment
 /// sent after 39 does not end it.
 #[test]
 fn the_round_of_a_loss_begins_after_the_ack_that_shows_it() {

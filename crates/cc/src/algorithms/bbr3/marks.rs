@@ -17,7 +17,7 @@ const REPROBE_GAIN: f64 = 0.5;
 /// The steps' exponent where there is no inflight_longterm: half of 2^32 segments, which 5 bits hold.
 const MOST_EXPONENT: u8 = 30;
 
-/// What is known of marks.
+/// Counters of marks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Marks {
     alpha: f64,
@@ -111,7 +111,7 @@ impl Bbr3 {
         marks.is_in_cycle |= news.ce > 0;
     }
 
-    /// Marks without losses have been seen in this cycle: the next probe begins at once, with large steps. Says whether it has.
+    /// Marks without losses have been seen in this cycle: the next probe begins at once, with large steps. Returns whether it has.
     pub(super) fn reprobes_after_marks(&mut self, news: &News) -> bool {
         let marks = &self.congestion.marks;
         let calm = !news.in_recovery && !self.undo.in_episode;

@@ -14,9 +14,9 @@
 //! | `up.rs` | 1.25 | 2.25 | inflight_longterm |
 //! | `probe_rtt.rs` | 1 | 0.5 | 0.85 inflight_longterm, inflight_shortterm |
 //!
-//! What they share of the four ProbeBW states is in `probe_bw.rs`, the model in `model.rs`, the answer to losses in `congestion.rs`, rate and
-//! window in `control.rs`. What only `variant = "linux-v3"` does is in `linux.rs`, its answer to marks in `marks.rs`. The pacing rate is gain times bw less 1 %; the window, gain times bw times min_rtt
-//! and what ACKs come in clumps of.
+//! The rules common to the four ProbeBW states are in `probe_bw.rs`, the model in `model.rs`, the response to losses in `congestion.rs`, rate
+//! and window in `control.rs`. The rules of `variant = "linux-v3"` only are in `linux.rs`, its response to marks in `marks.rs`. The pacing
+//! rate is gain times bw less 1 %. The window is gain times bw times min_rtt plus the aggregation of ACKs.
 //!
 //! # Deviations and choices
 //!
@@ -24,25 +24,25 @@
 //!
 //! - **Gains** are the table's of section 5.6.1 in every state; the code of section 5.3.3.9 never sets those of the ProbeBW states.
 //!   `SetPacingRate` means BBR.pacing_gain where it writes C.pacing_gain.
-//! - **Caps.** Drain is bounded by inflight_longterm too, as that table says; `BoundCwndForModel` leaves it out.
-//! - **Leaving Drain** by time is after the round `drain_start_round + 3`, as the code has it; the text says after 3 round trips.
+//! - **Caps.** Drain is bounded by inflight_longterm too, as in that table; `BoundCwndForModel` leaves it out.
+//! - **Leaving Drain** by time is after the round `drain_start_round + 3`, as in the code; in the text it is after 3 round trips.
 //! - **Startup's end by loss** sets full_bw_now and full_bw_reached, as the appendix asks; section 5.3.1.3 sets the latter alone.
 //!   Ranges of lost segments are counted from the round's first loss on; without selective acknowledgements any loss in fast
 //!   recovery is enough.
 //! - **A loss while the application is the limit** ends UP, but leaves inflight_longterm as it is, as `HandleInflightTooHigh` has it; the
 //!   appendix asks for an update "regardless of the application-limited state".
-//! - **A probe beside Reno** compares rounds with the window in packets; the draft's code compares them with bytes.
+//! - **A probe with Reno in mind** compares rounds with the window in packets; the draft's code compares them with bytes.
 //! - **Inflight(gain)** is of bw, except where section 5.3.3.9 gives it max_bw.
 //! - **State is saved** once an episode of recovery, at its first loss and before that is answered. The draft saves at the first
 //!   loss of every round and again when recovery begins, which would forget the state that a spurious loss is to bring back.
 //! - **probe_rtt_min_delay** begins as min_rtt does; the draft leaves it out of `OnInit`.
 //! - **max_bw** of the last two cycles: a cycle without a sample does not push out an older one.
-//! - **A sample without a rate** (section 4.1.2.3: shorter than the least RTT) says nothing of a full pipe.
+//! - **A sample without a rate** (section 4.1.2.3: shorter than the least RTT) is not used for the full pipe.
 //! - **Precautionary deceleration** (section 5.3.3.4.2) takes C.inflight as it was before the ACK, and as reaching inflight_longterm where
 //!   not a whole segment more has room. After the ACK it never reaches it: the window ends there.
-//! - **After recovery** the window that comes back is bounded by the model at once, as section 5.6.4.4 says.
+//! - **After recovery** the window that comes back is bounded by the model at once (section 5.6.4.4).
 //! - **A repaired tail** (a tail loss probe) is a round with a loss; section 5.5.10.3 names it without a rule.
-//! - **Marks** (ECN), which the draft wants answered but does not say how, count as a loss rate above LossThresh once a window: in a probe
+//! - **Marks** (ECN), whose response the draft leaves open, count as a loss rate above LossThresh once a window: in a probe
 //!   as inflight too high, otherwise as a round with a loss.
 //! - **Segments**, not bytes, count, as fractions; send_quantum is rounded down to whole ones, but not below 2. `offload_budget` is
 //!   TCP's, 3 quanta, although the simulator has no offload.
@@ -53,20 +53,20 @@
 //! - **Numbers** are parts of 256, rounded down: Startup paces at 710/256 (also at first, less the pacing margin), Drain at 88/256, DOWN at
 //!   232/256; LossThresh is 5/256, Beta 180/256, Headroom 38/256. A gain that a scenario gives holds with either variant.
 //! - **Whole segments.** The BDP is rounded up; thresholds, cuts, headroom and steps are rounded down.
-//! - **The next departure.** UP ends as a precaution, DOWN and Drain end by what will be in flight when the next segment may leave: the
-//!   amount (in UP and DOWN, before the ACK) less what the path delivers until then, and in UP with the send quantum that leaves then.
+//! - **The next departure.** The end of UP as a precaution, of DOWN and of Drain depends on the amount in flight at the next departure: the
+//!   amount (in UP and DOWN, before the ACK) less bw times the time until then. In UP the send quantum that departs then is added.
 //! - **Drain** ends at max_bw's BDP only, after any number of rounds. It begins with new signals of congestion, and inflight_longterm does
 //!   not bound it.
 //! - **A full pipe**: an ACK within a round may show that the rate still grows. Losses that end Startup do not set full_bw_now. ACKs that
 //!   show losses are counted, not ranges. inflight_longterm is then at least max_bw's BDP with room for 3 quanta.
-//! - **A sample without a rate** starts no round, and tells of no rate, loss round or aggregation.
+//! - **A sample without a rate** starts no round, and is not used for rates, loss rounds or aggregation.
 //! - **Losses of a sample**: a probe also ends by an ACK of a segment since whose departure too much was lost. A loss that ends UP counts for
 //!   the round in DOWN too.
 //! - **extra_acked** is the greatest of two bins of 5 rounds, and adds at most 100 ms of bw to the window. After idle time it begins at 0.
 //! - **CRUISE** begins with no more inflight_shortterm than inflight_longterm.
 //! - **Young connections** grow while the window is below twice the first one.
 //! - **The send quantum** is 1/1024 s of the pacing rate, plus 64 kB halved for every 512 us of min_rtt, in whole segments.
-//! - **Target.** What is to be in flight has room for 3 quanta, also where it bounds inflight_longterm and the rounds between probes.
+//! - **Target.** The target in flight has room for 3 quanta, also where it bounds inflight_longterm and the rounds between probes.
 //! - **Recovery.** Its end brings the window back after a timeout only. State is saved when an episode begins, after its first loss is
 //!   answered. A loss that was none does not bring back Startup or UP. A timeout resets the full-pipe estimator and sets inflight_shortterm.
 //! - **A repaired tail** (a tail loss probe) can also end a probe as inflight too high.
@@ -75,10 +75,10 @@
 //!   cuts inflight_shortterm by 85/256 of alpha; more than half of a round marked is inflight too high, and in Startup two such rounds end
 //!   it. After marks without losses the next probe begins at once.
 //!
-//! What the module does and this variant does not:
+//! Rules of the module that this variant lacks:
 //!
 //! - It counts the marks of a sample; here they are the round's.
-//! - It keeps the latest rate where an ACK is of a tail loss probe, and RTTs of ACKs that were held back; a sender here tells of neither.
+//! - It keeps the latest rate where an ACK is of a tail loss probe, and RTTs of ACKs that were held back; the simulated sender reports neither.
 //! - It skips the aggregation of ACKs where the application is the limit, and restarts it after 2^20 segments.
 //! - Its clock has steps of 4 ms (`CONFIG_HZ`) or 1 us; here time is in nanoseconds.
 
@@ -223,7 +223,7 @@ impl Phase {
     }
 }
 
-/// BBRv3 on one connection. In whole lines of the cache, and first what each ACK touches.
+/// BBRv3 on one connection. In whole cache lines, the fields of each ACK first.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub struct Bbr3 {
@@ -234,7 +234,7 @@ pub struct Bbr3 {
     pacing_rate: f64,
     /// C.send_quantum, segments, which follows from that: asked for at every burst.
     send_quantum: u64,
-    /// The same before it is rounded down.
+    /// C.send_quantum before it is rounded down.
     quantum: f64,
     bounds: Bounds,
     phase: Phase,
@@ -254,7 +254,7 @@ pub struct Bbr3 {
     undo: Undo,
 }
 
-/// What does not change.
+/// Constants of the connection.
 #[derive(Clone, Debug, PartialEq)]
 struct Settings {
     linux: bool,
@@ -280,10 +280,10 @@ struct Usage {
     idle_restart: bool,
 }
 
-/// An ACK: what the draft calls RS, as much of it as is asked for, and the connection's state after it.
+/// An ACK: the used fields of the draft's RS, and the connection's state after it.
 struct News {
     now: Nanos,
-    /// RS.delivery_rate, segments a second; 0 where it tells of none.
+    /// RS.delivery_rate, segments a second; 0 without one.
     delivery_rate: f64,
     /// RS.delivered, RS.prior_delivered, RS.newly_acked.
     delivered: u64,
@@ -498,7 +498,7 @@ impl CongestionControl for Bbr3 {
         self.phase == Phase::ProbeRtt
     }
 
-    /// What it reads of the many fields is all that need be put together for it.
+    /// Inlined, so that only the fields in use are built.
     #[inline(always)]
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         if let Some(rate) = ack.rate {
@@ -520,7 +520,7 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    /// Exiting loss recovery (section 5.6.4.4). The model's bounds come last, as the section says.
+    /// Exiting loss recovery (section 5.6.4.4). The model's bounds come last.
     fn on_recovered(&mut self, _flow: &Flow) {
         self.undo.in_episode = false;
         let after_timeout = core::mem::take(&mut self.undo.after_timeout);

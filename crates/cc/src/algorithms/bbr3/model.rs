@@ -11,10 +11,10 @@ const MIN_RTT_FILTER_LEN: Nanos = 10 * SECOND;
 const EXTRA_ACKED_FILTER_LEN: u32 = 10;
 const EXTRA_ACKED_BIN: u32 = 5;
 
-/// Where an interval of aggregation goes on, and where one begins.
+/// Factors for an interval of aggregation that continues, and for one that begins.
 const GOES_ON: [f64; 2] = [1.0, 0.0];
 
-/// What is known of the path.
+/// The model of the path.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C)]
 pub(super) struct Model {
@@ -37,7 +37,7 @@ pub(super) struct Model {
     /// round_count, round_start.
     pub round_count: u32,
     pub round_start: bool,
-    /// Pacing rate and bounds of the window are yet to follow what has changed, here or of the state: most ACKs change nothing.
+    /// The pacing rate and the window's bounds have to follow a change of the model or the state; most ACKs change neither.
     pub has_changed: bool,
     pub aggregation: Aggregation,
 }
@@ -132,12 +132,12 @@ impl Model {
 }
 
 impl Aggregation {
-    /// The interval begins anew, as at a restart from idle.
+    /// The interval begins again, as at a restart from idle.
     pub fn begin(&mut self, now: Nanos) {
         self.interval_start = now;
     }
 
-    /// What was delivered counts no more.
+    /// Deliveries so far no longer count.
     pub fn forget(&mut self) {
         self.delivered = 0.0;
     }
@@ -150,7 +150,7 @@ impl Aggregation {
         }
     }
 
-    /// Says whether extra_acked is another now.
+    /// Returns whether extra_acked has changed.
     #[inline(always)]
     pub fn remember(&mut self, extra: f64, (round_count, round_start): (u32, bool), full_bw_reached: bool) -> bool {
         match &mut self.filter {
@@ -178,7 +178,7 @@ impl Bbr3 {
             self.usage.full_before = core::mem::take(&mut self.usage.full_now);
         }
         let rate = news.delivery_rate;
-        // A branch, which is seldom taken: what is worked out from max_bw need not wait for this ACK's rate.
+        // A branch that is seldom taken: values from max_bw need not wait for this ACK's rate.
         if rate > self.model.max_bw[1] && (rate >= self.model.max_bw() || !news.is_app_limited) {
             self.model.max_bw[1] = rate;
             self.model.has_changed = true;
@@ -190,7 +190,7 @@ impl Bbr3 {
         let bw = self.model.bw();
         let aggregation = &mut self.model.aggregation;
         let expected = bw * seconds(news.now - aggregation.interval_start);
-        // Chosen by what they are multiplied with, and not branched to: nobody could guess which.
+        // Chosen by a factor instead of a branch, which would mispredict.
         let begins = aggregation.delivered <= expected;
         let goes_on = GOES_ON[usize::from(begins)];
         let expected = expected * goes_on;
@@ -203,7 +203,7 @@ impl Bbr3 {
         }
     }
 
-    /// UpdateMinRTT (section 5.3.4.3); says probe_rtt_expired.
+    /// UpdateMinRTT (section 5.3.4.3); returns probe_rtt_expired.
     pub(super) fn update_min_rtt(&mut self, news: &News) -> bool {
         let probe_rtt_expired = news.now > self.probe_rtt.min_stamp + self.settings.probe_rtt_interval;
         let expired = news.now > self.model.min_rtt_stamp + MIN_RTT_FILTER_LEN;

@@ -1,4 +1,4 @@
-//! What the four ProbeBW states share (section 5.3.3.9): when to probe, and what a probe's ACKs tell of the long term.
+//! Rules common to the four ProbeBW states (section 5.3.3.9): the time to probe, and the long term as a probe's ACKs show it.
 
 use super::{Bbr3, News, Phase};
 use crate::parts::number::{float, max, min};
@@ -10,7 +10,7 @@ const RANDOM_WAIT: f64 = SECOND as f64;
 /// Most rounds between probes.
 const MOST_ROUNDS: f64 = 63.0;
 
-/// What the ACKs that come tell of a probe (section 2.14: ack_phase).
+/// The relation of arriving ACKs to a probe (section 2.14: ack_phase).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
     #[default]
@@ -21,7 +21,7 @@ pub(super) enum AckPhase {
     ProbeStopping,
 }
 
-/// Where the cycle of probes stands.
+/// State of the cycle of probes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Probe {
     pub ack_phase: AckPhase,
@@ -63,7 +63,7 @@ impl Bbr3 {
     /// CheckStartupDone, CheckDrainDone and UpdateProbeBWCyclePhase.
     #[inline(always)]
     pub(super) fn update_probe_bw_cycle_phase(&mut self, news: &News) {
-        // The state of most ACKs, in which the pipe is full; a jump by a table nobody can guess where many flows are in different states.
+        // The state of most ACKs, in which the pipe is full; a jump table would mispredict with many flows in different states.
         if self.phase != Phase::Cruise {
             self.update_other_phase(news);
         } else if !self.adapt_long_term_model(news) {
@@ -109,7 +109,7 @@ impl Bbr3 {
         self.probe.wait = LEAST_WAIT + (RANDOM_WAIT * self.random.unit()) as Nanos;
     }
 
-    /// What AdaptLongTermModel has to do where a round starts: ACKs tell of a probe, or no more. Whether it has decided on a state.
+    /// AdaptLongTermModel at the start of a round: ACKs begin or cease to show a probe. Returns whether it has decided on a state.
     #[inline(never)]
     fn end_probe_round(&mut self, news: &News) -> bool {
         match self.probe.ack_phase {
@@ -148,7 +148,7 @@ impl Bbr3 {
         false
     }
 
-    /// What is in flight without too many losses may be in flight.
+    /// An amount in flight without too many losses is safe.
     #[inline(never)]
     fn raise_inflight_longterm(&mut self, news: &News) {
         let (lost, tx_in_flight) = (float(news.lost), float(news.tx_in_flight));

@@ -2,7 +2,7 @@
 
 use super::{Bbr3, News, Phase};
 
-/// A round that brings less growth than this is one at a full pipe (section 5.3.1.2); so many of them, and it is.
+/// Less growth than this in a round shows a full pipe (section 5.3.1.2), after this number of rounds.
 const GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u8 = 3;
 /// StartupFullLossCnt (section 5.3.1.3): ranges of lost segments in a round.
@@ -33,7 +33,7 @@ impl Bbr3 {
         self.enter(Phase::Startup);
     }
 
-    /// What is left of CheckStartupDone once losses have been looked at.
+    /// The rest of CheckStartupDone, after the check of losses.
     pub(super) fn check_startup_done(&mut self) {
         if self.phase == Phase::Startup && self.full_pipe.reached {
             self.enter_drain();

@@ -5,7 +5,7 @@ use crate::params::Value;
 use crate::time::MILLISECOND;
 use std::vec::Vec;
 
-/// A connection of 1514-byte segments with a first window of 10 and a handshake of so many milliseconds.
+/// A connection of 1514-byte segments with a first window of 10 and a handshake of `rtt_ms` milliseconds.
 fn bbr3(rtt_ms: u64, given: &[(&str, Value)]) -> Bbr3 {
     let start = Start::from(10.0).segment_bytes(1514).rtt(rtt_ms * MILLISECOND).seed(7);
     let mut cc = Bbr3::controller(&Params::checked(&BBR3, given).expect("parameters"), start);
@@ -13,13 +13,13 @@ fn bbr3(rtt_ms: u64, given: &[(&str, Value)]) -> Bbr3 {
     cc
 }
 
-/// An ACK at `now_ms` that ends a round, and tells of `delivered` segments in `interval_ms` and of so many in flight.
+/// An ACK at `now_ms` that ends a round. Its sample has `delivered` segments in `interval_ms`; `in_flight` are in flight.
 fn ack(cc: &mut Bbr3, now_ms: u64, delivered: u64, interval_ms: u64, in_flight: u64) {
     let rate = RateSample::new(delivered, Some(interval_ms * MILLISECOND)).prior_delivered(cc.model.delivered);
     cc.on_ack(&Flow::at(now_ms * MILLISECOND).in_flight(in_flight), &Ack::of(1, 1.0).rate(Some(rate)));
 }
 
-/// A round of so many segments a second: an ACK within it that tells of them, and the one that ends it, which tells of no rate.
+/// A round of `per_second` segments a second: an ACK within it has this rate, and the one that ends it has none.
 fn round(cc: &mut Bbr3, per_second: f64) {
     let within = RateSample::new((per_second * 1000.0) as u64, Some(1000 * SECOND));
     let end = RateSample::new(1, None);
@@ -30,7 +30,7 @@ fn round(cc: &mut Bbr3, per_second: f64) {
     }
 }
 
-/// One at a full pipe of so many segments a second: in ProbeBW_CRUISE, with nothing else known.
+/// A connection at a full pipe of `rate` segments a second: in ProbeBW_CRUISE, with nothing else known.
 fn cruising(rtt_ms: u64, rate: u64) -> Bbr3 {
     let mut cc = bbr3(rtt_ms, &[]);
     for k in 1..=6 {
@@ -74,7 +74,7 @@ fn where_losses_crossed_the_threshold() {
     assert!((bbr3(100, &[]).inflight_at_loss(101.0, 2.0) - 101.0204).abs() < 1e-4);
 }
 
-/// Section 5.3.3.8.1: 25 Mbit/s and 30 ms are 61.9 segments of 1514 bytes: a probe after 61 or 62 rounds, 1.9 s, beside Reno.
+/// Section 5.3.3.8.1: 25 Mbit/s and 30 ms are 61.9 segments of 1514 bytes: a probe after 61 or 62 rounds, 1.9 s, for Reno's sake.
 #[test]
 fn small_windows_probe_as_often_as_reno() {
     let mut cc = cruising(30, 2064);
@@ -86,7 +86,7 @@ fn small_windows_probe_as_often_as_reno() {
             let mut rounds = 0;
             while cc.phase == Phase::Cruise {
                 rounds += 1;
-                // The clock stands still, so that rounds alone count.
+                // The clock is constant, so that rounds alone count.
                 ack(&mut cc, 800, 206_400, 100_000, 61);
             }
             rounds
@@ -96,7 +96,7 @@ fn small_windows_probe_as_often_as_reno() {
     assert!(seen.contains(&61) && seen.contains(&62), "{seen:?}");
 }
 
-/// The same section: a BDP of 1000 segments at 100 ms takes more than 63 rounds of 100 ms, and 2 to 3 s of the clock come first.
+/// Section 5.3.3.8.3: a BDP of 1000 segments at 100 ms takes more than 63 rounds of 100 ms, and 2 to 3 s of the clock come first.
 #[test]
 fn large_windows_probe_every_two_to_three_seconds() {
     let mut cc = cruising(100, 10_000);
@@ -144,7 +144,7 @@ fn the_first_pacing_rate() {
     assert!((rate(Start::from(10.0)) - 332.4e6).abs() < 1.0);
 }
 
-/// Section 5.3.3.8.3: 1 % lost in each of 137 rounds of CRUISE takes bw to 0.99^137 of what it was, and four times that is 1.01.
+/// Section 5.3.3.8.3: 1 % lost in each of 137 rounds of CRUISE takes bw to 0.99^137 of its first value, and four times that is 1.01.
 #[test]
 fn a_loss_of_one_percent_a_round_takes_as_much() {
     let mut cc = cruising(100, 1000);
@@ -165,7 +165,7 @@ fn a_loss_of_one_percent_a_round_takes_as_much() {
     assert!((4.0 * cc.model.bw() / first - 1.01).abs() < 0.005, "{}", cc.model.bw() / first);
 }
 
-/// Where delivery falls by more, bw falls to Beta of what it was, 0.7, in a round.
+/// Where delivery falls by more, bw falls by Beta, to 0.7, in a round.
 #[test]
 fn no_round_takes_more_than_beta() {
     let mut cc = cruising(100, 1000);
@@ -193,7 +193,7 @@ fn gains_are_the_tables() {
     assert_eq!(gains(&[("drain_pacing_gain", Value::Number(0.4))])[1].0, 0.4);
 }
 
-/// Section 5.6.3: what leaves in a millisecond, at least 2 segments, at most 64 kB: 43.3 segments of 1514 bytes.
+/// Section 5.6.3: the data of a millisecond, at least 2 segments, at most 64 kB: 43.3 segments of 1514 bytes.
 #[test]
 fn the_send_quantum() {
     let mut cc = bbr3(100, &[]);
@@ -204,7 +204,7 @@ fn the_send_quantum() {
     assert_eq!(quanta, [2, 10, 43]);
 }
 
-/// Section 5.6.4.6: the window grows by what is delivered, to 2 BDP, 200 segments, once the pipe is full.
+/// Section 5.6.4.6: the window grows by the amount delivered, to 2 BDP, 200 segments, once the pipe is full.
 #[test]
 fn the_window_is_two_bdp() {
     let mut cc = cruising(100, 1000);
@@ -213,7 +213,7 @@ fn the_window_is_two_bdp() {
     assert!((cc.cwnd() - (200.0 + extra)).abs() < 1e-9, "{} {extra}", cc.cwnd());
 }
 
-/// Section 5.6.4.4: a timeout leaves room for one segment beside those in flight; recovery over, the window is back.
+/// Section 5.6.4.4: a timeout leaves room for one segment more than those in flight; recovery over, the window is back.
 #[test]
 fn a_timeout_and_its_end() {
     let mut cc = cruising(100, 1000);

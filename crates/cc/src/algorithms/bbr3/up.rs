@@ -35,8 +35,8 @@ impl Bbr3 {
         self.full_pipe.now
     }
 
-    /// What is in flight reaches inflight_longterm. The window ends at it, so that it is reached before an ACK and not after it; of a
-    /// fraction, where not a whole segment more has room. With Linux, what will be when the next quantum leaves.
+    /// The amount in flight reaches inflight_longterm. The window ends there, so that the amount before an ACK reaches it and the amount after
+    /// never does. A fraction is reached if no whole segment more fits. Linux looks at the departure of the next quantum.
     fn reaches_long_term(&self, news: &News) -> bool {
         let longterm = self.model.inflight_longterm;
         if self.settings.linux {
