@@ -13,9 +13,6 @@ exits with status 1 where a median is above the limit of its case. ``out/speed/a
 from __future__ import annotations
 
 import argparse
-import os
-import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,7 +20,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from .measure import HERE, keep
+from .instructions import build_engine
+from .measure import keep, shortened, spend
 
 __all__ = ["CASES", "Case"]
 
@@ -53,8 +51,7 @@ class Case:
         Raises:
             ValueError: The file lacks a text that is to be replaced.
         """
-        text = (HERE / f"{self.scenario}.toml").read_text(encoding="utf-8")
-        text = re.sub(r"(?m)^duration = .*$", f'duration = "{self.duration_s:g} s"', text)
+        text = shortened(self.scenario, self.duration_s)
         for old, new in self.edits:
             if old not in text:
                 raise ValueError(f"{self.scenario}.toml: no {old!r}")
@@ -109,7 +106,7 @@ def main() -> int:
     parser.add_argument("--python", type=Path, help="Python with an installed wheel to measure as well")
     parser.add_argument("--gate", action="store_true", help="exit with status 1 where a case exceeds its limit")
     arguments = parser.parse_args()
-    programs = [[str(_build_revision(arguments.revision))], [str(_build(ROOT, "this"))]]
+    programs = [[str(_build_revision(arguments.revision))], [str(build_engine(ROOT, OUT / "this")[0])]]
     if arguments.python:
         programs.append([str(arguments.python), "-c", RUN])
     print(f"{'case':<14} {'ratio':>7} {'least':>7} {'most':>7} {'limit':>7}{'wheel':>11}")
@@ -133,13 +130,6 @@ def main() -> int:
     return 1 if slow and arguments.gate else 0
 
 
-def _build(source: Path, name: str) -> Path:
-    """The bare engine of a source tree, built into ``out/speed/NAME``; its path."""
-    command = ["cargo", "build", "--quiet", "--release", "--locked", "--package", "fullpipe-sim", "--example", "run"]
-    subprocess.run(command, cwd=source, env=os.environ | {"CARGO_TARGET_DIR": str(OUT / name)}, check=True)
-    return OUT / name / "release/examples/run"
-
-
 def _build_revision(revision: str) -> Path:
     """The bare engine of a revision. Its worktree stays for the next call."""
     found = subprocess.run(
@@ -155,7 +145,7 @@ def _build_revision(revision: str) -> Path:
     tree = OUT / f"tree-{commit[:12]}"
     if not tree.exists():
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(tree), commit], cwd=ROOT, check=True)
-    return _build(tree, commit[:12])
+    return build_engine(tree, OUT / commit[:12])[0]
 
 
 def _costs(programs: list[list[str]], case: Case, rounds: int) -> list[list[float]]:
@@ -168,19 +158,9 @@ def _costs(programs: list[list[str]], case: Case, rounds: int) -> list[list[floa
 
 
 def _seconds_per_packet(program: list[str], scenario: Path, empty: Path) -> float:
-    start_up_s, _ = _run(program, empty)
-    spent_s, packets = _run(program, scenario)
+    start_up_s, _ = spend(program, empty)
+    spent_s, packets = spend(program, scenario)
     return (spent_s - start_up_s) / packets
-
-
-def _run(program: list[str], scenario: Path) -> tuple[float, int]:
-    """Seconds of processor time, and data packets."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    done = subprocess.run([*program, str(scenario)], capture_output=True, text=True, check=True)
-    packets = re.search(r"data_packets (\d+)", done.stdout)
-    if not packets:
-        raise ValueError(f"{program[0]}: no data_packets in {done.stdout!r}")
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, int(packets[1])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .measure import HERE, keep
+from .measure import keep, shortened
 
 ROOT = Path(__file__).parents[2]
 SECONDS = {
@@ -41,8 +41,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             for name, seconds in SECONDS.items():
                 short = Path(folder, f"{name}.toml")
-                text = (HERE / short.name).read_text()
-                short.write_text(re.sub(r'(?m)^duration = ".*"', f'duration = "{seconds} s"', text))
+                short.write_text(shortened(name, seconds))
                 instructions, packets = _count(program, short, compiler)
                 records.append({"case": name, "seconds": seconds, "packets": packets, "instructions": instructions})
     except FileNotFoundError:
@@ -66,12 +65,18 @@ def _count(program: Path, scenario: Path, compiler: str) -> tuple[int, int]:
     return instructions, packets
 
 
-def build_engine() -> tuple[Path, str]:
-    """Builds the program that is the engine and nothing else; its path, and the compiler's version."""
+def build_engine(source: Path = ROOT, target: Path | None = None) -> tuple[Path, str]:
+    """Bare engine of a source tree, `crates/sim/examples/run.rs`: its path, and the version of the compiler.
+
+    Args:
+        source: The source tree; this one by default.
+        target: Directory of the build; ``target`` of the source tree by default.
+    """
+    target = target or source / "target"
     build = ["cargo", "build", "--quiet", "--release", "--locked", "--package", "fullpipe-sim", "--example", "run"]
-    subprocess.run(build, cwd=ROOT, check=True)
+    subprocess.run([*build, "--target-dir", str(target)], cwd=source, check=True)
     compiler = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    return ROOT / "target" / "release" / "examples" / "run", compiler
+    return target / "release" / "examples" / "run", compiler
 
 
 def _number(pattern: str, text: str) -> int:

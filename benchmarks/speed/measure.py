@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import resource
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -44,6 +46,26 @@ def keep(name: str, records: Any) -> None:
     """Writes ``out/speed/NAME.json``, which ``docs/tables.py --take`` reads."""
     OUT.joinpath("speed").mkdir(parents=True, exist_ok=True)
     OUT.joinpath(f"speed/{name}.json").write_text(json.dumps(records, indent=2) + "\n", encoding="utf-8")
+
+
+def shortened(scenario: str, duration_s: float) -> str:
+    """Text of a scenario of this directory, by the name of its file without the ending, with another duration."""
+    text = (HERE / f"{scenario}.toml").read_text(encoding="utf-8")
+    return re.sub(r'(?m)^duration = ".*"', f'duration = "{duration_s:g} s"', text)
+
+
+def spend(program: list[str], scenario: Path) -> tuple[float, int]:
+    """Seconds of processor time of a program that prints its ``data_packets``, and their number.
+
+    Raises:
+        ValueError: It prints none.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = subprocess.run([*program, str(scenario)], capture_output=True, text=True, check=True)
+    packets = re.search(r"data_packets (\d+)", done.stdout)
+    if not packets:
+        raise ValueError(f"{program[0]}: no data_packets in {done.stdout!r}")
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, int(packets[1])
 
 
 def time_fullpipe(scenario: Path) -> Timing:

@@ -10,8 +10,6 @@ simulated seconds, once: it takes a minute for each. All of them together are ke
 from __future__ import annotations
 
 import re
-import resource
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ from statistics import median
 from typing import Any
 
 from .instructions import build_engine
-from .measure import Dumbbell, build_ns3, keep, time_ns3
+from .measure import Dumbbell, build_ns3, keep, spend, time_ns3
 
 HERE = Path(__file__).parent
 ROUNDS = 9
@@ -129,12 +127,8 @@ def _costs(program: Path, variant: Variant) -> list[list[float]]:
 
 
 def _seconds_a_packet(program: Path, scenario: Path) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    done = subprocess.run([str(program), str(scenario)], capture_output=True, text=True, check=True)
-    packets = re.search(r"data_packets (\d+)", done.stdout)
-    if not packets:
-        raise ValueError(f"{program}: no data_packets in {done.stdout!r}")
-    return (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before) / int(packets[1])
+    spent_s, packets = spend([str(program)], scenario)
+    return spent_s / packets
 
 
 if __name__ == "__main__":
