@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from browser.support import WIDTHS, findings, needs_browser, needs_page
 from conftest import PROGRAM, ROOT, Program
@@ -198,7 +198,9 @@ export default class {
 
 def test_the_engine_asks_the_page_for_nothing_but_the_readers_own_algorithm() -> None:
     engine = (ROOT / "target/wasm32-unknown-unknown/page/fullpipe_wasm.wasm").read_bytes()
-    assert imports(engine) == {("mine", name) for name in ("begin", "ack", "congestion", "recovered", "undo")}
+    assert imports(engine) == {
+        ("mine", name) for name in ("begin", "ack", "sent", "lost", "congestion", "recovered", "undo")
+    }
 
 
 def imports(module: bytes) -> set[tuple[str, str]]:
@@ -552,8 +554,8 @@ def test_presets_show_what_they_say() -> None:
         assert lte.mbps[0] / 2 < kept.mbps[0] < lte.mbps[0]
     small, large = (Shown("bbr", **{"links.bottleneck.buffer": f"{size} BDP"}).mbps for size in (0.2, 10))
     assert small[1] > 5 * small[0]
-    # On Linux CUBIC has more than the half there, too.
-    assert large[0] > 2 * large[1]
+    # On Linux CUBIC has 1.4 times the goodput of BBR there.
+    assert large[0] > 1.3 * large[1]
     t_s, rtt_s = Shown("change").over_time
     before, during, later = (np.nanmean(rtt_s[(t_s > a) & (t_s <= b)]) for a, b in ((10, 20), (20, 40), (50, 60)))
     assert during > 2 * max(before, later)
@@ -661,10 +663,11 @@ def test_a_link_that_can_not_be_shown_is_reported(browser: Browser, errors: list
     page.wait_for_selector("#notice.wrong")
     assert says in page.inner_text("#notice")
     # The report stays until another scenario is taken.
-    page.wait_for_function("!document.querySelector('#results').classList.contains('stale')")
+    # The page forbids evaluation of strings, which `wait_for_function` needs.
+    expect(page.locator("#results")).not_to_have_class(re.compile("stale"))
     assert page.is_visible("#notice")
     page.locator("#presets button").nth(1).click()
-    page.wait_for_function("document.querySelector('#notice').hidden")
+    expect(page.locator("#notice")).to_be_hidden()
     page.context.close()
     assert errors == []
 

@@ -35,7 +35,7 @@ def test_the_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
         file = tmp_path / f"block{number}.py"
         file.write_text(code)
         exec(compile(code, str(file), "exec"), space)
-    assert len(shown) == 4
+    assert len(shown) == 5
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "0.7"
     rates = [rate for _, rate in eval(lines[0])]

@@ -40,7 +40,7 @@ def broken(item: Item, name: str, params: Mapping[str, Any]) -> Item:
         # The pipe is taken for twice what it is: extra fills the buffer.
         ("hyun-jang/figure-2", "hyun-jang", {"alpha": 1.2, "beta": 1.0}, "W_full is the pipe"),
         # The safety check is skipped: the cut stays a twentieth, and standard TCP pays.
-        ("ehstcp/safety-check", "ehstcp", {"safety_rtts": 0}, "the check leaves standard TCP more"),
+        ("ehstcp/safety-check", "ehstcp", {"safety_rtts": 0}, "friendliness comparable to HSTCP's"),
         ("ehstcp/safety-check", "ehstcp", {"safety_rtts": 0}, "and less is lost"),
         # BBRv1 for BBRv3: it goes on into full queues.
         ("modern/c4", "bbr3", {"name": "bbr"}, "mean RTT, bbr3, alone_1_5M, ms"),

@@ -632,7 +632,7 @@ const QUEUES: &[(&str, &[&str])] = &[
     (
         "{ name = \"codel\", tarte = \"5 ms\" }",
         &[
-            ".tarte: unknown key \"tarte\"; did you mean \"target\"? (allowed: name, target, interval, ecn, sqrt, mtu, ce_threshold)",
+            ".tarte: unknown key \"tarte\"; did you mean \"target\"? (allowed: name, variant, target, interval, ecn, sqrt, mtu, ce_threshold)",
         ],
     ),
     ("{ name = \"drop-tail\", target = \"5 ms\" }", &[".target: unknown key \"target\" (allowed: name)"]),

@@ -1,7 +1,8 @@
 //! RTT samples and timer restarts of Linux, for `rto = "linux"`.
 //!
-//! Source: net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c, and tcp_recovery.c of Linux 6.8 (tcp_clean_rtx_queue, tcp_ack_update_rtt,
-//! tcp_rearm_rto, tcp_xmit_retransmit_queue, tcp_send_loss_probe, tcp_rack_reo_timeout), by behaviour.
+//! Source: net/ipv4/tcp_input.c (tcp_clean_rtx_queue, tcp_ack_update_rtt, tcp_rearm_rto), tcp_output.c (tcp_xmit_retransmit_queue,
+//! tcp_send_loss_probe), and tcp_recovery.c (tcp_rack_reo_timeout) of Linux, read in copies of several versions, none of them the
+//! version of the virtual machine.
 //!
 //! | event | RTT sample | timer |
 //! |---|---|---|
