@@ -347,3 +347,24 @@ def test_slip_of_the_pen_in_an_event_is_refused() -> None:
         @fullpipe.algorithm("slip")
         class Slip(Reno):
             def on_undoo(self, cwnd: float, ssthresh: float) -> None: ...
+
+
+def test_packets_bring_no_ack_of_nothing_new() -> None:
+    """ACKs that only SACK reports are for classes with ``rate_samples``: asking for packets adds none."""
+    calls = {"empty": 0, "all": 0, "lost": 0}
+
+    @fullpipe.algorithm("note-acks", recovery="rack")
+    class NoteAcks(Reno):
+        def on_ack(self, flow: Any, ack: Any) -> None:
+            calls["all"] += 1
+            calls["empty"] += ack.acked == 0
+            super().on_ack(flow, ack)
+
+        def on_lost(self, flow: Any, lost: Any) -> None:
+            calls["lost"] += 1
+
+    for recovery in ("newreno", "sack", "rack"):
+        lossy("note-acks", recovery=recovery)
+    assert calls["all"] > 10_000
+    assert calls["lost"] > 50
+    assert calls["empty"] == 0

@@ -10,7 +10,7 @@ use core::fmt::Display;
 pub trait CongestionControl {
     /// The congestion window in segments; at least 1.
     ///
-    /// Excludes what recovery adds on top of it (the inflation of RFC 5681 section 3.2, step 4).
+    /// Excludes the inflation of recovery (RFC 5681 section 3.2, step 4).
     fn cwnd(&self) -> f64;
 
     /// The slow-start threshold in segments; `f64::INFINITY` until the first congestion event.
@@ -33,13 +33,12 @@ pub trait CongestionControl {
         false
     }
 
-    /// Its window holds in fast recovery as well, where others have proportional rate reduction (RFC 9937); the same from its
-    /// construction on.
+    /// Its window holds in fast recovery as well, where others have proportional rate reduction (RFC 9937); constant.
     fn rules_recovery(&self) -> bool {
         false
     }
 
-    /// It sends less than the path may take: rate samples of what is sent meanwhile count as limited by the application
+    /// It sends less than the path may take: rate samples of packets sent meanwhile count as limited by the application
     /// (draft-ietf-ccwg-bbr, section 5.3.4.3: MarkConnectionAppLimited).
     fn holds_back(&self) -> bool {
         false
@@ -77,19 +76,18 @@ pub trait CongestionControl {
     /// it. Other recoveries report it when they retransmit the segment.
     fn on_packet_lost(&mut self, _flow: &Flow, _lost: &packets::Lost) {}
 
-    /// The last congestion event was none: what seemed lost has arrived late. Before it the window was `cwnd` and the threshold
-    /// `ssthresh` segments, and they are at least that again (RFC 4015 section 3.2, RFC 9438 section 4.9); what else is remembered
-    /// of the event may stay.
+    /// Spurious congestion event: the lost segments have arrived late. Before it the window was `cwnd` and the threshold `ssthresh`
+    /// segments, and they are at least that again (RFC 4015 section 3.2, RFC 9438 section 4.9). Other memory of the event may stay.
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64);
 
-    /// Why it cannot go on, if so: whoever drives it ends the connection's run with this. For algorithms that call code which may fail.
+    /// Failure that ends the run, if there is one. For algorithms that call code which may fail.
     fn fault(&self) -> Option<&dyn Display> {
         None
     }
 
     /// Shows the algorithm's named internals (such as `beta` or `extra`) to `visit`, for traces and plots.
     ///
-    /// The same names in the same order at every call; an unknown value is `f64::NAN`.
+    /// Names and their order never change; an unknown value is `f64::NAN`.
     fn inspect(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }
 
@@ -99,7 +97,7 @@ pub trait CongestionControl {
 pub struct Start {
     /// The first window, segments.
     pub window: f64,
-    /// How the window grows until something is known of the path; for algorithms without a slow start of their own.
+    /// Growth of the window until something is known of the path; for algorithms that take one of the sender's slow starts.
     pub slow_start: SlowStart,
     /// Packets leave at a rate, and not as ACKs come.
     pub paced: bool,
@@ -110,42 +108,42 @@ pub struct Start {
     pub rtt: Option<Nanos>,
     /// More than one loss can be found in a round trip, as with SACK.
     pub selective_acks: bool,
-    /// What random choices are drawn from.
+    /// Seed of random choices.
     pub seed: u64,
 }
 
 impl Start {
-    /// The same with another slow start.
+    /// Start with another slow start.
     #[must_use]
     pub fn slow_start(self, slow_start: SlowStart) -> Start {
         Start { slow_start, ..self }
     }
 
-    /// The same, paced or not.
+    /// Start of a paced connection, or of one that is not.
     #[must_use]
     pub fn paced(self, paced: bool) -> Start {
         Start { paced, ..self }
     }
 
-    /// The same with segments of so many bytes.
+    /// Start with segments of `segment_bytes` bytes.
     #[must_use]
     pub fn segment_bytes(self, segment_bytes: u32) -> Start {
         Start { segment_bytes, ..self }
     }
 
-    /// The same after a handshake that has shown this RTT.
+    /// Start after a handshake that has measured this RTT.
     #[must_use]
     pub fn rtt(self, rtt: Nanos) -> Start {
         Start { rtt: Some(rtt), ..self }
     }
 
-    /// The same, with more than one loss found in a round trip or not.
+    /// Start with more than one loss found in a round trip, or not.
     #[must_use]
     pub fn selective_acks(self, selective_acks: bool) -> Start {
         Start { selective_acks, ..self }
     }
 
-    /// The same with random choices drawn from `seed`.
+    /// Start with random choices drawn from `seed`.
     #[must_use]
     pub fn seed(self, seed: u64) -> Start {
         Start { seed, ..self }

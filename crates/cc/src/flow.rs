@@ -1,10 +1,10 @@
-//! What an algorithm may know: at most three inputs, each a plain value. Whoever drives an algorithm puts them together with
+//! Inputs of an algorithm: at most three, each a plain value. Senders build them with
 //! [`Flow::at`], [`Ack::of`] and the methods named after the fields; more fields may come.
 
 use crate::parts::number::{float, seconds};
 use crate::time::Nanos;
 
-/// A method for each field: the same value with that field set. They cost nothing at run time.
+/// A method for each field, which sets it. They cost nothing at run time.
 macro_rules! setters {
     ($type:ident { $($field:ident: $kind:ty,)+ }) => {
         impl $type {
@@ -42,7 +42,7 @@ pub struct Flow {
     pub round: u64,
     /// Fast recovery is under way (never set after a timeout, where slow start runs).
     pub in_recovery: bool,
-    /// The congestion window or the pacing rate, and neither the application nor the receiver, is what limits the sender.
+    /// The congestion window or the pacing rate limits the sender, and neither the application nor the receiver.
     pub cwnd_limited: bool,
     /// There is nothing left to send, and the window has room. For algorithms that take rate samples: it was so, and not all that
     /// was in the network then has arrived and been followed by more (draft-ietf-ccwg-bbr, section 4.1.2.4: C.app_limited).
@@ -54,7 +54,7 @@ pub struct Flow {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Ack {
-    /// Segments newly acknowledged by the cumulative point; 0 where only SACK tells of new ones.
+    /// Segments newly acknowledged by the cumulative point; 0 where only SACK reports new ones.
     pub acked: u64,
     /// Window increases this ACK is worth: 1 (RFC 5681 counts ACKs), or `acked` where the sender counts segments
     /// (RFC 3465); 0 where the window is not to grow by it.
@@ -89,7 +89,7 @@ pub struct RateSample {
     /// Segments that this ACK newly delivers, SACK's word included.
     pub newly_delivered: u64,
     /// The longer of the times in which the `delivered` segments were sent and were acknowledged; more than 0. `None` where it is
-    /// shorter than the least RTT, so that it tells of no rate.
+    /// shorter than the least RTT, so that it shows no rate.
     pub interval: Option<Nanos>,
     /// The RTT of the newest segment of this ACK; `None` where it has been sent more than once.
     pub rtt: Option<Nanos>,
@@ -102,7 +102,7 @@ pub struct RateSample {
 }
 
 impl RateSample {
-    /// So many segments in `interval`, measured over data that nothing had been delivered before.
+    /// Sample of `delivered` segments in `interval`, the first ones of a flow.
     pub const fn new(delivered: u64, interval: Option<Nanos>) -> RateSample {
         let (newly_delivered, rtt) = (delivered, None);
         RateSample {
@@ -118,7 +118,7 @@ impl RateSample {
         }
     }
 
-    /// Segments a second, where it tells of that.
+    /// Segments a second, if the interval is long enough.
     pub fn per_second(&self) -> Option<f64> {
         self.interval.map(|interval| float(self.delivered) / seconds(interval))
     }
@@ -168,10 +168,10 @@ setters! {
     }
 }
 
-/// What an ACK is reported with, put together when it is called for ([`Controller::acked`](crate::Controller::acked)). Not a closure: it
-/// must be inlined, which a closure cannot be told.
+/// Inputs of an ACK event, built when they are asked for ([`Controller::acked`](crate::Controller::acked)). Not a closure: it
+/// must be inlined, which has no attribute for closures.
 pub trait Input {
-    /// The sender's state after the ACK, and what it adds.
+    /// The sender's state after the ACK, and the ACK's news.
     fn put_together(self) -> (Flow, Ack);
 }
 

@@ -1,4 +1,4 @@
-//! Algorithms that are compiled: functions by their addresses, called as `include/fullpipe.h` says.
+//! Compiled algorithms: functions by their addresses, with the interface of `include/fullpipe.h`.
 
 use fullpipe_cc::packets::{Lost, Sent};
 use fullpipe_cc::params::{Info, Kind, Params};
@@ -13,7 +13,7 @@ use std::fmt::Display;
 use std::mem::transmute;
 use std::sync::Arc;
 
-/// What `fullpipe.compiled.Plug` says.
+/// Functions and state of a class: `fullpipe.compiled.Plug`.
 #[derive(FromPyObject)]
 pub struct Plug {
     state: Vec<u8>,
@@ -83,7 +83,7 @@ struct Calls {
     on_sent: Option<OnSent>,
     on_lost: Option<OnLost>,
     on_end: Option<OnEnd>,
-    /// What they live in.
+    /// Owner of their code.
     _keep: Py<PyAny>,
 }
 
@@ -127,7 +127,7 @@ impl Class {
         }
         let address = |name: &str| calls.get(name).copied().filter(|address| *address != 0);
         let required = |name: &str| address(name).ok_or_else(|| PyValueError::new_err(format!("no function {name}")));
-        // SAFETY: the package hands over addresses of functions that it has compiled for these signatures, and what they live in.
+        // SAFETY: the package hands over addresses of functions that it has compiled for these signatures, and their owner.
         let calls = unsafe {
             Calls {
                 on_start: address("on_start").map(|at| transmute::<usize, OnStart>(at)),
@@ -178,7 +178,7 @@ impl Class {
             let Start { window, segment_bytes, rtt, paced, seed, .. } = start;
             let (seed, segment_bytes) = (seed as i64, i64::from(segment_bytes));
             let start = CStart { window, rtt_s: known(rtt), seed, segment_bytes, paced };
-            // SAFETY: as `Native::call` says.
+            // SAFETY: see `Native::call`.
             native.call(|state| unsafe { on_start(state, &start) });
         }
         Box::new(native)
@@ -287,10 +287,10 @@ impl CongestionControl for Native {
         let added = CAck::from(ack);
         let (on_ack, on_round) = (self.calls.on_ack, self.calls.on_round);
         if let Some(on_round) = on_round.filter(|_| ack.round_start) {
-            // SAFETY: as `Native::call` says.
+            // SAFETY: see `Native::call`.
             self.call(|state| unsafe { on_round(state, &seen) });
         }
-        // SAFETY: as `Native::call` says.
+        // SAFETY: see `Native::call`.
         self.call(|state| unsafe { on_ack(state, &seen, &added) });
     }
 
@@ -301,13 +301,13 @@ impl CongestionControl for Native {
             Signal::Timeout => 2,
             _ => 0,
         };
-        // SAFETY: as `Native::call` says.
+        // SAFETY: see `Native::call`.
         self.call(|state| unsafe { on_congestion(state, &CFlow::from(flow), signal) });
     }
 
     fn on_recovered(&mut self, flow: &Flow) {
         if let Some(on_recovered) = self.calls.on_recovered {
-            // SAFETY: as `Native::call` says.
+            // SAFETY: see `Native::call`.
             self.call(|state| unsafe { on_recovered(state, &CFlow::from(flow)) });
         }
     }
@@ -318,21 +318,21 @@ impl CongestionControl for Native {
 
     fn on_packet_sent(&mut self, flow: &Flow, sent: &Sent) {
         if let Some(on_sent) = self.calls.on_sent {
-            // SAFETY: as `Native::call` says.
+            // SAFETY: see `Native::call`.
             self.call(|state| unsafe { on_sent(state, &CFlow::from(flow), sent) });
         }
     }
 
     fn on_packet_lost(&mut self, flow: &Flow, lost: &Lost) {
         if let Some(on_lost) = self.calls.on_lost {
-            // SAFETY: as `Native::call` says.
+            // SAFETY: see `Native::call`.
             self.call(|state| unsafe { on_lost(state, &CFlow::from(flow), lost) });
         }
     }
 
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
         if let Some(on_undo) = self.calls.on_undo {
-            // SAFETY: as `Native::call` says.
+            // SAFETY: see `Native::call`.
             return self.call(|state| unsafe { on_undo(state, cwnd, ssthresh) });
         }
         self.state[CWND] = self.cwnd().max(cwnd).to_bits();
@@ -352,10 +352,10 @@ impl CongestionControl for Native {
 }
 
 impl Drop for Native {
-    /// The connection's state is used no more, after a failure too: what it has allocated can be freed.
+    /// The connection's state is used no more, after a failure too: its memory can be freed.
     fn drop(&mut self) {
         if let Some(on_end) = self.calls.on_end {
-            // SAFETY: as `Native::call` says.
+            // SAFETY: see `Native::call`.
             unsafe { on_end(self.state.as_mut_ptr().cast()) };
         }
     }

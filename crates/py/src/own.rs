@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-/// What scenarios name algorithms by in this process.
+/// Catalogue of algorithms in this process.
 static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(|| {
     let catalogue = Catalogue::builtin().with_source(Objects).with_source(Modules);
     RwLock::new(Known { catalogue, kinds: BTreeMap::new() })
@@ -34,12 +34,12 @@ struct Known {
 pub enum RunBy {
     /// The interpreter, whose lock the run holds.
     Interpreter,
-    /// Nobody but the processor.
+    /// The processor alone.
     Itself,
 }
 
 thread_local! {
-    /// What an algorithm's method has raised in this thread's run.
+    /// Exception of an algorithm's method in this thread's run.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
@@ -56,7 +56,7 @@ pub fn has(scenario: &Scenario, run_by: RunBy) -> bool {
     foreign.any(|tcp| kinds.get(tcp.algorithm.name.as_str()) == Some(&run_by))
 }
 
-/// What was raised in this thread since this was last asked.
+/// Exception in this thread since the last call.
 pub fn take_raised() -> Option<PyErr> {
     RAISED.take()
 }
@@ -121,7 +121,7 @@ fn parameter(name: &Bound<'_, PyAny>, default: &Bound<'_, PyAny>) -> PyResult<Pa
     })
 }
 
-/// A class and what of it is called.
+/// A class and its methods that are called.
 struct Class {
     kind: Py<PyAny>,
     info: &'static Info,
@@ -165,7 +165,7 @@ impl Class {
     }
 }
 
-/// A connection's object, and what it last said.
+/// A connection's object, and its last window and rate.
 struct Interpreted {
     object: Py<PyAny>,
     flow: Py<FlowView>,
@@ -233,7 +233,7 @@ impl Interpreted {
         Ok(own)
     }
 
-    /// Calls what `event` calls, then takes what the object says now.
+    /// Calls `event`, then reads the window and the rate of the object.
     #[inline]
     fn call(&mut self, event: impl FnOnce(&Interpreted, Python) -> PyResult<()>) {
         if self.failure.is_some() {
@@ -401,11 +401,11 @@ impl Drop for Interpreted {
     }
 }
 
-/// What a method has raised, in a line.
+/// Exception of a method, in a line.
 struct Failure(String);
 
 impl Failure {
-    /// Keeps the exception for whoever began the run.
+    /// Keeps the exception for the caller of the run.
     fn of(error: PyErr) -> Failure {
         let text = Python::attach(|py| {
             let kind = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());

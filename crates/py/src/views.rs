@@ -1,5 +1,5 @@
-//! What algorithms written in Python see: the inputs of `fullpipe_cc`, in SI units, what is unknown as NaN. One object serves all calls of a
-//! connection: it shows what the call is about.
+//! Arguments of algorithms written in Python: the inputs of `fullpipe_cc` in SI units, unknown values as NaN. One object serves all calls
+//! of a connection.
 
 use fullpipe_cc::packets::{Lost, Sent};
 use fullpipe_cc::time::seconds;
@@ -101,7 +101,7 @@ impl FlowView {
         self.now().in_recovery
     }
 
-    /// The window, or the pacing rate, is what limits the sender.
+    /// The window, or the pacing rate, limits the sender.
     #[getter]
     fn cwnd_limited(&self) -> bool {
         self.now().cwnd_limited
@@ -114,7 +114,7 @@ impl FlowView {
     }
 }
 
-/// What one ACK adds.
+/// News of one ACK.
 #[pyclass(frozen, name = "Ack", module = "fullpipe._core")]
 pub struct AckView(Shown<Ack>);
 
@@ -181,13 +181,13 @@ impl AckView {
         self.now().newly_lost
     }
 
-    /// Segments that it newly tells to have been marked (CE).
+    /// Marked segments (CE) that no earlier ACK has reported.
     #[getter]
     fn ce(&self) -> u64 {
         self.now().ce
     }
 
-    /// The rate at which data arrived, segments a second, for algorithms that take samples; NaN where it tells of none.
+    /// The rate at which data arrived, segments a second, for algorithms that take samples; NaN where it shows none.
     #[getter]
     fn delivery_rate(&self) -> f64 {
         self.now().rate.and_then(|rate| rate.per_second()).unwrap_or(f64::NAN)
@@ -413,12 +413,12 @@ pub struct StartView {
     rtt_s: f64,
     /// Packets leave at a rate, and not as ACKs come.
     paced: bool,
-    /// What random choices are to be drawn from: the same for the same scenario, seed and flow.
+    /// Seed of random choices: a function of scenario, seed and flow.
     seed: u64,
 }
 
 impl StartView {
-    /// The same in SI units.
+    /// Start in SI units.
     pub fn of(start: Start) -> StartView {
         let Start { window, segment_bytes, rtt, paced, seed, .. } = start;
         StartView { window, segment_bytes, rtt_s: known(rtt), paced, seed }

@@ -1,5 +1,5 @@
-//! An algorithm of the page's reader: a class in the page's own language, called "mine" in scenarios. What its objects are told and what they
-//! say goes through a row of numbers; times are in seconds, windows in segments, and what is unknown is NaN.
+//! An algorithm of the page's reader: a class in JavaScript, called "mine" in scenarios. Arguments
+//! and answers of its objects go through a row of numbers; times are in seconds, windows in segments, and unknown values are NaN.
 
 use fullpipe_cc::packets::{Lost, Sent};
 use fullpipe_cc::params::{Group, Info};
@@ -8,7 +8,7 @@ use fullpipe_cc::{Ack, CongestionControl, Flow, Nanos, Signal, Start};
 use fullpipe_sim::Catalogue;
 use std::fmt::Display;
 
-/// What is known of it.
+/// Description of the algorithm.
 const MINE: Info = Info::new("mine", "the page's reader").group(Group::Both).own_slow_start(true);
 
 /// The crate's algorithms and the reader's.
@@ -16,7 +16,7 @@ pub fn catalogue() -> Catalogue {
     Catalogue::builtin().with(&MINE, |_, start| Mine::begin(start))
 }
 
-/// What the page does; it is the only thing that the engine asks of it. Each is given where a row of [`WORDS`] numbers begins, and is true
+/// Functions of the page; the engine calls no others. Each is given where a row of [`WORDS`] numbers begins, and is true
 /// where nothing went wrong.
 mod page {
     #[link(wasm_import_module = "mine")]
@@ -38,7 +38,7 @@ mod page {
     }
 }
 
-/// Numbers of a row: first what the object answers (window, threshold, pacing rate), then what it is told.
+/// Numbers of a row: first the answers of the object (window, threshold, pacing rate), then the arguments.
 const WORDS: usize = 32;
 const TOLD: usize = 3;
 
@@ -65,7 +65,7 @@ impl Mine {
         mine
     }
 
-    /// Tells the object something, and takes what it answers.
+    /// Calls the object, and takes its answers.
     fn tell(&mut self, told: &[f64], call: impl FnOnce(u32, *mut f64) -> bool) -> [f64; WORDS] {
         let mut row = [f64::NAN; WORDS];
         row[TOLD..][..told.len()].copy_from_slice(told);

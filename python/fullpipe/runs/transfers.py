@@ -68,5 +68,5 @@ def _groups(transfers: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[st
 
 
 def _percentile(ordered: Sequence[float], percent: int) -> float | None:
-    """The least value that so many in a hundred are not above."""
+    """Least value that ``percent`` of a hundred are not above."""
     return ordered[math.ceil(len(ordered) * percent / 100) - 1] if ordered else None

@@ -15,11 +15,11 @@
 //!
 //! - **R\*** governs from the 500th round trip on, and not in slow start, as in the reference implementation; before, alpha, cuts and growth
 //!   go by the RTT. `virtual_rtt = 0` leaves it out.
-//! - **The RTT** of R* is the smoothed one. What is counted in round trips (alpha, cuts) ends when what was outstanding at its beginning
-//!   has been acknowledged, and R* has passed.
-//! - **Growth** is by ACK where the sender counts ACKs. An ACK that tells of any mark counts as marked whole; marked and unmarked segments
+//! - **The RTT** of R* is the smoothed one. A round trip of alpha and of cuts ends when everything outstanding at its beginning has
+//!   been acknowledged, and R* has passed.
+//! - **Growth** is by ACK where the sender counts ACKs. An ACK that reports a mark counts as marked whole; marked and unmarked segments
 //!   share one only where ACKs are delayed, at a change from one to the other.
-//! - **A loss** within R* of a cut takes half of the window before the cut, not half of what that left.
+//! - **A loss** within R* of a cut takes half of the window before the cut, not half of the window after it.
 //! - **Slow start** is the frame's and ends with the first mark, which halves the window.
 //! - **Until the RTT is known** the first window leaves at once.
 //! - **Fallback.** The draft has a Classic queue that marks ECT(1) recognised and answered as Reno; it is not here. With `ecn = "off"` it is
@@ -76,7 +76,7 @@ pub struct Prague {
     signaled: bool,
 }
 
-/// How it grows, and what marks and losses take.
+/// Growth, and reductions for marks and losses.
 #[derive(Clone, Debug, PartialEq)]
 struct Answer {
     g: f64,

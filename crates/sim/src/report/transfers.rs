@@ -25,7 +25,7 @@ pub struct Transfer {
 }
 
 impl Transfers {
-    /// One of so many segments begins; `before` are the events of its connection so far. Says where it is.
+    /// A transfer of `segments` segments begins; `before` are the events of its connection so far. Returns its place.
     pub fn begin(&mut self, flow: u32, begun: Nanos, segments: u64, before: Events) -> u32 {
         let state = TransferState::Running;
         self.0.push(Transfer { flow, begun, segments, state, took: None, events: before });
@@ -67,7 +67,7 @@ impl Transfers {
 }
 
 /// By their beginnings, those of one moment as they are. They come in the order of the loop's clock, behind which flows' own are by
-/// their access delays: most stand a few places from where they belong, and are moved there; where that takes too long they are sorted.
+/// their access delays: most are a few places from where they belong, and are moved there; if that takes too long they are sorted.
 fn sort_nearly_sorted(transfers: &mut [Transfer]) {
     let mut moves_left = 16 * transfers.len();
     for i in 1..transfers.len() {
@@ -101,7 +101,7 @@ impl Transfer {
     }
 }
 
-/// How long segments take over a path on which nobody else is, sent back to back, whatever a window would allow: each link sends one
+/// Time of segments over an idle path, sent back to back without a window: each link sends one
 /// after another at its own rate, the one that it begins with where that changes, and the ACK of the last comes back. With a
 /// handshake there is a round trip before.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +153,7 @@ impl IdleLinks {
 }
 
 impl IdlePath {
-    /// Seconds that so many segments take.
+    /// Seconds that `segments` segments take.
     pub fn time_s(&self, segments: u64) -> f64 {
         self.first + segments.saturating_sub(1) as f64 * self.further
     }

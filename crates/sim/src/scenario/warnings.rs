@@ -1,4 +1,4 @@
-//! What is allowed, but probably not what was meant.
+//! Warnings: scenarios that are allowed, but probably not intended.
 
 use super::network::base_rtt;
 use super::units::{RATE, TIME};
@@ -7,7 +7,7 @@ use fullpipe_cc::Nanos;
 use fullpipe_cc::params::MadeForEcn;
 
 impl Scenario {
-    /// One line for each: the key, what it leads to, what to do about it.
+    /// One line for each warning: the key, its effect, and a remedy.
     pub fn warnings(&self) -> Vec<String> {
         let flows = self.flows.iter().enumerate().map(|(index, group)| (format!("flows[{index}]"), &group.tcp));
         let web = self.web.iter().enumerate().map(|(index, group)| (format!("web[{index}]"), &group.tcp));
@@ -50,7 +50,7 @@ impl Scenario {
         })
     }
 
-    /// A queue that was told to mark, crossed by nothing that it may mark. Where both directions have the same, one to mark is enough.
+    /// A queue that is to mark, crossed by no packet that it may mark. Where both directions have the same, one to mark is enough.
     fn nothing_to_mark(&self, index: usize, reverse: bool) -> Option<String> {
         let link = &self.links[index];
         let queue = &link.direction(reverse).queue;
@@ -151,7 +151,7 @@ impl Scenario {
     }
 }
 
-/// An algorithm with a slow start of its own has no other. No error, so that one scenario can compare it with those that have.
+/// An algorithm that has its own slow start takes no other. No error, so that one scenario can compare it with those that have.
 fn other_slow_start(key: &str, tcp: &Tcp) -> Option<String> {
     let asked = tcp.slow_start != SlowStart::default();
     let own = tcp.algorithm.info().is_some_and(|info| info.own_slow_start);
@@ -163,7 +163,7 @@ fn other_slow_start(key: &str, tcp: &Tcp) -> Option<String> {
     })
 }
 
-/// An algorithm that answers to how many packets are marked, which it is not told.
+/// An algorithm that needs the number of marked packets, with ECN that does not report it.
 fn unlike_what_it_is_made_for(key: &str, tcp: &Tcp) -> Option<String> {
     let made_for = made_for(tcp)?;
     let why = match tcp.ecn {
@@ -180,7 +180,7 @@ fn made_for(tcp: &Tcp) -> Option<MadeForEcn> {
     tcp.algorithm.info()?.ecn
 }
 
-/// Whether whoever chose this queue wants it to mark: it always does, or was told to. One that marks unless told not to, as
+/// Whether the author of the scenario wants the queue to mark: it always does, or a parameter asks for it. One that marks by default, as
 /// FQ-CoDel, is chosen for other reasons too.
 fn is_to_mark(queue: &Queue) -> bool {
     let told = queue.given.iter().any(|(name, _)| ["ecn", "ce_threshold"].contains(name));
@@ -188,7 +188,7 @@ fn is_to_mark(queue: &Queue) -> bool {
     queue.marks() && (told || always)
 }
 
-/// ECT(1) says that the sender's answer is a scalable one to each mark (RFC 9331 section 4), which classic ECN cannot tell it of.
+/// ECT(1) says that the sender's answer is a scalable one to each mark (RFC 9331 section 4), which classic ECN cannot report.
 fn ect_without_l4s(key: &str, tcp: &Tcp) -> Option<String> {
     let why = match (tcp.ect, tcp.ecn) {
         (Ecn::Ect1, EcnMode::Off) => "ECN is off, so that no packet is ECN-capable",
@@ -198,7 +198,7 @@ fn ect_without_l4s(key: &str, tcp: &Tcp) -> Option<String> {
     Some(format!("{key}.ect = 1: {why}; write ecn = \"accurate\", or leave ect out"))
 }
 
-/// What Linux adds to the smoothed RTT, at least.
+/// Least margin of Linux over the smoothed RTT.
 const ABOVE_RTT: Nanos = 200_000_000;
 
 /// More than any link's rate, and the sum of a million of them is a number still.

@@ -14,7 +14,7 @@ use crate::transport::sender::Sender;
 use fullpipe_cc::{Nanos, Start};
 use std::num::NonZero;
 
-/// A TCP connection, both ends. What every packet touches comes first, together in memory.
+/// A TCP connection, both ends. Fields that every packet touches come first, together in memory.
 #[repr(C, align(64))]
 pub struct Connection<P = Controller> {
     /// Its number.
@@ -23,31 +23,31 @@ pub struct Connection<P = Controller> {
     pub incarnation: u16,
     /// Whether it has begun.
     pub life: Life,
-    /// Nothing is between its window and the first link, which is no served one, and its packets' headers say nothing.
+    /// Nothing is between its window and the first link, which is no served one, and its packets have no ECN.
     pub plain: bool,
-    /// One-way delay of its access link: the flow's clock is so much behind the loop's.
+    /// One-way delay of its access link: the flow's clock is behind the loop's by this.
     pub access: Nanos,
-    /// When the retransmission timer's entry stands in the loop, on the loop's clock.
+    /// Time of the retransmission timer's entry in the loop, on the loop's clock.
     pub timer_at: Nanos,
     /// Segments that reached the receiver inside the measuring window for the first time.
     pub received: u64,
     /// The way of its data and of its ACKs.
     pub route: Route,
-    /// What of its way is worked out at a stroke.
+    /// Part of its path that needs no events.
     pub shortcut: Shortcut,
     /// Where ACKs wait that are on their way to the sender.
     pub ack_stream: StreamId,
     /// How long the receiver may hold an ACK.
     pub ack_delay: Option<NonZero<Nanos>>,
-    /// What holds packets back before the first link; `None` where neither the host nor its link takes time.
+    /// Host and access link, which delay packets before the first link; `None` where neither the host nor its link takes time.
     pub access_link: Option<Box<AccessLink>>,
     /// The receiving end.
     pub receiver: Receiver,
     /// The sending end.
     pub sender: Sender<P>,
-    /// What its receiver looks at besides, if anything.
+    /// ECN and jitter at its receiver, if either is on.
     pub heed: Option<Box<Heed>>,
-    /// When the held ACK's entry stands in the loop.
+    /// Time of the held ACK's entry in the loop.
     pub ack_timer_at: Nanos,
     /// It stopped (`stop`) with data left to send.
     pub stopped: bool,
@@ -63,17 +63,17 @@ pub struct Connection<P = Controller> {
     pub web: Option<u32>,
 }
 
-/// What some receivers look at of every segment, over others, who are spared it: decided when they begin.
+/// Parts of a receiver that look at every segment, for connections that need them: decided when they begin.
 #[derive(Clone, Debug)]
 pub struct Heed {
     /// The receiving end's part of ECN, if it is on.
     pub ecn: Option<Receiving>,
-    /// What is measured of one-way delays, if anything.
+    /// Jitter of one-way delays, if it is measured.
     pub jitter: Option<Jitter>,
 }
 
 impl Heed {
-    /// A segment arrives, which counts or does not; says whether it has to be acknowledged at once.
+    /// A segment arrives, which counts or does not. Returns whether it has to be acknowledged at once.
     pub fn on_data(&mut self, segment: &Segment, counts: bool) -> bool {
         if let Some(jitter) = &mut self.jitter {
             jitter.note(segment.at - segment.stamp, counts);
@@ -81,7 +81,7 @@ impl Heed {
         self.ecn.as_mut().is_some_and(|ecn| ecn.on_data(segment.marks))
     }
 
-    /// What the ACK that is now sent says of marks; `None` where it says nothing.
+    /// Report of marks in the ACK that is now sent, if any.
     pub fn echo(&self) -> Option<Echo> {
         self.ecn.as_ref().and_then(Receiving::echo)
     }
@@ -93,7 +93,7 @@ impl Heed {
 }
 
 impl<P> Connection<P> {
-    /// What is measured of its one-way delays, if anything.
+    /// Jitter of its one-way delays, if it is measured.
     pub fn jitter(&self) -> Option<&Jitter> {
         self.heed.as_ref()?.jitter.as_ref()
     }
@@ -113,7 +113,7 @@ pub enum Life {
 /// How much of a connection most packets touch.
 pub const HOT_BYTES: usize = 512;
 
-/// What is between a sender's window and its first link, where that takes time: the host, which handles its work a random time
+/// Host and access link between a sender's window and its first link, where they take time: the host, which handles its work a random time
 /// after it comes, and the wire, which packets leave one after another.
 pub struct AccessLink {
     /// `None` for a wire that takes no time.
@@ -133,7 +133,7 @@ impl AccessLink {
         AccessLink { line: tcp.access_rate_bps.map(Line::new), processing, rng, awake: 0, stream }
     }
 
-    /// The window allows a packet at `at`; says when it has been sent. A packet that finds others waiting for the host goes with
+    /// The window allows a packet at `at`. Returns when it has been sent. A packet that finds others waiting for the host goes with
     /// them.
     pub fn send(&mut self, at: Nanos, size: u32) -> Nanos {
         if at >= self.awake {

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 /// Greatest window, segments: numbers travel modulo 2^32, and within half of that it is plain which is meant.
 pub const MOST_SEGMENTS: u32 = (1 << 31) - 1;
 
-/// What a sender asks of its window policy.
+/// Interface of a window policy to its sender.
 pub trait Policy: CongestionControl + Debug + Sized {
     /// Whether it may blow the run's fuse.
     const MAY_FAIL: bool;
@@ -75,7 +75,7 @@ impl Policy for Controller {
 }
 
 /// The crate's algorithms and foreign ones alike, behind a pointer. Of a foreign one nothing is taken on trust: where its window, its rate
-/// or itself fails, the run's fuse blows, and what it last said that was sound stands until the run has ended.
+/// or itself fails, the run's fuse blows, and its last sound answer is used until the run has ended.
 pub struct Any {
     policy: Box<dyn CongestionControl + Send>,
     cwnd: f64,
@@ -83,7 +83,7 @@ pub struct Any {
     watch: Option<Watch>,
 }
 
-/// What a foreign algorithm is held to.
+/// Checks of a foreign algorithm.
 struct Watch {
     name: &'static str,
     guard: Guard,
@@ -115,7 +115,7 @@ impl Fuse {
     }
 }
 
-/// What a foreign algorithm did that none may: the end of its run.
+/// Fault of a foreign algorithm, which ends its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault {
@@ -125,7 +125,7 @@ pub struct Fault {
     pub flow: u32,
     /// When, on the flow's clock.
     pub at: Nanos,
-    /// What it did, and what is allowed.
+    /// Fault and allowed values.
     pub what: String,
 }
 
@@ -183,7 +183,7 @@ impl Any {
         any
     }
 
-    /// Tells the policy something at `now`, unless the run is at its end.
+    /// Calls the policy at `now`, unless the run is at its end.
     fn tell(&mut self, now: Nanos, event: impl FnOnce(&mut (dyn CongestionControl + Send))) {
         if self.watch.as_ref().is_some_and(|watch| watch.guard.fuse.fault().is_some()) {
             return;
@@ -192,7 +192,7 @@ impl Any {
         self.look(now);
     }
 
-    /// What it says now, if that is sound.
+    /// Takes its window and rate, if they are sound.
     fn look(&mut self, now: Nanos) {
         let cwnd = self.policy.cwnd();
         let Some(watch) = &mut self.watch else {
@@ -212,7 +212,7 @@ impl Any {
     #[cold]
     fn blow(&mut self, what: String) {
         let Some(Watch { name, guard: Guard { fuse, flow, now }, .. }) = &self.watch else { return };
-        // The first fault stands.
+        // The first fault counts.
         let _ = fuse.0.set(Fault { algorithm: name, flow: *flow, at: *now, what });
     }
 }
@@ -224,7 +224,7 @@ const TAKEN: [&str; 7] =
 fn unsound_window(cwnd: f64) -> Option<String> {
     let sound = (1.0..=f64::from(MOST_SEGMENTS)).contains(&cwnd);
     (!sound).then(|| {
-        // Beyond what f64 counts one by one, hundreds of digits would follow.
+        // Beyond the integers of f64, hundreds of digits would follow.
         let shown = if cwnd.abs() < 1e15 { format!("{cwnd}") } else { format!("{cwnd:e}") };
         format!("a window of {shown} segments; allowed: 1 to {MOST_SEGMENTS}")
     })

@@ -1,5 +1,5 @@
-//! The sender: windows, timer, measurements. The window itself comes from the congestion control; what is lost and which segment
-//! goes again is the recovery's to say (see [`repair`](super::repair)).
+//! The sender: windows, timer, measurements. The window itself comes from the congestion control. The loss recovery decides which segments
+//! are lost and retransmitted (see [`repair`](super::repair)).
 //!
 //! Sources: RFC 5681 (sending, restart after a timeout), RFC 6298 (timeout), RFC 7323 (timestamps).
 //!
@@ -7,9 +7,9 @@
 //! see `rto.rs`), unless a handshake is asked for, and end without FIN; data is always there until the flow's end; the receiver never renegs; losses of retransmissions
 //! are found by the timer alone, and needless cuts are not undone, except with RACK.
 //!
-//! A timeout cuts once: while the timer expires again for the same segment ssthresh stays (RFC 5681 section 3.1). Inside fast
-//! recovery, which has cut already, it cuts once more, because it says that a retransmission was lost too, and RFC 5681 section 4.3
-//! has both windows lowered twice then. What is cut is the window in force, which is never more than the FlightSize of equation 4.
+//! A timeout cuts once: while the timer expires again for one segment ssthresh stays (RFC 5681 section 3.1). Inside fast
+//! recovery, which has cut already, it cuts once more, because a retransmission was lost too, and RFC 5681 section 4.3
+//! has both windows lowered twice then. The cut is of the window in force, which is never more than the FlightSize of equation 4.
 //! Linux cuts once a window, whatever becomes of the retransmissions. With NewReno the timer may also expire because there are more
 //! losses than round trips to repair them in (RFC 6582 section 4, "impatient"); this too is a second cut, as in ns-2.
 
@@ -45,12 +45,12 @@ use std::ops::Range;
 /// Segments that [`Sender::noted_segments`] hands out at a time, at most: a window may have billions.
 pub const MOST_NOTED: u64 = 1 << 14;
 
-/// One connection's sending end. In the order of use: what every ACK touches comes first, together in memory.
+/// One connection's sending end. In the order of use: fields that every ACK touches come first, together in memory.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Sender<P = Controller> {
     progress: Progress,
-    /// The policy's window, as it last said.
+    /// The policy's window after its last event.
     cwnd: f64,
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
     deadline: Nanos,
@@ -62,14 +62,14 @@ pub struct Sender<P = Controller> {
     round: u64,
     /// Nothing is lost or suspected: no duplicate ACK, no SACK, no repair.
     quiet: bool,
-    /// The same of one that has more to do: its repair, which rests, notes what is sent and acknowledged, or it is watched.
+    /// As `quiet`, for a sender whose recovery keeps send times, or that has a pacer or a sampler.
     noting: bool,
     byte_counting: bool,
     /// The timer has expired and nothing has been acknowledged since.
     timed_out: bool,
     /// Lost segments that the policy has heard of, modulo 2^32.
     lost_told: u32,
-    /// What is measured.
+    /// Measurements.
     pub meter: Meter,
     /// The window policy.
     pub cc: P,
@@ -78,7 +78,7 @@ pub struct Sender<P = Controller> {
     ecn: Option<Box<ecn::Sending>>,
     /// Segments sent (once each) in earlier connections.
     earlier: u64,
-    /// What paces it and measures the rate of delivery; `None` for most.
+    /// Pacer and rate sampler; `None` for most.
     watch: Option<Box<Watch>>,
     /// It never rests, and takes no short cut: to see that these change nothing.
     #[cfg(test)]
@@ -157,7 +157,7 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// Starts over as a new connection with `end` segments to send; the meter goes on.
+    /// Starts over as a new connection with `end` segments to send; the meter is kept.
     pub fn reopen(&mut self, cc: P, end: u64) {
         self.earlier += self.progress.high;
         self.progress = Progress::new(end, self.progress.max_window);
@@ -195,7 +195,7 @@ impl<P: Policy> Sender<P> {
         self.deadline = now + self.rtt.timeout();
     }
 
-    /// The answer comes to the one sent at `stamp`: the connection is established. Says how often the timer has expired.
+    /// The answer comes to the one sent at `stamp`: the connection is established. Returns how often the timer has expired.
     pub fn on_syn_ack(&mut self, now: Nanos, stamp: Nanos) -> u32 {
         let by_timestamp = self.rtt.is_linux() && self.rtt.has_backed_off();
         let tick = if by_timestamp { self.rtt.timestamp_tick() } else { self.rtt.granularity() };
@@ -282,7 +282,7 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// The same of an ACK that carries a note.
+    /// An ACK arrives with a note.
     #[inline(never)]
     pub fn on_noted_ack(&mut self, now: Nanos, arrival: &Arrival, note: &AckNote) {
         let sack = note.sack();
@@ -297,17 +297,17 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// An ACK brings what its receiver says of marks: how many segments it newly tells of. The window is cut if one calls for it.
+    /// An ACK reports marks. Returns how many of them are new, and reduces the window if one calls for it.
     fn news_of_marks(&mut self, now: Nanos, arrival: &Arrival, echo: Echo, sacks: bool) -> u64 {
         let Some(ecn) = &mut self.ecn else { return 0 };
         let cumulative = unwrap(arrival.cumulative, self.progress.una);
         let stamp = quantized(arrival.receiver_stamp + self.clock_offset, self.rtt.timestamp_tick());
         let may_be_newest = ecn.may_be_newest(stamp, sacks || cumulative > self.progress.una);
         if cumulative < self.progress.una || !may_be_newest {
-            // A later one has overtaken it, and has told more.
+            // A later one has overtaken it, and has reported more.
             return 0;
         }
-        // Where segments are missing, the cumulative point does not tell how many have arrived.
+        // Where segments are missing, the cumulative point does not show how many have arrived.
         let repairing = self.progress.phase.is_repairing();
         let calm = !repairing && self.repair.is_calm();
         let acked = if calm { cumulative.saturating_sub(self.progress.una) } else { 0 };
@@ -329,7 +329,7 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// What the headers of the segment just taken from [`Sender::new_segments`] (`new`) or [`Sender::next_segment`] say of congestion.
+    /// ECN bits of the segment just taken from [`Sender::new_segments`] (`new`) or [`Sender::next_segment`].
     #[inline]
     pub fn marks(&mut self, new: bool) -> Marks {
         self.ecn.as_mut().map_or(Marks::NONE, |ecn| ecn.marks(new))
@@ -371,19 +371,19 @@ impl<P: Policy> Sender<P> {
         self.cwnd = self.cc.cwnd();
     }
 
-    /// Nothing is lost or suspected: [`Sender::new_segments`] says all there is to send.
+    /// Nothing is lost or suspected: [`Sender::new_segments`] has everything to send.
     #[inline(always)]
     pub fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// The same of [`Sender::noted_segments`].
+    /// Nothing is lost or suspected: [`Sender::noted_segments`] has everything to send.
     #[inline(always)]
     pub fn is_noting(&self) -> bool {
         self.noting
     }
 
-    /// Its pacer lets nothing leave at `now`, and it has been said when to wake it: nothing goes, whatever it has to send.
+    /// Its pacer lets nothing leave at `now`, and its wake-up is set already.
     #[inline(always)]
     pub fn is_kept_waiting(&mut self, now: Nanos) -> bool {
         let pacer = self.watch.as_ref().and_then(|watch| watch.pacer.as_ref());
@@ -408,7 +408,7 @@ impl<P: Policy> Sender<P> {
         self.watch.is_some()
     }
 
-    /// It is watched, and nothing waits to be sent again: what goes is a [`Train`].
+    /// It is watched, and nothing waits for retransmission: it sends a [`Train`].
     #[inline(always)]
     pub fn sends_train(&self) -> bool {
         #[cfg(test)]
@@ -418,7 +418,7 @@ impl<P: Policy> Sender<P> {
         self.watch.is_some() && (self.noting || self.repair.sends_only_new(&self.progress))
     }
 
-    /// A train begins; [`Sender::end_train`] once [`Sender::next_of_train`] has said that no more may leave.
+    /// A train begins; [`Sender::end_train`] once [`Sender::next_of_train`] is `None`.
     #[inline(always)]
     pub fn begin_train(&self) -> Train {
         let rests = self.noting;
@@ -515,7 +515,7 @@ impl<P: Policy> Sender<P> {
         first..self.progress.nxt
     }
 
-    /// So many new segments leave; when they do is `kept` by what measures the rate of delivery.
+    /// `count` new segments leave; the rate sampler has their send times if `kept`.
     #[inline(always)]
     fn set_timer<const NOTING: bool>(&mut self, count: u64, now: Nanos, kept: bool) {
         let running = self.deadline != Nanos::MAX;
@@ -529,7 +529,7 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// The next segment that may be sent at `now` where something is lost or suspected; call until it says `None`. The caller
+    /// The next segment that may be sent at `now` where something is lost or suspected; call until it is `None`. The caller
     /// sends it.
     pub fn next_segment(&mut self, now: Nanos) -> Option<u64> {
         if self.watch.is_some() && self.held_back(now) {
@@ -580,7 +580,7 @@ impl<P: Policy> Sender<P> {
         self.watch.as_mut()?.pacer.as_mut()?.wake()
     }
 
-    /// Whether the pacer lets nothing leave yet. It stands for the window then: what holds the sender back is not a lack of data.
+    /// Whether the pacer lets nothing leave yet. The sender is limited by its pacer then, as by a window, and not by a lack of data.
     #[inline(always)]
     fn held_back(&mut self, now: Nanos) -> bool {
         let held = self.watch.as_ref().and_then(|watch| watch.pacer.as_ref()).is_some_and(|pacer| !pacer.allows(now));
@@ -590,7 +590,7 @@ impl<P: Policy> Sender<P> {
         held
     }
 
-    /// Whether the window, or a repair, lets something leave, had the pacer no say.
+    /// Whether the window, or a repair, would let something leave without the pacer.
     fn has_more_to_send(&self) -> bool {
         self.progress.phase != Phase::Open || (self.progress.has_new() && self.in_network() < self.window())
     }
@@ -615,7 +615,7 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// Tells an algorithm that takes rate samples which segments the recovery has found lost.
+    /// Reports segments that the recovery has found lost to an algorithm that takes rate samples.
     #[inline(always)]
     fn tell_losses(&mut self, now: Nanos) {
         if self.repair.has_found() {
@@ -636,7 +636,7 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// Segment `seq` is lost, or is sent again, which says so where the recovery has not.
+    /// Segment `seq` is lost. A retransmission shows that where the recovery has not reported it.
     fn tell_loss(&mut self, seq: u64, now: Nanos) {
         let sampler = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut());
         let Some(lost) = sampler.and_then(|sampler| sampler.on_lost(seq)) else { return };
@@ -647,7 +647,7 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// What measures the rate of delivery, if anything does.
+    /// Rate sampler, if there is one.
     fn sampler(&self) -> Option<&Sampler> {
         self.watch.as_ref()?.sampler.as_ref()
     }
@@ -658,7 +658,7 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// Rate samples of what is sent tell of the application, until all that is in the network has arrived.
+    /// Rate samples of packets sent from now on are limited by the application, until everything in the network has arrived.
     fn call_app_limited(&mut self) {
         let in_flight = self.in_network();
         if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
@@ -666,7 +666,7 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// It rests where nothing but what calls for a repair concerns it; where more does, once the policy has heard of all losses.
+    /// Enters the fast path: at once if only repairs concern the recovery, otherwise once the policy has heard of all losses.
     fn rest(&mut self) {
         #[cfg(test)]
         if self.awake {
@@ -691,7 +691,7 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// Segments found lost: those sent again, where nobody hears of each.
+    /// Segments found lost: those sent again, for an algorithm that gets no report of each.
     fn lost(&self) -> u64 {
         self.sampler().map_or(self.meter.events.retransmits, Sampler::lost)
     }
@@ -776,7 +776,7 @@ impl<P: Policy> Sender<P> {
         self.cc.on_ack(&flow, &Ack::of(0, 0.0).ce(marked));
     }
 
-    /// The last cut is undone where the ACK just handled shows that it was needless; says whether it is.
+    /// Undoes the last cut if the ACK just handled shows that it was needless. Returns whether it did.
     #[inline(always)]
     fn undo(&mut self) -> bool {
         let Some((cwnd, ssthresh)) = self.repair.undoes() else { return false };
@@ -824,7 +824,7 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// What this ACK tells of losses and of the rate of delivery.
+    /// News of this ACK: losses, and the rate of delivery.
     #[inline]
     fn rate(&mut self, ack: &mut Ack, now: Nanos) {
         if let Some(sampler) = self.watch.as_mut().and_then(|watch| watch.sampler.as_mut()) {
@@ -836,7 +836,7 @@ impl<P: Policy> Sender<P> {
         ack.newly_lost = lost.wrapping_sub(std::mem::replace(&mut self.lost_told, lost)).into();
     }
 
-    /// What this ACK tells about round trips and one-way delays.
+    /// News of this ACK: round trips and one-way delays.
     #[inline(always)]
     fn measure(&mut self, now: Nanos, acked: u64, arrival: &Arrival, rtt: Option<Nanos>) -> Ack {
         self.meter.sample_rtt(self.elapsed(arrival.stamp, now));
@@ -867,7 +867,7 @@ impl<P: Policy> Sender<P> {
     }
 
     /// Window increases an ACK of `acked` segments is worth. Counting segments, slow start takes at most 2 from one ACK, and 1
-    /// after a timeout, where an ACK may cover what arrived long before (RFC 3465 section 2.3).
+    /// after a timeout, where an ACK may cover segments that arrived long before (RFC 3465 section 2.3).
     #[inline(always)]
     fn credit(&self, acked: u64) -> f64 {
         if !self.byte_counting {
@@ -881,13 +881,13 @@ impl<P: Policy> Sender<P> {
         acked.min(limit) as f64
     }
 
-    /// The retransmission timer starts anew.
+    /// Restarts the retransmission timer.
     #[inline]
     fn start_timer(&mut self, now: Nanos) {
         self.deadline = self.repair.wake_at(now + self.rtt.timeout());
     }
 
-    /// What a loss that was found calls for.
+    /// Acts on a loss that was found.
     #[inline(never)]
     fn act_on(&mut self, loss: Loss, now: Nanos) {
         match loss {
@@ -934,7 +934,7 @@ impl<P: Policy> Sender<P> {
         }
     }
 
-    /// Tells the policy of congestion.
+    /// Reports congestion to the policy.
     fn tell(&mut self, signal: Signal, now: Nanos) {
         let flow = self.flow_of(now, signal == Signal::Loss);
         self.repair.on_cut((signal != Signal::Ecn).then(|| (self.cc.cwnd(), self.cc.ssthresh())));
@@ -943,19 +943,19 @@ impl<P: Policy> Sender<P> {
         crate::record::congestion(&flow, signal, &self.cc);
     }
 
-    /// Tells the policy that an episode is over.
+    /// Reports the end of an episode to the policy.
     fn recovered(&mut self, flow: &Flow) {
         self.cc.on_recovered(flow);
         #[cfg(feature = "record")]
         crate::record::recovered(flow, &self.cc);
     }
 
-    /// Segments thought to be in the network: RFC 6675's pipe; without SACK each duplicate ACK stands for one that has left.
+    /// Segments thought to be in the network: RFC 6675's pipe; without SACK each duplicate ACK counts as one that has left.
     fn in_network(&self) -> u64 {
         if self.rests() { self.progress.flight_size() } else { self.repair.in_network(&self.progress) }
     }
 
-    /// Segments known to have arrived: acknowledged, or, beyond the cumulative point, SACKed; without SACK each duplicate ACK stands for
+    /// Segments known to have arrived: acknowledged, or, beyond the cumulative point, SACKed; without SACK each duplicate ACK counts as
     /// one.
     fn arrived(&self) -> u64 {
         self.progress.una + if self.rests() { 0 } else { self.repair.arrived(&self.progress) }
@@ -979,13 +979,13 @@ impl<P: Policy> Sender<P> {
         self.flow_of(now, self.progress.phase.is_reducing())
     }
 
-    /// The same at a turning point, where the window is yet to come down or does no more.
+    /// The state at a turning point, where the window is yet to come down or does no more.
     #[inline]
     fn flow_of(&self, now: Nanos, in_recovery: bool) -> Flow {
         self.put_together(now, in_recovery)
     }
 
-    /// The same without a call, for an algorithm that reads little of it.
+    /// The state, inlined, for an algorithm that reads little of it.
     #[inline(always)]
     fn put_together(&self, now: Nanos, in_recovery: bool) -> Flow {
         self.resting(now).flow().in_flight(self.in_network()).in_recovery(in_recovery)

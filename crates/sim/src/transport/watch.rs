@@ -1,11 +1,11 @@
-//! What some flows have over others, who are spared it: decided when they begin.
+//! Pacer, rate sampler and packet log: parts of a sender that only some flows have, decided when they begin.
 
 use super::pacing::Pacer;
 use super::packet_log::PacketLog;
 use super::rate::Sampler;
 use fullpipe_cc::Nanos;
 
-/// What paces a flow and measures its rate of delivery; in whole lines of the cache.
+/// Parts that pace a flow and measure its rate of delivery; in whole cache lines.
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Watch {
@@ -15,7 +15,7 @@ pub struct Watch {
     pub sampler: Option<Sampler>,
     /// Numbers of packets, if the algorithm asks for every packet.
     pub packets: Option<Box<PacketLog>>,
-    /// Room for the numbers of segments: those found lost, and those that SACK newly tells of.
+    /// Room for the numbers of segments: those found lost, and those that SACK newly reports.
     pub found: Vec<u64>,
     /// See `found`.
     pub sacked: Vec<u64>,
@@ -35,7 +35,7 @@ impl Watch {
         }
     }
 
-    /// An ACK that asks for `cumulative`, and newly tells of the segments `sacked`; says how many it delivers, where that is counted.
+    /// An ACK asks for `cumulative`, and newly reports the segments `sacked`. Returns how many it delivers, or 0 without a sampler.
     pub fn on_ack(&mut self, now: Nanos, cumulative: u64) -> u64 {
         let Some(sampler) = &mut self.sampler else { return 0 };
         let delivered = sampler.on_ack(now, cumulative, &self.sacked);

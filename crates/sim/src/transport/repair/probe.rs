@@ -21,7 +21,7 @@ pub struct Probe {
     pub due: bool,
     /// TLP.max_ack_delay: how long the receiver may hold an ACK.
     max_ack_delay: Nanos,
-    /// TLP.end_seq: what the ACK of the last probe asks for at least; none if no probe is out.
+    /// TLP.end_seq: least cumulative number of the ACK of the last probe; none if no probe is out.
     end: Option<u64>,
     /// TLP.is_retrans: it was no new data.
     again: bool,
@@ -43,7 +43,7 @@ impl Probe {
     /// Section 7.2: new data has been sent, or acknowledged, at `now`. Like the RTO, the PTO is above SRTT by a tick of the clock that
     /// measures it at least.
     pub fn schedule(&mut self, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
-        // Before the first sample of data the round trip of the handshake stands for SRTT, as with the RTO.
+        // Before the first sample of data the round trip of the handshake is used for SRTT, as with the RTO.
         let twice = |round_trip: Nanos| round_trip + round_trip.max(rtt.granularity());
         let known = rtt.smoothed().or(Some(rtt.handshake()).filter(|&handshake| handshake > 0));
         let pto = known.map_or(INITIAL_PTO, twice);
@@ -85,7 +85,7 @@ impl Probe {
         Some(seq)
     }
 
-    /// Section 7.4: an ACK, which may say that segment `duplicate` arrived twice. Says whether it shows that the probe has repaired
+    /// Section 7.4: an ACK, which may report that segment `duplicate` arrived twice. Returns whether the probe has repaired
     /// a loss: everything sent before it has arrived, and it did not arrive twice.
     pub fn on_ack(&mut self, progress: &Progress, duplicate: Option<u64>) -> bool {
         let Some(end) = self.end.filter(|&end| progress.una >= end) else { return false };

@@ -1,4 +1,4 @@
-//! The ACK of most segments behind a loss: it asks for what the one before did, and one of its SACK blocks has grown by a segment. Everything is as
+//! The ACK of most segments behind a loss: its cumulative number is that of the one before, and one of its SACK blocks has grown by a segment. Everything is as
 //! [`Sender::on_any_ack`] has it, in one stretch.
 
 use super::{Arrival, Resting, Sender, Told};
@@ -59,7 +59,7 @@ impl<P: Policy> Sender<P> {
         if delivers && self.cc.holds_back() {
             self.call_app_limited();
         }
-        // What is SACKED keeps it from its rest.
+        // SACKed segments keep it from the fast path.
         self.deadline = self.repair.rewake_at(self.deadline);
         if turns {
             self.cwnd = self.cc.cwnd();
