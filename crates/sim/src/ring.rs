@@ -1,5 +1,7 @@
-//! A queue in a circular buffer that grows by a quarter, so that it stays close to what it holds, and never shrinks.
+//! A queue in a circular buffer. It grows by a quarter, a large one by a sixteenth, so that it takes little more memory than its items.
+//! It never shrinks.
 
+use crate::memory::growth;
 use crate::prefetch::prefetch_end;
 
 /// First in, first out.
@@ -147,7 +149,7 @@ impl<T: Copy + Default> Ring<T> {
         self.slots.rotate_left(self.head);
         self.head = 0;
         self.tail = self.len;
-        let places = (self.len + self.len / 4).max(self.len + LEAST);
+        let places = self.len + growth(self.len, size_of::<T>(), self.len / 4).max(LEAST);
         self.slots.reserve_exact(places - self.len);
         self.slots.resize(places, T::default());
     }

@@ -4,6 +4,7 @@ use super::footprint::Memory;
 use super::timers::Timer;
 use super::transit::Transit;
 use super::{Engine, longest_access_delay};
+use crate::memory::make_room;
 use crate::network::{Direct, Network, Route, Serving, Shortcut};
 use crate::report::jitter::Jitter;
 use crate::report::meter::{Meter, Terms};
@@ -195,6 +196,7 @@ impl<P: Policy> Engine<P> {
         let receiver = Receiver::new(tcp.recovery.telling());
         let compresses = tcp.sack_compression && tcp.delayed_ack;
         let receiver = if compresses { receiver.compressing(base_rtt) } else { receiver };
+        make_room(&mut self.flows);
         self.flows.push(Connection {
             id,
             sender: Sender::new(tcp, cc, segments, base_rtt, clock_offset, self.scenario.packet_size, meter),

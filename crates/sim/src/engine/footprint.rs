@@ -25,9 +25,12 @@ pub struct Memory {
     looks_left: usize,
 }
 
-/// Connections looked at for each look at the rest: one for every 64 events, which costs next to nothing; what a connection can gain
-/// in 64 events is less than its own size.
+/// Connections looked at for each look at the rest, on average: one for every 64 events, which costs next to nothing.
 const CONNECTIONS_A_LOOK: usize = super::WATCH_EVERY as usize / 64;
+
+/// Bytes that connections gain between two looks, at most: 512 for an event. A transfer that begins takes about as much, and so do the
+/// records of eight segments; more segments count as events of their own ([`super::burst`]).
+const GAIN_A_LOOK: u64 = 512 * super::WATCH_EVERY as u64;
 
 impl Memory {
     /// Nothing held yet.
@@ -50,13 +53,16 @@ impl<P: Policy> Engine<P> {
         if self.memory.looks_left == 0 {
             let held = |flow: &Connection<P>| {
                 let heed = flow.heed.as_ref().map_or(0, |heed| heed.heap_bytes());
-                flow.sender.heap_bytes() + flow.receiver.heap_bytes() + heed
+                let access = flow.access_link.as_deref().map_or(0, size_of_val);
+                flow.sender.heap_bytes() + flow.receiver.heap_bytes() + heed + access
             };
             let framed = self.scenario.udp.iter().any(|group| group.frames.is_some());
             let sources = if framed { &*self.datagrams } else { &[] };
             let frames = sources.iter().filter_map(|source| source.frames.as_ref()).map(|frames| frames.heap_bytes());
             self.memory.connections = (self.flows.iter().map(held).sum::<usize>() + frames.sum::<usize>()) as u64;
-            self.memory.looks_left = (self.flows.len() + sources.len()) / CONNECTIONS_A_LOOK + 1;
+            let looks = (self.flows.len() + sources.len()) / CONNECTIONS_A_LOOK;
+            let room = self.memory.limit.saturating_sub(self.held_bytes());
+            self.memory.looks_left = looks.min(usize::try_from(room / GAIN_A_LOOK).unwrap_or(usize::MAX)) + 1;
         }
         self.memory.looks_left -= 1;
         let held = self.held_bytes();

@@ -1,6 +1,7 @@
 //! The packets of a served link. Each stays in its place while queues hand on the place's number; places are used again, and lists are linked
 //! through them, so that any number of lists takes room for what they hold and no more.
 
+use crate::memory::growth;
 use crate::packet::{Ecn, Packet};
 use fullpipe_cc::Nanos;
 
@@ -205,7 +206,7 @@ impl Stock {
     fn add_place(&mut self) {
         let places = self.places.len();
         if places == self.places.capacity() {
-            self.places.reserve_exact((places / 4).max(LEAST));
+            self.places.reserve_exact(growth(places, size_of::<Place>(), places / 4).max(LEAST));
         }
         self.places.push(Place { queued: Queued::default(), next: NONE });
         self.free = places as u32;
