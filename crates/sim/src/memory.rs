@@ -6,8 +6,8 @@
 
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Bytes from which a collection grows by a sixteenth. A run looks at its memory every so many events; a collection that doubles
-/// between two looks would take it far beyond its limit.
+/// Bytes from which a collection grows by a sixteenth. A run looks at its memory at intervals. A collection that doubles between two
+/// looks would take it far beyond its limit.
 const LARGE: usize = 64 << 10;
 
 /// Number of items by which a collection of `len` items of `size` bytes each grows: `small` below [`LARGE`] bytes, then a sixteenth.
@@ -107,8 +107,8 @@ fn prefer_large_pages<T>(items: &Vec<T>) {
         let first = begin.next_multiple_of(LARGE_PAGE);
         let bytes = (begin + items.capacity() * size_of::<T>()).saturating_sub(first) / LARGE_PAGE * LARGE_PAGE;
         if bytes > 0 {
-            // SAFETY: these pages lie in the vector's own room, and advice changes neither what they hold nor whose they are. A
-            // system that cannot follow it refuses, which is all the same.
+            // SAFETY: these pages lie in the vector's own room, and advice changes neither their content nor their owner. A
+            // system that cannot follow it refuses, which does no harm.
             unsafe { libc::madvise(first as *mut libc::c_void, bytes, libc::MADV_HUGEPAGE) };
         }
     }

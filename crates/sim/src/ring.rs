@@ -31,13 +31,13 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == 0 { None } else { self.slots.get(self.head) }
     }
 
-    /// The one with so many before it.
+    /// The item at `place`, counted from the oldest.
     #[inline(always)]
     pub fn get(&self, place: usize) -> Option<&T> {
         if place >= self.len { None } else { self.slots.get(self.slot(place)) }
     }
 
-    /// Asks for the one with so many before it, or where that will be: it is needed soon.
+    /// Prefetches the item at `place`, or its slot: it is needed soon.
     #[inline(always)]
     pub fn prefetch(&self, place: usize) {
         if let Some(item) = self.slots.get(self.slot(place)) {
@@ -45,7 +45,7 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// The one with so many before it, to be changed.
+    /// The item at `place`, to be changed.
     #[inline(always)]
     pub fn get_mut(&mut self, place: usize) -> Option<&mut T> {
         if place >= self.len {
@@ -92,7 +92,7 @@ impl<T: Copy + Default> Ring<T> {
         Some(item)
     }
 
-    /// Takes so many that have waited longest; the last of them.
+    /// Takes the `count` oldest items; the last of them.
     #[inline(always)]
     pub fn pop_many(&mut self, count: usize) -> Option<T> {
         let count = count.min(self.len);
@@ -131,7 +131,7 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// Where the one is that has so many before it.
+    /// Slot of the item at `place`.
     #[inline(always)]
     fn slot(&self, place: usize) -> usize {
         let slot = self.head + place;

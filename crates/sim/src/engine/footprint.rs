@@ -1,4 +1,4 @@
-//! What a run takes of memory: what it is certain to need, before it begins, and what it holds as it goes.
+//! Memory of a run: its certain need, which is checked before it begins, and its heap, which is checked at intervals.
 
 use super::Engine;
 use crate::engine::schedule::Schedule;
@@ -11,16 +11,15 @@ use crate::traffic::frames::FrameSource;
 use crate::transport::{Controller, Policy};
 use fullpipe_cc::{Nanos, time::seconds};
 
-/// How much a run may hold, and what is known of how much it does.
+/// Memory limit of a run, and the parts of its heap that are not counted at each look.
 pub struct Memory {
     limit: u64,
-    /// What was allocated for the series at the beginning.
+    /// Bytes of the series, allocated at the beginning.
     series: u64,
     /// State of the algorithms of the flows that the scenario lists, and of each transfer of web traffic.
     states: u64,
     state_of_transfer: u64,
-    /// What the connections and the sources of frames held when they were last looked at, and after how many looks at the rest that
-    /// is due again.
+    /// Bytes of connections and sources of frames at the last look at them, and number of looks at the rest until the next one.
     connections: u64,
     looks_left: usize,
 }
@@ -127,7 +126,7 @@ impl Transited {
     }
 }
 
-/// What a packet under way takes at least, queue and calendar together.
+/// Least memory of a packet under way, in queue and calendar together.
 const PACKET_BYTES: usize = 56;
 
 /// Refuses a scenario that is certain to need more than `limit` bytes.
@@ -196,7 +195,7 @@ fn state_bytes(tcp: &Tcp) -> u64 {
     tcp.algorithm.foreign.as_ref().map_or(0, |foreign| foreign.connection_bytes())
 }
 
-/// What the columns of the series take.
+/// Bytes of the columns of the series.
 fn series_bytes(scenario: &Scenario) -> u64 {
     let Some(interval) = scenario.series_interval else { return 0 };
     // Time, flow or link, and five values of each flow, ten of each link.
@@ -223,7 +222,7 @@ fn readable(bytes: u64) -> String {
 mod tests {
     use crate::{Scenario, Stopped, run, run_within};
 
-    /// A link of 1 Gbit/s and 20 ms without a limit to its queue, and what comes after.
+    /// A link of 1 Gbit/s and 20 ms without a limit to its queue, followed by `rest`.
     fn scenario(rest: &str) -> Scenario {
         let link = "[[links]]\nname = \"l\"\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\nbuffer = \"unlimited\"\n";
         let head = "duration = \"10 s\"\nseries_interval = \"off\"\n";
@@ -276,7 +275,7 @@ mod tests {
         assert!(refusal.contains("may hold"), "{refusal}");
     }
 
-    /// What a run holds does not matter as long as it may: the figures are the same.
+    /// Figures do not depend on a limit that is not reached.
     #[test]
     fn a_limit_changes_no_figure() {
         let one = scenario("[[flows]]\nalgorithm = \"reno\"\nsize = \"20000 packets\"\n");
