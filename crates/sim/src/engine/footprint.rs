@@ -19,6 +19,8 @@ pub struct Memory {
     /// State of the algorithms of the flows that the scenario lists, and of each transfer of web traffic.
     states: u64,
     state_of_transfer: u64,
+    /// The number of connections grows during the run.
+    grows: bool,
     /// Bytes of connections and sources of frames at the last look at them, and number of looks at the rest until the next one.
     connections: u64,
     looks_left: usize,
@@ -40,6 +42,7 @@ impl Memory {
             series: series_bytes(scenario),
             states: flows.sum(),
             state_of_transfer: scenario.web.iter().map(|group| state_bytes(&group.tcp)).max().unwrap_or(0),
+            grows: scenario.web.iter().any(|web| matches!(web.arrivals, Arrivals::Poisson { .. })),
             connections: 0,
             looks_left: 0,
         }
@@ -73,7 +76,9 @@ impl<P: Policy> Engine<P> {
         let queues = transit.network.heap_bytes();
         let rest = transit.schedule.heap_bytes() + transit.notes.heap_bytes() + transit.timers.heap_bytes();
         let lost = transit.lost.capacity() * size_of::<u64>() + self.transfers.heap_bytes();
-        (queues + rest + lost + self.flows.capacity() * size_of::<Connection<P>>()) as u64
+        // Connections are aligned to cache lines, so that they are copied where their number grows.
+        let copies = 1 + usize::from(self.memory.grows);
+        (queues + rest + lost + copies * self.flows.capacity() * size_of::<Connection<P>>()) as u64
             + self.memory.connections
             + self.memory.series
             + self.memory.states
