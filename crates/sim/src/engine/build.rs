@@ -69,7 +69,11 @@ impl<P: Policy> Engine<P> {
         let scenario = Arc::clone(&self.scenario);
         let identities = std::mem::take(&mut self.order.flows);
         let count = scenario.flows.iter().map(|group| group.count as usize).sum();
-        self.flows.reserve_exact(count);
+        let sessions = scenario.web.iter().map(|web| match web.arrivals {
+            Arrivals::Sessions { sessions, .. } => sessions as usize,
+            Arrivals::Poisson { .. } => 0,
+        });
+        self.flows.reserve_exact(count + sessions.sum::<usize>());
         self.transit.lost.reserve_exact(count);
         self.transit.timers.reserve(count);
         self.transit.schedule.reserve_flows(count);

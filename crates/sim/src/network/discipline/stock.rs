@@ -251,12 +251,13 @@ mod tests {
         }
     }
 
+    /// Twice the room, since it is copied where it grows.
     #[test]
-    fn room_stays_within_a_quarter_of_what_was_held() {
+    fn memory_is_within_a_quarter_of_that_of_the_packets_and_of_their_copies() {
         let mut stock = Stock::default();
         for packets in 1..=1000_usize {
             stock.put(&Packet::default(), 40);
-            assert!(stock.heap_bytes() <= (packets * 5 / 4 + LEAST) * size_of::<Place>());
+            assert!(stock.heap_bytes() <= 2 * (packets * 5 / 4 + LEAST) * size_of::<Place>());
         }
     }
 }
