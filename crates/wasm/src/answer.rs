@@ -50,7 +50,11 @@ impl Answer {
         let shown = tables.iter().filter(|table| table.name != "transfers");
         let tables = json::table(shown.map(|table| (table.name, to_json(&mut numbers, table))));
         Answer {
-            text: json::table([("view", view(scenario, &warnings)), ("totals", json::table(totals)), ("tables", tables)]),
+            text: json::table([
+                ("view", view(scenario, &warnings)),
+                ("totals", json::table(totals)),
+                ("tables", tables),
+            ]),
             numbers,
         }
     }

@@ -23,7 +23,9 @@ INFINITE_SSTHRESH = 0x7FFFFFFF
 """The kernel's threshold before the first loss."""
 NAMES = figure_names()
 """Names of all columns; values that the kernel does not report are unknown."""
-UNKNOWN = dict.fromkeys((name for name in NAMES["links"] if re.match(r"p\d+_|max_queueing|shared_queues", name)), math.nan)
+UNKNOWN = dict.fromkeys(
+    (name for name in NAMES["links"] if re.match(r"p\d+_|max_queueing|shared_queues", name)), math.nan
+)
 """Queueing delays and hash collisions, which no queue of the kernel reports."""
 JITTER = dict.fromkeys((name for name in PERCENTILES if name.endswith("_jitter_s")), math.nan)
 """Jitter, which the kernel does not report either."""
@@ -62,7 +64,7 @@ class LinkSample(NamedTuple):
 def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
     """The tables, column by column, under the names the simulator gives them.
 
-    Metrics that the kernel does not count are sampled: ``mean_queue_packets`` and ``mean_cwnd_packets`` are means of samples,
+    Metrics that the kernel does not count are sampled: ``mean_queue_packets`` and ``mean_cwnd_packets`` are means,
     ``timeouts`` and ``fast_recoveries`` are changes of state between samples, ``max_queue_packets`` is the buffer where
     packets were dropped and the greatest sample elsewhere. The packets of an AQM are without the one being sent: its
     mean has the utilization added, its greatest 1. ``mean_rtt_s`` is the mean of the kernel's smoothed RTT, percentiles

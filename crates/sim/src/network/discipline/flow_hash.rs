@@ -102,7 +102,11 @@ mod tests {
     #[test]
     fn separating_salts_have_no_collision_up_to_64_flows_in_1024_queues() {
         for (seed, flows) in (0..200).flat_map(|seed| [(seed, 2), (seed, 20), (seed, 64)]) {
-            assert_eq!(FlowHash::separating(1024, seed, &keys(flows)).shared_queues(&keys(flows)), 0, "{seed}, {flows}");
+            assert_eq!(
+                FlowHash::separating(1024, seed, &keys(flows)).shared_queues(&keys(flows)),
+                0,
+                "{seed}, {flows}"
+            );
         }
     }
 

@@ -656,8 +656,9 @@ mod tests {
     #[test]
     fn seeds_directions_and_connections_have_queues_of_their_own() {
         let data = Packet { flow: 7, ..Packet::default() };
-        let queue_of =
-            |seed, packet: Packet| FqCodel::new(&Settings::defaults(&INFO), seed, 1000).hash.queue_of(packet.flow_key());
+        let queue_of = |seed, packet: Packet| {
+            FqCodel::new(&Settings::defaults(&INFO), seed, 1000).hash.queue_of(packet.flow_key())
+        };
         let distinct = |mut numbers: Vec<usize>| {
             numbers.sort_unstable();
             numbers.dedup();
