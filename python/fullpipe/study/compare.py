@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.errors import InputError, ScenarioError, check_several
+from fullpipe.registry import without_defaults
 from fullpipe.runs.engines import check_engines, run_many
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.options import RunOptions
@@ -180,4 +181,4 @@ def _scenarios(
 
 
 def _label(algorithm: str | Mapping[str, Any]) -> str:
-    return algorithm if isinstance(algorithm, str) else with_params(algorithm)
+    return algorithm if isinstance(algorithm, str) else with_params(without_defaults(algorithm))
