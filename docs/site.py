@@ -31,7 +31,7 @@ import click
 from latex2mathml.converter import convert
 
 import fullpipe
-from fullpipe.cli import fullpipe_command
+from fullpipe._cli import fullpipe_command
 
 __all__ = ["draw", "headings", "navigation", "outside_code", "pages", "pictures", "with_mathml", "write"]
 

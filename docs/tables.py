@@ -55,7 +55,7 @@ from benchmarks import records
 
 import fullpipe.papers
 from fullpipe import _core
-from fullpipe.cli.reproduce import row as row_of_check
+from fullpipe._cli.reproduce import row as row_of_check
 from fullpipe.papers import select
 from fullpipe.reproduce.check import judge
 from fullpipe.reproduce.item import expected, notes

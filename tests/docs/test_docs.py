@@ -17,7 +17,7 @@ from benchmarks import records
 import fullpipe
 from conftest import BUILT_IN, ROOT
 from fullpipe import Scenario, _core
-from fullpipe.cli import fullpipe_command
+from fullpipe._cli import fullpipe_command
 from fullpipe.papers import select
 from fullpipe.reproduce.item import expected
 

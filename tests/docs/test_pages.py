@@ -18,7 +18,7 @@ import pytest
 import fullpipe
 from conftest import ROOT
 from fullpipe import Scenario, _core
-from fullpipe.cli import fullpipe_command
+from fullpipe._cli import fullpipe_command
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("crates/**/README.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 

@@ -14,16 +14,16 @@ from click.testing import CliRunner
 
 from conftest import ROOT, Program
 from fullpipe import Comparison, Scenario, _core, compare, run
-from fullpipe.cli import fullpipe_command
-from fullpipe.cli.output import words
+from fullpipe._cli import fullpipe_command
+from fullpipe._cli.output import words
+from fullpipe._util.text import with_params
 from fullpipe.errors import InputError, ScenarioError
+from fullpipe.experiments.evaluate.cells import CELLS
+from fullpipe.experiments.evaluate.preset import Party
+from fullpipe.experiments.evaluate.work import needed
 from fullpipe.linux import programs
 from fullpipe.linux.plan import Plan
 from fullpipe.runs.runner import Keys
-from fullpipe.study.evaluate.cells import CELLS
-from fullpipe.study.evaluate.preset import Party
-from fullpipe.study.evaluate.work import needed
-from fullpipe.text import with_params
 
 PAGE = (ROOT / "docs/your-own/kernel-object.md").read_text()
 OBJECT = ROOT / "crates/kernel/tests/objects/aimd.bpf.o"

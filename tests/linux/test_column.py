@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fullpipe.study.evaluate import evaluate
+from fullpipe.experiments.evaluate import evaluate
 from linux.beside import RECORD, keep_rows, keeps_linux, kept, needs_guest
 
 pytestmark = [pytest.mark.slow_linux, needs_guest]

@@ -6,13 +6,24 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Outcome, Shown, any_known, any_marked, count, fairness, marked, milliseconds, percent, rate
-from fullpipe.files import readable, staged
-from fullpipe.inputs import read_json, read_table
+from fullpipe._util.display import (
+    Outcome,
+    Shown,
+    any_known,
+    any_marked,
+    count,
+    fairness,
+    marked,
+    milliseconds,
+    percent,
+    rate,
+)
+from fullpipe._util.files import readable, staged
+from fullpipe._util.inputs import read_json, read_table
+from fullpipe._util.text import listed, shorten
 from fullpipe.runs import tables, transfers
 from fullpipe.runs.figures import figures, groups, overall
 from fullpipe.runs.tidy import tidy
-from fullpipe.text import listed, shorten
 
 if TYPE_CHECKING:
     import os

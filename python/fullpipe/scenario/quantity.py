@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from fullpipe import _core
+from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
-from fullpipe.text import quoted
 
 __all__ = ["SYMBOLS", "UNITS", "Quantity", "read_quantity"]
 
