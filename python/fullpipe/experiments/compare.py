@@ -165,7 +165,7 @@ def _scenarios(
     if algorithms is None:
         if len(engines) < 2:
             raise InputError("nothing to compare; name --algorithms, or at least two engines")
-        names = dict.fromkeys(_label(group["algorithm"]) for group in scenario.to_dict().get("flows", ()))
+        names = dict.fromkeys(_label(_shortened(group["algorithm"])) for group in scenario.to_dict().get("flows", ()))
         return {" + ".join(names) or "no flows": scenario}
     labels = [_label(algorithm) for algorithm in algorithms]
     if not labels:
@@ -180,5 +180,10 @@ def _scenarios(
     }
 
 
+def _shortened(algorithm: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+    """Algorithm of a scenario without parameters at their defaults: a resolved scenario spells all of them out."""
+    return algorithm if isinstance(algorithm, str) else without_defaults(algorithm)
+
+
 def _label(algorithm: str | Mapping[str, Any]) -> str:
-    return algorithm if isinstance(algorithm, str) else with_params(without_defaults(algorithm))
+    return algorithm if isinstance(algorithm, str) else with_params(algorithm)
