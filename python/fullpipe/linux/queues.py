@@ -124,7 +124,7 @@ def _control(params: Mapping[str, Any], line: Line) -> tuple[str, ...]:
 
 
 def _root(params: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The root in CoDel's law of dropping: no reason to refuse (docs/linux.md has what it moves), but one to say so."""
+    """Warning for CoDel's exact square root, which the kernel approximates (reports/linux.md has the effect)."""
     if params["sqrt"] == "newton":
         return ()
     return (
@@ -256,7 +256,7 @@ _ALL: Mapping[str, Callable[[Mapping[str, Any], Line], Discipline]] = {
     "red": _red,
     "step": _step,
 }
-"""Translation of each queue's parameters (docs/queues) into words of tc."""
+"""Parameters of each queue with their defaults (docs/reference/queues), and their arguments for tc."""
 
 NAMES = ("drop-tail", *_ALL)
 """The queues that the kernel has."""
