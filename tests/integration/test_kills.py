@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import fullpipe
-
 from conftest import PROGRAM, SMALL, started
 from fullpipe._util.files import KEPT_RUNS, MANIFEST
 
@@ -50,7 +49,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 LOADERS: dict[str, Any] = {"run": fullpipe.Result, "compare": fullpipe.Comparison, "sweep": fullpipe.Sweep}
 
-VARIES = re.compile(rb'"wall_s": [0-9.e-]+|\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?|--out \w+')
+VARIES = re.compile(rb'"wall_s": [0-9.e-]+|\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?( UTC, kept since)?|--out \w+')
 """Wall times, dates, and the directory in the command line that a report names: no results."""
 
 

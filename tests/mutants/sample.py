@@ -1,7 +1,7 @@
 """A random sample of mutants over Python, Rust and TypeScript: which edits of the code does no test notice?
 
-Each mutant changes one operator, constant or name outside of comments and text, in a copy of the repository, and runs the
-unit tests of that file's room. The sample depends on the seed and the files alone. Results are one JSON object a line;
+Each mutant changes one operator, constant or name outside of comments and text, in a copy of the repository. The unit
+tests of that file's room run on it. The sample depends on the seed and the files alone. Results are one JSON object a line;
 a second run with the same file continues.
 
     .venv/bin/python tests/mutants/sample.py --count 300 --out out/mutants.jsonl
@@ -37,7 +37,7 @@ class Room:
         files: Paths or patterns below the repository.
         tests: Command, run in `folder`.
         share: Part of the sample.
-        builds: Command that must succeed before the tests; a mutant that fails it is none. None where the tests need none.
+        builds: Command that must succeed before the tests; a mutant that fails it is none. None where nothing is built.
         folder: Folder below the copy.
     """
 
@@ -63,7 +63,9 @@ ROOMS: dict[str, Room] = {
     "identity": Room((PACKAGE + "identity.py",), _pytest("tests/unit/test_identity.py"), 0.08),
     "store": Room((PACKAGE + "runs/store.py",), _pytest("tests/unit/test_store.py"), 0.06),
     "inputs": Room((PACKAGE + "_util/inputs.py",), _pytest("tests/integration/test_inputs.py"), 0.06),
-    "units": Room((PACKAGE + "scenario/quantity.py",), _pytest("tests/unit/test_units.py"), 0.03),
+    "units": Room(
+        (PACKAGE + "scenario/quantity.py",), _pytest("tests/unit/test_units.py", "tests/unit/test_memory.py"), 0.03
+    ),
     "comparison": Room(
         (PACKAGE + "experiments/compare.py", PACKAGE + "experiments/comparison.py"),
         _pytest("tests/unit/test_comparison.py", "tests/unit/test_tables.py"),
