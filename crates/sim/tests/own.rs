@@ -1,7 +1,7 @@
 //! Algorithms that are none of the crate's: named, checked, run, and stopped where they fail.
 
 use fullpipe_cc::algorithms::reno::Reno;
-use fullpipe_cc::params::{Group, Info, Kind, Param};
+use fullpipe_cc::params::{Group, Info, Kind, Param, Value};
 use fullpipe_cc::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
 use fullpipe_sim::catalogue::{Begin, Definition, Found, Parameter, Source, kept};
 use fullpipe_sim::scenario::Table;
@@ -153,19 +153,21 @@ fn what_is_said_of_an_algorithm_is_checked() {
         refused(Definition { recovery: "sac".to_owned(), ..sound() }).contains("unknown recovery \"sac\" (allowed: ")
     );
     assert!(refused(Definition { ecn: Some(("exact".to_owned(), 0)), ..sound() }).contains("\"exact\""));
-    let param = |name: &str, kind| Parameter {
+    let param = |name: &str, kind, default| Parameter {
         name: name.to_owned(),
         unit: "1".to_owned(),
         kind,
+        default,
         doc: String::new(),
         source: String::new(),
     };
-    for (name, kind) in [
-        ("name", Kind::Flag { default: true }),
-        ("x", Kind::Number { default: 2.0, min: 0.0, max: 1.0 }),
-        ("x", Kind::Choice(&[])),
+    for (name, kind, default) in [
+        ("name", Kind::Flag, Value::Flag(true)),
+        ("x", Kind::Number { min: 0.0, max: 1.0 }, Value::Number(2.0)),
+        ("x", Kind::Flag, Value::Number(1.0)),
+        ("x", Kind::Choice(&[]), Value::Name("")),
     ] {
-        let definition = Definition { params: vec![param(name, kind)], ..sound() };
+        let definition = Definition { params: vec![param(name, kind, default)], ..sound() };
         assert!(refused(definition).contains(&format!("parameter {name:?}: ")));
     }
 }

@@ -34,7 +34,7 @@ impl Catalogue {
             packet_size(&reader, "packet_size", limits::PACKET)?.unwrap_or_else(|| Host::packet_size(&tcp));
 
         let link_tables = reader.tables("links")?;
-        let mut links = network::links(&link_tables)?;
+        let mut links = network::links(&link_tables, packet_size)?;
         let context = Context { duration, packet_size, links: &links, catalogue: self };
         let flows = read_all(&reader, "flows", &context, flows)?;
         let udp = read_all(&reader, "udp", &context, udp)?;

@@ -27,7 +27,7 @@
 
 use super::codel::{self, Backlog, Control, Law};
 use super::outlet::Outlet;
-use super::params::{Info, Kind, Param, Settings, Value};
+use super::params::{Info, Param, Settings};
 use super::stock::List;
 use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
@@ -41,40 +41,36 @@ pub static INFO: Info = Info {
     name: "fq-codel",
     source: "RFC 8290",
     params: &[
-        Param {
-            name: "flows",
-            kind: Kind::Whole { min: 1, max: 65_535 },
-            default: Some(Value::Whole(1024)),
-            doc: "How many queues there are for flows to be hashed into.",
-            source: "RFC 8290 section 5.2.5",
-        },
-        Param {
-            name: "quantum",
-            kind: Kind::Bytes { min: 256, max: 1 << 20 },
-            default: Some(Value::Bytes(1514)),
-            doc: "How many bytes a queue may send before it is the next one's turn.",
-            source: "RFC 8290 section 5.2.4; bounds as in Linux",
-        },
-        Param {
-            name: "drop_batch",
-            kind: Kind::Packets { min: 1, max: 65_535 },
-            default: Some(Value::Packets(64)),
-            doc: "The most packets dropped at once from the longest queue when the buffer is full.",
-            source: "RFC 8290 section 4.1",
-        },
+        Param::whole("flows", 1024, 1, 65_535, "How many queues there are for flows to be hashed into.")
+            .source("RFC 8290 section 5.2.5"),
+        Param::bytes(
+            "quantum",
+            1514,
+            256,
+            1 << 20,
+            "How many bytes a queue may send before it is the next one's turn.",
+        )
+        .source("RFC 8290 section 5.2.4; bounds as in Linux"),
+        Param::packets(
+            "drop_batch",
+            64,
+            1,
+            65_535,
+            "The most packets dropped at once from the longest queue when the buffer is full.",
+        )
+        .source("RFC 8290 section 4.1"),
         codel::VARIANT,
         codel::TARGET,
         codel::INTERVAL,
         codel::ecn(true),
         codel::SQRT,
         codel::MTU,
-        Param {
-            name: "floor",
-            kind: Kind::Choice(&["queue", "all"]),
-            default: Some(Value::Name("queue")),
-            doc: "What is compared with mtu: the bytes of the flow's queue, or those of all queues as in Linux.",
-            source: "RFC 8290 section 1.3; Linux's fq_codel",
-        },
+        Param::choice(
+            "floor",
+            &["queue", "all"],
+            "What is compared with mtu: the bytes of the flow's queue, or those of all queues as in Linux.",
+        )
+        .source("RFC 8290 section 1.3; Linux's fq_codel"),
         codel::CE_THRESHOLD,
     ],
     marks: codel::marks,
@@ -369,6 +365,7 @@ const _: () = assert!(size_of::<FlowQueue>() == 64);
 mod tests {
     use super::*;
     use crate::network::discipline::packets::Packets;
+    use crate::network::discipline::params::Value;
     use crate::network::discipline::stock::Queued;
     use crate::network::discipline::testing::{come, dropped, leave, queued, settings};
     use crate::packet::{Ecn, Kind as PacketKind};
