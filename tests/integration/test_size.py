@@ -442,8 +442,8 @@ def test_the_command(program: Program, tmp_path: Path) -> None:
         assert word in done.stdout
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     rows = json.loads((tmp_path / "out/size.json").read_text())["rows"]
-    assert rows == pq.read_table(tmp_path / "out/size.parquet").to_pylist()
-    tried = pq.read_table(tmp_path / "out/tried.parquet").to_pylist()
+    assert rows == pq.read_table(tmp_path / "out/answers.parquet").to_pylist()
+    tried = pq.read_table(tmp_path / "out/runs.parquet").to_pylist()
     for row in rows:
         of_case = [run for run in tried if run["flows"] == row["flows"]]
         at = [run["utilization"] for run in of_case if run["buffer_packets"] == row["buffer_packets"]]

@@ -146,7 +146,7 @@ import math, fullpipe
 class Crashing:
     cwnd: float = 2.0
     ssthresh: float = math.inf
-rows = fullpipe.sweep("small.toml", {"flows.algorithm": ["crashing", "reno"]}).table.to_pylist()
+rows = fullpipe.sweep("small.toml", {"flows.algorithm": ["crashing", "reno"]}).runs.to_pylist()
 print([row["error"] is None for row in rows], "SIGABRT" in rows[0]["error"])
 """
     (tmp_path / "small.toml").write_text(SMALL)
