@@ -92,7 +92,7 @@ def misses(here: list[Figures], there: list[Figures]) -> list[str]:
 
 
 def keep(name: str, here: list[Figures], there: list[Figures]) -> None:
-    """A row of the record, from which docs/evaluate.md has its table."""
+    """A row of the record, from which reports/linux.md has its table."""
     sides = {"simulator": here, "linux": there}
     row = {side: {figure: [rounded(one[figure]) for one in runs] for figure in FIGURES} for side, runs in sides.items()}
     keep_rows("duels", {name: row})

@@ -150,8 +150,8 @@ def test_a_comparison() -> None:
     ]
     assert drawn(found["Queue of edge"])[1::2] == [(TIMES, [11, 12, 13, 14]), (TIMES, [22, 24, 26, 28])]
     assert drawn(found["Utilization of edge"])[1::2] == [
-        (TIMES, [0.01, 0.02, 0.03, 0.04]),
-        (TIMES, [0.005, 0.01, 0.015, 0.02]),
+        (TIMES, [1, 2, 3, 4]),
+        (TIMES, [0.5, 1, 1.5, 2]),
     ]
     # Neither run is of one algorithm.
     assert {line.get_color() for line in bold(window)} == {pen("first")["color"]}

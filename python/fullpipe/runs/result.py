@@ -37,7 +37,7 @@ MOST_FLOWS = 12
 class Result(Outcome):
     """The outcome of one run. Tables are Arrow tables on the engine's own memory; a figure without a value is NaN there
     and null in JSON. All figures are of the measuring window, from the end of the warm-up to the end of the run: its
-    first instant counts, its last does not. What each of them is stands in ``docs/scenarios.md``.
+    first instant counts, its last does not. What each of them is stands in ``docs/reference/scenarios.md``.
 
     Attributes:
         scenario: What was run.

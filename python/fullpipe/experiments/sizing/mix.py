@@ -41,7 +41,7 @@ MEASURED_ROUNDS = 200
 
 RTT_SPREAD = 0.05
 """Where one RTT is given, several flows have theirs evenly in so much of it to either side. With exactly one RTT they
-rise and fall together, which no hosts' flows do; docs/sizing.md has what 2, 5 and 10 % change."""
+rise and fall together, which no hosts' flows do; reports/sizing.md has what 2, 5 and 10 % change."""
 
 RTO_ABOVE_RTT_S = 0.2
 """The least retransmission timeout is the base RTT and so much, as in Linux, which adds at least 200 ms to the smoothed
