@@ -50,10 +50,11 @@ def _(fullpipe, other, repeats):
 @app.cell
 def _(sweep):
     means = {
-        row["flows.algorithm"]: (row["utilization_mean"], row["utilization_ci95"]) for row in sweep.summary().to_pylist()
+        row["flows.algorithm"]: (row["utilization_mean"], row["utilization_ci95"])
+        for row in sweep.summary().to_pylist()
     }
-    (row,) = sweep.compare("newreno").to_pylist()
-    difference = (row["utilization_difference"], row["utilization_difference_ci95"])
+    (row,) = sweep.compare("newreno", metrics=["utilization"]).to_pylist()
+    difference = (row["difference"], row["ci95"])
     return difference, means
 
 

@@ -127,8 +127,9 @@ def test_rows_are_what_runs_give(small: Scenario) -> None:
     alone = fullpipe.run(small.replace(**{"flows.algorithm": "vegas", "flows.count": 2}), seed=2).to_dict()
     row = rows[7]
     assert row["error"] is None
-    for figure in ("utilization", "loss_rate", "mean_queue_packets", "max_queue_packets", "reverse_utilization"):
+    for figure in ("utilization", "loss_rate", "mean_queue_packets", "max_queue_packets"):
         assert row[figure] == alone["links"][0][figure]
+    assert row["reverse_utilization"] == alone["links"][0]["reverse"]["utilization"]
     first, second = alone["flows"]
     assert row["mean_goodput_bps"] == pytest.approx((first["goodput_bps"] + second["goodput_bps"]) / 2)
     assert row["mean_rtt_s"] == pytest.approx((first["mean_rtt_s"] + second["mean_rtt_s"]) / 2)
@@ -198,17 +199,19 @@ def test_one_thread_two_threads_memory_and_disk_give_the_same(small: Scenario, t
 
 
 def test_the_command(program: Program, sweep_file: Path, tmp_path: Path) -> None:
-    done = program("sweep", sweep_file.name, "--out", "out", "--plot", "buffer", "utilization", "--by", "algorithm")
+    done = program("sweep", sweep_file.name, "--out", "out", "--plot", "out.png", "--x", "buffer", "--by", "algorithm")
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("vegas (alpha=2)", "46 packets", "±", "utilization"):
+    for word in ("vegas (alpha=2)", "46 packets", "±", "Utilization (%)"):
         assert word in done.stdout
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         ".fullpipe-files",
+        "flows.parquet",
+        "links.parquet",
+        "runs.parquet",
         "summary.parquet",
         "sweep.json",
-        "runs.parquet",
-        "utilization-buffer.png",
     ]
+    assert (tmp_path / "out.png").is_file()
     begun = program("sweep", sweep_file.name, "--out", "out", "--json")
     assert begun.returncode == 0
     figures = json.loads(begun.stdout)
@@ -267,13 +270,15 @@ def test_killed_again_and_again_it_ends_with_the_same_table(sweep_file: Path, tm
     assert kills >= 1
     last = subprocess.run([*command, "--out", "killed"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert last.stdout == undisturbed.stdout
-    for name in ("runs.parquet", "summary.parquet"):
+    for name in ("runs.parquet", "summary.parquet", "flows.parquet", "links.parquet"):
         assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == [
         ".fullpipe-files",
+        "flows.parquet",
+        "links.parquet",
+        "runs.parquet",
         "summary.parquet",
         "sweep.json",
-        "runs.parquet",
     ]
 
 
@@ -449,7 +454,7 @@ def test_tables_that_do_not_verify_are_made_again(
         data[200] ^= 1
         (mine / "runs.parquet").write_bytes(data if damage == "a changed byte" else b"none")
     if damage != "no manifest":
-        with pytest.raises(InputError, match=r"sweep\.parquet is not the file that was written"):
+        with pytest.raises(InputError, match=r"runs\.parquet is not the file that was written"):
             fullpipe.Sweep.load(mine)
     assert fullpipe.sweep(small, axes, out=mine).runs.equals(table)
     (line,) = [record.getMessage() for record in caplog.records]
@@ -482,7 +487,7 @@ def test_what_breaks_in_one_run_stops_no_other(
     assert first.runs["error"].to_pylist() == reasons
     assert first.failed == first.to_dict()["failed"] == 3
     assert first.summary()["failed"].to_pylist() == [0, 1, 1, 1]
-    title = first.plot("count", "utilization").axes[0].get_title("left")
+    title = first.plot(x="count", metric="utilization").axes[0].get_title("left")
     assert title.endswith("(3 of 4 runs failed)")
 
     # The failed ones are tried again.
@@ -494,13 +499,13 @@ def test_what_breaks_in_one_run_stops_no_other(
 def test_failed_runs_on_the_command_line(program: Program, tmp_path: Path) -> None:
     text = SMALL + '[sweep]\nduration = ["4 s", "10 s"]\nwarmup = ["2 s", "8 s"]\n'
     (tmp_path / "sweep.toml").write_text(text)
-    done = program("sweep", "sweep.toml", "--out", "out", "--plot", "duration", "utilization")
+    done = program("sweep", "sweep.toml", "--out", "out", "--plot", "p.png", "--x", "duration", "--y", "utilization")
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("fullpipe: 1 of 4 runs failed, run 1: sweep.toml: warmup: ")
     assert line.endswith("; started again, they are tried again")
     assert done.stdout.split("\n")[1].split()[-1] == "failed"
-    assert (tmp_path / "out/utilization-duration.png").exists()
+    assert (tmp_path / "p.png").exists()
 
 
 def test_a_full_disk(sweep_file: Path, tmp_path: Path) -> None:
@@ -686,10 +691,10 @@ def test_a_wrong_sweep_on_the_command_line(program: Program, tmp_path: Path) -> 
         (["--workers", "0"], "--workers"),
         (["--workers", "1000000000"], "workers = 1000000000 (allowed: 1 to 1000)"),
         (["--by", "algorithm"], "--plot"),
-        (["--plot", "delay", "utilization"], "'delay' is no axis (allowed: links.bottleneck.buffer, flows.algorithm)"),
-        (["--plot", "buffer", "utilisation"], "did you mean 'utilization'"),
-        (["--plot", "buffer", "utilization", "--picture", "p.bmp"], ".bmp"),
-        (["--plot", "buffer", "utilization", "--by", "delay"], "'delay' is no axis"),
+        (["--plot", "p.png", "--x", "delay"], "'delay' is no axis (allowed: links.bottleneck.buffer, flows.algorithm)"),
+        (["--plot", "p.png", "--y", "utilisation"], "did you mean 'utilization'"),
+        (["--plot", "p.bmp"], ".bmp"),
+        (["--plot", "p.png", "--by", "delay"], "'delay' is no axis"),
         (["--workers", "1", "--dask", "tcp://127.0.0.1:1"], "--workers"),
     ],
 )
@@ -744,11 +749,11 @@ def test_summary_and_picture(small: Scenario, tmp_path: Path) -> None:
     summary = outcome.summary().to_pylist()[1]
     assert (summary["flows.algorithm"], summary["flows.count"], summary["runs"]) == ("reno", 2, 3)
     assert summary["utilization_mean"] == pytest.approx(sum(values) / 3)
-    figure = outcome.plot("count", "utilization", path=tmp_path / "p.svg")
+    figure = outcome.plot(tmp_path / "p.svg", x="count", metric="utilization")
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["reno", "vegas"]
     line = figure.axes[0].containers[0].lines[0]
     assert list(line.get_ydata()) == pytest.approx(
         [100 * row["utilization_mean"] for row in outcome.summary().to_pylist()[:2]]
     )
     with pytest.raises(InputError, match="did you mean 'utilization'"):
-        outcome.plot("count", "utilisation")
+        outcome.plot(x="count", metric="utilisation")

@@ -26,7 +26,6 @@ from fullpipe.experiments.evaluate.statement import Statement
 from fullpipe.runs.results import Results, table_of
 from fullpipe.scenario import Scenario
 
-
 __all__ = ["BREAKER", "RISKS", "Card", "Kernel"]
 
 BREAKER = 0.1
