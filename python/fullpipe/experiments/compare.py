@@ -10,6 +10,7 @@ from fullpipe._util.files import check_free
 from fullpipe._util.text import listed, with_params
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.experiments.comparison import Comparison
+from fullpipe.registry import without_defaults
 from fullpipe.runs.design import Case, Run
 from fullpipe.runs.engines import check_engines
 from fullpipe.runs.measure import name_of, whole
@@ -156,7 +157,7 @@ def _scenarios(
     if algorithms is None:
         if len(engines) < 2:
             raise InputError("nothing to compare; name --algorithms, or at least two engines")
-        names = dict.fromkeys(_label(group["algorithm"]) for group in scenario.to_dict().get("flows", ()))
+        names = dict.fromkeys(_label(_shortened(group["algorithm"])) for group in scenario.to_dict().get("flows", ()))
         return {" + ".join(names) or "no flows": scenario}
     labels = [_label(algorithm) for algorithm in algorithms]
     if not labels:
@@ -169,6 +170,11 @@ def _scenarios(
         label: scenario.replace(**{"flows.algorithm": algorithm})
         for label, algorithm in zip(labels, algorithms, strict=True)
     }
+
+
+def _shortened(algorithm: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+    """Algorithm of a scenario without parameters at their defaults: a resolved scenario spells all of them out."""
+    return algorithm if isinstance(algorithm, str) else without_defaults(algorithm)
 
 
 def _label(algorithm: str | Mapping[str, Any]) -> str:
