@@ -190,7 +190,7 @@ def builds(text: str) -> str:
 
 def keys(name: str) -> str:
     """One list of scenario keys with a row for each key; empty columns are left out."""
-    heads = ("key", "type", "default", "allowed", "what")
+    heads = ("key", "type", "default", "allowed", "meaning")
     rows = []
     for key in _core.scenario_keys()[name]:
         default = f"`{key['default']}`" if key["default"] is not None else key["otherwise"] or "required"

@@ -80,7 +80,7 @@ def evaluate(
     dask: str | None = None,
     progress: Callable[[float, float], object] | None = None,
     stop: threading.Event | None = None,
-    memory_bytes: int | None = None,
+    memory: int | str | None = None,
     called: str | None = None,
 ) -> Card:
     """The report card of an algorithm after RFC 9743, each word relative to the less favourable of NewReno and CUBIC.
@@ -99,7 +99,7 @@ def evaluate(
         dask: The address of a Dask scheduler, whose cluster runs what the simulator does; None for this machine.
         progress: As for `run_many`.
         stop: As for `run_many`.
-        memory_bytes: As for `run_many`.
+        memory: As for `run_many`.
         called: What the program calls the algorithm, in the commands on the card; None for what ``algorithm`` says.
 
     Raises:
@@ -116,7 +116,7 @@ def evaluate(
         check_scheduler(dask)
     runs, there, kernel = Runs(), Runs(), None
     failures: dict[str, str] = {}
-    options = RunOptions(workers, memory_bytes, stop, progress, dask)
+    options = RunOptions(workers, memory, stop, progress, dask)
     with open_store(cache_directory("evaluate") if cache is None else cache) as store:
         few = {place: min(counts[place], LINUX_SEEDS) for place in counts if engine == "linux" and on_linux(*place)}
         if few:
@@ -194,8 +194,8 @@ class Plan(Outcome):
         """Plain values ready for JSON."""
         return {**asdict(self), "cpu_s": self.cpu_s, "linux_cpu_s": self.linux_cpu_s}
 
-    def shown(self) -> list[Shown | str]:
-        """The line that the program prints."""
+    def shown(self, _columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Lines that the program prints."""
         runs = f"{self.runs:,} runs of {self.seeds} seeds, {self.kept:,} of them kept from before"
         more = f"up to {self.more_seeds} seeds where a word is unclear" if self.more_seeds > self.seeds else ""
         lines = ["; ".join(part for part in (runs, _left(self.cpu_s), more) if part)]
