@@ -26,10 +26,26 @@
 //!   Reno but for pacing and R*; with `ecn = "classic"` each ACK counts as one mark until the sender has answered.
 //! - Windows below two segments, which the draft lists as future work, are the frame's: at least one segment.
 
-use crate::params::{Group, Info, MadeForEcn, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, MadeForEcn, Params};
 use crate::parts::Mark;
 use crate::time::{MILLISECOND, Nanos, seconds};
 use crate::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of Prague.
+    pub struct PragueParams for PRAGUE {
+        g: f64 = number(1.0 / 16.0, 0.0, 1.0), "1",
+            "How far alpha moves towards the fraction marked, once a virtual round trip.",
+            "draft-04 section 2.4.1: 1/16";
+        virtual_rtt: f64 = number(25.0, 0.0, 1000.0), "ms",
+            "Flows with a shorter RTT have the rate of one with this; 0 leaves it out.",
+            "draft-04 section 2.4.4: 25 ms";
+        transition: f64 = number(500.0, 0.0, 1e6), "round trips",
+            "Round trips after which virtual_rtt governs.",
+            "draft-04 section 2.4.4: D = 500";
+    }
+}
 
 /// Prague.
 pub const PRAGUE: Info = Info {
@@ -39,28 +55,7 @@ pub const PRAGUE: Info = Info {
     recovery: "rack",
     own_slow_start: false,
     ecn: Some(MadeForEcn { kind: "accurate", ect: 1 }),
-    params: &[
-        Param::number(
-            "g",
-            1.0 / 16.0,
-            0.0,
-            1.0,
-            "How far alpha moves towards the fraction marked, once a virtual round trip.",
-        )
-        .source("draft-04 section 2.4.1: 1/16"),
-        Param::number(
-            "virtual_rtt",
-            25.0,
-            0.0,
-            1000.0,
-            "Flows with a shorter RTT have the rate of one with this; 0 leaves it out.",
-        )
-        .unit("ms")
-        .source("draft-04 section 2.4.4: 25 ms"),
-        Param::number("transition", 500.0, 0.0, 1e6, "Round trips after which virtual_rtt governs.")
-            .unit("round trips")
-            .source("draft-04 section 2.4.4: D = 500"),
-    ],
+    params: PragueParams::PARAMS,
 };
 
 /// Longest burst: 2^-12 s (draft-04 section 2.4.5).
@@ -114,10 +109,11 @@ impl RoundTrip {
 impl Prague {
     /// Prague in slow start.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Prague {
+        let given = PragueParams::read(params);
         let answer = Answer {
-            g: params.number("g"),
-            virtual_rtt: (params.number("virtual_rtt") * MILLISECOND as f64) as Nanos,
-            transition: params.number("transition") as u64,
+            g: given.g,
+            virtual_rtt: (given.virtual_rtt * MILLISECOND as f64) as Nanos,
+            transition: given.transition as u64,
             alpha: None,
             measured: RoundTrip::NONE,
             acked: 0,
