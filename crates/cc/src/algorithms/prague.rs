@@ -1,7 +1,8 @@
 //! Prague: DCTCP for the Internet, with rates that hang less on the round-trip time, paced.
 //!
 //! Source: K. De Schepper, O. Tilmans, B. Briscoe, V. Goel, *Prague Congestion Control*, draft-briscoe-iccrg-prague-congestion-control-04
-//! (2024, expired); its requirements are RFC 9331 section 4.3. With M the fraction of segments marked over a round trip, and a virtual
+//! (2024, expired), which was not read: section numbers and constants are those that a port of the reference implementation names. The
+//! requirements are those of RFC 9331 section 4.3. With M the fraction of segments marked over a round trip, and a virtual
 //! round-trip time R* = max(RTT, 25 ms):
 //!
 //! - alpha = (1 - g) alpha + g M, once in R*, g = 1/16; it begins with the first mark, at 1;
