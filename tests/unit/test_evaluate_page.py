@@ -209,8 +209,6 @@ def test_the_comparison_in_words() -> None:
     assert told(figure(starves=True)).endswith(", starves it")
     many = told(figure(verdict="inconclusive", among_many=True))
     assert many.endswith("worse by itself, but inconclusive after the correction for the number of comparisons")
-        " cubic's, worse by itself, but inconclusive after the correction for the number of comparisons"
-    )
     # exp(0.0953) = 1.1
     assert told(lost(difference=0.0953, ci95=0.0)) == "1.1 (1.1 to 1.1) times cubic's cost"
     assert told(SLIGHT).endswith(" times cubic's cost; the means are 0.08 points apart, which counts only beyond 0.1")
