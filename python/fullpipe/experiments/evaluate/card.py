@@ -7,27 +7,24 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fullpipe
-from fullpipe._util.display import Outcome, Shown
+from fullpipe._util.display import Shown
 from fullpipe._util.files import readable, staged
 from fullpipe._util.inputs import read_json, read_rows
 from fullpipe._util.text import file_label, file_name, shorten
-from fullpipe.experiments.evaluate.cell import Cell
+from fullpipe.experiments.evaluate.cell import CANDIDATE, Cell, Role, Rule
 from fullpipe.experiments.evaluate.cells import CELLS
 from fullpipe.experiments.evaluate.cells.queues import ADDRESSED_BELOW_S
 from fullpipe.experiments.evaluate.criteria import CRITERIA, Criterion
 from fullpipe.experiments.evaluate.extent import run_of, seeds_used
-from fullpipe.experiments.evaluate.judging import BARS, Compared, JudgedCell, Runs, Values, corrected
+from fullpipe.experiments.evaluate.judging import BARS, WHO, Compared, JudgedCell, Runs, Values, corrected
 from fullpipe.experiments.evaluate.preset import Tree
 from fullpipe.experiments.evaluate.rules import BADNESS, NO_WORSE, NOT_APPLICABLE, NOT_RUN, WORSE, at_most, worst
 from fullpipe.experiments.evaluate.statement import Statement
-from fullpipe.runs.tidy import setting, tidy
+from fullpipe.runs.results import Results, table_of
 from fullpipe.scenario import Scenario
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["BREAKER", "RISKS", "Card", "Kernel"]
 
@@ -44,6 +41,8 @@ RISKS = (
     "The bar for harm has CUBIC's own record on NewReno at large products of bandwidth and delay: read both victims.",
     "No word is a threshold of RFC 9743, which gives none (section 5).",
 )
+
+LABELS = ("criterion", "cell", "setting", "role", "victim", "other")
 
 COLUMNS = ("RFC 9743", "criterion", "word", "cells run", "settings", "where")
 """Of what the program prints."""
@@ -87,14 +86,17 @@ class Kernel:
         }
 
 
-class Card(Outcome):
+class Card(Results):
     """An algorithm's card.
 
     Attributes:
         data: All that it says, as plain values ready for JSON.
-        runs: A row per run: ``criterion`` (the first it counts for), ``cell``, ``setting``, ``role`` (whose flows these
-            are, and beside whom), ``seed``, and every figure that `measure.figures` names.
+
+    The labels of `runs` are ``criterion`` (the first that a run counts for), ``cell``, ``setting``, and ``role``; its
+    metrics are those of `measure.figures`.
     """
+
+    KIND = "card"
 
     def __init__(
         self,
@@ -103,8 +105,9 @@ class Card(Outcome):
         trees: Mapping[tuple[str, str, str], Tree] | None = None,
     ) -> None:
         self.data = data
-        sections = {cell["id"]: one["id"] for one in reversed(data["criteria"]) for cell in one["cells"]}
-        self.runs = [{"criterion": sections.get(row["cell"], ""), **row} for row in runs]
+        sections = {cell["id"]: one["id"] for one in reversed(data["criteria"]) for cell in one["experiments"]}
+        rows = [{"criterion": sections.get(row["cell"], ""), **row} for row in runs]
+        super().__init__(LABELS, table_of(rows, LABELS))
         self._trees = trees or {}
 
     @classmethod
@@ -155,33 +158,21 @@ class Card(Outcome):
         return next(str(one["verdict"]) for one in self.data["criteria"] if one["id"] == section)
 
     def to_dict(self) -> dict[str, Any]:
-        """All that the card says."""
-        return self.data
+        """All that the card says. Each criterion has its test cases as ``experiments``, and as ``cells``, an alias."""
+        criteria = [{**one, "cells": one["experiments"]} for one in self.data["criteria"]]
+        return {**self.data, "criteria": criteria}
 
     def to_json(self, *, indent: int | None = 1) -> str:
         """The same as JSON text; the same seeds, the same bytes."""
         return super().to_json(indent=indent)
 
-    def tidy(self) -> pa.Table:
-        """Everything measured as `Result.tidy` has it; the group is the role, the setting the cell's and the run's."""
-        places = ("criterion", "cell", "setting", "role", "seed")
-        return tidy(
-            (
-                row["role"],
-                setting(cell=row["cell"], setting=row["setting"], seed=row["seed"]),
-                {name: value for name, value in row.items() if name not in places},
-            )
-            for row in self.runs
-        )
-
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``card.json``, ``card.html``, ``runs.parquet`` and ``scenarios/CELL/SETTING/ROLE.toml``; all appear
-        whole or not at all.
+        """Writes ``card.json``, ``card.html``, ``runs.parquet`` and ``scenarios/CELL/SETTING/ROLE.toml``. All files
+        appear whole or not at all.
 
         Raises:
             InputError: The directory can't be made or written.
         """
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         from fullpipe.bench import put_beside
@@ -191,10 +182,7 @@ class Card(Outcome):
             (stage / "card.json").write_text(self.to_json() + "\n", encoding="utf-8")
             tries = self._tries() if put_beside(stage) else {}
             (stage / "card.html").write_text(card_page(self.data, tries), encoding="utf-8")
-            columns = dict.fromkeys(key for row in self.runs for key in row)
-            pq.write_table(
-                pa.table({name: [row.get(name) for row in self.runs] for name in columns}), stage / "runs.parquet"
-            )
+            pq.write_table(self.runs, stage / "runs.parquet")
             for place, tree in self._trees.items():
                 folder = Path(stage, "scenarios", *map(file_name, place[:-1]))
                 folder.mkdir(parents=True, exist_ok=True)
@@ -207,12 +195,15 @@ class Card(Outcome):
         """
         from fullpipe.bench import link
 
+        runs, algorithm = self.runs, self.data["algorithm"]
+        columns = (runs[name].to_pylist() for name in ("role", "other", "victim")) if len(runs) else ((), (), ())
+        roles = {role: Role(other, victim) for role, other, victim in zip(*columns, strict=True)}
         found: dict[str, dict[str, str]] = {}
-        for (cell, name, role), tree in self._trees.items():
-            settings = found.setdefault(cell, {})
-            if name in settings or not role.endswith("candidate"):
+        for (cell, name, text), tree in self._trees.items():
+            settings, role = found.setdefault(cell, {}), roles.get(text)
+            if role is None or name in settings or role.other != CANDIDATE:
                 continue
-            about = f"{cell}, {name}: {role.replace('candidate', self.data['algorithm'])}"
+            about = f"{cell}, {name}: {Role(algorithm, role.victim)}"
             address = link(Scenario.from_dict(tree), about)
             if address is not None:
                 settings[name] = address
@@ -227,6 +218,8 @@ class Card(Outcome):
         """
         with readable(directory) as place:
             data = read_json(place / "card.json")
+            for one in data["criteria"]:
+                one.setdefault("experiments", one.pop("cells", []))
             runs = read_rows(place / "runs.parquet")
             trees = {
                 (file_label(file.parts[-3]), file_label(file.parts[-2]), file_label(file.stem)): Scenario.load(
@@ -236,8 +229,12 @@ class Card(Outcome):
             }
             return cls(data, runs, trees)
 
-    def shown(self) -> list[Shown | str]:
-        """The table that the program prints."""
+    def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Table that the program prints.
+
+        Args:
+            columns: Metrics of all runs, shown in a table of their own.
+        """
         rows = [
             (
                 one["id"],
@@ -254,6 +251,7 @@ class Card(Outcome):
             Shown(f"{data['algorithm']} beside NewReno and CUBIC", COLUMNS, rows, len(COLUMNS)),
             f"Words are relative to the less favourable of both in each figure; RFC 9743 gives no thresholds. {made}",
             *self._shown_kernel(),
+            *([self.shown_summary(columns)] if columns else []),
         ]
 
     def _shown_kernel(self) -> list[Shown | str]:
@@ -264,7 +262,7 @@ class Card(Outcome):
 
         rows = [
             (cell["id"], figure["setting"], f"{figure['title']}, {figure['unit']}".removesuffix(", "), *row)
-            for cell in {cell["id"]: cell for one in self.data["criteria"] for cell in one["cells"]}.values()
+            for cell in {cell["id"]: cell for one in self.data["criteria"] for cell in one["experiments"]}.values()
             for figure in cell["figures"].values()
             for row in beside(figure, self.data["algorithm"])
         ]
@@ -286,11 +284,11 @@ def _criterion(
     """A criterion's line."""
     line: dict[str, Any] = {"id": criterion.id, "title": criterion.title, "asks": criterion.asks}
     if criterion.id in statement.excludes:
-        return {**line, "verdict": NOT_APPLICABLE, "where": "", "why": "excluded by its authors", "cells": []}
+        return {**line, "verdict": NOT_APPLICABLE, "where": "", "why": "excluded by its authors", "experiments": []}
     if criterion.stated:
         said = statement.answers.get(criterion.id, "")
         verdict = "stated" if said else "not stated"
-        return {**line, "verdict": verdict, "where": "", "why": said or "no run can answer it", "cells": []}
+        return {**line, "verdict": verdict, "where": "", "why": said or "no run can answer it", "experiments": []}
     if criterion.id == "7.2":
         places = {(row["cell"], row["setting"]) for row in rows if row.get("worst_loss_rate") is not None}
         return {**line, **_part_run([cell for cell in CELLS if cell.settings], places), **_breaker(rows, asked)}
@@ -308,7 +306,7 @@ def _criterion(
             [cell for cell in CELLS if criterion.id in cell.criteria],
             {(cell.cell.id, one.setting) for cell in own for one in cell.compared},
         ),
-        "cells": [_cell(cell, asked) for cell in own],
+        "experiments": [_cell(cell, asked) for cell in own],
     }
 
 
@@ -350,11 +348,10 @@ def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, Any]:
     """7.2: whether the candidate's runs lose more than a tenth within 10 s where no standard's do."""
     found: dict[tuple[str, str, str], dict[str, Values]] = {}
     for row in rows:
-        victim, _, who = row["role"].rpartition(" beside ")
-        if who in ("candidate", *BARS) and row.get("worst_loss_rate") is not None:
-            place = found.setdefault((row["cell"], row["setting"], victim), {who: [] for who in ("candidate", *BARS)})
-            place[who].append(row["worst_loss_rate"])
-    judged = [(place, _broken(*place, values)) for place, values in found.items() if values["candidate"]]
+        if row["other"] in WHO and row.get("worst_loss_rate") is not None:
+            place = found.setdefault((row["cell"], row["setting"], row["victim"]), {who: [] for who in WHO})
+            place[row["other"]].append(row["worst_loss_rate"])
+    judged = [(place, _broken(*place, values)) for place, values in found.items() if values[CANDIDATE]]
     judged.sort(key=lambda each: -_most(each[1].candidate))
     broken = [f"{cell}, {setting}" for (cell, setting, _), one in judged if one.verdict == WORSE]
     where = broken[0] + (f"; {len(broken) - 1} more" if len(broken) > 1 else "") if broken else ""
@@ -363,12 +360,12 @@ def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, Any]:
     shown = [one for _, one in judged if _most(one.candidate) > 100 * BREAKER] or [one for _, one in judged[:1]]
     cell = Cell("breaker", ("7.2",), "the 10 s of each run above in which the bottleneck drops most", note=BREAKER_NOTE)
     cells = [{**_cell(JudgedCell(cell, shown), asked), "verdict": verdict, "command": asked}] if judged else []
-    return {"verdict": verdict, "where": where, "why": "" if judged else "no runs", "cells": cells}
+    return {"verdict": verdict, "where": where, "why": "" if judged else "no runs", "experiments": cells}
 
 
 def _broken(cell: str, setting: str, victim: str, values: Mapping[str, Values]) -> Compared:
     """What is lost in a setting at most, beside the limit; beyond it is no worse where a standard is too."""
-    judgement = at_most(values["candidate"], BREAKER)
+    judgement = at_most(values[CANDIDATE], BREAKER)
     assert judgement is not None
     if any(_most(values[bar]) > BREAKER for bar in BARS):
         judgement = replace(judgement, verdict=NO_WORSE)
@@ -376,14 +373,16 @@ def _broken(cell: str, setting: str, victim: str, values: Mapping[str, Values]) 
     return Compared(
         setting=f"{cell}, {setting}",
         metric="worst_loss_rate",
-        title="loss over 10 s" + (f" beside {victim}" if victim else ""),
+        title="loss over 10 s" + (f" versus {victim}" if victim else ""),
         unit="%",
         verdict=judgement.verdict,
         main=True,
-        candidate=shares["candidate"],
+        candidate=shares[CANDIDATE],
         standards={bar: shares[bar] for bar in BARS},
         judgement=judgement,
         limit=100 * BREAKER,
+        rule=Rule.LIMIT,
+        victim=victim,
     )
 
 
@@ -442,6 +441,8 @@ def _figures(one: Compared) -> dict[str, Any]:
         "metric": one.metric,
         "title": one.title,
         "unit": one.unit,
+        "rule": str(one.rule),
+        **({"victim": one.victim} if one.victim else {}),
         "verdict": one.verdict,
         **({"why": one.why} if one.why else {}),
         **({"limit": one.limit} if one.limit is not None else {}),
