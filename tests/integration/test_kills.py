@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 LOADERS: dict[str, Any] = {"run": fullpipe.Result, "compare": fullpipe.Comparison, "sweep": fullpipe.Sweep}
 
-VARIES = re.compile(rb'"wall_s": [0-9.e-]+|\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?( UTC, kept since)?|--out \w+')
+VARIES = re.compile(rb'"wall_s": [0-9.e-]+|\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?( UTC)?(, kept since)?|--out \w+')
 """Wall times, dates, and the directory in the command line that a report names: no results."""
 
 

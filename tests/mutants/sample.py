@@ -1,8 +1,8 @@
 """A random sample of mutants over Python, Rust and TypeScript: which edits of the code does no test notice?
 
 Each mutant changes one operator, constant or name outside of comments and text, in a copy of the repository. The unit
-tests of that file's room run on it. The sample depends on the seed and the files alone. Results are one JSON object a line;
-a second run with the same file continues.
+tests of the room of that file run on it. The sample depends on the seed and the files alone. Results are one JSON
+object a line; a second run with the same file continues.
 
     .venv/bin/python tests/mutants/sample.py --count 300 --out out/mutants.jsonl
 """
