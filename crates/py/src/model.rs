@@ -94,7 +94,7 @@ impl Model {
         let limit = memory_bytes.unwrap_or(u64::MAX);
         let _ = own::take_raised();
         let mut run = || {
-            let mut simulation = Simulation::within(Arc::clone(&self.0), limit).map_err(Stopped::Memory)?;
+            let mut simulation = Simulation::within(Arc::clone(&self.0), limit)?;
             simulation.advance_watched(Nanos::MAX, &mut |reached| watch.may_go_on(reached))?;
             simulation.report()
         };
@@ -104,6 +104,7 @@ impl Model {
             (_, Some(error)) => Err(error),
             (Ok(report), None) => report::to_tables(py, report),
             (Err(Stopped::Memory(problem)), None) => Err(raise(problem)),
+            (Err(Stopped::Invalid(invalid)), None) => Err(raise(invalid.into())),
             (Err(stopped), None) => Err(failure(py, &stopped)),
         }
     }

@@ -3,6 +3,7 @@
 
 mod dice;
 mod extremes;
+mod hostile;
 mod invariants;
 mod order;
 mod resolved;
