@@ -174,6 +174,14 @@ impl Simulation {
         either!(&self.0, engine => engine.now)
     }
 
+    /// Packets in the queue of a link, by its place in the scenario: forward, then reverse.
+    pub fn queued_packets(&self, link: usize) -> [usize; 2] {
+        either!(&self.0, engine => {
+            let place = Order::back(&engine.order.links)[link];
+            [0, 1].map(|direction| engine.transit.network.queued_packets(2 * place + direction, engine.now))
+        })
+    }
+
     /// Goes on until the time `until`, or to the end of the scenario if that comes first.
     ///
     /// # Errors
@@ -202,6 +210,9 @@ impl Simulation {
 
 /// Events between two calls of the watch.
 const WATCH_EVERY: u32 = 1 << 14;
+
+/// Events that a new connection counts as between two looks at the memory: it takes as much as 16 packets.
+const CONNECTION_EVENTS: u64 = 16;
 
 /// From so many flows on their state outgrows the cache.
 const MANY_FLOWS: usize = 512;
@@ -553,7 +564,7 @@ impl<P: Policy> Engine<P> {
         self.transit.pump(flow, at);
         let sent = u32::try_from(flow.sender.counters().sent - before).unwrap_or(u32::MAX);
         self.first_segments = self.first_segments.saturating_add(sent);
-        if self.first_segments >= WATCH_EVERY {
+        if u64::from(self.first_segments) >= burst::PART {
             self.look_at_memory(now);
         }
     }
@@ -628,7 +639,10 @@ impl<P: Policy> Engine<P> {
         let WebGroup { rng, idle, .. } = &mut self.web[group as usize];
         let next = at.saturating_add(rng.exponential(1e9 / per_second));
         let id = idle.pop();
-        let id = id.unwrap_or_else(|| self.add_web_connection(group));
+        let id = id.unwrap_or_else(|| {
+            self.transit.count_burst(CONNECTION_EVENTS);
+            self.add_web_connection(group)
+        });
         self.start_at(at, id);
         if stop.is_none_or(|stop| next <= stop) {
             self.set_transfer(group, next);

@@ -28,6 +28,7 @@ mod tests;
 use super::ecn::{self, EcnMode};
 use super::pacing::{self, Pacer};
 use super::packet_log::PacketLog;
+use super::policy::Input;
 use super::progress::{Phase, Progress};
 use super::rate::Sampler;
 use super::repair::{self, Expiry, Loss, News, Repair};
@@ -39,7 +40,7 @@ use crate::report::meter::{Counters, Meter};
 use crate::scenario::Tcp;
 use crate::transport::policy::{Controller, MOST_SEGMENTS, Policy};
 use crate::transport::receiver::unwrap;
-use fullpipe_cc::{Ack, Flow, Input, Nanos, Signal};
+use fullpipe_cc::{Ack, Flow, Nanos, Signal};
 use std::ops::Range;
 
 /// Segments that [`Sender::noted_segments`] hands out at a time, at most: a window may have billions.
@@ -217,7 +218,8 @@ impl<P: Policy> Sender<P> {
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         let watch = self.watch.as_ref().map_or(0, |watch| size_of::<Watch>() + watch.heap_bytes());
-        self.repair.heap_bytes() + self.meter.heap_bytes() + watch + self.cc.heap_bytes()
+        let ecn = self.ecn.as_deref().map_or(0, size_of_val);
+        self.repair.heap_bytes() + self.meter.heap_bytes() + self.rtt.heap_bytes() + watch + ecn + self.cc.heap_bytes()
     }
 
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.
