@@ -116,9 +116,7 @@ impl Model {
         match (outcome, watch.into_error()) {
             (_, Some(error)) => Err(error),
             (Ok(report), None) => report::to_tables(py, report),
-            (Err(Stopped::Memory(problem)), None) => Err(raise(problem)),
-            (Err(Stopped::Invalid(invalid)), None) => Err(raise(invalid.into())),
-            (Err(stopped), None) => Err(failure(py, &stopped)),
+            (Err(stopped), None) => Err(refused(py, stopped)),
         }
     }
 }
@@ -157,6 +155,15 @@ pub fn failure(py: Python, stopped: &Stopped) -> PyErr {
             failure.set_cause(py, cause);
             failure
         }
+    }
+}
+
+/// Python's exception for a run that does not begin or ends early: `Problem` where a key of the scenario is the cause.
+pub fn refused(py: Python, stopped: Stopped) -> PyErr {
+    match stopped {
+        Stopped::Memory(problem) => raise(problem),
+        Stopped::Invalid(invalid) => raise(invalid.into()),
+        other => failure(py, &other),
     }
 }
 

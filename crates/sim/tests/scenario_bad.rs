@@ -195,7 +195,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "\"reno\"",
         "{ name = \"vegas\", alpha = -1 }",
         &[
-            "line 19: flows[0].algorithm.alpha: the whole number -1 is not allowed; allowed: numbers from 0 to 1000000 (segments)",
+            "line 19: flows[0].algorithm.alpha: -1 is out of range; allowed: numbers from 0 to 1000000 (segments)",
         ],
     ),
     ("\"reno\"", "{ name = \"vegas\", alpha = nan }", &["flows[0].algorithm.alpha: the number NaN is not allowed"]),
