@@ -26,7 +26,7 @@ def table(file: bytes) -> tuple[int, int]:
 
 
 def with_sections_over_the_same_bytes(count: int, size: int) -> bytes:
-    """The object with so many more sections, each of which is the same part of the file."""
+    """The object with `count` more sections, each of which covers one part of the file."""
     begin, sections = table(OBJECT)
     headers = OBJECT[begin : begin + sections * SECTION.size]
     file = bytearray(OBJECT) + bytes(-len(OBJECT) % 8)
