@@ -64,7 +64,7 @@ class Comparison(Results):
         return max((labels.count(label) for label in self.results), default=0)
 
     def by_link(self) -> Results:
-        """The same runs with a row per run and link, and the labels ``algorithm`` and ``link``."""
+        """Runs with a row per run and link, and the labels ``algorithm`` and ``link``."""
         import pyarrow as pa
 
         links, runs = self.links, self.runs
