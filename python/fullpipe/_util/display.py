@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.text import html, unknown
 from fullpipe.errors import InputError
@@ -41,7 +41,7 @@ class Outcome(ABC):
     """Outcome of a run or an experiment, as plain values, as JSON, and as tables."""
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values ready for JSON."""
 
     @abstractmethod
