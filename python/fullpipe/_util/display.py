@@ -120,12 +120,13 @@ def _escaped(text: str) -> str:
     return "".join(ESCAPES.get(each, each) for each in text)
 
 
-def csv_text(table: pa.Table, columns: Sequence[str] | None = None) -> str:
+def csv_text(table: pa.Table, columns: Sequence[str] | None = None, labels: Sequence[str] = ()) -> str:
     """Rows of runs as CSV with a header.
 
     Args:
         table: The runs.
-        columns: Metrics to keep, with the labels before them; None for all.
+        columns: Metrics to keep, after the labels, the seed, and the error; None for all.
+        labels: Columns that identify a run.
 
     Raises:
         InputError: A metric is unknown.
@@ -133,15 +134,13 @@ def csv_text(table: pa.Table, columns: Sequence[str] | None = None) -> str:
     import csv
     import io
 
-    from fullpipe.metrics import METRICS
-
     names = table.column_names
     if columns is not None:
         for name in columns:
             if name not in names:
                 raise InputError(unknown("metric", name, names))
-        labels = [name for name in names if "." not in name and name not in METRICS and not name.startswith("reverse_")]
-        names = [*labels, *(name for name in columns if name not in labels)]
+        known = {"run", *labels, "seed", "engine", "error"}
+        names = [*(name for name in names if name in known), *(name for name in columns if name not in known)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
