@@ -62,7 +62,7 @@ def test_help_and_version(program: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["import fullpipe", "from fullpipe.cli import main; sys.argv[1:] = ['--help']; main()"]
+    "code", ["import fullpipe", "from fullpipe._cli import main; sys.argv[1:] = ['--help']; main()"]
 )
 def test_what_costs_time_to_import_is_left_for_later(code: str) -> None:
     heavy = "{'pyarrow', 'numpy', 'matplotlib', 'rich', 'tomli_w', 'asyncio'}"

@@ -21,8 +21,8 @@ import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario
 from fullpipe.errors import InputError, MemoryLimitError
+from fullpipe.experiments.evaluate import evaluate
 from fullpipe.runs import cluster
-from fullpipe.study.evaluate import evaluate
 from test_sweep import kept_in, rows_of
 
 SWEEP = (

@@ -22,7 +22,7 @@ import pytest
 import fullpipe
 from conftest import PROGRAM, SMALL
 from fullpipe import Cancelled, Scenario
-from fullpipe.cli import Interrupt
+from fullpipe._cli import Interrupt
 
 ENDLESS = SMALL.replace('"20 s"', '"900000 s"').replace("10 Mbit/s", "1 Gbit/s")
 SWEEP = SMALL + '\n[sweep]\n"links.bottleneck.buffer" = ["20 packets", "40 packets"]\n'
@@ -130,9 +130,9 @@ def test_files_that_can_not_grow(start: Started, tmp_path: Path, arguments: list
     "module",
     [
         "click",
-        "fullpipe.cli",
+        "fullpipe._cli",
         "fullpipe.errors",
-        "fullpipe.cli.run",
+        "fullpipe._cli.run",
         "fullpipe.scenario",
         "fullpipe._core",
         "rich.table",

@@ -16,15 +16,15 @@ import pytest
 import fullpipe
 from conftest import Program
 from fullpipe import InputError, Scenario, ScenarioError
+from fullpipe._cli import output
+from fullpipe._cli.run import print_result
+from fullpipe._util.text import file_label, file_name, html, listed, one_line, printable, quoted, shorten, with_params
 from fullpipe.charts.style import label
-from fullpipe.cli import output
-from fullpipe.cli.run import print_result
 from fullpipe.errors import FullpipeError
 from fullpipe.linux.plan import Plan
 from fullpipe.linux.report import to_tables
 from fullpipe.reproduce.report.page import environment
 from fullpipe.reproduce.report.view import _parameters
-from fullpipe.text import file_label, file_name, html, listed, one_line, printable, quoted, shorten, with_params
 
 ESC, RIGHT_TO_LEFT = "\x1b", "\u202e"
 LONG = "x" * 100_000

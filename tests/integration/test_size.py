@@ -18,17 +18,17 @@ import pytest
 import fullpipe
 from conftest import Program
 from fullpipe import Scenario, models
-from fullpipe.cli import fullpipe_command
-from fullpipe.cli.size import _print
+from fullpipe._cli import fullpipe_command
+from fullpipe._cli.size import _print
 from fullpipe.errors import InputError
+from fullpipe.experiments.sizing import Mix, Sizing, Target
+from fullpipe.experiments.sizing.mix import _time
+from fullpipe.experiments.sizing.search import Bracket, Search, Verdict
+from fullpipe.experiments.sizing.shares import algorithms_of, parts_of
+from fullpipe.experiments.sizing.sizing import MEASURED, Answer, Case
+from fullpipe.experiments.sizing.target import judge
 from fullpipe.runs.aggregate import estimate
 from fullpipe.scenario.quantity import Quantity
-from fullpipe.study.size import Mix, Sizing, Target
-from fullpipe.study.size.mix import _time
-from fullpipe.study.size.search import Bracket, Search, Verdict
-from fullpipe.study.size.shares import algorithms_of, parts_of
-from fullpipe.study.size.sizing import MEASURED, Answer, Case
-from fullpipe.study.size.target import judge
 
 SMALL = ["--rate", "2Mbit/s", "--rtt", "20ms..60ms", "--flows", "2,4", "--target", "0.9", "--algorithms", "newreno"]
 

@@ -26,13 +26,13 @@ import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario, ScenarioError
 from fullpipe.errors import Cancelled, FullpipeError, InputError
+from fullpipe.experiments.sweep import Plan, load_plan
+from fullpipe.experiments.sweep import plan as plans
+from fullpipe.experiments.sweep.axes import read_axes
+from fullpipe.experiments.sweep.directory import opened
 from fullpipe.runs import engines
 from fullpipe.runs import store as stores
 from fullpipe.runs.aggregate import Estimate, estimate, student_t
-from fullpipe.study.sweep import Plan, load_plan
-from fullpipe.study.sweep import plan as plans
-from fullpipe.study.sweep.axes import read_axes
-from fullpipe.study.sweep.directory import opened
 
 SWEEP = (
     SMALL
@@ -326,7 +326,7 @@ def test_only_one_sweep_at_a_time_in_a_directory(program: Program, sweep_file: P
     plan = load_plan(sweep_file)
     with opened(tmp_path / "out", plan):
         with pytest.raises(InputError, match="another command is writing"):
-            fullpipe.study.sweep.sweep_plan(plan, out=tmp_path / "out")
+            fullpipe.experiments.sweep.sweep_plan(plan, out=tmp_path / "out")
         done = program("sweep", sweep_file.name, "--out", "out")
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == "fullpipe: out: another command is writing there\n"
@@ -507,7 +507,7 @@ def test_a_full_disk(sweep_file: Path, tmp_path: Path) -> None:
     # The kernel refuses files over 4 kB: a real failure to write, in the middle of the sweep.
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); "
-        "from fullpipe.cli import main; sys.argv[1:] = ['sweep', 'sweep.toml', '--out', 'out']; main()"
+        "from fullpipe._cli import main; sys.argv[1:] = ['sweep', 'sweep.toml', '--out', 'out']; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")

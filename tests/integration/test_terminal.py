@@ -17,8 +17,8 @@ import fullpipe
 from by_hand import by_hand
 from conftest import PROGRAM
 from fullpipe import Comparison, InputError, Scenario
-from fullpipe.cli import output, run
-from fullpipe.cli.scenarios import changes_of
+from fullpipe._cli import output, run
+from fullpipe._cli.scenarios import changes_of
 from test_tables import sized_together
 
 SMALL = """

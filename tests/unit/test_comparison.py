@@ -13,11 +13,11 @@ import pytest
 
 from by_hand import SCENARIO, by_hand
 from fullpipe import Result, Scenario, ScenarioError, compare, run, run_many
-from fullpipe.display import Shown
+from fullpipe._util.display import Shown
+from fullpipe._util.files import MANIFEST
 from fullpipe.errors import InputError
-from fullpipe.files import MANIFEST
-from fullpipe.study import compare as comparison
-from fullpipe.study.comparison import MEANS, Comparison
+from fullpipe.experiments import compare as comparison
+from fullpipe.experiments.comparison import MEANS, Comparison
 
 
 class Runs:

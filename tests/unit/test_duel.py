@@ -12,13 +12,13 @@ import pytest
 import fullpipe
 from by_hand import check_rows
 from fullpipe import Duel, InputError, Scenario, ScenarioError
-from fullpipe.cli import duel as command
+from fullpipe._cli import duel as command
+from fullpipe.experiments.duel import AMONG, HALF, PARTS, Bout, duel, harm
+from fullpipe.experiments.sweep.axes import read_axes
+from fullpipe.experiments.sweep.plan import Plan
+from fullpipe.experiments.sweep.sweeping import Sweep
+from fullpipe.experiments.sweep.table import table_of
 from fullpipe.runs.aggregate import paired
-from fullpipe.study.duel import AMONG, HALF, PARTS, Bout, duel, harm
-from fullpipe.study.sweep.axes import read_axes
-from fullpipe.study.sweep.plan import Plan
-from fullpipe.study.sweep.sweeping import Sweep
-from fullpipe.study.sweep.table import table_of
 
 
 def test_harm_is_what_is_lost_of_what_there_is_alone() -> None:

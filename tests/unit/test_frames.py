@@ -10,14 +10,14 @@ import pytest
 
 from conftest import Program
 from fullpipe import Scenario, run
-from fullpipe.display import Shown
+from fullpipe._util.display import Shown
 from fullpipe.errors import ScenarioError
-from fullpipe.study.evaluate.cell import Call, Metric, Setting
-from fullpipe.study.evaluate.cells.harm import media
-from fullpipe.study.evaluate.judging import Runs, judge_cell
-from fullpipe.study.evaluate.measure import MEASURES
-from fullpipe.study.evaluate.preset import STANDARDS, Party
-from fullpipe.study.evaluate.rules import INFORMATION, LESS, LOSS, NO_WORSE, WORSE
+from fullpipe.experiments.evaluate.cell import Call, Metric, Setting
+from fullpipe.experiments.evaluate.cells.harm import media
+from fullpipe.experiments.evaluate.judging import Runs, judge_cell
+from fullpipe.experiments.evaluate.measure import MEASURES
+from fullpipe.experiments.evaluate.preset import STANDARDS, Party
+from fullpipe.experiments.evaluate.rules import INFORMATION, LESS, LOSS, NO_WORSE, WORSE
 
 WEB = {"algorithm": "reno", "transfers_per_second": 1, "mean_size": "9 kB"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import pydoc
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,12 @@ import pytest
 import fullpipe
 from by_hand import by_hand
 from fullpipe import Comparison, InputError, Scenario, ScenarioError, Sizing, Sweep
+from fullpipe.experiments.sizing import Mix
+from fullpipe.experiments.sweep.axes import read_axes
+from fullpipe.experiments.sweep.directory import opened
+from fullpipe.experiments.sweep.plan import Plan
 from fullpipe.runs.options import RunOptions
 from fullpipe.runs.runner import Runner
-from fullpipe.study.size import Mix
-from fullpipe.study.sweep.axes import read_axes
-from fullpipe.study.sweep.directory import opened
-from fullpipe.study.sweep.plan import Plan
 from test_tables import sized, sized_together
 
 
@@ -34,7 +35,12 @@ def test_a_file_a_dictionary_and_a_scenario_run_alike(small: Scenario, tmp_path:
 def test_names_are_exported() -> None:
     assert issubclass(fullpipe.LinuxError, fullpipe.FullpipeError)
     assert fullpipe.models.sqrt_rule_buffer(100, 4) == 50
-    assert {"InputError", "LinuxError", "models"} <= set(dir(fullpipe))
+    assert dir(fullpipe) == sorted(fullpipe.__all__)
+
+
+def test_help_begins_with_the_four_functions_that_users_need_first() -> None:
+    found = pydoc.plain(pydoc.render_doc(fullpipe)).split("DESCRIPTION\n")[1].splitlines()
+    assert [line.strip().partition("(")[0] for line in found[:4]] == ["run", "compare", "sweep", "size"]
 
 
 def test_comparisons(tmp_path: Path) -> None:
@@ -105,7 +111,7 @@ def test_one_value_where_nothing_is_random(small: Scenario) -> None:
     rows = [{**plan.labels(run), "error": None, "utilization": 0.5} for run in (0, 1)]
 
     def title(*rows: dict[str, object]) -> str:
-        from fullpipe.study.sweep.table import table_of
+        from fullpipe.experiments.sweep.table import table_of
 
         (shown,) = Sweep(plan, table_of(rows, plan)).shown()
         return shown if isinstance(shown, str) else f"{shown.title}: {shown.rows[0][1]}"

@@ -36,7 +36,7 @@ WINDOWS = fullpipe.Scenario.loads(MANY.replace("count = 10000", "count = 1"))
 
 
 def run(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from fullpipe.cli import main; main()", "run", str(path), *options]
+    command = [sys.executable, "-c", "from fullpipe._cli import main; main()", "run", str(path), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -13,14 +13,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from by_hand import LINK_SERIES, NO, SERIES, by_hand
+from fullpipe._util.display import without_unit
 from fullpipe.charts.duel import duel_figure
 from fullpipe.charts.series import FEW
 from fullpipe.charts.style import link_pen, pen
 from fullpipe.charts.sweep import Across, sweep_figure
-from fullpipe.display import without_unit
 from fullpipe.errors import InputError
-from fullpipe.study.compare import Comparison
-from fullpipe.study.size import Sizing
+from fullpipe.experiments.compare import Comparison
+from fullpipe.experiments.sizing import Sizing
 from test_tables import sized, swept
 
 PANELS = {"congestion window": "packets", "queue": "packets", "utilization": "of capacity", "round-trip time": "ms"}

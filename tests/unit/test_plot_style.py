@@ -20,7 +20,7 @@ from fullpipe.charts.series import FEW, MOST
 from fullpipe.charts.size import curve_figure, sizing_figure
 from fullpipe.charts.style import link_pen, moving_mean, pen, pens, write
 from fullpipe.charts.sweep import Across, sweep_figure
-from fullpipe.study.compare import Comparison
+from fullpipe.experiments.compare import Comparison
 
 PLAIN = 1.2
 """The width of a line that is nothing special."""

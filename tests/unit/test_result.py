@@ -15,7 +15,7 @@ import pytest
 import fullpipe
 from by_hand import FLOWS, NO, SCENARIO, by_hand
 from fullpipe import InputError, Result, Scenario
-from fullpipe.files import MANIFEST
+from fullpipe._util.files import MANIFEST
 from fullpipe.runs.result import TABLES
 from fullpipe.runs.tables import to_list, to_numpy
 

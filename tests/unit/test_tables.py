@@ -11,24 +11,24 @@ import pytest
 
 from by_hand import NO, by_hand, check_rows
 from fullpipe import Result, Scenario
-from fullpipe.cli import algorithms, compare, linux, output, queues, reproduce, run, size, sweep
-from fullpipe.display import rate
+from fullpipe._cli import algorithms, compare, linux, output, queues, reproduce, run, size, sweep
+from fullpipe._util.display import rate
 from fullpipe.errors import InputError
+from fullpipe.experiments.compare import Comparison
+from fullpipe.experiments.comparison import MEANS
+from fullpipe.experiments.evaluate.card import Card
+from fullpipe.experiments.sizing import Sizing
+from fullpipe.experiments.sizing.mix import Mix
+from fullpipe.experiments.sweep import Sweep
+from fullpipe.experiments.sweep.axes import find_value, read_axes
+from fullpipe.experiments.sweep.plan import Plan
+from fullpipe.experiments.sweep.table import table_of
 from fullpipe.linux import host
 from fullpipe.registry import Algorithm, Param, Queue
 from fullpipe.reproduce.check import Shape, Value
 from fullpipe.reproduce.item import Item
 from fullpipe.reproduce.record import Outcome
 from fullpipe.reproduce.rows import Rows
-from fullpipe.study.compare import Comparison
-from fullpipe.study.comparison import MEANS
-from fullpipe.study.evaluate.card import Card
-from fullpipe.study.size import Sizing
-from fullpipe.study.size.mix import Mix
-from fullpipe.study.sweep import Sweep
-from fullpipe.study.sweep.axes import find_value, read_axes
-from fullpipe.study.sweep.plan import Plan
-from fullpipe.study.sweep.table import table_of
 from test_transfers import TRANSFERS
 
 Printed = Callable[[], str]

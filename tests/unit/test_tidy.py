@@ -9,7 +9,7 @@ import pytest
 
 from by_hand import by_hand
 from fullpipe import Comparison, Duel
-from fullpipe.display import on_axis, unit
+from fullpipe._util.display import on_axis, unit
 from fullpipe.runs.figures import split
 from test_tables import sized, swept
 

@@ -10,8 +10,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from fullpipe._util.display import on_axis, without_unit
 from fullpipe.charts.style import STYLE, label, legend_above, pens, setting_pens
-from fullpipe.display import on_axis, without_unit
 from fullpipe.runs.aggregate import estimate
 
 __all__ = ["Across", "sweep_figure"]

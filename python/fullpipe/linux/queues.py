@@ -125,7 +125,7 @@ def _control(params: Mapping[str, Any], line: Line) -> tuple[str, ...]:
 
 
 def _root(params: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The root in CoDel's law of dropping: no reason to refuse (docs/linux.md has what it moves), but one to say so."""
+    """Warning for CoDel's exact square root, which the kernel approximates (reports/linux.md has the effect)."""
     if params["sqrt"] == "newton" or (params["sqrt"] is None and params["variant"] == "linux"):
         return ()
     return (
@@ -297,7 +297,7 @@ _ALL: Mapping[str, tuple[Mapping[str, Any], Callable[[Mapping[str, Any], Line], 
     ),
     "step": ({"threshold": "65 packets"}, _step),
 }
-"""Each queue's parameters with their defaults (docs/queues), and how they are told to tc."""
+"""Parameters of each queue with their defaults (docs/reference/queues), and their arguments for tc."""
 
 NAMES = ("drop-tail", *_ALL)
 """The queues that the kernel has."""

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, NoReturn
 
+from fullpipe._util.fingerprint import build_fingerprint
 from fullpipe.errors import FullpipeError, InputError
-from fullpipe.fingerprint import build_fingerprint
 from fullpipe.own import carried, restore, used_in
 from fullpipe.runs.design import Done, Run, error_line
 from fullpipe.runs.measure import Row, find_measure

@@ -10,6 +10,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack
 
+from fullpipe._util.text import hint, listed, quoted, unknown
 from fullpipe.errors import InputError
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
@@ -17,7 +18,6 @@ from fullpipe.runs.pool import check_stop, count_workers, in_threads
 from fullpipe.runs.result import Result
 from fullpipe.runs.simulator import simulate
 from fullpipe.scenario import Scenario
-from fullpipe.text import hint, listed, quoted, unknown
 
 __all__ = ["ENGINES", "Together", "check_engines", "run", "run_groups", "run_many"]
 

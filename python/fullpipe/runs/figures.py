@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fullpipe._core import figure_names
+from fullpipe._util.text import hint, listed, quoted
 from fullpipe.errors import InputError
 from fullpipe.runs import tables, transfers
-from fullpipe.text import hint, listed, quoted
 
 __all__ = ["FIRST", "figures", "find_figure", "groups", "jain_index", "over_flows", "overall", "split", "together_bps"]
 

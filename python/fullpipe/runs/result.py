@@ -6,13 +6,24 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Outcome, Shown, any_known, any_marked, count, fairness, marked, milliseconds, percent, rate
-from fullpipe.files import readable, staged
-from fullpipe.inputs import read_json, read_table
+from fullpipe._util.display import (
+    Outcome,
+    Shown,
+    any_known,
+    any_marked,
+    count,
+    fairness,
+    marked,
+    milliseconds,
+    percent,
+    rate,
+)
+from fullpipe._util.files import readable, staged
+from fullpipe._util.inputs import read_json, read_table
+from fullpipe._util.text import listed, shorten
 from fullpipe.runs import tables, transfers
 from fullpipe.runs.figures import figures, groups, overall
 from fullpipe.runs.tidy import tidy
-from fullpipe.text import listed, shorten
 
 if TYPE_CHECKING:
     import os
@@ -36,7 +47,7 @@ MOST_FLOWS = 12
 class Result(Outcome):
     """The outcome of one run. Tables are Arrow tables on the engine's own memory; a figure without a value is NaN there
     and null in JSON. All figures are of the measuring window, from the end of the warm-up to the end of the run: its
-    first instant counts, its last does not. What each of them is stands in ``docs/scenarios.md``.
+    first instant counts, its last does not. What each of them is stands in ``docs/reference/scenarios.md``.
 
     Attributes:
         scenario: What was run.

@@ -14,8 +14,8 @@ from collections.abc import Generator, Iterable, Sized
 from contextlib import closing
 from dataclasses import dataclass, field
 
+from fullpipe._util.fingerprint import build_fingerprint
 from fullpipe.errors import Cancelled
-from fullpipe.fingerprint import build_fingerprint
 from fullpipe.own import identity_of, used_in
 from fullpipe.runs import engines
 from fullpipe.runs.design import Design, Done, Run

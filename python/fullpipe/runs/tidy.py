@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import unit
+from fullpipe._util.display import unit
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from fullpipe import _core, inputs
+from fullpipe import _core
+from fullpipe._util import inputs
+from fullpipe._util.text import html, printable
 from fullpipe.errors import ScenarioError
 from fullpipe.own import carried, restore, used_in
 from fullpipe.scenario.keypath import set_value
 from fullpipe.scenario.keys import ScenarioKeys
-from fullpipe.text import html, printable
 
 if TYPE_CHECKING:
     import os

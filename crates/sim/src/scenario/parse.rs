@@ -21,7 +21,7 @@ impl Scenario {
 }
 
 impl Catalogue {
-    /// Checks a tree of values, such as a parsed TOML document; the keys are those of `docs/scenarios.md`.
+    /// Checks a tree of values, such as a parsed TOML document; the keys are those of `docs/reference/scenarios.md`.
     ///
     /// # Errors
     /// The first [`Problem`] found; its line is unknown.

@@ -397,7 +397,9 @@ mod tests {
         // The first was sent at 1 ms and came back at 52, the last after 51 ms too.
         let known = RateSample::new(4, Some(55 * MS)).segment(4).newly_delivered(1).rtt(Some(51 * MS)).tx_in_flight(5);
         assert_eq!(sampler.sample(55 * MS), Some(known));
-        assert_eq!([sampler.on_lost(0), sampler.on_lost(0), sampler.on_lost(9)], [Some(Lost::of(0)), None, None]);
+        // Segments 1 to 4 had been delivered when the loss of 0 was found.
+        let lost = Some(Lost::of(0).delivered(4));
+        assert_eq!([sampler.on_lost(0), sampler.on_lost(0), sampler.on_lost(9)], [lost, None, None]);
         assert_eq!([sampler.newly_lost(), sampler.newly_lost()], [1, 0]);
         sampler.on_sent(0, 60 * MS, 1);
         assert_eq!(sampler.on_ack(110 * MS, 5, &[]), 1);

@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 const US: u64 = 1000;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
-/// The longest run and the last moment, as `docs/scenarios.md` has them, like every range below.
+/// The longest run and the last moment, as `docs/reference/scenarios.md` has them, like every range below.
 const LONGEST: u64 = 1_000_000 * SECOND;
 
 /// About how many packets a scenario may send, so that many can be run: its duration is cut to that.
