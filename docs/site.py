@@ -331,9 +331,7 @@ def _library() -> str:
 
 def _ready() -> str:
     """Text of each scenario of the repository."""
-    parts = [
-        "# Scenarios ready to run\n\nFiles in `scenarios/`. Run one with `fullpipe run scenarios/NAME.toml`, or "
-    ]
+    parts = ["# Scenarios ready to run\n\nFiles in `scenarios/`. Run one with `fullpipe run scenarios/NAME.toml`, or "]
     parts.append("with `fullpipe sweep` if it is in `sweeps/`.\n")
     for file in sorted((ROOT / "scenarios").rglob("*.toml")):
         name = file.relative_to(ROOT / "scenarios").as_posix()

@@ -56,7 +56,7 @@ __all__ = ["Shown", "builds", "figure", "measured", "output", "pages", "rewrite"
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "reports"
 PAPERS = sorted(page.stem for page in (ROOT / "docs/explanation/papers").glob("*.md"))
-OURS = {"beyond", "modern"}
+OURS = {"bbr", "beyond", "modern"}
 """Our own comparisons, which the count of checks of published papers excludes."""
 
 UNITS = {"%", "ms"}
@@ -139,6 +139,7 @@ def measured(name: str) -> str:
         "linux-bloat": bloat,
         "linux-duel-column": harm,
         "linux-duels": duels,
+        "linux-loss": goodput_under_loss,
         "linux-shallow": shallow,
         "prague": prague,
         "vegas": vegas,
@@ -505,6 +506,15 @@ def drops_of_bbr() -> str:
     lines = [("drops", "simulator", "Linux"), ("---",) * 3]
     for case, row in found.items():
         lines.append((case, *(_spread(row[side], ".0f") if row[side] else "" for side in ("simulator", "linux"))))
+    return _table(lines)
+
+
+def goodput_under_loss() -> str:
+    """Goodput of each run on Linux, and the range of the seeds of the simulator."""
+    found = json.loads((MEASURED / "linux-loss.json").read_text(encoding="utf-8"))
+    lines = [("goodput (Mbit/s)", "simulator", "Linux, each run"), ("---",) * 3]
+    for case, row in found.items():
+        lines.append((case, _spread(row["simulator"], ".2f"), ", ".join(f"{value:.2f}" for value in row["linux"])))
     return _table(lines)
 
 
