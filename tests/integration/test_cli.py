@@ -196,15 +196,22 @@ def test_every_default_and_bound_of_a_queue_is_one_that_a_scenario_takes(small: 
             for value in (param.default, *bounds, *param.choices):
                 if value is not None:
                     chosen = small.replace(**{"links.0.queue": {"name": name, param.name: value}})
-                    assert chosen.model.resolved()["links"][0]["queue"] in (name, {"name": name, param.name: value})
+                    resolved = chosen.model.resolved()["links"][0]["queue"]
+                    assert (resolved["name"], resolved[param.name]) == (name, value)
 
 
 def test_queues_says_all_about_one(program: Program) -> None:
     done = program("queues", "codel")
     assert done.returncode == 0
-    for text in ("RFC 8289", "  target = 5 ms (allowed: 1 us to 10 s)", "  sqrt (allowed: exact, newton)"):
+    for text in (
+        "RFC 8289",
+        "  target = 5 ms (allowed: 1 us to 10 s)",
+        "  sqrt = exact (allowed: exact, newton)",
+        'variant = "linux": newton',
+    ):
         assert text in done.stdout
     assert "  mtu (allowed: 1 B to 1.048576 MB)" in done.stdout, "no default of its own"
+    assert "  ce_threshold (allowed: 0 s to 10 s, or off)" in done.stdout
     assert "  threshold = 65 packets (allowed: packets or time)" in program("queues", "step").stdout
     assert program("queues", "drop-tail").stdout.endswith("No parameters.\n")
     wrong = program("queues", "fqcodel")

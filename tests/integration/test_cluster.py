@@ -221,7 +221,7 @@ def test_workers_that_can_not_run_it(scheduler: str, program: Program, small: Sc
 
     package = tmp_path / "other/fullpipe"
     shutil.copytree(Path(fullpipe.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "text.py").write_text((package / "text.py").read_text() + "# another build\n")
+    (package / "_util/text.py").write_text((package / "_util/text.py").read_text() + "# another build\n")
     with (
         worker(tmp_path / "dask", scheduler, PYTHONPATH=str(package.parent)),
         cluster.connect(scheduler) as client,

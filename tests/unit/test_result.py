@@ -228,8 +228,38 @@ def test_the_other_direction_is_nested_where_anything_crosses_it() -> None:
         "p95_queueing_delay_s": 0.00021,
         "p99_queueing_delay_s": 0.00031,
         "max_queueing_delay_s": 0.00041,
+        "shared_queues": 2,
     }
     assert "reverse" not in links[1]
+
+
+def of_flows(count: int, seed: int) -> Scenario:
+    return Scenario(
+        duration="0.1 s",
+        seed=seed,
+        series_interval="off",
+        links=[{"name": "l", "rate": "8 Mbit/s", "delay": "1 ms", "buffer": "99 packets", "queue": "fq-codel"}],
+        flows=[{"algorithm": "reno", "count": count}],
+    )
+
+
+def test_queues_that_flows_share_are_counted_and_warned_of(tmp_path: Path) -> None:
+    """Each of 1024 queues has 1.953 of 2000 flows on average: 1 - exp(-1.953) (1 + 1.953) = 58.1 % are shared, 595."""
+    result = fullpipe.run(of_flows(2000, seed=2))
+    (link,) = result.to_dict()["links"]
+    assert 545 < link["shared_queues"] < 645
+    (warning,) = result.warnings
+    shared = f"shared queues: {link['shared_queues']} forward, {link['reverse']['shared_queues']} reverse"
+    assert warning.startswith("links[0].queue: fq-codel")
+    assert shared in warning
+    assert pickle.loads(pickle.dumps(result)).warnings == [warning]
+    result.save(tmp_path / "result")
+    assert Result.load(tmp_path / "result").warnings == [warning]
+
+
+def test_few_flows_share_no_queue_with_the_default_seed() -> None:
+    result = fullpipe.run(of_flows(64, seed=1))
+    assert (result.links["shared_queues"].to_pylist(), result.warnings) == ([0], [])
 
 
 def test_percentiles_by_hand() -> None:

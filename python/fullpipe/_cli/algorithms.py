@@ -58,6 +58,8 @@ def print_params(params: Sequence[Param]) -> None:
         default = "" if param.default is None else f" = {_value(param.default)}{unit}"
         click.echo(f"\n  {param.name}{default} (allowed: {_allowed(param)})")
         click.echo(f"      {param.doc}")
+        for variant, value in param.variants.items():
+            click.echo(f'      Default with variant = "{variant}": {_value(value)}{unit}')
         click.echo(f"      Source: {param.source}")
 
 
@@ -68,6 +70,10 @@ def _value(value: float | bool | str) -> str:
 
 
 def _allowed(param: Param) -> str:
+    return _values(param) + (f", or {param.unset}" if param.unset else "")
+
+
+def _values(param: Param) -> str:
     if param.choices:
         return ", ".join(param.choices)
     if param.kind == "flag":

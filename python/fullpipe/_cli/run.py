@@ -17,6 +17,7 @@ from fullpipe._cli.output import (
     seed_option,
     show,
     warn,
+    warn_otherwise,
 )
 from fullpipe._cli.scenarios import load, scenario_options
 from fullpipe.runs.engines import run
@@ -44,12 +45,13 @@ def command(
     plot: str | None,
     out: str | None,
 ) -> None:
-    """Run the scenario in FILE: figures per link and per flow."""
+    """Run the scenario in FILE: metrics per link and per flow."""
     scenario = load(file, settings, duration, seed)
     check_targets(plot, out)
     warn(scenario)
     with progress_bar(file) as progress:
         result = run(scenario, progress=progress, memory_bytes=memory_bytes)
+    warn_otherwise(scenario, [result])
     deliver(result, print_result, as_json=as_json, plot=plot, out=out)
 
 

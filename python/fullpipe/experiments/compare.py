@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fullpipe._util.text import listed, with_params
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.experiments.comparison import Comparison
+from fullpipe.registry import without_defaults
 from fullpipe.runs.engines import check_engines, run_many
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.options import RunOptions
@@ -164,7 +165,7 @@ def _scenarios(
     if algorithms is None:
         if len(engines) < 2:
             raise InputError("nothing to compare; name --algorithms, or at least two engines")
-        names = dict.fromkeys(_label(group["algorithm"]) for group in scenario.to_dict().get("flows", ()))
+        names = dict.fromkeys(_label(_shortened(group["algorithm"])) for group in scenario.to_dict().get("flows", ()))
         return {" + ".join(names) or "no flows": scenario}
     labels = [_label(algorithm) for algorithm in algorithms]
     if not labels:
@@ -177,6 +178,11 @@ def _scenarios(
         label: scenario.replace(**{"flows.algorithm": algorithm})
         for label, algorithm in zip(labels, algorithms, strict=True)
     }
+
+
+def _shortened(algorithm: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+    """Algorithm of a scenario without parameters at their defaults: a resolved scenario spells all of them out."""
+    return algorithm if isinstance(algorithm, str) else without_defaults(algorithm)
 
 
 def _label(algorithm: str | Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What a run yields: figures per link and per flow, and time series."""
+"""Result of a run: metrics per link and per flow, and time series."""
 
 from __future__ import annotations
 
@@ -47,20 +47,21 @@ MOST_FLOWS = 12
 class Result(Outcome):
     """The outcome of one run. Tables are Arrow tables on the engine's own memory; a figure without a value is NaN there
     and null in JSON. All figures are of the measuring window, from the end of the warm-up to the end of the run: its
-    first instant counts, its last does not. What each of them is stands in ``docs/reference/scenarios.md``.
+    first instant counts, its last does not. ``docs/reference/scenarios.md`` defines each of them.
 
     Attributes:
-        scenario: What was run.
-        engine: What ran it.
+        scenario: The scenario.
+        engine: Name of the engine.
         totals: ``data_packets`` sent, warm-up included; ``wall_s``, the run's length on the clock on the wall;
             ``jain_index``, fairness of the flows' goodputs, 1 where all are equal; ``p50_rtt_s``, ``p95_rtt_s``,
-            ``p99_rtt_s``, percentiles over the RTT samples of all flows; the same of ``jitter_s``.
-        warnings: What is allowed, but probably not what was meant; and what the engine does otherwise than it says.
+            ``p99_rtt_s``, percentiles over the RTT samples of all flows; those of ``jitter_s``.
+        warnings: One line each: keys of the scenario that are allowed but probably not intended, and differences of the
+            run from the scenario, for example shared queues of FQ-CoDel.
     """
 
     def __init__(self, scenario: Scenario, columns: dict[str, Any], *, engine: str, wall_s: float) -> None:
-        """Takes what an engine yields: tables ``links``, ``flows``, ``groups`` (what flows do not tell of them),
-        ``transfers``, ``traffic``, ``series``, ``link_series`` column by column, and ``totals``.
+        """Takes an engine's tables ``links``, ``flows``, ``groups`` (metrics that do not follow from those of flows),
+        ``transfers``, ``traffic``, ``series``, ``link_series`` column by column, ``totals``, and its ``warnings``.
         """
         self.scenario = scenario
         self.engine = engine
@@ -76,11 +77,12 @@ class Result(Outcome):
 
     @cached_property
     def links(self) -> pa.Table:
-        """A row per link: ``name``, ``utilization`` (bytes sent over capacity), ``carried_goodput_bps`` (what of it
-        receivers got for the first time), ``loss_rate``, ``dropped_packets``, ``marked_packets``,
+        """A row per link: ``name``, ``utilization`` (bytes sent over capacity), ``carried_goodput_bps`` (the part of it
+        that receivers got for the first time), ``loss_rate``, ``dropped_packets``, ``marked_packets``,
         ``wire_lost_packets``, ``arrived_packets``, ``mean_queue_packets``, ``max_queue_packets``,
-        ``p50_queueing_delay_s``, ``p95_queueing_delay_s``, ``p99_queueing_delay_s``, ``max_queueing_delay_s``, and the
-        same with ``reverse_`` for the other direction.
+        ``p50_queueing_delay_s``, ``p95_queueing_delay_s``, ``p99_queueing_delay_s``, ``max_queueing_delay_s``,
+        ``shared_queues`` (FQ-CoDel queues that several flows share; NaN from Linux, which reports none), and these with
+        ``reverse_`` for the other direction.
         """
         return tables.to_arrow(self._columns["links"])
 
@@ -89,7 +91,7 @@ class Result(Outcome):
         """A row per flow: ``id``, ``algorithm``, ``active_s`` (how much of its life lies in the measuring window),
         ``throughput_bps``, ``goodput_bps`` and, without headers, ``payload_goodput_bps`` (over that; NaN without),
         ``retransmits``, ``timeouts``, ``fast_recoveries``, ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``,
-        ``p99_rtt_s``, the same of ``jitter_s`` where the scenario has ``measure_jitter``, ``mean_cwnd_packets``,
+        ``p99_rtt_s``, those of ``jitter_s`` where the scenario has ``measure_jitter``, ``mean_cwnd_packets``,
         ``base_rtt_s``, ``completion_s``.
         """
         return tables.to_arrow(self._columns["flows"])
@@ -139,7 +141,7 @@ class Result(Outcome):
     @cached_property
     def link_series(self) -> pa.Table:
         """A row per link and sample: ``t_s``, ``link``, ``queue_packets``; since the sample before ``utilization``,
-        ``arrived_packets``, ``dropped_packets`` and ``marked_packets`` (of those, by the queue); and the same with
+        ``arrived_packets``, ``dropped_packets`` and ``marked_packets`` (of those, by the queue); and these with
         ``reverse_`` for the other direction.
         """
         return tables.to_arrow(self._columns["link_series"], {"link": self._columns["links"]["name"]})
@@ -148,7 +150,7 @@ class Result(Outcome):
     def groups(self) -> pa.Table:
         """A row per group of flows, those of one name: ``name``, ``algorithm``, ``flows``, ``goodput_bps``,
         ``throughput_bps`` and ``payload_goodput_bps`` together, ``share`` of the goodput, ``jain_index`` inside,
-        ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``, ``p99_rtt_s``, the same of ``jitter_s``,
+        ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``, ``p99_rtt_s``, those of ``jitter_s``,
         ``mean_cwnd_packets``, ``retransmits``, ``timeouts``.
         """
         import pyarrow as pa
@@ -162,7 +164,7 @@ class Result(Outcome):
 
     def figures(self) -> dict[str, Any]:
         """All figures as one row: the bottleneck's (the link of that name or the first one), those of other links as
-        ``links.NAME.FIGURE``, and over all flows and all cross traffic; `fullpipe.runs.figures` says which.
+        ``links.NAME.FIGURE``, and over all flows and all cross traffic; `fullpipe.runs.figures` lists them.
         """
         return figures(self._columns, self.window_s)
 
@@ -174,7 +176,7 @@ class Result(Outcome):
         return tidy(self.measured(""))
 
     def measured(self, setting: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """The same figures by group, as `fullpipe.runs.tidy` takes them."""
+        """The metrics by group, as `fullpipe.runs.tidy` takes them."""
         for link in tables.rows(self._columns["links"]):
             yield f"link {link['name']}", setting, link
         for flow in tables.rows(self._columns["flows"]):
@@ -191,7 +193,7 @@ class Result(Outcome):
         return self.scenario.duration_s - self.scenario.warmup_s
 
     def sampled(self) -> Sampled:
-        """What pictures are drawn of.
+        """The series that plots are drawn of.
 
         Raises:
             InputError: The run sampled no series.
@@ -250,6 +252,7 @@ class Result(Outcome):
             jain = totals["jain_index"]
             columns["totals"] = {**totals, "jain_index": math.nan if jain is None else jain}
             scenario = Scenario.load(place / "scenario.toml")
+            columns["warnings"] = [line for line in kept.get("warnings", []) if line not in scenario.warnings]
             return cls(scenario, columns, engine=kept["engine"], wall_s=totals["wall_s"])
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -288,7 +291,7 @@ class Result(Outcome):
         columns = {name: tables.keep(self._columns[name]) for name in TABLES}
         return _restore, (
             self.scenario,
-            {**columns, "totals": self._columns["totals"]},
+            {**columns, "totals": self._columns["totals"], "warnings": self._columns.get("warnings", ())},
             self.engine,
             self.totals["wall_s"],
         )

@@ -111,8 +111,8 @@ class Scenario:
         return copy.deepcopy(self._tree)
 
     def resolved(self) -> Scenario:
-        """The same scenario with every key spelled out: defaults as values, buffers in BDP as packets. It says what is
-        run even where a default changes later.
+        """Scenario with every key and parameter spelled out: defaults as values, buffers in BDP as packets. It records
+        what is run even where a default changes later.
         """
         return self.from_dict(self._model.resolved(), file=self._file)
 

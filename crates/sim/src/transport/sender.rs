@@ -217,7 +217,8 @@ impl<P: Policy> Sender<P> {
     /// Bytes it holds on the heap.
     pub fn heap_bytes(&self) -> usize {
         let watch = self.watch.as_ref().map_or(0, |watch| size_of::<Watch>() + watch.heap_bytes());
-        self.repair.heap_bytes() + self.meter.heap_bytes() + watch + self.cc.heap_bytes()
+        let ecn = self.ecn.as_deref().map_or(0, size_of_val);
+        self.repair.heap_bytes() + self.meter.heap_bytes() + self.rtt.heap_bytes() + watch + ecn + self.cc.heap_bytes()
     }
 
     /// When the retransmission timer expires; `Nanos::MAX` if it is off.

@@ -406,7 +406,8 @@ impl Repair for Rack {
 
     fn heap_bytes(&self) -> usize {
         let untold = self.untold.as_ref().map_or(0, Vec::capacity);
-        self.rest.times.heap_bytes()
+        size_of::<Rack>()
+            + self.rest.times.heap_bytes()
             + self.log.heap_bytes()
             + self.sacked.heap_bytes()
             + (self.lost.capacity() + untold) * size_of::<u64>()

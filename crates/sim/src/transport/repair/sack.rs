@@ -188,6 +188,6 @@ impl Repair for Sack {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.board.heap_bytes()
+        self.board.heap_bytes() + self.prr.as_deref().map_or(0, size_of_val)
     }
 }

@@ -99,7 +99,7 @@ impl Repair for Vegas {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.times.heap_bytes()
+        size_of::<Vegas>() + self.times.heap_bytes()
     }
 }
 
