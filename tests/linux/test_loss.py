@@ -1,6 +1,6 @@
 """Goodput of BBR and CUBIC under random loss on Linux, compared with the simulator and with the data of `bbr/figure-8`.
 
-Long; `make test-linux` runs it, and `make records-linux` keeps what it measures. `fullpipe linux run` of the scenario with
+Long; `make test-linux` runs it, and `make records-linux` keeps the results. `fullpipe linux run` of the scenario with
 another start of the flow has other losses, so that each start is one more run of the kernel.
 """
 
@@ -20,8 +20,8 @@ STARTS_MS = (0, 7, 13)
 """Starts of the flow on Linux."""
 
 WITHIN = {"bbr": 1.05, "cubic": 1.35}
-"""Largest ratio of the goodput on Linux to the range of the seeds, above and below: 5 % for BBR, of whose runs at 15 % loss
-two of the kernel's are 4 % apart; for CUBIC single runs differ by a factor of 1.5.
+"""Largest ratio of the goodput on Linux to the range of the seeds, above and below: 5 % for BBR, of which
+two runs of the kernel at 15 % loss are 4 % apart; for CUBIC single runs differ by a factor of 1.5.
 """
 
 CASES = [(algorithm, loss) for algorithm in ALGORITHMS for loss in LOSSES]

@@ -50,8 +50,6 @@ VARIED = tuple(link for link in LINKS if link.startswith("2500"))
 SEEDS = range(1, 5)
 """Seeds of these links; means count. The other links run with the first."""
 
-DIFFERENCE = "share of high-speed flows, eHSTCP less HSTCP"
-
 
 def _scenarios() -> dict[str, Scenario]:
     high_speed = {"count": HIGH_SPEED_FLOWS, "access_delay": BACKGROUND_DELAY, "start": "0 s..5 s"}
@@ -81,9 +79,6 @@ def _measure(results: Results) -> Rows:
                 called = f"{kind}, {name}, {link}, %"
                 percent = [100 * share for share in shares]
                 rows.add_mean(f"share, {kind}", percent, unit="%", algorithm=name, setting=link, name=called)
-        if link in VARIED and (pairs := [_runs(results, scheme, link) for scheme in ("ehstcp", "hstcp")])[0]:
-            differences = [100 * (ours[0] - theirs[0]) for ours, theirs in zip(*pairs, strict=True)]
-            rows.add_mean(DIFFERENCE, differences, unit="%", setting=link)
     return rows
 
 
