@@ -113,7 +113,7 @@ def _measure(results: Results) -> Rows:
 
 
 def _picture(results: Results) -> Figure:
-    """Goodput against loss: means over the seeds, and what the kernel has."""
+    """Goodput against loss: means over the seeds, and values of the kernel."""
     rows, kernel = _measure(results), marks("bbr/figure-8")
     shown = [loss for loss in LOSSES if rows.get("goodput", "BBR", _setting(loss)) is not None]
     title = "Goodput of 60 s against random loss: 100 Mbit/s, 100 ms, a buffer of one BDP"

@@ -46,6 +46,9 @@ BEGIN_S, END_S = 100.0, 400.0
 TOGETHER_S = 2.0
 """Two flows' losses this near to each other, some 20 round trips, are one event."""
 
+FEWEST_PAIRS = 12
+"""Fewest pairs of runs for medians and fractions. The shortened variant has six, of which two have equal RTTs."""
+
 SAMPLE = "sample"
 """Names the run that is drawn, two flows of different RTT, before its scheme."""
 
@@ -149,18 +152,22 @@ def _measure(results: Results, *, other: str) -> Rows:
         label: np.array([_used(run) for run in runs.values()]) for label, runs in ((BOTH_RENO, reno), (other, tried))
     }
     rows = Rows()
+    many = len(reno) >= FEWEST_PAIRS
     for label, values in used.items():
         rows.add("utilization", values.min(), algorithm=label, setting="lowest")
-        rows.add("utilization", float(np.median(values)), algorithm=label, setting="median")
+        if many:
+            rows.add("utilization", float(np.median(values)), algorithm=label, setting="median")
         rows.add("utilization", values.max(), algorithm=label, setting="highest")
     gains = used[other] - used[BOTH_RENO]
     level = np.array([_offset_ms(name) == 0 for name in reno])
-    rows.add("gain", float(np.median(gains)), setting="median")
+    if many:
+        rows.add("gain", float(np.median(gains)), setting="median")
     rows.add("gain", gains[level].min(), setting="equal RTTs, lowest")
-    rows.add("gain, share of the pairs in which it is positive", float(np.mean(gains > 0)))
-    for label, runs in ((BOTH_RENO, reno), (other, tried)):
-        index = float(np.median([_jain(run) for run in runs.values()]))
-        rows.add("Jain index", index, algorithm=label, setting="median")
+    if many:
+        rows.add("gain, share of the pairs in which it is positive", float(np.mean(gains > 0)))
+        for label, runs in ((BOTH_RENO, reno), (other, tried)):
+            index = float(np.median([_jain(run) for run in runs.values()]))
+            rows.add("Jain index", index, algorithm=label, setting="median")
     # Reno's own recovery adds timeouts of its own where several packets of a window are lost.
     repaired = np.array([not name.startswith("reno_") for name in reno])
     shares = np.array([_together(run) for run in reno.values()])[repaired]
