@@ -117,7 +117,7 @@ def test_compare_prints_one_table_and_writes_one_picture(program: Program, small
     lines = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
     assert lines.count("reno") == lines.count("vegas") == 1
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
-    assert pq.read_table(tmp_path / "c/comparison.parquet")["algorithm"].to_pylist() == ["reno", "vegas"]
+    assert pq.read_table(tmp_path / "c/summary.parquet")["algorithm"].to_pylist() == ["reno", "vegas"]
     assert (tmp_path / "c/vegas/result.json").is_file()
 
 
@@ -220,7 +220,7 @@ def test_queues_says_all_about_one(program: Program) -> None:
 
 
 def test_marks_are_seen_in_every_output(program: Program, small_file: Path, small: Scenario, tmp_path: Path) -> None:
-    assert "marked" not in program("run", str(small_file)).stdout
+    assert "Marks" not in program("run", str(small_file)).stdout
     marking = small.replace(**{"links.0.queue": {"name": "codel", "ecn": True}, "flows.ecn": "classic"})
     small_file.write_text(marking.to_toml(), encoding="utf-8")
     done = program("run", str(small_file), "--out", "out")
@@ -228,13 +228,14 @@ def test_marks_are_seen_in_every_output(program: Program, small_file: Path, smal
     kept = json.loads((tmp_path / "out/result.json").read_text())["links"][0]
     assert kept["marked_packets"] > 0
     # An ACK is not ECN-capable.
-    assert kept["reverse_marked_packets"] == 0
+    assert kept["reverse"]["marked_packets"] == 0
     assert pq.read_table(tmp_path / "out/links.parquet")["marked_packets"].to_pylist() == [kept["marked_packets"]]
     head, _, row = [line for line in done.stdout.splitlines() if line.strip()][1:4]
-    assert row.split()[head.split().index("marked")] == str(kept["marked_packets"])
+    heads = re.split(r"\s{2,}", head.strip())
+    assert re.split(r"\s{2,}", row.strip())[heads.index("Marks (packets)")] == str(kept["marked_packets"])
     both = program("compare", str(small_file), "--algorithms", "reno,cubic")
     assert (both.returncode, both.stderr) == (0, "")
-    assert both.stdout.split().count("marked") == 1
+    assert both.stdout.split().count("Marks") == 1
 
 
 def test_a_queue_that_moves_to_the_senders_is_warned_of(program: Program, small_file: Path, small: Scenario) -> None:

@@ -101,7 +101,7 @@ def test_closed_streams(start: Started, tmp_path: Path) -> None:
         (["run", "small.toml", "--out", "deep/out"], "deep/out"),
         (["compare", "small.toml", "--algorithms", "reno,vegas", "--plot", "p.pdf"], "p.pdf"),
         (["compare", "small.toml", "--algorithms", "reno,vegas", "--out", "out"], "out"),
-        (["sweep", "sweep.toml", "--plot", "buffer", "utilization", "--picture", "p.pdf"], "p.pdf"),
+        (["sweep", "sweep.toml", "--plot", "p.pdf"], "p.pdf"),
         ([*SIZE, "--plot", "p.pdf"], "p.pdf"),
     ],
 )

@@ -45,8 +45,8 @@ def test_frames_are_in_the_table_and_in_the_row_of_a_run() -> None:
     assert (row["udp.sent_frames"], row["udp.received_frames"]) == (10, 10)
     assert row["udp.p50_frame_delay_s"] == framed["p50_frame_delay_s"]
     (table,) = [one for one in result.shown() if isinstance(one, Shown) and one.title == "Cross traffic"]
-    assert table.columns[-2:] == ("frames", "p95 frame delay")
-    assert [list(line[-2:]) for line in table.rows] == [["10 of 10", "13.0 ms"], ["-", "-"]]
+    assert table.columns[-3:] == ("Frames sent", "Frames received", "p95 frame delay (ms)")
+    assert [list(line[-3:]) for line in table.rows] == [["10", "10", "13.0"], ["-", "-", "-"]]
 
 
 def test_of_several_groups_the_row_has_the_longest_delay() -> None:
@@ -60,7 +60,7 @@ def test_without_frames_nothing_is_said_of_them() -> None:
     assert [name for name in result.traffic.column_names if "frame" in name] == []
     assert [name for name in result.figures() if "frame" in name] == []
     (table,) = [one for one in result.shown() if isinstance(one, Shown) and one.title == "Cross traffic"]
-    assert table.columns[-1] == "mean completion"
+    assert table.columns[-1] == "Mean completion (ms)"
     row = run(scenario(FRAMES, web=[WEB])).figures()
     assert [name for name in row if "frame" in name and not name.startswith("udp.")] == []
     assert row["udp.sent_frames"] == 10

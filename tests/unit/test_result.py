@@ -63,7 +63,12 @@ def test_json_has_the_fixed_shape(result: Result) -> None:
     assert {"links", "flows", "totals"} <= figures.keys()
     for rows, keys in ((figures["links"], LINK_KEYS), (figures["flows"], FLOW_KEYS), ([figures["totals"]], TOTAL_KEYS)):
         for row in rows:
-            assert set(keys) <= row.keys()
+            assert {key for key in keys if not key.startswith("reverse_")} <= row.keys()
+    for link in figures["links"]:
+        assert not [key for key in link if key.startswith("reverse_")], "each metric is there once"
+        assert {key.removeprefix("reverse_") for key in LINK_KEYS if key.startswith("reverse_")} <= link[
+            "reverse"
+        ].keys()
     assert [flow["id"] for flow in figures["flows"]] == [0, 1]
     assert figures["links"][0]["name"] == "bottleneck"
     assert 0.5 < figures["links"][0]["utilization"] <= 1
@@ -283,7 +288,7 @@ def test_percentiles_by_hand() -> None:
 def test_notebooks_show_the_tables_that_the_program_prints() -> None:
     page = by_hand(links={"name": ["<b>", "edge"]})._repr_html_()
     assert page.count("<table>") == 3
-    assert '<td style="text-align: left">&lt;b&gt;</td><td style="text-align: right">0.8123</td>' in page
+    assert '<td style="text-align: left">&lt;b&gt;</td><td style="text-align: right">81.23</td>' in page
     assert "<p>Jain index 0.808</p>" in page
     scenario = Scenario(**SCENARIO)._repr_html_()
     assert "{ name = &quot;bottleneck&quot;, rate = &quot;100 Mbit/s&quot;" in scenario

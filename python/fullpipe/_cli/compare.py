@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import click
 
-from fullpipe._cli.output import (
-    algorithms_in,
-    algorithms_option,
-    check_targets,
-    deliver,
-    json_option,
-    kernel_option,
-    memory_option,
-    plot_option,
-    progress_bar,
-    show,
-    warn,
-    warn_otherwise,
-    words,
-)
+from fullpipe._cli.output import algorithms_in, algorithms_option, progress_bar, warn, warn_otherwise, words
+from fullpipe._cli.results import Output, Placement, engine_options, output_options, placement
 from fullpipe._cli.scenarios import load, scenario_options
-from fullpipe.experiments.compare import MOST_SEEDS, Comparison, compare
+from fullpipe.experiments.compare import MOST_SEEDS, compare
 from fullpipe.runs.engines import ENGINES
 
 __all__ = ["command"]
@@ -34,57 +21,43 @@ __all__ = ["command"]
     required=False,
 )
 @click.option(
-    "--engine",
-    "engines",
-    default=ENGINES[0],
-    show_default=True,
-    metavar="ENGINE[,ENGINE]",
-    help=f"What runs the scenario: {' or '.join(ENGINES)}, or both.",
-)
-@click.option(
     "--seeds",
     type=click.IntRange(1, MOST_SEEDS),
     metavar="N",
     help="Runs of each algorithm; default: 5 where anything is random, 1 with the engine linux.",
 )
-@kernel_option
-@memory_option
-@json_option
-@plot_option
-@click.option("--out", metavar="DIR", help="Write comparison.json, a Parquet table and each run's files into DIR.")
+@click.option("--baseline", metavar="ALGORITHM", help="Print the differences from this algorithm too.")
+@engine_options(ENGINES[0], f"What runs the scenario: {' or '.join(ENGINES)}, or both with a comma.")
+@placement
+@output_options(
+    "Plot the series of the first seed into FILE (.png, .svg or .pdf).",
+    "Write comparison.json, Parquet tables, and the files of the first seed's runs into DIR.",
+)
 def command(
     file: str,
     settings: tuple[str, ...],
     duration: str | None,
     algorithms: str | None,
-    engines: str,
     seeds: int | None,
+    baseline: str | None,
+    engine: str,
     kernel: str | None,
-    memory_bytes: int | None,
-    as_json: bool,
-    plot: str | None,
-    out: str | None,
+    output: Output,
+    place: Placement,
 ) -> None:
     """Run the scenario in FILE with several algorithms, or on several engines. All flows use one algorithm at a
     time.
     """
     names = None if algorithms is None else algorithms_in(algorithms)
     scenario = load(file, settings, duration)
-    check_targets(plot, out)
+    output.check()
     warn(scenario)
-    with progress_bar(file) as progress:
+    with progress_bar(file, "runs") as progress:
         comparison = compare(
-            scenario,
-            names,
-            seeds=seeds,
-            engine=words(engines),
-            progress=progress,
-            kernel=kernel,
-            memory_bytes=memory_bytes,
+            scenario, names, seeds=seeds, engine=words(engine), kernel=kernel, progress=progress, **place
         )
     warn_otherwise(scenario, comparison.results.values())
-    deliver(comparison, _print, as_json=as_json, plot=plot, out=out)
-
-
-def _print(comparison: Comparison) -> None:
-    show(comparison.shown())
+    parts = comparison.shown(output.columns)
+    if baseline is not None:
+        parts.append(comparison.shown_comparison(baseline, output.columns))
+    output.deliver(comparison, parts=parts)

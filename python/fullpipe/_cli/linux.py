@@ -7,21 +7,8 @@ from pathlib import Path
 
 import click
 
-from fullpipe._cli.output import (
-    check_targets,
-    deliver,
-    json_option,
-    kernel_option,
-    note,
-    out_option,
-    plot_option,
-    print_table,
-    progress_bar,
-    seed_option,
-    warn,
-    warn_otherwise,
-)
-from fullpipe._cli.run import print_result
+from fullpipe._cli.output import kernel_option, note, print_table, progress_bar, seed_option, warn, warn_otherwise
+from fullpipe._cli.results import Output, output_options
 from fullpipe._cli.scenarios import load, scenario_options
 from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
@@ -36,7 +23,6 @@ def command() -> None:
 
 @command.command("run")
 @scenario_options
-@json_option
 @seed_option
 @click.option(
     "--accel",
@@ -46,25 +32,25 @@ def command() -> None:
     help="tcg: virtual time, the same on any host; kvm: real time, where it works.",
 )
 @kernel_option
-@plot_option
-@out_option
+@output_options(
+    "Plot the series into FILE (.png, .svg or .pdf).",
+    "Write result.json, the scenario, and Parquet tables into DIR, in place of an earlier result.",
+)
 def run_command(
     file: str,
     settings: tuple[str, ...],
     duration: str | None,
-    as_json: bool,
     seed: int | None,
     accel: str,
     kernel: str | None,
-    plot: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Run the scenario in FILE on Linux: the same figures as `fullpipe run`."""
     from fullpipe import linux
     from fullpipe.runs.result import Result
 
     scenario = load(file, settings, duration, seed)
-    check_targets(plot, out)
+    output.check()
     warn(scenario)
     usable = linux.usable_accelerator(accel, kernel)
     if usable != accel:
@@ -79,7 +65,7 @@ def run_command(
         )
     result = Result(scenario, tables, engine="linux", wall_s=time.perf_counter() - begun)
     warn_otherwise(scenario, [result])
-    deliver(result, print_result, as_json=as_json, plot=plot, out=out)
+    output.deliver(result)
 
 
 @command.command("load")

@@ -10,17 +10,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from fullpipe._cli import completion as complete
 from fullpipe._util.display import Shown
-from fullpipe._util.files import check_directory, check_free, check_picture
 from fullpipe._util.inputs import MOST_OBJECT_BYTES, read_bytes
 from fullpipe._util.text import one_line, printable, quoted, shorten
 from fullpipe.errors import InputError, ScenarioError
-from fullpipe.runs.memory import parse_bytes
 from fullpipe.scenario import parse
 
 if TYPE_CHECKING:
@@ -34,16 +32,11 @@ __all__ = [
     "algorithm_in",
     "algorithms_in",
     "algorithms_option",
-    "check_targets",
     "code_of_others",
     "declared",
-    "deliver",
     "json_option",
     "kernel_option",
-    "memory_option",
     "note",
-    "out_option",
-    "plot_option",
     "print_json",
     "print_table",
     "progress_bar",
@@ -52,27 +45,11 @@ __all__ = [
     "warn",
     "warn_otherwise",
     "words",
-    "workers_option",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-plot_option = click.option("--plot", metavar="FILE", help="Draw the series into FILE (.png, .svg or .pdf).")
-out_option = click.option(
-    "--out",
-    metavar="DIR",
-    help="Write result.json, the scenario and Parquet tables into DIR, in the place of an earlier result.",
-)
-
-memory_option = click.option(
-    "--memory",
-    "memory_bytes",
-    metavar="SIZE",
-    callback=lambda _context, _option, text: None if text is None else parse_bytes(text),
-    help="What the simulator's runs may hold together, such as '8 GB' (default: half of what is free).",
-)
-
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Take the place of the scenario's seed."
 )
@@ -132,12 +109,6 @@ def code_of_others() -> Iterator[None]:
         os.close(output)
 
 
-def workers_option(what: str = "Runs") -> Callable[[Command], Command]:
-    """The option for how much goes on at a time."""
-    help_text = f"{what} at a time; default: one a core."
-    return click.option("--workers", type=click.IntRange(min=1), metavar="N", help=help_text)
-
-
 kernel_option = click.option(
     "--kernel",
     metavar="PACKAGE[/SUITE]",
@@ -153,44 +124,6 @@ LONGEST_WORD = 24
 
 PATIENCE_S = 1.0
 """A run this short gets no progress bar, seconds of wall time."""
-
-
-class Deliverable(Protocol):
-    """What a command runs for: a `Result`, a `Comparison`, a `Sizing`."""
-
-    def plot(self, path: str) -> object:
-        """Draws its series into a file."""
-
-    def save(self, directory: str) -> None:
-        """Writes its files into a directory."""
-
-    def to_json(self) -> str:
-        """One JSON object."""
-
-
-Delivered = TypeVar("Delivered", bound=Deliverable)
-
-
-def check_targets(plot: str | None, out: str | None, *, goes_on: bool = False) -> None:
-    """Says no before a run to what could not be written after it; one where a run goes on looks after itself."""
-    if plot is not None:
-        check_picture(plot)
-    if out is not None:
-        (check_directory if goes_on else check_free)(out)
-
-
-def deliver(
-    what: Delivered, show: Callable[[Delivered], None], *, as_json: bool, plot: str | None, out: str | None
-) -> None:
-    """The end of a command: the picture, the directory, and on standard output JSON or what `show` prints."""
-    if plot is not None:
-        what.plot(plot)
-    if out is not None:
-        what.save(out)
-    if as_json:
-        print_json(what.to_json())
-    else:
-        show(what)
 
 
 def warn(scenario: Scenario) -> None:

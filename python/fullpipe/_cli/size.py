@@ -7,22 +7,11 @@ from typing import Any
 import click
 
 from fullpipe._cli import completion as complete
-from fullpipe._cli.output import (
-    algorithm_in,
-    algorithms_option,
-    check_targets,
-    deliver,
-    json_option,
-    memory_option,
-    progress_bar,
-    resumable,
-    show,
-    words,
-    workers_option,
-)
+from fullpipe._cli.output import algorithm_in, algorithms_option, progress_bar, resumable, words
+from fullpipe._cli.results import Output, Placement, output_options, placement
 from fullpipe._util.files import check_picture
 from fullpipe._util.text import quoted
-from fullpipe.experiments.sizing import Sizing, size
+from fullpipe.experiments.sizing import size
 from fullpipe.experiments.sizing.mix import BUFFER
 
 __all__ = ["command"]
@@ -80,17 +69,13 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
 @click.option(
     "--precision", type=float, default=0.05, show_default=True, metavar="PART", help="How sharp, as part of the buffer."
 )
-@workers_option("Searches")
-@memory_option
-@json_option
-@click.option("--plot", metavar="FILE", help="Draw buffers against flows into FILE (.png, .svg or .pdf).")
+@placement
 @click.option(
-    "--curve", metavar="FILE", help="Run a range of buffers too; draw utilization against p99 delay into FILE."
+    "--curve", metavar="FILE", help="Run a range of buffers too; plot utilization against p99 delay into FILE."
 )
-@click.option(
-    "--out",
-    metavar="DIR",
-    help="Write size.json, Parquet tables and each answer's scenario into DIR; started again, it continues.",
+@output_options(
+    "Plot buffers against flows into FILE (.png, .svg or .pdf).",
+    "Write size.json, Parquet tables, and each answer's scenario into DIR; started again, it continues.",
 )
 def command(
     link: str,
@@ -103,23 +88,20 @@ def command(
     queue: str,
     seeds: int,
     precision: float,
-    workers: int | None,
-    memory_bytes: int | None,
-    as_json: bool,
-    plot: str | None,
+    place: Placement,
     curve: str | None,
-    out: str | None,
+    output: Output,
 ) -> None:
     """Find by simulation the smallest buffer with which a link reaches a target; beside it, what the rules say.
 
     Targets are utilizations, or conditions on utilization and jain (>=), loss, mean_delay, p50_delay, p95_delay,
     p99_delay, max_delay, and, of web transfers, p50_fct, p95_fct, p99_fct (<=).
     """
-    check_targets(plot, out)
+    output.check()
     if curve is not None:
         check_picture(curve)
     discipline, _, sized = queue.partition(".")
-    with resumable(click.get_current_context(), out), progress_bar("size", "answers") as progress:
+    with resumable(click.get_current_context(), output.out), progress_bar("size", "answers") as progress:
         sizing = size(
             link,
             rtt,
@@ -133,20 +115,15 @@ def command(
             seeds=seeds,
             precision=precision,
             curve=curve is not None,
-            workers=workers,
-            memory_bytes=memory_bytes,
-            out=out,
+            out=output.out,
             progress=progress,
+            **place,
         )
     if curve is not None:
         sizing.plot_curve(curve)
-    deliver(sizing, _print, as_json=as_json, plot=plot, out=None)
+    output.deliver(sizing, saved=True)
 
 
 def _targets(text: str) -> list[str]:
     """Conditions belong together; utilizations alone are a target each."""
     return [text] if "=" in text else words(text)
-
-
-def _print(sizing: Sizing) -> None:
-    show(sizing.shown())

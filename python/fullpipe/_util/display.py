@@ -1,67 +1,23 @@
-"""Figures as people read them: units, the tables that the program prints and notebooks show."""
+"""Tables of text, which the program prints and notebooks show."""
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fullpipe._util.text import html
+from fullpipe._util.text import html, unknown
+from fullpipe.errors import InputError
 
-__all__ = [
-    "Outcome",
-    "Shown",
-    "any_known",
-    "any_marked",
-    "count",
-    "fairness",
-    "marked",
-    "milliseconds",
-    "on_axis",
-    "page",
-    "percent",
-    "plus_minus",
-    "rate",
-    "rate_plus_minus",
-    "unit",
-    "without_unit",
-]
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-UNITS = {"bps": "bit/s", "s": "s", "packets": "packets", "bytes": "bytes"}
-"""What the last part of a figure's name says of its unit."""
+__all__ = ["FORMATS", "Outcome", "Shown", "csv_text", "latex", "markdown", "page"]
 
-ON_AXES = {"bit/s": ("Mbit/s", 1e-6), "s": ("ms", 1e3)}
-"""The units that pictures show in place of others, and how many of them one is."""
-
-OF_PARTS = {
-    "utilization": ("% of capacity", 1e2),
-    "loss_rate": ("% of packets", 1e2),
-    "share": ("% of goodput", 1e2),
-    "jain_index": ("1 where all are equal", 1.0),
-}
-"""The same for parts of a whole."""
-
-
-def unit(figure: str) -> str:
-    """The unit of a figure, by its name; "1" for parts of a whole and numbers of things."""
-    return UNITS.get(figure.rpartition("_")[2], "1") if "_" in figure else "1"
-
-
-def without_unit(figure: str) -> str:
-    """What a figure is called where its unit stands beside: ``p99_rtt_s`` is ``p99 rtt``, and
-    ``links.a_b.max_queue_packets`` is ``links.a_b.max queue``.
-    """
-    whose, dot, what = figure.rpartition(".")
-    name, _, last = what.rpartition("_")
-    return whose + dot + (name if name and last in UNITS else what).replace("_", " ")
-
-
-def on_axis(figure: str) -> tuple[str, float]:
-    """What an axis of a picture says of a figure, and what its values are multiplied with for that."""
-    whole = figure.rpartition(".")[2].removeprefix("reverse_")
-    return OF_PARTS.get(whole) or ON_AXES.get(unit(figure)) or ("number" if unit(figure) == "1" else unit(figure), 1.0)
+FORMATS = ("table", "csv", "json", "markdown", "latex")
+"""Formats of results that the program prints."""
 
 
 @dataclass(frozen=True)
@@ -89,85 +45,27 @@ class Outcome(ABC):
         """Plain values ready for JSON."""
 
     @abstractmethod
-    def shown(self) -> list[Shown | str]:
-        """The tables and lines that the program prints."""
+    def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Tables and lines that the program prints.
+
+        Args:
+            columns: Metrics to show; None for the usual ones.
+        """
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """What `to_dict` has, as JSON text."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
+    def to_markdown(self, columns: Sequence[str] | None = None) -> str:
+        """Tables and lines as Markdown."""
+        return markdown(self.shown(columns))
+
+    def to_latex(self, columns: Sequence[str] | None = None) -> str:
+        """Tables as LaTeX (package booktabs), lines as paragraphs."""
+        return latex(self.shown(columns))
+
     def _repr_html_(self) -> str:
         return page(self.shown())
-
-
-def rate(bits_per_s: float | None) -> str:
-    """A rate with the unit that reads best, or a dash."""
-    if bits_per_s is None:
-        return "-"
-    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
-        if bits_per_s >= size:
-            return f"{bits_per_s / size:.2f} {unit}"
-    return f"{bits_per_s:.0f} bit/s"
-
-
-def rate_plus_minus(bits_per_s: float | None, half_bps: float | None) -> str:
-    """A rate with half of the width of its confidence interval, where it has one; or a dash."""
-    if bits_per_s is None or not half_bps:
-        return rate(bits_per_s)
-    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
-        if bits_per_s >= size:
-            return plus_minus(bits_per_s, half_bps, ".2f", 1 / size, f" {unit}")
-    return plus_minus(bits_per_s, half_bps, ".0f", 1.0, " bit/s")
-
-
-def plus_minus(mean: float | None, half: float | None, form: str, scale: float = 1.0, unit: str = "") -> str:
-    """A mean with half of the width of its confidence interval, where it has one that is not 0; or a dash.
-
-    Args:
-        mean: The mean; None for a dash.
-        half: Half of the width.
-        form: Format of both.
-        scale: Factor of both, so that they are in the unit.
-        unit: Text at the end.
-    """
-    if mean is None:
-        return "-"
-    return f"{mean * scale:{form}}" + (f" ± {half * scale:{form}}" if half else "") + unit
-
-
-def milliseconds(seconds: float | None) -> str:
-    """A time in milliseconds, or a dash."""
-    return "-" if seconds is None else f"{seconds * 1e3:.1f} ms"
-
-
-def percent(part: float | None) -> str:
-    """A part of a whole in per cent, or a dash."""
-    return "-" if part is None else f"{100 * part:.1f} %"
-
-
-def count(number: float | None) -> str:
-    """A whole number, or a dash."""
-    return "-" if number is None else f"{number:,.0f}"
-
-
-def fairness(index: float | None) -> str:
-    """Jain's index, or a dash."""
-    return "-" if index is None else f"{index:.3f}"
-
-
-def any_known(rows: Iterable[Mapping[str, Any]], figure: str) -> bool:
-    """Whether any of the rows has the figure; engines do not tell all, and what none tells has no column."""
-    return any(row.get(figure) is not None for row in rows)
-
-
-def any_marked(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a queue of any of the links has marked a packet; only then a table says so."""
-    return any(row.get("marked_packets") for row in rows)
-
-
-def marked(row: Mapping[str, Any]) -> str:
-    """How many packets a link's queue has marked, or a dash where its engine does not say."""
-    return count(row.get("marked_packets"))
 
 
 def page(parts: Iterable[Shown | str]) -> str:
@@ -187,3 +85,65 @@ def _table(table: Shown) -> str:
 
 def _side(i: int, table: Shown) -> str:
     return f' style="text-align: {"left" if i < table.left else "right"}"'
+
+
+def markdown(parts: Iterable[Shown | str]) -> str:
+    """Tables and lines as Markdown."""
+    return "\n".join(part + "\n" if isinstance(part, str) else _markdown(part) for part in parts)
+
+
+def _markdown(table: Shown) -> str:
+    rules = [":---" if i < table.left else "---:" for i in range(len(table.columns))]
+    rows = [table.columns, rules, *table.rows]
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([*([table.title, ""] if table.title else []), *lines, ""])
+
+
+def latex(parts: Iterable[Shown | str]) -> str:
+    """Tables as LaTeX (package booktabs), lines as paragraphs."""
+    return "\n".join(_escaped(part) + "\n" if isinstance(part, str) else _latex(part) for part in parts)
+
+
+def _latex(table: Shown) -> str:
+    sides = "".join("l" if i < table.left else "r" for i in range(len(table.columns)))
+    rows = [" & ".join(map(_escaped, row)) + r" \\" for row in (table.columns, *table.rows)]
+    body = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule"]
+    title = [f"% {table.title}"] if table.title else []
+    return "\n".join([*title, *body, r"\end{tabular}", ""])
+
+
+ESCAPES = {"\\": r"\textbackslash{}", "±": r"$\pm$", "√": r"$\surd$", "µ": r"\textmu{}", "~": r"\textasciitilde{}"}
+ESCAPES |= {each: f"\\{each}" for each in "%&#_{}$"} | {"^": r"\textasciicircum{}"}
+
+
+def _escaped(text: str) -> str:
+    return "".join(ESCAPES.get(each, each) for each in text)
+
+
+def csv_text(table: pa.Table, columns: Sequence[str] | None = None) -> str:
+    """Rows of runs as CSV with a header.
+
+    Args:
+        table: The runs.
+        columns: Metrics to keep, with the labels before them; None for all.
+
+    Raises:
+        InputError: A metric is unknown.
+    """
+    import csv
+    import io
+
+    from fullpipe.metrics import METRICS
+
+    names = table.column_names
+    if columns is not None:
+        for name in columns:
+            if name not in names:
+                raise InputError(unknown("metric", name, names))
+        labels = [name for name in names if "." not in name and name not in METRICS and not name.startswith("reverse_")]
+        names = [*labels, *(name for name in columns if name not in labels)]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(zip(*(table[name].to_pylist() for name in names), strict=True))
+    return text.getvalue()

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fullpipe._util.files import check_free
 from fullpipe._util.text import listed, with_params
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.experiments.comparison import Comparison
+from fullpipe.own import as_algorithm
 from fullpipe.registry import without_defaults
-from fullpipe.runs.engines import check_engines, run_many
+from fullpipe.runs.design import Case, Run
+from fullpipe.runs.engines import check_engines
+from fullpipe.runs.measure import name_of, whole
 from fullpipe.runs.notebook import shows_progress
-from fullpipe.runs.options import RunOptions
+from fullpipe.runs.options import Progress, RunOptions
 from fullpipe.runs.result import Result
+from fullpipe.runs.runner import Runner
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -33,18 +37,20 @@ Runs = dict[tuple[str, int], Result]
 """Results by label and number of the seed, from 0."""
 
 
-@shows_progress("s simulated")
+@shows_progress("runs")
 def compare(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
-    algorithms: Sequence[str | Mapping[str, Any]] | None = None,
+    algorithms: Sequence[str | Mapping[str, Any] | type] | None = None,
     *,
     seeds: int | None = None,
     engine: str | Sequence[str] = "simulator",
-    workers: int | None = None,
-    progress: Callable[[float, float], object] | None = None,
-    stop: threading.Event | None = None,
     kernel: str | None = None,
-    memory_bytes: int | None = None,
+    workers: int | None = None,
+    dask: Any = None,
+    memory: int | str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    stop: threading.Event | None = None,
 ) -> Comparison:
     """Runs a scenario with each algorithm, engine, and seed. All flows use the algorithm, and its loss recovery too,
     unless the scenario names one. Engines run one after the other. Where there are several, a result is called
@@ -52,21 +58,24 @@ def compare(
 
     Args:
         scenario: The scenario; also a TOML file's path, or a dictionary with its keys.
-        algorithms: Names, or tables such as ``{"name": "vegas", "alpha": 2}``; None for the scenario as it is.
+        algorithms: Names, tables such as ``{"name": "vegas", "alpha": 2}``, declared classes, or files as for
+            `evaluate`; None for the scenario as it is.
         seeds: Runs of each algorithm, 1 to 1000, with the scenario's seed and those after it: all algorithms have the
             same seeds. By default 5, or 1 where two seeds give equal metrics, and 1 if an engine is "linux". Only the
             runs with the first seed have series.
         engine: Engine of the runs; or several.
-        workers: Runs at a time; None for the number of cores.
-        progress: As for `run_many`.
-        stop: As for `run_many`.
         kernel: As for `run`.
-        memory_bytes: As for `run_many`.
+        workers: Runs at a time; None for the number of cores.
+        dask: Address of a Dask scheduler, or a client, whose cluster makes the simulator's runs; None for this machine.
+        memory: As for `run_many`; on a cluster, the limit of each worker.
+        out: Directory that the comparison is saved into (`Comparison.save`).
+        progress: Called with the runs done and those to do in all.
+        stop: As for `run_many`.
 
     Raises:
         ScenarioError: There is no such algorithm or parameter, or the scenario has no flows.
         InputError: No algorithm is given, or one is given twice; an engine or a kernel is not there; that number of
-            seeds is not allowed.
+            seeds is not allowed; no Dask scheduler answers.
         Cancelled: ``stop`` was set.
     """
     check_several("algorithms", algorithms)
@@ -76,70 +85,56 @@ def compare(
     check_engines(engines, kernel)
     if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
         raise InputError(f"seeds = {seeds} (allowed: 1 to {MOST_SEEDS})")
+    named = None if algorithms is None else [as_algorithm(one) for one in algorithms]
     scenario = Scenario.of(scenario)
-    scenarios = _scenarios(scenario, algorithms, engines)
+    scenarios = _scenarios(scenario, named, engines)
+    if out is not None:
+        check_free(out)
     most = seeds or (1 if "linux" in engines else SEEDS)
-    options = RunOptions(workers, memory_bytes, stop, progress)
     results: dict[str, list[Result]] = {}
+    exact = seeds is None and most > 1
     for i, name in enumerate(engines):
-        batch = Batch(scenarios, most, name, kernel if name == "linux" else None, options, i, len(engines))
-        made = batch.run(0, min(most, 2) if seeds is None else most)
-        if seeds is None and most > 2 and _differ(made):
-            made |= batch.run(2, most)
-        elif seeds is None:
+        options = RunOptions(workers, memory, stop, _shifted(progress, i, len(engines), most * len(scenarios)), dask)
+        runner = Runner(options, engine=name, kernel=kernel if name == "linux" else None)
+        made = _run(runner, scenarios, 0, min(most, 2) if seeds is None else most)
+        if exact and (most <= 2 or _differ(made)):
+            made |= _run(runner, scenarios, 2, most)
+            exact = False
+        elif exact:
             made = {key: result for key, result in made.items() if key[1] == 0}
         for label in scenarios:
             called = label if len(engines) == 1 else f"{label} on {name}"
             results[called] = [result for (of, _), result in made.items() if of == label]
-    return Comparison.of(results)
+    outcome = Comparison(results, exact=exact)
+    if out is not None:
+        outcome.save(out)
+    return outcome
 
 
-@dataclass(frozen=True)
-class Batch:
-    """All runs of an engine.
-
-    Attributes:
-        scenarios: Scenarios by label.
-        seeds: Runs of each, at most.
-        engine: The engine.
-        kernel: As for `run`.
-        options: How runs are carried out; ``progress`` gets the sums over all engines.
-        place: Place of the engine among all, from 0.
-        engines: Number of engines.
-    """
-
-    scenarios: Mapping[str, Scenario]
-    seeds: int
-    engine: str
-    kernel: str | None
-    options: RunOptions
-    place: int
-    engines: int
-
-    def run(self, first: int, last: int) -> Runs:
-        """Runs with the seeds from one number up to another one."""
-        each_s = sum(one.duration_s for one in self.scenarios.values())
-
-        def tell(reached_s: float, _total_s: float) -> None:
-            if self.options.progress is not None:
-                before_s = (self.place * self.seeds + first) * each_s
-                self.options.progress(before_s + reached_s, self.engines * self.seeds * each_s)
-
-        numbers = range(first, last)
-        return run_many(
-            {(label, i): _seeded(one, i) for label, one in self.scenarios.items() for i in numbers},
-            workers=self.options.workers,
-            progress=tell,
-            stop=self.options.stop,
-            engine=self.engine,
-            kernel=self.kernel,
-            memory_bytes=self.options.memory_bytes,
-        )
+def _run(runner: Runner, scenarios: Mapping[str, Scenario], first: int, last: int) -> Runs:
+    """Runs with the seeds from one number up to another one; those after the first seed have no series."""
+    places = [(label, number) for number in range(first, last) for label in scenarios]
+    cases = [
+        Case(scenarios[label], changes={"series_interval": "off"} if number else {}, measure=MEASURE)
+        for label, number in places
+    ]
+    runs = [
+        Run(i, case, case.scenario.seed + number)
+        for i, (case, (_, number)) in enumerate(zip(cases, places, strict=True))
+    ]
+    rows = runner.all_rows(runs)
+    found = {place: row["result"] for place, row in zip(places, rows, strict=True)}
+    return {(label, number): found[label, number] for label in scenarios for number in range(first, last)}
 
 
-def _seeded(scenario: Scenario, number: int) -> Scenario:
-    """The scenario with another seed; series of the first one are enough to plot."""
-    return scenario.replace(seed=scenario.seed + number, series_interval="off") if number else scenario
+def _shifted(progress: Progress | None, place: int, engines: int, runs: int) -> Progress | None:
+    """Progress of one of several engines, in runs of all of them."""
+    if progress is None:
+        return None
+    return lambda done, _total: progress(place * runs + done, engines * runs)
+
+
+MEASURE = name_of(whole)
 
 
 def _differ(runs: Runs) -> bool:

@@ -8,29 +8,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fullpipe._util.display import Shown, milliseconds, percent, rate
-from fullpipe._util.files import check_free, readable, staged
-from fullpipe._util.inputs import read_json
+from fullpipe._util.display import Shown
+from fullpipe._util.files import check_free, readable
+from fullpipe._util.fingerprint import build_fingerprint
+from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import listed, with_params
 from fullpipe.errors import InputError, ScenarioError, check_several
-from fullpipe.experiments.tabled import Tabled
-from fullpipe.runs import tables
+from fullpipe.metrics import column
+from fullpipe.own import as_algorithm
 from fullpipe.runs.aggregate import Estimate, estimate
 from fullpipe.runs.design import Case, Design
-from fullpipe.runs.figures import groups
-from fullpipe.runs.measure import Row, name_of
+from fullpipe.runs.engines import ENGINES, check_engines
+from fullpipe.runs.measure import Row, full, name_of
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.options import RunOptions
-from fullpipe.runs.runner import Runner
+from fullpipe.runs.results import Details, Results, read_details, table_of
+from fullpipe.runs.runner import Keys, Runner
 from fullpipe.runs.store import kept_runs
-from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
-
-    from fullpipe.runs.result import Result
 
 __all__ = ["Duel", "duel", "harm"]
 
@@ -63,15 +62,17 @@ def harm(alone: float, beside: float, *, more_is_better: bool) -> float:
 @shows_progress("runs")
 def duel(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
-    algorithms: Sequence[str | Mapping[str, Any]],
+    algorithms: Sequence[str | Mapping[str, Any] | type],
     *,
     buffers: Sequence[str] | None = None,
     seeds: int = 5,
+    engine: str = "simulator",
+    kernel: str | None = None,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Callable[[float, float], object] | None = None,
     stop: threading.Event | None = None,
-    memory_bytes: int | None = None,
+    memory: int | str | None = None,
     dask: Any = None,
 ) -> Duel:
     """Runs a scenario's flows as a mix of two algorithms, and each one's flows of that mix without the other's: half
@@ -86,12 +87,14 @@ def duel(
         buffers: Buffers of the link called bottleneck, or of the first one, as scenarios write them; None for its own.
         seeds: Runs of each, with the scenario's seed and those after it; the same for all mixes, so that differences
             are between runs under the same random choices.
+        engine: Engine of the runs, "simulator" or "linux".
+        kernel: As for `run`.
         out: A directory that the duel is saved into (`Duel.save`). Finished runs are there meanwhile: a duel that was
             stopped continues where it was.
         workers: As for `run_many`.
         progress: Called with the runs done and those to do in all.
         stop: As for `run_many`.
-        memory_bytes: As for `run_many`; on a cluster, the memory that the runs of each worker may hold together.
+        memory: As for `run_many`; on a cluster, the limit of each worker.
         dask: The address of a Dask scheduler whose cluster makes the runs, or a client; None for this machine.
 
     Raises:
@@ -101,8 +104,10 @@ def duel(
     """
     check_several("algorithms", algorithms)
     check_several("buffers", buffers)
+    check_engines([engine], kernel)
+    sides = [as_algorithm(one) for one in algorithms]
     scenario = Scenario.of(scenario)
-    labels = [one if isinstance(one, str) else with_params(one) for one in algorithms]
+    labels = [one if isinstance(one, str) else with_params(one) for one in sides]
     if len(labels) != 2 or labels[0] == labels[1]:
         raise InputError(f"a duel is of two algorithms, not of: {listed(labels)}")
     if not SEEDS[0] <= seeds <= SEEDS[1]:
@@ -110,27 +115,32 @@ def duel(
     if buffers is not None and (not buffers or len(set(buffers)) < len(buffers)):
         raise InputError(f"buffers: there are none, or one is named twice: {listed(buffers)}")
     bouts = [Bout(buffer, mix) for buffer in buffers or (None,) for mix in (HALF, AMONG)]
-    places = [(bout, part) for bout in bouts for part in PARTS]
-    measure = name_of(group_rows)
-    cases = [Case(bout.scenario(scenario, algorithms, labels, part), measure=measure) for bout, part in places]
+    cases = [
+        Case(
+            bout.scenario(scenario, sides, labels, part),
+            {"buffer": bout.buffer, "mix": bout.mix, "part": part},
+            measure=FULL,
+        )
+        for bout in bouts
+        for part in PARTS
+    ]
     first = scenario.seed
     design = Design(cases, range(first, first + seeds))
     if out is not None:
         check_free(out)
     with kept_runs(out) as store:
-        options = RunOptions(workers, memory_bytes, stop, progress, dask)
-        rows = Runner(options, None if out is None else store).all_rows(design)
-        runs = [
-            {"buffer": bout.buffer, "mix": bout.mix, "part": part, "seed": first + seed, **group}
-            for place, (bout, part) in enumerate(places)
-            for seed in range(seeds)
-            for group in rows[place * seeds + seed]["groups"]
-        ]
-        outcome = Duel(labels, runs)
+        options = RunOptions(workers, memory, stop, progress, dask)
+        keys = Keys() if engine == ENGINES[0] else Keys(f"{build_fingerprint()} {engine} {kernel}")
+        found = Runner(options, None if out is None else store, keys, engine, kernel).all_rows(design)
+        runs = zip(design, found, strict=True)
+        outcome = Duel._of_runs(labels, [({**run.case.labels, "seed": run.seed}, row) for run, row in runs])
         if out is not None:
             outcome.save(out)
     return outcome
 
+
+FULL = name_of(full)
+"""Measure of the runs."""
 
 PARTS = ("first alone", "second alone", "beside")
 """What a mix is run as."""
@@ -167,19 +177,44 @@ class Bout:
         return scenario.replace(**changes)
 
 
-class Duel(Tabled):
-    """The outcome of a duel.
+LABELS = ("buffer", "mix", "part")
+
+
+class Duel(Results):
+    """Results of two algorithms on one link. The labels of `runs` are ``buffer`` (null for the scenario's own), ``mix``
+    ("half and half", "one among many"), and ``part`` ("first alone", "second alone", "beside").
 
     Attributes:
-        algorithms: The two, as `runs` and `rows` call them.
-        runs: A row per run and algorithm in it: ``buffer`` (None for the scenario's own), ``mix`` ("half and half",
-            "one among many"), ``part`` ("first alone", "second alone", "beside"), ``seed``, ``algorithm``, ``flows``,
-            ``goodput_bps`` together, ``share`` of all flows' goodput, ``mean_rtt_s``, ``retransmits``.
+        algorithms: The two, as `groups` and `rows` call them.
+        groups: A row per run and algorithm in it: the labels, ``seed``, ``algorithm``, ``flows``, ``goodput_bps``
+            together, ``share`` of all flows' goodput, ``mean_rtt_s``, ``retransmits``.
     """
 
-    def __init__(self, algorithms: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> None:
+    KIND = "duel"
+
+    def __init__(
+        self,
+        algorithms: Sequence[str],
+        groups: Sequence[Mapping[str, Any]],
+        runs: pa.Table | None = None,
+        flows: pa.Table | None = None,
+        links: pa.Table | None = None,
+    ) -> None:
         self.algorithms = list(algorithms)
-        self.runs = [dict(run) for run in runs]
+        self.groups = [dict(group) for group in groups]
+        super().__init__(LABELS, table_of(_runs_of(groups), LABELS) if runs is None else runs, flows, links)
+
+    @classmethod
+    def _of_runs(cls, algorithms: Sequence[str], found: Sequence[tuple[dict[str, Any], Row]]) -> Duel:
+        """The duel of runs: labels and row of each."""
+        flows, links = Details(), Details()
+        groups = []
+        for i, (labels, row) in enumerate(found):
+            flows.add(i, row["flows"])
+            links.add(i, row["links"])
+            groups += [{**labels, **group} for group in group_rows(row["runs"], row["flows"])]
+        runs = table_of([{"run": i, **labels, **row["runs"]} for i, (labels, row) in enumerate(found)], LABELS)
+        return cls(algorithms, groups, runs, flows.table(runs, LABELS), links.table(runs, LABELS))
 
     def rows(self) -> list[dict[str, Any]]:
         """A row per buffer, mix and algorithm: ``buffer``, ``mix``, ``algorithm``, ``flows``, ``seeds``,
@@ -188,7 +223,7 @@ class Duel(Tabled):
         other one does to it, ``goodput_harm`` and ``rtt_harm`` (`harm`, seed by seed).
         """
         found: dict[tuple[Any, ...], dict[int, dict[str, Mapping[str, Any]]]] = {}
-        for run in self.runs:
+        for run in self.groups:
             side = found.setdefault((run["buffer"], run["mix"], run["algorithm"]), {})
             side.setdefault(run["seed"], {})["beside" if run["part"] == "beside" else "alone"] = run
         flows = {place: next(iter(side.values()))["beside"]["flows"] for place, side in found.items()}
@@ -205,35 +240,9 @@ class Duel(Tabled):
             for (buffer, mix, algorithm), pairs in found.items()
         ]
 
-    def tidy(self) -> pa.Table:
-        """Everything measured as `Result.tidy` has it; the group is the algorithm, the setting the run."""
-        places = ("buffer", "mix", "part", "seed")
-        return tidy(
-            (
-                run["algorithm"],
-                setting(**{place: run[place] for place in places}),
-                {name: value for name, value in run.items() if name not in places},
-            )
-            for run in self.runs
-        )
-
     def to_dict(self) -> dict[str, Any]:
-        """The algorithms, rows and runs as plain values ready for JSON."""
-        return {"algorithms": self.algorithms, "rows": self.rows(), "runs": self.runs}
-
-    def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``duel.json``, ``duel.parquet`` and ``runs.parquet``; all appear whole or not at all.
-
-        Raises:
-            InputError: The directory can't be made or written.
-        """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        with staged(directory) as stage:
-            (stage / "duel.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            pq.write_table(self.table, stage / "duel.parquet")
-            pq.write_table(pa.Table.from_pylist(self.runs), stage / "runs.parquet")
+        """The algorithms, rows, and groups of all runs as plain values ready for JSON."""
+        return {"algorithms": self.algorithms, "rows": self.rows(), "runs": self.groups}
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Duel:
@@ -244,80 +253,101 @@ class Duel(Tabled):
         """
         with readable(directory) as place:
             kept = read_json(place / "duel.json")
-            return cls(kept["algorithms"], kept["runs"])
+            return cls(kept["algorithms"], kept["runs"], read_table(place / "runs.parquet"), *read_details(place))
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws what each does to the other's goodput over the buffers, a panel per mix; with ``path``, writes the
-        picture too.
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, *, metric: str | None = None, x: str | None = None
+    ) -> Figure:
+        """Plots what each does to the other's goodput over the buffers, a panel per mix; with ``path``, writes the plot
+        too.
+
+        Args:
+            path: File of the plot (.png, .svg, .pdf).
+            metric: Column of `runs` to plot in place of the harm, as `Results.plot` does.
+            x: As for `Results.plot`.
 
         Raises:
             InputError: The file can't be written.
         """
+        if metric is not None:
+            return super().plot(path, metric=metric, x=x)
         from fullpipe.charts.duel import duel_figure
         from fullpipe.charts.style import written
 
         return written(duel_figure(self.rows()), path)
 
-    def shown(self) -> list[Shown | str]:
-        """The tables that the program prints."""
+    def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Tables that the program prints.
+
+        Args:
+            columns: Metrics of all runs, shown in a table of their own.
+        """
         rows = self.rows()
         many = len({row["buffer"] for row in rows}) > 1
-        first, second = self.algorithms
         parts: list[Shown | str] = []
         for mix in (HALF, AMONG):
             chosen = [row for row in rows if row["mix"] == mix]
             counts = dict.fromkeys(f"{row['flows']} {row['algorithm']}" for row in chosen)
+            cells = [
+                column(
+                    name,
+                    [row[name] for row in chosen],
+                    [row.get(f"{name}_ci95") if name in PAIRED else None for row in chosen],
+                )
+                for name in MEASURED
+            ]
+            named = [("algorithm", [row["algorithm"] for row in chosen])]
+            named = [*([("buffer", [row["buffer"] for row in chosen])] if many else []), *named]
             parts.append(
                 Shown(
                     f"{mix.capitalize()}: {' and '.join(counts)}",
-                    (
-                        *(["buffer"] if many else []),
-                        "algorithm",
-                        "share",
-                        "fair",
-                        "goodput",
-                        "goodput alone",
-                        "harm to it",
-                        "rtt",
-                        "rtt alone",
-                        "harm to it",
-                    ),
-                    [
-                        (
-                            *([row["buffer"]] if many else []),
-                            row["algorithm"],
-                            _per_cent(row, "share"),
-                            percent(row["fair_share"]),
-                            rate(row["goodput_bps"]),
-                            rate(row["alone_goodput_bps"]),
-                            _part(row, "goodput_harm"),
-                            milliseconds(row["mean_rtt_s"]),
-                            milliseconds(row["alone_rtt_s"]),
-                            _part(row, "rtt_harm"),
-                        )
-                        for row in chosen
-                    ],
-                    left=2 if many else 1,
+                    [heading for heading, _ in (*named, *cells)],
+                    list(zip(*(texts for _, texts in (*named, *cells)), strict=True)),
+                    left=len(named),
                 )
             )
-        seeds = rows[0]["seeds"]
-        random = any(row[f"{name}_ci95"] for row in rows for name in ("share", "goodput_harm", "rtt_harm"))
-        over = f"means over {seeds} seeds, 95 % confidence intervals paired by seed"
+        random = any(row[f"{name}_ci95"] for row in rows for name in PAIRED)
+        over = f"means over {rows[0]['seeds']} seeds, 95 % confidence intervals paired by seed"
         parts.append(
-            f"Harm is the part that {first} and {second} lose beside each other of what they have alone (0 to 1); "
+            "Harm is the fraction of its solo performance that an algorithm loses to the other (0 to 1); "
             f"{over if random else 'one value: this scenario has no randomness'}"
         )
-        return parts
+        return [*parts, *([self.shown_summary(columns)] if columns else [])]
 
     def __repr__(self) -> str:
         return f"<Duel of {listed(self.algorithms)}>"
 
 
-def group_rows(result: Result) -> Row:
-    """Measure of a duel: ``groups``, with the algorithm's name and metrics of each."""
-    metrics = ("flows", "goodput_bps", "share", "mean_rtt_s", "retransmits")
-    found = groups(tables.rows(result.columns("flows")), [], result.window_s)
-    return {"groups": [{"algorithm": group["name"], **{key: group[key] for key in metrics}} for group in found]}
+PAIRED = ("share", "goodput_harm", "rtt_harm")
+"""Metrics shown with their intervals."""
+
+MEASURED = (
+    *("share", "fair_share", "goodput_bps", "alone_goodput_bps", "goodput_harm"),
+    *("mean_rtt_s", "alone_rtt_s", "rtt_harm"),
+)
+"""Metrics of the tables."""
+
+GROUP = ("flows", "goodput_bps", "share", "mean_rtt_s", "retransmits")
+"""Metrics of `Duel.groups`."""
+
+
+def group_rows(metrics: Row, flows: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """A row per algorithm in a run, of its metrics and its columns of flows."""
+    names = list(dict.fromkeys(flows["name"]))
+    if len(names) == 1:  # alone, it has all metrics of the run
+        share = 1.0 if metrics["goodput_bps"] else None
+        return [{"algorithm": names[0], **{key: share if key == "share" else metrics[key] for key in GROUP}}]
+    return [{"algorithm": name, **{key: metrics[f"groups.{name}.{key}"] for key in GROUP}} for name in names]
+
+
+def _runs_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row per run with the metrics of its groups."""
+    runs: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for group in groups:
+        place = {key: group[key] for key in (*LABELS, "seed")}
+        row = runs.setdefault(tuple(place.values()), {"run": len(runs), **place})
+        row |= {f"groups.{group['algorithm']}.{key}": group.get(key) for key in GROUP}
+    return list(runs.values())
 
 
 def _estimates(pairs: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
@@ -342,17 +372,3 @@ def _estimates(pairs: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, An
 def _harm(pair: Mapping[str, Mapping[str, Any]], name: str, *, more_is_better: bool) -> float | None:
     alone, beside = pair["alone"][name], pair["beside"][name]
     return None if alone is None or beside is None else harm(alone, beside, more_is_better=more_is_better)
-
-
-def _per_cent(row: Mapping[str, Any], name: str) -> str:
-    if row[name] is None:
-        return "-"
-    ci = row[f"{name}_ci95"]
-    return f"{100 * row[name]:.1f} ± {100 * ci:.1f} %" if ci else percent(row[name])
-
-
-def _part(row: Mapping[str, Any], name: str) -> str:
-    if row[name] is None:
-        return "-"
-    ci = row[f"{name}_ci95"]
-    return f"{row[name]:.2f} ± {ci:.2f}" if ci else f"{row[name]:.2f}"

@@ -6,28 +6,18 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fullpipe._util.display import (
-    Outcome,
-    Shown,
-    any_known,
-    any_marked,
-    count,
-    fairness,
-    marked,
-    milliseconds,
-    percent,
-    rate,
-)
+from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import readable, staged
 from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import listed, shorten
+from fullpipe.metrics import column
 from fullpipe.runs import tables, transfers
-from fullpipe.runs.figures import figures, groups, overall
+from fullpipe.runs.figures import figures, find_metric, groups, overall
 from fullpipe.runs.tidy import tidy
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from matplotlib.figure import Figure
@@ -157,6 +147,13 @@ class Result(Outcome):
 
         return pa.Table.from_pylist(self._groups())
 
+    @cached_property
+    def runs(self) -> pa.Table:
+        """One row with the seed and all metrics, as experiments have a row per run."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist([{"seed": self.scenario.seed, **self.figures()}])
+
     def columns(self, table: str) -> tables.Columns:
         """A table's columns as the engine gave them, for those who can do without Arrow."""
         columns: tables.Columns = self._columns[table]
@@ -245,9 +242,7 @@ class Result(Outcome):
         with readable(directory) as place:
             kept = read_json(place / "result.json")
             files = {name: place / f"{name}.parquet" for name in TABLES}
-            # Earlier versions knew no transfers.
-            found = [name for name, file in files.items() if name != "transfers" or file.exists()]
-            columns: dict[str, Any] = {name: tables.of_arrow(read_table(files[name])) for name in found}
+            columns: dict[str, Any] = {name: tables.of_arrow(read_table(file)) for name, file in files.items()}
             totals = kept["totals"]
             jain = totals["jain_index"]
             columns["totals"] = {**totals, "jain_index": math.nan if jain is None else jain}
@@ -266,18 +261,34 @@ class Result(Outcome):
 
         return written(run_figure(self.sampled()), path)
 
-    def shown(self) -> list[Shown | str]:
-        """The tables and lines that the program prints."""
+    def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Tables and lines that the program prints.
+
+        Args:
+            columns: Names of `figures`, which make one table in place of the usual ones.
+        """
+        if columns is not None:
+            row = self.figures()
+            names = [find_metric(name, list(row)) for name in columns]
+            return [_table("", [{"run": "run", **row}], ("run",), names)]
         figures = self.to_dict()
         totals, flows = figures["totals"], figures["flows"]
         jain = totals["jain_index"]
         took = f"{totals['data_packets']:,} data packets in {totals['wall_s']:.2f} s{_speed(totals)}"
         last = f"{took}; seed {figures['seed']}"
         return [
-            _show_links(figures["links"]),
+            _table("Links", [{**link, "link": link["name"]} for link in figures["links"]], ("link",), LINK),
             *([_show_flows(flows)] if 0 < len(flows) <= MOST_FLOWS else []),
-            *([_show_groups(figures["groups"], len(flows))] if len(flows) > MOST_FLOWS else []),
-            *([_show_transfers(figures["transfers"])] if figures["transfers"] else []),
+            *(
+                [_table(f"{len(flows):,} flows by group", figures["groups"], ("name",), GROUP)]
+                if len(flows) > MOST_FLOWS
+                else []
+            ),
+            *(
+                [_table("Transfers begun after the warm-up", figures["transfers"], ("group",), TRANSFERS)]
+                if figures["transfers"]
+                else []
+            ),
             *([_show_traffic(figures["traffic"])] if figures["traffic"] else []),
             *([f"Jain index {jain:.3f}"] if len(flows) > 1 and jain is not None else []),
             last,
@@ -302,19 +313,16 @@ class Result(Outcome):
 
 
 def _with_reverse(link: dict[str, Any]) -> dict[str, Any]:
-    """The figures of a link with those of its other direction under ``reverse``, where anything crosses that."""
+    """Metrics of a link, with those of its other direction under ``reverse`` where a packet crosses that."""
     prefix = "reverse_"
+    own = {key: value for key, value in link.items() if not key.startswith(prefix)}
     if not link.get(f"{prefix}arrived_packets"):
-        return link
-    return {**link, "reverse": {key.removeprefix(prefix): link[key] for key in link if key.startswith(prefix)}}
+        return own
+    return {**own, "reverse": {key.removeprefix(prefix): link[key] for key in link if key.startswith(prefix)}}
 
 
 def _restore(scenario: Scenario, columns: dict[str, Any], engine: str, wall_s: float) -> Result:
     return Result(scenario, columns, engine=engine, wall_s=wall_s)
-
-
-WAIT = "p99_queueing_delay_s"
-"""The percentile of the queueing delay that tables show."""
 
 
 def _speed(totals: Mapping[str, Any]) -> str:
@@ -325,154 +333,60 @@ def _speed(totals: Mapping[str, Any]) -> str:
     return f", {per_s / 1e6:.1f} million a second" if per_s >= 1e5 else f", {per_s:,.0f} a second"
 
 
-def _show_links(links: list[dict[str, Any]]) -> Shown:
-    marks, waits = any_marked(links), any_known(links, WAIT)
+LINK = (
+    *("utilization", "loss_rate", "dropped_packets", "marked_packets"),
+    *("mean_queue_packets", "max_queue_packets", "p99_queueing_delay_s"),
+)
+FLOW = ("goodput_bps", "mean_rtt_s", "p99_rtt_s", "p99_jitter_s", "mean_cwnd_packets", "retransmits", "timeouts")
+GROUP = (
+    *("flows", "goodput_bps", "share", "jain_index", "loss_rate"),
+    *("mean_rtt_s", "p99_rtt_s", "p99_jitter_s", "retransmits", "timeouts"),
+)
+TRANSFERS = (
+    *("count", "completed", "cut_off", "running"),
+    *("p50_s", "p95_s", "p99_s", "p50_slowdown", "p99_slowdown"),
+)
+TRAFFIC = (
+    *("throughput_bps", "sent_packets", "received_packets", "transfers_started", "transfers_completed"),
+    *("mean_completion_s", "sent_frames", "received_frames", "p95_frame_delay_s"),
+)
+"""Metrics of the tables; one without a value in any row has no column, and marks only where a queue marked."""
+
+
+def _table(title: str, rows: Sequence[Mapping[str, Any]], labels: Sequence[str], names: Sequence[str]) -> Shown:
+    """Table of text: labels, and metrics that have values."""
+    known = [name for name in names if any(row.get(name) is not None for row in rows)]
+    known = [name for name in known if name != "marked_packets" or any(row[name] for row in rows)]
+    cells = [column(name, [row.get(name) for row in rows]) for name in known]
+    heads = [HEADINGS.get(label, label) for label in labels]
+    columns = [[str(row[label]) for row in rows] for label in labels]
     return Shown(
-        "Links",
-        (
-            "link",
-            "utilization",
-            "loss",
-            "dropped",
-            *(["marked"] if marks else []),
-            "mean queue",
-            "max queue",
-            *(["p99 delay"] if waits else []),
-        ),
-        [
-            (
-                link["name"],
-                f"{link['utilization']:.4f}",
-                f"{link['loss_rate']:.2e}",
-                count(link["dropped_packets"]),
-                *([marked(link)] if marks else []),
-                f"{link['mean_queue_packets']:,.1f} packets",
-                f"{count(link['max_queue_packets'])} packets",
-                *([milliseconds(link[WAIT])] if waits else []),
-            )
-            for link in links
-        ],
+        title,
+        (*heads, *(heading for heading, _ in cells)),
+        list(zip(*columns, *(texts for _, texts in cells), strict=True)),
+        left=len(labels),
     )
 
 
-def _show_flows(flows: list[dict[str, Any]]) -> Shown:
+HEADINGS = {"id": "flow", "name": "group"}
+"""Headings of labels that differ from the names of the columns."""
+
+
+def _show_flows(flows: Sequence[Mapping[str, Any]]) -> Shown:
     named = any(flow["name"] != flow["algorithm"] for flow in flows)
-    tails, jitters = any_known(flows, "p99_rtt_s"), any_known(flows, "p99_jitter_s")
-    return Shown(
-        "Flows",
-        (
-            "flow",
-            *(["group"] if named else []),
-            "algorithm",
-            "goodput",
-            "mean rtt",
-            *(["p99 rtt"] if tails else []),
-            *(["p99 jitter"] if jitters else []),
-            "mean cwnd",
-            "sent again",
-            "timeouts",
-        ),
-        [
-            (
-                str(flow["id"]),
-                *([flow["name"]] if named else []),
-                flow["algorithm"],
-                rate(flow["goodput_bps"]),
-                milliseconds(flow["mean_rtt_s"]),
-                *([milliseconds(flow["p99_rtt_s"])] if tails else []),
-                *([milliseconds(flow["p99_jitter_s"])] if jitters else []),
-                "-" if flow["mean_cwnd_packets"] is None else f"{flow['mean_cwnd_packets']:,.1f} packets",
-                count(flow["retransmits"]),
-                count(flow["timeouts"]),
-            )
-            for flow in flows
-        ],
-        left=3 if named else 2,
-    )
+    return _table("Flows", flows, ("id", *(["name"] if named else []), "algorithm"), FLOW)
 
 
-def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
-    losses, tails, jitters = (any_known(groups, name) for name in ("loss_rate", "p99_rtt_s", "p99_jitter_s"))
-    return Shown(
-        f"{flows:,} flows by group",
-        (
-            *("group", "flows", "goodput", "share", "Jain"),
-            *(["loss"] if losses else []),
-            "mean rtt",
-            *(["p99 rtt"] if tails else []),
-            *(["p99 jitter"] if jitters else []),
-            *("sent again", "timeouts"),
-        ),
-        [
-            (
-                group["name"],
-                count(group["flows"]),
-                rate(group["goodput_bps"]),
-                percent(group["share"]),
-                fairness(group["jain_index"]),
-                *([_part(group["loss_rate"])] if losses else []),
-                milliseconds(group["mean_rtt_s"]),
-                *([milliseconds(group["p99_rtt_s"])] if tails else []),
-                *([milliseconds(group["p99_jitter_s"])] if jitters else []),
-                count(group["retransmits"]),
-                count(group["timeouts"]),
-            )
-            for group in groups
-        ],
-    )
+def _show_traffic(traffic: Sequence[Mapping[str, Any]]) -> Shown:
+    """Table of cross traffic; of web transfers and of frames nothing where a source has none."""
+    web = ("transfers_started", "transfers_completed")
+    rows = [
+        {name: None if (name in web and row["kind"] != "web") or _no_frames(row, name) else row[name] for name in row}
+        for row in traffic
+    ]
+    named = any(row.get("name") for row in rows)
+    return _table("Cross traffic", rows, ("kind", *(["name"] if named else [])), TRAFFIC)
 
 
-def _show_transfers(groups: list[dict[str, Any]]) -> Shown:
-    return Shown(
-        "Transfers begun after the warm-up",
-        ("group", "complete", "cut off", "running", "p50 time", "p95 time", "p99 time", "p50 slowdown", "p99 slowdown"),
-        [
-            (
-                group["group"],
-                f"{group['completed']:,} of {group['count']:,}",
-                count(group["cut_off"]),
-                count(group["running"]),
-                *(milliseconds(group[f"p{percent}_s"]) for percent in (50, 95, 99)),
-                *(_times(group[f"p{percent}_slowdown"]) for percent in (50, 99)),
-            )
-            for group in groups
-        ],
-    )
-
-
-def _part(rate: float | None) -> str:
-    return "-" if rate is None else f"{rate:.2e}"
-
-
-def _frames(group: Mapping[str, Any]) -> tuple[str, str]:
-    """How many of its frames arrived whole, and how long 95 of 100 of these took at most."""
-    if not group["sent_frames"] and not group["received_frames"]:
-        return "-", "-"
-    return f"{group['received_frames']:,} of {group['sent_frames']:,}", milliseconds(group["p95_frame_delay_s"])
-
-
-def _times(factor: float | None) -> str:
-    return "-" if factor is None else f"{factor:,.1f}"
-
-
-def _show_traffic(traffic: list[dict[str, Any]]) -> Shown:
-    framed = "sent_frames" in traffic[0]
-    frames = ("frames", "p95 frame delay") if framed else ()
-    return Shown(
-        "Cross traffic",
-        ("kind", "throughput", "sent", "received", "transfers", "mean completion", *frames),
-        [
-            (
-                group["kind"],
-                rate(group["throughput_bps"]),
-                count(group["sent_packets"]),
-                count(group["received_packets"]),
-                f"{group['transfers_completed']:,} of {group['transfers_started']:,}"
-                if group["kind"] == "web"
-                else "-",
-                milliseconds(group["mean_completion_s"]),
-                *(_frames(group) if framed else ()),
-            )
-            for group in traffic
-        ],
-    )
+def _no_frames(row: Mapping[str, Any], name: str) -> bool:
+    return name in ("sent_frames", "received_frames") and not row["sent_frames"] and not row["received_frames"]

@@ -1,6 +1,7 @@
 //! TCP: what an end of a connection sends, and when.
 
 mod compression;
+mod controller;
 pub mod ecn;
 pub mod pacing;
 mod packet_log;

@@ -28,6 +28,7 @@ mod tests;
 use super::ecn::{self, EcnMode};
 use super::pacing::{self, Pacer};
 use super::packet_log::PacketLog;
+use super::policy::Input;
 use super::progress::{Phase, Progress};
 use super::rate::Sampler;
 use super::repair::{self, Expiry, Loss, News, Repair};
@@ -39,7 +40,7 @@ use crate::report::meter::{Counters, Meter};
 use crate::scenario::Tcp;
 use crate::transport::policy::{Controller, MOST_SEGMENTS, Policy};
 use crate::transport::receiver::unwrap;
-use fullpipe_cc::{Ack, Flow, Input, Nanos, Signal};
+use fullpipe_cc::{Ack, Flow, Nanos, Signal};
 use std::ops::Range;
 
 /// Segments that [`Sender::noted_segments`] hands out at a time, at most: a window may have billions.

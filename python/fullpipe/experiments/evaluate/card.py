@@ -7,10 +7,10 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fullpipe
-from fullpipe._util.display import Outcome, Shown
+from fullpipe._util.display import Shown
 from fullpipe._util.files import readable, staged
 from fullpipe._util.inputs import read_json, read_rows
 from fullpipe._util.text import file_label, file_name, shorten
@@ -23,11 +23,8 @@ from fullpipe.experiments.evaluate.judging import BARS, Compared, JudgedCell, Ru
 from fullpipe.experiments.evaluate.preset import Tree
 from fullpipe.experiments.evaluate.rules import BADNESS, NO_WORSE, NOT_APPLICABLE, NOT_RUN, WORSE, at_most, worst
 from fullpipe.experiments.evaluate.statement import Statement
-from fullpipe.runs.tidy import setting, tidy
+from fullpipe.runs.results import Results, table_of
 from fullpipe.scenario import Scenario
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["BREAKER", "RISKS", "Card", "Kernel"]
 
@@ -44,6 +41,8 @@ RISKS = (
     "The bar for harm has CUBIC's own record on NewReno at large products of bandwidth and delay: read both victims.",
     "No word is a threshold of RFC 9743, which gives none (section 5).",
 )
+
+LABELS = ("criterion", "cell", "setting", "role")
 
 COLUMNS = ("RFC 9743", "criterion", "word", "cells run", "settings", "where")
 """Of what the program prints."""
@@ -87,14 +86,17 @@ class Kernel:
         }
 
 
-class Card(Outcome):
+class Card(Results):
     """An algorithm's card.
 
     Attributes:
         data: All that it says, as plain values ready for JSON.
-        runs: A row per run: ``criterion`` (the first it counts for), ``cell``, ``setting``, ``role`` (whose flows these
-            are, and beside whom), ``seed``, and every figure that `measure.figures` names.
+
+    The labels of `runs` are ``criterion`` (the first that a run counts for), ``cell``, ``setting``, and ``role``; its
+    metrics are those of `measure.figures`.
     """
+
+    KIND = "card"
 
     def __init__(
         self,
@@ -104,7 +106,8 @@ class Card(Outcome):
     ) -> None:
         self.data = data
         sections = {cell["id"]: one["id"] for one in reversed(data["criteria"]) for cell in one["cells"]}
-        self.runs = [{"criterion": sections.get(row["cell"], ""), **row} for row in runs]
+        rows = [{"criterion": sections.get(row["cell"], ""), **row} for row in runs]
+        super().__init__(LABELS, table_of(rows, LABELS))
         self._trees = trees or {}
 
     @classmethod
@@ -162,26 +165,13 @@ class Card(Outcome):
         """The same as JSON text; the same seeds, the same bytes."""
         return super().to_json(indent=indent)
 
-    def tidy(self) -> pa.Table:
-        """Everything measured as `Result.tidy` has it; the group is the role, the setting the cell's and the run's."""
-        places = ("criterion", "cell", "setting", "role", "seed")
-        return tidy(
-            (
-                row["role"],
-                setting(cell=row["cell"], setting=row["setting"], seed=row["seed"]),
-                {name: value for name, value in row.items() if name not in places},
-            )
-            for row in self.runs
-        )
-
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``card.json``, ``card.html``, ``runs.parquet`` and ``scenarios/CELL/SETTING/ROLE.toml``; all appear
-        whole or not at all.
+        """Writes ``card.json``, ``card.html``, ``runs.parquet`` and ``scenarios/CELL/SETTING/ROLE.toml``. All files
+        appear whole or not at all.
 
         Raises:
             InputError: The directory can't be made or written.
         """
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         from fullpipe.bench import put_beside
@@ -191,10 +181,7 @@ class Card(Outcome):
             (stage / "card.json").write_text(self.to_json() + "\n", encoding="utf-8")
             tries = self._tries() if put_beside(stage) else {}
             (stage / "card.html").write_text(card_page(self.data, tries), encoding="utf-8")
-            columns = dict.fromkeys(key for row in self.runs for key in row)
-            pq.write_table(
-                pa.table({name: [row.get(name) for row in self.runs] for name in columns}), stage / "runs.parquet"
-            )
+            pq.write_table(self.runs, stage / "runs.parquet")
             for place, tree in self._trees.items():
                 folder = Path(stage, "scenarios", *map(file_name, place[:-1]))
                 folder.mkdir(parents=True, exist_ok=True)
@@ -236,8 +223,12 @@ class Card(Outcome):
             }
             return cls(data, runs, trees)
 
-    def shown(self) -> list[Shown | str]:
-        """The table that the program prints."""
+    def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Table that the program prints.
+
+        Args:
+            columns: Metrics of all runs, shown in a table of their own.
+        """
         rows = [
             (
                 one["id"],
@@ -254,6 +245,7 @@ class Card(Outcome):
             Shown(f"{data['algorithm']} beside NewReno and CUBIC", COLUMNS, rows, len(COLUMNS)),
             f"Words are relative to the less favourable of both in each figure; RFC 9743 gives no thresholds. {made}",
             *self._shown_kernel(),
+            *([self.shown_summary(columns)] if columns else []),
         ]
 
     def _shown_kernel(self) -> list[Shown | str]:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fullpipe._util.display import Shown, fairness, milliseconds, rate
+from fullpipe._util.display import Shown
 from fullpipe.experiments.sizing.mix import BUFFER, MOST_BDP
+from fullpipe.metrics import column
 
 if TYPE_CHECKING:
     from fullpipe.experiments.sizing.mix import Mix
@@ -34,97 +35,68 @@ def show(mix: Mix, rows: Rows) -> list[Shown | str]:
 
 def _link(mix: Mix) -> str:
     web = f", web transfers asking for {100 * mix.web_load:g} %" if mix.web_load else ""
-    rtts = milliseconds(mix.rtt_min_s)
-    rtts = rtts if mix.rtt_min_s == mix.rtt_max_s else f"{rtts} to {milliseconds(mix.rtt_max_s)}"
+    rtts = f"{1e3 * mix.rtt_min_s:.1f} ms"
+    rtts = rtts if mix.rtt_min_s == mix.rtt_max_s else f"{rtts} to {1e3 * mix.rtt_max_s:.1f} ms"
     queue = "" if mix.queue == "drop-tail" else f", {mix.queue if isinstance(mix.queue, str) else mix.queue['name']}"
     bdp = f"one BDP is {_count(mix.bdp_packets)} packets of {mix.packet_size} bytes"
-    return f"{rate(mix.rate_bps)}, RTT {rtts}{queue}{web}; {bdp}"
+    return f"{mix.rate_bps / 1e6:.2f} Mbit/s, RTT {rtts}{queue}{web}; {bdp}"
 
 
 def _answers(mix: Mix, rows: Rows) -> Shown:
     limited = any(row["at_most_packets"] is not None for row in rows)
-    return Shown(
+    size = mix.column
+    return _table(
         f"Smallest {mix.what}",
-        (
-            "target",
-            "algorithm",
-            "flows",
-            "packets",
-            "kB",
-            "ms",
-            "of a BDP",
-            "too small",
-            "95 % sure",
-            *(["at most"] if limited else []),
-        ),
-        [
-            (
-                *_place(row),
-                _count(row[f"{mix.column}_packets"]),
-                _scaled(row[f"{mix.column}_bytes"], 1e-3, ",.1f"),
-                _scaled(row[f"{mix.column}_s"], 1e3, ",.2f"),
-                _scaled(row[f"{mix.column}_bdp"], 1, ".3f"),
-                _count(row["too_small_packets"]),
-                f"{_count(row['sure_low_packets'])} .. {_count(row['sure_high_packets'])}",
-                *([_count(row["at_most_packets"])] if limited else []),
-            )
-            for row in rows
-        ],
-        left=3,
+        rows,
+        {
+            f"{mix.what.capitalize()} (packets)": [_count(row[f"{size}_packets"]) for row in rows],
+            "(kB)": [_scaled(row[f"{size}_bytes"], 1e-3, ",.1f") for row in rows],
+            "(ms)": [_scaled(row[f"{size}_s"], 1e3, ",.2f") for row in rows],
+            "(BDP)": [_scaled(row[f"{size}_bdp"], 1, ".3f") for row in rows],
+            "Largest failing (packets)": [_count(row["too_small_packets"]) for row in rows],
+            "95 % CI (packets)": [
+                f"{_count(row['sure_low_packets'])} .. {_count(row['sure_high_packets'])}" for row in rows
+            ],
+            **({"At most (packets)": [_count(row["at_most_packets"]) for row in rows]} if limited else {}),
+        },
     )
+
+
+RULES = {
+    "One BDP": "bdp",
+    "BDP/√n": "sqrt",
+    "Adaptive AIMD": "adaptive_full",
+    "Reno, at target": "reno",
+    "Adaptive, at target": "adaptive",
+}
 
 
 def _rules(rows: Rows) -> Shown:
-    rules = {
-        "one BDP": "bdp",
-        "BDP/√n": "sqrt",
-        "adaptive AIMD": "adaptive_full",
-        "Reno, at target": "reno",
-        "adaptive, at target": "adaptive",
-    }
-    return Shown(
-        "What the rules say, packets",
-        ("target", "algorithm", "flows", *rules),
-        [(*_place(row), *(_count(row[f"rule_{rule}_packets"]) for rule in rules.values())) for row in rows],
-        left=3,
-    )
+    cells = {name: [_count(row[f"rule_{rule}_packets"]) for row in rows] for name, rule in RULES.items()}
+    return _table("Analytical sizing rules, packets", rows, cells)
 
 
 def _measured(mix: Mix, rows: Rows) -> Shown:
-    web = bool(mix.web_load)
-    return Shown(
+    names = ("loss_rate", "queueing_delay_s", "p99_queueing_delay_s", *(["p95_fct_s"] if mix.web_load else []))
+    used = column("utilization", [row["utilization"] for row in rows], [row["utilization_ci95"] for row in rows])
+    cells = dict([used, *(column(name, [row[name] for row in rows]) for name in (*names, "jain_index"))])
+    return _table(
         "At that size",
-        (
-            "target",
-            "algorithm",
-            "flows",
-            "utilization",
-            "loss, %",
-            "mean delay",
-            "p99 delay",
-            *(["p95 completion"] if web else []),
-            "Jain",
-            "seeds",
-            "warm-up",
-            "run",
-        ),
-        [
-            (
-                *_place(row),
-                _utilization(row),
-                f"{100 * row['loss_rate']:.4f}",
-                milliseconds(row["queueing_delay_s"]),
-                milliseconds(row["p99_queueing_delay_s"]),
-                *([milliseconds(row["p95_fct_s"])] if web else []),
-                fairness(row["jain_index"]),
-                str(row["seeds"]),
-                f"{row['warmup_s']:,.0f} s",
-                f"{row['duration_s']:,.0f} s",
-            )
-            for row in rows
-        ],
-        left=3,
+        rows,
+        cells
+        | {
+            "seeds": [str(row["seeds"]) for row in rows],
+            "warm-up (s)": [f"{row['warmup_s']:,.0f}" for row in rows],
+            "run (s)": [f"{row['duration_s']:,.0f}" for row in rows],
+        },
     )
+
+
+def _table(title: str, rows: Rows, cells: Mapping[str, Sequence[str]]) -> Shown:
+    """Table of text, with the target, the algorithm and the flows of each row before the cells."""
+    places = [(row["target"], row["algorithm"], str(row["flows"])) for row in rows]
+    texts = [(*place, *own) for place, own in zip(places, zip(*cells.values(), strict=True), strict=True)]
+    return Shown(title, ("target", "algorithm", "flows", *cells), texts, left=3)
 
 
 def _why(mix: Mix, row: Mapping[str, Any]) -> str:
@@ -135,15 +107,6 @@ def _why(mix: Mix, row: Mapping[str, Any]) -> str:
         f"{row['target']}, {row['algorithm']}, {flows}: no {mix.what} up to {MOST_BDP} BDP will do; "
         f"the figures are of {at}, where it misses {row['unmet']}"
     )
-
-
-def _place(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    return row["target"], row["algorithm"], str(row["flows"])
-
-
-def _utilization(row: Mapping[str, Any]) -> str:
-    ci = row["utilization_ci95"]
-    return f"{row['utilization']:.4f}" + ("" if ci is None else f" ± {ci:.4f}")
 
 
 def _scaled(value: float | None, scale: float, form: str) -> str:

@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import models
-from fullpipe._util.display import Outcome, Shown
-from fullpipe._util.files import check_free, readable, staged
-from fullpipe._util.inputs import read_json, read_rows
+from fullpipe._util.display import Shown
+from fullpipe._util.files import check_free, readable
+from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import file_name, listed, quoted, with_params
 from fullpipe.errors import InputError, check_several
 from fullpipe.experiments.sizing.mix import BUFFER, Mix
@@ -23,17 +23,20 @@ from fullpipe.experiments.sizing.shown import show
 from fullpipe.experiments.sizing.target import Condition, Figures, Target, check_targets, judge
 from fullpipe.runs import design
 from fullpipe.runs.aggregate import estimate
+from fullpipe.runs.cluster import connected
 from fullpipe.runs.design import Run
+from fullpipe.runs.measure import Row
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.options import RunOptions
 from fullpipe.runs.pool import check_stop, count_workers, in_threads
+from fullpipe.runs.results import Results, table_of
 from fullpipe.runs.runner import Runner
 from fullpipe.runs.store import kept_runs
-from fullpipe.runs.tidy import setting, tidy
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     import pyarrow as pa
     from matplotlib.figure import Figure
@@ -42,6 +45,9 @@ __all__ = ["Sizing", "size"]
 
 MOST_FLOWS = 100_000
 """Flows, at most."""
+
+MOST_SEARCHES = 64
+"""Concurrent searches whose runs a cluster makes."""
 
 CURVE_BDP = tuple(2.0**power for power in range(-6, 2))
 """Buffers run besides for a curve, in bandwidth-delay products."""
@@ -71,9 +77,10 @@ def size(
     curve: bool = False,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
+    dask: Any = None,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
-    memory_bytes: int | None = None,
+    memory: int | str | None = None,
 ) -> Sizing:
     """The smallest buffer with which a link reaches a target, for each algorithm, number of flows and target, by
     simulation; beside it, what the rules say.
@@ -97,10 +104,11 @@ def size(
         curve: Whether eight buffers from 1/64 to 2 bandwidth-delay products are run besides, for `Sizing.plot_curve`.
         out: A directory that the sizing is saved into (`Sizing.save`). Finished runs are there meanwhile: a sizing that
             was stopped continues where it was.
-        workers: Searches at a time; None for the number of cores.
+        workers: Searches at a time; None for the number of cores, and on a cluster for all.
+        dask: Address of a Dask scheduler, or a client, whose cluster makes the runs; None for this machine.
         progress: Called ten times a second with the answers found and those to find in all.
         stop: As for `run`.
-        memory_bytes: As for `run_many`.
+        memory: As for `run_many`.
 
     Raises:
         MemoryLimitError: A run needs more memory than its part.
@@ -119,19 +127,20 @@ def size(
     for algorithm in names:
         for count in flows if len(parts_of(algorithm)) > 1 else (1,):
             mix.scenario(algorithm, count, 1)
-    count = count_workers(workers, len(names) * len(flows))
-    part_bytes = share_bytes(count, memory_bytes)
+    searches = len(names) * len(flows)
+    count = count_workers(min(searches, MOST_SEARCHES) if dask is not None and workers is None else workers, searches)
+    part_bytes = share_bytes(count, memory)
     if out is not None:
         check_free(out)
-    with kept_runs(out) as store:
-        options = RunOptions(workers, memory_bytes, stop, progress)
+    with kept_runs(out) as store, connected(dask) as client:
+        options = RunOptions(workers, memory, stop, progress, client)
         runner = Runner(options, None if out is None else store)
         common = tuple(targets), seeds, precision, curve, part_bytes
         cases = [Case(mix, a, n, *common, runner) for a in names for n in flows]
         _search_all(cases, count, runner, len(targets))
         order = [one.text for one in targets]
         rows = sorted((row for case in cases for row in case.rows), key=lambda row: order.index(row["target"]))
-        outcome = Sizing(mix, rows, [row for case in cases for row in case.tried()])
+        outcome = Sizing(mix, rows, table_of([row for case in cases for row in case.tried()]))
         if out is not None:
             outcome.save(out)
     return outcome
@@ -151,8 +160,8 @@ def _search_all(cases: Sequence[Case], workers: int, runner: Runner, targets: in
                 options.progress(sum(len(case.rows) for case in cases), len(cases) * targets)
 
 
-class Sizing(Outcome):
-    """The answers.
+class Sizing(Results):
+    """Answers of a sizing, and all its runs. The labels of `runs` are ``algorithm``, ``flows``, and ``buffer_packets``.
 
     Columns of sizes begin with ``buffer``, or, where a parameter of the queue was sized, with its name:
     ``queue_target``.
@@ -173,13 +182,14 @@ class Sizing(Outcome):
             ``rule_sqrt_packets`` (one bandwidth-delay product over the root of the flows), ``rule_reno_packets`` and
             ``rule_adaptive_packets`` (closed forms of one flow, or synchronized ones, at the utilization, None where
             the target has none), ``rule_adaptive_full_packets`` (the same for a link that is always full).
-        tried: A row per run made: ``algorithm``, ``flows``, ``buffer_packets``, ``seed``, and the figures above.
     """
 
-    def __init__(self, mix: Mix, rows: Sequence[Mapping[str, Any]], tried: Sequence[Mapping[str, Any]]) -> None:
+    KIND = "size"
+
+    def __init__(self, mix: Mix, rows: Sequence[Mapping[str, Any]], runs: pa.Table) -> None:
         self.mix = mix
         self.rows = [dict(row) for row in rows]
-        self.tried = [dict(row) for row in tried]
+        super().__init__(("algorithm", "flows", f"{mix.column}_packets"), runs)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Sizing:
@@ -191,25 +201,14 @@ class Sizing(Outcome):
         with readable(directory) as place:
             kept = read_json(place / "size.json")
             mix = {key: value for key, value in kept["mix"].items() if key != "bdp_packets"}
-            return cls(Mix(**mix), kept["rows"], read_rows(place / "tried.parquet"))
+            return cls(Mix(**mix), kept["rows"], read_table(place / "runs.parquet"))
 
     @property
-    def table(self) -> pa.Table:
-        """The rows as an Arrow table."""
+    def answers(self) -> pa.Table:
+        """The answers as an Arrow table."""
         import pyarrow as pa
 
         return pa.Table.from_pylist(self.rows)
-
-    def tidy(self) -> pa.Table:
-        """Everything measured as `Result.tidy` has it: of the answers; the group is the algorithm."""
-        return tidy(
-            (
-                row["algorithm"],
-                setting(flows=row["flows"], target=row["target"]),
-                {name: value for name, value in row.items() if name != "flows" and not name.startswith("rule_")},
-            )
-            for row in self.rows
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """The mix and the rows as plain values ready for JSON."""
@@ -218,45 +217,49 @@ class Sizing(Outcome):
             del mix["tables"]
         return {"mix": mix, "rows": self.rows}
 
-    def save(self, directory: str | os.PathLike[str]) -> None:
-        """Writes ``size.json``, ``size.parquet``, ``tried.parquet`` and, under ``scenarios/``, a file to run each
-        answer with. All appear whole or not at all.
-
-        Raises:
-            InputError: The directory can't be made or written.
-        """
-        import pyarrow as pa
+    def _save_more(self, stage: Path) -> None:
+        """Writes ``answers.parquet`` and, under ``scenarios/``, a file to run each answer with."""
         import pyarrow.parquet as pq
 
-        with staged(directory) as stage:
-            (stage / "size.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            pq.write_table(self.table, stage / "size.parquet")
-            pq.write_table(pa.Table.from_pylist(self.tried), stage / "tried.parquet")
-            (stage / "scenarios").mkdir()
-            targets = list(dict.fromkeys(row["target"] for row in self.rows))
-            for row in self.rows:
-                if row[f"{self.mix.column}_packets"] is not None:
-                    scenario = self.mix.scenario(row["algorithm"], row["flows"], row[f"{self.mix.column}_packets"])
-                    target = row["target"]
-                    which = f"target-{1 + targets.index(target)}" if "=" in target else target
-                    name = f"{file_name(row['algorithm'])}-{row['flows']}-{which}.toml"
-                    said = f"# The smallest {self.mix.what} found for the target {target}\n"
-                    (stage / "scenarios" / name).write_text(said + scenario.to_toml(), encoding="utf-8")
+        pq.write_table(self.answers, stage / "answers.parquet")
+        (stage / "scenarios").mkdir()
+        targets = list(dict.fromkeys(row["target"] for row in self.rows))
+        for row in self.rows:
+            if row[f"{self.mix.column}_packets"] is not None:
+                scenario = self.mix.scenario(row["algorithm"], row["flows"], row[f"{self.mix.column}_packets"])
+                target = row["target"]
+                which = f"target-{1 + targets.index(target)}" if "=" in target else target
+                name = f"{file_name(row['algorithm'])}-{row['flows']}-{which}.toml"
+                said = f"# The smallest {self.mix.what} found for the target {target}\n"
+                (stage / "scenarios" / name).write_text(said + scenario.to_toml(), encoding="utf-8")
 
-    def shown(self) -> list[Shown | str]:
-        """The tables and lines that the program prints."""
-        return show(self.mix, self.rows)
+    def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Tables and lines that the program prints.
+
+        Args:
+            columns: Metrics of all runs, shown in a table of their own.
+        """
+        return [*show(self.mix, self.rows), *([self.shown_summary(columns)] if columns else [])]
 
     def __repr__(self) -> str:
         return f"<Sizing of {listed(dict.fromkeys(row['algorithm'] for row in self.rows))}: {self.mix.what}>"
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws buffers against numbers of flows beside the rules, both axes logarithmic; with ``path``, writes the
-        picture too.
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, *, metric: str | None = None, x: str | None = None
+    ) -> Figure:
+        """Plots buffers against numbers of flows with the analytical sizing rules, on logarithmic axes; with
+        ``path``, writes the plot too.
+
+        Args:
+            path: File of the plot (.png, .svg, .pdf).
+            metric: Column of `runs` to plot in place of the buffers, as `Results.plot` does.
+            x: As for `Results.plot`.
 
         Raises:
             InputError: The file can't be written.
         """
+        if metric is not None:
+            return super().plot(path, metric=metric, x=x)
         from fullpipe.charts.size import sizing_figure
         from fullpipe.charts.style import written
 
@@ -273,7 +276,7 @@ class Sizing(Outcome):
         from fullpipe.charts.size import curve_figure
         from fullpipe.charts.style import written
 
-        return written(curve_figure(self.tried, self.mix.column, self.mix.what), path)
+        return written(curve_figure(self.runs.to_pylist(), self.mix.column, self.mix.what), path)
 
 
 @dataclass
@@ -287,7 +290,7 @@ class Case:
     seeds: int
     precision: float
     curve: bool = False
-    memory_bytes: int | None = None
+    part_bytes: int | None = None
     runner: Runner = field(default_factory=lambda: Runner(RunOptions()))
     rows: list[dict[str, Any]] = field(default_factory=list)
     samples: dict[int, list[Figures]] = field(default_factory=dict)
@@ -309,13 +312,12 @@ class Case:
 
     def tried(self) -> list[dict[str, Any]]:
         """A row per run."""
+        names = ("algorithm", "flows", f"{self.mix.column}_packets", "seed")
         return [
             {
-                "algorithm": self.algorithm,
-                "flows": self.flows,
-                f"{self.mix.column}_packets": size,
-                "seed": 1 + seed,
+                **(labels := dict(zip(names, (self.algorithm, self.flows, size, 1 + seed), strict=True))),
                 **found,
+                **labels,
             }
             for size, runs in sorted(self.samples.items())
             for seed, found in enumerate(runs)
@@ -344,7 +346,11 @@ class Case:
 
         check_stop(stop)
         scenario = self.mix.scenario(self.algorithm, self.flows, size, 1 + seed)
-        figures = self.runner.make(Run(0, design.Case(scenario)), watch, self.memory_bytes)
+        run = Run(0, design.Case(scenario))
+        if self.runner.options.dask is None:
+            figures = self.runner.make(run, watch, self.part_bytes)
+        else:
+            figures = _on_cluster(self.runner, run, stop)
         known = {
             **figures,
             "queueing_delay_s": figures["mean_queue_packets"] * self.mix.packet_s,
@@ -354,7 +360,7 @@ class Case:
         for condition in (condition for target in self.targets for condition in target.conditions):
             if condition.measure.figure not in known:
                 raise InputError(f"target: {quoted(condition.text)}: the simulator does not measure that")
-        return {name: known.get(name) for name in MEASURED}
+        return {**known, **{name: known.get(name) for name in MEASURED}}
 
     def _row(self, target: Target, answer: Answer) -> dict[str, Any]:
         mix, bdp, size = self.mix, self.mix.bdp_packets, answer.bracket.high
@@ -384,6 +390,13 @@ class Case:
             "rule_adaptive_packets": None if used is None else models.aimd_buffer(used, 0.8) * bdp,
             "rule_adaptive_full_packets": models.adaptive_aimd_buffer() * bdp,
         }
+
+
+def _on_cluster(runner: Runner, run: Run, stop: threading.Event) -> Row:
+    """Row of a run that the cluster makes, unless the store has it."""
+    alone = replace(runner, options=replace(runner.options, progress=None, stop=stop))
+    (row,) = alone.all_rows([run])
+    return row
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Directory of a sweep: rows are kept as they come, so that a sweep that was killed continues.
 
-``sweep.json`` identifies the sweep. Rows are in a store (`fullpipe.runs.store`) until ``sweep.parquet``,
-``summary.parquet``, and their manifest take its place.
+``sweep.json`` identifies the sweep. Rows are in a store (`fullpipe.runs.store`) until ``runs.parquet``,
+``summary.parquet``, ``flows.parquet``, ``links.parquet``, and their manifest take its place.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fullpipe._util.inputs import read_json, read_table
 from fullpipe.errors import InputError
 from fullpipe.experiments.sweep.axes import Axis
 from fullpipe.experiments.sweep.plan import Plan
-from fullpipe.experiments.sweep.table import Collector, logger
+from fullpipe.experiments.sweep.table import DETAILS, Collector, Tables, logger
 from fullpipe.runs.runner import Keys, Runner
 from fullpipe.runs.store import Store, kept_runs
 from fullpipe.scenario import Scenario
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SweepDirectory", "load", "opened"]
 
-TABLES = ("sweep.parquet", "summary.parquet")
-"""Files of a finished sweep."""
+RUNS = "runs.parquet"
+"""Table of a finished sweep."""
 
 MOST_PLAN_BYTES = 32_000_000
 """Size of ``sweep.json``, at most: a scenario's 16 MB, as JSON."""
@@ -88,25 +88,29 @@ class SweepDirectory:
         """
         import pyarrow.compute as pc
 
-        if not (self.path / TABLES[0]).exists():
+        if not (self.path / RUNS).exists():
             return
         try:
             check_whole(self.path)
             if not (self.path / MANIFEST).exists():
                 raise InputError(f"{self.path}: {MANIFEST} is missing")
-            table = read_table(self.path / TABLES[0])
+            table = read_table(self.path / RUNS)
             table = table.filter(pc.is_null(table["error"]))
+            details = _details(self.path, self._plan)
         except (InputError, OSError, ValueError, LookupError) as error:
             logger.warning("fullpipe: %s; all runs are made again", " ".join(str(error).split()))
             return
         labels = {*self._plan.label_columns, "error"}
         runs = self._plan.design
+        rows_of = {name: _by_run(part) for name, part in details.items()}
         for batch in table.to_batches():
             for row in batch.to_pylist():
-                runner.keep(runs[row["run"]], {name: value for name, value in row.items() if name not in labels})
+                metrics = {name: value for name, value in row.items() if name not in labels}
+                parts = {name: found.get(row["run"], {}) for name, found in rows_of.items()}
+                runner.keep(runs[row["run"]], {"runs": metrics, **parts} if rows_of else metrics)
 
-    def finish(self, table: pa.Table, summary: pa.Table) -> None:
-        """Writes the final tables, and last their manifest.
+    def finish(self, tables: Mapping[str, pa.Table]) -> None:
+        """Writes the final tables by name, and last their manifest.
 
         Raises:
             OSError: The disk is full or failing.
@@ -115,10 +119,10 @@ class SweepDirectory:
 
         try:
             with uninterrupted():
-                for name, content in zip(TABLES, (table, summary), strict=True):
-                    with staged_file(self.path / name) as stage:
+                for name, content in tables.items():
+                    with staged_file(self.path / f"{name}.parquet") as stage:
                         pq.write_table(content, stage)
-                write_manifest(self.path, TABLES)
+                write_manifest(self.path, [f"{name}.parquet" for name in tables])
         except OSError as error:
             raise _failed(self.path, error) from None
 
@@ -171,7 +175,7 @@ def opened(directory: str | os.PathLike[str], plan: Plan) -> Iterator[SweepDirec
         raise _failed(path, error) from None
 
 
-def load(directory: str | os.PathLike[str]) -> tuple[Plan, pa.Table]:
+def load(directory: str | os.PathLike[str]) -> tuple[Plan, Tables]:
     """A sweep that was run into a directory, and its rows so far.
 
     Raises:
@@ -182,17 +186,49 @@ def load(directory: str | os.PathLike[str]) -> tuple[Plan, pa.Table]:
         scenario, axes = Scenario.from_dict(kept["scenario"]), tuple(map(Axis.of, kept["axes"]))
         plan = Plan(scenario, axes, kept["repeats"], algorithm_source=kept.get("algorithm_source"))
         rows = Collector(plan)
-        if (place / TABLES[0]).exists():
-            rows.add_table(read_table(place / TABLES[0]))
+        known: set[int] = set()
+        if (place / RUNS).exists():
+            runs = read_table(place / RUNS)
+            known.update(_numbers(runs.filter(runs["error"].is_null())))
+            rows.add_tables(runs, _details(place, plan))
         if (place / KEPT_RUNS / "runs.sqlite").exists():
-            keys = Keys(kept["build"], kept.get("algorithms", ""))
+            build = f"{kept['build']} {kept['engine']}" if "engine" in kept else kept["build"]
+            keys = Keys(build, kept.get("algorithms", ""))
             with Store(place / KEPT_RUNS / "runs.sqlite", optional=True) as store:
                 for run in plan.design:
                     key = keys.of(run)
-                    row = None if key is None else store.find(key)
+                    row = None if key is None or run.number in known else store.find(key)
                     if row is not None:
                         rows.add(run.number, row)
-        return plan, rows.table()
+        return plan, rows.tables()
+
+
+def _details(place: Path, plan: Plan) -> dict[str, pa.Table]:
+    """Rows of flows and links of a finished sweep, without the labels."""
+    if not plan.keeps_flows:
+        return {}
+    found = {name: read_table(place / f"{name}.parquet") for name in DETAILS}
+    labels = {*plan.point_columns, "seed"}
+    return {
+        name: table.select([column for column in table.column_names if column not in labels])
+        for name, table in found.items()
+    }
+
+
+def _numbers(table: pa.Table) -> list[int]:
+    """Numbers of the runs that rows are of."""
+    return [int(run or 0) for run in table["run"].to_pylist()]
+
+
+def _by_run(table: pa.Table) -> dict[int, dict[str, list[Any]]]:
+    """Rows of each run, column by column."""
+    places: dict[int, list[int]] = {}
+    for row, run in enumerate(_numbers(table)):
+        places.setdefault(run, []).append(row)
+    columns = {name: table[name].to_pylist() for name in table.column_names if name != "run"}
+    return {
+        run: {name: [cells[row] for row in rows] for name, cells in columns.items()} for run, rows in places.items()
+    }
 
 
 def _refusal(path: Path, why: str) -> InputError:

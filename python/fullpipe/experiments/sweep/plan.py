@@ -15,7 +15,7 @@ from fullpipe._util.fingerprint import build_fingerprint
 from fullpipe.errors import ScenarioError
 from fullpipe.experiments.sweep.axes import LARGEST, MOST_RUNS, Axis
 from fullpipe.own import identity_of, used_in
-from fullpipe.runs.design import Case, Design
+from fullpipe.runs.design import METRICS, Case, Design
 from fullpipe.scenario import Scenario
 from fullpipe.scenario.keypath import Place, set_value
 
@@ -23,6 +23,11 @@ __all__ = ["Plan"]
 
 MOST_TRIED = 20_000
 """Combinations tried, at most, in search of some that values run with which do not run alone."""
+
+MOST_FLOW_ROWS = 1_000_000
+"""Rows of flows that a sweep keeps, at most; a larger one keeps a row per run alone."""
+
+FULL = "fullpipe.runs.measure:full"
 
 Places = tuple[int, ...]
 """A combination: the position of each axis's value."""
@@ -41,6 +46,7 @@ class Plan:
         repeats: Runs of each combination, each with another seed.
         algorithm_source: The first 12 hexadecimal digits of the identity of each custom algorithm, or "unknown"; by
             default those of the algorithms declared now, None without any.
+        engine: Engine of the runs, with its kernel.
         progress: Called with the values checked so far and those to check in all.
 
     Raises:
@@ -53,6 +59,7 @@ class Plan:
     repeats: int = 1
     points: int = field(init=False)
     algorithm_source: str | None = field(default=None, kw_only=True)
+    engine: str = field(default="simulator", kw_only=True)
     progress: InitVar[Callable[[float, float], object] | None] = None
 
     def __post_init__(self, progress: Callable[[float, float], object] | None) -> None:
@@ -115,6 +122,25 @@ class Plan:
     def _own(self) -> list[str]:
         return used_in(self.scenario.to_dict(), *(list(axis.values) for axis in self.axes))
 
+    @cached_property
+    def keeps_flows(self) -> bool:
+        """Whether rows of flows and links are kept: at most `MOST_FLOW_ROWS` of them."""
+        groups = self.scenario.to_dict().get("flows", [])
+        counts = [value for axis in self.axes if axis.path.endswith(".count") for value in axis.values]
+        most = max((value for value in counts if isinstance(value, int)), default=1)
+        flows = sum(max(int(group.get("count", 1)), most) for group in groups)
+        return self.runs * max(1, flows) <= MOST_FLOW_ROWS
+
+    @property
+    def build(self) -> str:
+        """Identity of the program that makes the runs."""
+        return build_fingerprint() if self.engine == "simulator" else f"{build_fingerprint()} {self.engine}"
+
+    @property
+    def measure(self) -> str:
+        """Function that makes the row of a run."""
+        return FULL if self.keeps_flows else METRICS
+
     @property
     def label_columns(self) -> tuple[str, ...]:
         """The names of those columns, in order."""
@@ -135,6 +161,7 @@ class Plan:
             "scenario": dict(sorted(self.scenario.to_dict().items())),
             "axes": [axis.to_dict() for axis in self.axes],
             "repeats": self.repeats,
+            **({} if self.engine == "simulator" else {"engine": self.engine}),
             **(
                 {"algorithm_source": self.algorithm_source, "algorithms": self.algorithms or "unknown"}
                 if self._own
@@ -283,4 +310,4 @@ class Points(Sequence[Case]):
             return [self[each] for each in range(len(self))[point]]
         if not 0 <= point < len(self):
             raise IndexError(point)
-        return Case(self._plan.scenario, changes=self._plan.values(point))
+        return Case(self._plan.scenario, changes=self._plan.values(point), measure=self._plan.measure)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fullpipe._util.display import Outcome, Shown
-from fullpipe._util.text import unknown
-from fullpipe.errors import InputError, ScenarioError
+from fullpipe._util.display import Shown
+from fullpipe.errors import ScenarioError
 from fullpipe.experiments.sweep.axes import find_axis, find_value, read_axes
 from fullpipe.experiments.sweep.plan import Plan
-from fullpipe.experiments.sweep.shown import show_differences, show_summary
 from fullpipe.runs.design import error_line
-from fullpipe.runs.figures import find_figure, split
+from fullpipe.runs.engines import check_engines
+from fullpipe.runs.figures import find_metric
 from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.options import Progress, RunOptions
 from fullpipe.runs.pool import check_stop, count_workers
+from fullpipe.runs.results import Results
 from fullpipe.runs.runner import Keys, Runner
-from fullpipe.runs.tidy import setting, tidy
 from fullpipe.scenario import Scenario, parse, read_text
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from fullpipe.experiments.sweep.table import Tables
+
 __all__ = ["Sweep", "load_plan", "read_plan", "sweep", "sweep_plan"]
 
 
@@ -37,13 +38,15 @@ def sweep(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     axes: Mapping[str, Any],
     *,
-    repeats: int = 1,
+    seeds: int = 1,
+    engine: str = "simulator",
+    kernel: str | None = None,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
-    client: Any = None,
+    dask: Any = None,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
-    memory_bytes: int | None = None,
+    memory: int | str | None = None,
 ) -> Sweep:
     """Runs a scenario with every combination of some keys' values, each with several seeds, on all cores or on a
     cluster.
@@ -54,15 +57,17 @@ def sweep(
         scenario: What to run; also a TOML file's path, or a dictionary with its keys. Its series are not sampled.
         axes: By key path, as `Scenario.replace` takes it, a list of values or a range: ``{"from": "10 packets", "to":
             "1000 packets", "count": 9, "scale": "log"}``, or with ``step``.
-        repeats: Runs of each combination; repeat r uses the scenario's seed + r.
+        seeds: Runs of each combination, with the scenario's seed and those after it.
+        engine: Engine of the runs, "simulator" or "linux".
+        kernel: As for `run`.
         out: A directory that rows go to as they come. A sweep that was stopped there goes on where it was.
         workers: Runs at a time; None for the number of cores.
-        client: A Dask client (`distributed.Client`), or a scheduler's address such as ``tcp://scheduler:8786``; its
-            workers then do the runs.
+        dask: Address of a Dask scheduler such as ``tcp://scheduler:8786``, whose cluster makes the runs, or a client
+            (`distributed.Client`).
         progress: Called ten times a second with the runs done, of unfinished ones their part, and those to do in all.
         stop: Ends the sweep as Ctrl-C does, in any thread, within about a fifth of a second of wall time once it is
             set; rows that were finished are kept in ``out``.
-        memory_bytes: As for `run_many`; on a cluster, what the runs of each worker may hold together.
+        memory: Memory of all runs under way, as for `run_many`; on a cluster, of those of each worker.
 
     Raises:
         ScenarioError: An axis, a key path or a value is wrong.
@@ -73,9 +78,17 @@ def sweep(
         KeyboardInterrupt: Ctrl-C was pressed.
     """
     scenario = Scenario.of(scenario)
-    plan = Plan(scenario, read_axes(axes, scenario.file), repeats, lambda *_: check_stop(stop))
+    plan = Plan(scenario, read_axes(axes, scenario.file), seeds, lambda *_: check_stop(stop))
     return sweep_plan(
-        plan, out=out, workers=workers, client=client, progress=progress, stop=stop, memory_bytes=memory_bytes
+        plan,
+        engine=engine,
+        kernel=kernel,
+        out=out,
+        workers=workers,
+        dask=dask,
+        progress=progress,
+        stop=stop,
+        memory=memory,
     )
 
 
@@ -97,6 +110,7 @@ def read_plan(
     *,
     file: str | None = None,
     change: Callable[[Scenario], Scenario] | None = None,
+    seeds: int | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """Reads a sweep as `load_plan` does, from text.
@@ -105,6 +119,7 @@ def read_plan(
         text: The file's.
         file: What errors name.
         change: What is made of the scenario first.
+        seeds: Runs of each combination; None for ``repeats`` of the table, or 1.
         progress: As for `load_plan`.
     """
     tree = parse(text, file=file)
@@ -114,53 +129,63 @@ def read_plan(
     scenario = Scenario.from_dict(tree, file=file)
     scenario = change(scenario) if change else scenario
     repeats = table.pop("repeats", 1)
-    return Plan(scenario, read_axes(table, file), repeats, progress)
+    return Plan(scenario, read_axes(table, file), repeats if seeds is None else seeds, progress)
 
 
 def sweep_plan(
     plan: Plan,
     *,
+    engine: str = "simulator",
+    kernel: str | None = None,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
-    client: Any = None,
+    dask: Any = None,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
-    memory_bytes: int | None = None,
+    memory: int | str | None = None,
 ) -> Sweep:
     """Runs a plan; arguments and errors as for `sweep`."""
     from fullpipe.experiments.sweep.directory import opened
 
+    check_engines([engine], kernel)
+    plan = replace(plan, engine=engine if kernel is None else f"{engine} {kernel}")
     count_workers(workers, plan.runs)
-    if isinstance(client, str):
+    if isinstance(dask, str):
         from fullpipe.runs.cluster import check_scheduler
 
-        check_scheduler(client)
-    options = RunOptions(workers, memory_bytes, stop, progress, client)
+        check_scheduler(dask)
+    options = RunOptions(workers, memory, stop, progress, dask)
     check_stop(stop)
-    runner = Runner(options, keys=Keys(algorithms=plan.algorithms), tolerates=(BaseException,))
+    runner = Runner(
+        options, keys=Keys(plan.build, plan.algorithms), engine=engine, kernel=kernel, tolerates=(BaseException,)
+    )
     if out is None:
-        return Sweep(plan, _rows_of(plan, runner))
+        return Sweep(plan, *_tables_of(plan, runner))
     with opened(out, plan) as place:
         runner.store = place.store
         place.recall(runner)
-        outcome = Sweep(plan, _rows_of(plan, runner))
-        place.finish(outcome.table, outcome.summary)
+        outcome = Sweep(plan, *_tables_of(plan, runner))
+        place.finish(outcome._files())
         return outcome
 
 
-class Sweep(Outcome):
-    """The outcome of a sweep.
+class Sweep(Results):
+    """Runs of a sweep. The labels are the axes: an axis is a column as it was given; where it is quantities of one
+    kind, a column of plain numbers follows, such as ``links.bottleneck.delay_s``.
+
+    `runs` has also ``run``, its number; ``repeat``; and ``error``, which is null for a run that succeeded.
 
     Attributes:
         plan: What was run.
-        table: A row per run: ``run``, the axes, ``repeat``, ``seed``, ``error`` (null for a run that succeeded), and
-            the figures that `Result.figures` lists. An axis is a column as it was given; where it is
-            quantities of one kind, a column of plain numbers follows, such as ``links.bottleneck.delay_s``.
     """
 
-    def __init__(self, plan: Plan, table: pa.Table) -> None:
+    KIND = "sweep"
+
+    def __init__(
+        self, plan: Plan, runs: pa.Table, flows: pa.Table | None = None, links: pa.Table | None = None
+    ) -> None:
         self.plan = plan
-        self.table = table
+        super().__init__(plan.point_columns, runs, flows, links)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Sweep:
@@ -171,51 +196,19 @@ class Sweep(Outcome):
         """
         from fullpipe.experiments.sweep.directory import load
 
-        return cls(*load(directory))
+        plan, tables = load(directory)
+        return cls(plan, *tables)
 
-    @cached_property
-    def summary(self) -> pa.Table:
-        """A row per combination: the axes, ``runs``, ``failed``, and each figure's ``_mean``, ``_sd`` and ``_ci95``
-        over the repeats.
-        """
-        from fullpipe.experiments.sweep.summary import summarize
-
-        return summarize(self.table, self.plan)
-
-    def versus(self, value: Any, axis: str = "algorithm") -> pa.Table:
-        """How much each figure differs from that with one value of an axis, pair by pair under the same seed and the
-        same values of the other axes: a row per combination but those of that value, with the axes, ``pairs`` that have
-        no failed run, and of each figure X ``X_difference`` and ``X_difference_ci95``, half of its 95 % confidence
-        interval (Student's t).
-
-        Args:
-            value: What is compared with, such as "newreno"; as the table has it.
-            axis: The axis whose value it is, by its key path or an ending of it.
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes the files that `sweep` writes with ``out``, into an empty or new directory.
 
         Raises:
-            InputError: There is no such axis, or none of its values is that one.
+            InputError: The directory can't be written or holds another sweep.
         """
-        from fullpipe.experiments.sweep.summary import differences
+        from fullpipe.experiments.sweep.directory import opened
 
-        along = find_axis(self.plan.axes, axis)
-        if value not in along.labels:
-            raise InputError(unknown(f"value of {along.path}", value, along.labels))
-        return differences(self.table, self.plan, along, value)
-
-    @property
-    def failed(self) -> int:
-        """Runs that failed."""
-        return len(self.table) - self.table["error"].null_count
-
-    def tidy(self) -> pa.Table:
-        """Everything measured as `Result.tidy` has it; the setting is the values on the axes and the seed."""
-        places = [axis.path for axis in self.plan.axes]
-        skipped = {*self.plan.label_columns, "error"}
-        return tidy(
-            (group, setting(**{place: row[place] for place in places}, seed=row["seed"]), figures)
-            for row in self.table.to_pylist()
-            for group, figures in split({name: value for name, value in row.items() if name not in skipped}).items()
-        )
+        with opened(directory, self.plan) as place:
+            place.finish(self._files())
 
     def to_dict(self) -> dict[str, Any]:
         """The axes, rows and summary as plain values ready for JSON."""
@@ -223,61 +216,75 @@ class Sweep(Outcome):
             "axes": [axis.path for axis in self.plan.axes],
             "repeats": self.plan.repeats,
             "failed": self.failed,
-            "rows": self.table.to_pylist(),
-            "summary": self.summary.to_pylist(),
+            "rows": self.runs.to_pylist(),
+            "summary": self.summary().to_pylist(),
         }
 
-    def plot(self, x: str, y: str, *, by: str | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws a figure against an axis: means with 95 % confidence intervals; with ``path``, writes the picture too.
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        x: str | None = None,
+        metric: str = "goodput_bps",
+        by: str | None = None,
+    ) -> Figure:
+        """Plots the mean of a metric against an axis with 95 % confidence intervals; with ``path``, writes the plot.
 
         Args:
-            x: An axis, by its key path or an ending of it that is clear (``buffer``).
-            y: A figure, such as ``utilization``.
+            path: File of the plot (.png, .svg, .pdf).
+            x: An axis, by its key path or an ending of it that is clear (``buffer``); by default the first one.
+            metric: Column of `runs`, such as ``utilization``.
             by: The axis whose values get a line each; None for all other axes together.
-            path: Where the picture goes.
 
         Raises:
-            InputError: There is no such axis or figure, or the file can't be written.
+            InputError: There is no such axis or metric, or the file can't be written.
         """
         from fullpipe.charts.style import written
         from fullpipe.charts.sweep import Across, sweep_figure
 
-        axes, table = self.plan.axes, self.table
-        axis = find_axis(axes, x)
+        axes, table = self.plan.axes, self.runs
+        axis = axes[0] if x is None and axes else find_axis(axes, x or "")
         lines = [find_axis(axes, by)] if by is not None else [other for other in axes if other is not axis]
-        figure = find_figure(
-            y, [name for name in table.column_names if name not in (*self.plan.label_columns, "error")]
-        )
+        name = find_metric(metric, self.metrics)
         numeric = axis.measure is not None or not isinstance(axis.labels[0], str | bool)
         across = Across(axis.path, axis.unit, axis.log, None if numeric else axis.labels)
-        places, values = (table[name].to_pylist() for name in (axis.measure or axis.path, figure))
+        places, values = (table[each].to_pylist() for each in (axis.measure or axis.path, name))
         labels = zip(*(table[line.path].to_pylist() for line in lines), strict=True) if lines else [()] * len(table)
         missing = f" ({self.failed} of {self.plan.runs} runs failed)" if self.failed else ""
         algorithm = next((i for i, line in enumerate(lines) if line.path.endswith(".algorithm")), None)
         points = zip(places, values, labels, strict=True)
-        picture = sweep_figure(across, figure, points, algorithm=algorithm, missing=missing)
-        return written(picture, path)
+        return written(sweep_figure(across, name, points, algorithm=algorithm, missing=missing), path)
 
-    def shown(self, versus: str | None = None) -> list[Shown | str]:
-        """The tables that the program prints: means over the seeds, with confidence intervals; and `versus` a value as
-        tables show it, where one is asked for.
+    def shown(self, columns: Sequence[str] | None = None, versus: str | None = None) -> list[Shown | str]:
+        """Tables that the program prints: means over the seeds with confidence intervals.
+
+        Args:
+            columns: Metrics to show, by default the usual ones.
+            versus: Value of an axis, as tables show it; the differences from it follow.
         """
-        parts: list[Shown | str] = [show_summary(self.plan, self.table, self.summary, self.failed)]
+        parts: list[Shown | str] = [self.shown_summary(columns)]
         if versus is not None:
             axis, value = find_value(self.plan.axes, versus)
-            parts.append(show_differences(self.plan, self.table, self.versus(value, axis.path), value))
+            parts.append(self.shown_comparison({axis.path: value}, columns))
         return parts
 
+    def _shown_labels(self) -> list[str]:
+        return [axis.path for axis in self.plan.axes]
+
+    def _together(self, label: str) -> list[str]:
+        axis = next(axis for axis in self.plan.axes if label in axis.columns(0))
+        return list(axis.columns(0))
+
     def __repr__(self) -> str:
-        return f"<Sweep of {len(self.table)} runs, {self.failed} failed>"
+        return f"<Sweep of {len(self.runs)} runs, {self.failed} failed>"
 
 
-def _rows_of(plan: Plan, runner: Runner) -> pa.Table:
-    """The table of all runs."""
+def _tables_of(plan: Plan, runner: Runner) -> Tables:
+    """Tables of all runs."""
     from fullpipe.experiments.sweep.table import Collector
 
     rows = Collector(plan)
     with closing(runner.rows(plan.design)) as finished:
         for done in finished:
             rows.add(done.run.number, done.row, None if done.error is None else error_line(done.error))
-    return rows.table()
+    return rows.tables()

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.runs.figures import FIRST
+from fullpipe.runs.results import Details
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from fullpipe.experiments.sweep.plan import Plan
 
-__all__ = ["Collector", "join", "logger", "table_of"]
+__all__ = ["DETAILS", "Collector", "Tables", "join", "logger", "table_of"]
 
 MOST_ROWS = 5000
 """Rows that are collected before they become columns, which take a tenth of the memory."""
@@ -21,32 +22,51 @@ MOST_ROWS = 5000
 logger = logging.getLogger(__name__)
 
 
+Tables = tuple["pa.Table", "pa.Table | None", "pa.Table | None"]
+"""Tables of runs, flows, and links."""
+
+
 class Collector:
-    """Rows of a sweep as they come, in memory in proportion to the final table."""
+    """Rows of a sweep as they come, in memory in proportion to the final tables."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._tables: list[pa.Table] = []
         self._rows: list[Mapping[str, Any]] = []
+        self._details = {name: Details() for name in DETAILS} if plan.keeps_flows else {}
 
     def add(self, number: int, row: Mapping[str, Any] | None, error: str | None = None) -> None:
-        """Adds a run's metrics, or its error."""
-        self._rows.append({**self._plan.labels(number), "error": error, **(row or {})})
+        """Adds a run's row, as the plan's measure makes it, or its error."""
+        row = row or {}
+        for name, details in self._details.items():
+            details.add(number, row.get(name, {}))
+        metrics = row.get("runs", {}) if self._details else row
+        self._rows.append({**self._plan.labels(number), "error": error, **metrics})
         if len(self._rows) >= MOST_ROWS:
             self._pack()
 
-    def add_table(self, table: pa.Table) -> None:
-        """Adds rows that are a table already."""
-        self._tables.append(table)
+    def add_tables(self, runs: pa.Table, details: Mapping[str, pa.Table]) -> None:
+        """Adds rows that are tables already."""
+        self._tables.append(runs)
+        for name, table in details.items():
+            self._details[name].add_table(table)
 
-    def table(self) -> pa.Table:
+    def tables(self) -> Tables:
         """All rows, in order of their runs."""
         self._pack()
-        return join([*self._tables, table_of([], self._plan)], self._plan)
+        runs = join([*self._tables, table_of([], self._plan)], self._plan)
+        flows, links = (
+            self._details[name].table(runs, self._plan.point_columns) if self._details else None for name in DETAILS
+        )
+        return runs, flows, links
 
     def _pack(self) -> None:
         self._tables.append(table_of(self._rows, self._plan))
         self._rows = []
+
+
+DETAILS = ("flows", "links")
+"""Tables with several rows per run."""
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], plan: Plan) -> pa.Table:
