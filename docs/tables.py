@@ -83,7 +83,7 @@ HEADS = (
 FORMS = (".4f", ".2f", "d")
 
 STANDARDS = ("newreno", "cubic")
-WORDS = {"better": "better", "no worse": "=", "unclear": "?", "worse": "**worse**"}
+WORDS = {"better": "better", "no worse": "=", "inconclusive": "?", "unclear": "?", "worse": "**worse**"}
 
 
 class Shown:

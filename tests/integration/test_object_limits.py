@@ -11,7 +11,7 @@ from hostile import ending
 OBJECT = (ROOT / "crates/kernel/tests/objects/aimd.bpf.o").read_bytes()
 
 SECTION = struct.Struct("<IIQQQQIIQQ")
-"""Section header of ELF64: name, type, flags, address, offset, size, link, info, alignment, entry size (System V ABI)."""
+"""Section header of ELF64: name, type, flags, address, offset, size, link, info, alignment, entry size (System V)."""
 
 NO_BITS = 8
 """Type SHT_NOBITS: the section has a size and no bytes in the file."""

@@ -274,7 +274,7 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.frame.response.alpha), (10.46875, Some(0.953125)), "25 ms later");
     }
 
-    /// The same at 10 ms without a virtual RTT: what was outstanding, up to segment 110, is acknowledged 12 ms later, which is enough.
+    /// At 10 ms without a virtual RTT: the data outstanding, up to segment 110, is acknowledged 12 ms later, which is enough.
     #[test]
     fn without_a_virtual_rtt_a_round_trip_is_one() {
         let mut cc = prague(40.0, &[("virtual_rtt", Value::Number(0.0))]);

@@ -11,14 +11,14 @@ mod network;
 pub(crate) mod order;
 pub(crate) mod params;
 mod parse;
-mod problem;
+pub(crate) mod problem;
 mod queue;
 mod reader;
 mod render;
 mod text;
 mod trace;
 mod traffic;
-mod units;
+pub(crate) mod units;
 mod warnings;
 
 pub use crate::packet::Ecn;

@@ -144,7 +144,7 @@ def evaluate(
             failures = dict(work.failures)
     cells = [judge_cell(cell, [s for c, s in counts if c is cell], runs, there) for cell in chosen]
     trees = {
-        (cell.id, setting.name, role): {**tree, "seed": 1}
+        (cell.id, setting.name, str(role)): {**tree, "seed": 1}
         for cell, setting in counts
         for role, tree in cell.roles(setting, candidate, how.level >= STANDARD).items()
     }
@@ -208,7 +208,7 @@ class Plan(Outcome):
     def shown(self, _columns: Sequence[str] | None = None) -> list[Shown | str]:
         """Lines that the program prints."""
         runs = f"{self.runs:,} runs of {self.seeds} seeds, {self.kept:,} of them kept from before"
-        more = f"up to {self.more_seeds} seeds where a word is unclear" if self.more_seeds > self.seeds else ""
+        more = f"up to {self.more_seeds} seeds where a verdict is inconclusive" if self.more_seeds > self.seeds else ""
         lines = ["; ".join(part for part in (runs, _left(self.cpu_s), more) if part)]
         if self.linux_runs:
             there = f"on Linux {self.linux_runs:,} runs, {self.linux_kept:,} of them kept from before"
