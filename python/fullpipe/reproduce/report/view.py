@@ -27,6 +27,9 @@ __all__ = ["KINDS", "papers"]
 Intervals = Mapping[str, Mapping[str, "float | None"]]
 """Confidence intervals of means by name, as `Rows.intervals` has them."""
 
+NO_MEANS: Intervals = {}
+"""Intervals of figures of which none is a mean."""
+
 KINDS = {"pass": "pass", "documented miss": "known", "fail": "fail"}
 """The class of each verdict."""
 
@@ -185,7 +188,7 @@ def _range(value: Value) -> tuple[float, float]:
     return low, high
 
 
-def _stories(missed: Iterable[Check], intervals: Intervals) -> list[dict[str, Any]]:
+def _stories(missed: Iterable[Check], intervals: Intervals = NO_MEANS) -> list[dict[str, Any]]:
     """For each cause of discrepancies: its text, and the published and measured values of the checks."""
     causes: dict[str, list[Check]] = {}
     for check in missed:
@@ -196,7 +199,7 @@ def _stories(missed: Iterable[Check], intervals: Intervals) -> list[dict[str, An
     ]
 
 
-def _check(check: Check, intervals: Intervals) -> dict[str, Any]:
+def _check(check: Check, intervals: Intervals = NO_MEANS) -> dict[str, Any]:
     """A row of the table of checks; means over several runs have their intervals."""
     if isinstance(check, Shape):
         found: dict[str, Any] = {
@@ -218,7 +221,7 @@ def _check(check: Check, intervals: Intervals) -> dict[str, Any]:
     return {**common, **found, "origin": check.origin, "reason": check.reason}
 
 
-def _figures_of(shape: Shape, intervals: Intervals) -> str:
+def _figures_of(shape: Shape, intervals: Intervals = NO_MEANS) -> str:
     """The figures that a shape judges, in full where they are few; of bounds, the extremes."""
     if shape.shape == "bounds" and len(shape.figures) == 1:
         ((name, value),) = shape.figures.items()
