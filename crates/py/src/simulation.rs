@@ -13,7 +13,7 @@ use crate::model::{self, Model};
 use crate::watch::Watch;
 use crate::{own, report};
 
-/// A simulation that advances as far as it is told to. Belongs to the thread that made it.
+/// Simulation in steps. Belongs to the thread that made it.
 #[pyclass(unsendable, module = "fullpipe._core")]
 pub struct Steps {
     simulation: Option<Simulation>,

@@ -73,7 +73,7 @@ class Kernel:
     settings: int
     failures: Mapping[str, str]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values ready for JSON."""
         whys = list(dict.fromkeys(self.failures.values()))
         return {
@@ -280,7 +280,7 @@ def _criterion(
     rows: Sequence[Mapping[str, Any]],
     statement: Statement,
     asked: str,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A criterion's line."""
     line: dict[str, Any] = {"id": criterion.id, "title": criterion.title, "asks": criterion.asks}
     if criterion.id in statement.excludes:
@@ -344,7 +344,7 @@ def _beyond(one: Compared) -> float:
     return (judgement.mean - judgement.margin) / (judgement.margin or 1.0) if judgement else -math.inf
 
 
-def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, Any]:
+def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, object]:
     """7.2: whether the candidate's runs lose more than a tenth within 10 s where no standard's do."""
     found: dict[tuple[str, str, str], dict[str, Values]] = {}
     for row in rows:
@@ -400,7 +400,7 @@ def _addressed(cells: Sequence[JudgedCell]) -> bool | None:
     return None
 
 
-def _cell(cell: JudgedCell, asked: str) -> dict[str, Any]:
+def _cell(cell: JudgedCell, asked: str) -> dict[str, object]:
     """A cell as plain values."""
     return {
         "id": cell.cell.id,
@@ -420,7 +420,7 @@ def _settings_run(cell: JudgedCell) -> dict[str, int]:
     return {"settings_run": ran, "settings_in_all": whole} if whole else {}
 
 
-def _figures(one: Compared) -> dict[str, Any]:
+def _figures(one: Compared) -> dict[str, object]:
     judged = one.judgement
     numbers = (
         {
@@ -457,7 +457,7 @@ def _figures(one: Compared) -> dict[str, Any]:
     }
 
 
-def _kernels(one: Compared) -> dict[str, Any]:
+def _kernels(one: Compared) -> dict[str, object]:
     """What a real kernel has of a figure: ``linux`` is empty where it was asked and does not tell."""
     if not one.asked_linux:
         return {}

@@ -15,7 +15,7 @@ def seeds_used(data: Mapping[str, Any]) -> str:
     return f"{data['seeds']} seeds{added}"
 
 
-def run_of(one: Mapping[str, Any]) -> tuple[str, str]:
+def run_of(one: Mapping[str, object]) -> tuple[str, str]:
     """How many of the cells of a criterion were run, and how many of their settings; empty where no run answers it."""
     if "cells_run" not in one:
         return "", ""

@@ -76,7 +76,7 @@ class Runs:
         rows = self._rows.get((cell, setting, role), {})
         return [rows[seed].get(key) for seed in sorted(rows)]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """A row per run."""
         return [
             {
