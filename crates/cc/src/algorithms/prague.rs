@@ -23,8 +23,9 @@
 //! - **A loss** within R* of a cut takes half of the window before the cut, not half of the window after it.
 //! - **Slow start** is the frame's and ends with the first mark, which halves the window.
 //! - **Until the RTT is known** the first window leaves at once.
-//! - **Fallback.** The draft has a Classic queue that marks ECT(1) recognised and answered as Reno; it is not here. With `ecn = "off"` it is
-//!   Reno but for pacing and R*; with `ecn = "classic"` each ACK counts as one mark until the sender has answered.
+//! - **Fallback.** RFC 9331 section 4.3, requirement 3, asks for detection of a shared Classic queue that marks ECT(1), and for a response as
+//!   Reno's there. This is not implemented. With `ecn = "off"` the algorithm is Reno but for pacing and R*. With `ecn = "classic"` each ACK
+//!   counts as one mark until the sender has answered.
 //! - Windows below two segments, which the draft lists as future work, are the frame's: at least one segment.
 
 use crate::declare::{TypedParams, params};

@@ -38,8 +38,15 @@ impl Scenario {
         for (index, group) in self.flows.iter().enumerate() {
             self.check_flows(&format!("flows[{index}]"), group)?;
         }
+        let mut names = BTreeMap::new();
         for (index, udp) in self.udp.iter().enumerate() {
             self.check_udp(&format!("udp[{index}]"), udp)?;
+            if let Some(first) = udp.name.as_ref().and_then(|name| names.insert(name, index)) {
+                return Err(Invalid::Conflict {
+                    key: format!("udp[{index}].name"),
+                    with: format!("udp[{first}].name"),
+                });
+            }
         }
         for (index, web) in self.web.iter().enumerate() {
             self.check_web(&format!("web[{index}]"), web)?;
@@ -175,6 +182,7 @@ impl Scenario {
     }
 
     fn check_udp(&self, at: &str, udp: &Udp) -> Checked {
+        udp.name.as_ref().map_or(Ok(()), |own| name(at, own))?;
         rate(&format!("{at}.rate"), udp.rate_bps, limits::RATE)?;
         bytes(&format!("{at}.packet_size"), udp.packet_size.into(), limits::SMALL_PACKET)?;
         whole(&format!("{at}.count"), udp.count.into(), limits::COUNT)?;

@@ -405,6 +405,8 @@ pub struct FlowGroup {
 /// Traffic without congestion control: at a constant rate, or frame by frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Udp {
+    /// Name in results, unique among `[[udp]]`; `None` for a number.
+    pub name: Option<String>,
     /// Bits per second on the wire; where it sends frames, while it sends one.
     pub rate_bps: u64,
     /// Bytes on the wire.
