@@ -120,7 +120,7 @@ def _picture(results: Results) -> Figure:
         title,
         names,
         panels,
-        columns=2,
+        columns=len(panels),
         logarithmic=tuple(panels),
         spans=spans,
         published={
