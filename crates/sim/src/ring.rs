@@ -90,7 +90,7 @@ impl<T: Copy + Default> Ring<T> {
         Some(item)
     }
 
-    /// Takes so many that have waited longest; the last of them.
+    /// Takes the `count` items that have waited longest. Returns the last of them.
     #[inline(always)]
     pub fn pop_many(&mut self, count: usize) -> Option<T> {
         let count = count.min(self.len);

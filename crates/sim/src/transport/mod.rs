@@ -1,7 +1,8 @@
-//! TCP: what an end of a connection sends, and when.
+//! TCP: both ends of a connection.
 
 mod compression;
 pub mod ecn;
+mod outstanding;
 pub mod pacing;
 mod packet_log;
 pub mod policy;
@@ -13,7 +14,5 @@ pub mod recovery;
 mod repair;
 pub mod rto;
 pub mod sender;
-mod sent_log;
-mod watch;
 
 pub use policy::{Controller, Policy};

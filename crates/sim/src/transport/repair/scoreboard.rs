@@ -43,9 +43,10 @@ impl Scoreboard {
         self.sacked.heap_bytes()
     }
 
-    /// Whether nothing has arrived beyond the cumulative point.
-    pub fn is_empty(&self) -> bool {
-        self.sacked.is_empty()
+    /// Lost segments that wait for retransmission.
+    #[inline]
+    pub fn pending(&self) -> u64 {
+        self.pending
     }
 
     /// How many segments are known to have arrived beyond the cumulative point.
@@ -251,7 +252,7 @@ mod tests {
         board.begin_recovery(0);
         assert_eq!(board.next_lost(), Some(0));
         board.advance(4);
-        assert!(board.is_empty());
+        assert_eq!(board.sacked(), 0);
         assert_eq!(board.next_rescue(4, 8), Some(7));
         assert_eq!(board.next_rescue(4, 8), None, "once");
         assert_eq!(board.pipe(4, 8), 4);

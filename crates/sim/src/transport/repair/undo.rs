@@ -40,7 +40,7 @@ impl Undo {
     }
 
     /// A segment is sent again.
-    pub fn on_sent_again(&mut self, now: Nanos) {
+    pub fn on_retransmission(&mut self, now: Nanos) {
         self.first_at.get_or_insert(now);
         self.doubtful += 1;
     }
@@ -68,12 +68,12 @@ mod tests {
         let mut undo = Undo::default();
         undo.on_cut(Some((20.0, 30.0)));
         assert!(!undo.on_duplicate(), "nothing has been sent again");
-        undo.on_sent_again(5);
-        undo.on_sent_again(6);
+        undo.on_retransmission(5);
+        undo.on_retransmission(6);
         assert_eq!([undo.on_duplicate(), undo.on_duplicate()], [false, true]);
         assert_eq!(undo.take(), Some((20.0, 30.0)));
         assert!(!undo.on_duplicate(), "it is undone once");
-        undo.on_sent_again(7);
+        undo.on_retransmission(7);
         assert!(!undo.on_duplicate() && !undo.is_of_original(6, 1), "a probe needs no cut");
     }
 
@@ -83,7 +83,7 @@ mod tests {
     fn a_cut_may_come_after_its_retransmissions() {
         let mut undo = Undo::default();
         undo.on_cut(Some((20.0, 30.0)));
-        [25, 35, 45].into_iter().for_each(|now| undo.on_sent_again(now));
+        [25, 35, 45].into_iter().for_each(|now| undo.on_retransmission(now));
         undo.keep(2);
         undo.on_cut(Some((10.0, 10.0)));
         assert_eq!([30, 20].map(|stamp| undo.is_of_original(stamp, 1)), [false, true]);
@@ -100,8 +100,8 @@ mod tests {
         let mut undo = Undo::default();
         undo.on_cut(Some((20.0, 30.0)));
         assert!(!undo.is_of_original(1, 1), "nothing has been sent again");
-        undo.on_sent_again(25);
-        undo.on_sent_again(45);
+        undo.on_retransmission(25);
+        undo.on_retransmission(45);
         assert_eq!([24, 25, 26].map(|stamp| undo.is_of_original(stamp, 1)), [true, false, false]);
         assert_eq!([19, 20, 24].map(|stamp| undo.is_of_original(stamp, 10)), [true, false, false]);
     }
