@@ -1,4 +1,4 @@
-"""QUIC libraries' controllers beside ours and Linux's on the same scenarios: the tables of docs/your-own/quic.md.
+"""QUIC libraries' controllers beside ours and Linux's on the same scenarios: the tables of reports/quic.md.
 
 ``python -m benchmarks.quic [--linux]``, or ``make records-quic``, which writes the page too; needs cargo, and Rust as
 new as adapters/ wants. The program of adapters/ runs the libraries' and ours in the simulator, one flow alone, everyone

@@ -1,17 +1,17 @@
-"""Makes the site of README.md and docs/: ``make docs``, into out/site/html.
+"""Builder of the documentation site (README.md, docs/, reports/*.md): ``make docs`` writes it to out/site/html.
 
-The pages are copied to out/site/pages with what is made beside them: the command line from the program's own help, the
-library from its docstrings, the scenarios that are ready to run. A link to a file of the repository that is no page
-loses its target. Equations, TeX between dollar signs, become MathML, which browsers set themselves. Under a command
-that draws, `<!-- picture: WHAT IT SHOWS -->` stands for what it draws; it is run anew for each site::
+Pages are copied to out/site/pages. The program adds generated pages: the command line from ``--help``, the library from
+its docstrings, and the scenarios of the repository. A link to a file that is not a page becomes plain text. Equations
+(TeX between dollar signs) become MathML. Below a command with ``--plot``, a comment `<!-- picture: TITLE -->` is
+replaced by the plot, which each build draws again::
 
     ```sh
     fullpipe run scenarios/one-flow.toml --set flows.algorithm=bic --plot bic.svg
     ```
     <!-- picture: window, queue, utilization and round-trip time over a minute -->
 
-The navigation comes from the folder: a section lists patterns, a page stands where it is first asked for, and what
-nobody asks for comes under *More*.
+The navigation follows the folders: each section lists patterns, a page belongs to the first pattern that matches, and
+all other pages are under *More*.
 """
 
 from __future__ import annotations
@@ -31,70 +31,58 @@ import click
 from latex2mathml.converter import convert
 
 import fullpipe
-from fullpipe.cli import fullpipe_command
+from fullpipe._cli import fullpipe_command
 
 __all__ = ["draw", "headings", "navigation", "outside_code", "pages", "pictures", "with_mathml", "write"]
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+REPORTS = ROOT / "reports"
 OUT = ROOT / "out/site"
 
 SECTIONS = {
-    "Five minutes": ["five-minutes.md"],
+    "Start": ["start/install.md", "start/five-minutes.md", "start/coming-from.md", "start/faq.md", "start/*.md"],
     "Tutorials": [
         "tutorials/size-a-buffer.md",
         "tutorials/choose-an-algorithm.md",
-        "your-own/README.md",
-        "your-own/*.md",
+        "tutorials/python-api.md",
+        "tutorials/own-algorithm.md",
+        "tutorials/algorithm-in-*.md",
         "tutorials/*.md",
     ],
-    "How to": [
-        "how-to/install.md",
-        "how-to/*.md",
-        "bench.md",
-        "evaluate.md",
-        "cards.md",
-        "sizing.md",
-        "sweeps.md",
-        "duel.md",
-        "linux.md",
-        "cluster.md",
+    "Guides": ["guides/quic.md", "guides/recipes.md", "guides/playground.md", "guides/*.md"],
+    "Explanation": [
+        "explanation/what-is-simulated.md",
+        "explanation/how-true.md",
+        "explanation/performance.md",
+        "explanation/*.md",
     ],
-    "Explanations": [
-        "explanations/what-is-simulated.md",
-        "explanations/steady-state.md",
-        "explanations/seeds.md",
-        "explanations/how-true.md",
-        "explanations/*.md",
-        "models.md",
-        "agreement.md",
-        "performance.md",
-    ],
-    "Algorithms": ["algorithms/README.md", "algorithms/*.md"],
-    "Queues": ["queues/README.md", "queues/*.md"],
-    "Papers": ["papers/*.md"],
-    "Reference": ["scenarios.md", "figures.md", "reference/*.md"],
-    "Cite": ["cite.md"],
+    "Papers": ["explanation/papers/*.md"],
+    "Reference": ["reference/scenarios.md", "reference/metrics.md", "reference/glossary.md", "reference/*.md"],
+    "Algorithms": ["reference/algorithms/README.md", "reference/algorithms/*.md"],
+    "Queues": ["reference/queues/README.md", "reference/queues/*.md"],
+    "Measurement reports": ["reports/*.md"],
     "More": ["**/*.md"],
 }
-"""The sections and, in their order, the patterns of their pages."""
+"""Sections in their order, each with the patterns of its pages."""
 
 LEFT_OUT = {"index.md", "README.md"}
-"""The site begins with the repository's README.md; docs/README.md says what the navigation says."""
+"""Pages outside the sections. The site starts with the repository's README.md; docs/README.md is for forges."""
 
 MADE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "README.md": "index.md"}
-"""Pages from beside docs/."""
+"""Pages from outside ``docs`` and ``reports``."""
 
 LIBRARY = """\
-# The library
+# Python library
 
-`import fullpipe` has what this page lists; nothing is loaded before it is used.
+Public names of `import fullpipe`. Each module is loaded at its first use. The
+[Python API tutorial](../tutorials/python-api.md) shows how they work together.
 
 """
 CONFIGURATION = """\
 [project]
 site_name = "fullpipe"
-site_description = "A bench for TCP congestion control"
+site_description = "Deterministic packet-level simulator and test suite for TCP and QUIC congestion control"
 docs_dir = "pages"
 site_dir = "html"
 use_directory_urls = false
@@ -120,7 +108,7 @@ toc.permalink = true
 pymdownx.superfences = {{}}
 pymdownx.highlight.pygments_lang_class = true
 
-# The search works from the file system; what that needs would else come from a server.
+# Makes the search work without a server.
 [project.plugins.offline]
 
 [[project.extra.polyfills]]
@@ -156,7 +144,7 @@ STYLE = """\
 
 
 def write(out: Path = OUT) -> None:
-    """The source of the site, from nothing."""
+    """Writes the source of the site into an empty directory."""
     shutil.rmtree(out, ignore_errors=True)
     for file in sorted(DOCS.rglob("*")):
         if file.suffix in (".png", ".svg", ".js"):
@@ -182,7 +170,7 @@ PICTURE = re.compile(r"^```sh\n(fullpipe \S.* --plot (\S+\.svg))\n```\n<!-- pict
 
 
 def pictures() -> dict[str, str]:
-    """The place on the site of every picture that a command on a page draws, and the command."""
+    """Commands that draw a plot for a page, by the path of the plot on the site."""
     found: dict[str, str] = {}
     for file in sorted(DOCS.rglob("*.md")):
         for command, name, _ in PICTURE.findall(file.read_text(encoding="utf-8")):
@@ -191,7 +179,7 @@ def pictures() -> dict[str, str]:
 
 
 def draw(command: str) -> bytes:
-    """The picture that a command of a page draws, from the scenarios of the repository."""
+    """Plot drawn by a command of a page, with the scenarios of the repository."""
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         *words, picture = shlex.split(command)[1:]
         aims = [str(ROOT / word) if word.startswith("scenarios/") else word for word in words]
@@ -203,14 +191,14 @@ EQUATION = re.compile(r"(`[^`\n]*`)|\$([^$\n]+)\$")
 
 
 def with_mathml(text: str) -> str:
-    """A page's text with its equations as MathML."""
+    """Text of a page with its equations as MathML."""
 
     def equation(match: re.Match[str]) -> str:
         if match[1]:
             return match[1]
         made = convert(match[2]).replace(_PLUS_IS, "<mo>+=</mo>").replace(_LESS_IS, "<mo>-=</mo>")
         made = re.sub(f"<mrow>(?:{_LETTER}){{2,}}</mrow>", _word, made)
-        # A line may begin with it, which is then no block of HTML.
+        # The span keeps Markdown from reading a line that starts with MathML as a block of HTML.
         return f"<span>{made}</span>"
 
     return outside_code(text, lambda part: EQUATION.sub(equation, part))
@@ -221,15 +209,16 @@ def _word(match: re.Match[str]) -> str:
 
 
 _LETTER = r'<mi mathvariant="italic">([^<]*)</mi>'
-"""What the library makes of each letter of ``\\mathit{cwnd}``, which is one name."""
+"""One letter of ``\\mathit{cwnd}`` in the library's output."""
 
 _PLUS_IS, _LESS_IS = (f"<mo><mrow><mo>&#x{code};</mo></mrow></mo><mo>&#x0003D;</mo>" for code in ("0002B", "02212"))
-"""What the library makes of ``\\mathrel{+}=``: two signs, one within the other."""
+"""The library's output for ``\\mathrel{+}=``: two operators, one inside the other."""
 
 
 def pages() -> dict[str, str]:
-    """Every page of the site by its place, with links that hold there."""
+    """Text of each page by its path on the site, with links relative to that path."""
     found = {file.relative_to(DOCS).as_posix(): file for file in sorted(DOCS.rglob("*.md"))}
+    found |= {f"reports/{file.name}": file for file in sorted(REPORTS.glob("*.md"))}
     homes = {file: place for place, file in found.items() if place not in LEFT_OUT}
     homes |= {ROOT / name: place for name, place in MADE.items()}
     homes |= {ROOT / "scenarios": "reference/ready.md", DOCS / "README.md": "index.md"}
@@ -244,7 +233,7 @@ def pages() -> dict[str, str]:
 
 
 def _moved(file: Path, place: str, homes: dict[Path, str]) -> str:
-    """A page's text with its links as from its place on the site."""
+    """Text of a page with links relative to its path on the site."""
 
     def target(match: re.Match[str]) -> str:
         mark, text, link, anchor = match[1], match[2], match[3], match[4] or ""
@@ -270,19 +259,19 @@ def _moved(file: Path, place: str, homes: dict[Path, str]) -> str:
 
 
 SOURCE = re.compile(r'\b(src|srcset)="([^"]+)"')
-"""Of a picture that has one for light and one for dark pages."""
+"""Source of an image with variants for light and dark pages."""
 
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
-    """A text whose fenced blocks are left as they are."""
+    """Text changed outside its fenced code blocks."""
     parts = re.split(r"(^```.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)
     return "".join(part if part.startswith("```") else change(part) for part in parts)
 
 
 def navigation(places: dict[str, str]) -> dict[str, list[str]]:
-    """The sections with their pages; each page but the first stands in one of them."""
+    """Pages of each section; each page belongs to one section."""
     left = sorted(set(places) - LEFT_OUT)
     sections: dict[str, list[str]] = {"fullpipe": ["index.md"]}
     for section, patterns in SECTIONS.items():
@@ -300,7 +289,7 @@ def _fits(place: str, pattern: str) -> bool:
 
 
 def headings(text: str) -> Iterator[str]:
-    """The anchors of a page's headings, as forges and the site make them."""
+    """Anchors of the headings of a page, in the form of forges and of the site."""
     seen: dict[str, int] = {}
     code = False
     for line in text.splitlines():
@@ -313,8 +302,8 @@ def headings(text: str) -> Iterator[str]:
 
 
 def _command_line() -> str:
-    """Every command with the help that it prints."""
-    parts = ["# The command line\n\nWhat `--help` of the program and of each command prints.\n"]
+    """Help text of each command."""
+    parts = ["# Command line\n\nHelp text of the program and of each command (`fullpipe COMMAND --help`).\n"]
     for name, command in _commands("fullpipe", fullpipe_command):
         context = click.Context(command, info_name=name, terminal_width=100, max_content_width=100)
         parts.append(f"## {name}\n\n```text\n{command.get_help(context)}\n```\n")
@@ -341,9 +330,9 @@ def _library() -> str:
 
 
 def _ready() -> str:
-    """The scenarios that are ready to run, each with its own words."""
-    parts = ["# Scenarios ready to run\n\nIn the folder `scenarios/`; `fullpipe run scenarios/NAME.toml`, "]
-    parts.append("and `fullpipe sweep` for those under `sweeps`.\n")
+    """Text of each scenario of the repository."""
+    parts = ["# Scenarios ready to run\n\nFiles in `scenarios/`. Run one with `fullpipe run scenarios/NAME.toml`, or "]
+    parts.append("with `fullpipe sweep` if it is in `sweeps/`.\n")
     for file in sorted((ROOT / "scenarios").rglob("*.toml")):
         name = file.relative_to(ROOT / "scenarios").as_posix()
         parts.append(f"\n## {name}\n\n```toml\n{file.read_text(encoding='utf-8').strip()}\n```\n")

@@ -1,38 +1,28 @@
-"""Writes the program's outputs that README.md and docs/ show, from runs made now: ``make docs-tables``, or
-``docs/tables.py PAGE.md`` for one page.
+"""Generated parts of README.md, docs/, and reports/*.md: ``make docs-tables``, or ``docs/tables.py PAGE.md`` for one.
 
-Above each stands what it is the output of, a line of shell, in a comment that no reader sees::
+There are five kinds. Each stands behind a comment, which readers of the page do not see:
+
+1. Output of a command, from a run made now. Tests run the short ones again and compare the headings of their tables; a
+   command that takes more than some seconds is an ``output (long) of``::
 
     <!-- output of: fullpipe compare scenarios/under-buffered.toml --algorithms reno,vegas -->
 
-What takes more than some seconds is an ``output (long) of``: the tests make the others anew and compare.
-
-What the tests on Linux have measured (``make records-linux``) stands in ``reports``, and is shown between::
+2. Table of a record in ``reports``, or of the registry of scenario keys (``keys-LIST``)::
 
     <!-- table of: linux-queues -->
     <!-- end of table -->
 
-So does README.md's table of figures. ``docs/tables.py --take`` writes its records, ``bench.json`` and ``speed.json``,
-anew from the last full runs: ``make bench``, ``make agreement``, and ``fullpipe reproduce --json >
-out/reproduction.json``.
+3. One number in a sentence, from a trial (``docs/trials.py``), an item of a paper, ``bench.json``, or ``speed.json``.
+   Neither comment starts a line, for example::
 
-``paper-NAME``, or ``paper-NAME/ITEM``, shows the checks of a paper's items, and what their data file says of them, with
-the figures of ``reports/papers``; the same command writes those anew of every item that ``out/reproduction.json``
-has at full length. ``settings-NAME/ITEM`` shows an item's figures by setting.
+    CUBIC has <!-- measured: modern/copa: share under jitter, 1 ms | .0% -->22 %<!-- --> of 50 Mbit/s.
 
-``quic-FAMILY`` shows ``quic.json`` (``make records-quic``).
+4. Checks of a paper's items with their discussion (``paper-NAME``, ``paper-NAME/ITEM``), and an item's values by
+   setting (``settings-NAME/ITEM``), from ``reports/papers``.
+5. Builds that made the records of a page, between ``<!-- records of this page -->`` and ``<!-- end of records -->``.
 
-``sizes``, ``sizes-many``, ``phases``, ``prague`` and ``vegas`` are drawn of what ``docs/trials.py`` found. A single
-figure in a sentence is filled in between two comments, neither of which begins a line: of a trial, or of an item of a
-paper::
-
-    of 50 Mbit/s it has <!-- measured: modern/copa: share under jitter, 1 ms | .0% -->22 %<!-- -->
-
-Between ``<!-- records of this page -->`` and ``<!-- end of records -->``, at the end of a page, stands which build of
-fullpipe made the records that the page shows (``benchmarks/records.py``).
-
-``cards`` and ``cards-worse`` are drawn of the cards in ``reports/cards`` (``make records-cards``), ``keys-LIST`` of all
-that the engine knows of a scenario's keys.
+``docs/tables.py --take`` first writes the records ``bench.json``, ``speed.json``, and ``papers/*.json`` from the last
+full runs of ``make bench``, ``make agreement``, and ``fullpipe reproduce --json > out/reproduction.json``.
 """
 
 from __future__ import annotations
@@ -55,7 +45,7 @@ from benchmarks import records
 
 import fullpipe.papers
 from fullpipe import _core
-from fullpipe.cli.reproduce import row as row_of_check
+from fullpipe._cli.reproduce import row as row_of_check
 from fullpipe.papers import select
 from fullpipe.reproduce.check import judge
 from fullpipe.reproduce.item import expected, notes
@@ -65,12 +55,12 @@ __all__ = ["Shown", "builds", "figure", "measured", "output", "pages", "rewrite"
 
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "reports"
-PAPERS = sorted(page.stem for page in (ROOT / "docs/papers").glob("*.md"))
+PAPERS = sorted(page.stem for page in (ROOT / "docs/explanation/papers").glob("*.md"))
 OURS = {"beyond", "modern"}
-"""Comparisons of ours and no papers: README.md's row on the papers leaves them out."""
+"""Our own comparisons, which the count of checks of published papers excludes."""
 
 UNITS = {"%", "ms"}
-"""With which a figure's name may end."""
+"""Units at the end of a metric's name."""
 
 MARK = re.compile(r"(<!-- output (\(long\) )?of: (.+?) -->\n```\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE)
 
@@ -103,17 +93,17 @@ class Shown:
 
 
 def pages() -> list[Path]:
-    """The pages that may show outputs."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    """Pages that may show outputs."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(MEASURED.glob("*.md"))]
 
 
 def shown(page: Path) -> Iterator[Shown]:
-    """The outputs that a page shows."""
+    """Outputs on a page."""
     return map(Shown, MARK.finditer(page.read_text(encoding="utf-8")))
 
 
 def output(command: str) -> str:
-    """What a command prints, in an empty directory beside the scenarios; without blanks at the ends of lines."""
+    """Output of a command in a temporary directory with the scenarios; trailing blanks are removed."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "scenarios").symlink_to(ROOT / "scenarios")
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -129,7 +119,7 @@ def output(command: str) -> str:
 
 
 def measured(name: str) -> str:
-    """A table that is no output: of the cards, of a scenario's keys, of a paper, or of ``reports``."""
+    """Table of a record, or of the registry of scenario keys."""
     if name.startswith("keys-"):
         return keys(name.removeprefix("keys-"))
     if name.startswith("paper-"):
@@ -159,14 +149,17 @@ def measured(name: str) -> str:
         "speed-windows": speed_windows,
         "speed-instructions": speed_instructions,
     }
-    return made[name]() if name in made else beside_linux(name)
+    return made[name]() if name in made else linux_comparison(name)
 
 
 def shown_records(text: str) -> Iterator[tuple[str, str]]:
-    """Records, and their parts, whose figures the tables and sentences of a page show."""
+    """Records, and their parts, with values in the tables and sentences of a page."""
     for match in FIGURE.finditer(text):
         paper, slash, _ = match[2].partition("/")
-        yield (f"papers/{paper}.json" if slash else "trials.json"), match[2]
+        if match[2] in NUMBERS:
+            yield from NUMBERS[match[2]][1]
+        else:
+            yield (f"papers/{paper}.json" if slash else "trials.json"), match[2]
     for match in TABLE.finditer(text):
         yield from _records_of_table(match[2])
 
@@ -192,12 +185,12 @@ def _records_of_table(name: str) -> Iterator[tuple[str, str]]:
 def builds(text: str) -> str:
     """Builds that made the records of a page, as a list."""
     lines = [f"- {line}." for line in records.sources(shown_records(text), MEASURED)]
-    return "\nThe figures of this page are from these records:\n\n" + "\n".join(lines) + "\n"
+    return "\nThe numbers on this page are from these records:\n\n" + "\n".join(lines) + "\n"
 
 
 def keys(name: str) -> str:
-    """One list of a scenario's keys, a row each; a column that would be empty is left out."""
-    heads = ("key", "type", "default", "allowed", "what")
+    """One list of scenario keys with a row for each key; empty columns are left out."""
+    heads = ("key", "type", "default", "allowed", "meaning")
     rows = []
     for key in _core.scenario_keys()[name]:
         default = f"`{key['default']}`" if key["default"] is not None else key["otherwise"] or "required"
@@ -208,13 +201,13 @@ def keys(name: str) -> str:
 
 
 def paper(name: str) -> str:
-    """Of a paper's items, or of one, a heading, the checks, and in sentences what came of it; of full runs."""
+    """Heading, checks, and discussion of a paper's items, from full runs."""
     record = json.loads((MEASURED / f"papers/{name.partition('/')[0]}.json").read_text(encoding="utf-8"))
     return "\n".join(_item(item.id, item.title, record[item.id]) for item in select(name))
 
 
 def settings(item_id: str) -> str:
-    """An item's figures called ``QUANTITY, ALGORITHM, SETTING``: a row a setting, the algorithms in one cell."""
+    """Values of an item by setting: names are ``METRIC, ALGORITHM, SETTING``, and a cell has all algorithms."""
     figures = json.loads((MEASURED / f"papers/{item_id.partition('/')[0]}.json").read_text(encoding="utf-8"))[item_id]
     cells: dict[str, dict[str, dict[str, float]]] = {}
     for name, value in figures.items():
@@ -231,11 +224,11 @@ def settings(item_id: str) -> str:
 
 
 def quic(family: str) -> str:
-    """QUIC libraries' controllers of a kind beside ours and Linux's; or what each gets beside our CUBIC."""
+    """QUIC controllers of one family compared with ours and Linux's, or their shares versus our CUBIC."""
     rows = json.loads((MEASURED / "quic.json").read_text(encoding="utf-8"))[family]
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     heads = [name if name == "Linux" else f"`{name}`" for name in names]
-    what = "part of the goodput" if family == "shares" else "utilization, queue, drops"
+    what = "share of the goodput" if family == "shares" else "utilization, queue, drops"
     lines = [[link, *(_quic_cell(row.get(name)) for name in names)] for link, row in rows.items()]
     return _table([[what, *heads], ["---"] * (len(heads) + 1), *lines])
 
@@ -260,15 +253,42 @@ def _item(item_id: str, title: str, figures: dict[str, float | None]) -> str:
 
 
 def figure(source: str, name: str, form: str | None) -> str:
-    """A figure as a sentence has it: of a paper's item (``PAPER/ITEM``), or of a trial."""
-    paper, slash, _ = source.partition("/")
-    record = MEASURED / (f"papers/{paper}.json" if slash else "trials.json")
-    value = json.loads(record.read_text(encoding="utf-8"))[source][name]
+    """One value for a sentence: from an item of a paper (``PAPER/ITEM``), ``bench``, ``speed``, or a trial."""
+    if source in NUMBERS:
+        value = NUMBERS[source][0]()[name]
+    else:
+        paper, slash, _ = source.partition("/")
+        record = MEASURED / (f"papers/{paper}.json" if slash else "trials.json")
+        value = json.loads(record.read_text(encoding="utf-8"))[source][name]
     return f"{value:{form or '.3g'}}".replace("%", " %")
 
 
+def _numbers_of_bench() -> dict[str, float]:
+    """Counts of checks and cases, from ``bench.json``."""
+    known = json.loads((MEASURED / "bench.json").read_text(encoding="utf-8"))
+    return {**known["agreement"], **known["reproduction"]}
+
+
+def _numbers_of_speed() -> dict[str, float]:
+    """Speed of each case in million packets per second, and relative to each other simulator with two digits."""
+    found: dict[str, float] = {}
+    for case in _speed()["cases"]:
+        own, flows = case["packets_per_second"], case["title"].partition(",")[0]
+        found[f"{flows}, million packets/s"] = own / 1e6
+        for name, rate in case["others"].items():
+            found[f"{flows}, times {name}"] = float(f"{own / rate:.2g}")
+    return found
+
+
+NUMBERS: dict[str, tuple[Callable[[], dict[str, float]], list[tuple[str, str]]]] = {
+    "bench": (_numbers_of_bench, [("bench.json", "agreement"), ("bench.json", "reproduction")]),
+    "speed": (_numbers_of_speed, [("speed.json", "speed")]),
+}
+"""Sources of single values other than trials and papers: their values, and the parts of records behind them."""
+
+
 def sizes() -> str:
-    """The buffers that several algorithms and numbers of flows need, with the rule of thumb."""
+    """Buffers for several algorithms and numbers of flows, with BDP/√n."""
     found, targets = _trial("sizing"), ("0.98", "0.995")
     cells = dict.fromkeys(tuple(name.split(", ")[:2]) for name in found if not name.startswith(("BDP", "many")))
     lines = [("algorithm", "flows", "BDP/√n", *(f"{100 * float(target):g} %" for target in targets)), ("---",) * 5]
@@ -282,11 +302,11 @@ def sizes() -> str:
 
 
 def sizes_of_many() -> str:
-    """The same from a hundred flows on, and the power of the number of flows with which it falls."""
+    """Buffers for a hundred flows and more, and the exponent of the number of flows."""
     found = _trial("sizing")
     cells = [name.split(", ")[1:] for name in found if name.startswith("many")]
     counts = list(dict.fromkeys(flows for _, flows, _ in cells))
-    lines = [("algorithm", "target", *counts, "falls as n to the power of"), ("---",) * (len(counts) + 3)]
+    lines = [("algorithm", "target", *counts, "exponent of n"), ("---",) * (len(counts) + 3)]
     for algorithm, target in sorted({(algorithm, target) for algorithm, _, target in cells}):
         needed = [found[f"many, {algorithm}, {flows}, {target}"] for flows in counts]
         logarithms = ([math.log(float(flows)) for flows in counts], [math.log(size) for size in needed])
@@ -297,19 +317,19 @@ def sizes_of_many() -> str:
 
 
 def phases() -> str:
-    """Utilization and fairness with round trips that differ and hosts that take time."""
+    """Utilization and fairness with unequal round trips and host processing jitter."""
     found = _trial("phases")
     lines = [("base RTTs", "utilization, no noise", "with noise", "Jain, no noise", "with noise"), ("---",) * 5]
     for spread in (0, 2, 5, 10):
         pairs = [(what, noise) for what in ("utilization", "Jain") for noise in ("none", "noise")]
         forms = {"utilization": ".3f", "Jain": ".2f"}
-        named = f"{spread} % to either side" if spread else "50 ms"
+        named = f"50 ms ± {spread} %" if spread else "50 ms"
         lines.append((named, *(f"{found[f'{what}, {spread} %, {noise}']:{forms[what]}}" for what, noise in pairs)))
     return _table(lines)
 
 
 def prague() -> str:
-    """Prague's rate over CUBIC's beside the equation's."""
+    """Ratio of Prague's rate to CUBIC's, measured and by the equation."""
     found = _trial("prague")
     lines = [("base RTT, ms", "without $R^*$", "equation", "with $R^*$", "equation"), ("---",) * 5]
     for rtt in (5, 10, 25, 100):
@@ -319,11 +339,11 @@ def prague() -> str:
 
 
 def vegas() -> str:
-    """Mean windows beside those of ns-2 2.35's ``Agent/TCP/Vegas``."""
-    beside = json.loads((MEASURED / "ns2/vegas.json").read_text(encoding="utf-8"))
+    """Mean windows of Vegas and of ns-2 2.35's ``Agent/TCP/Vegas``."""
+    other = json.loads((MEASURED / "ns2/vegas.json").read_text(encoding="utf-8"))
     lines = [("rate, RTT, buffer, flows", "ours", "ns-2"), ("---",) * 3]
     for setting, own in _trial("vegas").items():
-        lines.append((setting, f"{own:.1f}", f"{beside[setting]:.1f}"))
+        lines.append((setting, f"{own:.1f}", f"{other[setting]:.1f}"))
     return _table(lines)
 
 
@@ -332,8 +352,11 @@ def _trial(name: str) -> Any:
 
 
 def speed() -> str:
-    """What fullpipe does in each case of ``make bench``."""
-    lines = [("case", "packets/s", "ns a packet", "series cost", "peak memory, MB", "with series"), ("---",) * 6]
+    """Speed and memory of fullpipe in each case of ``make bench``."""
+    lines = [
+        ("case", "packets/s", "ns per packet", "cost of series", "peak memory (MB)", "with series (MB)"),
+        ("---",) * 6,
+    ]
     for case in _speed()["cases"]:
         rate = case["packets_per_second"]
         costs = (f"{1e9 / rate:.1f}", f"{case['series_cost']:.1%}", *(f"{mb:,.0f}" for mb in case["peak_mb"]))
@@ -342,14 +365,14 @@ def speed() -> str:
 
 
 def speed_machine() -> str:
-    """Where and with what that was."""
+    """Machine and versions of the speed benchmark."""
     known = _speed()
     others = ", ".join(f"{name} {version}" for name, version in known["versions"].items())
     return f"Machine: {known['machine']}; {others}; {known['rounds']} rounds.\n"
 
 
 def speed_beside() -> str:
-    """How many times slower others are, in the same run."""
+    """Speed of fullpipe over that of ns-2 and ns-3 in the same run."""
     cases = [case for case in _speed()["cases"] if case["others"]]
     names = list(cases[0]["others"])
     lines = [("case", *names), ("---",) * (len(names) + 1)]
@@ -360,8 +383,8 @@ def speed_beside() -> str:
 
 
 def speed_modern() -> str:
-    """Today's queues and senders beside the plain case."""
-    lines = [("variant", "beside", "ratio", "wanted", "times ns-3"), ("---",) * 5]
+    """Speed with today's queues and senders relative to the plain case."""
+    lines = [("variant", "plain case", "ratio", "target", "times ns-3"), ("---",) * 5]
     for row in _speed()["modern"]:
         times = f"{row['times_ns3']:,.0f}" if row["times_ns3"] else ""
         lines.append((row["variant"], f"`{row['beside']}`", f"{row['ratio']:.2f}", str(row["wanted"]), times))
@@ -369,8 +392,8 @@ def speed_modern() -> str:
 
 
 def speed_instructions() -> str:
-    """Instructions a packet of the beginning of each case."""
-    lines = [("scenario", "seconds of it", "data packets", "instructions a packet"), ("---",) * 4]
+    """Instructions per packet in the first seconds of each case."""
+    lines = [("scenario", "simulated (s)", "data packets", "instructions per packet"), ("---",) * 4]
     for row in _speed()["instructions"]:
         each = f"{row['instructions'] / row['packets']:,.0f}"
         lines.append((f"`{row['case']}.toml`", str(row["seconds"]), f"{row['packets']:,}", each))
@@ -378,9 +401,9 @@ def speed_instructions() -> str:
 
 
 def speed_windows() -> str:
-    """What a packet costs by how many are under way."""
+    """Cost of a packet by the number of packets in flight."""
     rows = _speed()["windows"]
-    lines = [("segments in a BDP", "data packets", "dropped", "ns a packet", "of the first"), ("---",) * 5]
+    lines = [("BDP (segments)", "data packets", "dropped", "ns per packet", "relative to the first row"), ("---",) * 5]
     for row in rows:
         counts = (f"{row[name]:,}" for name in ("segments", "data_packets", "dropped"))
         cost = row["ns_a_packet"]
@@ -393,7 +416,7 @@ def _speed() -> Any:
 
 
 def words_of_cards() -> str:
-    """A row per algorithm, a column per criterion that a card answers, a word in each cell; and their titles."""
+    """Verdicts with a row per algorithm and a column per criterion, and the titles of the criteria."""
     found = cards()
     criteria = next(iter(found.values()))["criteria"]
     judged = [
@@ -405,13 +428,13 @@ def words_of_cards() -> str:
     titles = [f"{criteria[i]['id']} {criteria[i]['title']}" for i in judged]
     made = {f"{card['profile']}, {card['seeds']} seeds" for card in found.values()}
     most = max(card["most_seeds"] for card in found.values())
-    more = f", up to {most} where a word was unclear"
-    return f"{_table(lines)}\nAll are of {' and '.join(sorted(made))}{more}. {'; '.join(titles)}.\n"
+    more = f", and up to {most} if a verdict is inconclusive"
+    return f"{_table(lines)}\nProfile of all cards: {' and '.join(sorted(made))}{more}. {'; '.join(titles)}.\n"
 
 
 def worse_of_cards() -> str:
-    """Where each algorithm is worse."""
-    lines = [("algorithm", "worse at", "the worst of it"), ("---",) * 3]
+    """Criteria with the verdict `worse` for each algorithm."""
+    lines = [("algorithm", "criterion", "largest difference"), ("---",) * 3]
     for name, card in cards().items():
         worse = [one for one in card["criteria"] if one["verdict"] == "worse"]
         lines += [(f"`{name}`" if i == 0 else "", one["id"], one["where"]) for i, one in enumerate(worse)] or [
@@ -421,13 +444,13 @@ def worse_of_cards() -> str:
 
 
 def cards() -> dict[str, Any]:
-    """The report cards by algorithm, the standards first."""
+    """Report cards by algorithm; NewReno and CUBIC come first."""
     paths = sorted((MEASURED / "cards").glob("*.json"), key=lambda path: (path.stem not in STANDARDS, path.stem))
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
-def beside_linux(name: str) -> str:
-    """The table of ``reports/NAME.json``: of each figure the range simulated and what Linux has."""
+def linux_comparison(name: str) -> str:
+    """Table of ``reports/NAME.json``: for each metric the simulated range and the value on Linux."""
     rows = json.loads((MEASURED / f"{name}.json").read_text(encoding="utf-8"))
     if name == "bench":
         return _table(_bench(rows))
@@ -440,10 +463,10 @@ def beside_linux(name: str) -> str:
 
 
 def duels() -> str:
-    """Two flows on both engines, a row for each pair and buffer."""
+    """Two flows on both engines, with a row per pair and buffer."""
     columns = {
         "share": ("share of the first", ".2f"),
-        "rtt_ms": ("its mean RTT, ms", ".1f"),
+        "rtt_ms": ("its mean RTT (ms)", ".1f"),
         "utilization": ("utilization", ".3f"),
         "drops": ("drops", ".0f"),
     }
@@ -451,26 +474,26 @@ def duels() -> str:
 
 
 def bloat() -> str:
-    """Two flows of one algorithm on both engines, a row for each buffer."""
+    """Two flows of one algorithm on both engines, with a row per buffer."""
     return _on_both(
-        "linux-bloat", {"rtt_ms": ("mean RTT, ms", ".1f"), "utilization_percent": ("utilization, %", ".2f")}
+        "linux-bloat", {"rtt_ms": ("mean RTT (ms)", ".1f"), "utilization_percent": ("utilization (%)", ".2f")}
     )
 
 
 def harm() -> str:
-    """Harm to each victim on both engines, a row for each pair and buffer."""
-    columns = {"goodput": ("harm to goodput", ".2f"), "p95_rtt": ("to the 95th percentile of RTTs", ".2f")}
+    """Harm to each victim on both engines, with a row per pair and buffer."""
+    columns = {"goodput": ("goodput harm", ".2f"), "p95_rtt": ("harm to the 95th percentile of RTTs", ".2f")}
     return _on_both("linux-duel-column", columns)
 
 
 def shallow() -> str:
-    """Ten flows of each standard over a fiftieth of a BDP, on both engines."""
-    columns = {"loss_percent": ("lost, %", ".2f"), "utilization_percent": ("utilization, %", ".1f")}
+    """Ten flows of each standard with a buffer of 0.02 BDP, on both engines."""
+    columns = {"loss_percent": ("loss (%)", ".2f"), "utilization_percent": ("utilization (%)", ".1f")}
     return _on_both("linux-shallow", columns)
 
 
 def drops_of_bbr() -> str:
-    """What one flow drops in each case; where the case is the kernel's own there are no simulated ones."""
+    """Drops of one flow in each case; a case of the kernel alone has no simulated drops."""
     found = json.loads((MEASURED / "linux-bbr.json").read_text(encoding="utf-8"))
     lines = [("drops", "simulator", "Linux"), ("---",) * 3]
     for case, row in found.items():
@@ -479,7 +502,7 @@ def drops_of_bbr() -> str:
 
 
 def _on_both(record: str, columns: dict[str, tuple[str, str]]) -> str:
-    """Means over the seeds, and in brackets the least and the greatest; of each figure its title and its form."""
+    """Means over the seeds with minimum and maximum; `columns` has each metric's title and format."""
     found = json.loads((MEASURED / f"{record}.json").read_text(encoding="utf-8"))
     heads = (f"{title}: {side}" for title, _ in columns.values() for side in ("simulator", "Linux"))
     lines = [("", *heads), ("---",) * (1 + 2 * len(columns))]
@@ -496,11 +519,11 @@ def _spread(values: list[float], form: str) -> str:
 
 
 def zone() -> str:
-    """What is lost where BBR's first version lost too much, and over TCP's rate."""
+    """Loss in the cases in which BBR's first version loses too much, and rate relative to TCP's."""
     found = _trial("bbr-zone")
     names = ("newreno", "cubic", "bbr", "bbr3")
-    heads = (f"`{name}`: {what}" for name in names for what in ("lost, %", "times TCP"))
-    lines = [("flows, buffer in BDP", *heads), ("---",) * 9]
+    heads = (f"`{name}`: {what}" for name in names for what in ("loss (%)", "times TCP"))
+    lines = [("flows, buffer (BDP)", *heads), ("---",) * 9]
     for count in (2, 5):
         for buffer in ("0.25", "0.5", "1", "1.5", "2", "3"):
             cells = []
@@ -516,38 +539,38 @@ def _table(lines: Iterable[Iterable[str]]) -> str:
 
 
 def _bench(known: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """README.md's table of figures."""
-    yield "what", "figure", "where it comes from"
+    """Table of validation and speed on docs/explanation/how-true.md."""
+    yield "what", "result", "command"
     yield ("---",) * 3
     papers, cases = known["reproduction"], known["agreement"]
     unexplained = cases["cases"] - cases["inside"] - cases["explained"]
     yield (
-        f"All tables and figures of the four papers at full length, {papers['items']} items",
+        f"Tables and figures of four papers at full length, {papers['items']} results",
         (
-            f"{papers['passing']} of {papers['checks']} checks pass; {papers['checks'] - papers['passing']} miss, in "
-            f"{papers['missing_items']} items, each with its cause named"
+            f"{papers['passing']} of {papers['checks']} checks pass; {papers['checks'] - papers['passing']} in "
+            f"{papers['missing_items']} results are known discrepancies, each with its cause"
         ),
-        "`fullpipe reproduce --out out/report`, [docs/papers](docs/papers); shortened in the tests",
+        "`fullpipe reproduce`, [papers](papers/hyun-jang.md)",
     )
     yield (
         f"Agreement with ns-2: {cases['cases']} cases",
         (
-            f"{cases['inside']} inside 1.5 points of utilization, 5 % of cwnd and 1.3 times the loss; "
-            f"{cases['explained']} outside with a cause named; {unexplained or 'none'} open"
+            f"{cases['inside']} within 1.5 points of utilization, 5 % of cwnd, and a factor of 1.3 of the loss rate; "
+            f"{cases['explained']} outside with a known cause; {unexplained or 'none'} unexplained"
         ),
-        "`make agreement`, [docs/agreement.md](docs/agreement.md); a fast part in the tests",
+        "`make agreement`, [agreement with ns-2](../../reports/agreement.md)",
     )
-    origin = "`make bench`, [docs/performance.md](docs/performance.md)"
+    origin = "`make bench`, [speed](../../reports/performance.md)"
     for case in _speed()["cases"][:3]:
         own = case["packets_per_second"]
-        slower = "".join(f"; {_two_digits(own / rate)} times {name}" for name, rate in case["others"].items())
-        figure = f"{own / 1e6:.1f} million{slower}"
+        faster = "".join(f"; {_two_digits(own / rate)} times {name}" for name, rate in case["others"].items())
+        figure = f"{own / 1e6:.1f} million{faster}"
         yield f"Packets per second: {case['title']}", figure, origin
-        origin = "the same"
+        origin = "`make bench`"
     yield (
-        "Same scenario and seed",
-        "same bytes, twice and on two threads; but for `wall_s`, how long it took",
-        "in the tests",
+        "Repeated run of a scenario and seed",
+        "identical bytes on one thread and on two, except `wall_s`, the time that the run took",
+        "`make test`",
     )
 
 
@@ -556,7 +579,7 @@ def _two_digits(value: float) -> str:
 
 
 def take(out: Path = ROOT / "out") -> None:
-    """Writes ``bench.json`` anew from what the last full runs left; what has not run keeps its figures."""
+    """Updates ``bench.json`` from the files of the last full runs; parts without a run stay."""
     record = MEASURED / "bench.json"
     known = json.loads(record.read_text(encoding="utf-8"))
     found = {name: out / file for name, file in RUNS.items() if (out / file).is_file()}
@@ -571,7 +594,7 @@ def take(out: Path = ROOT / "out") -> None:
 
 
 def take_speed(out: Path, to: Path = MEASURED / "speed.json") -> None:
-    """Writes what the last whole runs of the benchmarks found; what has not run keeps its figures."""
+    """Updates ``speed.json`` from the last full runs of the benchmarks; parts without a run stay."""
     known = json.loads(to.read_text(encoding="utf-8")) if to.is_file() else {}
     if (out / "speed.json").is_file():
         run = json.loads((out / "speed.json").read_text(encoding="utf-8"))
@@ -586,7 +609,7 @@ def take_speed(out: Path, to: Path = MEASURED / "speed.json") -> None:
 
 
 def _taken_case(case: dict[str, Any]) -> dict[str, Any]:
-    """The best runs of a case of ``make bench``; the least memory, without series and with them."""
+    """Fastest runs of a case of ``make bench``, and least memory without series and with series."""
     runs = case["runs"]
     best = {_short(name): max(run["data_packets"] / run["wall_s"] for run in runs[name]) for name in runs}
     plain, sampled = (name for name in runs if name.startswith("fullpipe"))
@@ -600,7 +623,7 @@ def _taken_case(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def take_papers(run: dict[str, Any], to: Path = MEASURED / "papers") -> None:
-    """Writes the figures of every item at full length; what has not run keeps its own."""
+    """Updates the values of each item with a run at full length; other items stay."""
     figures = {item["id"]: item["figures"] for item in run["items"] if not item["quick"]}
     for name in fullpipe.papers.PAPERS:
         record = to / f"{name}.json"
@@ -619,7 +642,7 @@ def _taken_reproduction(run: dict[str, Any]) -> dict[str, int]:
 
 
 def _short(name: str) -> str:
-    """ns-2 (its fastest), ns-3."""
+    """Short name of a simulator, for example ``ns-2 (its fastest)``."""
     simulator, _, how = name.partition(" (")[0].partition(", ")
     return f"{simulator} ({how})" if how else simulator
 
@@ -636,7 +659,7 @@ def _range(low: float, high: float, form: str) -> str:
 
 
 def rewrite(page: Path, make: Callable[[str], str] = output) -> bool:
-    """Makes a page's outputs anew; whether one differs from what was there."""
+    """Updates the generated parts of a page; true if one has changed."""
     before = page.read_text(encoding="utf-8")
     after = MARK.sub(lambda match: f"{match[1]}{make(match[3])}{match[5]}", before)
     after = TABLE.sub(lambda match: f"{match[1]}{measured(match[2])}{match[4]}", after)
@@ -649,7 +672,11 @@ def rewrite(page: Path, make: Callable[[str], str] = output) -> bool:
 if __name__ == "__main__":
     if sys.argv[1:] == ["--take"]:
         take()
-    wanted = ["README.md", *(f"{name}.md" for name in PAPERS)] if sys.argv[1:] == ["--take"] else sys.argv[1:]
+    wanted = (
+        ["README.md", "how-true.md", "performance.md", *(f"{name}.md" for name in PAPERS)]
+        if sys.argv[1:] == ["--take"]
+        else sys.argv[1:]
+    )
     for each in [page for page in pages() if page.name in wanted or not wanted]:
         for one in shown(each):
             print(f"{each.relative_to(ROOT)}: {one.command}", flush=True)

@@ -20,13 +20,13 @@ from benchmarks import records
 
 import fullpipe
 from fullpipe import Result, Scenario, models
+from fullpipe.experiments.evaluate.beside_linux import for_linux
+from fullpipe.experiments.evaluate.cells.harm import beside
+from fullpipe.experiments.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
+from fullpipe.experiments.evaluate.measure import Row, figures
+from fullpipe.experiments.evaluate.preset import PACKET_BYTES, Party
+from fullpipe.experiments.evaluate.rules import times_tcp
 from fullpipe.runs.tables import rows, to_numpy
-from fullpipe.study.evaluate.beside_linux import for_linux
-from fullpipe.study.evaluate.cells.harm import beside
-from fullpipe.study.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
-from fullpipe.study.evaluate.measure import Row, figures
-from fullpipe.study.evaluate.preset import PACKET_BYTES, Party
-from fullpipe.study.evaluate.rules import times_tcp
 
 RECORD = records.REPORTS / "trials.json"
 

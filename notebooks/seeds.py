@@ -43,17 +43,18 @@ def _(fullpipe, other, repeats):
         links=[{"name": "bottleneck", "rate": "20 Mbit/s", "delay": "20 ms", "buffer": "40 packets"}],
         flows=[{"algorithm": "newreno", "count": 4, "start": "0 s..5 s", "access_delay": "0 s..10 ms"}],
     )
-    sweep = fullpipe.sweep(scenario, {"flows.algorithm": ["newreno", other.value]}, repeats=repeats.value)
+    sweep = fullpipe.sweep(scenario, {"flows.algorithm": ["newreno", other.value]}, seeds=repeats.value)
     return (sweep,)
 
 
 @app.cell
 def _(sweep):
     means = {
-        row["flows.algorithm"]: (row["utilization_mean"], row["utilization_ci95"]) for row in sweep.summary.to_pylist()
+        row["flows.algorithm"]: (row["utilization_mean"], row["utilization_ci95"])
+        for row in sweep.summary().to_pylist()
     }
-    (row,) = sweep.versus("newreno").to_pylist()
-    difference = (row["utilization_difference"], row["utilization_difference_ci95"])
+    (row,) = sweep.compare("newreno", metrics=["utilization"]).to_pylist()
+    difference = (row["difference"], row["ci95"])
     return difference, means
 
 

@@ -49,6 +49,7 @@ LINKS: dict[str, list[Any]] = {
     "p95_queueing_delay_s": [0.0152, 0.0013],
     "p99_queueing_delay_s": [0.0183, 0.0024],
     "max_queueing_delay_s": [0.0194, 0.0035],
+    "shared_queues": [3, 0],
     "reverse_utilization": [0.0321, 0.0043],
     "reverse_carried_goodput_bps": [0.31e6, 0.42e6],
     "reverse_loss_rate": [0.0002, 0.0003],
@@ -62,6 +63,7 @@ LINKS: dict[str, list[Any]] = {
     "reverse_p95_queueing_delay_s": [0.00021, 0.00022],
     "reverse_p99_queueing_delay_s": [0.00031, 0.00032],
     "reverse_max_queueing_delay_s": [0.00041, 0.00042],
+    "reverse_shared_queues": [2, 1],
 }
 
 FLOWS: dict[str, list[Any]] = {

@@ -45,7 +45,7 @@ def main() -> int:
         inside += not row.outside
         explained += bool(row.outside and causes)
         print(line(row, causes), flush=True)
-    print(f"{inside} of {len(pairs)} inside, {explained} outside with a known cause (docs/agreement.md)")
+    print(f"{inside} of {len(pairs)} inside, {explained} outside with a known cause (reports/agreement.md)")
     if arguments.case == arguments.algorithm == "*" and not arguments.fast:
         counts = {"cases": len(pairs), "inside": inside, "explained": explained}
         OUT.joinpath("agreement").mkdir(parents=True, exist_ok=True)

@@ -80,7 +80,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Known:
-    """A difference whose cause has been found (docs/agreement.md), and where: each case with its figures."""
+    """A difference whose cause has been found (reports/agreement.md), and where: each case with its figures."""
 
     cause: str
     algorithm: str

@@ -29,7 +29,7 @@ flows = [{ algorithm = NAME, recovery = "newreno" }]
 """
 
 OBJECT = ROOT / "crates/kernel/tests/objects/aimd.bpf.o"
-"""The program of docs/your-own/kernel-object.md."""
+"""The program of docs/guides/kernel-object.md."""
 
 Outcome = tuple[float, tuple[str, ...]]
 """Seconds of processor time, and figures to the last digit."""

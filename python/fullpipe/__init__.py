@@ -1,4 +1,9 @@
-"""A bench for TCP congestion control: one scenario in, one result out.
+"""Congestion control on simulated links: a scenario goes in, a result comes out.
+
+run(scenario)                                        one run: metrics per link, per flow, and per group
+compare(scenario, ["newreno", "cubic"], seeds=5)     the scenario with each algorithm, under the same random choices
+sweep(scenario, {"links.0.buffer": ["1 BDP", ...]})  every combination of the values of some keys
+size("100 Mbit/s", "40 ms", flows=[1, 10], ...)      the smallest buffer with which a link meets a target
 
 >>> import fullpipe
 >>> scenario = fullpipe.Scenario(
@@ -19,18 +24,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fullpipe import models
     from fullpipe.errors import AlgorithmError, Cancelled, FullpipeError, InputError, MemoryLimitError, ScenarioError
+    from fullpipe.experiments.compare import compare
+    from fullpipe.experiments.comparison import Comparison
+    from fullpipe.experiments.duel import Duel, duel
+    from fullpipe.experiments.evaluate import Card, evaluate
+    from fullpipe.experiments.sizing import Sizing, size
+    from fullpipe.experiments.sweep import Sweep, sweep
     from fullpipe.linux.errors import LinuxError
     from fullpipe.own import Classic, Signal, algorithm
     from fullpipe.registry import Algorithm, Param, Queue, algorithms, queues
     from fullpipe.runs.engines import run, run_many
     from fullpipe.runs.result import Result
     from fullpipe.scenario import Scenario
-    from fullpipe.study.compare import compare
-    from fullpipe.study.comparison import Comparison
-    from fullpipe.study.duel import Duel, duel
-    from fullpipe.study.evaluate import Card, evaluate
-    from fullpipe.study.size import Sizing, size
-    from fullpipe.study.sweep import Sweep, sweep
 
     __version__: str
 
@@ -77,12 +82,12 @@ _HOMES = {
     "runs.engines": ("run", "run_many"),
     "runs.result": ("Result",),
     "scenario": ("Scenario",),
-    "study.compare": ("compare",),
-    "study.comparison": ("Comparison",),
-    "study.duel": ("Duel", "duel"),
-    "study.evaluate": ("Card", "evaluate"),
-    "study.size": ("Sizing", "size"),
-    "study.sweep": ("Sweep", "sweep"),
+    "experiments.compare": ("compare",),
+    "experiments.comparison": ("Comparison",),
+    "experiments.duel": ("Duel", "duel"),
+    "experiments.evaluate": ("Card", "evaluate"),
+    "experiments.sizing": ("Sizing", "size"),
+    "experiments.sweep": ("Sweep", "sweep"),
 }
 """The module of each name above."""
 
@@ -102,4 +107,4 @@ if not TYPE_CHECKING:
         return value
 
     def __dir__():
-        return sorted({*globals(), *__all__})
+        return sorted(__all__)

@@ -17,7 +17,7 @@ def main() -> NoReturn:
     """Runs the program; Ctrl-C while it loads ends it without a word."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(130))
-    from fullpipe.cli import main as command_line
+    from fullpipe._cli import main as command_line
 
     command_line()
 

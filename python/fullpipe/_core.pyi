@@ -70,6 +70,7 @@ class Model:
     @property
     def warnings(self) -> list[str]: ...
     def resolved(self) -> dict[str, Any]: ...
+    def given_algorithms(self) -> list[str | dict[str, Any]]: ...
     def run(
         self, progress: Callable[[float], object] | None = None, memory_bytes: int | None = None
     ) -> dict[str, Any]: ...
@@ -239,10 +240,12 @@ def figure_names() -> dict[str, list[str]]:
 class _Param(TypedDict, total=False):
     name: str
     unit: str
-    kind: Literal["number", "flag", "choice"]
-    default: float | bool | str
-    min: float
-    max: float
+    kind: Literal["time", "packets", "data", "packets or time", "number", "whole number", "flag", "choice"]
+    default: float | bool | str | None
+    variants: dict[str, float | bool | str]
+    unset: str
+    min: float | str
+    max: float | str
     choices: list[str]
     doc: str
     source: str
@@ -256,20 +259,10 @@ class _Algorithm(TypedDict):
 
 def algorithms() -> list[_Algorithm]: ...
 
-class _QueueParam(TypedDict, total=False):
-    name: str
-    kind: Literal["time", "packets", "data", "packets or time", "number", "whole number", "flag", "choice"]
-    default: float | bool | str | None
-    min: float | str
-    max: float | str
-    choices: list[str]
-    doc: str
-    source: str
-
 class _Queue(TypedDict):
     name: str
     source: str
-    params: list[_QueueParam]
+    params: list[_Param]
 
 def queues() -> list[_Queue]: ...
 def kernel_object(content: bytes, struct_ops: str | None, params: Mapping[str, float]) -> tuple[str, str, bytes]:

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from fullpipe._util.inputs import MOST_LIBRARY_BYTES, check_regular
+from fullpipe._util.text import hint, one_line, quoted
 from fullpipe.errors import InputError
-from fullpipe.inputs import MOST_LIBRARY_BYTES, check_regular
-from fullpipe.text import hint, one_line, quoted
 
 if TYPE_CHECKING:
     import numpy as np

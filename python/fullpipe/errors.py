@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fullpipe.text import one_line, quoted, shorten
+from fullpipe._util.text import one_line, quoted, shorten
 
 __all__ = [
     "AlgorithmError",

@@ -36,7 +36,7 @@ from types import (
 )
 from typing import Any
 
-from fullpipe.inputs import FileError, digest
+from fullpipe._util.inputs import FileError, digest
 
 __all__ = ["Identity", "file_digest", "identify", "is_installed"]
 

@@ -36,11 +36,11 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullpipe import _core
+from fullpipe._util.inputs import MOST_CODE_BYTES, FileError, read_bytes
+from fullpipe._util.text import listed, quoted, unknown
 from fullpipe.compiled import CALLS
 from fullpipe.errors import AlgorithmError, InputError
 from fullpipe.identity import Identity, file_digest, identify
-from fullpipe.inputs import MOST_CODE_BYTES, FileError, read_bytes
-from fullpipe.text import listed, quoted, unknown
 
 if TYPE_CHECKING:
     from fullpipe.compiled import Plug

@@ -1,14 +1,15 @@
-"""The algorithms and the queueing disciplines: their papers and parameters."""
+"""Registry of algorithms and queueing disciplines: their papers and parameters."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
 
 from fullpipe import _core
 
-__all__ = ["Algorithm", "Param", "Queue", "algorithms", "queues"]
+__all__ = ["Algorithm", "Param", "Queue", "algorithms", "queues", "without_defaults"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,9 @@ class Param:
             "packets", "data" and "packets or time".
         default: Its value where a scenario is silent, a quantity as text ("5 ms"); None where it follows from the link
             or from other parameters, as `doc` says.
-        unit: The unit of an algorithm's number, "1" for a plain ratio or count; None for queueing disciplines.
+        variants: Defaults of variants, by the value of the parameter "variant"; they win over `default`.
+        unset: The word that a scenario writes for no value, for example "off"; None where there always is a value.
+        unit: Unit of a plain number, "1" for a ratio or a count; None for quantities, which are written with theirs.
         min: Least value allowed; None where there is no such bound.
         max: Greatest value allowed; None where there is no such bound.
         choices: The names allowed; empty where it is no choice.
@@ -38,11 +41,13 @@ class Param:
     min: float | str | None = None
     max: float | str | None = None
     choices: tuple[str, ...] = ()
+    variants: Mapping[str, float | bool | str] = field(default_factory=dict)
+    unset: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The same as a plain dictionary; keys without meaning for the kind are left out."""
         every = {**asdict(self), "choices": list(self.choices)}
-        return {key: value for key, value in every.items() if key == "default" or value not in (None, [])}
+        return {key: value for key, value in every.items() if key == "default" or value not in (None, [], {})}
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,16 @@ def algorithms() -> dict[str, Algorithm]:
 def queues() -> dict[str, Queue]:
     """Every queueing discipline by its name, in the order in which they are listed."""
     return {entry["name"]: Queue(entry["name"], entry["source"], _params(entry["params"])) for entry in _core.queues()}
+
+
+def without_defaults(algorithm: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An algorithm's table as a scenario writes it, without the parameters that have their defaults anyway."""
+    known = algorithms().get(str(algorithm.get("name")))
+    if known is None:
+        return algorithm
+    variant = algorithm.get("variant")
+    defaults = {param.name: param.variants.get(str(variant), param.default) for param in known.params}
+    return {key: value for key, value in algorithm.items() if key not in defaults or value != defaults[key]}
 
 
 def _algorithm(entry: Any) -> Algorithm:

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser
 
 from browser.support import WIDTHS, findings, needs_browser, needs_page
 from fullpipe import Scenario, run
-from fullpipe.study.evaluate import Card
-from fullpipe.study.evaluate.page import card_page, deciding
+from fullpipe.experiments.evaluate import Card
+from fullpipe.experiments.evaluate.page import card_page, deciding
 from test_evaluate_card import EVIL, card, made
 
 __all__ = ["card", "made"]

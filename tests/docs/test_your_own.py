@@ -1,4 +1,4 @@
-"""The tutorials of docs/your-own: what they show is what the examples are, and runs."""
+"""Tutorials on custom algorithms: their code is the code of the examples, and it runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from conftest import ROOT
 
-PAGES = ROOT / "docs/your-own"
+PAGES = ROOT / "docs/tutorials"
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -19,16 +19,16 @@ def blocks(page: str, language: str) -> list[str]:
 
 def test_the_examples_are_the_ones_shown() -> None:
     example = ROOT / "examples/own-algorithm"
-    assert blocks("rust.md", "toml") == [(example / "Cargo.toml").read_text()]
-    assert blocks("rust.md", "rust") == [(example / "src/main.rs").read_text()]
-    assert blocks("python.md", "python")[0] == (ROOT / "examples/aimd.py").read_text()
+    assert blocks("algorithm-in-rust.md", "toml") == [(example / "Cargo.toml").read_text()]
+    assert blocks("algorithm-in-rust.md", "rust") == [(example / "src/main.rs").read_text()]
+    assert blocks("algorithm-in-python.md", "python")[0] == (ROOT / "examples/aimd.py").read_text()
 
 
 def test_the_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """One after the other, as a reader would; each asserts what its text claims."""
+    """The blocks run in order, as for a reader; each asserts the claims of its text."""
     monkeypatch.chdir(tmp_path)
     space: dict[str, Any] = {"__name__": "tutorial"}
-    shown = blocks("python.md", "python")
+    shown = blocks("algorithm-in-python.md", "python")
     for number, code in enumerate(shown, 1):
         if "compiled=True" in code:
             pytest.importorskip("numba", reason="no Numba: what is compiled is not tested")

@@ -11,9 +11,9 @@ import pytest
 import fullpipe
 from conftest import SMALL, Program
 from fullpipe import Scenario
-from fullpipe.cli import _status, fullpipe_command
+from fullpipe._cli import _status, fullpipe_command
+from fullpipe._util.text import printable
 from fullpipe.errors import InputError
-from fullpipe.text import printable
 
 LOOP = SMALL.replace('algorithm = "newreno"', 'algorithm = "newreno"\npath = ["bottleneck", "bottleneck"]')
 
@@ -202,9 +202,9 @@ WORDS = [
     ["sweep", "sweep.toml", "--plot", "\x1b[31m", "utilization"],
     ["sweep", "sweep.toml", "--plot", "buffer", LONG],
     ["sweep", "sweep.toml", "--plot", "buffer", "utilization", "--by", LONG],
-    ["sweep", "sweep.toml", "--plot", "buffer", "utilization", "--picture", "p.bmp"],
-    ["sweep", "sweep.toml", "--plot", "buffer", "utilization", "--picture", "no/p.png"],
-    ["sweep", "sweep.toml", "--plot", "buffer", "utilization", "--picture", "folder.png"],
+    ["sweep", "sweep.toml", "--plot", "p.bmp"],
+    ["sweep", "sweep.toml", "--plot", "no/p.png"],
+    ["sweep", "sweep.toml", "--plot", "folder.png"],
     ["sweep", "sweep.toml", "--out", "small.toml"],
     ["sweep", "sweep.toml", "--out", "/dev/null/x"],
     ["sweep", "sweep.toml", "--workers", "0"],
@@ -356,7 +356,7 @@ def test_a_bench_that_cannot_be_written_is_refused(
     check(program("bench", "--out", "no/page.html"), "there is no directory no")
     check(program("bench", "--out", "."), "is a directory")
     # As on a file system that is mounted to be read.
-    monkeypatch.setattr("fullpipe.files.os.access", lambda *_: False)
+    monkeypatch.setattr("fullpipe._util.files.os.access", lambda *_: False)
     with pytest.raises(InputError, match=r"page\.html: the directory .* can't be written"):
         fullpipe_command.main(["bench", "--out", str(tmp_path / "page.html")], standalone_mode=False)
     assert not list(tmp_path.iterdir())

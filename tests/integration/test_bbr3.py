@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from conftest import ROOT
 from fullpipe import Scenario, run
-from fullpipe.cli import fullpipe_command
+from fullpipe._cli import fullpipe_command
 
 CASES = json.loads((ROOT / "tests/cases/bbr3-module.json").read_text())["cases"]
 OURS = '{ name = "bbr3", variant = "linux-v3" }'

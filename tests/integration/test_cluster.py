@@ -21,8 +21,8 @@ import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario
 from fullpipe.errors import InputError, MemoryLimitError
+from fullpipe.experiments.evaluate import evaluate
 from fullpipe.runs import cluster
-from fullpipe.study.evaluate import evaluate
 from test_sweep import kept_in, rows_of
 
 SWEEP = (
@@ -108,22 +108,22 @@ def test_a_worker_killed_in_the_middle_loses_no_row_and_doubles_none(
         output, errors = sweep.communicate(timeout=PATIENCE_S)
     assert (sweep.returncode, errors) == (0, b"")
     assert workers[1].poll() is None
-    table = pq.read_table(tmp_path / "cluster/sweep.parquet")
+    table = pq.read_table(tmp_path / "cluster/runs.parquet")
     assert table["run"].to_pylist() == list(range(RUNS))
     assert table["error"].null_count == RUNS
 
     here = subprocess.run([*command, "--out", "here"], cwd=tmp_path, capture_output=True, check=True)
     assert output == here.stdout
-    assert (tmp_path / "cluster/sweep.parquet").read_bytes() == (tmp_path / "here/sweep.parquet").read_bytes()
+    assert (tmp_path / "cluster/runs.parquet").read_bytes() == (tmp_path / "here/runs.parquet").read_bytes()
 
 
 @pytest.mark.usefixtures("workers")
 def test_a_client_of_ones_own(scheduler: str, small: Scenario) -> None:
     axes = {"duration": ["4 s", "10 s"], "warmup": ["2 s", "8 s"]}
     with cluster.connect(scheduler) as client:
-        there = fullpipe.sweep(small, axes, repeats=2, client=client)
+        there = fullpipe.sweep(small, axes, seeds=2, dask=client)
     assert there.failed == 2
-    assert there.table.equals(fullpipe.sweep(small, axes, repeats=2).table)
+    assert there.runs.equals(fullpipe.sweep(small, axes, seeds=2).runs)
 
 
 @pytest.mark.usefixtures("workers")
@@ -141,20 +141,20 @@ def test_workers_get_an_algorithm_of_ones_own(scheduler: str, small: Scenario) -
             return self.beta * w
 
     axes = {"flows.algorithm": ["newreno", "own-on-a-cluster"]}
-    there = fullpipe.sweep(small, axes, client=scheduler)
+    there = fullpipe.sweep(small, axes, dask=scheduler)
     assert there.failed == 0
-    built_in, own = there.table.to_pylist()
+    built_in, own = there.runs.to_pylist()
     assert built_in["algorithm_source"] == own["algorithm_source"]
     assert len(own["algorithm_source"]) == 12
     assert built_in["utilization"] == own["utilization"]
-    assert there.table.equals(fullpipe.sweep(small, axes).table)
+    assert there.runs.equals(fullpipe.sweep(small, axes).runs)
 
 
 def test_a_workers_threads_share_its_limit(scheduler: str, small: Scenario, tmp_path: Path) -> None:
     many = small.replace(**{"links.buffer": "unlimited", "flows.initial_window": 1_000_000})
     with worker(tmp_path / "dask", scheduler, threads=4):
-        outcome = fullpipe.sweep(many, {"flows.count": [1, 2]}, client=scheduler, memory_bytes=400_000)
-    assert all("may hold 100.0 kB;" in error for error in outcome.table["error"].to_pylist())
+        outcome = fullpipe.sweep(many, {"flows.count": [1, 2]}, dask=scheduler, memory=400_000)
+    assert all("may hold 100.0 kB;" in error for error in outcome.runs["error"].to_pylist())
 
 
 @pytest.fixture
@@ -221,13 +221,13 @@ def test_workers_that_can_not_run_it(scheduler: str, program: Program, small: Sc
 
     package = tmp_path / "other/fullpipe"
     shutil.copytree(Path(fullpipe.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "text.py").write_text((package / "text.py").read_text() + "# another build\n")
+    (package / "_util/text.py").write_text((package / "_util/text.py").read_text() + "# another build\n")
     with (
         worker(tmp_path / "dask", scheduler, PYTHONPATH=str(package.parent)),
         cluster.connect(scheduler) as client,
         pytest.raises(InputError, match=r"the worker tcp://\S+ has another build of fullpipe than this one"),
     ):
-        fullpipe.sweep(small, {"flows.count": [1, 2]}, client=client)
+        fullpipe.sweep(small, {"flows.count": [1, 2]}, dask=client)
 
 
 def test_a_scheduler_that_dies_and_no_workers_at_first(scheduler: str, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_a_cards_scheduler_is_asked_for_whether_or_not_anything_is_left_to_run(
 
 def test_a_card_on_a_cluster_keeps_to_its_memory(tmp_path: Path, scheduler: str) -> None:
     with worker(tmp_path / "dask", scheduler, 2), pytest.raises(MemoryLimitError, match=r"may hold 1\.0 kB"):
-        evaluate("bbr", only=["iot"], cache=tmp_path / "cache", dask=scheduler, memory_bytes=2000)
+        evaluate("bbr", only=["iot"], cache=tmp_path / "cache", dask=scheduler, memory=2000)
 
 
 def test_a_card_waits_for_workers_with_a_word_and_ends_with_its_scheduler_in_a_line(

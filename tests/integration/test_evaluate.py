@@ -16,19 +16,19 @@ import pytest
 
 from conftest import PROGRAM, Program
 from fullpipe import Scenario
-from fullpipe.display import Shown
+from fullpipe._util.display import Shown
 from fullpipe.errors import InputError, ScenarioError
+from fullpipe.experiments.evaluate import Card, Statement, evaluate, plan, running
+from fullpipe.experiments.evaluate import card as card_module
+from fullpipe.experiments.evaluate.cell import Beside, Cell, Setting
+from fullpipe.experiments.evaluate.cells import CELLS
+from fullpipe.experiments.evaluate.criteria import CRITERIA
+from fullpipe.experiments.evaluate.judging import Compared, JudgedCell, corrected
+from fullpipe.experiments.evaluate.page import card_page
+from fullpipe.experiments.evaluate.preset import Party, mbps, ms
+from fullpipe.experiments.evaluate.rules import Judgement
 from fullpipe.own import load_algorithms
 from fullpipe.runs import engines, pool
-from fullpipe.study.evaluate import Card, Statement, evaluate, plan, running
-from fullpipe.study.evaluate import card as card_module
-from fullpipe.study.evaluate.cell import Beside, Cell, Setting
-from fullpipe.study.evaluate.cells import CELLS
-from fullpipe.study.evaluate.criteria import CRITERIA
-from fullpipe.study.evaluate.judging import Compared, JudgedCell, corrected
-from fullpipe.study.evaluate.page import card_page
-from fullpipe.study.evaluate.preset import Party, mbps, ms
-from fullpipe.study.evaluate.rules import Judgement
 
 SMALL = ["iot", "overload"]
 """Cells that take milliseconds."""

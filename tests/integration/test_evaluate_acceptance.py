@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from fullpipe import Scenario, run, run_many
+from fullpipe.experiments.evaluate import evaluate
+from fullpipe.experiments.evaluate.cell import Beside, Setting
+from fullpipe.experiments.evaluate.cells.harm import VICTIM, beside
+from fullpipe.experiments.evaluate.judging import Compared, Runs, corrected, judge_cell
+from fullpipe.experiments.evaluate.measure import figures
+from fullpipe.experiments.evaluate.preset import STANDARDS, Party, dumbbell, flows
+from fullpipe.experiments.evaluate.rules import HARM_MARGIN
 from fullpipe.papers import select
 from fullpipe.reproduce import reproduce
-from fullpipe.study.evaluate import evaluate
-from fullpipe.study.evaluate.cell import Beside, Setting
-from fullpipe.study.evaluate.cells.harm import VICTIM, beside
-from fullpipe.study.evaluate.judging import Compared, Runs, corrected, judge_cell
-from fullpipe.study.evaluate.measure import figures
-from fullpipe.study.evaluate.preset import STANDARDS, Party, dumbbell, flows
-from fullpipe.study.evaluate.rules import HARM_MARGIN
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fullpipe.study.evaluate import Card, Statement, evaluate
-from fullpipe.study.evaluate.page import card_page
+from fullpipe.experiments.evaluate import Card, Statement, evaluate
+from fullpipe.experiments.evaluate.page import card_page
 from test_evaluate_page import check_pictures
 
 EVIL = 'x"><script>alert("<b>")</script>'

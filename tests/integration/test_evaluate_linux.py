@@ -18,16 +18,16 @@ import pytest
 from conftest import Program
 from fullpipe import Scenario
 from fullpipe.errors import ScenarioError
+from fullpipe.experiments.evaluate import Card, beside_linux, evaluate, measure, plan, running
+from fullpipe.experiments.evaluate.beside_linux import as_run, on_linux, turned
+from fullpipe.experiments.evaluate.cell import Setting
+from fullpipe.experiments.evaluate.cells import CELLS
+from fullpipe.experiments.evaluate.page import card_page
+from fullpipe.experiments.evaluate.preset import Party
 from fullpipe.linux import job, machine, programs
 from fullpipe.linux.errors import LinuxError
 from fullpipe.linux.plan import Plan
 from fullpipe.runs import engines, runner
-from fullpipe.study.evaluate import Card, beside_linux, evaluate, measure, plan, running
-from fullpipe.study.evaluate.beside_linux import as_run, on_linux, turned
-from fullpipe.study.evaluate.cell import Setting
-from fullpipe.study.evaluate.cells import CELLS
-from fullpipe.study.evaluate.page import card_page
-from fullpipe.study.evaluate.preset import Party
 
 TREE = dict[str, Any]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import fullpipe
-from fullpipe.study.evaluate import evaluate
-from fullpipe.study.evaluate.cells.start_up import start_up
-from fullpipe.study.evaluate.measure import start_up as measured
-from fullpipe.study.evaluate.preset import Party
+from fullpipe.experiments.evaluate import evaluate
+from fullpipe.experiments.evaluate.cells.start_up import start_up
+from fullpipe.experiments.evaluate.measure import start_up as measured
+from fullpipe.experiments.evaluate.preset import Party
 
 
 @fullpipe.algorithm("one-cut", rate_samples=True, compiled=True)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from fullpipe import Scenario, run
-from fullpipe.study.evaluate import Card, Statement, evaluate, measure, plan
-from fullpipe.study.evaluate.cells.suite import CELLS, MEAN_PACKETS, camps
-from fullpipe.study.evaluate.judging import Runs
-from fullpipe.study.evaluate.preset import STANDARDS, Party
+from fullpipe.experiments.evaluate import Card, Statement, evaluate, measure, plan
+from fullpipe.experiments.evaluate.cells.suite import CELLS, MEAN_PACKETS, camps
+from fullpipe.experiments.evaluate.judging import Runs
+from fullpipe.experiments.evaluate.preset import STANDARDS, Party
 
 NEWRENO, CUBIC = STANDARDS
 

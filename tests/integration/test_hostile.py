@@ -95,7 +95,7 @@ NAMES = {"load": "f.py", "object": "f.o"}
 
 RUN = """
 import sys
-from fullpipe.cli import _status
+from fullpipe._cli import _status
 status = _status()
 # Peak of this program alone: getrusage(2) counts that of the process that started it.
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]
@@ -107,7 +107,7 @@ LOAD = """
 import sys
 import fullpipe
 from fullpipe.errors import InputError
-from fullpipe.inputs import read_json, read_rows, read_table
+from fullpipe._util.inputs import read_json, read_rows, read_table
 kind, path = sys.argv[1:]
 library = lambda file: fullpipe.algorithm("foreign", library=file)(fullpipe.Classic)
 loaders = {"table": read_table, "rows": read_rows, "JSON": read_json, "library": library}

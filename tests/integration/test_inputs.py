@@ -14,8 +14,8 @@ import pytest
 
 import fullpipe
 from fullpipe import Result, Scenario
+from fullpipe._util.inputs import MOST_EXPANSION, digest, read_bytes, read_json, read_rows, read_table, read_text
 from fullpipe.errors import InputError
-from fullpipe.inputs import MOST_EXPANSION, digest, read_bytes, read_json, read_rows, read_table, read_text
 from fullpipe.own import load_file
 
 READERS: dict[str, Callable[[Path], Any]] = {

@@ -1,4 +1,4 @@
-"""A kernel's object file as an algorithm: what docs/your-own/kernel-object.md shows works as shown."""
+"""A kernel's object file as an algorithm: what docs/guides/kernel-object.md shows works as shown."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from click.testing import CliRunner
 
 from conftest import ROOT, Program
 from fullpipe import Comparison, Scenario, _core, compare, run
-from fullpipe.cli import fullpipe_command
-from fullpipe.cli.output import words
+from fullpipe._cli import fullpipe_command
+from fullpipe._cli.output import words
+from fullpipe._util.text import with_params
 from fullpipe.errors import InputError, ScenarioError
+from fullpipe.experiments.evaluate.cells import CELLS
+from fullpipe.experiments.evaluate.preset import Party
+from fullpipe.experiments.evaluate.work import needed
 from fullpipe.linux import programs
 from fullpipe.linux.plan import Plan
 from fullpipe.runs.runner import Keys
-from fullpipe.study.evaluate.cells import CELLS
-from fullpipe.study.evaluate.preset import Party
-from fullpipe.study.evaluate.work import needed
-from fullpipe.text import with_params
 
-PAGE = (ROOT / "docs/your-own/kernel-object.md").read_text()
+PAGE = (ROOT / "docs/guides/kernel-object.md").read_text()
+REFERENCE = (ROOT / "docs/reference/kernel-object.md").read_text()
 OBJECT = ROOT / "crates/kernel/tests/objects/aimd.bpf.o"
 BETA = OBJECT.read_bytes().index((1 << 10).to_bytes(4, "little") + (1 << 9).to_bytes(4, "little")) + 4
 """Where the object has `beta_q10`, behind `alpha_q10`: 0.5 and 1 times 2^10."""
@@ -147,7 +148,7 @@ def test_what_is_no_algorithm_on_the_command_line(program: Program, text: str, s
 def test_the_deviations_are_those_of_the_source() -> None:
     source = (ROOT / "crates/kernel/src/control.rs").read_text().split("# Deviations and choices")[1]
     said = [line.removeprefix("//!").strip() for line in source.split("\n\nuse ")[0].splitlines()]
-    assert " ".join(filter(None, said)) == " ".join(PAGE.split("### Deviations and choices")[1].split())
+    assert " ".join(filter(None, said)) == " ".join(REFERENCE.split("### Deviations and choices")[1].split())
 
 
 @pytest.mark.usefixtures("place")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import PROGRAM, SMALL, started
-from fullpipe.files import KEPT_RUNS
+from fullpipe._util.files import KEPT_RUNS
 
 LONGER = SMALL.replace('"20 s"', '"300 s"')
 

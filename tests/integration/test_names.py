@@ -16,15 +16,15 @@ import pytest
 import fullpipe
 from conftest import Program
 from fullpipe import InputError, Scenario, ScenarioError
+from fullpipe._cli import output
+from fullpipe._cli.output import show
+from fullpipe._util.text import file_label, file_name, html, listed, one_line, printable, quoted, shorten, with_params
 from fullpipe.charts.style import label
-from fullpipe.cli import output
-from fullpipe.cli.run import print_result
 from fullpipe.errors import FullpipeError
 from fullpipe.linux.plan import Plan
 from fullpipe.linux.report import to_tables
 from fullpipe.reproduce.report.page import environment
 from fullpipe.reproduce.report.view import _parameters
-from fullpipe.text import file_label, file_name, html, listed, one_line, printable, quoted, shorten, with_params
 
 ESC, RIGHT_TO_LEFT = "\x1b", "\u202e"
 LONG = "x" * 100_000
@@ -116,13 +116,12 @@ def test_sweeps(program: Program, file: Path, tmp_path: Path) -> None:
     with file.open("a", encoding="utf-8") as opened:
         opened.write('\n[sweep]\n"flows.path" = [["[/x]"], ["[red]", "$x", "_hidden"]]\n"links.0.loss" = [0, 0.01]\n')
     figure = "links.../../up.utilization"
-    done = program("sweep", str(file), "--plot", "loss", figure, "--out", "out")
+    done = program("sweep", str(file), "--plot", "p.png", "--x", "loss", "--y", figure, "--out", "out")
     assert (done.returncode, done.stderr) == (0, "")
     assert all(line.isprintable() for line in done.stdout.splitlines())
     assert "[/x]" in done.stdout
     assert "[red], $x, _hidden" in done.stdout
-    assert [path.name for path in (tmp_path / "out").glob("*.png")] == ["links...%2F..%2Fup.utilization-loss.png"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["names.toml", "out"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["names.toml", "out", "p.png"]
 
 
 def test_linux(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +131,7 @@ def test_linux(capsys: pytest.CaptureFixture[str]) -> None:
     lines = [f"l {t_ns} {end} 0 0 0 0 0" for t_ns in (0, 2_000_000_000) for end in ends]
     lines += [f"f {t_ns} 0 10 2147483647 9000 8000 4 0 0 0 0" for t_ns in (0, 2_000_000_000)]
     result = fullpipe.Result(tried, to_tables(plan, lines), engine="linux", wall_s=1.0)
-    print_result(result)
+    show(result.shown())
     check_table(capsys.readouterr().out)
     assert len(repr(result)) < 5000
 

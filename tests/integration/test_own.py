@@ -372,22 +372,22 @@ def test_sweeps_name_the_source_in_each_row(tmp_path: Path, plain: Path) -> None
 
     def sweep(out: str) -> fullpipe.Sweep:
         axes = {"flows.algorithm": ["newreno", "plain-aimd"]}
-        return fullpipe.sweep(scenario("newreno"), axes, repeats=2, out=tmp_path / out, workers=2)
+        return fullpipe.sweep(scenario("newreno"), axes, seeds=2, out=tmp_path / out, workers=2)
 
     first = sweep("a")
     assert first.failed == 0
-    (source,) = set(first.table["algorithm_source"].to_pylist())
+    (source,) = set(first.runs["algorithm_source"].to_pylist())
     assert len(source) == 12
-    figures = first.summary.to_pylist()
+    figures = first.summary().to_pylist()
     assert figures[0]["utilization_mean"] == figures[1]["utilization_mean"]
     plain.write_text(text.replace("w / 2", "w / 3"))
     load_algorithms(str(plain))
     with pytest.raises(InputError, match="another sweep"):
         sweep("a")
     second = sweep("b")
-    assert set(second.table["algorithm_source"].to_pylist()) != {source}
+    assert set(second.runs["algorithm_source"].to_pylist()) != {source}
     # Without one of one's own there is no such column.
-    assert "algorithm_source" not in fullpipe.sweep(scenario("newreno"), {"seed": [1]}).table.column_names
+    assert "algorithm_source" not in fullpipe.sweep(scenario("newreno"), {"seed": [1]}).runs.column_names
 
 
 TOML = """

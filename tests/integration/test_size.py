@@ -12,23 +12,24 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import fullpipe
 from conftest import Program
 from fullpipe import Scenario, models
-from fullpipe.cli import fullpipe_command
-from fullpipe.cli.size import _print
+from fullpipe._cli import fullpipe_command
+from fullpipe._cli.output import show
 from fullpipe.errors import InputError
+from fullpipe.experiments.sizing import Mix, Sizing, Target
+from fullpipe.experiments.sizing.mix import _time
+from fullpipe.experiments.sizing.search import Bracket, Search, Verdict
+from fullpipe.experiments.sizing.shares import algorithms_of, parts_of
+from fullpipe.experiments.sizing.sizing import MEASURED, Answer, Case
+from fullpipe.experiments.sizing.target import judge
 from fullpipe.runs.aggregate import estimate
 from fullpipe.scenario.quantity import Quantity
-from fullpipe.study.size import Mix, Sizing, Target
-from fullpipe.study.size.mix import _time
-from fullpipe.study.size.search import Bracket, Search, Verdict
-from fullpipe.study.size.shares import algorithms_of, parts_of
-from fullpipe.study.size.sizing import MEASURED, Answer, Case
-from fullpipe.study.size.target import judge
 
 SMALL = ["--rate", "2Mbit/s", "--rtt", "20ms..60ms", "--flows", "2,4", "--target", "0.9", "--algorithms", "newreno"]
 
@@ -325,7 +326,7 @@ def test_no_flow_gets_anything_through() -> None:
     answer = Answer(Bracket(6, 7, 6, 7), 7, None)
     row = case._row(target, answer)
     assert row["jain_index"] is None
-    _print(Sizing(mix, [row], []))
+    show(Sizing(mix, [row], pa.table({})).shown())
     case.samples = {7: [lost, {**lost, "jain_index": 0.5}]}
     assert case._row(target, answer)["jain_index"] == 0.5
 
@@ -333,10 +334,10 @@ def test_no_flow_gets_anything_through() -> None:
 def test_the_same_buffer_is_the_same_number_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
     """1 Mbit/s and 20 ms are 2.5 packets of 1000 bytes, which a scenario rounds to 3."""
     sizing = fullpipe.size("1 Mbit/s", "20 ms", flows=[1], target=[0.9], algorithms=["reno"])
-    _print(sizing)
+    show(sizing.shown())
     out = capsys.readouterr().out
     assert "one BDP is 3 packets" in out
-    rules = out[out.index("What the rules say") :]
+    rules = out[out.index("Analytical sizing rules") :]
     row = next(line.split() for line in rules.splitlines() if line.split()[:2] == ["0.9", "reno"])
     assert row[3:5] == ["3", "3"]  # one BDP; over the root of one flow
     scenario = sizing.mix.scenario("reno", 1, 1).replace(**{"links.bottleneck.buffer": "1 BDP"})
@@ -438,12 +439,12 @@ def test_what_is_measured_at_the_answer_is_what_its_scenario_gives(tmp_path: Pat
 def test_the_command(program: Program, tmp_path: Path) -> None:
     done = program("size", *SMALL, "--plot", "p.png", "--out", "out", "--web-load", "0.1")
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("BDP/√n", "newreno", "warm-up", "mean delay", "p95 completion", "asking for 10 %"):
+    for word in ("BDP/√n", "newreno", "warm-up", "Mean queueing delay (ms)", "p95 completion", "asking for 10 %"):
         assert word in done.stdout
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     rows = json.loads((tmp_path / "out/size.json").read_text())["rows"]
-    assert rows == pq.read_table(tmp_path / "out/size.parquet").to_pylist()
-    tried = pq.read_table(tmp_path / "out/tried.parquet").to_pylist()
+    assert rows == pq.read_table(tmp_path / "out/answers.parquet").to_pylist()
+    tried = pq.read_table(tmp_path / "out/runs.parquet").to_pylist()
     for row in rows:
         of_case = [run for run in tried if run["flows"] == row["flows"]]
         at = [run["utilization"] for run in of_case if run["buffer_packets"] == row["buffer_packets"]]
@@ -466,7 +467,7 @@ def test_a_buffer_is_as_large_as_its_worst_delay_allows() -> None:
     assert together["p99_queueing_delay_s"] <= 0.03
     assert together["buffer_packets"] <= together["at_most_packets"]
     assert together["at_most_packets"] >= longest["at_most_packets"]
-    for row in sizing.tried:
+    for row in sizing.runs.to_pylist():
         assert row["p50_queueing_delay_s"] <= row["p99_queueing_delay_s"] <= row["max_queueing_delay_s"]
         assert row["max_queueing_delay_s"] <= 0.001 * (row["buffer_packets"] + 1)
 
@@ -477,7 +478,7 @@ def test_completion_times_are_those_of_web_transfers() -> None:
         "10 Mbit/s", "40 ms", flows=[2], target=["utilization>=0.9,mean_fct<=1s"], algorithms=["newreno"], web_load=0.1
     )
     (row,) = sizing.rows
-    at = [run["mean_fct_s"] for run in sizing.tried if run["buffer_packets"] == row["at_packets"]]
+    at = [run["mean_fct_s"] for run in sizing.runs.to_pylist() if run["buffer_packets"] == row["at_packets"]]
     assert 0.04 < row["mean_fct_s"] < 1
     assert row["mean_fct_s"] == pytest.approx(sum(at) / len(at))
     result = fullpipe.run(sizing.mix.scenario("newreno", 2, row["at_packets"]))
@@ -488,7 +489,7 @@ def test_completion_times_are_those_of_web_transfers() -> None:
         for row in result.transfers.to_pylist()
         if not row["in_warmup"] and not math.isnan(row["completion_s"])
     )
-    p95 = next(run["p95_fct_s"] for run in sizing.tried if run["buffer_packets"] == row["at_packets"])
+    p95 = next(run["p95_fct_s"] for run in sizing.runs.to_pylist() if run["buffer_packets"] == row["at_packets"])
     assert len(times) >= 20
     assert p95 == times[math.ceil(0.95 * len(times)) - 1]
 

@@ -76,7 +76,7 @@ def test_worker_takes_no_module_of_the_folder_of_an_interactive_session(folder: 
         "import sys; sys.path.remove(''); import cloudpickle, json, queue, numpy, pyarrow, click, fullpipe\n"
         "import fullpipe.runs.engines, fullpipe.own; sys.path.insert(0, '')\n"
         f"exec({OWN!r})\n"
-        "print(len(fullpipe.compare('small.toml', ['half-aimd', 'reno'], workers=2).rows()))"
+        "print(len(fullpipe.compare('small.toml', ['half-aimd', 'reno'], workers=2).results))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=300, check=False
@@ -146,7 +146,7 @@ import math, fullpipe
 class Crashing:
     cwnd: float = 2.0
     ssthresh: float = math.inf
-rows = fullpipe.sweep("small.toml", {"flows.algorithm": ["crashing", "reno"]}).table.to_pylist()
+rows = fullpipe.sweep("small.toml", {"flows.algorithm": ["crashing", "reno"]}).runs.to_pylist()
 print([row["error"] is None for row in rows], "SIGABRT" in rows[0]["error"])
 """
     (tmp_path / "small.toml").write_text(SMALL)

@@ -26,13 +26,13 @@ import fullpipe
 from conftest import PROGRAM, SMALL, Program, started
 from fullpipe import Scenario, ScenarioError
 from fullpipe.errors import Cancelled, FullpipeError, InputError
+from fullpipe.experiments.sweep import Plan, load_plan
+from fullpipe.experiments.sweep import plan as plans
+from fullpipe.experiments.sweep.axes import read_axes
+from fullpipe.experiments.sweep.directory import opened
 from fullpipe.runs import engines
 from fullpipe.runs import store as stores
 from fullpipe.runs.aggregate import Estimate, estimate, student_t
-from fullpipe.study.sweep import Plan, load_plan
-from fullpipe.study.sweep import plan as plans
-from fullpipe.study.sweep.axes import read_axes
-from fullpipe.study.sweep.directory import opened
 
 SWEEP = (
     SMALL
@@ -116,8 +116,8 @@ def test_ranges_of_other_things() -> None:
 
 
 def test_rows_are_what_runs_give(small: Scenario) -> None:
-    outcome = fullpipe.sweep(small, {"flows.algorithm": ["newreno", "vegas"], "flows.count": [1, 2]}, repeats=2)
-    rows = outcome.table.to_pylist()
+    outcome = fullpipe.sweep(small, {"flows.algorithm": ["newreno", "vegas"], "flows.count": [1, 2]}, seeds=2)
+    rows = outcome.runs.to_pylist()
     assert [(row["flows.algorithm"], row["flows.count"], row["repeat"], row["seed"]) for row in rows] == [
         (algorithm, count, repeat, 1 + repeat)
         for algorithm in ("newreno", "vegas")
@@ -127,8 +127,9 @@ def test_rows_are_what_runs_give(small: Scenario) -> None:
     alone = fullpipe.run(small.replace(**{"flows.algorithm": "vegas", "flows.count": 2}), seed=2).to_dict()
     row = rows[7]
     assert row["error"] is None
-    for figure in ("utilization", "loss_rate", "mean_queue_packets", "max_queue_packets", "reverse_utilization"):
+    for figure in ("utilization", "loss_rate", "mean_queue_packets", "max_queue_packets"):
         assert row[figure] == alone["links"][0][figure]
+    assert row["reverse_utilization"] == alone["links"][0]["reverse"]["utilization"]
     first, second = alone["flows"]
     assert row["mean_goodput_bps"] == pytest.approx((first["goodput_bps"] + second["goodput_bps"]) / 2)
     assert row["mean_rtt_s"] == pytest.approx((first["mean_rtt_s"] + second["mean_rtt_s"]) / 2)
@@ -141,7 +142,7 @@ def test_flows_together_carry_no_more_than_the_link() -> None:
     # times 500 of them in 10 s are 2 Mbit/s.
     flows = [{"algorithm": "reno", "size": "500 packets", "start": f"{2 * i} s"} for i in range(5)]
     link = {"name": "l", "rate": "8 Mbit/s", "delay": "1 ms", "buffer": "unlimited"}
-    (row,) = fullpipe.sweep(Scenario(duration="10 s", links=[link], flows=flows), {"seed": [1]}).table.to_pylist()
+    (row,) = fullpipe.sweep(Scenario(duration="10 s", links=[link], flows=flows), {"seed": [1]}).runs.to_pylist()
     assert row["goodput_bps"] == row["throughput_bps"] == pytest.approx(2e6)
     assert row["min_goodput_bps"] > 7e6
 
@@ -151,7 +152,7 @@ def test_flows_over_before_the_window_have_no_rate() -> None:
     flows = [{"algorithm": "reno", "size": "5 packets"}]
     (row,) = fullpipe.sweep(
         Scenario(duration="10 s", warmup="5 s", links=[link], flows=flows), {"seed": [1]}
-    ).table.to_pylist()
+    ).runs.to_pylist()
     assert row["error"] is None
     assert (row["goodput_bps"], row["mean_goodput_bps"], row["min_goodput_bps"]) == (0, None, None)
 
@@ -166,7 +167,7 @@ def test_several_links_algorithms_and_cross_traffic() -> None:
         udp=[{"rate": "1 Mbit/s", "path": ["bottleneck"]}],
         web=[{"algorithm": "reno", "transfers_per_second": 5, "mean_size": "10 kB", "path": ["a"]}],
     )
-    (row,) = fullpipe.sweep(scenario, {"seed": [3]}).table.to_pylist()
+    (row,) = fullpipe.sweep(scenario, {"seed": [3]}).runs.to_pylist()
     alone = fullpipe.run(scenario, seed=3).to_dict()
     assert row["links.a.utilization"] == alone["links"][0]["utilization"]
     assert row["utilization"] == alone["links"][1]["utilization"]
@@ -179,42 +180,44 @@ def test_several_links_algorithms_and_cross_traffic() -> None:
 def test_a_run_that_fails_is_a_row(small: Scenario, tmp_path: Path) -> None:
     axes = {"duration": ["4 s", "10 s"], "warmup": ["2 s", "8 s"]}
     outcome = fullpipe.sweep(small, axes, out=tmp_path / "out")
-    errors = outcome.table["error"].to_pylist()
+    errors = outcome.runs["error"].to_pylist()
     assert [error is None for error in errors] == [True, False, True, True]
     assert "warmup" in errors[1]
     assert outcome.failed == 1
-    assert outcome.table["utilization"].to_pylist()[1] is None
-    assert outcome.summary["failed"].to_pylist() == [0, 1, 0, 0]
-    assert outcome.summary["utilization_mean"].null_count == 1
-    assert pq.read_table(tmp_path / "out/sweep.parquet").equals(outcome.table)
-    assert fullpipe.sweep(small, axes, out=tmp_path / "out").table.equals(outcome.table)
+    assert outcome.runs["utilization"].to_pylist()[1] is None
+    assert outcome.summary()["failed"].to_pylist() == [0, 1, 0, 0]
+    assert outcome.summary()["utilization_mean"].null_count == 1
+    assert pq.read_table(tmp_path / "out/runs.parquet").equals(outcome.runs)
+    assert fullpipe.sweep(small, axes, out=tmp_path / "out").runs.equals(outcome.runs)
 
 
 def test_one_thread_two_threads_memory_and_disk_give_the_same(small: Scenario, tmp_path: Path) -> None:
     axes = {"links.bottleneck.buffer": ["10 packets", "30 packets"]}
-    table = fullpipe.sweep(small, axes, repeats=3, workers=1).table
-    assert fullpipe.sweep(small, axes, repeats=3, workers=2).table.equals(table)
-    assert fullpipe.sweep(small, axes, repeats=3, out=tmp_path / "out").table.equals(table)
+    table = fullpipe.sweep(small, axes, seeds=3, workers=1).runs
+    assert fullpipe.sweep(small, axes, seeds=3, workers=2).runs.equals(table)
+    assert fullpipe.sweep(small, axes, seeds=3, out=tmp_path / "out").runs.equals(table)
 
 
 def test_the_command(program: Program, sweep_file: Path, tmp_path: Path) -> None:
-    done = program("sweep", sweep_file.name, "--out", "out", "--plot", "buffer", "utilization", "--by", "algorithm")
+    done = program("sweep", sweep_file.name, "--out", "out", "--plot", "out.png", "--x", "buffer", "--by", "algorithm")
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("vegas (alpha=2)", "46 packets", "±", "utilization"):
+    for word in ("vegas (alpha=2)", "46 packets", "±", "Utilization (%)"):
         assert word in done.stdout
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         ".fullpipe-files",
+        "flows.parquet",
+        "links.parquet",
+        "runs.parquet",
         "summary.parquet",
         "sweep.json",
-        "sweep.parquet",
-        "utilization-buffer.png",
     ]
+    assert (tmp_path / "out.png").is_file()
     begun = program("sweep", sweep_file.name, "--out", "out", "--json")
     assert begun.returncode == 0
     figures = json.loads(begun.stdout)
     assert figures["axes"] == ["links.bottleneck.buffer", "flows.algorithm"]
     assert len(figures["rows"]) == RUNS
-    assert figures["rows"] == pq.read_table(tmp_path / "out/sweep.parquet").to_pylist()
+    assert figures["rows"] == pq.read_table(tmp_path / "out/runs.parquet").to_pylist()
 
 
 def test_queues_and_their_parameters_are_axes(program: Program, sweep_file: Path) -> None:
@@ -267,13 +270,15 @@ def test_killed_again_and_again_it_ends_with_the_same_table(sweep_file: Path, tm
     assert kills >= 1
     last = subprocess.run([*command, "--out", "killed"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert last.stdout == undisturbed.stdout
-    for name in ("sweep.parquet", "summary.parquet"):
+    for name in ("runs.parquet", "summary.parquet", "flows.parquet", "links.parquet"):
         assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == [
         ".fullpipe-files",
+        "flows.parquet",
+        "links.parquet",
+        "runs.parquet",
         "summary.parquet",
         "sweep.json",
-        "sweep.parquet",
     ]
 
 
@@ -307,7 +312,7 @@ def test_ended_early_it_keeps_what_it_has_told_of_and_goes_on_from_there(
             end()
 
     with pytest.raises(ending):
-        fullpipe.sweep(small, axes, repeats=3, out=tmp_path / "out", workers=1, progress=tell, stop=stop)
+        fullpipe.sweep(small, axes, seeds=3, out=tmp_path / "out", workers=1, progress=tell, stop=stop)
     kept = kept_in(tmp_path / "out")
     # Progress counts the fraction of the run under way, which may be nearly all of it.
     assert told - 1 <= kept < 12
@@ -316,9 +321,9 @@ def test_ended_early_it_keeps_what_it_has_told_of_and_goes_on_from_there(
     monkeypatch.setattr(
         engines, "run", lambda scenario, **options: (made.append(scenario), real(scenario, **options))[1]
     )
-    again = fullpipe.sweep(small, axes, repeats=3, out=tmp_path / "out", progress=lambda _, total: totals.append(total))
+    again = fullpipe.sweep(small, axes, seeds=3, out=tmp_path / "out", progress=lambda _, total: totals.append(total))
     assert len(made) == 12 - kept
-    assert again.table.equals(fullpipe.sweep(small, axes, repeats=3).table)
+    assert again.runs.equals(fullpipe.sweep(small, axes, seeds=3).runs)
     assert set(totals) == {12}
 
 
@@ -326,7 +331,7 @@ def test_only_one_sweep_at_a_time_in_a_directory(program: Program, sweep_file: P
     plan = load_plan(sweep_file)
     with opened(tmp_path / "out", plan):
         with pytest.raises(InputError, match="another command is writing"):
-            fullpipe.study.sweep.sweep_plan(plan, out=tmp_path / "out")
+            fullpipe.experiments.sweep.sweep_plan(plan, out=tmp_path / "out")
         done = program("sweep", sweep_file.name, "--out", "out")
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == "fullpipe: out: another command is writing there\n"
@@ -411,7 +416,7 @@ def test_another_sweep_is_refused(small: Scenario, tmp_path: Path, monkeypatch: 
     with pytest.raises(InputError, match=r"another sweep \(other scenario\)"):
         fullpipe.sweep(small.replace(seed=2), axes, out=out)
     with pytest.raises(InputError, match=r"another sweep \(other repeats\)"):
-        fullpipe.sweep(small, axes, repeats=2, out=out)
+        fullpipe.sweep(small, axes, seeds=2, out=out)
     monkeypatch.setattr(plans, "build_fingerprint", lambda: "another")
     with pytest.raises(InputError, match="another build of fullpipe"):
         fullpipe.sweep(small, axes, out=out)
@@ -424,12 +429,12 @@ def test_another_sweep_is_refused(small: Scenario, tmp_path: Path, monkeypatch: 
 def test_the_same_axes_in_another_order_are_another_sweep(small: Scenario, tmp_path: Path) -> None:
     buffers, counts = {"links.bottleneck.buffer": ["10 packets", "30 packets"]}, {"flows.count": [1, 2, 3]}
     out = tmp_path / "out"
-    table = fullpipe.sweep(small, {**buffers, **counts}, out=out).table
+    table = fullpipe.sweep(small, {**buffers, **counts}, out=out).runs
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     with pytest.raises(InputError, match=r"in another order \(links\.bottleneck\.buffer, flows\.count\); keep to that"):
         fullpipe.sweep(small, {**counts, **buffers}, out=out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
-    assert fullpipe.sweep(small, {**buffers, **counts}, out=out).table.equals(table)
+    assert fullpipe.sweep(small, {**buffers, **counts}, out=out).runs.equals(table)
 
 
 @pytest.mark.parametrize("damage", ["another sweep's", "a changed byte", "no manifest", "no Parquet"])
@@ -438,20 +443,20 @@ def test_tables_that_do_not_verify_are_made_again(
 ) -> None:
     theirs, mine, axes = tmp_path / "theirs", tmp_path / "mine", {"flows.count": [1, 2]}
     fullpipe.sweep(small, {"flows.count": [3, 4]}, out=theirs)
-    table = fullpipe.sweep(small, axes, out=mine).table
+    table = fullpipe.sweep(small, axes, out=mine).runs
     whole = {path.name: path.read_bytes() for path in mine.iterdir()}
     if damage == "another sweep's":
-        (theirs / "sweep.parquet").replace(mine / "sweep.parquet")
+        (theirs / "runs.parquet").replace(mine / "runs.parquet")
     elif damage == "no manifest":
         (mine / ".fullpipe-files").unlink()
     else:
-        data = bytearray(whole["sweep.parquet"])
+        data = bytearray(whole["runs.parquet"])
         data[200] ^= 1
-        (mine / "sweep.parquet").write_bytes(data if damage == "a changed byte" else b"none")
+        (mine / "runs.parquet").write_bytes(data if damage == "a changed byte" else b"none")
     if damage != "no manifest":
-        with pytest.raises(InputError, match=r"sweep\.parquet is not the file that was written"):
+        with pytest.raises(InputError, match=r"runs\.parquet is not the file that was written"):
             fullpipe.Sweep.load(mine)
-    assert fullpipe.sweep(small, axes, out=mine).table.equals(table)
+    assert fullpipe.sweep(small, axes, out=mine).runs.equals(table)
     (line,) = [record.getMessage() for record in caplog.records]
     assert line.startswith(f"fullpipe: {mine}: ")
     assert line.endswith("; all runs are made again")
@@ -462,7 +467,7 @@ def test_what_breaks_in_one_run_stops_no_other(
     small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     axes = {"flows.count": [1, 2, 3, 4]}
-    whole = fullpipe.sweep(small, axes).table
+    whole = fullpipe.sweep(small, axes).runs
     run = engines.run
     faults: dict[int, BaseException] = {
         2: FullpipeError("needs 80 GB of memory; there are 4"),
@@ -479,35 +484,35 @@ def test_what_breaks_in_one_run_stops_no_other(
     monkeypatch.setattr(engines, "run", faulty)
     first = fullpipe.sweep(small, axes, out=tmp_path / "out")
     reasons = [None, "needs 80 GB of memory; there are 4", "MemoryError", "a panic of two lines"]
-    assert first.table["error"].to_pylist() == reasons
+    assert first.runs["error"].to_pylist() == reasons
     assert first.failed == first.to_dict()["failed"] == 3
-    assert first.summary["failed"].to_pylist() == [0, 1, 1, 1]
-    title = first.plot("count", "utilization").axes[0].get_title("left")
+    assert first.summary()["failed"].to_pylist() == [0, 1, 1, 1]
+    title = first.plot(x="count", metric="utilization").axes[0].get_title("left")
     assert title.endswith("(3 of 4 runs failed)")
 
     # The failed ones are tried again.
     monkeypatch.setattr(stores, "PATIENCE_S", 0.0)
     faults.clear()
-    assert fullpipe.sweep(small, axes, out=tmp_path / "out", workers=1).table.equals(whole)
+    assert fullpipe.sweep(small, axes, out=tmp_path / "out", workers=1).runs.equals(whole)
 
 
 def test_failed_runs_on_the_command_line(program: Program, tmp_path: Path) -> None:
     text = SMALL + '[sweep]\nduration = ["4 s", "10 s"]\nwarmup = ["2 s", "8 s"]\n'
     (tmp_path / "sweep.toml").write_text(text)
-    done = program("sweep", "sweep.toml", "--out", "out", "--plot", "duration", "utilization")
+    done = program("sweep", "sweep.toml", "--out", "out", "--plot", "p.png", "--x", "duration", "--y", "utilization")
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("fullpipe: 1 of 4 runs failed, run 1: sweep.toml: warmup: ")
     assert line.endswith("; started again, they are tried again")
     assert done.stdout.split("\n")[1].split()[-1] == "failed"
-    assert (tmp_path / "out/utilization-duration.png").exists()
+    assert (tmp_path / "p.png").exists()
 
 
 def test_a_full_disk(sweep_file: Path, tmp_path: Path) -> None:
     # The kernel refuses files over 4 kB: a real failure to write, in the middle of the sweep.
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); "
-        "from fullpipe.cli import main; sys.argv[1:] = ['sweep', 'sweep.toml', '--out', 'out']; main()"
+        "from fullpipe._cli import main; sys.argv[1:] = ['sweep', 'sweep.toml', '--out', 'out']; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
@@ -518,7 +523,7 @@ def test_a_full_disk(sweep_file: Path, tmp_path: Path) -> None:
         [PROGRAM, "sweep", sweep_file.name, "--out", "out"], cwd=tmp_path, capture_output=True, check=False
     )
     assert again.returncode == 0
-    assert len(pq.read_table(tmp_path / "out/sweep.parquet")) == RUNS
+    assert len(pq.read_table(tmp_path / "out/runs.parquet")) == RUNS
 
 
 BAD = {
@@ -630,7 +635,7 @@ def test_axes_that_no_file_could_hold(
 @pytest.mark.parametrize("repeats", [10**5000, "3", None, True], ids=["huge", "text", "none", "flag"])
 def test_repeats_that_are_no_number_of_runs(small: Scenario, repeats: Any) -> None:
     with pytest.raises(ScenarioError, match=r"sweep\.repeats: .* \(allowed: whole numbers from 1 to 10000000\)$"):
-        fullpipe.sweep(small, {}, repeats=repeats)
+        fullpipe.sweep(small, {}, seeds=repeats)
 
 
 def test_large_whole_numbers_stay_exact() -> None:
@@ -686,10 +691,10 @@ def test_a_wrong_sweep_on_the_command_line(program: Program, tmp_path: Path) -> 
         (["--workers", "0"], "--workers"),
         (["--workers", "1000000000"], "workers = 1000000000 (allowed: 1 to 1000)"),
         (["--by", "algorithm"], "--plot"),
-        (["--plot", "delay", "utilization"], "'delay' is no axis (allowed: links.bottleneck.buffer, flows.algorithm)"),
-        (["--plot", "buffer", "utilisation"], "did you mean 'utilization'"),
-        (["--plot", "buffer", "utilization", "--picture", "p.bmp"], ".bmp"),
-        (["--plot", "buffer", "utilization", "--by", "delay"], "'delay' is no axis"),
+        (["--plot", "p.png", "--x", "delay"], "'delay' is no axis (allowed: links.bottleneck.buffer, flows.algorithm)"),
+        (["--plot", "p.png", "--y", "utilisation"], "did you mean 'utilization'"),
+        (["--plot", "p.bmp"], ".bmp"),
+        (["--plot", "p.png", "--by", "delay"], "'delay' is no axis"),
         (["--workers", "1", "--dask", "tcp://127.0.0.1:1"], "--workers"),
     ],
 )
@@ -705,7 +710,7 @@ def test_a_wrong_command_line(
 
 def test_a_value_that_runs_only_beside_others_is_allowed(small: Scenario) -> None:
     axes = {"flows.algorithm": ["reno", "vegas"], "flows.algorithm.alpha": [1, 2]}
-    errors = fullpipe.sweep(small, axes).table["error"].to_pylist()
+    errors = fullpipe.sweep(small, axes).runs["error"].to_pylist()
     assert [error is None for error in errors] == [False, False, True, True]
 
 
@@ -739,16 +744,16 @@ def test_estimates_worked_by_hand() -> None:
 
 
 def test_summary_and_picture(small: Scenario, tmp_path: Path) -> None:
-    outcome = fullpipe.sweep(small, {"flows.algorithm": ["reno", "vegas"], "flows.count": [1, 2]}, repeats=3)
-    values = [row["utilization"] for row in outcome.table.to_pylist()[3:6]]
-    summary = outcome.summary.to_pylist()[1]
+    outcome = fullpipe.sweep(small, {"flows.algorithm": ["reno", "vegas"], "flows.count": [1, 2]}, seeds=3)
+    values = [row["utilization"] for row in outcome.runs.to_pylist()[3:6]]
+    summary = outcome.summary().to_pylist()[1]
     assert (summary["flows.algorithm"], summary["flows.count"], summary["runs"]) == ("reno", 2, 3)
     assert summary["utilization_mean"] == pytest.approx(sum(values) / 3)
-    figure = outcome.plot("count", "utilization", path=tmp_path / "p.svg")
+    figure = outcome.plot(tmp_path / "p.svg", x="count", metric="utilization")
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["reno", "vegas"]
     line = figure.axes[0].containers[0].lines[0]
     assert list(line.get_ydata()) == pytest.approx(
-        [100 * row["utilization_mean"] for row in outcome.summary.to_pylist()[:2]]
+        [100 * row["utilization_mean"] for row in outcome.summary().to_pylist()[:2]]
     )
     with pytest.raises(InputError, match="did you mean 'utilization'"):
-        outcome.plot("count", "utilisation")
+        outcome.plot(x="count", metric="utilisation")

@@ -17,8 +17,8 @@ import fullpipe
 from by_hand import by_hand
 from conftest import PROGRAM
 from fullpipe import Comparison, InputError, Scenario
-from fullpipe.cli import output, run
-from fullpipe.cli.scenarios import changes_of
+from fullpipe._cli import output
+from fullpipe._cli.scenarios import changes_of
 from test_tables import sized_together
 
 SMALL = """
@@ -46,9 +46,9 @@ def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
 def test_tables_fit_eighty_columns(terminal: Callable[..., str]) -> None:
     comparison = Comparison({"reno": by_hand(), "vegas (alpha=2)": by_hand()})
-    text = terminal(80, lambda: (run.print_result(by_hand()), output.show(comparison.shown()))[0])
+    text = terminal(80, lambda: (output.show(by_hand().shown()), output.show(comparison.shown()))[0])
     assert max(map(len, text.splitlines())) <= 80
-    wide = terminal(1000, lambda: (run.print_result(by_hand()), output.show(comparison.shown()))[0])
+    wide = terminal(1000, lambda: (output.show(by_hand().shown()), output.show(comparison.shown()))[0])
     assert set(text.replace("─", "").split()) == set(wide.replace("─", "").split())
 
 
@@ -62,8 +62,8 @@ def test_lines_of_text_fit_too(terminal: Callable[..., str]) -> None:
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100])
 def test_no_word_of_a_table_is_cut_or_lost(columns: int, terminal: Callable[..., str]) -> None:
-    wide = terminal(1000, lambda: run.print_result(by_hand()))
-    narrow = terminal(columns, lambda: run.print_result(by_hand()))
+    wide = terminal(1000, lambda: output.show(by_hand().shown()))
+    narrow = terminal(columns, lambda: output.show(by_hand().shown()))
     assert set(wide.replace("─", "").split()) == set(narrow.replace("─", "").split())
 
 

@@ -1,4 +1,4 @@
-"""Figures of the two engines beside each other: measured, kept for docs/linux.md, and judged."""
+"""Figures of the two engines beside each other: measured, kept for reports/linux.md, and judged."""
 
 from __future__ import annotations
 

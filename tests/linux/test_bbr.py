@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
+from fullpipe.experiments.evaluate.beside_linux import for_linux
+from fullpipe.experiments.evaluate.cells.harm import beside
+from fullpipe.experiments.evaluate.measure import figures
+from fullpipe.experiments.evaluate.preset import Party
 from fullpipe.linux import job
 from fullpipe.runs.engines import run
-from fullpipe.study.evaluate.beside_linux import for_linux
-from fullpipe.study.evaluate.cells.harm import beside
-from fullpipe.study.evaluate.measure import figures
-from fullpipe.study.evaluate.preset import Party
 from linux.beside import RECORD, keep_rows, keeps_linux, kept, needs_guest
 
 pytestmark = [pytest.mark.slow_linux, needs_guest]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fullpipe.study.evaluate import evaluate
+from fullpipe.experiments.evaluate import evaluate
 from linux.beside import RECORD, keep_rows, keeps_linux, kept, needs_guest
 
 pytestmark = [pytest.mark.slow_linux, needs_guest]
@@ -23,7 +23,7 @@ FIGURES = {"subject.mean_rtt_s": "rtt_ms", "utilization": "utilization_percent"}
 """What the kernel tells of this cell, and its names in the record."""
 
 
-VEGAS = "the kernel's Vegas overshoots in slow start, and the next one takes the queue for the path: docs/evaluate.md"
+VEGAS = "the kernel's Vegas overshoots in slow start, and the next one takes the queue for the path: reports/linux.md"
 
 
 @pytest.mark.parametrize("name", ["cubic", "bbr", pytest.param("vegas", marks=pytest.mark.xfail(reason=VEGAS))])

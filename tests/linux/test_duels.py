@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from fullpipe.experiments.evaluate.beside_linux import for_linux
+from fullpipe.experiments.evaluate.cells.harm import beside
+from fullpipe.experiments.evaluate.measure import figures
+from fullpipe.experiments.evaluate.preset import Party
 from fullpipe.runs.engines import run
-from fullpipe.study.evaluate.beside_linux import for_linux
-from fullpipe.study.evaluate.cells.harm import beside
-from fullpipe.study.evaluate.measure import figures
-from fullpipe.study.evaluate.preset import Party
 from linux.beside import RECORD, keep_rows, keeps_linux, kept, needs_guest
 
 pytestmark = [pytest.mark.slow_linux, needs_guest]
@@ -92,7 +92,7 @@ def misses(here: list[Figures], there: list[Figures]) -> list[str]:
 
 
 def keep(name: str, here: list[Figures], there: list[Figures]) -> None:
-    """A row of the record, from which docs/evaluate.md has its table."""
+    """A row of the record, from which reports/linux.md has its table."""
     sides = {"simulator": here, "linux": there}
     row = {side: {figure: [rounded(one[figure]) for one in runs] for figure in FIGURES} for side, runs in sides.items()}
     keep_rows("duels", {name: row})

@@ -105,7 +105,7 @@ def test_the_crates_can_be_packaged(tmp_path: Path) -> None:
 
 
 def fullpipe(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    code = "import fullpipe.cli, sys; print(fullpipe.__file__, file=sys.stderr); fullpipe.cli.main()"
+    code = "import fullpipe._cli, sys; print(fullpipe.__file__, file=sys.stderr); fullpipe._cli.main()"
     done = subprocess.run(
         [sys.executable, "-P", "-c", code, *arguments], cwd=installed.parent, text=True, capture_output=True,
         env={**os.environ, "PYTHONPATH": str(installed)}, check=False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,45 +12,40 @@ import pyarrow.parquet as pq
 import pytest
 
 from by_hand import SCENARIO, by_hand
-from fullpipe import Result, Scenario, ScenarioError, compare, run, run_many
-from fullpipe.display import Shown
+from fullpipe import Scenario, ScenarioError, compare, run, run_many
+from fullpipe._util.display import Shown
+from fullpipe._util.files import MANIFEST
 from fullpipe.errors import InputError
-from fullpipe.files import MANIFEST
-from fullpipe.study import compare as comparison
-from fullpipe.study.comparison import MEANS, Comparison
+from fullpipe.experiments.comparison import Comparison
+from fullpipe.runs.design import Run
+from fullpipe.runs.measure import Row
+from fullpipe.runs.runner import Runner
 
 
 class Runs:
-    """Stands for `run_many`: notes what it is asked for, and tells progress halfway."""
+    """Stands for `Runner.all_rows`: notes what it is asked for, and tells progress halfway."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[dict[str, Scenario], str, int | None]] = []
         self.stops: list[threading.Event | None] = []
-        self.others: list[tuple[str | None, int | None]] = []
+        self.others: list[tuple[str | None, int | str | None]] = []
 
-    def __call__(
-        self,
-        scenarios: Mapping[tuple[str, int], Scenario],
-        *,
-        workers: int | None,
-        progress: Callable[[float, float], object],
-        stop: threading.Event | None,
-        engine: str,
-        kernel: str | None,
-        memory_bytes: int | None,
-    ) -> dict[tuple[str, int], Result]:
-        assert all(number in (0, 1) for _, number in scenarios)
-        self.asked.append(({label: one for (label, i), one in scenarios.items() if i == 0}, engine, workers))
-        self.stops.append(stop)
-        self.others.append((kernel, memory_bytes))
-        progress(3.0, 8.0)
-        return {key: by_hand(engine=engine) for key in scenarios}
+    def __call__(self, runner: Runner, design: Sequence[Run]) -> list[Row]:
+        seeds = [(run.seed or 0) - run.case.scenario.seed for run in design]
+        assert set(seeds) <= {0, 1}
+        first = {str(i): run.case.scenario for i, (run, seed) in enumerate(zip(design, seeds, strict=True)) if not seed}
+        self.asked.append((first, runner.engine, runner.options.workers))
+        self.stops.append(runner.options.stop)
+        self.others.append((runner.kernel, runner.options.memory))
+        if runner.options.progress is not None:
+            runner.options.progress(1.0, float(len(design)))
+        return [{"result": by_hand(engine=runner.engine)} for _ in design]
 
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     stand_in = Runs()
-    monkeypatch.setattr(comparison, "run_many", stand_in)
+    monkeypatch.setattr(Runner, "all_rows", lambda runner, design: stand_in(runner, design))
     return stand_in
 
 
@@ -71,11 +66,11 @@ def test_algorithms_take_all_flows(runs: Runs) -> None:
         progress=lambda reached, whole: said.append((reached, whole)),
     )
     ((scenarios, engine, workers),) = runs.asked
-    assert list(scenarios) == list(both.results) == ["bic", "vegas (alpha=1, beta=3)", "tahoe"]
+    assert list(both.results) == ["bic", "vegas (alpha=1, beta=3)", "tahoe"]
     flows = [[group["algorithm"] for group in scenario.to_dict()["flows"]] for scenario in scenarios.values()]
     assert flows == [["bic"] * 2, [{"name": "vegas", "alpha": 1, "beta": 3}] * 2, [{"name": "tahoe"}] * 2]
     assert (engine, workers, runs.stops) == ("simulator", 5, [stop])
-    assert said == [(3, 12)]
+    assert said == [(1, 3)]
 
 
 def test_several_engines_run_one_after_the_other(runs: Runs) -> None:
@@ -92,8 +87,8 @@ def test_several_engines_run_one_after_the_other(runs: Runs) -> None:
         "bic on simulator": "simulator",
         "bic on linux": "linux",
     }
-    # Two engines of four seconds each: three of the first, then the whole first and three of the second.
-    assert said == [(3, 8), (7, 8)]
+    # Two engines of one run each: the first, then both.
+    assert said == [(1, 2), (2, 2)]
     assert compare(Scenario(**SCENARIO), ["bic"], engine=["simulator", "linux"]).results
 
 
@@ -109,18 +104,19 @@ def test_without_algorithms_the_scenarios_own_run_on_several_engines(runs: Runs)
     )
     assert list(both.results) == ["reno + vegas on linux", "reno + vegas on simulator"]
     ((scenarios, _, workers), _) = runs.asked
-    assert scenarios == {"reno + vegas": Scenario(**SCENARIO)}
+    assert scenarios == {"0": Scenario(**SCENARIO)}
     assert (workers, runs.stops) == (3, [stop, stop])
-    assert said == [(3, 8), (7, 8)]
-    compare(
-        Scenario(**{key: value for key, value in SCENARIO.items() if key != "flows"}), engine=("linux", "simulator")
-    )
-    assert list(runs.asked[-1][0]) == ["no flows"]
+    assert said == [(1, 2), (2, 2)]
+    without = Scenario(**{key: value for key, value in SCENARIO.items() if key != "flows"})
+    assert list(compare(without, engine=("linux", "simulator")).results) == [
+        "no flows on linux",
+        "no flows on simulator",
+    ]
 
 
 def test_the_kernel_is_the_linux_engines_the_memory_everyones(runs: Runs) -> None:
     two = ["simulator", "linux"]
-    compare(Scenario(**SCENARIO), ["bic"], engine=two, kernel="linux-image-cloud-amd64/trixie", memory_bytes=10**9)
+    compare(Scenario(**SCENARIO), ["bic"], engine=two, kernel="linux-image-cloud-amd64/trixie", memory=10**9)
     assert runs.others == [(None, 10**9), ("linux-image-cloud-amd64/trixie", 10**9)]
 
 
@@ -161,17 +157,20 @@ def test_files_and_json(tmp_path: Path) -> None:
         MANIFEST,
         "bic",
         "comparison.json",
-        "comparison.parquet",
+        "flows.parquet",
+        "links.parquet",
         "runs.parquet",
+        "summary.parquet",
         "vegas (alpha=1)",
     ]
     text = (tmp_path / "out/comparison.json").read_text(encoding="utf-8")
     assert text == both.to_json() + "\n"
-    assert text.startswith('{\n  "runs": [\n    {\n      "algorithm": "bic",\n')
+    assert text.startswith('{\n  "exact": false,\n  "runs": [\n    {\n      "algorithm": "bic",\n')
     runs: list[dict[str, Any]] = json.loads(text)["runs"]
     assert [(run["algorithm"], run["engine"]) for run in runs] == [("bic", "simulator"), ("vegas (alpha=1)", "linux")]
     assert {**runs[1], "engine": "simulator"} == {"algorithm": "vegas (alpha=1)", **by_hand().to_dict()}
-    assert pq.read_table(tmp_path / "out/comparison.parquet").to_pylist() == both.rows()
+    assert pq.read_table(tmp_path / "out/summary.parquet").equals(both.summary())
+    assert pq.read_table(tmp_path / "out/flows.parquet").equals(both.flows)
     assert json.loads((tmp_path / "out/bic/result.json").read_text()) == by_hand().to_dict()
 
 
@@ -190,10 +189,10 @@ def test_five_seeds_where_anything_is_random_and_one_where_nothing_is() -> None:
     ]
     quiet = compare({**NOISY, "links": [{**NOISY["links"][0], "loss": 0}]}, ["reno", "cubic"])  # type: ignore[index,dict-item]
     assert quiet.runs["seed"].to_pylist() == [1, 1]
-    assert {name: row for name, row in quiet.rows()[0].items() if name.endswith("_ci95")}.keys() == {
-        f"{name}_ci95" for name in MEANS
-    }
-    assert quiet.rows()[0]["utilization_ci95"] is None
+    assert (quiet.exact, noisy.exact) == (True, False)
+    # Every seed gives the same value: the mean has no uncertainty.
+    assert quiet.summary()["utilization_ci95"].to_pylist() == [0, 0]
+    assert compare(NOISY, ["reno"], seeds=1).summary()["utilization_ci95"].to_pylist() == [None]
     assert compare(NOISY, ["reno", "cubic"], seeds=4).runs.num_rows == 8
     for seeds in (0, 1001):
         with pytest.raises(InputError, match=rf"seeds = {seeds} \(allowed: 1 to 1000\)"):
@@ -204,24 +203,26 @@ def test_means_and_intervals_are_those_of_single_runs() -> None:
     """Worked from runs one by one; t of 95 % and 2 degrees of freedom is 4.302653 (Student's distribution, tables)."""
     both = compare(NOISY, ["reno", "cubic"], seeds=3)
     values = [run(NOISY, seed=seed).figures()["goodput_bps"] for seed in (1, 2, 3)]
-    row = both.rows()[0]
+    row = both.summary().to_pylist()[0]
     mean = sum(values) / 3
-    assert row["goodput_bps"] == pytest.approx(mean)
+    assert row["goodput_bps_mean"] == pytest.approx(mean)
     sd = (sum((value - mean) ** 2 for value in values) / 2) ** 0.5
     assert sd > 0
     assert row["goodput_bps_ci95"] == pytest.approx(4.302653 * sd / 3**0.5)
-    assert row["seeds"] == 3
+    assert row["runs"] == 3
     (table,) = both.shown()
     assert isinstance(table, Shown)
     assert table.title == "Means over 3 seeds and their 95 % confidence intervals"
-    assert f"{mean / 1e6:.2f} ± {row['goodput_bps_ci95'] / 1e6:.2f} Mbit/s" in table.rows[0]
+    assert f"{mean / 1e6:.2f} ± {row['goodput_bps_ci95'] / 1e6:.2f}" in table.rows[0]
 
 
 def test_all_runs_come_back(tmp_path: Path) -> None:
     both = compare(NOISY, ["reno", "cubic"], seeds=2)
     both.save(tmp_path / "out")
     again = Comparison.load(tmp_path / "out")
-    assert again.rows() == both.rows()
+    assert again.summary().equals(both.summary())
+    assert again.flows.equals(both.flows)
+    assert again.links.equals(both.links)
     assert again.to_json() == both.to_json()
     assert again.runs.equals(both.runs)
     seeds = [(one["algorithm"], one["seed"]) for one in json.loads(both.to_json())["runs"]]

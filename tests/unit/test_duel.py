@@ -12,13 +12,13 @@ import pytest
 import fullpipe
 from by_hand import check_rows
 from fullpipe import Duel, InputError, Scenario, ScenarioError
-from fullpipe.cli import duel as command
+from fullpipe._cli.output import show
+from fullpipe.experiments.duel import AMONG, HALF, PARTS, Bout, duel, harm
+from fullpipe.experiments.sweep.axes import read_axes
+from fullpipe.experiments.sweep.plan import Plan
+from fullpipe.experiments.sweep.sweeping import Sweep
+from fullpipe.experiments.sweep.table import table_of
 from fullpipe.runs.aggregate import paired
-from fullpipe.study.duel import AMONG, HALF, PARTS, Bout, duel, harm
-from fullpipe.study.sweep.axes import read_axes
-from fullpipe.study.sweep.plan import Plan
-from fullpipe.study.sweep.sweeping import Sweep
-from fullpipe.study.sweep.table import table_of
 
 
 def test_harm_is_what_is_lost_of_what_there_is_alone() -> None:
@@ -125,14 +125,15 @@ def test_figures_over_the_seeds_are_paired() -> None:
 
 
 def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    command._print(Duel(["reno", "cubic"], BY_HAND))
+    show(Duel(["reno", "cubic"], BY_HAND).shown())
     text = "".join(f"{line.rstrip()}\n" for line in capsys.readouterr().out.splitlines())
     check_rows(text, "duel")
 
 
 def test_it_is_run_saved_loaded_and_drawn(tmp_path: Path) -> None:
     outcome = duel(THREE, ["newreno", "cubic"], buffers=["5 packets", "1 BDP"], seeds=2)
-    assert len(outcome.runs) == 2 * 2 * 2 * 4
+    assert len(outcome.groups) == 2 * 2 * 2 * 4
+    assert len(outcome.runs) == 2 * 2 * 3 * 2
     for row in outcome.rows():
         assert 0 < row["share"] < 1
         assert row["goodput_harm"] == pytest.approx(1 - row["goodput_bps"] / row["alone_goodput_bps"], abs=0.1)
@@ -176,7 +177,11 @@ def test_differences_are_paired_by_seed(small: Scenario) -> None:
         value = used[labels["flows.algorithm"]][labels["repeat"]]
         return {**labels, "error": "broken" if value is None else None, "utilization": value}
 
-    rows = Sweep(plan, table_of([row(run) for run in range(plan.runs)], plan)).versus("newreno").to_pylist()
+    rows = (
+        Sweep(plan, table_of([row(run) for run in range(plan.runs)], plan))
+        .compare("newreno", metrics=["utilization"])
+        .to_pylist()
+    )
     assert [(row["flows.count"], row["flows.algorithm"], row["pairs"]) for row in rows] == [
         (1, "vegas", 2),
         (1, "cubic", 1),
@@ -184,11 +189,11 @@ def test_differences_are_paired_by_seed(small: Scenario) -> None:
         (2, "cubic", 1),
     ]
     # 0.1 and 0.2: half of their sum, and 6.353 times their difference.
-    assert rows[0]["utilization_difference"] == pytest.approx(0.15)
-    assert rows[0]["utilization_difference_ci95"] == pytest.approx(0.6353, abs=1e-4)
-    assert (rows[1]["utilization_difference"], rows[1]["utilization_difference_ci95"]) == (pytest.approx(-0.1), None)
-    with pytest.raises(InputError, match=r"unknown value of flows\.algorithm 'newremo'; did you mean 'newreno'"):
-        Sweep(plan, table_of([row(0)], plan)).versus("newremo")
+    assert rows[0]["difference"] == pytest.approx(0.15)
+    assert rows[0]["ci95"] == pytest.approx(0.6353, abs=1e-4)
+    assert (rows[1]["difference"], rows[1]["ci95"], rows[1]["verdict"]) == (pytest.approx(-0.1), None, "inconclusive")
+    with pytest.raises(InputError, match=r"unknown value 'newremo'; did you mean 'newreno'"):
+        Sweep(plan, table_of([row(0)], plan)).compare("newremo")
     assert paired([None, 1.0], [2.0, None]) is None
 
 
@@ -202,9 +207,9 @@ def test_a_run_whose_baseline_failed_has_no_difference(small: Scenario) -> None:
         value = 9.9 if failed else 0.5 if base else 0.6 + 0.1 * labels["repeat"]
         return {**labels, "error": "broken" if failed else None, "utilization": value}
 
-    rows = Sweep(plan, table_of([row(run) for run in range(plan.runs)], plan)).versus("newreno").to_pylist()
+    rows = Sweep(plan, table_of([row(run) for run in range(plan.runs)], plan)).compare("newreno").to_pylist()
     # Seeds 0 and 2 remain: 0.1 and 0.3.
-    assert [(row["pairs"], row["utilization_difference"]) for row in rows] == [(2, pytest.approx(0.2))]
+    assert [(row["pairs"], row["difference"]) for row in rows] == [(2, pytest.approx(0.2))]
 
 
 def test_the_program(small: Scenario, tmp_path: Path, program: Callable[..., Any]) -> None:

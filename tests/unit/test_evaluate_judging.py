@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fullpipe.study.evaluate.card import _where
-from fullpipe.study.evaluate.cell import Beside, Camps, Cell, Metric, Setting
-from fullpipe.study.evaluate.judging import JudgedCell, Runs, judge_cell, unclear
-from fullpipe.study.evaluate.rules import BETTER, INFORMATION, LESS, LOSS, MORE, NO_WORSE, NOT_RUN, UNCLEAR, WORSE
+from fullpipe.experiments.evaluate.card import _where
+from fullpipe.experiments.evaluate.cell import Beside, Camps, Cell, Metric, Setting
+from fullpipe.experiments.evaluate.judging import JudgedCell, Runs, judge_cell, unclear
+from fullpipe.experiments.evaluate.rules import BETTER, INFORMATION, LESS, LOSS, MORE, NO_WORSE, NOT_RUN, UNCLEAR, WORSE
 
 SETTING = Setting("here", lambda _party: {})
 SHARED = Setting("here", lambda _victim, _other: {}, equal_bps=20.0)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from fullpipe.study.evaluate.page import card_page, deciding, dots, gauge, number, told
+from fullpipe.experiments.evaluate.page import card_page, deciding, dots, gauge, number, told
 
 CARDS = ROOT / "reports" / "cards"
 

@@ -6,9 +6,8 @@ import math
 
 import pytest
 
-from fullpipe.runs.aggregate import tails
-from fullpipe.study.evaluate.measure import back_to, most_lost, percentile, settled
-from fullpipe.study.evaluate.rules import (
+from fullpipe.experiments.evaluate.measure import back_to, most_lost, percentile, settled
+from fullpipe.experiments.evaluate.rules import (
     BETTER,
     IDLE,
     LESS,
@@ -29,6 +28,7 @@ from fullpipe.study.evaluate.rules import (
     tcp_bps,
     worst,
 )
+from fullpipe.runs.aggregate import tails
 
 T2 = 4.3027
 """Student's t for 95 % and 2 degrees of freedom, from tables."""

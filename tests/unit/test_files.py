@@ -16,10 +16,9 @@ from typing import NoReturn
 
 import pytest
 
-from fullpipe import files
 from fullpipe._core import module_file
-from fullpipe.errors import InputError
-from fullpipe.files import (
+from fullpipe._util import files
+from fullpipe._util.files import (
     MANIFEST,
     cache_directory,
     check_directory,
@@ -31,9 +30,10 @@ from fullpipe.files import (
     staged,
     staged_file,
 )
-from fullpipe.folder import Folder, check_below
+from fullpipe._util.folder import Folder, check_below
+from fullpipe._util.text import shorten
+from fullpipe.errors import InputError
 from fullpipe.linux import kernel
-from fullpipe.text import shorten
 
 
 def full(*_: object, **__: object) -> NoReturn:
@@ -241,7 +241,7 @@ def test_ctrl_c_waits_until_files_are_in_their_place(tmp_path: Path, monkeypatch
 
 def test_stages_of_killed_processes_go_and_those_of_others_stay(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from fullpipe.files import staged\n"
+        "import os, sys; from fullpipe._util.files import staged\n"
         "with staged(sys.argv[1]) as stage:\n (stage / 'file').write_text('half'); print('ready', flush=True); input()"
     )
     for out in (tmp_path / "new", tmp_path / "there"):

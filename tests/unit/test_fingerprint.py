@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import fullpipe
-from fullpipe.fingerprint import build_fingerprint, hash_of
+from fullpipe._util.fingerprint import build_fingerprint, hash_of
 
 PACKAGE = Path(fullpipe.__file__).parent
 EXTENSION = next(file.name for file in PACKAGE.glob("_core*.so"))
@@ -32,7 +32,7 @@ def test_the_same_files_are_the_same_build(copy: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "text.py",
+        "_util/text.py",
         "runs/result.py",
         "scenario/keypath.py",
         "papers/hyun_jang/single.py",

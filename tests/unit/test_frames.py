@@ -10,14 +10,14 @@ import pytest
 
 from conftest import Program
 from fullpipe import Scenario, run
-from fullpipe.display import Shown
+from fullpipe._util.display import Shown
 from fullpipe.errors import ScenarioError
-from fullpipe.study.evaluate.cell import Call, Metric, Setting
-from fullpipe.study.evaluate.cells.harm import media
-from fullpipe.study.evaluate.judging import Runs, judge_cell
-from fullpipe.study.evaluate.measure import MEASURES
-from fullpipe.study.evaluate.preset import STANDARDS, Party
-from fullpipe.study.evaluate.rules import INFORMATION, LESS, LOSS, NO_WORSE, WORSE
+from fullpipe.experiments.evaluate.cell import Call, Metric, Setting
+from fullpipe.experiments.evaluate.cells.harm import media
+from fullpipe.experiments.evaluate.judging import Runs, judge_cell
+from fullpipe.experiments.evaluate.measure import MEASURES
+from fullpipe.experiments.evaluate.preset import STANDARDS, Party
+from fullpipe.experiments.evaluate.rules import INFORMATION, LESS, LOSS, NO_WORSE, WORSE
 
 WEB = {"algorithm": "reno", "transfers_per_second": 1, "mean_size": "9 kB"}
 
@@ -45,8 +45,8 @@ def test_frames_are_in_the_table_and_in_the_row_of_a_run() -> None:
     assert (row["udp.sent_frames"], row["udp.received_frames"]) == (10, 10)
     assert row["udp.p50_frame_delay_s"] == framed["p50_frame_delay_s"]
     (table,) = [one for one in result.shown() if isinstance(one, Shown) and one.title == "Cross traffic"]
-    assert table.columns[-2:] == ("frames", "p95 frame delay")
-    assert [list(line[-2:]) for line in table.rows] == [["10 of 10", "13.0 ms"], ["-", "-"]]
+    assert table.columns[-3:] == ("Frames sent", "Frames received", "p95 frame delay (ms)")
+    assert [list(line[-3:]) for line in table.rows] == [["10", "10", "13.0"], ["-", "-", "-"]]
 
 
 def test_of_several_groups_the_row_has_the_longest_delay() -> None:
@@ -60,7 +60,7 @@ def test_without_frames_nothing_is_said_of_them() -> None:
     assert [name for name in result.traffic.column_names if "frame" in name] == []
     assert [name for name in result.figures() if "frame" in name] == []
     (table,) = [one for one in result.shown() if isinstance(one, Shown) and one.title == "Cross traffic"]
-    assert table.columns[-1] == "mean completion"
+    assert table.columns[-1] == "Mean completion (ms)"
     row = run(scenario(FRAMES, web=[WEB])).figures()
     assert [name for name in row if "frame" in name and not name.startswith("udp.")] == []
     assert row["udp.sent_frames"] == 10

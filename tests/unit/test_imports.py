@@ -32,7 +32,7 @@ def loaded(folder: Path, *words: str) -> set[str]:
     """Modules that a command has loaded at its end."""
     code = (
         "import sys\n"
-        "from fullpipe.cli import main\n"
+        "from fullpipe._cli import main\n"
         f"sys.argv = ['fullpipe', *{words!r}]\n"
         "try: main()\n"
         "except SystemExit as end: assert not end.code, end.code\n"

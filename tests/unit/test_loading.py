@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import pickle
+import pydoc
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import fullpipe
 from by_hand import by_hand
 from fullpipe import Comparison, InputError, Scenario, ScenarioError, Sizing, Sweep
+from fullpipe.experiments.sizing import Mix
+from fullpipe.experiments.sweep.axes import read_axes
+from fullpipe.experiments.sweep.directory import opened
+from fullpipe.experiments.sweep.plan import Plan
 from fullpipe.runs.options import RunOptions
 from fullpipe.runs.runner import Runner
-from fullpipe.study.size import Mix
-from fullpipe.study.sweep.axes import read_axes
-from fullpipe.study.sweep.directory import opened
-from fullpipe.study.sweep.plan import Plan
 from test_tables import sized, sized_together
 
 
@@ -25,8 +27,8 @@ def test_a_file_a_dictionary_and_a_scenario_run_alike(small: Scenario, tmp_path:
     flows = fullpipe.run(small).to_dict()["flows"]
     for what in (str(file), file, small.to_dict()):
         assert fullpipe.run(what).to_dict()["flows"] == flows
-    assert fullpipe.compare(file, ["reno"]).rows() == fullpipe.compare(small, ["reno"]).rows()
-    assert fullpipe.sweep(file, {"seed": [1]}).table.equals(fullpipe.sweep(small, {"seed": [1]}).table)
+    assert fullpipe.compare(file, ["reno"]).runs.equals(fullpipe.compare(small, ["reno"]).runs)
+    assert fullpipe.sweep(file, {"seed": [1]}).runs.equals(fullpipe.sweep(small, {"seed": [1]}).runs)
     with pytest.raises(ScenarioError, match=r"no\.toml: can't be read"):
         fullpipe.run(tmp_path / "no.toml")
 
@@ -34,7 +36,12 @@ def test_a_file_a_dictionary_and_a_scenario_run_alike(small: Scenario, tmp_path:
 def test_names_are_exported() -> None:
     assert issubclass(fullpipe.LinuxError, fullpipe.FullpipeError)
     assert fullpipe.models.sqrt_rule_buffer(100, 4) == 50
-    assert {"InputError", "LinuxError", "models"} <= set(dir(fullpipe))
+    assert dir(fullpipe) == sorted(fullpipe.__all__)
+
+
+def test_help_begins_with_the_four_functions_that_users_need_first() -> None:
+    found = pydoc.plain(pydoc.render_doc(fullpipe)).split("DESCRIPTION\n")[1].splitlines()
+    assert [line.strip().partition("(")[0] for line in found[:4]] == ["run", "compare", "sweep", "size"]
 
 
 def test_comparisons(tmp_path: Path) -> None:
@@ -42,6 +49,9 @@ def test_comparisons(tmp_path: Path) -> None:
     comparison.save(tmp_path / "out")
     for again in (Comparison.load(tmp_path / "out"), pickle.loads(pickle.dumps(comparison))):
         assert again.to_dict() == comparison.to_dict()
+        assert again.runs.equals(comparison.runs)
+        assert again.flows.equals(comparison.flows)
+        assert again.links.equals(comparison.links)
         assert again._repr_html_() == comparison._repr_html_()
     assert comparison._repr_html_().count("<tr>") == 1 + 4
     with pytest.raises(InputError, match=r"comparison\.json: can.t be read: No such file"):
@@ -76,8 +86,8 @@ def test_sweeps(small: Scenario, tmp_path: Path) -> None:
     }
     sweep = fullpipe.sweep(small.replace(duration="2 s", warmup="1 s"), axes, out=tmp_path / "out")
     for again in (Sweep.load(tmp_path / "out"), pickle.loads(pickle.dumps(sweep))):
-        assert again.table.equals(sweep.table)
-        assert again.summary.equals(sweep.summary)
+        assert again.runs.equals(sweep.runs)
+        assert again.summary().equals(sweep.summary())
         assert [(axis.path, axis.values, axis.log) for axis in again.plan.axes] == [
             (axis.path, axis.values, axis.log) for axis in sweep.plan.axes
         ]
@@ -90,14 +100,19 @@ def test_sweeps(small: Scenario, tmp_path: Path) -> None:
 def test_a_sweep_that_was_broken_off_is_loaded_as_far_as_it_came(small: Scenario, tmp_path: Path) -> None:
     def broken_off() -> None:
         with opened(tmp_path / "out", plan) as place:
-            Runner(RunOptions(), place.store).keep(plan.design[0], {"utilization": 0.5})
+            Runner(RunOptions(), place.store).keep(
+                plan.design[0], {"runs": {"utilization": 0.5}, "flows": {"id": [0]}, "links": {"name": ["bottleneck"]}}
+            )
             raise KeyboardInterrupt
 
     plan = Plan(small, read_axes({"flows.count": [1, 2]}))
     with pytest.raises(KeyboardInterrupt):
         broken_off()
     again = Sweep.load(tmp_path / "out")
-    assert again.table.select(["run", "utilization"]).to_pylist() == [{"run": 0, "utilization": 0.5}]
+    assert again.runs.select(["run", "utilization"]).to_pylist() == [{"run": 0, "utilization": 0.5}]
+    assert again.flows.select(["run", "flows.count", "seed", "id"]).to_pylist() == [
+        {"run": 0, "flows.count": 1, "seed": small.seed, "id": 0}
+    ]
 
 
 def test_one_value_where_nothing_is_random(small: Scenario) -> None:
@@ -105,23 +120,24 @@ def test_one_value_where_nothing_is_random(small: Scenario) -> None:
     rows = [{**plan.labels(run), "error": None, "utilization": 0.5} for run in (0, 1)]
 
     def title(*rows: dict[str, object]) -> str:
-        from fullpipe.study.sweep.table import table_of
+        from fullpipe.experiments.sweep.table import table_of
 
         (shown,) = Sweep(plan, table_of(rows, plan)).shown()
         return shown if isinstance(shown, str) else f"{shown.title}: {shown.rows[0][1]}"
 
-    assert title(*rows) == "One value: this scenario has no randomness, every seed gives the same: 0.5000"
+    assert title(*rows) == "One value: this scenario has no randomness, and every seed gives the same: 50.00"
     # The mean of 0.5 and 0.6, and 12.706 times the standard deviation 0.0707 over the root of 2.
     rows[1]["utilization"] = 0.6
-    assert title(*rows) == "Means over 2 seeds and their 95 % confidence intervals: 0.5500 ± 0.6353"
+    assert title(*rows) == "Means over 2 seeds and their 95 % confidence intervals: 55.00 ± 63.53"
 
 
 def test_sizings(tmp_path: Path) -> None:
     mix = Mix(1e6, 0.02, 0.04, 0.1, 500, {"name": "codel", "target": "5 ms"})
     row = {"target": "0.9", "algorithm": "reno", "flows": 1, "buffer_packets": None, "loss_rate": 0.01}
-    sizing = Sizing(mix, [row], [{"algorithm": "reno", "flows": 1, "buffer_packets": 3, "seed": 1, "utilization": 0.5}])
+    tried = {"algorithm": "reno", "flows": 1, "buffer_packets": 3, "seed": 1, "utilization": 0.5}
+    sizing = Sizing(mix, [row], pa.Table.from_pylist([tried]))
     sizing.save(tmp_path / "out")
     for again in (Sizing.load(tmp_path / "out"), pickle.loads(pickle.dumps(sizing))):
-        assert (again.mix, again.rows, again.tried) == (sizing.mix, sizing.rows, sizing.tried)
+        assert (again.mix, again.rows, again.runs) == (sizing.mix, sizing.rows, sizing.runs)
     with pytest.raises(InputError, match=r"size\.json: can't be read: No such file"):
         Sizing.load(tmp_path)

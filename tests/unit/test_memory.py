@@ -36,7 +36,7 @@ WINDOWS = fullpipe.Scenario.loads(MANY.replace("count = 10000", "count = 1"))
 
 
 def run(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from fullpipe.cli import main; main()", "run", str(path), *options]
+    command = [sys.executable, "-c", "from fullpipe._cli import main; main()", "run", str(path), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -64,7 +64,7 @@ def test_a_queue_that_grows_too_long_ends_the_run(tmp_path: Path) -> None:
 def test_the_error_is_one_of_ours() -> None:
     scenario = fullpipe.Scenario.loads(MANY)
     with pytest.raises(MemoryLimitError) as caught:
-        fullpipe.run(scenario, memory_bytes=10**9)
+        fullpipe.run(scenario, memory=10**9)
     assert isinstance(caught.value, ScenarioError)
     assert caught.value.key == "flows[0].initial_window"
 
@@ -93,13 +93,11 @@ def test_runs_side_by_side_share_what_is_free() -> None:
 COUNTS = {"flows.count": [1, 2, 3, 4, 5]}
 TOGETHER = 400_000
 CALLS: dict[str, Callable[[int], object]] = {
-    "run_many": lambda workers: fullpipe.run_many(
-        dict.fromkeys(range(5), WINDOWS), workers=workers, memory_bytes=TOGETHER
-    ),
+    "run_many": lambda workers: fullpipe.run_many(dict.fromkeys(range(5), WINDOWS), workers=workers, memory=TOGETHER),
     "compare": lambda workers: fullpipe.compare(
-        WINDOWS, ["reno", "vegas", "bic", "cubic", "hstcp"], seeds=1, workers=workers, memory_bytes=TOGETHER
+        WINDOWS, ["reno", "vegas", "bic", "cubic", "hstcp"], seeds=1, workers=workers, memory=TOGETHER
     ),
-    "sweep": lambda workers: raise_first(fullpipe.sweep(WINDOWS, COUNTS, workers=workers, memory_bytes=TOGETHER)),
+    "sweep": lambda workers: raise_first(fullpipe.sweep(WINDOWS, COUNTS, workers=workers, memory=TOGETHER)),
     "size": lambda workers: fullpipe.size(
         "1 Gbit/s",
         "10 ms",
@@ -107,13 +105,13 @@ CALLS: dict[str, Callable[[int], object]] = {
         target=[0.9],
         algorithms=["reno"],
         workers=workers,
-        memory_bytes=TOGETHER,
+        memory=TOGETHER,
     ),
 }
 
 
 def raise_first(outcome: fullpipe.Sweep) -> None:
-    errors = outcome.table["error"].to_pylist()
+    errors = outcome.runs["error"].to_pylist()
     assert outcome.failed == len(errors)
     raise InputError(errors[0])
 
@@ -129,7 +127,7 @@ def test_runs_under_way_share_the_limit(call: str, workers: int, part: str) -> N
 @pytest.mark.parametrize("memory_bytes", [0, -1, 2**63])
 def test_what_is_no_limit(memory_bytes: int) -> None:
     with pytest.raises(InputError, match=f"memory of {memory_bytes} bytes .allowed: 1 to {2**63 - 1}."):
-        fullpipe.run(WINDOWS, memory_bytes=memory_bytes)
+        fullpipe.run(WINDOWS, memory=memory_bytes)
 
 
 @pytest.mark.parametrize("command", ["compare", "sweep", "size"])

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
@@ -17,13 +18,18 @@ from fullpipe.charts.duel import duel_figure
 from fullpipe.charts.series import FEW
 from fullpipe.charts.style import link_pen, pen
 from fullpipe.charts.sweep import Across, sweep_figure
-from fullpipe.display import without_unit
 from fullpipe.errors import InputError
-from fullpipe.study.compare import Comparison
-from fullpipe.study.size import Sizing
+from fullpipe.experiments.compare import Comparison
+from fullpipe.experiments.sizing import Sizing
+from fullpipe.metrics import axis, metric
 from test_tables import sized, swept
 
-PANELS = {"congestion window": "packets", "queue": "packets", "utilization": "of capacity", "round-trip time": "ms"}
+PANELS = {
+    "Congestion window": "Congestion window (packets)",
+    "Queue": "Queue (packets)",
+    "Utilization": "Utilization (%)",
+    "RTT": "RTT (ms)",
+}
 TIMES = [1.0, 2.0, 3.0, 4.0]
 
 
@@ -58,31 +64,31 @@ def test_a_run() -> None:
     figure = by_hand().plot()
     found = panels(figure)
     assert {title: axes.get_ylabel() for title, axes in found.items()} == PANELS
-    assert drawn(found["congestion window"]) == [
+    assert drawn(found["Congestion window"]) == [
         (TIMES, [10, 20, 30, 15]),
         (TIMES, [None, None, 12, 13]),
         (TIMES, [2, 4, 6, 8]),
         (TIMES, [50, 51, 52, 53]),
     ]
-    assert drawn(found["round-trip time"]) == [(TIMES, [None, 81, 82, 83]), (TIMES, [91, 92, 93, 94])]
-    assert drawn(found["queue"]) == [(TIMES, [100, 200, 300, 400]), (TIMES, [11, 12, 13, 14])]
-    assert drawn(found["utilization"]) == [(TIMES, [0.5, 0.6, 0.7, 0.8]), (TIMES, [0.01, 0.02, 0.03, 0.04])]
-    assert [line.get_label() for line in bold(found["congestion window"])] == ["reno #0", "ours #1"]
-    assert [line.get_label() for line in bold(found["queue"])] == ["bottleneck", "edge"]
+    assert drawn(found["RTT"]) == [(TIMES, [None, 81, 82, 83]), (TIMES, [91, 92, 93, 94])]
+    assert drawn(found["Queue"]) == [(TIMES, [100, 200, 300, 400]), (TIMES, [11, 12, 13, 14])]
+    assert drawn(found["Utilization"]) == [(TIMES, [50, 60, 70, 80]), (TIMES, [1, 2, 3, 4])]
+    assert [line.get_label() for line in bold(found["Congestion window"])] == ["reno #0", "ours #1"]
+    assert [line.get_label() for line in bold(found["Queue"])] == ["bottleneck", "edge"]
     for axes in found.values():
         assert shaded(axes) == (0, 1)
         assert axes.get_ylim()[0] == 0
-    assert found["utilization"].get_ylim() == (0, 1.05)
-    assert found["round-trip time"].get_xlim() == (0, 4)
+    assert found["Utilization"].get_ylim() == (0, 105)
+    assert found["RTT"].get_xlim() == (0, 4)
 
 
 def test_a_flow_has_one_colour_in_all_panels() -> None:
     found = panels(by_hand().plot())
-    colours = [line.get_color() for line in found["congestion window"].lines if len(line.get_xdata())]  # type: ignore[arg-type]
+    colours = [line.get_color() for line in found["Congestion window"].lines if len(line.get_xdata())]  # type: ignore[arg-type]
     reno, vegas = (pen(name)["color"] for name in ("reno", "vegas"))
     assert colours == [reno, reno, vegas, vegas]
-    assert [line.get_color() for line in found["round-trip time"].lines] == [reno, vegas]
-    assert [line.get_color() for line in found["utilization"].lines] == [link_pen(i)["color"] for i in (0, 1)]
+    assert [line.get_color() for line in found["RTT"].lines] == [reno, vegas]
+    assert [line.get_color() for line in found["Utilization"].lines] == [link_pen(i)["color"] for i in (0, 1)]
 
 
 def test_a_run_of_many_flows_shows_the_means_of_each_algorithm() -> None:
@@ -100,15 +106,15 @@ def test_a_run_of_many_flows_shows_the_means_of_each_algorithm() -> None:
     columns = {name: [column[0]] * len(flows) for name, column in by_hand().columns("flows").items()}
     result = by_hand(series=series, flows={**columns, "id": list(flows), "name": algorithms})
     found = panels(result.plot())
-    means = bold(found["congestion window"])
+    means = bold(found["Congestion window"])
     assert [line.get_label() for line in means] == ["reno, mean of 3 flows", "vegas, mean of 4 flows"]
     one = by_hand(series=series, flows={**columns, "id": list(flows), "name": ["reno"] * 6 + ["vegas"]})
-    lines = bold(panels(one.plot())["congestion window"])
+    lines = bold(panels(one.plot())["Congestion window"])
     assert [line.get_label() for line in lines] == ["reno, mean of 6 flows", "vegas"]
     assert [points(line) for line in means] == [(TIMES, [20, 40, 60, 80]), (TIMES, [55, 110, 165, 220])]
-    assert len(drawn(found["congestion window"])) == 7 + 2
+    assert len(drawn(found["Congestion window"])) == 7 + 2
     # The first flow has no RTT: the mean is over the others, of 0.1 and 0.2 s.
-    reno, vegas = bold(found["round-trip time"])
+    reno, vegas = bold(found["RTT"])
     assert points(reno) == (TIMES, [150] * 4)
     assert points(vegas) == (TIMES, [450] * 4)
 
@@ -123,29 +129,29 @@ def test_a_comparison() -> None:
         },
     )
     found = panels(Comparison({"first": by_hand(), "second": twice}).plot())
-    window = found["congestion window, mean of the flows"]
+    window = found["Congestion window, mean of the flows"]
     assert [line.get_label() for line in bold(window)] == ["first", "second"]
     # Of the two flows' windows 10 and 2, 20 and 4, ...; where only one has an RTT it is that one's.
     assert [points(line) for line in bold(window)] == [(TIMES, [6, 12, 18, 11.5]), (TIMES, [12, 24, 36, 23])]
-    assert drawn(found["round-trip time"])[1::2] == [(TIMES, [91, 86.5, 87.5, 88.5]), (TIMES, [182, 173, 175, 177])]
-    assert drawn(found["queue of bottleneck"])[1::2] == [(TIMES, [100, 200, 300, 400]), (TIMES, [200, 400, 600, 800])]
-    assert drawn(found["utilization of bottleneck"])[1::2] == [
-        (TIMES, [0.5, 0.6, 0.7, 0.8]),
-        (TIMES, [0.25, 0.3, 0.35, 0.4]),
+    assert drawn(found["RTT"])[1::2] == [(TIMES, [91, 86.5, 87.5, 88.5]), (TIMES, [182, 173, 175, 177])]
+    assert drawn(found["Queue of bottleneck"])[1::2] == [(TIMES, [100, 200, 300, 400]), (TIMES, [200, 400, 600, 800])]
+    assert drawn(found["Utilization of bottleneck"])[1::2] == [
+        (TIMES, [50, 60, 70, 80]),
+        (TIMES, [25, 30, 35, 40]),
     ]
     # The second link has panels of its own.
     assert list(found) == [
-        "congestion window, mean of the flows",
-        "queue of bottleneck",
-        "utilization of bottleneck",
-        "queue of edge",
-        "utilization of edge",
-        "round-trip time",
+        "Congestion window, mean of the flows",
+        "Queue of bottleneck",
+        "Utilization of bottleneck",
+        "Queue of edge",
+        "Utilization of edge",
+        "RTT",
     ]
-    assert drawn(found["queue of edge"])[1::2] == [(TIMES, [11, 12, 13, 14]), (TIMES, [22, 24, 26, 28])]
-    assert drawn(found["utilization of edge"])[1::2] == [
-        (TIMES, [0.01, 0.02, 0.03, 0.04]),
-        (TIMES, [0.005, 0.01, 0.015, 0.02]),
+    assert drawn(found["Queue of edge"])[1::2] == [(TIMES, [11, 12, 13, 14]), (TIMES, [22, 24, 26, 28])]
+    assert drawn(found["Utilization of edge"])[1::2] == [
+        (TIMES, [1, 2, 3, 4]),
+        (TIMES, [0.5, 1, 1.5, 2]),
     ]
     # Neither run is of one algorithm.
     assert {line.get_color() for line in bold(window)} == {pen("first")["color"]}
@@ -167,12 +173,12 @@ def bars(axes: Axes) -> dict[str, tuple[list[float], list[float], list[float]]]:
 
 
 def test_a_sweep() -> None:
-    (axes,) = swept().plot("buffer", "utilization").axes
+    (axes,) = swept().plot(x="buffer", metric="utilization").axes
     assert axes.get_xlabel() == "links.bottleneck.buffer, packets"
-    assert axes.get_title(loc="left") == "utilization, mean and 95 % confidence interval"
+    assert axes.get_title(loc="left") == "Utilization, mean and 95 % confidence interval"
     ((x, y, ends),) = bars(axes).values()
     # Half of the interval: 12.7062 * 0.2 / 2 where the runs gave 0.5 and 0.7.
-    assert axes.get_ylabel() == "% of capacity"
+    assert axes.get_ylabel() == "Utilization (%)"
     assert (x, y) == ([20, 1000], [60, 90])
     assert ends == pytest.approx([60 - 127.062, 60 + 127.062, 90, 90], abs=1e-3)
 
@@ -180,27 +186,29 @@ def test_a_sweep() -> None:
 @pytest.mark.parametrize(
     ("figure", "called", "shown", "value"),
     [
-        ("loss_rate", "loss rate", "% of packets", 0.2),  # of 0.001 and 0.003
-        ("goodput_bps", "goodput", "Mbit/s", 60),
-        ("mean_rtt_s", "mean rtt", "ms", 42),
-        ("mean_queue_packets", "mean queue", "packets", 11),
-        ("jain_index", "jain index", "1 where all are equal", 0.85),
+        ("loss_rate", "Loss", "Loss (%)", 0.2),  # of 0.001 and 0.003
+        ("goodput_bps", "Goodput", "Goodput (Mbit/s)", 60),
+        ("mean_rtt_s", "Mean RTT", "Mean RTT (ms)", 42),
+        ("mean_queue_packets", "Mean queue", "Mean queue (packets)", 11),
+        ("jain_index", "Jain index", "Jain index", 0.85),
     ],
 )
 def test_every_axis_of_a_sweep_has_a_unit(figure: str, called: str, shown: str, value: float) -> None:
-    (axes,) = swept().plot("buffer", figure).axes
+    (axes,) = swept().plot(x="buffer", metric=figure).axes
     ((_, y, _),) = bars(axes).values()
     assert axes.get_title(loc="left") == f"{called}, mean and 95 % confidence interval"
     assert (axes.get_ylabel(), y[0]) == (shown, pytest.approx(value))
 
 
-def test_a_figure_of_a_link_keeps_the_links_name() -> None:
-    assert without_unit("links.my_link.p99_queueing_delay_s") == "links.my_link.p99 queueing delay"
-    assert [without_unit(name) for name in ("packets", "flows", "web.mean_fct_s")] == [
-        "packets",
-        "flows",
-        "web.mean fct",
+def test_a_metric_of_a_link_keeps_the_links_name() -> None:
+    assert axis("links.my_link.p99_queueing_delay_s") == ("p99 queueing delay of links.my_link (ms)", 1000)
+    assert [metric(name).full_title for name in ("flows", "web.mean_fct_s", "reverse_loss_rate", "new_thing_s")] == [
+        "Flows",
+        "Mean completion of web",
+        "Loss, reverse",
+        "New thing",
     ]
+    assert [metric(name).unit for name in ("packets", "new_thing_s", "new_bps")] == ["1", "s", "bit/s"]
 
 
 BOTH_WAYS = {
@@ -212,7 +220,7 @@ BOTH_WAYS = {
 
 def test_the_other_direction_is_dashed_where_more_than_acks_go() -> None:
     found = panels(by_hand(link_series=BOTH_WAYS).plot())
-    queue, used = found["queue"], found["utilization"]
+    queue, used = found["Queue"], found["Utilization"]
     assert [(y, line.get_linestyle()) for line, (_, y) in zip(queue.lines, map(points, queue.lines), strict=True)] == [
         ([100, 200, 300, 400], "-"),
         ([5, 6, 7, 8], "--"),
@@ -222,12 +230,12 @@ def test_the_other_direction_is_dashed_where_more_than_acks_go() -> None:
     assert [line.get_color() for line in queue.lines[:2]] == [link_pen(0)["color"]] * 2
     assert [line.get_linewidth() < 1 for line in queue.lines] == [False, True, False, True]
     assert queue.lines[3].get_label() == "the other direction"
-    assert points(used.lines[1]) == (TIMES, [0.6, 0.61, 0.62, 0.63])
+    assert points(used.lines[1]) == (TIMES, [60, 61, 62, 63])
     both = panels(Comparison({"a": by_hand(link_series=BOTH_WAYS)}).plot())
-    assert [line.get_linestyle() for line in both["queue of bottleneck"].lines] == ["-", "--"] * 2
-    assert points(both["utilization of bottleneck"].lines[3]) == (TIMES, [0.6, 0.61, 0.62, 0.63])
-    assert [line.get_linestyle() for line in both["queue of edge"].lines] == ["-", "--"]
-    window = both["congestion window, mean of the flows"]
+    assert [line.get_linestyle() for line in both["Queue of bottleneck"].lines] == ["-", "--"] * 2
+    assert points(both["Utilization of bottleneck"].lines[3]) == (TIMES, [60, 61, 62, 63])
+    assert [line.get_linestyle() for line in both["Queue of edge"].lines] == ["-", "--"]
+    window = both["Congestion window, mean of the flows"]
     assert [str(line.get_label()) for line in window.lines][-1] == "thin: the other direction"
 
 
@@ -244,10 +252,10 @@ def test_slow_start_does_not_squash_the_axis(warmup: str) -> None:
     )
     result.scenario = result.scenario.replace(warmup=warmup)
     found = panels(result.plot())
-    window = found["congestion window, at first up to 900"]
+    window = found["Congestion window, at first up to 900"]
     assert window.get_ylim() == (0, pytest.approx(33))
     assert points(window.lines[0]) == ([0.1, 2, 3, 4], [900, 20, 30, 15])
-    assert found["round-trip time"].get_ylim()[1] >= 90
+    assert found["RTT"].get_ylim()[1] >= 90
 
 
 def test_of_many_links_a_comparison_shows_those_most_used() -> None:
@@ -260,8 +268,8 @@ def test_of_many_links_a_comparison_shows_those_most_used() -> None:
     titles = [
         axes.get_title(loc="left") for axes in Comparison({"a": by_hand(links=links, link_series=series)}).plot().axes
     ]
-    assert [title for title in titles if title.startswith("queue")] == [
-        f"queue of l{i}" for i, one in enumerate(used) if one not in (0.1, 0.2)
+    assert [title for title in titles if title.startswith("Queue")] == [
+        f"Queue of l{i}" for i, one in enumerate(used) if one not in (0.1, 0.2)
     ]
 
 
@@ -272,7 +280,7 @@ def test_a_sizing() -> None:
         "smallest buffer for 99.5 % utilization",
     ]
     left, right = figure.axes
-    assert (left.get_xlabel(), left.get_ylabel()) == ("flows (bars: 95 % sure)", "buffer, packets")
+    assert (left.get_xlabel(), left.get_ylabel()) == ("flows (bars: 95 % CI)", "buffer, packets")
     assert (left.get_xscale(), left.get_yscale()) == ("log", "log")
     rules = {str(line.get_label()): points(line) for line in left.lines if not str(line.get_label()).startswith("_")}
     assert rules["one BDP"] == ([10], [1000.2])
@@ -298,11 +306,11 @@ def test_a_sizings_curve() -> None:
         run("vegas", 99, None, 0.99),
         run("reno", 7, 0.007, 0.77, flows=5),
     ]
-    figure = Sizing(sized().mix, [], tried).plot_curve()
+    figure = Sizing(sized().mix, [], pa.Table.from_pylist(tried)).plot_curve()
     two, five = figure.axes
     assert (two.get_ylabel(), two.get_xlabel()) == (
-        "utilization, % of capacity",
-        "99th percentile of the queueing delay, ms",
+        "Utilization (%)",
+        "p99 queueing delay (ms)",
     )
     assert two.get_title(loc="left") == "2 flows, buffer in packets\nfull marks: none has more and waits less"
     lines = {str(line.get_label()): points(line) for line in bold(two)}
@@ -316,7 +324,7 @@ def test_a_sizings_curve() -> None:
     assert [text.get_text() for text in two.texts] == ["10", "40", "99"]
     assert [points(line) for line in bold(five)] == [([7], [77])]
     with pytest.raises(InputError, match="no run has a 99th percentile"):
-        Sizing(sized().mix, [], [run("vegas", 9, None, 0.5)]).plot_curve()
+        Sizing(sized().mix, [], pa.Table.from_pylist([run("vegas", 9, None, 0.5)])).plot_curve()
 
 
 def test_what_agrees_is_seen_nevertheless() -> None:

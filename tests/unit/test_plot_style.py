@@ -20,7 +20,7 @@ from fullpipe.charts.series import FEW, MOST
 from fullpipe.charts.size import curve_figure, sizing_figure
 from fullpipe.charts.style import link_pen, moving_mean, pen, pens, write
 from fullpipe.charts.sweep import Across, sweep_figure
-from fullpipe.study.compare import Comparison
+from fullpipe.experiments.compare import Comparison
 
 PLAIN = 1.2
 """The width of a line that is nothing special."""
@@ -122,7 +122,8 @@ def pulse(flows: int) -> Result:
 
 def smoothed(axes: Axes) -> bool:
     """Whether a line lies thin under the mean of the four samples around, a fiftieth of 200; else it is alone."""
-    samples = [8.0 if k == 100 else 0.0 for k in range(200)]
+    high = 800.0 if axes.get_ylabel() == "Utilization (%)" else 8.0
+    samples = [high if k == 100 else 0.0 for k in range(200)]
     first, *bold = axes.lines
     assert np.asarray(first.get_ydata()).tolist() == samples
     if not bold:
@@ -132,7 +133,7 @@ def smoothed(axes: Axes) -> bool:
     assert (look(first), look(mean)) == ((0.5, 0.2, "-"), (PLAIN, None, "-"))
     assert first.get_color() == mean.get_color()
     values = np.asarray(mean.get_ydata())
-    assert sorted(values.tolist())[-5:] == [0, 2, 2, 2, 2]
+    assert sorted(values.tolist())[-5:] == [0, *[high / 4] * 4]
     assert set(np.flatnonzero(values)) <= {98, 99, 100, 101, 102}
     return True
 
@@ -153,7 +154,7 @@ def test_a_comparison_is_smooth_where_many_flows_or_cross_traffic_share_the_link
         window, queue, utilization, rtt = Comparison({"a": run}).plot().axes
         assert (smoothed(queue), smoothed(utilization)) == (smooth, smooth)
         assert len(window.lines) == len(rtt.lines) == 1 + smooth
-        assert window.get_title(loc="left") == f"congestion window{', mean of the flows' if flows > 1 else ''}"
+        assert window.get_title(loc="left") == f"Congestion window{', mean of the flows' if flows > 1 else ''}"
         assert rtt.get_xlabel().endswith(f"; bold: means over {run.scenario.duration_s / 50:.3g} s") == smooth
     for crossed in (TRAFFIC, {name: column[:1] for name, column in TRAFFIC.items()}):
         assert [len(axes.lines) for axes in Comparison({"a": alone(crossed)}).plot().axes] == [2, 2, 2, 2]

@@ -15,7 +15,7 @@ import pytest
 import fullpipe
 from by_hand import FLOWS, NO, SCENARIO, by_hand
 from fullpipe import InputError, Result, Scenario
-from fullpipe.files import MANIFEST
+from fullpipe._util.files import MANIFEST
 from fullpipe.runs.result import TABLES
 from fullpipe.runs.tables import to_list, to_numpy
 
@@ -63,7 +63,12 @@ def test_json_has_the_fixed_shape(result: Result) -> None:
     assert {"links", "flows", "totals"} <= figures.keys()
     for rows, keys in ((figures["links"], LINK_KEYS), (figures["flows"], FLOW_KEYS), ([figures["totals"]], TOTAL_KEYS)):
         for row in rows:
-            assert set(keys) <= row.keys()
+            assert {key for key in keys if not key.startswith("reverse_")} <= row.keys()
+    for link in figures["links"]:
+        assert not [key for key in link if key.startswith("reverse_")], "each metric is there once"
+        assert {key.removeprefix("reverse_") for key in LINK_KEYS if key.startswith("reverse_")} <= link[
+            "reverse"
+        ].keys()
     assert [flow["id"] for flow in figures["flows"]] == [0, 1]
     assert figures["links"][0]["name"] == "bottleneck"
     assert 0.5 < figures["links"][0]["utilization"] <= 1
@@ -228,8 +233,38 @@ def test_the_other_direction_is_nested_where_anything_crosses_it() -> None:
         "p95_queueing_delay_s": 0.00021,
         "p99_queueing_delay_s": 0.00031,
         "max_queueing_delay_s": 0.00041,
+        "shared_queues": 2,
     }
     assert "reverse" not in links[1]
+
+
+def of_flows(count: int, seed: int) -> Scenario:
+    return Scenario(
+        duration="0.1 s",
+        seed=seed,
+        series_interval="off",
+        links=[{"name": "l", "rate": "8 Mbit/s", "delay": "1 ms", "buffer": "99 packets", "queue": "fq-codel"}],
+        flows=[{"algorithm": "reno", "count": count}],
+    )
+
+
+def test_queues_that_flows_share_are_counted_and_warned_of(tmp_path: Path) -> None:
+    """Each of 1024 queues has 1.953 of 2000 flows on average: 1 - exp(-1.953) (1 + 1.953) = 58.1 % are shared, 595."""
+    result = fullpipe.run(of_flows(2000, seed=2))
+    (link,) = result.to_dict()["links"]
+    assert 545 < link["shared_queues"] < 645
+    (warning,) = result.warnings
+    shared = f"shared queues: {link['shared_queues']} forward, {link['reverse']['shared_queues']} reverse"
+    assert warning.startswith("links[0].queue: fq-codel")
+    assert shared in warning
+    assert pickle.loads(pickle.dumps(result)).warnings == [warning]
+    result.save(tmp_path / "result")
+    assert Result.load(tmp_path / "result").warnings == [warning]
+
+
+def test_few_flows_share_no_queue_with_the_default_seed() -> None:
+    result = fullpipe.run(of_flows(64, seed=1))
+    assert (result.links["shared_queues"].to_pylist(), result.warnings) == ([0], [])
 
 
 def test_percentiles_by_hand() -> None:
@@ -253,7 +288,7 @@ def test_percentiles_by_hand() -> None:
 def test_notebooks_show_the_tables_that_the_program_prints() -> None:
     page = by_hand(links={"name": ["<b>", "edge"]})._repr_html_()
     assert page.count("<table>") == 3
-    assert '<td style="text-align: left">&lt;b&gt;</td><td style="text-align: right">0.8123</td>' in page
+    assert '<td style="text-align: left">&lt;b&gt;</td><td style="text-align: right">81.23</td>' in page
     assert "<p>Jain index 0.808</p>" in page
     scenario = Scenario(**SCENARIO)._repr_html_()
     assert "{ name = &quot;bottleneck&quot;, rate = &quot;100 Mbit/s&quot;" in scenario

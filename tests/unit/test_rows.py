@@ -11,18 +11,30 @@ import pytest
 from by_hand import FLOWS, NO, TRAFFIC, by_hand
 from fullpipe import Result, Scenario, run
 from fullpipe.errors import Cancelled
+from fullpipe.experiments.sweep.table import join, table_of
 from fullpipe.runs import engines
 from fullpipe.runs.design import Case, Design, Done, error_line
 from fullpipe.runs.figures import FIRST
 from fullpipe.runs.options import RunOptions
 from fullpipe.runs.runner import Runner
-from fullpipe.study.sweep.table import join, table_of
 from test_sweep import PLAN
 from test_tables import LINK
 
+GROUPS = {
+    "groups.reno.flows": 1,
+    "groups.reno.goodput_bps": 60.25e6,
+    "groups.reno.retransmits": 2740,
+    "groups.ours.flows": 1,
+    # It lives half of the three seconds that are measured.
+    "groups.ours.goodput_bps": 475e3,
+    "groups.ours.retransmits": 11,
+}
+
 
 def test_figures() -> None:
-    assert by_hand().figures() == {
+    row = by_hand().figures()
+    assert row.keys() >= GROUPS.keys()
+    assert {name: value for name, value in row.items() if not name.startswith("groups.") or name in GROUPS} == {
         "utilization": 0.8123,
         "carried_goodput_bps": 62.4e6,
         "loss_rate": 0.00125,
@@ -36,6 +48,7 @@ def test_figures() -> None:
         "p95_queueing_delay_s": 0.0152,
         "p99_queueing_delay_s": 0.0183,
         "max_queueing_delay_s": 0.0194,
+        "shared_queues": 3,
         "reverse_utilization": 0.0321,
         "reverse_carried_goodput_bps": 0.31e6,
         "reverse_loss_rate": 0.0002,
@@ -49,6 +62,7 @@ def test_figures() -> None:
         "reverse_p95_queueing_delay_s": 0.00021,
         "reverse_p99_queueing_delay_s": 0.00031,
         "reverse_max_queueing_delay_s": 0.00041,
+        "reverse_shared_queues": 2,
         "links.edge.utilization": 0.0617,
         "links.edge.carried_goodput_bps": 1.7e6,
         "links.edge.loss_rate": 0.0,
@@ -62,6 +76,7 @@ def test_figures() -> None:
         "links.edge.p95_queueing_delay_s": 0.0013,
         "links.edge.p99_queueing_delay_s": 0.0024,
         "links.edge.max_queueing_delay_s": 0.0035,
+        "links.edge.shared_queues": 0,
         "links.edge.reverse_utilization": 0.0043,
         "links.edge.reverse_carried_goodput_bps": 0.42e6,
         "links.edge.reverse_loss_rate": 0.0003,
@@ -75,6 +90,7 @@ def test_figures() -> None:
         "links.edge.reverse_p95_queueing_delay_s": 0.00022,
         "links.edge.reverse_p99_queueing_delay_s": 0.00032,
         "links.edge.reverse_max_queueing_delay_s": 0.00042,
+        "links.edge.reverse_shared_queues": 1,
         "flows": 2,
         # The second flow lives half of the three seconds that are measured.
         "goodput_bps": 60.725e6,
@@ -99,6 +115,7 @@ def test_figures() -> None:
         "mean_completion_s": None,
         "flows.reno.mean_goodput_bps": 60.25e6,
         "flows.vegas.mean_goodput_bps": 950e3,
+        **GROUPS,
         "jain_index": 0.8079,
         "data_packets": 1234567,
         "udp.throughput_bps": 1.5e9,

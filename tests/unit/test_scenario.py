@@ -124,7 +124,8 @@ def test_replace_reaches_the_parameters_of_a_queue() -> None:
     new = queued.replace(**{"links.0.queue.target": "2 ms", "links.second.queue.threshold": "9 packets"})
     expected = [{"name": "codel", "target": "2 ms"}, {"name": "step", "threshold": "9 packets"}]
     assert [link["queue"] for link in new.to_dict()["links"]] == expected
-    assert [link["queue"] for link in new.resolved().to_dict()["links"]] == expected
+    resolved = [link["queue"] for link in new.resolved().to_dict()["links"]]
+    assert [{key: queue[key] for key in given} for queue, given in zip(resolved, expected, strict=True)] == expected
     with pytest.raises(ScenarioError, match=r"links\[0\]\.queue\.target: unknown unit \"packets\""):
         queued.replace(**{"links.0.queue.target": "9 packets"})
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from fullpipe._util.files import KEPT_RUNS
 from fullpipe.errors import InputError
-from fullpipe.files import KEPT_RUNS
 from fullpipe.runs import store as stores
 from fullpipe.runs.store import Store, kept_runs
 

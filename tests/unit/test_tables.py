@@ -11,24 +11,23 @@ import pytest
 
 from by_hand import NO, by_hand, check_rows
 from fullpipe import Result, Scenario
-from fullpipe.cli import algorithms, compare, linux, output, queues, reproduce, run, size, sweep
-from fullpipe.display import rate
+from fullpipe._cli import algorithms, linux, output, queues, reproduce
+from fullpipe._util.display import Outcome
 from fullpipe.errors import InputError
+from fullpipe.experiments.compare import Comparison
+from fullpipe.experiments.evaluate.card import Card
+from fullpipe.experiments.sizing import Sizing
+from fullpipe.experiments.sizing.mix import Mix
+from fullpipe.experiments.sweep import Sweep
+from fullpipe.experiments.sweep.axes import find_value, read_axes
+from fullpipe.experiments.sweep.plan import Plan
+from fullpipe.experiments.sweep.table import table_of
 from fullpipe.linux import host
 from fullpipe.registry import Algorithm, Param, Queue
 from fullpipe.reproduce.check import Shape, Value
 from fullpipe.reproduce.item import Item
-from fullpipe.reproduce.record import Outcome
+from fullpipe.reproduce.record import Outcome as ItemOutcome
 from fullpipe.reproduce.rows import Rows
-from fullpipe.study.compare import Comparison
-from fullpipe.study.comparison import MEANS
-from fullpipe.study.evaluate.card import Card
-from fullpipe.study.size import Sizing
-from fullpipe.study.size.mix import Mix
-from fullpipe.study.sweep import Sweep
-from fullpipe.study.sweep.axes import find_value, read_axes
-from fullpipe.study.sweep.plan import Plan
-from fullpipe.study.sweep.table import table_of
 from test_transfers import TRANSFERS
 
 Printed = Callable[[], str]
@@ -44,8 +43,13 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
     return text
 
 
+def show_of(outcome: Outcome) -> None:
+    """Prints a result as the program does."""
+    output.show(outcome.shown())
+
+
 def test_run(printed: Printed) -> None:
-    run.print_result(by_hand())
+    output.show(by_hand().shown())
     check_rows(printed(), "run")
 
 
@@ -63,25 +67,25 @@ def test_marks_are_shown_where_there_are_any(printed: Printed) -> None:
         ]
 
     def compared(result: Result) -> None:
-        compare._print(Comparison({"reno": result, "vegas": by_hand(links={"marked_packets": [0, 0]})}))
+        show_of(Comparison({"reno": result, "vegas": by_hand(links={"marked_packets": [0, 0]})}))
 
-    for show in (run.print_result, compared):
-        assert "marked" in heads([0, 1], show)
-        assert "marked" not in heads([0, 0], show)
-        assert "marked" not in heads(None, show)
+    for show in (show_of, compared):
+        assert "Marks" in heads([0, 1], show)
+        assert "Marks" not in heads([0, 0], show)
+        assert "Marks" not in heads(None, show)
 
 
 def test_run_of_many_flows_shows_their_groups(printed: Printed) -> None:
     columns = {name: [column[0]] * 12 + [column[1]] * 3 for name, column in by_hand().columns("flows").items()}
     goodputs = [10e6] * 11 + [20e6] + [4e6] * 3
-    run.print_result(by_hand(flows={**columns, "id": list(range(15)), "goodput_bps": goodputs}))
+    show_of(by_hand(flows={**columns, "id": list(range(15)), "goodput_bps": goodputs}))
     check_rows(printed(), "run-groups")
-    run.print_result(by_hand(flows={name: column[:12] for name, column in columns.items()}))
+    show_of(by_hand(flows={name: column[:12] for name, column in columns.items()}))
     assert "Flows" in printed(), "a dozen is shown one by one"
 
 
 def test_run_with_transfers(printed: Printed) -> None:
-    run.print_result(by_hand(transfers=TRANSFERS))
+    show_of(by_hand(transfers=TRANSFERS))
     check_rows(printed(), "run-transfers")
 
 
@@ -89,7 +93,7 @@ def test_run_without_flows_or_cross_traffic(printed: Printed) -> None:
     def none(table: str) -> dict[str, list[Any]]:
         return {name: [] for name in by_hand().columns(table)}
 
-    run.print_result(by_hand(wall_s=0.0, flows=none("flows"), traffic=none("traffic"), totals={"jain_index": NO}))
+    show_of(by_hand(wall_s=0.0, flows=none("flows"), traffic=none("traffic"), totals={"jain_index": NO}))
     text = printed()
     assert "Flows" not in text
     assert "Cross traffic" not in text
@@ -100,24 +104,8 @@ def test_run_without_flows_or_cross_traffic(printed: Printed) -> None:
 @pytest.mark.parametrize(("wall_s", "said"), [(0.5, "2.5 million"), (12.3, "0.1 million"), (40.0, "30,864")])
 def test_how_fast_a_run_went(printed: Printed, wall_s: float, said: str) -> None:
     """1,234,567 packets; of a virtual machine's thousands a second a tenth of a million would say nothing."""
-    run.print_result(by_hand(wall_s=wall_s))
+    show_of(by_hand(wall_s=wall_s))
     assert f"s, {said} a second; seed 7" in printed()
-
-
-@pytest.mark.parametrize(
-    ("bits_per_s", "text"),
-    [
-        (0.0, "0 bit/s"),
-        (999.0, "999 bit/s"),
-        (1000.0, "1.00 kbit/s"),
-        (999_994.0, "999.99 kbit/s"),
-        (1e6, "1.00 Mbit/s"),
-        (1e9, "1.00 Gbit/s"),
-        (2.5e12, "2500.00 Gbit/s"),
-    ],
-)
-def test_rates(bits_per_s: float, text: str) -> None:
-    assert rate(bits_per_s) == text
 
 
 def fast_and_strange() -> Result:
@@ -133,38 +121,23 @@ def fast_and_strange() -> Result:
 
 
 def test_compare(printed: Printed) -> None:
-    compare._print(Comparison({"reno": by_hand(), "vegas (alpha=2)": fast_and_strange()}))
+    show_of(Comparison({"reno": by_hand(), "vegas (alpha=2)": fast_and_strange()}))
     check_rows(printed(), "compare")
 
 
-def test_rows_of_a_comparison() -> None:
-    rows = Comparison({"reno": by_hand(), "vegas (alpha=2)": fast_and_strange()}).rows()
-    assert rows[0] == {
-        "algorithm": "reno",
-        "engine": "simulator",
-        "link": "bottleneck",
-        "seeds": 1,
-        **{f"{name}_ci95": None for name in MEANS},
-        "utilization": 0.8123,
-        "loss_rate": 0.00125,
-        "marked_packets": 4321,
-        "mean_queue_packets": 61.25,
-        "p99_queueing_delay_s": 0.0183,
-        # The second flow lives half of the three seconds that are measured: 60.25 + 0.95 / 2.
-        "goodput_bps": 60.725e6,
-        "mean_rtt_s": pytest.approx(0.0878),
-        "retransmits": 2751,
-        "timeouts": 4,
-        "jain_index": 0.8079,
-    }
+def test_links_of_a_comparison() -> None:
+    table = Comparison({"reno": by_hand(), "vegas (alpha=2)": fast_and_strange()}).by_link().runs
+    rows = table.to_pylist()
     assert [(row["link"], row["utilization"], row["mean_queue_packets"]) for row in rows] == [
         ("bottleneck", 0.8123, 61.25),
         ("edge", 0.0617, 1.375),
     ] * 2
-    strange = rows[3]
-    assert (strange["engine"], strange["mean_rtt_s"], strange["jain_index"]) == ("linux", 0.0031, None)
+    # The second flow lives half of the three seconds that are measured: 60.25 + 0.95 / 2.
+    assert (rows[0]["algorithm"], rows[0]["goodput_bps"], rows[0]["retransmits"]) == ("reno", 60.725e6, 2751)
+    assert rows[0]["mean_rtt_s"] == pytest.approx(0.0878)
+    assert (rows[3]["mean_rtt_s"], rows[3]["jain_index"]) == (0.0031, None)
     silent = by_hand(flows={"mean_rtt_s": [NO, NO]})
-    assert Comparison({"reno": silent}).rows()[0]["mean_rtt_s"] is None
+    assert Comparison({"reno": silent}).runs["mean_rtt_s"].to_pylist() == [None]
 
 
 def swept(*, failing: bool = False) -> Sweep:
@@ -198,13 +171,13 @@ def row(*figures: float | None) -> dict[str, float | None]:
 def test_sweep(printed: Printed) -> None:
     # Two values a and b: mean (a + b) / 2, standard deviation |a - b| / sqrt(2), and half of the interval
     # t(1 degree of freedom) = 12.706 times that over sqrt(2), 6.353 |a - b|.
-    sweep._print(swept())
+    show_of(swept())
     check_rows(printed(), "sweep")
 
 
 def test_sweep_less_one_value(printed: Printed) -> None:
     # Of 0.9 - 0.5 and 0.9 - 0.7, 0.3 on average, and 6.353 times their difference of 0.2.
-    sweep._print(swept(), "20 packets")
+    output.show(swept().shown(versus="20 packets"))
     check_rows(printed(), "sweep", "sweep-versus")
 
 
@@ -223,7 +196,7 @@ def test_a_value_of_an_axis_by_what_tables_show() -> None:
 def test_sweep_without_randomness(printed: Printed) -> None:
     plan = swept().plan
     rows = [{**plan.labels(run), "error": None, **row(0.5, 0.001, 10.0, 50e6, 0.04, 0.9)} for run in range(4)]
-    sweep._print(Sweep(plan, table_of(rows, plan)))
+    show_of(Sweep(plan, table_of(rows, plan)))
     check_rows(printed(), "sweep-one-value")
 
 
@@ -287,23 +260,26 @@ def test_reproduce_list(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_sweep_with_a_run_that_failed(printed: Printed) -> None:
-    sweep._print(swept(failing=True))
+    show_of(swept(failing=True))
     check_rows(printed(), "sweep-failed")
 
 
 def test_sweep_with_marks(printed: Printed) -> None:
     plan = swept().plan
     rows = [{**plan.labels(run), "error": None, "utilization": 0.5, "marked_packets": 0} for run in range(4)]
-    sweep._print(Sweep(plan, table_of(rows, plan)))
-    assert "marked" not in printed()
+    show_of(Sweep(plan, table_of(rows, plan)))
+    assert "Marks" not in printed()
     rows[3]["marked_packets"] = 2000
-    sweep._print(Sweep(plan, table_of(rows, plan)))
+    show_of(Sweep(plan, table_of(rows, plan)))
     # Of 0 and 2000: 1000, and t(1) = 12.7062 times a standard deviation of 2000 / sqrt(2) over sqrt(2).
-    assert [line.split()[-3:] for line in printed().splitlines()[-3:-1]] == [["0", "±", "0"], ["1,000", "±", "12,706"]]
+    assert [line.split()[-3:] for line in printed().splitlines()[-3:-1]] == [
+        ["packets", "50.00", "0"],
+        ["1,000", "±", "12,706"],
+    ]
 
 
 def test_summary_of_a_sweep() -> None:
-    small, large = swept(failing=True).summary.to_pylist()
+    small, large = swept(failing=True).summary().to_pylist()
     assert (small["runs"], small["failed"], large["runs"], large["failed"]) == (2, 0, 1, 1)
     assert small["links.bottleneck.buffer"] == "20 packets"
     assert small["utilization_mean"] == pytest.approx(0.6)
@@ -317,10 +293,14 @@ def test_summary_of_a_sweep() -> None:
 def test_summary_without_repeats() -> None:
     plan = Plan(swept().plan.scenario, swept().plan.axes)
     rows = [{**plan.labels(number), "error": None, "utilization": 0.5 + number / 10} for number in (0, 1)]
-    small, large = Sweep(plan, table_of(rows, plan)).summary.to_pylist()
+    small, large = Sweep(plan, table_of(rows, plan)).summary().to_pylist()
     assert (small["links.bottleneck.buffer"], small["runs"], small["utilization_mean"]) == ("20 packets", 1, 0.5)
     assert (large["links.bottleneck.buffer"], large["runs"], large["utilization_mean"]) == ("1000 packets", 1, 0.6)
     assert (small["utilization_sd"], small["utilization_ci95"]) == (None, None)
+
+
+def one_run(size: str) -> pa.Table:
+    return pa.Table.from_pylist([{"algorithm": "newreno", "flows": 10, size: 1234, "seed": 1, "utilization": 0.98}])
 
 
 def sized() -> Sizing:
@@ -380,11 +360,11 @@ def sized() -> Sizing:
         "p95_fct_s": None,
         "seeds": 1,
     }
-    return Sizing(Mix(100e6, 0.04, 0.12, 0.25), [found, none], [])
+    return Sizing(Mix(100e6, 0.04, 0.12, 0.25), [found, none], one_run("buffer_packets"))
 
 
 def test_size(printed: Printed) -> None:
-    size._print(sized())
+    show_of(sized())
     check_rows(printed(), "size")
 
 
@@ -397,18 +377,19 @@ def sized_together() -> Sizing:
     ):
         own = {name.replace("buffer", "queue_target"): value for name, value in row.items()}
         rows.append({**own, **more, "target": target})
-    return Sizing(Mix(100e6, 0.04, 0.04, queue="codel", sized="target"), [*rows, {**rows[0], "target": "0.98"}], [])
+    mix = Mix(100e6, 0.04, 0.04, queue="codel", sized="target")
+    return Sizing(mix, [*rows, {**rows[0], "target": "0.98"}], one_run("queue_target_packets"))
 
 
 def test_size_of_a_queues_parameter_for_conditions(printed: Printed) -> None:
-    size._print(sized_together())
+    show_of(sized_together())
     check_rows(printed(), "size-together")
 
 
-def outcome(*checks: Value | Shape, **changes: Any) -> Outcome:
+def outcome(*checks: Value | Shape, **changes: Any) -> ItemOutcome:
     item = Item("paper/table-9", "What it shows", dict, lambda _: Rows())
     given = {"scenarios": {}, "results": {}, "rows": Rows(), "shortened": "", "quick": False, "wall_s": 3.25}
-    return Outcome(item=item, checks=checks, **{**given, **changes})
+    return ItemOutcome(item=item, checks=checks, **{**given, **changes})
 
 
 AGREES = Value(
@@ -457,6 +438,6 @@ def test_reproduce_in_words(printed: Printed) -> None:
 
 
 def test_columns_without_a_value_are_numbers() -> None:
-    table = swept(failing=True).table
+    table = swept(failing=True).runs
     assert table.schema.field("jain_index").type == pa.float64()
     assert table["error"].to_pylist() == [None, None, None, "it failed"]

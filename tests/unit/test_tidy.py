@@ -8,10 +8,7 @@ import pyarrow as pa
 import pytest
 
 from by_hand import by_hand
-from fullpipe import Comparison, Duel
-from fullpipe.display import on_axis, unit
-from fullpipe.runs.figures import split
-from test_tables import sized, swept
+from fullpipe.metrics import axis, metric
 
 
 def found(table: pa.Table, **where: Any) -> dict[tuple[str, str], float]:
@@ -49,62 +46,20 @@ def test_a_result() -> None:
     }
 
 
-def test_tables_of_many_runs_have_the_same_columns() -> None:
-    comparison = Comparison({"reno": by_hand(), "vegas": by_hand(links={"utilization": [0.5, 0.25]})}).tidy()
-    assert found(comparison, group="link edge", setting="vegas")["utilization", "1"] == 0.25
-    sweep = swept(failing=True).tidy()
-    settings = [f"links.bottleneck.buffer={size} packets, seed={seed}" for size in (20, 1000) for seed in (1, 2)]
-    assert list(dict.fromkeys(sweep["setting"].to_pylist())) == settings[:3], "the fourth run failed"
-    assert found(sweep, setting=settings[1], group="bottleneck") == {
-        ("utilization", "1"): 0.7,
-        ("loss_rate", "1"): 0.003,
-        ("mean_queue_packets", "packets"): 12,
-    }
-    assert found(sweep, setting=settings[1], group="all")["goodput_bps", "bit/s"] == 70e6
-    sizing = found(sized().tidy(), group="newreno", setting="flows=10, target=0.98")
-    assert (sizing["buffer_packets", "packets"], sizing["buffer_s", "s"]) == (1234, 0.09876)
-    assert ("rule_bdp_packets", "packets") not in sizing
-    place = {"buffer": None, "mix": "half and half", "part": "beside", "seed": 3}
-    duel = Duel(["a", "b"], [{**place, "algorithm": "a", "flows": 1, "goodput_bps": 5e6, "mean_rtt_s": None}]).tidy()
-    assert found(duel, group="a", setting="mix=half and half, part=beside, seed=3") == {
-        ("flows", "1"): 1,
-        ("goodput_bps", "bit/s"): 5e6,
-    }
-    together = pa.concat_tables([by_hand().tidy(), comparison, sweep, sized().tidy(), duel])
-    assert len(together) == sum(map(len, (by_hand().tidy(), comparison, sweep, sized().tidy(), duel)))
-
-
-def test_a_row_by_what_its_figures_are_of() -> None:
-    row = {
-        "utilization": 0.5,
-        "jain_index": 1.0,
-        "links.a.b.loss_rate": 0.1,
-        "flows.reno.mean_goodput_bps": 3.0,
-        "web.mean_completion_s": 2.0,
-    }
-    assert split(row) == {
-        "bottleneck": {"utilization": 0.5},
-        "all": {"jain_index": 1.0},
-        "link a.b": {"loss_rate": 0.1},
-        "algorithm reno": {"mean_goodput_bps": 3.0},
-        "web": {"mean_completion_s": 2.0},
-    }
-
-
 @pytest.mark.parametrize(
-    ("figure", "its_unit", "axis"),
+    ("name", "its_unit", "label"),
     [
-        ("utilization", "1", ("% of capacity", 100)),
-        ("reverse_utilization", "1", ("% of capacity", 100)),
-        ("links.edge.loss_rate", "1", ("% of packets", 100)),
-        ("throughput_bps", "bit/s", ("Mbit/s", 1e-6)),
-        ("p99_rtt_s", "s", ("ms", 1e3)),
-        ("max_queue_packets", "packets", ("packets", 1)),
-        ("buffer_bytes", "bytes", ("bytes", 1)),
-        ("timeouts", "1", ("number", 1)),
-        ("completed_flows", "1", ("number", 1)),
+        ("utilization", "1", ("Utilization (%)", 100)),
+        ("reverse_utilization", "1", ("Utilization, reverse (%)", 100)),
+        ("links.edge.loss_rate", "1", ("Loss of links.edge (%)", 100)),
+        ("throughput_bps", "bit/s", ("Throughput (Mbit/s)", 1e-6)),
+        ("p99_rtt_s", "s", ("p99 RTT (ms)", 1e3)),
+        ("max_queue_packets", "packets", ("Max queue (packets)", 1)),
+        ("buffer_bytes", "bytes", ("Buffer (bytes)", 1)),
+        ("timeouts", "1", ("RTOs", 1)),
+        ("completed_flows", "1", ("Complete flows", 1)),
     ],
 )
-def test_units(figure: str, its_unit: str, axis: tuple[str, float]) -> None:
-    assert unit(figure) == its_unit
-    assert on_axis(figure) == axis
+def test_units(name: str, its_unit: str, label: tuple[str, float]) -> None:
+    assert metric(name).unit == its_unit
+    assert axis(name) == label

@@ -54,7 +54,14 @@ def test_size_classes_are_factors_of_ten() -> None:
 
 
 def test_without_an_end_there_is_no_percentile() -> None:
-    row = {"group": "g", "size_bytes": 1, "completion_s": None, "slowdown": None, "in_warmup": False}
+    row = {
+        "group": "g",
+        "size_bytes": 1,
+        "completion_s": None,
+        "slowdown": None,
+        "in_warmup": False,
+        "state": "running",
+    }
     (whole,), (of_class,) = summaries([row]), by_size([row])
     assert (whole["count"], whole["completed"], whole["running"], whole["p95_s"]) == (1, 0, 1, None)
     assert (of_class["from_bytes"], of_class["p50_slowdown"]) == (1, None)

@@ -1,6 +1,6 @@
 //! What the libraries' BBRs do that BBR's drafts and Linux's do not, each by a simulation with our BBR, after Linux's, beside it.
 //!
-//! docs/your-own/quic.md has a row for each test here, with the line of code that it comes from. One that fails after a change of version
+//! reports/quic.md has a row for each test here, with the line of code that it comes from. One that fails after a change of version
 //! says that its row is to be read again.
 
 use fullpipe_quic::windows;

@@ -1,6 +1,6 @@
 //! Which of RFC 9438's rules the libraries' CUBICs and ours follow, and what those that do not do instead, worked by hand from their code.
 //!
-//! docs/your-own/quic.md has a row for each rule. A test that fails after a change of version says that its row is to be read again.
+//! reports/quic.md has a row for each rule. A test that fails after a change of version says that its row is to be read again.
 
 use fullpipe_quic::rfc9438::{self, RULES};
 use std::ops::RangeInclusive;

@@ -2,7 +2,7 @@
 //!
 //! A connection of quinn's tells its controller of packets and bytes; the simulator's sender tells of segments. What lies between is here:
 //! a packet for each departure of a segment ([`fullpipe_connection`]), quinn's RTT estimator, and its pacer's rate and burst.
-//! docs/your-own/quic.md says how each event is mapped, and what differs from a connection.
+//! reports/quic.md says how each event is mapped, and what differs from a connection.
 //!
 //! BBR seeds a generator of its own from the operating system. Here it is the flow's seed that it gets: the crate `getrandom`, which `rand`
 //! asks, is replaced by one that knows no other source (`../entropy`), and quinn's code stays as it is.

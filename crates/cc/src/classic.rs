@@ -1,6 +1,6 @@
 //! The frame that loss-driven algorithms share: slow start, floors and the timeout around a [`Response`].
 
-use crate::params::{Kind, Param, Params};
+use crate::params::{Param, Params};
 use crate::slow_start::{Policy, Sight};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
 
@@ -75,13 +75,8 @@ pub struct Classic<R> {
 }
 
 /// Alternative backoff with ECN, an option of every response.
-pub const ABE: Param = Param {
-    name: "abe",
-    unit: "1",
-    kind: Kind::Flag { default: false },
-    doc: "An ECN mark leaves at least 0.8 of the window (0.85 with CUBIC).",
-    source: "RFC 8511 section 3.1: beta_ecn; off as in RFC 3168 section 5: a mark is answered like a loss",
-};
+pub const ABE: Param = Param::flag("abe", false, "An ECN mark leaves at least 0.8 of the window (0.85 with CUBIC).")
+    .source("RFC 8511 section 3.1: beta_ecn; off as in RFC 3168 section 5: a mark is answered like a loss");
 
 /// The least ssthresh, in segments (RFC 5681 equation 4).
 pub const MIN_SSTHRESH: f64 = 2.0;

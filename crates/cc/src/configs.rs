@@ -42,7 +42,7 @@ pub trait Config: Clone + Debug + Default + PartialEq {
     const INFO: &'static Info;
 
     /// See [`Config::values`].
-    type Values: AsRef<[(&'static str, Value<'static>)]>;
+    type Values: AsRef<[(&'static str, Value)]>;
 
     /// Every parameter with its value, in the order of [`Info::params`]; without those left at a default that another decides on.
     fn values(&self) -> Self::Values;
@@ -67,13 +67,13 @@ pub trait Config: Clone + Debug + Default + PartialEq {
 /// Parameters that are given, `N` at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Given<const N: usize> {
-    values: [(&'static str, Value<'static>); N],
+    values: [(&'static str, Value); N],
     count: usize,
 }
 
 impl<const N: usize> Given<N> {
     /// Those that have a value.
-    fn of(fields: [(&'static str, Option<Value<'static>>); N]) -> Given<N> {
+    fn of(fields: [(&'static str, Option<Value>); N]) -> Given<N> {
         let mut given = Given { values: [("", Value::Flag(false)); N], count: 0 };
         for (name, value) in fields {
             if let Some(value) = value {
@@ -85,8 +85,8 @@ impl<const N: usize> Given<N> {
     }
 }
 
-impl<const N: usize> AsRef<[(&'static str, Value<'static>)]> for Given<N> {
-    fn as_ref(&self) -> &[(&'static str, Value<'static>)] {
+impl<const N: usize> AsRef<[(&'static str, Value)]> for Given<N> {
+    fn as_ref(&self) -> &[(&'static str, Value)] {
         &self.values[..self.count]
     }
 }
@@ -430,9 +430,9 @@ configs! {
         variant: Variant,
         /// Time without a lower RTT after which it is probed for. 0.1 to 1000 s; 5 by default.
         probe_rtt_interval: f64,
-        /// Pacing gain of Drain; linux-v3 has 0.34375 where none is given. 0.01 to 1; 0.5 by default.
+        /// Pacing gain of Drain. 0.01 to 1; 0.5 by default.
         drain_pacing_gain: Option<f64>,
-        /// Pacing gain of ProbeBW_DOWN; linux-v3 has 0.90625 where none is given. 0.01 to 1; 0.9 by default.
+        /// Pacing gain of ProbeBW_DOWN. 0.01 to 1; 0.9 by default.
         down_pacing_gain: Option<f64>,
     }
 }
@@ -488,7 +488,7 @@ trait Field: Sized {
     fn first(param: &'static Param) -> Self;
 
     /// As it is given; `None` where the default holds, on which another field decides.
-    fn value(&self) -> Option<Value<'static>>;
+    fn value(&self) -> Option<Value>;
 
     /// Another value, in the parameter's range or out of it, if there is one.
     #[cfg(test)]
@@ -497,17 +497,19 @@ trait Field: Sized {
 
 impl Field for f64 {
     fn first(param: &'static Param) -> f64 {
-        let Kind::Number { default, .. } = param.kind else { unfit(param) };
+        let Some(Value::Number(default)) = param.default else { unfit(param) };
         default
     }
 
-    fn value(&self) -> Option<Value<'static>> {
+    fn value(&self) -> Option<Value> {
         Some(Value::Number(*self))
     }
 
     #[cfg(test)]
     fn other(param: &'static Param, which: tests::Which) -> Option<f64> {
-        let Kind::Number { default, min, max } = param.kind else { unfit(param) };
+        let (Kind::Number { min, max }, Some(Value::Number(default))) = (param.kind, param.default) else {
+            unfit(param)
+        };
         Some(match which {
             tests::Which::Allowed if default == max => min,
             tests::Which::Allowed => default + (max - default).min(1.0) / 2.0,
@@ -522,7 +524,7 @@ impl Field for Option<f64> {
         None
     }
 
-    fn value(&self) -> Option<Value<'static>> {
+    fn value(&self) -> Option<Value> {
         self.map(Value::Number)
     }
 
@@ -534,11 +536,11 @@ impl Field for Option<f64> {
 
 impl Field for bool {
     fn first(param: &'static Param) -> bool {
-        let Kind::Flag { default } = param.kind else { unfit(param) };
+        let Some(Value::Flag(default)) = param.default else { unfit(param) };
         default
     }
 
-    fn value(&self) -> Option<Value<'static>> {
+    fn value(&self) -> Option<Value> {
         Some(Value::Flag(*self))
     }
 
@@ -557,7 +559,7 @@ macro_rules! choices {
                 $choice::find(first).unwrap_or_else(|| unfit(param))
             }
 
-            fn value(&self) -> Option<Value<'static>> {
+            fn value(&self) -> Option<Value> {
                 Some(Value::Name(self.name()))
             }
 
@@ -640,12 +642,8 @@ mod tests {
         info
     }
 
-    fn default(param: &Param) -> Value<'static> {
-        match param.kind {
-            Kind::Number { default, .. } => Value::Number(default),
-            Kind::Flag { default } => Value::Flag(default),
-            Kind::Choice(names) => Value::Name(names[0]),
-        }
+    fn default(param: &Param) -> Value {
+        param.default.expect("a default")
     }
 
     /// All of a controller's state.
@@ -660,12 +658,13 @@ mod tests {
     /// What a field's documentation has to be.
     fn documented(param: &Param) -> String {
         let unit = if param.unit == "1" { String::new() } else { format!(" {}", param.unit) };
-        match param.kind {
-            Kind::Number { default, min, max } => {
+        match (param.kind, default(param)) {
+            (Kind::Number { min, max }, Value::Number(default)) => {
                 format!("{} {min} to {max}{unit}; {default} by default.", param.doc)
             }
-            Kind::Flag { default } => format!("{} {} by default.", param.doc, if default { "On" } else { "Off" }),
-            Kind::Choice(names) => format!("{} {:?} by default.", param.doc, names[0]),
+            (_, Value::Flag(default)) => format!("{} {} by default.", param.doc, if default { "On" } else { "Off" }),
+            (_, Value::Name(name)) => format!("{} {name:?} by default.", param.doc),
+            (kind, _) => panic!("{kind:?}"),
         }
     }
 

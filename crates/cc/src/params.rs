@@ -1,5 +1,8 @@
-//! What is known of an algorithm before it runs, and the values its parameters are given.
+//! Parameters of algorithms and queues: declarations, values, and the rule that decides which value holds.
+//!
+//! A value that a scenario gives wins over the default of a variant, which wins over the general default ([`Params::value`]).
 
+use crate::time::Nanos;
 use core::fmt;
 
 /// What is known of an algorithm before it runs. Put together with [`Info::new`] and the methods named after the fields; more fields may
@@ -112,88 +115,225 @@ impl Group {
     }
 }
 
-/// A parameter of an algorithm. More fields may come.
-#[derive(Debug, PartialEq)]
+/// Parameter of an algorithm or a queue. More fields may come.
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct Param {
-    /// The name scenarios use.
+    /// Name in scenarios.
     pub name: &'static str,
-    /// The unit; "1" for a plain ratio or count without one.
+    /// Unit of a plain number; "1" for a ratio or a count. Values of the other kinds are written with their unit.
     pub unit: &'static str,
-    /// What values it takes, and the one it has when a scenario is silent.
+    /// Values that are allowed.
     pub kind: Kind,
-    /// What it does, in a sentence.
+    /// Value that holds where a scenario gives none; `None` where there is no value, as [`Param::unset`] explains.
+    pub default: Option<Value>,
+    /// Defaults of variants, which win over [`Param::default`]: the name of the variant, as the parameter [`VARIANT`] has it, and the value.
+    pub variants: &'static [(&'static str, Value)],
+    /// Default that follows from other parameters; it wins over [`Param::default`], and a variant's default wins over it.
+    pub derived: Option<Derived>,
+    /// Meaning of no value, for parameters without a default.
+    pub unset: Unset,
+    /// Meaning, in a sentence.
     pub doc: &'static str,
-    /// Where the default comes from: paper and equation, RFC and section.
+    /// Source of the default: paper and equation, or RFC and section.
     pub source: &'static str,
 }
 
+/// Name of the parameter whose value selects the defaults of [`Param::variants`].
+pub const VARIANT: &str = "variant";
+
+/// Default that follows from other parameters.
+pub type Derived = fn(&Params) -> Value;
+
+/// Meaning of a parameter without a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unset {
+    /// Never without a value.
+    Never,
+    /// State that a scenario writes as this word, for example "off".
+    Word(&'static str),
+    /// The scenario's packet size, bytes.
+    PacketSize,
+}
+
 impl Param {
-    /// A parameter without a unit, whose default the algorithm's own author chose.
-    pub const fn new(name: &'static str, kind: Kind, doc: &'static str) -> Param {
-        Param { name, unit: "1", kind, doc, source: "the author" }
+    /// Parameter without a unit, whose default is the author's own choice.
+    pub const fn new(name: &'static str, kind: Kind, default: Option<Value>, doc: &'static str) -> Param {
+        let unset = Unset::Never;
+        Param { name, unit: "1", kind, default, variants: &[], derived: None, unset, doc, source: "the author" }
     }
 
-    /// A number from `min` to `max`.
+    /// Number from `min` to `max`.
     pub const fn number(name: &'static str, default: f64, min: f64, max: f64, doc: &'static str) -> Param {
-        Param::new(name, Kind::Number { default, min, max }, doc)
+        Param::new(name, Kind::Number { min, max }, Some(Value::Number(default)), doc)
     }
 
-    /// Something that is on or off.
+    /// Whole number from `min` to `max`.
+    pub const fn whole(name: &'static str, default: u64, min: u64, max: u64, doc: &'static str) -> Param {
+        Param::new(name, Kind::Whole { min, max }, Some(Value::Whole(default)), doc)
+    }
+
+    /// Time from `min` to `max`.
+    pub const fn time(name: &'static str, default: Nanos, min: Nanos, max: Nanos, doc: &'static str) -> Param {
+        Param::new(name, Kind::Time { min, max }, Some(Value::Time(default)), doc)
+    }
+
+    /// Number of packets from `min` to `max`.
+    pub const fn packets(name: &'static str, default: u64, min: u64, max: u64, doc: &'static str) -> Param {
+        Param::new(name, Kind::Packets { min, max }, Some(Value::Packets(default)), doc)
+    }
+
+    /// Number of bytes from `min` to `max`.
+    pub const fn bytes(name: &'static str, default: u64, min: u64, max: u64, doc: &'static str) -> Param {
+        Param::new(name, Kind::Bytes { min, max }, Some(Value::Bytes(default)), doc)
+    }
+
+    /// Switch, on or off.
     pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> Param {
-        Param::new(name, Kind::Flag { default }, doc)
+        Param::new(name, Kind::Flag, Some(Value::Flag(default)), doc)
     }
 
-    /// The same in this unit.
+    /// One of several names, of which the first is the default.
+    pub const fn choice(name: &'static str, names: &'static [&'static str], doc: &'static str) -> Param {
+        Param::new(name, Kind::Choice(names), Some(Value::Name(names[0])), doc)
+    }
+
+    /// Copy with another unit.
     #[must_use]
     pub const fn unit(self, unit: &'static str) -> Param {
         Param { unit, ..self }
     }
 
-    /// The same with where the default comes from.
+    /// Copy with the source of the default.
     #[must_use]
     pub const fn source(self, source: &'static str) -> Param {
         Param { source, ..self }
     }
+
+    /// Copy with defaults of variants.
+    #[must_use]
+    pub const fn variants(self, variants: &'static [(&'static str, Value)]) -> Param {
+        Param { variants, ..self }
+    }
+
+    /// Copy with a default that follows from other parameters.
+    #[must_use]
+    pub const fn derived(self, derived: Derived) -> Param {
+        Param { derived: Some(derived), default: None, ..self }
+    }
+
+    /// Copy without a default.
+    #[must_use]
+    pub const fn unset(self, unset: Unset) -> Param {
+        Param { unset, default: None, ..self }
+    }
 }
 
-/// The values a parameter takes.
+/// Equality of everything but the function behind [`Param::derived`], of which only the presence counts.
+impl PartialEq for Param {
+    fn eq(&self, other: &Param) -> bool {
+        let parts = |param: &Param| {
+            let Param { name, unit, kind, default, variants, derived, unset, doc, source } = *param;
+            ((name, unit, kind, default), (variants, derived.is_some(), unset), (doc, source))
+        };
+        parts(self) == parts(other)
+    }
+}
+
+/// Values that a parameter allows; bounds are allowed values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// A number from `min` to `max`, both allowed.
+    /// Plain number.
     Number {
-        /// When a scenario is silent.
-        default: f64,
         /// Least value allowed.
         min: f64,
         /// Greatest value allowed.
         max: f64,
     },
-    /// On or off.
-    Flag {
-        /// When a scenario is silent.
-        default: bool,
+    /// Plain whole number.
+    Whole {
+        /// Least value allowed.
+        min: u64,
+        /// Greatest value allowed.
+        max: u64,
     },
-    /// One of several names; the first is the default.
+    /// Time, written with its unit (`"5 ms"`).
+    Time {
+        /// Least value allowed.
+        min: Nanos,
+        /// Greatest value allowed.
+        max: Nanos,
+    },
+    /// Whole number of packets, written with its unit (`"65 packets"`).
+    Packets {
+        /// Least value allowed.
+        min: u64,
+        /// Greatest value allowed.
+        max: u64,
+    },
+    /// Amount of data, written with its unit (`"1514 B"`).
+    Bytes {
+        /// Least value allowed.
+        min: u64,
+        /// Greatest value allowed.
+        max: u64,
+    },
+    /// Packets or a time; the unit decides.
+    PacketsOrTime,
+    /// On or off.
+    Flag,
+    /// One of several names.
     Choice(&'static [&'static str]),
 }
 
-/// A value given for a parameter.
+impl Kind {
+    /// Whether `value` is of this kind and in range.
+    pub fn admits(&self, value: Value) -> bool {
+        match (self, value) {
+            (Kind::Number { min, max }, Value::Number(x)) => x >= *min && x <= *max,
+            (Kind::Whole { min, max }, Value::Whole(n))
+            | (Kind::Time { min, max }, Value::Time(n))
+            | (Kind::Packets { min, max }, Value::Packets(n))
+            | (Kind::Bytes { min, max }, Value::Bytes(n)) => (min..=max).contains(&&n),
+            (Kind::PacketsOrTime, Value::Packets(_) | Value::Time(_)) | (Kind::Flag, Value::Flag(_)) => true,
+            (Kind::Choice(names), Value::Name(x)) => names.contains(&x),
+            _ => false,
+        }
+    }
+
+    /// Choice of this name; `None` if there is no such choice.
+    pub fn named(&self, name: &str) -> Option<Value> {
+        match self {
+            Kind::Choice(names) => names.iter().find(|known| **known == name).map(|known| Value::Name(known)),
+            _ => None,
+        }
+    }
+}
+
+/// Value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value<'a> {
+pub enum Value {
     /// For [`Kind::Number`].
     Number(f64),
+    /// For [`Kind::Whole`].
+    Whole(u64),
+    /// For [`Kind::Time`] and [`Kind::PacketsOrTime`].
+    Time(Nanos),
+    /// For [`Kind::Packets`] and [`Kind::PacketsOrTime`].
+    Packets(u64),
+    /// For [`Kind::Bytes`].
+    Bytes(u64),
     /// For [`Kind::Flag`].
     Flag(bool),
     /// For [`Kind::Choice`].
-    Name(&'a str),
+    Name(&'static str),
 }
 
-/// Why a controller can't be built.
+/// Reason why a controller cannot be built.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error<'a> {
-    /// There is no algorithm of this name.
+    /// No algorithm has this name.
     UnknownAlgorithm(&'a str),
     /// The algorithm has no parameter of this name.
     UnknownParam(&'a str),
@@ -203,100 +343,197 @@ pub enum Error<'a> {
 
 impl fmt::Display for Error<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Error::UnknownAlgorithm(name) => write!(f, "unknown algorithm {name:?}"),
-            Error::UnknownParam(name) => write!(f, "unknown parameter {name:?}"),
-            Error::BadValue(Param { name, kind: Kind::Number { min, max, .. }, .. }) => {
-                write!(f, "{name}: not a number from {min} to {max}")
-            }
-            Error::BadValue(Param { name, kind: Kind::Flag { .. }, .. }) => write!(f, "{name}: neither true nor false"),
-            Error::BadValue(Param { name, kind: Kind::Choice(names), .. }) => write!(f, "{name}: none of {names:?}"),
+        let (name, kind) = match self {
+            Error::UnknownAlgorithm(name) => return write!(f, "unknown algorithm {name:?}"),
+            Error::UnknownParam(name) => return write!(f, "unknown parameter {name:?}"),
+            Error::BadValue(param) => (param.name, &param.kind),
+        };
+        match kind {
+            Kind::Number { min, max } => write!(f, "{name}: not a number from {min} to {max}"),
+            Kind::Whole { min, max } => write!(f, "{name}: not a whole number from {min} to {max}"),
+            Kind::Time { min, max } => write!(f, "{name}: not a time from {min} to {max} ns"),
+            Kind::Packets { min, max } => write!(f, "{name}: not a number of packets from {min} to {max}"),
+            Kind::Bytes { min, max } => write!(f, "{name}: not a number of bytes from {min} to {max}"),
+            Kind::PacketsOrTime => write!(f, "{name}: neither packets nor a time"),
+            Kind::Flag => write!(f, "{name}: neither true nor false"),
+            Kind::Choice(names) => write!(f, "{name}: none of {names:?}"),
         }
     }
 }
 
 impl core::error::Error for Error<'_> {}
 
-/// The parameters of one algorithm: what was given, and defaults for the rest.
+/// Values of all parameters of one algorithm or queue: those given, and defaults for the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct Params<'a> {
-    info: &'static Info,
-    given: &'a [(&'a str, Value<'a>)],
+    owner: &'static str,
+    declared: &'static [Param],
+    given: &'a [(&'a str, Value)],
 }
 
 impl<'a> Params<'a> {
-    /// All defaults.
-    pub fn defaults(info: &'static Info) -> Params<'static> {
-        Params { info, given: &[] }
+    /// Values given for the parameters `declared` of `owner`; not checked.
+    pub const fn new(owner: &'static str, declared: &'static [Param], given: &'a [(&'a str, Value)]) -> Params<'a> {
+        Params { owner, declared, given }
     }
 
-    /// Checks what was given against the algorithm's parameters.
-    pub fn checked<'n: 'a>(info: &'static Info, given: &'a [(&'n str, Value<'a>)]) -> Result<Params<'a>, Error<'n>> {
+    /// Defaults of an algorithm.
+    pub const fn defaults(info: &'static Info) -> Params<'static> {
+        Params::new(info.name, info.params, &[])
+    }
+
+    /// Values given for an algorithm.
+    ///
+    /// # Errors
+    /// An unknown name, or a value that is not allowed.
+    pub fn checked<'n: 'a>(info: &'static Info, given: &'a [(&'n str, Value)]) -> Result<Params<'a>, Error<'n>> {
         for &(name, value) in given {
             let param = info.params.iter().find(|p| p.name == name).ok_or(Error::UnknownParam(name))?;
             if !param.kind.admits(value) {
                 return Err(Error::BadValue(param));
             }
         }
-        Ok(Params { info, given })
+        Ok(Params::new(info.name, info.params, given))
     }
 
-    /// What is known of the algorithm.
-    pub fn info(&self) -> &'static Info {
-        self.info
+    /// Declarations of the parameters.
+    pub fn declared(&self) -> &'static [Param] {
+        self.declared
     }
 
-    /// The number called `name`. Panics if the algorithm declares no such number: a fault of the algorithm's own file.
+    /// Value of the parameter called `name`: the one given, otherwise its default. `None` means [`Param::unset`].
+    ///
+    /// # Panics
+    /// No such parameter is declared, which is a fault of the algorithm's own file. The methods below panic too if the parameter is of
+    /// another kind.
+    pub fn value(&self, name: &str) -> Option<Value> {
+        self.given(name).or_else(|| self.default(self.param(name)))
+    }
+
+    /// Default of a declared parameter: the variant's, the one that follows from other parameters, or the general one, in this order.
+    pub fn default(&self, param: &Param) -> Option<Value> {
+        if param.variants.is_empty() && param.derived.is_none() {
+            return param.default;
+        }
+        let of_variant = || {
+            let variant = self.declared.iter().any(|param| param.name == VARIANT).then(|| self.choice(VARIANT))?;
+            param.variants.iter().find(|(name, _)| *name == variant).map(|(_, value)| *value)
+        };
+        of_variant().or_else(|| param.derived.map(|derived| derived(self))).or(param.default)
+    }
+
+    /// Number, count of packets, or bytes called `name`.
     pub fn number(&self, name: &str) -> f64 {
-        match (self.given(name), self.declared(name)) {
-            (Some(Value::Number(x)), _) => x,
-            (None, Kind::Number { default, .. }) => default,
-            _ => panic!("{}: {name} is not a number", self.info.name),
+        match self.value(name) {
+            Some(Value::Number(x)) => x,
+            Some(Value::Packets(n) | Value::Bytes(n) | Value::Whole(n)) => n as f64,
+            other => self.fault(name, "number", other),
         }
     }
 
-    /// The number given for `name`; `None` where its default holds, which another parameter may decide on. Panics as
-    /// [`Params::number`] does.
-    pub fn given_number(&self, name: &str) -> Option<f64> {
-        let number = self.number(name);
-        self.given(name).map(|_| number)
+    /// Whole number, count of packets, or bytes called `name`.
+    pub fn whole(&self, name: &str) -> u64 {
+        match self.value(name) {
+            Some(Value::Packets(n) | Value::Bytes(n) | Value::Whole(n)) => n,
+            other => self.fault(name, "whole number", other),
+        }
     }
 
-    /// The flag called `name`; panics as [`Params::number`] does.
+    /// Time called `name`.
+    pub fn time(&self, name: &str) -> Nanos {
+        match self.value(name) {
+            Some(Value::Time(nanos)) => nanos,
+            other => self.fault(name, "time", other),
+        }
+    }
+
+    /// Flag called `name`.
     pub fn flag(&self, name: &str) -> bool {
-        match (self.given(name), self.declared(name)) {
-            (Some(Value::Flag(x)), _) => x,
-            (None, Kind::Flag { default }) => default,
-            _ => panic!("{}: {name} is not a flag", self.info.name),
+        match self.value(name) {
+            Some(Value::Flag(flag)) => flag,
+            other => self.fault(name, "flag", other),
         }
     }
 
-    /// The chosen name called `name`, as its index in [`Kind::Choice`]; panics as [`Params::number`] does.
-    pub fn choice(&self, name: &str) -> usize {
-        match (self.given(name), self.declared(name)) {
-            (Some(Value::Name(x)), Kind::Choice(names)) => names.iter().position(|n| *n == x).expect("checked"),
-            (None, Kind::Choice(_)) => 0,
-            _ => panic!("{}: {name} is not a choice", self.info.name),
+    /// Name chosen for `name`.
+    pub fn choice(&self, name: &str) -> &'static str {
+        match self.value(name) {
+            Some(Value::Name(choice)) => choice,
+            other => self.fault(name, "choice", other),
         }
     }
 
-    fn given(&self, name: &str) -> Option<Value<'a>> {
+    /// Value of `name` as `read` returns it, one of the methods above; `None` where the parameter has no value.
+    pub fn optional<T>(&self, name: &str, read: fn(&Self, &str) -> T) -> Option<T> {
+        self.value(name).map(|_| read(self, name))
+    }
+
+    fn given(&self, name: &str) -> Option<Value> {
         self.given.iter().find(|(n, _)| *n == name).map(|(_, v)| *v)
     }
 
-    fn declared(&self, name: &str) -> Kind {
-        self.info.params.iter().find(|p| p.name == name).expect("a declared parameter").kind
+    fn param(&self, name: &str) -> &'static Param {
+        let found = self.declared.iter().find(|param| param.name == name);
+        found.unwrap_or_else(|| panic!("{}: no parameter {name}", self.owner))
+    }
+
+    fn fault(&self, name: &str, expected: &str, found: Option<Value>) -> ! {
+        panic!("{}: {name} is {found:?}, not a {expected}", self.owner)
     }
 }
 
-impl Kind {
-    /// Whether `value` is of this kind and in range.
-    pub fn admits(&self, value: Value) -> bool {
-        match (self, value) {
-            (Kind::Number { min, max, .. }, Value::Number(x)) => x >= *min && x <= *max,
-            (Kind::Flag { .. }, Value::Flag(_)) => true,
-            (Kind::Choice(names), Value::Name(x)) => names.contains(&x),
-            _ => false,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A gain whose default a variant decides, and two times of which one follows from the other.
+    const DECLARED: &[Param] = &[
+        Param::choice(VARIANT, &["paper", "linux"], "Rules."),
+        Param::number("gain", 0.5, 0.0, 1.0, "Gain.").variants(&[("linux", Value::Number(0.25))]),
+        Param::time("target", 8, 1, 100, "Target."),
+        Param::time("update", 0, 1, 100, "Half the target.")
+            .derived(|params| Value::Time(params.time("target") / 2))
+            .variants(&[("linux", Value::Time(16))]),
+        Param::time("threshold", 0, 0, 100, "Threshold.").unset(Unset::Word("off")),
+    ];
+    const LINUX: (&str, Value) = (VARIANT, Value::Name("linux"));
+
+    fn params<'a>(given: &'a [(&'a str, Value)]) -> Params<'a> {
+        Params::new("test", DECLARED, given)
+    }
+
+    #[test]
+    fn given_values_win_over_variants_and_variants_over_other_defaults() {
+        assert_eq!((params(&[]).number("gain"), params(&[]).time("update")), (0.5, 4));
+        let longer = [("target", Value::Time(20))];
+        assert_eq!(params(&longer).time("update"), 10);
+        let linux = [LINUX, ("target", Value::Time(20))];
+        assert_eq!((params(&linux).number("gain"), params(&linux).time("update")), (0.25, 16));
+        let general = [LINUX, ("gain", Value::Number(0.5)), ("update", Value::Time(4))];
+        assert_eq!((params(&general).number("gain"), params(&general).time("update")), (0.5, 4));
+    }
+
+    #[test]
+    fn a_parameter_without_a_default_has_no_value_until_one_is_given() {
+        assert_eq!(params(&[]).optional("threshold", Params::time), None);
+        assert_eq!(params(&[("threshold", Value::Time(0))]).optional("threshold", Params::time), Some(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "test: gain is Some(Number(0.5)), not a time")]
+    fn a_value_of_another_kind_is_a_fault_of_the_declaration() {
+        params(&[]).time("gain");
+    }
+
+    #[test]
+    fn bounds_are_allowed_and_values_beyond_are_not() {
+        for (kind, inside, outside) in [
+            (Kind::Time { min: 1, max: 9 }, [Value::Time(1), Value::Time(9)], [Value::Time(0), Value::Time(10)]),
+            (Kind::Bytes { min: 1, max: 9 }, [Value::Bytes(1), Value::Bytes(9)], [Value::Bytes(10), Value::Whole(1)]),
+            (Kind::PacketsOrTime, [Value::Packets(0), Value::Time(0)], [Value::Bytes(1), Value::Number(1.0)]),
+        ] {
+            assert!(inside.iter().all(|value| kind.admits(*value)), "{kind:?}");
+            assert!(!outside.iter().any(|value| kind.admits(*value)), "{kind:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What holds for every algorithm, whatever its parameters and whatever happens to it.
 
-use fullpipe_cc::params::{Info, Kind, Value};
+use fullpipe_cc::params::{Info, Kind, Param, Value};
 use fullpipe_cc::registry::ALL;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Lost, RateSample, Signal, SlowStart, Start, build};
@@ -70,27 +70,28 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 /// An algorithm, values for all of its parameters, anywhere in their ranges, and how it begins.
-fn algorithm() -> impl Strategy<Value = (&'static Info, Vec<(&'static str, Value<'static>)>, Start)> {
+fn algorithm() -> impl Strategy<Value = (&'static Info, Vec<(&'static str, Value)>, Start)> {
     let start = (prop::sample::select(&SlowStart::ALL), any::<bool>());
     let start = start.prop_map(|(slow_start, paced)| Start::from(2.0).slow_start(slow_start).paced(paced));
     (with_values(), start).prop_map(|((info, given), start)| (info, given, start))
 }
 
-fn with_values() -> impl Strategy<Value = (&'static Info, Vec<(&'static str, Value<'static>)>)> {
+fn with_values() -> impl Strategy<Value = (&'static Info, Vec<(&'static str, Value)>)> {
     prop::sample::select(ALL).prop_flat_map(|info| {
-        let values: Vec<_> = info.params.iter().map(|param| value(param.kind).prop_map(|v| (param.name, v))).collect();
+        let values: Vec<_> = info.params.iter().map(|param| value(param).prop_map(|v| (param.name, v))).collect();
         (Just(info), values)
     })
 }
 
-/// The default half of the time, anything else otherwise.
-fn value(kind: Kind) -> BoxedStrategy<Value<'static>> {
-    match kind {
-        Kind::Number { default, min, max } => {
+/// Default of a parameter, a bound, or any other value that is allowed.
+fn value(param: &Param) -> BoxedStrategy<Value> {
+    match (param.kind, param.default) {
+        (Kind::Number { min, max }, Some(Value::Number(default))) => {
             prop_oneof![Just(default), min..=max, Just(min), Just(max)].prop_map(Value::Number).boxed()
         }
-        Kind::Flag { .. } => any::<bool>().prop_map(Value::Flag).boxed(),
-        Kind::Choice(names) => prop::sample::select(names).prop_map(Value::Name).boxed(),
+        (Kind::Flag, _) => any::<bool>().prop_map(Value::Flag).boxed(),
+        (Kind::Choice(names), _) => prop::sample::select(names).prop_map(Value::Name).boxed(),
+        (kind, _) => panic!("{}: {kind:?}", param.name),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::control::Control;
 use crate::load::{Parameter, Program};
 use crate::run::Machine;
 use crate::shelf;
-use fullpipe_cc::params::{Group, Kind, Params};
+use fullpipe_cc::params::{Group, Kind, Params, Value as Setting};
 use fullpipe_cc::{CongestionControl, Start};
 use fullpipe_sim::catalogue::{self, Definition, Found, Source};
 use fullpipe_sim::files;
@@ -195,14 +195,15 @@ fn definition(program: &Program, name: String, paper: String) -> Definition {
 
 fn parameter(parameter: &Parameter) -> catalogue::Parameter {
     let Parameter { ref name, default, least, most, flag, .. } = *parameter;
-    let kind = match flag {
-        true => Kind::Flag { default: default != 0.0 },
-        false => Kind::Number { default, min: least, max: most },
+    let (kind, default) = match flag {
+        true => (Kind::Flag, Setting::Flag(default != 0.0)),
+        false => (Kind::Number { min: least, max: most }, Setting::Number(default)),
     };
     catalogue::Parameter {
         name: name.clone(),
         unit: "1".to_owned(),
         kind,
+        default,
         doc: "A variable of the object file.".to_owned(),
         source: "the object file".to_owned(),
     }

@@ -1,7 +1,8 @@
 //! The registry as Python sees it.
 
 use crate::own;
-use fullpipe_cc::params::{Group, Info, Kind, Param};
+use crate::queues::param;
+use fullpipe_cc::params::{Group, Info};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -20,31 +21,5 @@ fn algorithm<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> 
     entry.set_item("group", info.group.name())?;
     entry.set_item("recovery", info.recovery)?;
     entry.set_item("params", info.params.iter().map(|p| param(py, p)).collect::<PyResult<Vec<_>>>()?)?;
-    Ok(entry)
-}
-
-fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
-    let entry = PyDict::new(py);
-    entry.set_item("name", param.name)?;
-    entry.set_item("unit", param.unit)?;
-    match param.kind {
-        Kind::Number { default, min, max } => {
-            entry.set_item("kind", "number")?;
-            entry.set_item("default", default)?;
-            entry.set_item("min", min)?;
-            entry.set_item("max", max)?;
-        }
-        Kind::Flag { default } => {
-            entry.set_item("kind", "flag")?;
-            entry.set_item("default", default)?;
-        }
-        Kind::Choice(names) => {
-            entry.set_item("kind", "choice")?;
-            entry.set_item("default", names[0])?;
-            entry.set_item("choices", names.to_vec())?;
-        }
-    }
-    entry.set_item("doc", param.doc)?;
-    entry.set_item("source", param.source)?;
     Ok(entry)
 }

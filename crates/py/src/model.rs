@@ -69,7 +69,13 @@ impl Model {
         self.0.warnings()
     }
 
-    /// The scenario with every key spelled out, defaults included; `check` takes it back.
+    /// Algorithms of the groups of flows, each with those of its parameters that differ from their defaults.
+    fn given_algorithms<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let flows = self.0.flows.iter();
+        flows.map(|group| to_python(py, &group.tcp.algorithm.to_given_value())).collect()
+    }
+
+    /// Scenario with every key and parameter spelled out, defaults included; `check` takes it back.
     fn resolved<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &Value::Table(self.0.to_value()))
     }

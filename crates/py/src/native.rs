@@ -168,8 +168,8 @@ impl Class {
             failed: false,
         };
         for &place in &self.params {
-            match params.info().params.iter().find(|param| param.name == place.name).map(|param| param.kind) {
-                Some(Kind::Flag { .. }) => native.put_flag(place, params.flag(place.name)),
+            match params.declared().iter().find(|param| param.name == place.name).map(|param| param.kind) {
+                Some(Kind::Flag) => native.put_flag(place, params.flag(place.name)),
                 _ => native.state[place.at / 8] = params.number(place.name).to_bits(),
             }
         }

@@ -3,7 +3,7 @@
 use crate::native::{self, Plug};
 use crate::views::{AckView, FlowView, LostView, SentView, StartView};
 use fullpipe_cc::packets::{Lost, Sent};
-use fullpipe_cc::params::{Group, Info, Kind, Params};
+use fullpipe_cc::params::{Group, Info, Kind, Params, Value};
 use fullpipe_cc::{Ack, CongestionControl, Flow, Signal, Start};
 use fullpipe_kernel::{Modules, Objects};
 use fullpipe_sim::catalogue::{Begin, Definition, Parameter, kept};
@@ -107,15 +107,16 @@ pub fn declare(
 }
 
 fn parameter(name: &Bound<'_, PyAny>, default: &Bound<'_, PyAny>) -> PyResult<Parameter> {
-    let kind = match default.cast::<PyBool>() {
-        Ok(flag) => Kind::Flag { default: flag.is_true() },
-        Err(_) => Kind::Number { default: default.extract()?, min: f64::MIN, max: f64::MAX },
+    let (kind, default) = match default.cast::<PyBool>() {
+        Ok(flag) => (Kind::Flag, Value::Flag(flag.is_true())),
+        Err(_) => (Kind::Number { min: f64::MIN, max: f64::MAX }, Value::Number(default.extract()?)),
     };
     let text = |text: &str| text.to_owned();
     Ok(Parameter {
         name: name.extract()?,
         unit: text("1"),
         kind,
+        default,
         doc: text("A field of the class."),
         source: text("the class"),
     })

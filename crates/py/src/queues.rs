@@ -1,6 +1,6 @@
 //! The queueing disciplines as Python sees them.
 
-use fullpipe_sim::queues::{ALL, Info, Kind, Param, Value, written};
+use fullpipe_sim::queues::{ALL, Info, Kind, Param, Unset, Value, written};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -20,7 +20,8 @@ fn queue<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> {
     Ok(entry)
 }
 
-fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
+/// Parameter of an algorithm or a queue, as a dictionary; values as scenarios write them.
+pub fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
     let entry = PyDict::new(py);
     let (kind, bounds) = match param.kind {
         Kind::Time { min, max } => ("time", Some((Value::Time(min), Value::Time(max)))),
@@ -34,7 +35,18 @@ fn param<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
     };
     entry.set_item("name", param.name)?;
     entry.set_item("kind", kind)?;
+    if !matches!(param.kind, Kind::Time { .. } | Kind::Packets { .. } | Kind::Bytes { .. } | Kind::PacketsOrTime) {
+        entry.set_item("unit", param.unit)?;
+    }
     entry.set_item("default", param.default.map(|value| to_python(py, &written(value))).transpose()?)?;
+    let variants = PyDict::new(py);
+    for (variant, value) in param.variants {
+        variants.set_item(variant, to_python(py, &written(*value))?)?;
+    }
+    entry.set_item("variants", variants)?;
+    if let Unset::Word(word) = param.unset {
+        entry.set_item("unset", word)?;
+    }
     if let Some((min, max)) = bounds {
         entry.set_item("min", to_python(py, &written(min))?)?;
         entry.set_item("max", to_python(py, &written(max))?)?;

@@ -9,16 +9,17 @@ use std::collections::BTreeMap;
 
 use crate::columns::Column;
 
-/// What the columns of each table are called, but for those of series, which depend on the run.
+/// Names of the columns of each table, but for those of series, which depend on the run.
 #[pyfunction]
 pub fn figure_names() -> BTreeMap<&'static str, Vec<String>> {
     let names = |table: Table| (table.name, table.columns.into_iter().map(|column| column.name).collect());
     Report::default().into_tables().into_iter().filter(|table| !table.name.ends_with("series")).map(names).collect()
 }
 
-/// Its tables by their names; of `totals`, which has one row, the values themselves.
+/// Tables by their names, and `warnings`, a list of lines; of `totals`, which has one row, the values themselves.
 pub fn to_tables<'py>(py: Python<'py>, report: Report) -> PyResult<Bound<'py, PyDict>> {
     let tables = PyDict::new(py);
+    tables.set_item("warnings", report.warnings())?;
     for table in report.into_tables() {
         let columns = PyDict::new(py);
         for column in table.columns {

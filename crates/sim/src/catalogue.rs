@@ -9,7 +9,7 @@
 
 use crate::scenario::{Problem, Recovery, Table};
 use crate::transport::ecn::EcnMode;
-use fullpipe_cc::params::{Group, Info, Kind, MadeForEcn, Param, Params};
+use fullpipe_cc::params::{Group, Info, Kind, MadeForEcn, Param, Params, Value};
 use fullpipe_cc::{CongestionControl, Start, registry};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -232,16 +232,18 @@ pub(crate) fn check(info: &Info) -> Result<(), String> {
         }
     }
     params.iter().enumerate().try_for_each(|(place, param)| {
-        let Param { name: key, kind, .. } = *param;
+        let Param { name: key, kind, default, .. } = *param;
         let fault = |what: &str| Err(format!("algorithm {name:?}, parameter {key:?}: {what}"));
         if key.is_empty() || key == "name" || params[..place].iter().any(|other| other.name == key) {
             return fault("not a name; allowed: each once, and not \"name\"");
         }
-        match kind {
-            Kind::Number { default, min, max } if !(min <= default && default <= max) => {
+        let Some(default) = default else { return fault("no default") };
+        match (kind, default) {
+            (Kind::Choice([]), _) => fault("a choice of nothing"),
+            (Kind::Number { min, max }, Value::Number(default)) if !(min <= default && default <= max) => {
                 fault(&format!("the default {default} is not from {min} to {max}"))
             }
-            Kind::Choice([]) => fault("a choice of nothing"),
+            _ if !kind.admits(default) => fault("the default is not of its kind"),
             _ => Ok(()),
         }
     })
@@ -273,8 +275,10 @@ pub struct Parameter {
     pub name: String,
     /// Its unit, "1" for none.
     pub unit: String,
-    /// What values it takes.
+    /// Values that are allowed.
     pub kind: Kind,
+    /// Value that holds where a scenario gives none.
+    pub default: Value,
     /// What it does.
     pub doc: String,
     /// Where its default comes from.
@@ -291,8 +295,8 @@ impl Definition {
 
     fn leaked(&self) -> Info {
         let param = |param: &Parameter| {
-            let Parameter { name, unit, kind, doc, source } = param;
-            Param::new(kept(name), *kind, kept(doc)).unit(kept(unit)).source(kept(source))
+            let Parameter { name, unit, kind, default, doc, source } = param;
+            Param::new(kept(name), *kind, Some(*default), kept(doc)).unit(kept(unit)).source(kept(source))
         };
         let made_for = |(kind, ect): &(String, u8)| MadeForEcn { kind: kept(kind), ect: *ect };
         Info::new(kept(&self.name), kept(&self.paper))

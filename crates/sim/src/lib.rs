@@ -38,9 +38,9 @@ mod window;
 
 /// Queueing disciplines by name, with their parameters.
 pub mod queues {
-    pub use crate::network::discipline::params::{Info, Kind, Param, Settings, Value};
+    pub use crate::network::discipline::params::{Info, Kind, Param, Params, Settings, Unset, Value};
     pub use crate::network::discipline::{ALL, find};
-    pub use crate::scenario::queue::written;
+    pub use crate::scenario::params::written;
 }
 
 pub use catalogue::Catalogue;

@@ -1,5 +1,6 @@
 //! What travels: one small value for data, ACKs and datagrams alike.
 
+use crate::memory::make_room;
 use crate::prefetch::prefetch;
 use fullpipe_cc::Nanos;
 
@@ -260,7 +261,10 @@ impl Notes {
             self.notes[index as usize] = note;
             return NoteSlot(index);
         }
+        make_room(&mut self.notes);
         self.notes.push(note);
+        // Room for each slot that becomes free, so that `take` never grows it.
+        self.free.reserve_exact(self.notes.capacity());
         NoteSlot(self.notes.len() as u32 - 1)
     }
 

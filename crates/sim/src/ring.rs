@@ -1,5 +1,7 @@
-//! A queue in a circular buffer that grows by a quarter, so that it stays close to what it holds, and never shrinks.
+//! A queue in a circular buffer. It grows by a quarter, a large one by a sixteenth, so that it takes little more memory than its items.
+//! It never shrinks.
 
+use crate::memory::growth;
 use crate::prefetch::prefetch_end;
 
 /// First in, first out.
@@ -29,13 +31,13 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == 0 { None } else { self.slots.get(self.head) }
     }
 
-    /// The one with so many before it.
+    /// The item at `place`, counted from the oldest.
     #[inline(always)]
     pub fn get(&self, place: usize) -> Option<&T> {
         if place >= self.len { None } else { self.slots.get(self.slot(place)) }
     }
 
-    /// Asks for the one with so many before it, or where that will be: it is needed soon.
+    /// Prefetches the item at `place`, or its slot: it is needed soon.
     #[inline(always)]
     pub fn prefetch(&self, place: usize) {
         if let Some(item) = self.slots.get(self.slot(place)) {
@@ -43,7 +45,7 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// The one with so many before it, to be changed.
+    /// The item at `place`, to be changed.
     #[inline(always)]
     pub fn get_mut(&mut self, place: usize) -> Option<&mut T> {
         if place >= self.len {
@@ -129,7 +131,7 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// Where the one is that has so many before it.
+    /// Slot of the item at `place`.
     #[inline(always)]
     fn slot(&self, place: usize) -> usize {
         let slot = self.head + place;
@@ -147,7 +149,7 @@ impl<T: Copy + Default> Ring<T> {
         self.slots.rotate_left(self.head);
         self.head = 0;
         self.tail = self.len;
-        let places = (self.len + self.len / 4).max(self.len + LEAST);
+        let places = self.len + growth(self.len, size_of::<T>(), self.len / 4).max(LEAST);
         self.slots.reserve_exact(places - self.len);
         self.slots.resize(places, T::default());
     }

@@ -1,7 +1,7 @@
 //! Algorithms that are none of the crate's: named, checked, run, and stopped where they fail.
 
 use fullpipe_cc::algorithms::reno::Reno;
-use fullpipe_cc::params::{Group, Info, Kind, Param};
+use fullpipe_cc::params::{Group, Info, Kind, Param, Value};
 use fullpipe_cc::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
 use fullpipe_sim::catalogue::{Begin, Definition, Found, Parameter, Source, kept};
 use fullpipe_sim::scenario::Table;
@@ -153,19 +153,21 @@ fn what_is_said_of_an_algorithm_is_checked() {
         refused(Definition { recovery: "sac".to_owned(), ..sound() }).contains("unknown recovery \"sac\" (allowed: ")
     );
     assert!(refused(Definition { ecn: Some(("exact".to_owned(), 0)), ..sound() }).contains("\"exact\""));
-    let param = |name: &str, kind| Parameter {
+    let param = |name: &str, kind, default| Parameter {
         name: name.to_owned(),
         unit: "1".to_owned(),
         kind,
+        default,
         doc: String::new(),
         source: String::new(),
     };
-    for (name, kind) in [
-        ("name", Kind::Flag { default: true }),
-        ("x", Kind::Number { default: 2.0, min: 0.0, max: 1.0 }),
-        ("x", Kind::Choice(&[])),
+    for (name, kind, default) in [
+        ("name", Kind::Flag, Value::Flag(true)),
+        ("x", Kind::Number { min: 0.0, max: 1.0 }, Value::Number(2.0)),
+        ("x", Kind::Flag, Value::Number(1.0)),
+        ("x", Kind::Choice(&[]), Value::Name("")),
     ] {
-        let definition = Definition { params: vec![param(name, kind)], ..sound() };
+        let definition = Definition { params: vec![param(name, kind, default)], ..sound() };
         assert!(refused(definition).contains(&format!("parameter {name:?}: ")));
     }
 }
@@ -426,17 +428,18 @@ fn a_burst_of_two_billion_segments_can_be_stopped() {
     }
 }
 
-/// 60,000 segments of a first window, which takes several parts: 1000 bytes each at 1 Gbit/s, and 20 ms there and back.
+/// First windows of several parts: 1000 bytes each at 1 Gbit/s, and 20 ms there and back. The parts of the smaller one are sent between
+/// two looks at the watch.
 #[test]
 fn a_burst_in_parts_is_sent_whole_and_in_order() {
     let text = "duration = \"2 s\"\nlinks = [{ name = \"l\", rate = \"1 Gbit/s\", delay = \"10 ms\", buffer = \"unlimited\" }]\n\
-        [[flows]]\nalgorithm = \"reno\"\ninitial_window = 60000\nsize = \"60000 packets\"\nrecovery = RECOVERY\n";
-    for recovery in ["newreno", "sack", "rack"] {
-        let text = text.replace("RECOVERY", &format!("{recovery:?}"));
+        [[flows]]\nalgorithm = \"reno\"\ninitial_window = SIZE\nsize = \"SIZE packets\"\nrecovery = RECOVERY\n";
+    for (recovery, size) in ["newreno", "sack", "rack"].into_iter().flat_map(|name| [(name, 10_000), (name, 60_000)]) {
+        let text = text.replace("RECOVERY", &format!("{recovery:?}")).replace("SIZE", &size.to_string());
         let report = run(&Scenario::from_toml(&text).expect("a scenario of ours"), &mut |_| true).expect("no limit");
         let flow = &report.flows[0];
-        assert_eq!((report.packets.sent, flow.retransmits), (60_000, 0), "{recovery}");
+        assert_eq!((report.packets.sent, flow.retransmits), (size, 0), "{recovery}");
         let completion_s = flow.completion_s;
-        assert!((completion_s - (60_000.0 * 8e3 / 1e9 + 0.02)).abs() < 1e-4, "{recovery}: {completion_s}");
+        assert!((completion_s - (size as f64 * 8e3 / 1e9 + 0.02)).abs() < 1e-4, "{recovery}: {completion_s}");
     }
 }

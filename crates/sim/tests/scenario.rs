@@ -7,8 +7,7 @@ use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
     Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Jitter, JitterModel, KeyFrames, Link, Loss,
-    Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, Setting, SlowStart, Spread, Table, Tcp, Trace, Udp,
-    Web,
+    Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart, Spread, Table, Tcp, Trace, Udp, Web,
 };
 use proptest::prelude::*;
 
@@ -223,7 +222,7 @@ fn every_queue_and_parameter_can_be_given() {
             };
             for value in values {
                 let mut queue = Queue::defaults(info);
-                queue.given.extend((Some(value) != param.default).then_some((param.name, value)));
+                queue.given.push((param.name, value));
                 let text =
                     format!("queue = {{ name = \"{}\", {} = {} }}", info.name, param.name, queues::written(value));
                 match (info.conflict)(&queue) {
@@ -236,6 +235,55 @@ fn every_queue_and_parameter_can_be_given() {
     let of_red = [("red", "min_th", "min_th"), ("red", "max_th", "min_th")];
     let of_ared = [("ared", "bottom", "bottom"), ("ared", "top", "bottom")];
     assert_eq!(conflicts, [of_red, of_ared].concat());
+}
+
+/// A value that is given holds, also where it is the general default and the variant has another.
+#[test]
+fn given_parameters_win_over_the_defaults_of_a_variant() {
+    let mut tried = 0;
+    for info in queues::ALL {
+        let cases = info.params.iter().flat_map(|param| param.variants.iter().map(move |(name, _)| (param, name)));
+        for (param, variant) in cases {
+            let general = Queue::defaults(info).value(param.name).expect("a default");
+            let (name, key, value) = (info.name, param.name, queues::written(general));
+            let text = format!("queue = {{ name = \"{name}\", variant = \"{variant}\", {key} = {value} }}");
+            assert_eq!(link_with(&text).queue.value(key), Some(general), "{text}");
+            tried += 1;
+        }
+    }
+    for info in registry::ALL {
+        let cases = info.params.iter().flat_map(|param| param.variants.iter().map(move |(name, _)| (param, name)));
+        for (param, variant) in cases {
+            let (name, key, general) = (info.name, param.name, param.default.expect("a default"));
+            let value = queues::written(general);
+            let flow = format!("algorithm = {{ name = \"{name}\", variant = \"{variant}\", {key} = {value} }}");
+            let scenario = parse(&format!("duration = \"9 s\"\n{LINK}[[flows]]\n{flow}"));
+            assert_eq!(scenario.flows[0].tcp.algorithm.params().value(key), Some(general), "{flow}");
+            tried += 1;
+        }
+    }
+    // BBRv3's two gains; CoDel's root twice; PIE's 3; DualPI2's 8 of two variants but th_len of one.
+    assert_eq!(tried, 2 + 2 + 3 + 17);
+}
+
+/// RFC 9332 figure 2 with its own numbers, and Linux's constants.
+#[test]
+fn a_resolved_queue_has_its_derived_defaults() {
+    let resolved = |queue: &str| link_with(&format!("queue = {queue}")).queue;
+    let dualpi2 = resolved("\"dualpi2\"");
+    let values = |queue: &Queue| (queue.time("update"), queue.number("alpha"), queue.number("beta"));
+    let (update, alpha, beta) = values(&dualpi2);
+    assert_eq!(update, 15 * MILLISECOND);
+    assert!((alpha - 0.15).abs() < 1e-12 && (beta - 3.0).abs() < 1e-12, "{alpha} {beta}");
+    let linux = resolved("{ name = \"dualpi2\", variant = \"linux\", target = \"20 ms\" }");
+    assert_eq!(values(&linux), (16 * MILLISECOND, 41.0 / 256.0, 819.0 / 256.0));
+    let text =
+        parse(&format!("duration = \"9 s\"\n{LINK}queue = \"codel\"\n[[flows]]\nalgorithm = \"reno\"")).to_toml();
+    for key in ["ce_threshold = \"off\"", "mtu = \"1 kB\"", "sqrt = \"exact\"", "target = \"5 ms\""] {
+        assert!(text.contains(key), "{key}: {text}");
+    }
+    let ared = resolved("{ name = \"ared\", w_q = \"auto\" }");
+    assert_eq!(ared, resolved("\"ared\""));
 }
 
 #[test]
@@ -271,11 +319,11 @@ fn an_algorithm_with_parameters() {
     let flow = "[[flows]]\nalgorithm = { name = \"vegas\", beta = 4, alpha = 2.5, gamma = 1 }\n\
         [[flows]]\nalgorithm = { name = \"bic\", search = \"smooth\", fast_convergence = false }\n";
     let scenario = parse(&format!("duration = \"9 s\"\n{LINK}{flow}"));
-    let vegas = vec![("alpha".to_owned(), Setting::Number(2.5)), ("beta".to_owned(), Setting::Number(4.0))];
+    let vegas = vec![("alpha", queues::Value::Number(2.5)), ("beta", queues::Value::Number(4.0))];
     assert_eq!(scenario.flows[0].tcp.algorithm, Algorithm { params: vegas, ..Algorithm::builtin("vegas") });
     assert_eq!(scenario.flows[0].tcp.recovery, Recovery::Vegas);
-    let (search, fast) = (Setting::Name("smooth".to_owned()), Setting::Flag(false));
-    let bic = vec![("fast_convergence".to_owned(), fast), ("search".to_owned(), search)];
+    let (search, fast) = (queues::Value::Name("smooth"), queues::Value::Flag(false));
+    let bic = vec![("fast_convergence", fast), ("search", search)];
     assert_eq!(scenario.flows[1].tcp.algorithm, Algorithm { params: bic, ..Algorithm::builtin("bic") });
     assert_eq!(parse(&scenario.to_toml()), scenario);
 }
@@ -486,9 +534,8 @@ fn queue() -> impl Strategy<Value = Queue> {
         let params: Vec<_> = info.params.iter().map(|param| prop::option::of(queue_value(param.kind))).collect();
         params.prop_map(move |values| {
             let mut queue = Queue::defaults(info);
-            let given =
-                info.params.iter().zip(values).filter(|(param, value)| value.is_some() && *value != param.default);
-            queue.given.extend(given.filter_map(|(param, value)| Some((param.name, value?))));
+            queue.given.extend(info.params.iter().zip(values).filter_map(|(param, value)| Some((param.name, value?))));
+            let queue = queue.without_defaults();
             if (info.conflict)(&queue).is_some() { Queue::defaults(info) } else { queue }
         })
     })

@@ -1,4 +1,4 @@
-//! What the page gets: JSON, and beside it the columns of numbers, one after another.
+//! Answer to the page: JSON, and the columns of numbers, one after another.
 //!
 //! A result is `{"view": .., "totals": {name: number}, "tables": {name: {"rows": n, "text": {column: [..]}, "numbers": {column: place}}}}`,
 //! where `place` is where the column's `n` numbers begin. Tables and columns are called as in the Python package. A problem is
@@ -18,7 +18,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What is wrong with a scenario.
+    /// Fault of a scenario.
     pub fn problem(problem: &Problem) -> Answer {
         let text = json::table([
             ("key", json::text(&problem.key)),
@@ -36,9 +36,10 @@ impl Answer {
         }
     }
 
-    /// What a run yields.
+    /// Result of a run.
     pub fn result(scenario: &Scenario, report: Report) -> Answer {
         let mut numbers = Vec::new();
+        let warnings = report.warnings();
         let (totals, tables): (Vec<_>, Vec<_>) =
             report.into_tables().into_iter().partition(|table| table.name == "totals");
         let totals = totals.iter().flat_map(|table| &table.columns).filter_map(|column| {
@@ -49,7 +50,11 @@ impl Answer {
         let shown = tables.iter().filter(|table| table.name != "transfers");
         let tables = json::table(shown.map(|table| (table.name, to_json(&mut numbers, table))));
         Answer {
-            text: json::table([("view", view(scenario)), ("totals", json::table(totals)), ("tables", tables)]),
+            text: json::table([
+                ("view", view(scenario, &warnings)),
+                ("totals", json::table(totals)),
+                ("tables", tables),
+            ]),
             numbers,
         }
     }

@@ -1,12 +1,12 @@
-//! What a page's controls show of a scenario, in SI units.
+//! Scenario as the page's controls show it, in SI units.
 
 use crate::json;
 use fullpipe_cc::time::seconds;
 use fullpipe_sim::Scenario;
 use fullpipe_sim::scenario::{Buffer, Change, FlowGroup, Link, Loss, Schedule};
 
-/// A scenario as its controls show it.
-pub fn view(scenario: &Scenario) -> String {
+/// The scenario, its warnings, and those of its run.
+pub fn view(scenario: &Scenario, of_run: &[String]) -> String {
     json::table([
         ("duration_s", json::number(seconds(scenario.duration))),
         ("warmup_s", json::number(seconds(scenario.warmup))),
@@ -14,7 +14,7 @@ pub fn view(scenario: &Scenario) -> String {
         ("links", json::list(scenario.links.iter().map(link))),
         ("flows", json::list(scenario.flows.iter().map(flows))),
         ("other_traffic", (!scenario.udp.is_empty() || !scenario.web.is_empty()).to_string()),
-        ("warnings", json::list(scenario.warnings().iter().map(|warning| json::text(warning)))),
+        ("warnings", json::list(scenario.warnings().iter().chain(of_run).map(|warning| json::text(warning)))),
     ])
 }
 
@@ -45,7 +45,7 @@ fn link(link: &Link) -> String {
     ])
 }
 
-/// What a schedule is where it is one change of the rate and no more.
+/// Schedule that is one change of the rate and no more.
 fn change(schedule: &Schedule) -> Option<String> {
     match (schedule.changes.as_slice(), schedule.repeat) {
         ([Change { at, rate_bps: Some(rate_bps), delay: None, loss: None }], None) => {

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fullpipe._util.files import staged_file
 from fullpipe.charts.looks import LOOKS
 from fullpipe.errors import InputError
-from fullpipe.files import staged_file
 from fullpipe.scenario.quantity import Quantity
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from fullpipe.charts.style import STYLE, label, pens
+from fullpipe.metrics import axis
 
 __all__ = ["duel_figure"]
 
@@ -46,6 +47,6 @@ def duel_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
             panel.set_xlim(-0.5, len(buffers) - 0.5)
             panel.set_xlabel("buffer")
             panel.set_ylim(0, 1)
-        panels[0].set_ylabel("harm to goodput, part of it alone")
+        panels[0].set_ylabel(axis("goodput_harm")[0])
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from fullpipe.charts.style import STYLE, label, legend_above, link_pen, moving_mean, pens, thinned
 from fullpipe.errors import InputError
+from fullpipe.metrics import axis, metric
 from fullpipe.runs.tables import to_numpy
 
 if TYPE_CHECKING:
@@ -185,19 +186,20 @@ def _draw_link(panels: Mapping[str, Axes], link: Line, look: Mapping[str, Any], 
     """A link's queue and utilization, both directions."""
     for panel, figure in zip(OF_LINKS, ("queue_packets", "utilization"), strict=True):
         shown = name if panel == "queue" else None
-        _draw(panels[panel], link.t_s, link.values[figure], look, shown, smooth=smooth)
+        scale = axis(figure)[1]
+        _draw(panels[panel], link.t_s, scale * link.values[figure], look, shown, smooth=smooth)
         if _carries_back(link):
             back = {**look, "linestyle": BACK, "linewidth": THIN}
-            _draw(panels[panel], link.t_s, link.values[f"reverse_{figure}"], back, None, smooth=smooth)
+            _draw(panels[panel], link.t_s, scale * link.values[f"reverse_{figure}"], back, None, smooth=smooth)
 
 
 PANELS = {
-    "window": ("congestion window", "packets", 3.0),
-    "queue": ("queue", "packets", 2.0),
-    "utilization": ("utilization", "of capacity", 1.4),
-    "rtt": ("round-trip time", "ms", 2.0),
+    "window": ("cwnd_packets", 3.0),
+    "queue": ("queue_packets", 2.0),
+    "utilization": ("utilization", 1.4),
+    "rtt": ("rtt_s", 2.0),
 }
-"""The panels over time: title, unit, and height as a part of the picture's."""
+"""The panels over time: metric, and height as a fraction of the plot."""
 
 OF_LINKS = ("queue", "utilization")
 """Those of links; the others need flows."""
@@ -219,14 +221,14 @@ class Panel:
 
 def _panels(run: Sampled, panels: Sequence[Panel], *, means: str | None) -> tuple[Figure, dict[str, Axes]]:
     """Empty panels by their names; ``means`` says which lines are to be no samples, but means."""
-    heights = [PANELS[panel.what][2] for panel in panels]
+    heights = [PANELS[panel.what][1] for panel in panels]
     figure = Figure(figsize=(9.0, 9.0 * sum(heights) / 8.4), layout="constrained")
     drawn = list(figure.subplots(len(panels), 1, sharex=True, height_ratios=heights))
     warmup_s = run.warmup_s
     for axes, panel in zip(drawn, panels, strict=True):
-        title, unit, _ = PANELS[panel.what]
-        axes.set_title(f"{title}{panel.more}")
-        axes.set_ylabel(unit)
+        name = PANELS[panel.what][0]
+        axes.set_title(f"{metric(name).title}{panel.more}")
+        axes.set_ylabel(axis(name)[0])
         if warmup_s > 0:
             axes.axvspan(0, warmup_s, color="#000000", alpha=0.05, linewidth=0)
     shaded = f" (shaded: the warm-up, {warmup_s:g} s)" if warmup_s > 0 else ""
@@ -261,7 +263,7 @@ def _draw_flows(axes: Axes, flows: list[Line], name: str, *, scale: float = 1.0,
 def _finish(panels: Mapping[str, Axes], run: Sampled) -> None:
     for name, axes in panels.items():
         if name.startswith("utilization"):
-            axes.set_ylim(0, 1.05)
+            axes.set_ylim(0, 105)
         else:
             _scale(axes, run.warmup_s or BEGINNING * run.duration_s)
     if "window" in panels:

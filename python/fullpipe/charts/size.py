@@ -13,6 +13,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from fullpipe.charts.style import STYLE, label, legend_below, pens
 from fullpipe.errors import InputError
+from fullpipe.metrics import axis
 from fullpipe.runs.aggregate import estimate
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _draw(panel: Axes, every: Sequence[Mapping[str, Any]], target: str, size: st
     panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     panel.yaxis.set_major_formatter(ScalarFormatter())
     panel.yaxis.set_minor_formatter(NullFormatter())
-    panel.set_xlabel("flows (bars: 95 % sure)")
+    panel.set_xlabel("flows (bars: 95 % CI)")
 
 
 def curve_figure(tried: Sequence[Mapping[str, Any]], column: str, what: str) -> Figure:
@@ -95,7 +96,7 @@ def curve_figure(tried: Sequence[Mapping[str, Any]], column: str, what: str) -> 
     algorithm beats in both; the ends are labelled with their buffers in packets.
 
     Args:
-        tried: Those of `Sizing.tried`.
+        tried: Rows of `Sizing.runs`.
         column: What columns of sizes begin with.
         what: What was sized.
 
@@ -129,10 +130,10 @@ def curve_figure(tried: Sequence[Mapping[str, Any]], column: str, what: str) -> 
                 panel.annotate(f"{size:,}", point, xytext=(4, -9), textcoords="offset points", fontsize=7)
             count = f"{flows} flow{'s' if flows > 1 else ''}"
             panel.set_title(f"{count}, {what} in packets\nfull marks: none has more and waits less")
-            panel.set_xlabel("99th percentile of the queueing delay, ms")
+            panel.set_xlabel(axis("p99_queueing_delay_s")[0])
             panel.set_xscale("symlog", linthresh=1)
             panel.xaxis.set_major_formatter(ScalarFormatter())
-        panels[0].set_ylabel("utilization, % of capacity")
+        panels[0].set_ylabel(axis("utilization")[0])
         legend_below(panels[0])
     return figure
 

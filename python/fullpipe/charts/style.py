@@ -13,9 +13,9 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from fullpipe._util.files import check_picture, staged_file
+from fullpipe._util.text import shorten
 from fullpipe.charts.looks import LOOKS
-from fullpipe.files import check_picture, staged_file
-from fullpipe.text import shorten
 
 if TYPE_CHECKING:
     import os

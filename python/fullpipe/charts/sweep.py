@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from fullpipe.charts.style import STYLE, label, legend_above, pens, setting_pens
-from fullpipe.display import on_axis, without_unit
+from fullpipe.metrics import axis, metric
 from fullpipe.runs.aggregate import estimate
 
 __all__ = ["Across", "sweep_figure"]
@@ -55,7 +55,7 @@ def sweep_figure(
     for place, value, line in points:
         if value is not None:
             lines[line][place].append(value)
-    unit, scale = on_axis(figure)
+    y_label, scale = axis(figure)
     order = None if across.labels is None else {value: i for i, value in enumerate(across.labels)}
     with mpl.rc_context(STYLE):
         picture = Figure(figsize=(8.0, 5.0), layout="constrained")
@@ -79,8 +79,8 @@ def sweep_figure(
         if across.labels is not None:
             panel.set_xticks(range(len(across.labels)), [label(value) for value in across.labels])
         panel.set_xlabel(f"{label(across.name)}, {across.unit}" if across.unit else label(across.name))
-        panel.set_title(f"{label(without_unit(figure))}, mean and 95 % confidence interval{missing}")
-        panel.set_ylabel(unit)
+        panel.set_title(f"{label(metric(figure).full_title)}, mean and 95 % confidence interval{missing}")
+        panel.set_ylabel(label(y_label))
         legend_above(panel)
     return picture
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.fingerprint import build_fingerprint
+from fullpipe._util.fingerprint import build_fingerprint
 
 if TYPE_CHECKING:
     from fullpipe.scenario import Scenario

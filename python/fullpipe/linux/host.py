@@ -19,11 +19,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from fullpipe._util.inputs import MOST_OBJECT_BYTES, read_bytes
+from fullpipe._util.text import unknown
 from fullpipe.errors import InputError
-from fullpipe.inputs import MOST_OBJECT_BYTES, read_bytes
 from fullpipe.linux import programs
 from fullpipe.linux.errors import LinuxError
-from fullpipe.text import unknown
 
 __all__ = ["available", "dead", "load", "loaded", "unload"]
 

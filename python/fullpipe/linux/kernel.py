@@ -17,10 +17,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from fullpipe._util.files import cache_directory
+from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
-from fullpipe.files import cache_directory
 from fullpipe.linux.errors import LinuxError
-from fullpipe.text import quoted
 
 __all__ = ["BUILT_IN", "PACKAGE", "Kernel", "cached", "check_name", "ensure", "kept_in"]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fullpipe import _core
+from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
 from fullpipe.linux.errors import LinuxError
-from fullpipe.text import quoted
 
 __all__ = ["Built", "build"]
 

@@ -127,9 +127,14 @@ class Plan:
         links = tuple(reader.link(i, link, tree["packet_size"], duration_ns) for i, link in enumerate(tree["links"]))
         names = [link.name for link in links]
         draw = random.Random(tree["seed"])
+        # The kernel is given what differs from defaults: many parameters of the simulator have no counterpart.
+        groups = [
+            {**group, "algorithm": algorithm}
+            for group, algorithm in zip(tree.get("flows", []), scenario.model.given_algorithms(), strict=True)
+        ]
         flows = tuple(
             reader.flow(group, names, draw)
-            for i, group in enumerate(tree.get("flows", []))
+            for i, group in enumerate(groups)
             for _ in range(reader.checked_count(i, group))
         )
         if not 1 <= len(flows) <= MOST_FLOWS:

@@ -72,15 +72,14 @@ def translate(queue: str | Mapping[str, Any], line: Line) -> Discipline | None:
     Raises:
         Refusal: There is none, or not with these parameters.
     """
-    given: dict[str, Any] = {"name": queue} if isinstance(queue, str) else dict(queue)
-    name = given.pop("name")
+    params: dict[str, Any] = {"name": queue} if isinstance(queue, str) else dict(queue)
+    name = params.pop("name")
     if name == "drop-tail":
         return None
     if name not in _ALL:
         raise Refusal("", f"tc has no {name} like it (allowed: {', '.join(NAMES)})")
     _check(line, name)
-    defaults, translated = _ALL[name]
-    return translated({**defaults, **given}, line)
+    return _ALL[name](params, line)
 
 
 def fifo(line: Line) -> Discipline:
@@ -116,17 +115,17 @@ def _fq_codel(params: Mapping[str, Any], line: Line) -> Discipline:
 
 def _control(params: Mapping[str, Any], line: Line) -> tuple[str, ...]:
     """CoDel's parameters, the same for codel and fq_codel."""
-    if params["mtu"] is not None and _whole(params["mtu"]) != line.packet_bytes:
+    if _whole(params["mtu"]) != line.packet_bytes:
         raise Refusal("mtu", f'the kernel takes the packet size (allowed: "{line.packet_bytes} B")')
     words = ["target", _microseconds(params, "target"), "interval", _microseconds(params, "interval")]
-    if params["ce_threshold"] is not None:
+    if params["ce_threshold"] != "off":
         words += ["ce_threshold", _microseconds(params, "ce_threshold")]
     return (*words, "ecn" if params["ecn"] else "noecn")
 
 
 def _root(params: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The root in CoDel's law of dropping: no reason to refuse (docs/linux.md has what it moves), but one to say so."""
-    if params["sqrt"] == "newton" or (params["sqrt"] is None and params["variant"] == "linux"):
+    """Warning for CoDel's exact square root, which the kernel approximates (reports/linux.md has the effect)."""
+    if params["sqrt"] == "newton":
         return ()
     return (
         (
@@ -215,8 +214,8 @@ def _burst(min_packets: float, bits: int) -> int:
 
 
 def _only(params: Mapping[str, Any], key: str, allowed: Any, why: str) -> None:
-    """Refuses another value than the kernel's; None stands for it."""
-    if params[key] is not None and params[key] != allowed:
+    """Refuses another value than the kernel's."""
+    if params[key] != allowed:
         shown = str(allowed).lower() if isinstance(allowed, bool | float) else f'"{allowed}"'
         raise Refusal(key, f"{why} (allowed: {shown})")
 
@@ -250,54 +249,14 @@ def _whole(text: str) -> int:
 
 
 NEVER = "2000s"
-_CONTROL = {"variant": "rfc", "target": "5 ms", "interval": "100 ms", "sqrt": None, "mtu": None, "ce_threshold": None}
-_ALL: Mapping[str, tuple[Mapping[str, Any], Callable[[Mapping[str, Any], Line], Discipline]]] = {
-    "codel": ({**_CONTROL, "ecn": False}, _codel),
-    "fq-codel": (
-        {
-            **_CONTROL,
-            "ecn": True,
-            "flows": 1024,
-            "quantum": "1514 B",
-            "drop_batch": "64 packets",
-            "floor": "queue",
-        },
-        _fq_codel,
-    ),
-    "pie": (
-        {
-            "variant": "rfc",
-            "target": "15 ms",
-            "update": "15 ms",
-            "alpha": 0.125,
-            "beta": 1.25,
-            "max_burst": "150 ms",
-            "ecn": False,
-            "ecn_threshold": 0.1,
-            "derandomize": True,
-            "cap_step": True,
-            "decay": "empty",
-            "decay_factor": None,
-            "delay": None,
-            "long_delay_step": None,
-        },
-        _pie,
-    ),
-    "red": (
-        {
-            "min_th": "5 packets",
-            "max_th": "15 packets",
-            "max_p": 0.02,
-            "w_q": 0.002,
-            "gentle": True,
-            "gaps": "uniform",
-            "ecn": False,
-        },
-        _red,
-    ),
-    "step": ({"threshold": "65 packets"}, _step),
+_ALL: Mapping[str, Callable[[Mapping[str, Any], Line], Discipline]] = {
+    "codel": _codel,
+    "fq-codel": _fq_codel,
+    "pie": _pie,
+    "red": _red,
+    "step": _step,
 }
-"""Each queue's parameters with their defaults (docs/queues), and how they are told to tc."""
+"""Parameters of each queue with their defaults (docs/reference/queues), and their arguments for tc."""
 
 NAMES = ("drop-tail", *_ALL)
 """The queues that the kernel has."""

@@ -1,4 +1,4 @@
-"""What the agent reports, as the tables of a `Result`."""
+"""The agent's report as the tables of a `Result`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ __all__ = ["to_tables"]
 INFINITE_SSTHRESH = 0x7FFFFFFF
 """The kernel's threshold before the first loss."""
 NAMES = figure_names()
-"""Of all columns; what the kernel does not tell of them is not known."""
-DELAYS = dict.fromkeys((name for name in NAMES["links"] if re.match(r"p\d+_|max_queueing", name)), math.nan)
-"""How long packets wait no queue of the kernel's tells."""
+"""Names of all columns; values that the kernel does not report are unknown."""
+UNKNOWN = dict.fromkeys(
+    (name for name in NAMES["links"] if re.match(r"p\d+_|max_queueing|shared_queues", name)), math.nan
+)
+"""Queueing delays and hash collisions, which no queue of the kernel reports."""
 JITTER = dict.fromkeys((name for name in PERCENTILES if name.endswith("_jitter_s")), math.nan)
-"""Nor does it tell how long each packet is on its way."""
+"""Jitter, which the kernel does not report either."""
 CA_RECOVERY, CA_LOSS = 3, 4
 """States of a connection: fast recovery; after a timeout."""
 
@@ -62,11 +64,11 @@ class LinkSample(NamedTuple):
 def to_tables(plan: Plan, lines: Sequence[str]) -> dict[str, Any]:
     """The tables, column by column, under the names the simulator gives them.
 
-    What the kernel does not count is sampled: ``mean_queue_packets`` and ``mean_cwnd_packets`` are means of samples,
+    Metrics that the kernel does not count are sampled: ``mean_queue_packets`` and ``mean_cwnd_packets`` are means,
     ``timeouts`` and ``fast_recoveries`` are changes of state between samples, ``max_queue_packets`` is the buffer where
-    packets were dropped and the greatest sample elsewhere. What waits in an AQM is without the packet being sent: its
+    packets were dropped and the greatest sample elsewhere. The packets of an AQM are without the one being sent: its
     mean has the utilization added, its greatest 1. ``mean_rtt_s`` is the mean of the kernel's smoothed RTT, percentiles
-    are of the same samples; headers are Ethernet's, IPv4's and TCP's with timestamps. Loss rates of flows, how long
+    are of these samples; headers are Ethernet's, IPv4's and TCP's with timestamps. Loss rates of flows, how long
     packets wait in queues, jitter, and slowdowns of transfers are not known.
     """
     flows: list[list[FlowSample]] = [[] for _ in plan.flows]
@@ -124,7 +126,7 @@ def _carried_bps(plan: Plan, i: int, reverse: bool, flows: Sequence[Mapping[str,
 
 
 def _direction(plan: Plan, i: int, reverse: bool, samples: dict[Place, list[LinkSample]]) -> dict[str, Any]:
-    """What the queue counts; a policer's drops are the queue's too, and what the wire loses has been sent."""
+    """The queue's counts; a policer's drops are the queue's too, and packets lost on the wire have been sent."""
 
     def window(what: str) -> list[LinkSample]:
         return [sample for sample in samples.get((i, reverse, what), []) if sample.t_ns >= plan.warmup_ns]
@@ -150,7 +152,7 @@ def _direction(plan: Plan, i: int, reverse: bool, samples: dict[Place, list[Link
         "arrived_packets": arrived,
         "mean_queue_packets": sum(queues) / len(queues) + (utilization if managed else 0),
         "max_queue_packets": max(queues) + 1 if managed else limit if dropped and limit else max(queues),
-        **DELAYS,
+        **UNKNOWN,
     }
 
 
@@ -272,7 +274,7 @@ def _series(plan: Plan, flows: list[list[FlowSample]]) -> dict[str, list[Any]]:
 
 
 def _goodputs_bps(plan: Plan, kept: Sequence[FlowSample]) -> list[float]:
-    """Of samples flow by flow, what each flow had acknowledged since the one before, headers included."""
+    """Of samples flow by flow, the bytes acknowledged since the sample before, headers included."""
     before: dict[int, int] = {}
     rates = []
     for sample in kept:

@@ -13,9 +13,9 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fullpipe._util.text import quoted, unknown
 from fullpipe.errors import InputError
 from fullpipe.reproduce.item import Item, expected, keep_data_in
-from fullpipe.text import quoted, unknown
 
 if TYPE_CHECKING:
     import os

@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fullpipe._util.inputs import read_text
 from fullpipe.errors import InputError
-from fullpipe.inputs import read_text
 from fullpipe.reproduce.check import refuse_if_void
 from fullpipe.reproduce.prose import filled, with_published
 from fullpipe.reproduce.rows import Rows

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import fullpipe
-from fullpipe.fingerprint import build_fingerprint
+from fullpipe._util.fingerprint import build_fingerprint
 
 __all__ = ["build", "machine", "now"]
 

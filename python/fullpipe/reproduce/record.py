@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
+from fullpipe._util.files import staged
+from fullpipe._util.fingerprint import build_fingerprint, hash_of
+from fullpipe._util.folder import check_below
+from fullpipe._util.inputs import read_json
 from fullpipe.errors import InputError
-from fullpipe.files import staged
-from fullpipe.fingerprint import build_fingerprint, hash_of
-from fullpipe.folder import check_below
-from fullpipe.inputs import read_json
 from fullpipe.reproduce.check import Check, judge
 from fullpipe.reproduce.item import Item, Results, elsewhere, expected, notes
 from fullpipe.reproduce.prose import filled

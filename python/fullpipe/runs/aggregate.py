@@ -7,7 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-__all__ = ["Estimate", "estimate", "paired", "percentile", "student_t", "tails"]
+__all__ = [
+    "BETTER",
+    "INCONCLUSIVE",
+    "NO_WORSE",
+    "WORSE",
+    "Estimate",
+    "estimate",
+    "paired",
+    "percentile",
+    "student_t",
+    "tails",
+    "verdict",
+]
+
+BETTER, NO_WORSE, INCONCLUSIVE, WORSE = "better", "no worse", "inconclusive", "worse"
+"""Verdicts of a comparison. "No worse" is non-inferior at a margin."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +59,25 @@ def paired(ones: Sequence[float | None], others: Sequence[float | None]) -> Esti
         one - other for one, other in zip(ones, others, strict=True) if one is not None and other is not None
     ]
     return estimate(differences) if differences else None
+
+
+def verdict(cost: Estimate, margin: float = 0.0) -> str:
+    """Verdict on a mean difference of costs, candidate minus baseline.
+
+    "Worse": the 95 % confidence interval is above the margin. "Better": the interval is below the negative margin. "No
+    worse": the interval ends at or below the margin. All else, and one repeat alone, is "inconclusive".
+
+    Args:
+        cost: Difference; positive where the candidate is worse.
+        margin: Greatest difference that is no worse, at least 0.
+    """
+    if cost.ci95 is None:
+        return INCONCLUSIVE
+    if cost.mean - cost.ci95 > margin:
+        return WORSE
+    if cost.mean + cost.ci95 < -margin:
+        return BETTER
+    return NO_WORSE if cost.mean + cost.ci95 <= margin else INCONCLUSIVE
 
 
 def percentile(values: Sequence[float], fraction: float) -> float:

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, NoReturn
 
+from fullpipe._util.fingerprint import build_fingerprint
 from fullpipe.errors import FullpipeError, InputError
-from fullpipe.fingerprint import build_fingerprint
 from fullpipe.own import carried, restore, used_in
 from fullpipe.runs.design import Done, Run, error_line
 from fullpipe.runs.measure import Row, find_measure
@@ -22,7 +22,7 @@ from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.pool import TICK_S
 from fullpipe.scenario import Scenario
 
-__all__ = ["check_scheduler", "connect", "rows_on_cluster"]
+__all__ = ["check_scheduler", "connect", "connected", "rows_on_cluster"]
 
 MOST_TASKS = 10_000
 """Tasks that the scheduler is given at a time."""
@@ -56,6 +56,16 @@ def connect(address: str) -> Iterator[Any]:
         finally:
             with suppress(Exception):  # the scheduler may be gone
                 client.close(timeout=PATIENCE_S)
+
+
+@contextmanager
+def connected(dask: Any) -> Iterator[Any]:
+    """A client of a scheduler's address; a client, or None for this machine, stays as it is."""
+    if isinstance(dask, str):
+        with connect(dask) as client:
+            yield client
+    else:
+        yield dask
 
 
 def check_scheduler(address: str) -> None:
@@ -242,7 +252,7 @@ def run_task(
         restore(algorithms)
         scenario = Scenario.from_dict(tree, file=file)
         part_bytes = share_bytes(get_worker().state.nthreads, memory_bytes)
-        result = engines.run(scenario.replace(**changes) if changes else scenario, memory_bytes=part_bytes)
+        result = engines.run(scenario.replace(**changes) if changes else scenario, memory=part_bytes)
         return {"row": find_measure(measure)(result)}
     except (KeyboardInterrupt, SystemExit):
         raise

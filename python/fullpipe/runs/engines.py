@@ -10,6 +10,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any, TypedDict, TypeVar, Unpack
 
+from fullpipe._util.text import hint, listed, quoted, unknown
 from fullpipe.errors import InputError
 from fullpipe.runs.memory import share_bytes
 from fullpipe.runs.notebook import shows_progress
@@ -17,7 +18,6 @@ from fullpipe.runs.pool import check_stop, count_workers, in_threads
 from fullpipe.runs.result import Result
 from fullpipe.runs.simulator import simulate
 from fullpipe.scenario import Scenario
-from fullpipe.text import hint, listed, quoted, unknown
 
 __all__ = ["ENGINES", "Together", "check_engines", "run", "run_groups", "run_many"]
 
@@ -37,7 +37,7 @@ def run(
     stop: threading.Event | None = None,
     engine: str = "simulator",
     kernel: str | None = None,
-    memory_bytes: int | None = None,
+    memory: int | str | None = None,
 ) -> Result:
     """Runs a scenario to its end; other Python threads go on meanwhile.
 
@@ -51,7 +51,8 @@ def run(
         stop: Ends the run within about a tenth of a second of wall time, once it is set.
         engine: One of `ENGINES`.
         kernel: What the Linux engine boots: Debian's package, or ``"PACKAGE/SUITE"``; None for its default.
-        memory_bytes: How much memory the simulator may hold; None for half of what is free. No figure depends on it.
+        memory: Memory that the simulator may hold, in bytes or as text such as ``"8 GB"``; None for half of the free
+            memory. No metric depends on it.
 
     Raises:
         ScenarioError: The scenario or the seed is not allowed.
@@ -80,7 +81,7 @@ def run(
 
         tables = linux.run(scenario, tell, kernel=kernel)
     else:
-        limit = share_bytes(1, memory_bytes)
+        limit = share_bytes(1, memory)
         tables = simulate(scenario, limit, tell)
     return Result(scenario, tables, engine=engine, wall_s=time.perf_counter() - begun)
 
@@ -111,8 +112,8 @@ class Together(TypedDict, total=False):
         stop: As for `run`.
         engine: One of `ENGINES`.
         kernel: As for `run`.
-        memory_bytes: How much memory the runs under way may hold together in the simulator, each an even part; None for
-            half of what is free.
+        memory: Memory that the runs under way may hold together in the simulator, in bytes or as text such as
+            ``"8 GB"``; each holds an even part. None for half of the free memory.
     """
 
     workers: int | None
@@ -120,7 +121,7 @@ class Together(TypedDict, total=False):
     stop: threading.Event | None
     engine: str
     kernel: str | None
-    memory_bytes: int | None
+    memory: int | str | None
 
 
 @shows_progress("s simulated")
@@ -129,7 +130,7 @@ def run_many(scenarios: Mapping[Key, Scenario], **together: Unpack[Together]) ->
 
     Args:
         scenarios: What to run, each by a key of the caller's.
-        together: ``workers``, ``progress``, ``stop``, ``engine``, ``kernel``, ``memory_bytes``, as `Together` says.
+        together: ``workers``, ``progress``, ``stop``, ``engine``, ``kernel``, ``memory``, as `Together` says.
 
     Raises:
         InputError: They have no keys.
@@ -168,7 +169,7 @@ def run_groups(
     tasks = [(group, key, scenario) for group, runs in groups.items() for key, scenario in runs.items()]
     total_s = sum(scenario.duration_s for _, _, scenario in tasks)
     count = count_workers(together.get("workers"), len(tasks))
-    part_bytes = share_bytes(count, together.get("memory_bytes"))
+    part_bytes = share_bytes(count, together.get("memory"))
     reached_s: dict[tuple[Group, Key], float] = {}
     begun: dict[Group, float] = {}
     ended: dict[Group, float] = {}
@@ -187,7 +188,7 @@ def run_groups(
             stop=ended_early,
             engine=together.get("engine", ENGINES[0]),
             kernel=together.get("kernel"),
-            memory_bytes=part_bytes,
+            memory=part_bytes,
         )
         result = recall(group, scenario, now) if recall else now()
         reached_s[group, key] = scenario.duration_s

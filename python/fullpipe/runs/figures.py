@@ -8,28 +8,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fullpipe._core import figure_names
+from fullpipe._util.text import unknown
 from fullpipe.errors import InputError
 from fullpipe.runs import tables, transfers
-from fullpipe.text import hint, listed, quoted
 
-__all__ = ["FIRST", "figures", "find_figure", "groups", "jain_index", "over_flows", "overall", "split", "together_bps"]
+__all__ = ["FIRST", "figures", "find_metric", "groups", "jain_index", "over_flows", "overall", "together_bps"]
 
 Row = dict[str, Any]
 
 
 def figures(columns: Mapping[str, Any], window_s: float) -> Row:
-    """All figures of a run as one row.
+    """All metrics of a run as one row.
 
     The columns of `Result.links` by their own names for the bottleneck, which is the link of that name or the first
-    one; those of other links as ``links.NAME.FIGURE``. Those of `over_flows` and `overall`; ``jain_index`` and
-    ``data_packets``; where flows differ in algorithm, ``flows.ALGORITHM.mean_goodput_bps`` too. Of cross traffic,
-    ``udp.`` and ``web.`` with ``throughput_bps``, packets, transfers and frames summed over the groups, and of the
-    percentiles of frames' delays, ``udp.p95_frame_delay_s`` and so on, the greatest of theirs; where transfers began
-    after the warm-up, `fullpipe.runs.transfers.completions` of them all with ``transfers.``.
+    one; those of other links as ``links.NAME.METRIC``. Those of `over_flows` and `overall`, ``jain_index``, and
+    ``data_packets``. Where flows differ in algorithm, ``flows.ALGORITHM.mean_goodput_bps``. Where there are 2 to 20
+    groups of flows, ``groups.NAME.METRIC`` as in `groups`.
+
+    Of cross traffic, ``udp.`` and ``web.`` with ``throughput_bps``, packets, transfers, and frames summed over the
+    sources, and the greatest of their percentiles, such as ``udp.p95_frame_delay_s``. Where there are 2 to 20 sources,
+    ``udp.NAME.METRIC``; a source without a name has its number. Where transfers began after the warm-up,
+    ``transfers.METRIC`` (`fullpipe.runs.transfers.completions`).
 
     Args:
-        columns: The run's tables, as its engine gave them.
-        window_s: How long the measuring window is.
+        columns: Tables of the run, as its engine gave them.
+        window_s: Length of the measurement interval.
     """
     row: Row = {}
     links = tables.rows(columns["links"])
@@ -45,6 +48,10 @@ def figures(columns: Mapping[str, Any], window_s: float) -> Row:
         for name in algorithms:
             own = (flow["goodput_bps"] for flow in flows if flow["algorithm"] == name)
             row[f"flows.{name}.mean_goodput_bps"] = _mean(own)
+    if 1 < len({flow["name"] for flow in flows}) <= MOST_GROUPS:
+        for group in groups(flows, tables.rows(columns["groups"]), window_s):
+            name = group.pop("name")
+            row.update({f"groups.{name}.{key}": value for key, value in group.items() if key != "algorithm"})
     row.update(overall(columns["totals"]))
     row["jain_index"] = tables.to_list([columns["totals"]["jain_index"]])[0]
     row["data_packets"] = columns["totals"]["data_packets"]
@@ -52,10 +59,22 @@ def figures(columns: Mapping[str, Any], window_s: float) -> Row:
     if began["count"]:
         row.update({f"transfers.{key}": value for key, value in began.items()})
     for kind in ("udp", "web"):
-        groups = [group for group in tables.rows(columns["traffic"]) if group["kind"] == kind]
-        if groups:
-            row.update(_of_traffic(kind, groups))
+        sources = [source for source in tables.rows(columns["traffic"]) if source["kind"] == kind]
+        if sources:
+            row.update(_of_traffic(kind, sources))
+        if 1 < len(sources) <= MOST_GROUPS:
+            for i, source in enumerate(sources):
+                name = source.get("name") or i
+                row.update({f"{kind}.{name}.{key}": value for key, value in source.items() if _is_metric(key, value)})
     return row
+
+
+MOST_GROUPS = 20
+"""Groups, or sources of cross traffic, that have metrics of their own in a run's row."""
+
+
+def _is_metric(name: str, value: object) -> bool:
+    return name not in ("kind", "name") and not isinstance(value, str)
 
 
 PERCENTILES = tuple(name for name in figure_names()["totals"] if re.match(r"p\d+_", name))
@@ -84,28 +103,11 @@ FIRST = (
 """The figures that every run has, in the order of a table's columns; all others depend on the scenario."""
 
 
-OF_ALL = FIRST[FIRST.index("flows") :]
-"""Those over all flows; what else has no dot in its name is of the bottleneck."""
-
-
-def split(row: Mapping[str, Any]) -> dict[str, Row]:
-    """The figures of one row by what they are of, under their own names: "bottleneck", "all", "link NAME",
-    "algorithm NAME", "udp", "web".
-    """
-    parts: dict[str, Row] = {}
-    for name, value in row.items():
-        place, _, figure = name.rpartition(".")
-        kind, _, of = place.partition(".")
-        group = {"links": f"link {of}", "flows": f"algorithm {of}"}.get(kind, kind)
-        parts.setdefault(group or ("all" if name in OF_ALL else "bottleneck"), {})[figure] = value
-    return parts
-
-
 FRAME_DELAYS = ("p50_frame_delay_s", "p95_frame_delay_s", "p99_frame_delay_s")
 """Of sources that send frames."""
 
 
-def find_figure(name: str, known: Sequence[str] | None = None) -> str:
+def find_metric(name: str, known: Sequence[str] | None = None) -> str:
     """The name itself, if it is one of the figures known; before a run, of what any scenario could have.
 
     Raises:
@@ -115,7 +117,7 @@ def find_figure(name: str, known: Sequence[str] | None = None) -> str:
     # Those of further links, of algorithms and of cross traffic depend on the scenario.
     possible = known is None and ("." in name or name.startswith("reverse_"))
     if name not in names and not possible:
-        raise InputError(f"{quoted(name)} is no figure of a run{hint(name, names)} (allowed: {listed(names)})")
+        raise InputError(unknown("metric", name, names))
     return name
 
 
@@ -132,10 +134,7 @@ def over_flows(flows: Sequence[Mapping[str, Any]], window_s: float) -> Row:
         "flows": len(flows),
         "goodput_bps": together_bps(flows, "goodput_bps", window_s),
         "throughput_bps": together_bps(flows, "throughput_bps", window_s),
-        # Results that earlier versions saved have none.
-        "payload_goodput_bps": together_bps(flows, "payload_goodput_bps", window_s)
-        if "payload_goodput_bps" in flows[0]
-        else None,
+        "payload_goodput_bps": together_bps(flows, "payload_goodput_bps", window_s),
         "mean_goodput_bps": _mean(goodputs),
         "min_goodput_bps": min(goodputs, default=None),
         "max_goodput_bps": max(goodputs, default=None),

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.runs.tables import to_list
+
 if TYPE_CHECKING:
     from fullpipe.runs.result import Result
 
-__all__ = ["Measure", "Row", "find_measure", "metrics", "name_of"]
+__all__ = ["Measure", "Row", "find_measure", "full", "metrics", "name_of", "whole"]
 
 Row = dict[str, Any]
 """Values by column, ready for JSON."""
@@ -20,6 +22,20 @@ Measure = Callable[["Result"], Row]
 def metrics(result: Result) -> Row:
     """All metrics of a run (`Result.figures`)."""
     return result.figures()
+
+
+def full(result: Result) -> Row:
+    """All metrics of a run under ``runs``, and its tables of flows and links, column by column."""
+    parts = {name: result.columns(name) for name in ("flows", "links")}
+    return {
+        "runs": result.figures(),
+        **{name: {key: to_list(column) for key, column in table.items()} for name, table in parts.items()},
+    }
+
+
+def whole(result: Result) -> Row:
+    """The result itself under ``result``, with its series; for runs that no store keeps."""
+    return {"result": result}
 
 
 def find_measure(name: str) -> Measure:

@@ -18,13 +18,18 @@ MOST_BYTES = 2**63 - 1
 """The largest limit."""
 
 
-def share_bytes(runs: int, together_bytes: int | None) -> int | None:
-    """What each of so many runs side by side may hold: an even part of what they may hold together, which by default
-    is half of the memory that is free now; None where that is asked for and the system does not tell.
+def share_bytes(runs: int, memory: int | str | None) -> int | None:
+    """Memory that each of several concurrent runs may hold: an even part of ``memory``.
+
+    Args:
+        runs: Number of concurrent runs.
+        memory: Limit of all runs together, in bytes or as text such as ``"8 GB"``. None for half of the free memory;
+            the result is None where the system does not report that.
 
     Raises:
-        InputError: `together_bytes` is no limit.
+        InputError: The limit is not a size.
     """
+    together_bytes = parse_bytes(memory) if isinstance(memory, str) else memory
     if together_bytes is None:
         free = [size for size in (_free_of_machine(), _free_of_group()) if size is not None]
         return int(SHARE * min(free) / max(runs, 1)) if free else None

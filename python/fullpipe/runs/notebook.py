@@ -11,7 +11,7 @@ from functools import wraps
 from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
-from fullpipe.text import html
+from fullpipe._util.text import html
 
 __all__ = ["shows_progress"]
 

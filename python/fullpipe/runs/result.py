@@ -1,4 +1,4 @@
-"""What a run yields: figures per link and per flow, and time series."""
+"""Result of a run: metrics per link and per flow, and time series."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import Outcome, Shown, any_known, any_marked, count, fairness, marked, milliseconds, percent, rate
-from fullpipe.files import readable, staged
-from fullpipe.inputs import read_json, read_table
+from fullpipe._util.display import Outcome, Shown
+from fullpipe._util.files import readable, staged
+from fullpipe._util.inputs import read_json, read_table
+from fullpipe._util.text import listed, shorten
+from fullpipe.metrics import column
 from fullpipe.runs import tables, transfers
-from fullpipe.runs.figures import figures, groups, overall
+from fullpipe.runs.figures import figures, find_metric, groups, overall
 from fullpipe.runs.tidy import tidy
-from fullpipe.text import listed, shorten
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from matplotlib.figure import Figure
@@ -36,20 +37,21 @@ MOST_FLOWS = 12
 class Result(Outcome):
     """The outcome of one run. Tables are Arrow tables on the engine's own memory; a figure without a value is NaN there
     and null in JSON. All figures are of the measuring window, from the end of the warm-up to the end of the run: its
-    first instant counts, its last does not. What each of them is stands in ``docs/scenarios.md``.
+    first instant counts, its last does not. ``docs/reference/scenarios.md`` defines each of them.
 
     Attributes:
-        scenario: What was run.
-        engine: What ran it.
+        scenario: The scenario.
+        engine: Name of the engine.
         totals: ``data_packets`` sent, warm-up included; ``wall_s``, the run's length on the clock on the wall;
             ``jain_index``, fairness of the flows' goodputs, 1 where all are equal; ``p50_rtt_s``, ``p95_rtt_s``,
-            ``p99_rtt_s``, percentiles over the RTT samples of all flows; the same of ``jitter_s``.
-        warnings: What is allowed, but probably not what was meant; and what the engine does otherwise than it says.
+            ``p99_rtt_s``, percentiles over the RTT samples of all flows; those of ``jitter_s``.
+        warnings: One line each: keys of the scenario that are allowed but probably not intended, and differences of the
+            run from the scenario, for example shared queues of FQ-CoDel.
     """
 
     def __init__(self, scenario: Scenario, columns: dict[str, Any], *, engine: str, wall_s: float) -> None:
-        """Takes what an engine yields: tables ``links``, ``flows``, ``groups`` (what flows do not tell of them),
-        ``transfers``, ``traffic``, ``series``, ``link_series`` column by column, and ``totals``.
+        """Takes an engine's tables ``links``, ``flows``, ``groups`` (metrics that do not follow from those of flows),
+        ``transfers``, ``traffic``, ``series``, ``link_series`` column by column, ``totals``, and its ``warnings``.
         """
         self.scenario = scenario
         self.engine = engine
@@ -65,11 +67,12 @@ class Result(Outcome):
 
     @cached_property
     def links(self) -> pa.Table:
-        """A row per link: ``name``, ``utilization`` (bytes sent over capacity), ``carried_goodput_bps`` (what of it
-        receivers got for the first time), ``loss_rate``, ``dropped_packets``, ``marked_packets``,
+        """A row per link: ``name``, ``utilization`` (bytes sent over capacity), ``carried_goodput_bps`` (the part of it
+        that receivers got for the first time), ``loss_rate``, ``dropped_packets``, ``marked_packets``,
         ``wire_lost_packets``, ``arrived_packets``, ``mean_queue_packets``, ``max_queue_packets``,
-        ``p50_queueing_delay_s``, ``p95_queueing_delay_s``, ``p99_queueing_delay_s``, ``max_queueing_delay_s``, and the
-        same with ``reverse_`` for the other direction.
+        ``p50_queueing_delay_s``, ``p95_queueing_delay_s``, ``p99_queueing_delay_s``, ``max_queueing_delay_s``,
+        ``shared_queues`` (FQ-CoDel queues that several flows share; NaN from Linux, which reports none), and these with
+        ``reverse_`` for the other direction.
         """
         return tables.to_arrow(self._columns["links"])
 
@@ -78,7 +81,7 @@ class Result(Outcome):
         """A row per flow: ``id``, ``algorithm``, ``active_s`` (how much of its life lies in the measuring window),
         ``throughput_bps``, ``goodput_bps`` and, without headers, ``payload_goodput_bps`` (over that; NaN without),
         ``retransmits``, ``timeouts``, ``fast_recoveries``, ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``,
-        ``p99_rtt_s``, the same of ``jitter_s`` where the scenario has ``measure_jitter``, ``mean_cwnd_packets``,
+        ``p99_rtt_s``, those of ``jitter_s`` where the scenario has ``measure_jitter``, ``mean_cwnd_packets``,
         ``base_rtt_s``, ``completion_s``.
         """
         return tables.to_arrow(self._columns["flows"])
@@ -128,7 +131,7 @@ class Result(Outcome):
     @cached_property
     def link_series(self) -> pa.Table:
         """A row per link and sample: ``t_s``, ``link``, ``queue_packets``; since the sample before ``utilization``,
-        ``arrived_packets``, ``dropped_packets`` and ``marked_packets`` (of those, by the queue); and the same with
+        ``arrived_packets``, ``dropped_packets`` and ``marked_packets`` (of those, by the queue); and these with
         ``reverse_`` for the other direction.
         """
         return tables.to_arrow(self._columns["link_series"], {"link": self._columns["links"]["name"]})
@@ -137,12 +140,19 @@ class Result(Outcome):
     def groups(self) -> pa.Table:
         """A row per group of flows, those of one name: ``name``, ``algorithm``, ``flows``, ``goodput_bps``,
         ``throughput_bps`` and ``payload_goodput_bps`` together, ``share`` of the goodput, ``jain_index`` inside,
-        ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``, ``p99_rtt_s``, the same of ``jitter_s``,
+        ``loss_rate``, ``mean_rtt_s``, ``p50_rtt_s``, ``p95_rtt_s``, ``p99_rtt_s``, those of ``jitter_s``,
         ``mean_cwnd_packets``, ``retransmits``, ``timeouts``.
         """
         import pyarrow as pa
 
         return pa.Table.from_pylist(self._groups())
+
+    @cached_property
+    def runs(self) -> pa.Table:
+        """One row with the seed and all metrics, as experiments have a row per run."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist([{"seed": self.scenario.seed, **self.figures()}])
 
     def columns(self, table: str) -> tables.Columns:
         """A table's columns as the engine gave them, for those who can do without Arrow."""
@@ -151,7 +161,7 @@ class Result(Outcome):
 
     def figures(self) -> dict[str, Any]:
         """All figures as one row: the bottleneck's (the link of that name or the first one), those of other links as
-        ``links.NAME.FIGURE``, and over all flows and all cross traffic; `fullpipe.runs.figures` says which.
+        ``links.NAME.FIGURE``, and over all flows and all cross traffic; `fullpipe.runs.figures` lists them.
         """
         return figures(self._columns, self.window_s)
 
@@ -163,7 +173,7 @@ class Result(Outcome):
         return tidy(self.measured(""))
 
     def measured(self, setting: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """The same figures by group, as `fullpipe.runs.tidy` takes them."""
+        """The metrics by group, as `fullpipe.runs.tidy` takes them."""
         for link in tables.rows(self._columns["links"]):
             yield f"link {link['name']}", setting, link
         for flow in tables.rows(self._columns["flows"]):
@@ -180,7 +190,7 @@ class Result(Outcome):
         return self.scenario.duration_s - self.scenario.warmup_s
 
     def sampled(self) -> Sampled:
-        """What pictures are drawn of.
+        """The series that plots are drawn of.
 
         Raises:
             InputError: The run sampled no series.
@@ -232,13 +242,12 @@ class Result(Outcome):
         with readable(directory) as place:
             kept = read_json(place / "result.json")
             files = {name: place / f"{name}.parquet" for name in TABLES}
-            # Earlier versions knew no transfers.
-            found = [name for name, file in files.items() if name != "transfers" or file.exists()]
-            columns: dict[str, Any] = {name: tables.of_arrow(read_table(files[name])) for name in found}
+            columns: dict[str, Any] = {name: tables.of_arrow(read_table(file)) for name, file in files.items()}
             totals = kept["totals"]
             jain = totals["jain_index"]
             columns["totals"] = {**totals, "jain_index": math.nan if jain is None else jain}
             scenario = Scenario.load(place / "scenario.toml")
+            columns["warnings"] = [line for line in kept.get("warnings", []) if line not in scenario.warnings]
             return cls(scenario, columns, engine=kept["engine"], wall_s=totals["wall_s"])
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -252,18 +261,34 @@ class Result(Outcome):
 
         return written(run_figure(self.sampled()), path)
 
-    def shown(self) -> list[Shown | str]:
-        """The tables and lines that the program prints."""
+    def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Tables and lines that the program prints.
+
+        Args:
+            columns: Names of `figures`, which make one table in place of the usual ones.
+        """
+        if columns is not None:
+            row = self.figures()
+            names = [find_metric(name, list(row)) for name in columns]
+            return [_table("", [{"run": "run", **row}], ("run",), names)]
         figures = self.to_dict()
         totals, flows = figures["totals"], figures["flows"]
         jain = totals["jain_index"]
         took = f"{totals['data_packets']:,} data packets in {totals['wall_s']:.2f} s{_speed(totals)}"
         last = f"{took}; seed {figures['seed']}"
         return [
-            _show_links(figures["links"]),
+            _table("Links", [{**link, "link": link["name"]} for link in figures["links"]], ("link",), LINK),
             *([_show_flows(flows)] if 0 < len(flows) <= MOST_FLOWS else []),
-            *([_show_groups(figures["groups"], len(flows))] if len(flows) > MOST_FLOWS else []),
-            *([_show_transfers(figures["transfers"])] if figures["transfers"] else []),
+            *(
+                [_table(f"{len(flows):,} flows by group", figures["groups"], ("name",), GROUP)]
+                if len(flows) > MOST_FLOWS
+                else []
+            ),
+            *(
+                [_table("Transfers begun after the warm-up", figures["transfers"], ("group",), TRANSFERS)]
+                if figures["transfers"]
+                else []
+            ),
             *([_show_traffic(figures["traffic"])] if figures["traffic"] else []),
             *([f"Jain index {jain:.3f}"] if len(flows) > 1 and jain is not None else []),
             last,
@@ -277,7 +302,7 @@ class Result(Outcome):
         columns = {name: tables.keep(self._columns[name]) for name in TABLES}
         return _restore, (
             self.scenario,
-            {**columns, "totals": self._columns["totals"]},
+            {**columns, "totals": self._columns["totals"], "warnings": self._columns.get("warnings", ())},
             self.engine,
             self.totals["wall_s"],
         )
@@ -288,19 +313,16 @@ class Result(Outcome):
 
 
 def _with_reverse(link: dict[str, Any]) -> dict[str, Any]:
-    """The figures of a link with those of its other direction under ``reverse``, where anything crosses that."""
+    """Metrics of a link, with those of its other direction under ``reverse`` where a packet crosses that."""
     prefix = "reverse_"
+    own = {key: value for key, value in link.items() if not key.startswith(prefix)}
     if not link.get(f"{prefix}arrived_packets"):
-        return link
-    return {**link, "reverse": {key.removeprefix(prefix): link[key] for key in link if key.startswith(prefix)}}
+        return own
+    return {**own, "reverse": {key.removeprefix(prefix): link[key] for key in link if key.startswith(prefix)}}
 
 
 def _restore(scenario: Scenario, columns: dict[str, Any], engine: str, wall_s: float) -> Result:
     return Result(scenario, columns, engine=engine, wall_s=wall_s)
-
-
-WAIT = "p99_queueing_delay_s"
-"""The percentile of the queueing delay that tables show."""
 
 
 def _speed(totals: Mapping[str, Any]) -> str:
@@ -311,154 +333,60 @@ def _speed(totals: Mapping[str, Any]) -> str:
     return f", {per_s / 1e6:.1f} million a second" if per_s >= 1e5 else f", {per_s:,.0f} a second"
 
 
-def _show_links(links: list[dict[str, Any]]) -> Shown:
-    marks, waits = any_marked(links), any_known(links, WAIT)
+LINK = (
+    *("utilization", "loss_rate", "dropped_packets", "marked_packets"),
+    *("mean_queue_packets", "max_queue_packets", "p99_queueing_delay_s"),
+)
+FLOW = ("goodput_bps", "mean_rtt_s", "p99_rtt_s", "p99_jitter_s", "mean_cwnd_packets", "retransmits", "timeouts")
+GROUP = (
+    *("flows", "goodput_bps", "share", "jain_index", "loss_rate"),
+    *("mean_rtt_s", "p99_rtt_s", "p99_jitter_s", "retransmits", "timeouts"),
+)
+TRANSFERS = (
+    *("count", "completed", "cut_off", "running"),
+    *("p50_s", "p95_s", "p99_s", "p50_slowdown", "p99_slowdown"),
+)
+TRAFFIC = (
+    *("throughput_bps", "sent_packets", "received_packets", "transfers_started", "transfers_completed"),
+    *("mean_completion_s", "sent_frames", "received_frames", "p95_frame_delay_s"),
+)
+"""Metrics of the tables; one without a value in any row has no column, and marks only where a queue marked."""
+
+
+def _table(title: str, rows: Sequence[Mapping[str, Any]], labels: Sequence[str], names: Sequence[str]) -> Shown:
+    """Table of text: labels, and metrics that have values."""
+    known = [name for name in names if any(row.get(name) is not None for row in rows)]
+    known = [name for name in known if name != "marked_packets" or any(row[name] for row in rows)]
+    cells = [column(name, [row.get(name) for row in rows]) for name in known]
+    heads = [HEADINGS.get(label, label) for label in labels]
+    columns = [[str(row[label]) for row in rows] for label in labels]
     return Shown(
-        "Links",
-        (
-            "link",
-            "utilization",
-            "loss",
-            "dropped",
-            *(["marked"] if marks else []),
-            "mean queue",
-            "max queue",
-            *(["p99 delay"] if waits else []),
-        ),
-        [
-            (
-                link["name"],
-                f"{link['utilization']:.4f}",
-                f"{link['loss_rate']:.2e}",
-                count(link["dropped_packets"]),
-                *([marked(link)] if marks else []),
-                f"{link['mean_queue_packets']:,.1f} packets",
-                f"{count(link['max_queue_packets'])} packets",
-                *([milliseconds(link[WAIT])] if waits else []),
-            )
-            for link in links
-        ],
+        title,
+        (*heads, *(heading for heading, _ in cells)),
+        list(zip(*columns, *(texts for _, texts in cells), strict=True)),
+        left=len(labels),
     )
 
 
-def _show_flows(flows: list[dict[str, Any]]) -> Shown:
+HEADINGS = {"id": "flow", "name": "group"}
+"""Headings of labels that differ from the names of the columns."""
+
+
+def _show_flows(flows: Sequence[Mapping[str, Any]]) -> Shown:
     named = any(flow["name"] != flow["algorithm"] for flow in flows)
-    tails, jitters = any_known(flows, "p99_rtt_s"), any_known(flows, "p99_jitter_s")
-    return Shown(
-        "Flows",
-        (
-            "flow",
-            *(["group"] if named else []),
-            "algorithm",
-            "goodput",
-            "mean rtt",
-            *(["p99 rtt"] if tails else []),
-            *(["p99 jitter"] if jitters else []),
-            "mean cwnd",
-            "sent again",
-            "timeouts",
-        ),
-        [
-            (
-                str(flow["id"]),
-                *([flow["name"]] if named else []),
-                flow["algorithm"],
-                rate(flow["goodput_bps"]),
-                milliseconds(flow["mean_rtt_s"]),
-                *([milliseconds(flow["p99_rtt_s"])] if tails else []),
-                *([milliseconds(flow["p99_jitter_s"])] if jitters else []),
-                "-" if flow["mean_cwnd_packets"] is None else f"{flow['mean_cwnd_packets']:,.1f} packets",
-                count(flow["retransmits"]),
-                count(flow["timeouts"]),
-            )
-            for flow in flows
-        ],
-        left=3 if named else 2,
-    )
+    return _table("Flows", flows, ("id", *(["name"] if named else []), "algorithm"), FLOW)
 
 
-def _show_groups(groups: list[dict[str, Any]], flows: int) -> Shown:
-    losses, tails, jitters = (any_known(groups, name) for name in ("loss_rate", "p99_rtt_s", "p99_jitter_s"))
-    return Shown(
-        f"{flows:,} flows by group",
-        (
-            *("group", "flows", "goodput", "share", "Jain"),
-            *(["loss"] if losses else []),
-            "mean rtt",
-            *(["p99 rtt"] if tails else []),
-            *(["p99 jitter"] if jitters else []),
-            *("sent again", "timeouts"),
-        ),
-        [
-            (
-                group["name"],
-                count(group["flows"]),
-                rate(group["goodput_bps"]),
-                percent(group["share"]),
-                fairness(group["jain_index"]),
-                *([_part(group["loss_rate"])] if losses else []),
-                milliseconds(group["mean_rtt_s"]),
-                *([milliseconds(group["p99_rtt_s"])] if tails else []),
-                *([milliseconds(group["p99_jitter_s"])] if jitters else []),
-                count(group["retransmits"]),
-                count(group["timeouts"]),
-            )
-            for group in groups
-        ],
-    )
+def _show_traffic(traffic: Sequence[Mapping[str, Any]]) -> Shown:
+    """Table of cross traffic; of web transfers and of frames nothing where a source has none."""
+    web = ("transfers_started", "transfers_completed")
+    rows = [
+        {name: None if (name in web and row["kind"] != "web") or _no_frames(row, name) else row[name] for name in row}
+        for row in traffic
+    ]
+    named = any(row.get("name") for row in rows)
+    return _table("Cross traffic", rows, ("kind", *(["name"] if named else [])), TRAFFIC)
 
 
-def _show_transfers(groups: list[dict[str, Any]]) -> Shown:
-    return Shown(
-        "Transfers begun after the warm-up",
-        ("group", "complete", "cut off", "running", "p50 time", "p95 time", "p99 time", "p50 slowdown", "p99 slowdown"),
-        [
-            (
-                group["group"],
-                f"{group['completed']:,} of {group['count']:,}",
-                count(group["cut_off"]),
-                count(group["running"]),
-                *(milliseconds(group[f"p{percent}_s"]) for percent in (50, 95, 99)),
-                *(_times(group[f"p{percent}_slowdown"]) for percent in (50, 99)),
-            )
-            for group in groups
-        ],
-    )
-
-
-def _part(rate: float | None) -> str:
-    return "-" if rate is None else f"{rate:.2e}"
-
-
-def _frames(group: Mapping[str, Any]) -> tuple[str, str]:
-    """How many of its frames arrived whole, and how long 95 of 100 of these took at most."""
-    if not group["sent_frames"] and not group["received_frames"]:
-        return "-", "-"
-    return f"{group['received_frames']:,} of {group['sent_frames']:,}", milliseconds(group["p95_frame_delay_s"])
-
-
-def _times(factor: float | None) -> str:
-    return "-" if factor is None else f"{factor:,.1f}"
-
-
-def _show_traffic(traffic: list[dict[str, Any]]) -> Shown:
-    framed = "sent_frames" in traffic[0]
-    frames = ("frames", "p95 frame delay") if framed else ()
-    return Shown(
-        "Cross traffic",
-        ("kind", "throughput", "sent", "received", "transfers", "mean completion", *frames),
-        [
-            (
-                group["kind"],
-                rate(group["throughput_bps"]),
-                count(group["sent_packets"]),
-                count(group["received_packets"]),
-                f"{group['transfers_completed']:,} of {group['transfers_started']:,}"
-                if group["kind"] == "web"
-                else "-",
-                milliseconds(group["mean_completion_s"]),
-                *(_frames(group) if framed else ()),
-            )
-            for group in traffic
-        ],
-    )
+def _no_frames(row: Mapping[str, Any], name: str) -> bool:
+    return name in ("sent_frames", "received_frames") and not row["sent_frames"] and not row["received_frames"]

@@ -10,12 +10,12 @@ import json
 import logging
 import math
 import threading
-from collections.abc import Generator, Iterable, Sized
+from collections.abc import Generator, Iterable, Sequence, Sized
 from contextlib import closing
 from dataclasses import dataclass, field
 
+from fullpipe._util.fingerprint import build_fingerprint
 from fullpipe.errors import Cancelled
-from fullpipe.fingerprint import build_fingerprint
 from fullpipe.own import identity_of, used_in
 from fullpipe.runs import engines
 from fullpipe.runs.design import Design, Done, Run
@@ -137,8 +137,8 @@ class Runner:
                     self.options.progress(done + under_way, total)
                 check_stop(self.options.stop)
 
-    def all_rows(self, design: Design) -> list[Row]:
-        """Rows of all runs of a design, in its order.
+    def all_rows(self, design: Design | Sequence[Run]) -> list[Row]:
+        """Rows of all runs of a design, in its order; their numbers count from 0.
 
         Raises:
             Exception: A run failed; the others are stopped.
@@ -180,7 +180,7 @@ class Runner:
         Args:
             run: The run.
             watch: As ``progress`` of `engines.run`.
-            memory_bytes: As for `engines.run`.
+            memory_bytes: As ``memory`` of `engines.run`.
 
         Raises:
             Exception: The run failed.
@@ -190,7 +190,7 @@ class Runner:
         if kept is not None:
             return kept
         result = engines.run(
-            run.scenario(), progress=watch, engine=self.engine, kernel=self.kernel, memory_bytes=memory_bytes
+            run.scenario(), progress=watch, engine=self.engine, kernel=self.kernel, memory=memory_bytes
         )
         row = find_measure(run.case.measure)(result)
         if self.store is not None and key is not None:

@@ -195,8 +195,11 @@ def _ending(process: subprocess.Popen[bytes]) -> str:
 
 
 def _plain(tables: Any) -> Any:
-    """Tables whose columns other processes can be sent."""
-    return {name: {key: _sendable(column) for key, column in table.items()} for name, table in tables.items()}
+    """Tables and warnings in types that another process can be sent."""
+    return {
+        name: {key: _sendable(column) for key, column in part.items()} if isinstance(part, dict) else part
+        for name, part in tables.items()
+    }
 
 
 def _sendable(column: Any) -> Any:

@@ -26,10 +26,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from fullpipe._util.files import KEPT_RUNS, check_directory, remove_if_empty
+from fullpipe._util.text import one_line
 from fullpipe.errors import InputError
-from fullpipe.files import KEPT_RUNS, check_directory, remove_if_empty
 from fullpipe.runs.measure import Row
-from fullpipe.text import one_line
 
 __all__ = ["Store", "kept_runs"]
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fullpipe.display import unit
+from fullpipe.metrics import metric
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["setting", "tidy"]
+__all__ = ["tidy"]
 
 
 def tidy(measured: Iterable[tuple[str, str, Mapping[str, Any]]]) -> pa.Table:
@@ -24,7 +24,7 @@ def tidy(measured: Iterable[tuple[str, str, Mapping[str, Any]]]) -> pa.Table:
     import pyarrow as pa
 
     rows = [
-        (name, unit(name), group, which, float(value))
+        (name, metric(name).unit, group, which, float(value))
         for group, which, figures in measured
         for name, value in figures.items()
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
@@ -34,8 +34,3 @@ def tidy(measured: Iterable[tuple[str, str, Mapping[str, Any]]]) -> pa.Table:
     kinds = (*[pa.string()] * 4, pa.float64())
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     return pa.table(dict(zip(names, arrays, strict=True)))
-
-
-def setting(**keys: Any) -> str:
-    """``flows=10, target=0.98``, without what is None."""
-    return ", ".join(f"{key}={value}" for key, value in keys.items() if value is not None)

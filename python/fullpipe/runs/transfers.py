@@ -45,8 +45,7 @@ def completions(transfers: Sequence[Mapping[str, Any]]) -> Row:
     """
     counted = [transfer for transfer in transfers if not transfer["in_warmup"]]
     done = [transfer for transfer in counted if transfer["completion_s"] is not None]
-    # Results of earlier versions have no states.
-    cut_off = sum(transfer.get("state") == "cut off" for transfer in counted)
+    cut_off = sum(transfer["state"] == "cut off" for transfer in counted)
     times = sorted(transfer["completion_s"] for transfer in done)
     slowdowns = sorted(transfer["slowdown"] for transfer in done)
     return {

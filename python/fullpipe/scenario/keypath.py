@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fullpipe.text import hint, listed, quoted
+from fullpipe._util.text import hint, listed, quoted
 
 __all__ = ["Place", "set_value"]
 

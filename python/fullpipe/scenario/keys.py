@@ -1,4 +1,4 @@
-"""The keys of a scenario and what they take, for editors and type checkers; docs/scenarios.md says what they mean."""
+"""Keys of a scenario and their types, for editors and type checkers; docs/reference/scenarios.md explains them."""
 
 from __future__ import annotations
 

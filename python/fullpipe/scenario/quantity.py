@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 
 from fullpipe import _core
+from fullpipe._util.text import quoted
 from fullpipe.errors import InputError
-from fullpipe.text import quoted
 
 __all__ = ["SYMBOLS", "UNITS", "Quantity", "read_quantity"]
 
 UNITS: dict[str, str] = dict(_core.units())
-"""Each unit's base unit, as columns are suffixed with it (docs/scenarios.md, Quantities)."""
+"""Each unit's base unit, as columns are suffixed with it (docs/reference/scenarios.md, Quantities)."""
 
 SYMBOLS = {"s": "s", "bps": "bit/s", "bytes": "bytes", "packets": "packets", "bdp": "BDP"}
 """The base units as pictures and tables write them."""

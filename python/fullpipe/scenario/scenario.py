@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from fullpipe import _core, inputs
+from fullpipe import _core
+from fullpipe._util import inputs
+from fullpipe._util.text import html, printable
 from fullpipe.errors import ScenarioError
 from fullpipe.own import carried, restore, used_in
 from fullpipe.scenario.keypath import set_value
 from fullpipe.scenario.keys import ScenarioKeys
-from fullpipe.text import html, printable
 
 if TYPE_CHECKING:
     import os
@@ -110,8 +111,8 @@ class Scenario:
         return copy.deepcopy(self._tree)
 
     def resolved(self) -> Scenario:
-        """The same scenario with every key spelled out: defaults as values, buffers in BDP as packets. It says what is
-        run even where a default changes later.
+        """Scenario with every key and parameter spelled out: defaults as values, buffers in BDP as packets. It records
+        what is run even where a default changes later.
         """
         return self.from_dict(self._model.resolved(), file=self._file)
 

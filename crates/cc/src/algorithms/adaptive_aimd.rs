@@ -28,7 +28,7 @@
 //! - H-TCP's additions (alpha that grows with time, switching to 0.5 when the throughput changes, RTT scaling) are not
 //!   in this paper; `htcp` has them.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::parts::{Ewma, RoundRate};
 use crate::time::{Nanos, SECOND};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
@@ -43,34 +43,14 @@ pub const ADAPTIVE_AIMD: Info = Info {
     own_slow_start: false,
     ecn: None,
     params: &[
-        Param {
-            name: "beta_min",
-            unit: "1",
-            kind: Kind::Number { default: 0.5, min: 0.05, max: 0.99 },
-            doc: "Least factor kept of the window at a congestion event.",
-            source: "Shorten and Leith 2007, section III: no less than standard TCP's 0.5",
-        },
-        Param {
-            name: "beta_max",
-            unit: "1",
-            kind: Kind::Number { default: 0.8, min: 0.05, max: 0.99 },
-            doc: "Greatest factor kept of the window; wins over a larger beta_min.",
-            source: "Shorten and Leith 2007, section III: 0.8 fills a link with a quarter of a BDP of buffer",
-        },
-        Param {
-            name: "fading",
-            unit: "1",
-            kind: Kind::Number { default: 0.875, min: 0.0, max: 1.0 },
-            doc: "Part of RTTmax - RTTmin remembered past a congestion event.",
-            source: "Shorten and Leith 2007, equation 9, with the memory of the smoothed RTT (RFC 6298: 7/8)",
-        },
-        Param {
-            name: "estimator",
-            unit: "1",
-            kind: Kind::Choice(&["rtt", "throughput"]),
-            doc: "What beta is computed from.",
-            source: "Shorten and Leith 2007, equation 7 (rtt) or 10 (throughput)",
-        },
+        Param::number("beta_min", 0.5, 0.05, 0.99, "Least factor kept of the window at a congestion event.")
+            .source("Shorten and Leith 2007, section III: no less than standard TCP's 0.5"),
+        Param::number("beta_max", 0.8, 0.05, 0.99, "Greatest factor kept of the window; wins over a larger beta_min.")
+            .source("Shorten and Leith 2007, section III: 0.8 fills a link with a quarter of a BDP of buffer"),
+        Param::number("fading", 0.875, 0.0, 1.0, "Part of RTTmax - RTTmin remembered past a congestion event.")
+            .source("Shorten and Leith 2007, equation 9, with the memory of the smoothed RTT (RFC 6298: 7/8)"),
+        Param::choice("estimator", &["rtt", "throughput"], "What beta is computed from.")
+            .source("Shorten and Leith 2007, equation 7 (rtt) or 10 (throughput)"),
         ABE,
     ],
 };
@@ -99,7 +79,7 @@ impl AdaptiveAimd {
     /// Adaptive AIMD in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<AdaptiveAimd> {
         let estimator = match params.choice("estimator") {
-            0 => Estimator::Rtt(RttRatio::new(params.number("fading"))),
+            "rtt" => Estimator::Rtt(RttRatio::new(params.number("fading"))),
             _ => Estimator::Throughput(ThroughputRatio::new()),
         };
         let response = AdaptiveAimd {

@@ -22,7 +22,7 @@
 //!   estimate of segments per ACK that begins at 2 and, in whole sixteenths, sticks at 31/16 when every segment is
 //!   acknowledged by itself, so that it grows nearly twice as fast as its constants say (`gain = 1.9375`).
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// BIC.
@@ -35,62 +35,35 @@ pub const BIC: Info = Info {
     own_slow_start: false,
     ecn: None,
     params: &[
-        Param {
-            name: "s_max",
-            unit: "segments per round trip",
-            kind: Kind::Number { default: 32.0, min: 1.0, max: 1e6 },
-            doc: "Largest increase.",
-            source: "Xu et al. 2004, preset parameters: Smax = 32 (ns-2's Linux module: max_increment = 16)",
-        },
-        Param {
-            name: "s_min",
-            unit: "segments per round trip",
-            kind: Kind::Number { default: 0.01, min: 1e-6, max: 1.0 },
-            doc: "Smallest increase.",
-            source: "Xu et al. 2004, preset parameters: Smin = 0.01 (ns-2's Linux module: B/smooth_part = 4/20)",
-        },
-        Param {
-            name: "beta",
-            unit: "1",
-            kind: Kind::Number { default: 0.125, min: 0.01, max: 0.9 },
-            doc: "Fraction of the window cut at a loss above low_window.",
-            source: "Xu et al. 2004, preset parameters: beta = 0.125 (ns-2's Linux module: 1 - 819/1024 = 0.2002)",
-        },
-        Param {
-            name: "low_window",
-            unit: "segments",
-            kind: Kind::Number { default: 14.0, min: 1.0, max: 1e6 },
-            doc: "Below this window the algorithm is Reno.",
-            source: "Xu et al. 2004, preset parameters: low_window = 14",
-        },
-        Param {
-            name: "fast_convergence",
-            unit: "1",
-            kind: Kind::Flag { default: true },
-            doc: "Release bandwidth when the window at a loss is below the one before.",
-            source: "Xu et al. 2004, fast convergence",
-        },
-        Param {
-            name: "divisor",
-            unit: "1",
-            kind: Kind::Number { default: 2.0, min: 2.0, max: 64.0 },
-            doc: "The search goes this part of the distance to the last maximum in a round trip.",
-            source: "Xu et al. 2004, binary search: the middle, 2 (ns-2's Linux module: B = 4)",
-        },
-        Param {
-            name: "gain",
-            unit: "1",
-            kind: Kind::Number { default: 1.0, min: 0.01, max: 100.0 },
-            doc: "Factor on every increase above low_window.",
-            source: "not in the paper; ns-2's Linux module: 31/16, its delayed-ACK ratio with an ACK per segment",
-        },
-        Param {
-            name: "search",
-            unit: "1",
-            kind: Kind::Choice(&["binary", "smooth"]),
-            doc: "The paper's binary search and slow-start-like probing, or the smooth steps of ns-2's Linux module.",
-            source: "Xu et al. 2004, binary search and max probing",
-        },
+        Param::number("s_max", 32.0, 1.0, 1e6, "Largest increase.")
+            .unit("segments per round trip")
+            .source("Xu et al. 2004, preset parameters: Smax = 32 (ns-2's Linux module: max_increment = 16)"),
+        Param::number("s_min", 0.01, 1e-6, 1.0, "Smallest increase.")
+            .unit("segments per round trip")
+            .source("Xu et al. 2004, preset parameters: Smin = 0.01 (ns-2's Linux module: B/smooth_part = 4/20)"),
+        Param::number("beta", 0.125, 0.01, 0.9, "Fraction of the window cut at a loss above low_window.")
+            .source("Xu et al. 2004, preset parameters: beta = 0.125 (ns-2's Linux module: 1 - 819/1024 = 0.2002)"),
+        Param::number("low_window", 14.0, 1.0, 1e6, "Below this window the algorithm is Reno.")
+            .unit("segments")
+            .source("Xu et al. 2004, preset parameters: low_window = 14"),
+        Param::flag("fast_convergence", true, "Release bandwidth when the window at a loss is below the one before.")
+            .source("Xu et al. 2004, fast convergence"),
+        Param::number(
+            "divisor",
+            2.0,
+            2.0,
+            64.0,
+            "The search goes this part of the distance to the last maximum in a round trip.",
+        )
+        .source("Xu et al. 2004, binary search: the middle, 2 (ns-2's Linux module: B = 4)"),
+        Param::number("gain", 1.0, 0.01, 100.0, "Factor on every increase above low_window.")
+            .source("not in the paper; ns-2's Linux module: 31/16, its delayed-ACK ratio with an ACK per segment"),
+        Param::choice(
+            "search",
+            &["binary", "smooth"],
+            "The paper's binary search and slow-start-like probing, or the smooth steps of ns-2's Linux module.",
+        )
+        .source("Xu et al. 2004, binary search and max probing"),
         ABE,
     ],
 };
@@ -131,7 +104,7 @@ impl Bic {
             divisor: params.number("divisor"),
             gain: params.number("gain"),
             fast_convergence: params.flag("fast_convergence"),
-            smooth: params.choice("search") == 1,
+            smooth: params.choice("search") == "smooth",
             max: 0.0,
             phase: Phase::Search,
         };

@@ -22,7 +22,7 @@
 //! - **An undone cut** (a segment was late, not lost) returns to dwnd the decrease of both windows.
 
 use crate::algorithms::reno::Reno;
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::{ABE, Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
 
 /// Compound TCP.
@@ -34,48 +34,19 @@ pub const COMPOUND: Info = Info {
     own_slow_start: false,
     ecn: None,
     params: &[
-        Param {
-            name: "alpha",
-            unit: "1",
-            kind: Kind::Number { default: 0.125, min: 0.0, max: 10.0 },
-            doc: "Factor of the second window's growth.",
-            source: "draft-02 section 3: 1/8",
-        },
-        Param {
-            name: "beta",
-            unit: "1",
-            kind: Kind::Number { default: 0.5, min: 0.01, max: 0.99 },
-            doc: "Fraction of the whole window cut at a loss.",
-            source: "draft-02 section 3: 1/2",
-        },
-        Param {
-            name: "k",
-            unit: "1",
-            kind: Kind::Number { default: 0.75, min: 0.0, max: 1.0 },
-            doc: "Exponent of the second window's growth.",
-            source: "draft-02 section 3: 3/4",
-        },
-        Param {
-            name: "zeta",
-            unit: "1",
-            kind: Kind::Number { default: 1.0, min: 0.0, max: 100.0 },
-            doc: "How fast the second window falls, per segment in the queue.",
-            source: "draft-02 section 3: 1",
-        },
-        Param {
-            name: "gamma",
-            unit: "segments",
-            kind: Kind::Number { default: 30.0, min: 0.0, max: 1e6 },
-            doc: "From so many segments in the queue on the second window falls.",
-            source: "draft-02 section 3: 30",
-        },
-        Param {
-            name: "low_window",
-            unit: "segments",
-            kind: Kind::Number { default: 41.0, min: 1.0, max: 1e6 },
-            doc: "Below it the second window does not grow.",
-            source: "draft-02 section 3: 41",
-        },
+        Param::number("alpha", 0.125, 0.0, 10.0, "Factor of the second window's growth.")
+            .source("draft-02 section 3: 1/8"),
+        Param::number("beta", 0.5, 0.01, 0.99, "Fraction of the whole window cut at a loss.")
+            .source("draft-02 section 3: 1/2"),
+        Param::number("k", 0.75, 0.0, 1.0, "Exponent of the second window's growth.").source("draft-02 section 3: 3/4"),
+        Param::number("zeta", 1.0, 0.0, 100.0, "How fast the second window falls, per segment in the queue.")
+            .source("draft-02 section 3: 1"),
+        Param::number("gamma", 30.0, 0.0, 1e6, "From so many segments in the queue on the second window falls.")
+            .unit("segments")
+            .source("draft-02 section 3: 30"),
+        Param::number("low_window", 41.0, 1.0, 1e6, "Below it the second window does not grow.")
+            .unit("segments")
+            .source("draft-02 section 3: 41"),
         ABE,
     ],
 };

@@ -36,7 +36,7 @@
 //!   the application or the receiver limits the sender, the window may fall but does not grow.
 //! - The window is at least two segments.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::parts::RecentLeast;
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
@@ -50,20 +50,11 @@ pub const COPA: Info = Info {
     own_slow_start: true,
     ecn: None,
     params: &[
-        Param {
-            name: "delta",
-            unit: "1/segments",
-            kind: Kind::Number { default: 0.5, min: 0.001, max: 10.0 },
-            doc: "About 1/delta segments stay in the queue.",
-            source: "Arun and Balakrishnan 2018, section 2.1: 0.5",
-        },
-        Param {
-            name: "competitive",
-            unit: "1",
-            kind: Kind::Flag { default: false },
-            doc: "Decrease delta while other flows fill the queue.",
-            source: "Arun and Balakrishnan 2018, section 2.2; off as in mvfst",
-        },
+        Param::number("delta", 0.5, 0.001, 10.0, "About 1/delta segments stay in the queue.")
+            .unit("1/segments")
+            .source("Arun and Balakrishnan 2018, section 2.1: 0.5"),
+        Param::flag("competitive", false, "Decrease delta while other flows fill the queue.")
+            .source("Arun and Balakrishnan 2018, section 2.2; off as in mvfst"),
     ],
 };
 

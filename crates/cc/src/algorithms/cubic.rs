@@ -33,7 +33,7 @@
 //!   `recovery = "rack"`.
 //! - **Slow start** is plain by default; section 4.10 recommends HyStart++, which is `slow_start = "hystart++"`.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::time::{Nanos, seconds};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
@@ -46,48 +46,31 @@ pub const CUBIC: Info = Info {
     own_slow_start: false,
     ecn: None,
     params: &[
-        Param {
-            name: "c",
-            unit: "segments/s^3",
-            kind: Kind::Number { default: 0.4, min: 1e-6, max: 1e3 },
-            doc: "Steepness of the cubic.",
-            source: "RFC 9438 section 5: C = 0.4",
-        },
-        Param {
-            name: "beta",
-            unit: "1",
-            kind: Kind::Number { default: 0.7, min: 0.1, max: 0.99 },
-            doc: "Part of the window kept at a congestion event.",
-            source: "RFC 9438 section 4.6: beta_cubic = 0.7",
-        },
-        Param {
-            name: "fast_convergence",
-            unit: "1",
-            kind: Kind::Flag { default: true },
-            doc: "Release bandwidth when the window at a congestion event is below the one before.",
-            source: "RFC 9438 section 4.7",
-        },
-        Param {
-            name: "reno_friendly",
-            unit: "1",
-            kind: Kind::Flag { default: true },
-            doc: "Keep the window at least as large as Reno's estimate.",
-            source: "RFC 9438 section 4.3",
-        },
-        Param {
-            name: "alpha_to_one",
-            unit: "1",
-            kind: Kind::Flag { default: true },
-            doc: "Let Reno's estimate grow by a segment a round trip once it has reached the window before the cut.",
-            source: "RFC 9438 section 4.3; off in Linux",
-        },
-        Param {
-            name: "whole_segments",
-            unit: "1",
-            kind: Kind::Flag { default: false },
-            doc: "Count the window, W_max, and what the cubic is away from it in whole segments.",
-            source: "Linux, which counts no parts",
-        },
+        Param::number("c", 0.4, 1e-6, 1e3, "Steepness of the cubic.")
+            .unit("segments/s^3")
+            .source("RFC 9438 section 5: C = 0.4"),
+        Param::number("beta", 0.7, 0.1, 0.99, "Part of the window kept at a congestion event.")
+            .source("RFC 9438 section 4.6: beta_cubic = 0.7"),
+        Param::flag(
+            "fast_convergence",
+            true,
+            "Release bandwidth when the window at a congestion event is below the one before.",
+        )
+        .source("RFC 9438 section 4.7"),
+        Param::flag("reno_friendly", true, "Keep the window at least as large as Reno's estimate.")
+            .source("RFC 9438 section 4.3"),
+        Param::flag(
+            "alpha_to_one",
+            true,
+            "Let Reno's estimate grow by a segment a round trip once it has reached the window before the cut.",
+        )
+        .source("RFC 9438 section 4.3; off in Linux"),
+        Param::flag(
+            "whole_segments",
+            false,
+            "Count the window, W_max, and what the cubic is away from it in whole segments.",
+        )
+        .source("Linux, which counts no parts"),
         ABE,
     ],
 };

@@ -28,7 +28,7 @@
 //! - **ECT(0)**, as in RFC 8257, which is older than the assignment of ECT(1) to L4S (RFC 9331). The L4S queue of DualPI2 takes ECT(1)
 //!   alone. DCTCP enters it with `ect = 1`.
 
-use crate::params::{Group, Info, Kind, MadeForEcn, Param, Params};
+use crate::params::{Group, Info, MadeForEcn, Param, Params};
 use crate::parts::Mark;
 use crate::{Ack, Classic, Flow, Response, Signal, Start};
 
@@ -41,20 +41,10 @@ pub const DCTCP: Info = Info {
     own_slow_start: false,
     ecn: Some(MadeForEcn { kind: "accurate", ect: 0 }),
     params: &[
-        Param {
-            name: "g",
-            unit: "1",
-            kind: Kind::Number { default: 1.0 / 16.0, min: 0.0, max: 1.0 },
-            doc: "How far alpha moves towards the fraction marked, once a window.",
-            source: "RFC 8257 section 4.2: 1/16",
-        },
-        Param {
-            name: "first_alpha",
-            unit: "1",
-            kind: Kind::Number { default: 1.0, min: 0.0, max: 1.0 },
-            doc: "Alpha at the beginning; 1 halves the window at the first mark.",
-            source: "RFC 8257 section 3.3: 1",
-        },
+        Param::number("g", 1.0 / 16.0, 0.0, 1.0, "How far alpha moves towards the fraction marked, once a window.")
+            .source("RFC 8257 section 4.2: 1/16"),
+        Param::number("first_alpha", 1.0, 0.0, 1.0, "Alpha at the beginning; 1 halves the window at the first mark.")
+            .source("RFC 8257 section 3.3: 1"),
     ],
 };
 

@@ -27,7 +27,7 @@
 //!   window that failed. An ECN mark is answered as a loss is.
 
 use crate::algorithms::hstcp::{self, Hstcp};
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::parts::Mark;
 use crate::time::Nanos;
 use crate::{ABE, Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
@@ -41,27 +41,14 @@ pub const EHSTCP: Info = Info {
     own_slow_start: false,
     ecn: None,
     params: &[
-        Param {
-            name: "n_star",
-            unit: "segments",
-            kind: Kind::Number { default: 10.0, min: 0.0, max: 1e6 },
-            doc: "Backlog from which the link counts as fully used.",
-            source: "Choi et al., section 3: N* = 10",
-        },
-        Param {
-            name: "safety_rtts",
-            unit: "RTTmax",
-            kind: Kind::Number { default: 5.0, min: 0.0, max: 1000.0 },
-            doc: "Length of the safety check; 0 leaves it out.",
-            source: "Choi et al., section 3: 5 RTTmax",
-        },
-        Param {
-            name: "cap_beta",
-            unit: "1",
-            kind: Kind::Flag { default: false },
-            doc: "Never cut more than HighSpeed TCP would.",
-            source: "not in the paper, which does not say what happens where equation 4 exceeds b(w)",
-        },
+        Param::number("n_star", 10.0, 0.0, 1e6, "Backlog from which the link counts as fully used.")
+            .unit("segments")
+            .source("Choi et al., section 3: N* = 10"),
+        Param::number("safety_rtts", 5.0, 0.0, 1000.0, "Length of the safety check; 0 leaves it out.")
+            .unit("RTTmax")
+            .source("Choi et al., section 3: 5 RTTmax"),
+        Param::flag("cap_beta", false, "Never cut more than HighSpeed TCP would.")
+            .source("not in the paper, which does not say what happens where equation 4 exceeds b(w)"),
         hstcp::LOW_WINDOW,
         hstcp::HIGH_WINDOW,
         hstcp::HIGH_P,

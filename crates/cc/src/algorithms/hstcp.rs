@@ -23,7 +23,7 @@
 //!   it.
 //! - Limited slow start (RFC 3742) is a separate document and not included.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 use libm::log;
 
@@ -38,34 +38,20 @@ pub const HSTCP: Info = Info {
     params: &[LOW_WINDOW, HIGH_WINDOW, HIGH_P, HIGH_DECREASE, ABE],
 };
 
-pub(crate) const LOW_WINDOW: Param = Param {
-    name: "low_window",
-    unit: "segments",
-    kind: Kind::Number { default: 38.0, min: 1.0, max: 1000.0 },
-    doc: "At or below this window the algorithm is Reno.",
-    source: "RFC 3649 section 5: Low_Window = 38",
-};
-pub(crate) const HIGH_WINDOW: Param = Param {
-    name: "high_window",
-    unit: "segments",
-    kind: Kind::Number { default: 83_000.0, min: 1001.0, max: 1e9 },
-    doc: "The window that the loss rate high_p sustains.",
-    source: "RFC 3649 section 5: High_Window = 83000",
-};
-pub(crate) const HIGH_P: Param = Param {
-    name: "high_p",
-    unit: "1",
-    kind: Kind::Number { default: 1e-7, min: 1e-12, max: 1e-2 },
-    doc: "The loss rate at which the window is high_window.",
-    source: "RFC 3649 section 5: High_P = 10^-7",
-};
-pub(crate) const HIGH_DECREASE: Param = Param {
-    name: "high_decrease",
-    unit: "1",
-    kind: Kind::Number { default: 0.1, min: 0.01, max: 0.5 },
-    doc: "Fraction of the window cut at high_window.",
-    source: "RFC 3649 section 5: High_Decrease = 0.1",
-};
+pub(crate) const LOW_WINDOW: Param =
+    Param::number("low_window", 38.0, 1.0, 1000.0, "At or below this window the algorithm is Reno.")
+        .unit("segments")
+        .source("RFC 3649 section 5: Low_Window = 38");
+pub(crate) const HIGH_WINDOW: Param =
+    Param::number("high_window", 83_000.0, 1001.0, 1e9, "The window that the loss rate high_p sustains.")
+        .unit("segments")
+        .source("RFC 3649 section 5: High_Window = 83000");
+pub(crate) const HIGH_P: Param =
+    Param::number("high_p", 1e-7, 1e-12, 1e-2, "The loss rate at which the window is high_window.")
+        .source("RFC 3649 section 5: High_P = 10^-7");
+pub(crate) const HIGH_DECREASE: Param =
+    Param::number("high_decrease", 0.1, 0.01, 0.5, "Fraction of the window cut at high_window.")
+        .source("RFC 3649 section 5: High_Decrease = 0.1");
 
 /// The response of HighSpeed TCP.
 #[derive(Clone, Debug, PartialEq)]

@@ -28,7 +28,7 @@
 //! - **A timeout** and an ECN mark are events like any other.
 //! - `beta_max` wins over a greater `beta_min`.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::parts::RoundRate;
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
@@ -43,62 +43,36 @@ pub const HTCP: Info = Info {
     own_slow_start: false,
     ecn: None,
     params: &[
-        Param {
-            name: "delta_l",
-            unit: "s",
-            kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 },
-            doc: "Time since the last congestion event up to which the increase is Reno's.",
-            source: "draft-leith-tcp-htcp-06: Delta_L = 1 s",
-        },
-        Param {
-            name: "beta_min",
-            unit: "1",
-            kind: Kind::Number { default: 0.5, min: 0.05, max: 0.99 },
-            doc: "Least part of the window kept at a congestion event.",
-            source: "draft-leith-tcp-htcp-06: 0.5",
-        },
-        Param {
-            name: "beta_max",
-            unit: "1",
-            kind: Kind::Number { default: 0.8, min: 0.05, max: 0.99 },
-            doc: "Greatest part of the window kept; wins over a larger beta_min.",
-            source: "draft-leith-tcp-htcp-06: 0.8",
-        },
-        Param {
-            name: "throughput_change",
-            unit: "1",
-            kind: Kind::Number { default: 0.2, min: 0.0, max: 1e6 },
-            doc: "A relative change of throughput between events above this sets beta to beta_min.",
-            source: "draft-leith-tcp-htcp-06: 0.2",
-        },
-        Param {
-            name: "fading",
-            unit: "1",
-            kind: Kind::Number { default: 0.95, min: 0.0, max: 1.0 },
-            doc: "Part of RTTmax - RTTmin remembered past a congestion event.",
-            source: "not in the draft; 95 % in the Linux and FreeBSD implementations",
-        },
-        Param {
-            name: "rtt_ref",
-            unit: "s",
-            kind: Kind::Number { default: 0.1, min: 1e-6, max: 1e3 },
-            doc: "The RTT at which RTT scaling changes nothing.",
-            source: "Linux and FreeBSD implementations: 100 ms",
-        },
-        Param {
-            name: "adaptive_backoff",
-            unit: "1",
-            kind: Kind::Flag { default: true },
-            doc: "beta = RTTmin/RTTmax; otherwise beta_min.",
-            source: "draft-leith-tcp-htcp-06, optional there",
-        },
-        Param {
-            name: "rtt_scaling",
-            unit: "1",
-            kind: Kind::Flag { default: true },
-            doc: "Scale the increase with RTTmin/rtt_ref.",
-            source: "draft-leith-tcp-htcp-06, optional there",
-        },
+        Param::number(
+            "delta_l",
+            1.0,
+            0.0,
+            1e6,
+            "Time since the last congestion event up to which the increase is Reno's.",
+        )
+        .unit("s")
+        .source("draft-leith-tcp-htcp-06: Delta_L = 1 s"),
+        Param::number("beta_min", 0.5, 0.05, 0.99, "Least part of the window kept at a congestion event.")
+            .source("draft-leith-tcp-htcp-06: 0.5"),
+        Param::number("beta_max", 0.8, 0.05, 0.99, "Greatest part of the window kept; wins over a larger beta_min.")
+            .source("draft-leith-tcp-htcp-06: 0.8"),
+        Param::number(
+            "throughput_change",
+            0.2,
+            0.0,
+            1e6,
+            "A relative change of throughput between events above this sets beta to beta_min.",
+        )
+        .source("draft-leith-tcp-htcp-06: 0.2"),
+        Param::number("fading", 0.95, 0.0, 1.0, "Part of RTTmax - RTTmin remembered past a congestion event.")
+            .source("not in the draft; 95 % in the Linux and FreeBSD implementations"),
+        Param::number("rtt_ref", 0.1, 1e-6, 1e3, "The RTT at which RTT scaling changes nothing.")
+            .unit("s")
+            .source("Linux and FreeBSD implementations: 100 ms"),
+        Param::flag("adaptive_backoff", true, "beta = RTTmin/RTTmax; otherwise beta_min.")
+            .source("draft-leith-tcp-htcp-06, optional there"),
+        Param::flag("rtt_scaling", true, "Scale the increase with RTTmin/rtt_ref.")
+            .source("draft-leith-tcp-htcp-06, optional there"),
         ABE,
     ],
 };

@@ -20,7 +20,7 @@
 //! - **Packet spacing** is the sender's: `pacing = "on"`.
 //! - **Before the first RTT sample** rho is 1.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::time::seconds;
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, SlowStart, Start};
 
@@ -34,13 +34,9 @@ pub const HYBLA: Info = Info {
     own_slow_start: true,
     ecn: None,
     params: &[
-        Param {
-            name: "rtt_ref",
-            unit: "s",
-            kind: Kind::Number { default: 0.025, min: 1e-3, max: 10.0 },
-            doc: "RTT0, whose growth in time is that of every longer round trip.",
-            source: "Caini and Firrincieli 2004; Linux: 25 ms",
-        },
+        Param::number("rtt_ref", 0.025, 1e-3, 10.0, "RTT0, whose growth in time is that of every longer round trip.")
+            .unit("s")
+            .source("Caini and Firrincieli 2004; Linux: 25 ms"),
         ABE,
     ],
 };

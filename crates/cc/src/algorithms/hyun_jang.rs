@@ -38,7 +38,7 @@
 
 use crate::algorithms::lsrtt::{Likelihood, Lsrtt};
 use crate::algorithms::reno::Reno;
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::parts::{Ewma, Mark};
 use crate::time::Nanos;
 use crate::{ABE, Ack, Classic, CongestionControl, Flow, Signal, Start};
@@ -53,55 +53,48 @@ pub const HYUN_JANG: Info = Info {
     own_slow_start: false,
     ecn: None,
     params: &[
-        Param {
-            name: "a",
-            unit: "1",
-            kind: Kind::Number { default: 1.1, min: 1.0, max: 2.0 },
-            doc: "Factor by which cwnd + extra grows per round trip towards W_full.",
-            source: "Hyun and Jang 2012, section 4: a = 1.1",
-        },
-        Param {
-            name: "alpha",
-            unit: "1",
-            kind: Kind::Number { default: 1.02, min: 1.0, max: 10.0 },
-            doc: "LSRTT/RTTmin above this means congestion.",
-            source: "Hyun and Jang 2012, equation 1 and section 4: alpha = 1.02",
-        },
-        Param {
-            name: "beta",
-            unit: "1",
-            kind: Kind::Number { default: 0.97, min: 0.01, max: 1.0 },
-            doc: "Part of the window at the onset of congestion that is taken as W_full.",
-            source: "Hyun and Jang 2012, equation 2 and section 4: beta = 0.97",
-        },
-        Param {
-            name: "lsrtt",
-            unit: "1",
-            kind: Kind::Choice(&["ewma", "likelihood"]),
-            doc: "The smoothing of the RTT: exponential, or the mean since a detected change.",
-            source: "Hyun and Jang 2012, section 2.1, cite Ngwenya and Hancke 2004 without a definition; ours",
-        },
-        Param {
-            name: "lsrtt_shift",
-            unit: "1",
-            kind: Kind::Number { default: 0.02, min: 1e-6, max: 10.0 },
-            doc: "Change of the RTT to detect, as a part of it; for lsrtt = \"likelihood\".",
-            source: "ours: alpha - 1",
-        },
-        Param {
-            name: "lsrtt_sigma",
-            unit: "1",
-            kind: Kind::Number { default: 0.01, min: 1e-6, max: 10.0 },
-            doc: "Standard deviation of the RTT, as a part of it; for lsrtt = \"likelihood\".",
-            source: "ours: half the shift",
-        },
-        Param {
-            name: "lsrtt_threshold",
-            unit: "1",
-            kind: Kind::Number { default: 5.0, min: 0.0, max: 1e6 },
-            doc: "Log-likelihood ratio beyond which the RTT has changed; for lsrtt = \"likelihood\".",
-            source: "ours: odds of e^5, 148 to 1",
-        },
+        Param::number("a", 1.1, 1.0, 2.0, "Factor by which cwnd + extra grows per round trip towards W_full.")
+            .source("Hyun and Jang 2012, section 4: a = 1.1"),
+        Param::number("alpha", 1.02, 1.0, 10.0, "LSRTT/RTTmin above this means congestion.")
+            .source("Hyun and Jang 2012, equation 1 and section 4: alpha = 1.02"),
+        Param::number(
+            "beta",
+            0.97,
+            0.01,
+            1.0,
+            "Part of the window at the onset of congestion that is taken as W_full.",
+        )
+        .source("Hyun and Jang 2012, equation 2 and section 4: beta = 0.97"),
+        Param::choice(
+            "lsrtt",
+            &["ewma", "likelihood"],
+            "The smoothing of the RTT: exponential, or the mean since a detected change.",
+        )
+        .source("Hyun and Jang 2012, section 2.1, cite Ngwenya and Hancke 2004 without a definition; ours"),
+        Param::number(
+            "lsrtt_shift",
+            0.02,
+            1e-6,
+            10.0,
+            "Change of the RTT to detect, as a part of it; for lsrtt = \"likelihood\".",
+        )
+        .source("ours: alpha - 1"),
+        Param::number(
+            "lsrtt_sigma",
+            0.01,
+            1e-6,
+            10.0,
+            "Standard deviation of the RTT, as a part of it; for lsrtt = \"likelihood\".",
+        )
+        .source("ours: half the shift"),
+        Param::number(
+            "lsrtt_threshold",
+            5.0,
+            0.0,
+            1e6,
+            "Log-likelihood ratio beyond which the RTT has changed; for lsrtt = \"likelihood\".",
+        )
+        .source("ours: odds of e^5, 148 to 1"),
         ABE,
     ],
 };
@@ -149,7 +142,7 @@ impl HyunJang {
     /// The scheme that begins in slow start.
     pub fn controller(params: &Params, start: impl Into<Start>) -> HyunJang {
         let lsrtt = match params.choice("lsrtt") {
-            0 => Lsrtt::Ewma(Ewma::default()),
+            "ewma" => Lsrtt::Ewma(Ewma::default()),
             _ => Lsrtt::Likelihood(Likelihood::new(
                 params.number("lsrtt_shift"),
                 params.number("lsrtt_sigma"),

@@ -28,7 +28,7 @@
 //! - **Before the first RTT has ended** alpha is alpha_max and beta is beta_max.
 //! - `beta_max` and `alpha_max` win over greater minima.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::parts::Mark;
 use crate::time::Nanos;
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
@@ -43,48 +43,28 @@ pub const ILLINOIS: Info = Info {
     own_slow_start: false,
     ecn: None,
     params: &[
-        Param {
-            name: "alpha_min",
-            unit: "segments/RTT",
-            kind: Kind::Number { default: 0.3, min: 0.01, max: 10.0 },
-            doc: "Growth per RTT at the greatest delay.",
-            source: "Liu, Basar and Srikant 2008; Linux: 0.3",
-        },
-        Param {
-            name: "alpha_max",
-            unit: "segments/RTT",
-            kind: Kind::Number { default: 10.0, min: 0.01, max: 1000.0 },
-            doc: "Growth per RTT without delay; wins over a larger alpha_min.",
-            source: "Liu, Basar and Srikant 2008: 10",
-        },
-        Param {
-            name: "beta_min",
-            unit: "1",
-            kind: Kind::Number { default: 0.125, min: 0.0, max: 0.9 },
-            doc: "Part of the window cut at a loss with little delay.",
-            source: "Liu, Basar and Srikant 2008: 1/8",
-        },
-        Param {
-            name: "beta_max",
-            unit: "1",
-            kind: Kind::Number { default: 0.5, min: 0.0, max: 0.9 },
-            doc: "Part of the window cut at a loss with great delay; wins over a larger beta_min.",
-            source: "Liu, Basar and Srikant 2008: 1/2",
-        },
-        Param {
-            name: "win_thresh",
-            unit: "segments",
-            kind: Kind::Number { default: 15.0, min: 0.0, max: 1e6 },
-            doc: "Below this window it is Reno.",
-            source: "Linux: 15",
-        },
-        Param {
-            name: "theta",
-            unit: "RTTs",
-            kind: Kind::Number { default: 5.0, min: 1.0, max: 1000.0 },
-            doc: "RTTs without delay before the growth is alpha_max again.",
-            source: "Liu, Basar and Srikant 2008: 5",
-        },
+        Param::number("alpha_min", 0.3, 0.01, 10.0, "Growth per RTT at the greatest delay.")
+            .unit("segments/RTT")
+            .source("Liu, Basar and Srikant 2008; Linux: 0.3"),
+        Param::number("alpha_max", 10.0, 0.01, 1000.0, "Growth per RTT without delay; wins over a larger alpha_min.")
+            .unit("segments/RTT")
+            .source("Liu, Basar and Srikant 2008: 10"),
+        Param::number("beta_min", 0.125, 0.0, 0.9, "Part of the window cut at a loss with little delay.")
+            .source("Liu, Basar and Srikant 2008: 1/8"),
+        Param::number(
+            "beta_max",
+            0.5,
+            0.0,
+            0.9,
+            "Part of the window cut at a loss with great delay; wins over a larger beta_min.",
+        )
+        .source("Liu, Basar and Srikant 2008: 1/2"),
+        Param::number("win_thresh", 15.0, 0.0, 1e6, "Below this window it is Reno.")
+            .unit("segments")
+            .source("Linux: 15"),
+        Param::number("theta", 5.0, 1.0, 1000.0, "RTTs without delay before the growth is alpha_max again.")
+            .unit("RTTs")
+            .source("Liu, Basar and Srikant 2008: 5"),
         ABE,
     ],
 };

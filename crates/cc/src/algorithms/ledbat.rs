@@ -23,7 +23,7 @@
 //! - **In recovery**, and while the application or the receiver limits the sender, the window may fall but does not grow.
 //! - **Parameters** may exceed the RFC's limits (TARGET 100 ms, GAIN 1), for experiments.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::parts::Queueing;
 use crate::time::{MILLISECOND, seconds};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
@@ -37,27 +37,14 @@ pub const LEDBAT: Info = Info {
     own_slow_start: true,
     ecn: None,
     params: &[
-        Param {
-            name: "target",
-            unit: "ms",
-            kind: Kind::Number { default: 100.0, min: 1.0, max: 1000.0 },
-            doc: "Target queueing delay.",
-            source: "RFC 6817 section 2.5: TARGET, at most 100 ms",
-        },
-        Param {
-            name: "gain",
-            unit: "1",
-            kind: Kind::Number { default: 1.0, min: 0.01, max: 10.0 },
-            doc: "Growth per round trip with an empty queue, in segments.",
-            source: "RFC 6817 section 2.5: GAIN, at most 1 (RFC 7928 section 5.4 tests 10)",
-        },
-        Param {
-            name: "allowed_increase",
-            unit: "segments",
-            kind: Kind::Number { default: 1.0, min: 1.0, max: 1000.0 },
-            doc: "Largest excess of the window over the data in flight.",
-            source: "RFC 6817 section 2.5: ALLOWED_INCREASE, 1",
-        },
+        Param::number("target", 100.0, 1.0, 1000.0, "Target queueing delay.")
+            .unit("ms")
+            .source("RFC 6817 section 2.5: TARGET, at most 100 ms"),
+        Param::number("gain", 1.0, 0.01, 10.0, "Growth per round trip with an empty queue, in segments.")
+            .source("RFC 6817 section 2.5: GAIN, at most 1 (RFC 7928 section 5.4 tests 10)"),
+        Param::number("allowed_increase", 1.0, 1.0, 1000.0, "Largest excess of the window over the data in flight.")
+            .unit("segments")
+            .source("RFC 6817 section 2.5: ALLOWED_INCREASE, 1"),
     ],
 };
 

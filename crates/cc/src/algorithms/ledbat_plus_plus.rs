@@ -23,7 +23,7 @@
 //!   spurious and came in the first slow start, that slow start continues.
 //! - Slowdowns follow the clock, with or without a queue of other flows.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::parts::Queueing;
 use crate::time::{MILLISECOND, Nanos, seconds};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
@@ -37,27 +37,12 @@ pub const LEDBAT_PLUS_PLUS: Info = Info {
     own_slow_start: true,
     ecn: None,
     params: &[
-        Param {
-            name: "target",
-            unit: "ms",
-            kind: Kind::Number { default: 60.0, min: 1.0, max: 1000.0 },
-            doc: "Target queueing delay.",
-            source: "draft-06 section 4: 60 ms",
-        },
-        Param {
-            name: "constant",
-            unit: "1",
-            kind: Kind::Number { default: 1.0, min: 0.0, max: 10.0 },
-            doc: "How strongly the window falls above the target.",
-            source: "draft-06 section 4.3: 1",
-        },
-        Param {
-            name: "slowdowns",
-            unit: "1",
-            kind: Kind::Flag { default: true },
-            doc: "Empty the queue periodically.",
-            source: "draft-06 section 4.4",
-        },
+        Param::number("target", 60.0, 1.0, 1000.0, "Target queueing delay.")
+            .unit("ms")
+            .source("draft-06 section 4: 60 ms"),
+        Param::number("constant", 1.0, 0.0, 10.0, "How strongly the window falls above the target.")
+            .source("draft-06 section 4.3: 1"),
+        Param::flag("slowdowns", true, "Empty the queue periodically.").source("draft-06 section 4.4"),
     ],
 };
 

@@ -26,7 +26,7 @@
 //!   Reno but for pacing and R*; with `ecn = "classic"` each ACK counts as one mark until the sender has answered.
 //! - Windows below two segments, which the draft lists as future work, are the frame's: at least one segment.
 
-use crate::params::{Group, Info, Kind, MadeForEcn, Param, Params};
+use crate::params::{Group, Info, MadeForEcn, Param, Params};
 use crate::parts::Mark;
 use crate::time::{MILLISECOND, Nanos, seconds};
 use crate::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
@@ -40,27 +40,26 @@ pub const PRAGUE: Info = Info {
     own_slow_start: false,
     ecn: Some(MadeForEcn { kind: "accurate", ect: 1 }),
     params: &[
-        Param {
-            name: "g",
-            unit: "1",
-            kind: Kind::Number { default: 1.0 / 16.0, min: 0.0, max: 1.0 },
-            doc: "How far alpha moves towards the fraction marked, once a virtual round trip.",
-            source: "draft-04 section 2.4.1: 1/16",
-        },
-        Param {
-            name: "virtual_rtt",
-            unit: "ms",
-            kind: Kind::Number { default: 25.0, min: 0.0, max: 1000.0 },
-            doc: "Flows with a shorter RTT have the rate of one with this; 0 leaves it out.",
-            source: "draft-04 section 2.4.4: 25 ms",
-        },
-        Param {
-            name: "transition",
-            unit: "round trips",
-            kind: Kind::Number { default: 500.0, min: 0.0, max: 1e6 },
-            doc: "Round trips after which virtual_rtt governs.",
-            source: "draft-04 section 2.4.4: D = 500",
-        },
+        Param::number(
+            "g",
+            1.0 / 16.0,
+            0.0,
+            1.0,
+            "How far alpha moves towards the fraction marked, once a virtual round trip.",
+        )
+        .source("draft-04 section 2.4.1: 1/16"),
+        Param::number(
+            "virtual_rtt",
+            25.0,
+            0.0,
+            1000.0,
+            "Flows with a shorter RTT have the rate of one with this; 0 leaves it out.",
+        )
+        .unit("ms")
+        .source("draft-04 section 2.4.4: 25 ms"),
+        Param::number("transition", 500.0, 0.0, 1e6, "Round trips after which virtual_rtt governs.")
+            .unit("round trips")
+            .source("draft-04 section 2.4.4: D = 500"),
     ],
 };
 

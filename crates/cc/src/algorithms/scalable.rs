@@ -11,7 +11,7 @@
 //! - `at_least_reno` gives the increase of the Linux module in ns-2, max(a, 1/w), for comparison with it (there a =
 //!   0.02, and the cut is b at every window: `low_window = 1`).
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// Scalable TCP.
@@ -23,34 +23,16 @@ pub const SCALABLE: Info = Info {
     own_slow_start: false,
     ecn: None,
     params: &[
-        Param {
-            name: "a",
-            unit: "segments",
-            kind: Kind::Number { default: 0.01, min: 0.0, max: 1.0 },
-            doc: "Gain per ACK above low_window.",
-            source: "Kelly 2003: a = 0.01 (ns-2's Linux module: 0.02)",
-        },
-        Param {
-            name: "b",
-            unit: "1",
-            kind: Kind::Number { default: 0.125, min: 0.0, max: 0.99 },
-            doc: "Fraction of the window cut at a congestion event above low_window.",
-            source: "Kelly 2003: b = 1/8",
-        },
-        Param {
-            name: "low_window",
-            unit: "segments",
-            kind: Kind::Number { default: 16.0, min: 1.0, max: 1e6 },
-            doc: "Legacy window: at or below it the algorithm is Reno.",
-            source: "Kelly 2003: lwnd = 16 segments",
-        },
-        Param {
-            name: "at_least_reno",
-            unit: "1",
-            kind: Kind::Flag { default: false },
-            doc: "Gain per ACK never below Reno's 1/cwnd.",
-            source: "not in the paper; the Linux module that ns-2 carries",
-        },
+        Param::number("a", 0.01, 0.0, 1.0, "Gain per ACK above low_window.")
+            .unit("segments")
+            .source("Kelly 2003: a = 0.01 (ns-2's Linux module: 0.02)"),
+        Param::number("b", 0.125, 0.0, 0.99, "Fraction of the window cut at a congestion event above low_window.")
+            .source("Kelly 2003: b = 1/8"),
+        Param::number("low_window", 16.0, 1.0, 1e6, "Legacy window: at or below it the algorithm is Reno.")
+            .unit("segments")
+            .source("Kelly 2003: lwnd = 16 segments"),
+        Param::flag("at_least_reno", false, "Gain per ACK never below Reno's 1/cwnd.")
+            .source("not in the paper; the Linux module that ns-2 carries"),
         ABE,
     ],
 };

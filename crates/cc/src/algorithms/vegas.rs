@@ -36,7 +36,7 @@
 //! - Vegas does not grow while cwnd does not limit the sender, as all algorithms here. ns-2 has another test for that: at most two segments of
 //!   the window are unused.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
 
 /// Vegas.
@@ -48,41 +48,19 @@ pub const VEGAS: Info = Info {
     own_slow_start: true,
     ecn: None,
     params: &[
-        Param {
-            name: "alpha",
-            unit: "segments",
-            kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 },
-            doc: "Fewer than this in the queue: the window grows.",
-            source: "ns-2 v_alpha_ = 1 (Brakmo and Peterson 1995, section 3.2, use 2 and, in figure 8, 1)",
-        },
-        Param {
-            name: "beta",
-            unit: "segments",
-            kind: Kind::Number { default: 3.0, min: 0.0, max: 1e6 },
-            doc: "More than this in the queue: the window shrinks; not below alpha.",
-            source: "Brakmo and Peterson 1995, section 3.2; ns-2 v_beta_ = 3",
-        },
-        Param {
-            name: "gamma",
-            unit: "segments",
-            kind: Kind::Number { default: 1.0, min: 0.0, max: 1e6 },
-            doc: "More than this in the queue: slow start ends.",
-            source: "Brakmo and Peterson 1995, section 3.3; ns-2 v_gamma_ = 1",
-        },
-        Param {
-            name: "loss_cut",
-            unit: "1",
-            kind: Kind::Number { default: 0.25, min: 0.0, max: 0.9 },
-            doc: "Fraction of the window cut at a loss.",
-            source: "the authors' code in ns-2: a quarter at a first retransmission",
-        },
-        Param {
-            name: "whole_segments",
-            unit: "1",
-            kind: Kind::Flag { default: true },
-            doc: "Round Diff to whole segments before comparing it.",
-            source: "the authors' code in ns-2; the paper compares real numbers",
-        },
+        Param::number("alpha", 1.0, 0.0, 1e6, "Fewer than this in the queue: the window grows.")
+            .unit("segments")
+            .source("ns-2 v_alpha_ = 1 (Brakmo and Peterson 1995, section 3.2, use 2 and, in figure 8, 1)"),
+        Param::number("beta", 3.0, 0.0, 1e6, "More than this in the queue: the window shrinks; not below alpha.")
+            .unit("segments")
+            .source("Brakmo and Peterson 1995, section 3.2; ns-2 v_beta_ = 3"),
+        Param::number("gamma", 1.0, 0.0, 1e6, "More than this in the queue: slow start ends.")
+            .unit("segments")
+            .source("Brakmo and Peterson 1995, section 3.3; ns-2 v_gamma_ = 1"),
+        Param::number("loss_cut", 0.25, 0.0, 0.9, "Fraction of the window cut at a loss.")
+            .source("the authors' code in ns-2: a quarter at a first retransmission"),
+        Param::flag("whole_segments", true, "Round Diff to whole segments before comparing it.")
+            .source("the authors' code in ns-2; the paper compares real numbers"),
     ],
 };
 

@@ -17,7 +17,7 @@
 //! - **An ECN mark** is never a random loss, and takes half.
 //! - **Without an RTT sample** N is 0.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
 /// Veno.
@@ -29,20 +29,11 @@ pub const VENO: Info = Info {
     own_slow_start: false,
     ecn: None,
     params: &[
-        Param {
-            name: "beta",
-            unit: "segments",
-            kind: Kind::Number { default: 3.0, min: 0.0, max: 1e6 },
-            doc: "A backlog below this is none.",
-            source: "Fu and Liew 2003: beta = 3",
-        },
-        Param {
-            name: "random_kept",
-            unit: "1",
-            kind: Kind::Number { default: 0.8, min: 0.1, max: 0.99 },
-            doc: "Part of the window kept at a loss without a backlog.",
-            source: "Fu and Liew 2003: 4/5",
-        },
+        Param::number("beta", 3.0, 0.0, 1e6, "A backlog below this is none.")
+            .unit("segments")
+            .source("Fu and Liew 2003: beta = 3"),
+        Param::number("random_kept", 0.8, 0.1, 0.99, "Part of the window kept at a loss without a backlog.")
+            .source("Fu and Liew 2003: 4/5"),
         ABE,
     ],
 };

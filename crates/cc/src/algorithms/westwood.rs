@@ -24,7 +24,7 @@
 //! - **In fast recovery** the window already has its value for the time after it. Linux halves the window there, and sets it when
 //!   recovery is over, as `halve_in_recovery` does. The burst that then leaves overflows a small buffer.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 
@@ -38,27 +38,23 @@ pub const WESTWOOD: Info = Info {
     own_slow_start: false,
     ecn: None,
     params: &[
-        Param {
-            name: "memory",
-            unit: "1",
-            kind: Kind::Number { default: 0.875, min: 0.0, max: 0.99 },
-            doc: "What each of the two filters keeps at a sample.",
-            source: "Linux: 7/8 (Grieco and Mascolo 2004: one filter, 0.9)",
-        },
-        Param {
-            name: "min_interval",
-            unit: "s",
-            kind: Kind::Number { default: 0.05, min: 0.0, max: 10.0 },
-            doc: "A sample of the bandwidth takes longer than this, and than an RTT.",
-            source: "Linux: 50 ms",
-        },
-        Param {
-            name: "halve_in_recovery",
-            unit: "1",
-            kind: Kind::Flag { default: false },
-            doc: "In fast recovery the window is half of what it was, and what was measured only after it.",
-            source: "Linux (Grieco and Mascolo 2004: what was measured, at once)",
-        },
+        Param::number("memory", 0.875, 0.0, 0.99, "What each of the two filters keeps at a sample.")
+            .source("Linux: 7/8 (Grieco and Mascolo 2004: one filter, 0.9)"),
+        Param::number(
+            "min_interval",
+            0.05,
+            0.0,
+            10.0,
+            "A sample of the bandwidth takes longer than this, and than an RTT.",
+        )
+        .unit("s")
+        .source("Linux: 50 ms"),
+        Param::flag(
+            "halve_in_recovery",
+            false,
+            "In fast recovery the window is half of what it was, and what was measured only after it.",
+        )
+        .source("Linux (Grieco and Mascolo 2004: what was measured, at once)"),
         ABE,
     ],
 };

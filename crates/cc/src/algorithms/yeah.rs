@@ -21,7 +21,7 @@
 //! - **Decongestion** acts in slow start too, and ends it. It needs a window that limits the sender, as growth does.
 //! - **Every congestion event** has one response: loss, timeout, and ECN mark.
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params};
 use crate::parts::Mark;
 use crate::time::Nanos;
 use crate::{ABE, Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
@@ -35,55 +35,22 @@ pub const YEAH: Info = Info {
     own_slow_start: false,
     ecn: None,
     params: &[
-        Param {
-            name: "alpha",
-            unit: "segments",
-            kind: Kind::Number { default: 80.0, min: 0.0, max: 1e6 },
-            doc: "A queue above this is taken from the window.",
-            source: "Baiocchi et al. 2007: Q_max; Linux: 80",
-        },
-        Param {
-            name: "gamma",
-            unit: "1",
-            kind: Kind::Number { default: 1.0, min: 1.0, max: 100.0 },
-            doc: "Decongestion takes the queue divided by this.",
-            source: "Linux: 1",
-        },
-        Param {
-            name: "delta",
-            unit: "1",
-            kind: Kind::Number { default: 3.0, min: 1.0, max: 10.0 },
-            doc: "A loss takes at least 2^-delta of the window.",
-            source: "Baiocchi et al. 2007: 1/8; Linux: 3",
-        },
-        Param {
-            name: "epsilon",
-            unit: "1",
-            kind: Kind::Number { default: 1.0, min: 1.0, max: 10.0 },
-            doc: "Decongestion takes at most 2^-epsilon of the window.",
-            source: "Linux: 1",
-        },
-        Param {
-            name: "phi",
-            unit: "1",
-            kind: Kind::Number { default: 8.0, min: 0.1, max: 1000.0 },
-            doc: "Queueing delay above the base RTT divided by this is congestion.",
-            source: "Baiocchi et al. 2007; Linux: 8",
-        },
-        Param {
-            name: "rho",
-            unit: "RTTs",
-            kind: Kind::Number { default: 16.0, min: 0.0, max: 1e6 },
-            doc: "After so long a slow mode a loss halves.",
-            source: "Linux: 16",
-        },
-        Param {
-            name: "zeta",
-            unit: "RTTs",
-            kind: Kind::Number { default: 50.0, min: 0.0, max: 1e6 },
-            doc: "After more than so many RTTs of fast mode cwnd_reno is forgotten.",
-            source: "Linux: 50",
-        },
+        Param::number("alpha", 80.0, 0.0, 1e6, "A queue above this is taken from the window.")
+            .unit("segments")
+            .source("Baiocchi et al. 2007: Q_max; Linux: 80"),
+        Param::number("gamma", 1.0, 1.0, 100.0, "Decongestion takes the queue divided by this.").source("Linux: 1"),
+        Param::number("delta", 3.0, 1.0, 10.0, "A loss takes at least 2^-delta of the window.")
+            .source("Baiocchi et al. 2007: 1/8; Linux: 3"),
+        Param::number("epsilon", 1.0, 1.0, 10.0, "Decongestion takes at most 2^-epsilon of the window.")
+            .source("Linux: 1"),
+        Param::number("phi", 8.0, 0.1, 1000.0, "Queueing delay above the base RTT divided by this is congestion.")
+            .source("Baiocchi et al. 2007; Linux: 8"),
+        Param::number("rho", 16.0, 0.0, 1e6, "After so long a slow mode a loss halves.")
+            .unit("RTTs")
+            .source("Linux: 16"),
+        Param::number("zeta", 50.0, 0.0, 1e6, "After more than so many RTTs of fast mode cwnd_reno is forgotten.")
+            .unit("RTTs")
+            .source("Linux: 50"),
         ABE,
     ],
 };

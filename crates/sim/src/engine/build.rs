@@ -4,6 +4,7 @@ use super::footprint::Memory;
 use super::timers::Timer;
 use super::transit::Transit;
 use super::{Engine, longest_access_delay};
+use crate::memory::make_room;
 use crate::network::{Direct, Network, Route, Serving, Shortcut};
 use crate::report::jitter::Jitter;
 use crate::report::meter::{Meter, Terms};
@@ -68,7 +69,11 @@ impl<P: Policy> Engine<P> {
         let scenario = Arc::clone(&self.scenario);
         let identities = std::mem::take(&mut self.order.flows);
         let count = scenario.flows.iter().map(|group| group.count as usize).sum();
-        self.flows.reserve_exact(count);
+        let sessions = scenario.web.iter().map(|web| match web.arrivals {
+            Arrivals::Sessions { sessions, .. } => sessions as usize,
+            Arrivals::Poisson { .. } => 0,
+        });
+        self.flows.reserve_exact(count + sessions.sum::<usize>());
         self.transit.lost.reserve_exact(count);
         self.transit.timers.reserve(count);
         self.transit.schedule.reserve_flows(count);
@@ -195,6 +200,7 @@ impl<P: Policy> Engine<P> {
         let receiver = Receiver::new(tcp.recovery.telling());
         let compresses = tcp.sack_compression && tcp.delayed_ack;
         let receiver = if compresses { receiver.compressing(base_rtt) } else { receiver };
+        make_room(&mut self.flows);
         self.flows.push(Connection {
             id,
             sender: Sender::new(tcp, cc, segments, base_rtt, clock_offset, self.scenario.packet_size, meter),

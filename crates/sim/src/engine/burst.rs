@@ -8,8 +8,8 @@ use crate::transport::policy::Policy;
 use fullpipe_cc::Nanos;
 use std::ops::Range;
 
-/// Segments of a part. A part takes about as long as the events between two looks at the watch.
-pub const PART: u64 = WATCH_EVERY as u64;
+/// Segments of a part, which take about 400 kB of memory.
+pub const PART: u64 = WATCH_EVERY as u64 / 4;
 
 /// Segments that are sent without a count: most events send one or two.
 pub const SMALL: u64 = 8;
@@ -36,6 +36,7 @@ impl Transit {
         if segments.end - segments.start <= PART {
             return segments;
         }
+        self.left = 0;
         let middle = segments.start + PART;
         self.rest = Some(Rest { flow, at, by_timer: self.by_timer, segments: Some(middle..segments.end) });
         segments.start..middle

@@ -1,4 +1,4 @@
-//! What a run takes of memory: what it is certain to need, before it begins, and what it holds as it goes.
+//! Memory of a run: its certain need, which is checked before it begins, and its heap, which is checked at intervals.
 
 use super::Engine;
 use crate::engine::schedule::Schedule;
@@ -11,23 +11,27 @@ use crate::traffic::frames::FrameSource;
 use crate::transport::{Controller, Policy};
 use fullpipe_cc::{Nanos, time::seconds};
 
-/// How much a run may hold, and what is known of how much it does.
+/// Memory limit of a run, and the parts of its heap that are not counted at each look.
 pub struct Memory {
     limit: u64,
-    /// What was allocated for the series at the beginning.
+    /// Bytes of the series, allocated at the beginning.
     series: u64,
     /// State of the algorithms of the flows that the scenario lists, and of each transfer of web traffic.
     states: u64,
     state_of_transfer: u64,
-    /// What the connections and the sources of frames held when they were last looked at, and after how many looks at the rest that
-    /// is due again.
+    /// The number of connections grows during the run.
+    grows: bool,
+    /// Bytes of connections and sources of frames at the last look at them, and number of looks at the rest until the next one.
     connections: u64,
     looks_left: usize,
 }
 
-/// Connections looked at for each look at the rest: one for every 64 events, which costs next to nothing; what a connection can gain
-/// in 64 events is less than its own size.
+/// Connections looked at for each look at the rest, on average: one for every 64 events, which costs next to nothing.
 const CONNECTIONS_A_LOOK: usize = super::WATCH_EVERY as usize / 64;
+
+/// Bytes that connections gain between two looks, at most: 512 for an event. A transfer that begins takes about as much, and so do the
+/// records of eight segments; more segments count as events of their own ([`super::burst`]).
+const GAIN_A_LOOK: u64 = 512 * super::WATCH_EVERY as u64;
 
 impl Memory {
     /// Nothing held yet.
@@ -38,6 +42,7 @@ impl Memory {
             series: series_bytes(scenario),
             states: flows.sum(),
             state_of_transfer: scenario.web.iter().map(|group| state_bytes(&group.tcp)).max().unwrap_or(0),
+            grows: scenario.web.iter().any(|web| matches!(web.arrivals, Arrivals::Poisson { .. })),
             connections: 0,
             looks_left: 0,
         }
@@ -50,13 +55,16 @@ impl<P: Policy> Engine<P> {
         if self.memory.looks_left == 0 {
             let held = |flow: &Connection<P>| {
                 let heed = flow.heed.as_ref().map_or(0, |heed| heed.heap_bytes());
-                flow.sender.heap_bytes() + flow.receiver.heap_bytes() + heed
+                let access = flow.access_link.as_deref().map_or(0, size_of_val);
+                flow.sender.heap_bytes() + flow.receiver.heap_bytes() + heed + access
             };
             let framed = self.scenario.udp.iter().any(|group| group.frames.is_some());
             let sources = if framed { &*self.datagrams } else { &[] };
             let frames = sources.iter().filter_map(|source| source.frames.as_ref()).map(|frames| frames.heap_bytes());
             self.memory.connections = (self.flows.iter().map(held).sum::<usize>() + frames.sum::<usize>()) as u64;
-            self.memory.looks_left = (self.flows.len() + sources.len()) / CONNECTIONS_A_LOOK + 1;
+            let looks = (self.flows.len() + sources.len()) / CONNECTIONS_A_LOOK;
+            let room = self.memory.limit.saturating_sub(self.held_bytes());
+            self.memory.looks_left = looks.min(usize::try_from(room / GAIN_A_LOOK).unwrap_or(usize::MAX)) + 1;
         }
         self.memory.looks_left -= 1;
         let held = self.held_bytes();
@@ -68,7 +76,9 @@ impl<P: Policy> Engine<P> {
         let queues = transit.network.heap_bytes();
         let rest = transit.schedule.heap_bytes() + transit.notes.heap_bytes() + transit.timers.heap_bytes();
         let lost = transit.lost.capacity() * size_of::<u64>() + self.transfers.heap_bytes();
-        (queues + rest + lost + self.flows.capacity() * size_of::<Connection<P>>()) as u64
+        // Connections are aligned to cache lines, so that they are copied where their number grows.
+        let copies = 1 + usize::from(self.memory.grows);
+        (queues + rest + lost + copies * self.flows.capacity() * size_of::<Connection<P>>()) as u64
             + self.memory.connections
             + self.memory.series
             + self.memory.states
@@ -121,7 +131,7 @@ impl Transited {
     }
 }
 
-/// What a packet under way takes at least, queue and calendar together.
+/// Least memory of a packet under way, in queue and calendar together.
 const PACKET_BYTES: usize = 56;
 
 /// Refuses a scenario that is certain to need more than `limit` bytes.
@@ -190,7 +200,7 @@ fn state_bytes(tcp: &Tcp) -> u64 {
     tcp.algorithm.foreign.as_ref().map_or(0, |foreign| foreign.connection_bytes())
 }
 
-/// What the columns of the series take.
+/// Bytes of the columns of the series.
 fn series_bytes(scenario: &Scenario) -> u64 {
     let Some(interval) = scenario.series_interval else { return 0 };
     // Time, flow or link, and five values of each flow, ten of each link.
@@ -217,7 +227,7 @@ fn readable(bytes: u64) -> String {
 mod tests {
     use crate::{Scenario, Stopped, run, run_within};
 
-    /// A link of 1 Gbit/s and 20 ms without a limit to its queue, and what comes after.
+    /// A link of 1 Gbit/s and 20 ms without a limit to its queue, followed by `rest`.
     fn scenario(rest: &str) -> Scenario {
         let link = "[[links]]\nname = \"l\"\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\nbuffer = \"unlimited\"\n";
         let head = "duration = \"10 s\"\nseries_interval = \"off\"\n";
@@ -270,7 +280,7 @@ mod tests {
         assert!(refusal.contains("may hold"), "{refusal}");
     }
 
-    /// What a run holds does not matter as long as it may: the figures are the same.
+    /// Figures do not depend on a limit that is not reached.
     #[test]
     fn a_limit_changes_no_figure() {
         let one = scenario("[[flows]]\nalgorithm = \"reno\"\nsize = \"20000 packets\"\n");

@@ -192,6 +192,9 @@ impl Simulation {
 /// Events between two calls of the watch.
 const WATCH_EVERY: u32 = 1 << 14;
 
+/// Events that a new connection counts as between two looks at the memory: it takes as much as 16 packets.
+const CONNECTION_EVENTS: u64 = 16;
+
 /// From so many flows on their state outgrows the cache.
 const MANY_FLOWS: usize = 512;
 
@@ -542,7 +545,7 @@ impl<P: Policy> Engine<P> {
         self.transit.pump(flow, at);
         let sent = u32::try_from(flow.sender.counters().sent - before).unwrap_or(u32::MAX);
         self.first_segments = self.first_segments.saturating_add(sent);
-        if self.first_segments >= WATCH_EVERY {
+        if u64::from(self.first_segments) >= burst::PART {
             self.look_at_memory(now);
         }
     }
@@ -617,7 +620,10 @@ impl<P: Policy> Engine<P> {
         let WebGroup { rng, idle, .. } = &mut self.web[group as usize];
         let next = at.saturating_add(rng.exponential(1e9 / per_second));
         let id = idle.pop();
-        let id = id.unwrap_or_else(|| self.add_web_connection(group));
+        let id = id.unwrap_or_else(|| {
+            self.transit.count_burst(CONNECTION_EVENTS);
+            self.add_web_connection(group)
+        });
         self.start_at(at, id);
         if stop.is_none_or(|stop| next <= stop) {
             self.set_transfer(group, next);

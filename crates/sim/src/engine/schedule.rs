@@ -9,6 +9,7 @@
 //! Packets of one stream that arrive at one moment keep their order. Streams that tie go in the order of [`Ties::rank`], a fair choice at
 //! each moment, and after them the flows to be woken. The rank is computed only for ties. The order does not depend on the width.
 
+use crate::memory::make_room;
 use crate::packet::{Kind, NoteSlot, Packet};
 use crate::rng::{Identity, TIE_BITS, Ties};
 use fullpipe_cc::Nanos;
@@ -148,6 +149,7 @@ impl Schedule {
     /// A new, empty stream. Where keys have no bits for more, the last one serves all that come: it settles ties, no more.
     pub fn add_stream(&mut self, identity: Identity) -> StreamId {
         if self.streams.len() < MOST_STREAMS as usize {
+            make_room(&mut self.streams);
             self.streams.push(identity);
         }
         self.streams.len() as StreamId - 1
@@ -155,6 +157,7 @@ impl Schedule {
 
     /// Announces the next flow, which [`Schedule::push_pace`] may name.
     pub fn add_flow(&mut self, identity: Identity) {
+        make_room(&mut self.flows);
         self.flows.push(identity);
     }
 
@@ -281,6 +284,7 @@ impl Schedule {
         if slice >= self.open + SLICES {
             self.traffic.far += 1;
             let waiting = self.waiting(stream, &packet);
+            make_room(&mut self.far);
             self.far.push(waiting);
         } else {
             self.next = self.next.min(packet.at);
@@ -357,6 +361,7 @@ impl Schedule {
 
     fn put_late(&mut self, waiting: Reverse<Waiting>) {
         self.outgrown |= slice_of(waiting.0.at, self.shift) >= self.open;
+        make_room(&mut self.late);
         self.late.push(waiting);
     }
 
@@ -555,9 +560,13 @@ impl Schedule {
         }
         for heap in heaps {
             let mut waiting: Vec<_> = heap.into_iter().map(|Reverse(waiting)| waiting).collect();
-            waiting.sort_unstable_by_key(|waiting| waiting.order);
-            for Waiting { stream, packet, .. } in waiting {
+            waiting.sort_unstable_by_key(|waiting| Reverse(waiting.order));
+            while let Some(Waiting { stream, packet, .. }) = waiting.pop() {
                 self.refile_one(stream, &packet);
+                // Otherwise all packets would be in memory twice.
+                if waiting.len() < waiting.capacity() / 16 * 15 {
+                    waiting.shrink_to_fit();
+                }
             }
         }
         for (place, entries) in (0..).zip(slices) {
@@ -571,6 +580,7 @@ impl Schedule {
     fn refile_one(&mut self, stream: StreamId, packet: &Packet) {
         if !self.file(stream, packet) {
             let waiting = self.waiting(stream, packet);
+            make_room(&mut self.far);
             self.far.push(waiting);
         }
     }

@@ -1,5 +1,6 @@
 //! Alarms: what happens at a time of its own rather than when a packet arrives.
 
+use crate::memory::make_room;
 use crate::rng::{Identity, TIE_BITS, Ties};
 use fullpipe_cc::Nanos;
 use std::cmp::Reverse;
@@ -98,13 +99,17 @@ impl Timers {
     pub fn set(&mut self, at: Nanos, timer: Timer) {
         match timer {
             Timer::Turn(link) => self.turns.push(Reverse((at, link))),
-            timer => self.alarms.push(Reverse(Alarm::new(at, timer, 0))),
+            timer => {
+                make_room(&mut self.alarms);
+                self.alarms.push(Reverse(Alarm::new(at, timer, 0)));
+            }
         }
         self.next = self.next.min(at);
     }
 
     /// Sets an alarm of the flow, source, or group with this identity.
     pub fn set_of(&mut self, at: Nanos, timer: Timer, identity: Identity) {
+        make_room(&mut self.alarms);
         self.alarms.push(Reverse(Alarm::new(at, timer, self.ties.rank(at, identity))));
         self.next = self.next.min(at);
     }

@@ -1,4 +1,4 @@
-//! What is noted of a link's direction: its totals at both ends of the measuring window, and its series.
+//! Records of one direction of a link: its totals at both ends of the measuring window, and its series.
 
 use crate::report::DirectionReport;
 use crate::report::percentiles::{Histogram, Percentiles};
@@ -20,25 +20,25 @@ pub struct Totals {
     pub wire_lost: u64,
 }
 
-/// What a transmitter has sent by some time, over what it could have: in time that it was busy where its rate never changes, else in
-/// time times rate, or in bytes.
+/// Work that a transmitter has done by some time, and its capacity until then: busy time where its rate never changes, else time times
+/// rate, or bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Use {
-    /// What it has sent.
+    /// Work done.
     pub used: u128,
-    /// What it could have sent.
+    /// Capacity.
     pub offered: u128,
 }
 
 impl Use {
-    /// The share of what was offered that was used since `before`; 0 where nothing was.
+    /// Fraction of the capacity since `before` that was used; 0 without capacity.
     fn since(self, before: Use) -> f64 {
         let offered = self.offered - before.offered;
         if offered == 0 { 0.0 } else { average(self.used - before.used, offered) }
     }
 }
 
-/// What is noted at certain times.
+/// Records at certain times.
 #[derive(Debug)]
 pub struct Ledger {
     window: Window,
@@ -81,7 +81,7 @@ struct Samples {
 pub struct Sampled {
     /// Packets in the system.
     pub queue: Vec<f64>,
-    /// The share of what could be sent since the sample before.
+    /// Fraction of the capacity that was used since the sample before.
     pub utilization: Vec<f64>,
     /// Packets that came since the sample before.
     pub arrived: Vec<f64>,
@@ -114,7 +114,7 @@ impl Ledger {
         self.samples.as_ref().map_or(Nanos::MAX, |samples| samples.next).min(begin)
     }
 
-    /// A packet waits so long, above 0. Says no where there is no room to count it: [`Ledger::make_room`] before anything else.
+    /// Counts the wait of a packet, above 0. Returns false where there is no room to count it: call [`Ledger::make_room`] first.
     #[inline(always)]
     pub fn note_wait(&mut self, waits: Nanos) -> bool {
         let counted = self.waits.count_if_room(waits as i64 as f64);
@@ -146,8 +146,8 @@ impl Ledger {
         }
     }
 
-    /// At the end of the window: so many packets have been accepted since the beginning of the run, of which none waited but those
-    /// whose wait was noted. Says whether one came in the window.
+    /// Counts `accepted` packets since the beginning of the run, at the end of the window. Only those with a noted wait have waited.
+    /// Returns whether one came in the window.
     pub fn note_accepted(&mut self, accepted: u64) -> bool {
         let accepted = accepted - self.begin.map_or(0, |(totals, _)| totals.arrived - totals.dropped);
         self.at_once = accepted - self.unsent - self.waits.len();
@@ -169,9 +169,9 @@ impl Ledger {
         mark == self.window.to || mark == self.window.from && self.begin.is_none()
     }
 
-    /// Notes what is due at `mark`, when `queued` packets are in the system: the transmitter's `usage`, the `totals` up to then, of
+    /// Makes the records due at `mark`, when `queued` packets are in the system: the transmitter's `usage`, the `totals` up to then, of
     /// which the sojourn counts only where [`Ledger::needs_sojourn`], and the most packets there have been since the window began,
-    /// which are counted anew where it begins now.
+    /// whose count starts again where it begins now.
     pub fn note(&mut self, mark: Nanos, queued: usize, usage: Use, totals: Totals, most: &mut usize) {
         if mark == self.window.from && self.begin.is_none() {
             self.begin = Some((totals, usage));
@@ -203,8 +203,6 @@ impl Ledger {
         let (dropped, wire_lost) = (end.dropped - begin.dropped, end.wire_lost.saturating_sub(begin.wire_lost));
         DirectionReport {
             utilization: used.since(used_before),
-            // Only receivers know.
-            carried_goodput_bps: 0.0,
             // Packets that came before the window began may be dropped in it.
             loss_rate: match dropped + wire_lost {
                 0 => 0.0,
@@ -218,6 +216,8 @@ impl Ledger {
             max_queue_packets: most as u64,
             queueing_delay: self.delays.percentiles,
             max_queueing_delay_s: self.delays.most_s,
+            // Receivers know the goodput, and the network the shared queues.
+            ..DirectionReport::default()
         }
     }
 
@@ -250,8 +250,8 @@ impl Samples {
     }
 }
 
-/// An integral by the length of what it is over, mostly time. Never above what was integrated at its highest, which the sum's rounding
-/// could lift it by.
+/// Mean of a quantity from its integral over a length, mostly of time. Integer division first keeps rounding from lifting it above the
+/// quantity's maximum.
 fn average(sum: u128, length: u128) -> f64 {
     (sum / length) as f64 + (sum % length) as f64 / length as f64
 }

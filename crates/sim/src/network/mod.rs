@@ -1,4 +1,4 @@
-//! Links and routes: where a packet goes after each stop, and which stops need no event of their own.
+//! Links and routes: where a packet goes after each stop, and which stops need no separate event.
 
 pub mod change;
 pub mod discipline;
@@ -11,9 +11,11 @@ mod transmitter;
 
 use crate::packet::Kind;
 use crate::report::DirectionReport;
-use crate::scenario::{Link, Scenario, Tcp, Udp, order};
+use crate::scenario::{Link, Scenario, Tcp, Udp, limits, order};
 use crate::window::Window;
 use change::trace::Traced;
+use discipline::flow_hash::{FlowHash, known_flows};
+use discipline::queue_seed;
 use fifo::Fifo;
 use ledger::Sampled;
 use served::Served;
@@ -49,7 +51,7 @@ pub enum Shortcut {
     Whole(Direct),
     /// That it begins with this one among [`Network::served`].
     Served(u32),
-    /// The same of the only link there, and what follows when a segment has left it, which gets its ACK at once.
+    /// The only link of the data, and the next stop of a segment that has left it, which gets its ACK at once.
     Back(Direct),
 }
 
@@ -62,7 +64,7 @@ pub struct Hop {
     pub end: End,
     /// The kind that a packet has once it has passed this stop.
     pub then: Kind,
-    /// What follows this stop needs no event: it can be worked out as soon as the packet is accepted here.
+    /// The next stop needs no event: it can be worked out as soon as the packet is accepted here.
     pub runs_on: bool,
 }
 
@@ -77,18 +79,20 @@ pub struct Network {
     pub traced: Vec<Fifo<Traced>>,
     /// Those that decide when the transmitter is free.
     pub served: Vec<Served>,
+    /// Of each direction, the queues that several of the flows known beforehand share.
+    shared_queues: Vec<u64>,
     /// The hops of all routes, one route after another.
     hops: Vec<Hop>,
 }
 
-/// How links are served: whichever it is, the figures are the same, and that is what the other two are for.
+/// How links are served. Metrics do not depend on it, and tests compare the three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Serving {
     /// Where nothing simpler does.
     WhereNeeded,
     /// Everywhere.
     Everywhere,
-    /// Everywhere, and the loop is told of each turn when it is taken.
+    /// Everywhere, and the loop wakes the link for each turn.
     Promptly,
 }
 
@@ -109,7 +113,8 @@ impl Network {
     pub fn new(scenario: &Scenario, serving: Serving) -> (Network, Vec<Route>) {
         let window = Window { from: scenario.warmup, to: scenario.duration };
         let (ends, fifos, traced, served, hops) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut network = Network { ends, fifos, traced, served, hops };
+        let shared_queues = vec![0; 2 * scenario.links.len()];
+        let mut network = Network { ends, fifos, traced, served, shared_queues, hops };
         let ways = Way::all(scenario);
         let links: Vec<_> =
             (0..2 * scenario.links.len()).map(|index| scenario.links[index / 2].direction(index % 2 == 1)).collect();
@@ -129,6 +134,7 @@ impl Network {
                 network.fifos.push(Fifo::new(link, seed, identity, window, interval));
             }
         }
+        network.hash_flows(scenario);
 
         let routes = ways.iter().map(|way| {
             let first = network.hops.len() as u32;
@@ -144,6 +150,25 @@ impl Network {
         (network, routes)
     }
 
+    /// Gives each queue that separates flows its hash, and counts the queues that flows share. Queues where nothing ever waits, which are
+    /// left out of the network, count as well: which ones these are is a matter of speed.
+    fn hash_flows(&mut self, scenario: &Scenario) {
+        for direction in 0..self.ends.len() {
+            let link = &scenario.links[direction / 2];
+            let Some(queues) = link.direction(direction % 2 == 1).queue.flow_queues() else { continue };
+            let seed = queue_seed(scenario.seed, order::direction(&link.name, direction % 2 == 1));
+            let flows = known_flows(scenario, direction);
+            let hash = match scenario.seed {
+                limits::DEFAULT_SEED => FlowHash::separating(queues, seed, &flows),
+                _ => FlowHash::new(queues, seed),
+            };
+            self.shared_queues[direction] = hash.shared_queues(&flows);
+            if let End::Served(place) = self.ends[direction] {
+                self.served[place as usize].set_flow_hash(hash);
+            }
+        }
+    }
+
     /// How many directions there are.
     pub fn directions(&self) -> usize {
         self.ends.len()
@@ -151,11 +176,12 @@ impl Network {
 
     /// The figures of a direction; call once the run is over.
     pub fn report(&mut self, direction: usize) -> DirectionReport {
-        match self.ends[direction] {
+        let report = match self.ends[direction] {
             End::Fifo(place) => self.fifos[place as usize].report(),
             End::Traced(place) => self.traced[place as usize].report(),
             End::Served(place) => self.served[place as usize].report(),
-        }
+        };
+        DirectionReport { shared_queues: self.shared_queues[direction], ..report }
     }
 
     /// Ends a direction's series, and hands over its columns.
@@ -193,7 +219,7 @@ impl Network {
         self.hop(route, route.hops - 1)
     }
 
-    /// What of a route needs no look at its stops.
+    /// Part of a route that needs no look at its stops.
     pub fn shortcut(&self, route: Route) -> Shortcut {
         let (first, second) = (self.hop(route, 0), self.hop(route, 1));
         let short = (route.data_hops, route.hops) == (1, 2) && first.runs_on;
@@ -206,21 +232,21 @@ impl Network {
     }
 }
 
-/// Whether it is known when a packet leaves as soon as it comes. Not where what leaves at an opportunity of a trace may come back, over wires
+/// Whether it is known when a packet leaves as soon as it comes. Not where packets that leave at an opportunity of a trace may come back, over wires
 /// that take no time, to share it.
 fn knows_departures(link: &Link) -> bool {
     link.queue.is_drop_tail() && link.is_steady_but_for_a_trace() && (link.trace.is_none() || link.delay > 0)
 }
 
-/// What a group of flows asks of the network.
+/// Path of a group of flows, with the sizes of its packets.
 struct Way {
     path: Vec<usize>,
     reverse: bool,
     acks: bool,
-    /// ACKs may also leave when a timer says so.
+    /// ACKs may also leave at a timer.
     timed_acks: bool,
     handshake: bool,
-    /// What a packet of data takes, and a SYN or an ACK, bytes.
+    /// Sizes of a packet of data, and of a SYN or an ACK, bytes.
     data_size: u32,
     ack_size: u32,
 }
@@ -267,12 +293,12 @@ impl Way {
     }
 }
 
-/// A size as the time it takes counts beside another's at the other's rate.
+/// Size times the rate of another link: two of these compare as the times of the two sizes at their own links' rates.
 fn weighted(size: u32, rate_bps: u64) -> u128 {
     u128::from(size) * u128::from(rate_bps)
 }
 
-/// What feeds each direction. One that is fed by a single other direction gets its packets in the order in which that one
+/// Feeder of each direction. One that is fed by a single other direction gets its packets in the order in which that one
 /// accepted them, so it can be worked out there and then, ahead of the clock, and needs no events.
 struct Feeders(Vec<Feeder>);
 
@@ -280,7 +306,7 @@ struct Feeders(Vec<Feeder>);
 enum Feeder {
     Nothing,
     Direction(usize),
-    /// Senders, timers, or more than one direction; or changes of its own come between.
+    /// Senders, timers, or more than one direction; or the direction's schedule.
     Several,
 }
 

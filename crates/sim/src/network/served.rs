@@ -1,27 +1,28 @@
 //! One direction of a link whose queue decides when the transmitter is free.
 //!
-//! Nobody else has a say in what it does, and what it sends is felt elsewhere a propagation delay later. So while it is busy, what comes is
-//! put in a list, and what has left waits in another; the loop wakes it in time to hand that on (`HELD_PACKETS`), and only then it lets
-//! what has come in and takes its turns, in the order of time: many of both at a stroke, without a look at anything else. A link whose
-//! wire takes no time, or that a schedule changes, lets each packet in when it comes, and is woken for each turn.
+//! Nothing but arrivals changes its state, and packets that it sends arrive elsewhere a propagation delay later. So while it is busy,
+//! arrivals are put in a list, and departures wait in another. The loop wakes it in time to pass the departures on (`HELD_PACKETS`). Only
+//! then it lets the arrivals in and takes its turns, in the order of time, many of both in one call. A link whose wire takes no time, or
+//! that a schedule changes, lets each packet in when it comes, and is woken for each turn.
 //!
 //! The buffer's limit counts the packet being sent too, as `fifo.rs` does, whatever the queue. A packet that leaves at `now` makes
 //! room for one that comes at `now`. The clock counts whole nanoseconds: of packets that take less than one each, several leave at
-//! the same instant, each in a call of its own, and what is noted at that instant may be noted between two of them.
+//! one instant, each in a separate call, and records of that instant may be made between two of them.
 
 use super::Serving;
 use super::change::loss::Losses;
 use super::change::policer::Policer;
 use super::change::schedule::{Schedule, Settings};
 use super::change::wire::Wire;
+use super::discipline::flow_hash::FlowHash;
 use super::discipline::stock::Fate;
-use super::discipline::{Any, Discipline, Known, Stock, Task};
+use super::discipline::{Any, Discipline, Known, Stock, Task, queue_seed};
 use super::ledger::{Ledger, Sampled, Totals};
 use super::line::Span;
 use super::transmitter::Transmitter;
 use crate::packet::{Kind, Packet, Segment};
 use crate::report::DirectionReport;
-use crate::rng::{Identity, Purpose, Rng};
+use crate::rng::Identity;
 use crate::scenario::{Buffer, Link, Loss};
 use crate::window::Window;
 use fullpipe_cc::Nanos;
@@ -30,11 +31,11 @@ use fullpipe_cc::Nanos;
 #[derive(Debug)]
 pub struct Served {
     queue: Any,
-    /// What has come and has not been let in, in that order.
+    /// Arrivals that have not been let in, in their order.
     coming: Vec<Coming>,
-    /// An alarm stands in the loop.
+    /// An alarm is set in the loop.
     awaited: bool,
-    /// Packets that stand in the loop for when they come, see [`Served::takes_ahead`].
+    /// Packets in the loop that have yet to come, see [`Served::takes_ahead`].
     in_loop: usize,
     port: Port,
 }
@@ -42,13 +43,13 @@ pub struct Served {
 /// All of it but the queue.
 #[derive(Debug)]
 struct Port {
-    /// Neither a policer nor losses, and always the same rate: most links.
+    /// Neither a policer nor losses, and a constant rate: most links.
     plain: bool,
-    /// Besides room is counted in packets, and all packets take the same time over the wire.
+    /// [`Port::plain`], room is counted in packets, and all packets have one propagation delay.
     simple: bool,
     policer: Option<Policer>,
     transmitter: Transmitter,
-    /// When it has sent what was given to it.
+    /// When it has sent all packets given to it.
     free: Nanos,
     losses: Losses,
     wire: Wire,
@@ -58,17 +59,17 @@ struct Port {
     limit: Buffer,
     /// The limit is a time, and how long a packet takes never changes.
     timed: bool,
-    /// What waits in the queue.
+    /// Packets in the queue.
     waiting: Waiting,
     /// Size of the packet that was sent last, bytes; it is being sent until the transmitter is free.
     sent_last: u32,
     /// When the next of those that wait begins to be sent; beyond every run if none waits.
     turn: Nanos,
-    /// How long after a turn the loop has to be told of it; 0 where at once.
+    /// How long after a turn the loop has to know of it; 0 where at once.
     lookahead: Nanos,
-    /// What has left since the loop was told, in that order.
+    /// Departures since the loop last took them, in their order.
     departed: Vec<Departed>,
-    /// The packets themselves, and what the queue did to them in the call under way.
+    /// The packets themselves, and the queue's drops and marks in the call under way.
     stock: Stock,
     /// See [`Served::lost`].
     lost: Vec<Packet>,
@@ -80,8 +81,7 @@ struct Port {
     ledger: Ledger,
 }
 
-/// How many packets may have left, about, before the loop is told: so many that waking costs little for each of them, and so few that
-/// they stay in the cache.
+/// Departures, about, before the loop takes them: enough to share the cost of one call, and few enough to stay in the cache.
 const HELD_PACKETS: u64 = 256;
 
 /// The most that come before they are let in, whenever that is.
@@ -97,7 +97,7 @@ struct Waiting {
     time: Span,
 }
 
-/// A packet that comes, with what of it is asked for when it is let in: without a look at the packet, which lies elsewhere.
+/// Arrival, with the fields that are needed when it is let in, which avoids a cache miss for the packet itself.
 #[derive(Debug)]
 struct Coming {
     known: Known,
@@ -130,7 +130,7 @@ impl Served {
         let ledger = Ledger::new(window, interval);
         let schedule = Schedule::new(link);
         let transmitter = Transmitter::new(link);
-        let mut queue = Any::new(&link.queue, Rng::new(seed, Purpose::Queue, identity).bits(), packet_size);
+        let mut queue = Any::new(&link.queue, queue_seed(seed, identity), packet_size);
         queue.set_rate(0, link.rate_bps);
         let held = transmitter.time_of(HELD_PACKETS * u64::from(packet_size));
         let prompt = schedule.is_some() || serving == Serving::Promptly;
@@ -165,6 +165,11 @@ impl Served {
         Served { queue, coming: Vec::new(), awaited: false, in_loop: 0, port }
     }
 
+    /// Sets the hash of flows into queues; before the first packet.
+    pub fn set_flow_hash(&mut self, hash: FlowHash) {
+        self.queue.set_flow_hash(hash);
+    }
+
     /// Whether a packet that will come at `at`, behind all that are known, is accepted right now, ahead of the clock. If not it has to
     /// come in its turn, [`Served::comes`] first.
     #[inline]
@@ -184,8 +189,8 @@ impl Served {
         self.in_loop = self.in_loop.saturating_sub(1);
     }
 
-    /// A packet of `size` bytes comes at `packet.at`, before what the link itself does at that moment or, `late`, after it. Says whether a
-    /// packet is sent at once, and goes on at once: `packet` is that one then, and `packet.at` when it reaches the far end. Look at
+    /// A packet of `size` bytes comes at `packet.at`, before the link's own actions at that moment or, `late`, after them. Returns whether
+    /// a packet is sent at once, and leaves at once: `packet` is that one then, and `packet.at` when it reaches the far end. Look at
     /// [`Served::lost`] and [`Served::call_at`] afterwards.
     #[inline]
     pub fn accept(&mut self, packet: &mut Packet, size: u32, late: bool) -> bool {
@@ -198,13 +203,13 @@ impl Served {
         self.accept_now(packet, size, late)
     }
 
-    /// Whether what comes is put in a list, and let in later.
+    /// Whether arrivals are put in a list, and let in later.
     #[inline(always)]
     pub fn keeps(&self) -> bool {
         self.port.lookahead > 0 && (self.port.turn < Nanos::MAX || !self.coming.is_empty())
     }
 
-    /// A segment comes, as to [`Served::accept`], and is kept. Says whether it is time for [`Served::let_in`].
+    /// Keeps a segment that comes, as to [`Served::accept`]. Returns whether it is time for [`Served::let_in`].
     #[inline(always)]
     pub fn keep(&mut self, segment: Segment, size: u32, late: bool) -> bool {
         self.hold(&segment.packet(Kind::Data), size, late)
@@ -216,7 +221,7 @@ impl Served {
         self.coming.len() >= MOST_COMING
     }
 
-    /// The same where it is let in at once.
+    /// [`Served::accept`] where the packet is let in at once.
     fn accept_now(&mut self, packet: &mut Packet, size: u32, late: bool) -> bool {
         let Served { queue, port, .. } = self;
         let now = packet.at;
@@ -243,7 +248,7 @@ impl Served {
         }
     }
 
-    /// A packet has just been sent. Says whether it goes on at once; otherwise it is behind others that have left.
+    /// Whether a packet that has just been sent leaves at once; otherwise it is behind others that have left.
     fn leaves_at_once(&mut self, departed: Departed, packet: &mut Packet) -> bool {
         if self.has_departed() {
             self.port.departed.push(departed);
@@ -264,8 +269,8 @@ impl Served {
         !self.coming.is_empty()
     }
 
-    /// It is `now` what [`Served::call_at`] has said: takes the turns that are due. Look at [`Served::take_departed`] afterwards, and at what
-    /// [`Served::accept`] says.
+    /// Takes the turns that are due at `now`, the time of [`Served::call_at`]. Afterwards look at [`Served::take_departed`], and as after
+    /// [`Served::accept`].
     #[inline]
     pub fn serve(&mut self, now: Nanos) {
         self.awaited = false;
@@ -281,8 +286,8 @@ impl Served {
         !self.port.departed.is_empty()
     }
 
-    /// What has left since somebody looked, in that order, and the packets themselves among others: take them out, then give it all back,
-    /// before anything else is asked of the link.
+    /// Departures since the last call, in their order, and the store with their packets. Take the packets out, then give both back before
+    /// any other call.
     #[inline]
     pub fn take_departed(&mut self) -> (Vec<Departed>, Stock) {
         (std::mem::take(&mut self.port.departed), std::mem::take(&mut self.port.stock))
@@ -304,7 +309,7 @@ impl Served {
         self.port.next_change
     }
 
-    /// Something changes at `now`, as the schedule said it would. The rest is as of [`Served::accept`].
+    /// Applies the schedule's change at `now`. The rest is as of [`Served::accept`].
     pub fn change(&mut self, now: Nanos, packet: &mut Packet) -> bool {
         let Served { queue, port, .. } = self;
         port.pass_time::<false>(queue, now);
@@ -313,7 +318,7 @@ impl Served {
         true
     }
 
-    /// Whether [`Served::call_at`] or [`Served::lost`] has anything to say.
+    /// Whether [`Served::call_at`] or [`Served::lost`] has a value.
     #[inline(always)]
     pub fn wants_attention(&self) -> bool {
         !self.awaited && self.port.turn < Nanos::MAX || !self.port.lost.is_empty()
@@ -339,7 +344,7 @@ impl Served {
         self.port.waiting.packets as usize + self.coming.len()
     }
 
-    /// Data packets and datagrams in its queue that are not lost yet, once nothing has left that nobody has looked for.
+    /// Data packets and datagrams in its queue that are not lost yet, once all departures have been taken.
     pub fn waiting_data(&self) -> u64 {
         self.port.stock.arriving()
     }
@@ -394,7 +399,7 @@ impl LetIn<'_> {
         self.port.next_mark >= end && self.port.max_queue >= most
     }
 
-    /// `SIMPLE`: what [`Port::simple`] says; `CALM`: what [`LetIn::is_calm`] does.
+    /// Lets the arrivals in. `SIMPLE` is [`Port::simple`]; `CALM` is [`LetIn::is_calm`].
     #[inline(always)]
     fn let_in<const SIMPLE: bool, const CALM: bool>(self, queue: &mut impl Discipline) {
         let LetIn { port, coming, end } = self;
@@ -433,12 +438,12 @@ impl Port {
         Coming { known: self.stock.put(packet, size), class: packet.flow_key(), after }
     }
 
-    /// A packet that has left, and goes on: `packet.at` is when it reaches the far end.
+    /// Packet of a departure: `packet.at` is when it reaches the far end.
     fn take(&mut self, departed: Departed) -> Packet {
         Packet { at: departed.at, ..self.stock.take(departed.place).packet }
     }
 
-    /// So many packets come, at times whose sum this is.
+    /// Counts arrivals; `entered` is the sum of their times.
     #[inline(always)]
     fn note_arrivals(&mut self, packets: usize, entered: u128) {
         self.totals.arrived += packets as u64;
@@ -514,7 +519,7 @@ impl Port {
         self.has_other_room(now, size)
     }
 
-    /// The same where the limit is not in packets.
+    /// [`Port::has_room`] where the limit is not in packets.
     #[inline(never)]
     fn has_other_room(&self, now: Nanos, size: u32) -> bool {
         match self.limit {
@@ -534,13 +539,13 @@ impl Port {
         }
     }
 
-    /// Sends what waits, now or when the transmitter is free: the packet that is sent now.
+    /// Sends waiting packets, now or when the transmitter is free: the packet that is sent now.
     #[inline(always)]
     fn go_on(&mut self, queue: &mut impl Discipline, now: Nanos) -> Option<Departed> {
         if self.turn == Nanos::MAX { self.begin(queue, now) } else { None }
     }
 
-    /// The same where nothing was to be sent.
+    /// [`Port::go_on`] where nothing was to be sent.
     #[inline(never)]
     fn begin(&mut self, queue: &mut impl Discipline, now: Nanos) -> Option<Departed> {
         if self.waiting.packets == 0 || self.transmitter.rests() {
@@ -562,7 +567,7 @@ impl Port {
         }
     }
 
-    /// The transmitter is free, as it has said it would be.
+    /// Serves the free transmitter at its turn.
     #[inline(always)]
     fn take_turn<const SIMPLE: bool, const CALM: bool>(&mut self, queue: &mut impl Discipline) {
         let now = self.turn;
@@ -602,7 +607,7 @@ impl Port {
         Some(Departed { at, place })
     }
 
-    /// A packet is sent; says when it reaches the far end.
+    /// Sends a packet; the time when it reaches the far end.
     #[inline(always)]
     fn transmit<const SIMPLE: bool>(&mut self, now: Nanos, size: u32) -> Nanos {
         self.free = if SIMPLE { self.transmitter.send_next(size) } else { self.transmitter.send(now, size) };
@@ -611,7 +616,7 @@ impl Port {
         if SIMPLE { self.wire.steady_arrival(self.free) } else { self.wire.arrival(self.free) }
     }
 
-    /// Counts what the queue has just done, if anything.
+    /// Counts the queue's drops and marks of the last call.
     #[inline(always)]
     fn note_any_deeds(&mut self, now: Nanos) {
         if self.stock.acted {
@@ -697,7 +702,7 @@ impl Port {
         }
     }
 
-    /// What changes at `now` is changed before anything else happens then, whatever asks first.
+    /// Changes at `now` apply before any other event of that time.
     #[cold]
     fn make_change(&mut self, queue: &mut impl Discipline, now: Nanos) {
         let Some(schedule) = &mut self.schedule else { return };

@@ -1,5 +1,5 @@
-//! A [`Report`] as tables: what every figure is called, its unit with it, and where it is found. Whoever shows reports takes them from
-//! here, so that no figure is missing anywhere.
+//! A [`Report`] as tables: the name of every metric, with its unit, and its value. All displays of reports take them from here, so that
+//! no metric is missing in one of them.
 
 use super::{DirectionReport, FlowReport, GroupReport, LinkReport, Report, Series, TrafficReport, TransferReport};
 
@@ -56,7 +56,7 @@ impl Table {
         Table { name, columns: columns("", figures, rows, |row| row) }
     }
 
-    /// The table of a series; `entity` is what its rows are of.
+    /// The table of a series; `entity` is the kind of its rows.
     fn of_series(name: &'static str, entity: &str, series: Series) -> Table {
         let column = |name: &str, values| Column { name: name.to_owned(), values };
         let mut columns =
@@ -95,7 +95,7 @@ impl Report {
     }
 }
 
-/// What a figure is called, and where a row has it.
+/// Name of a metric, and its value in a row.
 type Figure<R> = (&'static str, Of<R>);
 
 enum Of<R> {
@@ -141,6 +141,7 @@ const DIRECTION: &[Figure<DirectionReport>] = &[
     ("p95_queueing_delay_s", Of::Number(|d| d.queueing_delay.p95_s)),
     ("p99_queueing_delay_s", Of::Number(|d| d.queueing_delay.p99_s)),
     ("max_queueing_delay_s", Of::Number(|d| d.max_queueing_delay_s)),
+    ("shared_queues", Of::Count(|d| d.shared_queues)),
 ];
 
 const FLOW: &[Figure<FlowReport>] = &[
@@ -167,7 +168,7 @@ const FLOW: &[Figure<FlowReport>] = &[
     ("completion_s", Of::Number(|f| f.completion_s)),
 ];
 
-/// What the flows of a group have in common cannot be worked out from theirs.
+/// Metrics of a group that cannot be computed from those of its flows.
 const GROUP: &[Figure<GroupReport>] = &[
     ("name", Of::Text(|g| &g.name)),
     ("loss_rate", Of::Number(|g| g.loss_rate)),

@@ -191,9 +191,9 @@ impl Meter {
         &self.rtts
     }
 
-    /// Bytes it takes on the heap, but for what it takes once.
+    /// Bytes it takes on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.rtts.heap_bytes()
+        self.rtts.heap_bytes() + self.baseline.as_deref().map_or(0, size_of_val)
     }
 
     /// Begins to measure where the window begins, and takes the samples that are due by `now`: gives `sample` the last RTT, zero

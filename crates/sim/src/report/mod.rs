@@ -1,4 +1,4 @@
-//! What a run yields: figures per link and per flow, and time series, in SI units.
+//! Result of a run: metrics per link and per flow, and time series, in SI units.
 
 pub mod columns;
 pub mod jitter;
@@ -29,7 +29,7 @@ pub struct Report {
     pub traffic: Vec<TrafficReport>,
     /// One entry per transfer that began, of finite flows and of web traffic, in the order of their beginnings.
     pub transfers: Vec<TransferReport>,
-    /// What their groups are called.
+    /// Names of their groups.
     pub transfer_groups: Vec<String>,
     /// TCP data segments sent, warm-up, retransmissions and web traffic included.
     pub data_packets: u64,
@@ -40,11 +40,29 @@ pub struct Report {
     /// Series of the flows.
     pub flow_series: Series,
     /// Series of the links: columns `queue_packets`, `utilization`, `arrived_packets`, `dropped_packets` and `marked_packets`, the last four since the
-    /// sample before, and the same with `reverse_`; `entity` is the link's index.
+    /// sample before, and these with `reverse_`; `entity` is the link's index.
     pub link_series: Series,
 }
 
-/// What became of the packets sent, warm-up, retransmissions, datagrams and web traffic included, ACKs left out:
+impl Report {
+    /// Warnings about the run, one line for each link: the key, its effect, and a remedy. For example, FQ-CoDel hashed two flows into one
+    /// queue.
+    pub fn warnings(&self) -> Vec<String> {
+        let shared = |(index, link): (usize, &LinkReport)| {
+            let (forward, reverse) = (link.forward.shared_queues, link.reverse.shared_queues);
+            (forward + reverse > 0).then(|| {
+                format!(
+                    "links[{index}].queue: fq-codel hashed several flows into one queue, where they get one share together (shared queues: \
+                     {forward} forward, {reverse} reverse); write another seed, or more queues, e.g. queue = {{ name = \"fq-codel\", \
+                     flows = 8192 }}"
+                )
+            })
+        };
+        self.links.iter().enumerate().filter_map(shared).collect()
+    }
+}
+
+/// Fates of the packets sent, warm-up, retransmissions, datagrams and web traffic included, ACKs left out:
 /// sent = delivered + dropped + in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketCount {
@@ -76,8 +94,8 @@ pub struct LinkReport {
 pub struct DirectionReport {
     /// Bytes sent over capacity; 0 to 1.
     pub utilization: f64,
-    /// Bits per second of what was of use: data over this direction that reached its receiver in the window for the first time, headers
-    /// included. What had crossed it before the window and waited elsewhere counts too.
+    /// Bits per second of useful data: data over this direction that reached its receiver in the window for the first time, headers
+    /// included. Data that had crossed it before the window and waited elsewhere count too.
     pub carried_goodput_bps: f64,
     /// Packets lost (full queue and wire) over packets that arrived; 0 where none arrived.
     pub loss_rate: f64,
@@ -98,16 +116,19 @@ pub struct DirectionReport {
     pub queueing_delay: Percentiles,
     /// The longest of these, seconds, to within 1 %.
     pub max_queueing_delay_s: f64,
+    /// Queues of FQ-CoDel that are shared by several flows of `[[flows]]` and `[[udp]]`, in the whole run; 0 for other disciplines. Flows
+    /// in one queue get one share of the rate together (RFC 8290 section 5.3).
+    pub shared_queues: u64,
 }
 
-/// One flow, in the measuring window, which has its first instant but not its last: what happens at the end of the warm-up counts,
-/// what would happen at the end of the run does not.
+/// One flow, in the measuring window, which has its first instant but not its last: events at the end of the warm-up count,
+/// those at the end of the run do not.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct FlowReport {
     /// Position among all flows, from 0.
     pub id: u32,
-    /// What its group is called: the scenario's `name`, or the algorithm's.
+    /// Name of its group: the scenario's `name`, or the algorithm's.
     pub name: String,
     /// As the registry calls it.
     pub algorithm: String,
@@ -116,10 +137,10 @@ pub struct FlowReport {
     pub active_s: f64,
     /// Bits per second that reached the receiver, duplicates included, headers included; NaN where `active_s` is 0.
     pub throughput_bps: f64,
-    /// The same without duplicates: each segment counts once, when it first reaches the receiver, whatever is still missing
+    /// Throughput without duplicates: each segment counts once, when it first reaches the receiver, whatever is still missing
     /// before it.
     pub goodput_bps: f64,
-    /// The same without headers, which are as long as an ACK: what applications get.
+    /// Goodput without headers, which are as long as an ACK: the applications' data.
     pub payload_goodput_bps: f64,
     /// Segments sent again.
     pub retransmits: u64,
@@ -131,7 +152,7 @@ pub struct FlowReport {
     pub loss_rate: f64,
     /// Mean of the RTT samples, seconds; NaN without any.
     pub mean_rtt_s: f64,
-    /// Percentiles of the same samples.
+    /// Percentiles of the RTT samples.
     pub rtt: Percentiles,
     /// Percentiles of how much the one-way delay differs from one segment that arrives to the next; NaN where that is not measured.
     pub jitter: Percentiles,

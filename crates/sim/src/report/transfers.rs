@@ -2,6 +2,7 @@
 
 use super::meter::Events;
 use super::{TransferReport, TransferState};
+use crate::memory::make_room;
 use crate::scenario::{Link, Scenario, Tcp};
 use fullpipe_cc::{Nanos, time::seconds};
 
@@ -28,6 +29,7 @@ impl Transfers {
     /// A transfer of `segments` segments begins; `before` are the events of its connection so far. Returns its place.
     pub fn begin(&mut self, flow: u32, begun: Nanos, segments: u64, before: Events) -> u32 {
         let state = TransferState::Running;
+        make_room(&mut self.0);
         self.0.push(Transfer { flow, begun, segments, state, took: None, events: before });
         self.0.len() as u32 - 1
     }

@@ -1,10 +1,10 @@
 //! `algorithm = "reno"` or `{ name = "vegas", alpha = 2, beta = 4 }`.
 
 use super::problem::Problem;
-use super::reader::{Reader, as_number, kind};
-use super::{Algorithm, Ecn, EcnMode, Setting, Table, Value};
+use super::reader::{Reader, kind};
+use super::{Algorithm, Ecn, EcnMode, Table, Value, params};
 use crate::catalogue::{Catalogue, Foreign, Source, check};
-use fullpipe_cc::params::{self, Info, Kind, Param};
+use fullpipe_cc::params::{Info, Value as Parameter};
 use std::sync::Arc;
 
 const EXAMPLE: &str = "\"reno\" or { name = \"reno\" }";
@@ -45,29 +45,31 @@ fn read_sourced(table: &Table, place: String, source: &dyn Source) -> Result<(Al
     Ok((Algorithm { name: info.name.to_owned(), params, foreign }, info))
 }
 
-/// The algorithm as a scenario names it.
+/// Algorithm in a resolved scenario: its name, and each of its parameters with the value that holds.
 pub fn write(algorithm: &Algorithm) -> Value {
-    let params = algorithm.params.iter().map(|(name, setting)| (name.clone(), written(setting)));
+    let params = algorithm.params();
+    table(algorithm, params::spelled_out(params.declared(), &params, None))
+}
+
+/// Algorithm as a scenario writes it that leaves defaults out.
+pub fn write_given(algorithm: &Algorithm) -> Value {
+    let given = algorithm.params.iter().map(|(name, value)| ((*name).to_owned(), params::written(*value)));
+    table(algorithm, given.collect())
+}
+
+fn table(algorithm: &Algorithm, params: Table) -> Value {
     if let Some(table) = algorithm.foreign.as_ref().and_then(|foreign| foreign.table()) {
         let mut table = table.clone();
-        if !algorithm.params.is_empty() {
-            table.insert(PARAMS.to_owned(), Value::Table(params.collect()));
+        if !params.is_empty() {
+            table.insert(PARAMS.to_owned(), Value::Table(params));
         }
         return Value::Table(table);
     }
-    if algorithm.params.is_empty() {
+    if params.is_empty() {
         return algorithm.name.as_str().into();
     }
     let name = ("name".to_owned(), algorithm.name.as_str().into());
     Value::Table(std::iter::once(name).chain(params).collect())
-}
-
-fn written(setting: &Setting) -> Value {
-    match setting {
-        Setting::Number(x) => (*x).into(),
-        Setting::Flag(x) => (*x).into(),
-        Setting::Name(x) => x.as_str().into(),
-    }
 }
 
 /// The key of the table of parameters, beside a source's own keys.
@@ -84,58 +86,6 @@ pub fn ecn(algorithm: &Algorithm) -> (EcnMode, Ecn) {
     (mode, if made_for.is_some_and(|ecn| ecn.ect == 1) { Ecn::Ect1 } else { Ecn::Ect0 })
 }
 
-/// The parameters that differ from their defaults.
-fn settings(reader: &Reader, info: &Info) -> Result<Vec<(String, Setting)>, Problem> {
-    let mut params = Vec::new();
-    for param in info.params {
-        if let Some(value) = reader.value(param.name) {
-            let setting = setting(param, value).map_err(|what| reader.problem(param.name, what))?;
-            if !is_default(param, &setting) {
-                params.push((param.name.to_owned(), setting));
-            }
-        }
-    }
-    Ok(params)
-}
-
-fn setting(param: &Param, value: &Value) -> Result<Setting, String> {
-    let setting = match value {
-        Value::Boolean(flag) => Setting::Flag(*flag),
-        Value::String(name) => Setting::Name(name.clone()),
-        value => match as_number(value) {
-            Some(x) => Setting::Number(x),
-            None => return Err(format!("expected {}, found {}", allowed(param), kind(value))),
-        },
-    };
-    match param.kind.admits(as_value(&setting)) {
-        true => Ok(setting),
-        false => Err(format!("{} is not allowed; allowed: {}", kind(value), allowed(param))),
-    }
-}
-
-fn is_default(param: &Param, setting: &Setting) -> bool {
-    match (param.kind, setting) {
-        (Kind::Number { default, .. }, Setting::Number(x)) => *x == default,
-        (Kind::Flag { default }, Setting::Flag(x)) => *x == default,
-        (Kind::Choice(names), Setting::Name(name)) => names.first() == Some(&name.as_str()),
-        _ => false,
-    }
-}
-
-fn as_value(setting: &Setting) -> params::Value<'_> {
-    match setting {
-        Setting::Number(x) => params::Value::Number(*x),
-        Setting::Flag(x) => params::Value::Flag(*x),
-        Setting::Name(name) => params::Value::Name(name),
-    }
-}
-
-fn allowed(param: &Param) -> String {
-    match param.kind {
-        Kind::Number { min: f64::MIN, max: f64::MAX, .. } => "numbers".to_owned(),
-        Kind::Number { min, max, .. } if param.unit == "1" => format!("numbers from {min} to {max}"),
-        Kind::Number { min, max, .. } => format!("numbers from {min} to {max} ({})", param.unit),
-        Kind::Flag { .. } => "true, false".to_owned(),
-        Kind::Choice(names) => names.join(", "),
-    }
+fn settings(reader: &Reader, info: &'static Info) -> Result<Vec<(&'static str, Parameter)>, Problem> {
+    params::read(reader, info.name, info.params, None)
 }

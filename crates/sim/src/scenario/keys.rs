@@ -1,5 +1,5 @@
 //! Every key of a scenario: what it takes, its default, and what it means. Readers allow what stands here and nothing else, and the tables of
-//! `docs/scenarios.md` are made of it.
+//! `docs/reference/scenarios.md` are made of it.
 
 use super::host::Host;
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
@@ -89,7 +89,7 @@ pub fn names(lists: &[&'static [Key]]) -> Vec<&'static str> {
     lists.iter().flat_map(|keys| keys.iter()).map(|key| key.name).collect()
 }
 
-/// Every list of keys by its name, in the order of `docs/scenarios.md`.
+/// Every list of keys by its name, in the order of `docs/reference/scenarios.md`.
 pub const ALL: [(&str, &[Key]); 15] = [
     ("run", RUN),
     ("link", LINK),

@@ -1,4 +1,4 @@
-//! What values a scenario takes. Wide enough for any network; they catch slips of unit and keep the arithmetic exact.
+//! Allowed values of a scenario. Wide enough for any network; they catch slips of unit and keep the arithmetic exact.
 
 use fullpipe_cc::Nanos;
 use fullpipe_cc::time::{MICROSECOND, MILLISECOND, SECOND};
@@ -12,8 +12,10 @@ pub const SPAN: RangeInclusive<Nanos> = MICROSECOND..=LONGEST;
 pub const MOMENT: RangeInclusive<Nanos> = 0..=LONGEST;
 /// One-way delays.
 pub const DELAY: RangeInclusive<Nanos> = 0..=100 * SECOND;
-/// What begins the random numbers; TOML's whole numbers end there.
+/// Seeds of random numbers; TOML's whole numbers end there.
 pub const SEED: RangeInclusive<u64> = 0..=i64::MAX as u64;
+/// Seed of a scenario without `seed`.
+pub const DEFAULT_SEED: u64 = 1;
 /// ECT(0) and ECT(1).
 pub const ECT: RangeInclusive<u64> = 0..=1;
 /// Delayed ACKs: RFC 1122 section 4.2.3.2 allows at most half a second.
@@ -22,7 +24,7 @@ pub const ACK_DELAY: RangeInclusive<Nanos> = MICROSECOND..=500 * MILLISECOND;
 pub const MIN_RTO: RangeInclusive<Nanos> = MICROSECOND..=100 * SECOND;
 /// Timestamp clocks: RFC 7323 section 5.4 allows at most a second.
 pub const TICK: RangeInclusive<Nanos> = 0..=SECOND;
-/// Time that a host takes for what it has to do.
+/// Processing time of a host.
 pub const PROCESSING: RangeInclusive<Nanos> = 0..=SECOND;
 /// Rates, bits per second.
 pub const RATE: RangeInclusive<u64> = 1..=10_000_000_000_000;
@@ -46,9 +48,9 @@ pub const MOST_CHANGES: usize = 100_000;
 pub const MOST_OPPORTUNITIES: usize = 10_000_000;
 /// Times of a trace, milliseconds: as long as [`LONGEST`].
 pub const TRACE_TIMES_MS: RangeInclusive<u64> = 0..=1_000_000_000;
-/// Mean of the Wi-Fi jitter: what its short delays are taken for, and that of a long one for every packet.
+/// Mean of the Wi-Fi jitter: that of its short delays, and that of a long one for every packet.
 pub const WIFI_MEAN: RangeInclusive<Nanos> = MILLISECOND..=91 * MILLISECOND;
-/// How much longer a packet waits that is put out of order, and what time departures are multiples of.
+/// Additional delay of a reordered packet, and the interval of aggregated departures.
 pub const WAIT: RangeInclusive<Nanos> = 1..=100 * SECOND;
 /// Phase of an aggregation.
 pub const PHASE: RangeInclusive<Nanos> = 0..=100 * SECOND;
@@ -61,7 +63,7 @@ pub const LONGEST_PATH: usize = 127;
 pub const TRANSFERS_PER_SECOND: RangeInclusive<f64> = 1e-6..=1e6;
 /// Frames a second, as seldom and as often.
 pub const FRAMES_PER_SECOND: RangeInclusive<f64> = TRANSFERS_PER_SECOND;
-/// Every so many frames a key frame.
+/// Frames from one key frame to the next.
 pub const KEY_EVERY: RangeInclusive<u64> = 1..=1_000_000;
 /// Flows, sources and users in one group.
 pub const COUNT: RangeInclusive<u64> = 1..=MOST_ENTITIES;

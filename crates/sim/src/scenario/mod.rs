@@ -9,9 +9,10 @@ pub mod keys;
 pub(crate) mod limits;
 mod network;
 pub(crate) mod order;
+pub(crate) mod params;
 mod parse;
 mod problem;
-pub(crate) mod queue;
+mod queue;
 mod reader;
 mod render;
 mod text;
@@ -37,7 +38,7 @@ pub use units::{Quantity, quantity, units};
 
 use crate::catalogue::Foreign;
 use fullpipe_cc::configs::Config;
-use fullpipe_cc::params::{self, Info, Params};
+use fullpipe_cc::params::{Error, Info, Params, Value as Setting};
 use fullpipe_cc::{Nanos, registry};
 use std::sync::Arc;
 
@@ -259,15 +260,27 @@ pub enum Buffer {
 /// A queueing discipline and its parameters.
 pub use crate::network::discipline::Settings as Queue;
 
-/// An algorithm and the parameters given for it; already checked against a [`Catalogue`](crate::Catalogue).
-#[derive(Clone, Debug, PartialEq)]
+/// Algorithm and the parameters given for it; already checked against a [`Catalogue`](crate::Catalogue).
+#[derive(Clone, Debug)]
 pub struct Algorithm {
     /// As the catalogue calls it.
     pub name: String,
     /// Parameters that differ from their defaults.
-    pub params: Vec<(String, Setting)>,
+    pub params: Vec<(&'static str, Setting)>,
     /// What begins it, where it is none of the crate's.
     pub foreign: Option<Arc<Foreign>>,
+}
+
+/// Equality of the algorithm and of the values that hold, whether given or by default.
+impl PartialEq for Algorithm {
+    fn eq(&self, other: &Algorithm) -> bool {
+        let values = |algorithm: &Algorithm| -> Vec<Option<Setting>> {
+            let params = algorithm.params();
+            params.declared().iter().map(|param| params.value(param.name)).collect()
+        };
+        (&self.name, &self.foreign) == (&other.name, &other.foreign)
+            && (self.params == other.params || values(self) == values(other))
+    }
 }
 
 impl Algorithm {
@@ -296,38 +309,27 @@ impl Algorithm {
     ///
     /// # Errors
     /// A value outside its range.
-    pub fn of<C: Config>(config: &C) -> Result<Algorithm, params::Error<'static>> {
+    pub fn of<C: Config>(config: &C) -> Result<Algorithm, Error<'static>> {
         let (values, defaults) = (config.values(), C::default().values());
         Params::checked(C::INFO, values.as_ref())?;
         let given = values.as_ref().iter().zip(defaults.as_ref()).filter(|(value, default)| value != default);
-        let params = given.map(|((name, value), _)| ((*name).to_owned(), (*value).into())).collect();
+        let params = given.map(|(given, _)| *given).collect();
         Ok(Algorithm { params, ..Algorithm::builtin(C::INFO.name) })
+    }
+
+    /// Name and given parameters, as a scenario writes them that leaves defaults out.
+    pub fn to_given_value(&self) -> Value {
+        algorithm::write_given(self)
+    }
+
+    /// Values of all parameters.
+    pub fn params(&self) -> Params<'_> {
+        self.info().map_or(Params::new("", &[], &[]), |info| Params::new(info.name, info.params, &self.params))
     }
 
     /// What is known of it; `None` for a name that nothing has.
     pub fn info(&self) -> Option<&'static Info> {
         self.foreign.as_ref().map_or_else(|| registry::find(&self.name), |foreign| Some(foreign.info()))
-    }
-}
-
-/// A parameter's value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Setting {
-    /// A number.
-    Number(f64),
-    /// On or off.
-    Flag(bool),
-    /// One of several names.
-    Name(String),
-}
-
-impl From<params::Value<'_>> for Setting {
-    fn from(value: params::Value) -> Setting {
-        match value {
-            params::Value::Number(x) => Setting::Number(x),
-            params::Value::Flag(x) => Setting::Flag(x),
-            params::Value::Name(name) => Setting::Name(name.to_owned()),
-        }
     }
 }
 

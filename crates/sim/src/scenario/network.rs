@@ -11,7 +11,7 @@ use fullpipe_cc::time::seconds;
 const BUFFERS: &str = "\"250 packets\", \"0.25 BDP\", \"250 kB\", \"50 ms\" or \"unlimited\"";
 
 /// The links, their buffers still unlimited: a buffer in BDP needs the flows, and the flows need the links' names.
-pub fn links(tables: &[(&Table, String)]) -> Result<Vec<Link>, Problem> {
+pub fn links(tables: &[(&Table, String)], packet_size: u32) -> Result<Vec<Link>, Problem> {
     if tables.len() > limits::MOST_LINKS {
         let what = format!("{} links; allowed: at most {}", tables.len(), limits::MOST_LINKS);
         return Err(Problem::new("links", what));
@@ -19,7 +19,7 @@ pub fn links(tables: &[(&Table, String)]) -> Result<Vec<Link>, Problem> {
     let mut links: Vec<Link> = Vec::new();
     for (table, place) in tables {
         let reader = reader(table, place)?;
-        let link = link(&reader)?;
+        let link = link(&reader, packet_size)?;
         if let Some(first) = links.iter().position(|other| other.name == link.name) {
             return Err(reader.problem("name", format!("{} is already the name of links[{first}]", quoted(&link.name))));
         }
@@ -179,19 +179,19 @@ fn reverse<'a>(reader: &Reader<'a>) -> Result<Option<Reader<'a>>, Problem> {
     }
 }
 
-fn link(reader: &Reader) -> Result<Link, Problem> {
+fn link(reader: &Reader, packet_size: u32) -> Result<Link, Problem> {
     let name = reader.name("\"bottleneck\"")?.ok_or_else(|| reader.missing("name", "\"bottleneck\""))?;
-    let forward = Link { name: name.to_owned(), ..direction(reader, None)? };
-    let back = reverse(reader)?.map(|reader| direction(&reader, Some(&forward))).transpose()?;
+    let forward = Link { name: name.to_owned(), ..direction(reader, None, packet_size)? };
+    let back = reverse(reader)?.map(|reader| direction(&reader, Some(&forward), packet_size)).transpose()?;
     Ok(Link { reverse: back.map(Box::new), ..forward })
 }
 
 /// One direction; what is not said is as in `other`, if there is one. The buffer stays unlimited.
-fn direction(reader: &Reader, other: Option<&Link>) -> Result<Link, Problem> {
+fn direction(reader: &Reader, other: Option<&Link>, packet_size: u32) -> Result<Link, Problem> {
     let (rate_bps, trace) = rate(reader, other)?;
     let delay = reader.quantity("delay", &TIME, limits::DELAY)?.or(other.map(|link| link.delay));
     let loss = change::loss(reader, false)?.or(other.map(|link| link.loss));
-    let queue = queue::read(reader)?.or(other.map(|link| link.queue.clone()));
+    let queue = queue::read(reader, packet_size)?.or(other.map(|link| link.queue.clone()));
     let link = Link {
         name: other.map_or_else(String::new, |link| link.name.clone()),
         rate_bps,

@@ -21,7 +21,7 @@ impl Scenario {
 }
 
 impl Catalogue {
-    /// Checks a tree of values, such as a parsed TOML document; the keys are those of `docs/scenarios.md`.
+    /// Checks a tree of values, such as a parsed TOML document; the keys are those of `docs/reference/scenarios.md`.
     ///
     /// # Errors
     /// The first [`Problem`] found; its line is unknown.
@@ -34,7 +34,7 @@ impl Catalogue {
             packet_size(&reader, "packet_size", limits::PACKET)?.unwrap_or_else(|| Host::packet_size(&tcp));
 
         let link_tables = reader.tables("links")?;
-        let mut links = network::links(&link_tables)?;
+        let mut links = network::links(&link_tables, packet_size)?;
         let context = Context { duration, packet_size, links: &links, catalogue: self };
         let flows = read_all(&reader, "flows", &context, flows)?;
         let udp = read_all(&reader, "udp", &context, udp)?;
@@ -47,7 +47,7 @@ impl Catalogue {
         let mut scenario = Scenario {
             duration,
             warmup: warmup(&reader, duration)?,
-            seed: reader.whole("seed", limits::SEED)?.unwrap_or(1),
+            seed: reader.whole("seed", limits::SEED)?.unwrap_or(limits::DEFAULT_SEED),
             packet_size,
             ack_size: ack_size(&reader)?,
             series_interval: None,
@@ -89,7 +89,7 @@ fn warmup(reader: &Reader, duration: Nanos) -> Result<Nanos, Problem> {
     Err(reader.problem("warmup", what))
 }
 
-/// What each part cannot see by itself: that there is traffic, not too much of it, and that it fits the buffers.
+/// Checks over several parts: that there is traffic, not too much of it, and that it fits the buffers.
 fn check_traffic(scenario: &Scenario) -> Result<(), Problem> {
     let total = entities(scenario);
     if total == 0 {

@@ -1,5 +1,5 @@
-//! A [`Scenario`] back to TOML: every key spelled out, so that the text says exactly what was run even where a default
-//! changes later.
+//! A [`Scenario`] back to TOML: every key, and every parameter of each algorithm and queue, spelled out. The text gives the same run even
+//! where a default changes later.
 
 use super::units::{DATA, Dimension, PACKETS, RATE, TIME};
 use super::{
@@ -34,7 +34,7 @@ impl Scenario {
         put("series_interval", self.series_interval.map_or("off".into(), time));
         put("measure_jitter", self.measure_jitter.into());
         let parts = [
-            ("links", tables(&self.links, link)),
+            ("links", tables(&self.links, |one| link(one, self.packet_size))),
             ("flows", tables(&self.flows, |group| flows(group, self))),
             ("udp", tables(&self.udp, |source| udp(source, self))),
             ("web", tables(&self.web, |traffic| web(traffic, self))),
@@ -68,15 +68,15 @@ fn table(pairs: Pairs) -> Value {
 /// The keys of a table in the order they are written.
 pub(super) type Pairs = Vec<(&'static str, Value)>;
 
-fn link(link: &Link) -> Pairs {
+fn link(link: &Link, packet_size: u32) -> Pairs {
     let mut pairs = vec![("name", link.name.as_str().into())];
-    pairs.extend(direction(link, None));
-    pairs.extend(link.reverse.as_ref().map(|back| ("reverse", table(direction(back, Some(link))))));
+    pairs.extend(direction(link, None, packet_size));
+    pairs.extend(link.reverse.as_ref().map(|back| ("reverse", table(direction(back, Some(link), packet_size)))));
     pairs
 }
 
 /// One direction; `forward` is the other one, which it would be like where it says nothing.
-fn direction(link: &Link, forward: Option<&Link>) -> Pairs {
+fn direction(link: &Link, forward: Option<&Link>, packet_size: u32) -> Pairs {
     let buffer = match link.buffer {
         Buffer::Packets(packets) => format!("{packets} packets"),
         Buffer::Bytes(bytes) => DATA.format(bytes),
@@ -88,7 +88,7 @@ fn direction(link: &Link, forward: Option<&Link>) -> Pairs {
         link.trace.as_ref().map_or(("rate", rate), |trace| ("trace", trace::write(trace))),
         ("delay", time(link.delay)),
         ("buffer", buffer.into()),
-        ("queue", queue::write(&link.queue)),
+        ("queue", queue::write(&link.queue, packet_size)),
         ("loss", change::write_loss(link.loss)),
     ];
     pairs.extend(change::write(link, forward));

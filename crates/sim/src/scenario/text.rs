@@ -26,7 +26,7 @@ impl Scenario {
 }
 
 impl Catalogue {
-    /// Reads a scenario; the keys are those of `docs/scenarios.md`.
+    /// Reads a scenario; the keys are those of `docs/reference/scenarios.md`.
     ///
     /// # Errors
     /// The first [`Problem`] found, with its line.

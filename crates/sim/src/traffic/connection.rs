@@ -86,9 +86,9 @@ impl Heed {
         self.ecn.as_ref().and_then(Receiving::echo)
     }
 
-    /// Bytes it holds on the heap.
+    /// Bytes it takes on the heap, its own included.
     pub fn heap_bytes(&self) -> usize {
-        self.jitter.as_ref().map_or(0, Jitter::heap_bytes)
+        size_of::<Heed>() + self.jitter.as_ref().map_or(0, Jitter::heap_bytes)
     }
 }
 

@@ -2,9 +2,9 @@
 //! pays nothing for there being others.
 
 use crate::catalogue::Foreign;
-use crate::scenario::{Algorithm, Setting};
+use crate::scenario::Algorithm;
 use fullpipe_cc::packets;
-use fullpipe_cc::params::{Params, Value};
+use fullpipe_cc::params::Params;
 use fullpipe_cc::{Ack, CongestionControl, Flow, Hold, Input, Lost, Nanos, Signal, Start, registry, time::seconds};
 use std::fmt::{self, Debug};
 use std::sync::{Arc, OnceLock};
@@ -48,7 +48,7 @@ impl Policy for Controller {
     const MAY_FAIL: bool = false;
 
     fn begin(algorithm: &Algorithm, start: Start, _: Guard) -> Controller {
-        registry::build_as(&algorithm.name, &values(algorithm), start).expect("a checked scenario")
+        registry::build_as(&algorithm.name, &algorithm.params, start).expect("a checked scenario")
     }
 
     #[inline(always)]
@@ -138,7 +138,7 @@ impl Policy for Any {
             let policy: Box<Controller> = Box::new(Policy::begin(algorithm, start, guard));
             return Any { cwnd: policy.cwnd(), policy, watch: None };
         };
-        Any::foreign(foreign, &values(algorithm), start, guard)
+        Any::foreign(foreign, &algorithm.params(), start, guard)
     }
 
     fn acked(&mut self, input: impl Input) -> f64 {
@@ -153,9 +153,9 @@ impl Policy for Any {
 }
 
 impl Any {
-    fn foreign(foreign: &Foreign, given: &[(&str, Value)], start: Start, guard: Guard) -> Any {
+    fn foreign(foreign: &Foreign, params: &Params, start: Start, guard: Guard) -> Any {
         let info = foreign.info();
-        let policy = foreign.begin(&Params::checked(info, given).expect("a checked scenario"), start);
+        let policy = foreign.begin(params, start);
         let mut shown = Vec::new();
         policy.inspect(&mut |name, _| shown.push(name));
         let now = guard.now;
@@ -306,18 +306,5 @@ impl Debug for Any {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let name = self.watch.as_ref().map(|watch| watch.name);
         f.debug_struct("Any").field("foreign", &name).field("cwnd", &self.cwnd).finish_non_exhaustive()
-    }
-}
-
-/// The parameters that a scenario gives.
-fn values(algorithm: &Algorithm) -> Vec<(&str, Value<'_>)> {
-    algorithm.params.iter().map(|(name, setting)| (name.as_str(), value(setting))).collect()
-}
-
-fn value(setting: &Setting) -> Value<'_> {
-    match setting {
-        Setting::Number(x) => Value::Number(*x),
-        Setting::Flag(x) => Value::Flag(*x),
-        Setting::Name(x) => Value::Name(x),
     }
 }

@@ -77,6 +77,11 @@ fn first_rto(handshake: Nanos, min_rto: Nanos) -> Nanos {
 }
 
 impl RttEstimator {
+    /// Bytes it takes on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.linux.as_deref().map_or(0, size_of_val)
+    }
+
     /// Estimator without a sample of data. `min_rto` is the least timeout (rule 2.4; the RFC asks for 1 s, ns-2 and Linux use 200 ms),
     /// `tick` that of the clock that measures round trips, `base_rtt` the round trip of the path without queues. A connection that
     /// begins established has had its handshake before the run, over an idle path: `base_rtt` is what that measured (see `first_rto`).

@@ -1,19 +1,19 @@
 //! Any valid scenario, drawn from a number: every key, the ends of every allowed range among its values.
 
-use fullpipe_cc::params::Kind;
+use fullpipe_cc::params::{Kind, Params, Value};
 use fullpipe_cc::registry;
 use fullpipe_sim::Scenario;
 use fullpipe_sim::queues;
 use fullpipe_sim::scenario::{
     Algorithm, Arrivals, Buffer, Change, Ecn, EcnMode, FlowGroup, Frames, Jitter, JitterModel, KeyFrames, Link, Loss,
-    Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, Setting, SlowStart, Spread, Tcp, Trace, Udp, Web,
+    Pacing, Policer, Queue, Recovery, Reorder, RtoRule, Schedule, SlowStart, Spread, Tcp, Trace, Udp, Web,
 };
 use std::ops::RangeInclusive;
 
 const US: u64 = 1000;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
-/// The longest run and the last moment, as `docs/scenarios.md` has them, like every range below.
+/// The longest run and the last moment, as `docs/reference/scenarios.md` has them, like every range below.
 const LONGEST: u64 = 1_000_000 * SECOND;
 
 /// About how many packets a scenario may send, so that many can be run: its duration is cut to that.
@@ -158,7 +158,7 @@ impl Dice {
             rate_bps: self.any(1..=10_000_000_000_000, 500_000..=50_000_000),
             delay: self.any(0..=100 * SECOND, 0..=50 * MS),
             buffer,
-            queue: self.queue(),
+            queue: self.queue(packet_size),
             loss: Loss::Independent(loss),
             ..Link::default()
         }
@@ -234,7 +234,7 @@ impl Dice {
     }
 
     /// Half of the queues are drop-tail.
-    fn queue(&mut self) -> Queue {
+    fn queue(&mut self, packet_size: u32) -> Queue {
         if self.one_in(2) {
             return Queue::drop_tail();
         }
@@ -245,10 +245,11 @@ impl Dice {
                 continue;
             }
             let value = self.queue_value(&param.kind);
-            if Some(value) != param.default {
+            if (param.unset, value) != (queues::Unset::PacketSize, Value::Bytes(u64::from(packet_size))) {
                 queue.given.push((param.name, value));
             }
         }
+        let queue = queue.without_defaults();
         if (info.conflict)(&queue).is_some() { Queue::defaults(info) } else { queue }
     }
 
@@ -286,22 +287,24 @@ impl Dice {
         let info = registry::ALL[self.uniform(0..=registry::ALL.len() as u64 - 1) as usize];
         let mut params = Vec::new();
         for param in info.params {
-            let setting = match param.kind {
+            let value = match (param.kind, param.default) {
                 _ if self.one_in(2) => continue,
-                Kind::Number { default, min, max } => {
+                (Kind::Number { min, max }, Some(Value::Number(default))) => {
                     let x = self.unit();
                     let drawn = self.pick(&[min, max, default, min + x * (max - min), min + x.powi(8) * (max - min)]);
-                    if drawn == default {
-                        continue;
-                    }
-                    Setting::Number(drawn.clamp(min, max))
+                    Value::Number(drawn.clamp(min, max))
                 }
-                Kind::Flag { default } => Setting::Flag(!default),
-                Kind::Choice(names) if names.len() > 1 => Setting::Name(self.pick(&names[1..]).to_owned()),
-                Kind::Choice(_) => continue,
+                (Kind::Flag, Some(Value::Flag(default))) => Value::Flag(!default),
+                (Kind::Choice(names), _) if names.len() > 1 => Value::Name(self.pick(&names[1..])),
+                _ => continue,
             };
-            params.push((param.name.to_owned(), setting));
+            params.push((param.name, value));
         }
+        let all = Params::new(info.name, info.params, &params);
+        let is_default = |(name, value): &(&str, Value)| {
+            info.params.iter().any(|param| param.name == *name && all.default(param) == Some(*value))
+        };
+        let params = params.iter().filter(|given| !is_default(given)).copied().collect();
         Algorithm { params, ..Algorithm::builtin(info.name) }
     }
 

@@ -5,6 +5,7 @@ mod dice;
 mod extremes;
 mod invariants;
 mod order;
+mod resolved;
 
 use fullpipe_sim::Scenario;
 use fullpipe_sim::scenario::{EcnMode, JitterModel, Link, Loss, Recovery};
@@ -70,7 +71,7 @@ fn the_standing_scenarios_have_everything() {
         }
         for param in info.params {
             let given =
-                |tcp: &&fullpipe_sim::scenario::Tcp| tcp.algorithm.params.iter().any(|(name, _)| name == param.name);
+                |tcp: &&fullpipe_sim::scenario::Tcp| tcp.algorithm.params.iter().any(|(name, _)| *name == param.name);
             assert!(of_this().any(|tcp| given(&tcp)), "{}.{}", info.name, param.name);
         }
     }

@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fullpipe.charts.style import legend_below, pen
+from fullpipe.experiments.evaluate.preset import Party, dumbbell, flows
 from fullpipe.papers.drawing import loss_percent, panels, utilization
 from fullpipe.reproduce.item import Item, Quick, Results
 from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
-from fullpipe.study.evaluate.preset import Party, dumbbell, flows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,12 +8,12 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import legend_above, pen
+from fullpipe.experiments.evaluate.preset import Party, dumbbell, flows, ms
 from fullpipe.papers.drawing import panels
 from fullpipe.reproduce.item import Item, Results, published
 from fullpipe.reproduce.rows import Rows
 from fullpipe.runs.tables import to_numpy
 from fullpipe.scenario import Scenario
-from fullpipe.study.evaluate.preset import Party, dumbbell, flows, ms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

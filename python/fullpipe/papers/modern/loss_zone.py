@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe.charts.style import legend_above, pen
+from fullpipe.experiments.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
+from fullpipe.experiments.evaluate.preset import Party
 from fullpipe.papers.drawing import loss_percent, panels, utilization
 from fullpipe.reproduce.item import Item, Quick, Results
 from fullpipe.reproduce.rows import Rows
 from fullpipe.scenario import Scenario
-from fullpipe.study.evaluate.cells.loss import ZONE_BUFFERS_BDP, ZONE_FLOWS, zone
-from fullpipe.study.evaluate.preset import Party
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

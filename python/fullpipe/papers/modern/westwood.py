@@ -28,7 +28,7 @@ BUFFERS_BDP = {"1/8": 0.125, "1/4": 0.25, "1/2": 0.5}
 
 def _scenario(algorithm: Any, buffer_bdp: float) -> Scenario:
     """The text of the paper was not at hand. The link is that on which simulator and Linux are compared
-    (docs/linux.md), 10 Mbit/s and 100 ms.
+    (reports/linux.md), 10 Mbit/s and 100 ms.
     """
     return Scenario(
         duration="240 s",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fullpipe._util.files import staged_file
 from fullpipe.bench import put_beside
-from fullpipe.files import staged_file
 from fullpipe.reproduce.report.page import page
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from fullpipe._util.text import printable
 from fullpipe.charts.looks import properties
 from fullpipe.reproduce.report.view import ENGINES, KINDS, papers
-from fullpipe.text import printable
 
 if TYPE_CHECKING:
     from fullpipe.reproduce.record import Outcome

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from fullpipe._util.inputs import read_json
 from fullpipe.bench import NAME, packed, text_for
-from fullpipe.inputs import read_json
 from fullpipe.reproduce.check import Check, Shape, Value
 from fullpipe.reproduce.item import Claim, citation, claim, notes
 from fullpipe.reproduce.record import MEASURED

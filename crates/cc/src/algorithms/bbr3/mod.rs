@@ -100,7 +100,7 @@ mod startup;
 mod tests;
 mod up;
 
-use crate::params::{Group, Info, Kind, Param, Params};
+use crate::params::{Group, Info, Param, Params, Value};
 use crate::parts::number::float;
 use crate::random::SplitMix64;
 use crate::time::{Nanos, SECOND, seconds};
@@ -121,34 +121,21 @@ pub const BBR3: Info = Info {
     own_slow_start: true,
     ecn: None,
     params: &[
-        Param {
-            name: "variant",
-            unit: "1",
-            kind: Kind::Choice(&["draft-06", "linux-v3"]),
-            doc: "Whose rules: the draft's, or those of Google's Linux module.",
-            source: "draft-ietf-ccwg-bbr-06; github.com/google/bbr, branch v3",
-        },
-        Param {
-            name: "probe_rtt_interval",
-            unit: "s",
-            kind: Kind::Number { default: 5.0, min: 0.1, max: 1000.0 },
-            doc: "Time without a lower RTT after which it is probed for.",
-            source: "draft-ietf-ccwg-bbr-06 section 2.16.2: ProbeRTTInterval",
-        },
-        Param {
-            name: "drain_pacing_gain",
-            unit: "1",
-            kind: Kind::Number { default: 0.5, min: 0.01, max: 1.0 },
-            doc: "Pacing gain of Drain; linux-v3 has 0.34375 where none is given.",
-            source: "draft-ietf-ccwg-bbr-06 section 2.5: DrainPacingGain",
-        },
-        Param {
-            name: "down_pacing_gain",
-            unit: "1",
-            kind: Kind::Number { default: 0.9, min: 0.01, max: 1.0 },
-            doc: "Pacing gain of ProbeBW_DOWN; linux-v3 has 0.90625 where none is given.",
-            source: "draft-ietf-ccwg-bbr-06 section 5.3.3.1",
-        },
+        Param::choice(
+            "variant",
+            &["draft-06", "linux-v3"],
+            "Whose rules: the draft's, or those of Google's Linux module.",
+        )
+        .source("draft-ietf-ccwg-bbr-06; github.com/google/bbr, branch v3"),
+        Param::number("probe_rtt_interval", 5.0, 0.1, 1000.0, "Time without a lower RTT after which it is probed for.")
+            .unit("s")
+            .source("draft-ietf-ccwg-bbr-06 section 2.16.2: ProbeRTTInterval"),
+        Param::number("drain_pacing_gain", 0.5, 0.01, 1.0, "Pacing gain of Drain.")
+            .variants(&[("linux-v3", Value::Number(LINUX.drain_pacing_gain))])
+            .source("draft-ietf-ccwg-bbr-06 section 2.5: DrainPacingGain"),
+        Param::number("down_pacing_gain", 0.9, 0.01, 1.0, "Pacing gain of ProbeBW_DOWN.")
+            .variants(&[("linux-v3", Value::Number(LINUX.down_pacing_gain))])
+            .source("draft-ietf-ccwg-bbr-06 section 5.3.3.1"),
     ],
 };
 
@@ -355,9 +342,8 @@ impl Bbr3 {
     /// BBRv3 that begins in Startup (OnInit).
     pub fn controller(params: &Params, start: impl Into<Start>) -> Bbr3 {
         let start = start.into();
-        let linux = params.choice("variant") == 1;
+        let linux = params.choice("variant") == "linux-v3";
         let numbers = if linux { LINUX } else { DRAFT };
-        let gain = |name, of_variant| params.given_number(name).unwrap_or(of_variant);
         let settings = Settings {
             linux,
             selective_acks: start.selective_acks,
@@ -367,8 +353,8 @@ impl Bbr3 {
             initial_cwnd: start.window,
             pacing_gains: control::pacing_gains(
                 numbers.startup_pacing_gain,
-                gain("drain_pacing_gain", numbers.drain_pacing_gain),
-                gain("down_pacing_gain", numbers.down_pacing_gain),
+                params.number("drain_pacing_gain"),
+                params.number("down_pacing_gain"),
             ),
             probe_rtt_interval: (params.number("probe_rtt_interval") * SECOND as f64) as Nanos,
         };

@@ -20,7 +20,7 @@
 //! - **Packets** in C are of the scenario's packet size. When the link's rate changes, the values derived from it
 //!   change; in an outage they stay.
 
-use super::params::{Info, Kind, Param, Settings, Value};
+use super::params::{Info, Param, Params, Settings, Unset};
 use super::periodic::Periodic;
 use super::red::{ECN, GAPS, GENTLE, Gaps, Law, Red};
 use super::{Discipline, Known, Stock};
@@ -33,76 +33,57 @@ pub static INFO: Info = Info {
     source: "S. Floyd, R. Gummadi, S. Shenker, Adaptive RED: An Algorithm for Increasing the Robustness of RED's \
              Active Queue Management, 2001",
     params: &[
-        Param {
-            name: "target",
-            kind: Kind::Time { min: 0, max: 1000 * SECOND },
-            default: Some(Value::Time(5 * MILLISECOND)),
-            doc: "Average queueing delay aimed for: that of the middle between the thresholds worked out.",
-            source: "Floyd, Gummadi and Shenker 2001: 5 ms",
-        },
-        Param {
-            name: "interval",
-            kind: Kind::Time { min: MILLISECOND, max: 1000 * SECOND },
-            default: Some(Value::Time(500 * MILLISECOND)),
-            doc: "Time from one adaptation of max_p to the next.",
-            source: "Floyd, Gummadi and Shenker 2001: 0.5 s",
-        },
-        Param {
-            name: "alpha",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Some(Value::Number(0.01)),
-            doc: "Greatest increase of max_p, which is never more than a quarter of it.",
-            source: "Floyd, Gummadi and Shenker 2001: min(0.01, max_p/4)",
-        },
-        Param {
-            name: "beta",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Some(Value::Number(0.9)),
-            doc: "Part of max_p that a decrease leaves.",
-            source: "Floyd, Gummadi and Shenker 2001: 0.9",
-        },
-        Param {
-            name: "bottom",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Some(Value::Number(0.01)),
-            doc: "Least max_p.",
-            source: "Floyd, Gummadi and Shenker 2001: 0.01",
-        },
-        Param {
-            name: "top",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Some(Value::Number(0.5)),
-            doc: "Greatest max_p.",
-            source: "Floyd, Gummadi and Shenker 2001: 0.5",
-        },
-        Param {
-            name: "max_p",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Some(Value::Number(0.02)),
-            doc: "What max_p begins with.",
-            source: "Floyd and Jacobson 1993, section 5: 1/50; ns-3",
-        },
-        Param {
-            name: "w_q",
-            kind: Kind::Number { min: 1e-6, max: 1.0 },
-            default: None,
-            doc: "Weight of the newest sample in the average; 1 - exp(-1/C), C being the link's packets per second.",
-            source: "Floyd, Gummadi and Shenker 2001",
-        },
-        Param {
-            name: "min_th",
-            kind: Kind::Packets { min: 1, max: 1_000_000_000 },
-            default: None,
-            doc: "Average queue below which nothing is dropped; 5 packets, or half of what the link sends in target.",
-            source: "Floyd, Gummadi and Shenker 2001",
-        },
-        Param {
-            name: "max_th",
-            kind: Kind::Packets { min: 1, max: 1_000_000_000 },
-            default: None,
-            doc: "Average queue at which p_b has risen to max_p; three times min_th.",
-            source: "Floyd, Gummadi and Shenker 2001",
-        },
+        Param::time(
+            "target",
+            5 * MILLISECOND,
+            0,
+            1000 * SECOND,
+            "Average queueing delay aimed for: that of the middle between the thresholds worked out.",
+        )
+        .source("Floyd, Gummadi and Shenker 2001: 5 ms"),
+        Param::time(
+            "interval",
+            500 * MILLISECOND,
+            MILLISECOND,
+            1000 * SECOND,
+            "Time from one adaptation of max_p to the next.",
+        )
+        .source("Floyd, Gummadi and Shenker 2001: 0.5 s"),
+        Param::number("alpha", 0.01, 0.0, 1.0, "Greatest increase of max_p, which is never more than a quarter of it.")
+            .source("Floyd, Gummadi and Shenker 2001: min(0.01, max_p/4)"),
+        Param::number("beta", 0.9, 0.0, 1.0, "Part of max_p that a decrease leaves.")
+            .source("Floyd, Gummadi and Shenker 2001: 0.9"),
+        Param::number("bottom", 0.01, 0.0, 1.0, "Least max_p.").source("Floyd, Gummadi and Shenker 2001: 0.01"),
+        Param::number("top", 0.5, 0.0, 1.0, "Greatest max_p.").source("Floyd, Gummadi and Shenker 2001: 0.5"),
+        Param::number("max_p", 0.02, 0.0, 1.0, "What max_p begins with.")
+            .source("Floyd and Jacobson 1993, section 5: 1/50; ns-3"),
+        Param::number(
+            "w_q",
+            0.0,
+            1e-6,
+            1.0,
+            "Weight of the newest sample in the average; 1 - exp(-1/C), C being the link's packets per second.",
+        )
+        .unset(Unset::Word("auto"))
+        .source("Floyd, Gummadi and Shenker 2001"),
+        Param::packets(
+            "min_th",
+            0,
+            1,
+            1_000_000_000,
+            "Average queue below which nothing is dropped; 5 packets, or half of what the link sends in target.",
+        )
+        .unset(Unset::Word("auto"))
+        .source("Floyd, Gummadi and Shenker 2001"),
+        Param::packets(
+            "max_th",
+            0,
+            1,
+            1_000_000_000,
+            "Average queue at which p_b has risen to max_p; three times min_th.",
+        )
+        .unset(Unset::Word("auto"))
+        .source("Floyd, Gummadi and Shenker 2001"),
         GENTLE,
         GAPS,
         ECN,
@@ -140,7 +121,7 @@ impl Ared {
             gaps: Gaps::new(settings),
             ecn: settings.flag("ecn"),
         };
-        let given = |name| settings.given(name, Settings::number);
+        let given = |name| settings.params().optional(name, Params::number);
         Ared {
             red: Red::with(law, seed, packet_size),
             adaptations: Periodic::new(settings.time("interval")),
@@ -216,6 +197,7 @@ impl Discipline for Ared {
 mod tests {
     use super::super::testing::{come, queued, settings};
     use super::*;
+    use crate::network::discipline::params::Value;
     use crate::packet::Ecn;
 
     fn ared(rate_bps: u64, given: &[(&'static str, Value)]) -> Ared {

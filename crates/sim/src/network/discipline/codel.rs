@@ -30,7 +30,7 @@
 //!   packets.
 
 use super::packets::Packets;
-use super::params::{Info, Kind, Param, Settings, Value};
+use super::params::{Info, Param, Params, Settings, Unset, Value};
 use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
 use fullpipe_cc::Nanos;
@@ -51,69 +51,65 @@ pub fn marks(settings: &Settings) -> bool {
 }
 
 /// The delay that may stay.
-pub const TARGET: Param = Param {
-    name: "target",
-    kind: Kind::Time { min: MICROSECOND, max: 10 * SECOND },
-    default: Some(Value::Time(5 * MILLISECOND)),
-    doc: "A queue whose packets all wait this long or longer is too long.",
-    source: "RFC 8289 section 5.3; RFC 8290 section 5.2.2",
-};
+pub const TARGET: Param = Param::time(
+    "target",
+    5 * MILLISECOND,
+    MICROSECOND,
+    10 * SECOND,
+    "A queue whose packets all wait this long or longer is too long.",
+)
+.source("RFC 8289 section 5.3; RFC 8290 section 5.2.2");
 
 /// The time in which a queue must once be short.
-pub const INTERVAL: Param = Param {
-    name: "interval",
-    kind: Kind::Time { min: 100 * MICROSECOND, max: 100 * SECOND },
-    default: Some(Value::Time(100 * MILLISECOND)),
-    doc: "For how long a queue may be too long before a drop, and the gap to the next drop; the largest usual round-trip time.",
-    source: "RFC 8289 section 5.3; RFC 8290 section 5.2.1",
-};
+pub const INTERVAL: Param = Param::time(
+    "interval",
+    100 * MILLISECOND,
+    100 * MICROSECOND,
+    100 * SECOND,
+    "For how long a queue may be too long before a drop, and the gap to the next drop; the largest usual round-trip time.",
+)
+.source("RFC 8289 section 5.3; RFC 8290 section 5.2.1");
 
 /// Whether to mark where it would drop.
 pub const fn ecn(default: bool) -> Param {
-    Param {
-        name: "ecn",
-        kind: Kind::Flag,
-        default: Some(Value::Flag(default)),
-        doc: "Mark ECN-capable packets instead of dropping them.",
-        source: "RFC 8289 section 1, off in Linux's codel; RFC 8290 section 5.2.6, on",
-    }
+    Param::flag("ecn", default, "Mark ECN-capable packets instead of dropping them.")
+        .source("RFC 8289 section 1, off in Linux's codel; RFC 8290 section 5.2.6, on")
 }
 
 /// Whose control law.
-pub const VARIANT: Param = Param {
-    name: "variant",
-    kind: Kind::Choice(&["rfc", "linux"]),
-    default: Some(Value::Name("rfc")),
-    doc: "Whose default holds for sqrt.",
-    source: "RFC 8289; Linux's codel",
-};
+pub const VARIANT: Param =
+    Param::choice("variant", &["rfc", "linux"], "Whose default holds for sqrt.").source("RFC 8289; Linux's codel");
 
 /// How the gap between drops is worked out.
-pub const SQRT: Param = Param {
-    name: "sqrt",
-    kind: Kind::Choice(&["exact", "newton"]),
-    default: None,
-    doc: "The square root of the control law: exact; or by one Newton step a drop in 16 bits, the default of variant = \"linux\".",
-    source: "RFC 8289 section 5.6; Linux's codel",
-};
+pub const SQRT: Param = Param::choice(
+    "sqrt",
+    &["exact", "newton"],
+    "The square root of the control law: exact; or by one Newton step a drop in 16 bits, the default of variant = \"linux\".",
+)
+.variants(&[("linux", Value::Name("newton"))])
+.source("RFC 8289 section 5.6; Linux's codel");
 
 /// What may wait however late it is.
-pub const MTU: Param = Param {
-    name: "mtu",
-    kind: Kind::Bytes { min: 1, max: 1 << 20 },
-    default: None,
-    doc: "No packet is dropped that leaves no more than this behind it; the scenario's packet size by default.",
-    source: "RFC 8289 sections 4.1 and 5.3",
-};
+pub const MTU: Param = Param::bytes(
+    "mtu",
+    0,
+    1,
+    1 << 20,
+    "No packet is dropped that leaves no more than this behind it; the scenario's packet size by default.",
+)
+.unset(Unset::PacketSize)
+.source("RFC 8289 sections 4.1 and 5.3");
 
 /// Marks at a shallow delay.
-pub const CE_THRESHOLD: Param = Param {
-    name: "ce_threshold",
-    kind: Kind::Time { min: 0, max: 10 * SECOND },
-    default: None,
-    doc: "ECN-capable packets that have waited longer are marked as they leave; none are by default.",
-    source: "RFC 8290 section 5.2.7; Linux's codel",
-};
+pub const CE_THRESHOLD: Param = Param::time(
+    "ce_threshold",
+    0,
+    0,
+    10 * SECOND,
+    "ECN-capable packets that have waited longer are marked as they leave; none are by default.",
+)
+.unset(Unset::Word("off"))
+.source("RFC 8290 section 5.2.7; Linux's codel");
 
 /// See the head of the file.
 #[derive(Debug)]
@@ -193,11 +189,9 @@ impl Law {
             target: settings.time("target"),
             interval: settings.time("interval"),
             ecn: settings.flag("ecn"),
-            newton: settings
-                .given("sqrt", Settings::choice)
-                .map_or(settings.choice("variant") == "linux", |root| root == "newton"),
-            mtu: settings.given("mtu", Settings::whole).unwrap_or(u64::from(packet_size)),
-            ce_threshold: settings.given("ce_threshold", Settings::time),
+            newton: settings.choice("sqrt") == "newton",
+            mtu: settings.params().optional("mtu", Params::whole).unwrap_or(u64::from(packet_size)),
+            ce_threshold: settings.params().optional("ce_threshold", Params::time),
         }
     }
 

@@ -39,7 +39,7 @@
 
 use super::outlet::Outlet;
 use super::packets::Packets;
-use super::params::{Info, Kind, Param, Settings, Value};
+use super::params::{Info, Param, Params, Settings, Value};
 use super::periodic::Periodic;
 use super::{Discipline, Known, Stock};
 use crate::packet::{Ecn, Packet};
@@ -52,115 +52,140 @@ pub static INFO: Info = Info {
     name: "dualpi2",
     source: "RFC 9332",
     params: &[
-        Param {
-            name: "variant",
-            kind: Kind::Choice(&["rfc", "linux", "linux-2020"]),
-            default: Some(Value::Name("rfc")),
-            doc: "Whose defaults hold for the parameters that name two.",
-            source: "RFC 9332 appendix A; Linux 6.17, net/sched/sch_dualpi2.c; the L4S kernels of 2020",
-        },
-        Param {
-            name: "target",
-            kind: Kind::Time { min: MICROSECOND, max: 1000 * SECOND },
-            default: Some(Value::Time(15 * MILLISECOND)),
-            doc: "Queueing delay aimed for in the C queue.",
-            source: "RFC 9332 figure 2",
-        },
-        Param {
-            name: "rtt_max",
-            kind: Kind::Time { min: MILLISECOND, max: 1000 * SECOND },
-            default: Some(Value::Time(100 * MILLISECOND)),
-            doc: "Longest round trip for which the controller is laid out.",
-            source: "RFC 9332 figure 2",
-        },
-        Param {
-            name: "update",
-            kind: Kind::Time { min: 100 * MICROSECOND, max: 1000 * SECOND },
-            default: None,
-            doc: "Time from one update of p' to the next, Tupdate: the lesser of target and rtt_max/3; 16 ms in Linux.",
-            source: "RFC 9332 figure 2",
-        },
-        Param {
-            name: "alpha",
-            kind: Kind::Number { min: 1e-3, max: 1e6 },
-            default: None,
-            doc: "Integral gain, per second: 0.1 update/rtt_max^2, 0.15 by default; 41/256 in Linux.",
-            source: "RFC 9332 figure 2",
-        },
-        Param {
-            name: "beta",
-            kind: Kind::Number { min: 0.0, max: 1e6 },
-            default: None,
-            doc: "Proportional gain, per second: 0.3/rtt_max, 3 by default; 819/256 in Linux.",
-            source: "RFC 9332 figure 2",
-        },
-        Param {
-            name: "k",
-            kind: Kind::Number { min: 0.0, max: 1e6 },
-            default: Some(Value::Number(2.0)),
-            doc: "Coupling factor: p_CL = k p'.",
-            source: "RFC 9332 figure 2, section 2.5.1",
-        },
-        Param {
-            name: "min_th",
-            kind: Kind::Time { min: 0, max: 1000 * SECOND },
-            default: None,
-            doc: "Time waited in the L queue at which the ramp begins: 800 us; 1 ms in Linux.",
-            source: "RFC 9332 figure 2",
-        },
-        Param {
-            name: "range",
-            kind: Kind::Time { min: 0, max: 1000 * SECOND },
-            default: None,
-            doc: "Width of the ramp: 400 us; 0, a step, in Linux.",
-            source: "RFC 9332 figure 2",
-        },
-        Param {
-            name: "th_len",
-            kind: Kind::Packets { min: 0, max: 1_000_000_000 },
-            default: None,
-            doc: "The ramp does not mark while no more than this wait in the L queue: 1; 0 in Linux 6.17, 1 in the kernels of 2020.",
-            source: "RFC 9332 figure 2",
-        },
-        Param {
-            name: "scheduler",
-            kind: Kind::Choice(&["weighted", "time-shifted"]),
-            default: Some(Value::Name("weighted")),
-            doc: "Which queue goes next: weighted round robin, or the longer wait, time_shift added to L's.",
-            source: "RFC 9332 section 4.2.2, appendix A.2",
-        },
-        Param {
-            name: "classic_weight",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: None,
-            doc: "Part of the bytes for the C queue while both are busy: 1/16; 0.1 in Linux.",
-            source: "RFC 9332 section 4.2.2",
-        },
-        Param {
-            name: "time_shift",
-            kind: Kind::Time { min: 0, max: 1000 * SECOND },
-            default: Some(Value::Time(50 * MILLISECOND)),
-            doc: "Head start of the L queue with scheduler = \"time-shifted\".",
-            source: "RFC 9332 appendix A.2",
-        },
-        Param {
-            name: "marking",
-            kind: Kind::Choice(&["recur", "random"]),
-            default: None,
-            doc: "How a probability becomes marks and drops: evenly spaced by a sum; or by coin tosses, as in Linux.",
-            source: "RFC 9332 figure 4",
-        },
-        Param {
-            name: "min_backlog",
-            kind: Kind::Packets { min: 0, max: 1_000_000_000 },
-            default: None,
-            doc: "While fewer MTU than this wait, no packet is marked or dropped but by the ramp: 0; 2 in Linux.",
-            source: "RFC 9332 appendix A.1",
-        },
+        Param::choice(
+            "variant",
+            &["rfc", "linux", "linux-2020"],
+            "Whose defaults hold for the parameters that name two.",
+        )
+        .source("RFC 9332 appendix A; Linux 6.17, net/sched/sch_dualpi2.c; the L4S kernels of 2020"),
+        Param::time(
+            "target",
+            15 * MILLISECOND,
+            MICROSECOND,
+            1000 * SECOND,
+            "Queueing delay aimed for in the C queue.",
+        )
+        .source("RFC 9332 figure 2"),
+        Param::time(
+            "rtt_max",
+            100 * MILLISECOND,
+            MILLISECOND,
+            1000 * SECOND,
+            "Longest round trip for which the controller is laid out.",
+        )
+        .source("RFC 9332 figure 2"),
+        Param::time(
+            "update",
+            0,
+            100 * MICROSECOND,
+            1000 * SECOND,
+            "Time from one update of p' to the next, Tupdate: the lesser of target and rtt_max/3; 16 ms in Linux.",
+        )
+        .derived(update_of_target)
+        .variants(&[("linux", Value::Time(16 * MILLISECOND)), ("linux-2020", Value::Time(16 * MILLISECOND))])
+        .source("RFC 9332 figure 2"),
+        Param::number(
+            "alpha",
+            0.0,
+            1e-12,
+            1e9,
+            "Integral gain, per second: 0.1 update/rtt_max^2, 0.15 by default; 41/256 in Linux.",
+        )
+        .derived(alpha_of_update)
+        .variants(&[("linux", Value::Number(41.0 / 256.0)), ("linux-2020", Value::Number(41.0 / 256.0))])
+        .source("RFC 9332 figure 2"),
+        Param::number(
+            "beta",
+            0.0,
+            0.0,
+            1e6,
+            "Proportional gain, per second: 0.3/rtt_max, 3 by default; 819/256 in Linux.",
+        )
+        .derived(beta_of_rtt_max)
+        .variants(&[("linux", Value::Number(819.0 / 256.0)), ("linux-2020", Value::Number(819.0 / 256.0))])
+        .source("RFC 9332 figure 2"),
+        Param::number("k", 2.0, 0.0, 1e6, "Coupling factor: p_CL = k p'.")
+            .source("RFC 9332 figure 2, section 2.5.1"),
+        Param::time(
+            "min_th",
+            800 * MICROSECOND,
+            0,
+            1000 * SECOND,
+            "Time waited in the L queue at which the ramp begins: 800 us; 1 ms in Linux.",
+        )
+        .variants(&[("linux", Value::Time(MILLISECOND)), ("linux-2020", Value::Time(MILLISECOND))])
+        .source("RFC 9332 figure 2"),
+        Param::time("range", 400 * MICROSECOND, 0, 1000 * SECOND, "Width of the ramp: 400 us; 0, a step, in Linux.")
+            .variants(&[("linux", Value::Time(0)), ("linux-2020", Value::Time(0))])
+            .source("RFC 9332 figure 2"),
+        Param::packets(
+            "th_len",
+            1,
+            0,
+            1_000_000_000,
+            "The ramp does not mark while no more than this wait in the L queue: 1; 0 in Linux 6.17, 1 in the kernels of 2020.",
+        )
+        .variants(&[("linux", Value::Packets(0))])
+        .source("RFC 9332 figure 2"),
+        Param::choice(
+            "scheduler",
+            &["weighted", "time-shifted"],
+            "Which queue goes next: weighted round robin, or the longer wait, time_shift added to L's.",
+        )
+        .source("RFC 9332 section 4.2.2, appendix A.2"),
+        Param::number(
+            "classic_weight",
+            1.0 / 16.0,
+            0.0,
+            1.0,
+            "Part of the bytes for the C queue while both are busy: 1/16; 0.1 in Linux.",
+        )
+        .variants(&[("linux", Value::Number(0.1)), ("linux-2020", Value::Number(0.1))])
+        .source("RFC 9332 section 4.2.2"),
+        Param::time(
+            "time_shift",
+            50 * MILLISECOND,
+            0,
+            1000 * SECOND,
+            "Head start of the L queue with scheduler = \"time-shifted\".",
+        )
+        .source("RFC 9332 appendix A.2"),
+        Param::choice(
+            "marking",
+            &["recur", "random"],
+            "How a probability becomes marks and drops: evenly spaced by a sum; or by coin tosses, as in Linux.",
+        )
+        .variants(&[("linux", Value::Name("random")), ("linux-2020", Value::Name("random"))])
+        .source("RFC 9332 figure 4"),
+        Param::packets(
+            "min_backlog",
+            0,
+            0,
+            1_000_000_000,
+            "While fewer MTU than this wait, no packet is marked or dropped but by the ramp: 0; 2 in Linux.",
+        )
+        .variants(&[("linux", Value::Packets(2)), ("linux-2020", Value::Packets(2))])
+        .source("RFC 9332 appendix A.1"),
     ],
     marks: |_| true,
     conflict: |_| None,
 };
+
+/// Tupdate of RFC 9332 figure 2: the lesser of target and a third of rtt_max, but at least [`LEAST_UPDATE`].
+fn update_of_target(params: &Params) -> Value {
+    Value::Time(params.time("target").min(params.time("rtt_max") / 3).max(LEAST_UPDATE))
+}
+
+/// Integral gain of RFC 9332 figure 2.
+fn alpha_of_update(params: &Params) -> Value {
+    let rtt_max_s = seconds(params.time("rtt_max"));
+    Value::Number(0.1 * seconds(params.time("update")) / (rtt_max_s * rtt_max_s))
+}
+
+/// Proportional gain of RFC 9332 figure 2.
+fn beta_of_rtt_max(params: &Params) -> Value {
+    Value::Number(0.3 / seconds(params.time("rtt_max")))
+}
 
 /// See the head of the file.
 #[derive(Debug)]
@@ -226,30 +251,21 @@ struct Law {
 
 impl Law {
     fn new(settings: &Settings, packet_size: u32) -> Law {
-        let variant = settings.choice("variant");
-        let linux = variant != "rfc";
-        let of_linux_th_len = if variant == "linux" { 0.0 } else { 1.0 };
-        let time =
-            |name, rfc, of_linux| settings.given(name, Settings::time).unwrap_or(if linux { of_linux } else { rfc });
-        let number =
-            |name, rfc, of_linux| settings.given(name, Settings::number).unwrap_or(if linux { of_linux } else { rfc });
-        let (target, rtt_max, k) = (settings.time("target"), settings.time("rtt_max"), settings.number("k"));
-        let update = time("update", target.min(rtt_max / 3).max(LEAST_UPDATE), 16 * MILLISECOND);
-        let rtt_max_s = seconds(rtt_max);
+        let k = settings.number("k");
         Law {
-            target_s: seconds(target),
-            update,
-            alpha: number("alpha", 0.1 * seconds(update) / (rtt_max_s * rtt_max_s), 41.0 / 256.0),
-            beta: number("beta", 0.3 / rtt_max_s, 819.0 / 256.0),
+            target_s: seconds(settings.time("target")),
+            update: settings.time("update"),
+            alpha: settings.number("alpha"),
+            beta: settings.number("beta"),
             k,
             p_c_max: (1.0 / (k * k)).min(1.0),
-            min_th: time("min_th", 800 * MICROSECOND, MILLISECOND),
-            range: time("range", 400 * MICROSECOND, 0),
-            th_len: number("th_len", 1.0, of_linux_th_len) as usize,
+            min_th: settings.time("min_th"),
+            range: settings.time("range"),
+            th_len: settings.number("th_len") as usize,
             time_shift: (settings.choice("scheduler") == "time-shifted").then(|| settings.time("time_shift")),
-            classic_weight: number("classic_weight", 1.0 / 16.0, 0.1),
-            random: settings.given("marking", Settings::choice).map_or(linux, |marking| marking == "random"),
-            min_backlog_bytes: number("min_backlog", 0.0, 2.0) as u64 * u64::from(packet_size),
+            classic_weight: settings.number("classic_weight"),
+            random: settings.choice("marking") == "random",
+            min_backlog_bytes: settings.whole("min_backlog") * u64::from(packet_size),
             packet_size,
         }
     }

@@ -1,6 +1,6 @@
 //! FQ-CoDel: a queue with CoDel for each flow, served in turn by bytes, those of sparse flows first.
 //!
-//! Source: RFC 8290. A flow's packets go to one of `flows` queues, by a salted hash of what tells flows apart (section 4.1).
+//! Source: RFC 8290. A flow's packets go to one of `flows` queues, by a salted hash of its addresses, ports, and protocol (section 4.1).
 //!
 //! - A queue that gets a packet while on no list goes to the end of the new queues, with `quantum` bytes of credit (section 4.1).
 //! - The first of the new queues is served, of the old ones where there is none. One without credit left gets `quantum` and goes
@@ -16,65 +16,61 @@
 //! - **The floor** of CoDel is compared with the bytes of the flow's own queue, as if CoDel were alone there (section 1.3).
 //!   `floor = "all"` takes those of all queues together, as Linux does: there the last packet of a queue may be dropped too.
 //! - **Half the packets** is rounded up. Where the buffer's limit is in bytes or time, more are dropped until there is room for what
-//!   came, however few bytes the half had. Linux stops at half the bytes, and tells CoDel of these drops; the RFC does neither.
-//! - **A new queue found empty** goes to the old ones even where there are none, as the RFC says; Linux then drops it from the
+//!   came, however few bytes the half had. Linux stops at half the bytes, and reports these drops to CoDel; the RFC does neither.
+//! - **A new queue found empty** goes to the old ones even where there are none, as in the RFC; Linux then drops it from the
 //!   lists.
 //! - **A link that falls idle** does not ask for a packet where there is none. At the next packet that comes the lists are as if it
 //!   had, which takes all queues off them: from the rate it is known whether the last packet has been sent.
-//! - **The hash** is SplitMix64's mixing of the flow's key, plus a salt from the scenario's seed; the RFC names Jenkins's. A
-//!   connection's two directions are two flows, as are the connections that follow one another in web traffic.
+//! - **The hash** is SplitMix64's mixing of the flow's key, plus a salt from the direction's random stream; the RFC names Jenkins's. A
+//!   connection's two directions are two flows, as are the connections that follow one another in web traffic. `flow_hash` has the rule
+//!   for salts: with the default seed, few flows share no queue.
 //! - **The limit** is the link's; the RFC's default is 10240 packets, Linux has one of 32 MB besides.
 
 use super::codel::{self, Backlog, Control, Law};
+use super::flow_hash::FlowHash;
 use super::outlet::Outlet;
-use super::params::{Info, Kind, Param, Settings, Value};
+use super::params::{Info, Param, Settings};
 use super::stock::List;
 use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
-use crate::rng::{Identity, Purpose, Rng};
 use fullpipe_cc::Nanos;
-use fullpipe_cc::random::mix;
 use std::hint::black_box;
 
-/// What scenarios may say of it.
+/// Name, source, and parameters.
 pub static INFO: Info = Info {
     name: "fq-codel",
     source: "RFC 8290",
     params: &[
-        Param {
-            name: "flows",
-            kind: Kind::Whole { min: 1, max: 65_535 },
-            default: Some(Value::Whole(1024)),
-            doc: "How many queues there are for flows to be hashed into.",
-            source: "RFC 8290 section 5.2.5",
-        },
-        Param {
-            name: "quantum",
-            kind: Kind::Bytes { min: 256, max: 1 << 20 },
-            default: Some(Value::Bytes(1514)),
-            doc: "How many bytes a queue may send before it is the next one's turn.",
-            source: "RFC 8290 section 5.2.4; bounds as in Linux",
-        },
-        Param {
-            name: "drop_batch",
-            kind: Kind::Packets { min: 1, max: 65_535 },
-            default: Some(Value::Packets(64)),
-            doc: "The most packets dropped at once from the longest queue when the buffer is full.",
-            source: "RFC 8290 section 4.1",
-        },
+        Param::whole("flows", 1024, 1, 65_535, "How many queues there are for flows to be hashed into.")
+            .source("RFC 8290 section 5.2.5"),
+        Param::bytes(
+            "quantum",
+            1514,
+            256,
+            1 << 20,
+            "How many bytes a queue may send before it is the next one's turn.",
+        )
+        .source("RFC 8290 section 5.2.4; bounds as in Linux"),
+        Param::packets(
+            "drop_batch",
+            64,
+            1,
+            65_535,
+            "The most packets dropped at once from the longest queue when the buffer is full.",
+        )
+        .source("RFC 8290 section 4.1"),
         codel::VARIANT,
         codel::TARGET,
         codel::INTERVAL,
         codel::ecn(true),
         codel::SQRT,
         codel::MTU,
-        Param {
-            name: "floor",
-            kind: Kind::Choice(&["queue", "all"]),
-            default: Some(Value::Name("queue")),
-            doc: "What is compared with mtu: the bytes of the flow's queue, or those of all queues as in Linux.",
-            source: "RFC 8290 section 1.3; Linux's fq_codel",
-        },
+        Param::choice(
+            "floor",
+            &["queue", "all"],
+            "What is compared with mtu: the bytes of the flow's queue, or those of all queues as in Linux.",
+        )
+        .source("RFC 8290 section 1.3; Linux's fq_codel"),
         codel::CE_THRESHOLD,
     ],
     marks: codel::marks,
@@ -87,8 +83,7 @@ pub struct FqCodel {
     law: Law,
     quantum: i32,
     drop_batch: usize,
-    /// Added to the keys of flows before they are hashed.
-    salt: u64,
+    hash: FlowHash,
     queues: Vec<FlowQueue>,
     total: Total,
     turns: Turns,
@@ -118,7 +113,7 @@ struct Turns {
     old: Stretch,
 }
 
-/// What of a ring is in use.
+/// Part of a ring that is in use.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stretch {
     first: u32,
@@ -129,12 +124,12 @@ struct Stretch {
 #[derive(Debug)]
 struct Total {
     bytes: u64,
-    /// These bytes are what CoDel's floor is compared with, not the queue's.
+    /// CoDel's floor is compared with these bytes, not with the queue's.
     floor_of_all: bool,
 }
 
 impl Turns {
-    /// Of so many queues; none is on a list.
+    /// Empty lists for this number of queues.
     fn of(queues: usize) -> Turns {
         let room = (queues + 1).next_power_of_two();
         let (new, old) = (Stretch::default(), Stretch::default());
@@ -176,19 +171,12 @@ impl FqCodel {
             law: Law::new(settings, packet_size),
             quantum: settings.whole("quantum") as i32,
             drop_batch: settings.whole("drop_batch") as usize,
-            salt: Rng::new(seed, Purpose::Queue, Identity::NONE).bits(),
+            hash: FlowHash::new(queues, seed),
             queues: vec![FlowQueue::default(); queues],
             total: Total { bytes: 0, floor_of_all },
             turns: Turns::of(queues),
             outlet: Outlet::default(),
         }
-    }
-
-    /// The number of the queue of a packet's flow.
-    #[inline(always)]
-    fn queue_of(&self, flow_key: u64) -> usize {
-        let hash = mix(flow_key.wrapping_add(self.salt));
-        ((u128::from(hash) * self.queues.len() as u128) >> 64) as usize
     }
 
     /// The link asks for a packet and there is none: all queues leave the lists, and CoDel has seen each of them empty.
@@ -223,7 +211,7 @@ impl FqCodel {
 impl Discipline for FqCodel {
     #[inline(always)]
     fn expect(&self, flow_key: u64) -> u32 {
-        self.queue_of(flow_key) as u32
+        self.hash.queue_of(flow_key) as u32
     }
 
     #[inline(always)]
@@ -242,7 +230,7 @@ impl Discipline for FqCodel {
 
     fn lets_pass(&mut self, now: Nanos, packet: &Packet, size: u32) -> bool {
         self.clear_lists();
-        let number = self.queue_of(packet.flow_key());
+        let number = self.hash.queue_of(packet.flow_key());
         let queue = &mut self.queues[number];
         self.turns.list(queue, number, self.quantum);
         queue.credit -= size as i32;
@@ -251,7 +239,7 @@ impl Discipline for FqCodel {
         true
     }
 
-    /// Which of the queues that are looked at has a packet to send is a guess; what else is done with them takes none.
+    /// Only the test for a packet to send is a branch; the rest of the loop avoids branch mispredictions.
     #[inline(always)]
     fn dequeue(&mut self, now: Nanos, stock: &mut Stock) -> Option<Known> {
         let FqCodel { law, quantum, queues, total, turns: Turns { numbers, room, new, old }, outlet, .. } = self;
@@ -302,6 +290,10 @@ impl Discipline for FqCodel {
         self.outlet.set_rate(rate_bps);
     }
 
+    fn set_flow_hash(&mut self, hash: FlowHash) {
+        self.hash = hash;
+    }
+
     fn heap_bytes(&self) -> usize {
         self.queues.capacity() * size_of::<FlowQueue>() + size_of_val(&*self.turns.numbers)
     }
@@ -322,7 +314,7 @@ impl FlowQueue {
         Some(known)
     }
 
-    /// The same where the first packet, which has been taken, is late.
+    /// The packet to send where the first packet, which has been taken, is late.
     #[inline(never)]
     fn take_late(&mut self, law: &Law, total: &mut Total, now: Nanos, stock: &mut Stock, place: u32) -> Option<u32> {
         let mut waiting = Waiting { packets: &mut self.packets, bytes: &mut self.bytes, total };
@@ -332,7 +324,7 @@ impl FlowQueue {
     }
 }
 
-/// What waits in one queue, and in all.
+/// Packets and bytes of one queue, and of all queues.
 struct Waiting<'a> {
     packets: &'a mut List,
     bytes: &'a mut u64,
@@ -369,6 +361,7 @@ const _: () = assert!(size_of::<FlowQueue>() == 64);
 mod tests {
     use super::*;
     use crate::network::discipline::packets::Packets;
+    use crate::network::discipline::params::Value;
     use crate::network::discipline::stock::Queued;
     use crate::network::discipline::testing::{come, dropped, leave, queued, settings};
     use crate::packet::{Ecn, Kind as PacketKind};
@@ -648,7 +641,7 @@ mod tests {
         for seed in 0..seeds {
             let queue = FqCodel::new(&Settings::defaults(&INFO), seed, 1000);
             let mut flows = [0_u32; 1024];
-            let number = |flow| queue.queue_of(Packet { flow, ..Packet::default() }.flow_key());
+            let number = |flow| queue.hash.queue_of(Packet { flow, ..Packet::default() }.flow_key());
             (0..100).for_each(|flow| flows[number(flow)] += 1);
             alone += flows.iter().filter(|flows| **flows == 1).count();
         }
@@ -660,8 +653,9 @@ mod tests {
     #[test]
     fn seeds_directions_and_connections_have_queues_of_their_own() {
         let data = Packet { flow: 7, ..Packet::default() };
-        let queue_of =
-            |seed, packet: Packet| FqCodel::new(&Settings::defaults(&INFO), seed, 1000).queue_of(packet.flow_key());
+        let queue_of = |seed, packet: Packet| {
+            FqCodel::new(&Settings::defaults(&INFO), seed, 1000).hash.queue_of(packet.flow_key())
+        };
         let distinct = |mut numbers: Vec<usize>| {
             numbers.sort_unstable();
             numbers.dedup();

@@ -1,12 +1,13 @@
 //! Queueing disciplines: which packet waits, which goes next, which is dropped or marked. One file each.
 //!
-//! A discipline knows nothing of the wire: a served link asks it for the next packet when the transmitter is free, and keeps the
-//! physical limit of the buffer, so that a discipline is only told that it is `full`.
+//! A discipline is independent of the wire: a served link asks it for the next packet when the transmitter is free. The link also keeps
+//! the physical limit of the buffer, and passes only `full` to the discipline.
 
 mod ared;
 mod codel;
 mod drop_tail;
 mod dualpi2;
+pub mod flow_hash;
 mod fq_codel;
 mod outlet;
 mod packets;
@@ -22,10 +23,12 @@ pub mod stock;
 mod testing;
 
 use crate::packet::Packet;
+use crate::rng::{Identity, Purpose, Rng};
 use ared::Ared;
 use codel::Codel;
 use drop_tail::DropTail;
 use dualpi2::DualPi2;
+use flow_hash::FlowHash;
 use fq_codel::FqCodel;
 use fullpipe_cc::Nanos;
 pub use params::{Info, Settings};
@@ -57,6 +60,9 @@ pub trait Discipline {
 
     /// The rate of the link is `rate_bps` from `now` on, 0 during an outage; told once before anything else.
     fn set_rate(&mut self, _now: Nanos, _rate_bps: u64) {}
+
+    /// Hash of flows into queues, for disciplines that separate flows; called before the first packet.
+    fn set_flow_hash(&mut self, _hash: FlowHash) {}
 
     /// Bytes it takes on the heap.
     fn heap_bytes(&self) -> usize;
@@ -121,6 +127,10 @@ macro_rules! disciplines {
                 match self { $(Any::$variant(queue) => queue.set_rate(now, rate_bps)),* }
             }
 
+            fn set_flow_hash(&mut self, hash: FlowHash) {
+                match self { $(Any::$variant(queue) => queue.set_flow_hash(hash)),* }
+            }
+
             fn heap_bytes(&self) -> usize {
                 match self { $(Any::$variant(queue) => queue.heap_bytes()),* }
             }
@@ -139,6 +149,11 @@ disciplines! {
     Step = step::INFO, Step::new;
 }
 
+/// Seed of the queue of one direction in a run with this seed.
+pub fn queue_seed(seed: u64, direction: Identity) -> u64 {
+    Rng::new(seed, Purpose::Queue, direction).bits()
+}
+
 /// The discipline of that name.
 pub fn find(name: &str) -> Option<&'static Info> {
     ALL.iter().copied().find(|info| info.name == name)
@@ -153,6 +168,11 @@ impl Settings {
     /// Whether it is plain drop-tail.
     pub fn is_drop_tail(&self) -> bool {
         self.info.name == drop_tail::INFO.name
+    }
+
+    /// Number of queues that flows are hashed into; `None` for a discipline that does not separate flows.
+    pub fn flow_queues(&self) -> Option<usize> {
+        (self.info.name == fq_codel::INFO.name).then(|| self.whole("flows") as usize)
     }
 
     /// Whether it marks ECN-capable packets.

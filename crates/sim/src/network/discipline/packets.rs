@@ -1,6 +1,7 @@
 //! Packets that wait, first in, first out.
 
 use super::Known;
+use crate::memory::make_room;
 use std::collections::VecDeque;
 
 /// See the head of the file.
@@ -39,6 +40,7 @@ impl Packets {
     #[inline]
     pub fn push(&mut self, known: Known) {
         self.bytes += u64::from(known.size);
+        make_room(&mut self.packets);
         self.packets.push_back(known);
     }
 

@@ -1,193 +1,107 @@
-//! What a queueing discipline may be told: its parameters with units, defaults and sources.
+//! Queueing disciplines as scenarios name them: the registry's entry of each, and the parameters given for one.
 
 use fullpipe_cc::Nanos;
+pub use fullpipe_cc::params::{Kind, Param, Params, Unset, Value};
 
-/// What is known of a discipline before it runs.
+/// Registry entry of a discipline.
 #[derive(Debug)]
 pub struct Info {
-    /// The name scenarios use.
+    /// Name in scenarios.
     pub name: &'static str,
-    /// The RFC or paper it follows.
+    /// RFC or paper that the discipline follows.
     pub source: &'static str,
-    /// The parameters it takes.
+    /// Parameters.
     pub params: &'static [Param],
-    /// Whether it marks ECN-capable packets, set so.
+    /// Whether the discipline marks ECN-capable packets with these parameters.
     pub marks: fn(&Settings) -> bool,
-    /// What of several parameters does not go together: the one, how it should stand to the other ("below"), and that.
+    /// Conflict between two parameters: the first, its required relation to the second ("below"), and the second.
     pub conflict: fn(&Settings) -> Option<(&'static str, &'static str, &'static str)>,
 }
 
-/// A parameter of a discipline.
-#[derive(Debug, PartialEq)]
-pub struct Param {
-    /// The name scenarios use.
-    pub name: &'static str,
-    /// What values it takes.
-    pub kind: Kind,
-    /// When a scenario is silent; `None` where the discipline works it out from the link, as its `doc` says.
-    pub default: Option<Value>,
-    /// What it does, in a sentence.
-    pub doc: &'static str,
-    /// Where the default comes from: paper and section, RFC and section.
-    pub source: &'static str,
-}
-
-/// The values a parameter takes; bounds are allowed values.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
-    /// A time, written with its unit (`"5 ms"`).
-    Time {
-        /// Least value allowed.
-        min: Nanos,
-        /// Greatest value allowed.
-        max: Nanos,
-    },
-    /// A whole number of packets, written with its unit (`"65 packets"`).
-    Packets {
-        /// Least value allowed.
-        min: u64,
-        /// Greatest value allowed.
-        max: u64,
-    },
-    /// An amount of data, written with its unit (`"1514 B"`).
-    Bytes {
-        /// Least value allowed.
-        min: u64,
-        /// Greatest value allowed.
-        max: u64,
-    },
-    /// Packets or a time, whichever unit is written.
-    PacketsOrTime,
-    /// A plain number.
-    Number {
-        /// Least value allowed.
-        min: f64,
-        /// Greatest value allowed.
-        max: f64,
-    },
-    /// A plain whole number.
-    Whole {
-        /// Least value allowed.
-        min: u64,
-        /// Greatest value allowed.
-        max: u64,
-    },
-    /// On or off.
-    Flag,
-    /// One of several names.
-    Choice(&'static [&'static str]),
-}
-
-/// A parameter's value, in the engine's units.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
-    /// For [`Kind::Time`] and [`Kind::PacketsOrTime`].
-    Time(Nanos),
-    /// For [`Kind::Packets`] and [`Kind::PacketsOrTime`].
-    Packets(u64),
-    /// For [`Kind::Bytes`].
-    Bytes(u64),
-    /// For [`Kind::Number`].
-    Number(f64),
-    /// For [`Kind::Whole`].
-    Whole(u64),
-    /// For [`Kind::Flag`].
-    Flag(bool),
-    /// For [`Kind::Choice`].
-    Name(&'static str),
-}
-
-/// What a scenario says of a discipline's parameters; defaults for the rest. Already checked against them.
+/// Parameters that a scenario gives for a discipline, already checked; defaults hold for the rest.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The discipline.
+    /// Registry entry of the discipline.
     pub info: &'static Info,
     /// Parameters that differ from their defaults, in the order of [`Info::params`].
     pub given: Vec<(&'static str, Value)>,
 }
 
+/// Equality of the discipline and of the values that hold, whether given or by default.
 impl PartialEq for Settings {
     fn eq(&self, other: &Settings) -> bool {
-        (self.info.name, &self.given) == (other.info.name, &other.given)
+        let values = |settings: &Settings| -> Vec<Option<Value>> {
+            settings.info.params.iter().map(|param| settings.value(param.name)).collect()
+        };
+        self.info.name == other.info.name && (self.given == other.given || values(self) == values(other))
     }
 }
 
 impl Settings {
-    /// All defaults.
+    /// Defaults of a discipline.
     pub fn defaults(info: &'static Info) -> Settings {
         Settings { info, given: Vec::new() }
     }
 
-    /// The value of `name`; `None` where it is to be worked out. Panics, as the methods below do, if the discipline declares no such
-    /// parameter: a fault of the discipline's own file.
+    /// Values of all parameters.
+    pub fn params(&self) -> Params<'_> {
+        Params::new(self.info.name, self.info.params, &self.given)
+    }
+
+    /// Copy without the values that are defaults anyway, for example those of a variant.
+    #[must_use]
+    pub fn without_defaults(self) -> Settings {
+        let params = self.params();
+        let differs = |(name, value): &(&'static str, Value)| {
+            let param = self.info.params.iter().find(|param| param.name == *name);
+            param.and_then(|param| params.default(param)) != Some(*value)
+        };
+        let given = self.given.iter().copied().filter(differs).collect();
+        Settings { info: self.info, given }
+    }
+
+    /// Value of `name`; `None` for the state that [`Param::unset`] names. This and the methods below are those of [`Params`].
     pub fn value(&self, name: &str) -> Option<Value> {
-        let given = self.given.iter().find(|(given, _)| *given == name).map(|(_, value)| *value);
-        let declared = self.info.params.iter().find(|param| param.name == name);
-        given.or(declared.unwrap_or_else(|| panic!("{}: no parameter {name}", self.info.name)).default)
+        self.params().value(name)
     }
 
-    /// The time called `name`.
+    /// Time called `name`.
     pub fn time(&self, name: &str) -> Nanos {
-        match self.value(name) {
-            Some(Value::Time(nanos)) => nanos,
-            other => self.fault(name, "time", other),
-        }
+        self.params().time(name)
     }
 
-    /// The number, packets or bytes called `name`.
+    /// Number, packets, or bytes called `name`.
     pub fn number(&self, name: &str) -> f64 {
-        match self.value(name) {
-            Some(Value::Number(x)) => x,
-            Some(Value::Packets(n) | Value::Bytes(n) | Value::Whole(n)) => n as f64,
-            other => self.fault(name, "number", other),
-        }
+        self.params().number(name)
     }
 
-    /// The whole number, packets or bytes called `name`.
+    /// Whole number, packets, or bytes called `name`.
     pub fn whole(&self, name: &str) -> u64 {
-        match self.value(name) {
-            Some(Value::Packets(n) | Value::Bytes(n) | Value::Whole(n)) => n,
-            other => self.fault(name, "whole number", other),
-        }
+        self.params().whole(name)
     }
 
-    /// The flag called `name`.
+    /// Flag called `name`.
     pub fn flag(&self, name: &str) -> bool {
-        match self.value(name) {
-            Some(Value::Flag(flag)) => flag,
-            other => self.fault(name, "flag", other),
-        }
+        self.params().flag(name)
     }
 
-    /// The name chosen for `name`.
+    /// Name chosen for `name`.
     pub fn choice(&self, name: &str) -> &'static str {
-        match self.value(name) {
-            Some(Value::Name(choice)) => choice,
-            other => self.fault(name, "name", other),
-        }
+        self.params().choice(name)
     }
 
-    /// The value of `name` as `read` has it, one of the methods above; `None` where it is to be worked out.
-    pub fn given<T>(&self, name: &str, read: fn(&Settings, &str) -> T) -> Option<T> {
-        self.value(name).map(|_| read(self, name))
-    }
-
-    /// For [`Info::conflict`]: two numbers, both known, of which the first is not below the second.
+    /// Conflict of two numbers, both known, of which the first is not below the second; for [`Info::conflict`].
     pub fn not_below(
         &self,
         low: &'static str,
         high: &'static str,
     ) -> Option<(&'static str, &'static str, &'static str)> {
-        let (least, most) = (self.given(low, Settings::number)?, self.given(high, Settings::number)?);
-        (least >= most).then_some((low, "below", high))
+        let number = |name| self.params().optional(name, Params::number);
+        (number(low)? >= number(high)?).then_some((low, "below", high))
     }
 
-    /// For [`Info::conflict`]: two numbers of which the first is above the second.
+    /// Conflict of two numbers of which the first is above the second; for [`Info::conflict`].
     pub fn above(&self, low: &'static str, high: &'static str) -> Option<(&'static str, &'static str, &'static str)> {
         (self.number(low) > self.number(high)).then_some((low, "at most", high))
-    }
-
-    fn fault(&self, name: &str, expected: &str, found: Option<Value>) -> ! {
-        panic!("{}: {name} is {found:?}, no {expected}", self.info.name)
     }
 }

@@ -33,7 +33,7 @@
 //!   0.02 to p. Its alpha and beta are 2/16 and 20/16, the RFC's.
 
 use super::packets::Packets;
-use super::params::{Info, Kind, Param, Settings, Value};
+use super::params::{Info, Param, Settings, Value};
 use super::periodic::Periodic;
 use super::{Discipline, Known, Stock};
 use crate::packet::Packet;
@@ -46,105 +46,69 @@ pub static INFO: Info = Info {
     name: "pie",
     source: "RFC 8033",
     params: &[
-        Param {
-            name: "variant",
-            kind: Kind::Choice(&["rfc", "linux"]),
-            default: Some(Value::Name("rfc")),
-            doc: "Whose defaults hold for delay, decay_factor and long_delay_step.",
-            source: "RFC 8033; Linux 6.1, net/sched/sch_pie.c",
-        },
-        Param {
-            name: "target",
-            kind: Kind::Time { min: MICROSECOND, max: 1000 * SECOND },
-            default: Some(Value::Time(15 * MILLISECOND)),
-            doc: "Queueing delay aimed for, QDELAY_REF.",
-            source: "RFC 8033 section 4.2",
-        },
-        Param {
-            name: "update",
-            kind: Kind::Time { min: 100 * MICROSECOND, max: 1000 * SECOND },
-            default: Some(Value::Time(15 * MILLISECOND)),
-            doc: "Time from one update of the drop probability to the next, T_UPDATE.",
-            source: "RFC 8033 section 4.2",
-        },
-        Param {
-            name: "alpha",
-            kind: Kind::Number { min: 1e-3, max: 1e6 },
-            default: Some(Value::Number(0.125)),
-            doc: "Gain of the delay beyond target, per second.",
-            source: "RFC 8033 appendix A: 1/8",
-        },
-        Param {
-            name: "beta",
-            kind: Kind::Number { min: 0.0, max: 1e6 },
-            default: Some(Value::Number(1.25)),
-            doc: "Gain of the change of the delay, per second.",
-            source: "RFC 8033 appendix A: 1 + 1/4",
-        },
-        Param {
-            name: "max_burst",
-            kind: Kind::Time { min: 0, max: 1000 * SECOND },
-            default: Some(Value::Time(150 * MILLISECOND)),
-            doc: "How long a burst is let in whole, MAX_BURST.",
-            source: "RFC 8033 section 4.4",
-        },
-        Param {
-            name: "ecn",
-            kind: Kind::Flag,
-            default: Some(Value::Flag(false)),
-            doc: "Marks ECN-capable packets instead of dropping them while p is below ecn_threshold.",
-            source: "RFC 8033 section 5.1 leaves it open; off in Linux",
-        },
-        Param {
-            name: "ecn_threshold",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Some(Value::Number(0.1)),
-            doc: "Drop probability from which on ECN-capable packets are dropped too, mark_ecnth.",
-            source: "RFC 8033 section 5.1",
-        },
-        Param {
-            name: "derandomize",
-            kind: Kind::Flag,
-            default: Some(Value::Flag(true)),
-            doc: "Keeps drops from coming close to each other or far apart.",
-            source: "RFC 8033 section 5.4",
-        },
-        Param {
-            name: "cap_step",
-            kind: Kind::Flag,
-            default: Some(Value::Flag(true)),
-            doc: "From p = 0.1 on, no update adds more than 0.02.",
-            source: "RFC 8033 section 5.5",
-        },
-        Param {
-            name: "decay",
-            kind: Kind::Choice(&["empty", "half-target"]),
-            default: Some(Value::Name("empty")),
-            doc: "p decays where two updates in a row find a delay of 0, or find delays below half the target.",
-            source: "RFC 8033 section 4.2; appendix B",
-        },
-        Param {
-            name: "decay_factor",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: None,
-            doc: "What a decay leaves of p: 0.98, in Linux 63/64.",
-            source: "RFC 8033 section 4.2; Linux 6.1",
-        },
-        Param {
-            name: "delay",
-            kind: Kind::Choice(&["rate", "timestamp"]),
-            default: None,
-            doc: "Queueing delay: what waits over the link's rate, or how long the last packet to leave had waited; \
-                  Linux has the latter.",
-            source: "RFC 8033 section 4.3; Linux 6.1",
-        },
-        Param {
-            name: "long_delay_step",
-            kind: Kind::Flag,
-            default: None,
-            doc: "An update that finds more than 250 ms adds 0.02 more to p; on in Linux.",
-            source: "Linux 6.1; RFC 8033 has none",
-        },
+        Param::choice(
+            "variant",
+            &["rfc", "linux"],
+            "Whose defaults hold for delay, decay_factor and long_delay_step.",
+        )
+        .source("RFC 8033; Linux 6.1, net/sched/sch_pie.c"),
+        Param::time("target", 15 * MILLISECOND, MICROSECOND, 1000 * SECOND, "Queueing delay aimed for, QDELAY_REF.")
+            .source("RFC 8033 section 4.2"),
+        Param::time(
+            "update",
+            15 * MILLISECOND,
+            100 * MICROSECOND,
+            1000 * SECOND,
+            "Time from one update of the drop probability to the next, T_UPDATE.",
+        )
+        .source("RFC 8033 section 4.2"),
+        Param::number("alpha", 0.125, 1e-3, 1e6, "Gain of the delay beyond target, per second.")
+            .source("RFC 8033 appendix A: 1/8"),
+        Param::number("beta", 1.25, 0.0, 1e6, "Gain of the change of the delay, per second.")
+            .source("RFC 8033 appendix A: 1 + 1/4"),
+        Param::time("max_burst", 150 * MILLISECOND, 0, 1000 * SECOND, "How long a burst is let in whole, MAX_BURST.")
+            .source("RFC 8033 section 4.4"),
+        Param::flag(
+            "ecn",
+            false,
+            "Marks ECN-capable packets instead of dropping them while p is below ecn_threshold.",
+        )
+        .source("RFC 8033 section 5.1 leaves it open; off in Linux"),
+        Param::number(
+            "ecn_threshold",
+            0.1,
+            0.0,
+            1.0,
+            "Drop probability from which on ECN-capable packets are dropped too, mark_ecnth.",
+        )
+        .source("RFC 8033 section 5.1"),
+        Param::flag("derandomize", true, "Keeps drops from coming close to each other or far apart.")
+            .source("RFC 8033 section 5.4"),
+        Param::flag("cap_step", true, "From p = 0.1 on, no update adds more than 0.02.")
+            .source("RFC 8033 section 5.5"),
+        Param::choice(
+            "decay",
+            &["empty", "half-target"],
+            "p decays where two updates in a row find a delay of 0, or find delays below half the target.",
+        )
+        .source("RFC 8033 section 4.2; appendix B"),
+        Param::number("decay_factor", 0.98, 0.0, 1.0, "What a decay leaves of p: 0.98, in Linux 63/64.")
+            .variants(&[("linux", Value::Number(63.0 / 64.0))])
+            .source("RFC 8033 section 4.2; Linux 6.1"),
+        Param::choice(
+            "delay",
+            &["rate", "timestamp"],
+            "Queueing delay: what waits over the link's rate, or how long the last packet to leave had waited; Linux has the latter.",
+        )
+        .variants(&[("linux", Value::Name("timestamp"))])
+        .source("RFC 8033 section 4.3; Linux 6.1"),
+        Param::flag(
+            "long_delay_step",
+            false,
+            "An update that finds more than 250 ms adds 0.02 more to p; on in Linux.",
+        )
+        .variants(&[("linux", Value::Flag(true))])
+        .source("Linux 6.1; RFC 8033 has none"),
     ],
     marks: |settings| settings.flag("ecn"),
     conflict: |_| None,
@@ -191,8 +155,6 @@ struct Law {
 
 impl Law {
     fn new(settings: &Settings) -> Law {
-        let linux = settings.choice("variant") == "linux";
-        let decay_factor = if linux { 63.0 / 64.0 } else { 0.98 };
         Law {
             target_s: seconds(settings.time("target")),
             update: settings.time("update"),
@@ -204,9 +166,9 @@ impl Law {
             derandomize: settings.flag("derandomize"),
             cap_step: settings.flag("cap_step"),
             decay_below_half_target: settings.choice("decay") == "half-target",
-            decay_factor: settings.given("decay_factor", Settings::number).unwrap_or(decay_factor),
-            timestamps: settings.given("delay", Settings::choice).map_or(linux, |delay| delay == "timestamp"),
-            long_delay_step: settings.given("long_delay_step", Settings::flag).unwrap_or(linux),
+            decay_factor: settings.number("decay_factor"),
+            timestamps: settings.choice("delay") == "timestamp",
+            long_delay_step: settings.flag("long_delay_step"),
         }
     }
 

@@ -36,7 +36,7 @@
 
 use super::outlet::Outlet;
 use super::packets::Packets;
-use super::params::{Info, Kind, Param, Settings, Value};
+use super::params::{Info, Param, Settings};
 use super::{Discipline, Known, Stock};
 use crate::rng::{Identity, Purpose, Rng};
 use fullpipe_cc::Nanos;
@@ -46,34 +46,13 @@ pub static INFO: Info = Info {
     name: "red",
     source: "S. Floyd, V. Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN 1(4), 1993",
     params: &[
-        Param {
-            name: "min_th",
-            kind: Kind::Packets { min: 1, max: 1_000_000_000 },
-            default: Some(Value::Packets(5)),
-            doc: "Average queue below which nothing is dropped.",
-            source: "Floyd and Jacobson 1993, section 5: 5 packets",
-        },
-        Param {
-            name: "max_th",
-            kind: Kind::Packets { min: 1, max: 1_000_000_000 },
-            default: Some(Value::Packets(15)),
-            doc: "Average queue at which p_b has risen to max_p.",
-            source: "Floyd and Jacobson 1993, section 5: 15 packets, at least twice min_th",
-        },
-        Param {
-            name: "max_p",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Some(Value::Number(0.02)),
-            doc: "p_b at max_th.",
-            source: "Floyd and Jacobson 1993, section 5: 1/50",
-        },
-        Param {
-            name: "w_q",
-            kind: Kind::Number { min: 1e-6, max: 1.0 },
-            default: Some(Value::Number(0.002)),
-            doc: "Weight of the newest sample in the average.",
-            source: "Floyd and Jacobson 1993, section 6: 0.002",
-        },
+        Param::packets("min_th", 5, 1, 1_000_000_000, "Average queue below which nothing is dropped.")
+            .source("Floyd and Jacobson 1993, section 5: 5 packets"),
+        Param::packets("max_th", 15, 1, 1_000_000_000, "Average queue at which p_b has risen to max_p.")
+            .source("Floyd and Jacobson 1993, section 5: 15 packets, at least twice min_th"),
+        Param::number("max_p", 0.02, 0.0, 1.0, "p_b at max_th.").source("Floyd and Jacobson 1993, section 5: 1/50"),
+        Param::number("w_q", 0.002, 1e-6, 1.0, "Weight of the newest sample in the average.")
+            .source("Floyd and Jacobson 1993, section 6: 0.002"),
         GENTLE,
         GAPS,
         ECN,
@@ -83,31 +62,25 @@ pub static INFO: Info = Info {
 };
 
 /// For ARED too.
-pub(super) const GENTLE: Param = Param {
-    name: "gentle",
-    kind: Kind::Flag,
-    default: Some(Value::Flag(true)),
-    doc: "p_b rises from max_p at max_th to 1 at twice that; otherwise everything is dropped from max_th on.",
-    source: "S. Floyd, Recommendations on using the \"gentle_\" variant of RED, 2000",
-};
+pub(super) const GENTLE: Param = Param::flag(
+    "gentle",
+    true,
+    "p_b rises from max_p at max_th to 1 at twice that; otherwise everything is dropped from max_th on.",
+)
+.source("S. Floyd, Recommendations on using the \"gentle_\" variant of RED, 2000");
 
 /// For ARED too.
-pub(super) const GAPS: Param = Param {
-    name: "gaps",
-    kind: Kind::Choice(&["uniform", "geometric", "wait", "drawn"]),
-    default: Some(Value::Name("uniform")),
-    doc: "Packets from one drop to the next: uniform on 1 to 1/p_b; geometric; (wait) on 1/p_b to 2/p_b; (drawn) drawn once a gap.",
-    source: "Floyd and Jacobson 1993, section 7, methods 2 and 1; ns-2's and ns-3's Wait; Linux",
-};
+pub(super) const GAPS: Param = Param::choice(
+    "gaps",
+    &["uniform", "geometric", "wait", "drawn"],
+    "Packets from one drop to the next: uniform on 1 to 1/p_b; geometric; (wait) on 1/p_b to 2/p_b; (drawn) drawn once a gap.",
+)
+.source("Floyd and Jacobson 1993, section 7, methods 2 and 1; ns-2's and ns-3's Wait; Linux");
 
 /// For ARED too.
-pub(super) const ECN: Param = Param {
-    name: "ecn",
-    kind: Kind::Flag,
-    default: Some(Value::Flag(false)),
-    doc: "Below max_th marks ECN-capable packets instead of dropping them.",
-    source: "RFC 3168 section 5; off as in Linux and ns-3",
-};
+pub(super) const ECN: Param =
+    Param::flag("ecn", false, "Below max_th marks ECN-capable packets instead of dropping them.")
+        .source("RFC 3168 section 5; off as in Linux and ns-3");
 
 /// What decides over arrivals.
 #[derive(Clone, Copy, Debug)]
@@ -306,6 +279,7 @@ impl Discipline for Red {
 mod tests {
     use super::super::testing::{come, dropped, queued, settings};
     use super::*;
+    use crate::network::discipline::params::Value;
     use crate::packet::Ecn;
     use fullpipe_cc::time::{MICROSECOND, MILLISECOND};
 

@@ -25,13 +25,13 @@ use fullpipe_cc::Nanos;
 pub static INFO: Info = Info {
     name: "step",
     source: "RFC 8257 section 3.1",
-    params: &[Param {
-        name: "threshold",
-        kind: Kind::PacketsOrTime,
-        default: Some(Value::Packets(65)),
-        doc: "Mark a packet that finds more packets than this waiting, or one that has waited longer than this time.",
-        source: "Alizadeh et al. 2010, section 4: K = 65 at 10 Gbit/s; RFC 8257 section 3.1: K > RTT C/7",
-    }],
+    params: &[Param::new(
+        "threshold",
+        Kind::PacketsOrTime,
+        Some(Value::Packets(65)),
+        "Mark a packet that finds more packets than this waiting, or one that has waited longer than this time.",
+    )
+    .source("Alizadeh et al. 2010, section 4: K = 65 at 10 Gbit/s; RFC 8257 section 3.1: K > RTT C/7")],
     marks: |_| true,
     conflict: |_| None,
 };

@@ -311,7 +311,7 @@ fn every_parameter_is_declared_in_full() {
 #[test]
 fn every_parameter_is_on_its_page() {
     let read = |page: &str| {
-        let path = format!("{}/../../docs/queues/{page}", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/../../docs/reference/queues/{page}", env!("CARGO_MANIFEST_DIR"));
         std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("no {path}"))
     };
     let list = read("README.md");

@@ -186,6 +186,7 @@ impl Any {
         match self {
             Any::Sack(sack) => sack.heap_bytes(),
             Any::Rack(rack) => rack.heap_bytes(),
+            Any::Vegas(vegas) => size_of_val(&**vegas),
             _ => 0,
         }
     }

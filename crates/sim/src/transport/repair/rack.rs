@@ -277,7 +277,7 @@ impl Rack {
 
     /// Heap memory in bytes.
     pub fn heap_bytes(&self) -> usize {
-        self.lost.capacity() * size_of::<u64>()
+        size_of::<Rack>() + self.lost.capacity() * size_of::<u64>()
     }
 
     /// Fast path of [`Repair::on_ack`]: `acked` segments, the last one with record `last`, are acknowledged in order, where

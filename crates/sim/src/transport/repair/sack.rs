@@ -29,7 +29,7 @@ impl Sack {
 
     /// Heap memory in bytes.
     pub fn heap_bytes(&self) -> usize {
-        self.board.heap_bytes()
+        self.board.heap_bytes() + self.prr.as_deref().map_or(0, size_of_val)
     }
 
     /// Handles a duplicate ACK outside recovery. Section 2: it counts if it reports new segments. Returns whether it shows a loss.

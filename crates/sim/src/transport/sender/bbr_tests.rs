@@ -7,13 +7,13 @@
 use super::*;
 use crate::packet::{AckNote, SackBlocks};
 use crate::report::meter::Terms;
-use crate::scenario::Setting;
 use crate::traffic::connection::controller;
 use crate::transport::policy::Guard;
 use crate::transport::receiver::Receiver;
 use crate::transport::recovery::Recovery;
 use crate::window::Window;
 use fullpipe_cc::CongestionControl;
+use fullpipe_cc::params::Value;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -76,9 +76,9 @@ struct Pace {
 }
 
 impl Path {
-    fn of(algorithm: &str, params: &[(&str, Setting)], seed: u64) -> Path {
+    fn of(algorithm: &str, params: &[(&'static str, Value)], seed: u64) -> Path {
         let mut tcp = Tcp { initial_window: 10, ..Tcp::new(algorithm, Recovery::Rack, vec![0]) };
-        tcp.algorithm.params = params.iter().map(|(name, setting)| ((*name).to_owned(), setting.clone())).collect();
+        tcp.algorithm.params = params.to_vec();
         let cc: Controller = controller(&tcp, 1500, Some(RTT), seed, &Guard::default());
         let meter = Meter::new(Arc::new(Terms {
             window: Window { from: 0, to: 1000 * SECOND },
@@ -115,7 +115,7 @@ impl Path {
 
     /// BBRv3 that does not probe for the round trip.
     fn steady() -> Path {
-        Path::of("bbr3", &[("probe_rtt_interval", Setting::Number(1000.0))], 1)
+        Path::of("bbr3", &[("probe_rtt_interval", Value::Number(1000.0))], 1)
     }
 
     fn bbr3() -> Path {

@@ -193,7 +193,9 @@ impl<P: Policy> Sender<P> {
     pub fn heap_bytes(&self) -> usize {
         let pacer = self.pacer.as_ref().map_or(0, |_| size_of::<Pacer>());
         let packets = self.packets.as_ref().map_or(0, |_| size_of::<PacketLog>());
-        let parts = self.repair.heap_bytes() + self.outstanding.heap_bytes() + pacer + packets;
+        let ecn = self.ecn.as_deref().map_or(0, size_of_val);
+        let parts =
+            self.repair.heap_bytes() + self.outstanding.heap_bytes() + self.rtt.heap_bytes() + pacer + packets + ecn;
         parts + self.meter.heap_bytes() + self.cc.heap_bytes()
     }
 

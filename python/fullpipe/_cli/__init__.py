@@ -1,0 +1,174 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+import fullpipe
+from fullpipe._cli.surroundings import ignore_matplotlibrc
+from fullpipe._util.text import one_line, unknown
+from fullpipe.errors import AlgorithmError, FullpipeError, InputError
+
+__all__ = ["fullpipe_command", "main"]
+
+COMMANDS = {
+    "run": "Run a scenario: figures per link and per flow.",
+    "compare": "Run a scenario with several algorithms, side by side.",
+    "duel": "Set two algorithms against each other: shares, harm and RTT.",
+    "evaluate": "Judge an algorithm after RFC 9743, relative to NewReno and CUBIC.",
+    "size": "Find the smallest buffer that reaches a utilization.",
+    "sweep": "Run a scenario many times, along axes and over seeds.",
+    "algorithms": "List the algorithms, their papers and parameters.",
+    "queues": "List the queueing disciplines, their sources and parameters.",
+    "reproduce": "Reproduce the papers' tables and figures.",
+    "bench": "Open the bench in the browser: every change simulates again.",
+    "linux": "Run scenarios on a real kernel; load our algorithms into this one.",
+}
+"""The commands and what they do; each is the function `command` of the module of its name."""
+
+NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""What click raises where arguments are missing altogether; its text is the help. None before click 8.2."""
+
+PATIENCE_S = 5.0
+"""How long clearing up after Ctrl-C may take before another one interrupts that, seconds of wall time."""
+
+
+class Commands(click.Group):
+    """Loads a command's module only when the command is used."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """The commands in the order a user meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command called ``cmd_name``."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"fullpipe._cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names, or the one that is like it in a message."""
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(unknown("command", args[0], COMMANDS))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group("fullpipe", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(fullpipe.__version__, prog_name="fullpipe")
+def fullpipe_command() -> None:
+    """A bench for TCP congestion control: one scenario in, one result out."""
+
+
+def main() -> NoReturn:
+    """Runs the program: exit status 0 success, 2 bad input, 130 Ctrl-C, 1 anything else."""
+    _open_streams()
+    ignore_matplotlibrc()
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, Interrupt())
+    try:
+        status = _status()
+    except KeyboardInterrupt:  # while the status was made out
+        status = 130
+    # What is left is the interpreter's own end, which must not change the status.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(status)
+
+
+class Interrupt:
+    """What Ctrl-C does: the first one interrupts; more of them don't disturb the clearing up, unless it takes long."""
+
+    def __init__(self) -> None:
+        self._last_s: float | None = None
+
+    def __call__(self, _number: int, _frame: object) -> None:
+        """Takes the signal."""
+        now_s = time.monotonic()
+        if self._last_s is None or now_s - self._last_s > PATIENCE_S:
+            self._last_s = now_s
+            raise KeyboardInterrupt
+
+
+def _open_streams() -> None:
+    """Closed standard streams lead nowhere, so that no file of ours takes their place; an output that is closed is an
+    error.
+    """
+    for stream in range(3):
+        try:
+            os.fstat(stream)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w")
+    if sys.stdout is None:
+        sys.exit(_failed("standard output is closed", 1))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _status() -> int:
+    """Runs the command; the exit status."""
+    try:
+        status = fullpipe_command.main(standalone_mode=False)
+        sys.stdout.flush()
+    except InputError as error:
+        return _failed(str(error), 2)
+    except AlgorithmError as error:
+        if error.__cause__ is not None:
+            from fullpipe.own import own_lines
+
+            print(own_lines(error.__cause__), end="", file=sys.stderr)
+        return _failed(str(error), 1)
+    except FullpipeError as error:
+        return _failed(str(error), 1)
+    except click.UsageError as error:
+        if isinstance(error, NO_ARGUMENTS):
+            error.show()
+            return 2
+        where = error.ctx.command_path if error.ctx else "fullpipe"
+        return _failed(f"{error.format_message()} (see {where} --help)", 2)
+    except (click.Abort, KeyboardInterrupt):
+        return _failed("interrupted; nothing is left half-written", 130)
+    except BrokenPipeError:
+        _drop_output()
+        return 1
+    except OSError as error:
+        _drop_output()
+        # Files are named where they are written; what is not named is standard output.
+        unnamed = "standard output" if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EIO) else None
+        return _failed(": ".join(str(part) for part in (error.filename or unnamed, error.strerror or error) if part), 1)
+    except MemoryError:
+        return _failed("out of memory", 1)
+    except SystemExit as ended:  # click and rich end so where the reader of our output has gone
+        _drop_output()
+        return ended.code if isinstance(ended.code, int) else 1
+    return status if isinstance(status, int) else 0
+
+
+def _failed(message: str, status: int) -> int:
+    with suppress(OSError):
+        print(f"fullpipe: {one_line(message)}", file=sys.stderr, flush=True)
+    return status
+
+
+def _drop_output() -> None:
+    """Keeps the interpreter from writing to standard output once more at its end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

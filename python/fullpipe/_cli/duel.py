@@ -1,0 +1,56 @@
+"""``fullpipe duel``."""
+
+from __future__ import annotations
+
+import click
+
+from fullpipe._cli.output import algorithms_in, algorithms_option, progress_bar, resumable, warn, words
+from fullpipe._cli.results import Output, Placement, engine_options, output_options, placement
+from fullpipe._cli.scenarios import load, scenario_options
+from fullpipe.experiments.duel import duel
+from fullpipe.runs.engines import ENGINES
+
+__all__ = ["command"]
+
+
+@click.command("duel")
+@scenario_options
+@algorithms_option("A,B", "The two algorithms, separated by a comma.")
+@click.option("--buffers", metavar="B,B", help="Buffers of the bottleneck, e.g. '0.1 BDP,1 BDP'; default: its own.")
+@click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs of each mix, 2 to 1000.")
+@engine_options(ENGINES[0], f"What runs the scenario: {' or '.join(ENGINES)}.")
+@placement
+@output_options(
+    "Plot harm against buffers into FILE (.png, .svg or .pdf).",
+    "Write duel.json and Parquet tables into DIR; started again, a duel continues.",
+)
+def command(
+    file: str,
+    settings: tuple[str, ...],
+    duration: str | None,
+    algorithms: str,
+    buffers: str | None,
+    seeds: int,
+    engine: str,
+    kernel: str | None,
+    output: Output,
+    place: Placement,
+) -> None:
+    """Set two algorithms against each other in the scenario in FILE: each alone, half and half, one among many."""
+    names = algorithms_in(algorithms)
+    scenario = load(file, settings, duration)
+    output.check()
+    warn(scenario)
+    with resumable(click.get_current_context(), output.out), progress_bar(file, "runs") as progress:
+        outcome = duel(
+            scenario,
+            names,
+            buffers=None if buffers is None else words(buffers),
+            seeds=seeds,
+            engine=engine,
+            kernel=kernel,
+            out=output.out,
+            progress=progress,
+            **place,
+        )
+    output.deliver(outcome, saved=True)

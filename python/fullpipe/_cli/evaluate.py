@@ -1,0 +1,85 @@
+"""``fullpipe evaluate``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fullpipe._cli import completion as complete
+from fullpipe._cli.output import algorithm_in, declared, print_json, progress_bar, show, words
+from fullpipe._cli.results import Output, Placement, output_options, placement
+from fullpipe.experiments.evaluate import PROFILES, Statement, evaluate, plan
+from fullpipe.runs.cluster import check_scheduler
+from fullpipe.runs.engines import ENGINES
+
+__all__ = ["command"]
+
+
+def asked(context: click.Context, parameter: click.Parameter, text: str) -> str | None:
+    """The algorithm's name; what was typed is remembered for the commands on the card."""
+    context.meta["fullpipe.asked"] = text
+    return declared(context, parameter, text)
+
+
+@click.command("evaluate")
+@click.argument("algorithm", shell_complete=complete.algorithms, callback=asked)
+@click.option(
+    "--profile", type=click.Choice(list(PROFILES)), default="quick", show_default=True, help="How much is run."
+)
+@click.option("--only", metavar="S,S", help="Sections of RFC 9743 or cells, e.g. '5.1.2,duel'.")
+@click.option("--seeds", type=int, metavar="N", help="Runs of each, 2 to 1000; default: the profile's.")
+@click.option("--statement", metavar="FILE.toml", help="What the authors state of sections that no run can answer.")
+@click.option(
+    "--engine",
+    type=click.Choice(list(ENGINES)),
+    default="simulator",
+    show_default=True,
+    help="linux: duel, bloat and shallow up to 50 Mbit/s on a real kernel too.",
+)
+@click.option("--dry-run", is_flag=True, help="Say how many runs that are, and about how long they take; run nothing.")
+@click.option("--strict", is_flag=True, help="Exit status 1 where any word is 'worse'.")
+@placement
+@output_options(None, "Write card.json, card.html, runs.parquet and the scenarios into DIR.")
+def command(
+    algorithm: str,
+    profile: str,
+    only: str | None,
+    seeds: int | None,
+    statement: str | None,
+    engine: str,
+    dry_run: bool,
+    strict: bool,
+    output: Output,
+    place: Placement,
+) -> int:
+    """Judge ALGORITHM after RFC 9743: a word per criterion, in each figure relative to the less favourable of NewReno
+    and CUBIC.
+
+    ALGORITHM is a name, a table such as '{ name = "vegas", alpha = 2 }', FILE.py or FILE.py:CLASS for what that file
+    declares, or FILE.o for the kernel's.
+    """
+    output.check()
+    said = None if statement is None else Statement.load(statement)
+    chosen: dict[str, Any] = {
+        "algorithm": algorithm_in(algorithm.strip()),
+        "profile": profile,
+        "only": None if only is None else words(only),
+        "seeds": seeds,
+        "statement": said,
+        "engine": engine,
+    }
+    if dry_run:
+        if place["dask"] is not None:
+            check_scheduler(place["dask"])
+        needed = plan(**chosen)
+        if output.format == "json":
+            print_json(needed.to_json())
+        else:
+            show(needed.shown())
+        return 0
+    called = click.get_current_context().meta["fullpipe.asked"]
+    with progress_bar("evaluate", "runs") as progress:
+        card = evaluate(**chosen, **place, progress=progress, called=called)
+    output.deliver(card)
+    return 1 if strict and card.worse else 0

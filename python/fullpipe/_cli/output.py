@@ -1,0 +1,339 @@
+"""What the commands share: tables, the progress bar, pictures and directories."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from fullpipe._cli import completion as complete
+from fullpipe._util.display import Shown
+from fullpipe._util.inputs import MOST_OBJECT_BYTES, read_bytes
+from fullpipe._util.text import one_line, printable, quoted, shorten
+from fullpipe.errors import InputError, ScenarioError
+from fullpipe.scenario import parse
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+    from rich.table import Table
+
+    from fullpipe.runs.result import Result
+    from fullpipe.scenario import Scenario
+
+__all__ = [
+    "algorithm_in",
+    "algorithms_in",
+    "algorithms_option",
+    "code_of_others",
+    "declared",
+    "json_option",
+    "kernel_option",
+    "note",
+    "print_json",
+    "print_table",
+    "progress_bar",
+    "seed_option",
+    "show",
+    "warn",
+    "warn_otherwise",
+    "words",
+]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Take the place of the scenario's seed."
+)
+
+
+def algorithms_option(
+    metavar: str, what: str, *, required: bool = True, completed: Any = complete.algorithms
+) -> Callable[[Command], Command]:
+    """The option for algorithms separated by commas."""
+    return click.option(
+        "--algorithms",
+        required=required,
+        metavar=metavar,
+        shell_complete=completed,
+        callback=declared,
+        help=f"{what} FILE.py or FILE.py:CLASS stands for what that file declares, FILE.o for the kernel's; a table "
+        "such as '{ name = \"vegas\", alpha = 2 }' sets parameters.",
+    )
+
+
+def declared(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """The same with the algorithms that files of Python code declare in the place of these, ``aimd.py`` or
+    ``aimd.py:Aimd``; their code is run.
+    """
+    return None if text is None else _with_declared(text)
+
+
+def _with_declared(text: str) -> str:
+    if ".py" not in text:
+        return text
+    from fullpipe.own import load_algorithms
+
+    with code_of_others():
+        return re.sub(r"[^\s,+*][^,+*]*\.py(:\w+)?(?=[\s,+*]|$)", lambda file: load_algorithms(file[0]), text)
+
+
+@contextmanager
+def code_of_others() -> Iterator[None]:
+    """What is printed meanwhile goes to standard error, whether Python, C or another program prints it: standard output
+    is for results, which other programs read.
+    """
+    for stream in (sys.stdout, sys.__stdout__):
+        if stream is not None:
+            stream.flush()
+    output = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        if sys.__stdout__ is not None:
+            sys.__stdout__.flush()
+        # C keeps what it prints, but nothing here has printed that has not been called by way of this.
+        if (ctypes := sys.modules.get("ctypes")) is not None:
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(output, 1)
+        os.close(output)
+
+
+kernel_option = click.option(
+    "--kernel",
+    metavar="PACKAGE[/SUITE]",
+    help="What the Linux engine boots: Debian's package of the kernel; with a suite, from there.  "
+    "[default: linux-image-cloud-amd64]",
+)
+
+LONGEST_CELL = 100
+"""Characters of a table's cell, at most."""
+
+LONGEST_WORD = 24
+"""Characters of a word that a column is made wide enough for; longer ones are cut on narrow terminals."""
+
+PATIENCE_S = 1.0
+"""A run this short gets no progress bar, seconds of wall time."""
+
+
+def warn(scenario: Scenario) -> None:
+    """Says on standard error what is probably not meant, a line each."""
+    _warn(scenario, scenario.warnings)
+
+
+def warn_otherwise(scenario: Scenario, results: Iterable[Result]) -> None:
+    """Says what engines have done otherwise than the scenario says."""
+    said = dict.fromkeys(warning for result in results for warning in result.warnings)
+    _warn(scenario, [warning for warning in said if warning not in scenario.warnings])
+
+
+def _warn(scenario: Scenario, warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        note(f"warning: {scenario.file}: {warning}")
+
+
+def words(text: str) -> list[str]:
+    """What stands between commas; those inside of braces and brackets are a table's own."""
+    found = [""]
+    open_, quote = 0, ""
+    for c in text:
+        if quote or c in "\"'":
+            quote = "" if c == quote else quote or c
+        else:
+            open_ += (c in "{[") - (c in "}]")
+        if c == "," and open_ <= 0:
+            found.append("")
+        else:
+            found[-1] += c
+    return [word.strip() for word in found if word.strip()]
+
+
+def algorithms_in(text: str) -> list[str | dict[str, Any]]:
+    """The algorithms between commas, each as `algorithm_in` has it. Before the scenario is read, which may name what
+    these declare.
+    """
+    return [algorithm_in(word) for word in words(text)]
+
+
+def algorithm_in(text: str) -> str | dict[str, Any]:
+    """An algorithm as scenarios have it, from a word, an object file or a TOML table, ``{ name = "vegas", beta = 2 }``.
+
+    Raises:
+        InputError: It is a table that is none, or a file that can't be read.
+    """
+    if text.endswith(".o"):
+        return {"object": _content_of(text)}
+    if not text.startswith("{"):
+        return text
+    try:
+        table = parse(f"algorithm = {text}")["algorithm"]
+    except ScenarioError as error:
+        raise InputError(f"algorithm {quoted(text)}: {error.what}") from None
+    if isinstance(name := table.get("name"), str):
+        table["name"] = _with_declared(name)
+    if isinstance(name := table.get("object"), str):
+        table["object"] = _content_of(name)
+    return dict(table)
+
+
+def _content_of(file: str) -> dict[str, str]:
+    """What a scenario has in the place of an object file's name: a command's files are in the current folder, wherever
+    its scenario is.
+    """
+    import base64
+
+    return {"name": file, "base64": base64.b64encode(read_bytes(file, MOST_OBJECT_BYTES)).decode()}
+
+
+@contextmanager
+def resumable(context: click.Context, out: str | None) -> Iterator[None]:
+    """Ends a command after Ctrl-C with a line that its finished runs are kept, where they are."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if out is None:
+            raise
+        note(f"interrupted; finished runs are in {out}: start again to go on")
+        context.exit(130)
+
+
+def note(message: str) -> None:
+    """Prints a line on standard error."""
+    click.echo(f"fullpipe: {one_line(message)}", err=True)
+
+
+def print_json(text: str) -> None:
+    """Prints one JSON object, the only thing on standard output."""
+    click.echo(text)
+
+
+def show(parts: Iterable[Shown | str]) -> None:
+    """Prints tables and lines on standard output."""
+    for part in parts:
+        if isinstance(part, Shown):
+            print_table(part.title, part.columns, part.rows, left=part.left)
+        else:
+            click.echo("\n".join(_folded(line) for line in part.split("\n")))
+
+
+def _folded(line: str) -> str:
+    """A line of text as it is, or on a terminal too narrow for it on several, between words."""
+    if not sys.stdout.isatty():
+        return line
+    return textwrap.fill(line, get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
+    """Prints a table on standard output; the first ``left`` columns are text, the others numbers. What a cell says is
+    shown as it is, whatever it would mean to the terminal or to rich.
+
+    Where a terminal is too narrow for it, what follows the first ``left`` columns goes on in further tables, which
+    repeat these. What is too wide alone is folded, between words.
+    """
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    # A file or a pipe has no width: nothing is folded there.
+    width = None if sys.stdout.isatty() else 1000
+    console = Console(width=width, highlight=False, markup=False, emoji=False)
+    numbers = list(range(left, len(columns)))
+    while True:
+        shown = len(numbers)
+        while shown > 1:
+            table = _table(title, columns, rows, [*range(left), *numbers[:shown]], left)
+            if Measurement.get(console, console.options.update(max_width=1000), table).maximum <= console.width:
+                break
+            shown -= 1
+        chosen = [*range(left), *numbers[:shown]]
+        table = _table(title, columns, rows, chosen, left)
+        if Measurement.get(console, console.options.update(max_width=1000), table).minimum > console.width:
+            table = _table(title, columns, rows, chosen, left, whole_words=False)
+        console.print(table)
+        title, numbers = "", numbers[shown:]
+        if not numbers:
+            return
+
+
+def _table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    chosen: Sequence[int],
+    left: int,
+    *,
+    whole_words: bool = True,
+) -> Table:
+    """Some columns of a table; each is as wide as its longest word, unless there is no room for that."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title=printable(title) or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    for i in chosen:
+        text = i < left
+        table.add_column(
+            shorten(columns[i], LONGEST_CELL),
+            justify="left" if text else "right",
+            overflow="fold",
+            min_width=_longest_word(columns[i], *(row[i] for row in rows)) if whole_words else None,
+        )
+    for row in rows:
+        table.add_row(*(shorten(row[i], LONGEST_CELL) for i in chosen))
+    return table
+
+
+def _longest_word(*texts: str) -> int:
+    """How wide a column must be so that no word is cut, up to `LONGEST_WORD`."""
+    return min(LONGEST_WORD, max(len(word) for text in texts for word in [*printable(text).split(), ""]))
+
+
+@contextmanager
+def progress_bar(
+    label: str, unit: str = "s simulated", *, prints: bool = False
+) -> Iterator[Callable[[float, float], None]]:
+    """A function to tell progress to, (how much of `unit` is done, total); it draws a bar with the time left on a
+    terminal's standard error once a run takes longer than a second.
+
+    What algorithms print meanwhile is no result (`code_of_others`), unless the command itself ``prints`` results then.
+    """
+    begun = time.perf_counter()
+    bar: tuple[Progress, TaskID] | None = None
+    with ExitStack() as stack:
+        if not prints:
+            stack.enter_context(code_of_others())
+
+        def tell(reached: float, total: float) -> None:
+            nonlocal bar
+            if bar is None:
+                if time.perf_counter() - begun < PATIENCE_S or not sys.stderr.isatty():
+                    return
+                progress = stack.enter_context(_bar(unit))
+                bar = progress, progress.add_task(shorten(label), total=total)
+            bar[0].update(bar[1], completed=reached, total=total)
+
+        yield tell
+
+
+def _bar(unit: str) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn(f"{{task.completed:.0f}} of {{task.total:.0f}} {unit}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

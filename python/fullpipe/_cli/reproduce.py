@@ -1,0 +1,152 @@
+"""``fullpipe reproduce``."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+
+import click
+
+from fullpipe._cli import completion as complete
+from fullpipe._cli.output import (
+    code_of_others,
+    json_option,
+    kernel_option,
+    note,
+    print_json,
+    print_table,
+    progress_bar,
+)
+from fullpipe._util.files import check_directory
+from fullpipe.papers import select
+from fullpipe.reproduce import Check, Outcome, Shape, reproduce_all
+from fullpipe.reproduce.report import write_report
+from fullpipe.runs.engines import ENGINES
+
+__all__ = ["command"]
+
+VERDICTS = {"pass": "pass", "documented miss": "miss, documented", "fail": "MISS"}
+
+
+@click.command("reproduce")
+@click.argument("item", required=False, metavar="[PAPER[/ITEM]]", shell_complete=complete.items)
+@click.option(
+    "--paper",
+    "papers",
+    multiple=True,
+    metavar="DIR",
+    help="The directory of a paper of your own; without PAPER or ITEM, all its items.",
+)
+@click.option("--list", "only_list", is_flag=True, help="List the items and run nothing.")
+@click.option("--quick", is_flag=True, help="Shorten the runs; the output says how.")
+@click.option(
+    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="What runs the scenarios."
+)
+@kernel_option
+@json_option
+@click.option(
+    "--out", metavar="DIR", help="Write the report into DIR, the items into DIR/PAPER/ITEM; keep finished ones."
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    item: str | None,
+    papers: tuple[str, ...],
+    only_list: bool,
+    quick: bool,
+    engine: str,
+    kernel: str | None,
+    as_json: bool,
+    out: str | None,
+) -> None:
+    """Reproduce the papers' tables and figures: all, one paper's, or one.
+
+    With --out, an item that is in DIR already is kept if the program and its scenarios are the same. Exit status 1 if a
+    check misses and the cause is not documented.
+    """
+    with code_of_others():
+        chosen = select(item, papers)
+    if only_list:
+        return print_table("", ("item", "shows"), [(each.id, each.title) for each in chosen], left=2)
+    if out is not None:
+        check_directory(out)
+    outcomes = []
+    label = f"{len(chosen)} items" if len(chosen) > 1 else chosen[0].id
+    with progress_bar(label, prints=not as_json) as progress:
+        for outcome in reproduce_all(chosen, quick=quick, out=out, progress=progress, engine=engine, kernel=kernel):
+            if not as_json:
+                _print(outcome)
+            outcomes.append(outcome)
+    if as_json:
+        print_json(json.dumps({"items": [outcome.to_dict() for outcome in outcomes]}, indent=2, allow_nan=False))
+    elif len(outcomes) > 1:
+        _print_summary(outcomes)
+    if out is not None:
+        report = write_report(outcomes, out, command=shlex.join(["fullpipe", *sys.argv[1:]]))
+        note(f"the report is {report}; scenarios, results and pictures are beside it")
+    if any(outcome.status == "fail" for outcome in outcomes):
+        context.exit(1)
+    return None
+
+
+def _print(outcome: Outcome) -> None:
+    print_table(
+        f"{outcome.item.id}: {outcome.item.title}",
+        ("quantity", "published", "measured", "difference", "tolerance", "", "origin"),
+        [row(check) for check in outcome.checks],
+    )
+    for cause in dict.fromkeys(check.miss for check in outcome.checks if check.status == "documented miss"):
+        click.echo(f"cause of a miss: {cause}")
+    if outcome.shortened:
+        click.echo(f"{'Linux' if outcome.engine == 'linux' else 'quick'}: {outcome.shortened}")
+    kept = "; kept from an earlier run" if outcome.kept else ""
+    click.echo(f"{outcome.item.id}: {_verdict(outcome)}; {outcome.wall_s:.1f} s{kept}")
+
+
+def _print_summary(outcomes: list[Outcome]) -> None:
+    print_table(
+        "Items",
+        ("item", "verdict", "checks", "passed", "wall time"),
+        [
+            (
+                outcome.item.id,
+                VERDICTS[outcome.status],
+                str(len(outcome.checks)),
+                str(sum(check.passed for check in outcome.checks)),
+                f"{outcome.wall_s:.1f} s",
+            )
+            for outcome in outcomes
+        ],
+        left=2,
+    )
+
+
+def _verdict(outcome: Outcome) -> str:
+    count = len(outcome.checks)
+    documented, missed = (sum(c.status == status for c in outcome.checks) for status in ("documented miss", "fail"))
+    if not documented and not missed:
+        return f"all {count} checks pass"
+    parts = [f"{missed} of {count} checks missed"] if missed else []
+    return ", ".join(parts + ([f"{documented} of {count} documented as missed"] if documented else []))
+
+
+def row(check: Check) -> tuple[str, ...]:
+    """A check's name, published and measured figure, difference, tolerance, verdict and origin, as text."""
+    verdict = VERDICTS[check.status]
+    if isinstance(check, Shape):
+        return (check.name, check.required, f"{check.measured:.4g}", "", "", verdict, check.origin)
+    digits = 2 if check.name.endswith("%") else 3
+    if check.within_factor is None:
+        difference, tolerance = f"{check.difference:+.{digits + 1}f}", f"{check.allowed:.{digits}f}"
+    else:
+        difference, tolerance = f"{check.ratio:.3g} times", f"factor {check.allowed:g}"
+    return (
+        check.name,
+        f"{check.published:.{digits}f}",
+        f"{check.measured:.{digits + 1}f}",
+        difference,
+        tolerance,
+        verdict,
+        check.origin,
+    )

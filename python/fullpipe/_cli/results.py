@@ -1,0 +1,201 @@
+"""Options that all commands with results share, and the end of a command: plot, directory, and output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, cast
+
+import click
+
+from fullpipe._cli.output import kernel_option, print_json, show, words
+from fullpipe._util.display import FORMATS, Shown, csv_text, latex, markdown
+from fullpipe._util.files import check_directory, check_free, check_picture
+from fullpipe.runs.memory import parse_bytes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "Output",
+    "Placement",
+    "dask_option",
+    "engine_options",
+    "memory_option",
+    "output_options",
+    "placement",
+    "workers_option",
+]
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+class Deliverable(Protocol):
+    """Result of a command: of a run, or of an experiment."""
+
+    @property
+    def runs(self) -> pa.Table:
+        """A row per run."""
+
+    def plot(self, path: str) -> object:
+        """Plots it into a file."""
+
+    def save(self, directory: str) -> None:
+        """Writes its files into a directory."""
+
+    def to_json(self) -> str:
+        """One JSON object."""
+
+    def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Tables and lines that the program prints."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the result of a command goes.
+
+    Attributes:
+        format: One of `FORMATS`.
+        columns: Metrics that tables show; None for the usual ones.
+        plot: File of the plot.
+        out: Directory of the files.
+    """
+
+    format: str
+    columns: list[str] | None
+    plot: str | None
+    out: str | None
+
+    def check(self, *, continues: bool = False) -> None:
+        """Refuses, before a run, files and directories that could not be written after it.
+
+        Args:
+            continues: Whether the directory may hold an unfinished experiment.
+        """
+        if self.plot is not None:
+            check_picture(self.plot)
+        if self.out is not None:
+            (check_directory if continues else check_free)(self.out)
+
+    def deliver(self, what: Deliverable, *, saved: bool = False, parts: Sequence[Shown | str] | None = None) -> None:
+        """Writes the plot and the directory, and prints the result.
+
+        Args:
+            what: The result.
+            saved: Whether the directory is written already.
+            parts: Tables and lines to print in place of the result's own.
+        """
+        if self.plot is not None:
+            what.plot(self.plot)
+        if self.out is not None and not saved:
+            what.save(self.out)
+        self.print(what, parts)
+
+    def print(self, what: Deliverable, parts: Sequence[Shown | str] | None = None) -> None:
+        """Prints the result in the format."""
+        if self.format == "json":
+            print_json(what.to_json())
+        elif self.format == "csv":
+            click.echo(csv_text(what.runs, self.columns), nl=False)
+        else:
+            shown = what.shown(self.columns) if parts is None else parts
+            if self.format == "table":
+                show(shown)
+            else:
+                click.echo((markdown if self.format == "markdown" else latex)(shown), nl=False)
+
+
+def output_options(plot: str | None, out: str) -> Callable[[Command], Command]:
+    """The options ``--json``, ``--format``, ``--columns``, ``--plot``, and ``--out``; the command takes an `Output`.
+
+    Args:
+        plot: Help of ``--plot``; None for a command without it.
+        out: Help of ``--out``.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def call(*arguments: object, **given: object) -> object:
+            as_json, form, columns = given.pop("as_json"), given.pop("form"), given.pop("columns")
+            if as_json and form not in (None, "json"):
+                raise click.UsageError("--json conflicts with --format")
+            output = Output(
+                "json" if as_json else str(form or "table"),
+                words(str(columns)) if columns is not None else None,
+                cast("str | None", given.pop("plot_file", None)),
+                cast("str | None", given.pop("out")),
+            )
+            return command(*arguments, output=output, **given)
+
+        options = [
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON object: short for --format json."),
+            click.option(
+                "--format",
+                "form",
+                type=click.Choice(FORMATS),
+                help="How results are printed; csv has a row per run.  [default: table]",
+            ),
+            click.option(
+                "--columns",
+                metavar="M,M",
+                help="Metrics to show, e.g. goodput_bps,groups.call.p99_rtt_s,udp.0.p99_frame_delay_s.",
+            ),
+            *([click.option("--plot", "plot_file", metavar="FILE", help=plot)] if plot else []),
+            click.option("--out", metavar="DIR", help=out),
+        ]
+        for option in reversed(options):
+            call = option(call)
+        return cast("Command", call)
+
+    return decorate
+
+
+class Placement(TypedDict, total=False):
+    """Where runs are made, as all experiments take it."""
+
+    workers: int | None
+    dask: str | None
+    memory: str | None
+
+
+workers_option = click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="Concurrent runs; default: one per core."
+)
+
+dask_option = click.option(
+    "--dask", metavar="ADDRESS", help="Run on the cluster of this Dask scheduler, e.g. tcp://scheduler:8786."
+)
+
+
+def _checked_memory(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    if text is not None:
+        parse_bytes(text)
+    return text
+
+
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=_checked_memory,
+    help="Memory of all concurrent runs of the simulator, e.g. '8 GB'; default: half of the free memory.",
+)
+
+
+def placement(command: Command) -> Command:
+    """The options ``--workers``, ``--dask``, and ``--memory``; the command takes a `Placement`."""
+
+    @wraps(command)
+    def call(*arguments: object, **given: object) -> object:
+        place = {name: given.pop(name) for name in ("workers", "dask", "memory")}
+        if place["dask"] is not None and place["workers"] is not None:
+            raise click.UsageError("--workers conflicts with --dask: the cluster has workers of its own")
+        return command(*arguments, place=place, **given)
+
+    return cast("Command", workers_option(dask_option(memory_option(call))))
+
+
+def engine_options(default: str, help_text: str) -> Callable[[Command], Command]:
+    """The options ``--engine`` and ``--kernel``."""
+    engine = click.option("--engine", default=default, show_default=True, metavar="ENGINE", help=help_text)
+    return lambda command: engine(kernel_option(command))

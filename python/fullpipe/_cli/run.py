@@ -1,0 +1,41 @@
+"""``fullpipe run``."""
+
+from __future__ import annotations
+
+import click
+
+from fullpipe._cli.output import progress_bar, seed_option, warn, warn_otherwise
+from fullpipe._cli.results import Output, engine_options, memory_option, output_options
+from fullpipe._cli.scenarios import load, scenario_options
+from fullpipe.runs.engines import ENGINES, run
+
+__all__ = ["command"]
+
+
+@click.command("run")
+@scenario_options
+@seed_option
+@engine_options(ENGINES[0], f"What runs the scenario: {' or '.join(ENGINES)}.")
+@memory_option
+@output_options(
+    "Plot the series into FILE (.png, .svg or .pdf).",
+    "Write result.json, the scenario, and Parquet tables into DIR, in place of an earlier result.",
+)
+def command(
+    file: str,
+    settings: tuple[str, ...],
+    duration: str | None,
+    seed: int | None,
+    engine: str,
+    kernel: str | None,
+    memory: str | None,
+    output: Output,
+) -> None:
+    """Run the scenario in FILE: metrics per link and per flow."""
+    scenario = load(file, settings, duration, seed)
+    output.check()
+    warn(scenario)
+    with progress_bar(file) as progress:
+        result = run(scenario, engine=engine, kernel=kernel, memory=memory, progress=progress)
+    warn_otherwise(scenario, [result])
+    output.deliver(result)

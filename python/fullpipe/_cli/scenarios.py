@@ -1,0 +1,147 @@
+"""The scenario that a command runs: a file or standard input, with some of its keys set on the command line."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from fullpipe._cli.completion import files
+from fullpipe._cli.output import code_of_others
+from fullpipe._util.text import quoted
+from fullpipe.errors import InputError, ScenarioError
+from fullpipe.scenario import MOST_BYTES, Scenario, parse, read_text
+
+__all__ = ["STANDARD_INPUT", "changes_of", "changing", "load", "named", "scenario_options", "text_of"]
+
+STANDARD_INPUT = "-"
+"""What is named in place of a file."""
+
+LARGEST = 2**63 - 1
+"""The largest whole number that a key takes."""
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def scenario_options(command: Command) -> Command:
+    """The argument FILE and the options that change keys of it: ``file``, ``settings``, ``duration``."""
+    command = click.option("--duration", metavar="TIME", help="Take the place of the scenario's duration.")(command)
+    command = click.option(
+        "--load",
+        "_loaded",
+        multiple=True,
+        metavar="FILE.py",
+        expose_value=False,
+        is_eager=True,
+        callback=_load_code,
+        help="Run FILE.py, whose algorithms the scenario may name.",
+    )(command)
+    command = click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set a key by its path, e.g. links.bottleneck.buffer='0.5 BDP'; nothing after = removes it.",
+    )(command)
+    return click.argument("file", shell_complete=files)(command)
+
+
+def _load_code(_context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> None:
+    from fullpipe.own import load_file
+
+    with code_of_others():
+        for file in files:
+            load_file(file)
+
+
+def load(file: str, settings: tuple[str, ...], duration: str | None, seed: int | None = None) -> Scenario:
+    """The scenario in a file, or on standard input, as these options change it."""
+    change = changing(settings, duration, seed)
+    return change(Scenario.loads(text_of(file), file=named(file)))
+
+
+def changing(
+    settings: tuple[str, ...], duration: str | None, seed: int | None = None
+) -> Callable[[Scenario], Scenario]:
+    """What the options make of a scenario; what is wrong then is said of them, and not of its file."""
+    changes = changes_of(settings, duration, seed)
+    options = {setting.partition("=")[0].strip(): f"--set {setting}" for setting in settings}
+    options |= {"duration": f"--duration {duration}"} if duration is not None else {}
+    options |= {"seed": f"--seed {seed}"} if seed is not None else {}
+
+    def change(scenario: Scenario) -> Scenario:
+        try:
+            return scenario.replace(**changes) if changes else scenario
+        except ScenarioError as error:
+            alone = [key for key, value in changes.items() if _wrong(scenario, key, value)]
+            raise ScenarioError(error.key, error.what, " ".join(options[key] for key in alone or changes)) from None
+
+    return change
+
+
+def _wrong(scenario: Scenario, key: str, value: Any) -> bool:
+    try:
+        scenario.replace(**{key: value})
+    except ScenarioError:
+        return True
+    return False
+
+
+def changes_of(settings: tuple[str, ...], duration: str | None, seed: int | None = None) -> dict[str, Any]:
+    """What the options change, as `Scenario.replace` takes it.
+
+    Raises:
+        InputError: A setting has no ``=``, has a number that no key takes, or sets what another option sets.
+    """
+    changes: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"--set {quoted(setting)}: write KEY=VALUE, e.g. links.bottleneck.buffer='0.5 BDP'")
+        changes[key.strip()] = _value(value.strip())
+        if isinstance(changes[key.strip()], str) and re.fullmatch(r"[+-]?\d+", value.strip()):
+            bound = f"at least -{LARGEST}" if value.strip()[0] == "-" else f"at most {LARGEST}"
+            raise InputError(f"--set {quoted(setting)}: no key takes such a number (allowed: {bound})")
+    for key, given in (("duration", duration), ("seed", seed)):
+        if given is not None:
+            if key in changes:
+                raise InputError(f"the {key} is set twice, by --{key} and by --set; leave one of them out")
+            changes[key] = given
+    return changes
+
+
+def text_of(file: str) -> str:
+    """The text of a file, or of standard input.
+
+    Raises:
+        ScenarioError: It can't be read, is too large or is not UTF-8.
+    """
+    if file != STANDARD_INPUT:
+        return read_text(file)
+    data = sys.stdin.buffer.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ScenarioError("", f"is too large (allowed: at most {MOST_BYTES / 1e6:g} MB)", named(file))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        what = f"is not UTF-8 text (byte {error.start}); a scenario is TOML"
+        raise ScenarioError("", what, named(file)) from None
+
+
+def named(file: str) -> str:
+    """How messages call it."""
+    return "standard input" if file == STANDARD_INPUT else file
+
+
+def _value(text: str) -> Any:
+    """What TOML makes of it; what is no value there is text. None for nothing."""
+    if not text:
+        return None
+    try:
+        tree = parse(f"value = {text}")
+    except ScenarioError:
+        return text
+    return tree["value"] if set(tree) == {"value"} else text

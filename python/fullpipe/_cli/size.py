@@ -1,0 +1,129 @@
+"""``fullpipe size``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fullpipe._cli import completion as complete
+from fullpipe._cli.output import algorithm_in, algorithms_option, progress_bar, resumable, words
+from fullpipe._cli.results import Output, Placement, output_options, placement
+from fullpipe._util.files import check_picture
+from fullpipe._util.text import quoted
+from fullpipe.experiments.sizing import size
+from fullpipe.experiments.sizing.mix import BUFFER
+
+__all__ = ["command"]
+
+
+class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic only where click is new
+    """Whole numbers separated by commas."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The numbers."""
+        try:
+            return [int(part) for part in value.split(",")]
+        except ValueError:
+            self.fail(f"{quoted(value)}: expected whole numbers separated by commas", param, ctx)
+
+
+@click.command("size")
+@click.option("--rate", "link", required=True, metavar="RATE", help="The link's rate, e.g. 155Mbit/s.")
+@click.option(
+    "--rtt",
+    required=True,
+    metavar="TIME",
+    help="The flows' base RTT, e.g. 40ms (5 % to either side for several), or evenly in 80ms..250ms.",
+)
+@click.option("--flows", required=True, type=Numbers(), metavar="N,N", help="Numbers of long-lived flows.")
+@click.option(
+    "--target",
+    "targets",
+    required=True,
+    multiple=True,
+    metavar="U,U|CONDITIONS",
+    help="Utilizations to reach, e.g. 0.98,0.995, or conditions to meet together, e.g. "
+    "'utilization>=0.98,p99_delay<=20ms,loss<=0.1%'; with --web-load also mean_fct<=500ms. May be given several times.",
+)
+@algorithms_option(
+    "A,B", "The algorithms, separated by commas; mixes as 'cubic*0.7+bbr*0.3'.", completed=complete.mixes
+)
+@click.option(
+    "--web-load", type=float, default=0.0, metavar="PART", help="Part of the link that web transfers ask for."
+)
+@click.option(
+    "--packet-size", type=click.IntRange(41, 65535), default=1000, show_default=True, help="Bytes on the wire."
+)
+@click.option(
+    "--queue",
+    default="drop-tail",
+    show_default=True,
+    metavar="NAME[.PARAMETER]",
+    shell_complete=complete.sizes,
+    help="The link's queueing discipline; with one of its parameters, that is sized instead, e.g. codel.target.",
+)
+@click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Most runs per buffer, 2 to 1000.")
+@click.option(
+    "--precision", type=float, default=0.05, show_default=True, metavar="PART", help="How sharp, as part of the buffer."
+)
+@placement
+@click.option(
+    "--curve", metavar="FILE", help="Run a range of buffers too; plot utilization against p99 delay into FILE."
+)
+@output_options(
+    "Plot buffers against flows into FILE (.png, .svg or .pdf).",
+    "Write size.json, Parquet tables, and each answer's scenario into DIR; started again, it continues.",
+)
+def command(
+    link: str,
+    rtt: str,
+    flows: list[int],
+    targets: tuple[str, ...],
+    algorithms: str,
+    web_load: float,
+    packet_size: int,
+    queue: str,
+    seeds: int,
+    precision: float,
+    place: Placement,
+    curve: str | None,
+    output: Output,
+) -> None:
+    """Find by simulation the smallest buffer with which a link reaches a target; beside it, what the rules say.
+
+    Targets are utilizations, or conditions on utilization and jain (>=), loss, mean_delay, p50_delay, p95_delay,
+    p99_delay, max_delay, and, of web transfers, p50_fct, p95_fct, p99_fct (<=).
+    """
+    output.check()
+    if curve is not None:
+        check_picture(curve)
+    discipline, _, sized = queue.partition(".")
+    with resumable(click.get_current_context(), output.out), progress_bar("size", "answers") as progress:
+        sizing = size(
+            link,
+            rtt,
+            flows=flows,
+            target=[target for text in targets for target in _targets(text)],
+            algorithms=[algorithm_in(one) if one.startswith("{") else one for one in words(algorithms)],
+            web_load=web_load,
+            packet_size=packet_size,
+            queue=discipline,
+            sized=sized or BUFFER,
+            seeds=seeds,
+            precision=precision,
+            curve=curve is not None,
+            out=output.out,
+            progress=progress,
+            **place,
+        )
+    if curve is not None:
+        sizing.plot_curve(curve)
+    output.deliver(sizing, saved=True)
+
+
+def _targets(text: str) -> list[str]:
+    """Conditions belong together; utilizations alone are a target each."""
+    return [text] if "=" in text else words(text)

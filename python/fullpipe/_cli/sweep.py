@@ -1,0 +1,79 @@
+"""``fullpipe sweep``."""
+
+from __future__ import annotations
+
+import click
+
+from fullpipe._cli.output import note, progress_bar, resumable
+from fullpipe._cli.results import Output, Placement, engine_options, output_options, placement
+from fullpipe._cli.scenarios import changing, named, scenario_options, text_of
+from fullpipe.experiments.sweep import Sweep, read_plan, sweep_plan
+from fullpipe.experiments.sweep.axes import find_axis, find_value
+from fullpipe.runs.engines import ENGINES
+from fullpipe.runs.figures import find_metric
+
+__all__ = ["command"]
+
+
+@click.command("sweep")
+@scenario_options
+@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Runs of each combination; default: the file's.")
+@click.option("--versus", metavar="VALUE", help="Print the differences from this value of an axis too, e.g. newreno.")
+@click.option("--x", metavar="AXIS", help="Horizontal axis of --plot; default: the first axis.")
+@click.option("--y", metavar="METRIC", help="Vertical axis of --plot.  [default: goodput_bps]")
+@click.option("--by", metavar="AXIS", help="A line of --plot for each value of this axis; default: of all other axes.")
+@engine_options(ENGINES[0], f"What runs the scenarios: {' or '.join(ENGINES)}.")
+@placement
+@output_options(
+    "Plot a metric against an axis into FILE (.png, .svg or .pdf).",
+    "Keep rows in DIR as they come; started again, a sweep continues.",
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    file: str,
+    settings: tuple[str, ...],
+    duration: str | None,
+    seeds: int | None,
+    versus: str | None,
+    x: str | None,
+    y: str | None,
+    by: str | None,
+    engine: str,
+    kernel: str | None,
+    output: Output,
+    place: Placement,
+) -> None:
+    """Run the scenario in FILE with every combination of the values in its [sweep] table.
+
+    Exit status 1 if a run fails.
+    """
+    change = changing(settings, duration)
+    with progress_bar(file, "values checked") as checked:
+        plan = read_plan(text_of(file), file=named(file), change=change, seeds=seeds, progress=checked)
+    if output.plot is None and (x, y, by) != (None, None, None):
+        raise click.UsageError("--x, --y, and --by require --plot")
+    if versus is not None:
+        find_value(plan.axes, versus)
+    if y is not None:
+        find_metric(y)
+    for name in (x, by):
+        if name is not None:
+            find_axis(plan.axes, name)
+    output.check(continues=True)
+    with resumable(context, output.out), progress_bar(file, "runs") as progress:
+        outcome = sweep_plan(plan, engine=engine, kernel=kernel, out=output.out, progress=progress, **place)
+    output.print(outcome, outcome.shown(output.columns, versus))
+    if output.plot is not None and outcome.failed < plan.runs:
+        outcome.plot(output.plot, x=x, metric=y or "goodput_bps", by=by)
+    if outcome.failed:
+        again = "" if output.out is None else "; started again, they are tried again"
+        note(f"{_failures(outcome)}{again}")
+        context.exit(1)
+
+
+def _failures(outcome: Sweep) -> str:
+    """Number of failed runs, and the failure of the first one."""
+    rows = zip(outcome.runs["run"].to_pylist(), outcome.runs["error"].to_pylist(), strict=True)
+    run, why = next((run, error) for run, error in rows if error)
+    return f"{outcome.failed} of {outcome.plan.runs} runs failed, run {run}: {why}"

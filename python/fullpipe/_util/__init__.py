@@ -1,0 +1,1 @@
+"""Helpers of the package; no part of its interface."""

@@ -1,0 +1,149 @@
+"""Tables of text, which the program prints and notebooks show."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fullpipe._util.text import html, unknown
+from fullpipe.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FORMATS", "Outcome", "Shown", "csv_text", "latex", "markdown", "page"]
+
+FORMATS = ("table", "csv", "json", "markdown", "latex")
+"""Formats of results that the program prints."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table of text.
+
+    Attributes:
+        title: Above it; may be empty.
+        columns: The headings.
+        rows: The cells.
+        left: So many columns say which row it is, and are text; the others are numbers.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: int = 1
+
+
+class Outcome(ABC):
+    """What came of something, as plain values, as JSON and as tables."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values ready for JSON."""
+
+    @abstractmethod
+    def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Tables and lines that the program prints.
+
+        Args:
+            columns: Metrics to show; None for the usual ones.
+        """
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """What `to_dict` has, as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_markdown(self, columns: Sequence[str] | None = None) -> str:
+        """Tables and lines as Markdown."""
+        return markdown(self.shown(columns))
+
+    def to_latex(self, columns: Sequence[str] | None = None) -> str:
+        """Tables as LaTeX (package booktabs), lines as paragraphs."""
+        return latex(self.shown(columns))
+
+    def _repr_html_(self) -> str:
+        return page(self.shown())
+
+
+def page(parts: Iterable[Shown | str]) -> str:
+    """Tables and lines as HTML, as notebooks show them."""
+    return "\n".join(_table(part) if isinstance(part, Shown) else f"<p>{html(part)}</p>" for part in parts)
+
+
+def _table(table: Shown) -> str:
+    caption = f"<caption>{html(table.title)}</caption>" if table.title else ""
+    head = "".join(f"<th{_side(i, table)}>{html(column)}</th>" for i, column in enumerate(table.columns))
+    rows = "\n".join(
+        f"<tr>{''.join(f'<td{_side(i, table)}>{html(cell)}</td>' for i, cell in enumerate(row))}</tr>"
+        for row in table.rows
+    )
+    return f"<table>{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>"
+
+
+def _side(i: int, table: Shown) -> str:
+    return f' style="text-align: {"left" if i < table.left else "right"}"'
+
+
+def markdown(parts: Iterable[Shown | str]) -> str:
+    """Tables and lines as Markdown."""
+    return "\n".join(part + "\n" if isinstance(part, str) else _markdown(part) for part in parts)
+
+
+def _markdown(table: Shown) -> str:
+    rules = [":---" if i < table.left else "---:" for i in range(len(table.columns))]
+    rows = [table.columns, rules, *table.rows]
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([*([table.title, ""] if table.title else []), *lines, ""])
+
+
+def latex(parts: Iterable[Shown | str]) -> str:
+    """Tables as LaTeX (package booktabs), lines as paragraphs."""
+    return "\n".join(_escaped(part) + "\n" if isinstance(part, str) else _latex(part) for part in parts)
+
+
+def _latex(table: Shown) -> str:
+    sides = "".join("l" if i < table.left else "r" for i in range(len(table.columns)))
+    rows = [" & ".join(map(_escaped, row)) + r" \\" for row in (table.columns, *table.rows)]
+    body = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule"]
+    title = [f"% {table.title}"] if table.title else []
+    return "\n".join([*title, *body, r"\end{tabular}", ""])
+
+
+ESCAPES = {"\\": r"\textbackslash{}", "±": r"$\pm$", "√": r"$\surd$", "µ": r"\textmu{}", "~": r"\textasciitilde{}"}
+ESCAPES |= {each: f"\\{each}" for each in "%&#_{}$"} | {"^": r"\textasciicircum{}"}
+
+
+def _escaped(text: str) -> str:
+    return "".join(ESCAPES.get(each, each) for each in text)
+
+
+def csv_text(table: pa.Table, columns: Sequence[str] | None = None) -> str:
+    """Rows of runs as CSV with a header.
+
+    Args:
+        table: The runs.
+        columns: Metrics to keep, with the labels before them; None for all.
+
+    Raises:
+        InputError: A metric is unknown.
+    """
+    import csv
+    import io
+
+    from fullpipe.metrics import METRICS
+
+    names = table.column_names
+    if columns is not None:
+        for name in columns:
+            if name not in names:
+                raise InputError(unknown("metric", name, names))
+        labels = [name for name in names if "." not in name and name not in METRICS and not name.startswith("reverse_")]
+        names = [*labels, *(name for name in columns if name not in labels)]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(zip(*(table[name].to_pylist() for name in names), strict=True))
+    return text.getvalue()

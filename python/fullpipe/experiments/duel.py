@@ -1,0 +1,372 @@
+"""Two algorithms on one link: what each gets beside the other, and what that costs the other."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fullpipe._util.display import Shown
+from fullpipe._util.files import check_free, readable
+from fullpipe._util.fingerprint import build_fingerprint
+from fullpipe._util.inputs import read_json, read_table
+from fullpipe._util.text import listed, with_params
+from fullpipe.errors import InputError, ScenarioError, check_several
+from fullpipe.metrics import column
+from fullpipe.runs.aggregate import Estimate, estimate
+from fullpipe.runs.design import Case, Design
+from fullpipe.runs.engines import ENGINES, check_engines
+from fullpipe.runs.measure import Row, full, name_of
+from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.options import RunOptions
+from fullpipe.runs.results import Details, Results, read_details, table_of
+from fullpipe.runs.runner import Keys, Runner
+from fullpipe.runs.store import kept_runs
+from fullpipe.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+__all__ = ["Duel", "duel", "harm"]
+
+HALF, AMONG = "half and half", "one among many"
+"""The mixes of the two."""
+
+FEWEST_AMONG = 10
+"""Flows of the second mix where the scenario has fewer than three."""
+
+SEEDS = (2, 1000)
+"""Seeds that intervals can be made of: at least, at most."""
+
+
+def harm(alone: float, beside: float, *, more_is_better: bool) -> float:
+    """How much of what a flow has alone a competitor takes: (x - y)/x of what should be large, (y - x)/y of what should
+    be small, for x alone and y beside it; never below 0. 0 for none, 1 for all of it.
+
+    Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's Fairness Index: Setting the Bar for the Deployment of Congestion
+    Control Algorithms", HotNets 2019, section 3.
+
+    Args:
+        alone: The figure without the competitor, at least 0.
+        beside: The figure beside it, at least 0.
+        more_is_better: Whether it should be large, as goodput, or small, as RTT and loss.
+    """
+    whole, rest = (alone, beside) if more_is_better else (beside, alone)
+    return max(0.0, (whole - rest) / whole) if whole else 0.0
+
+
+@shows_progress("runs")
+def duel(
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
+    algorithms: Sequence[str | Mapping[str, Any]],
+    *,
+    buffers: Sequence[str] | None = None,
+    seeds: int = 5,
+    engine: str = "simulator",
+    kernel: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    progress: Callable[[float, float], object] | None = None,
+    stop: threading.Event | None = None,
+    memory: int | str | None = None,
+    dask: Any = None,
+) -> Duel:
+    """Runs a scenario's flows as a mix of two algorithms, and each one's flows of that mix without the other's: half
+    and half (every second flow), and one flow of the first among all others of the second.
+
+    The scenario's flows are taken in order, from the first one again where there are too few: two at least, and for the
+    second mix ten where there are fewer than three. All else in it stays, cross traffic too; series are not sampled.
+
+    Args:
+        scenario: What to run; also a TOML file's path, or a dictionary with its keys.
+        algorithms: Two names, or tables such as ``{"name": "vegas", "alpha": 2}``.
+        buffers: Buffers of the link called bottleneck, or of the first one, as scenarios write them; None for its own.
+        seeds: Runs of each, with the scenario's seed and those after it; the same for all mixes, so that differences
+            are between runs under the same random choices.
+        engine: Engine of the runs, "simulator" or "linux".
+        kernel: As for `run`.
+        out: A directory that the duel is saved into (`Duel.save`). Finished runs are there meanwhile: a duel that was
+            stopped continues where it was.
+        workers: As for `run_many`.
+        progress: Called with the runs done and those to do in all.
+        stop: As for `run_many`.
+        memory: As for `run_many`; on a cluster, the limit of each worker.
+        dask: The address of a Dask scheduler whose cluster makes the runs, or a client; None for this machine.
+
+    Raises:
+        ScenarioError: There is no such algorithm, parameter or buffer, or the scenario has no flows.
+        InputError: These are not two algorithms, a buffer is named twice, or so many seeds are not allowed.
+        Cancelled: ``stop`` was set.
+    """
+    check_several("algorithms", algorithms)
+    check_several("buffers", buffers)
+    check_engines([engine], kernel)
+    scenario = Scenario.of(scenario)
+    labels = [one if isinstance(one, str) else with_params(one) for one in algorithms]
+    if len(labels) != 2 or labels[0] == labels[1]:
+        raise InputError(f"a duel is of two algorithms, not of: {listed(labels)}")
+    if not SEEDS[0] <= seeds <= SEEDS[1]:
+        raise InputError(f"seeds = {seeds} (allowed: {SEEDS[0]} to {SEEDS[1]})")
+    if buffers is not None and (not buffers or len(set(buffers)) < len(buffers)):
+        raise InputError(f"buffers: there are none, or one is named twice: {listed(buffers)}")
+    bouts = [Bout(buffer, mix) for buffer in buffers or (None,) for mix in (HALF, AMONG)]
+    cases = [
+        Case(
+            bout.scenario(scenario, algorithms, labels, part),
+            {"buffer": bout.buffer, "mix": bout.mix, "part": part},
+            measure=FULL,
+        )
+        for bout in bouts
+        for part in PARTS
+    ]
+    first = scenario.seed
+    design = Design(cases, range(first, first + seeds))
+    if out is not None:
+        check_free(out)
+    with kept_runs(out) as store:
+        options = RunOptions(workers, memory, stop, progress, dask)
+        keys = Keys() if engine == ENGINES[0] else Keys(f"{build_fingerprint()} {engine} {kernel}")
+        found = Runner(options, None if out is None else store, keys, engine, kernel).all_rows(design)
+        runs = zip(design, found, strict=True)
+        outcome = Duel._of_runs(labels, [({**run.case.labels, "seed": run.seed}, row) for run, row in runs])
+        if out is not None:
+            outcome.save(out)
+    return outcome
+
+
+FULL = name_of(full)
+"""Measure of the runs."""
+
+PARTS = ("first alone", "second alone", "beside")
+"""What a mix is run as."""
+
+
+@dataclass(frozen=True)
+class Bout:
+    """A buffer, None for the scenario's own, and a mix."""
+
+    buffer: str | None
+    mix: str
+
+    def scenario(
+        self, scenario: Scenario, algorithms: Sequence[str | Mapping[str, Any]], labels: Sequence[str], part: str
+    ) -> Scenario:
+        """What is run of it; flows are called after their algorithms."""
+        every = [
+            {**group, "count": 1}
+            for group in scenario.to_dict().get("flows", ())
+            for _ in range(int(group.get("count", 1)))
+        ]
+        if not every:
+            raise ScenarioError("flows", "there are none that could be of two algorithms", scenario.file)
+        many = FEWEST_AMONG if self.mix == AMONG and len(every) < 3 else max(2, len(every))
+        flows = []
+        for i in range(many):
+            side = min(i, 1) if self.mix == AMONG else i % 2
+            if part == "beside" or PARTS[side] == part:
+                flows.append({**every[i % len(every)], "algorithm": algorithms[side], "name": labels[side]})
+        changes: dict[str, Any] = {"flows": flows, "series_interval": "off"}
+        if self.buffer is not None:
+            names = [link["name"] for link in scenario.to_dict()["links"]]
+            changes[f"links.{names.index('bottleneck') if 'bottleneck' in names else 0}.buffer"] = self.buffer
+        return scenario.replace(**changes)
+
+
+LABELS = ("buffer", "mix", "part")
+
+
+class Duel(Results):
+    """Results of two algorithms on one link. The labels of `runs` are ``buffer`` (null for the scenario's own), ``mix``
+    ("half and half", "one among many"), and ``part`` ("first alone", "second alone", "beside").
+
+    Attributes:
+        algorithms: The two, as `groups` and `rows` call them.
+        groups: A row per run and algorithm in it: the labels, ``seed``, ``algorithm``, ``flows``, ``goodput_bps``
+            together, ``share`` of all flows' goodput, ``mean_rtt_s``, ``retransmits``.
+    """
+
+    KIND = "duel"
+
+    def __init__(
+        self,
+        algorithms: Sequence[str],
+        groups: Sequence[Mapping[str, Any]],
+        runs: pa.Table | None = None,
+        flows: pa.Table | None = None,
+        links: pa.Table | None = None,
+    ) -> None:
+        self.algorithms = list(algorithms)
+        self.groups = [dict(group) for group in groups]
+        super().__init__(LABELS, table_of(_runs_of(groups), LABELS) if runs is None else runs, flows, links)
+
+    @classmethod
+    def _of_runs(cls, algorithms: Sequence[str], found: Sequence[tuple[dict[str, Any], Row]]) -> Duel:
+        """The duel of runs: labels and row of each."""
+        flows, links = Details(), Details()
+        groups = []
+        for i, (labels, row) in enumerate(found):
+            flows.add(i, row["flows"])
+            links.add(i, row["links"])
+            groups += [{**labels, **group} for group in group_rows(row["runs"], row["flows"])]
+        runs = table_of([{"run": i, **labels, **row["runs"]} for i, (labels, row) in enumerate(found)], LABELS)
+        return cls(algorithms, groups, runs, flows.table(runs, LABELS), links.table(runs, LABELS))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per buffer, mix and algorithm: ``buffer``, ``mix``, ``algorithm``, ``flows``, ``seeds``,
+        ``fair_share`` (its flows over all); over the seeds, each with ``_ci95``, half of the 95 % confidence interval:
+        ``share`` of the goodput, ``goodput_bps``, ``alone_goodput_bps``, ``mean_rtt_s``, ``alone_rtt_s``, and what the
+        other one does to it, ``goodput_harm`` and ``rtt_harm`` (`harm`, seed by seed).
+        """
+        found: dict[tuple[Any, ...], dict[int, dict[str, Mapping[str, Any]]]] = {}
+        for run in self.groups:
+            side = found.setdefault((run["buffer"], run["mix"], run["algorithm"]), {})
+            side.setdefault(run["seed"], {})["beside" if run["part"] == "beside" else "alone"] = run
+        flows = {place: next(iter(side.values()))["beside"]["flows"] for place, side in found.items()}
+        return [
+            {
+                "buffer": buffer,
+                "mix": mix,
+                "algorithm": algorithm,
+                "flows": flows[buffer, mix, algorithm],
+                "seeds": len(pairs),
+                "fair_share": flows[buffer, mix, algorithm] / sum(flows[buffer, mix, name] for name in self.algorithms),
+                **_estimates(list(pairs.values())),
+            }
+            for (buffer, mix, algorithm), pairs in found.items()
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The algorithms, rows, and groups of all runs as plain values ready for JSON."""
+        return {"algorithms": self.algorithms, "rows": self.rows(), "runs": self.groups}
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Duel:
+        """The duel that `save` wrote into a directory.
+
+        Raises:
+            InputError: There is none, or it can't be read.
+        """
+        with readable(directory) as place:
+            kept = read_json(place / "duel.json")
+            return cls(kept["algorithms"], kept["runs"], read_table(place / "runs.parquet"), *read_details(place))
+
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, *, metric: str | None = None, x: str | None = None
+    ) -> Figure:
+        """Plots what each does to the other's goodput over the buffers, a panel per mix; with ``path``, writes the plot
+        too.
+
+        Args:
+            path: File of the plot (.png, .svg, .pdf).
+            metric: Column of `runs` to plot in place of the harm, as `Results.plot` does.
+            x: As for `Results.plot`.
+
+        Raises:
+            InputError: The file can't be written.
+        """
+        if metric is not None:
+            return super().plot(path, metric=metric, x=x)
+        from fullpipe.charts.duel import duel_figure
+        from fullpipe.charts.style import written
+
+        return written(duel_figure(self.rows()), path)
+
+    def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Tables that the program prints.
+
+        Args:
+            columns: Metrics of all runs, shown in a table of their own.
+        """
+        rows = self.rows()
+        many = len({row["buffer"] for row in rows}) > 1
+        parts: list[Shown | str] = []
+        for mix in (HALF, AMONG):
+            chosen = [row for row in rows if row["mix"] == mix]
+            counts = dict.fromkeys(f"{row['flows']} {row['algorithm']}" for row in chosen)
+            cells = [
+                column(
+                    name,
+                    [row[name] for row in chosen],
+                    [row.get(f"{name}_ci95") if name in PAIRED else None for row in chosen],
+                )
+                for name in MEASURED
+            ]
+            named = [("algorithm", [row["algorithm"] for row in chosen])]
+            named = [*([("buffer", [row["buffer"] for row in chosen])] if many else []), *named]
+            parts.append(
+                Shown(
+                    f"{mix.capitalize()}: {' and '.join(counts)}",
+                    [heading for heading, _ in (*named, *cells)],
+                    list(zip(*(texts for _, texts in (*named, *cells)), strict=True)),
+                    left=len(named),
+                )
+            )
+        random = any(row[f"{name}_ci95"] for row in rows for name in PAIRED)
+        over = f"means over {rows[0]['seeds']} seeds, 95 % confidence intervals paired by seed"
+        parts.append(
+            "Harm is the fraction of its solo performance that an algorithm loses to the other (0 to 1); "
+            f"{over if random else 'one value: this scenario has no randomness'}"
+        )
+        return [*parts, *([self.shown_summary(columns)] if columns else [])]
+
+    def __repr__(self) -> str:
+        return f"<Duel of {listed(self.algorithms)}>"
+
+
+PAIRED = ("share", "goodput_harm", "rtt_harm")
+"""Metrics shown with their intervals."""
+
+MEASURED = (
+    *("share", "fair_share", "goodput_bps", "alone_goodput_bps", "goodput_harm"),
+    *("mean_rtt_s", "alone_rtt_s", "rtt_harm"),
+)
+"""Metrics of the tables."""
+
+GROUP = ("flows", "goodput_bps", "share", "mean_rtt_s", "retransmits")
+"""Metrics of `Duel.groups`."""
+
+
+def group_rows(metrics: Row, flows: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """A row per algorithm in a run, of its metrics and its columns of flows."""
+    names = list(dict.fromkeys(flows["name"]))
+    if len(names) == 1:  # alone, it has all metrics of the run
+        share = 1.0 if metrics["goodput_bps"] else None
+        return [{"algorithm": names[0], **{key: share if key == "share" else metrics[key] for key in GROUP}}]
+    return [{"algorithm": name, **{key: metrics[f"groups.{name}.{key}"] for key in GROUP}} for name in names]
+
+
+def _runs_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row per run with the metrics of its groups."""
+    runs: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for group in groups:
+        place = {key: group[key] for key in (*LABELS, "seed")}
+        row = runs.setdefault(tuple(place.values()), {"run": len(runs), **place})
+        row |= {f"groups.{group['algorithm']}.{key}": group.get(key) for key in GROUP}
+    return list(runs.values())
+
+
+def _estimates(pairs: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Over the seeds; `pairs` are a side's figures beside the other one and alone."""
+    values = {
+        "share": [pair["beside"]["share"] for pair in pairs],
+        "goodput_bps": [pair["beside"]["goodput_bps"] for pair in pairs],
+        "alone_goodput_bps": [pair["alone"]["goodput_bps"] for pair in pairs],
+        "mean_rtt_s": [pair["beside"]["mean_rtt_s"] for pair in pairs],
+        "alone_rtt_s": [pair["alone"]["mean_rtt_s"] for pair in pairs],
+        "goodput_harm": [_harm(pair, "goodput_bps", more_is_better=True) for pair in pairs],
+        "rtt_harm": [_harm(pair, "mean_rtt_s", more_is_better=False) for pair in pairs],
+    }
+    row: dict[str, Any] = {}
+    for name, known in values.items():
+        told = [value for value in known if value is not None]
+        over = estimate(told) if told else Estimate(None, None, None)  # type: ignore[arg-type]
+        row |= {name: over.mean, f"{name}_ci95": over.ci95}
+    return row
+
+
+def _harm(pair: Mapping[str, Mapping[str, Any]], name: str, *, more_is_better: bool) -> float | None:
+    alone, beside = pair["alone"][name], pair["beside"][name]
+    return None if alone is None or beside is None else harm(alone, beside, more_is_better=more_is_better)

@@ -1,0 +1,467 @@
+"""The card: a word per criterion, and behind it each cell's figures."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import fullpipe
+from fullpipe._util.display import Shown
+from fullpipe._util.files import readable, staged
+from fullpipe._util.inputs import read_json, read_rows
+from fullpipe._util.text import file_label, file_name, shorten
+from fullpipe.experiments.evaluate.cell import Cell
+from fullpipe.experiments.evaluate.cells import CELLS
+from fullpipe.experiments.evaluate.cells.queues import ADDRESSED_BELOW_S
+from fullpipe.experiments.evaluate.criteria import CRITERIA, Criterion
+from fullpipe.experiments.evaluate.extent import run_of, seeds_used
+from fullpipe.experiments.evaluate.judging import BARS, Compared, JudgedCell, Runs, Values, corrected
+from fullpipe.experiments.evaluate.preset import Tree
+from fullpipe.experiments.evaluate.rules import BADNESS, NO_WORSE, NOT_APPLICABLE, NOT_RUN, WORSE, at_most, worst
+from fullpipe.experiments.evaluate.statement import Statement
+from fullpipe.runs.results import Results, table_of
+from fullpipe.scenario import Scenario
+
+__all__ = ["BREAKER", "RISKS", "Card", "Kernel"]
+
+BREAKER = 0.1
+"""Loss within 10 s above which a circuit breaker may end a flow (RFC 8084)."""
+
+BREAKER_NOTE = (
+    "Each seed's worst 10 s, the warm-up included. More than 10 % is worse where no standard loses so many in any seed."
+)
+
+RISKS = (
+    "There are no limits of receivers or processors.",
+    "Real-time traffic does not adapt; RFC 8867's does.",
+    "The bar for harm has CUBIC's own record on NewReno at large products of bandwidth and delay: read both victims.",
+    "No word is a threshold of RFC 9743, which gives none (section 5).",
+)
+
+LABELS = ("criterion", "cell", "setting", "role")
+
+COLUMNS = ("RFC 9743", "criterion", "word", "cells run", "settings", "where")
+"""Of what the program prints."""
+
+DIGITS = 6
+"""Of the figures on the card."""
+
+KERNEL_NOTE = (
+    "Both engines have the same scenario, but other random choices, so that seeds are not paired; the guest's hosts "
+    "take the time that they take. Its percentiles of RTTs are of the kernel's smoothed RTT, read each 100 ms; how "
+    "long packets wait in the queue it does not tell."
+)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A real kernel's part in a card.
+
+    Attributes:
+        version: As Debian names it; empty where none of the card's settings is run there.
+        seeds: Runs of each setting and role.
+        settings: How many settings it ran.
+        failures: Why a run is missing, by what tells it from others.
+    """
+
+    version: str
+    seeds: int
+    settings: int
+    failures: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values ready for JSON."""
+        whys = list(dict.fromkeys(self.failures.values()))
+        return {
+            "kernel": self.version,
+            "seeds": self.seeds,
+            "settings": self.settings,
+            "failed_runs": len(self.failures),
+            "why": "; ".join(whys),
+            "note": KERNEL_NOTE,
+        }
+
+
+class Card(Results):
+    """An algorithm's card.
+
+    Attributes:
+        data: All that it says, as plain values ready for JSON.
+
+    The labels of `runs` are ``criterion`` (the first that a run counts for), ``cell``, ``setting``, and ``role``; its
+    metrics are those of `measure.figures`.
+    """
+
+    KIND = "card"
+
+    def __init__(
+        self,
+        data: dict[str, Any],
+        runs: Sequence[Mapping[str, Any]] = (),
+        trees: Mapping[tuple[str, str, str], Tree] | None = None,
+    ) -> None:
+        self.data = data
+        sections = {cell["id"]: one["id"] for one in reversed(data["criteria"]) for cell in one["cells"]}
+        rows = [{"criterion": sections.get(row["cell"], ""), **row} for row in runs]
+        super().__init__(LABELS, table_of(rows, LABELS))
+        self._trees = trees or {}
+
+    @classmethod
+    def of(
+        cls,
+        label: str,
+        profile: str,
+        seeds: tuple[int, int],
+        flow_keys: dict[str, Any],
+        cells: Sequence[JudgedCell],
+        runs: Runs,
+        trees: Mapping[tuple[str, str, str], Tree],
+        statement: Statement,
+        asked: str,
+        only: Sequence[str] = (),
+        kernel: Kernel | None = None,
+    ) -> Card:
+        """Puts the judged cells together; ``seeds`` are how many each setting has, and how many one has at most because
+        its word was unclear; ``asked`` is the command that made them.
+        """
+        rows = runs.rows()
+        criteria = [
+            _criterion(criterion, cells, rows, statement, asked)
+            for criterion in CRITERIA
+            if not only or any(criterion.id in cell.cell.criteria for cell in cells) or criterion.id in only
+        ]
+        data = {
+            "algorithm": label,
+            **({"flow_keys": flow_keys} if flow_keys else {}),
+            "profile": profile,
+            "fullpipe": fullpipe.__version__,
+            "engine": "simulator",
+            **({"linux": kernel.to_dict()} if kernel else {}),
+            "seeds": seeds[0],
+            "most_seeds": seeds[1],
+            "criteria": criteria,
+            "risks": list(RISKS),
+        }
+        return cls(data, rows, trees)
+
+    @property
+    def worse(self) -> list[str]:
+        """The criteria at which the algorithm is worse."""
+        return [criterion["id"] for criterion in self.data["criteria"] if criterion["verdict"] == WORSE]
+
+    def verdict(self, section: str) -> str:
+        """A criterion's word."""
+        return next(str(one["verdict"]) for one in self.data["criteria"] if one["id"] == section)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that the card says."""
+        return self.data
+
+    def to_json(self, *, indent: int | None = 1) -> str:
+        """The same as JSON text; the same seeds, the same bytes."""
+        return super().to_json(indent=indent)
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes ``card.json``, ``card.html``, ``runs.parquet`` and ``scenarios/CELL/SETTING/ROLE.toml``. All files
+        appear whole or not at all.
+
+        Raises:
+            InputError: The directory can't be made or written.
+        """
+        import pyarrow.parquet as pq
+
+        from fullpipe.bench import put_beside
+        from fullpipe.experiments.evaluate.page import card_page
+
+        with staged(directory) as stage:
+            (stage / "card.json").write_text(self.to_json() + "\n", encoding="utf-8")
+            tries = self._tries() if put_beside(stage) else {}
+            (stage / "card.html").write_text(card_page(self.data, tries), encoding="utf-8")
+            pq.write_table(self.runs, stage / "runs.parquet")
+            for place, tree in self._trees.items():
+                folder = Path(stage, "scenarios", *map(file_name, place[:-1]))
+                folder.mkdir(parents=True, exist_ok=True)
+                toml = Scenario.from_dict(tree).to_toml()
+                (folder / f"{file_name(place[-1])}.toml").write_text(toml, encoding="utf-8")
+
+    def _tries(self) -> dict[str, list[tuple[str, str]]]:
+        """Of each cell the settings that the bench beside the card can run, with the link that opens it with the
+        algorithm's first run there.
+        """
+        from fullpipe.bench import link
+
+        found: dict[str, dict[str, str]] = {}
+        for (cell, name, role), tree in self._trees.items():
+            settings = found.setdefault(cell, {})
+            if name in settings or not role.endswith("candidate"):
+                continue
+            about = f"{cell}, {name}: {role.replace('candidate', self.data['algorithm'])}"
+            address = link(Scenario.from_dict(tree), about)
+            if address is not None:
+                settings[name] = address
+        return {cell: list(settings.items()) for cell, settings in found.items()}
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Card:
+        """The card that `save` wrote into a directory.
+
+        Raises:
+            InputError: There is none, or it can't be read.
+        """
+        with readable(directory) as place:
+            data = read_json(place / "card.json")
+            runs = read_rows(place / "runs.parquet")
+            trees = {
+                (file_label(file.parts[-3]), file_label(file.parts[-2]), file_label(file.stem)): Scenario.load(
+                    file
+                ).to_dict()
+                for file in sorted(place.glob("scenarios/*/*/*.toml"))
+            }
+            return cls(data, runs, trees)
+
+    def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Table that the program prints.
+
+        Args:
+            columns: Metrics of all runs, shown in a table of their own.
+        """
+        rows = [
+            (
+                one["id"],
+                one["title"],
+                one["verdict"],
+                *run_of(one),
+                one["where"] or (one["why"] if one["verdict"] not in BADNESS else ""),
+            )
+            for one in self.data["criteria"]
+        ]
+        data = self.data
+        made = f"fullpipe {data['fullpipe']}, {data['engine']}, profile {data['profile']}, {seeds_used(data)}"
+        return [
+            Shown(f"{data['algorithm']} beside NewReno and CUBIC", COLUMNS, rows, len(COLUMNS)),
+            f"Words are relative to the less favourable of both in each figure; RFC 9743 gives no thresholds. {made}",
+            *self._shown_kernel(),
+            *([self.shown_summary(columns)] if columns else []),
+        ]
+
+    def _shown_kernel(self) -> list[Shown | str]:
+        """What the program prints of a real kernel: how far its figures lie from the simulator's, cell by cell."""
+        if "linux" not in self.data:
+            return []
+        from fullpipe.experiments.evaluate.page import beside, kernel_line
+
+        rows = [
+            (cell["id"], figure["setting"], f"{figure['title']}, {figure['unit']}".removesuffix(", "), *row)
+            for cell in {cell["id"]: cell for one in self.data["criteria"] for cell in one["cells"]}.values()
+            for figure in cell["figures"].values()
+            for row in beside(figure, self.data["algorithm"])
+        ]
+        columns = ("cell", "setting", "figure", "of, or beside", "simulator", "Linux")
+        table = [Shown("The kernel beside the simulator", columns, rows, 4)] if rows else []
+        return [*table, kernel_line(self.data["linux"])]
+
+    def __repr__(self) -> str:
+        return f"<Card of {shorten(str(self.data['algorithm']))}; worse at: {', '.join(self.worse) or 'nothing'}>"
+
+
+def _criterion(
+    criterion: Criterion,
+    cells: Sequence[JudgedCell],
+    rows: Sequence[Mapping[str, Any]],
+    statement: Statement,
+    asked: str,
+) -> dict[str, Any]:
+    """A criterion's line."""
+    line: dict[str, Any] = {"id": criterion.id, "title": criterion.title, "asks": criterion.asks}
+    if criterion.id in statement.excludes:
+        return {**line, "verdict": NOT_APPLICABLE, "where": "", "why": "excluded by its authors", "cells": []}
+    if criterion.stated:
+        said = statement.answers.get(criterion.id, "")
+        verdict = "stated" if said else "not stated"
+        return {**line, "verdict": verdict, "where": "", "why": said or "no run can answer it", "cells": []}
+    if criterion.id == "7.2":
+        places = {(row["cell"], row["setting"]) for row in rows if row.get("worst_loss_rate") is not None}
+        return {**line, **_part_run([cell for cell in CELLS if cell.settings], places), **_breaker(rows, asked)}
+    own = corrected([cell for cell in cells if criterion.id in cell.cell.criteria])
+    verdict = worst(cell.verdict for cell in own)
+    why = "; ".join(f"{cell.cell.id}: {cell.why}" for cell in own if cell.why and cell.verdict == NOT_RUN)
+    more = {"addressed": _addressed(own)} if criterion.id == "5.1.2" and _addressed(own) is not None else {}
+    return {
+        **line,
+        "verdict": verdict,
+        "where": _where(own, verdict),
+        "why": why,
+        **more,
+        **_part_run(
+            [cell for cell in CELLS if criterion.id in cell.criteria],
+            {(cell.cell.id, one.setting) for cell in own for one in cell.compared},
+        ),
+        "cells": [_cell(cell, asked) for cell in own],
+    }
+
+
+def _part_run(cells: Sequence[Cell], places: Collection[tuple[str, str]]) -> dict[str, int]:
+    """How much of a criterion's cells was run, and of their settings: a word is of no more than that."""
+    return {
+        "cells_run": len({cell for cell, _ in places}),
+        "cells_in_all": len(cells),
+        "settings_run": len(places),
+        "settings_in_all": sum(len(cell.settings) for cell in cells),
+    }
+
+
+def _where(cells: Sequence[JudgedCell], verdict: str) -> str:
+    """The comparison that gave the word: of several that with the largest distance beyond its margin."""
+    found = [
+        (_beyond(one), cell.cell.id, one)
+        for cell in cells
+        if cell.verdict == verdict
+        for one in cell.compared
+        if one.verdict == verdict
+    ]
+    if not found or verdict not in BADNESS[2:]:
+        return ""
+    _, cell, one = max(found, key=lambda each: each[0])
+    others = len(found) - 1
+    starved = " (starves it)" if one.starved else ""
+    return f"{cell}, {one.setting}: {one.title}{starved}" + (f"; {others} more" if others else "")
+
+
+def _beyond(one: Compared) -> float:
+    if one.starved:
+        return math.inf
+    judgement = one.judgement
+    return (judgement.mean - judgement.margin) / (judgement.margin or 1.0) if judgement else -math.inf
+
+
+def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, Any]:
+    """7.2: whether the candidate's runs lose more than a tenth within 10 s where no standard's do."""
+    found: dict[tuple[str, str, str], dict[str, Values]] = {}
+    for row in rows:
+        victim, _, who = row["role"].rpartition(" beside ")
+        if who in ("candidate", *BARS) and row.get("worst_loss_rate") is not None:
+            place = found.setdefault((row["cell"], row["setting"], victim), {who: [] for who in ("candidate", *BARS)})
+            place[who].append(row["worst_loss_rate"])
+    judged = [(place, _broken(*place, values)) for place, values in found.items() if values["candidate"]]
+    judged.sort(key=lambda each: -_most(each[1].candidate))
+    broken = [f"{cell}, {setting}" for (cell, setting, _), one in judged if one.verdict == WORSE]
+    where = broken[0] + (f"; {len(broken) - 1} more" if len(broken) > 1 else "") if broken else ""
+    verdict = worst(one.verdict for _, one in judged)
+    # Shown are those beyond, or else the one that comes closest.
+    shown = [one for _, one in judged if _most(one.candidate) > 100 * BREAKER] or [one for _, one in judged[:1]]
+    cell = Cell("breaker", ("7.2",), "the 10 s of each run above in which the bottleneck drops most", note=BREAKER_NOTE)
+    cells = [{**_cell(JudgedCell(cell, shown), asked), "verdict": verdict, "command": asked}] if judged else []
+    return {"verdict": verdict, "where": where, "why": "" if judged else "no runs", "cells": cells}
+
+
+def _broken(cell: str, setting: str, victim: str, values: Mapping[str, Values]) -> Compared:
+    """What is lost in a setting at most, beside the limit; beyond it is no worse where a standard is too."""
+    judgement = at_most(values["candidate"], BREAKER)
+    assert judgement is not None
+    if any(_most(values[bar]) > BREAKER for bar in BARS):
+        judgement = replace(judgement, verdict=NO_WORSE)
+    shares = {who: [None if value is None else 100 * value for value in each] for who, each in values.items()}
+    return Compared(
+        setting=f"{cell}, {setting}",
+        metric="worst_loss_rate",
+        title="loss over 10 s" + (f" beside {victim}" if victim else ""),
+        unit="%",
+        verdict=judgement.verdict,
+        main=True,
+        candidate=shares["candidate"],
+        standards={bar: shares[bar] for bar in BARS},
+        judgement=judgement,
+        limit=100 * BREAKER,
+    )
+
+
+def _most(values: Values) -> float:
+    return max((value for value in values if value is not None), default=0.0)
+
+
+def _addressed(cells: Sequence[JudgedCell]) -> bool | None:
+    """Whether the median queueing delay at 10 BDP is below a round trip; None where that was not run."""
+    for cell in cells:
+        for one in cell.compared:
+            values = [value for value in one.candidate if value is not None]
+            if (cell.cell.id, one.setting, one.metric) == ("bloat", "10 BDP", "p50_queueing_delay_s") and values:
+                return math.fsum(values) / len(values) < 1e3 * ADDRESSED_BELOW_S
+    return None
+
+
+def _cell(cell: JudgedCell, asked: str) -> dict[str, Any]:
+    """A cell as plain values."""
+    return {
+        "id": cell.cell.id,
+        "title": cell.cell.title,
+        "verdict": cell.verdict,
+        "why": cell.why,
+        **_settings_run(cell),
+        "note": cell.cell.note,
+        "command": f"{asked} --only {cell.cell.id}",
+        "figures": {f"{one.setting}: {one.title}": _figures(one) for one in cell.compared},
+    }
+
+
+def _settings_run(cell: JudgedCell) -> dict[str, int]:
+    """How many of its settings were run; nothing of what has none."""
+    whole, ran = len(cell.cell.settings), len({one.setting for one in cell.compared})
+    return {"settings_run": ran, "settings_in_all": whole} if whole else {}
+
+
+def _figures(one: Compared) -> dict[str, Any]:
+    judged = one.judgement
+    numbers = (
+        {
+            "bar": judged.bar,
+            "difference": _short(judged.mean),
+            "ci95": _short(judged.ci95),
+            "margin": _short(judged.margin),
+            "p": _short(judged.p),
+            "seeds": judged.seeds,
+            **({"of_rates": True} if judged.of_rates else {}),
+            **({"apart": _short(judged.apart), "least": _short(judged.least)} if judged.apart is not None else {}),
+        }
+        if judged
+        else {}
+    )
+    return {
+        "setting": one.setting,
+        "metric": one.metric,
+        "title": one.title,
+        "unit": one.unit,
+        "verdict": one.verdict,
+        **({"why": one.why} if one.why else {}),
+        **({"limit": one.limit} if one.limit is not None else {}),
+        **numbers,
+        **({"starves": True} if one.starved else {}),
+        **({"among_many": True} if one.among_many else {}),
+        **({"shares": {role: _short(share) for role, share in one.shares.items()}} if one.shares else {}),
+        **({"times_tcp": _all_short(one.times_tcp)} if one.times_tcp else {}),
+        "candidate": [_short(value) for value in one.candidate],
+        **{bar: [_short(value) for value in one.standards.get(bar, ())] for bar in BARS},
+        **_kernels(one),
+    }
+
+
+def _kernels(one: Compared) -> dict[str, Any]:
+    """What a real kernel has of a figure: ``linux`` is empty where it was asked and does not tell."""
+    if not one.asked_linux:
+        return {}
+    values = _all_short(one.linux)
+    shares = {role: _short(share) for role, share in one.linux_shares.items()}
+    return {"linux": values, **({"linux_shares": shares} if shares else {})}
+
+
+def _all_short(values: Mapping[str, Sequence[float | None]]) -> dict[str, list[float | None]]:
+    return {role: [_short(value) for value in each] for role, each in values.items()}
+
+
+def _short(value: float | None) -> float | None:
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.{DIGITS}g}")

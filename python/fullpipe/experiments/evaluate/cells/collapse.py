@@ -1,0 +1,108 @@
+"""RFC 9743, 5.1.1: protection against congestion collapse."""
+
+from __future__ import annotations
+
+from fullpipe.experiments.evaluate.cell import ALWAYS, STANDARD, Cell, Metric, Setting
+from fullpipe.experiments.evaluate.preset import (
+    ACK_BYTES,
+    PACKET_BYTES,
+    STANDARDS,
+    Party,
+    Tree,
+    dumbbell,
+    flows,
+    mbps,
+    ms,
+)
+from fullpipe.experiments.evaluate.rules import LESS, LOSS
+
+__all__ = ["CELLS"]
+
+MBPS = 1e6
+
+
+def lossy(party: Party, loss: float, warmup_s: float) -> Tree:
+    """A path that begins to lose at 30 s."""
+    schedule = [{"at": "30 s", "loss": loss}]
+    return dumbbell(
+        10 * MBPS,
+        0.05,
+        1,
+        flows(party, "subject"),
+        duration_s=90,
+        warmup_s=warmup_s,
+        link={"schedule": schedule},
+    )
+
+
+def two_links(party: Party) -> Tree:
+    """Fifty flows over a wide link into a narrow one, one CUBIC flow over the wide one alone (RFC 2914, section 5)."""
+    wide, narrow = 10 * MBPS, 1 * MBPS
+    links = [
+        {"name": "wide", "rate": mbps(wide), "delay": "10 ms", "buffer": "40 ms"},
+        {"name": "bottleneck", "rate": mbps(narrow), "delay": "10 ms", "buffer": "80 ms"},
+    ]
+    hosts = {"access_delay": "1 ms..2 ms", "processing_time": ms(8 * PACKET_BYTES / wide)}
+    return {
+        "duration": "120 s",
+        "warmup": "20 s",
+        "packet_size": PACKET_BYTES,
+        "ack_size": ACK_BYTES,
+        "series_interval": "1 s",
+        "links": links,
+        "flows": [
+            {**flows(party, "subject", 50, path=["wide", "bottleneck"]), **hosts},
+            {**flows(STANDARDS[1], "other", path=["wide"]), **hosts},
+        ],
+    }
+
+
+def overload(party: Party, count: int) -> Tree:
+    """Many flows on a narrow link."""
+    return dumbbell(1 * MBPS, 0.1, 1, flows(party, "subject", count), duration_s=300)
+
+
+CELLS = (
+    Cell(
+        "loss-30",
+        ("5.1.1",),
+        "30 % of packets lost on the wire for a minute: how much is sent",
+        [Setting("30 % loss", lambda party: lossy(party, 0.3, 30), ALWAYS)],
+        [Metric("arrived_packets", "packets sent per round trip", LESS, "", 0.05 / 60)],
+    ),
+    Cell(
+        "silence",
+        ("5.1.1",),
+        "nothing delivered for a minute: exponential backoff (RFC 6298, 5.5)",
+        [Setting("silence", lambda party: lossy(party, 1.0, 30.5), ALWAYS)],
+        [Metric("arrived_packets", "packets sent from 0.5 s after its beginning", "limit", limit=9)],
+        note="With a least timeout of 200 ms that doubles, at most 9 packets go out in a minute. Counted, from when "
+        "what was under way has been answered; one seed beyond it is a breach.",
+    ),
+    Cell(
+        "collapse",
+        ("5.1.1",),
+        "50 flows over 10 Mbit/s into 1 Mbit/s, one CUBIC flow on the first link: undelivered packets",
+        [Setting("50 flows", two_links, STANDARD)],
+        # Of the wide link's capacity over 100 s: 12,000 bits a packet, 10 Mbit/s.
+        [Metric("dropped_packets", "dropped behind the first link, of its capacity", LOSS, "%", 100 * 12_000 / 1e9)],
+    ),
+    Cell(
+        "overload",
+        ("5.1.1",),
+        "1 Mbit/s, 100 ms, 1 BDP: more and more flows",
+        [
+            Setting(
+                f"{count} flow{'s' if count > 1 else ''}",
+                lambda party, count=count: overload(party, count),
+                ALWAYS if count in (20, 100) else STANDARD,
+            )
+            for count in (1, 20, 100, 400)
+        ],
+        [
+            # By rule R alone: where a third is lost, TCP's equation has hardly more than its timeouts.
+            Metric("loss_rate", "loss", LOSS, "%", 100),
+            Metric("starved_flows", "flows below a tenth of the mean", LESS, informs=True),
+        ],
+    ),
+)

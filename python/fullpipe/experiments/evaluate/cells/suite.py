@@ -1,0 +1,96 @@
+"""RFC 9743, 5.2.1: what half of a link's transfers do to the other half (draft-irtf-iccrg-tcpeval-01, section 6.1).
+
+The draft's load is made of traces of a campus's traffic. Here it is synthetic, and declared here.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from fullpipe.experiments.evaluate.cell import FULL, STANDARD, Camps, Metric, Setting
+from fullpipe.experiments.evaluate.preset import PACKET_BYTES, Party, Tree, dumbbell, flows, mbps, ms
+from fullpipe.experiments.evaluate.rules import LESS, MORE
+
+__all__ = ["CELLS", "MEAN_PACKETS", "PAIRS_MS", "camps"]
+
+MEAN_SIZE, SHAPE = "12 kB", 1.2
+"""Of the Pareto law of sizes, which so begins at 2 kB."""
+
+MEAN_PACKETS = 2 + (4 / 3) ** 1.2 * (5.591582441177751 - 1)
+"""Of a transfer. It has more than k packets if it has more than k times 1500 B: always for k of 0 and 1, with
+probability (4/(3k))^1.2 above. Summed over k, with zeta(1.2) of 5.59: a twentieth more than its bytes.
+"""
+
+PAIRS_MS = tuple(sum(ends) for ends in product((0, 12, 25), (2, 37, 75)))
+"""One-way delays of the edge links of the nine pairs of nodes (section 4.1); the central link adds 2 ms."""
+
+CENTRAL_S = 0.002
+BUFFER_S = 0.08
+"""Section 5.2.1: packets of 1500 B worth 80 ms."""
+
+DURATION_S = 500
+"""There is no warm-up: what a camp's transfers had left at its end would count as goodput of those who were slow."""
+
+
+def camps(rate_bps: float, load: float, standard: Party, other: Party) -> Tree:
+    """Two camps of web transfers, each over an edge link of its own into the central one.
+
+    Args:
+        rate_bps: Of the central link.
+        load: What both camps together offer, of that.
+        standard: Whose the camp "victim" is.
+        other: Whose the camp "other" is.
+    """
+    per_s = load * rate_bps / (8 * PACKET_BYTES * MEAN_PACKETS) / (2 * len(PAIRS_MS))
+    edge = {"rate": "1 Gbit/s", "delay": "0 ms", "buffer": "unlimited"}
+    tree = dumbbell(
+        rate_bps,
+        BUFFER_S,
+        1,
+        duration_s=DURATION_S,
+        warmup_s=0,
+        link={"delay": ms(CENTRAL_S)},
+    )
+    tree["links"] += [{"name": camp, **edge} for camp in ("victim", "other")]
+    return {**tree, "web": [*_web(standard, "victim", per_s, rate_bps), *_web(other, "other", per_s, rate_bps)]}
+
+
+def _web(party: Party, camp: str, per_s: float, rate_bps: float) -> list[Tree]:
+    """A camp's transfers, alike between all pairs of nodes."""
+    group = flows(party, camp, path=[camp, "bottleneck"], processing_time=ms(8 * PACKET_BYTES / rate_bps))
+    keys = {key: value for key, value in group.items() if key not in ("name", "count", "start")}
+    load = {"transfers_per_second": per_s, "mean_size": MEAN_SIZE, "shape": SHAPE}
+    return [{**keys, **load, "access_delay": f"{delay} ms"} for delay in PAIRS_MS]
+
+
+CELLS = (
+    Camps(
+        "eval-6.1",
+        ("5.2.1",),
+        "nine RTTs of 8 to 204 ms: web transfers at half and all of the capacity, half of them the candidate's",
+        [
+            Setting(
+                f"{mbps(rate)}, {load:.0%} load",
+                lambda victim, other, rate=rate, load=load: camps(rate, load, victim, other),
+                level,
+                load * rate / 2,
+            )
+            for rate, level in ((10e6, STANDARD), (100e6, FULL))
+            for load in (0.5, 1.0)
+        ],
+        (
+            Metric("victim.goodput_bps", "harm to goodput, 1 - L", MORE),
+            Metric("victim.p95_completion_s", "harm to the 95th percentile of completion times", LESS),
+            Metric("victim.goodput_bps", "L, the goodput left", MORE, informs=True),
+            Metric("other.goodput_bps", "G, the other camp's goodput beside those", MORE, informs=True),
+        ),
+        measure="camps",
+        note="draft-irtf-iccrg-tcpeval-01, 6.1, under a load that is synthetic and declared here in the place of the "
+        "draft's traces of a campus: web transfers of Pareto sizes, 12 kB in the mean and of shape 1.2, in whole "
+        "packets, begun as Poisson processes, the same ones whoever sends. L is the goodput of the standard camp, G "
+        "that of the other, over what the camp has where both are the standard's (the draft's BASELINE). Different "
+        "from the draft besides: no transfer has a twin in the other camp, all traffic goes one way, all packets have "
+        "1500 B, hosts are the card's, and nothing is left out as warm-up. Half of the capacity is delivered whoever "
+        "sends, so that L and G tell little there; completion times do.",
+    ),
+)

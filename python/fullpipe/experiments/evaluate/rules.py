@@ -1,0 +1,294 @@
+"""How runs become words: rule H (harm), rule R (a ratio), starvation, and Holm's correction.
+
+Each word is relative to what the IETF has standardised: in each figure to the less favourable of NewReno and CUBIC. No
+threshold is RFC 9743's: section 5 gives none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fullpipe.experiments.duel import harm
+from fullpipe.runs.aggregate import estimate, tails
+
+__all__ = [
+    "BETTER",
+    "FAMILY",
+    "HARM_MARGIN",
+    "IDLE",
+    "INFORMATION",
+    "KINDS",
+    "LESS",
+    "LOSS",
+    "MORE",
+    "NOT_APPLICABLE",
+    "NOT_RUN",
+    "NO_WORSE",
+    "TIMES_TCP",
+    "UNCLEAR",
+    "WORSE",
+    "Judgement",
+    "Kind",
+    "at_most",
+    "harms",
+    "holm",
+    "judge",
+    "rule_h",
+    "rule_loss",
+    "rule_r",
+    "starves",
+    "tcp_bps",
+    "times_tcp",
+    "worst",
+]
+
+BETTER, NO_WORSE, UNCLEAR, WORSE = "better", "no worse", "unclear", "worse"
+NOT_RUN, NOT_APPLICABLE, INFORMATION = "not run", "not applicable", "information"
+BADNESS = (BETTER, NO_WORSE, UNCLEAR, WORSE)
+"""The words that runs can earn, from best to worst."""
+
+HARM_MARGIN = 0.05
+"""Of what a flow has alone, how much more than the bar's a candidate may take: what ten seeds resolve."""
+
+FAMILY = 0.05
+"""Probability, over all comparisons of a criterion, of one false "worse" that Holm's correction leaves."""
+
+STARVED = 0.1
+"""Part of its equal share below which a flow starves."""
+
+
+TIMES_TCP = 10.0
+"""Packet loss is acceptable where a TCP flow on the same path would have, under it, the throughput that the sender has,
+within an order of magnitude (RFC 3551, section 2; RFC 8083, section 4.3).
+"""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a figure is compared by rule R.
+
+    Attributes:
+        cost: The natural logarithm of what should be small.
+        factor: How much of the bar's cost is still no worse.
+        least: A difference of the figures' means that is nothing, whatever their ratio.
+    """
+
+    cost: Callable[[float], float]
+    factor: float
+    least: float = 0.0
+
+
+LESS, MORE, IDLE, LOSS = "less", "more", "idle", "loss"
+TINY = 1e-5
+KINDS = {
+    # Delays and completion times. What is below 0.1 ms is no delay: a packet of 1500 bytes takes that at 120 Mbit/s.
+    LESS: Kind(lambda value: math.log(max(value, 1e-4)), 1.1),
+    MORE: Kind(lambda value: -math.log(max(value, TINY)), 1.1),
+    # Of the capacity what lies idle, and one point more, so that 99.9 % is not ten times as good as 99 %.
+    IDLE: Kind(lambda value: math.log(max(1 - value, 0.0) + 0.01), 1.1),
+    LOSS: Kind(lambda value: math.log(max(value, TINY)), 1.3, 0.001),
+}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a candidate's runs say beside the bar's.
+
+    Attributes:
+        verdict: One of `BETTER`, `NO_WORSE`, `UNCLEAR`, `WORSE`.
+        bar: The standard that it was held against; empty for a fixed limit.
+        mean: By how much the candidate is worse than the bar, over the seeds.
+        ci95: Half of its 95 % confidence interval, paired by seed.
+        margin: How much is still no worse.
+        p: The probability of being so far beyond the margin by chance, on both sides; 1 where it is not beyond.
+        seeds: How many pairs there were.
+        of_rates: What is compared are rates over TCP's at the losses (`rule_loss`), in the place of the losses.
+        apart: By how much the means differ, where that is too little to count whatever the ratio, and gives the word;
+            None elsewhere.
+        least: What it would have to be beyond to count.
+    """
+
+    verdict: str
+    bar: str
+    mean: float
+    ci95: float
+    margin: float
+    p: float
+    seeds: int
+    of_rates: bool = False
+    apart: float | None = None
+    least: float = 0.0
+
+
+def judge(differences: Sequence[float], margin: float, bar: str = "") -> Judgement:
+    """The word for paired differences, candidate less bar, of a cost: at least two of them.
+
+    ``worse`` where the interval lies above the margin, ``better`` where it lies below its negative, ``no worse`` where
+    it ends at or below the margin, ``unclear`` otherwise.
+    """
+    over = estimate(differences)
+    assert over.sd is not None
+    assert over.ci95 is not None
+    mean, ci95, n = over.mean, over.ci95, len(differences)
+    beyond = mean - margin
+    error = over.sd / math.sqrt(n)
+    p = 1.0 if beyond <= 0 else tails(beyond / error if error else math.inf, n - 1)
+    if mean - ci95 > margin:
+        verdict = WORSE
+    elif mean + ci95 < -margin:
+        verdict = BETTER
+    elif mean + ci95 <= margin:
+        verdict = NO_WORSE
+    else:
+        verdict = UNCLEAR
+    return Judgement(verdict, bar, mean, ci95, margin, p, n)
+
+
+def harms(alone: Sequence[float | None], beside: Sequence[float | None], *, more_is_better: bool) -> list[float | None]:
+    """Ware et al.'s harm, seed by seed; None where a figure is unknown."""
+    return [
+        None if x is None or y is None else harm(x, y, more_is_better=more_is_better)
+        for x, y in zip(alone, beside, strict=True)
+    ]
+
+
+def rule_h(candidate: Sequence[float | None], standards: Mapping[str, Sequence[float | None]]) -> Judgement | None:
+    """Rule H: the harm that a candidate does, beside the largest mean harm that a standard does to the same flows. That
+    bounds harm by equivalence, with CUBIC's own record on Reno counted, because CUBIC is standard. None without two
+    pairs.
+    """
+    return _against(candidate, standards, lambda value: value, HARM_MARGIN)
+
+
+def rule_r(
+    candidate: Sequence[float | None], standards: Mapping[str, Sequence[float | None]], kind: str
+) -> Judgement | None:
+    """Rule R: the logarithm of the ratio of costs, beside the standard with the larger mean cost. None without two
+    pairs.
+    """
+    how = KINDS[kind]
+    judged = _against(candidate, standards, how.cost, math.log(how.factor))
+    if judged is None or not how.least:
+        return judged
+    pairs = _pairs(candidate, standards[judged.bar])
+    apart = math.fsum(one - other for one, other in pairs) / len(pairs)
+    if judged.verdict in (WORSE, UNCLEAR, BETTER) and abs(apart) <= how.least:
+        return replace(judged, verdict=NO_WORSE, p=1.0, apart=apart, least=how.least)
+    return judged
+
+
+def rule_loss(
+    candidate: Sequence[float | None],
+    standards: Mapping[str, Sequence[float | None]],
+    times: Sequence[float | None],
+    standards_times: Mapping[str, Sequence[float | None]],
+) -> Judgement | None:
+    """Rule R for the losses of those who send: where it does not say that they are no worse, they are ``worse`` only
+    where their rate over TCP's at this loss is also more than `TIMES_TCP` times a standard's rate over TCP's at its
+    own, of the standard with the larger mean. None without two pairs.
+
+    RFC 5348's equation says what TCP would have, of losses apart from each other; the standards' own rates over it say
+    how far it is from what TCP has in this very network. It is never less than the equation says.
+
+    Args:
+        candidate: The part of the packets that is lost, by seed.
+        standards: The same of each standard.
+        times: The candidate's rate over TCP's at its loss and round-trip time (`tcp_bps`), by seed.
+        standards_times: The same of each standard.
+    """
+    judged = rule_r(candidate, standards, LOSS)
+    if judged is None or judged.verdict in (BETTER, NO_WORSE):
+        return judged
+    bars = {name: [None if v is None else max(v, 1.0) for v in values] for name, values in standards_times.items()}
+    beyond = _against(times, bars, lambda value: math.log(max(value, TINY)), math.log(TIMES_TCP))
+    if beyond is None:
+        return judged
+    beyond = replace(beyond, of_rates=True)
+    if beyond.verdict == WORSE:
+        return replace(judged, p=max(judged.p, beyond.p))
+    if beyond.verdict == UNCLEAR:
+        return replace(beyond, p=max(judged.p, beyond.p))
+    return replace(beyond, verdict=NO_WORSE)
+
+
+def tcp_bps(loss: float, rtt_s: float, packet_bytes: float) -> float:
+    """The rate of a TCP flow that loses this part of its packets: RFC 5348, 3.1, with its ``b`` of 1 and ``t_RTO`` of
+    four round trips.
+    """
+    if not loss:
+        return math.inf
+    waits = 4 * (3 * math.sqrt(3 * loss / 8)) * loss * (1 + 32 * loss**2)
+    return 8 * packet_bytes / (rtt_s * (math.sqrt(2 * loss / 3) + waits))
+
+
+def times_tcp(goodput_bps: float, loss: float, rtt_s: float, packet_bytes: float) -> float:
+    """The rate at which a flow sends, over TCP's at the part that it loses (`tcp_bps`)."""
+    return goodput_bps / (1 - loss) / tcp_bps(loss, rtt_s, packet_bytes)
+
+
+def at_most(candidate: Sequence[float | None], limit: float) -> Judgement | None:
+    """A limit of an RFC's: one run beyond it breaks it."""
+    known = [value for value in candidate if value is not None]
+    if not known:
+        return None
+    most = max(known)
+    broken = most > limit
+    return Judgement(WORSE if broken else NO_WORSE, "", most - limit, 0.0, 0.0, 0.0 if broken else 1.0, len(known))
+
+
+def starves(shares: Sequence[float | None], standards: Mapping[str, Sequence[float | None]]) -> bool:
+    """Whether a candidate starves flows that no standard starves: they have less than a tenth of their equal share in
+    more than half of the seeds.
+
+    Args:
+        shares: What the flows have of their equal share beside the candidate, seed by seed.
+        standards: The same beside each standard.
+    """
+    return _starved(shares) and not any(_starved(others) for others in standards.values())
+
+
+def holm(p_values: Sequence[float], family: float = FAMILY) -> list[bool]:
+    """Which of several hypotheses to reject so that the probability of one false rejection stays within ``family``.
+
+    S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6(2), 1979:
+    the k-th smallest of n values is held against family/(n - k + 1), up to the first that is above.
+    """
+    rejected = [False] * len(p_values)
+    for done, place in enumerate(sorted(range(len(p_values)), key=lambda place: p_values[place])):
+        if p_values[place] > family / (len(p_values) - done):
+            break
+        rejected[place] = True
+    return rejected
+
+
+def worst(verdicts: Iterable[str]) -> str:
+    """The worst of some words; `NOT_RUN` where none was earned."""
+    earned = [verdict for verdict in verdicts if verdict in BADNESS]
+    return max(earned, key=BADNESS.index) if earned else NOT_RUN
+
+
+def _against(
+    candidate: Sequence[float | None],
+    standards: Mapping[str, Sequence[float | None]],
+    cost: Callable[[float], float],
+    margin: float,
+) -> Judgement | None:
+    """Beside the standard with the largest mean cost."""
+    costs = {name: [cost(value) for value in values if value is not None] for name, values in standards.items()}
+    known = {name: math.fsum(values) / len(values) for name, values in costs.items() if values}
+    if not known:
+        return None
+    bar = max(known, key=lambda name: known[name])
+    differences = [cost(one) - cost(other) for one, other in _pairs(candidate, standards[bar])]
+    return judge(differences, margin, bar) if len(differences) > 1 else None
+
+
+def _pairs(ones: Sequence[float | None], others: Sequence[float | None]) -> list[tuple[float, float]]:
+    return [(one, other) for one, other in zip(ones, others, strict=True) if one is not None and other is not None]
+
+
+def _starved(shares: Sequence[float | None]) -> bool:
+    known = [share for share in shares if share is not None]
+    return 2 * sum(share < STARVED for share in known) > len(known)

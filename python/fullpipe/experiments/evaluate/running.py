@@ -1,0 +1,336 @@
+"""`evaluate`: runs what a card needs, adds seeds where the word is unclear, and judges."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fullpipe._util.display import Outcome, Shown
+from fullpipe._util.files import cache_directory
+from fullpipe._util.text import listed, quoted, unknown, with_params
+from fullpipe.errors import InputError
+from fullpipe.experiments.evaluate import beside_linux
+from fullpipe.experiments.evaluate.beside_linux import LINUX_SEEDS, on_linux
+from fullpipe.experiments.evaluate.card import Card, Kernel
+from fullpipe.experiments.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Setting
+from fullpipe.experiments.evaluate.cells import CELLS
+from fullpipe.experiments.evaluate.criteria import CRITERIA
+from fullpipe.experiments.evaluate.judging import Runs, judge_cell, unclear
+from fullpipe.experiments.evaluate.preset import PACKET_BYTES, Party, Tree, dumbbell, flows
+from fullpipe.experiments.evaluate.statement import Statement
+from fullpipe.experiments.evaluate.work import Work, needed, open_store
+from fullpipe.runs import engines
+from fullpipe.runs.cluster import check_scheduler
+from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.options import RunOptions
+from fullpipe.scenario import Scenario
+from fullpipe.scenario.quantity import Quantity
+
+__all__ = ["PROFILES", "Plan", "Profile", "evaluate", "plan"]
+
+SEEDS = (2, 1000)
+"""Seeds that a card can be made of: at least, at most."""
+
+MORE_SEEDS = 10
+"""Added where the word is unclear."""
+
+PACKETS_PER_S = 6e6
+"""How many packets of a card's runs one processor simulates in a second, about: for `Plan`."""
+
+PACKETS_PER_S_ON_LINUX = 9e3
+"""The same of the virtual machine."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How much is run.
+
+    Attributes:
+        level: Settings up to this are run.
+        seeds: Runs of each.
+        most: Runs of each where the word stays unclear.
+    """
+
+    level: int
+    seeds: int
+    most: int
+
+
+PROFILES = {"quick": Profile(ALWAYS, 3, 13), "standard": Profile(STANDARD, 10, 40), "full": Profile(FULL, 30, 40)}
+
+
+@shows_progress("runs")
+def evaluate(
+    algorithm: str | Mapping[str, Any],
+    *,
+    profile: str = "quick",
+    only: Sequence[str] | None = None,
+    seeds: int | None = None,
+    flow_keys: Mapping[str, Any] | None = None,
+    statement: Statement | None = None,
+    engine: str = "simulator",
+    cache: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: Callable[[float, float], object] | None = None,
+    stop: threading.Event | None = None,
+    memory: int | str | None = None,
+    called: str | None = None,
+) -> Card:
+    """The report card of an algorithm after RFC 9743, each word relative to the less favourable of NewReno and CUBIC.
+
+    Args:
+        algorithm: As scenarios name it, or a table such as ``{"name": "vegas", "alpha": 2}``.
+        profile: "quick", "standard" or "full".
+        only: Sections of the RFC ("5.1.2", or "5.2" for all below) or cells ("duel"); None for all.
+        seeds: Runs of each; none are added then. None for the profile's.
+        flow_keys: Keys of the candidate's flows beside the preset's, such as ``{"pacing": "on"}``.
+        statement: What its authors state.
+        engine: "linux" runs `LINUX_CELLS` on a real kernel too; what it finds stands beside the simulator's and gives
+            no word.
+        cache: Where runs are kept, by what was run; None for the user's cache.
+        workers: As for `run_many`.
+        dask: The address of a Dask scheduler, whose cluster runs what the simulator does; None for this machine.
+        progress: As for `run_many`.
+        stop: As for `run_many`.
+        memory: As for `run_many`.
+        called: What the program calls the algorithm, in the commands on the card; None for what ``algorithm`` says.
+
+    Raises:
+        ScenarioError: There is no such algorithm, parameter or key.
+        InputError: There is no such profile, engine, section or cell, so many seeds are not allowed, or no Dask
+            scheduler answers.
+        LinuxError: The Linux engine lacks something, or none of its runs ended; where some did, the card says how many.
+        Cancelled: ``stop`` was set.
+    """
+    engines.check_engines([engine])
+    candidate, how, chosen, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
+    statement = statement or Statement()
+    if dask is not None:
+        check_scheduler(dask)
+    runs, there, kernel = Runs(), Runs(), None
+    failures: dict[str, str] = {}
+    options = RunOptions(workers, memory, stop, progress, dask)
+    with open_store(cache_directory("evaluate") if cache is None else cache) as store:
+        few = {place: min(counts[place], LINUX_SEEDS) for place in counts if engine == "linux" and on_linux(*place)}
+        if few:
+            trees_there = (each.tree for each in needed(candidate, few, engine, deployed=False))
+            kernel = beside_linux.check(trees_there)
+        work = Work(store, candidate, options)
+        while True:
+            work.run(runs, counts, deployed=how.level >= STANDARD)
+            doubtful = [place for place in counts if counts[place] < how.most and unclear(*place, runs)]
+            if not doubtful:
+                break
+            for place in doubtful:
+                counts[place] = min(how.most, counts[place] + MORE_SEEDS)
+        if kernel is not None:
+            work = Work(store, candidate, options, engine)
+            work.run(there, few, deployed=False)
+            failures = dict(work.failures)
+    cells = [judge_cell(cell, [s for c, s in counts if c is cell], runs, there) for cell in chosen]
+    trees = {
+        (cell.id, setting.name, role): {**tree, "seed": 1}
+        for cell, setting in counts
+        for role, tree in cell.roles(setting, candidate, how.level >= STANDARD).items()
+    }
+    command = _command(called or _written(algorithm), profile, seeds, engine)
+    return Card.of(
+        candidate.label,
+        profile,
+        (how.seeds, max(counts.values(), default=how.seeds)),
+        dict(candidate.keys),
+        cells,
+        runs,
+        trees,
+        statement,
+        command,
+        list(only or ()),
+        Kernel(kernel or "", LINUX_SEEDS, len(few), failures) if engine == "linux" else None,
+    )
+
+
+@dataclass(frozen=True)
+class Plan(Outcome):
+    """What a card needs before any word is unclear.
+
+    Attributes:
+        runs: How many there are.
+        kept: How many of these the cache has.
+        packets: How many packets the bottlenecks of the others can take, at most.
+        more_seeds: How many seeds each setting has at most, where its word stays unclear.
+        seeds: How many each has.
+        linux_runs: How many runs a real kernel makes.
+        linux_kept: How many of these the cache has.
+        linux_packets: How many packets the bottlenecks of the others can take, at most.
+    """
+
+    runs: int
+    kept: int
+    packets: float
+    seeds: int
+    more_seeds: int
+    linux_runs: int = 0
+    linux_kept: int = 0
+    linux_packets: float = 0.0
+
+    @property
+    def cpu_s(self) -> float:
+        """About how long they take one processor, seconds."""
+        return self.packets / PACKETS_PER_S
+
+    @property
+    def linux_cpu_s(self) -> float:
+        """About how long those on Linux take one processor, seconds."""
+        return self.linux_packets / PACKETS_PER_S_ON_LINUX
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values ready for JSON."""
+        return {**asdict(self), "cpu_s": self.cpu_s, "linux_cpu_s": self.linux_cpu_s}
+
+    def shown(self, _columns: Sequence[str] | None = None) -> list[Shown | str]:
+        """Lines that the program prints."""
+        runs = f"{self.runs:,} runs of {self.seeds} seeds, {self.kept:,} of them kept from before"
+        more = f"up to {self.more_seeds} seeds where a word is unclear" if self.more_seeds > self.seeds else ""
+        lines = ["; ".join(part for part in (runs, _left(self.cpu_s), more) if part)]
+        if self.linux_runs:
+            there = f"on Linux {self.linux_runs:,} runs, {self.linux_kept:,} of them kept from before"
+            lines.append("; ".join(part for part in (there, _left(self.linux_cpu_s)) if part))
+        return [*lines]
+
+
+def _left(cpu_s: float) -> str:
+    """How long what is left takes, about."""
+    return f"the others take one processor about {math.ceil(cpu_s / 60):,} min" if cpu_s else ""
+
+
+def plan(
+    algorithm: str | Mapping[str, Any],
+    *,
+    profile: str = "quick",
+    only: Sequence[str] | None = None,
+    seeds: int | None = None,
+    flow_keys: Mapping[str, Any] | None = None,
+    statement: Statement | None = None,
+    engine: str = "simulator",
+    cache: str | os.PathLike[str] | None = None,
+) -> Plan:
+    """How much `evaluate` would run; the arguments are its own. Nothing is run.
+
+    Raises:
+        ScenarioError: There is no such algorithm, parameter or key, or the kernel that is asked for cannot run it.
+        InputError: There is no such profile, engine, section or cell, or so many seeds are not allowed.
+    """
+    engines.check_engines([engine])
+    candidate, how, _, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
+    with open_store(cache_directory("evaluate") if cache is None else cache) as store:
+        here = Work(store, candidate, RunOptions())
+        runs, kept, packets = _counted(here, counts, deployed=how.level >= STANDARD)
+        there = (0, 0, 0.0)
+        if engine == "linux":
+            few = {place: min(count, LINUX_SEEDS) for place, count in counts.items() if on_linux(*place)}
+            there = _counted(Work(store, candidate, RunOptions(), engine), few, deployed=False)
+    return Plan(runs, kept, packets, how.seeds, how.most, *there)
+
+
+def _counted(work: Work, counts: Mapping[tuple[Cell, Setting], int], *, deployed: bool) -> tuple[int, int, float]:
+    """Number of different runs, of those in the store, and of packets that the others have."""
+    wanted = {work.address(each): each for each in needed(work.candidate, counts, work.engine, deployed=deployed)}
+    missing = [each for address, each in wanted.items() if work.find(address) is None]
+    return len(wanted), len(wanted) - len(missing), math.fsum(_packets(each.tree) for each in missing)
+
+
+def _asked(
+    algorithm: str | Mapping[str, Any],
+    profile: str,
+    only: Sequence[str] | None,
+    seeds: int | None,
+    flow_keys: Mapping[str, Any] | None,
+    statement: Statement | None,
+) -> tuple[Party, Profile, list[Cell], dict[tuple[Cell, Setting], int]]:
+    """Who is judged, how thoroughly, in which cells, and how many seeds each of their settings has at first."""
+    if profile not in PROFILES:
+        raise InputError(unknown("profile", profile, PROFILES))
+    how = PROFILES[profile]
+    if seeds is not None:
+        if not SEEDS[0] <= seeds <= SEEDS[1]:
+            raise InputError(f"seeds = {seeds} (allowed: {SEEDS[0]} to {SEEDS[1]})")
+        how = Profile(how.level, seeds, seeds)
+    label = algorithm if isinstance(algorithm, str) else with_params(algorithm)
+    candidate = Party(label, algorithm, flow_keys or {})
+    _alone(candidate)
+    chosen = _chosen(only)
+    excluded = set((statement or Statement()).excludes)
+    counts = {
+        (cell, setting): how.seeds
+        for cell in chosen
+        if not set(cell.criteria) <= excluded
+        for setting in cell.settings
+        if setting.level <= how.level
+    }
+    return candidate, how, chosen, counts
+
+
+def _packets(tree: Tree) -> float:
+    """How many packets the first link can take, or the flows have where all are finite: what a run costs, about."""
+    groups = tree["flows"]
+    sizes = [Quantity.parse(group["size"]) for group in groups if "size" in group]
+    if groups and len(sizes) == len(groups):
+        return math.fsum(
+            group.get("count", 1) * (size.value if size else 0.0) / PACKET_BYTES
+            for group, size in zip(groups, sizes, strict=True)
+        )
+    rate = Quantity.parse(tree["links"][0].get("rate", "6 Mbit/s"))
+    duration = Quantity.parse(tree["duration"])
+    assert rate is not None
+    assert duration is not None
+    return rate.value * duration.value / 8 / PACKET_BYTES
+
+
+def _command(called: str, profile: str, seeds: int | None, engine: str) -> str:
+    """What makes the card again."""
+    words = ["fullpipe", "evaluate", called, "--profile", profile]
+    words += ["--seeds", str(seeds)] if seeds is not None else []
+    return shlex.join([*words, *(["--engine", engine] if engine != "simulator" else [])])
+
+
+def _written(value: Any) -> str:
+    """An algorithm as the program takes it: a name, or an inline table of TOML."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_inline(each)}" for key, each in value.items()) + " }"
+    return str(value)
+
+
+def _inline(value: Any) -> str:
+    return _written(value) if isinstance(value, Mapping) else json.dumps(value, ensure_ascii=False)
+
+
+def _alone(candidate: Party) -> Scenario:
+    """The candidate in a scenario: whatever is wrong with it is said."""
+    return Scenario.from_dict(dumbbell(10e6, 0.05, 1, flows(candidate, "subject"), duration_s=30))
+
+
+def _chosen(only: Sequence[str] | None) -> list[Cell]:
+    if only is None or "7.2" in only:  # it is judged from the runs of all others
+        return list(CELLS)
+    if not only:
+        raise InputError("only: there are none; name at least one section or cell")
+    ids = [cell.id for cell in CELLS]
+    sections = [criterion.id for criterion in CRITERIA]
+    for word in only:
+        if word not in ids and not any(section == word or section.startswith(f"{word}.") for section in sections):
+            raise InputError(f"{quoted(word)} is neither a section nor a cell (allowed: {listed([*sections, *ids])})")
+    return [
+        cell
+        for cell in CELLS
+        if any(
+            word == cell.id or any(section == word or section.startswith(f"{word}.") for section in cell.criteria)
+            for word in only
+        )
+    ]

@@ -1,0 +1,62 @@
+"""What no run can answer: the authors' own statement, a TOML file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fullpipe._util.text import listed, quoted
+from fullpipe.errors import ScenarioError
+from fullpipe.experiments.evaluate.criteria import CRITERIA
+from fullpipe.scenario.scenario import parse, read_text
+
+__all__ = ["Statement"]
+
+STATED = [criterion.id for criterion in CRITERIA if criterion.stated]
+SPECIAL = [criterion.id for criterion in CRITERIA if criterion.id.startswith("7.")]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What an algorithm's authors state.
+
+    Attributes:
+        answers: By section, what they say.
+        excludes: Special cases (section 7) that are out of its scope.
+    """
+
+    answers: Mapping[str, str] = field(default_factory=dict)
+    excludes: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Statement:
+        """Reads a statement: ``excludes``, a list of sections, and a table ``[statements]`` with a text per section.
+
+        Raises:
+            ScenarioError: The file can't be read, is not TOML, or names what cannot be stated or excluded.
+        """
+        file = str(path)
+        return cls.of(parse(read_text(path), file=file), file)
+
+    @classmethod
+    def of(cls, tree: Mapping[str, Any], file: str | None = None) -> Statement:
+        """The same from the file's content."""
+        for key in tree:
+            if key not in ("statements", "excludes"):
+                raise ScenarioError(key, "unknown key (allowed: statements, excludes)", file)
+        answers, excludes = tree.get("statements", {}), tree.get("excludes", [])
+        if not isinstance(answers, Mapping):
+            raise ScenarioError("statements", "is no table of texts", file)
+        for section, text in answers.items():
+            if section not in STATED:
+                raise ScenarioError(f"statements.{section}", f"cannot be stated (allowed: {listed(STATED)})", file)
+            if not isinstance(text, str) or not text.strip():
+                raise ScenarioError(f"statements.{section}", "is no text", file)
+        if not isinstance(excludes, list):
+            raise ScenarioError("excludes", "is no list of sections", file)
+        for section in excludes:
+            if section not in SPECIAL:
+                raise ScenarioError("excludes", f"{quoted(section)} (allowed: {listed(SPECIAL)})", file)
+        return cls(dict(answers), tuple(excludes))

@@ -1,0 +1,169 @@
+"""Runs that a card needs, made once each: by the simulator or a kernel, here or on a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fullpipe import runs as core
+from fullpipe import scenario as scenarios
+from fullpipe._util.fingerprint import hash_of
+from fullpipe.experiments.evaluate import beside_linux, measure
+from fullpipe.experiments.evaluate.beside_linux import as_run, turned
+from fullpipe.experiments.evaluate.cell import Cell, Setting
+from fullpipe.experiments.evaluate.judging import Runs
+from fullpipe.experiments.evaluate.measure import MEASURES, Row
+from fullpipe.experiments.evaluate.preset import Party, Tree
+from fullpipe.linux.errors import LinuxError
+from fullpipe.runs.design import Case, Run
+from fullpipe.runs.measure import name_of
+from fullpipe.runs.options import RunOptions
+from fullpipe.runs.runner import Keys, Runner
+from fullpipe.runs.store import Store
+from fullpipe.scenario import Scenario
+
+__all__ = ["Wanted", "Work", "needed", "open_store"]
+
+Counts = Mapping[tuple[Cell, Setting], int]
+"""Seeds of each setting."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A run that a card needs.
+
+    Attributes:
+        cell: Test case that it belongs to.
+        setting: Network of the test case.
+        role: Role of its flows there.
+        tree: The scenario, with the seed.
+        seed: The seed.
+        run: The run for the runner.
+        turned: Victim and other have changed places in it.
+    """
+
+    cell: Cell
+    setting: Setting
+    role: str
+    tree: Tree
+    seed: int
+    run: Run
+    turned: bool = False
+
+
+def open_store(directory: str | os.PathLike[str]) -> Store:
+    """Store of the runs of all cards in a directory. Where that can't be used, runs are in memory alone, which is
+    reported.
+    """
+    return Store(Path(directory, "runs.sqlite"), optional=True)
+
+
+def needed(candidate: Party, counts: Counts, engine: str, *, deployed: bool) -> Iterator[Wanted]:
+    """All runs of the settings' seeds.
+
+    Raises:
+        ScenarioError: The kernel that is to run one cannot.
+    """
+    number = 0
+    for (cell, setting), count in counts.items():
+        measured = name_of(MEASURES[cell.measure])
+        for role, tree in cell.roles(setting, candidate, deployed).items():
+            made, turn = as_run(tree) if engine == "linux" else (tree, False)
+            scenario = Scenario.from_dict(made)
+            for seed in range(1, count + 1):
+                asked = _asked_of_linux(scenario, seed) if engine == "linux" else None
+                run = Run(number, Case(scenario, measure=measured, asked=asked), seed)
+                yield Wanted(cell, setting, role, {**made, "seed": seed}, seed, run, turn)
+                number += 1
+
+
+@dataclass
+class Work:
+    """Makes the runs that are not there yet.
+
+    A virtual machine that fails takes its own run with it and no other.
+
+    Attributes:
+        store: Store of runs.
+        candidate: The algorithm that is judged.
+        options: How runs are carried out.
+        engine: Engine of the runs.
+        failures: Reasons of runs that failed, by address in hexadecimal.
+    """
+
+    store: Store
+    candidate: Party
+    options: RunOptions
+    engine: str = "simulator"
+    failures: dict[str, str] = field(default_factory=dict)
+    _rows: dict[bytes, Row] = field(default_factory=dict)
+    _runner: Runner = field(init=False)
+
+    def __post_init__(self) -> None:
+        tolerated = (LinuxError,) if self.engine == "linux" else ()
+        keys = Keys(_build_of_linux() if self.engine == "linux" else None)
+        self._runner = Runner(self.options, self.store, keys, self.engine, tolerates=tolerated)
+
+    def run(self, runs: Runs, counts: Counts, *, deployed: bool) -> None:
+        """Adds the rows that the settings' seeds lack.
+
+        Raises:
+            LinuxError: No run of a kernel ended.
+        """
+        missing = [
+            each
+            for each in needed(self.candidate, counts, self.engine, deployed=deployed)
+            if not runs.has(each.cell.id, each.setting.name, each.role, each.seed)
+        ]
+        addresses = [self.address(each) for each in missing]
+        wanted: dict[bytes, Run] = {}
+        for each, address in zip(missing, addresses, strict=True):
+            if self.find(address) is None:
+                wanted.setdefault(address, each.run)
+        self._make(wanted)
+        for each, address in zip(missing, addresses, strict=True):
+            row = self.find(address)
+            assert row is not None or address.hex() in self.failures
+            row = turned(row) if row and each.turned else row or {}
+            runs.add(each.cell.id, each.setting.name, each.role, each.seed, row)
+
+    def address(self, wanted: Wanted) -> bytes:
+        """Address of a run: its content, or, where that cannot be known, its place in the card."""
+        known = self._runner.key(wanted.run)
+        place = [wanted.cell.id, wanted.setting.name, wanted.role, wanted.seed]
+        return json.dumps(place).encode() if known is None else known
+
+    def find(self, address: bytes) -> Row | None:
+        """Row of a run that was made before."""
+        return self._rows.get(address) or self.store.find(address)
+
+    def _make(self, wanted: Mapping[bytes, Run]) -> None:
+        addresses = {run.number: address for address, run in wanted.items()}
+        with closing(self._runner.rows(list(wanted.values()))) as steps:
+            for done in steps:
+                address = addresses[done.run.number]
+                if done.row is not None:
+                    self._rows[address] = done.row
+                    continue
+                self.failures[address.hex()] = str(done.error)
+                if done.error is not None and len(self.failures) == len(wanted):
+                    raise done.error
+
+
+def _build_of_linux() -> str:
+    """Identity of the kernel, of the testbed around it, and of the code that makes rows of its output. A new build of
+    the simulator makes no run of a kernel again.
+    """
+    assert measure.__file__ is not None
+    folders = [Path(module.__path__[0]) for module in (core, scenarios)]
+    return " ".join([beside_linux.stamp(), *map(hash_of, folders), hash_of(Path(measure.__file__))])
+
+
+def _asked_of_linux(scenario: Scenario, seed: int) -> str:
+    tree = scenario.replace(seed=seed).to_dict()
+    algorithms = [group["algorithm"] for group in tree["flows"]]
+    return beside_linux.asked(tree) + json.dumps(algorithms, sort_keys=True)

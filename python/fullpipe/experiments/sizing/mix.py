@@ -1,0 +1,279 @@
+"""The link and the traffic a buffer is sized for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fullpipe import models
+from fullpipe._util.text import quoted, unknown
+from fullpipe.errors import InputError
+from fullpipe.experiments.sizing.shares import algorithms_of
+from fullpipe.registry import Param, queues
+from fullpipe.scenario import Scenario
+from fullpipe.scenario.quantity import read_quantity
+
+__all__ = ["BUFFER", "MOST_BDP", "Mix"]
+
+BUFFER = "buffer"
+"""What is sized where it is no parameter of the queue."""
+
+MOST_BDP = 4
+"""Buffers tried, in bandwidth-delay products, at most; and the buffer where a parameter of the queue is sized."""
+
+WAYS = {"packets": "{packets} packets", "packets or time": "{packets} packets", "time": "{time}", "data": "{bytes} B"}
+"""How a size in packets is written, by the kind of the parameter."""
+
+EPOCHS_ALONE = (3, 6)
+"""Congestion epochs of one flow left out and measured, at least: it repeats one cycle. The first loss ends slow start,
+the second is the first that adaptive backoffs are right at."""
+
+EPOCHS_TOGETHER = (5, 10)
+"""The same for several flows, whose windows have to converge first: `models.convergence_epochs(0.5)` is 4.3."""
+
+WARMUP_ROUNDS = 50
+"""Round trips of the longest RTT left out, at least: flows begin over the first fifth of them."""
+
+MEASURED_ROUNDS = 200
+"""Round trips of the longest RTT that averages are taken over, at least."""
+
+RTT_SPREAD = 0.05
+"""Where one RTT is given, several flows have theirs evenly in so much of it to either side. With exactly one RTT they
+rise and fall together, which no hosts' flows do; reports/sizing.md has what 2, 5 and 10 % change."""
+
+RTO_ABOVE_RTT_S = 0.2
+"""The least retransmission timeout is the base RTT and so much, as in Linux, which adds at least 200 ms to the smoothed
+RTT. 200 ms in all would be no floor on paths that take longer."""
+
+LONGEST_S = 1_000_000
+"""The longest run that a scenario may ask for."""
+
+WEB_ALGORITHM = "newreno"
+WEB_MEAN_SIZE = 12_000
+"""Bytes; with `WEB_SHAPE` what the experiments of Shorten and Leith with web traffic are reconstructed with."""
+WEB_SHAPE = 1.2
+
+
+@dataclass(frozen=True)
+class Mix:
+    """A link, and flows that cross it.
+
+    The flows' base RTTs lie evenly between the two ends, or `RTT_SPREAD` to either side where these are the same: flow
+    i of n has the middle of the i-th of n equal parts. Several flows begin at random moments, and their senders handle
+    what they have to send a random time later, up to the time the link takes for a packet (Floyd and Jacobson 1992,
+    against phase effects); web transfers are random; nothing else is.
+
+    Attributes:
+        rate_bps: The link's rate.
+        rtt_min_s: The shortest base RTT.
+        rtt_max_s: The longest base RTT; the same for one RTT.
+        web_load: Part of the link that web transfers ask for, 0 to less than 1: a Poisson process of NewReno transfers
+            of Pareto size, mean 12 kB, shape 1.2.
+        packet_size: Bytes on the wire.
+        queue: The link's queueing discipline, as a scenario writes it.
+        sized: What is sized: the link's buffer (`BUFFER`), or a parameter of the queue, such as CoDel's "target"; the
+            buffer is then `MOST_BDP` bandwidth-delay products. A size counts packets; a time is what the link takes for
+            them, bytes are theirs.
+        tables: What names of algorithms stand for that are no names of scenarios.
+    """
+
+    rate_bps: float
+    rtt_min_s: float
+    rtt_max_s: float
+    web_load: float = 0.0
+    packet_size: int = 1000
+    queue: str | Mapping[str, Any] = "drop-tail"
+    sized: str = BUFFER
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def parse(
+        cls,
+        rate: str,
+        rtt: str,
+        web_load: float = 0.0,
+        packet_size: int = 1000,
+        queue: str | Mapping[str, Any] = "drop-tail",
+        sized: str = BUFFER,
+    ) -> Mix:
+        """From text such as "155 Mbit/s" and "80 ms..250 ms" or "80 ms".
+
+        Raises:
+            InputError: Something is no such quantity or out of range.
+            ScenarioError: There is no such queue, or it has no such parameter.
+        """
+        ends = [read_quantity("rtt", end, "s", '"80 ms" or "80 ms..250 ms"') for end in rtt.split("..", 1)]
+        rate_bps = read_quantity("rate", rate, "bps", '"155 Mbit/s"')
+        mix = cls(rate_bps, ends[0], ends[-1], web_load, packet_size, queue, sized)
+        if mix.rtt_min_s > mix.rtt_max_s:
+            raise InputError(f"rtt = {quoted(rtt)}: the shorter RTT comes first")
+        if not 0 <= web_load < 1:
+            raise InputError(f"web_load = {web_load:g} (allowed: 0 to less than 1)")
+        if mix.bdp_packets < 1:
+            raise InputError(f"rate = {quoted(rate)}, rtt = {quoted(rtt)}: the pipe holds less than a packet")
+        mix.scenario("newreno", 1, 1)
+        return mix
+
+    @property
+    def column(self) -> str:
+        """What columns of sizes begin with: "buffer", or "queue_target" of a parameter called target."""
+        return BUFFER if self.sized == BUFFER else f"queue_{self.sized}"
+
+    @property
+    def what(self) -> str:
+        """What is sized, as tables say it: "buffer", or "target of codel"."""
+        return BUFFER if self.sized == BUFFER else f"{self.sized} of {_name(self.queue)}"
+
+    @property
+    def most_packets(self) -> int:
+        """The largest size tried."""
+        return math.ceil(MOST_BDP * self.bdp_packets)
+
+    @property
+    def rtt_s(self) -> float:
+        """The mean base RTT."""
+        return (self.rtt_min_s + self.rtt_max_s) / 2
+
+    @property
+    def packet_s(self) -> float:
+        """How long the link takes to send a packet."""
+        return 8 * self.packet_size / self.rate_bps
+
+    @property
+    def bdp_packets(self) -> float:
+        """The link's rate times the mean base RTT."""
+        return self.rtt_s / self.packet_s
+
+    def epoch_s(self, flows: int, buffer_packets: int) -> float:
+        """From one loss of a flow to its next, were it a Reno flow with its share of pipe and buffer: half that share
+        of round trips with the queue full. Adaptive AIMD's is as long (`models.aimd_epoch_rounds`).
+        """
+        peak = (self.bdp_packets + buffer_packets) / flows
+        return models.aimd_epoch_rounds(peak) * (self.rtt_s + buffer_packets * self.packet_s)
+
+    def warmup_s(self, flows: int, buffer_packets: int) -> float:
+        """What averages leave out."""
+        left_out, _ = EPOCHS_ALONE if flows == 1 else EPOCHS_TOGETHER
+        return max(left_out * self.epoch_s(flows, buffer_packets), WARMUP_ROUNDS * self.rtt_max_s)
+
+    def duration_s(self, flows: int, buffer_packets: int) -> float:
+        """How long a run is."""
+        _, measured = EPOCHS_ALONE if flows == 1 else EPOCHS_TOGETHER
+        measured_s = max(measured * self.epoch_s(flows, buffer_packets), MEASURED_ROUNDS * self.rtt_max_s)
+        return self.warmup_s(flows, buffer_packets) + measured_s
+
+    def is_random(self, flows: int) -> bool:
+        """Whether two seeds can differ."""
+        return flows > 1 or self.web_load > 0
+
+    def scenario(self, algorithm: str, flows: int, buffer_packets: int, seed: int = 1) -> Scenario:
+        """One run.
+
+        Args:
+            algorithm: A name, or a mix such as "cubic*0.7+bbr*0.3".
+            flows: How many.
+            buffer_packets: The size of what is sized.
+            seed: The scenario's.
+
+        Raises:
+            ScenarioError: There is no such algorithm, or a number is absurd.
+            InputError: The run would be too long, or there are too few flows for that mix.
+        """
+        length_s = self.duration_s(flows, buffer_packets)
+        if length_s > LONGEST_S:
+            pipe = f"{flows} flow{'s' if flows > 1 else ''} over {self.bdp_packets:,.0f} packets of pipe"
+            raise InputError(
+                f"{pipe} and {buffer_packets:,} of buffer lose so seldom that a run takes {length_s:.3g} s "
+                f"(allowed: at most {LONGEST_S:.0f} s)"
+            )
+        link_s = self.rtt_min_s / 4
+        starts = WARMUP_ROUNDS / 5 * self.rtt_max_s if flows > 1 else 0.0
+        noise_s = self.packet_s if flows > 1 else 0.0
+        keys: dict[str, Any] = {
+            "duration": _time(length_s),
+            "warmup": _time(self.warmup_s(flows, buffer_packets)),
+            "seed": seed,
+            "packet_size": self.packet_size,
+            "series_interval": "off",
+            "links": [
+                {
+                    "name": "bottleneck",
+                    "rate": f"{self.rate_bps:.0f} bit/s",
+                    "delay": _time(link_s),
+                    **self._link(buffer_packets),
+                }
+            ],
+            "flows": [
+                {
+                    "algorithm": self.tables.get(name, name),
+                    "access_delay": _time(rtt_s / 2 - link_s),
+                    "start": f"0 s..{_time(starts)}" if starts else "0 s",
+                    "min_rto": _time(rtt_s + RTO_ABOVE_RTT_S),
+                    "processing_time": _time(noise_s),
+                }
+                for name, rtt_s in zip(algorithms_of(algorithm, flows), self._rtts(flows), strict=True)
+            ],
+        }
+        if self.web_load > 0:
+            keys["web"] = [
+                {
+                    "algorithm": WEB_ALGORITHM,
+                    "transfers_per_second": self.web_load * self.rate_bps / (8 * WEB_MEAN_SIZE),
+                    "mean_size": f"{WEB_MEAN_SIZE} B",
+                    "shape": WEB_SHAPE,
+                    "access_delay": self._web_delay(link_s),
+                    "min_rto": _time(self.rtt_max_s + RTO_ABOVE_RTT_S),
+                }
+            ]
+        return Scenario(**keys)
+
+    def _link(self, size: int) -> dict[str, Any]:
+        """Buffer and queue of the link, what is sized at that size."""
+        if self.sized == BUFFER:
+            return {"buffer": f"{size} packets", "queue": self.queue}
+        of_queue = dict(self.queue) if isinstance(self.queue, Mapping) else {"name": self.queue}
+        way = WAYS[_parameter(of_queue["name"], self.sized).kind]
+        text = way.format(packets=size, time=_time(size * self.packet_s), bytes=size * self.packet_size)
+        return {"buffer": f"{self.most_packets} packets", "queue": {**of_queue, self.sized: text}}
+
+    def _rtts(self, flows: int) -> list[float]:
+        """Each flow's base RTT."""
+        shortest, width = self.rtt_min_s, self.rtt_max_s - self.rtt_min_s
+        if not width and flows > 1:
+            shortest, width = self.rtt_s * (1 - RTT_SPREAD), self.rtt_s * 2 * RTT_SPREAD
+        return [shortest + (i + 0.5) / flows * width for i in range(flows)]
+
+    def _web_delay(self, link_s: float) -> str:
+        low, high = (_time(rtt_s / 2 - link_s) for rtt_s in (self.rtt_min_s, self.rtt_max_s))
+        return low if low == high else f"{low}..{high}"
+
+
+def _parameter(queue: str, name: str) -> Param:
+    """A parameter of a queueing discipline that can be sized.
+
+    Raises:
+        InputError: There is no such queue or parameter, or it is no time, packets or bytes.
+    """
+    if queue not in queues():
+        raise InputError(unknown("queue", queue, queues()))
+    sizes = {param.name: param for param in queues()[queue].params if param.kind in WAYS}
+    if name not in sizes:
+        raise InputError(unknown(f"size of {queue}", name, sizes) if sizes else f"{queue} has no parameter to size")
+    return sizes[name]
+
+
+def _name(queue: str | Mapping[str, Any]) -> str:
+    return queue if isinstance(queue, str) else str(queue["name"])
+
+
+def _time(seconds: float) -> str:
+    """Rounded to whole nanoseconds, in the largest unit of which it is at least one."""
+    nanoseconds = round(seconds * 1e9)
+    for unit, digits in (("s", 9), ("ms", 6), ("us", 3)):
+        whole, rest = divmod(nanoseconds, 10**digits)
+        if whole:
+            fraction = f"{rest:0{digits}}".rstrip("0")
+            return f"{whole}.{fraction} {unit}" if fraction else f"{whole} {unit}"
+    return f"{nanoseconds} ns"

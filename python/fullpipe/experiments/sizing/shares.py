@@ -1,0 +1,75 @@
+"""Flows of several algorithms at once."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from fullpipe._util.text import quoted
+from fullpipe.errors import InputError
+
+__all__ = ["algorithms_of", "parts_of"]
+
+
+def parts_of(text: str) -> dict[str, float]:
+    """Each algorithm's part of the flows: of ``"cubic*0.7+bbr*0.3"``, or even ones of ``"cubic+bbr"``; 1 of a name
+    alone.
+
+    Raises:
+        InputError: A part is no number above 0, only some are given, they don't add up to 1, or a name is there twice.
+    """
+    # Names may end in pluses (ledbat++), and begin with letters.
+    words = [word.partition("*") for word in re.split(r"\+(?=\s*[a-zA-Z])", text)]
+    names = [name.strip() for name, _, _ in words]
+    given = [_number(text, part) for _, star, part in words if star]
+    if len(set(names)) < len(names):
+        raise InputError(f"algorithms: {quoted(text)}: one is named twice")
+    if given and len(given) < len(names):
+        raise InputError(f"algorithms: {quoted(text)}: give each its part, as cubic*0.7+bbr*0.3, or none")
+    parts = given or [1 / len(names)] * len(names)
+    if not math.isclose(math.fsum(parts), 1.0, abs_tol=1e-6):
+        raise InputError(f"algorithms: {quoted(text)}: the parts add up to {math.fsum(parts):g} instead of 1")
+    return dict(zip(names, parts, strict=True))
+
+
+def algorithms_of(text: str, flows: int) -> list[str]:
+    """Each flow's algorithm: as many of each as its part says, rounded by largest remainders, spread evenly over the
+    flows, whose RTTs ascend.
+
+    Raises:
+        InputError: So few flows leave one without any.
+    """
+    parts = parts_of(text)
+    counts = _counts(list(parts.values()), flows)
+    for name, count in zip(parts, counts, strict=True):
+        if not count:
+            raise InputError(f"flows = {flows}: too few for {quoted(text)}, {quoted(name)} would have none")
+    given = [0] * len(counts)
+    order = []
+    for i in range(flows):
+        behind = [count * (i + 1) / flows - had for count, had in zip(counts, given, strict=True)]
+        place = behind.index(max(behind))
+        given[place] += 1
+        order.append(list(parts)[place])
+    return order
+
+
+def _counts(parts: Sequence[float], flows: int) -> list[int]:
+    """Whole numbers near the parts of ``flows``, which add up to it."""
+    exact = [part * flows for part in parts]
+    counts = [math.floor(one + 1e-9) for one in exact]
+    by_remainder = sorted(range(len(parts)), key=lambda i: counts[i] - exact[i])
+    for i in by_remainder[: flows - sum(counts)]:
+        counts[i] += 1
+    return counts
+
+
+def _number(text: str, part: str) -> float:
+    try:
+        number = float(part)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise InputError(f"algorithms: {quoted(text)}: {quoted(part.strip())} is no part above 0")
+    return number

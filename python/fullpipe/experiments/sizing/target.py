@@ -1,0 +1,187 @@
+"""What a buffer has to reach: conditions on the figures of a run."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fullpipe._util.text import listed, quoted, unknown
+from fullpipe.errors import InputError
+from fullpipe.experiments.sizing.search import Verdict
+from fullpipe.runs.aggregate import estimate
+from fullpipe.scenario.quantity import Quantity
+
+__all__ = ["MEASURES", "Condition", "Figures", "Measure", "Target"]
+
+Figures = Mapping[str, float | None]
+"""What a run measured, by name."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a condition may be on.
+
+    Attributes:
+        figure: Its name among a run's figures.
+        at_least: Whether it should be large.
+        side: What a larger buffer does for it: "needs", brings it nearer; "limits", takes it away; "both", first the
+            one and then the other.
+        is_time: Whether it is a time; else it is a part of a whole.
+    """
+
+    figure: str
+    at_least: bool
+    side: str
+    is_time: bool = False
+
+
+MEASURES = {
+    "utilization": Measure("utilization", at_least=True, side="needs"),
+    "loss": Measure("loss_rate", at_least=False, side="needs"),
+    "jain": Measure("jain_index", at_least=True, side="both"),
+    "mean_delay": Measure("queueing_delay_s", at_least=False, side="limits", is_time=True),
+    **{
+        f"{part}_delay": Measure(f"{part}_queueing_delay_s", at_least=False, side="limits", is_time=True)
+        for part in ("p50", "p95", "p99", "max")
+    },
+    "mean_fct": Measure("mean_fct_s", at_least=False, side="both", is_time=True),
+    **{
+        f"{part}_fct": Measure(f"{part}_fct_s", at_least=False, side="both", is_time=True)
+        for part in ("p50", "p95", "p99")
+    },
+}
+"""By the names that targets call them: the bottleneck's utilization and loss rate, Jain's index of the flows' goodputs,
+queueing delay over its packets, and completion time over web transfers."""
+
+EXAMPLE = '0.98, or "utilization>=0.98,p99_delay<=20ms,loss<=0.1%"'
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A bound on a figure, in its unit (a part of a whole, or seconds), and as it was asked for."""
+
+    measure: Measure
+    bound: float
+    text: str
+
+    def judge(self, runs: Sequence[Figures]) -> Verdict:
+        """Whether the mean over runs is within the bound. It never is where a run has no value."""
+        values = [value for run in runs if (value := run[self.measure.figure]) is not None]
+        if len(values) < len(runs):
+            return Verdict(met=False, sure=True)
+        over = estimate(values)
+        met = over.mean >= self.bound if self.measure.at_least else over.mean <= self.bound
+        return Verdict(met, sure=over.ci95 is not None and abs(over.mean - self.bound) > over.ci95)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Conditions that hold together.
+
+    Attributes:
+        text: As tables and files call it: the number alone where it is a utilization alone.
+        conditions: At least one.
+    """
+
+    text: str
+    conditions: tuple[Condition, ...]
+
+    @classmethod
+    def parse(cls, target: float | str) -> Target:
+        """From a utilization, or from text with conditions between commas: ``utilization>=0.98,p99_delay<=20ms``.
+
+        Raises:
+            InputError: It is neither, or a bound is out of range.
+        """
+        alone = _number(target)
+        if alone is not None:
+            if not 0 < alone < 1:
+                raise InputError(f"target = {alone:g} (allowed: above 0, below 1; 0.98 for 98 %)")
+            text = f"{alone:g}"
+            return cls(text, (Condition(MEASURES["utilization"], alone, f"utilization >= {text}"),))
+        parts = [part.strip() for part in str(target).split(",") if part.strip()]
+        if not parts:
+            raise InputError(f"target = {quoted(target)}: there are no conditions (e.g. {EXAMPLE})")
+        found = tuple(_condition(part) for part in parts)
+        measures = [condition.measure for condition in found]
+        if len(set(measures)) < len(measures):
+            raise InputError(f"target = {quoted(target)}: two conditions are on the same figure")
+        return cls(", ".join(condition.text for condition in found), found)
+
+    def on(self, side: str) -> tuple[Condition, ...]:
+        """The conditions for which a larger buffer does that (`Measure.side`)."""
+        return tuple(condition for condition in self.conditions if condition.measure.side == side)
+
+    @property
+    def utilization(self) -> float | None:
+        """The utilization asked for; None where it is not a matter of that."""
+        return next((each.bound for each in self.conditions if each.measure is MEASURES["utilization"]), None)
+
+    def needs_web(self) -> bool:
+        """Whether it is on web transfers too."""
+        return any(condition.measure.figure.endswith("_fct_s") for condition in self.conditions)
+
+    def unmet(self, runs: Sequence[Figures]) -> str:
+        """The conditions that runs don't meet, as text; empty where they meet all."""
+        return ", ".join(condition.text for condition in self.conditions if not condition.judge(runs).met)
+
+
+def judge(conditions: Sequence[Condition], runs: Sequence[Figures]) -> Verdict:
+    """Whether runs meet all of the conditions: sure where all are, or where one surely fails."""
+    verdicts = [condition.judge(runs) for condition in conditions]
+    failed = any(not verdict.met and verdict.sure for verdict in verdicts)
+    return Verdict(all(verdict.met for verdict in verdicts), sure=failed or all(verdict.sure for verdict in verdicts))
+
+
+def _condition(text: str) -> Condition:
+    found = re.fullmatch(r"(\w+)\s*(>=|<=)\s*(.+)", text)
+    if not found:
+        raise InputError(f"target: {quoted(text)} is no condition (allowed: e.g. {EXAMPLE})")
+    name, sign, value = found.groups()
+    if name not in MEASURES:
+        raise InputError(f"target: {unknown('figure', name, MEASURES)}")
+    measure = MEASURES[name]
+    if (sign == ">=") != measure.at_least:
+        raise InputError(f"target: {quoted(text)}: write {name} {'>=' if measure.at_least else '<='} ...")
+    return Condition(measure, _bound(text, value, measure), f"{name} {sign} {value.strip()}")
+
+
+def _bound(text: str, value: str, measure: Measure) -> float:
+    if measure.is_time:
+        quantity = Quantity.parse(value)
+        if quantity is None or quantity.base != "s" or not 0 < quantity.value < math.inf:
+            raise InputError(f"target: {quoted(text)}: expected a time above 0, e.g. 20ms")
+        return quantity.value
+    share = value.strip().endswith("%")
+    number = _number(value.strip().removesuffix("%"))
+    part = math.nan if number is None else number / 100 if share else number
+    if not 0 < part < 1:
+        raise InputError(f"target: {quoted(text)}: expected a part above 0 and below 1, e.g. 0.98 or 98%")
+    return part
+
+
+def _number(value: object) -> float | None:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+
+
+def check_targets(targets: Sequence[Target], *, web: bool) -> None:
+    """Says no to no targets, one twice, and to completion times where nothing completes.
+
+    Raises:
+        InputError: It is so.
+    """
+    texts = [target.text for target in targets]
+    if not texts:
+        raise InputError("target: there are none; name at least one")
+    if len(set(texts)) < len(texts):
+        raise InputError(f"target: one is named twice: {listed(texts)}")
+    for target in targets:
+        if target.needs_web() and not web:
+            raise InputError(
+                f"target: {quoted(target.text)}: completion times are of web transfers; give a web load too"
+            )

@@ -1,0 +1,7 @@
+"""Sweeps: a scenario, axes along which some of its keys change, and a run for every combination and seed."""
+
+from fullpipe.experiments.sweep.axes import Axis
+from fullpipe.experiments.sweep.plan import Plan
+from fullpipe.experiments.sweep.sweeping import Sweep, load_plan, read_plan, sweep, sweep_plan
+
+__all__ = ["Axis", "Plan", "Sweep", "load_plan", "read_plan", "sweep", "sweep_plan"]

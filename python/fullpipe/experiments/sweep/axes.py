@@ -1,0 +1,293 @@
+"""The axes of a sweep: which key of the scenario changes, through which values."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from fullpipe._util.text import hint, listed, quoted, unknown, with_params
+from fullpipe.errors import InputError, ScenarioError
+from fullpipe.scenario.quantity import SYMBOLS, Quantity
+
+__all__ = ["LARGEST", "MOST_AXES", "MOST_RUNS", "MOST_VALUES", "Axis", "find_axis", "find_value", "read_axes"]
+
+MOST_AXES = 100
+"""Axes that a sweep may have."""
+
+MOST_VALUES = 100_000
+"""Values that an axis may have."""
+
+MOST_RUNS = 10_000_000
+"""Runs that a sweep may have."""
+
+DEEPEST = 8
+"""How deep an axis's tables and lists may lie in one another; no scenario goes deeper."""
+
+LARGEST = 2**63 - 1
+"""The largest whole number a scenario can hold, as in TOML; the smallest is one less than its negative."""
+
+RANGE_KEYS = ("from", "to", "step", "count", "scale")
+
+
+Real = float | Fraction
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A key and its values.
+
+    Attributes:
+        path: The key, as `Scenario.replace` takes it.
+        values: What it is set to, in order; never empty, none twice.
+        log: Given as a range of scale "log".
+    """
+
+    path: str
+    values: tuple[Any, ...]
+    log: bool = False
+
+    @cached_property
+    def labels(self) -> tuple[Any, ...]:
+        """The values as a column holds them, of one type: numbers or flags as they are, else text."""
+        if all(isinstance(value, bool) for value in self.values):
+            return self.values
+        if all(_is_number(value) for value in self.values):
+            whole = all(isinstance(value, int) for value in self.values)
+            return self.values if whole else tuple(float(value) for value in self.values)
+        return tuple(_text(value) for value in self.values)
+
+    @cached_property
+    def measure(self) -> str | None:
+        """The column of the values as plain numbers, such as ``links.bottleneck.delay_s``; None where they are no
+        quantities of one kind.
+        """
+        quantities = [Quantity.parse(value) for value in self.values]
+        bases = {quantity.base if quantity else None for quantity in quantities}
+        base = bases.pop()
+        return None if bases or base is None else f"{self.path}_{base}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The axis as plain values ready for JSON; `Axis.of` takes it back."""
+        return {"key": self.path, "values": self.values, **({"scale": "log"} if self.log else {})}
+
+    @classmethod
+    def of(cls, tree: Mapping[str, Any]) -> Axis:
+        """The axis that `to_dict` made it from."""
+        return cls(tree["key"], tuple(tree["values"]), tree.get("scale") == "log")
+
+    @property
+    def unit(self) -> str:
+        """The unit of that column, as pictures write it; empty where there is none."""
+        return "" if self.measure is None else SYMBOLS[self.measure.rpartition("_")[2]]
+
+    def columns(self, place: int) -> dict[str, Any]:
+        """The axis's columns of a run at one of its values."""
+        quantity = Quantity.parse(self.values[place])
+        measured = {} if self.measure is None or quantity is None else {self.measure: quantity.value}
+        return {self.path: self.labels[place], **measured}
+
+
+def read_axes(table: Mapping[str, Any], file: str | None = None) -> tuple[Axis, ...]:
+    """The axes that a table describes: key paths, dotted or nested, with lists or ranges.
+
+    Raises:
+        ScenarioError: There are too many; an axis is neither a list nor a range, is empty, has a value twice or one
+            that no scenario can hold.
+    """
+    leaves = list(islice(_leaves(table, (), file), MOST_AXES + 1))
+    if len(leaves) > MOST_AXES:
+        raise ScenarioError("sweep", f"has more than {MOST_AXES} axes", file)
+    axes: dict[str, Axis] = {}
+    points = 1
+    for path, value in leaves:
+        if path in axes:
+            raise _wrong(path, "is an axis twice", file)
+        axes[path] = _read_axis(path, value, file)
+        points *= len(axes[path].values)
+        if points > MOST_RUNS:
+            raise ScenarioError("sweep", f"makes too many runs (allowed: at most {MOST_RUNS})", file)
+    return tuple(axes.values())
+
+
+def find_axis(axes: Sequence[Axis], name: str) -> Axis:
+    """The axis of that key path, or whose path ends so.
+
+    Raises:
+        InputError: There is none, or several.
+    """
+    for axis in axes:
+        if axis.path == name:
+            return axis
+    ending = [axis for axis in axes if axis.path.endswith(f".{name}")]
+    if len(ending) == 1:
+        return ending[0]
+    problem = "could be several axes" if ending else "is no axis"
+    raise InputError(f"{quoted(name)} {problem} (allowed: {listed(axis.path for axis in axes)})")
+
+
+def find_value(axes: Sequence[Axis], text: str) -> tuple[Axis, Any]:
+    """The axis that has a value, and the value, which tables show so.
+
+    Raises:
+        InputError: None has it, or several.
+    """
+    found = [(axis, label) for axis in axes for label in axis.labels if str(label) == text]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"{quoted(text)} could be a value of {listed(axis.path for axis, _ in found)}")
+    raise InputError(unknown("value", text, (label for axis in axes for label in axis.labels)))
+
+
+def _leaves(table: Mapping[str, Any], above: tuple[str, ...], file: str | None) -> Iterable[tuple[str, Any]]:
+    if len(above) > DEEPEST:
+        raise _wrong(".".join(above), "tables nested too deeply", file)
+    for key, value in table.items():
+        path = (*above, str(key))
+        if isinstance(value, Mapping) and not {"from", "to"} & set(value):
+            yield from _leaves(value, path, file)
+        else:
+            yield ".".join(path), value
+
+
+def _read_axis(path: str, value: Any, file: str | None) -> Axis:
+    try:
+        if isinstance(value, Mapping):
+            axis = Axis(path, _range(value), value.get("scale") == "log")
+        elif isinstance(value, str | bytes) or not isinstance(value, Iterable):
+            raise ValueError(f'{value!r} is no axis; allowed: a list or {{ from = "...", to = "...", count = 10 }}')
+        else:
+            axis = Axis(path, tuple(_plain(entry) for entry in islice(value, MOST_VALUES + 1)))
+    except ValueError as error:
+        raise _wrong(path, str(error), file) from None
+    if not axis.values:
+        raise _wrong(path, "has no values; name at least one", file)
+    if len(axis.values) > MOST_VALUES:
+        raise _wrong(path, f"has more than {MOST_VALUES} values", file)
+    seen: set[Any] = set()
+    for value, label in zip(axis.values, axis.labels, strict=True):
+        same = {label}
+        if isinstance(value, Mapping):  # the same table with its keys in another order
+            same.add((json.dumps(value, sort_keys=True, default=str),))
+        if seen & same:
+            raise _wrong(path, f"has the value {label!r} twice", file)
+        seen |= same
+    return axis
+
+
+def _range(table: Mapping[str, Any]) -> tuple[Any, ...]:
+    """A range's values; both ends belong to it. Whole numbers and packets stay whole, so that few may fall together."""
+    for key in table:
+        if key not in RANGE_KEYS:
+            hinted = hint(key, RANGE_KEYS)
+            raise ValueError(f"unknown key {quoted(key)} in a range{hinted} (allowed: {listed(RANGE_KEYS)})")
+    for key in ("from", "to"):
+        if key not in table:
+            raise ValueError(f"a range needs {key!r}")
+    scale = table.get("scale", "linear")
+    if scale not in ("linear", "log"):
+        raise ValueError(f"unknown scale {scale!r} (allowed: linear, log)")
+    if ("step" in table) == ("count" in table):
+        raise ValueError("a range needs either 'step' or 'count'")
+    if scale == "log" and "step" in table:
+        raise ValueError("a range of scale 'log' needs 'count' instead of 'step'")
+    ends = [_end(key, table[key]) for key in ("from", "to")]
+    steps = [_end("step", table["step"])] if "step" in table else []
+    unit = _common_unit([*ends, *steps])
+    whole = all(isinstance(end, int) for end in (*ends, *steps))
+    # Whole numbers may be larger than what binary fractions tell apart.
+    plain = Fraction if whole else float
+    low, high, *step = [plain(end) if unit is None else end.in_unit(unit) for end in (*ends, *steps)]
+    if not low < high:
+        raise ValueError(f"the range is empty: 'from' = {table['from']!r} is not less than 'to' = {table['to']!r}")
+    numbers = _by_step(low, high, step[0]) if step else _by_count(low, high, table["count"], scale)
+    if unit is None:
+        return tuple(dict.fromkeys(round(number) for number in numbers)) if whole else tuple(map(_tidy, numbers))
+    if ends[0].base == "packets":
+        numbers = list(dict.fromkeys(float(round(number)) for number in numbers))
+    return tuple(f"{number:.12g} {unit}" for number in numbers)
+
+
+def _end(key: str, value: Any) -> Any:
+    value = _plain(value)
+    if _is_number(value) and math.isfinite(value):
+        return value
+    quantity = Quantity.parse(value)
+    if quantity is None or not math.isfinite(quantity.number):
+        raise ValueError(f'{key!r} = {value!r} is neither a number nor one with a unit, e.g. "250 packets"')
+    return quantity
+
+
+def _common_unit(ends: list[Any]) -> str | None:
+    """The unit of the first end; None where all are plain numbers."""
+    bases = {end.base if isinstance(end, Quantity) else "1" for end in ends}
+    if len(bases) > 1:
+        raise ValueError("the ends and the step of a range must have the same kind of unit")
+    return ends[0].unit if isinstance(ends[0], Quantity) else None
+
+
+def _by_step(low: Real, high: Real, step: Real) -> list[Real]:
+    if step <= 0:
+        raise ValueError("'step' must be more than 0")
+    steps = (high - low) / step
+    if steps >= MOST_VALUES:
+        raise ValueError(f"the range has more than {MOST_VALUES} values")
+    # A billionth of a step more, so that 0.1 to 0.7 by 0.2 ends at 0.7 in binary fractions too.
+    return [low + i * step for i in range(math.floor(steps + 1e-9) + 1)]
+
+
+def _by_count(low: Real, high: Real, count: Any, scale: str) -> list[Real]:
+    if not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= MOST_VALUES:
+        raise ValueError(f"'count' = {count!r} (allowed: 2 to {MOST_VALUES})")
+    if scale == "linear":
+        return [low + (high - low) * i / (count - 1) for i in range(count)]
+    if low <= 0:
+        raise ValueError("a range of scale 'log' must begin above 0")
+    return [low, *(low * (high / low) ** (i / (count - 1)) for i in range(1, count - 1)), high]
+
+
+def _tidy(number: Real) -> float:
+    return float(f"{float(number):.12g}")
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """A copy without NumPy's types, tables as dictionaries and sequences as lists.
+
+    Raises:
+        ValueError: No scenario can hold it.
+    """
+    if depth > DEEPEST:
+        raise ValueError("lists or tables nested too deeply")
+    if hasattr(value, "item") and hasattr(value, "dtype"):
+        value = value.item() if value.ndim == 0 else value.tolist()
+    if isinstance(value, Mapping):
+        return {key: _plain(entry, depth + 1) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry, depth + 1) for entry in value]
+    if isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
+        raise ValueError(f"a whole number beyond 64 bits (allowed: up to {LARGEST})")
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return with_params(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "default" if value is None else str(value)
+
+
+def _wrong(path: str, what: str, file: str | None) -> ScenarioError:
+    return ScenarioError(f"sweep.{path}", what, file)

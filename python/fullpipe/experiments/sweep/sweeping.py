@@ -1,0 +1,290 @@
+"""Runs a sweep, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fullpipe._util.display import Shown
+from fullpipe.errors import ScenarioError
+from fullpipe.experiments.sweep.axes import find_axis, find_value, read_axes
+from fullpipe.experiments.sweep.plan import Plan
+from fullpipe.runs.design import error_line
+from fullpipe.runs.engines import check_engines
+from fullpipe.runs.figures import find_metric
+from fullpipe.runs.notebook import shows_progress
+from fullpipe.runs.options import Progress, RunOptions
+from fullpipe.runs.pool import check_stop, count_workers
+from fullpipe.runs.results import Results
+from fullpipe.runs.runner import Keys, Runner
+from fullpipe.scenario import Scenario, parse, read_text
+
+if TYPE_CHECKING:
+    import os
+    import threading
+
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+    from fullpipe.experiments.sweep.table import Tables
+
+__all__ = ["Sweep", "load_plan", "read_plan", "sweep", "sweep_plan"]
+
+
+@shows_progress("runs")
+def sweep(
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
+    axes: Mapping[str, Any],
+    *,
+    seeds: int = 1,
+    engine: str = "simulator",
+    kernel: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    dask: Any = None,
+    progress: Progress | None = None,
+    stop: threading.Event | None = None,
+    memory: int | str | None = None,
+) -> Sweep:
+    """Runs a scenario with every combination of some keys' values, each with several seeds, on all cores or on a
+    cluster.
+
+    A run that fails is a row with its error and stops nothing else.
+
+    Args:
+        scenario: What to run; also a TOML file's path, or a dictionary with its keys. Its series are not sampled.
+        axes: By key path, as `Scenario.replace` takes it, a list of values or a range: ``{"from": "10 packets", "to":
+            "1000 packets", "count": 9, "scale": "log"}``, or with ``step``.
+        seeds: Runs of each combination, with the scenario's seed and those after it.
+        engine: Engine of the runs, "simulator" or "linux".
+        kernel: As for `run`.
+        out: A directory that rows go to as they come. A sweep that was stopped there goes on where it was.
+        workers: Runs at a time; None for the number of cores.
+        dask: Address of a Dask scheduler such as ``tcp://scheduler:8786``, whose cluster makes the runs, or a client
+            (`distributed.Client`).
+        progress: Called ten times a second with the runs done, of unfinished ones their part, and those to do in all.
+        stop: Ends the sweep as Ctrl-C does, in any thread, within about a fifth of a second of wall time once it is
+            set; rows that were finished are kept in ``out``.
+        memory: Memory of all runs under way, as for `run_many`; on a cluster, of those of each worker.
+
+    Raises:
+        ScenarioError: An axis, a key path or a value is wrong.
+        InputError: The directory can't be written or holds another sweep; no scheduler answers.
+        OSError: The disk is full; what is there stays whole.
+        FullpipeError: The cluster failed.
+        Cancelled: ``stop`` was set.
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+    scenario = Scenario.of(scenario)
+    plan = Plan(scenario, read_axes(axes, scenario.file), seeds, lambda *_: check_stop(stop))
+    return sweep_plan(
+        plan,
+        engine=engine,
+        kernel=kernel,
+        out=out,
+        workers=workers,
+        dask=dask,
+        progress=progress,
+        stop=stop,
+        memory=memory,
+    )
+
+
+def load_plan(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Plan:
+    """Reads a sweep from a scenario's file with a table ``[sweep]``: ``repeats``, and key paths with lists or ranges.
+
+    Args:
+        path: The file.
+        progress: Called with the values checked so far and those to check in all.
+
+    Raises:
+        ScenarioError: The file can't be read, is not TOML, has no such table, or something in it is wrong.
+    """
+    return read_plan(read_text(path), file=str(path), progress=progress)
+
+
+def read_plan(
+    text: str,
+    *,
+    file: str | None = None,
+    change: Callable[[Scenario], Scenario] | None = None,
+    seeds: int | None = None,
+    progress: Progress | None = None,
+) -> Plan:
+    """Reads a sweep as `load_plan` does, from text.
+
+    Args:
+        text: The file's.
+        file: What errors name.
+        change: What is made of the scenario first.
+        seeds: Runs of each combination; None for ``repeats`` of the table, or 1.
+        progress: As for `load_plan`.
+    """
+    tree = parse(text, file=file)
+    table = tree.pop("sweep", None)
+    if not isinstance(table, dict):
+        raise ScenarioError("sweep", 'missing; e.g. [sweep] with "flows.algorithm" = ["reno", "cubic"]', file)
+    scenario = Scenario.from_dict(tree, file=file)
+    scenario = change(scenario) if change else scenario
+    repeats = table.pop("repeats", 1)
+    return Plan(scenario, read_axes(table, file), repeats if seeds is None else seeds, progress)
+
+
+def sweep_plan(
+    plan: Plan,
+    *,
+    engine: str = "simulator",
+    kernel: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    dask: Any = None,
+    progress: Progress | None = None,
+    stop: threading.Event | None = None,
+    memory: int | str | None = None,
+) -> Sweep:
+    """Runs a plan; arguments and errors as for `sweep`."""
+    from fullpipe.experiments.sweep.directory import opened
+
+    check_engines([engine], kernel)
+    plan = replace(plan, engine=engine if kernel is None else f"{engine} {kernel}")
+    count_workers(workers, plan.runs)
+    if isinstance(dask, str):
+        from fullpipe.runs.cluster import check_scheduler
+
+        check_scheduler(dask)
+    options = RunOptions(workers, memory, stop, progress, dask)
+    check_stop(stop)
+    runner = Runner(
+        options, keys=Keys(plan.build, plan.algorithms), engine=engine, kernel=kernel, tolerates=(BaseException,)
+    )
+    if out is None:
+        return Sweep(plan, *_tables_of(plan, runner))
+    with opened(out, plan) as place:
+        runner.store = place.store
+        place.recall(runner)
+        outcome = Sweep(plan, *_tables_of(plan, runner))
+        place.finish(outcome._files())
+        return outcome
+
+
+class Sweep(Results):
+    """Runs of a sweep. The labels are the axes: an axis is a column as it was given; where it is quantities of one
+    kind, a column of plain numbers follows, such as ``links.bottleneck.delay_s``.
+
+    `runs` has also ``run``, its number; ``repeat``; and ``error``, which is null for a run that succeeded.
+
+    Attributes:
+        plan: What was run.
+    """
+
+    KIND = "sweep"
+
+    def __init__(
+        self, plan: Plan, runs: pa.Table, flows: pa.Table | None = None, links: pa.Table | None = None
+    ) -> None:
+        self.plan = plan
+        super().__init__(plan.point_columns, runs, flows, links)
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Sweep:
+        """The sweep that was run into a directory, unfinished ones with the rows so far.
+
+        Raises:
+            InputError: There is none, or it can't be read.
+        """
+        from fullpipe.experiments.sweep.directory import load
+
+        plan, tables = load(directory)
+        return cls(plan, *tables)
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes the files that `sweep` writes with ``out``, into an empty or new directory.
+
+        Raises:
+            InputError: The directory can't be written or holds another sweep.
+        """
+        from fullpipe.experiments.sweep.directory import opened
+
+        with opened(directory, self.plan) as place:
+            place.finish(self._files())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The axes, rows and summary as plain values ready for JSON."""
+        return {
+            "axes": [axis.path for axis in self.plan.axes],
+            "repeats": self.plan.repeats,
+            "failed": self.failed,
+            "rows": self.runs.to_pylist(),
+            "summary": self.summary().to_pylist(),
+        }
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        x: str | None = None,
+        metric: str = "goodput_bps",
+        by: str | None = None,
+    ) -> Figure:
+        """Plots the mean of a metric against an axis with 95 % confidence intervals; with ``path``, writes the plot.
+
+        Args:
+            path: File of the plot (.png, .svg, .pdf).
+            x: An axis, by its key path or an ending of it that is clear (``buffer``); by default the first one.
+            metric: Column of `runs`, such as ``utilization``.
+            by: The axis whose values get a line each; None for all other axes together.
+
+        Raises:
+            InputError: There is no such axis or metric, or the file can't be written.
+        """
+        from fullpipe.charts.style import written
+        from fullpipe.charts.sweep import Across, sweep_figure
+
+        axes, table = self.plan.axes, self.runs
+        axis = axes[0] if x is None and axes else find_axis(axes, x or "")
+        lines = [find_axis(axes, by)] if by is not None else [other for other in axes if other is not axis]
+        name = find_metric(metric, self.metrics)
+        numeric = axis.measure is not None or not isinstance(axis.labels[0], str | bool)
+        across = Across(axis.path, axis.unit, axis.log, None if numeric else axis.labels)
+        places, values = (table[each].to_pylist() for each in (axis.measure or axis.path, name))
+        labels = zip(*(table[line.path].to_pylist() for line in lines), strict=True) if lines else [()] * len(table)
+        missing = f" ({self.failed} of {self.plan.runs} runs failed)" if self.failed else ""
+        algorithm = next((i for i, line in enumerate(lines) if line.path.endswith(".algorithm")), None)
+        points = zip(places, values, labels, strict=True)
+        return written(sweep_figure(across, name, points, algorithm=algorithm, missing=missing), path)
+
+    def shown(self, columns: Sequence[str] | None = None, versus: str | None = None) -> list[Shown | str]:
+        """Tables that the program prints: means over the seeds with confidence intervals.
+
+        Args:
+            columns: Metrics to show, by default the usual ones.
+            versus: Value of an axis, as tables show it; the differences from it follow.
+        """
+        parts: list[Shown | str] = [self.shown_summary(columns)]
+        if versus is not None:
+            axis, value = find_value(self.plan.axes, versus)
+            parts.append(self.shown_comparison({axis.path: value}, columns))
+        return parts
+
+    def _shown_labels(self) -> list[str]:
+        return [axis.path for axis in self.plan.axes]
+
+    def _together(self, label: str) -> list[str]:
+        axis = next(axis for axis in self.plan.axes if label in axis.columns(0))
+        return list(axis.columns(0))
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {len(self.runs)} runs, {self.failed} failed>"
+
+
+def _tables_of(plan: Plan, runner: Runner) -> Tables:
+    """Tables of all runs."""
+    from fullpipe.experiments.sweep.table import Collector
+
+    rows = Collector(plan)
+    with closing(runner.rows(plan.design)) as finished:
+        for done in finished:
+            rows.add(done.run.number, done.row, None if done.error is None else error_line(done.error))
+    return rows.tables()

@@ -1,7 +1,0 @@
-"""Report cards after RFC 9743 (BCP 133): what a new congestion control does beside what is standardised."""
-
-from fullpipe.study.evaluate.card import Card
-from fullpipe.study.evaluate.running import PROFILES, Plan, evaluate, plan
-from fullpipe.study.evaluate.statement import Statement
-
-__all__ = ["PROFILES", "Card", "Plan", "Statement", "evaluate", "plan"]

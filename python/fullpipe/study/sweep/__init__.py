@@ -1,7 +1,0 @@
-"""Sweeps: a scenario, axes along which some of its keys change, and a run for every combination and seed."""
-
-from fullpipe.study.sweep.axes import Axis
-from fullpipe.study.sweep.plan import Plan
-from fullpipe.study.sweep.sweeping import Sweep, load_plan, read_plan, sweep, sweep_plan
-
-__all__ = ["Axis", "Plan", "Sweep", "load_plan", "read_plan", "sweep", "sweep_plan"]
