@@ -18,6 +18,13 @@ pub struct Ring<T> {
 /// The least number of places once there is any.
 const LEAST: usize = 4;
 
+impl<T> Ring<T> {
+    /// An empty queue.
+    pub const fn new() -> Ring<T> {
+        Ring { slots: Vec::new(), head: 0, tail: 0, len: 0 }
+    }
+}
+
 impl<T: Copy + Default> Ring<T> {
     /// How many are waiting.
     #[inline(always)]

@@ -9,6 +9,7 @@
 use super::rate::Sampler;
 use crate::ring::Ring;
 use fullpipe_cc::{Lost, Nanos};
+use std::ops::{Deref, DerefMut};
 
 /// No segment.
 const NONE: u64 = u64::MAX;
@@ -32,6 +33,41 @@ pub struct Outstanding {
     retransmissions: u64,
     /// Rate sampler, if the algorithm takes rate samples or packet events.
     pub rate: Option<Box<Sampler>>,
+}
+
+/// Records of a connection, on the heap. Senders that keep none take memory for them when they first leave the fast path.
+#[derive(Clone, Debug, Default)]
+pub struct Records(Option<Box<Outstanding>>);
+
+/// Records of a connection that keeps none.
+static EMPTY: Outstanding = Outstanding::new(None);
+
+impl Records {
+    /// Records of a sender that keeps them.
+    pub fn new(rate: Option<Box<Sampler>>) -> Records {
+        Records(Some(Box::new(Outstanding::new(rate))))
+    }
+
+    /// Heap memory in bytes.
+    pub fn heap_bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, |outstanding| size_of::<Outstanding>() + outstanding.heap_bytes())
+    }
+}
+
+impl Deref for Records {
+    type Target = Outstanding;
+
+    #[inline(always)]
+    fn deref(&self) -> &Outstanding {
+        self.0.as_deref().unwrap_or(&EMPTY)
+    }
+}
+
+impl DerefMut for Records {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Outstanding {
+        self.0.get_or_insert_with(|| Box::new(Outstanding::new(None)))
+    }
 }
 
 /// A transmitted segment that is not cumulatively acknowledged. Counts are modulo 2^32, so that a record fits a cache line.
@@ -108,10 +144,10 @@ impl Record {
 
 impl Outstanding {
     /// Records of a connection that has sent nothing.
-    pub fn new(rate: Option<Box<Sampler>>) -> Outstanding {
+    pub const fn new(rate: Option<Box<Sampler>>) -> Outstanding {
         Outstanding {
             base: 0,
-            records: Ring::default(),
+            records: Ring::new(),
             oldest: NONE,
             newest: NONE,
             transmissions: 0,

@@ -32,7 +32,7 @@ mod tests;
 mod timer;
 
 use super::ecn::{self, EcnMode};
-use super::outstanding::Outstanding;
+use super::outstanding::Records;
 use super::pacing::Pacer;
 use super::packet_log::PacketLog;
 use super::progress::{Phase, Progress};
@@ -79,7 +79,7 @@ pub struct Sender<P = Controller> {
     /// Congestion control.
     pub cc: P,
     repair: repair::Any,
-    outstanding: Outstanding,
+    outstanding: Records,
     /// ECN, if it is on.
     ecn: Option<Box<ecn::Sending>>,
     /// Segments sent (once each) in earlier connections.
@@ -144,7 +144,7 @@ impl<P: Policy> Sender<P> {
             meter,
             cc,
             repair,
-            outstanding: Outstanding::new(sampler),
+            outstanding: if keeps_records { Records::new(sampler) } else { Records::default() },
             ecn: (tcp.ecn != EcnMode::Off).then(|| Box::new(ecn::Sending::new(tcp.ecn, tcp.ect))),
             earlier: 0,
             pacer,
@@ -164,7 +164,9 @@ impl<P: Policy> Sender<P> {
         self.rtt.reset();
         self.timed_out = false;
         self.repair.reset();
-        self.outstanding.reset();
+        if self.keeps_records {
+            self.outstanding.reset();
+        }
         if let Some(ecn) = &mut self.ecn {
             ecn.reset();
         }
