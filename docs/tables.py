@@ -7,7 +7,8 @@ There are five kinds. Each stands behind a comment, which readers of the page do
 
     <!-- output of: fullpipe compare scenarios/under-buffered.toml --algorithms reno,vegas -->
 
-2. Table of a record in ``reports``, or of the registry of scenario keys (``keys-LIST``)::
+2. Table of a record in ``reports``, of the registry of scenario keys (``keys-LIST``), or of an algorithm's parameters
+   (``parameters-NAME``) and deviations (``deviations-NAME``, from the head of its source file)::
 
     <!-- table of: linux-queues -->
     <!-- end of table -->
@@ -40,7 +41,9 @@ from statistics import linear_regression
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # for benchmarks
+sys.path.insert(0, str(Path(__file__).parent))  # for declared
 
+import declared
 from benchmarks import records
 
 import fullpipe.papers
@@ -119,9 +122,13 @@ def output(command: str) -> str:
 
 
 def measured(name: str) -> str:
-    """Table of a record, or of the registry of scenario keys."""
+    """Table of a record, of the registry of scenario keys, or of an algorithm's declaration."""
     if name.startswith("keys-"):
         return keys(name.removeprefix("keys-"))
+    if name.startswith("parameters-"):
+        return declared.parameters(name.removeprefix("parameters-"))
+    if name.startswith("deviations-"):
+        return declared.deviations(name.removeprefix("deviations-"))
     if name.startswith("paper-"):
         return paper(name.removeprefix("paper-"))
     if name.startswith("settings-"):

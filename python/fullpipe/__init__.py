@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fullpipe.experiments.compare import compare
     from fullpipe.experiments.comparison import Comparison
     from fullpipe.experiments.duel import Duel, duel
-    from fullpipe.experiments.evaluate import Card, evaluate
+    from fullpipe.experiments.evaluate import Card, Statement, evaluate
     from fullpipe.experiments.sizing import Sizing, size
     from fullpipe.experiments.sweep import Sweep, sweep
     from fullpipe.linux.errors import LinuxError
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from fullpipe.registry import Algorithm, Param, Queue, algorithms, queues
     from fullpipe.runs.engines import run, run_many
     from fullpipe.runs.result import Result
+    from fullpipe.runs.results import Results
+    from fullpipe.runs.stepwise import ExternalFlow, Simulation, Snapshot
     from fullpipe.scenario import Scenario
 
     __version__: str
@@ -47,6 +49,7 @@ __all__ = [
     "Classic",
     "Comparison",
     "Duel",
+    "ExternalFlow",
     "FullpipeError",
     "InputError",
     "LinuxError",
@@ -55,10 +58,14 @@ __all__ = [
     "Param",
     "Queue",
     "Result",
+    "Results",
     "Scenario",
     "ScenarioError",
     "Signal",
+    "Simulation",
     "Sizing",
+    "Snapshot",
+    "Statement",
     "Sweep",
     "__version__",
     "algorithm",
@@ -81,11 +88,13 @@ _HOMES = {
     "registry": ("Algorithm", "Param", "Queue", "algorithms", "queues"),
     "runs.engines": ("run", "run_many"),
     "runs.result": ("Result",),
+    "runs.results": ("Results",),
+    "runs.stepwise": ("ExternalFlow", "Simulation", "Snapshot"),
     "scenario": ("Scenario",),
     "experiments.compare": ("compare",),
     "experiments.comparison": ("Comparison",),
     "experiments.duel": ("Duel", "duel"),
-    "experiments.evaluate": ("Card", "evaluate"),
+    "experiments.evaluate": ("Card", "Statement", "evaluate"),
     "experiments.sizing": ("Sizing", "size"),
     "experiments.sweep": ("Sweep", "sweep"),
 }

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypedDict, final
+from typing import Any, Literal, Self, TypedDict, final
 
 __all__ = [
     "VERSION",
@@ -16,6 +16,7 @@ __all__ = [
     "Problem",
     "Sent",
     "Start",
+    "Steps",
     "algorithms",
     "check",
     "declare",
@@ -69,11 +70,48 @@ class Model:
     def is_compiled(self) -> bool: ...
     @property
     def warnings(self) -> list[str]: ...
+    @property
+    def is_external(self) -> bool: ...
     def resolved(self) -> dict[str, Any]: ...
     def given_algorithms(self) -> list[str | dict[str, Any]]: ...
     def run(
         self, progress: Callable[[float], object] | None = None, memory_bytes: int | None = None
     ) -> dict[str, Any]: ...
+
+class ExternalState(TypedDict):
+    """State of a flow under outside control; rates in packets per second."""
+
+    cwnd_packets: float
+    pacing_rate: float
+    in_flight_packets: int
+    delivered_packets: int
+    lost_packets: int
+    marked_packets: int
+    congestions: int
+    timeouts: int
+    rtt_s: float | None
+    srtt_s: float | None
+    min_rtt_s: float | None
+    delivery_rate: float | None
+
+class StepsState(TypedDict):
+    """State of a simulation."""
+
+    now_s: float
+    flows: dict[int, ExternalState]
+    queue_packets: list[list[int]]
+
+@final
+class Steps:
+    """A simulation that advances as far as it is told to. Belongs to the thread that made it."""
+
+    def __new__(cls, model: Model, memory_bytes: int | None = None) -> Self: ...
+    @property
+    def now_ns(self) -> int: ...
+    def advance(self, until_ns: int) -> None: ...
+    def set(self, flow: int, cwnd: float | None, pacing_rate: float | None) -> None: ...
+    def snapshot(self) -> StepsState: ...
+    def tables(self) -> dict[str, Any]: ...
 
 @final
 class Flow:

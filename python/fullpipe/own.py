@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import importlib.util
 import math
@@ -36,7 +37,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullpipe import _core
-from fullpipe._util.inputs import MOST_CODE_BYTES, FileError, read_bytes
+from fullpipe._util.inputs import MOST_CODE_BYTES, MOST_OBJECT_BYTES, FileError, read_bytes
 from fullpipe._util.text import listed, quoted, unknown
 from fullpipe.compiled import CALLS
 from fullpipe.errors import AlgorithmError, InputError
@@ -50,6 +51,7 @@ __all__ = [
     "LostBy",
     "Signal",
     "algorithm",
+    "as_algorithm",
     "called",
     "carried",
     "identity_of",
@@ -219,14 +221,15 @@ def algorithm(
         compiled: Numba compiles it (the extra ``compiled``), to the same figures and several times as fast. Its fields
             are numbers and flags then, its methods what Numba takes: no ``super()``, no ``__init__``, no fields that
             the class does not declare.
-        library: A shared library whose functions ``on_ack``, ``on_congestion`` and so on, as ``include/fullpipe.h`` has
-            them, take the place of the class's methods; the class declares the fields of their state, in their order.
+        library: A shared library, relative to the file that names it. Its functions ``on_ack``, ``on_congestion``, ...
+            (``include/fullpipe.h``) take the place of the class's methods. The class declares the fields of their
+            state, in their order.
 
     Raises:
         InputError: The name is taken, or the class lacks something; the message says what.
     """
     # Not Path.resolve, which raises RuntimeError where links form a loop.
-    shared = None if library is None else os.path.realpath(library)
+    shared = None if library is None else os.path.realpath(_folder_of_caller() / library)
     options = {
         "recovery": recovery,
         "paper": paper,
@@ -268,6 +271,39 @@ def algorithm(
         return kind
 
     return declare
+
+
+def _folder_of_caller() -> Path:
+    """Folder of the file that calls `algorithm`; the current one for code of no file, such as a notebook's cell."""
+    file = sys._getframe(2).f_globals.get("__file__")
+    return Path(file).parent if isinstance(file, str) else Path()
+
+
+def as_algorithm(algorithm: str | Mapping[str, Any] | type) -> str | Mapping[str, Any]:
+    """An algorithm as scenarios name it, from what functions take.
+
+    Args:
+        algorithm: A name, a table with a name and parameters, a declared class, ``FILE.py`` or ``FILE.py:CLASS`` for
+            what that file declares, or ``FILE.o`` for an object file.
+
+    Raises:
+        InputError: The class is not declared, or the file can't be read or declares no algorithm.
+        AlgorithmError: The file raises.
+    """
+    if isinstance(algorithm, type):
+        names = [name for name, known in _declared.items() if known.kind is algorithm]
+        if not names:
+            kind = algorithm.__name__
+            raise InputError(f'class {kind} is not an algorithm; write @fullpipe.algorithm("name") before it')
+        return names[-1]
+    if isinstance(algorithm, str):
+        file = algorithm.partition(":")[0]
+        if file.endswith(".py"):
+            return load_algorithms(algorithm)
+        if algorithm.endswith(".o"):
+            content = base64.b64encode(read_bytes(algorithm, MOST_OBJECT_BYTES)).decode()
+            return {"object": {"name": algorithm, "base64": content}}
+    return algorithm
 
 
 def load_algorithms(what: str) -> str:

@@ -155,7 +155,7 @@ def test_measured_tables_are_those_of_the_records(tables: ModuleType) -> None:
         if path.stem in tables.PAPERS
         for item in json.loads(path.read_text())
     }
-    drawn |= {match[2] for match in found if match[2].startswith("settings-")}
+    drawn |= {match[2] for match in found if match[2].startswith(("settings-", "parameters-", "deviations-"))}
     papers = {match[2] for match in found if match[2].startswith("paper-")}
     shown = [item.id for name in papers for item in select(name.removeprefix("paper-"))]
     assert sorted(shown) == sorted(recorded)
@@ -164,6 +164,21 @@ def test_measured_tables_are_those_of_the_records(tables: ModuleType) -> None:
     assert {match[2] for match in found} - papers == drawn | records
     for match in found:
         assert match[3] == tables.measured(match[2]), f"{match[2]}: python docs/tables.py"
+
+
+def test_pages_of_algorithms_show_what_the_sources_declare(tables: ModuleType) -> None:
+    declared = tables.declared
+    for name, algorithm in fullpipe.algorithms().items():
+        text = declared.page_of(name).read_text(encoding="utf-8")
+        shown = {match[2] for match in tables.TABLE.finditer(text)}
+        known = set(declared.RENO) if name in declared.RENO else {name}
+        assert shown & {f"deviations-{one}" for one in known}, name
+        assert not algorithm.params or shown & {f"parameters-{one}" for one in known}, name
+        assert text.count("- ") >= len(re.findall(r"^//! - ", _deviations(declared.source_of(name)), re.MULTILINE)) > 0
+
+
+def _deviations(source: Path) -> str:
+    return source.read_text(encoding="utf-8").partition("# Deviations and choices")[2]
 
 
 def test_the_readmes_figures_are_taken_from_runs(tables: ModuleType) -> None:

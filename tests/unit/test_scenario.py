@@ -210,3 +210,11 @@ def test_the_shipped_trace_is_what_its_program_writes() -> None:
     traces = ROOT / "scenarios/traces"
     written = subprocess.run([sys.executable, traces / "lte.py"], capture_output=True, text=True, check=True)
     assert written.stdout == (traces / "lte.down").read_text()
+
+
+def test_set_changes_keys_by_path(small: Scenario) -> None:
+    changes = {"links.bottleneck.buffer": "1 BDP", "flows.algorithm": "cubic", "warmup": None}
+    assert small.set(changes) == small.replace(**changes)
+    assert small.set(changes).to_dict()["links"][0]["buffer"] == "1 BDP"
+    with pytest.raises(ScenarioError, match=r"links\[0\]\.bufer"):
+        small.set({"links.bottleneck.bufer": "1 BDP"})

@@ -168,13 +168,6 @@ setters! {
     }
 }
 
-/// Inputs of an ACK event, built when they are asked for ([`Controller::acked`](crate::Controller::acked)). Not a closure: it
-/// must be inlined, which has no attribute for closures.
-pub trait Input {
-    /// The sender's state after the ACK, and the ACK's news.
-    fn put_together(self) -> (Flow, Ack);
-}
-
 /// Congestion, reported once per episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -17,7 +17,23 @@
 //! # Ok::<(), fullpipe_cc::params::Error>(())
 //! ```
 //!
-//! Of [`configs`] the same with the parameters as fields: `Cubic { beta: 0.8, ..Cubic::default() }.build(10.0)`.
+//! Parameters are also the fields of a struct beside each algorithm, for example [`CubicParams`](algorithms::cubic::CubicParams):
+//!
+//! ```
+//! use fullpipe_cc::algorithms::cubic::CubicParams;
+//! use fullpipe_cc::params::{Error, Value};
+//! use fullpipe_cc::{CongestionControl, Flow, Signal, build, build_typed};
+//!
+//! let mut typed = build_typed(&CubicParams { beta: 0.85, ..CubicParams::default() }, 100.0)?;
+//! let mut named = build("cubic", &[("beta", Value::Number(0.85))], 100.0)?;
+//! for cubic in [&mut typed, &mut named] {
+//!     cubic.on_congestion(&Flow::at(0).flight_size(100).cwnd_limited(true), Signal::Loss);
+//!     assert_eq!(cubic.cwnd(), 85.0);
+//! }
+//! let refused = build_typed(&CubicParams { beta: 1.5, ..CubicParams::default() }, 100.0).unwrap_err();
+//! assert_eq!(refused.to_string(), "beta: not a number from 0.1 to 0.99");
+//! # Ok::<(), Error>(())
+//! ```
 //!
 //! Units: windows are `f64` segments, times are `u64` nanoseconds ([`Nanos`]), what is unknown is `None`.
 #![no_std]
@@ -34,8 +50,8 @@ struct Readme;
 pub mod algorithms;
 mod at_least;
 mod classic;
-pub mod configs;
 mod control;
+mod declare;
 mod flow;
 mod named;
 pub mod packets;
@@ -51,7 +67,8 @@ pub mod time;
 pub use at_least::AtLeast;
 pub use classic::{ABE, Classic, Response};
 pub use control::{CongestionControl, Start};
-pub use flow::{Ack, Flow, Input, Lost, RateSample, Signal};
-pub use registry::{Controller, Hold, build, build_as};
+pub use declare::{Given, TypedParams};
+pub use flow::{Ack, Flow, Lost, RateSample, Signal};
+pub use registry::{Controller, build, build_typed};
 pub use slow_start::SlowStart;
 pub use time::Nanos;

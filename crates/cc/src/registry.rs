@@ -23,54 +23,35 @@ use crate::algorithms::vegas::{self, Vegas};
 use crate::algorithms::veno::{self, Veno};
 use crate::algorithms::westwood::{self, Westwood};
 use crate::algorithms::yeah::{self, Yeah};
+use crate::declare::TypedParams;
 use crate::params::{Error, Info, Params, Value};
-use crate::{Ack, Classic, CongestionControl, Flow, Input, Lost, Signal, Start};
-use core::fmt::Debug;
-use core::ops::{Deref, DerefMut};
+use crate::{Ack, Classic, CongestionControl, Flow, Lost, Signal, Start};
 
 /// Lists the algorithms once: their names, how they are built, and the enum that dispatches to them.
 macro_rules! algorithms {
     ($($(#[$doc:meta])* $variant:ident($type:ty): $($info:path => $build:path),+;)+) => {
-        /// Any algorithm, dispatched without a pointer; those with a large state keep it apart, or it would be room that every flow
-        /// takes. The tag is a byte of its own: one that the compiler hides in some field costs a packet 1 % more to read.
+        /// Any algorithm, dispatched without a pointer.
         #[derive(Clone, Debug)]
-        #[repr(u8)]
+        #[allow(clippy::large_enum_variant, reason = "there is no heap here; who needs small states boxes the large ones")]
         #[non_exhaustive]
-        pub enum Controller<H: Hold = Inline> { $($(#[$doc])* $variant($type),)+ }
+        pub enum Controller { $($(#[$doc])* $variant($type),)+ }
 
         /// Every algorithm.
         pub const ALL: &[&Info] = &[$($(&$info,)+)+];
 
-        /// Builds the algorithm called `name` with the parameters `given`, to begin as `start` says; large states are kept as `H` has it.
+        /// Builds the algorithm called `name` with the parameters `given`, to begin as `start` has it.
         ///
         /// # Errors
         /// An unknown algorithm or parameter, or a value outside its range.
-        pub fn build_as<'n, H: Hold>(name: &'n str, given: &[(&'n str, Value)], start: impl Into<Start>)
-            -> Result<Controller<H>, Error<'n>> {
+        pub fn build<'n>(name: &'n str, given: &[(&'n str, Value)], start: impl Into<Start>)
+            -> Result<Controller, Error<'n>> {
             $($(if name == $info.name {
-                return Ok(Controller::$variant($build(&Params::checked(&$info, given)?, start).into()));
+                return Ok(Controller::$variant($build(&Params::checked(&$info, given)?, start)));
             })+)+
             Err(Error::UnknownAlgorithm(name))
         }
 
-        impl<H: Hold> Controller<H> {
-            /// [`CongestionControl::on_ack`], then [`CongestionControl::cwnd`], in one dispatch. `input` is put together once the
-            /// algorithm is known, so that one which reads little of it pays for little.
-            #[inline(always)]
-            pub fn acked(&mut self, input: impl Input) -> f64 {
-                match self {
-                    $(Controller::$variant(c) => { let (flow, ack) = input.put_together(); c.on_ack(&flow, &ack); c.cwnd() })+
-                }
-            }
-
-            /// [`CongestionControl::on_sent`], likewise: `input` puts the flow together, and an ACK that nobody reads.
-            #[inline(always)]
-            pub fn sent(&mut self, input: impl Input) {
-                match self { $(Controller::$variant(c) => c.on_sent(&input.put_together().0),)+ }
-            }
-        }
-
-        impl<H: Hold> CongestionControl for Controller<H> {
+        impl CongestionControl for Controller {
             #[inline]
             fn cwnd(&self) -> f64 { match self { $(Controller::$variant(c) => c.cwnd(),)+ } }
             #[inline]
@@ -122,7 +103,7 @@ algorithms! {
     /// Hyun and Jang's Reno with extra segments.
     HyunJang(HyunJang): hyun_jang::HYUN_JANG => HyunJang::controller;
     /// eHSTCP.
-    EHstcp(H::Of<EHstcp>): ehstcp::EHSTCP => EHstcp::controller;
+    EHstcp(EHstcp): ehstcp::EHSTCP => EHstcp::controller;
     /// CUBIC.
     Cubic(Classic<Cubic>): cubic::CUBIC => Cubic::controller;
     /// H-TCP.
@@ -150,56 +131,17 @@ algorithms! {
     /// Compound TCP.
     Compound(Compound): compound::COMPOUND => Compound::controller;
     /// BBR as Linux has it.
-    Bbr(H::Of<Bbr>): bbr::BBR => Bbr::controller;
+    Bbr(Bbr): bbr::BBR => Bbr::controller;
     /// BBRv3.
-    Bbr3(H::Of<Bbr3>): bbr3::BBR3 => Bbr3::controller;
+    Bbr3(Bbr3): bbr3::BBR3 => Bbr3::controller;
 }
 
-/// [`build_as`] of a controller that is all in one piece.
+/// Builds the algorithm that `params` configure, to begin as `start` has it.
 ///
 /// # Errors
-/// As there.
-pub fn build<'n>(name: &'n str, given: &[(&'n str, Value)], start: impl Into<Start>) -> Result<Controller, Error<'n>> {
-    build_as(name, given, start)
-}
-
-/// Where a controller keeps the states that are larger than most: within ([`Inline`]), or with boxes elsewhere, so that many flows of
-/// other algorithms do not make room for them.
-pub trait Hold: Clone + Debug {
-    /// What holds a `T`.
-    type Of<T: Clone + Debug>: DerefMut<Target = T> + From<T> + Clone + Debug;
-}
-
-/// Within the controller.
-#[derive(Clone, Copy, Debug)]
-pub struct Inline;
-
-impl Hold for Inline {
-    type Of<T: Clone + Debug> = Within<T>;
-}
-
-/// A value where it stands.
-#[derive(Clone, Debug)]
-pub struct Within<T>(T);
-
-impl<T> From<T> for Within<T> {
-    fn from(value: T) -> Within<T> {
-        Within(value)
-    }
-}
-
-impl<T> Deref for Within<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> DerefMut for Within<T> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
-    }
+/// A value outside its range.
+pub fn build_typed<P: TypedParams>(params: &P, start: impl Into<Start>) -> Result<Controller, Error<'static>> {
+    build(P::INFO.name, params.values().as_ref(), start)
 }
 
 /// The algorithm called `name`.

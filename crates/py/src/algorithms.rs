@@ -1,5 +1,6 @@
 //! The registry as Python sees it.
 
+use crate::external;
 use crate::own;
 use crate::queues::param;
 use fullpipe_cc::params::{Group, Info};
@@ -10,7 +11,7 @@ use pyo3::types::PyDict;
 #[pyfunction]
 pub fn algorithms(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let catalogue = own::catalogue();
-    let of_group = |group| catalogue.infos().filter(move |info| info.group == group);
+    let of_group = |group| catalogue.infos().filter(move |info| info.group == group && info.name != external::NAME);
     Group::ALL.into_iter().flat_map(of_group).map(|info| algorithm(py, info)).collect()
 }
 

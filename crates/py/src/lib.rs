@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod columns;
+mod external;
 mod kernel;
 mod keys;
 mod model;
@@ -10,6 +11,7 @@ mod own;
 mod quantities;
 mod queues;
 mod report;
+mod simulation;
 mod views;
 mod watch;
 
@@ -34,6 +36,8 @@ mod _core {
     use crate::queues::queues;
     #[pymodule_export]
     use crate::report::figure_names;
+    #[pymodule_export]
+    use crate::simulation::Steps;
     #[pymodule_export]
     use crate::views::{AckView, FlowView, LostView, SentView, StartView};
     #[pymodule_export]

@@ -25,6 +25,13 @@ const DEEPEST: usize = 8;
 #[pyclass(frozen, module = "fullpipe._core")]
 pub struct Model(Arc<Scenario>);
 
+impl Model {
+    /// The scenario.
+    pub fn scenario(&self) -> Arc<Scenario> {
+        Arc::clone(&self.0)
+    }
+}
+
 #[pymethods]
 impl Model {
     /// Seeds every random choice.
@@ -61,6 +68,12 @@ impl Model {
     #[getter]
     fn is_compiled(&self) -> bool {
         own::has(&self.0, own::RunBy::Itself)
+    }
+
+    /// Whether a flow is under outside control, so that it runs step by step only.
+    #[getter]
+    fn is_external(&self) -> bool {
+        own::has(&self.0, own::RunBy::Outside)
     }
 
     /// What is allowed, but probably not what was meant, a line each.
@@ -135,7 +148,7 @@ pub fn check<'py>(tree: &Bound<'py, PyAny>, folder: &str) -> PyResult<(Model, Bo
 }
 
 /// What an algorithm has raised: as it is where it is no error of the algorithm's, such as Ctrl-C, else as the cause of a failure.
-fn failure(py: Python, stopped: &Stopped) -> PyErr {
+pub fn failure(py: Python, stopped: &Stopped) -> PyErr {
     let failure = Failure::new_err(stopped.to_string());
     match own::take_raised() {
         Some(error) if !error.is_instance_of::<PyException>(py) => error,
@@ -146,7 +159,8 @@ fn failure(py: Python, stopped: &Stopped) -> PyErr {
     }
 }
 
-fn raise(fault: Fault) -> PyErr {
+/// A wrong scenario as Python's exception.
+pub fn raise(fault: Fault) -> PyErr {
     Problem::new_err((fault.key, fault.what, fault.line))
 }
 

@@ -1,5 +1,6 @@
 //! Algorithms written in Python: classes that the package has declared, one object for each connection, called at each event.
 
+use crate::external;
 use crate::native::{self, Plug};
 use crate::views::{AckView, FlowView, LostView, SentView, StartView};
 use fullpipe_cc::packets::{Lost, Sent};
@@ -19,8 +20,9 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// Catalogue of algorithms in this process.
 static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(|| {
-    let catalogue = Catalogue::builtin().with_source(Objects).with_source(Modules);
-    RwLock::new(Known { catalogue, kinds: BTreeMap::new() })
+    let mut catalogue = Catalogue::builtin().with_source(Objects).with_source(Modules);
+    catalogue.add(external::info(), Box::new(external::begin)).expect("a name of its own");
+    RwLock::new(Known { catalogue, kinds: BTreeMap::from([(external::NAME, RunBy::Outside)]) })
 });
 
 struct Known {
@@ -36,6 +38,8 @@ pub enum RunBy {
     Interpreter,
     /// The processor alone.
     Itself,
+    /// The caller of `fullpipe.Simulation`.
+    Outside,
 }
 
 thread_local! {

@@ -10,6 +10,7 @@ from fullpipe._util.files import check_free
 from fullpipe._util.text import listed, with_params
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.experiments.comparison import Comparison
+from fullpipe.own import as_algorithm
 from fullpipe.registry import without_defaults
 from fullpipe.runs.design import Case, Run
 from fullpipe.runs.engines import check_engines
@@ -39,7 +40,7 @@ Runs = dict[tuple[str, int], Result]
 @shows_progress("runs")
 def compare(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
-    algorithms: Sequence[str | Mapping[str, Any]] | None = None,
+    algorithms: Sequence[str | Mapping[str, Any] | type] | None = None,
     *,
     seeds: int | None = None,
     engine: str | Sequence[str] = "simulator",
@@ -57,7 +58,8 @@ def compare(
 
     Args:
         scenario: The scenario; also a TOML file's path, or a dictionary with its keys.
-        algorithms: Names, or tables such as ``{"name": "vegas", "alpha": 2}``; None for the scenario as it is.
+        algorithms: Names, tables such as ``{"name": "vegas", "alpha": 2}``, declared classes, or files as for
+            `evaluate`; None for the scenario as it is.
         seeds: Runs of each algorithm, 1 to 1000, with the scenario's seed and those after it: all algorithms have the
             same seeds. By default 5, or 1 where two seeds give equal metrics, and 1 if an engine is "linux". Only the
             runs with the first seed have series.
@@ -83,8 +85,9 @@ def compare(
     check_engines(engines, kernel)
     if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
         raise InputError(f"seeds = {seeds} (allowed: 1 to {MOST_SEEDS})")
+    named = None if algorithms is None else [as_algorithm(one) for one in algorithms]
     scenario = Scenario.of(scenario)
-    scenarios = _scenarios(scenario, algorithms, engines)
+    scenarios = _scenarios(scenario, named, engines)
     if out is not None:
         check_free(out)
     most = seeds or (1 if "linux" in engines else SEEDS)

@@ -15,6 +15,7 @@ from fullpipe._util.inputs import read_json, read_table
 from fullpipe._util.text import listed, with_params
 from fullpipe.errors import InputError, ScenarioError, check_several
 from fullpipe.metrics import column
+from fullpipe.own import as_algorithm
 from fullpipe.runs.aggregate import Estimate, estimate
 from fullpipe.runs.design import Case, Design
 from fullpipe.runs.engines import ENGINES, check_engines
@@ -61,7 +62,7 @@ def harm(alone: float, beside: float, *, more_is_better: bool) -> float:
 @shows_progress("runs")
 def duel(
     scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
-    algorithms: Sequence[str | Mapping[str, Any]],
+    algorithms: Sequence[str | Mapping[str, Any] | type],
     *,
     buffers: Sequence[str] | None = None,
     seeds: int = 5,
@@ -104,8 +105,9 @@ def duel(
     check_several("algorithms", algorithms)
     check_several("buffers", buffers)
     check_engines([engine], kernel)
+    sides = [as_algorithm(one) for one in algorithms]
     scenario = Scenario.of(scenario)
-    labels = [one if isinstance(one, str) else with_params(one) for one in algorithms]
+    labels = [one if isinstance(one, str) else with_params(one) for one in sides]
     if len(labels) != 2 or labels[0] == labels[1]:
         raise InputError(f"a duel is of two algorithms, not of: {listed(labels)}")
     if not SEEDS[0] <= seeds <= SEEDS[1]:
@@ -115,7 +117,7 @@ def duel(
     bouts = [Bout(buffer, mix) for buffer in buffers or (None,) for mix in (HALF, AMONG)]
     cases = [
         Case(
-            bout.scenario(scenario, algorithms, labels, part),
+            bout.scenario(scenario, sides, labels, part),
             {"buffer": bout.buffer, "mix": bout.mix, "part": part},
             measure=FULL,
         )

@@ -17,6 +17,7 @@ from fullpipe.runs.notebook import shows_progress
 from fullpipe.runs.pool import check_stop, count_workers, in_threads
 from fullpipe.runs.result import Result
 from fullpipe.runs.simulator import simulate
+from fullpipe.runs.stepwise import check_not_external
 from fullpipe.scenario import Scenario
 
 __all__ = ["ENGINES", "Together", "check_engines", "run", "run_groups", "run_many"]
@@ -67,6 +68,7 @@ def run(
     check_engines([engine], kernel)
     if seed is not None:
         scenario = scenario.replace(seed=seed)
+    check_not_external(scenario)
     duration_s = scenario.duration_s
 
     def tell(reached_s: float) -> None:

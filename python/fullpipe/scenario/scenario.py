@@ -106,6 +106,17 @@ class Scenario:
                 raise ScenarioError(path, error.args[0], self._file) from None
         return self.from_dict(tree, file=self._file)
 
+    def set(self, changes: Mapping[str, Any]) -> Scenario:
+        """A copy with some keys changed: ``set({"links.bottleneck.buffer": "1 BDP"})``. Paths are those of `replace`.
+
+        Args:
+            changes: Values by path; None removes a key, so that its default holds.
+
+        Raises:
+            ScenarioError: A path leads nowhere, or the changed scenario is wrong.
+        """
+        return self.replace(**changes)
+
     def to_dict(self) -> dict[str, Any]:
         """The keys as they were given, as plain dictionaries and lists; what a file says in the place of its name."""
         return copy.deepcopy(self._tree)

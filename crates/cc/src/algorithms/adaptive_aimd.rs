@@ -28,10 +28,42 @@
 //! - H-TCP's additions (alpha that grows with time, switching to 0.5 when the throughput changes, RTT scaling) are not
 //!   in this paper; `htcp` has them.
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, choices, params};
+use crate::params::{Group, Info, Params};
 use crate::parts::{Ewma, RoundRate};
 use crate::time::{Nanos, SECOND};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of Adaptive AIMD.
+    pub struct AdaptiveAimdParams for ADAPTIVE_AIMD {
+        beta_min: f64 = number(0.5, 0.05, 0.99), "1",
+            "Least factor kept of the window at a congestion event.",
+            "Shorten and Leith 2007, section III: no less than standard TCP's 0.5";
+        beta_max: f64 = number(0.8, 0.05, 0.99), "1",
+            "Greatest factor kept of the window; wins over a larger beta_min.",
+            "Shorten and Leith 2007, section III: 0.8 fills a link with a quarter of a BDP of buffer";
+        fading: f64 = number(0.875, 0.0, 1.0), "1",
+            "Part of RTTmax - RTTmin remembered past a congestion event.",
+            "Shorten and Leith 2007, equation 9, with the memory of the smoothed RTT (RFC 6298: 7/8)";
+        estimator: BetaEstimator = choice(&["rtt", "throughput"]), "1",
+            "What beta is computed from.",
+            "Shorten and Leith 2007, equation 7 (rtt) or 10 (throughput)";
+        abe: bool = ABE;
+    }
+}
+
+/// Quantities from which adaptive AIMD computes beta.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BetaEstimator {
+    /// Least and greatest RTT.
+    Rtt,
+    /// Throughput before a loss and the least RTT.
+    Throughput,
+}
+
+choices! { BetaEstimator { Rtt = "rtt", Throughput = "throughput" } }
 
 /// Adaptive AIMD.
 pub const ADAPTIVE_AIMD: Info = Info {
@@ -42,17 +74,7 @@ pub const ADAPTIVE_AIMD: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[
-        Param::number("beta_min", 0.5, 0.05, 0.99, "Least factor kept of the window at a congestion event.")
-            .source("Shorten and Leith 2007, section III: no less than standard TCP's 0.5"),
-        Param::number("beta_max", 0.8, 0.05, 0.99, "Greatest factor kept of the window; wins over a larger beta_min.")
-            .source("Shorten and Leith 2007, section III: 0.8 fills a link with a quarter of a BDP of buffer"),
-        Param::number("fading", 0.875, 0.0, 1.0, "Part of RTTmax - RTTmin remembered past a congestion event.")
-            .source("Shorten and Leith 2007, equation 9, with the memory of the smoothed RTT (RFC 6298: 7/8)"),
-        Param::choice("estimator", &["rtt", "throughput"], "What beta is computed from.")
-            .source("Shorten and Leith 2007, equation 7 (rtt) or 10 (throughput)"),
-        ABE,
-    ],
+    params: AdaptiveAimdParams::PARAMS,
 };
 
 /// The response of adaptive AIMD.
@@ -78,13 +100,14 @@ enum Estimator {
 impl AdaptiveAimd {
     /// Adaptive AIMD in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<AdaptiveAimd> {
-        let estimator = match params.choice("estimator") {
-            "rtt" => Estimator::Rtt(RttRatio::new(params.number("fading"))),
+        let given = AdaptiveAimdParams::read(params);
+        let estimator = match given.estimator {
+            BetaEstimator::Rtt => Estimator::Rtt(RttRatio::new(given.fading)),
             _ => Estimator::Throughput(ThroughputRatio::new()),
         };
         let response = AdaptiveAimd {
-            beta_min: params.number("beta_min"),
-            beta_max: params.number("beta_max"),
+            beta_min: given.beta_min,
+            beta_max: given.beta_max,
             estimator,
             beta: FIRST_BETA,
             alpha: 1.0,

@@ -22,8 +22,52 @@
 //!   estimate of segments per ACK that begins at 2 and, in whole sixteenths, sticks at 31/16 when every segment is
 //!   acknowledged by itself, so that it grows nearly twice as fast as its constants say (`gain = 1.9375`).
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, choices, params};
+use crate::params::{Group, Info, Params};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of BIC.
+    pub struct BicParams for BIC {
+        s_max: f64 = number(32.0, 1.0, 1e6), "segments per round trip",
+            "Largest increase.",
+            "Xu et al. 2004, preset parameters: Smax = 32 (ns-2's Linux module: max_increment = 16)";
+        s_min: f64 = number(0.01, 1e-6, 1.0), "segments per round trip",
+            "Smallest increase.",
+            "Xu et al. 2004, preset parameters: Smin = 0.01 (ns-2's Linux module: B/smooth_part = 4/20)";
+        beta: f64 = number(0.125, 0.01, 0.9), "1",
+            "Fraction of the window cut at a loss above low_window.",
+            "Xu et al. 2004, preset parameters: beta = 0.125 (ns-2's Linux module: 1 - 819/1024 = 0.2002)";
+        low_window: f64 = number(14.0, 1.0, 1e6), "segments",
+            "Below this window the algorithm is Reno.",
+            "Xu et al. 2004, preset parameters: low_window = 14";
+        fast_convergence: bool = flag(true), "1",
+            "Release bandwidth when the window at a loss is below the one before.",
+            "Xu et al. 2004, fast convergence";
+        divisor: f64 = number(2.0, 2.0, 64.0), "1",
+            "The search goes this part of the distance to the last maximum in a round trip.",
+            "Xu et al. 2004, binary search: the middle, 2 (ns-2's Linux module: B = 4)";
+        gain: f64 = number(1.0, 0.01, 100.0), "1",
+            "Factor on every increase above low_window.",
+            "not in the paper; ns-2's Linux module: 31/16, its delayed-ACK ratio with an ACK per segment";
+        search: BicSearch = choice(&["binary", "smooth"]), "1",
+            "The paper's binary search and slow-start-like probing, or the smooth steps of ns-2's Linux module.",
+            "Xu et al. 2004, binary search and max probing";
+        abe: bool = ABE;
+    }
+}
+
+/// Way in which BIC looks for the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BicSearch {
+    /// The paper's binary search, and beyond the last maximum probing like slow start.
+    Binary,
+    /// The smooth steps of ns-2's Linux module.
+    Smooth,
+}
+
+choices! { BicSearch { Binary = "binary", Smooth = "smooth" } }
 
 /// BIC.
 pub const BIC: Info = Info {
@@ -34,38 +78,7 @@ pub const BIC: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[
-        Param::number("s_max", 32.0, 1.0, 1e6, "Largest increase.")
-            .unit("segments per round trip")
-            .source("Xu et al. 2004, preset parameters: Smax = 32 (ns-2's Linux module: max_increment = 16)"),
-        Param::number("s_min", 0.01, 1e-6, 1.0, "Smallest increase.")
-            .unit("segments per round trip")
-            .source("Xu et al. 2004, preset parameters: Smin = 0.01 (ns-2's Linux module: B/smooth_part = 4/20)"),
-        Param::number("beta", 0.125, 0.01, 0.9, "Fraction of the window cut at a loss above low_window.")
-            .source("Xu et al. 2004, preset parameters: beta = 0.125 (ns-2's Linux module: 1 - 819/1024 = 0.2002)"),
-        Param::number("low_window", 14.0, 1.0, 1e6, "Below this window the algorithm is Reno.")
-            .unit("segments")
-            .source("Xu et al. 2004, preset parameters: low_window = 14"),
-        Param::flag("fast_convergence", true, "Release bandwidth when the window at a loss is below the one before.")
-            .source("Xu et al. 2004, fast convergence"),
-        Param::number(
-            "divisor",
-            2.0,
-            2.0,
-            64.0,
-            "The search goes this part of the distance to the last maximum in a round trip.",
-        )
-        .source("Xu et al. 2004, binary search: the middle, 2 (ns-2's Linux module: B = 4)"),
-        Param::number("gain", 1.0, 0.01, 100.0, "Factor on every increase above low_window.")
-            .source("not in the paper; ns-2's Linux module: 31/16, its delayed-ACK ratio with an ACK per segment"),
-        Param::choice(
-            "search",
-            &["binary", "smooth"],
-            "The paper's binary search and slow-start-like probing, or the smooth steps of ns-2's Linux module.",
-        )
-        .source("Xu et al. 2004, binary search and max probing"),
-        ABE,
-    ],
+    params: BicParams::PARAMS,
 };
 
 /// The response of BIC.
@@ -96,15 +109,16 @@ enum Phase {
 impl Bic {
     /// BIC in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Bic> {
+        let given = BicParams::read(params);
         let response = Bic {
-            s_max: params.number("s_max"),
-            s_min: params.number("s_min"),
-            beta: params.number("beta"),
-            low_window: params.number("low_window"),
-            divisor: params.number("divisor"),
-            gain: params.number("gain"),
-            fast_convergence: params.flag("fast_convergence"),
-            smooth: params.choice("search") == "smooth",
+            s_max: given.s_max,
+            s_min: given.s_min,
+            beta: given.beta,
+            low_window: given.low_window,
+            divisor: given.divisor,
+            gain: given.gain,
+            fast_convergence: given.fast_convergence,
+            smooth: given.search == BicSearch::Smooth,
             max: 0.0,
             phase: Phase::Search,
         };

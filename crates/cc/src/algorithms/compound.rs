@@ -22,8 +22,34 @@
 //! - **An undone cut** (a segment was late, not lost) returns to dwnd the decrease of both windows.
 
 use crate::algorithms::reno::Reno;
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::{ABE, Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of Compound TCP.
+    pub struct CompoundParams for COMPOUND {
+        alpha: f64 = number(0.125, 0.0, 10.0), "1",
+            "Factor of the second window's growth.",
+            "draft-02 section 3: 1/8";
+        beta: f64 = number(0.5, 0.01, 0.99), "1",
+            "Fraction of the whole window cut at a loss.",
+            "draft-02 section 3: 1/2";
+        k: f64 = number(0.75, 0.0, 1.0), "1",
+            "Exponent of the second window's growth.",
+            "draft-02 section 3: 3/4";
+        zeta: f64 = number(1.0, 0.0, 100.0), "1",
+            "How fast the second window falls, per segment in the queue.",
+            "draft-02 section 3: 1";
+        gamma: f64 = number(30.0, 0.0, 1e6), "segments",
+            "From so many segments in the queue on the second window falls.",
+            "draft-02 section 3: 30";
+        low_window: f64 = number(41.0, 1.0, 1e6), "segments",
+            "Below it the second window does not grow.",
+            "draft-02 section 3: 41";
+        abe: bool = ABE;
+    }
+}
 
 /// Compound TCP.
 pub const COMPOUND: Info = Info {
@@ -33,22 +59,7 @@ pub const COMPOUND: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[
-        Param::number("alpha", 0.125, 0.0, 10.0, "Factor of the second window's growth.")
-            .source("draft-02 section 3: 1/8"),
-        Param::number("beta", 0.5, 0.01, 0.99, "Fraction of the whole window cut at a loss.")
-            .source("draft-02 section 3: 1/2"),
-        Param::number("k", 0.75, 0.0, 1.0, "Exponent of the second window's growth.").source("draft-02 section 3: 3/4"),
-        Param::number("zeta", 1.0, 0.0, 100.0, "How fast the second window falls, per segment in the queue.")
-            .source("draft-02 section 3: 1"),
-        Param::number("gamma", 30.0, 0.0, 1e6, "From so many segments in the queue on the second window falls.")
-            .unit("segments")
-            .source("draft-02 section 3: 30"),
-        Param::number("low_window", 41.0, 1.0, 1e6, "Below it the second window does not grow.")
-            .unit("segments")
-            .source("draft-02 section 3: 41"),
-        ABE,
-    ],
+    params: CompoundParams::PARAMS,
 };
 
 /// The window control of Compound TCP.
@@ -71,13 +82,14 @@ pub struct Compound {
 impl Compound {
     /// Compound TCP in slow start.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Compound {
+        let given = CompoundParams::read(params);
         Compound {
-            alpha: params.number("alpha"),
-            beta: params.number("beta"),
-            k: params.number("k"),
-            zeta: params.number("zeta"),
-            gamma: params.number("gamma"),
-            low_window: params.number("low_window"),
+            alpha: given.alpha,
+            beta: given.beta,
+            k: given.k,
+            zeta: given.zeta,
+            gamma: given.gamma,
+            low_window: given.low_window,
             abe: params.flag(ABE.name),
             reno: Classic::new(start, Reno).with_abe(params),
             dwnd: 0.0,

@@ -36,10 +36,23 @@
 //!   the application or the receiver limits the sender, the window may fall but does not grow.
 //! - The window is at least two segments.
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::parts::RecentLeast;
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
+
+params! {
+    /// Parameters of Copa.
+    pub struct CopaParams for COPA {
+        delta: f64 = number(0.5, 0.001, 10.0), "1/segments",
+            "About 1/delta segments stay in the queue.",
+            "Arun and Balakrishnan 2018, section 2.1: 0.5";
+        competitive: bool = flag(false), "1",
+            "Decrease delta while other flows fill the queue.",
+            "Arun and Balakrishnan 2018, section 2.2; off as in mvfst";
+    }
+}
 
 /// Copa.
 pub const COPA: Info = Info {
@@ -49,13 +62,7 @@ pub const COPA: Info = Info {
     recovery: "sack",
     own_slow_start: true,
     ecn: None,
-    params: &[
-        Param::number("delta", 0.5, 0.001, 10.0, "About 1/delta segments stay in the queue.")
-            .unit("1/segments")
-            .source("Arun and Balakrishnan 2018, section 2.1: 0.5"),
-        Param::flag("competitive", false, "Decrease delta while other flows fill the queue.")
-            .source("Arun and Balakrishnan 2018, section 2.2; off as in mvfst"),
-    ],
+    params: CopaParams::PARAMS,
 };
 
 /// Section 2.1: over how long RTTmin is the least.
@@ -164,10 +171,11 @@ impl Rtts {
 impl Copa {
     /// Copa in slow start.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Copa {
-        let delta = params.number("delta");
+        let given = CopaParams::read(params);
+        let delta = given.delta;
         Copa {
             default_delta: delta,
-            competitive: params.flag("competitive"),
+            competitive: given.competitive,
             cwnd: start.into().window,
             slow_start: true,
             ssthresh: f64::INFINITY,

@@ -33,9 +33,35 @@
 //!   `recovery = "rack"`.
 //! - **Slow start** is plain by default; section 4.10 recommends HyStart++, which is `slow_start = "hystart++"`.
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::time::{Nanos, seconds};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of CUBIC.
+    pub struct CubicParams for CUBIC {
+        c: f64 = number(0.4, 1e-6, 1e3), "segments/s^3",
+            "Steepness of the cubic.",
+            "RFC 9438 section 5: C = 0.4";
+        beta: f64 = number(0.7, 0.1, 0.99), "1",
+            "Part of the window kept at a congestion event.",
+            "RFC 9438 section 4.6: beta_cubic = 0.7";
+        fast_convergence: bool = flag(true), "1",
+            "Release bandwidth when the window at a congestion event is below the one before.",
+            "RFC 9438 section 4.7";
+        reno_friendly: bool = flag(true), "1",
+            "Keep the window at least as large as Reno's estimate.",
+            "RFC 9438 section 4.3";
+        alpha_to_one: bool = flag(true), "1",
+            "Let Reno's estimate grow by a segment a round trip once it has reached the window before the cut.",
+            "RFC 9438 section 4.3; off in Linux";
+        whole_segments: bool = flag(false), "1",
+            "Count the window, W_max, and what the cubic is away from it in whole segments.",
+            "Linux, which counts no parts";
+        abe: bool = ABE;
+    }
+}
 
 /// CUBIC.
 pub const CUBIC: Info = Info {
@@ -45,34 +71,7 @@ pub const CUBIC: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[
-        Param::number("c", 0.4, 1e-6, 1e3, "Steepness of the cubic.")
-            .unit("segments/s^3")
-            .source("RFC 9438 section 5: C = 0.4"),
-        Param::number("beta", 0.7, 0.1, 0.99, "Part of the window kept at a congestion event.")
-            .source("RFC 9438 section 4.6: beta_cubic = 0.7"),
-        Param::flag(
-            "fast_convergence",
-            true,
-            "Release bandwidth when the window at a congestion event is below the one before.",
-        )
-        .source("RFC 9438 section 4.7"),
-        Param::flag("reno_friendly", true, "Keep the window at least as large as Reno's estimate.")
-            .source("RFC 9438 section 4.3"),
-        Param::flag(
-            "alpha_to_one",
-            true,
-            "Let Reno's estimate grow by a segment a round trip once it has reached the window before the cut.",
-        )
-        .source("RFC 9438 section 4.3; off in Linux"),
-        Param::flag(
-            "whole_segments",
-            false,
-            "Count the window, W_max, and what the cubic is away from it in whole segments.",
-        )
-        .source("Linux, which counts no parts"),
-        ABE,
-    ],
+    params: CubicParams::PARAMS,
 };
 
 /// The response of CUBIC.
@@ -120,15 +119,16 @@ struct Epoch {
 impl Cubic {
     /// CUBIC in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Cubic> {
-        let beta = params.number("beta");
+        let given = CubicParams::read(params);
+        let beta = given.beta;
         let response = Cubic {
-            c: params.number("c"),
+            c: given.c,
             beta,
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
-            fast_convergence: params.flag("fast_convergence"),
-            reno_friendly: params.flag("reno_friendly"),
-            alpha_to_one: params.flag("alpha_to_one"),
-            whole_segments: params.flag("whole_segments"),
+            fast_convergence: given.fast_convergence,
+            reno_friendly: given.reno_friendly,
+            alpha_to_one: given.alpha_to_one,
+            whole_segments: given.whole_segments,
             memory: Memory::default(),
             before: Memory::default(),
             last_ack: 0,

@@ -28,9 +28,22 @@
 //! - **ECT(0)**, as in RFC 8257, which is older than the assignment of ECT(1) to L4S (RFC 9331). The L4S queue of DualPI2 takes ECT(1)
 //!   alone. DCTCP enters it with `ect = 1`.
 
-use crate::params::{Group, Info, MadeForEcn, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, MadeForEcn, Params};
 use crate::parts::Mark;
 use crate::{Ack, Classic, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of DCTCP.
+    pub struct DctcpParams for DCTCP {
+        g: f64 = number(1.0 / 16.0, 0.0, 1.0), "1",
+            "How far alpha moves towards the fraction marked, once a window.",
+            "RFC 8257 section 4.2: 1/16";
+        first_alpha: f64 = number(1.0, 0.0, 1.0), "1",
+            "Alpha at the beginning; 1 halves the window at the first mark.",
+            "RFC 8257 section 3.3: 1";
+    }
+}
 
 /// DCTCP.
 pub const DCTCP: Info = Info {
@@ -40,12 +53,7 @@ pub const DCTCP: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: Some(MadeForEcn { kind: "accurate", ect: 0 }),
-    params: &[
-        Param::number("g", 1.0 / 16.0, 0.0, 1.0, "How far alpha moves towards the fraction marked, once a window.")
-            .source("RFC 8257 section 4.2: 1/16"),
-        Param::number("first_alpha", 1.0, 0.0, 1.0, "Alpha at the beginning; 1 halves the window at the first mark.")
-            .source("RFC 8257 section 3.3: 1"),
-    ],
+    params: DctcpParams::PARAMS,
 };
 
 /// The response of DCTCP.
@@ -57,7 +65,8 @@ pub struct Dctcp {
 impl Dctcp {
     /// DCTCP in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Dctcp> {
-        let alpha = MarkedFraction::new(params.number("g"), params.number("first_alpha"));
+        let given = DctcpParams::read(params);
+        let alpha = MarkedFraction::new(given.g, given.first_alpha);
         Classic::new(start, Dctcp { alpha })
     }
 }

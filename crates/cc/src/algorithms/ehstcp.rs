@@ -26,11 +26,32 @@
 //! - **A timeout** sets ssthresh by HighSpeed TCP's b(w): with beta_e near 0, slow start would run right back into the
 //!   window that failed. An ECN mark is answered as a loss is.
 
-use crate::algorithms::hstcp::{self, Hstcp};
-use crate::params::{Group, Info, Param, Params};
+use crate::algorithms::hstcp::{HIGH_DECREASE, HIGH_P, HIGH_WINDOW, Hstcp, HstcpParams, LOW_WINDOW};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::parts::Mark;
 use crate::time::Nanos;
 use crate::{ABE, Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of eHSTCP.
+    pub struct EHstcpParams for EHSTCP {
+        n_star: f64 = number(10.0, 0.0, 1e6), "segments",
+            "Backlog from which the link counts as fully used.",
+            "Choi et al., section 3: N* = 10";
+        safety_rtts: f64 = number(5.0, 0.0, 1000.0), "RTTmax",
+            "Length of the safety check; 0 leaves it out.",
+            "Choi et al., section 3: 5 RTTmax";
+        cap_beta: bool = flag(false), "1",
+            "Never cut more than HighSpeed TCP would.",
+            "not in the paper, which does not say what happens where equation 4 exceeds b(w)";
+        low_window: f64 = LOW_WINDOW;
+        high_window: f64 = HIGH_WINDOW;
+        high_p: f64 = HIGH_P;
+        high_decrease: f64 = HIGH_DECREASE;
+        abe: bool = ABE;
+    }
+}
 
 /// eHSTCP.
 pub const EHSTCP: Info = Info {
@@ -40,21 +61,7 @@ pub const EHSTCP: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[
-        Param::number("n_star", 10.0, 0.0, 1e6, "Backlog from which the link counts as fully used.")
-            .unit("segments")
-            .source("Choi et al., section 3: N* = 10"),
-        Param::number("safety_rtts", 5.0, 0.0, 1000.0, "Length of the safety check; 0 leaves it out.")
-            .unit("RTTmax")
-            .source("Choi et al., section 3: 5 RTTmax"),
-        Param::flag("cap_beta", false, "Never cut more than HighSpeed TCP would.")
-            .source("not in the paper, which does not say what happens where equation 4 exceeds b(w)"),
-        hstcp::LOW_WINDOW,
-        hstcp::HIGH_WINDOW,
-        hstcp::HIGH_P,
-        hstcp::HIGH_DECREASE,
-        ABE,
-    ],
+    params: EHstcpParams::PARAMS,
 };
 
 /// eHSTCP.
@@ -85,16 +92,17 @@ enum Phase {
 impl EHstcp {
     /// eHSTCP that begins in slow start.
     pub fn controller(params: &Params, start: impl Into<Start>) -> EHstcp {
+        let given = EHstcpParams::read(params);
         let regions = Regions {
-            hstcp: Hstcp::new(params),
-            cap_beta: params.flag("cap_beta"),
+            hstcp: Hstcp::new(&HstcpParams::read(params)),
+            cap_beta: given.cap_beta,
             region: Region::HighSpeed,
             beta: None,
             fallback: None,
         };
         EHstcp {
-            n_star: params.number("n_star"),
-            safety_rtts: params.number("safety_rtts"),
+            n_star: given.n_star,
+            safety_rtts: given.safety_rtts,
             frame: Classic::new(start, regions).with_abe(params),
             delays: Delays::default(),
             backlog: 0.0,

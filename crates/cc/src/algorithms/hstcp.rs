@@ -23,9 +23,21 @@
 //!   it.
 //! - Limited slow start (RFC 3742) is a separate document and not included.
 
+use crate::declare::{TypedParams, params};
 use crate::params::{Group, Info, Param, Params};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
 use libm::log;
+
+params! {
+    /// Parameters of HighSpeed TCP.
+    pub struct HstcpParams for HSTCP {
+        low_window: f64 = LOW_WINDOW;
+        high_window: f64 = HIGH_WINDOW;
+        high_p: f64 = HIGH_P;
+        high_decrease: f64 = HIGH_DECREASE;
+        abe: bool = ABE;
+    }
+}
 
 /// HighSpeed TCP.
 pub const HSTCP: Info = Info {
@@ -35,7 +47,7 @@ pub const HSTCP: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[LOW_WINDOW, HIGH_WINDOW, HIGH_P, HIGH_DECREASE, ABE],
+    params: HstcpParams::PARAMS,
 };
 
 pub(crate) const LOW_WINDOW: Param =
@@ -79,21 +91,21 @@ const MIN_B: f64 = 0.01;
 impl Hstcp {
     /// HighSpeed TCP in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Hstcp> {
-        Classic::new(start, Hstcp::new(params)).with_abe(params)
+        Classic::new(start, Hstcp::new(&HstcpParams::read(params))).with_abe(params)
     }
 
     /// The response alone.
-    pub fn new(params: &Params) -> Hstcp {
-        let low_window = params.number("low_window");
+    pub fn new(given: &HstcpParams) -> Hstcp {
+        let low_window = given.low_window;
         let log_low_window = log(low_window);
         let log_low_p = log(1.5 / (low_window * low_window));
         Hstcp {
             low_window,
             log_low_window,
-            log_span: log(params.number("high_window")) - log_low_window,
+            log_span: log(given.high_window) - log_low_window,
             log_low_p,
-            log_p_span: log(params.number("high_p")) - log_low_p,
-            b_span: params.number("high_decrease") - 0.5,
+            log_p_span: log(given.high_p) - log_low_p,
+            b_span: given.high_decrease - 0.5,
             a: 1.0,
             at: 0,
         }
@@ -151,7 +163,7 @@ mod tests {
     use crate::CongestionControl;
 
     fn hstcp() -> Hstcp {
-        Hstcp::new(&Params::defaults(&HSTCP))
+        Hstcp::new(&HstcpParams::default())
     }
 
     /// Rows (w, a, b) of RFC 3649 appendix B, table 12. A row is where a(w) reaches a whole number by the appendix's rounded
@@ -195,7 +207,7 @@ mod tests {
     #[test]
     fn is_never_faster_than_slow_start() {
         let given = [("high_p", crate::params::Value::Number(1e-2))];
-        let rising = Hstcp::new(&Params::checked(&HSTCP, &given).unwrap());
+        let rising = Hstcp::new(&HstcpParams::read(&Params::checked(&HSTCP, &given).unwrap()));
         for w in [1e6, 1e12, 1e300] {
             assert_eq!(rising.a(w), w);
         }

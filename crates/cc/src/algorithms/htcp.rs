@@ -28,10 +28,42 @@
 //! - **A timeout** and an ECN mark are events like any other.
 //! - `beta_max` wins over a greater `beta_min`.
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::parts::RoundRate;
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of H-TCP.
+    pub struct HtcpParams for HTCP {
+        delta_l: f64 = number(1.0, 0.0, 1e6), "s",
+            "Time since the last congestion event up to which the increase is Reno's.",
+            "draft-leith-tcp-htcp-06: Delta_L = 1 s";
+        beta_min: f64 = number(0.5, 0.05, 0.99), "1",
+            "Least part of the window kept at a congestion event.",
+            "draft-leith-tcp-htcp-06: 0.5";
+        beta_max: f64 = number(0.8, 0.05, 0.99), "1",
+            "Greatest part of the window kept; wins over a larger beta_min.",
+            "draft-leith-tcp-htcp-06: 0.8";
+        throughput_change: f64 = number(0.2, 0.0, 1e6), "1",
+            "A relative change of throughput between events above this sets beta to beta_min.",
+            "draft-leith-tcp-htcp-06: 0.2";
+        fading: f64 = number(0.95, 0.0, 1.0), "1",
+            "Part of RTTmax - RTTmin remembered past a congestion event.",
+            "not in the draft; 95 % in the Linux and FreeBSD implementations";
+        rtt_ref: f64 = number(0.1, 1e-6, 1e3), "s",
+            "The RTT at which RTT scaling changes nothing.",
+            "Linux and FreeBSD implementations: 100 ms";
+        adaptive_backoff: bool = flag(true), "1",
+            "beta = RTTmin/RTTmax; otherwise beta_min.",
+            "draft-leith-tcp-htcp-06, optional there";
+        rtt_scaling: bool = flag(true), "1",
+            "Scale the increase with RTTmin/rtt_ref.",
+            "draft-leith-tcp-htcp-06, optional there";
+        abe: bool = ABE;
+    }
+}
 
 /// H-TCP.
 pub const HTCP: Info = Info {
@@ -42,39 +74,7 @@ pub const HTCP: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[
-        Param::number(
-            "delta_l",
-            1.0,
-            0.0,
-            1e6,
-            "Time since the last congestion event up to which the increase is Reno's.",
-        )
-        .unit("s")
-        .source("draft-leith-tcp-htcp-06: Delta_L = 1 s"),
-        Param::number("beta_min", 0.5, 0.05, 0.99, "Least part of the window kept at a congestion event.")
-            .source("draft-leith-tcp-htcp-06: 0.5"),
-        Param::number("beta_max", 0.8, 0.05, 0.99, "Greatest part of the window kept; wins over a larger beta_min.")
-            .source("draft-leith-tcp-htcp-06: 0.8"),
-        Param::number(
-            "throughput_change",
-            0.2,
-            0.0,
-            1e6,
-            "A relative change of throughput between events above this sets beta to beta_min.",
-        )
-        .source("draft-leith-tcp-htcp-06: 0.2"),
-        Param::number("fading", 0.95, 0.0, 1.0, "Part of RTTmax - RTTmin remembered past a congestion event.")
-            .source("not in the draft; 95 % in the Linux and FreeBSD implementations"),
-        Param::number("rtt_ref", 0.1, 1e-6, 1e3, "The RTT at which RTT scaling changes nothing.")
-            .unit("s")
-            .source("Linux and FreeBSD implementations: 100 ms"),
-        Param::flag("adaptive_backoff", true, "beta = RTTmin/RTTmax; otherwise beta_min.")
-            .source("draft-leith-tcp-htcp-06, optional there"),
-        Param::flag("rtt_scaling", true, "Scale the increase with RTTmin/rtt_ref.")
-            .source("draft-leith-tcp-htcp-06, optional there"),
-        ABE,
-    ],
+    params: HtcpParams::PARAMS,
 };
 
 /// Bounds of the RTT scaling factor (Linux and FreeBSD implementations).
@@ -108,15 +108,16 @@ pub struct Htcp {
 impl Htcp {
     /// H-TCP in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Htcp> {
-        let beta_min = params.number("beta_min");
+        let given = HtcpParams::read(params);
+        let beta_min = given.beta_min;
         let response = Htcp {
-            delta_l: params.number("delta_l"),
+            delta_l: given.delta_l,
             beta_min,
-            beta_max: params.number("beta_max"),
-            throughput_change: params.number("throughput_change"),
-            fading: params.number("fading"),
-            rtt_ref: params.flag("rtt_scaling").then_some(params.number("rtt_ref")),
-            adaptive_backoff: params.flag("adaptive_backoff"),
+            beta_max: given.beta_max,
+            throughput_change: given.throughput_change,
+            fading: given.fading,
+            rtt_ref: given.rtt_scaling.then_some(given.rtt_ref),
+            adaptive_backoff: given.adaptive_backoff,
             beta: beta_min,
             alpha: 1.0,
             last_event: None,

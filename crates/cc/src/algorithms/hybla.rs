@@ -20,9 +20,20 @@
 //! - **Packet spacing** is the sender's: `pacing = "on"`.
 //! - **Before the first RTT sample** rho is 1.
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::time::seconds;
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, SlowStart, Start};
+
+params! {
+    /// Parameters of Hybla.
+    pub struct HyblaParams for HYBLA {
+        rtt_ref: f64 = number(0.025, 1e-3, 10.0), "s",
+            "RTT0, whose growth in time is that of every longer round trip.",
+            "Caini and Firrincieli 2004; Linux: 25 ms";
+        abe: bool = ABE;
+    }
+}
 
 /// Hybla.
 pub const HYBLA: Info = Info {
@@ -33,12 +44,7 @@ pub const HYBLA: Info = Info {
     recovery: "sack",
     own_slow_start: true,
     ecn: None,
-    params: &[
-        Param::number("rtt_ref", 0.025, 1e-3, 10.0, "RTT0, whose growth in time is that of every longer round trip.")
-            .unit("s")
-            .source("Caini and Firrincieli 2004; Linux: 25 ms"),
-        ABE,
-    ],
+    params: HyblaParams::PARAMS,
 };
 
 /// Slow start's gain is at most 2^16 - 1 per ACK.
@@ -54,8 +60,9 @@ pub struct Hybla {
 impl Hybla {
     /// Hybla in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Hybla> {
+        let given = HyblaParams::read(params);
         let start = Start { slow_start: SlowStart::Standard, ..start.into() };
-        Classic::new(start, Hybla { rtt_ref: params.number("rtt_ref"), rho: 1.0 }).with_abe(params)
+        Classic::new(start, Hybla { rtt_ref: given.rtt_ref, rho: 1.0 }).with_abe(params)
     }
 }
 

@@ -38,10 +38,51 @@
 
 use crate::algorithms::lsrtt::{Likelihood, Lsrtt};
 use crate::algorithms::reno::Reno;
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, choices, params};
+use crate::params::{Group, Info, Params};
 use crate::parts::{Ewma, Mark};
 use crate::time::Nanos;
 use crate::{ABE, Ack, Classic, CongestionControl, Flow, Signal, Start};
+
+params! {
+    /// Parameters of Hyun and Jang's scheme.
+    pub struct HyunJangParams for HYUN_JANG {
+        a: f64 = number(1.1, 1.0, 2.0), "1",
+            "Factor by which cwnd + extra grows per round trip towards W_full.",
+            "Hyun and Jang 2012, section 4: a = 1.1";
+        alpha: f64 = number(1.02, 1.0, 10.0), "1",
+            "LSRTT/RTTmin above this means congestion.",
+            "Hyun and Jang 2012, equation 1 and section 4: alpha = 1.02";
+        beta: f64 = number(0.97, 0.01, 1.0), "1",
+            "Part of the window at the onset of congestion that is taken as W_full.",
+            "Hyun and Jang 2012, equation 2 and section 4: beta = 0.97";
+        lsrtt: LsrttFilter = choice(&["ewma", "likelihood"]), "1",
+            "The smoothing of the RTT: exponential, or the mean since a detected change.",
+            "Hyun and Jang 2012, section 2.1, cite Ngwenya and Hancke 2004 without a definition; ours";
+        lsrtt_shift: f64 = number(0.02, 1e-6, 10.0), "1",
+            "Change of the RTT to detect, as a part of it; for lsrtt = \"likelihood\".",
+            "ours: alpha - 1";
+        lsrtt_sigma: f64 = number(0.01, 1e-6, 10.0), "1",
+            "Standard deviation of the RTT, as a part of it; for lsrtt = \"likelihood\".",
+            "ours: half the shift";
+        lsrtt_threshold: f64 = number(5.0, 0.0, 1e6), "1",
+            "Log-likelihood ratio beyond which the RTT has changed; for lsrtt = \"likelihood\".",
+            "ours: odds of e^5, 148 to 1";
+        abe: bool = ABE;
+    }
+}
+
+/// Filter of the RTT in Hyun and Jang's scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LsrttFilter {
+    /// Exponential average.
+    Ewma,
+    /// Mean since a change that a likelihood ratio detects.
+    Likelihood,
+}
+
+choices! { LsrttFilter { Ewma = "ewma", Likelihood = "likelihood" } }
 
 /// Hyun and Jang's scheme.
 pub const HYUN_JANG: Info = Info {
@@ -52,51 +93,7 @@ pub const HYUN_JANG: Info = Info {
     recovery: "reno",
     own_slow_start: false,
     ecn: None,
-    params: &[
-        Param::number("a", 1.1, 1.0, 2.0, "Factor by which cwnd + extra grows per round trip towards W_full.")
-            .source("Hyun and Jang 2012, section 4: a = 1.1"),
-        Param::number("alpha", 1.02, 1.0, 10.0, "LSRTT/RTTmin above this means congestion.")
-            .source("Hyun and Jang 2012, equation 1 and section 4: alpha = 1.02"),
-        Param::number(
-            "beta",
-            0.97,
-            0.01,
-            1.0,
-            "Part of the window at the onset of congestion that is taken as W_full.",
-        )
-        .source("Hyun and Jang 2012, equation 2 and section 4: beta = 0.97"),
-        Param::choice(
-            "lsrtt",
-            &["ewma", "likelihood"],
-            "The smoothing of the RTT: exponential, or the mean since a detected change.",
-        )
-        .source("Hyun and Jang 2012, section 2.1, cite Ngwenya and Hancke 2004 without a definition; ours"),
-        Param::number(
-            "lsrtt_shift",
-            0.02,
-            1e-6,
-            10.0,
-            "Change of the RTT to detect, as a part of it; for lsrtt = \"likelihood\".",
-        )
-        .source("ours: alpha - 1"),
-        Param::number(
-            "lsrtt_sigma",
-            0.01,
-            1e-6,
-            10.0,
-            "Standard deviation of the RTT, as a part of it; for lsrtt = \"likelihood\".",
-        )
-        .source("ours: half the shift"),
-        Param::number(
-            "lsrtt_threshold",
-            5.0,
-            0.0,
-            1e6,
-            "Log-likelihood ratio beyond which the RTT has changed; for lsrtt = \"likelihood\".",
-        )
-        .source("ours: odds of e^5, 148 to 1"),
-        ABE,
-    ],
+    params: HyunJangParams::PARAMS,
 };
 
 /// Reno with extra segments.
@@ -141,18 +138,15 @@ enum Stage {
 impl HyunJang {
     /// The scheme that begins in slow start.
     pub fn controller(params: &Params, start: impl Into<Start>) -> HyunJang {
-        let lsrtt = match params.choice("lsrtt") {
-            "ewma" => Lsrtt::Ewma(Ewma::default()),
-            _ => Lsrtt::Likelihood(Likelihood::new(
-                params.number("lsrtt_shift"),
-                params.number("lsrtt_sigma"),
-                params.number("lsrtt_threshold"),
-            )),
+        let given = HyunJangParams::read(params);
+        let lsrtt = match given.lsrtt {
+            LsrttFilter::Ewma => Lsrtt::Ewma(Ewma::default()),
+            _ => Lsrtt::Likelihood(Likelihood::new(given.lsrtt_shift, given.lsrtt_sigma, given.lsrtt_threshold)),
         };
         HyunJang {
-            a: params.number("a"),
-            alpha: params.number("alpha"),
-            beta: params.number("beta"),
+            a: given.a,
+            alpha: given.alpha,
+            beta: given.beta,
             reno: Classic::new(start, Reno).with_abe(params),
             extra: 0.0,
             w_full: None,

@@ -28,10 +28,36 @@
 //! - **Before the first RTT has ended** alpha is alpha_max and beta is beta_max.
 //! - `beta_max` and `alpha_max` win over greater minima.
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::parts::Mark;
 use crate::time::Nanos;
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of Illinois.
+    pub struct IllinoisParams for ILLINOIS {
+        alpha_min: f64 = number(0.3, 0.01, 10.0), "segments/RTT",
+            "Growth per RTT at the greatest delay.",
+            "Liu, Basar and Srikant 2008; Linux: 0.3";
+        alpha_max: f64 = number(10.0, 0.01, 1000.0), "segments/RTT",
+            "Growth per RTT without delay; wins over a larger alpha_min.",
+            "Liu, Basar and Srikant 2008: 10";
+        beta_min: f64 = number(0.125, 0.0, 0.9), "1",
+            "Part of the window cut at a loss with little delay.",
+            "Liu, Basar and Srikant 2008: 1/8";
+        beta_max: f64 = number(0.5, 0.0, 0.9), "1",
+            "Part of the window cut at a loss with great delay; wins over a larger beta_min.",
+            "Liu, Basar and Srikant 2008: 1/2";
+        win_thresh: f64 = number(15.0, 0.0, 1e6), "segments",
+            "Below this window it is Reno.",
+            "Linux: 15";
+        theta: f64 = number(5.0, 1.0, 1000.0), "RTTs",
+            "RTTs without delay before the growth is alpha_max again.",
+            "Liu, Basar and Srikant 2008: 5";
+        abe: bool = ABE;
+    }
+}
 
 /// Illinois.
 pub const ILLINOIS: Info = Info {
@@ -42,31 +68,7 @@ pub const ILLINOIS: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[
-        Param::number("alpha_min", 0.3, 0.01, 10.0, "Growth per RTT at the greatest delay.")
-            .unit("segments/RTT")
-            .source("Liu, Basar and Srikant 2008; Linux: 0.3"),
-        Param::number("alpha_max", 10.0, 0.01, 1000.0, "Growth per RTT without delay; wins over a larger alpha_min.")
-            .unit("segments/RTT")
-            .source("Liu, Basar and Srikant 2008: 10"),
-        Param::number("beta_min", 0.125, 0.0, 0.9, "Part of the window cut at a loss with little delay.")
-            .source("Liu, Basar and Srikant 2008: 1/8"),
-        Param::number(
-            "beta_max",
-            0.5,
-            0.0,
-            0.9,
-            "Part of the window cut at a loss with great delay; wins over a larger beta_min.",
-        )
-        .source("Liu, Basar and Srikant 2008: 1/2"),
-        Param::number("win_thresh", 15.0, 0.0, 1e6, "Below this window it is Reno.")
-            .unit("segments")
-            .source("Linux: 15"),
-        Param::number("theta", 5.0, 1.0, 1000.0, "RTTs without delay before the growth is alpha_max again.")
-            .unit("RTTs")
-            .source("Liu, Basar and Srikant 2008: 5"),
-        ABE,
-    ],
+    params: IllinoisParams::PARAMS,
 };
 
 /// Parts of the greatest delay: d_1, d_2 and d_3.
@@ -103,14 +105,14 @@ struct Gains {
 impl Illinois {
     /// Illinois in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Illinois> {
-        let most = Gains { alpha: params.number("alpha_max"), beta: params.number("beta_max") };
-        let least =
-            Gains { alpha: params.number("alpha_min").min(most.alpha), beta: params.number("beta_min").min(most.beta) };
+        let given = IllinoisParams::read(params);
+        let most = Gains { alpha: given.alpha_max, beta: given.beta_max };
+        let least = Gains { alpha: given.alpha_min.min(most.alpha), beta: given.beta_min.min(most.beta) };
         let response = Illinois {
             least,
             most,
-            win_thresh: params.number("win_thresh"),
-            theta: params.number("theta"),
+            win_thresh: given.win_thresh,
+            theta: given.theta,
             gains: most,
             calm: None,
             max_rtt: 0,

@@ -23,10 +23,26 @@
 //! - **In recovery**, and while the application or the receiver limits the sender, the window may fall but does not grow.
 //! - **Parameters** may exceed the RFC's limits (TARGET 100 ms, GAIN 1), for experiments.
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::parts::Queueing;
 use crate::time::{MILLISECOND, seconds};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
+
+params! {
+    /// Parameters of LEDBAT.
+    pub struct LedbatParams for LEDBAT {
+        target: f64 = number(100.0, 1.0, 1000.0), "ms",
+            "Target queueing delay.",
+            "RFC 6817 section 2.5: TARGET, at most 100 ms";
+        gain: f64 = number(1.0, 0.01, 10.0), "1",
+            "Growth per round trip with an empty queue, in segments.",
+            "RFC 6817 section 2.5: GAIN, at most 1 (RFC 7928 section 5.4 tests 10)";
+        allowed_increase: f64 = number(1.0, 1.0, 1000.0), "segments",
+            "Largest excess of the window over the data in flight.",
+            "RFC 6817 section 2.5: ALLOWED_INCREASE, 1";
+    }
+}
 
 /// LEDBAT.
 pub const LEDBAT: Info = Info {
@@ -36,16 +52,7 @@ pub const LEDBAT: Info = Info {
     recovery: "sack",
     own_slow_start: true,
     ecn: None,
-    params: &[
-        Param::number("target", 100.0, 1.0, 1000.0, "Target queueing delay.")
-            .unit("ms")
-            .source("RFC 6817 section 2.5: TARGET, at most 100 ms"),
-        Param::number("gain", 1.0, 0.01, 10.0, "Growth per round trip with an empty queue, in segments.")
-            .source("RFC 6817 section 2.5: GAIN, at most 1 (RFC 7928 section 5.4 tests 10)"),
-        Param::number("allowed_increase", 1.0, 1.0, 1000.0, "Largest excess of the window over the data in flight.")
-            .unit("segments")
-            .source("RFC 6817 section 2.5: ALLOWED_INCREASE, 1"),
-    ],
+    params: LedbatParams::PARAMS,
 };
 
 /// MIN_CWND (RFC 6817 section 2.5), segments.
@@ -65,10 +72,11 @@ pub struct Ledbat {
 impl Ledbat {
     /// LEDBAT without a delay sample.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Ledbat {
+        let given = LedbatParams::read(params);
         Ledbat {
-            target: params.number("target") * MILLISECOND as f64,
-            gain: params.number("gain"),
-            allowed_increase: params.number("allowed_increase"),
+            target: given.target * MILLISECOND as f64,
+            gain: given.gain,
+            allowed_increase: given.allowed_increase,
             cwnd: start.into().window,
             ssthresh: f64::INFINITY,
             queueing: Queueing::new(),

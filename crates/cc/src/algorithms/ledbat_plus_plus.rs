@@ -23,10 +23,26 @@
 //!   spurious and came in the first slow start, that slow start continues.
 //! - Slowdowns follow the clock, with or without a queue of other flows.
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::parts::Queueing;
 use crate::time::{MILLISECOND, Nanos, seconds};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
+
+params! {
+    /// Parameters of LEDBAT++.
+    pub struct LedbatPlusPlusParams for LEDBAT_PLUS_PLUS {
+        target: f64 = number(60.0, 1.0, 1000.0), "ms",
+            "Target queueing delay.",
+            "draft-06 section 4: 60 ms";
+        constant: f64 = number(1.0, 0.0, 10.0), "1",
+            "How strongly the window falls above the target.",
+            "draft-06 section 4.3: 1";
+        slowdowns: bool = flag(true), "1",
+            "Empty the queue periodically.",
+            "draft-06 section 4.4";
+    }
+}
 
 /// LEDBAT++.
 pub const LEDBAT_PLUS_PLUS: Info = Info {
@@ -36,14 +52,7 @@ pub const LEDBAT_PLUS_PLUS: Info = Info {
     recovery: "sack",
     own_slow_start: true,
     ecn: None,
-    params: &[
-        Param::number("target", 60.0, 1.0, 1000.0, "Target queueing delay.")
-            .unit("ms")
-            .source("draft-06 section 4: 60 ms"),
-        Param::number("constant", 1.0, 0.0, 10.0, "How strongly the window falls above the target.")
-            .source("draft-06 section 4.3: 1"),
-        Param::flag("slowdowns", true, "Empty the queue periodically.").source("draft-06 section 4.4"),
-    ],
+    params: LedbatPlusPlusParams::PARAMS,
 };
 
 /// Section 4.2: the least gain is 1/16.
@@ -83,10 +92,11 @@ enum Phase {
 impl LedbatPlusPlus {
     /// LEDBAT++ in its first slow start.
     pub fn controller(params: &Params, start: impl Into<Start>) -> LedbatPlusPlus {
+        let given = LedbatPlusPlusParams::read(params);
         LedbatPlusPlus {
-            target: params.number("target") * MILLISECOND as f64,
-            constant: params.number("constant"),
-            slowdowns: params.flag("slowdowns"),
+            target: given.target * MILLISECOND as f64,
+            constant: given.constant,
+            slowdowns: given.slowdowns,
             cwnd: start.into().window,
             ssthresh: f64::INFINITY,
             queueing: Queueing::new(),

@@ -1,7 +1,8 @@
 //! Prague: DCTCP for the Internet, with rates that hang less on the round-trip time, paced.
 //!
 //! Source: K. De Schepper, O. Tilmans, B. Briscoe, V. Goel, *Prague Congestion Control*, draft-briscoe-iccrg-prague-congestion-control-04
-//! (2024, expired); its requirements are RFC 9331 section 4.3. With M the fraction of segments marked over a round trip, and a virtual
+//! (2024, expired), which was not read: section numbers and constants are those that a port of the reference implementation names. The
+//! requirements are those of RFC 9331 section 4.3. With M the fraction of segments marked over a round trip, and a virtual
 //! round-trip time R* = max(RTT, 25 ms):
 //!
 //! - alpha = (1 - g) alpha + g M, once in R*, g = 1/16; it begins with the first mark, at 1;
@@ -26,10 +27,26 @@
 //!   Reno but for pacing and R*; with `ecn = "classic"` each ACK counts as one mark until the sender has answered.
 //! - Windows below two segments, which the draft lists as future work, are the frame's: at least one segment.
 
-use crate::params::{Group, Info, MadeForEcn, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, MadeForEcn, Params};
 use crate::parts::Mark;
 use crate::time::{MILLISECOND, Nanos, seconds};
 use crate::{Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of Prague.
+    pub struct PragueParams for PRAGUE {
+        g: f64 = number(1.0 / 16.0, 0.0, 1.0), "1",
+            "How far alpha moves towards the fraction marked, once a virtual round trip.",
+            "draft-04 section 2.4.1: 1/16";
+        virtual_rtt: f64 = number(25.0, 0.0, 1000.0), "ms",
+            "Flows with a shorter RTT have the rate of one with this; 0 leaves it out.",
+            "draft-04 section 2.4.4: 25 ms";
+        transition: f64 = number(500.0, 0.0, 1e6), "round trips",
+            "Round trips after which virtual_rtt governs.",
+            "draft-04 section 2.4.4: D = 500";
+    }
+}
 
 /// Prague.
 pub const PRAGUE: Info = Info {
@@ -39,28 +56,7 @@ pub const PRAGUE: Info = Info {
     recovery: "rack",
     own_slow_start: false,
     ecn: Some(MadeForEcn { kind: "accurate", ect: 1 }),
-    params: &[
-        Param::number(
-            "g",
-            1.0 / 16.0,
-            0.0,
-            1.0,
-            "How far alpha moves towards the fraction marked, once a virtual round trip.",
-        )
-        .source("draft-04 section 2.4.1: 1/16"),
-        Param::number(
-            "virtual_rtt",
-            25.0,
-            0.0,
-            1000.0,
-            "Flows with a shorter RTT have the rate of one with this; 0 leaves it out.",
-        )
-        .unit("ms")
-        .source("draft-04 section 2.4.4: 25 ms"),
-        Param::number("transition", 500.0, 0.0, 1e6, "Round trips after which virtual_rtt governs.")
-            .unit("round trips")
-            .source("draft-04 section 2.4.4: D = 500"),
-    ],
+    params: PragueParams::PARAMS,
 };
 
 /// Longest burst: 2^-12 s (draft-04 section 2.4.5).
@@ -114,10 +110,11 @@ impl RoundTrip {
 impl Prague {
     /// Prague in slow start.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Prague {
+        let given = PragueParams::read(params);
         let answer = Answer {
-            g: params.number("g"),
-            virtual_rtt: (params.number("virtual_rtt") * MILLISECOND as f64) as Nanos,
-            transition: params.number("transition") as u64,
+            g: given.g,
+            virtual_rtt: (given.virtual_rtt * MILLISECOND as f64) as Nanos,
+            transition: given.transition as u64,
             alpha: None,
             measured: RoundTrip::NONE,
             acked: 0,

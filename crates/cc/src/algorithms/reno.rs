@@ -9,8 +9,16 @@
 //! - Those that all algorithms share, and no others. The increase is equation 3 counted per ACK, as in ns-2; scenarios
 //!   can choose to count segments.
 
+use crate::declare::params;
 use crate::params::{Group, Info, Params};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of Tahoe.
+    pub struct TahoeParams for TAHOE {
+        abe: bool = ABE;
+    }
+}
 
 /// Tahoe: this window policy over Tahoe's recovery.
 pub const TAHOE: Info = Info {
@@ -20,8 +28,15 @@ pub const TAHOE: Info = Info {
     recovery: "tahoe",
     own_slow_start: false,
     ecn: None,
-    params: &[ABE],
+    params: TahoeParams::PARAMS,
 };
+
+params! {
+    /// Parameters of Reno.
+    pub struct RenoParams for RENO {
+        abe: bool = ABE;
+    }
+}
 
 /// Reno: this window policy over Reno's fast recovery.
 pub const RENO: Info = Info {
@@ -31,8 +46,15 @@ pub const RENO: Info = Info {
     recovery: "reno",
     own_slow_start: false,
     ecn: None,
-    params: &[ABE],
+    params: RenoParams::PARAMS,
 };
+
+params! {
+    /// Parameters of NewReno.
+    pub struct NewRenoParams for NEWRENO {
+        abe: bool = ABE;
+    }
+}
 
 /// NewReno: this window policy over NewReno's fast recovery.
 pub const NEWRENO: Info = Info {
@@ -42,7 +64,7 @@ pub const NEWRENO: Info = Info {
     recovery: "newreno",
     own_slow_start: false,
     ecn: None,
-    params: &[ABE],
+    params: NewRenoParams::PARAMS,
 };
 
 /// The response of RFC 5681.

@@ -11,8 +11,28 @@
 //! - `at_least_reno` gives the increase of the Linux module in ns-2, max(a, 1/w), for comparison with it (there a =
 //!   0.02, and the cut is b at every window: `low_window = 1`).
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of Scalable TCP.
+    pub struct ScalableParams for SCALABLE {
+        a: f64 = number(0.01, 0.0, 1.0), "segments",
+            "Gain per ACK above low_window.",
+            "Kelly 2003: a = 0.01 (ns-2's Linux module: 0.02)";
+        b: f64 = number(0.125, 0.0, 0.99), "1",
+            "Fraction of the window cut at a congestion event above low_window.",
+            "Kelly 2003: b = 1/8";
+        low_window: f64 = number(16.0, 1.0, 1e6), "segments",
+            "Legacy window: at or below it the algorithm is Reno.",
+            "Kelly 2003: lwnd = 16 segments";
+        at_least_reno: bool = flag(false), "1",
+            "Gain per ACK never below Reno's 1/cwnd.",
+            "not in the paper; the Linux module that ns-2 carries";
+        abe: bool = ABE;
+    }
+}
 
 /// Scalable TCP.
 pub const SCALABLE: Info = Info {
@@ -22,19 +42,7 @@ pub const SCALABLE: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[
-        Param::number("a", 0.01, 0.0, 1.0, "Gain per ACK above low_window.")
-            .unit("segments")
-            .source("Kelly 2003: a = 0.01 (ns-2's Linux module: 0.02)"),
-        Param::number("b", 0.125, 0.0, 0.99, "Fraction of the window cut at a congestion event above low_window.")
-            .source("Kelly 2003: b = 1/8"),
-        Param::number("low_window", 16.0, 1.0, 1e6, "Legacy window: at or below it the algorithm is Reno.")
-            .unit("segments")
-            .source("Kelly 2003: lwnd = 16 segments"),
-        Param::flag("at_least_reno", false, "Gain per ACK never below Reno's 1/cwnd.")
-            .source("not in the paper; the Linux module that ns-2 carries"),
-        ABE,
-    ],
+    params: ScalableParams::PARAMS,
 };
 
 /// The response of Scalable TCP.
@@ -49,12 +57,9 @@ pub struct Scalable {
 impl Scalable {
     /// Scalable TCP in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Scalable> {
-        let response = Scalable {
-            a: params.number("a"),
-            b: params.number("b"),
-            low_window: params.number("low_window"),
-            at_least_reno: params.flag("at_least_reno"),
-        };
+        let given = ScalableParams::read(params);
+        let response =
+            Scalable { a: given.a, b: given.b, low_window: given.low_window, at_least_reno: given.at_least_reno };
         Classic::new(start, response).with_abe(params)
     }
 }

@@ -36,8 +36,30 @@
 //! - Vegas does not grow while cwnd does not limit the sender, as all algorithms here. ns-2 has another test for that: at most two segments of
 //!   the window are unused.
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
+
+params! {
+    /// Parameters of Vegas.
+    pub struct VegasParams for VEGAS {
+        alpha: f64 = number(1.0, 0.0, 1e6), "segments",
+            "Fewer than this in the queue: the window grows.",
+            "ns-2 v_alpha_ = 1 (Brakmo and Peterson 1995, section 3.2, use 2 and, in figure 8, 1)";
+        beta: f64 = number(3.0, 0.0, 1e6), "segments",
+            "More than this in the queue: the window shrinks; not below alpha.",
+            "Brakmo and Peterson 1995, section 3.2; ns-2 v_beta_ = 3";
+        gamma: f64 = number(1.0, 0.0, 1e6), "segments",
+            "More than this in the queue: slow start ends.",
+            "Brakmo and Peterson 1995, section 3.3; ns-2 v_gamma_ = 1";
+        loss_cut: f64 = number(0.25, 0.0, 0.9), "1",
+            "Fraction of the window cut at a loss.",
+            "the authors' code in ns-2: a quarter at a first retransmission";
+        whole_segments: bool = flag(true), "1",
+            "Round Diff to whole segments before comparing it.",
+            "the authors' code in ns-2; the paper compares real numbers";
+    }
+}
 
 /// Vegas.
 pub const VEGAS: Info = Info {
@@ -47,21 +69,7 @@ pub const VEGAS: Info = Info {
     recovery: "vegas",
     own_slow_start: true,
     ecn: None,
-    params: &[
-        Param::number("alpha", 1.0, 0.0, 1e6, "Fewer than this in the queue: the window grows.")
-            .unit("segments")
-            .source("ns-2 v_alpha_ = 1 (Brakmo and Peterson 1995, section 3.2, use 2 and, in figure 8, 1)"),
-        Param::number("beta", 3.0, 0.0, 1e6, "More than this in the queue: the window shrinks; not below alpha.")
-            .unit("segments")
-            .source("Brakmo and Peterson 1995, section 3.2; ns-2 v_beta_ = 3"),
-        Param::number("gamma", 1.0, 0.0, 1e6, "More than this in the queue: slow start ends.")
-            .unit("segments")
-            .source("Brakmo and Peterson 1995, section 3.3; ns-2 v_gamma_ = 1"),
-        Param::number("loss_cut", 0.25, 0.0, 0.9, "Fraction of the window cut at a loss.")
-            .source("the authors' code in ns-2: a quarter at a first retransmission"),
-        Param::flag("whole_segments", true, "Round Diff to whole segments before comparing it.")
-            .source("the authors' code in ns-2; the paper compares real numbers"),
-    ],
+    params: VegasParams::PARAMS,
 };
 
 /// The least window Vegas cuts to, in segments.
@@ -91,13 +99,14 @@ pub struct Vegas {
 impl Vegas {
     /// Vegas that begins in slow start.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Vegas {
-        let alpha = params.number("alpha");
+        let given = VegasParams::read(params);
+        let alpha = given.alpha;
         Vegas {
             alpha,
-            beta: params.number("beta").max(alpha),
-            gamma: params.number("gamma"),
-            loss_cut: params.number("loss_cut"),
-            whole_segments: params.flag("whole_segments"),
+            beta: given.beta.max(alpha),
+            gamma: given.gamma,
+            loss_cut: given.loss_cut,
+            whole_segments: given.whole_segments,
             cwnd: start.into().window,
             ssthresh: f64::INFINITY,
             gain: 0.0,

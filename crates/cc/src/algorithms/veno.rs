@@ -17,8 +17,22 @@
 //! - **An ECN mark** is never a random loss, and takes half.
 //! - **Without an RTT sample** N is 0.
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of Veno.
+    pub struct VenoParams for VENO {
+        beta: f64 = number(3.0, 0.0, 1e6), "segments",
+            "A backlog below this is none.",
+            "Fu and Liew 2003: beta = 3";
+        random_kept: f64 = number(0.8, 0.1, 0.99), "1",
+            "Part of the window kept at a loss without a backlog.",
+            "Fu and Liew 2003: 4/5";
+        abe: bool = ABE;
+    }
+}
 
 /// Veno.
 pub const VENO: Info = Info {
@@ -28,14 +42,7 @@ pub const VENO: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[
-        Param::number("beta", 3.0, 0.0, 1e6, "A backlog below this is none.")
-            .unit("segments")
-            .source("Fu and Liew 2003: beta = 3"),
-        Param::number("random_kept", 0.8, 0.1, 0.99, "Part of the window kept at a loss without a backlog.")
-            .source("Fu and Liew 2003: 4/5"),
-        ABE,
-    ],
+    params: VenoParams::PARAMS,
 };
 
 /// The response of Veno.
@@ -50,7 +57,8 @@ pub struct Veno {
 impl Veno {
     /// Veno in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Veno> {
-        let response = Veno { beta: params.number("beta"), random_kept: params.number("random_kept"), backlog: 0.0 };
+        let given = VenoParams::read(params);
+        let response = Veno { beta: given.beta, random_kept: given.random_kept, backlog: 0.0 };
         Classic::new(start, response).with_abe(params)
     }
 

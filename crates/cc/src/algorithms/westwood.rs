@@ -24,9 +24,26 @@
 //! - **In fast recovery** the window already has its value for the time after it. Linux halves the window there, and sets it when
 //!   recovery is over, as `halve_in_recovery` does. The burst that then leaves overflows a small buffer.
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::time::{Nanos, SECOND, seconds};
 use crate::{ABE, Ack, Classic, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of Westwood+.
+    pub struct WestwoodParams for WESTWOOD {
+        memory: f64 = number(0.875, 0.0, 0.99), "1",
+            "What each of the two filters keeps at a sample.",
+            "Linux: 7/8 (Grieco and Mascolo 2004: one filter, 0.9)";
+        min_interval: f64 = number(0.05, 0.0, 10.0), "s",
+            "A sample of the bandwidth takes longer than this, and than an RTT.",
+            "Linux: 50 ms";
+        halve_in_recovery: bool = flag(false), "1",
+            "In fast recovery the window is half of what it was, and what was measured only after it.",
+            "Linux (Grieco and Mascolo 2004: what was measured, at once)";
+        abe: bool = ABE;
+    }
+}
 
 /// Westwood+.
 pub const WESTWOOD: Info = Info {
@@ -37,26 +54,7 @@ pub const WESTWOOD: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[
-        Param::number("memory", 0.875, 0.0, 0.99, "What each of the two filters keeps at a sample.")
-            .source("Linux: 7/8 (Grieco and Mascolo 2004: one filter, 0.9)"),
-        Param::number(
-            "min_interval",
-            0.05,
-            0.0,
-            10.0,
-            "A sample of the bandwidth takes longer than this, and than an RTT.",
-        )
-        .unit("s")
-        .source("Linux: 50 ms"),
-        Param::flag(
-            "halve_in_recovery",
-            false,
-            "In fast recovery the window is half of what it was, and what was measured only after it.",
-        )
-        .source("Linux (Grieco and Mascolo 2004: what was measured, at once)"),
-        ABE,
-    ],
+    params: WestwoodParams::PARAMS,
 };
 
 /// The response of Westwood+.
@@ -83,10 +81,11 @@ struct Bandwidth {
 impl Westwood {
     /// Westwood+ in its frame.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Classic<Westwood> {
+        let given = WestwoodParams::read(params);
         let response = Westwood {
-            memory: params.number("memory"),
-            min_interval: (params.number("min_interval") * SECOND as f64) as Nanos,
-            halve_in_recovery: params.flag("halve_in_recovery"),
+            memory: given.memory,
+            min_interval: (given.min_interval * SECOND as f64) as Nanos,
+            halve_in_recovery: given.halve_in_recovery,
             halved: false,
             rtt: None,
             sample: None,

@@ -21,10 +21,39 @@
 //! - **Decongestion** acts in slow start too, and ends it. It needs a window that limits the sender, as growth does.
 //! - **Every congestion event** has one response: loss, timeout, and ECN mark.
 
-use crate::params::{Group, Info, Param, Params};
+use crate::declare::{TypedParams, params};
+use crate::params::{Group, Info, Params};
 use crate::parts::Mark;
 use crate::time::Nanos;
 use crate::{ABE, Ack, Classic, CongestionControl, Flow, Response, Signal, Start};
+
+params! {
+    /// Parameters of YeAH.
+    pub struct YeahParams for YEAH {
+        alpha: f64 = number(80.0, 0.0, 1e6), "segments",
+            "A queue above this is taken from the window.",
+            "Baiocchi et al. 2007: Q_max; Linux: 80";
+        gamma: f64 = number(1.0, 1.0, 100.0), "1",
+            "Decongestion takes the queue divided by this.",
+            "Linux: 1";
+        delta: f64 = number(3.0, 1.0, 10.0), "1",
+            "A loss takes at least 2^-delta of the window.",
+            "Baiocchi et al. 2007: 1/8; Linux: 3";
+        epsilon: f64 = number(1.0, 1.0, 10.0), "1",
+            "Decongestion takes at most 2^-epsilon of the window.",
+            "Linux: 1";
+        phi: f64 = number(8.0, 0.1, 1000.0), "1",
+            "Queueing delay above the base RTT divided by this is congestion.",
+            "Baiocchi et al. 2007; Linux: 8";
+        rho: f64 = number(16.0, 0.0, 1e6), "RTTs",
+            "After so long a slow mode a loss halves.",
+            "Linux: 16";
+        zeta: f64 = number(50.0, 0.0, 1e6), "RTTs",
+            "After more than so many RTTs of fast mode cwnd_reno is forgotten.",
+            "Linux: 50";
+        abe: bool = ABE;
+    }
+}
 
 /// YeAH.
 pub const YEAH: Info = Info {
@@ -34,25 +63,7 @@ pub const YEAH: Info = Info {
     recovery: "sack",
     own_slow_start: false,
     ecn: None,
-    params: &[
-        Param::number("alpha", 80.0, 0.0, 1e6, "A queue above this is taken from the window.")
-            .unit("segments")
-            .source("Baiocchi et al. 2007: Q_max; Linux: 80"),
-        Param::number("gamma", 1.0, 1.0, 100.0, "Decongestion takes the queue divided by this.").source("Linux: 1"),
-        Param::number("delta", 3.0, 1.0, 10.0, "A loss takes at least 2^-delta of the window.")
-            .source("Baiocchi et al. 2007: 1/8; Linux: 3"),
-        Param::number("epsilon", 1.0, 1.0, 10.0, "Decongestion takes at most 2^-epsilon of the window.")
-            .source("Linux: 1"),
-        Param::number("phi", 8.0, 0.1, 1000.0, "Queueing delay above the base RTT divided by this is congestion.")
-            .source("Baiocchi et al. 2007; Linux: 8"),
-        Param::number("rho", 16.0, 0.0, 1e6, "After so long a slow mode a loss halves.")
-            .unit("RTTs")
-            .source("Linux: 16"),
-        Param::number("zeta", 50.0, 0.0, 1e6, "After more than so many RTTs of fast mode cwnd_reno is forgotten.")
-            .unit("RTTs")
-            .source("Linux: 50"),
-        ABE,
-    ],
+    params: YeahParams::PARAMS,
 };
 
 /// Samples of the RTT without which nothing is judged.
@@ -95,20 +106,15 @@ struct Modes {
 impl Yeah {
     /// YeAH that begins in slow start.
     pub fn controller(params: &Params, start: impl Into<Start>) -> Yeah {
-        let modes = Modes {
-            delta: params.number("delta"),
-            rho: params.number("rho"),
-            queue: 0.0,
-            reno: NO_RENO,
-            slow_rounds: 0,
-            fast_rounds: 0,
-        };
+        let given = YeahParams::read(params);
+        let modes =
+            Modes { delta: given.delta, rho: given.rho, queue: 0.0, reno: NO_RENO, slow_rounds: 0, fast_rounds: 0 };
         Yeah {
-            alpha: params.number("alpha"),
-            gamma: params.number("gamma"),
-            epsilon: params.number("epsilon"),
-            phi: params.number("phi"),
-            zeta: params.number("zeta"),
+            alpha: given.alpha,
+            gamma: given.gamma,
+            epsilon: given.epsilon,
+            phi: given.phi,
+            zeta: given.zeta,
             frame: Classic::new(start, modes).with_abe(params),
             round: Mark::START,
             rtt: Nanos::MAX,

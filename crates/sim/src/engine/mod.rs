@@ -163,6 +163,14 @@ impl Simulation {
         either!(&self.0, engine => engine.now)
     }
 
+    /// Packets in the queue of a link, by its place in the scenario: forward, then reverse.
+    pub fn queued_packets(&self, link: usize) -> [usize; 2] {
+        either!(&self.0, engine => {
+            let place = Order::back(&engine.order.links)[link];
+            [0, 1].map(|direction| engine.transit.network.queued_packets(2 * place + direction, engine.now))
+        })
+    }
+
     /// Goes on until the time `until`, or to the end of the scenario if that comes first.
     ///
     /// # Errors

@@ -170,6 +170,15 @@ impl<T: Transmits> Fifo<T> {
         self.departures.len()
     }
 
+    /// Packets in the system at `now`, the one that is being sent included.
+    pub fn queued_packets(&self, now: Nanos) -> usize {
+        let now = self.transmitter.moment(now);
+        if self.transmitter.free() <= now {
+            return 0;
+        }
+        self.departures.iter().filter(|&&departure| departure > now).count() + 1
+    }
+
     /// Bytes that the queue takes on the heap.
     pub fn heap_bytes(&self) -> usize {
         self.departures.heap_bytes()

@@ -17,6 +17,7 @@ use change::trace::Traced;
 use discipline::flow_hash::{FlowHash, known_flows};
 use discipline::queue_seed;
 use fifo::Fifo;
+use fullpipe_cc::Nanos;
 use ledger::Sampled;
 use served::Served;
 
@@ -198,6 +199,15 @@ impl Network {
         match self.ends[direction] {
             End::Fifo(place) => self.fifos[place as usize].waiting_packets(),
             End::Traced(place) => self.traced[place as usize].waiting_packets(),
+            End::Served(place) => self.served[place as usize].waiting_packets(),
+        }
+    }
+
+    /// Packets in a direction's queue at `now`, the one that is being sent included.
+    pub fn queued_packets(&self, direction: usize, now: Nanos) -> usize {
+        match self.ends[direction] {
+            End::Fifo(place) => self.fifos[place as usize].queued_packets(now),
+            End::Traced(place) => self.traced[place as usize].queued_packets(now),
             End::Served(place) => self.served[place as usize].waiting_packets(),
         }
     }

@@ -37,9 +37,8 @@ pub use trace::{Trace, read_traces};
 pub use units::{Quantity, quantity, units};
 
 use crate::catalogue::Foreign;
-use fullpipe_cc::configs::Config;
 use fullpipe_cc::params::{Error, Info, Params, Value as Setting};
-use fullpipe_cc::{Nanos, registry};
+use fullpipe_cc::{Nanos, TypedParams, registry};
 use std::sync::Arc;
 
 /// A whole scenario.
@@ -292,7 +291,7 @@ impl Algorithm {
     /// The crate's with these parameters.
     ///
     /// ```
-    /// use fullpipe_cc::configs::Cubic;
+    /// use fullpipe_cc::algorithms::cubic::CubicParams;
     /// use fullpipe_sim::{Scenario, scenario::Algorithm};
     ///
     /// let text = r#"
@@ -301,20 +300,19 @@ impl Algorithm {
     ///     flows = [{ algorithm = ALGORITHM }]
     /// "#;
     /// let mut scenario = Scenario::from_toml(&text.replace("ALGORITHM", r#""cubic""#))?;
-    /// scenario.flows[0].tcp.algorithm = Algorithm::of(&Cubic { beta: 0.85, ..Cubic::default() })?;
+    /// scenario.flows[0].tcp.algorithm = Algorithm::of(&CubicParams { beta: 0.85, ..CubicParams::default() })?;
     /// assert_eq!(scenario, Scenario::from_toml(&text.replace("ALGORITHM", r#"{ name = "cubic", beta = 0.85 }"#))?);
-    /// assert!(Algorithm::of(&Cubic { beta: 1.5, ..Cubic::default() }).is_err());
+    /// assert!(Algorithm::of(&CubicParams { beta: 1.5, ..CubicParams::default() }).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// A value outside its range.
-    pub fn of<C: Config>(config: &C) -> Result<Algorithm, Error<'static>> {
-        let (values, defaults) = (config.values(), C::default().values());
-        Params::checked(C::INFO, values.as_ref())?;
-        let given = values.as_ref().iter().zip(defaults.as_ref()).filter(|(value, default)| value != default);
-        let params = given.map(|(given, _)| *given).collect();
-        Ok(Algorithm { params, ..Algorithm::builtin(C::INFO.name) })
+    pub fn of<P: TypedParams>(config: &P) -> Result<Algorithm, Error<'static>> {
+        let (values, defaults) = (config.values(), P::default().values());
+        Params::checked(P::INFO, values.as_ref())?;
+        let given = values.as_ref().iter().filter(|value| !defaults.as_ref().contains(value)).copied();
+        Ok(Algorithm { params: given.collect(), ..Algorithm::builtin(P::INFO.name) })
     }
 
     /// Name and given parameters, as a scenario writes them that leaves defaults out.

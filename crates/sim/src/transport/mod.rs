@@ -1,6 +1,7 @@
 //! TCP: both ends of a connection.
 
 mod compression;
+mod controller;
 pub mod ecn;
 mod outstanding;
 pub mod pacing;

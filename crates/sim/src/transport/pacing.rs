@@ -204,7 +204,7 @@ mod tests {
     /// at 10 on cwnd = ssthresh = 5: 60.
     #[test]
     fn windows_per_round_trip_without_a_rate_of_the_algorithm() {
-        let mut cc: crate::transport::Controller = fullpipe_cc::build_as("reno", &[], 10.0).expect("reno");
+        let mut cc: crate::transport::Controller = fullpipe_cc::build("reno", &[], 10.0).expect("reno").into();
         assert_eq!(rate(&cc, 100 * MS), 200.0);
         cc.on_congestion(&fullpipe_cc::Flow::at(0).cwnd_limited(true), fullpipe_cc::Signal::Loss);
         assert_eq!(rate(&cc, 100 * MS), 60.0);
@@ -215,7 +215,7 @@ mod tests {
     /// leaves ssthresh 10 and cwnd 1. Slow start then has 4 segments, 80 a second at 100 ms, and 5, 60 a second.
     #[test]
     fn the_higher_ratio_ends_at_half_of_ssthresh() {
-        let mut cc: crate::transport::Controller = fullpipe_cc::build_as("reno", &[], 20.0).expect("reno");
+        let mut cc: crate::transport::Controller = fullpipe_cc::build("reno", &[], 20.0).expect("reno").into();
         let flow = fullpipe_cc::Flow::at(0).cwnd_limited(true);
         cc.on_congestion(&flow, fullpipe_cc::Signal::Timeout);
         (0..3).for_each(|_| cc.on_ack(&flow, &fullpipe_cc::Ack::of(1, 1.0)));

@@ -2,6 +2,7 @@
 //! drawn from numbers; `FULLPIPE_SCENARIOS=0..50000` (or any other numbers) runs those instead of the standing ones.
 
 mod dice;
+mod digests;
 mod extremes;
 mod invariants;
 mod order;

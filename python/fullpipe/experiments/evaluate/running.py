@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fullpipe._util.display import Outcome, Shown
-from fullpipe._util.files import cache_directory
+from fullpipe._util.files import cache_directory, check_free
 from fullpipe._util.text import listed, quoted, unknown, with_params
 from fullpipe.errors import InputError
 from fullpipe.experiments.evaluate import beside_linux
@@ -25,6 +25,7 @@ from fullpipe.experiments.evaluate.judging import Runs, judge_cell, unclear
 from fullpipe.experiments.evaluate.preset import PACKET_BYTES, Party, Tree, dumbbell, flows
 from fullpipe.experiments.evaluate.statement import Statement
 from fullpipe.experiments.evaluate.work import Work, needed, open_store
+from fullpipe.own import as_algorithm
 from fullpipe.runs import engines
 from fullpipe.runs.cluster import check_scheduler
 from fullpipe.runs.notebook import shows_progress
@@ -67,7 +68,7 @@ PROFILES = {"quick": Profile(ALWAYS, 3, 13), "standard": Profile(STANDARD, 10, 4
 
 @shows_progress("runs")
 def evaluate(
-    algorithm: str | Mapping[str, Any],
+    algorithm: str | Mapping[str, Any] | type,
     *,
     profile: str = "quick",
     only: Sequence[str] | None = None,
@@ -76,6 +77,7 @@ def evaluate(
     statement: Statement | None = None,
     engine: str = "simulator",
     cache: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     dask: str | None = None,
     progress: Callable[[float, float], object] | None = None,
@@ -86,7 +88,8 @@ def evaluate(
     """The report card of an algorithm after RFC 9743, each word relative to the less favourable of NewReno and CUBIC.
 
     Args:
-        algorithm: As scenarios name it, or a table such as ``{"name": "vegas", "alpha": 2}``.
+        algorithm: As scenarios name it, a table such as ``{"name": "vegas", "alpha": 2}``, a class that
+            `fullpipe.algorithm` has declared, or, as for the command, ``"FILE.py"``, ``"FILE.py:CLASS"``, ``"FILE.o"``.
         profile: "quick", "standard" or "full".
         only: Sections of the RFC ("5.1.2", or "5.2" for all below) or cells ("duel"); None for all.
         seeds: Runs of each; none are added then. None for the profile's.
@@ -94,6 +97,7 @@ def evaluate(
         statement: What its authors state.
         engine: "linux" runs `LINUX_CELLS` on a real kernel too; what it finds stands beside the simulator's and gives
             no word.
+        out: Directory that the card is saved into (`Card.save`).
         cache: Where runs are kept, by what was run; None for the user's cache.
         workers: As for `run_many`.
         dask: The address of a Dask scheduler, whose cluster runs what the simulator does; None for this machine.
@@ -110,6 +114,10 @@ def evaluate(
         Cancelled: ``stop`` was set.
     """
     engines.check_engines([engine])
+    if out is not None:
+        check_free(out)
+    called = called or (algorithm.__name__ if isinstance(algorithm, type) else _written(algorithm))
+    algorithm = as_algorithm(algorithm)
     candidate, how, chosen, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
     statement = statement or Statement()
     if dask is not None:
@@ -140,8 +148,8 @@ def evaluate(
         for cell, setting in counts
         for role, tree in cell.roles(setting, candidate, how.level >= STANDARD).items()
     }
-    command = _command(called or _written(algorithm), profile, seeds, engine)
-    return Card.of(
+    command = _command(called, profile, seeds, engine)
+    card = Card.of(
         candidate.label,
         profile,
         (how.seeds, max(counts.values(), default=how.seeds)),
@@ -154,6 +162,9 @@ def evaluate(
         list(only or ()),
         Kernel(kernel or "", LINUX_SEEDS, len(few), failures) if engine == "linux" else None,
     )
+    if out is not None:
+        card.save(out)
+    return card
 
 
 @dataclass(frozen=True)
@@ -211,7 +222,7 @@ def _left(cpu_s: float) -> str:
 
 
 def plan(
-    algorithm: str | Mapping[str, Any],
+    algorithm: str | Mapping[str, Any] | type,
     *,
     profile: str = "quick",
     only: Sequence[str] | None = None,
@@ -228,7 +239,7 @@ def plan(
         InputError: There is no such profile, engine, section or cell, or so many seeds are not allowed.
     """
     engines.check_engines([engine])
-    candidate, how, _, counts = _asked(algorithm, profile, only, seeds, flow_keys, statement)
+    candidate, how, _, counts = _asked(as_algorithm(algorithm), profile, only, seeds, flow_keys, statement)
     with open_store(cache_directory("evaluate") if cache is None else cache) as store:
         here = Work(store, candidate, RunOptions())
         runs, kept, packets = _counted(here, counts, deployed=how.level >= STANDARD)
@@ -237,6 +248,10 @@ def plan(
             few = {place: min(count, LINUX_SEEDS) for place, count in counts.items() if on_linux(*place)}
             there = _counted(Work(store, candidate, RunOptions(), engine), few, deployed=False)
     return Plan(runs, kept, packets, how.seeds, how.most, *there)
+
+
+for _name, _value in (("plan", plan), ("Statement", Statement)):
+    setattr(evaluate, _name, _value)  # fullpipe.evaluate.plan(...), fullpipe.evaluate.Statement
 
 
 def _counted(work: Work, counts: Mapping[tuple[Cell, Setting], int], *, deployed: bool) -> tuple[int, int, float]:

@@ -40,6 +40,7 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
+use crate::declare::params;
 use crate::params::{Group, Info, Params};
 use crate::random::SplitMix64;
 use crate::time::{Nanos, seconds};
@@ -49,6 +50,11 @@ use model::Model;
 use policer::Policer;
 use startup::FullPipe;
 
+params! {
+    /// Parameters of BBR; there are none.
+    pub struct BbrParams for BBR {}
+}
+
 /// BBR.
 pub const BBR: Info = Info {
     name: "bbr",
@@ -57,7 +63,7 @@ pub const BBR: Info = Info {
     recovery: "rack",
     own_slow_start: true,
     ecn: None,
-    params: &[],
+    params: BbrParams::PARAMS,
 };
 
 /// BBRMinPipeCwnd, segments (section 4.2.3.3).

@@ -100,7 +100,8 @@ mod startup;
 mod tests;
 mod up;
 
-use crate::params::{Group, Info, Param, Params, Value};
+use crate::declare::{TypedParams, choices, params};
+use crate::params::{Group, Info, Params, Value};
 use crate::parts::number::float;
 use crate::random::SplitMix64;
 use crate::time::{Nanos, SECOND, seconds};
@@ -112,6 +113,36 @@ use probe_bw::Probe;
 use probe_rtt::ProbeRtt;
 use startup::FullPipe;
 
+params! {
+    /// Parameters of BBRv3.
+    pub struct Bbr3Params for BBR3 {
+        variant: Bbr3Variant = choice(&["draft-06", "linux-v3"]), "1",
+            "Whose rules: the draft's, or those of Google's Linux module.",
+            "draft-ietf-ccwg-bbr-06; github.com/google/bbr, branch v3";
+        probe_rtt_interval: f64 = number(5.0, 0.1, 1000.0), "s",
+            "Time without a lower RTT after which it is probed for.",
+            "draft-ietf-ccwg-bbr-06 section 2.16.2: ProbeRTTInterval";
+        drain_pacing_gain: Option<f64> = number(0.5, 0.01, 1.0), "1",
+            "Pacing gain of Drain.",
+            "draft-ietf-ccwg-bbr-06 section 2.5: DrainPacingGain", { "linux-v3": Value::Number(LINUX.drain_pacing_gain) };
+        down_pacing_gain: Option<f64> = number(0.9, 0.01, 1.0), "1",
+            "Pacing gain of ProbeBW_DOWN.",
+            "draft-ietf-ccwg-bbr-06 section 5.3.3.1", { "linux-v3": Value::Number(LINUX.down_pacing_gain) };
+    }
+}
+
+/// Rules that BBRv3 follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Bbr3Variant {
+    /// Rules of draft-ietf-ccwg-bbr-06.
+    Draft06,
+    /// Rules of Google's Linux module (branch v3).
+    LinuxV3,
+}
+
+choices! { Bbr3Variant { Draft06 = "draft-06", LinuxV3 = "linux-v3" } }
+
 /// BBRv3.
 pub const BBR3: Info = Info {
     name: "bbr3",
@@ -120,23 +151,7 @@ pub const BBR3: Info = Info {
     recovery: "rack",
     own_slow_start: true,
     ecn: None,
-    params: &[
-        Param::choice(
-            "variant",
-            &["draft-06", "linux-v3"],
-            "Whose rules: the draft's, or those of Google's Linux module.",
-        )
-        .source("draft-ietf-ccwg-bbr-06; github.com/google/bbr, branch v3"),
-        Param::number("probe_rtt_interval", 5.0, 0.1, 1000.0, "Time without a lower RTT after which it is probed for.")
-            .unit("s")
-            .source("draft-ietf-ccwg-bbr-06 section 2.16.2: ProbeRTTInterval"),
-        Param::number("drain_pacing_gain", 0.5, 0.01, 1.0, "Pacing gain of Drain.")
-            .variants(&[("linux-v3", Value::Number(LINUX.drain_pacing_gain))])
-            .source("draft-ietf-ccwg-bbr-06 section 2.5: DrainPacingGain"),
-        Param::number("down_pacing_gain", 0.9, 0.01, 1.0, "Pacing gain of ProbeBW_DOWN.")
-            .variants(&[("linux-v3", Value::Number(LINUX.down_pacing_gain))])
-            .source("draft-ietf-ccwg-bbr-06 section 5.3.3.1"),
-    ],
+    params: Bbr3Params::PARAMS,
 };
 
 /// MinPipeCwnd, segments (section 2.8).
@@ -341,8 +356,9 @@ impl News {
 impl Bbr3 {
     /// BBRv3 that begins in Startup (OnInit).
     pub fn controller(params: &Params, start: impl Into<Start>) -> Bbr3 {
+        let given = Bbr3Params::read(params);
         let start = start.into();
-        let linux = params.choice("variant") == "linux-v3";
+        let linux = given.variant == Bbr3Variant::LinuxV3;
         let numbers = if linux { LINUX } else { DRAFT };
         let settings = Settings {
             linux,
@@ -353,10 +369,10 @@ impl Bbr3 {
             initial_cwnd: start.window,
             pacing_gains: control::pacing_gains(
                 numbers.startup_pacing_gain,
-                params.number("drain_pacing_gain"),
-                params.number("down_pacing_gain"),
+                given.drain_pacing_gain.expect("every parameter has a value"),
+                given.down_pacing_gain.expect("every parameter has a value"),
             ),
-            probe_rtt_interval: (params.number("probe_rtt_interval") * SECOND as f64) as Nanos,
+            probe_rtt_interval: (given.probe_rtt_interval * SECOND as f64) as Nanos,
         };
         let mut bbr = Bbr3 {
             settings,

@@ -2,13 +2,13 @@
 
 use super::{Arrival, Sender, quantized};
 use crate::packet::{AckNote, Echo, SackBlocks};
-use crate::transport::policy::Policy;
+use crate::transport::policy::{Input, Policy};
 use crate::transport::progress::{Phase, Progress};
 use crate::transport::rate::Sampler;
 use crate::transport::receiver::unwrap;
 use crate::transport::repair::{AckEvent, Any, Context, Repair};
 use crate::transport::rto::RttEstimator;
-use fullpipe_cc::{Ack, Flow, Input, Nanos, Signal};
+use fullpipe_cc::{Ack, Flow, Nanos, Signal};
 
 impl<P: Policy> Sender<P> {
     /// Handles an ACK without SACK blocks and marks. Call [`Sender::pass_time`] first.

@@ -25,7 +25,7 @@ impl Bench {
             rtt_tick: 1000,
             ..Tcp::new("reno", Recovery::Rack, vec![0])
         };
-        let cc: Controller = fullpipe_cc::build_as("reno", &[], f64::from(window)).expect("reno");
+        let cc: Controller = fullpipe_cc::build("reno", &[], f64::from(window)).expect("reno").into();
         let window = Window { from: 0, to: 1000 * MS };
         let meter = Meter::new(Arc::new(Terms { window, interval: None, distributes: false }));
         let mut sender = Sender::new(&tcp, cc, u64::MAX, 100 * MS, 0, 1500, meter);

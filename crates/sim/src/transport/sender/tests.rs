@@ -27,7 +27,7 @@ impl Bench {
 
     fn of(algorithm: &str, tcp: Tcp, window: u32) -> Bench {
         let (recovery, tcp) = (tcp.recovery, Tcp { initial_window: window, ..tcp });
-        let cc: Controller = fullpipe_cc::build_as(algorithm, &[], f64::from(window)).expect(algorithm);
+        let cc: Controller = fullpipe_cc::build(algorithm, &[], f64::from(window)).expect(algorithm).into();
         let meter = Meter::new(Arc::new(Terms {
             window: Window { from: 0, to: 1000 * RTT },
             interval: None,
@@ -523,7 +523,7 @@ fn rate_samples_count_each_segment_once() {
 #[test]
 fn a_paced_sender_sends_one_at_a_time() {
     let tcp = Tcp { initial_window: 8, pacing: pacing::Pacing::On, ..Tcp::new("reno", Recovery::Sack, vec![0]) };
-    let cc: Controller = fullpipe_cc::build_as("reno", &[], 8.0).expect("reno");
+    let cc: Controller = fullpipe_cc::build("reno", &[], 8.0).expect("reno").into();
     let meter =
         Meter::new(Arc::new(Terms { window: Window { from: 0, to: 1000 * RTT }, interval: None, distributes: false }));
     let mut bench =

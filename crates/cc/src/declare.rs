@@ -1,0 +1,197 @@
+//! Declaration of an algorithm's parameters, written once: the macro [`params!`] makes its struct, its registry entries, and their
+//! documentation.
+
+use crate::params::{Info, Params, Value};
+use core::fmt::Debug;
+
+/// Parameters of one algorithm as the fields of a struct.
+///
+/// A field that is an `Option` has a default that depends on a variant; `None` is that default.
+pub trait TypedParams: Clone + Debug + Default + PartialEq {
+    /// Registry entry of the algorithm.
+    const INFO: &'static Info;
+
+    /// List that [`TypedParams::values`] returns.
+    type Values: AsRef<[(&'static str, Value)]>;
+
+    /// Values that hold with `params`. Every field has one, also an `Option`.
+    fn read(params: &Params) -> Self;
+
+    /// Values that are given, in the order of [`Info::params`].
+    fn values(&self) -> Self::Values;
+}
+
+/// List of at most `N` given parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Given<const N: usize> {
+    values: [(&'static str, Value); N],
+    count: usize,
+}
+
+impl<const N: usize> Given<N> {
+    /// List of the fields that have a value.
+    pub(crate) fn of(fields: [(&'static str, Option<Value>); N]) -> Given<N> {
+        let mut given = Given { values: [("", Value::Flag(false)); N], count: 0 };
+        for (name, value) in fields {
+            if let Some(value) = value {
+                given.values[given.count] = (name, value);
+                given.count += 1;
+            }
+        }
+        given
+    }
+}
+
+impl<const N: usize> AsRef<[(&'static str, Value)]> for Given<N> {
+    fn as_ref(&self) -> &[(&'static str, Value)] {
+        &self.values[..self.count]
+    }
+}
+
+/// Type of a field of a struct of parameters.
+pub(crate) trait Field: Sized {
+    /// Value that holds.
+    fn read(params: &Params, name: &str) -> Self;
+
+    /// Value where nothing is given.
+    fn initial(params: &Params, name: &str) -> Self {
+        Self::read(params, name)
+    }
+
+    /// Value to give; `None` for the default.
+    fn value(&self) -> Option<Value>;
+}
+
+impl Field for f64 {
+    fn read(params: &Params, name: &str) -> f64 {
+        params.number(name)
+    }
+
+    fn value(&self) -> Option<Value> {
+        Some(Value::Number(*self))
+    }
+}
+
+impl Field for bool {
+    fn read(params: &Params, name: &str) -> bool {
+        params.flag(name)
+    }
+
+    fn value(&self) -> Option<Value> {
+        Some(Value::Flag(*self))
+    }
+}
+
+/// Field whose default depends on a variant.
+impl<F: Field> Field for Option<F> {
+    fn read(params: &Params, name: &str) -> Option<F> {
+        Some(F::read(params, name))
+    }
+
+    fn initial(_: &Params, _: &str) -> Option<F> {
+        None
+    }
+
+    fn value(&self) -> Option<Value> {
+        self.as_ref().and_then(Field::value)
+    }
+}
+
+/// Names of the variants of an enum, as [`named!`](crate::named) has them, and the enum as the type of a field.
+macro_rules! choices {
+    ($choice:ident { $($variant:ident = $name:literal),* $(,)? }) => {
+        $crate::named! { $choice { $($variant = $name),* } }
+
+        impl $crate::declare::Field for $choice {
+            fn read(params: &$crate::params::Params, name: &str) -> $choice {
+                $choice::find(params.choice(name)).expect("every allowed name is one of the enum's")
+            }
+
+            fn value(&self) -> Option<$crate::params::Value> {
+                Some($crate::params::Value::Name(self.name()))
+            }
+        }
+    };
+}
+
+/// Declares a struct of parameters, and its entries of the registry as the constant `PARAMS`.
+///
+/// A line is `NAME: TYPE = MAKE(ARGUMENTS), UNIT, MEANING, SOURCE;`, where `MAKE` is a constructor of [`Param`](crate::params::Param), with the
+/// defaults of variants behind it where there are any; or `NAME: TYPE = CONSTANT;` for an entry that several algorithms have.
+macro_rules! params {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $config:ident for $info:ident {
+            $($field:ident: $type:ty = $make:ident $((
+                $($arg:expr),*), $unit:literal, $doc:literal, $source:literal $(, { $($variant:literal: $value:expr),+ })?
+            )?;)*
+        }
+    ) => {
+        $(#[$meta])*
+        ///
+        /// A field's documentation ends with its declaration: `number(default, least, greatest)`, `flag(default)`, or `choice(names)`, of
+        /// which the first is the default.
+        #[derive(Clone, Debug, PartialEq)]
+        $vis struct $config {
+            $(
+                #[doc = concat!(
+                    $($doc, " Unit: ", $unit, ". Source: ", $source, ". ",)?
+                    "`", stringify!($make) $(, "(", stringify!($($arg),*), ")")?, "`"
+                )]
+                pub $field: $type,
+            )*
+            /// Reserved for further parameters; a literal ends with `..Default::default()`.
+            #[doc(hidden)]
+            pub more_may_come: (),
+        }
+
+        impl $config {
+            /// Registry entries of the parameters.
+            pub const PARAMS: &'static [$crate::params::Param] = &[
+                $($crate::declare::declared!($field $make $(($($arg),*) $unit $doc $source { $($($variant $value),+)? })?)),*
+            ];
+        }
+
+        impl Default for $config {
+            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
+            fn default() -> $config {
+                let params = $crate::params::Params::defaults(&$info);
+                $config {
+                    $($field: $crate::declare::Field::initial(&params, stringify!($field)),)*
+                    more_may_come: (),
+                }
+            }
+        }
+
+        impl $crate::declare::TypedParams for $config {
+            const INFO: &'static $crate::params::Info = &$info;
+
+            type Values = $crate::declare::Given<{ <[&str]>::len(&[$(stringify!($field)),*]) }>;
+
+            #[allow(unused_variables, reason = "an algorithm may have no parameters")]
+            fn read(params: &$crate::params::Params) -> $config {
+                $config { $($field: $crate::declare::Field::read(params, stringify!($field)),)* more_may_come: () }
+            }
+
+            fn values(&self) -> Self::Values {
+                $crate::declare::Given::of([$((stringify!($field), $crate::declare::Field::value(&self.$field))),*])
+            }
+        }
+    };
+}
+
+/// Registry entry of one line of [`params!`].
+macro_rules! declared {
+    ($field:ident $shared:ident) => { $shared };
+    (
+        $field:ident $make:ident ($($arg:expr),*) $unit:literal $doc:literal $source:literal
+        { $($variant:literal $value:expr),* }
+    ) => {
+        $crate::params::Param::$make(stringify!($field), $($arg),*, $doc)
+            .unit($unit)
+            .source($source)
+            .variants(&[$(($variant, $value)),*])
+    };
+}
+
+pub(crate) use {choices, declared, params};

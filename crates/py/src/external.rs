@@ -1,0 +1,178 @@
+//! The algorithm `external`: window and pacing rate come from outside, step by step, through `fullpipe.Simulation`.
+
+use fullpipe_cc::params::{Group, Info, Kind, Params, Value};
+use fullpipe_cc::{Ack, CongestionControl, Flow, Lost, Nanos, Signal, Start};
+use fullpipe_sim::catalogue::{Definition, Parameter};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Name of the algorithm in scenarios.
+pub const NAME: &str = "external";
+
+/// Parameter that tells connections apart: number of the flow.
+const FLOW: &str = "flow";
+
+/// Pacing rate that never delays a packet, segments per second.
+const UNPACED: f64 = 1e12;
+
+thread_local! {
+    /// States of the connections that have begun in this thread since `collect`, by flow.
+    static BEGUN: RefCell<BTreeMap<u64, Shared>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// State that the sender and the caller share.
+#[derive(Clone, Debug)]
+pub struct Shared(Arc<Mutex<State>>);
+
+/// Controls of a flow, and what its ACKs have shown.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Congestion window, segments.
+    pub cwnd: f64,
+    /// Pacing rate, segments per second.
+    pub pacing_rate: f64,
+    /// Segments delivered since the start.
+    pub delivered: u64,
+    /// Segments found lost since the start.
+    pub lost: u64,
+    /// Segments in flight.
+    pub in_flight: u64,
+    /// CE marks reported since the start.
+    pub marks: u64,
+    /// Congestion episodes since the start.
+    pub congestions: u64,
+    /// Retransmission timeouts since the start.
+    pub timeouts: u64,
+    /// Last RTT sample.
+    pub rtt: Option<Nanos>,
+    /// Smoothed RTT.
+    pub srtt: Option<Nanos>,
+    /// Least RTT.
+    pub min_rtt: Option<Nanos>,
+    /// Last sample of the delivery rate, segments per second.
+    pub delivery_rate: Option<f64>,
+}
+
+impl Shared {
+    /// The state, for this thread alone.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets connections that began before.
+pub fn forget() {
+    BEGUN.with_borrow_mut(BTreeMap::clear);
+}
+
+/// States of the connections that have begun in this thread since `forget`, by flow.
+pub fn collect() -> BTreeMap<u64, Shared> {
+    BEGUN.take()
+}
+
+/// Facts about the algorithm.
+pub fn info() -> &'static Info {
+    let text = |text: &str| text.to_owned();
+    Definition {
+        name: text(NAME),
+        paper: text("none: the window and the pacing rate are set through fullpipe.Simulation"),
+        group: Group::ALL[0],
+        recovery: text("rack"),
+        own_slow_start: true,
+        ecn: None,
+        params: vec![Parameter {
+            name: text(FLOW),
+            unit: text("1"),
+            kind: Kind::Number { min: 0.0, max: 1e9 },
+            default: Value::Number(0.0),
+            doc: text("Number of the flow."),
+            source: text("fullpipe.Simulation"),
+        }],
+    }
+    .kept()
+}
+
+/// Begins a connection.
+pub fn begin(params: &Params, start: Start) -> Box<dyn CongestionControl + Send> {
+    let shared = Shared(Arc::new(Mutex::new(State {
+        cwnd: start.window,
+        pacing_rate: UNPACED,
+        delivered: 0,
+        lost: 0,
+        in_flight: 0,
+        marks: 0,
+        congestions: 0,
+        timeouts: 0,
+        rtt: None,
+        srtt: start.rtt,
+        min_rtt: start.rtt,
+        delivery_rate: None,
+    })));
+    BEGUN.with_borrow_mut(|begun| begun.insert(params.number(FLOW) as u64, shared.clone()));
+    Box::new(External(shared))
+}
+
+struct External(Shared);
+
+impl External {
+    fn note(&self, flow: &Flow) -> MutexGuard<'_, State> {
+        let mut state = self.0.lock();
+        state.delivered = flow.delivered;
+        state.lost = flow.lost;
+        state.in_flight = flow.in_flight;
+        state.srtt = flow.srtt;
+        state.min_rtt = flow.min_rtt;
+        state
+    }
+}
+
+impl CongestionControl for External {
+    fn cwnd(&self) -> f64 {
+        self.0.lock().cwnd
+    }
+
+    /// The window holds in recovery, whoever sets it.
+    fn ssthresh(&self) -> f64 {
+        self.0.lock().cwnd
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(self.0.lock().pacing_rate)
+    }
+
+    fn takes_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn rules_recovery(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
+        let mut state = self.note(flow);
+        state.rtt = ack.rtt.or(state.rtt);
+        state.marks += ack.ce;
+        if let Some(sample) = ack.rate
+            && let Some(interval) = sample.interval
+        {
+            state.delivery_rate = Some(sample.delivered as f64 * 1e9 / interval as f64);
+        }
+    }
+
+    fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
+        let mut state = self.note(flow);
+        state.congestions += 1;
+        state.timeouts += u64::from(matches!(signal, Signal::Timeout));
+    }
+
+    fn on_sent(&mut self, flow: &Flow) {
+        drop(self.note(flow));
+    }
+
+    fn on_lost(&mut self, flow: &Flow, _lost: &Lost) {
+        drop(self.note(flow));
+    }
+
+    fn on_undo(&mut self, _cwnd: f64, _ssthresh: f64) {}
+}

@@ -1,0 +1,283 @@
+"""Simulation step by step, with flows under outside control: the base of learning environments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fullpipe import _core
+from fullpipe._util.text import listed, quoted
+from fullpipe.errors import AlgorithmError, FullpipeError, InputError, MemoryLimitError, ScenarioError
+from fullpipe.runs.memory import share_bytes
+from fullpipe.runs.result import Result
+from fullpipe.scenario import Scenario
+from fullpipe.scenario.quantity import Quantity, read_quantity
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["EXTERNAL", "ExternalFlow", "Simulation", "Snapshot", "check_not_external"]
+
+EXTERNAL = "external"
+"""Algorithm of flows that a caller controls."""
+
+MOST_CWND = 2.0**31 - 1
+"""Greatest congestion window, packets."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalFlow:
+    """State of a flow under outside control, as its sender knows it.
+
+    Attributes:
+        cwnd_packets: Congestion window.
+        pacing_rate_bps: Pacing rate, headers included; infinite without pacing.
+        in_flight_packets: Packets thought to be in the network (RFC 6675's pipe).
+        delivered_packets: Packets delivered since the start.
+        lost_packets: Packets found lost since the start.
+        marked_packets: CE marks reported since the start.
+        congestions: Congestion episodes since the start.
+        timeouts: Retransmission timeouts since the start.
+        rtt_s: Last RTT sample, seconds; None before the first one.
+        srtt_s: Smoothed RTT, seconds (RFC 6298).
+        min_rtt_s: Least RTT, seconds.
+        delivery_rate_bps: Last sample of the delivery rate (draft-ietf-ccwg-bbr, 4.1); None before the first one.
+    """
+
+    cwnd_packets: float
+    pacing_rate_bps: float
+    in_flight_packets: int
+    delivered_packets: int
+    lost_packets: int
+    marked_packets: int
+    congestions: int
+    timeouts: int
+    rtt_s: float | None
+    srtt_s: float | None
+    min_rtt_s: float | None
+    delivery_rate_bps: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """State of a simulation at a moment.
+
+    Attributes:
+        now_s: Simulated time, seconds.
+        flows: Flows under outside control, by number.
+        queue_packets: Packets in the queue of each link, the one that is being sent included.
+        reverse_queue_packets: Packets in the queues of the other direction.
+    """
+
+    now_s: float
+    flows: Mapping[int, ExternalFlow] = field(default_factory=dict)
+    queue_packets: Mapping[str, int] = field(default_factory=dict)
+    reverse_queue_packets: Mapping[str, int] = field(default_factory=dict)
+
+
+class Simulation:
+    """A run that advances as far as it is told to. Flows with ``algorithm = "external"`` have the congestion window and
+    the pacing rate that `set` gives them. Belongs to the thread that made it.
+
+    The steps change no metric: a scenario without external flows has the same result as with `fullpipe.run`.
+
+    >>> import fullpipe
+    >>> scenario = fullpipe.Scenario(
+    ...     duration="10 s",
+    ...     links=[{"name": "l", "rate": "10 Mbit/s", "delay": "20 ms", "buffer": "1 BDP"}],
+    ...     flows=[{"algorithm": "external"}],
+    ... )
+    >>> simulation = fullpipe.Simulation(scenario)
+    >>> simulation.set(0, cwnd=20)
+    >>> simulation.advance("2 s")
+    >>> simulation.now
+    2.0
+    >>> simulation.snapshot().flows[0].cwnd_packets
+    20.0
+
+    Args:
+        scenario: The scenario; also a TOML file's path, or a dictionary with its keys.
+        seed: Seed in place of the scenario's own.
+        memory: Memory that the simulator may hold, in bytes or as text such as ``"8 GB"``; None for half of the free
+            memory.
+
+    Raises:
+        ScenarioError: The scenario or the seed is not allowed.
+        MemoryLimitError: The scenario needs more memory than that.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
+        *,
+        seed: int | None = None,
+        memory: int | str | None = None,
+    ) -> None:
+        scenario = Scenario.of(scenario)
+        if seed is not None:
+            scenario = scenario.replace(seed=seed)
+        self._scenario = scenario
+        numbered, self._external = _numbered(scenario)
+        self._links = [str(link["name"]) for link in scenario.to_dict()["links"]]
+        sizes = Quantity.parse(scenario.to_dict().get("packet_size", "1000 B"))
+        size = scenario.to_dict().get("packet_size", 1000) if sizes is None else sizes.value
+        self._packet_bits = 8.0 * float(size)
+        try:
+            self._steps = _core.Steps(numbered.model, share_bytes(1, memory))
+        except _core.Problem as problem:
+            key, what, _ = problem.args
+            raise MemoryLimitError(key, what, scenario.file) from None
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario."""
+        return self._scenario
+
+    @property
+    def external(self) -> tuple[int, ...]:
+        """Numbers of the flows under outside control."""
+        return self._external
+
+    @property
+    def now(self) -> float:
+        """Simulated time reached, seconds."""
+        return self._steps.now_ns / 1e9
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the end of the scenario is reached."""
+        return self.now >= self._scenario.duration_s
+
+    def advance(self, until: str | float) -> None:
+        """Advances to a time, or to the end of the scenario if that comes first.
+
+        Args:
+            until: Simulated time from the start: seconds, or text such as ``"2 s"``.
+
+        Raises:
+            InputError: The time is before `now`, or is not a time.
+            AlgorithmError: A custom algorithm has failed.
+            KeyboardInterrupt: Ctrl-C was pressed.
+        """
+        until_s = read_quantity("until", until, "s", '"2 s"') if isinstance(until, str) else float(until)
+        until_ns = round(until_s * 1e9) if 0 <= until_s < 1e9 else -1
+        if until_ns < self._steps.now_ns:
+            raise InputError(f"until = {until_s:g} s (allowed: from {self.now:g} s on, less than 1e9 s)")
+        self._step(until_ns)
+
+    def set(self, flow: int, *, cwnd: float | None = None, pacing_rate: str | float | None = None) -> None:
+        """Sets the window and the pacing rate of a flow. They hold from its next ACK, packet, or timer on.
+
+        Args:
+            flow: Number of the flow, from 0 in the order of the scenario.
+            cwnd: Congestion window, packets, at least 1; None leaves it.
+            pacing_rate: Pacing rate with headers: bit/s, or text such as ``"10 Mbit/s"``; infinity for no pacing. None
+                leaves it.
+
+        Raises:
+            InputError: The flow is not external, or a value is not allowed.
+        """
+        if flow not in self._external:
+            raise InputError(f"flow {flow} is not external (allowed: {listed(map(str, self._external)) or 'none'})")
+        if cwnd is not None and not 1 <= cwnd <= MOST_CWND:
+            raise InputError(f"cwnd = {cwnd:g} packets (allowed: 1 to {MOST_CWND:.0f})")
+        rate = None
+        if pacing_rate is not None:
+            text = isinstance(pacing_rate, str)
+            bps = read_quantity("pacing_rate", str(pacing_rate), "bps", '"10 Mbit/s"') if text else float(pacing_rate)
+            if not bps > 0:
+                raise InputError(f"pacing_rate = {bps:g} bit/s (allowed: above 0)")
+            rate = min(bps / self._packet_bits, 1e12)
+        self._steps.set(flow, None if cwnd is None else float(cwnd), rate)
+
+    def snapshot(self) -> Snapshot:
+        """State of the external flows and of the queues now."""
+        state = self._steps.snapshot()
+        flows = {number: self._flow(found) for number, found in state["flows"].items()}
+        queues = state["queue_packets"]
+        return Snapshot(
+            state["now_s"],
+            flows,
+            {name: queue[0] for name, queue in zip(self._links, queues, strict=True)},
+            {name: queue[1] for name, queue in zip(self._links, queues, strict=True)},
+        )
+
+    def result(self) -> Result:
+        """Advances to the end, and returns the result of the run; the simulation is over then.
+
+        Raises:
+            AlgorithmError: A custom algorithm has failed.
+            FullpipeError: The simulation was over before.
+        """
+        try:
+            tables = self._steps.tables()
+        except RuntimeError as error:
+            raise FullpipeError(str(error)) from None
+        except _core.Failure as failure:
+            raise AlgorithmError(str(failure)) from failure.__cause__
+        return Result(self._scenario, tables, engine="simulator", wall_s=0.0)
+
+    def _step(self, until_ns: int) -> None:
+        try:
+            self._steps.advance(until_ns)
+        except _core.Problem as problem:
+            key, what, _ = problem.args
+            raise MemoryLimitError(key, what, self._scenario.file) from None
+        except _core.Failure as failure:
+            raise AlgorithmError(str(failure)) from failure.__cause__
+
+    def _flow(self, found: _core.ExternalState) -> ExternalFlow:
+        rate = found["delivery_rate"]
+        pacing = found["pacing_rate"]
+        return ExternalFlow(
+            found["cwnd_packets"],
+            pacing * self._packet_bits if pacing < 1e12 else float("inf"),
+            found["in_flight_packets"],
+            found["delivered_packets"],
+            found["lost_packets"],
+            found["marked_packets"],
+            found["congestions"],
+            found["timeouts"],
+            found["rtt_s"],
+            found["srtt_s"],
+            found["min_rtt_s"],
+            None if rate is None else rate * self._packet_bits,
+        )
+
+
+def check_not_external(scenario: Scenario) -> None:
+    """Refuses a scenario that runs step by step only.
+
+    Raises:
+        ScenarioError: A flow is external.
+    """
+    if not scenario.model.is_external:
+        return
+    groups = scenario.to_dict().get("flows", [])
+    place = next((i for i, group in enumerate(groups) if _is_external(group["algorithm"])), 0)
+    what = f"{quoted(EXTERNAL)} is controlled step by step: use fullpipe.Simulation or fullpipe.gym in Python"
+    raise ScenarioError(f"flows[{place}].algorithm", what, scenario.file)
+
+
+def _is_external(algorithm: object) -> bool:
+    name = algorithm.get("name") if isinstance(algorithm, Mapping) else algorithm
+    return name == EXTERNAL
+
+
+def _numbered(scenario: Scenario) -> tuple[Scenario, tuple[int, ...]]:
+    """The scenario with a group per external flow, whose algorithm has the number of the flow, and these numbers."""
+    groups: list[dict[str, object]] = []
+    found: list[int] = []
+    number = 0
+    for group in scenario.to_dict().get("flows", []):
+        count = int(group.get("count", 1))
+        if _is_external(group["algorithm"]):
+            name = group.get("name", EXTERNAL)
+            numbers = range(number, number + count)
+            groups += [{**group, "name": name, "count": 1, "algorithm": {"name": EXTERNAL, "flow": i}} for i in numbers]
+            found += numbers
+        else:
+            groups.append(group)
+        number += count
+    return (scenario.replace(flows=groups) if found else scenario), tuple(found)
