@@ -98,8 +98,8 @@ records-trials: build ## Trials that pages name (an hour); docs/trials.py NAME f
 	$(BIN)/python docs/tables.py
 
 records-linux: build setup linux-objects ## Queues, links and shares on Linux beside the simulator (an hour and more).
-	FULLPIPE_RECORD=1 $(BIN)/pytest -s $(foreach part,queues links bbr column duels,tests/linux/test_$(part).py)
-	$(BIN)/python docs/tables.py linux.md evaluate.md
+	FULLPIPE_RECORD=1 $(BIN)/pytest -s $(foreach part,queues links bbr loss column duels,tests/linux/test_$(part).py)
+	$(BIN)/python docs/tables.py linux.md evaluate.md bbr.md
 
 records-quic: build ## Controllers of QUIC libraries (Rust 1.95).
 	$(BIN)/python -m benchmarks.quic

@@ -59,7 +59,7 @@ __all__ = ["Shown", "builds", "figure", "measured", "output", "pages", "rewrite"
 ROOT = Path(__file__).parent.parent
 MEASURED = ROOT / "reports"
 PAPERS = sorted(page.stem for page in (ROOT / "docs/explanation/papers").glob("*.md"))
-OURS = {"beyond", "modern"}
+OURS = {"bbr", "beyond", "modern"}
 """Our own comparisons, which the count of checks of published papers excludes."""
 
 UNITS = {"%", "ms"}
@@ -83,7 +83,7 @@ HEADS = (
 FORMS = (".4f", ".2f", "d")
 
 STANDARDS = ("newreno", "cubic")
-WORDS = {"better": "better", "no worse": "=", "unclear": "?", "worse": "**worse**"}
+WORDS = {"better": "better", "no worse": "=", "inconclusive": "?", "unclear": "?", "worse": "**worse**"}
 
 
 class Shown:
@@ -146,6 +146,7 @@ def measured(name: str) -> str:
         "linux-bloat": bloat,
         "linux-duel-column": harm,
         "linux-duels": duels,
+        "linux-loss": goodput_under_loss,
         "linux-shallow": shallow,
         "prague": prague,
         "vegas": vegas,
@@ -217,7 +218,7 @@ def settings(item_id: str) -> str:
     """Values of an item by setting: names are ``METRIC, ALGORITHM, SETTING``, and a cell has all algorithms."""
     figures = json.loads((MEASURED / f"papers/{item_id.partition('/')[0]}.json").read_text(encoding="utf-8"))[item_id]
     cells: dict[str, dict[str, dict[str, float]]] = {}
-    for name, value in figures.items():
+    for name, value in _values(figures).items():
         quantity, algorithm, *setting = name.split(", ")
         column = f"{quantity}, {setting.pop()}" if setting[-1] in UNITS else quantity
         cells.setdefault(", ".join(setting), {}).setdefault(column, {})[algorithm] = value
@@ -248,14 +249,21 @@ def _quic_cell(found: dict[str, float] | float | None) -> str:
     return f"{found['utilization']:.1%}, {found['queue_ms']:.0f} ms, {found['loss_rate']:.2%}"
 
 
-def _item(item_id: str, title: str, figures: dict[str, float | None]) -> str:
-    known = {name: math.nan if value is None else value for name, value in figures.items()}
+def _values(figures: dict[str, Any]) -> dict[str, float]:
+    """Figures of a record as numbers; of an entry with an interval, the mean."""
+    means = {name: entry["mean"] if isinstance(entry, dict) else entry for name, entry in figures.items()}
+    return {name: math.nan if mean is None else mean for name, mean in means.items()}
+
+
+def _item(item_id: str, title: str, figures: dict[str, Any]) -> str:
+    known = _values(figures)
+    intervals = {name: entry for name, entry in figures.items() if isinstance(entry, dict)}
     checks = judge(known, expected(item_id))
     heads = ("quantity", "published", "measured", "difference", "tolerance", "verdict", "origin")
     said = notes(item_id)
     misses = dict.fromkeys(f"A miss: {check.miss}" for check in checks if check.status == "documented miss")
     sentences = [filled(text, known) for text in (said["reading"], *misses, *said["deviations"])]
-    table = _table((heads, ("---",) * len(heads), *map(row_of_check, checks)))
+    table = _table((heads, ("---",) * len(heads), *(row_of_check(check, intervals) for check in checks)))
     return f"### {item_id}\n\n{title}.\n\n{table}" + "".join(f"\n{text}\n" for text in sentences if text)
 
 
@@ -266,7 +274,7 @@ def figure(source: str, name: str, form: str | None) -> str:
     else:
         paper, slash, _ = source.partition("/")
         record = MEASURED / (f"papers/{paper}.json" if slash else "trials.json")
-        value = json.loads(record.read_text(encoding="utf-8"))[source][name]
+        value = _values(json.loads(record.read_text(encoding="utf-8"))[source])[name]
     return f"{value:{form or '.3g'}}".replace("%", " %")
 
 
@@ -508,6 +516,15 @@ def drops_of_bbr() -> str:
     return _table(lines)
 
 
+def goodput_under_loss() -> str:
+    """Goodput of each run on Linux, and the range of the seeds of the simulator."""
+    found = json.loads((MEASURED / "linux-loss.json").read_text(encoding="utf-8"))
+    lines = [("goodput (Mbit/s)", "simulator", "Linux, each run"), ("---",) * 3]
+    for case, row in found.items():
+        lines.append((case, _spread(row["simulator"], ".2f"), ", ".join(f"{value:.2f}" for value in row["linux"])))
+    return _table(lines)
+
+
 def _on_both(record: str, columns: dict[str, tuple[str, str]]) -> str:
     """Means over the seeds with minimum and maximum; `columns` has each metric's title and format."""
     found = json.loads((MEASURED / f"{record}.json").read_text(encoding="utf-8"))
@@ -630,8 +647,8 @@ def _taken_case(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def take_papers(run: dict[str, Any], to: Path = MEASURED / "papers") -> None:
-    """Updates the values of each item with a run at full length; other items stay."""
-    figures = {item["id"]: item["figures"] for item in run["items"] if not item["quick"]}
+    """Updates the values of each item with a run at full length, means with their intervals; other items stay."""
+    figures = {item["id"]: _taken_figures(item) for item in run["items"] if not item["quick"]}
     for name in fullpipe.papers.PAPERS:
         record = to / f"{name}.json"
         known = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
@@ -639,6 +656,14 @@ def take_papers(run: dict[str, Any], to: Path = MEASURED / "papers") -> None:
         if kept:
             record.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
             records.note(f"papers/{name}.json", kept.keys() & figures.keys(), to.parent)
+
+
+def _taken_figures(item: dict[str, Any]) -> dict[str, Any]:
+    """An item's figures; a mean over several runs as ``mean``, ``ci95``, and ``runs``."""
+    found: dict[str, Any] = dict(item["figures"])
+    for name, interval in item.get("intervals", {}).items():
+        found[name] = {"mean": found[name], **interval}
+    return found
 
 
 def _taken_reproduction(run: dict[str, Any]) -> dict[str, int]:

@@ -103,7 +103,7 @@ class StepsState(TypedDict):
 
 @final
 class Steps:
-    """A simulation that advances as far as it is told to. Belongs to the thread that made it."""
+    """Simulation in steps. Belongs to the thread that made it."""
 
     def __new__(cls, model: Model, memory_bytes: int | None = None) -> Self: ...
     @property

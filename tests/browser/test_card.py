@@ -43,10 +43,10 @@ def test_the_page(browser: Browser, card: dict[str, Any], tmp_path: Path, width:
     page.locator(".criteria a").first.click()
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     for criterion in card["criteria"]:
-        for cell in criterion["cells"]:
+        for cell in criterion["experiments"]:
             if cell["figures"]:
                 assert page.get_by_text(cell["command"], exact=True).is_visible()
-    figures = [figure for one in card["criteria"] for cell in one["cells"] for figure in cell["figures"].values()]
+    figures = [figure for one in card["criteria"] for cell in one["experiments"] for figure in cell["figures"].values()]
     known = [figure for figure in figures if any(value is not None for value in figure["candidate"])]
     assert page.locator("svg.dots").count() == len(known)
     assert page.evaluate("document.documentElement.scrollWidth") <= WIDTHS[width]

@@ -87,6 +87,21 @@ def test_links(page: Path) -> None:
             assert anchor in list(site.headings(aim.read_text())), f"{target}#{anchor}"
 
 
+def prose(text: str) -> str:
+    """Text of a page without code, comments, tables, headings, and generated parts."""
+    text = re.sub(r"<!-- table of: .*?<!-- end of table -->|`[^`\n]*`", "", text, flags=re.DOTALL)
+    text = re.sub(r"^ *```.*?^ *```$|<!--.*?-->", "", text, flags=re.DOTALL | re.MULTILINE)
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(("|", "#")))
+
+
+USER_PAGES = [page for page in PAGES if name(page).startswith("docs/") and not name(page).startswith("docs/reference/")]
+
+
+@pytest.mark.parametrize("page", USER_PAGES, ids=name)
+def test_a_page_outside_the_reference_has_at_most_1200_words(page: Path) -> None:
+    assert len(re.findall(r"[A-Za-z][A-Za-z'-]+", prose(page.read_text()))) <= 1_200
+
+
 def test_anchors_are_a_forges() -> None:
     text = "# One thing\n```\n# not one\n```\n## Links: `[[links]]`\n### Ties, *and* [more](x.md)\n## One thing\n"
     assert list(site.headings(text)) == ["one-thing", "links-links", "ties-and-more", "one-thing-1"]

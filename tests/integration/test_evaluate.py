@@ -62,7 +62,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def figure(card: Card, cell: str, name: str) -> dict[str, Any]:
     for criterion in card.data["criteria"]:
-        for one in criterion["cells"]:
+        for one in criterion["experiments"]:
             if one["id"] == cell:
                 found: dict[str, Any] = one["figures"][name]
                 return found
@@ -105,7 +105,7 @@ def test_what_takes_more_is_told_from_what_takes_less(cache: Path) -> None:
     scalable = evaluate("scalable", only=["duel"], cache=cache, seeds=3)
     vegas = evaluate("vegas", only=["duel"], cache=cache, seeds=5)
     assert vegas.verdict("5.2.1") == "better"
-    assert scalable.verdict("5.2.1") in ("worse", "unclear")
+    assert scalable.verdict("5.2.1") in ("worse", "inconclusive")
     # Measured before with another sender, at 0.1, 1 and 4 BDP: Scalable 0.60, 0.78, 0.87, Vegas 0.15, 0.03, 0.01.
     for buffer, more, less in (("0.1", 0.60, 0.15), ("1", 0.78, 0.03), ("4", 0.87, 0.01)):
         name = f"{buffer} BDP: harm to goodput of newreno"
@@ -189,7 +189,7 @@ def test_a_word_says_of_how_much_it_is(cache: Path) -> None:
     assert [lines["5.1.1"][key] for key in RUN] == [1, 4, 2, 7]
     assert [lines["7.6"][key] for key in RUN] == [0, 1, 0, 0]
     assert not set(RUN) & set(lines["5.3.1"])
-    (cell,) = lines["5.1.1"]["cells"]
+    (cell,) = lines["5.1.1"]["experiments"]
     assert (cell["settings_run"], cell["settings_in_all"]) == (2, 4)
     table, line = card.shown()
     assert isinstance(table, Shown)
@@ -218,6 +218,8 @@ def test_the_circuit_breakers_worst_is_named_first() -> None:
             "cell": cell,
             "setting": "here",
             "role": role,
+            "other": role,
+            "victim": "",
             "seed": 1,
             "worst_loss_rate": loss if role == "candidate" else 0,
         }
@@ -234,8 +236,8 @@ def test_the_card_says_how_many_seeds_it_is_made_of(cache: Path, monkeypatch: py
     monkeypatch.setattr(running, "unclear", lambda *_: True)
     added = evaluate("cubic", only=["iot"], cache=cache)
     assert (added.data["seeds"], added.data["most_seeds"]) == (3, 13)
-    assert str(added.shown()[1]).endswith(", 3 seeds, up to 13 where a word was unclear")
-    assert "3 seeds, up to 13 where a word was unclear, simulator" in card_page(added.data)
+    assert str(added.shown()[1]).endswith(", 3 seeds, up to 13 where a verdict was inconclusive")
+    assert "3 seeds, up to 13 where a verdict was inconclusive, simulator" in card_page(added.data)
 
 
 def test_a_foreign_name_is_refused(cache: Path) -> None:
@@ -392,7 +394,7 @@ def test_what_is_worse_by_chance_among_many_is_unclear() -> None:
     cell = next(cell for cell in CELLS if isinstance(cell, Beside))
     many = JudgedCell(cell, [compared(0.04), compared(1.0, "no worse")])
     (found,) = corrected([many])
-    assert [(one.verdict, one.among_many) for one in found.compared] == [("unclear", True), ("no worse", False)]
+    assert [(one.verdict, one.among_many) for one in found.compared] == [("inconclusive", True), ("no worse", False)]
     (found,) = corrected([JudgedCell(cell, [compared(0.02), compared(1.0, "no worse")])])
     assert found.verdict == "worse"
     (found,) = corrected([JudgedCell(cell, [compared(0.04, starved=True), compared(1.0, "no worse")])])
@@ -402,7 +404,7 @@ def test_what_is_worse_by_chance_among_many_is_unclear() -> None:
     assert found.verdict == "worse"
     # Over all cells of a criterion.
     found, _ = corrected([JudgedCell(cell, [compared(0.04)]), JudgedCell(cell, [compared(1.0, "no worse")])])
-    assert found.verdict == "unclear"
+    assert found.verdict == "inconclusive"
 
 
 def test_other_figures_than_the_main_one_can_only_make_a_cell_worse() -> None:
@@ -410,7 +412,7 @@ def test_other_figures_than_the_main_one_can_only_make_a_cell_worse() -> None:
     main = compared(1.0, "better")
     assert JudgedCell(cell, [main, compared(1.0, "no worse", main=False)]).verdict == "better"
     assert JudgedCell(cell, [main, compared(0.0, "worse", main=False)]).verdict == "worse"
-    assert JudgedCell(cell, [main, compared(1.0, "unclear", main=False)]).verdict == "unclear"
+    assert JudgedCell(cell, [main, compared(1.0, "inconclusive", main=False)]).verdict == "inconclusive"
     assert JudgedCell(cell, []).verdict == "not run"
 
 
@@ -421,8 +423,8 @@ def test_the_program(program: Program, tmp_path: Path, monkeypatch: pytest.Monke
     told = json.loads(done.stdout)
     assert (told["algorithm"], told["profile"], told["seeds"]) == ("bbr", "quick", 3)
     assert [one["id"] for one in told["criteria"]] == ["5.1.1", "7.4"]
-    assert [cell["id"] for cell in told["criteria"][0]["cells"]] == ["overload"]
-    assert set(told["criteria"][0]["cells"][0]) >= {"id", "verdict", "figures"}
+    assert [cell["id"] for cell in told["criteria"][0]["experiments"]] == ["overload"]
+    assert set(told["criteria"][0]["experiments"][0]) >= {"id", "verdict", "figures"}
     written = tmp_path / "card"
     assert json.loads((written / "card.json").read_text()) == told
     rows = pq.read_table(written / "runs.parquet").to_pylist()
@@ -450,12 +452,12 @@ def test_a_table_of_parameters_is_an_algorithm(
     assert "alpha" in told["algorithm"]
     # What stands on the card as the command makes it again.
     (criterion,) = told["criteria"]
-    again = program(*shlex.split(criterion["cells"][0]["command"])[1:], "--json")
+    again = program(*shlex.split(criterion["experiments"][0]["command"])[1:], "--json")
     assert again.stdout == done.stdout, again.stderr
     card = evaluate({"name": "vegas", "alpha": 2}, only=["iot"], cache=tmp_path / "cache" / "fullpipe" / "evaluate")
     assert card.to_json() + "\n" == done.stdout
     of_two = json.loads(program("evaluate", "cubic", "--only", "iot", "--seeds", "2", "--json").stdout)
-    command = of_two["criteria"][0]["cells"][0]["command"]
+    command = of_two["criteria"][0]["experiments"][0]["command"]
     assert command == "fullpipe evaluate cubic --profile quick --seeds 2 --only iot"
     wrong = program("evaluate", "{ name = ", "--only", "iot")
     assert wrong.returncode == 2
@@ -508,6 +510,6 @@ def test_an_algorithm_of_ones_own(program: Program, tmp_path: Path, monkeypatch:
         assert done.returncode == 0, done.stderr
         cards.append(json.loads(done.stdout))
     assert cards[0]["algorithm"] == "mine"
-    assert cards[0]["criteria"][0]["cells"][0]["command"].startswith("fullpipe evaluate mine.py ")
+    assert cards[0]["criteria"][0]["experiments"][0]["command"].startswith("fullpipe evaluate mine.py ")
     # What was run of another source is not taken for it.
     assert cards[0] == cards[2] != cards[1]

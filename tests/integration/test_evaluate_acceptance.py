@@ -83,13 +83,13 @@ def test_the_first_bbr_loses_too_much_below_one_and_a_half_bdp_and_the_third_doe
 ) -> None:
     """RFC 9743, 5.1.3."""
     card = evaluate(name, profile="standard", only=["bbr1-zone"], seeds=10, cache=tmp_path)
-    (cell,) = card.data["criteria"][0]["cells"]
+    (cell,) = card.data["criteria"][0]["experiments"]
     words = {one["setting"]: one["verdict"] for one in cell["figures"].values() if one["metric"] == "loss_rate"}
     assert len(words) == 12
     worse = {setting for setting, word in words.items() if word == "worse"}
     short = {f"{count} flows, {buffer} BDP" for count in (2, 5) for buffer in (0.25, 0.5, 1)}
     assert worse == (short if name == "bbr" else set())
-    assert "unclear" not in words.values()
+    assert "inconclusive" not in words.values()
 
 
 def duel(candidate: str, seeds: int, rate_bps: float, rtt_s: float, buffer: float) -> dict[str, Compared]:
@@ -117,7 +117,7 @@ MEASURED = {
     "scalable": ((0.60, 0.74, 0.78, 0.87), {"worse"}),
     "bic": ((0.74, 0.81, 0.84, 0.92), {"worse"}),
     "vegas": ((0.15, 0.05, 0.03, 0.01), {"better"}),
-    "hstcp": ((0.45, 0.50, 0.59, 0.74), {"no worse", "unclear"}),
+    "hstcp": ((0.45, 0.50, 0.59, 0.74), {"no worse", "inconclusive"}),
 }
 
 
@@ -151,5 +151,5 @@ def test_hstcp_is_judged_by_what_cubic_does_to_each() -> None:
     found = duel("hstcp", 6, 500e6, 0.1, 1)
     beyond = {victim: one.judgement.mean for victim, one in found.items() if one.judgement is not None}
     assert beyond["newreno"] < HARM_MARGIN < beyond["cubic"]
-    assert found["newreno"].verdict in ("no worse", "unclear")
-    assert found["cubic"].verdict in ("worse", "unclear")
+    assert found["newreno"].verdict in ("no worse", "inconclusive")
+    assert found["cubic"].verdict in ("worse", "inconclusive")

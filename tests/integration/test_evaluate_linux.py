@@ -66,7 +66,7 @@ def mean(values: list[float]) -> float:
 
 
 def figure(card: Card, cell: str, name: str) -> dict[str, Any]:
-    cells = [one for criterion in card.data["criteria"] for one in criterion["cells"] if one["id"] == cell]
+    cells = [one for criterion in card.data["criteria"] for one in criterion["experiments"] if one["id"] == cell]
     found: dict[str, Any] = cells[0]["figures"][name]
     return found
 
@@ -88,7 +88,7 @@ def test_a_real_kernel_stands_beside_and_gives_no_word(tmp_path: Path, guest: Gu
     bare = copy.deepcopy(beside.data)
     del bare["linux"]
     for criterion in bare["criteria"]:
-        for cell in criterion["cells"]:
+        for cell in criterion["experiments"]:
             cell["command"] = cell["command"].replace(" --engine linux", "")
             for each in cell["figures"].values():
                 each.pop("linux", None)

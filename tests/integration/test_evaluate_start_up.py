@@ -49,7 +49,7 @@ def test_a_decrease_for_each_ack_is_worse_and_one_per_round_trip_is_not(
 ) -> None:
     """Other test cases hide the fault: their first 20 s are warm-up."""
     card = evaluate({"name": "one-cut", "once": once}, only=["start-up"], cache=tmp_path)
-    metrics = card.data["criteria"][0]["cells"][0]["figures"]
+    metrics = card.data["criteria"][0]["experiments"][0]["figures"]
     assert {metrics[name]["verdict"] for name in GOODPUTS} <= allowed
     assert (card.verdict("6.1") == "worse") is not once
 

@@ -10,6 +10,7 @@ import pytest
 
 from fullpipe import Scenario, run
 from fullpipe.experiments.evaluate import Card, Statement, evaluate, measure, plan
+from fullpipe.experiments.evaluate.cell import Role
 from fullpipe.experiments.evaluate.cells.suite import CELLS, MEAN_PACKETS, camps
 from fullpipe.experiments.evaluate.judging import Runs
 from fullpipe.experiments.evaluate.preset import STANDARDS, Party
@@ -108,7 +109,7 @@ def test_it_takes_more_than_quick_has(tmp_path: Path) -> None:
 def test_a_standard_does_no_more_than_the_standards(tmp_path: Path) -> None:
     card = evaluate("cubic", profile="standard", only=["eval-6.1"], cache=tmp_path, seeds=2)
     assert card.worse == []
-    (cell,) = card.data["criteria"][0]["cells"]
+    (cell,) = card.data["criteria"][0]["experiments"]
     for load in (50, 100):
         one = cell["figures"][f"10 Mbit/s, {load}% load: G, the other camp's goodput beside those of newreno"]
         assert one["newreno"] == [1.0, 1.0]
@@ -122,10 +123,10 @@ def test_a_baseline_of_the_deployed_is_nobodys_loss() -> None:
     rates = {"candidate": 0.04, "newreno": 0.03, "cubic": 0.02, "bbr": 0.9}
     runs = Runs()
     for victim, who in (("newreno", "candidate"), ("newreno", "newreno"), ("newreno", "cubic"), ("bbr", "bbr")):
-        runs.add("eval-6.1", "s", f"{victim} beside {who}", 1, {"worst_loss_rate": rates[who]})
+        runs.add("eval-6.1", "s", Role(who, victim), 1, {"worst_loss_rate": rates[who]})
     card = Card.of("vegas", "standard", (1, 1), {}, [], runs, {}, Statement(), "fullpipe evaluate vegas", ["7.2"])
     (criterion,) = card.data["criteria"]
-    (figure,) = criterion["cells"][0]["figures"].values()
+    (figure,) = criterion["experiments"][0]["figures"].values()
     assert (criterion["verdict"], figure["candidate"]) == ("no worse", [4.0])
 
 

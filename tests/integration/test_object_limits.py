@@ -11,7 +11,7 @@ from hostile import ending
 OBJECT = (ROOT / "crates/kernel/tests/objects/aimd.bpf.o").read_bytes()
 
 SECTION = struct.Struct("<IIQQQQIIQQ")
-"""Section header of ELF64: name, type, flags, address, offset, size, link, info, alignment, entry size (System V ABI)."""
+"""Section header of ELF64: name, type, flags, address, offset, size, link, info, alignment, entry size (System V)."""
 
 NO_BITS = 8
 """Type SHT_NOBITS: the section has a size and no bytes in the file."""
@@ -26,7 +26,7 @@ def table(file: bytes) -> tuple[int, int]:
 
 
 def with_sections_over_the_same_bytes(count: int, size: int) -> bytes:
-    """The object with so many more sections, each of which is the same part of the file."""
+    """The object with `count` more sections, each of which covers one part of the file."""
     begin, sections = table(OBJECT)
     headers = OBJECT[begin : begin + sections * SECTION.size]
     file = bytearray(OBJECT) + bytes(-len(OBJECT) % 8)

@@ -96,7 +96,7 @@ def test_a_column_of_losses_agrees_with_the_card() -> None:
 def figures_of(candidate: str, cell: str, seeds: int | None = None) -> list[dict[str, Any]]:
     """Those of a cell of a candidate's card, with Linux's unless what it gave before is taken from the record."""
     card = evaluate(candidate, only=[cell], seeds=seeds, engine="simulator" if keeps_linux() else "linux")
-    (judged,) = card.data["criteria"][0]["cells"]
+    (judged,) = card.data["criteria"][0]["experiments"]
     return list(judged["figures"].values())
 
 

@@ -8,9 +8,19 @@ from typing import Any
 import pytest
 
 from fullpipe.experiments.evaluate.card import _where
-from fullpipe.experiments.evaluate.cell import Beside, Camps, Cell, Metric, Setting
+from fullpipe.experiments.evaluate.cell import Beside, Camps, Cell, Metric, Role, Setting
 from fullpipe.experiments.evaluate.judging import JudgedCell, Runs, judge_cell, unclear
-from fullpipe.experiments.evaluate.rules import BETTER, INFORMATION, LESS, LOSS, MORE, NO_WORSE, NOT_RUN, UNCLEAR, WORSE
+from fullpipe.experiments.evaluate.rules import (
+    BETTER,
+    INCONCLUSIVE,
+    INFORMATION,
+    LESS,
+    LOSS,
+    MORE,
+    NO_WORSE,
+    NOT_RUN,
+    WORSE,
+)
 
 SETTING = Setting("here", lambda _party: {})
 SHARED = Setting("here", lambda _victim, _other: {}, equal_bps=20.0)
@@ -22,13 +32,19 @@ GOODPUT = Metric("victim.goodput_bps", "harm to goodput", MORE)
 RTT = Metric("victim.p95_rtt_s", "harm to RTT", LESS)
 
 
+def role_of(text: str) -> Role:
+    """The role of "newreno", "newreno alone", or "newreno beside cubic"."""
+    victim, _, other = text.removesuffix(" alone").partition(" beside ")
+    return Role(other, victim) if other or text.endswith(" alone") else Role(victim)
+
+
 def runs_of(cell: str, figures: Mapping[str, Mapping[str, Sequence[float | None]]]) -> Runs:
     """Figures by role and key; the n-th value is of seed n + 1, and the seeds come in falling order."""
     runs = Runs()
     for role, columns in figures.items():
         count = len(next(iter(columns.values())))
         for i in reversed(range(count)):
-            runs.add(cell, "here", role, i + 1, {key: values[i] for key, values in columns.items()})
+            runs.add(cell, "here", role_of(role), i + 1, {key: values[i] for key, values in columns.items()})
     return runs
 
 
@@ -229,7 +245,7 @@ def test_more_seeds_are_for_what_is_unclear_alone() -> None:
         return runs_of("c", {"candidate": {"delay_s": candidate}, "newreno": flat, "cubic": flat})
 
     assert unclear(cell, SETTING, of([0.08, 0.12, 0.15]))
-    assert judge_cell(cell, [SETTING], of([0.08, 0.12, 0.15])).verdict == UNCLEAR
+    assert judge_cell(cell, [SETTING], of([0.08, 0.12, 0.15])).verdict == INCONCLUSIVE
     assert not unclear(cell, SETTING, of([0.2, 0.2, 0.2]))
     assert not unclear(cell, SETTING, of([0.1, 0.1, 0.1]))
 

@@ -28,15 +28,17 @@ def figure(**given: Any) -> dict[str, Any]:
         "margin": 0.05,
         "p": 0.001,
         "seeds": 3,
+        "rule": "harm",
         "candidate": [0.6, 0.7, 0.8],
         "newreno": [0.4, 0.4, 0.4],
         "cubic": [0.5, None, 0.5],
     }
-    return {**plain, **given}
+    rule = {"rule": "limit"} if "limit" in given else {}
+    return {**plain, **rule, **given}
 
 
 def lost(**given: Any) -> dict[str, Any]:
-    return figure(**{"metric": "loss_rate", "title": "loss", "unit": "%", "margin": 0.262364, **given})
+    return figure(**{"metric": "loss_rate", "title": "loss", "unit": "%", "margin": 0.262364, "rule": "ratio", **given})
 
 
 SLIGHT = lost(difference=2.0, ci95=0.1, verdict="no worse", apart=0.08, least=0.1)
@@ -119,7 +121,7 @@ def test_a_gauge_has_a_scale() -> None:
 def test_a_dot_is_hollow_where_something_else_gives_the_word() -> None:
     assert 'class="dot worse"' in str(gauge(figure()))
     assert 'class="dot worse other"' in str(gauge(figure(starves=True, difference=-0.1)))
-    assert 'class="dot unclear other"' in str(gauge(figure(verdict="unclear", among_many=True)))
+    assert 'class="dot unclear other"' in str(gauge(figure(verdict="inconclusive", among_many=True)))
     held = lost(limit=10.0, candidate=[4.0, 30.0], difference=20.0, ci95=0.0, margin=0.0, bar="")
     assert 'class="dot worse"' in str(gauge(held))
     assert 'class="dot same other"' in str(gauge({**held, "verdict": "no worse"}))
@@ -130,16 +132,26 @@ def check_pictures(data: dict[str, Any]) -> int:
     no worse ends in it, the rest is unclear; where the dot is hollow, that the caption says why not.
     """
     shown = 0
-    for one in (figure for each in data["criteria"] for cell in each["cells"] for figure in cell["figures"].values()):
+    for one in (
+        figure for each in data["criteria"] for cell in each["experiments"] for figure in cell["figures"].values()
+    ):
         if "difference" not in one or one["verdict"] == "information":
             continue
         markup = str(gauge(one))
         (start,), (end,) = numbers(markup, "line", "x1", "whisker"), numbers(markup, "line", "x2", "whisker")
         (left,), (wide,) = numbers(markup, "rect", "x"), numbers(markup, "rect", "width")
         start, right = end if "limit" in one else start, left + wide
-        word = "worse" if start > right else "better" if end < left else "no worse" if end <= right + 0.1 else "unclear"
+        word = (
+            "worse"
+            if start > right
+            else "better"
+            if end < left
+            else "no worse"
+            if end <= right + 0.1
+            else "inconclusive"
+        )
         if " other" in markup:
-            assert re.search("starves it|among so many|as a standard is", told(one)), one
+            assert re.search("starves it|after the correction|as a standard is", told(one)), one
         elif not (one.get("of_rates") and word == "better"):  # more loss at less than ten times TCP's rate is no merit
             assert word == one["verdict"], one
         shown += 1
@@ -155,14 +167,14 @@ def test_the_deciding_figures_value_stands_beside_its_picture() -> None:
     line = {"id": "6.1", "title": "Tail-Drop", "asks": "MUST", "verdict": "no worse", "where": "", "why": ""}
     cell = {"id": "grid", "title": "t", "verdict": "no worse", "why": "", "note": "", "command": "c"}
     data = {"algorithm": "ours", "profile": "quick", "fullpipe": "9", "engine": "simulator", "seeds": 3, "risks": []}
-    page = card_page({**data, "criteria": [{**line, "cells": [{**cell, "figures": {"a": SLIGHT}}]}]})
+    page = card_page({**data, "criteria": [{**line, "experiments": [{**cell, "figures": {"a": SLIGHT}}]}]})
     (caption,) = re.findall(r'<span class="where">(.*?)</span>', page, re.DOTALL)
     assert caption.startswith(
         "grid, 1 BDP: loss: 7.39 (6.69 to 8.17) times cubic&#39;s cost; the means are 0.08 points"
     )
     starved = {**figure(difference=-0.5, starves=True), "verdict": "worse"}
     worse = {**line, "verdict": "worse", "where": "duel, 1 BDP: harm to goodput of newreno (starves it); 3 more"}
-    page = card_page({**data, "criteria": [{**worse, "cells": [{**cell, "figures": {"a": starved}}]}]})
+    page = card_page({**data, "criteria": [{**worse, "experiments": [{**cell, "figures": {"a": starved}}]}]})
     (caption,) = re.findall(r'<span class="where">(.*?)</span>', page, re.DOTALL)
     assert caption.endswith("of harm beside cubic&#39;s, starves it; 3 more")
 
@@ -195,8 +207,8 @@ def test_every_seed_is_a_dot_and_no_mean_stands_alone() -> None:
 def test_the_comparison_in_words() -> None:
     assert told(figure()) == "+0.20 ± 0.10 of harm beside cubic's"
     assert told(figure(starves=True)).endswith(", starves it")
-    many = told(figure(verdict="unclear", among_many=True))
-    assert many.endswith(" cubic's, worse by itself, which is unclear among so many comparisons")
+    many = told(figure(verdict="inconclusive", among_many=True))
+    assert many.endswith("worse by itself, but inconclusive after the correction for the number of comparisons")
     # exp(0.0953) = 1.1
     assert told(lost(difference=0.0953, ci95=0.0)) == "1.1 (1.1 to 1.1) times cubic's cost"
     assert told(SLIGHT).endswith(" times cubic's cost; the means are 0.08 points apart, which counts only beyond 0.1")
@@ -218,13 +230,13 @@ def test_the_comparison_in_words() -> None:
 
 def test_the_deciding_figure_is_the_one_furthest_beyond_its_margin() -> None:
     near, far, fine = figure(difference=0.1), figure(difference=0.3), figure(difference=0.9, verdict="no worse")
-    criterion = {"verdict": "worse", "cells": [{"id": "duel", "figures": {"a": near, "b": far, "c": fine}}]}
+    criterion = {"verdict": "worse", "experiments": [{"id": "duel", "figures": {"a": near, "b": far, "c": fine}}]}
     assert deciding(criterion) == ("duel", far)
     starved = figure(difference=-0.5, starves=True)
-    criterion["cells"] = [{"id": "duel", "figures": {"a": far}}, {"id": "adoption", "figures": {"b": starved}}]
+    criterion["experiments"] = [{"id": "duel", "figures": {"a": far}}, {"id": "adoption", "figures": {"b": starved}}]
     assert deciding(criterion) == ("adoption", starved)
     # Seven times CUBIC's loss is near the bound that decides, and not far beyond one that does not.
     edge = figure(difference=0.045, verdict="no worse")
-    slight = {"verdict": "no worse", "cells": [{"id": "grid", "figures": {"a": SLIGHT, "b": edge}}]}
+    slight = {"verdict": "no worse", "experiments": [{"id": "grid", "figures": {"a": SLIGHT, "b": edge}}]}
     assert deciding(slight) == ("grid", edge)
-    assert deciding({"verdict": "not run", "cells": []}) is None
+    assert deciding({"verdict": "not run", "experiments": []}) is None

@@ -10,12 +10,12 @@ from fullpipe.experiments.evaluate.measure import back_to, most_lost, percentile
 from fullpipe.experiments.evaluate.rules import (
     BETTER,
     IDLE,
+    INCONCLUSIVE,
     LESS,
     LOSS,
     MORE,
     NO_WORSE,
     NOT_RUN,
-    UNCLEAR,
     WORSE,
     at_most,
     harms,
@@ -38,7 +38,7 @@ T2 = 4.3027
     ("differences", "verdict"),
     [
         ([0.10, 0.12, 0.14], WORSE),  # 0.12 ± 4.303 * 0.02 / sqrt(3) = 0.12 ± 0.0497: from 0.070
-        ([0.08, 0.12, 0.16], UNCLEAR),  # ± 0.0994: from 0.021 to 0.219
+        ([0.08, 0.12, 0.16], INCONCLUSIVE),  # ± 0.0994: from 0.021 to 0.219
         ([-0.01, 0.0, 0.01], NO_WORSE),  # ± 0.0248
         ([0.03, 0.03, 0.03], NO_WORSE),  # within the margin; one of the other sign would call it worse
         ([-0.10, -0.12, -0.14], BETTER),  # to -0.070
@@ -152,7 +152,7 @@ def test_tcps_rate_at_a_loss() -> None:
     [
         (0.05, [40.0, 50.0, 60.0], WORSE),
         (0.05, [9.0, 9.1, 9.2], NO_WORSE),  # more than the standards', and acceptable
-        (0.05, [9.0, 10.0, 11.0], UNCLEAR),
+        (0.05, [9.0, 10.0, 11.0], INCONCLUSIVE),
         (0.05, [0.1, 0.1, 0.1], NO_WORSE),  # far below what is acceptable is no merit: more is lost
         (0.0015, [40.0, 50.0, 60.0], NO_WORSE),  # within 0.1 points of the standards'
         (0.0, [0.0, 0.0, 0.0], NO_WORSE),
@@ -255,8 +255,8 @@ def test_holms_correction() -> None:
 
 
 def test_the_worst_word() -> None:
-    assert worst([BETTER, NO_WORSE, UNCLEAR]) == UNCLEAR
-    assert worst([WORSE, UNCLEAR, NOT_RUN]) == WORSE
+    assert worst([BETTER, NO_WORSE, INCONCLUSIVE]) == INCONCLUSIVE
+    assert worst([WORSE, INCONCLUSIVE, NOT_RUN]) == WORSE
     assert worst([BETTER, NOT_RUN]) == BETTER
     assert worst([NOT_RUN]) == NOT_RUN
 

@@ -12,7 +12,7 @@ from conftest import Program
 from fullpipe import Scenario, run
 from fullpipe._util.display import Shown
 from fullpipe.errors import ScenarioError
-from fullpipe.experiments.evaluate.cell import Call, Metric, Setting
+from fullpipe.experiments.evaluate.cell import Call, Metric, Role, Setting
 from fullpipe.experiments.evaluate.cells.harm import media
 from fullpipe.experiments.evaluate.judging import Runs, judge_cell
 from fullpipe.experiments.evaluate.measure import MEASURES
@@ -133,7 +133,7 @@ def test_a_calls_delay_is_judged_by_harm_and_its_loss_by_ratio() -> None:
     roles = {"alone": (0.02, 0.0), "candidate": (0.05, 0.012), "newreno": (0.04, 0.01), "cubic": (0.04, 0.01)}
     for who, (delay_s, loss) in roles.items():
         for seed in (1, 2):
-            role = "call alone" if who == "alone" else f"call beside {who}"
+            role = Role("" if who == "alone" else who, "call")
             runs.add("c", "here", role, seed, {"delay_s": delay_s, "loss": loss})
     harm, loss, delay = judge_cell(cell, [setting], runs).compared
     assert (harm.title, harm.verdict, harm.main) == ("harm to delay", WORSE, True)
@@ -149,8 +149,8 @@ def test_the_call_is_the_only_victim_of_its_cell() -> None:
     for deployed in (False, True):
         roles = cell.roles(setting, Party("mine", "reno"), deployed)
         assert {role: tree["beside"] for role, tree in roles.items()} == {
-            "call alone": "nobody",
-            "call beside candidate": "mine",
-            "call beside newreno": "newreno",
-            "call beside cubic": "cubic",
+            Role("", "call"): "nobody",
+            Role("candidate", "call"): "mine",
+            Role("newreno", "call"): "newreno",
+            Role("cubic", "call"): "cubic",
         }

@@ -51,12 +51,30 @@ def test_as_a_file_and_as_json() -> None:
     rows.add("gain", math.nan)
     text = rows.to_csv()
     assert text.splitlines() == [
-        "quantity,unit,algorithm,setting,value",
-        'loss,%,vegas,"30 ms, ""late""",0.1',
-        "gain,,,,",
+        "quantity,unit,algorithm,setting,value,ci95,runs",
+        'loss,%,vegas,"30 ms, ""late""",0.1,,',
+        "gain,,,,,,",
     ]
     assert [row["setting"] for row in csv.DictReader(StringIO(text))] == ['30 ms, "late"', ""]
     again = Rows.from_list(json.loads(json.dumps(rows.to_list(), allow_nan=False)))
     assert again.to_csv() == text
     assert list(again.figures) == ['loss, vegas, 30 ms, "late", %', "gain"]
     assert math.isnan(again.figures["gain"])
+
+
+def test_mean_over_runs_has_an_interval_by_students_t() -> None:
+    """Mean 2 and standard deviation 1 of three runs; t is 4.303 for two degrees of freedom (Student's table)."""
+    rows = Rows()
+    rows.add_mean("share", [1.0, 2.0, 3.0], unit="%")
+    rows.add_mean("loss", [0.5])
+    rows.add("gain", 1.0)
+    assert rows.figures == {"share, %": 2.0, "loss": 0.5, "gain": 1.0}
+    assert rows.intervals == {
+        "share, %": {"ci95": pytest.approx(4.303 / math.sqrt(3), rel=1e-4), "runs": 3},
+        "loss": {"ci95": None, "runs": 1},
+    }
+    again = Rows.from_list(json.loads(json.dumps(rows.to_list(), allow_nan=False)))
+    assert again.intervals == rows.intervals
+    assert again.to_csv() == rows.to_csv()
+    with pytest.raises(ValueError, match="at least one run"):
+        rows.add_mean("window", [])

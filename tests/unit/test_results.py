@@ -159,9 +159,12 @@ def test_markdown_latex_and_html_have_the_table() -> None:
 
 
 def test_csv_has_a_row_per_run() -> None:
-    rows = list(csv.DictReader(io.StringIO(csv_text(RUNS, ["goodput_bps"]))))
+    rows = list(csv.DictReader(io.StringIO(csv_text(RUNS, ["goodput_bps"], ("algorithm", "buffer")))))
     assert len(rows) == 8
     assert rows[0] == {"run": "0", "algorithm": "reno", "buffer": "small", "seed": "1", "goodput_bps": "10000000.0"}
+    dotted = RUNS.rename_columns(["links.l.buffer" if name == "buffer" else name for name in RUNS.column_names])
+    head = csv_text(dotted, ["goodput_bps"], ("links.l.buffer",)).splitlines()[0]
+    assert head == "run,links.l.buffer,seed,goodput_bps"
     with pytest.raises(InputError, match="unknown metric 'goodput'"):
         csv_text(RUNS, ["goodput"])
 

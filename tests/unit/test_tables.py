@@ -245,7 +245,7 @@ def test_evaluate(printed: Printed) -> None:
         "seeds": 3,
         "most_seeds": 13,
     }
-    output.show(Card({**data, "criteria": [{**criterion, "cells": []} for criterion in criteria]}).shown())
+    output.show(Card({**data, "criteria": [{**criterion, "experiments": []} for criterion in criteria]}).shown())
     check_rows(printed(), "evaluate")
 
 

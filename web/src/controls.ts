@@ -1,5 +1,6 @@
 /** Sliders and menus: each reads what the engine made of the scenario, and writes the scenario's text. */
-import type { Catalogue, FlowsView, LinkView, View } from "./engine";
+import * as buffer from "./buffer";
+import type { Catalogue, FlowsView, View } from "./engine";
 import * as format from "./format";
 import * as toml from "./toml";
 
@@ -257,10 +258,7 @@ export function bdpPackets(view: View, link: number): number {
 
 /** How many packets of the scenario's size the buffer holds; infinite without a limit. */
 export function bufferPackets(view: View, link: number): number {
-  const { buffer_packets, buffer_bytes, buffer_s, rate_bps }: LinkView = view.links[link]!;
-  if (buffer_packets !== null) return buffer_packets;
-  const bytes = buffer_bytes ?? (buffer_s === null ? Infinity : (buffer_s * rate_bps) / 8);
-  return bytes / view.packet_bytes;
+  return buffer.bufferPackets(view.links[link]!, view.packet_bytes);
 }
 
 function bufferBdp(view: View, link: number): number {

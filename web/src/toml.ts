@@ -148,5 +148,5 @@ function stringEnd(text: string, from: number): number {
   }
   let at = from + 1;
   while (at < text.length && text[at] !== quote && text[at] !== "\n") at += quote === '"' && text[at] === "\\" ? 2 : 1;
-  return Math.min(at + 1, text.length);
+  return Math.min(text[at] === quote ? at + 1 : at, text.length);
 }

@@ -53,3 +53,15 @@ test("times and rates are read with three digits", () => {
   assert.equal(inUnit(0.05, "s"), "50 ms");
   for (const unknown of [NaN, Infinity]) assert.equal(time(unknown), "–");
 });
+
+test("numbers change their notation at the limits of three digits", () => {
+  const texts: [number, string][] = [
+    [0, "0"],
+    [1000, "1\u202f000"],
+    [999.4, "999"],
+  ];
+  for (const [number, text] of texts) assert.equal(short(number), text);
+  assert.equal(rate(1), "1 bit/s");
+  assert.equal(rate(0.5), "0.5 bit/s");
+  assert.equal(rate(999.5), "1 kbit/s");
+});

@@ -15,7 +15,8 @@ pub fn catalogue() -> Catalogue {
 /// What is wrong with the scenario, or what ended the run.
 pub fn run(scenario: &str) -> Result<Report, String> {
     let scenario = catalogue().read_toml(scenario).map_err(|problem| problem.to_string())?;
-    Simulation::new(scenario).report().map_err(|stopped| stopped.to_string())
+    let simulation = Simulation::new(scenario).map_err(|invalid| invalid.to_string())?;
+    simulation.report().map_err(|stopped| stopped.to_string())
 }
 
 /// Time, s, and window, packets, of a run's only flow.

@@ -33,7 +33,11 @@ fn run(json: bool, file: &Path) -> ExitCode {
         Ok((scenario, _)) => scenario,
         Err(fault) => return fail(&format!("{}: {fault}", file.display()), 2),
     };
-    match Simulation::new(scenario).report() {
+    let simulation = match Simulation::new(scenario) {
+        Ok(simulation) => simulation,
+        Err(fault) => return fail(&format!("{}: {fault}", file.display()), 2),
+    };
+    match simulation.report() {
         Ok(report) if json => println!("{}", object(&report)),
         Ok(report) => print!("{}", table(&report)),
         Err(fault) => return fail(&fault.to_string(), 1),

@@ -14,7 +14,7 @@ fn alone(algorithm: &str, buffer: &str) -> Report {
         "#
     );
     let scenario = fullpipe_quinn::catalogue().read_toml(&scenario).expect("a scenario");
-    Simulation::new(scenario).report().expect("it runs")
+    Simulation::new(scenario).expect("a valid scenario").report().expect("it runs")
 }
 
 fn utilization(algorithm: &str, buffer: &str) -> f64 {
@@ -44,7 +44,7 @@ fn another_seed_is_another_phase_of_bbrs_cycle() {
             "#
         );
         let scenario = fullpipe_quinn::catalogue().read_toml(&text).expect("a scenario");
-        let series = Simulation::new(scenario).report().expect("it runs").flow_series;
+        let series = Simulation::new(scenario).expect("a valid scenario").report().expect("it runs").flow_series;
         let (_, rates) = series.columns.iter().find(|(name, _)| name == "asked_pacing_bps").expect("a column").clone();
         rates.iter().map(|rate| rate.to_bits()).collect::<Vec<_>>()
     };
@@ -80,7 +80,7 @@ fn a_link_that_loses_much_leaves_two_packets_at_least() {
         flows = [{ algorithm = "quinn-newreno" }, { algorithm = "quinn-cubic" }]
     "#;
     let scenario = fullpipe_quinn::catalogue().read_toml(text).expect("a scenario");
-    for flow in Simulation::new(scenario).report().expect("it runs").flows {
+    for flow in Simulation::new(scenario).expect("a valid scenario").report().expect("it runs").flows {
         assert!(
             flow.mean_cwnd_packets >= 2.0 && flow.mean_cwnd_packets < 6.0,
             "{} {}",

@@ -13,7 +13,7 @@ fn alone(algorithm: &str, buffer: &str) -> Report {
         "#
     );
     let scenario = fullpipe_s2n_quic::add_to(Catalogue::builtin()).read_toml(&scenario).expect("a scenario");
-    Simulation::new(scenario).report().expect("it runs")
+    Simulation::new(scenario).expect("a valid scenario").report().expect("it runs")
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_link_that_loses_much_leaves_the_least_window() {
         flows = [{ algorithm = "s2n-cubic" }]
     "#;
     let scenario = fullpipe_s2n_quic::add_to(Catalogue::builtin()).read_toml(text).expect("a scenario");
-    let flow = Simulation::new(scenario).report().expect("it runs").flows.remove(0);
+    let flow = Simulation::new(scenario).expect("a valid scenario").report().expect("it runs").flows.remove(0);
     assert!((2.0..6.0).contains(&flow.mean_cwnd_packets) && flow.goodput_bps > 0.0, "{}", flow.mean_cwnd_packets);
 }
 

@@ -3,7 +3,7 @@
 use crate::{Ack, CongestionControl, Flow, Lost, Signal};
 use core::fmt::Display;
 
-/// An algorithm whose window and threshold are never less than so many segments, such as the 2 of QUIC (RFC 9002 section 7.2:
+/// Algorithm whose window and threshold have a minimum in segments, such as the 2 of QUIC (RFC 9002 section 7.2:
 /// `kMinimumWindow`), where RFC 5681 section 3.1 has 1 after a timeout.
 ///
 /// The algorithm itself is as it is without: after a timeout it grows from its own window, and the sender has the least one until that is
@@ -24,7 +24,7 @@ pub struct AtLeast<C> {
 }
 
 impl<C: CongestionControl> AtLeast<C> {
-    /// So many segments, at least 1.
+    /// Minimum in segments; at least 1.
     pub fn new(segments: f64, policy: C) -> AtLeast<C> {
         AtLeast { segments: segments.max(1.0), policy }
     }

@@ -4,7 +4,7 @@ use crate::params::{Param, Params};
 use crate::slow_start::{Policy, Sight};
 use crate::{Ack, CongestionControl, Flow, Signal, Start};
 
-/// What distinguishes one loss-driven algorithm from another: how much an ACK adds, how much a loss takes.
+/// Difference of one loss-driven algorithm from another: the increase of an ACK, and the reduction of a loss.
 pub trait Response {
     /// The part of the window that an ECN mark leaves with [`ABE`], if [`Response::decrease`] would leave less.
     const KEPT_WITH_ABE: f64 = 0.8;
@@ -43,11 +43,11 @@ pub trait Response {
 ///
 /// - Slow start while cwnd < ssthresh, of the kind chosen at construction ([`SlowStart`](crate::SlowStart)); the standard kind
 ///   adds one segment per unit of credit (RFC 5681 equation 2).
-/// - Above it: what [`Response::increase`] says.
+/// - Above it: [`Response::increase`].
 /// - Loss: cwnd = ssthresh = [`Response::decrease`], at least 2 segments (RFC 5681 equation 4).
-/// - ECN mark: the same, but cwnd may go down to 1 segment (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
+/// - ECN mark: as for a loss, but cwnd may go down to 1 segment (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
 /// - ECN mark with [`ABE`]: at least [`Response::KEPT_WITH_ABE`] of the window is left, and at least 2 segments (RFC 8511 section 3).
-/// - Timeout: ssthresh the same way, cwnd = 1 (RFC 5681 section 3.1).
+/// - Timeout: ssthresh as for a loss, cwnd = 1 (RFC 5681 section 3.1).
 /// - No growth in recovery, nor while something other than the window limits the sender (RFC 7661 section 4.1).
 ///
 /// # Deviations and choices of all
@@ -58,12 +58,12 @@ pub trait Response {
 /// - An ACK counts once however much it acknowledges, as in ns-2; a scenario can count segments (RFC 3465). With delayed
 ///   ACKs every gain that is stated per round trip is therefore about half as large, unless segments are counted.
 /// - A timeout sets ssthresh by the algorithm's own response, as a loss does. Inside fast recovery, which has cut
-///   already, it is a second cut: it says that a retransmission was lost too, and RFC 5681 section 4.3 has cwnd and
+///   already, it is a second cut: a retransmission was lost too, and RFC 5681 section 4.3 has cwnd and
 ///   ssthresh lowered twice then. From 1015 segments Reno goes to 507.5 and, by such a timeout, to 253.75. Linux cuts
-///   once a window. While the timer expires again for the same segment ssthresh stays (RFC 5681 section 3.1).
+///   once a window. While the timer expires again for one segment, ssthresh stays (RFC 5681 section 3.1).
 /// - ABE is specified for Reno (0.8 of the window is left); for CUBIC its document speaks of tests with 0.85. Every other
-///   response with `abe` leaves 0.8 too, or what it leaves anyway, if that is more. What it remembers of the event, and its
-///   increase, are as without.
+///   response with `abe` leaves 0.8 too, or more if it does so anyway. Its memory of the event and its increase
+///   are as without `abe`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classic<R> {
     cwnd: f64,
@@ -82,7 +82,7 @@ pub const ABE: Param = Param::flag("abe", false, "An ECN mark leaves at least 0.
 pub const MIN_SSTHRESH: f64 = 2.0;
 
 impl<R: Response> Classic<R> {
-    /// Begins as `start` says, in slow start.
+    /// Controller that begins in slow start, with the window of `start`.
     pub fn new(start: impl Into<Start>, response: R) -> Self {
         let Start { window, slow_start, paced, .. } = start.into();
         Classic {
@@ -94,7 +94,7 @@ impl<R: Response> Classic<R> {
         }
     }
 
-    /// The same with the parameter [`ABE`].
+    /// Copy with the parameter [`ABE`].
     #[must_use]
     pub fn with_abe(self, params: &Params) -> Self {
         Classic { abe: params.flag(ABE.name), ..self }
@@ -134,7 +134,7 @@ impl<R: Response> CongestionControl for Classic<R> {
         self.ssthresh
     }
 
-    // Always: what it is told is then never put into memory; a packet costs 5 % more otherwise.
+    // Always inlined: the arguments are then never stored to memory. A packet costs 5 % more otherwise.
     #[inline(always)]
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         self.response.observe(flow, ack);

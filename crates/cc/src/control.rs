@@ -27,7 +27,7 @@ pub trait CongestionControl {
         1
     }
 
-    /// It needs [`Ack::rate`] and is to hear of every ACK that delivers anything, of all that is sent and of all that is lost; the
+    /// Whether it needs [`Ack::rate`] and is called for every ACK that delivers anything, of all that is sent and of all that is lost; the
     /// same from its construction on.
     fn takes_rate_samples(&self) -> bool {
         false
@@ -38,7 +38,7 @@ pub trait CongestionControl {
         false
     }
 
-    /// It sends less than the path may take: rate samples of packets sent meanwhile count as limited by the application
+    /// Whether it sends less than the path may take: rate samples of packets sent meanwhile count as limited by the application
     /// (draft-ietf-ccwg-bbr, section 5.3.4.3: MarkConnectionAppLimited).
     fn holds_back(&self) -> bool {
         false

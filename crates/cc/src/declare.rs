@@ -49,7 +49,7 @@ impl<const N: usize> AsRef<[(&'static str, Value)]> for Given<N> {
 }
 
 /// Type of a field of a struct of parameters.
-pub(crate) trait Field: Sized {
+pub(crate) trait TypedField: Sized {
     /// Value that holds.
     fn read(params: &Params, name: &str) -> Self;
 
@@ -62,7 +62,7 @@ pub(crate) trait Field: Sized {
     fn value(&self) -> Option<Value>;
 }
 
-impl Field for f64 {
+impl TypedField for f64 {
     fn read(params: &Params, name: &str) -> f64 {
         params.number(name)
     }
@@ -72,7 +72,7 @@ impl Field for f64 {
     }
 }
 
-impl Field for bool {
+impl TypedField for bool {
     fn read(params: &Params, name: &str) -> bool {
         params.flag(name)
     }
@@ -82,8 +82,8 @@ impl Field for bool {
     }
 }
 
-/// Field whose default depends on a variant.
-impl<F: Field> Field for Option<F> {
+/// TypedField whose default depends on a variant.
+impl<F: TypedField> TypedField for Option<F> {
     fn read(params: &Params, name: &str) -> Option<F> {
         Some(F::read(params, name))
     }
@@ -93,7 +93,7 @@ impl<F: Field> Field for Option<F> {
     }
 
     fn value(&self) -> Option<Value> {
-        self.as_ref().and_then(Field::value)
+        self.as_ref().and_then(TypedField::value)
     }
 }
 
@@ -102,7 +102,7 @@ macro_rules! choices {
     ($choice:ident { $($variant:ident = $name:literal),* $(,)? }) => {
         $crate::named! { $choice { $($variant = $name),* } }
 
-        impl $crate::declare::Field for $choice {
+        impl $crate::declare::TypedField for $choice {
             fn read(params: &$crate::params::Params, name: &str) -> $choice {
                 $choice::find(params.choice(name)).expect("every allowed name is one of the enum's")
             }
@@ -157,7 +157,7 @@ macro_rules! params {
             fn default() -> $config {
                 let params = $crate::params::Params::defaults(&$info);
                 $config {
-                    $($field: $crate::declare::Field::initial(&params, stringify!($field)),)*
+                    $($field: $crate::declare::TypedField::initial(&params, stringify!($field)),)*
                     more_may_come: (),
                 }
             }
@@ -170,11 +170,11 @@ macro_rules! params {
 
             #[allow(unused_variables, reason = "an algorithm may have no parameters")]
             fn read(params: &$crate::params::Params) -> $config {
-                $config { $($field: $crate::declare::Field::read(params, stringify!($field)),)* more_may_come: () }
+                $config { $($field: $crate::declare::TypedField::read(params, stringify!($field)),)* more_may_come: () }
             }
 
             fn values(&self) -> Self::Values {
-                $crate::declare::Given::of([$((stringify!($field), $crate::declare::Field::value(&self.$field))),*])
+                $crate::declare::Given::of([$((stringify!($field), $crate::declare::TypedField::value(&self.$field))),*])
             }
         }
     };

@@ -134,7 +134,7 @@ pub struct Lost {
     pub tx_in_flight: u64,
     /// Segments found lost since it was sent, itself included.
     pub lost: u64,
-    /// It was sent while the application had no more to send.
+    /// Whether it was sent while the application had no more to send.
     pub is_app_limited: bool,
     /// Segments delivered of the whole flow when it was found lost, those of the ACK that has shown it included; 0 where that is not known.
     pub delivered: u64,

@@ -1,9 +1,9 @@
 //! TCP congestion control: the window policies, and nothing else.
 //!
-//! An algorithm sees three things: the sender's state ([`Flow`]), what one acknowledgement adds ([`Ack`]), and, once per
-//! episode, that something went wrong ([`Signal`]). It answers with a window. It knows no packets, no sockets and no
-//! clock: whoever drives it (the simulator, a test, a kernel) passes the time in. Loss *recovery*, which segments to send
-//! again and when, is the sender's business; an algorithm only names the kind its paper assumes ([`params::Info::recovery`]).
+//! An algorithm sees three things: the sender's state ([`Flow`]), each acknowledgement ([`Ack`]), and, once per episode, a
+//! congestion signal ([`Signal`]). It answers with a window. It has no packets, no sockets and no clock: its caller (the
+//! simulator, a test, a kernel) passes the time in. Loss *recovery* is part of the sender. An algorithm only names the kind
+//! that its paper assumes ([`params::Info::recovery`]).
 //!
 //! ```
 //! use fullpipe_cc::{Ack, CongestionControl, Flow, Signal, build};
@@ -17,7 +17,7 @@
 //! # Ok::<(), fullpipe_cc::params::Error>(())
 //! ```
 //!
-//! Parameters are also the fields of a struct beside each algorithm, for example [`CubicParams`](algorithms::cubic::CubicParams):
+//! Parameters are also the fields of a struct in the file of each algorithm, for example [`CubicParams`](algorithms::cubic::CubicParams):
 //!
 //! ```
 //! use fullpipe_cc::algorithms::cubic::CubicParams;
@@ -35,7 +35,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! Units: windows are `f64` segments, times are `u64` nanoseconds ([`Nanos`]), what is unknown is `None`.
+//! Units: windows are `f64` segments, times are `u64` nanoseconds ([`Nanos`]), unknown values are `None`.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -5,8 +5,7 @@
 use crate::time::Nanos;
 use core::fmt;
 
-/// What is known of an algorithm before it runs. Put together with [`Info::new`] and the methods named after the fields; more fields may
-/// come.
+/// Registry entry of an algorithm, built by [`Info::new`] and the methods named after the fields. More fields may come.
 ///
 /// ```
 /// use fullpipe_cc::params::{Info, Param};
@@ -20,61 +19,60 @@ use core::fmt;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Info {
-    /// The name scenarios use.
+    /// Name in scenarios.
     pub name: &'static str,
     /// Authors, title, venue, year; or the RFC.
     pub paper: &'static str,
-    /// What it answers to.
+    /// Congestion signal.
     pub group: Group,
-    /// The loss recovery its paper assumes, by the name scenarios use; `"sack"` where it does not say. Which there are is the
-    /// sender's business.
+    /// Loss recovery that the paper assumes, by its name in scenarios; `"sack"` where the paper is silent.
     pub recovery: &'static str,
-    /// It has a slow start of its own, in whose place no [`SlowStart`](crate::SlowStart) can stand.
+    /// Whether slow start is part of the algorithm, so that no [`SlowStart`](crate::SlowStart) can replace it.
     pub own_slow_start: bool,
-    /// The ECN it is made for; `None` where a mark is to it what a loss is, or nothing.
+    /// ECN that the algorithm is made for; `None` where it answers a mark as a loss, or not at all.
     pub ecn: Option<MadeForEcn>,
-    /// The parameters it takes.
+    /// Parameters.
     pub params: &'static [Param],
 }
 
 impl Info {
-    /// One that answers to losses, of SACK's recovery, without a slow start of its own, an ECN it is made for, or parameters.
+    /// Entry with defaults: signal loss, recovery "sack", the common slow start, no ECN, and no parameters.
     pub const fn new(name: &'static str, paper: &'static str) -> Info {
         Info { name, paper, group: Group::Loss, recovery: "sack", own_slow_start: false, ecn: None, params: &[] }
     }
 
-    /// The same of another group.
+    /// Copy with another congestion signal.
     #[must_use]
     pub const fn group(self, group: Group) -> Info {
         Info { group, ..self }
     }
 
-    /// The same with another recovery.
+    /// Copy with another recovery.
     #[must_use]
     pub const fn recovery(self, recovery: &'static str) -> Info {
         Info { recovery, ..self }
     }
 
-    /// The same with a slow start of its own, or without.
+    /// Copy with its own slow start, or the common one.
     #[must_use]
     pub const fn own_slow_start(self, own_slow_start: bool) -> Info {
         Info { own_slow_start, ..self }
     }
 
-    /// The same, made for this ECN.
+    /// Copy made for this ECN.
     #[must_use]
     pub const fn ecn(self, ecn: Option<MadeForEcn>) -> Info {
         Info { ecn, ..self }
     }
 
-    /// The same with these parameters.
+    /// Copy with these parameters.
     #[must_use]
     pub const fn params(self, params: &'static [Param]) -> Info {
         Info { params, ..self }
     }
 }
 
-/// The ECN that an algorithm is made for. Which kinds there are is the sender's business.
+/// ECN that an algorithm is made for. The sender defines the kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MadeForEcn {
     /// The kind, by the name scenarios use.
@@ -83,15 +81,15 @@ pub struct MadeForEcn {
     pub ect: u8,
 }
 
-/// What an algorithm answers to: the sign by which it sets its window. A loss is answered by all but some models.
+/// Congestion signal by which an algorithm sets its window. All but some models also answer losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Group {
-    /// Losses: the delay of queues neither slows its growth nor says how much a loss takes.
+    /// Losses: queueing delay neither slows growth nor changes the multiplicative decrease.
     Loss,
-    /// The delay of queues; where that works, losses are exceptions.
+    /// Queueing delay; where that works, losses are exceptions.
     Delay,
-    /// Both: losses say when the window falls, and the delay by how much, or how fast it grows.
+    /// Both: losses decide when the window falls, and queueing delay by how much, or how fast it grows.
     Both,
     /// A model of the path, from rates of delivery and RTTs.
     Model,

@@ -32,7 +32,7 @@ impl SplitMix64 {
     }
 }
 
-/// Output function of the generator: neighboring inputs give unrelated outputs, and no two inputs the same one.
+/// Output function of the generator: neighboring inputs give unrelated outputs, and no two inputs give equal outputs.
 #[inline]
 pub const fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

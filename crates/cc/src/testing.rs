@@ -9,7 +9,7 @@ pub(crate) const FLOW: Flow = Flow::at(0).cwnd_limited(true);
 /// The sender's side of the conversation.
 #[derive(Debug)]
 pub(crate) struct Driver {
-    /// What the algorithm is shown.
+    /// State that the algorithm is shown.
     pub flow: Flow,
     round_end: u64,
 }
@@ -20,12 +20,12 @@ impl Driver {
         Driver { flow: FLOW, round_end: 0 }
     }
 
-    /// One ACK with an RTT of `rtt_ms`; says whether it began a round. Time passes by RTT/window.
+    /// One ACK with an RTT of `rtt_ms`; returns whether it began a round. Time passes by RTT/window.
     pub fn ack(&mut self, cc: &mut impl CongestionControl, rtt_ms: f64) -> bool {
         self.ack_with(cc, rtt_ms, None)
     }
 
-    /// The same with a delay on the way back, milliseconds on clocks that disagree.
+    /// One ACK with a delay on the reverse path, milliseconds on clocks that disagree.
     pub fn ack_with(&mut self, cc: &mut impl CongestionControl, rtt_ms: f64, backward_ms: Option<f64>) -> bool {
         let rtt = nanos(rtt_ms);
         self.flow.now += (rtt as f64 / cc.cwnd()) as Nanos;

@@ -1,4 +1,4 @@
-//! What holds for every algorithm, whatever its parameters and whatever happens to it.
+//! Properties of every algorithm, with any parameters and events.
 
 use fullpipe_cc::params::{Info, Kind, Param, Value};
 use fullpipe_cc::registry::ALL;
@@ -6,7 +6,7 @@ use fullpipe_cc::time::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use fullpipe_cc::{Ack, CongestionControl, Controller, Flow, Lost, RateSample, Signal, SlowStart, Start, build};
 use proptest::prelude::*;
 
-/// What can happen to a sender.
+/// Event of a sender.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// ACKs of `acked` segments each, all with this RTT and delay back.
@@ -16,7 +16,7 @@ enum Event {
         credit: f64,
         rtt: Nanos,
         backward: i64,
-        /// Time stands still: all of them come at once.
+        /// All of them come at one time.
         at_once: bool,
         limited: bool,
         has_rtt: bool,
@@ -224,8 +224,8 @@ proptest! {
         prop_assert!(faults.is_empty(), "{}: {}", info.name, faults[0]);
     }
 
-    /// An ACK that is worth no increase gives none. (Vegas may shrink at it, and a safety check may end. A model of the path counts what is
-    /// delivered.)
+    /// An ACK that is worth no increase gives none. (Vegas may shrink at it, and a safety check may end. A model of the path counts
+    /// delivered data.)
     #[test]
     fn no_credit_no_growth((info, given, start) in algorithm(), events in prop::collection::vec(event(), 1..40)) {
         let mut sender = Sender::new(build(info.name, &given, start).unwrap());
@@ -269,7 +269,7 @@ proptest! {
         }
     }
 
-    /// The same events give the same windows and internals, bit for bit; a clone goes on as the original does.
+    /// Equal events give equal windows and internals, bit for bit; a clone continues as the original does.
     #[test]
     fn runs_repeat((info, given, start) in algorithm(), events in prop::collection::vec(event(), 2..40)) {
         let mut first = Sender::new(build(info.name, &given, start).unwrap());

@@ -1,4 +1,4 @@
-//! The list of algorithms: complete, documented, and strict about what it is given.
+//! List of algorithms: complete, documented, and strict about its input.
 
 use fullpipe_cc::params::{Error, Group, Info, Kind, Value};
 use fullpipe_cc::registry::{ALL, find};

@@ -45,7 +45,7 @@ fn named(info: &Info, given: &[(&str, Value)]) -> String {
     format!("{:?}", build(info.name, given, 10.0).expect("allowed values"))
 }
 
-/// Checks one struct: each parameter given by name and read into the struct gives the same controller.
+/// Checks one struct: each parameter given by name and read into the struct gives an equal controller.
 fn check<P: TypedParams>() -> &'static str {
     let info = P::INFO;
     let defaults = Params::defaults(info);
@@ -102,7 +102,7 @@ fn every_algorithm_has_a_struct_of_its_parameters() {
     assert_eq!(checked.as_slice(), known);
 }
 
-/// What a parameter does shows in the controller: both ways of giving it could otherwise drop it alike.
+/// The effect of a parameter shows in the controller: both ways of giving it could otherwise drop it alike.
 #[test]
 fn a_field_reaches_the_controller() {
     assert_ne!(state(&CubicParams { c: 1.0, ..CubicParams::default() }), state(&CubicParams::default()));

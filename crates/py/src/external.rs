@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Name of the algorithm in scenarios.
 pub const NAME: &str = "external";
 
-/// Parameter that tells connections apart: number of the flow.
+/// Parameter with the number of the flow.
 const FLOW: &str = "flow";
 
 /// Pacing rate that never delays a packet, segments per second.
@@ -25,7 +25,7 @@ thread_local! {
 #[derive(Clone, Debug)]
 pub struct Shared(Arc<Mutex<State>>);
 
-/// Controls of a flow, and what its ACKs have shown.
+/// Controls of a flow, and its measurements.
 #[derive(Clone, Debug)]
 pub struct State {
     /// Congestion window, segments.
@@ -76,7 +76,7 @@ pub fn info() -> &'static Info {
     let text = |text: &str| text.to_owned();
     Definition {
         name: text(NAME),
-        paper: text("none: the window and the pacing rate are set through fullpipe.Simulation"),
+        paper: text("fullpipe.Simulation sets the window and the pacing rate"),
         group: Group::ALL[0],
         recovery: text("rack"),
         own_slow_start: true,
@@ -132,7 +132,7 @@ impl CongestionControl for External {
         self.0.lock().cwnd
     }
 
-    /// The window holds in recovery, whoever sets it.
+    /// Equal to the window: recovery does not reduce it.
     fn ssthresh(&self) -> f64 {
         self.0.lock().cwnd
     }

@@ -107,7 +107,7 @@ impl Model {
         let limit = memory_bytes.unwrap_or(u64::MAX);
         let _ = own::take_raised();
         let mut run = || {
-            let mut simulation = Simulation::within(Arc::clone(&self.0), limit).map_err(Stopped::Memory)?;
+            let mut simulation = Simulation::within(Arc::clone(&self.0), limit)?;
             simulation.advance_watched(Nanos::MAX, &mut |reached| watch.may_go_on(reached))?;
             simulation.report()
         };
@@ -116,8 +116,7 @@ impl Model {
         match (outcome, watch.into_error()) {
             (_, Some(error)) => Err(error),
             (Ok(report), None) => report::to_tables(py, report),
-            (Err(Stopped::Memory(problem)), None) => Err(raise(problem)),
-            (Err(stopped), None) => Err(failure(py, &stopped)),
+            (Err(stopped), None) => Err(refused(py, stopped)),
         }
     }
 }
@@ -156,6 +155,15 @@ pub fn failure(py: Python, stopped: &Stopped) -> PyErr {
             failure.set_cause(py, cause);
             failure
         }
+    }
+}
+
+/// Python's exception for a run that does not begin or ends early: `Problem` where a key of the scenario is the cause.
+pub fn refused(py: Python, stopped: Stopped) -> PyErr {
+    match stopped {
+        Stopped::Memory(problem) => raise(problem),
+        Stopped::Invalid(invalid) => raise(invalid.into()),
+        other => failure(py, &other),
     }
 }
 

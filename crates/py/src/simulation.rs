@@ -13,7 +13,7 @@ use crate::model::{self, Model};
 use crate::watch::Watch;
 use crate::{own, report};
 
-/// A simulation that advances as far as it is told to. Belongs to the thread that made it.
+/// Simulation in steps. Belongs to the thread that made it.
 #[pyclass(unsendable, module = "fullpipe._core")]
 pub struct Steps {
     simulation: Option<Simulation>,
@@ -26,11 +26,12 @@ impl Steps {
     /// Simulation of `model` at its beginning, in at most `memory_bytes` of memory.
     #[new]
     #[pyo3(signature = (model, memory_bytes=None))]
-    fn new(model: &Model, memory_bytes: Option<u64>) -> PyResult<Steps> {
+    fn new(py: Python<'_>, model: &Model, memory_bytes: Option<u64>) -> PyResult<Steps> {
         external::forget();
         let scenario = model.scenario();
         let links = scenario.links.len();
-        let simulation = Simulation::within(scenario, memory_bytes.unwrap_or(u64::MAX)).map_err(model::raise)?;
+        let simulation = Simulation::within(scenario, memory_bytes.unwrap_or(u64::MAX));
+        let simulation = simulation.map_err(|stopped| model::refused(py, stopped))?;
         Ok(Steps { simulation: Some(simulation), flows: external::collect(), links })
     }
 

@@ -32,7 +32,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 ///     flows = [{ algorithm = "mine" }, { algorithm = "cubic" }]
 ///     "#,
 /// )?;
-/// let report = Simulation::new(scenario).report()?;
+/// let report = Simulation::new(scenario)?.report()?;
 /// assert_eq!(report.flows[0].algorithm, "mine");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -11,7 +11,7 @@
 //!     flows = [{ algorithm = "newreno", count = 2 }]
 //!     "#,
 //! )?;
-//! let report = Simulation::new(scenario).report()?;
+//! let report = Simulation::new(scenario)?.report()?;
 //! assert!(report.links[0].forward.utilization > 0.9);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -23,6 +23,7 @@ pub mod catalogue;
 mod engine;
 pub mod files;
 mod memory;
+pub mod model;
 mod network;
 mod packet;
 mod prefetch;
@@ -47,6 +48,7 @@ pub use catalogue::Catalogue;
 #[doc(hidden)]
 pub use engine::run_served;
 pub use engine::{Simulation, Stopped, run, run_within};
+pub use model::Invalid;
 #[doc(hidden)]
 pub use network::Serving;
 pub use report::{

@@ -132,7 +132,7 @@ fn constant_rates_have_no_frames() {
 fn frames_have_columns() {
     let report = simulate("duration = \"1 s\"", ROOM, CALL);
     let tables = report.into_tables();
-    let columns: Vec<_> = tables[4].columns.iter().skip(7).map(|column| (&*column.name, &column.values)).collect();
+    let columns: Vec<_> = tables[4].columns.iter().skip(8).map(|column| (&*column.name, &column.values)).collect();
     assert_eq!(
         columns[..2],
         [("sent_frames", &Values::Counts(vec![10])), ("received_frames", &Values::Counts(vec![10]))]

@@ -116,6 +116,7 @@ fn links_tell_what_they_carried_for_somebody() {
         reverse: false,
         count: 1,
         frames: None,
+        name: None,
     }];
     let report = simulate(&scenario);
     let carried = |link: &LinkReport| [&link.forward, &link.reverse].map(|direction| direction.carried_goodput_bps);
@@ -251,6 +252,7 @@ fn datagrams_count_from_the_first_instant() {
             reverse: false,
             count: 1,
             frames: None,
+            name: None,
         }];
         let report = simulate(&scenario);
         assert_eq!((report.traffic[0].sent_packets, report.traffic[0].received_packets), (4, 4));
@@ -311,6 +313,7 @@ fn groups_of_datagrams_are_told_apart() {
         reverse: false,
         count: 1,
         frames: None,
+        name: None,
     };
     scenario.udp = vec![large.clone(), Udp { rate_bps: 1_000_000, packet_size: 500, count: 2, ..large }];
     let report = simulate(&scenario);
@@ -334,6 +337,7 @@ fn what_is_between_two_links_is_in_flight() {
         reverse: false,
         count: 1,
         frames: None,
+        name: None,
     };
     scenario.udp = vec![far.clone(), Udp { rate_bps: 2_000_000, path: vec![1], ..far }];
     let packets = simulate(&scenario).packets;
@@ -390,6 +394,7 @@ fn a_links_samples_are_its_own() {
         reverse: false,
         count: 1,
         frames: None,
+        name: None,
     }];
     let series = simulate(&scenario).link_series;
     assert_eq!((series.t_s, series.entity), (vec![0.002, 0.004, 0.006, 0.002, 0.004, 0.006], vec![0, 0, 0, 1, 1, 1]));

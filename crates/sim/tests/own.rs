@@ -194,7 +194,7 @@ fn steps_give_the_same_bytes_as_one_go() {
             let scenario = catalogue().read_toml(&network(&traffic.replace("NAME", name))).unwrap();
             let whole = format!("{:?}", run(&scenario, &mut |_| true).unwrap());
             for step in [3_000_017, 777_777_777, 7_999_999_999, 8_000_000_000] {
-                let mut simulation = Simulation::new(scenario.clone());
+                let mut simulation = Simulation::new(scenario.clone()).expect("valid");
                 let mut now = 0;
                 while simulation.now() < scenario.duration {
                     now += step;
@@ -314,7 +314,7 @@ fn internals_cannot_be_called_like_other_columns() {
 fn a_run_that_has_failed_stays_so() {
     let catalogue = Catalogue::builtin().with(&ODD, |_, _| Odd { then: f64::NAN, ..EVEN });
     let scenario = catalogue.read_toml(&network("[[flows]]\nalgorithm = \"odd\"\n")).unwrap();
-    let mut simulation = Simulation::new(scenario);
+    let mut simulation = Simulation::new(scenario).expect("valid");
     simulation.advance(100_000_000).unwrap();
     let first = simulation.advance(u64::MAX).unwrap_err();
     assert_eq!(simulation.advance(u64::MAX).unwrap_err(), first);

@@ -95,6 +95,7 @@ fn udp() -> impl Strategy<Value = Udp> {
         reverse,
         count: 1,
         frames: None,
+        name: None,
     })
 }
 

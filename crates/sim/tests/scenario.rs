@@ -622,7 +622,7 @@ fn udp(start: Spread) -> impl Strategy<Value = Udp> {
             let path = vec![0];
             let needs = frames.map_or(0.0, |frames| frames.mean_rate_bps(packet_size));
             let rate_bps = rate_bps.max(needs.ceil() as u64);
-            Udp { rate_bps, packet_size, start, stop: None, access_delay, path, reverse, count, frames }
+            Udp { rate_bps, packet_size, start, stop: None, access_delay, path, reverse, count, frames, name: None }
         },
     )
 }
@@ -713,4 +713,24 @@ fn a_window_in_data_is_whole_packets() {
     assert_eq!(window(1500, "\"7 packets\""), window(1500, "7"));
     let problem = read(1500, "\"1499 B\"").expect_err("less than a packet").to_string();
     assert_eq!(problem, "flows[0].max_window: \"1499 B\" is less than one packet of 1500 bytes");
+}
+
+/// A name of UDP sources is kept, written, and unique; without one there is none.
+#[test]
+fn udp_sources_have_names() {
+    let read = |names: [&str; 2]| {
+        let udp = names.map(|name| format!("[[udp]]\nrate = \"1 kbit/s\"\n{name}\n")).concat();
+        Scenario::from_toml(&format!(
+            "duration = \"1 s\"\nlinks = [{{ name = \"l\", rate = \"1 Mbit/s\", delay = \"1 ms\", buffer = \"9 packets\" }}]\n{udp}"
+        ))
+    };
+    let scenario = read(["name = \"call\"", ""]).expect("a scenario");
+    let names: Vec<_> = scenario.udp.iter().map(|udp| udp.name.as_deref()).collect();
+    assert_eq!(names, [Some("call"), None]);
+    assert_eq!(Scenario::from_toml(&scenario.to_toml()).as_ref(), Ok(&scenario));
+    let report = fullpipe_sim::run(&scenario, &mut |_| true).expect("to its end");
+    assert_eq!(report.traffic.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), ["call", ""]);
+    let twice = read(["name = \"call\""; 2]).expect_err("twice");
+    assert_eq!(twice.to_string(), "udp[1].name: conflicts with udp[0].name");
+    assert!(read(["name = \"\"", ""]).expect_err("empty").to_string().contains("udp[0].name"));
 }

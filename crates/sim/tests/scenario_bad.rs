@@ -194,30 +194,32 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "\"reno\"",
         "{ name = \"vegas\", alpha = -1 }",
-        &[
-            "line 19: flows[0].algorithm.alpha: the whole number -1 is not allowed; allowed: numbers from 0 to 1000000 (segments)",
-        ],
+        &["line 19: flows[0].algorithm.alpha: -1 is out of range; allowed: numbers from 0 to 1000000 (segments)"],
     ),
-    ("\"reno\"", "{ name = \"vegas\", alpha = nan }", &["flows[0].algorithm.alpha: the number NaN is not allowed"]),
+    (
+        "\"reno\"",
+        "{ name = \"vegas\", alpha = nan }",
+        &["line 19: flows[0].algorithm.alpha: NaN is out of range; allowed: numbers from 0 to 1000000 (segments)"],
+    ),
     (
         "\"reno\"",
         "{ name = \"vegas\", alpha = \"2\" }",
-        &["flows[0].algorithm.alpha: text \"2\" is not allowed; allowed: numbers from 0"],
+        &["flows[0].algorithm.alpha: expected a number, e.g. 0.5; found text \"2\""],
     ),
     (
         "\"reno\"",
         "{ name = \"vegas\", alpha = [2] }",
-        &["flows[0].algorithm.alpha: expected numbers from 0", "found a list"],
+        &["flows[0].algorithm.alpha: expected a number, e.g. 0.5", "found a list"],
     ),
     (
         "\"reno\"",
         "{ name = \"bic\", search = \"linear\\nsearch\" }",
-        &["flows[0].algorithm.search: text \"linear\\nsearch\" is not allowed; allowed: binary, smooth"],
+        &["flows[0].algorithm.search: unknown choice \"linear\\nsearch\" (allowed: binary, smooth)"],
     ),
     (
         "\"reno\"",
         "{ name = \"bic\", fast_convergence = 1 }",
-        &["flows[0].algorithm.fast_convergence: the whole number 1 is not allowed; allowed: true, false"],
+        &["flows[0].algorithm.fast_convergence: expected true or false, e.g. true; found the whole number 1"],
     ),
     // ECN.
     (

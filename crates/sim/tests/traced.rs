@@ -87,6 +87,7 @@ fn udp() -> impl Strategy<Value = Udp> {
         reverse,
         count,
         frames: None,
+        name: None,
     })
 }
 

@@ -32,6 +32,7 @@ impl Answer {
     pub fn stopped(stopped: Stopped) -> Answer {
         match stopped {
             Stopped::Memory(problem) => Answer::problem(&problem),
+            Stopped::Invalid(invalid) => Answer::problem(&invalid.into()),
             other => Answer::problem(&Problem { key: String::new(), what: other.to_string(), line: None }),
         }
     }

@@ -118,8 +118,7 @@ pub extern "C" fn fault_bytes() -> usize {
 fn read(input: &[u8], memory_bytes: u64) -> Result<(Arc<Scenario>, Simulation), Answer> {
     let text = std::str::from_utf8(input).expect("a page encodes text as UTF-8");
     let scenario = Arc::new(algorithms().read_toml(text).map_err(|problem| Answer::problem(&problem))?);
-    let simulation =
-        Simulation::within(Arc::clone(&scenario), memory_bytes).map_err(|problem| Answer::problem(&problem))?;
+    let simulation = Simulation::within(Arc::clone(&scenario), memory_bytes).map_err(Answer::stopped)?;
     check_samples(&scenario).map_err(|problem| Answer::problem(&problem))?;
     Ok((scenario, simulation))
 }

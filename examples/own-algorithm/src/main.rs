@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let catalogue = Catalogue::builtin().with(&AIMD, |params, start| {
         Classic::new(start, Aimd { alpha: params.number("alpha"), beta: params.number("beta") })
     });
-    for flow in Simulation::new(catalogue.read_toml(SCENARIO)?).report()?.flows {
+    for flow in Simulation::new(catalogue.read_toml(SCENARIO)?)?.report()?.flows {
         println!("{:8} {:5.2} Mbit/s", flow.algorithm, flow.goodput_bps / 1e6);
     }
     Ok(())

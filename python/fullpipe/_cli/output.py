@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -47,7 +47,7 @@ __all__ = [
     "words",
 ]
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., object])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 seed_option = click.option(
@@ -56,7 +56,7 @@ seed_option = click.option(
 
 
 def algorithms_option(
-    metavar: str, what: str, *, required: bool = True, completed: Any = complete.algorithms
+    metavar: str, what: str, *, required: bool = True, completed: object = complete.algorithms
 ) -> Callable[[Command], Command]:
     """The option for algorithms separated by commas."""
     return click.option(
@@ -158,14 +158,14 @@ def words(text: str) -> list[str]:
     return [word.strip() for word in found if word.strip()]
 
 
-def algorithms_in(text: str) -> list[str | dict[str, Any]]:
+def algorithms_in(text: str) -> list[str | dict[str, object]]:
     """The algorithms between commas, each as `algorithm_in` has it. Before the scenario is read, which may name what
     these declare.
     """
     return [algorithm_in(word) for word in words(text)]
 
 
-def algorithm_in(text: str) -> str | dict[str, Any]:
+def algorithm_in(text: str) -> str | dict[str, object]:
     """An algorithm as scenarios have it, from a word, an object file or a TOML table, ``{ name = "vegas", beta = 2 }``.
 
     Raises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Mapping
 
 import click
 
@@ -94,7 +95,7 @@ def _print(outcome: Outcome) -> None:
     print_table(
         f"{outcome.item.id}: {outcome.item.title}",
         ("quantity", "published", "measured", "difference", "tolerance", "", "origin"),
-        [row(check) for check in outcome.checks],
+        [row(check, outcome.rows.intervals) for check in outcome.checks],
     )
     for cause in dict.fromkeys(check.miss for check in outcome.checks if check.status == "documented miss"):
         click.echo(f"cause of a miss: {cause}")
@@ -131,11 +132,18 @@ def _verdict(outcome: Outcome) -> str:
     return ", ".join(parts + ([f"{documented} of {count} documented as missed"] if documented else []))
 
 
-def row(check: Check) -> tuple[str, ...]:
-    """A check's name, published and measured figure, difference, tolerance, verdict and origin, as text."""
+def row(check: Check, intervals: Mapping[str, Mapping[str, float | None]]) -> tuple[str, ...]:
+    """A check's name, published and measured figure, difference, tolerance, verdict and origin, as text.
+
+    Args:
+        check: The check.
+        intervals: Means among the figures, as `Rows.intervals` has them; the text of one shows its interval.
+    """
     verdict = VERDICTS[check.status]
     if isinstance(check, Shape):
-        return (check.name, check.required, f"{check.measured:.4g}", "", "", verdict, check.origin)
+        single = next(iter(check.figures)) if len(check.figures) == 1 and check.shape == "bounds" else ""
+        measured = f"{check.measured:.4g}{_interval(intervals.get(single), '.2g')}"
+        return (check.name, check.required, measured, "", "", verdict, check.origin)
     digits = 2 if check.name.endswith("%") else 3
     if check.within_factor is None:
         difference, tolerance = f"{check.difference:+.{digits + 1}f}", f"{check.allowed:.{digits}f}"
@@ -144,9 +152,16 @@ def row(check: Check) -> tuple[str, ...]:
     return (
         check.name,
         f"{check.published:.{digits}f}",
-        f"{check.measured:.{digits + 1}f}",
+        f"{check.measured:.{digits + 1}f}{_interval(intervals.get(check.name), f'.{digits + 1}f')}",
         difference,
         tolerance,
         verdict,
         check.origin,
     )
+
+
+def _interval(of: Mapping[str, float | None] | None, form: str) -> str:
+    """Half of the width of a mean's 95 % confidence interval, and the number of runs."""
+    if of is None or of["ci95"] is None:
+        return ""
+    return f" ± {of['ci95']:{form}} ({of['runs']} runs)"

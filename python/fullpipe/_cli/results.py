@@ -13,6 +13,7 @@ from fullpipe._cli.output import kernel_option, print_json, show, words
 from fullpipe._util.display import FORMATS, Shown, csv_text, latex, markdown
 from fullpipe._util.files import check_directory, check_free, check_picture
 from fullpipe.runs.memory import parse_bytes
+from fullpipe.runs.results import Results
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,7 +98,8 @@ class Output:
         if self.format == "json":
             print_json(what.to_json())
         elif self.format == "csv":
-            click.echo(csv_text(what.runs, self.columns), nl=False)
+            labels = what.labels if isinstance(what, Results) else ()
+            click.echo(csv_text(what.runs, self.columns, labels), nl=False)
         else:
             shown = what.shown(self.columns) if parts is None else parts
             if self.format == "table":

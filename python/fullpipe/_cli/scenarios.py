@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -23,7 +23,7 @@ STANDARD_INPUT = "-"
 LARGEST = 2**63 - 1
 """The largest whole number that a key takes."""
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def scenario_options(command: Command) -> Command:
@@ -82,7 +82,7 @@ def changing(
     return change
 
 
-def _wrong(scenario: Scenario, key: str, value: Any) -> bool:
+def _wrong(scenario: Scenario, key: str, value: object) -> bool:
     try:
         scenario.replace(**{key: value})
     except ScenarioError:
@@ -90,13 +90,13 @@ def _wrong(scenario: Scenario, key: str, value: Any) -> bool:
     return False
 
 
-def changes_of(settings: tuple[str, ...], duration: str | None, seed: int | None = None) -> dict[str, Any]:
+def changes_of(settings: tuple[str, ...], duration: str | None, seed: int | None = None) -> dict[str, object]:
     """What the options change, as `Scenario.replace` takes it.
 
     Raises:
         InputError: A setting has no ``=``, has a number that no key takes, or sets what another option sets.
     """
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
@@ -136,7 +136,7 @@ def named(file: str) -> str:
     return "standard input" if file == STANDARD_INPUT else file
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     """What TOML makes of it; what is no value there is text. None for nothing."""
     if not text:
         return None

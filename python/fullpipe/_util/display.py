@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.text import html, unknown
 from fullpipe.errors import InputError
@@ -25,10 +25,10 @@ class Shown:
     """A table of text.
 
     Attributes:
-        title: Above it; may be empty.
-        columns: The headings.
-        rows: The cells.
-        left: So many columns say which row it is, and are text; the others are numbers.
+        title: Line above the table; may be empty.
+        columns: Headings.
+        rows: Cells.
+        left: Number of leading columns that identify a row and are text; the others are numbers.
     """
 
     title: str
@@ -38,10 +38,10 @@ class Shown:
 
 
 class Outcome(ABC):
-    """What came of something, as plain values, as JSON and as tables."""
+    """Outcome of a run or an experiment, as plain values, as JSON, and as tables."""
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values ready for JSON."""
 
     @abstractmethod
@@ -53,7 +53,7 @@ class Outcome(ABC):
         """
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """What `to_dict` has, as JSON text."""
+        """`to_dict` as JSON text."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def to_markdown(self, columns: Sequence[str] | None = None) -> str:
@@ -120,12 +120,13 @@ def _escaped(text: str) -> str:
     return "".join(ESCAPES.get(each, each) for each in text)
 
 
-def csv_text(table: pa.Table, columns: Sequence[str] | None = None) -> str:
+def csv_text(table: pa.Table, columns: Sequence[str] | None = None, labels: Sequence[str] = ()) -> str:
     """Rows of runs as CSV with a header.
 
     Args:
         table: The runs.
-        columns: Metrics to keep, with the labels before them; None for all.
+        columns: Metrics to keep, after the labels, the seed, and the error; None for all.
+        labels: Columns that identify a run.
 
     Raises:
         InputError: A metric is unknown.
@@ -133,15 +134,13 @@ def csv_text(table: pa.Table, columns: Sequence[str] | None = None) -> str:
     import csv
     import io
 
-    from fullpipe.metrics import METRICS
-
     names = table.column_names
     if columns is not None:
         for name in columns:
             if name not in names:
                 raise InputError(unknown("metric", name, names))
-        labels = [name for name in names if "." not in name and name not in METRICS and not name.startswith("reverse_")]
-        names = [*labels, *(name for name in columns if name not in labels)]
+        known = {"run", *labels, "seed", "engine", "error"}
+        names = [*(name for name in names if name in known), *(name for name in columns if name not in known)]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)

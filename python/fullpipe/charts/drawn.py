@@ -42,7 +42,7 @@ HOUSE: dict[str, str] = {shades["light"]: name for name, shades in LOOKS["colour
 """The names of the house's colours, of which a page has a shade for each scheme."""
 
 
-def drawn(figure: Figure) -> dict[str, Any]:
+def drawn(figure: Figure) -> dict[str, object]:
     """The figure's panels with their axes and marks, ready for JSON.
 
     Its ``kind`` is ``time`` where all panels show series over time, with samples packed on one grid (`packed`), else
@@ -59,7 +59,7 @@ def drawn(figure: Figure) -> dict[str, Any]:
     return {"kind": "plot", "title": title, "panels": [{**_panel(axes), "marks": _marks(axes)} for axes in panels]}
 
 
-def packed(values: NDArray[np.float64]) -> dict[str, Any]:
+def packed(values: NDArray[np.float64]) -> dict[str, object]:
     """Numbers in two bytes each, between the least and the greatest; the last code is for those without a value."""
     known = np.isfinite(values)
     low, high = (float(values[known].min()), float(values[known].max())) if known.any() else (0.0, 0.0)
@@ -103,7 +103,7 @@ def _is_series(axes: Axes) -> bool:
     return over_time and plain and long and not axes.containers
 
 
-def _panel(axes: Axes) -> dict[str, Any]:
+def _panel(axes: Axes) -> dict[str, object]:
     """Title and axes."""
     shared = axes.get_shared_x_axes().get_siblings(axes)
     label = axes.get_xlabel() or next((other.get_xlabel() for other in shared if other.get_xlabel()), "")
@@ -166,7 +166,7 @@ def _marks(axes: Axes) -> list[dict[str, Any]]:
     return found + _rules(axes)
 
 
-def _bars(bars: BarContainer) -> dict[str, Any]:
+def _bars(bars: BarContainer) -> dict[str, object]:
     rectangles = [bar for bar in bars.patches if isinstance(bar, Rectangle)]
     return {
         "type": "bars",
@@ -203,11 +203,11 @@ def _points(line: Line2D) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return _with_gaps(x), _with_gaps(y)
 
 
-def _with_gaps(values: Any) -> NDArray[np.float64]:
+def _with_gaps(values: object) -> NDArray[np.float64]:
     return np.asarray(np.ma.filled(np.ma.asarray(values, dtype=float), np.nan), dtype=float)
 
 
-def _pen(line: Line2D) -> dict[str, Any]:
+def _pen(line: Line2D) -> dict[str, object]:
     marker = line.get_marker()
     return {
         "label": _label(line.get_label()),

@@ -182,7 +182,7 @@ def _carries_back(link: Line) -> bool:
     return any(name in link.values and np.nanmax(link.values[name]) > most for name, most in FEW_ACKS.items())
 
 
-def _draw_link(panels: Mapping[str, Axes], link: Line, look: Mapping[str, Any], name: str, *, smooth: bool) -> None:
+def _draw_link(panels: Mapping[str, Axes], link: Line, look: Mapping[str, object], name: str, *, smooth: bool) -> None:
     """A link's queue and utilization, both directions."""
     for panel, figure in zip(OF_LINKS, ("queue_packets", "utilization"), strict=True):
         shown = name if panel == "queue" else None

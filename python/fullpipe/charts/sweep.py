@@ -31,13 +31,13 @@ class Across:
     name: str
     unit: str = ""
     log: bool = False
-    labels: tuple[Any, ...] | None = None
+    labels: tuple[object, ...] | None = None
 
 
 def sweep_figure(
     across: Across,
     figure: str,
-    points: Iterable[tuple[Any, float | None, tuple[Any, ...]]],
+    points: Iterable[tuple[object, float | None, tuple[object, ...]]],
     *,
     algorithm: int | None = None,
     missing: str = "",
@@ -85,7 +85,7 @@ def sweep_figure(
     return picture
 
 
-def _looks(lines: Sequence[tuple[Any, ...]], algorithm: int | None) -> list[dict[str, Any]]:
+def _looks(lines: Sequence[tuple[object, ...]], algorithm: int | None) -> list[dict[str, Any]]:
     """By their algorithms; lines that have none are told apart as settings are."""
     if algorithm is None:
         return [{**look, "marker": "o"} for look in setting_pens(len(lines))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.files import check_free
 from fullpipe._util.text import listed, with_params
@@ -39,14 +39,14 @@ Runs = dict[tuple[str, int], Result]
 
 @shows_progress("runs")
 def compare(
-    scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
-    algorithms: Sequence[str | Mapping[str, Any] | type] | None = None,
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, object],
+    algorithms: Sequence[str | Mapping[str, object] | type] | None = None,
     *,
     seeds: int | None = None,
     engine: str | Sequence[str] = "simulator",
     kernel: str | None = None,
     workers: int | None = None,
-    dask: Any = None,
+    dask: object = None,
     memory: int | str | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -147,14 +147,14 @@ def _differ(runs: Runs) -> bool:
     return False
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=1e-9)
     return bool(one == other)
 
 
 def _scenarios(
-    scenario: Scenario, algorithms: Sequence[str | Mapping[str, Any]] | None, engines: Sequence[str]
+    scenario: Scenario, algorithms: Sequence[str | Mapping[str, object]] | None, engines: Sequence[str]
 ) -> dict[str, Scenario]:
     """Scenarios that each engine runs, by the names that results have."""
     if algorithms is None:
@@ -175,10 +175,10 @@ def _scenarios(
     }
 
 
-def _shortened(algorithm: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+def _shortened(algorithm: str | Mapping[str, object]) -> str | Mapping[str, object]:
     """Algorithm of a scenario without parameters at their defaults: a resolved scenario spells all of them out."""
     return algorithm if isinstance(algorithm, str) else without_defaults(algorithm)
 
 
-def _label(algorithm: str | Mapping[str, Any]) -> str:
+def _label(algorithm: str | Mapping[str, object]) -> str:
     return algorithm if isinstance(algorithm, str) else with_params(algorithm)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fullpipe._util.display import Shown
 from fullpipe._util.files import readable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison"]
 
-Plain = dict[str, Any]
+Plain = dict[str, object]
 """A run as its JSON has it: ``algorithm``, and the keys of `Result.to_dict`."""
 
 LABELS = ("algorithm",)
@@ -64,7 +64,7 @@ class Comparison(Results):
         return max((labels.count(label) for label in self.results), default=0)
 
     def by_link(self) -> Results:
-        """The same runs with a row per run and link, and the labels ``algorithm`` and ``link``."""
+        """Runs with a row per run and link, and the labels ``algorithm`` and ``link``."""
         import pyarrow as pa
 
         links, runs = self.links, self.runs

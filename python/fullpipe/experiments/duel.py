@@ -1,4 +1,4 @@
-"""Two algorithms on one link: what each gets beside the other, and what that costs the other."""
+"""Two algorithms on one link: their shares, and the harm of each to the other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Duel", "duel", "harm"]
 
 HALF, AMONG = "half and half", "one among many"
-"""The mixes of the two."""
+"""Mixes of the two algorithms."""
 
 FEWEST_AMONG = 10
 """Flows of the second mix where the scenario has fewer than three."""
@@ -44,16 +44,16 @@ SEEDS = (2, 1000)
 
 
 def harm(alone: float, beside: float, *, more_is_better: bool) -> float:
-    """How much of what a flow has alone a competitor takes: (x - y)/x of what should be large, (y - x)/y of what should
-    be small, for x alone and y beside it; never below 0. 0 for none, 1 for all of it.
+    """Harm of a competitor to a flow: (x - y)/x for a metric that should be large, (y - x)/y for one that should be
+    small, with x solo and y versus the competitor. At least 0 (no harm), at most 1.
 
     Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's Fairness Index: Setting the Bar for the Deployment of Congestion
     Control Algorithms", HotNets 2019, section 3.
 
     Args:
-        alone: The figure without the competitor, at least 0.
-        beside: The figure beside it, at least 0.
-        more_is_better: Whether it should be large, as goodput, or small, as RTT and loss.
+        alone: Metric without the competitor, at least 0.
+        beside: Metric with the competitor, at least 0.
+        more_is_better: Whether the metric should be large, as goodput, or small, as RTT and loss.
     """
     whole, rest = (alone, beside) if more_is_better else (beside, alone)
     return max(0.0, (whole - rest) / whole) if whole else 0.0
@@ -82,7 +82,7 @@ def duel(
     second mix ten where there are fewer than three. All else in it stays, cross traffic too; series are not sampled.
 
     Args:
-        scenario: What to run; also a TOML file's path, or a dictionary with its keys.
+        scenario: The scenario; also a TOML file's path, or a dictionary with its keys.
         algorithms: Two names, or tables such as ``{"name": "vegas", "alpha": 2}``.
         buffers: Buffers of the link called bottleneck, or of the first one, as scenarios write them; None for its own.
         seeds: Runs of each, with the scenario's seed and those after it; the same for all mixes, so that differences
@@ -99,7 +99,7 @@ def duel(
 
     Raises:
         ScenarioError: There is no such algorithm, parameter or buffer, or the scenario has no flows.
-        InputError: These are not two algorithms, a buffer is named twice, or so many seeds are not allowed.
+        InputError: These are not two algorithms, a buffer is named twice, or that number of seeds is not allowed.
         Cancelled: ``stop`` was set.
     """
     check_several("algorithms", algorithms)
@@ -143,7 +143,7 @@ FULL = name_of(full)
 """Measure of the runs."""
 
 PARTS = ("first alone", "second alone", "beside")
-"""What a mix is run as."""
+"""Parts of a mix."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Bout:
     def scenario(
         self, scenario: Scenario, algorithms: Sequence[str | Mapping[str, Any]], labels: Sequence[str], part: str
     ) -> Scenario:
-        """What is run of it; flows are called after their algorithms."""
+        """Scenario of a part; flows have the names of their algorithms."""
         every = [
             {**group, "count": 1}
             for group in scenario.to_dict().get("flows", ())
@@ -258,8 +258,7 @@ class Duel(Results):
     def plot(
         self, path: str | os.PathLike[str] | None = None, *, metric: str | None = None, x: str | None = None
     ) -> Figure:
-        """Plots what each does to the other's goodput over the buffers, a panel per mix; with ``path``, writes the plot
-        too.
+        """Plots the goodput harm of each algorithm over the buffers, a panel per mix. With ``path``, writes the plot.
 
         Args:
             path: File of the plot (.png, .svg, .pdf).
@@ -351,7 +350,7 @@ def _runs_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _estimates(pairs: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Over the seeds; `pairs` are a side's figures beside the other one and alone."""
+    """Means over the seeds; `pairs` has the metrics of a side versus the other one and solo."""
     values = {
         "share": [pair["beside"]["share"] for pair in pairs],
         "goodput_bps": [pair["beside"]["goodput_bps"] for pair in pairs],

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPERS", "items", "items_in", "select"]
 
-PAPERS = ("hyun-jang", "ehstcp", "shorten-leith", "survey", "beyond", "modern")
+PAPERS = ("hyun-jang", "ehstcp", "shorten-leith", "survey", "bbr", "beyond", "modern")
 """The papers; each one's package has its name with underscores."""
 
 

@@ -138,6 +138,7 @@ class Outcome:
             "engine": self.engine,
             "fingerprint": fingerprint(self.item, self.scenarios, self.quick, self.engine, self.kernel),
             "figures": {name: value if abs(value) < float("inf") else None for name, value in self.figures.items()},
+            "intervals": self.rows.intervals,
             "rows": self.rows.to_list(),
             "checks": [check.to_dict() for check in self.checks],
         }

@@ -181,7 +181,8 @@ class Result(Outcome):
         for group in self._groups():
             yield f"group {group['name']}", setting, group
         for i, traffic in enumerate(tables.rows(self._columns["traffic"])):
-            yield f"{traffic['kind']} {i}", setting, traffic
+            metrics = {name: value for name, value in traffic.items() if name != "name"}
+            yield f"{traffic['kind']} {traffic.get('name') or i}", setting, metrics
         yield "all", setting, {name: value for name, value in self.totals.items() if name != "wall_s"}
 
     @property

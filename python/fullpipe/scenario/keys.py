@@ -84,6 +84,7 @@ class FramesKeys(TypedDict, total=False):
 class UdpKeys(_Times, total=False):
     """Datagrams at a constant rate, or frames."""
 
+    name: str
     rate: str
     frames: FramesKeys | Mapping[str, Any]
     packet_size: int | str

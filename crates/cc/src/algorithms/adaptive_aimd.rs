@@ -13,16 +13,16 @@
 //! # Deviations and choices
 //!
 //! - The text at hand lost the symbols of its equations. Equations 4, 5, 7 and 9 follow from the prose; H-TCP's code
-//!   has the same.
+//!   agrees with them.
 //! - **Equation 10** needs the factor beta(k): before the event the flow has w/RTTmax, after it beta w/RTTmin, so B-/B+
 //!   alone is RTTmin/(beta RTTmax), which can exceed 1.
 //! - **The first event** halves the window (figure 5), within beta_min and beta_max, so that beta_min = beta_max gives
 //!   a fixed AIMD.
-//! - **fading**: the paper says "the fading memory already used in the smoothed RTT", 7/8; other code has 0.95. The
+//! - **fading**: the paper has "the fading memory already used in the smoothed RTT", 7/8; other code has 0.95. The
 //!   results hardly depend on it.
 //! - RTTs of segments acknowledged during recovery are not looked at, and throughput is measured over whole rounds of
 //!   data sent after the recovery.
-//! - The paper's flow halves what is in flight; here it is cwnd, as for all algorithms.
+//! - The paper's flow halves the amount in flight; here it is cwnd, as for all algorithms.
 //! - A timeout sets ssthresh with beta. After it equation 10 keeps its beta once, since B+ would be slow start's. An
 //!   ECN mark is an event like a loss.
 //! - H-TCP's additions (alpha that grows with time, switching to 0.5 when the throughput changes, RTT scaling) are not

@@ -15,12 +15,12 @@
 //!   a much larger window.
 //! - Fast convergence compares with the last max found. In the pseudo-code max probing has overwritten it with "default
 //!   max", an arbitrarily large number, so that the comparison after probing would always hold.
-//! - A timeout counts as a loss for max, and an ECN mark is answered as a loss is (the paper does not say).
+//! - A timeout counts as a loss for max, and an ECN mark is answered as a loss is (the paper is silent).
 //! - `search = "smooth"` gives the steps of the Linux module that ns-2 carries (`tcp_bic`), for comparison with it:
 //!   below max floor((max - w)/divisor), at most s_max, and s_min where that is 1 or 0; beyond max s_min for the first
 //!   `divisor` segments, then (w - max)/(divisor - 1), at most s_max. All times `gain`: the module divides by an
 //!   estimate of segments per ACK that begins at 2 and, in whole sixteenths, sticks at 31/16 when every segment is
-//!   acknowledged by itself, so that it grows nearly twice as fast as its constants say (`gain = 1.9375`).
+//!   acknowledged by itself, so that it grows nearly twice as fast as its constants imply (`gain = 1.9375`).
 
 use crate::declare::{TypedParams, choices, params};
 use crate::params::{Group, Info, Params};
@@ -92,14 +92,14 @@ pub struct Bic {
     gain: f64,
     fast_convergence: bool,
     smooth: bool,
-    /// The window to search for: where the last loss was, less what fast convergence gave away.
+    /// Window to search for: that at the last loss, less the part that fast convergence released.
     max: f64,
-    phase: Phase,
+    phase: SearchPhase,
 }
 
-/// Where the window stands in its search.
+/// Stage of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
+enum SearchPhase {
     /// Towards the last maximum.
     Search,
     /// Beyond it: `step` segments in this round trip, until the window reaches `until`.
@@ -120,7 +120,7 @@ impl Bic {
             fast_convergence: given.fast_convergence,
             smooth: given.search == BicSearch::Smooth,
             max: 0.0,
-            phase: Phase::Search,
+            phase: SearchPhase::Search,
         };
         Classic::new(start, response).with_abe(params)
     }
@@ -132,13 +132,13 @@ impl Bic {
 
     /// Xu et al.: binary search, additive increase, max probing.
     fn binary_step(&mut self, w: f64) -> f64 {
-        if self.phase == Phase::Search {
+        if self.phase == SearchPhase::Search {
             if w < self.max {
                 return ((self.max - w) / self.divisor).max(self.s_min).min(self.s_max);
             }
-            self.phase = Phase::Probe { step: 1.0, until: w + 1.0 };
+            self.phase = SearchPhase::Probe { step: 1.0, until: w + 1.0 };
         }
-        let Phase::Probe { step, until } = &mut self.phase else { unreachable!("set above") };
+        let SearchPhase::Probe { step, until } = &mut self.phase else { unreachable!("set above") };
         if w >= *until {
             *step = (*step * 2.0).min(self.s_max);
             *until = w + *step;
@@ -168,7 +168,7 @@ impl Response for Bic {
 
     fn decrease(&mut self, w: f64, _flow: &Flow, _signal: Signal) -> f64 {
         self.max = if self.fast_convergence && w < self.max { w * (2.0 - self.beta) / 2.0 } else { w };
-        self.phase = Phase::Search;
+        self.phase = SearchPhase::Search;
         if w < self.low_window { w / 2.0 } else { w * (1.0 - self.beta) }
     }
 

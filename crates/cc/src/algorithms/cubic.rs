@@ -85,9 +85,9 @@ pub struct Cubic {
     reno_friendly: bool,
     alpha_to_one: bool,
     whole_segments: bool,
-    memory: Memory,
-    /// Memory before the last cut, for its undo.
-    before: Memory,
+    memory: CubicMemory,
+    /// CubicMemory before the last cut, for its undo.
+    before: CubicMemory,
     last_ack: Nanos,
     /// Nothing was in flight after the last ACK.
     drained: bool,
@@ -95,7 +95,7 @@ pub struct Cubic {
 
 /// State that is kept from one congestion event to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Memory {
+struct CubicMemory {
     /// The plateau, segments: the window at which the cubic is flat. Fast convergence compares the next loss with it.
     w_max: f64,
     /// The window before the last cut.
@@ -129,8 +129,8 @@ impl Cubic {
             reno_friendly: given.reno_friendly,
             alpha_to_one: given.alpha_to_one,
             whole_segments: given.whole_segments,
-            memory: Memory::default(),
-            before: Memory::default(),
+            memory: CubicMemory::default(),
+            before: CubicMemory::default(),
             last_ack: 0,
             drained: false,
         };
@@ -349,7 +349,7 @@ mod tests {
         assert!((slow - 0.5294).abs() < 0.05, "{slow}");
     }
 
-    /// What a round trip adds above the window before the cut, 20.
+    /// Increase of a round trip above the window before the cut, 20.
     fn gain_beyond_the_cut(given: &[(&str, Value)]) -> f64 {
         let (mut cc, mut sender) = after_loss_at(20.0, given);
         assert_eq!(cc.cwnd(), 14.0);

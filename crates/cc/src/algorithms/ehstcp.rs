@@ -19,8 +19,8 @@
 //! - **beta_e >= b(w)**: beta_e is used, as equation 4 reads, limited to 0.5; `cap_beta = true` takes the smaller of
 //!   the two.
 //! - **The safety check** starts with the loss and judges data sent after the recovery only, at the ends of round
-//!   trips. When it ends either way, growth goes on. A new loss replaces it; a timeout ends it. `safety_rtts = 0`
-//!   leaves it out. What it is for: `fullpipe reproduce ehstcp/safety-check`.
+//!   trips. When it ends either way, growth continues. A new loss replaces it; a timeout ends it. `safety_rtts = 0`
+//!   leaves it out. Its purpose: `fullpipe reproduce ehstcp/safety-check`.
 //! - **RTTmin** is the least RTT, the way back included; N' and beta_e are at least 0.
 //! - **Without timestamps** d_bq is 0, and eRTT is the RTT.
 //! - **A timeout** sets ssthresh by HighSpeed TCP's b(w): with beta_e near 0, slow start would run right back into the
@@ -73,18 +73,18 @@ pub struct EHstcp {
     delays: Delays,
     /// N', segments, at the end of the last round trip.
     backlog: f64,
-    phase: Phase,
+    phase: SafetyPhase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
+enum SafetyPhase {
     /// The window grows.
     Increase,
-    /// The window stands still: it falls to `fallback` if the backlog exceeds N* before `until`.
+    /// The window is kept: it falls to `fallback` if the backlog exceeds N* before `until`.
     SafetyCheck {
         fallback: f64,
         until: Nanos,
-        /// Data sent before this tells nothing; `None` until recovery is over.
+        /// First data whose ACKs are measured; `None` until recovery is over.
         from: Option<Mark>,
     },
 }
@@ -106,33 +106,33 @@ impl EHstcp {
             frame: Classic::new(start, regions).with_abe(params),
             delays: Delays::default(),
             backlog: 0.0,
-            phase: Phase::Increase,
+            phase: SafetyPhase::Increase,
         }
     }
 
-    /// Once per round trip: the backlog, and what it means.
+    /// Once per round trip: the backlog, and the answer to it.
     fn end_round(&mut self, flow: &Flow) {
         self.backlog = self.delays.backlog(self.frame.cwnd(), flow.min_rtt);
         if !flow.in_recovery {
             self.check_safety(flow);
         }
         self.frame.response.region = match self.phase {
-            Phase::SafetyCheck { .. } => Region::Hold,
-            Phase::Increase if self.backlog < self.n_star => Region::HighSpeed,
-            Phase::Increase => Region::Reno,
+            SafetyPhase::SafetyCheck { .. } => Region::Hold,
+            SafetyPhase::Increase if self.backlog < self.n_star => Region::HighSpeed,
+            SafetyPhase::Increase => Region::Reno,
         };
     }
 
     fn check_safety(&mut self, flow: &Flow) {
-        let Phase::SafetyCheck { fallback, until, from: Some(mark) } = self.phase else { return };
+        let SafetyPhase::SafetyCheck { fallback, until, from: Some(mark) } = self.phase else { return };
         if !mark.passed(flow) {
             return;
         }
         if self.backlog > self.n_star {
             self.frame.set_window(self.frame.cwnd().min(fallback));
-            self.phase = Phase::Increase;
+            self.phase = SafetyPhase::Increase;
         } else if flow.now >= until {
-            self.phase = Phase::Increase;
+            self.phase = SafetyPhase::Increase;
         }
     }
 }
@@ -161,14 +161,14 @@ impl CongestionControl for EHstcp {
         self.frame.response.beta = self.delays.beta(flow.min_rtt);
         self.frame.on_congestion(flow, signal);
         self.phase = match self.frame.response.fallback {
-            Some(fallback) if self.safety_rtts > 0.0 => Phase::SafetyCheck {
+            Some(fallback) if self.safety_rtts > 0.0 => SafetyPhase::SafetyCheck {
                 fallback,
                 until: flow.now.saturating_add((self.safety_rtts * self.delays.max_rtt as f64) as Nanos),
                 from: None,
             },
-            _ => Phase::Increase,
+            _ => SafetyPhase::Increase,
         };
-        self.frame.response.region = if self.phase == Phase::Increase { Region::Reno } else { Region::Hold };
+        self.frame.response.region = if self.phase == SafetyPhase::Increase { Region::Reno } else { Region::Hold };
     }
 
     fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
@@ -177,7 +177,7 @@ impl CongestionControl for EHstcp {
 
     fn on_recovered(&mut self, flow: &Flow) {
         self.frame.on_recovered(flow);
-        if let Phase::SafetyCheck { from, .. } = &mut self.phase {
+        if let SafetyPhase::SafetyCheck { from, .. } = &mut self.phase {
             *from = Some(Mark::now(flow));
         }
     }
@@ -185,7 +185,7 @@ impl CongestionControl for EHstcp {
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("backlog", self.backlog);
         visit("beta", self.frame.response.beta.unwrap_or(f64::NAN));
-        visit("phase", if self.phase == Phase::Increase { 0.0 } else { 1.0 });
+        visit("phase", if self.phase == SafetyPhase::Increase { 0.0 } else { 1.0 });
     }
 }
 
@@ -350,7 +350,7 @@ mod tests {
         assert!((625..=725).contains(&waited_ms), "{waited_ms} ms");
     }
 
-    /// The same with 102 ms after the cut: N' = 800 2/102 = 15.7 > 10: the window falls to w_desg = 1000 (1 - 0.3299).
+    /// With 102 ms after the cut: N' = 800 2/102 = 15.7 > 10: the window falls to w_desg = 1000 (1 - 0.3299).
     #[test]
     fn safety_check_trips() {
         let (mut cc, mut sender) = avoiding(1000.0, &[]);
@@ -365,7 +365,7 @@ mod tests {
         assert!(sender.flow.delivered > outstanding && rounds <= 3, "on data sent after the cut, without delay");
     }
 
-    /// The same without a safety check: the window grows from 800 at once, whatever the queue.
+    /// Without a safety check the window grows from 800 at once, whatever the queue.
     #[test]
     fn safety_check_can_be_left_out() {
         let (mut cc, mut sender) = avoiding(1000.0, &[("safety_rtts", Value::Number(0.0))]);
@@ -398,7 +398,7 @@ mod tests {
             cc.frame.set_window(1000.0);
             sender.lose(&mut cc);
             assert!((cc.cwnd() - window).abs() < 0.1, "{}", cc.cwnd());
-            assert_eq!(cc.phase, Phase::Increase);
+            assert_eq!(cc.phase, SafetyPhase::Increase);
         }
     }
 }

@@ -12,11 +12,11 @@
 //! # Deviations and choices
 //!
 //! - **Low_P** is 1.5/Low_Window^2 (0.00104), the loss rate at which Reno has that window, so that a is continuous at
-//!   Low_Window and exactly 1 there; ns-2 does the same. The RFC's appendix rounds the line to p = 0.078/w^1.2, which
+//!   Low_Window and exactly 1 there; ns-2 does so too. The RFC's appendix rounds the line to p = 0.078/w^1.2, which
 //!   makes its table's a(w) up to 5 % smaller. Tests hold a(w) to within 5 % of the table and b(w) to its two digits.
 //! - **Closed forms, not a table.** Implementations that look the table up take the next greater row (a = 2 from 39 to
 //!   118 segments, where the formula goes from 1 to 2.1); ours is the formula. a(w) is evaluated at the whole part of w
-//!   and kept while that stays the same, because a logarithm and an exponential per ACK would cost more than everything
+//!   and kept while that does not change, because a logarithm and an exponential per ACK would cost more than everything
 //!   else: less than 2 % of a at 38 segments, falling as 0.8/w.
 //! - **Beyond High_Window** the lines are continued, with b at least 0.01 (the RFC leaves this open).
 //! - **a(w) is at most w**, which is slow start. The RFC's line is far below; one with High_P above Low_P would cross

@@ -102,7 +102,7 @@ mod tests {
     use crate::testing::FLOW;
     use crate::time::MILLISECOND;
 
-    /// What an ACK adds at 100 segments, in slow start and above ssthresh.
+    /// Increase of an ACK at 100 segments, in slow start and above ssthresh.
     fn gains(rtt_ms: u64, given: &[(&str, Value)]) -> (f64, f64) {
         let params = Params::checked(&HYBLA, given).unwrap();
         let gain = |settled: bool| {

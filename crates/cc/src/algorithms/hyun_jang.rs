@@ -11,15 +11,15 @@
 //!
 //! # Deviations and choices
 //!
-//! The letter contradicts itself in places. The choices were made from what each reading does in the letter's own
-//! experiment (100 Mbit/s, 80 ms, k = 1/8, 1/4, 1/2, 3/4; published 0.995, 0.997, 0.999, 0.999), tried in ns-2.
+//! The letter contradicts itself in places. The choices follow from the effect of each reading in the experiment of the
+//! letter (100 Mbit/s, 80 ms, k = 1/8, 1/4, 1/2, 3/4; published 0.995, 0.997, 0.999, 0.999), tried in ns-2.
 //!
 //! - **Growth of extra.** Equation 4 read literally, extra = a cwnd, makes the window 2.1 times as large within a round
 //!   trip: it overflows the buffer at small k (0.808, 0.860, 0.998, 0.999). Going to W_full at once is worse. The text
-//!   says "like a slow start", and "the first several rounds"; here cwnd + extra grows by the factor a per round trip,
+//!   has "like a slow start", and "the first several rounds"; here cwnd + extra grows by the factor a per round trip,
 //!   ACK by ACK (a - 1 segments per ACK). From 562 to 970 segments that takes ln(970/562)/ln 1.1 = 6 round trips.
 //! - **LSRTT.** "Smoothed RTT using log-likelihood" refers to a paper of which no copy was found. Here it is the
-//!   average, with gain 1/8, of each round trip's least RTT, begun anew at each backoff. Without beginning anew it
+//!   average, with gain 1/8, of each round trip's least RTT, restarted at each backoff. Without the restart it
 //!   never falls below alpha in time and the scheme is Reno; with the mean RTT of a round instead of the least, the
 //!   ramp's own bursts look like congestion; with the raw RTT, congestion is seen a few rounds earlier and W_full is 1
 //!   % lower.
@@ -118,7 +118,7 @@ pub struct HyunJang {
     stage: Stage,
 }
 
-/// Where a cycle stands.
+/// Stage of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stage {
     /// Slow start, in which nothing is measured.
@@ -168,7 +168,7 @@ impl HyunJang {
         self.reno.on_ack(flow, &Ack { credit: ack.credit * share, ..*ack });
     }
 
-    /// Skips what tells nothing of this cycle; whether the ACK may be measured.
+    /// Skips ACKs of data from before this cycle; returns whether the ACK may be measured.
     #[inline]
     fn settled(&mut self, flow: &Flow) -> bool {
         match self.stage {
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!((cc.extra, cc.stage), (0.0, Stage::Reno));
     }
 
-    /// What is not looked at after a timeout: all of slow start, here up to 5 segments, then ACKs of the 110 segments sent by its end.
+    /// Data that is not looked at after a timeout: all of slow start, here up to 5 segments, then ACKs of the 110 segments sent by its end.
     /// Then extra grows if W_full is above Reno's window, which is case 3 where the two are equal.
     #[test]
     fn settles_after_slow_start() {

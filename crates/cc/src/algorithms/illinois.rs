@@ -288,7 +288,7 @@ mod tests {
         assert_eq!((cc.response.gains, cc.response.calm), (RENO, None));
     }
 
-    /// What comes in recovery tells nothing.
+    /// ACKs in recovery are not measured.
     #[test]
     fn recovery_gives_no_samples() {
         let (mut cc, _) = settled(100.0);

@@ -187,7 +187,7 @@ mod tests {
         assert!(cc.cwnd() >= 2.0);
     }
 
-    /// It never falls below two segments, however long the queue.
+    /// The window never falls below two segments, however long the queue.
     #[test]
     fn two_segments_are_the_least() {
         let mut cc = ledbat();

@@ -74,11 +74,11 @@ pub struct LedbatPlusPlus {
     ssthresh: f64,
     queueing: Queueing,
     gain: f64,
-    phase: Phase,
+    phase: SlowdownPhase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
+enum SlowdownPhase {
     /// Slow start that a queue ends.
     FirstSlowStart,
     /// By the target, until the next slowdown is due; `None` where there will be none.
@@ -101,7 +101,7 @@ impl LedbatPlusPlus {
             ssthresh: f64::INFINITY,
             queueing: Queueing::new(),
             gain: 1.0 / MOST_DIVISOR,
-            phase: Phase::FirstSlowStart,
+            phase: SlowdownPhase::FirstSlowStart,
         }
     }
 
@@ -117,19 +117,19 @@ impl LedbatPlusPlus {
     fn move_on(&mut self, flow: &Flow, delay: f64) {
         let srtt = flow.srtt.unwrap_or(0);
         match self.phase {
-            Phase::FirstSlowStart if delay > SLOW_START_END * self.target => {
+            SlowdownPhase::FirstSlowStart if delay > SLOW_START_END * self.target => {
                 self.ssthresh = self.cwnd.max(MIN_WINDOW);
                 self.avoid(flow.now + QUIET_ROUND_TRIPS * srtt);
             }
-            Phase::Avoidance { slowdown_at: Some(at) } if flow.now >= at && !flow.in_recovery => {
+            SlowdownPhase::Avoidance { slowdown_at: Some(at) } if flow.now >= at && !flow.in_recovery => {
                 self.ssthresh = self.cwnd.max(MIN_WINDOW);
                 self.cwnd = self.cwnd.min(MIN_WINDOW);
-                self.phase = Phase::Quiet { began: flow.now, until: flow.now + QUIET_ROUND_TRIPS * srtt };
+                self.phase = SlowdownPhase::Quiet { began: flow.now, until: flow.now + QUIET_ROUND_TRIPS * srtt };
             }
-            Phase::Quiet { began, until } if flow.now >= until => {
-                self.phase = Phase::SlowStart { slowdown_began: Some(began) };
+            SlowdownPhase::Quiet { began, until } if flow.now >= until => {
+                self.phase = SlowdownPhase::SlowStart { slowdown_began: Some(began) };
             }
-            Phase::SlowStart { slowdown_began } if self.cwnd >= self.ssthresh => {
+            SlowdownPhase::SlowStart { slowdown_began } if self.cwnd >= self.ssthresh => {
                 let took = slowdown_began.map_or(QUIET_ROUND_TRIPS * srtt, |began| flow.now - began);
                 self.avoid(flow.now + WAIT * took);
             }
@@ -138,7 +138,7 @@ impl LedbatPlusPlus {
     }
 
     fn avoid(&mut self, slowdown_at: Nanos) {
-        self.phase = Phase::Avoidance { slowdown_at: self.slowdowns.then_some(slowdown_at) };
+        self.phase = SlowdownPhase::Avoidance { slowdown_at: self.slowdowns.then_some(slowdown_at) };
     }
 
     /// Section 4.3: growth per round trip.
@@ -167,14 +167,14 @@ impl CongestionControl for LedbatPlusPlus {
         let Some(delay) = self.queueing.delay().map(|delay| delay as f64) else { return };
         self.move_on(flow, delay);
         let gain = match self.phase {
-            Phase::FirstSlowStart | Phase::SlowStart { .. } => self.gain * ack.acked as f64,
-            Phase::Avoidance { .. } => self.per_round_trip(delay) * (ack.acked as f64 / self.cwnd).min(1.0),
-            Phase::Quiet { .. } => 0.0,
+            SlowdownPhase::FirstSlowStart | SlowdownPhase::SlowStart { .. } => self.gain * ack.acked as f64,
+            SlowdownPhase::Avoidance { .. } => self.per_round_trip(delay) * (ack.acked as f64 / self.cwnd).min(1.0),
+            SlowdownPhase::Quiet { .. } => 0.0,
         };
         let may_grow = flow.may_grow(ack);
         if gain > 0.0 && may_grow {
             self.cwnd += gain;
-            if matches!(self.phase, Phase::SlowStart { .. }) {
+            if matches!(self.phase, SlowdownPhase::SlowStart { .. }) {
                 self.cwnd = self.cwnd.min(self.ssthresh);
             }
         } else if gain < 0.0 {
@@ -183,17 +183,17 @@ impl CongestionControl for LedbatPlusPlus {
     }
 
     fn on_congestion(&mut self, flow: &Flow, signal: Signal) {
-        let quiet = matches!(self.phase, Phase::Quiet { .. });
+        let quiet = matches!(self.phase, SlowdownPhase::Quiet { .. });
         let w = if quiet { self.ssthresh } else { self.cwnd };
         self.ssthresh = (w / 2.0).max(MIN_WINDOW);
         if signal == Signal::Timeout {
             self.cwnd = 1.0;
-            self.phase = Phase::SlowStart { slowdown_began: None };
+            self.phase = SlowdownPhase::SlowStart { slowdown_began: None };
         } else if !quiet {
             self.cwnd = self.ssthresh.min(self.cwnd.max(MIN_WINDOW));
             match self.phase {
-                Phase::FirstSlowStart => self.avoid(flow.now + QUIET_ROUND_TRIPS * flow.srtt.unwrap_or(0)),
-                Phase::SlowStart { .. } => self.move_on(flow, 0.0),
+                SlowdownPhase::FirstSlowStart => self.avoid(flow.now + QUIET_ROUND_TRIPS * flow.srtt.unwrap_or(0)),
+                SlowdownPhase::SlowStart { .. } => self.move_on(flow, 0.0),
                 _ => {}
             }
         }
@@ -203,7 +203,7 @@ impl CongestionControl for LedbatPlusPlus {
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = self.ssthresh.max(ssthresh);
         if ssthresh.is_infinite() {
-            self.phase = Phase::FirstSlowStart;
+            self.phase = SlowdownPhase::FirstSlowStart;
         }
     }
 
@@ -235,7 +235,7 @@ mod tests {
     fn avoiding() -> LedbatPlusPlus {
         let mut cc = ledbat_pp(2.0);
         acks(&mut cc, 0, 100, 4);
-        cc.phase = Phase::Avoidance { slowdown_at: None };
+        cc.phase = SlowdownPhase::Avoidance { slowdown_at: None };
         cc.cwnd = 20.0;
         cc
     }
@@ -272,12 +272,16 @@ mod tests {
         acks(&mut cc, 0, 60, 8);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (6.0, f64::INFINITY));
         acks(&mut cc, 0, 105, 4);
-        assert_eq!((cc.cwnd(), cc.phase), (8.0, Phase::FirstSlowStart));
+        assert_eq!((cc.cwnd(), cc.phase), (8.0, SlowdownPhase::FirstSlowStart));
         acks(&mut cc, 0, 106, 3);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (9.5, f64::INFINITY));
         acks(&mut cc, 0, 106, 1);
         assert_eq!(cc.ssthresh(), 9.5);
-        assert_eq!(cc.phase, Phase::Avoidance { slowdown_at: Some(212 * MILLISECOND) }, "two round trips of 106 ms");
+        assert_eq!(
+            cc.phase,
+            SlowdownPhase::Avoidance { slowdown_at: Some(212 * MILLISECOND) },
+            "two round trips of 106 ms"
+        );
     }
 
     /// Section 4.4 at 100 ms: a slowdown at 1000 ms leaves 2 of 6 segments up to 1200 ms; slow start adds 1/2 per ACK, so that with the
@@ -285,7 +289,7 @@ mod tests {
     #[test]
     fn a_slowdown_takes_a_tenth_of_the_time() {
         let mut cc = avoiding();
-        (cc.cwnd, cc.phase) = (6.0, Phase::Avoidance { slowdown_at: Some(1000 * MILLISECOND) });
+        (cc.cwnd, cc.phase) = (6.0, SlowdownPhase::Avoidance { slowdown_at: Some(1000 * MILLISECOND) });
         acks(&mut cc, 1000, 100, 1);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 6.0));
         acks(&mut cc, 1199, 100, 4);
@@ -295,7 +299,7 @@ mod tests {
         acks(&mut cc, 1500, 100, 1);
         assert_eq!(cc.cwnd(), 6.0);
         acks(&mut cc, 1500, 100, 1);
-        assert_eq!(cc.phase, Phase::Avoidance { slowdown_at: Some(6000 * MILLISECOND) });
+        assert_eq!(cc.phase, SlowdownPhase::Avoidance { slowdown_at: Some(6000 * MILLISECOND) });
     }
 
     /// A loss halves 20 segments; in the quiet of a slowdown, ssthresh.
@@ -304,7 +308,7 @@ mod tests {
         let mut cc = avoiding();
         cc.on_congestion(&FLOW, Signal::Loss);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (10.0, 10.0));
-        cc.phase = Phase::Quiet { began: 0, until: 1 };
+        cc.phase = SlowdownPhase::Quiet { began: 0, until: 1 };
         (cc.cwnd, cc.ssthresh) = (2.0, 20.0);
         cc.on_congestion(&FLOW, Signal::Loss);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 10.0));
@@ -318,8 +322,8 @@ mod tests {
     fn an_undone_timeout_returns_to_the_first_slow_start() {
         let mut cc = LedbatPlusPlus::controller(&Params::defaults(&LEDBAT_PLUS_PLUS), 10.0);
         cc.on_congestion(&FLOW, Signal::Timeout);
-        assert!(matches!(cc.phase, Phase::SlowStart { .. }));
+        assert!(matches!(cc.phase, SlowdownPhase::SlowStart { .. }));
         cc.on_undo(10.0, f64::INFINITY);
-        assert_eq!((cc.cwnd(), cc.phase), (10.0, Phase::FirstSlowStart));
+        assert_eq!((cc.cwnd(), cc.phase), (10.0, SlowdownPhase::FirstSlowStart));
     }
 }

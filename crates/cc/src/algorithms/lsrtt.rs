@@ -32,7 +32,7 @@ impl Lsrtt {
 /// Change detection by cumulated log-likelihood ratios (a two-sided CUSUM test for a Gaussian mean).
 ///
 /// The ratio that a sample x comes from a mean shifted by delta is s = (delta/sigma^2)(x - mean - delta/2); g = max(0, g + s)
-/// rises while the shift lasts, and beyond the threshold the mean starts anew at x.
+/// rises while the shift lasts, and beyond the threshold the mean restarts at x.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Likelihood {
     /// The shift to detect and the samples' standard deviation, as parts of the mean.

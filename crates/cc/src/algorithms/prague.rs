@@ -23,8 +23,9 @@
 //! - **A loss** within R* of a cut takes half of the window before the cut, not half of the window after it.
 //! - **Slow start** is the frame's and ends with the first mark, which halves the window.
 //! - **Until the RTT is known** the first window leaves at once.
-//! - **Fallback.** The draft has a Classic queue that marks ECT(1) recognised and answered as Reno; it is not here. With `ecn = "off"` it is
-//!   Reno but for pacing and R*; with `ecn = "classic"` each ACK counts as one mark until the sender has answered.
+//! - **Fallback.** RFC 9331 section 4.3, requirement 3, asks for detection of a shared Classic queue that marks ECT(1), and for a response as
+//!   Reno's there. This is not implemented. With `ecn = "off"` the algorithm is Reno but for pacing and R*. With `ecn = "classic"` each ACK
+//!   counts as one mark until the sender has answered.
 //! - Windows below two segments, which the draft lists as future work, are the frame's: at least one segment.
 
 use crate::declare::{TypedParams, params};
@@ -274,7 +275,7 @@ mod tests {
         assert_eq!((cc.cwnd(), cc.frame.response.alpha), (10.46875, Some(0.953125)), "25 ms later");
     }
 
-    /// The same at 10 ms without a virtual RTT: what was outstanding, up to segment 110, is acknowledged 12 ms later, which is enough.
+    /// At 10 ms without a virtual RTT: the data outstanding, up to segment 110, is acknowledged 12 ms later, which is enough.
     #[test]
     fn without_a_virtual_rtt_a_round_trip_is_one() {
         let mut cc = prague(40.0, &[("virtual_rtt", Value::Number(0.0))]);

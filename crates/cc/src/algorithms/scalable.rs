@@ -1,4 +1,4 @@
-//! Scalable TCP: a fixed gain per ACK and a small cut, so that recovery takes the same number of round trips at any rate.
+//! Scalable TCP: a fixed gain per ACK and a small cut, so that recovery takes as many round trips at any rate.
 //!
 //! Source: T. Kelly, *Scalable TCP: Improving Performance in Highspeed Wide Area Networks*, ACM SIGCOMM Computer
 //! Communication Review 33(2), 2003. Per ACK: cwnd += a; per congestion event: cwnd -= b cwnd; at or below the legacy

@@ -95,7 +95,7 @@ struct Modes {
     rho: f64,
     /// Q of the last round, segments.
     queue: f64,
-    /// What Reno would have, segments.
+    /// Window that Reno would have, segments.
     reno: f64,
     /// RTTs of slow mode; 0 in fast mode.
     slow_rounds: u32,

@@ -1,4 +1,4 @@
-//! A point in the data sent, to tell ACKs of later data from ACKs of earlier data.
+//! Point in the data sent, which separates ACKs of later data from ACKs of earlier data.
 
 use crate::Flow;
 

@@ -33,7 +33,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// They are what the standard library's are.
+        /// Both equal those of the standard library.
         #[test]
         fn they_are_the_plain_ones(a in -1e12..1e12, b in -1e12..1e12, n in 0u64..1 << 63) {
             prop_assert_eq!((max(a, b), min(a, b), float(n)), (f64::max(a, b), f64::min(a, b), n as f64));

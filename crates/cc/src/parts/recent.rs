@@ -5,7 +5,7 @@ use crate::time::Nanos;
 /// Parts into which the time is divided.
 const PARTS: u64 = 3;
 
-/// The least of what came within a time, or up to a third of it longer ago.
+/// Least value of a time, or of up to a third of it more.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RecentLeast {
     /// When each part began, and its least value; the oldest first.
@@ -14,7 +14,7 @@ pub(crate) struct RecentLeast {
 }
 
 impl RecentLeast {
-    /// Takes a value in that comes at `now`; what began more than `time` and a part of it ago is forgotten.
+    /// Adds a value at `now`; values of bins that began more than `time` and a part of it ago are dropped.
     pub fn update(&mut self, now: Nanos, value: Nanos, time: Nanos) -> Nanos {
         let part = time / PARTS;
         let old = self.parts[..self.len].iter().take_while(|(began, _)| now - began > time + part).count();

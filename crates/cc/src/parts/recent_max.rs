@@ -1,5 +1,4 @@
-//! The greatest value of the last so many rounds, kept in two bins of as many rounds each: what Linux's BBR has for the aggregation of
-//! ACKs.
+//! Greatest value of the last rounds, kept in two bins of several rounds each, as Linux's BBR does for the aggregation of ACKs.
 
 /// The greatest value of the bin at hand, and of the one before it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,7 +15,7 @@ impl RecentMax {
         self.current.max(self.before)
     }
 
-    /// A round begins; bins last so many.
+    /// A round begins; `rounds` is the length of a bin.
     pub fn on_round(&mut self, length: u32) {
         self.rounds += 1;
         if self.rounds >= length {

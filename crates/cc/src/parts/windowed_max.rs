@@ -1,5 +1,5 @@
 //! The greatest value of a moving window, by three samples: Kathleen Nichols' algorithm, which draft-ietf-ccwg-bbr (section 5.5.5)
-//! names. It never tells less than the greatest value of the last window, and forgets one that is older.
+//! names. It is never less than the greatest value of the last window, and drops older ones.
 
 /// The greatest sample, the greatest of those after it, and the greatest of those after that.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,7 +27,7 @@ impl WindowedMax {
         self.value()
     }
 
-    /// The same; says whether the greatest value is another now.
+    /// Adds a value; returns whether the greatest value has changed.
     #[inline(always)]
     pub fn is_moved_by(&mut self, value: f64, time: u32, window: u32) -> bool {
         if self.outdoes(value, time, window) {
@@ -72,7 +72,7 @@ impl WindowedMax {
         self.value()
     }
 
-    /// The sample stands from this place on.
+    /// The sample replaces those from this place on.
     fn put(&mut self, from: usize, value: f64, time: u32) {
         self.values[from..].fill(value);
         self.times[from..].fill(time);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     proptest! {
-        /// What need not be looked at changes nothing: it is as if all were, also where samples are alike and the window varies.
+        /// Samples that are skipped change nothing, also where samples are equal and the window varies.
         #[test]
         fn the_short_cut_changes_nothing(
             steps in prop::collection::vec((0u8..6, 0u32..40, prop::bool::weighted(0.05)), 1..300),

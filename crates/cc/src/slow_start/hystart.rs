@@ -13,7 +13,7 @@
 //!   does not grow in that round any more. Where packets are paced they may leave up to half a round trip late, and the train must
 //!   last a whole least RTT.
 //! - **The least RTT** is the connection's. Linux's cubic forgets it at a timeout.
-//! - Growth is that of standard slow start. The ACK that ends slow start adds nothing. After a timeout it begins anew.
+//! - Growth is that of standard slow start. The ACK that ends slow start adds nothing. After a timeout it restarts.
 //! - In Linux it belongs to cubic alone; here any algorithm may have it.
 
 use super::round::RoundRtt;
@@ -41,7 +41,7 @@ impl HyStart {
         HyStart { paced, current: RoundRtt::NONE, began: 0, train_end: 0, over: false }
     }
 
-    /// What this ACK adds, segments, at window `cwnd`.
+    /// Increase of this ACK, segments, at window `cwnd`.
     pub fn gain(&mut self, cwnd: f64, sight: &Sight) -> f64 {
         if sight.round_start {
             *self = HyStart { began: sight.now, train_end: sight.now, ..HyStart::new(self.paced) };
@@ -58,7 +58,7 @@ impl HyStart {
         self.over
     }
 
-    /// Forgets the round and what it showed.
+    /// Drops the round and its samples.
     pub fn restart(&mut self) {
         *self = HyStart::new(self.paced);
     }

@@ -1,6 +1,6 @@
 //! HyStart++: where the RTT of a round has risen over that of the round before, growth is a quarter as fast for five rounds
 //! (conservative slow start, CSS), and slow start is over after that; where the RTT falls again, the rise was none, and slow start
-//! goes on.
+//! continues.
 //!
 //! Source: RFC 9406 (P. Balasubramanian, Y. Huang, M. Olson, *HyStart++: Modified Slow Start for TCP*, 2023), sections 4.2 and 4.3.
 //!
@@ -13,7 +13,7 @@
 //! - **The initial slow start only**, as section 4.3 recommends: after the first congestion event slow start is the standard
 //!   one, which ends at the ssthresh found.
 //! - An ACK without an RTT sample grows the window and counts as no sample.
-//! - **After a loss or an ECN mark** the window is what the algorithm's response makes of it; the RFC's ssthresh = cwnd is for
+//! - **After a loss or an ECN mark** the algorithm's response sets the window; the RFC's ssthresh = cwnd is for
 //!   the end of CSS.
 
 use super::round::RoundRtt;
@@ -34,11 +34,11 @@ pub(crate) struct HyStartPlusPlus {
     /// Least RTT of the round before; above all where it had no sample.
     last: Nanos,
     current: RoundRtt,
-    phase: Phase,
+    phase: GrowthPhase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
+enum GrowthPhase {
     SlowStart,
     Conservative {
         /// Least RTT of the round in which it began (RFC 9406: cssBaselineMinRtt).
@@ -50,16 +50,16 @@ enum Phase {
 
 impl HyStartPlusPlus {
     pub fn new(paced: bool) -> HyStartPlusPlus {
-        HyStartPlusPlus { paced, last: RoundRtt::NONE.least, current: RoundRtt::NONE, phase: Phase::SlowStart }
+        HyStartPlusPlus { paced, last: RoundRtt::NONE.least, current: RoundRtt::NONE, phase: GrowthPhase::SlowStart }
     }
 
-    /// What this ACK adds, segments; growth first, then what its RTT shows (RFC 9406 section 4.2).
+    /// Increase of this ACK, segments; growth first, then the effect of its RTT (RFC 9406 section 4.2).
     pub fn gain(&mut self, sight: &Sight) -> f64 {
         if sight.round_start {
             self.end_round();
         }
         let growth = if self.paced { sight.acked } else { sight.acked.min(LIMIT) } as f64;
-        let gain = if self.phase == Phase::SlowStart { growth } else { growth / GROWTH_DIVISOR };
+        let gain = if self.phase == GrowthPhase::SlowStart { growth } else { growth / GROWTH_DIVISOR };
         self.current.add(sight);
         self.look();
         gain
@@ -67,13 +67,13 @@ impl HyStartPlusPlus {
 
     /// Whether conservative slow start has lasted its rounds.
     pub fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Conservative { rounds: ROUNDS.., .. })
+        matches!(self.phase, GrowthPhase::Conservative { rounds: ROUNDS.., .. })
     }
 
     fn end_round(&mut self) {
         self.last = self.current.least;
         self.current = RoundRtt::NONE;
-        if let Phase::Conservative { rounds, .. } = &mut self.phase {
+        if let GrowthPhase::Conservative { rounds, .. } = &mut self.phase {
             *rounds += 1;
         }
     }
@@ -81,13 +81,13 @@ impl HyStartPlusPlus {
     fn look(&mut self) {
         let Some(least) = self.current.least_of(SAMPLES) else { return };
         match self.phase {
-            Phase::SlowStart => {
+            GrowthPhase::SlowStart => {
                 if least >= self.last.saturating_add(rise_of_a_queue(self.last)) {
-                    self.phase = Phase::Conservative { baseline: least, rounds: 0 };
+                    self.phase = GrowthPhase::Conservative { baseline: least, rounds: 0 };
                 }
             }
-            Phase::Conservative { baseline, .. } if least < baseline => self.phase = Phase::SlowStart,
-            Phase::Conservative { .. } => {}
+            GrowthPhase::Conservative { baseline, .. } if least < baseline => self.phase = GrowthPhase::SlowStart,
+            GrowthPhase::Conservative { .. } => {}
         }
     }
 }
@@ -115,7 +115,7 @@ mod tests {
         (0..acks).for_each(|i| ack(cc, 1, i == 0, rtt_us));
     }
 
-    /// What the next ACK of `acked` segments adds.
+    /// Increase of the next ACK of `acked` segments.
     fn growth(cc: &mut Classic<Reno>, acked: u64, rtt_us: Nanos) -> f64 {
         let before = cc.cwnd();
         ack(cc, acked, false, rtt_us);

@@ -1,6 +1,6 @@
-//! Slow start: how the window grows while nothing is known of the path, and when that ends. An axis of its own: whatever runs in
-//! the frame [`Classic`](crate::Classic) begins with any of them. Beside them all stand a loss, an ECN mark and ssthresh, which end
-//! slow start of every kind.
+//! Slow start: growth of the window while the path is unknown, and the end of that growth. It is independent of the algorithm: every
+//! one in the frame [`Classic`](crate::Classic) can begin with any of them. A loss, an ECN mark, and ssthresh end slow start of every
+//! kind.
 
 mod hystart;
 mod hystart_plus_plus;
@@ -26,7 +26,7 @@ pub enum SlowStart {
 
 crate::named! { SlowStart { Standard = "standard", HyStartPlusPlus = "hystart++", HyStart = "hystart" } }
 
-/// What a slow start sees of an ACK: few values, so that the ACKs of all other flows need not have the rest at hand.
+/// Parts of an ACK that a slow start reads: few values, so that ACKs of all other flows do not compute the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sight {
     now: Nanos,
@@ -54,7 +54,7 @@ pub(crate) enum Policy {
 }
 
 impl Policy {
-    /// Of a connection whose packets are paced, or leave as ACKs come.
+    /// Slow start of a connection whose packets are paced, or leave as ACKs come.
     pub fn new(kind: SlowStart, paced: bool) -> Policy {
         match kind {
             SlowStart::Standard => Policy::Standard,
@@ -69,7 +69,7 @@ impl Policy {
         matches!(self, Policy::Standard)
     }
 
-    /// An ACK in slow start, at window `cwnd`: what it adds, segments, where the window may grow.
+    /// Increase of an ACK in slow start, segments, at window `cwnd`, where the window may grow.
     pub fn gain(&mut self, cwnd: f64, sight: &Sight) -> f64 {
         match self {
             Policy::Standard => sight.credit,
@@ -99,12 +99,12 @@ impl Policy {
 }
 
 /// How much the RTT must rise over `rtt` to show a queue: an eighth, from 4 to 16 ms (RFC 9406 section 4.3: MIN_RTT_DIVISOR,
-/// MIN_RTT_THRESH, MAX_RTT_THRESH; Linux has the same numbers).
+/// MIN_RTT_THRESH, MAX_RTT_THRESH; Linux has these numbers too).
 fn rise_of_a_queue(rtt: Nanos) -> Nanos {
     (rtt / 8).clamp(4 * MILLISECOND, 16 * MILLISECOND)
 }
 
-/// RTT samples of a round before its least counts (RFC 9406 section 4.3: N_RTT_SAMPLE; the same in Linux).
+/// RTT samples of a round before its least counts (RFC 9406 section 4.3: N_RTT_SAMPLE; so in Linux).
 const SAMPLES: u32 = 8;
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ impl RoundRtt {
         self.samples = self.samples.saturating_add(1);
     }
 
-    /// The least RTT, once so many samples have been seen.
+    /// Least RTT, once `samples` have been seen.
     pub fn least_of(&self, samples: u32) -> Option<Nanos> {
         (self.samples >= samples).then_some(self.least)
     }

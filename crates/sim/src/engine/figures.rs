@@ -216,6 +216,7 @@ impl<P: Policy> Engine<P> {
             let frames = || sources().filter_map(|source| source.frames.as_deref());
             TrafficReport {
                 kind: "udp",
+                name: udp.name.clone().unwrap_or_default(),
                 throughput_bps: bits_per_second(received, udp.packet_size, window),
                 sent_packets: sources().map(|source| source.sent).sum(),
                 received_packets: received,
@@ -234,6 +235,7 @@ impl<P: Policy> Engine<P> {
             let received = flows().map(|flow| flow.received + flow.duplicates).sum();
             TrafficReport {
                 kind: "web",
+                name: self.scenario.web[index].tcp.name.clone().unwrap_or_default(),
                 throughput_bps: bits_per_second(received, self.scenario.packet_size, window),
                 sent_packets: flows().map(|flow| flow.sender.meter.counted(&flow.sender.counters()).sent).sum(),
                 received_packets: received,

@@ -13,6 +13,7 @@ pub mod schedule;
 pub mod timers;
 mod transit;
 
+use crate::model::Invalid;
 use crate::network::Serving;
 use crate::network::served::Departed;
 use crate::packet::{Kind, Packet, Segment};
@@ -38,11 +39,13 @@ use timers::{Timer, Timers};
 use transit::Transit;
 
 /// Why a run did not reach its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Stopped {
     /// The watch said so.
     Interrupted,
+    /// The scenario is not valid.
+    Invalid(Invalid),
     /// It needs more memory than it may take; the problem names the key at fault.
     Memory(Problem),
     /// An algorithm that is none of the crate's has failed.
@@ -53,6 +56,7 @@ impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Stopped::Interrupted => f.write_str("stopped before its end"),
+            Stopped::Invalid(invalid) => invalid.fmt(f),
             Stopped::Memory(problem) => problem.fmt(f),
             Stopped::Algorithm(fault) => fault.fmt(f),
         }
@@ -80,7 +84,7 @@ pub fn run_within(
     memory_bytes: u64,
     watch: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Report, Stopped> {
-    let mut simulation = Simulation::within(scenario.clone(), memory_bytes).map_err(Stopped::Memory)?;
+    let mut simulation = Simulation::within(scenario.clone(), memory_bytes)?;
     simulation.advance_watched(Nanos::MAX, watch)?;
     simulation.report()
 }
@@ -95,6 +99,7 @@ pub fn run_served(
     serving: Serving,
     watch: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Report, Stopped> {
+    scenario.check().map_err(Stopped::Invalid)?;
     let mut simulation = Simulation::begin(Arc::new(scenario.clone()), u64::MAX, serving);
     simulation.advance_watched(Nanos::MAX, watch)?;
     simulation.report()
@@ -112,7 +117,7 @@ pub fn run_served(
 ///     flows = [{ algorithm = "reno" }]
 ///     "#,
 /// )?;
-/// let mut simulation = Simulation::new(scenario);
+/// let mut simulation = Simulation::new(scenario)?;
 /// simulation.advance(2_000_000_000)?;
 /// assert_eq!(simulation.now(), 2_000_000_000);
 /// assert!(simulation.report()?.links[0].forward.utilization > 0.9);
@@ -136,18 +141,24 @@ macro_rules! either {
 }
 
 impl Simulation {
-    /// Of `scenario`, at its beginning.
-    pub fn new(scenario: impl Into<Arc<Scenario>>) -> Simulation {
-        Simulation::begin(scenario.into(), u64::MAX, Serving::WhereNeeded)
-    }
-
-    /// The same in so many bytes of memory (see [`run_within`]).
+    /// Simulation of `scenario` at time 0.
     ///
     /// # Errors
-    /// It is certain to need more; the problem names the key at fault.
-    pub fn within(scenario: impl Into<Arc<Scenario>>, memory_bytes: u64) -> Result<Simulation, Problem> {
+    /// The first fault of the scenario, as [`Scenario::check`] finds it.
+    pub fn new(scenario: impl Into<Arc<Scenario>>) -> Result<Simulation, Invalid> {
         let scenario = scenario.into();
-        footprint::check_certain(&scenario, memory_bytes)?;
+        scenario.check()?;
+        Ok(Simulation::begin(scenario, u64::MAX, Serving::WhereNeeded))
+    }
+
+    /// Simulation of `scenario` that holds at most `memory_bytes` bytes of memory (see [`run_within`]).
+    ///
+    /// # Errors
+    /// [`Stopped::Invalid`] for a fault of the scenario, [`Stopped::Memory`] if it is certain to need more.
+    pub fn within(scenario: impl Into<Arc<Scenario>>, memory_bytes: u64) -> Result<Simulation, Stopped> {
+        let scenario = scenario.into();
+        scenario.check().map_err(Stopped::Invalid)?;
+        footprint::check_certain(&scenario, memory_bytes).map_err(Stopped::Memory)?;
         Ok(Simulation::begin(scenario, memory_bytes, Serving::WhereNeeded))
     }
 

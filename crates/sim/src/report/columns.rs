@@ -194,6 +194,7 @@ const TRANSFER: &[Figure<TransferReport>] = &[
 
 const TRAFFIC: &[Figure<TrafficReport>] = &[
     ("kind", Of::Text(|t| t.kind)),
+    ("name", Of::Text(|t| &t.name)),
     ("throughput_bps", Of::Number(|t| t.throughput_bps)),
     ("sent_packets", Of::Count(|t| t.sent_packets)),
     ("received_packets", Of::Count(|t| t.received_packets)),

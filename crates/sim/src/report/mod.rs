@@ -184,6 +184,8 @@ pub struct GroupReport {
 pub struct TrafficReport {
     /// "udp" or "web".
     pub kind: &'static str,
+    /// The scenario's `name`; empty without one.
+    pub name: String,
     /// Bits per second that reached the receivers, headers included.
     pub throughput_bps: f64,
     /// Packets sent.

@@ -72,7 +72,7 @@ fn table(algorithm: &Algorithm, params: Table) -> Value {
     Value::Table(std::iter::once(name).chain(params).collect())
 }
 
-/// The key of the table of parameters, beside a source's own keys.
+/// Key of the table of parameters, in addition to the keys of a source.
 const PARAMS: &str = "params";
 
 fn names(info: &Info) -> Vec<&'static str> {

@@ -530,6 +530,12 @@ pub const TCP: &[Key] = &[
 /// Of `[[udp]]` alone.
 pub const UDP: &[Key] = &[
     key(
+        "name",
+        Other("text", "printable, unique among `[[udp]]`"),
+        Words("its number"),
+        "Name of the sources in results, for example `\"call\"`.",
+    ),
+    key(
         "rate",
         Quantity(&RATE, limits::RATE),
         Required,

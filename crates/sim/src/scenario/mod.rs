@@ -11,14 +11,14 @@ mod network;
 pub(crate) mod order;
 pub(crate) mod params;
 mod parse;
-mod problem;
+pub(crate) mod problem;
 mod queue;
 mod reader;
 mod render;
 mod text;
 mod trace;
 mod traffic;
-mod units;
+pub(crate) mod units;
 mod warnings;
 
 pub use crate::packet::Ecn;
@@ -405,6 +405,8 @@ pub struct FlowGroup {
 /// Traffic without congestion control: at a constant rate, or frame by frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Udp {
+    /// Name in results, unique among `[[udp]]`; `None` for a number.
+    pub name: Option<String>,
     /// Bits per second on the wire; where it sends frames, while it sends one.
     pub rate_bps: u64,
     /// Bytes on the wire.

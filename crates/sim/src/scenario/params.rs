@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 /// Parameters given for `owner` that differ from their defaults. `packet_size` is the scenario's, for parameters that follow from it.
 ///
-/// A value is compared with the default that holds beside the other values given: one that equals the general default counts as given
+/// A value is compared with the default that holds with the other values given: one that equals the general default counts as given
 /// where a variant has another.
 pub fn read(
     reader: &Reader,

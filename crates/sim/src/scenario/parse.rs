@@ -59,6 +59,7 @@ impl Catalogue {
         };
         check_traffic(&scenario)?;
         scenario.series_interval = series_interval(&reader, &scenario)?;
+        scenario.check()?;
         Ok(scenario)
     }
 }

@@ -40,7 +40,7 @@ impl fmt::Display for Problem {
 impl std::error::Error for Problem {}
 
 /// `unknown algorithm "reon"; did you mean "reno"? (allowed: tahoe, reno)`
-pub(super) fn unknown(thing: &str, found: &str, allowed: &[&str]) -> String {
+pub(crate) fn unknown(thing: &str, found: &str, allowed: &[&str]) -> String {
     let hint = nearest(found, allowed).map_or(String::new(), |name| format!("; did you mean {name:?}?"));
     let allowed = if allowed.is_empty() { "none".to_owned() } else { listed(allowed) };
     format!("unknown {thing} {}{hint} (allowed: {allowed})", quoted(found))
@@ -51,19 +51,19 @@ const LONGEST: usize = 60;
 
 /// Text as messages show it: in quotes, cut where it is long, and escaped where it could not be seen or would move what stands
 /// about it (control characters, marks of direction).
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let (shown, rest) = cut(text, LONGEST);
     format!("{shown:?}{rest}")
 }
 
 /// A key as messages show it: as it is where it is short and needs no quotes in TOML, else as [`quoted`] shows it.
-pub(super) fn key(name: &str) -> String {
+pub(crate) fn key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if (1..=LONGEST).contains(&name.len()) && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
 }
 
 /// Names as messages show them: the first ones, each cut and escaped as [`quoted`] does, without quotes.
-pub(super) fn listed(names: &[&str]) -> String {
+pub(crate) fn listed(names: &[&str]) -> String {
     const MOST: usize = 60;
     let shown: Vec<String> = names.iter().take(MOST).map(|name| unquoted(name, LONGEST)).collect();
     let more = if names.len() > MOST { format!(", ... ({} in all)", names.len()) } else { String::new() };
@@ -71,12 +71,12 @@ pub(super) fn listed(names: &[&str]) -> String {
 }
 
 /// A number as messages show it: with an exponent where it would take dozens of digits.
-pub(super) fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     if x == 0.0 || (1e-6..1e16).contains(&x.abs()) { format!("{x}") } else { format!("{x:e}") }
 }
 
 /// A message of another library's, which may repeat parts of the scenario.
-pub(super) fn message(text: &str) -> String {
+pub(crate) fn message(text: &str) -> String {
     const LONGEST: usize = 300;
     unquoted(&text.split_whitespace().collect::<Vec<_>>().join(" "), LONGEST)
 }
@@ -96,7 +96,7 @@ fn cut(text: &str, longest: usize) -> (&str, &'static str) {
 }
 
 /// The name most like `found`, unless none is at all like it.
-fn nearest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
     const ALIKE: f64 = 0.75;
     let found: String = found.chars().take(100).collect::<String>().to_lowercase();
     let likeness = |name: &str| strsim::jaro_winkler(&found, &name.to_lowercase());

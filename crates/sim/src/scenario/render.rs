@@ -113,6 +113,7 @@ pub(super) fn udp(udp: &Udp, scenario: &Scenario) -> Pairs {
         ("reverse", udp.reverse.into()),
         ("count", whole(udp.count)),
     ];
+    pairs.extend(udp.name.as_deref().map(|name| ("name", name.into())));
     pairs.extend(times(udp.start, udp.stop));
     pairs.extend(udp.frames.map(|law| ("frames", table(frames(law)))));
     pairs

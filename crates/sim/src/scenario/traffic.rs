@@ -41,6 +41,7 @@ pub fn udp((table, place): &(&Table, String), context: &Context) -> Result<Udp, 
     let packet_size = packet_size(&reader, "packet_size", limits::SMALL_PACKET)?.unwrap_or(context.packet_size);
     let (start, stop) = times(&reader, context)?;
     Ok(Udp {
+        name: reader.name("\"call\"")?.map(str::to_owned),
         rate_bps,
         packet_size,
         frames: frames(&reader, rate_bps, packet_size)?,

@@ -19,7 +19,7 @@ macro_rules! controllers {
     ($($variant:ident($type:ty)),+ $(,)?) => {
         /// Algorithm of the registry, dispatched without a pointer.
         ///
-        /// The tag is a byte of its own. A tag that the compiler hides in a field costs a packet 1 % more to read.
+        /// The tag is a separate byte. A tag that the compiler hides in a field costs a packet 1 % more to read.
         #[derive(Debug)]
         #[repr(u8)]
         pub enum Controller {

@@ -361,6 +361,7 @@ impl Dice {
             rate_bps,
             packet_size,
             frames: self.one_in(2).then(|| self.frames(rate_bps, packet_size)).flatten(),
+            name: None,
             start: Spread::fixed(0),
             stop: None,
             access_delay: self.spread(0..=100 * SECOND, 0..=10 * MS),

@@ -4,6 +4,7 @@
 mod dice;
 mod digests;
 mod extremes;
+mod hostile;
 mod invariants;
 mod order;
 mod resolved;

@@ -14,12 +14,12 @@ from fullpipe._util.display import Shown
 from fullpipe._util.files import readable, staged
 from fullpipe._util.inputs import read_json, read_rows
 from fullpipe._util.text import file_label, file_name, shorten
-from fullpipe.experiments.evaluate.cell import Cell
+from fullpipe.experiments.evaluate.cell import CANDIDATE, Cell, Role, Rule
 from fullpipe.experiments.evaluate.cells import CELLS
 from fullpipe.experiments.evaluate.cells.queues import ADDRESSED_BELOW_S
 from fullpipe.experiments.evaluate.criteria import CRITERIA, Criterion
 from fullpipe.experiments.evaluate.extent import run_of, seeds_used
-from fullpipe.experiments.evaluate.judging import BARS, Compared, JudgedCell, Runs, Values, corrected
+from fullpipe.experiments.evaluate.judging import BARS, WHO, Compared, JudgedCell, Runs, Values, corrected
 from fullpipe.experiments.evaluate.preset import Tree
 from fullpipe.experiments.evaluate.rules import BADNESS, NO_WORSE, NOT_APPLICABLE, NOT_RUN, WORSE, at_most, worst
 from fullpipe.experiments.evaluate.statement import Statement
@@ -42,7 +42,7 @@ RISKS = (
     "No word is a threshold of RFC 9743, which gives none (section 5).",
 )
 
-LABELS = ("criterion", "cell", "setting", "role")
+LABELS = ("criterion", "cell", "setting", "role", "victim", "other")
 
 COLUMNS = ("RFC 9743", "criterion", "word", "cells run", "settings", "where")
 """Of what the program prints."""
@@ -73,7 +73,7 @@ class Kernel:
     settings: int
     failures: Mapping[str, str]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values ready for JSON."""
         whys = list(dict.fromkeys(self.failures.values()))
         return {
@@ -105,7 +105,7 @@ class Card(Results):
         trees: Mapping[tuple[str, str, str], Tree] | None = None,
     ) -> None:
         self.data = data
-        sections = {cell["id"]: one["id"] for one in reversed(data["criteria"]) for cell in one["cells"]}
+        sections = {cell["id"]: one["id"] for one in reversed(data["criteria"]) for cell in one["experiments"]}
         rows = [{"criterion": sections.get(row["cell"], ""), **row} for row in runs]
         super().__init__(LABELS, table_of(rows, LABELS))
         self._trees = trees or {}
@@ -158,8 +158,9 @@ class Card(Results):
         return next(str(one["verdict"]) for one in self.data["criteria"] if one["id"] == section)
 
     def to_dict(self) -> dict[str, Any]:
-        """All that the card says."""
-        return self.data
+        """All that the card says. Each criterion has its test cases as ``experiments``, and as ``cells``, an alias."""
+        criteria = [{**one, "cells": one["experiments"]} for one in self.data["criteria"]]
+        return {**self.data, "criteria": criteria}
 
     def to_json(self, *, indent: int | None = 1) -> str:
         """The same as JSON text; the same seeds, the same bytes."""
@@ -194,12 +195,15 @@ class Card(Results):
         """
         from fullpipe.bench import link
 
+        runs, algorithm = self.runs, self.data["algorithm"]
+        columns = (runs[name].to_pylist() for name in ("role", "other", "victim")) if len(runs) else ((), (), ())
+        roles = {role: Role(other, victim) for role, other, victim in zip(*columns, strict=True)}
         found: dict[str, dict[str, str]] = {}
-        for (cell, name, role), tree in self._trees.items():
-            settings = found.setdefault(cell, {})
-            if name in settings or not role.endswith("candidate"):
+        for (cell, name, text), tree in self._trees.items():
+            settings, role = found.setdefault(cell, {}), roles.get(text)
+            if role is None or name in settings or role.other != CANDIDATE:
                 continue
-            about = f"{cell}, {name}: {role.replace('candidate', self.data['algorithm'])}"
+            about = f"{cell}, {name}: {Role(algorithm, role.victim)}"
             address = link(Scenario.from_dict(tree), about)
             if address is not None:
                 settings[name] = address
@@ -214,6 +218,8 @@ class Card(Results):
         """
         with readable(directory) as place:
             data = read_json(place / "card.json")
+            for one in data["criteria"]:
+                one.setdefault("experiments", one.pop("cells", []))
             runs = read_rows(place / "runs.parquet")
             trees = {
                 (file_label(file.parts[-3]), file_label(file.parts[-2]), file_label(file.stem)): Scenario.load(
@@ -256,7 +262,7 @@ class Card(Results):
 
         rows = [
             (cell["id"], figure["setting"], f"{figure['title']}, {figure['unit']}".removesuffix(", "), *row)
-            for cell in {cell["id"]: cell for one in self.data["criteria"] for cell in one["cells"]}.values()
+            for cell in {cell["id"]: cell for one in self.data["criteria"] for cell in one["experiments"]}.values()
             for figure in cell["figures"].values()
             for row in beside(figure, self.data["algorithm"])
         ]
@@ -274,15 +280,15 @@ def _criterion(
     rows: Sequence[Mapping[str, Any]],
     statement: Statement,
     asked: str,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A criterion's line."""
     line: dict[str, Any] = {"id": criterion.id, "title": criterion.title, "asks": criterion.asks}
     if criterion.id in statement.excludes:
-        return {**line, "verdict": NOT_APPLICABLE, "where": "", "why": "excluded by its authors", "cells": []}
+        return {**line, "verdict": NOT_APPLICABLE, "where": "", "why": "excluded by its authors", "experiments": []}
     if criterion.stated:
         said = statement.answers.get(criterion.id, "")
         verdict = "stated" if said else "not stated"
-        return {**line, "verdict": verdict, "where": "", "why": said or "no run can answer it", "cells": []}
+        return {**line, "verdict": verdict, "where": "", "why": said or "no run can answer it", "experiments": []}
     if criterion.id == "7.2":
         places = {(row["cell"], row["setting"]) for row in rows if row.get("worst_loss_rate") is not None}
         return {**line, **_part_run([cell for cell in CELLS if cell.settings], places), **_breaker(rows, asked)}
@@ -300,7 +306,7 @@ def _criterion(
             [cell for cell in CELLS if criterion.id in cell.criteria],
             {(cell.cell.id, one.setting) for cell in own for one in cell.compared},
         ),
-        "cells": [_cell(cell, asked) for cell in own],
+        "experiments": [_cell(cell, asked) for cell in own],
     }
 
 
@@ -338,15 +344,14 @@ def _beyond(one: Compared) -> float:
     return (judgement.mean - judgement.margin) / (judgement.margin or 1.0) if judgement else -math.inf
 
 
-def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, Any]:
+def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, object]:
     """7.2: whether the candidate's runs lose more than a tenth within 10 s where no standard's do."""
     found: dict[tuple[str, str, str], dict[str, Values]] = {}
     for row in rows:
-        victim, _, who = row["role"].rpartition(" beside ")
-        if who in ("candidate", *BARS) and row.get("worst_loss_rate") is not None:
-            place = found.setdefault((row["cell"], row["setting"], victim), {who: [] for who in ("candidate", *BARS)})
-            place[who].append(row["worst_loss_rate"])
-    judged = [(place, _broken(*place, values)) for place, values in found.items() if values["candidate"]]
+        if row["other"] in WHO and row.get("worst_loss_rate") is not None:
+            place = found.setdefault((row["cell"], row["setting"], row["victim"]), {who: [] for who in WHO})
+            place[row["other"]].append(row["worst_loss_rate"])
+    judged = [(place, _broken(*place, values)) for place, values in found.items() if values[CANDIDATE]]
     judged.sort(key=lambda each: -_most(each[1].candidate))
     broken = [f"{cell}, {setting}" for (cell, setting, _), one in judged if one.verdict == WORSE]
     where = broken[0] + (f"; {len(broken) - 1} more" if len(broken) > 1 else "") if broken else ""
@@ -355,12 +360,12 @@ def _breaker(rows: Sequence[Mapping[str, Any]], asked: str) -> dict[str, Any]:
     shown = [one for _, one in judged if _most(one.candidate) > 100 * BREAKER] or [one for _, one in judged[:1]]
     cell = Cell("breaker", ("7.2",), "the 10 s of each run above in which the bottleneck drops most", note=BREAKER_NOTE)
     cells = [{**_cell(JudgedCell(cell, shown), asked), "verdict": verdict, "command": asked}] if judged else []
-    return {"verdict": verdict, "where": where, "why": "" if judged else "no runs", "cells": cells}
+    return {"verdict": verdict, "where": where, "why": "" if judged else "no runs", "experiments": cells}
 
 
 def _broken(cell: str, setting: str, victim: str, values: Mapping[str, Values]) -> Compared:
     """What is lost in a setting at most, beside the limit; beyond it is no worse where a standard is too."""
-    judgement = at_most(values["candidate"], BREAKER)
+    judgement = at_most(values[CANDIDATE], BREAKER)
     assert judgement is not None
     if any(_most(values[bar]) > BREAKER for bar in BARS):
         judgement = replace(judgement, verdict=NO_WORSE)
@@ -368,14 +373,16 @@ def _broken(cell: str, setting: str, victim: str, values: Mapping[str, Values]) 
     return Compared(
         setting=f"{cell}, {setting}",
         metric="worst_loss_rate",
-        title="loss over 10 s" + (f" beside {victim}" if victim else ""),
+        title="loss over 10 s" + (f" versus {victim}" if victim else ""),
         unit="%",
         verdict=judgement.verdict,
         main=True,
-        candidate=shares["candidate"],
+        candidate=shares[CANDIDATE],
         standards={bar: shares[bar] for bar in BARS},
         judgement=judgement,
         limit=100 * BREAKER,
+        rule=Rule.LIMIT,
+        victim=victim,
     )
 
 
@@ -393,7 +400,7 @@ def _addressed(cells: Sequence[JudgedCell]) -> bool | None:
     return None
 
 
-def _cell(cell: JudgedCell, asked: str) -> dict[str, Any]:
+def _cell(cell: JudgedCell, asked: str) -> dict[str, object]:
     """A cell as plain values."""
     return {
         "id": cell.cell.id,
@@ -413,7 +420,7 @@ def _settings_run(cell: JudgedCell) -> dict[str, int]:
     return {"settings_run": ran, "settings_in_all": whole} if whole else {}
 
 
-def _figures(one: Compared) -> dict[str, Any]:
+def _figures(one: Compared) -> dict[str, object]:
     judged = one.judgement
     numbers = (
         {
@@ -434,6 +441,8 @@ def _figures(one: Compared) -> dict[str, Any]:
         "metric": one.metric,
         "title": one.title,
         "unit": one.unit,
+        "rule": str(one.rule),
+        **({"victim": one.victim} if one.victim else {}),
         "verdict": one.verdict,
         **({"why": one.why} if one.why else {}),
         **({"limit": one.limit} if one.limit is not None else {}),
@@ -448,7 +457,7 @@ def _figures(one: Compared) -> dict[str, Any]:
     }
 
 
-def _kernels(one: Compared) -> dict[str, Any]:
+def _kernels(one: Compared) -> dict[str, object]:
     """What a real kernel has of a figure: ``linux`` is empty where it was asked and does not tell."""
     if not one.asked_linux:
         return {}

@@ -4,16 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from fullpipe.experiments.evaluate.preset import STANDARDS, Party, Tree
 
-__all__ = ["ALWAYS", "DEPLOYED", "FULL", "STANDARD", "Beside", "Call", "Camps", "Cell", "Metric", "Setting"]
+__all__ = [
+    "ALWAYS",
+    "CANDIDATE",
+    "DEPLOYED",
+    "FULL",
+    "STANDARD",
+    "Beside",
+    "Call",
+    "Camps",
+    "Cell",
+    "Metric",
+    "Role",
+    "Rule",
+    "Setting",
+]
 
 ALWAYS, STANDARD, FULL = 0, 1, 2
 """From which profile on a setting is run: quick, standard, full."""
 
 DEPLOYED = (Party("bbr", "bbr"), Party("bbr3", "bbr3"))
 """Deployed but not standardised: what is done to them is reported, and never a bar."""
+
+CANDIDATE = "candidate"
+"""Label of the algorithm that is judged."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """Role of a run: whose flows it has.
+
+    Attributes:
+        other: Label of the party that is measured; with a victim, of the party that competes with it. Empty for a
+            victim without a competitor.
+        victim: Label of the party that harm is done to; empty where no harm is judged.
+    """
+
+    other: str
+    victim: str = ""
+
+    def __str__(self) -> str:
+        """The role as text, for tables and file names."""
+        if not self.victim:
+            return self.other
+        return f"{self.victim} versus {self.other}" if self.other else f"{self.victim} solo"
+
+
+class Rule(StrEnum):
+    """Rule that gives a verdict."""
+
+    HARM = "harm"
+    RATIO = "ratio"
+    LIMIT = "limit"
+    NONE = "none"
+
 
 CALL = Party("call", "")
 """Real-time traffic without congestion control, where it is what harm is done to."""
@@ -86,11 +134,11 @@ class Cell:
     missing: str = ""
     note: str = ""
 
-    def roles(self, setting: Setting, candidate: Party, _deployed: bool) -> Mapping[str, Tree]:
-        """What is run of a setting, by role."""
+    def roles(self, setting: Setting, candidate: Party, _deployed: bool) -> Mapping[Role, Tree]:
+        """Scenarios of a configuration, by role."""
         return {
-            "candidate": setting.tree(candidate),
-            **{standard.label: setting.tree(standard) for standard in STANDARDS},
+            Role(CANDIDATE): setting.tree(candidate),
+            **{Role(standard.label): setting.tree(standard) for standard in STANDARDS},
         }
 
 
@@ -100,14 +148,14 @@ class Beside(Cell):
 
     settings: Sequence[Setting] = field(default=())
 
-    def roles(self, setting: Setting, candidate: Party, deployed: bool) -> Mapping[str, Tree]:
-        """Each victim alone, beside the candidate and beside each standard."""
-        roles = {}
+    def roles(self, setting: Setting, candidate: Party, deployed: bool) -> Mapping[Role, Tree]:
+        """Each victim solo, versus the candidate, and versus each standard."""
+        roles: dict[Role, Tree] = {}
         for victim in self.victims(deployed):
             roles[self.unharmed(victim)] = self.unharmed_tree(setting, victim)
-            roles[f"{victim.label} beside candidate"] = setting.tree(victim, candidate)
+            roles[Role(CANDIDATE, victim.label)] = setting.tree(victim, candidate)
             for standard in STANDARDS:
-                roles[f"{victim.label} beside {standard.label}"] = setting.tree(victim, standard)
+                roles[Role(standard.label, victim.label)] = setting.tree(victim, standard)
         return roles
 
     @staticmethod
@@ -115,9 +163,9 @@ class Beside(Cell):
         """Whom harm is done to."""
         return (*STANDARDS, *DEPLOYED) if deployed else STANDARDS
 
-    def unharmed(self, victim: Party) -> str:
-        """The role that harm is measured from: the victim alone."""
-        return f"{victim.label} alone"
+    def unharmed(self, victim: Party) -> Role:
+        """Role that harm is measured from: the victim solo."""
+        return Role("", victim.label)
 
     def unharmed_tree(self, setting: Setting, victim: Party) -> Tree:
         """What is run in that role."""
@@ -142,9 +190,9 @@ class Camps(Beside):
     MIX and the BASELINE of draft-irtf-iccrg-tcpeval-01, section 6.1. Figures that inform are shown as ratios to that.
     """
 
-    def unharmed(self, victim: Party) -> str:
-        """The victim in both camps; of a standard that is one of the roles beside standards."""
-        return f"{victim.label} beside {victim.label}"
+    def unharmed(self, victim: Party) -> Role:
+        """The victim in both camps; for a standard, one of the roles versus standards."""
+        return Role(victim.label, victim.label)
 
     def unharmed_tree(self, setting: Setting, victim: Party) -> Tree:
         """The victim in both camps."""

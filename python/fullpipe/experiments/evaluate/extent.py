@@ -11,11 +11,11 @@ __all__ = ["run_of", "seeds_used"]
 def seeds_used(data: Mapping[str, Any]) -> str:
     """How many seeds a card is made of."""
     most = data.get("most_seeds", data["seeds"])
-    added = f", up to {most} where a word was unclear" if most > data["seeds"] else ""
+    added = f", up to {most} where a verdict was inconclusive" if most > data["seeds"] else ""
     return f"{data['seeds']} seeds{added}"
 
 
-def run_of(one: Mapping[str, Any]) -> tuple[str, str]:
+def run_of(one: Mapping[str, object]) -> tuple[str, str]:
     """How many of the cells of a criterion were run, and how many of their settings; empty where no run answers it."""
     if "cells_run" not in one:
         return "", ""

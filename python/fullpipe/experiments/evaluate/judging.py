@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fullpipe.experiments.evaluate.cell import DEPLOYED, Beside, Call, Camps, Cell, Metric, Setting
+from fullpipe.experiments.evaluate.cell import (
+    CANDIDATE,
+    DEPLOYED,
+    Beside,
+    Call,
+    Camps,
+    Cell,
+    Metric,
+    Role,
+    Rule,
+    Setting,
+)
 from fullpipe.experiments.evaluate.measure import Row
 from fullpipe.experiments.evaluate.preset import PACKET_BYTES, STANDARDS
 from fullpipe.experiments.evaluate.rules import (
     BETTER,
+    INCONCLUSIVE,
     INFORMATION,
     LOSS,
     NO_WORSE,
     NOT_RUN,
-    UNCLEAR,
     WORSE,
     Judgement,
     at_most,
@@ -29,9 +40,10 @@ from fullpipe.experiments.evaluate.rules import (
     worst,
 )
 
-__all__ = ["Compared", "JudgedCell", "Runs", "Values", "corrected", "judge_cell", "unclear"]
+__all__ = ["BARS", "WHO", "Compared", "JudgedCell", "Runs", "Values", "corrected", "judge_cell", "unclear"]
 
 BARS = [standard.label for standard in STANDARDS]
+WHO = (CANDIDATE, *BARS)
 OTHERS = [party.label for party in DEPLOYED]
 
 Values = list[float | None]
@@ -41,9 +53,9 @@ class Runs:
     """All runs' figures, by cell, setting, role and seed."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, str, str], dict[int, Row]] = {}
+        self._rows: dict[tuple[str, str, Role], dict[int, Row]] = {}
 
-    def has(self, cell: str, setting: str, role: str, seed: int) -> bool:
+    def has(self, cell: str, setting: str, role: Role, seed: int) -> bool:
         """Whether a run is there."""
         return seed in self._rows.get((cell, setting, role), {})
 
@@ -51,23 +63,31 @@ class Runs:
         """Whether a setting was run at all."""
         return any((of_cell, name) == (cell, setting) for of_cell, name, _ in self._rows)
 
-    def has_role(self, cell: str, setting: str, role: str) -> bool:
+    def has_role(self, cell: str, setting: str, role: Role) -> bool:
         """Whether a setting was run in that role."""
         return (cell, setting, role) in self._rows
 
-    def add(self, cell: str, setting: str, role: str, seed: int, row: Row) -> None:
+    def add(self, cell: str, setting: str, role: Role, seed: int, row: Row) -> None:
         """Takes a run's figures."""
         self._rows.setdefault((cell, setting, role), {})[seed] = row
 
-    def values(self, cell: str, setting: str, role: str, key: str) -> Values:
+    def values(self, cell: str, setting: str, role: Role, key: str) -> Values:
         """A figure over the seeds."""
         rows = self._rows.get((cell, setting, role), {})
         return [rows[seed].get(key) for seed in sorted(rows)]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """A row per run."""
         return [
-            {"cell": cell, "setting": setting, "role": role, "seed": seed, **rows[seed]}
+            {
+                "cell": cell,
+                "setting": setting,
+                "role": str(role),
+                "victim": role.victim,
+                "other": role.other,
+                "seed": seed,
+                **rows[seed],
+            }
             for (cell, setting, role), rows in self._rows.items()
             for seed in sorted(rows)
         ]
@@ -97,6 +117,8 @@ class Compared:
         times_tcp: Where losses are more than the standards': the rates over TCP's at the losses, of the candidate and
             of each standard, over the seeds.
         limit: How much is allowed, in the unit of the values, where that is what it is held against.
+        rule: Rule that gives the verdict.
+        victim: Label of the party that harm is done to; empty where no harm is judged.
     """
 
     setting: str
@@ -117,6 +139,8 @@ class Compared:
     linux_shares: Mapping[str, float] = field(default_factory=dict)
     times_tcp: Mapping[str, Values] = field(default_factory=dict)
     limit: float | None = None
+    rule: Rule = Rule.RATIO
+    victim: str = ""
 
 
 @dataclass(frozen=True)
@@ -149,12 +173,12 @@ def judge_cell(cell: Cell, settings: Sequence[Setting], runs: Runs, there: Runs 
 
 def unclear(cell: Cell, setting: Setting, runs: Runs) -> bool:
     """Whether more seeds could tell more."""
-    return any(one.verdict == UNCLEAR for one in _compare(cell, setting, runs))
+    return any(one.verdict == INCONCLUSIVE for one in _compare(cell, setting, runs))
 
 
 def corrected(cells: Sequence[JudgedCell]) -> list[JudgedCell]:
     """The cells of a criterion after Holm's correction: what is ``worse`` by itself and not among so many comparisons
-    is ``unclear``.
+    is ``inconclusive``.
     """
     every = [one for cell in cells for one in cell.compared if one.judgement is not None and one.verdict != INFORMATION]
     kept = holm([one.judgement.p for one in every if one.judgement is not None])
@@ -163,7 +187,7 @@ def corrected(cells: Sequence[JudgedCell]) -> list[JudgedCell]:
         JudgedCell(
             cell.cell,
             [
-                replace(one, verdict=UNCLEAR, among_many=True) if id(one) in lost and one.verdict == WORSE else one
+                replace(one, verdict=INCONCLUSIVE, among_many=True) if id(one) in lost and one.verdict == WORSE else one
                 for one in cell.compared
             ],
         )
@@ -184,7 +208,7 @@ def _from_kernel(one: Compared | None) -> dict[str, Any]:
     """What a comparison on the kernel adds to the simulator's."""
     if one is None:
         return {}
-    values = {"candidate": one.candidate, **one.standards}
+    values = {CANDIDATE: one.candidate, **one.standards}
     known = any(value is not None for each in values.values() for value in each)
     return {"linux": values, "linux_shares": one.shares} if known else {}
 
@@ -196,8 +220,8 @@ def _compare(cell: Cell, setting: Setting, runs: Runs) -> list[Compared]:
 
 
 def _compare_ratio(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> Compared:
-    candidate = runs.values(cell.id, setting.name, "candidate", metric.key)
-    standards = {bar: runs.values(cell.id, setting.name, bar, metric.key) for bar in BARS}
+    candidate = runs.values(cell.id, setting.name, Role(CANDIDATE), metric.key)
+    standards = {bar: runs.values(cell.id, setting.name, Role(bar), metric.key) for bar in BARS}
     times: dict[str, Values] = {}
     if metric.limit is not None:
         judgement = at_most(candidate, metric.limit)
@@ -205,16 +229,16 @@ def _compare_ratio(cell: Cell, setting: Setting, metric: Metric, runs: Runs) -> 
         judgement = None
     else:
         judgement = rule_r(candidate, standards, metric.kind)
-        if metric.senders and judgement and judgement.verdict in (WORSE, UNCLEAR):
-            times = {role: _times_tcp(cell, setting, metric, runs, role) for role in ("candidate", *BARS)}
-            judgement = rule_loss(candidate, standards, times["candidate"], {bar: times[bar] for bar in BARS})
+        if metric.senders and judgement and judgement.verdict in (WORSE, INCONCLUSIVE):
+            times = {who: _times_tcp(cell, setting, metric, runs, who) for who in WHO}
+            judgement = rule_loss(candidate, standards, times[CANDIDATE], {bar: times[bar] for bar in BARS})
     return replace(_compared(setting, metric, "", candidate, standards, judgement, metric.scale), times_tcp=times)
 
 
-def _times_tcp(cell: Cell, setting: Setting, metric: Metric, runs: Runs, role: str) -> Values:
+def _times_tcp(cell: Cell, setting: Setting, metric: Metric, runs: Runs, who: str) -> Values:
     """The rate of a sender, in the mean of all of its role, over TCP's at what they lose."""
     losses, goodputs_bps, rtts_s = (
-        runs.values(cell.id, setting.name, role, key)
+        runs.values(cell.id, setting.name, Role(who), key)
         for key in (metric.key, f"{metric.senders}.goodput_bps", f"{metric.senders}.mean_rtt_s")
     )
     groups = setting.tree(STANDARDS[0])["flows"]
@@ -236,31 +260,32 @@ def _compare_harm(cell: Beside, setting: Setting, runs: Runs) -> list[Compared]:
         whose = "" if isinstance(cell, Call) else victim
         for metric in cell.metrics:
 
-            def of(role: str, metric: Metric = metric, victim: str = victim) -> Values:
-                return runs.values(cell.id, setting.name, f"{victim} {role}", metric.key)
+            def versus(other: str, metric: Metric = metric, victim: str = victim) -> Values:
+                return runs.values(cell.id, setting.name, Role(other, victim), metric.key)
 
             alone = runs.values(cell.id, setting.name, unharmed, metric.key)
             if metric.informs:
-                shown = {who: of(f"beside {who}") for who in ("candidate", *BARS)}
+                shown = {who: versus(who) for who in WHO}
                 if isinstance(cell, Camps):
                     shown = {who: _ratios(values, alone) for who, values in shown.items()}
                 beside = {bar: shown[bar] for bar in BARS}
-                compared.append(_compared(setting, metric, whose, shown["candidate"], beside, None, metric.scale))
+                compared.append(_compared(setting, metric, whose, shown[CANDIDATE], beside, None, metric.scale))
                 continue
             if metric.kind == LOSS:
-                candidate, standards = of("beside candidate"), {bar: of(f"beside {bar}") for bar in BARS}
+                candidate, standards = versus(CANDIDATE), {bar: versus(bar) for bar in BARS}
                 judgement = rule_r(candidate, standards, LOSS)
                 one = _compared(setting, metric, whose, candidate, standards, judgement, metric.scale)
                 compared.append(replace(one, main=metric is cell.metrics[0]))
                 continue
             more = metric.kind == "more"
-            candidate = harms(alone, of("beside candidate"), more_is_better=more)
-            standards = {bar: harms(alone, of(f"beside {bar}"), more_is_better=more) for bar in BARS}
+            candidate = harms(alone, versus(CANDIDATE), more_is_better=more)
+            standards = {bar: harms(alone, versus(bar), more_is_better=more) for bar in BARS}
             one = _compared(setting, metric, whose, candidate, standards, rule_h(candidate, standards), 1.0)
+            one = replace(one, rule=Rule.HARM)
             if victim in OTHERS:
                 one = replace(one, verdict=INFORMATION if one.judgement else NOT_RUN)
             elif metric.key == "victim.goodput_bps" and setting.equal_bps:
-                one = _with_shares(one, of, setting.equal_bps)
+                one = _with_shares(one, versus, setting.equal_bps)
             compared.append(replace(one, main=metric is cell.metrics[0]))
     return compared
 
@@ -270,11 +295,9 @@ def _ratios(values: Values, to: Values) -> Values:
     return [None if x is None or not y else x / y for x, y in zip(values, to, strict=True)]
 
 
-def _with_shares(one: Compared, of: Any, equal_bps: float) -> Compared:
-    parts = {
-        role: [None if v is None else v / equal_bps for v in of(f"beside {role}")] for role in ("candidate", *BARS)
-    }
-    starved = starves(parts["candidate"], {bar: parts[bar] for bar in BARS})
+def _with_shares(one: Compared, versus: Callable[[str], Values], equal_bps: float) -> Compared:
+    parts = {who: [None if v is None else v / equal_bps for v in versus(who)] for who in WHO}
+    starved = starves(parts[CANDIDATE], {bar: parts[bar] for bar in BARS})
     known = {role: [value for value in values if value is not None] for role, values in parts.items()}
     shares = {role: sum(values) / len(values) for role, values in known.items() if values}
     return replace(one, starved=starved, verdict=WORSE if starved else one.verdict, shares=shares)
@@ -305,6 +328,8 @@ def _compared(
         judgement=judgement,
         why="" if verdict != NOT_RUN else f"needs {metric.key}",
         limit=None if metric.limit is None else metric.limit * metric.scale,
+        rule=Rule.NONE if judgement is None else Rule.RATIO if metric.limit is None else Rule.LIMIT,
+        victim=victim,
     )
 
 

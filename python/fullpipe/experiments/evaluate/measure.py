@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.runs import tables
 from fullpipe.runs.aggregate import percentile
+from fullpipe.scenario.quantity import Quantity
 
 if TYPE_CHECKING:
     from fullpipe.runs.result import Result
@@ -169,8 +170,9 @@ def latecomer(result: Result) -> Row:
     flows = result.to_dict()["flows"]
     last = max(flow["id"] for flow in flows)
     started_s = result.scenario.warmup_s - 20.0
-    rate_bps = float(scenario["links"][0]["rate"].split()[0]) * 1e6
-    equal = rate_bps / 8 / scenario["packet_size"] / len(flows)
+    rate = Quantity.parse(scenario["links"][0]["rate"])
+    assert rate is not None
+    equal = rate.value / 8 / scenario["packet_size"] / len(flows)
     rows = [row for row in tables.rows(result.columns("series")) if row["flow"] == last and row["t_s"] > started_s]
     rates = [(row["in_flight_packets"] or 0.0) / row["rtt_s"] if row["rtt_s"] else 0.0 for row in rows]
     reached = settled([row["t_s"] - started_s for row in rows], rates, equal, 0.2)

@@ -10,14 +10,15 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from fullpipe.experiments.evaluate.cell import Rule
 from fullpipe.experiments.evaluate.extent import run_of, seeds_used
 from fullpipe.experiments.evaluate.judging import BARS
-from fullpipe.experiments.evaluate.rules import BADNESS, BETTER, NO_WORSE, TIMES_TCP, UNCLEAR, WORSE
+from fullpipe.experiments.evaluate.rules import BADNESS, BETTER, INCONCLUSIVE, NO_WORSE, TIMES_TCP, WORSE
 from fullpipe.runs.aggregate import estimate
 
 __all__ = ["beside", "card_page", "dots", "gauge", "kernel_line", "number", "template"]
 
-CLASSES = {BETTER: "better", NO_WORSE: "same", UNCLEAR: "unclear", WORSE: "worse"}
+CLASSES = {BETTER: "better", NO_WORSE: "same", INCONCLUSIVE: "unclear", WORSE: "worse"}
 """What a word is coloured by; other words are quiet."""
 
 WIDTH, ROW = 320, 20
@@ -61,7 +62,7 @@ def deciding(criterion: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | No
     """The figure that its word comes from, and its cell: of the worst ones that which is furthest beyond its margin."""
     judged = [
         (cell["id"], one)
-        for cell in criterion["cells"]
+        for cell in criterion["experiments"]
         for one in cell["figures"].values()
         if one["verdict"] == criterion["verdict"] and "difference" in one
     ]
@@ -135,7 +136,7 @@ def _scale(figure: Mapping[str, Any], span: float, high: float) -> list[tuple[fl
 
 def _is_harm(figure: Mapping[str, Any]) -> bool:
     """Whether rule H judges a figure; the others have ratios."""
-    return str(figure["title"]).startswith("harm to ")
+    return bool(figure["rule"] == Rule.HARM)
 
 
 def _points(figure: Mapping[str, Any]) -> str:
@@ -148,7 +149,7 @@ def _otherwise(figure: Mapping[str, Any]) -> str:
     if figure.get("starves"):
         return "starves it"
     if figure.get("among_many"):
-        return "worse by itself, which is unclear among so many comparisons"
+        return "worse by itself, but inconclusive after the correction for the number of comparisons"
     if "limit" in figure and figure["verdict"] == NO_WORSE and figure["difference"] > 0:
         return "as a standard is"
     return ""

@@ -25,8 +25,8 @@ class Party:
     """
 
     label: str
-    algorithm: str | Mapping[str, Any]
-    keys: Mapping[str, Any] = field(default_factory=dict)
+    algorithm: str | Mapping[str, object]
+    keys: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -45,8 +45,8 @@ def dumbbell(
     *groups: Tree,
     duration_s: float,
     warmup_s: float | None = None,
-    link: Mapping[str, Any] | None = None,
-    **keys: Any,
+    link: Mapping[str, object] | None = None,
+    **keys: object,
 ) -> Tree:
     """A drop-tail bottleneck that flows share.
 
@@ -79,7 +79,7 @@ def dumbbell(
     }
 
 
-def flows(party: Party, name: str, count: int = 1, *, ecn: bool = False, **keys: Any) -> Tree:
+def flows(party: Party, name: str, count: int = 1, *, ecn: bool = False, **keys: object) -> Tree:
     """A group of a party's flows on today's hosts, begun at a random time in the first second.
 
     Delayed ACKs, appropriate byte counting, an initial window of ten (RFC 6928), RACK-TLP (RFC 8985) with PRR, a least

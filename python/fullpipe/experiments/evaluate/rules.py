@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fullpipe.experiments.duel import harm
-from fullpipe.runs.aggregate import estimate, tails
+from fullpipe.runs.aggregate import BETTER, INCONCLUSIVE, NO_WORSE, WORSE, estimate, tails, verdict
 
 __all__ = [
     "BETTER",
     "FAMILY",
     "HARM_MARGIN",
     "IDLE",
+    "INCONCLUSIVE",
     "INFORMATION",
     "KINDS",
     "LESS",
@@ -27,7 +28,6 @@ __all__ = [
     "NOT_RUN",
     "NO_WORSE",
     "TIMES_TCP",
-    "UNCLEAR",
     "WORSE",
     "Judgement",
     "Kind",
@@ -44,9 +44,8 @@ __all__ = [
     "worst",
 ]
 
-BETTER, NO_WORSE, UNCLEAR, WORSE = "better", "no worse", "unclear", "worse"
 NOT_RUN, NOT_APPLICABLE, INFORMATION = "not run", "not applicable", "information"
-BADNESS = (BETTER, NO_WORSE, UNCLEAR, WORSE)
+BADNESS = (BETTER, NO_WORSE, INCONCLUSIVE, WORSE)
 """The words that runs can earn, from best to worst."""
 
 HARM_MARGIN = 0.05
@@ -97,7 +96,7 @@ class Judgement:
     """What a candidate's runs say beside the bar's.
 
     Attributes:
-        verdict: One of `BETTER`, `NO_WORSE`, `UNCLEAR`, `WORSE`.
+        verdict: One of `BETTER`, `NO_WORSE`, `INCONCLUSIVE`, `WORSE`.
         bar: The standard that it was held against; empty for a fixed limit.
         mean: By how much the candidate is worse than the bar, over the seeds.
         ci95: Half of its 95 % confidence interval, paired by seed.
@@ -126,7 +125,7 @@ def judge(differences: Sequence[float], margin: float, bar: str = "") -> Judgeme
     """The word for paired differences, candidate less bar, of a cost: at least two of them.
 
     ``worse`` where the interval lies above the margin, ``better`` where it lies below its negative, ``no worse`` where
-    it ends at or below the margin, ``unclear`` otherwise.
+    it ends at or below the margin, ``inconclusive`` otherwise.
     """
     over = estimate(differences)
     assert over.sd is not None
@@ -135,15 +134,7 @@ def judge(differences: Sequence[float], margin: float, bar: str = "") -> Judgeme
     beyond = mean - margin
     error = over.sd / math.sqrt(n)
     p = 1.0 if beyond <= 0 else tails(beyond / error if error else math.inf, n - 1)
-    if mean - ci95 > margin:
-        verdict = WORSE
-    elif mean + ci95 < -margin:
-        verdict = BETTER
-    elif mean + ci95 <= margin:
-        verdict = NO_WORSE
-    else:
-        verdict = UNCLEAR
-    return Judgement(verdict, bar, mean, ci95, margin, p, n)
+    return Judgement(verdict(over, margin), bar, mean, ci95, margin, p, n)
 
 
 def harms(alone: Sequence[float | None], beside: Sequence[float | None], *, more_is_better: bool) -> list[float | None]:
@@ -174,7 +165,7 @@ def rule_r(
         return judged
     pairs = _pairs(candidate, standards[judged.bar])
     apart = math.fsum(one - other for one, other in pairs) / len(pairs)
-    if judged.verdict in (WORSE, UNCLEAR, BETTER) and abs(apart) <= how.least:
+    if judged.verdict in (WORSE, INCONCLUSIVE, BETTER) and abs(apart) <= how.least:
         return replace(judged, verdict=NO_WORSE, p=1.0, apart=apart, least=how.least)
     return judged
 
@@ -208,7 +199,7 @@ def rule_loss(
     beyond = replace(beyond, of_rates=True)
     if beyond.verdict == WORSE:
         return replace(judged, p=max(judged.p, beyond.p))
-    if beyond.verdict == UNCLEAR:
+    if beyond.verdict == INCONCLUSIVE:
         return replace(beyond, p=max(judged.p, beyond.p))
     return replace(beyond, verdict=NO_WORSE)
 

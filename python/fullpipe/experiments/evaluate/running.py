@@ -9,7 +9,6 @@ import shlex
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import cache_directory, check_free
@@ -68,12 +67,12 @@ PROFILES = {"quick": Profile(ALWAYS, 3, 13), "standard": Profile(STANDARD, 10, 4
 
 @shows_progress("runs")
 def evaluate(
-    algorithm: str | Mapping[str, Any] | type,
+    algorithm: str | Mapping[str, object] | type,
     *,
     profile: str = "quick",
     only: Sequence[str] | None = None,
     seeds: int | None = None,
-    flow_keys: Mapping[str, Any] | None = None,
+    flow_keys: Mapping[str, object] | None = None,
     statement: Statement | None = None,
     engine: str = "simulator",
     cache: str | os.PathLike[str] | None = None,
@@ -144,7 +143,7 @@ def evaluate(
             failures = dict(work.failures)
     cells = [judge_cell(cell, [s for c, s in counts if c is cell], runs, there) for cell in chosen]
     trees = {
-        (cell.id, setting.name, role): {**tree, "seed": 1}
+        (cell.id, setting.name, str(role)): {**tree, "seed": 1}
         for cell, setting in counts
         for role, tree in cell.roles(setting, candidate, how.level >= STANDARD).items()
     }
@@ -201,14 +200,14 @@ class Plan(Outcome):
         """About how long those on Linux take one processor, seconds."""
         return self.linux_packets / PACKETS_PER_S_ON_LINUX
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values ready for JSON."""
         return {**asdict(self), "cpu_s": self.cpu_s, "linux_cpu_s": self.linux_cpu_s}
 
     def shown(self, _columns: Sequence[str] | None = None) -> list[Shown | str]:
         """Lines that the program prints."""
         runs = f"{self.runs:,} runs of {self.seeds} seeds, {self.kept:,} of them kept from before"
-        more = f"up to {self.more_seeds} seeds where a word is unclear" if self.more_seeds > self.seeds else ""
+        more = f"up to {self.more_seeds} seeds where a verdict is inconclusive" if self.more_seeds > self.seeds else ""
         lines = ["; ".join(part for part in (runs, _left(self.cpu_s), more) if part)]
         if self.linux_runs:
             there = f"on Linux {self.linux_runs:,} runs, {self.linux_kept:,} of them kept from before"
@@ -222,12 +221,12 @@ def _left(cpu_s: float) -> str:
 
 
 def plan(
-    algorithm: str | Mapping[str, Any] | type,
+    algorithm: str | Mapping[str, object] | type,
     *,
     profile: str = "quick",
     only: Sequence[str] | None = None,
     seeds: int | None = None,
-    flow_keys: Mapping[str, Any] | None = None,
+    flow_keys: Mapping[str, object] | None = None,
     statement: Statement | None = None,
     engine: str = "simulator",
     cache: str | os.PathLike[str] | None = None,
@@ -262,11 +261,11 @@ def _counted(work: Work, counts: Mapping[tuple[Cell, Setting], int], *, deployed
 
 
 def _asked(
-    algorithm: str | Mapping[str, Any],
+    algorithm: str | Mapping[str, object],
     profile: str,
     only: Sequence[str] | None,
     seeds: int | None,
-    flow_keys: Mapping[str, Any] | None,
+    flow_keys: Mapping[str, object] | None,
     statement: Statement | None,
 ) -> tuple[Party, Profile, list[Cell], dict[tuple[Cell, Setting], int]]:
     """Who is judged, how thoroughly, in which cells, and how many seeds each of their settings has at first."""
@@ -315,14 +314,14 @@ def _command(called: str, profile: str, seeds: int | None, engine: str) -> str:
     return shlex.join([*words, *(["--engine", engine] if engine != "simulator" else [])])
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     """An algorithm as the program takes it: a name, or an inline table of TOML."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {_inline(each)}" for key, each in value.items()) + " }"
     return str(value)
 
 
-def _inline(value: Any) -> str:
+def _inline(value: object) -> str:
     return _written(value) if isinstance(value, Mapping) else json.dumps(value, ensure_ascii=False)
 
 

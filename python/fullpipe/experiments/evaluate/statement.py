@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from fullpipe._util.text import listed, quoted
 from fullpipe.errors import ScenarioError
@@ -41,7 +40,7 @@ class Statement:
         return cls.of(parse(read_text(path), file=file), file)
 
     @classmethod
-    def of(cls, tree: Mapping[str, Any], file: str | None = None) -> Statement:
+    def of(cls, tree: Mapping[str, object], file: str | None = None) -> Statement:
         """The same from the file's content."""
         for key in tree:
             if key not in ("statements", "excludes"):

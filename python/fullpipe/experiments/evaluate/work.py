@@ -14,7 +14,7 @@ from fullpipe import scenario as scenarios
 from fullpipe._util.fingerprint import hash_of
 from fullpipe.experiments.evaluate import beside_linux, measure
 from fullpipe.experiments.evaluate.beside_linux import as_run, turned
-from fullpipe.experiments.evaluate.cell import Cell, Setting
+from fullpipe.experiments.evaluate.cell import Cell, Role, Setting
 from fullpipe.experiments.evaluate.judging import Runs
 from fullpipe.experiments.evaluate.measure import MEASURES, Row
 from fullpipe.experiments.evaluate.preset import Party, Tree
@@ -48,7 +48,7 @@ class Wanted:
 
     cell: Cell
     setting: Setting
-    role: str
+    role: Role
     tree: Tree
     seed: int
     run: Run
@@ -134,7 +134,7 @@ class Work:
     def address(self, wanted: Wanted) -> bytes:
         """Address of a run: its content, or, where that cannot be known, its place in the card."""
         known = self._runner.key(wanted.run)
-        place = [wanted.cell.id, wanted.setting.name, wanted.role, wanted.seed]
+        place = [wanted.cell.id, wanted.setting.name, str(wanted.role), wanted.seed]
         return json.dumps(place).encode() if known is None else known
 
     def find(self, address: bytes) -> Row | None:

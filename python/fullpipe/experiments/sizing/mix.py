@@ -86,7 +86,7 @@ class Mix:
     packet_size: int = 1000
     queue: str | Mapping[str, Any] = "drop-tail"
     sized: str = BUFFER
-    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tables: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     @classmethod
     def parse(
@@ -95,7 +95,7 @@ class Mix:
         rtt: str,
         web_load: float = 0.0,
         packet_size: int = 1000,
-        queue: str | Mapping[str, Any] = "drop-tail",
+        queue: str | Mapping[str, object] = "drop-tail",
         sized: str = BUFFER,
     ) -> Mix:
         """From text such as "155 Mbit/s" and "80 ms..250 ms" or "80 ms".
@@ -229,7 +229,7 @@ class Mix:
             ]
         return Scenario(**keys)
 
-    def _link(self, size: int) -> dict[str, Any]:
+    def _link(self, size: int) -> dict[str, object]:
         """Buffer and queue of the link, what is sized at that size."""
         if self.sized == BUFFER:
             return {"buffer": f"{size} packets", "queue": self.queue}
@@ -264,7 +264,7 @@ def _parameter(queue: str, name: str) -> Param:
     return sizes[name]
 
 
-def _name(queue: str | Mapping[str, Any]) -> str:
+def _name(queue: str | Mapping[str, object]) -> str:
     return queue if isinstance(queue, str) else str(queue["name"])
 
 

@@ -1,4 +1,4 @@
-"""Runs a sweep, and what comes of it."""
+"""Sweeps: runs, and their results."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def sweep(
     A run that fails is a row with its error and stops nothing else.
 
     Args:
-        scenario: What to run; also a TOML file's path, or a dictionary with its keys. Its series are not sampled.
+        scenario: The scenario; also a TOML file's path, or a dictionary with its keys. Its series are not sampled.
         axes: By key path, as `Scenario.replace` takes it, a list of values or a range: ``{"from": "10 packets", "to":
             "1000 packets", "count": 9, "scale": "log"}``, or with ``step``.
         seeds: Runs of each combination, with the scenario's seed and those after it.
@@ -117,8 +117,8 @@ def read_plan(
 
     Args:
         text: The file's.
-        file: What errors name.
-        change: What is made of the scenario first.
+        file: Name of the file in errors.
+        change: Function that changes the scenario first.
         seeds: Runs of each combination; None for ``repeats`` of the table, or 1.
         progress: As for `load_plan`.
     """
@@ -176,7 +176,7 @@ class Sweep(Results):
     `runs` has also ``run``, its number; ``repeat``; and ``error``, which is null for a run that succeeded.
 
     Attributes:
-        plan: What was run.
+        plan: Plan of the runs.
     """
 
     KIND = "sweep"

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "papers"]
 
+Intervals = Mapping[str, Mapping[str, "float | None"]]
+"""Confidence intervals of means by name, as `Rows.intervals` has them."""
+
+NO_MEANS: Intervals = {}
+"""Intervals of figures of which none is a mean."""
+
 KINDS = {"pass": "pass", "documented miss": "known", "fail": "fail"}
 """The class of each verdict."""
 
@@ -88,7 +94,8 @@ def _claim(said: Claim, outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _item(outcome: Outcome, directory: Path) -> dict[str, Any]:
-    checks = [_check(check) for check in outcome.checks]
+    intervals = outcome.rows.intervals
+    checks = [_check(check, intervals) for check in outcome.checks]
     missed = [check for check in outcome.checks if not check.passed]
     return {
         "id": outcome.item.id,
@@ -101,10 +108,10 @@ def _item(outcome: Outcome, directory: Path) -> dict[str, Any]:
         "shortened": f"{outcome.variant.capitalize()}: {outcome.shortened}." if outcome.shortened else "",
         "pictures": [_picture(outcome, name, directory) for name in outcome.item.pictures],
         "beside": _beside(outcome),
-        "stories": _stories(missed),
+        "stories": _stories(missed, intervals),
         "checks": checks,
         "deviations": notes(outcome.item.id)["deviations"],
-        "figures": [(row, _number(row.value)) for row in outcome.rows],
+        "figures": [(row, _with_interval(row.value, intervals.get(row.name))) for row in outcome.rows],
         "measured": quote(f"{outcome.item.id}/{MEASURED}"),
         "parameters": _parameters(outcome),
         "tries": _tries(outcome),
@@ -181,23 +188,23 @@ def _range(value: Value) -> tuple[float, float]:
     return low, high
 
 
-def _stories(missed: Iterable[Check]) -> list[dict[str, Any]]:
-    """Of each cause of misses: what was published, what came out, and what was found about it."""
+def _stories(missed: Iterable[Check], intervals: Intervals = NO_MEANS) -> list[dict[str, Any]]:
+    """For each cause of discrepancies: its text, and the published and measured values of the checks."""
     causes: dict[str, list[Check]] = {}
     for check in missed:
         causes.setdefault(check.miss if check.status == "documented miss" else "", []).append(check)
     return [
-        {"kind": "known" if cause else "fail", "cause": cause, "checks": [_check(check) for check in checks]}
+        {"kind": "known" if cause else "fail", "cause": cause, "checks": [_check(check, intervals) for check in checks]}
         for cause, checks in causes.items()
     ]
 
 
-def _check(check: Check) -> dict[str, Any]:
-    """A row of the table of checks."""
+def _check(check: Check, intervals: Intervals = NO_MEANS) -> dict[str, Any]:
+    """A row of the table of checks; means over several runs have their intervals."""
     if isinstance(check, Shape):
         found: dict[str, Any] = {
             "asked": check.required,
-            "measured": _figures_of(check),
+            "measured": _figures_of(check, intervals),
             "difference": "",
             "tolerance": "",
             "place": None,
@@ -205,7 +212,7 @@ def _check(check: Check) -> dict[str, Any]:
     else:
         found = {
             "published": _number(check.published),
-            "measured": _number(check.measured),
+            "measured": _with_interval(check.measured, intervals.get(check.name)),
             "difference": _difference(check),
             "tolerance": _tolerance(check),
             "place": _place(check),
@@ -214,8 +221,11 @@ def _check(check: Check) -> dict[str, Any]:
     return {**common, **found, "origin": check.origin, "reason": check.reason}
 
 
-def _figures_of(shape: Shape) -> str:
-    """What a shape judges, written out where it is little: bounds by their extremes."""
+def _figures_of(shape: Shape, intervals: Intervals = NO_MEANS) -> str:
+    """The figures that a shape judges, in full where they are few; of bounds, the extremes."""
+    if shape.shape == "bounds" and len(shape.figures) == 1:
+        ((name, value),) = shape.figures.items()
+        return _with_interval(value, intervals.get(name))
     values = list(shape.figures.values())
     partners = list((shape.than or {}).values())
     if shape.shape == "bounds":
@@ -271,6 +281,14 @@ def _made(outcome: Outcome) -> list[tuple[str, str]]:
 def _several(values: Sequence[str]) -> str:
     shown = " | ".join(values[:MOST_VALUES])
     return shown if len(values) <= MOST_VALUES else f"{shown} | ... ({len(values)} in all)"
+
+
+def _with_interval(value: float, interval: Mapping[str, float | None] | None) -> str:
+    """A figure; of a mean over several runs also half of the width of its 95 % confidence interval."""
+    ci95 = None if interval is None else interval["ci95"]
+    if interval is None or ci95 is None:
+        return _number(value)
+    return f"{_number(value)} ± {ci95:.2g} ({interval['runs']} runs)"
 
 
 def _number(value: float) -> str:

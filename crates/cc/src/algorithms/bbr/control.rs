@@ -2,7 +2,7 @@
 
 use super::probe_bw::GAINS;
 use super::startup::HIGH_GAIN;
-use super::{Bbr, MIN_PIPE_CWND, News, Phase, drain};
+use super::{Bbr, BbrAckEvent, BbrPhase, MIN_PIPE_CWND, drain};
 use crate::Flow;
 use crate::time::{MILLISECOND, Nanos, SECOND, seconds};
 
@@ -23,7 +23,7 @@ const QUANTA: f64 = 3.0;
 /// Loss recovery (section 4.2.3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Recovery {
-    kind: Kind,
+    kind: RecoveryKind,
     /// Packet conservation, in the first round of fast recovery: the sender sends one segment for each segment delivered.
     is_conservative: bool,
     /// Segments delivered by the last ACK.
@@ -32,9 +32,9 @@ pub(super) struct Recovery {
     ended: Option<Ended>,
 }
 
-/// Kind of recovery in progress.
+/// RecoveryKind of recovery in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Kind {
+enum RecoveryKind {
     #[default]
     None,
     Fast,
@@ -57,24 +57,24 @@ pub(super) fn initial_pacing_rate(window: f64, rtt: Option<Nanos>) -> f64 {
 impl Bbr {
     pub(super) fn pacing_gain(&self) -> f64 {
         match self.phase {
-            Phase::Startup => HIGH_GAIN,
-            Phase::Drain => drain::GAIN,
-            Phase::ProbeBw { .. } if self.policer.rate().is_some() => 1.0,
-            Phase::ProbeBw { index, .. } => GAINS[usize::from(index)],
-            Phase::ProbeRtt { .. } => 1.0,
+            BbrPhase::Startup => HIGH_GAIN,
+            BbrPhase::Drain => drain::GAIN,
+            BbrPhase::ProbeBw { .. } if self.policer.rate().is_some() => 1.0,
+            BbrPhase::ProbeBw { index, .. } => GAINS[usize::from(index)],
+            BbrPhase::ProbeRtt { .. } => 1.0,
         }
     }
 
     pub(super) fn cwnd_gain(&self) -> f64 {
         match self.phase {
-            Phase::Startup | Phase::Drain => HIGH_GAIN,
-            Phase::ProbeBw { .. } => CWND_GAIN,
-            Phase::ProbeRtt { .. } => 1.0,
+            BbrPhase::Startup | BbrPhase::Drain => HIGH_GAIN,
+            BbrPhase::ProbeBw { .. } => CWND_GAIN,
+            BbrPhase::ProbeRtt { .. } => 1.0,
         }
     }
 
     /// BBRSetPacingRate (section 4.2.1).
-    pub(super) fn set_pacing_rate(&mut self, news: &News) {
+    pub(super) fn set_pacing_rate(&mut self, news: &BbrAckEvent) {
         if !self.has_seen_rtt && news.flow.srtt.is_some() {
             self.has_seen_rtt = true;
             self.pacing_rate = initial_pacing_rate(self.cwnd, news.flow.srtt);
@@ -117,7 +117,7 @@ impl Bbr {
     }
 
     /// BBRSetCwnd (section 4.2.3.6).
-    pub(super) fn set_cwnd(&mut self, news: &News) {
+    pub(super) fn set_cwnd(&mut self, news: &BbrAckEvent) {
         let acked = news.newly_delivered();
         self.recovery.newly_delivered = acked;
         let extra = self.model.extra_acked.value().min(self.bw() * MOST_EXTRA_S);
@@ -132,13 +132,13 @@ impl Bbr {
             }
         }
         self.cwnd = self.cwnd.max(MIN_PIPE_CWND);
-        if matches!(self.phase, Phase::ProbeRtt { .. }) {
+        if matches!(self.phase, BbrPhase::ProbeRtt { .. }) {
             self.cwnd = self.cwnd.min(MIN_PIPE_CWND);
         }
     }
 
     /// BBRModulateCwndForRecovery (section 4.2.3.4).
-    fn modulate_for_recovery(&mut self, news: &News) {
+    fn modulate_for_recovery(&mut self, news: &BbrAckEvent) {
         if news.newly_lost > 0.0 {
             self.cwnd = (self.cwnd - news.newly_lost).max(1.0);
         }
@@ -157,7 +157,7 @@ impl Bbr {
             self.recovery.ended.take().filter(|ended| ended.at == flow.now)
         {
             self.cwnd = cwnd;
-            self.recovery.kind = Kind::Fast;
+            self.recovery.kind = RecoveryKind::Fast;
             self.recovery.is_conservative = is_conservative;
             self.save_cwnd();
             return;
@@ -165,7 +165,7 @@ impl Bbr {
         self.save_cwnd();
         let cwnd = flow.in_flight as f64 + self.recovery.newly_delivered.max(1.0);
         self.cwnd = cwnd.min(self.cwnd).max(1.0);
-        self.recovery.kind = Kind::Fast;
+        self.recovery.kind = RecoveryKind::Fast;
         self.recovery.is_conservative = true;
         self.model.start_round();
     }
@@ -174,7 +174,7 @@ impl Bbr {
     pub(super) fn enter_timeout(&mut self, flow: &Flow) {
         self.save_cwnd();
         self.cwnd = (flow.in_flight as f64 + 1.0).min(self.cwnd).max(1.0);
-        self.recovery.kind = Kind::Timeout;
+        self.recovery.kind = RecoveryKind::Timeout;
         self.recovery.is_conservative = false;
         self.full_pipe.look_anew();
     }
@@ -182,24 +182,26 @@ impl Bbr {
     /// Recovery ends at `now`: the window is restored to at least its value before.
     pub(super) fn end_recovery(&mut self, now: Nanos) {
         let Recovery { kind, is_conservative, .. } = self.recovery;
-        self.recovery.ended = (kind == Kind::Fast).then_some(Ended { at: now, cwnd: self.cwnd, is_conservative });
+        self.recovery.ended =
+            (kind == RecoveryKind::Fast).then_some(Ended { at: now, cwnd: self.cwnd, is_conservative });
         self.leave_recovery();
     }
 
     /// Restores the window at the end of a recovery, or when its cut is undone.
     pub(super) fn leave_recovery(&mut self) {
-        self.recovery.kind = Kind::None;
+        self.recovery.kind = RecoveryKind::None;
         self.recovery.is_conservative = false;
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
     /// BBRSaveCwnd (section 4.2.3.4).
     pub(super) fn save_cwnd(&mut self) {
-        self.prior_cwnd = if self.recovery.kind == Kind::None && !matches!(self.phase, Phase::ProbeRtt { .. }) {
-            self.cwnd
-        } else {
-            self.prior_cwnd.max(self.cwnd)
-        };
+        self.prior_cwnd =
+            if self.recovery.kind == RecoveryKind::None && !matches!(self.phase, BbrPhase::ProbeRtt { .. }) {
+                self.cwnd
+            } else {
+                self.prior_cwnd.max(self.cwnd)
+            };
     }
 
     /// BDP times `gain` in whole segments, or the initial window before the first RTT sample.
@@ -216,6 +218,6 @@ impl Bbr {
     }
 
     fn phase_is_fast(&self) -> bool {
-        matches!(self.phase, Phase::ProbeBw { index: 0, .. })
+        matches!(self.phase, BbrPhase::ProbeBw { index: 0, .. })
     }
 }

@@ -3,7 +3,7 @@
 //! down for a round only.
 //!
 //! Sources: N. Cardwell, Y. Cheng, C. S. Gunn, S. H. Yeganeh, V. Jacobson, *BBR: Congestion-Based Congestion Control*, ACM Queue 14(5), 2016;
-//! draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017), whose section numbers these are; Linux 6.1 for what came later, by constants and
+//! draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017), whose section numbers these are; Linux 6.1 for later rules, by constants and
 //! behaviour: a pacing margin of 1 %, room for ACKs that come in clumps, and the estimate of a policer's rate.
 //!
 //! | state | pacing gain | cwnd gain |
@@ -17,16 +17,16 @@
 //!
 //! # Deviations and choices
 //!
-//! - **The draft's** text was not at hand; what it says, and under which number, is from memory of it.
-//! - **Clumps of ACKs**: extra_acked is the greatest of two bins of 5 rounds and at most what 100 ms at the bandwidth bring, as in Linux; the
+//! - **The draft's** text was not read: its rules and section numbers are quoted from memory.
+//! - **Clumps of ACKs**: extra_acked is the greatest of two bins of 5 rounds and at most 100 ms at the bandwidth, as in Linux; the
 //!   draft has none.
 //! - **A policer** is found as in Linux: an interval of 4 to 16 rounds, from one loss to another, in which 50 of 256 segments or more were
 //!   lost, twice with rates within 1/8 or 4 kbit/s of each other; then their mean is the bandwidth for 48 rounds.
 //! - **Whole segments**: the BDP is rounded up, the window to an even number, with 3 send quanta on top and 2 segments more in the phase of
 //!   5/4, as in Linux. The bandwidth is a fraction.
-//! - **The send quantum** is what leaves in 1 ms, at least 2 segments (1 below 1.2 Mbit/s), at most 64 kB.
+//! - **The send quantum** is the amount that leaves in 1 ms, at least 2 segments (1 below 1.2 Mbit/s), at most 64 kB.
 //! - **A round trip** is a sample unless the segment was sent more than once. The first is the handshake's.
-//! - **In flight**, where it ends Drain or a phase, is what will be there when the next segment may leave, as in Linux: less what is delivered
+//! - **In flight**, where it ends Drain or a phase, is the amount at the time when the next segment may leave, as in Linux: less the amount delivered
 //!   until then, and in the phase of 5/4 with the send quantum that leaves then.
 //! - **A mark** (ECN) is not answered, as in Linux.
 
@@ -46,9 +46,9 @@ use crate::random::SplitMix64;
 use crate::time::{Nanos, seconds};
 use crate::{Ack, CongestionControl, Flow, RateSample, Signal, Start};
 use control::Recovery;
-use model::Model;
+use model::BbrModel;
 use policer::Policer;
-use startup::FullPipe;
+use startup::BbrFullPipe;
 
 params! {
     /// Parameters of BBR; there are none.
@@ -71,7 +71,7 @@ const MIN_PIPE_CWND: f64 = 4.0;
 
 /// The state machine's states (section 4.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
+enum BbrPhase {
     Startup,
     Drain,
     ProbeBw {
@@ -95,27 +95,27 @@ pub struct Bbr {
     /// Segments of the first window.
     initial_cwnd: f64,
     random: SplitMix64,
-    phase: Phase,
+    phase: BbrPhase,
     /// The window, and the one to come back to; segments.
     cwnd: f64,
     prior_cwnd: f64,
     /// Segments a second.
     pacing_rate: f64,
-    /// It has been set by a round trip.
+    /// Whether a round trip has set it.
     has_seen_rtt: bool,
     recovery: Recovery,
-    model: Model,
+    model: BbrModel,
     policer: Policer,
-    full_pipe: FullPipe,
+    full_pipe: BbrFullPipe,
     /// When the next segment may leave.
     departure: Nanos,
-    /// It restarts from idle.
+    /// Whether it restarts from idle.
     idle_restart: bool,
     begun: bool,
 }
 
 /// An ACK: the rate sample, and the connection's state after it.
-struct News<'a> {
+struct BbrAckEvent<'a> {
     now: Nanos,
     rate: RateSample,
     /// Segments a second; 0 where it tells of none.
@@ -127,9 +127,9 @@ struct News<'a> {
     flow: &'a Flow,
 }
 
-impl News<'_> {
-    fn of<'a>(flow: &'a Flow, ack: &Ack, rate: RateSample) -> News<'a> {
-        News {
+impl BbrAckEvent<'_> {
+    fn of<'a>(flow: &'a Flow, ack: &Ack, rate: RateSample) -> BbrAckEvent<'a> {
+        BbrAckEvent {
             now: flow.now,
             rate,
             delivery_rate: rate.per_second().unwrap_or(0.0),
@@ -161,15 +161,15 @@ impl Bbr {
             segment_bytes: start.segment_bytes.max(1),
             initial_cwnd: start.window,
             random: SplitMix64::new(start.seed),
-            phase: Phase::Startup,
+            phase: BbrPhase::Startup,
             cwnd: start.window,
             prior_cwnd: 0.0,
             pacing_rate: control::initial_pacing_rate(start.window, start.rtt),
             has_seen_rtt: start.rtt.is_some(),
             recovery: Recovery::default(),
-            model: Model::new(start.rtt),
+            model: BbrModel::new(start.rtt),
             policer: Policer::default(),
-            full_pipe: FullPipe::default(),
+            full_pipe: BbrFullPipe::default(),
             departure: 0,
             idle_restart: false,
             begun: false,
@@ -181,7 +181,7 @@ impl Bbr {
         self.policer.rate().unwrap_or(self.model.max_bw())
     }
 
-    fn update_model_and_state(&mut self, news: &News) {
+    fn update_model_and_state(&mut self, news: &BbrAckEvent) {
         self.model.update_round(news);
         self.update_policer(news);
         self.model.update_max_bw(news);
@@ -198,7 +198,7 @@ impl CongestionControl for Bbr {
         self.cwnd
     }
 
-    /// It has none.
+    /// Always infinite: there is no threshold.
     fn ssthresh(&self) -> f64 {
         f64::INFINITY
     }
@@ -221,13 +221,13 @@ impl CongestionControl for Bbr {
 
     /// Section 4.3.5: samples of ProbeRTT count as limited by the application.
     fn holds_back(&self) -> bool {
-        matches!(self.phase, Phase::ProbeRtt { .. })
+        matches!(self.phase, BbrPhase::ProbeRtt { .. })
     }
 
     #[inline(never)]
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         let Some(rate) = ack.rate else { return };
-        let news = News::of(flow, ack, rate);
+        let news = BbrAckEvent::of(flow, ack, rate);
         self.update_model_and_state(&news);
         self.set_pacing_rate(&news);
         self.set_cwnd(&news);
@@ -266,10 +266,10 @@ impl CongestionControl for Bbr {
     fn inspect(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         let bits = 8.0 * f64::from(self.segment_bytes);
         let phase = match self.phase {
-            Phase::Startup => 0.0,
-            Phase::Drain => 1.0,
-            Phase::ProbeBw { .. } => 2.0,
-            Phase::ProbeRtt { .. } => 3.0,
+            BbrPhase::Startup => 0.0,
+            BbrPhase::Drain => 1.0,
+            BbrPhase::ProbeBw { .. } => 2.0,
+            BbrPhase::ProbeRtt { .. } => 3.0,
         };
         visit("bw_bps", self.bw() * bits);
         visit("max_bw_bps", self.model.max_bw() * bits);

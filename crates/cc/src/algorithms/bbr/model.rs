@@ -1,6 +1,6 @@
 //! The model of the path (section 4.1): rounds, bandwidth, round trip, and how ACKs clump.
 
-use super::{Bbr, News};
+use super::{Bbr, BbrAckEvent};
 use crate::parts::{RecentMax, WindowedMax};
 use crate::time::{Nanos, SECOND, seconds};
 
@@ -8,14 +8,14 @@ use crate::time::{Nanos, SECOND, seconds};
 const BW_ROUNDS: u32 = 10;
 /// RTpropFilterLen (section 4.1.2.2).
 pub(super) const MIN_RTT_WINDOW: Nanos = 10 * SECOND;
-/// Linux: each of the bins of extra_acked, rounds; and after so many segments its sampling begins anew.
+/// Linux: each of the bins of extra_acked, rounds; and segments after which its sampling restarts.
 const EXTRA_ACKED_BIN: u32 = 5;
 const EXTRA_ACKED_EPOCH: f64 = 1_048_576.0;
 
-/// What is known of the path.
+/// BbrModel of the path.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Model {
-    /// Rounds, whether this ACK begins one, and what ends it.
+pub(super) struct BbrModel {
+    /// Rounds, whether this ACK begins one, and its end.
     pub round_count: u32,
     pub round_start: bool,
     next_round_delivered: u64,
@@ -26,15 +26,15 @@ pub(super) struct Model {
     /// The least round trip, and when it was seen.
     pub min_rtt: Option<Nanos>,
     pub min_rtt_stamp: Nanos,
-    /// Segments acknowledged beyond what the bandwidth accounts for.
+    /// Segments acknowledged beyond the bandwidth's share.
     pub extra_acked: RecentMax,
     epoch_start: Nanos,
     epoch_acked: f64,
 }
 
-impl Model {
-    pub fn new(rtt: Option<Nanos>) -> Model {
-        Model {
+impl BbrModel {
+    pub fn new(rtt: Option<Nanos>) -> BbrModel {
+        BbrModel {
             round_count: 0,
             round_start: false,
             next_round_delivered: 0,
@@ -60,7 +60,7 @@ impl Model {
     }
 
     /// BBRUpdateRound (section 4.1.1.3).
-    pub fn update_round(&mut self, news: &News) {
+    pub fn update_round(&mut self, news: &BbrAckEvent) {
         self.delivered = news.delivered;
         self.round_start = news.rate.prior_delivered >= self.next_round_delivered;
         if self.round_start {
@@ -69,20 +69,20 @@ impl Model {
         }
     }
 
-    /// A round begins with what is sent from now on.
+    /// A round begins with the data sent from now on.
     pub fn start_round(&mut self) {
         self.next_round_delivered = self.delivered;
     }
 
     /// BBRUpdateBtlBw (section 4.1.1.5).
-    pub fn update_max_bw(&mut self, news: &News) {
+    pub fn update_max_bw(&mut self, news: &BbrAckEvent) {
         let rate = news.delivery_rate;
         if rate > 0.0 && (rate >= self.max_bw() || !news.rate.is_app_limited) {
             self.max_bw.update(rate, self.round_count, BW_ROUNDS);
         }
     }
 
-    /// What clumps is counted from now on.
+    /// The aggregation of ACKs is counted from now on.
     pub fn start_epoch(&mut self, now: Nanos) {
         self.epoch_start = now;
         self.epoch_acked = 0.0;
@@ -91,7 +91,7 @@ impl Model {
 
 impl Bbr {
     /// Linux: how much more is acknowledged than the bandwidth accounts for.
-    pub(super) fn update_aggregation(&mut self, news: &News) {
+    pub(super) fn update_aggregation(&mut self, news: &BbrAckEvent) {
         let bw = self.bw();
         let model = &mut self.model;
         if model.round_start {

@@ -1,7 +1,7 @@
-//! The rate of a policer, as Linux finds it: intervals with many losses and the same rate of delivery. While it is in force it stands for the
+//! The rate of a policer, as Linux finds it: intervals with many losses and equal rates of delivery. While it is in force it replaces the
 //! bandwidth, and nothing is probed.
 
-use super::{Bbr, News, Phase};
+use super::{Bbr, BbrAckEvent, BbrPhase};
 use crate::time::{MILLISECOND, Nanos, seconds};
 
 /// An interval's least and most rounds.
@@ -9,26 +9,26 @@ const LEAST_ROUNDS: u32 = 4;
 const MOST_ROUNDS: u32 = 4 * LEAST_ROUNDS;
 /// Losses of an interval that show a policer: 50 for each 256 segments delivered.
 const LOSS_RATIO: f64 = 50.0 / 256.0;
-/// Two rates are one within this part, or within so many bit/s.
+/// Two rates are one within this part, or within this many bit/s.
 const RATE_RATIO: f64 = 1.0 / 8.0;
 const RATE_DIFF_BPS: f64 = 4000.0;
 /// Rounds that it is in force.
 const ROUNDS_IN_FORCE: u32 = 48;
 const LEAST_INTERVAL: Nanos = MILLISECOND;
 
-/// What is known of one.
+/// Rate of a policer, and the search for it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Policer {
     /// The rate of the last interval, segments a second; 0 before one.
     bw: f64,
-    /// It is in force.
+    /// Whether it is in force.
     in_use: bool,
     /// Rounds of the interval, or in force.
     rounds: u32,
     interval: Option<Interval>,
 }
 
-/// What had been delivered and lost when the interval at hand began.
+/// Delivered and lost segments at the beginning of the present interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Interval {
     since: Nanos,
@@ -47,13 +47,13 @@ impl Policer {
         *self = Policer::default();
     }
 
-    fn start_interval(&mut self, news: &News) {
+    fn start_interval(&mut self, news: &BbrAckEvent) {
         self.rounds = 0;
         self.interval = Some(Interval { since: news.now, delivered: news.delivered, lost: news.flow.lost });
     }
 
     /// An interval has ended with this rate, segments a second.
-    fn end_interval(&mut self, bw: f64, segment_bits: f64, news: &News) {
+    fn end_interval(&mut self, bw: f64, segment_bits: f64, news: &BbrAckEvent) {
         let apart = (bw - self.bw).abs();
         if self.bw > 0.0 && (apart <= RATE_RATIO * self.bw || apart * segment_bits <= RATE_DIFF_BPS) {
             *self = Policer { bw: (bw + self.bw) / 2.0, in_use: true, rounds: 0, interval: None };
@@ -66,7 +66,7 @@ impl Policer {
 
 impl Bbr {
     /// Takes an ACK in.
-    pub(super) fn update_policer(&mut self, news: &News) {
+    pub(super) fn update_policer(&mut self, news: &BbrAckEvent) {
         if self.policer.in_use {
             self.age_policer(news);
             return;
@@ -100,9 +100,9 @@ impl Bbr {
         self.policer.end_interval(delivered / seconds(took), segment_bits, news);
     }
 
-    /// It is in force for so many rounds of ProbeBW; then bandwidth is probed for anew.
-    fn age_policer(&mut self, news: &News) {
-        if !matches!(self.phase, Phase::ProbeBw { .. }) || !self.model.round_start {
+    /// Rounds of ProbeBW for which the rate is in force; then bandwidth is probed for again.
+    fn age_policer(&mut self, news: &BbrAckEvent) {
+        if !matches!(self.phase, BbrPhase::ProbeBw { .. }) || !self.model.round_start {
             return;
         }
         self.policer.rounds += 1;

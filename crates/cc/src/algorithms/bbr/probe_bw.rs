@@ -1,6 +1,6 @@
 //! ProbeBW (section 4.3.4): eight phases of about a round trip each, one faster, one slower, six as fast as the path delivers.
 
-use super::{Bbr, News, Phase};
+use super::{Bbr, BbrAckEvent, BbrPhase};
 use crate::time::Nanos;
 
 /// BBRGainCycleLen phases' pacing gains (section 4.3.4.1).
@@ -15,19 +15,19 @@ impl Bbr {
         // From 0 to 6: the first one, or one of those after the slow one.
         let drawn = self.random.below(phases - 1) as u8;
         let index = if drawn >= SLOW { drawn + 1 } else { drawn };
-        self.phase = Phase::ProbeBw { index, since: now };
+        self.phase = BbrPhase::ProbeBw { index, since: now };
     }
 
     /// BBRCheckCyclePhase.
-    pub(super) fn update_cycle_phase(&mut self, news: &News) {
-        let Phase::ProbeBw { index, since } = self.phase else { return };
+    pub(super) fn update_cycle_phase(&mut self, news: &BbrAckEvent) {
+        let BbrPhase::ProbeBw { index, since } = self.phase else { return };
         if self.is_next_phase(news, since) {
-            self.phase = Phase::ProbeBw { index: (index + 1) % GAINS.len() as u8, since: news.now };
+            self.phase = BbrPhase::ProbeBw { index: (index + 1) % GAINS.len() as u8, since: news.now };
         }
     }
 
     /// BBRIsNextCyclePhase.
-    fn is_next_phase(&self, news: &News, since: Nanos) -> bool {
+    fn is_next_phase(&self, news: &BbrAckEvent, since: Nanos) -> bool {
         let is_full_length = news.now - since > self.model.min_rtt.unwrap_or(0);
         let gain = self.pacing_gain();
         if gain == 1.0 {

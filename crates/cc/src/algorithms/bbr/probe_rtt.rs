@@ -1,7 +1,7 @@
 //! ProbeRTT (section 4.3.5): four segments in flight for 200 ms and a round, so that the queue empties and the round trip shows.
 
 use super::model::MIN_RTT_WINDOW;
-use super::{Bbr, MIN_PIPE_CWND, News, Phase};
+use super::{Bbr, BbrAckEvent, BbrPhase, MIN_PIPE_CWND};
 use crate::time::{MILLISECOND, Nanos};
 
 /// ProbeRTTDuration.
@@ -9,14 +9,14 @@ const DURATION: Nanos = 200 * MILLISECOND;
 
 impl Bbr {
     /// BBRUpdateRTprop and BBRCheckProbeRTT.
-    pub(super) fn update_min_rtt(&mut self, news: &News) {
+    pub(super) fn update_min_rtt(&mut self, news: &BbrAckEvent) {
         let expired = news.now > self.model.min_rtt_stamp + MIN_RTT_WINDOW;
         if let Some(rtt) = news.rate.rtt.filter(|&rtt| expired || self.model.min_rtt.is_none_or(|least| rtt < least)) {
             self.model.min_rtt = Some(rtt);
             self.model.min_rtt_stamp = news.now;
         }
-        if expired && !self.idle_restart && !matches!(self.phase, Phase::ProbeRtt { .. }) {
-            self.phase = Phase::ProbeRtt { until: None, round_done: false };
+        if expired && !self.idle_restart && !matches!(self.phase, BbrPhase::ProbeRtt { .. }) {
+            self.phase = BbrPhase::ProbeRtt { until: None, round_done: false };
             self.save_cwnd();
         }
         self.handle_probe_rtt(news);
@@ -26,17 +26,17 @@ impl Bbr {
     }
 
     /// BBRHandleProbeRTT.
-    fn handle_probe_rtt(&mut self, news: &News) {
-        let Phase::ProbeRtt { until, round_done } = self.phase else { return };
+    fn handle_probe_rtt(&mut self, news: &BbrAckEvent) {
+        let BbrPhase::ProbeRtt { until, round_done } = self.phase else { return };
         if until.is_none() {
             if news.in_flight() <= MIN_PIPE_CWND {
-                self.phase = Phase::ProbeRtt { until: Some(news.now + DURATION), round_done: false };
+                self.phase = BbrPhase::ProbeRtt { until: Some(news.now + DURATION), round_done: false };
                 self.model.start_round();
             }
             return;
         }
         let round_done = round_done || self.model.round_start;
-        self.phase = Phase::ProbeRtt { until, round_done };
+        self.phase = BbrPhase::ProbeRtt { until, round_done };
         if round_done {
             self.check_probe_rtt_done(news.now);
         }
@@ -44,7 +44,7 @@ impl Bbr {
 
     /// Leaves it if it has lasted long enough.
     pub(super) fn check_probe_rtt_done(&mut self, now: Nanos) {
-        let Phase::ProbeRtt { until: Some(until), .. } = self.phase else { return };
+        let BbrPhase::ProbeRtt { until: Some(until), .. } = self.phase else { return };
         if now <= until {
             return;
         }
@@ -62,9 +62,9 @@ impl Bbr {
         self.idle_restart = true;
         self.model.start_epoch(now);
         match self.phase {
-            Phase::ProbeBw { .. } => self.set_pacing_rate_with_gain(1.0),
-            Phase::ProbeRtt { .. } => self.check_probe_rtt_done(now),
-            Phase::Startup | Phase::Drain => {}
+            BbrPhase::ProbeBw { .. } => self.set_pacing_rate_with_gain(1.0),
+            BbrPhase::ProbeRtt { .. } => self.check_probe_rtt_done(now),
+            BbrPhase::Startup | BbrPhase::Drain => {}
         }
     }
 }

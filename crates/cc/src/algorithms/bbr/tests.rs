@@ -5,7 +5,7 @@ use super::*;
 use crate::time::{MILLISECOND, SECOND};
 use std::vec::Vec;
 
-/// A connection with a first window of 10 and a handshake of 100 ms, and what its path has done so far.
+/// A connection with a first window of 10 and a handshake of 100 ms, and the history of its path.
 struct Path {
     cc: Bbr,
     delivered: u64,
@@ -20,7 +20,7 @@ impl Path {
         Path { cc, delivered: 0, lost: 0 }
     }
 
-    /// An ACK at `now_ms` that ends a round: of `rate` segments a second, `lost` of which are, so many in flight.
+    /// An ACK at `now_ms` that ends a round: of `rate` segments a second, `lost` of which are, with `in_flight` in flight.
     fn ack(&mut self, now_ms: u64, rate: u64, lost: u64, in_flight: u64) {
         let newly = rate / 10;
         let sample = RateSample::new(newly, Some(100 * MILLISECOND)).prior_delivered(self.delivered);
@@ -35,7 +35,7 @@ impl Path {
         let mut path = Path::new(seed);
         (1..=5).for_each(|k| path.ack(100 * k, 1000, 0, 200));
         path.ack(600, 1000, 0, 50);
-        assert!(matches!(path.cc.phase, Phase::ProbeBw { .. }));
+        assert!(matches!(path.cc.phase, BbrPhase::ProbeBw { .. }));
         path
     }
 }
@@ -49,7 +49,7 @@ fn three_rounds_of_little_growth_are_a_full_pipe() {
         path.cc.full_pipe.reached.then_some(round)
     });
     assert_eq!(full, Some(7));
-    assert_eq!(path.cc.phase, Phase::Drain);
+    assert_eq!(path.cc.phase, BbrPhase::Drain);
 }
 
 /// Section 4.3.4.1: 5/4, 3/4 and six times 1, each for a round trip at least; it begins with any but 3/4.
@@ -58,7 +58,7 @@ fn the_cycle_of_gains() {
     assert_eq!(GAINS.iter().sum::<f64>(), 8.0);
     let first: Vec<u8> = (0..200)
         .map(|seed| match Path::probing(seed).cc.phase {
-            Phase::ProbeBw { index, .. } => index,
+            BbrPhase::ProbeBw { index, .. } => index,
             _ => unreachable!(),
         })
         .collect();
@@ -76,7 +76,7 @@ fn the_cycle_of_gains() {
     assert_eq!(cycle, GAINS);
 }
 
-/// Linux looks at what is in flight when the next segment may leave. At 1000 segments a second and 100 ms, 5/4 of a BDP, three quanta of 2 and the
+/// Linux looks at the amount in flight when the next segment may leave. At 1000 segments a second and 100 ms, 5/4 of a BDP, three quanta of 2 and the
 /// fast phase's 2 are 134: enough are 132 and the quantum that leaves next. Once one has left at 1237.5 a second, that is 1.6 ms later, in
 /// which 1 is delivered: 133. The slow phase ends early with a BDP and three quanta, 106, and with 108 once a quantum has left at 742.5 a
 /// second, 2.7 ms before the next.
@@ -114,7 +114,7 @@ fn the_window_is_two_bdp() {
 fn the_round_trip_is_probed_for_after_ten_seconds() {
     let mut path = Path::probing(1);
     path.ack(10_000, 1000, 0, 150);
-    assert!(matches!(path.cc.phase, Phase::ProbeBw { .. }));
+    assert!(matches!(path.cc.phase, BbrPhase::ProbeBw { .. }));
     path.ack(10_001, 1000, 0, 150);
     assert!(path.cc.holds_back());
     assert_eq!(path.cc.cwnd(), 4.0);
@@ -145,7 +145,7 @@ fn a_policer_is_found() {
     }
 }
 
-/// Section 4.2.3.4: fast recovery sends no more than arrives in its first round; over, the window is what it was.
+/// Section 4.2.3.4: fast recovery sends no more than arrives in its first round; after it, the window is that before it.
 #[test]
 fn recovery_keeps_packets_for_a_round() {
     let mut path = Path::probing(1);

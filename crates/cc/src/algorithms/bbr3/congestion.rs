@@ -2,7 +2,7 @@
 //! spurious loss the state before it is restored.
 
 use super::marks::Marks;
-use super::{Bbr3, News, Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 use crate::parts::number::{float, max};
 use crate::time::Nanos;
 use crate::{Flow, Lost};
@@ -36,7 +36,7 @@ pub(super) struct Undo {
     /// A timeout has begun it.
     pub after_timeout: bool,
     /// undo_state.
-    pub phase: Option<Phase>,
+    pub phase: Option<Bbr3Phase>,
     bw_shortterm: f64,
     inflight_shortterm: f64,
     inflight_longterm: f64,
@@ -70,7 +70,7 @@ impl Congestion {
 
 impl Bbr3 {
     /// UpdateLatestDeliverySignals (section 5.5.10.3); returns loss_round_start.
-    pub(super) fn update_latest_delivery_signals(&mut self, news: &News) -> bool {
+    pub(super) fn update_latest_delivery_signals(&mut self, news: &Bbr3AckEvent) -> bool {
         if self.settings.linux && !news.tells_of_a_rate() {
             return false;
         }
@@ -86,13 +86,13 @@ impl Bbr3 {
 
     /// AdvanceLatestDeliverySignals, where a round of losses starts.
     #[inline(never)]
-    pub(super) fn advance_latest_delivery_signals(&mut self, news: &News) {
+    pub(super) fn advance_latest_delivery_signals(&mut self, news: &Bbr3AckEvent) {
         self.congestion.bw_latest = news.delivery_rate;
         self.congestion.inflight_latest = float(news.delivered);
     }
 
     /// UpdateCongestionSignals, UpdateMaxBw included.
-    pub(super) fn update_congestion_signals(&mut self, news: &News, round_starts: bool) {
+    pub(super) fn update_congestion_signals(&mut self, news: &Bbr3AckEvent, round_starts: bool) {
         self.update_max_bw(news);
         if self.settings.linux {
             self.update_marks(news);
@@ -198,8 +198,8 @@ impl Bbr3 {
             self.model.inflight_longterm = tx_in_flight.max(least);
             self.model.has_changed = true;
         }
-        if self.phase == Phase::Up {
-            self.undo.phase = Some(Phase::Up);
+        if self.phase == Bbr3Phase::Up {
+            self.undo.phase = Some(Bbr3Phase::Up);
             self.start_down(now);
         }
     }
@@ -249,13 +249,13 @@ impl Bbr3 {
     /// Back to the state that the loss has ended; Linux does not.
     fn return_to_undone_phase(&mut self) {
         match self.undo.phase.take().filter(|_| !self.settings.linux) {
-            Some(Phase::Startup) if self.phase != Phase::Startup => {
+            Some(Bbr3Phase::Startup) if self.phase != Bbr3Phase::Startup => {
                 self.full_pipe.reached = false;
-                if self.phase != Phase::ProbeRtt {
+                if self.phase != Bbr3Phase::ProbeRtt {
                     self.enter_startup();
                 }
             }
-            Some(Phase::Up) if !matches!(self.phase, Phase::Up | Phase::ProbeRtt) => self.start_refill(),
+            Some(Bbr3Phase::Up) if !matches!(self.phase, Bbr3Phase::Up | Bbr3Phase::ProbeRtt) => self.start_refill(),
             _ => {}
         }
     }

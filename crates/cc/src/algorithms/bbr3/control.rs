@@ -1,17 +1,17 @@
 //! Control parameters (section 5.6): pacing rate, send quantum and window.
 
 use super::linux::MOST_EXTRA_S;
-use super::{Bbr3, DRAFT, LINUX, MIN_PIPE_CWND, News, Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, DRAFT, LINUX, MIN_PIPE_CWND};
 use crate::Start;
 use crate::parts::number::{float, max, min};
 use crate::time::{MILLISECOND, seconds};
 
 /// PacingMarginPercent (section 2.5) as a factor of bw.
 const PACING_MARGIN: f64 = 0.99;
-/// DefaultCwndGain (section 2.6), ProbeBW_UP's and ProbeRTTCwndGain; by [`Phase`].
+/// DefaultCwndGain (section 2.6), ProbeBW_UP's and ProbeRTTCwndGain; by [`Bbr3Phase`].
 const CWND_GAINS: [f64; 7] = [2.0, 2.0, 2.0, 2.0, 2.0, 2.25, PROBE_RTT_CWND_GAIN];
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
-/// Segments that QuantizationBudget adds in ProbeBW_UP; by [`Phase`].
+/// Segments that QuantizationBudget adds in ProbeBW_UP; by [`Bbr3Phase`].
 const ROOM_TO_PROBE: [f64; 7] = [0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0];
 /// The send quantum (section 5.6.3): the data sent in this time (Linux: 1/1024 s), with an upper bound in bytes (Linux: less the longest
 /// header) and a lower bound in segments.
@@ -32,7 +32,7 @@ pub(super) struct Bounds {
     most_in_flight: f64,
 }
 
-/// BBR.pacing_gain by [`Phase`]. Tables avoid branches that mispredict with many flows.
+/// BBR.pacing_gain by [`Bbr3Phase`]. Tables avoid branches that mispredict with many flows.
 pub(super) fn pacing_gains(startup: f64, drain: f64, down: f64) -> [f64; 7] {
     [startup, drain, down, 1.0, 1.0, 1.25, 1.0]
 }
@@ -54,7 +54,7 @@ impl Bbr3 {
         CWND_GAINS[self.phase as usize]
     }
 
-    /// SetPacingRate (section 5.6.2), and the bounds of the window. Their inputs set [`Model::has_changed`](super::Model).
+    /// SetPacingRate (section 5.6.2), and the bounds of the window. Their inputs set [`Bbr3Model::has_changed`](super::Bbr3Model).
     #[inline(never)]
     pub(super) fn follow_model(&mut self) {
         self.model.has_changed = false;
@@ -66,7 +66,7 @@ impl Bbr3 {
         self.bounds = Bounds { max_inflight: self.max_inflight(), most_in_flight: self.most_in_flight() };
     }
 
-    /// They do.
+    /// Whether the bounds follow the model.
     pub(super) fn follows_model(&self) -> bool {
         let mut anew = self.clone();
         anew.follow_model();
@@ -122,7 +122,7 @@ impl Bbr3 {
     }
 
     /// SetCwnd (section 5.6.4.6), BoundCwndForProbeRTT and BoundCwndForModel included.
-    pub(super) fn set_cwnd(&mut self, news: &News) {
+    pub(super) fn set_cwnd(&mut self, news: &Bbr3AckEvent) {
         let Bounds { max_inflight, most_in_flight } = self.bounds;
         if self.full_pipe.reached {
             self.cwnd = min(self.cwnd + news.newly_acked(), max_inflight);
@@ -134,7 +134,7 @@ impl Bbr3 {
 
     /// Too little has been delivered for the model to bound the window: less than the first window (section 5.6.4.6); with Linux, as long as
     /// the window is less than twice the first one.
-    fn is_young(&self, news: &News) -> bool {
+    fn is_young(&self, news: &Bbr3AckEvent) -> bool {
         let first = self.settings.initial_cwnd;
         if self.settings.linux { self.cwnd < 2.0 * first } else { float(news.delivered_so_far()) < first }
     }
@@ -158,7 +158,7 @@ impl Bbr3 {
 
     /// SaveCwnd (section 5.6.4.4).
     pub(super) fn save_cwnd(&mut self) {
-        self.prior_cwnd = if !self.undo.in_episode && self.phase != Phase::ProbeRtt {
+        self.prior_cwnd = if !self.undo.in_episode && self.phase != Bbr3Phase::ProbeRtt {
             self.cwnd
         } else {
             self.prior_cwnd.max(self.cwnd)
@@ -197,12 +197,12 @@ impl Bbr3 {
     /// BoundCwndForProbeRTT and BoundCwndForModel (sections 5.6.4.5 and 5.6.4.7).
     fn most_in_flight(&self) -> f64 {
         let cap = match self.phase {
-            Phase::Startup => f64::INFINITY,
-            Phase::Drain if self.settings.linux => f64::INFINITY,
-            Phase::Drain | Phase::Down | Phase::Refill | Phase::Up => self.model.inflight_longterm,
-            Phase::Cruise | Phase::ProbeRtt => self.inflight_with_headroom(),
+            Bbr3Phase::Startup => f64::INFINITY,
+            Bbr3Phase::Drain if self.settings.linux => f64::INFINITY,
+            Bbr3Phase::Drain | Bbr3Phase::Down | Bbr3Phase::Refill | Bbr3Phase::Up => self.model.inflight_longterm,
+            Bbr3Phase::Cruise | Bbr3Phase::ProbeRtt => self.inflight_with_headroom(),
         };
         let most = max(min(cap, self.model.inflight_shortterm), MIN_PIPE_CWND);
-        if self.phase == Phase::ProbeRtt { min(self.probe_rtt_cwnd(), most) } else { most }
+        if self.phase == Bbr3Phase::ProbeRtt { min(self.probe_rtt_cwnd(), most) } else { most }
     }
 }

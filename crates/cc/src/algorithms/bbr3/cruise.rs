@@ -1,6 +1,6 @@
 //! ProbeBW_CRUISE (section 5.3.3.2): as fast as the path delivers, until it is time to probe.
 
-use super::{Bbr3, News, Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 
 impl Bbr3 {
     /// StartProbeBW_CRUISE.
@@ -8,10 +8,10 @@ impl Bbr3 {
         if self.settings.linux {
             self.bound_short_term();
         }
-        self.enter(Phase::Cruise);
+        self.enter(Bbr3Phase::Cruise);
     }
 
-    pub(super) fn update_cruise(&mut self, news: &News) {
+    pub(super) fn update_cruise(&mut self, news: &Bbr3AckEvent) {
         self.is_time_to_probe_bw(news);
     }
 }

@@ -1,7 +1,7 @@
 //! ProbeBW_DOWN (section 5.3.3.1): a little slower than the path delivers, until the queue is gone and there is headroom.
 
 use super::probe_bw::AckPhase;
-use super::{Bbr3, MIN_PIPE_CWND, News, Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase, MIN_PIPE_CWND};
 use crate::parts::number::max;
 
 impl Bbr3 {
@@ -14,17 +14,17 @@ impl Bbr3 {
         self.probe.cycle_stamp = now;
         self.probe.ack_phase = AckPhase::ProbeStopping;
         self.model.start_round();
-        self.enter(Phase::Down);
+        self.enter(Bbr3Phase::Down);
     }
 
-    pub(super) fn update_down(&mut self, news: &News) {
+    pub(super) fn update_down(&mut self, news: &Bbr3AckEvent) {
         if !self.is_time_to_probe_bw(news) && self.is_time_to_cruise(news) {
             self.start_cruise();
         }
     }
 
     /// IsTimeToCruise.
-    fn is_time_to_cruise(&self, news: &News) -> bool {
+    fn is_time_to_cruise(&self, news: &Bbr3AckEvent) -> bool {
         let in_flight =
             if self.settings.linux { self.at_departure(news.prior_in_flight(), news.now) } else { news.in_flight() };
         in_flight <= self.inflight_with_headroom() && in_flight <= self.inflight(self.model.max_bw(), 1.0)

@@ -1,6 +1,6 @@
 //! Drain (section 5.3.2): slowly, until the queue that Startup has built is gone.
 
-use super::{Bbr3, News, Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 
 /// Rounds it may last; with Linux, any number.
 const ROUNDS: u32 = 3;
@@ -8,7 +8,7 @@ const ROUNDS: u32 = 3;
 impl Bbr3 {
     /// EnterDrain.
     pub(super) fn enter_drain(&mut self) {
-        self.enter(Phase::Drain);
+        self.enter(Bbr3Phase::Drain);
         self.drain_start_round = self.model.round_count;
         if self.settings.linux {
             self.congestion.reset();
@@ -16,8 +16,8 @@ impl Bbr3 {
     }
 
     /// CheckDrainDone.
-    pub(super) fn check_drain_done(&mut self, news: &News) {
-        if self.phase != Phase::Drain {
+    pub(super) fn check_drain_done(&mut self, news: &Bbr3AckEvent) {
+        if self.phase != Bbr3Phase::Drain {
             return;
         }
         let is_empty = if self.settings.linux {

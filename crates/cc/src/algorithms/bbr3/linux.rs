@@ -1,7 +1,7 @@
 //! Rules of Linux only: whole segments, and states that end by the amount in flight at the next departure. Written from the behaviour of
 //! the module (github.com/google/bbr, branch v3).
 
-use super::{Bbr3, News, Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 use crate::parts::number::{max, min, seconds};
 use crate::time::{Nanos, SECOND};
 
@@ -20,7 +20,7 @@ impl Bbr3 {
     /// Whether the state ends by the amount in flight at the next departure.
     #[inline(always)]
     pub(super) fn is_ended_at_departure(&self) -> bool {
-        matches!(self.phase, Phase::Drain | Phase::Down | Phase::Up)
+        matches!(self.phase, Bbr3Phase::Drain | Bbr3Phase::Down | Bbr3Phase::Up)
     }
 
     /// A segment departs. The next departure follows one interval of the pacing rate later, or after the quantum, its whole interval.
@@ -65,7 +65,7 @@ impl Bbr3 {
 
     /// An ACK of a segment since whose departure too much was lost: in a probe that is an answer, as the loss itself is.
     #[inline(always)]
-    pub(super) fn answer_losses_of_sample(&mut self, news: &News) {
+    pub(super) fn answer_losses_of_sample(&mut self, news: &Bbr3AckEvent) {
         if news.lost > 0 && self.probe.is_sample {
             let tx_in_flight = news.tx_in_flight as f64;
             if tx_in_flight > 0.0 && self.is_inflight_too_high(news.lost as f64, tx_in_flight) {

@@ -9,7 +9,7 @@ const LINUX_V3: (&str, Value) = ("variant", Value::Name("linux-v3"));
 const RTT_MS: u64 = 100;
 
 /// A connection with a full pipe of 1000 segments a second and 100 ms, in this state.
-fn full(linux: bool, phase: Phase) -> Bbr3 {
+fn full(linux: bool, phase: Bbr3Phase) -> Bbr3 {
     let given = if linux { &[LINUX_V3][..] } else { &[] };
     let start = Start::from(10.0).segment_bytes(1500).rtt(RTT_MS * MILLISECOND).seed(7);
     let mut cc = Bbr3::controller(&Params::checked(&BBR3, given).expect("parameters"), start);
@@ -23,9 +23,9 @@ fn full(linux: bool, phase: Phase) -> Bbr3 {
 }
 
 /// An ACK at `now_ms` of one segment, with `in_flight` segments after it; its sample has `rate` segments in a second.
-fn news(cc: &Bbr3, now_ms: u64, in_flight: u64, rate: u64) -> News {
+fn news(cc: &Bbr3, now_ms: u64, in_flight: u64, rate: u64) -> Bbr3AckEvent {
     let sample = RateSample::new(rate, Some(SECOND)).prior_delivered(cc.model.delivered).newly_delivered(1);
-    News::of(&Flow::at(now_ms * MILLISECOND).in_flight(in_flight), &Ack::of(1, 1.0), sample)
+    Bbr3AckEvent::of(&Flow::at(now_ms * MILLISECOND).in_flight(in_flight), &Ack::of(1, 1.0), sample)
 }
 
 /// Section 5.3.3.4.2: with an inflight_longterm of 50.5, 49 segments are in flight after an ACK of one and 50 before it, and not one more has
@@ -35,11 +35,11 @@ fn a_probe_ends_where_the_risky_amount_is_reached_before_the_ack() {
     for (linux, longterm, in_flight, ends) in
         [(false, 50.5, 49, true), (false, 50.5, 48, false), (true, 50.0, 47, true), (true, 50.0, 46, false)]
     {
-        let mut cc = full(linux, Phase::Up);
+        let mut cc = full(linux, Bbr3Phase::Up);
         (cc.model.inflight_longterm, cc.probe.was_too_high) = (longterm, true);
         let news = news(&cc, 1000, in_flight, 1000);
         cc.update_up(&news);
-        assert_eq!(cc.phase == Phase::Down, ends, "{linux} {in_flight}");
+        assert_eq!(cc.phase == Bbr3Phase::Down, ends, "{linux} {in_flight}");
         assert_eq!(cc.probe.was_precautionary, ends);
     }
 }
@@ -48,10 +48,10 @@ fn a_probe_ends_where_the_risky_amount_is_reached_before_the_ack() {
 /// quantum of 2 is added.
 #[test]
 fn in_flight_at_the_next_departure() {
-    let mut cc = full(true, Phase::Down);
+    let mut cc = full(true, Bbr3Phase::Down);
     cc.departure = 1005 * MILLISECOND;
     assert_eq!(cc.at_departure(105.0, 1000 * MILLISECOND), 100.0);
-    cc.phase = Phase::Up;
+    cc.phase = Bbr3Phase::Up;
     assert_eq!(cc.at_departure(105.0, 1000 * MILLISECOND), 102.0);
     assert_eq!(cc.at_departure(105.0, 1006 * MILLISECOND), 107.0);
 }
@@ -59,10 +59,10 @@ fn in_flight_at_the_next_departure() {
 /// Section 5.3.2: Drain ends after the round `drain_start_round + 3`, whatever is in flight. With Linux it does not.
 #[test]
 fn only_the_drafts_drain_ends_by_time() {
-    for (linux, phase) in [(false, Phase::Down), (true, Phase::Drain)] {
-        let mut cc = full(linux, Phase::Drain);
+    for (linux, phase) in [(false, Bbr3Phase::Down), (true, Bbr3Phase::Drain)] {
+        let mut cc = full(linux, Bbr3Phase::Drain);
         cc.enter_drain();
-        for (rounds, expected) in [(3, Phase::Drain), (4, phase)] {
+        for (rounds, expected) in [(3, Bbr3Phase::Drain), (4, phase)] {
             cc.model.round_count = cc.drain_start_round + rounds;
             let news = news(&cc, 1000, 500, 1000);
             cc.check_drain_done(&news);
@@ -76,8 +76,8 @@ fn only_the_drafts_drain_ends_by_time() {
 #[test]
 fn an_ack_within_a_round_may_show_growth_with_linux() {
     for (linux, count) in [(false, 2), (true, 0)] {
-        let mut cc = full(linux, Phase::Startup);
-        cc.full_pipe = FullPipe { bw: 1000.0, count: 2, now: false, reached: false };
+        let mut cc = full(linux, Bbr3Phase::Startup);
+        cc.full_pipe = Bbr3FullPipe { bw: 1000.0, count: 2, now: false, reached: false };
         cc.model.next_round_delivered = 100;
         let news = news(&cc, 1000, 100, 1250);
         cc.update_model_and_state(&news);
@@ -89,7 +89,7 @@ fn an_ack_within_a_round_may_show_growth_with_linux() {
 #[test]
 fn aggregation_counts_for_100_ms_with_linux() {
     for (linux, most) in [(false, 500.0), (true, 300.0)] {
-        let mut cc = full(linux, Phase::Cruise);
+        let mut cc = full(linux, Bbr3Phase::Cruise);
         let round = (1, false);
         assert!(cc.model.aggregation.remember(300.0, round, true));
         cc.model.has_changed = true;
@@ -104,7 +104,7 @@ fn aggregation_counts_for_100_ms_with_linux() {
 #[test]
 fn cruise_begins_within_the_long_term_with_linux() {
     for (linux, expected) in [(false, 120.0), (true, 80.0)] {
-        let mut cc = full(linux, Phase::Down);
+        let mut cc = full(linux, Bbr3Phase::Down);
         (cc.model.inflight_longterm, cc.model.inflight_shortterm) = (80.0, 120.0);
         cc.start_cruise();
         assert_eq!(cc.model.inflight_shortterm, expected);
@@ -116,7 +116,7 @@ fn cruise_begins_within_the_long_term_with_linux() {
 #[test]
 fn a_window_below_twice_the_first_grows_with_linux() {
     for (linux, grown) in [(false, 19.0), (true, 20.0)] {
-        let mut cc = full(linux, Phase::Startup);
+        let mut cc = full(linux, Bbr3Phase::Startup);
         cc.full_pipe.reached = false;
         cc.model.take(10.0);
         cc.follow_model();
@@ -133,7 +133,7 @@ fn a_window_below_twice_the_first_grows_with_linux() {
 #[test]
 fn a_repaired_tail_is_a_loss() {
     for (linux, part) in [(false, 0.7), (true, 0.703125)] {
-        let mut cc = full(linux, Phase::Cruise);
+        let mut cc = full(linux, Bbr3Phase::Cruise);
         cc.on_congestion(&Flow::at(SECOND), Signal::Loss);
         assert!(cc.congestion.is_loss_in_round, "{linux}");
         cc.adapt_lower_bounds();
@@ -144,7 +144,7 @@ fn a_repaired_tail_is_a_loss() {
 /// A reported loss is not taken for a repaired tail: no second round of losses begins.
 #[test]
 fn a_reported_loss_begins_no_second_round() {
-    let mut cc = full(false, Phase::Cruise);
+    let mut cc = full(false, Bbr3Phase::Cruise);
     let flow = Flow::at(SECOND);
     cc.on_lost(&flow, &Lost::of(5).delivered(40));
     cc.congestion.is_loss_in_round = false;
@@ -156,12 +156,12 @@ fn a_reported_loss_begins_no_second_round() {
 /// sent after 39 does not end it.
 #[test]
 fn the_round_of_a_loss_begins_after_the_ack_that_shows_it() {
-    let mut cc = full(false, Phase::Cruise);
+    let mut cc = full(false, Bbr3Phase::Cruise);
     cc.model.delivered = 30;
     cc.on_lost(&Flow::at(SECOND), &Lost::of(5).delivered(40));
     for (prior, ends) in [(39, false), (40, true)] {
         let sample = RateSample::new(10, Some(SECOND)).prior_delivered(prior).newly_delivered(1);
-        let news = News::of(&Flow::at(SECOND), &Ack::of(1, 1.0), sample);
+        let news = Bbr3AckEvent::of(&Flow::at(SECOND), &Ack::of(1, 1.0), sample);
         assert_eq!(cc.update_latest_delivery_signals(&news), ends, "{prior}");
     }
 }
@@ -171,7 +171,7 @@ fn the_round_of_a_loss_begins_after_the_ack_that_shows_it() {
 #[test]
 fn a_short_path_has_a_larger_quantum_with_linux() {
     for (linux, rtt_ms, quantum) in [(false, 1, 10), (true, 1, 31), (true, 100, 9)] {
-        let mut cc = full(linux, Phase::Cruise);
+        let mut cc = full(linux, Bbr3Phase::Cruise);
         cc.model.min_rtt = Some(rtt_ms * MILLISECOND);
         cc.pace_at(10_000.0);
         assert_eq!(cc.send_quantum(), quantum, "{linux} {rtt_ms}");
@@ -181,23 +181,23 @@ fn a_short_path_has_a_larger_quantum_with_linux() {
 /// Section 5.5.10.2: 2 of 101 segments are less than 2 % of it, 2.02. Linux: 5/256 of 101 are 1.97, rounded down 1.
 #[test]
 fn too_high_is_a_whole_number_of_losses_with_linux() {
-    assert!(!full(false, Phase::Up).is_inflight_too_high(2.0, 101.0));
-    assert!(full(true, Phase::Up).is_inflight_too_high(2.0, 101.0));
-    assert!(!full(true, Phase::Up).is_inflight_too_high(1.0, 101.0));
+    assert!(!full(false, Bbr3Phase::Up).is_inflight_too_high(2.0, 101.0));
+    assert!(full(true, Bbr3Phase::Up).is_inflight_too_high(2.0, 101.0));
+    assert!(!full(true, Bbr3Phase::Up).is_inflight_too_high(1.0, 101.0));
 }
 
 /// Linux: 5/256 of 100 segments are 1.95, rounded up 2; one was lost before: 1/(1 - 5/256) = 1.02, so that 101 were safe.
 #[test]
 fn the_safe_amount_is_whole_with_linux() {
-    assert_eq!(full(true, Phase::Up).inflight_at_loss(101.0, 2.0), 101.0);
-    assert_eq!(full(true, Phase::Up).inflight_at_loss(101.0, 9.0), 100.0);
+    assert_eq!(full(true, Bbr3Phase::Up).inflight_at_loss(101.0, 2.0), 101.0);
+    assert_eq!(full(true, Bbr3Phase::Up).inflight_at_loss(101.0, 9.0), 100.0);
 }
 
 /// Linux: a probe ends by an ACK of a segment since whose departure 3 of 100 were lost. The draft's ends by the losses only.
 #[test]
 fn losses_of_a_sample_end_a_probe_with_linux() {
-    for (linux, phase) in [(false, Phase::Up), (true, Phase::Down)] {
-        let mut cc = full(linux, Phase::Up);
+    for (linux, phase) in [(false, Bbr3Phase::Up), (true, Bbr3Phase::Down)] {
+        let mut cc = full(linux, Bbr3Phase::Up);
         cc.probe.is_sample = true;
         let mut news = news(&cc, 1000, 90, 1000);
         (news.lost, news.tx_in_flight) = (3, 100);
@@ -213,7 +213,7 @@ fn the_window_after_recovery_is_bounded_by_the_model() {
     for (linux, signal, expected) in
         [(false, Signal::Loss, 60.0), (true, Signal::Loss, 50.0), (true, Signal::Timeout, 60.0)]
     {
-        let mut cc = full(linux, Phase::Cruise);
+        let mut cc = full(linux, Bbr3Phase::Cruise);
         cc.on_lost(&Flow::at(SECOND), &Lost::of(5));
         cc.on_congestion(&Flow::at(SECOND).in_flight(3), signal);
         cc.model.inflight_shortterm = 60.0;

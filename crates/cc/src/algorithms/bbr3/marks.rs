@@ -1,6 +1,6 @@
 //! Linux' answer to marks (ECN), where min_rtt is at most 5 ms. The draft has none.
 
-use super::{Bbr3, News, Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 use crate::time::{MILLISECOND, Nanos};
 
 /// The gain of alpha, the part of inflight_shortterm that a round of nothing but marks takes, and the part of a round that is too much; in
@@ -59,7 +59,7 @@ impl Marks {
 
 impl Bbr3 {
     /// Counts them, and looks at a round's where the next one starts.
-    pub(super) fn update_marks(&mut self, news: &News) {
+    pub(super) fn update_marks(&mut self, news: &Bbr3AckEvent) {
         let marks = &mut self.congestion.marks;
         marks.delivered += news.newly_acked();
         if news.ce > 0 {
@@ -72,7 +72,7 @@ impl Bbr3 {
     }
 
     #[inline(never)]
-    fn judge_round_of_marks(&mut self, news: &News) {
+    fn judge_round_of_marks(&mut self, news: &Bbr3AckEvent) {
         let marks = &mut self.congestion.marks;
         marks.is_eligible |= self.model.min_rtt.is_some_and(|min_rtt| min_rtt <= ECN_MAX_RTT);
         let part = (marks.marked / marks.delivered.max(1.0)).min(1.0);
@@ -105,14 +105,14 @@ impl Bbr3 {
 
     /// Whether this cycle has seen losses or marks, once the ACK has been answered.
     #[inline(always)]
-    pub(super) fn note_cycle(&mut self, news: &News) {
+    pub(super) fn note_cycle(&mut self, news: &Bbr3AckEvent) {
         let marks = &mut self.congestion.marks;
         marks.is_loss_in_cycle |= news.lost > 0;
         marks.is_in_cycle |= news.ce > 0;
     }
 
     /// Marks without losses have been seen in this cycle: the next probe begins at once, with large steps. Returns whether it has.
-    pub(super) fn reprobes_after_marks(&mut self, news: &News) -> bool {
+    pub(super) fn reprobes_after_marks(&mut self, news: &Bbr3AckEvent) -> bool {
         let marks = &self.congestion.marks;
         let calm = !news.in_recovery && !self.undo.in_episode;
         if !marks.is_eligible || !marks.is_in_cycle || marks.is_loss_in_cycle || !calm {
@@ -126,7 +126,7 @@ impl Bbr3 {
 
     /// Startup ends by losses or marks.
     pub(super) fn startup_is_too_high(&mut self) {
-        if self.phase == Phase::Startup {
+        if self.phase == Bbr3Phase::Startup {
             let bdp = self.inflight(self.model.max_bw(), 1.0);
             self.full_pipe.reached = true;
             self.model.inflight_longterm = bdp.max(self.congestion.inflight_latest);

@@ -108,10 +108,10 @@ use crate::time::{Nanos, SECOND, seconds};
 use crate::{Ack, CongestionControl, Flow, Lost, RateSample, Signal, Start};
 use congestion::{Congestion, Undo};
 use control::Bounds;
-use model::Model;
+use model::Bbr3Model;
 use probe_bw::Probe;
 use probe_rtt::ProbeRtt;
-use startup::FullPipe;
+use startup::Bbr3FullPipe;
 
 params! {
     /// Parameters of BBRv3.
@@ -191,7 +191,7 @@ const LINUX: Numbers = Numbers {
 
 /// The state machine's states (section 5.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum Bbr3Phase {
     Startup,
     Drain,
     Down,
@@ -201,26 +201,26 @@ enum Phase {
     ProbeRtt,
 }
 
-impl Phase {
+impl Bbr3Phase {
     /// IsInAProbeBWState.
     fn is_probe_bw(self) -> bool {
-        matches!(self, Phase::Down | Phase::Cruise | Phase::Refill | Phase::Up)
+        matches!(self, Bbr3Phase::Down | Bbr3Phase::Cruise | Bbr3Phase::Refill | Bbr3Phase::Up)
     }
 
     /// IsProbingBW.
     fn is_probing(self) -> bool {
-        matches!(self, Phase::Startup | Phase::Refill | Phase::Up)
+        matches!(self, Bbr3Phase::Startup | Bbr3Phase::Refill | Bbr3Phase::Up)
     }
 
     fn number(self) -> f64 {
         match self {
-            Phase::Startup => 0.0,
-            Phase::Drain => 1.0,
-            Phase::Down => 2.0,
-            Phase::Cruise => 3.0,
-            Phase::Refill => 4.0,
-            Phase::Up => 5.0,
-            Phase::ProbeRtt => 6.0,
+            Bbr3Phase::Startup => 0.0,
+            Bbr3Phase::Drain => 1.0,
+            Bbr3Phase::Down => 2.0,
+            Bbr3Phase::Cruise => 3.0,
+            Bbr3Phase::Refill => 4.0,
+            Bbr3Phase::Up => 5.0,
+            Bbr3Phase::ProbeRtt => 6.0,
         }
     }
 }
@@ -229,7 +229,7 @@ impl Phase {
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub struct Bbr3 {
-    model: Model,
+    model: Bbr3Model,
     /// C.cwnd, segments.
     cwnd: f64,
     /// C.pacing_rate, segments a second.
@@ -239,9 +239,9 @@ pub struct Bbr3 {
     /// C.send_quantum before it is rounded down.
     quantum: f64,
     bounds: Bounds,
-    phase: Phase,
-    usage: Usage,
-    full_pipe: FullPipe,
+    phase: Bbr3Phase,
+    usage: WindowUsage,
+    full_pipe: Bbr3FullPipe,
     congestion: Congestion,
     settings: Settings,
     probe_rtt: ProbeRtt,
@@ -273,7 +273,7 @@ struct Settings {
 
 /// How the sender uses its window.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Usage {
+struct WindowUsage {
     begun: bool,
     /// C.is_cwnd_limited: it was full in this round, and in the one before.
     full_now: bool,
@@ -283,7 +283,7 @@ struct Usage {
 }
 
 /// An ACK: the used fields of the draft's RS, and the connection's state after it.
-struct News {
+struct Bbr3AckEvent {
     now: Nanos,
     /// RS.delivery_rate, segments a second; 0 without one.
     delivery_rate: f64,
@@ -306,10 +306,10 @@ struct News {
     newly_lost: u64,
 }
 
-impl News {
+impl Bbr3AckEvent {
     #[inline(always)]
-    fn of(flow: &Flow, ack: &Ack, rate: RateSample) -> News {
-        News {
+    fn of(flow: &Flow, ack: &Ack, rate: RateSample) -> Bbr3AckEvent {
+        Bbr3AckEvent {
             now: flow.now,
             delivery_rate: rate.per_second().unwrap_or(0.0),
             delivered: rate.delivered,
@@ -326,7 +326,7 @@ impl News {
         }
     }
 
-    /// It is no shorter than the least RTT (section 4.1.2.3).
+    /// Whether the sample is no shorter than the least RTT (section 4.1.2.3).
     #[inline(always)]
     fn tells_of_a_rate(&self) -> bool {
         self.delivery_rate > 0.0
@@ -377,7 +377,7 @@ impl Bbr3 {
         let mut bbr = Bbr3 {
             settings,
             random: SplitMix64::new(start.seed),
-            phase: Phase::Startup,
+            phase: Bbr3Phase::Startup,
             drain_start_round: 0,
             cwnd: start.window,
             prior_cwnd: 0.0,
@@ -385,13 +385,13 @@ impl Bbr3 {
             send_quantum: 0,
             quantum: 0.0,
             bounds: Bounds::default(),
-            model: Model::new(start.rtt, linux),
-            full_pipe: FullPipe::default(),
+            model: Bbr3Model::new(start.rtt, linux),
+            full_pipe: Bbr3FullPipe::default(),
             probe: Probe::default(),
             probe_rtt: ProbeRtt::new(start.rtt),
             congestion: Congestion::default(),
             undo: Undo::default(),
-            usage: Usage::default(),
+            usage: WindowUsage::default(),
             departure: 0,
         };
         bbr.pace_at(control::initial_pacing_rate(&start, linux));
@@ -400,7 +400,7 @@ impl Bbr3 {
 
     /// UpdateOnACK (section 5.2.3).
     #[inline(never)]
-    fn on_news(&mut self, news: &News) {
+    fn on_news(&mut self, news: &Bbr3AckEvent) {
         self.update_model_and_state(news);
         if self.model.has_changed {
             self.follow_model();
@@ -410,7 +410,7 @@ impl Bbr3 {
     }
 
     /// UpdateModelAndState (section 5.2.3).
-    fn update_model_and_state(&mut self, news: &News) {
+    fn update_model_and_state(&mut self, news: &Bbr3AckEvent) {
         let loss_round_starts = self.update_latest_delivery_signals(news);
         self.update_congestion_signals(news, loss_round_starts);
         if !self.settings.linux || news.tells_of_a_rate() {
@@ -434,7 +434,7 @@ impl Bbr3 {
     }
 
     /// Another state begins.
-    fn enter(&mut self, phase: Phase) {
+    fn enter(&mut self, phase: Bbr3Phase) {
         self.phase = phase;
         self.model.has_changed = true;
     }
@@ -463,7 +463,7 @@ impl Bbr3 {
         if self.phase.is_probe_bw() {
             self.set_pacing_rate_with_gain(1.0);
             self.model.has_changed = true;
-        } else if self.phase == Phase::ProbeRtt {
+        } else if self.phase == Bbr3Phase::ProbeRtt {
             self.check_probe_rtt_done(now);
         }
     }
@@ -474,7 +474,7 @@ impl CongestionControl for Bbr3 {
         self.cwnd
     }
 
-    /// It has none.
+    /// Always infinite: there is no threshold.
     fn ssthresh(&self) -> f64 {
         f64::INFINITY
     }
@@ -497,14 +497,14 @@ impl CongestionControl for Bbr3 {
 
     /// HandleProbeRTT's MarkConnectionAppLimited (section 5.3.4.3).
     fn holds_back(&self) -> bool {
-        self.phase == Phase::ProbeRtt
+        self.phase == Bbr3Phase::ProbeRtt
     }
 
     /// Inlined, so that only the fields in use are built.
     #[inline(always)]
     fn on_ack(&mut self, flow: &Flow, ack: &Ack) {
         if let Some(rate) = ack.rate {
-            self.on_news(&News::of(flow, ack, rate));
+            self.on_news(&Bbr3AckEvent::of(flow, ack, rate));
         }
     }
 

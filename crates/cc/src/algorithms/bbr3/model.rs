@@ -1,6 +1,6 @@
 //! The model of the path (section 5.5): rounds, bandwidth, round trip and aggregation.
 
-use super::{Bbr3, News};
+use super::{Bbr3, Bbr3AckEvent};
 use crate::parts::number::{max, min, seconds};
 use crate::parts::{RecentMax, WindowedMax};
 use crate::time::{Nanos, SECOND};
@@ -17,7 +17,7 @@ const GOES_ON: [f64; 2] = [1.0, 0.0];
 /// The model of the path.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C)]
-pub(super) struct Model {
+pub(super) struct Bbr3Model {
     /// next_round_delivered.
     pub next_round_delivered: u64,
     /// C.delivered.
@@ -56,11 +56,11 @@ enum Filter {
     Bins(RecentMax),
 }
 
-impl Model {
+impl Bbr3Model {
     /// OnInit.
-    pub fn new(rtt: Option<Nanos>, linux: bool) -> Model {
+    pub fn new(rtt: Option<Nanos>, linux: bool) -> Bbr3Model {
         let filter = if linux { Filter::Bins(RecentMax::default()) } else { Filter::Window(WindowedMax::default()) };
-        Model {
+        Bbr3Model {
             round_count: 0,
             round_start: false,
             has_changed: true,
@@ -121,7 +121,7 @@ impl Model {
     }
 
     /// UpdateRound (section 5.5.1).
-    fn update_round(&mut self, news: &News, linux: bool) {
+    fn update_round(&mut self, news: &Bbr3AckEvent, linux: bool) {
         self.delivered = news.delivered_so_far();
         self.round_start = news.prior_delivered >= self.next_round_delivered && (!linux || news.tells_of_a_rate());
         if self.round_start {
@@ -171,7 +171,7 @@ impl Aggregation {
 
 impl Bbr3 {
     /// UpdateMaxBw (section 5.5.5), UpdateRound included.
-    pub(super) fn update_max_bw(&mut self, news: &News) {
+    pub(super) fn update_max_bw(&mut self, news: &Bbr3AckEvent) {
         self.model.update_round(news, self.settings.linux);
         if self.model.round_start {
             self.probe.rounds_since += 1;
@@ -186,7 +186,7 @@ impl Bbr3 {
     }
 
     /// UpdateACKAggregation (section 5.5.9).
-    pub(super) fn update_ack_aggregation(&mut self, news: &News) {
+    pub(super) fn update_ack_aggregation(&mut self, news: &Bbr3AckEvent) {
         let bw = self.model.bw();
         let aggregation = &mut self.model.aggregation;
         let expected = bw * seconds(news.now - aggregation.interval_start);
@@ -204,7 +204,7 @@ impl Bbr3 {
     }
 
     /// UpdateMinRTT (section 5.3.4.3); returns probe_rtt_expired.
-    pub(super) fn update_min_rtt(&mut self, news: &News) -> bool {
+    pub(super) fn update_min_rtt(&mut self, news: &Bbr3AckEvent) -> bool {
         let probe_rtt_expired = news.now > self.probe_rtt.min_stamp + self.settings.probe_rtt_interval;
         let expired = news.now > self.model.min_rtt_stamp + MIN_RTT_FILTER_LEN;
         // min_rtt follows probe_rtt_min_delay, so that neither changes by a greater one.
@@ -215,7 +215,7 @@ impl Bbr3 {
     }
 
     #[inline(never)]
-    fn change_min_rtt(&mut self, news: &News, probe_rtt_expired: bool, expired: bool) {
+    fn change_min_rtt(&mut self, news: &Bbr3AckEvent, probe_rtt_expired: bool, expired: bool) {
         let (probe, model) = (&mut self.probe_rtt, &mut self.model);
         if news.rtt < Nanos::MAX && (probe_rtt_expired || news.rtt < probe.min_delay) {
             (probe.min_delay, probe.min_stamp) = (news.rtt, news.now);

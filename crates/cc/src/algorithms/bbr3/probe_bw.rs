@@ -1,6 +1,6 @@
 //! Rules common to the four ProbeBW states (section 5.3.3.9): the time to probe, and the long term as a probe's ACKs show it.
 
-use super::{Bbr3, News, Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 use crate::parts::number::{float, max, min};
 use crate::time::{Nanos, SECOND};
 
@@ -62,9 +62,9 @@ impl Default for Probe {
 impl Bbr3 {
     /// CheckStartupDone, CheckDrainDone and UpdateProbeBWCyclePhase.
     #[inline(always)]
-    pub(super) fn update_probe_bw_cycle_phase(&mut self, news: &News) {
+    pub(super) fn update_probe_bw_cycle_phase(&mut self, news: &Bbr3AckEvent) {
         // The state of most ACKs, in which the pipe is full; a jump table would mispredict with many flows in different states.
-        if self.phase != Phase::Cruise {
+        if self.phase != Bbr3Phase::Cruise {
             self.update_other_phase(news);
         } else if !self.adapt_long_term_model(news) {
             self.update_cruise(news);
@@ -72,7 +72,7 @@ impl Bbr3 {
     }
 
     #[inline(never)]
-    fn update_other_phase(&mut self, news: &News) {
+    fn update_other_phase(&mut self, news: &Bbr3AckEvent) {
         if !self.phase.is_probe_bw() {
             self.check_startup_done();
             self.check_drain_done(news);
@@ -80,18 +80,18 @@ impl Bbr3 {
         if !self.full_pipe.reached || self.adapt_long_term_model(news) {
             return;
         }
-        if self.phase == Phase::Down {
+        if self.phase == Bbr3Phase::Down {
             self.update_down(news);
-        } else if self.phase == Phase::Up {
+        } else if self.phase == Bbr3Phase::Up {
             self.update_up(news);
-        } else if self.phase == Phase::Refill {
+        } else if self.phase == Bbr3Phase::Refill {
             self.update_refill(news);
         }
     }
 
     /// IsTimeToProbeBW (section 5.3.3.8.3): it is, and REFILL has begun.
     #[inline(always)]
-    pub(super) fn is_time_to_probe_bw(&mut self, news: &News) -> bool {
+    pub(super) fn is_time_to_probe_bw(&mut self, news: &Bbr3AckEvent) -> bool {
         if self.settings.linux && self.reprobes_after_marks(news) {
             return true;
         }
@@ -111,7 +111,7 @@ impl Bbr3 {
 
     /// AdaptLongTermModel at the start of a round: ACKs begin or cease to show a probe. Returns whether it has decided on a state.
     #[inline(never)]
-    fn end_probe_round(&mut self, news: &News) -> bool {
+    fn end_probe_round(&mut self, news: &Bbr3AckEvent) -> bool {
         match self.probe.ack_phase {
             AckPhase::ProbeStarting => self.probe.ack_phase = AckPhase::ProbeFeedback,
             AckPhase::ProbeStopping => {
@@ -134,7 +134,7 @@ impl Bbr3 {
 
     /// AdaptLongTermModel; whether it has decided on a state.
     #[inline(always)]
-    fn adapt_long_term_model(&mut self, news: &News) -> bool {
+    fn adapt_long_term_model(&mut self, news: &Bbr3AckEvent) -> bool {
         if self.model.round_start && self.end_probe_round(news) {
             return true;
         }
@@ -142,7 +142,7 @@ impl Bbr3 {
             self.answer_losses_of_sample(news);
         }
         // Elsewhere inflight_longterm is as it was, whatever has been lost.
-        if float(news.tx_in_flight) > self.model.inflight_longterm || self.phase == Phase::Up {
+        if float(news.tx_in_flight) > self.model.inflight_longterm || self.phase == Bbr3Phase::Up {
             self.raise_inflight_longterm(news);
         }
         false
@@ -150,14 +150,14 @@ impl Bbr3 {
 
     /// An amount in flight without too many losses is safe.
     #[inline(never)]
-    fn raise_inflight_longterm(&mut self, news: &News) {
+    fn raise_inflight_longterm(&mut self, news: &Bbr3AckEvent) {
         let (lost, tx_in_flight) = (float(news.lost), float(news.tx_in_flight));
         if self.is_inflight_too_high(lost, tx_in_flight) {
             return;
         }
         self.model.inflight_longterm = max(self.model.inflight_longterm, tx_in_flight);
         self.model.has_changed = true;
-        if self.phase == Phase::Up && self.model.inflight_longterm.is_finite() {
+        if self.phase == Bbr3Phase::Up && self.model.inflight_longterm.is_finite() {
             self.probe_inflight_longterm_upward(news);
         }
     }

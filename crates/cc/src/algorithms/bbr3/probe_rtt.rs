@@ -1,7 +1,7 @@
 //! ProbeRTT (section 5.3.4): half a BDP in flight for 200 ms and a round, so that the queue empties and the round trip shows.
 
 use super::probe_bw::AckPhase;
-use super::{Bbr3, News, Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 use crate::time::{MILLISECOND, Nanos};
 
 /// ProbeRTTDuration (section 2.16.2).
@@ -31,15 +31,15 @@ impl ProbeRtt {
 
 impl Bbr3 {
     /// CheckProbeRTT (section 5.3.4.3).
-    pub(super) fn check_probe_rtt(&mut self, news: &News, expired: bool) {
-        if self.phase != Phase::ProbeRtt && expired && !self.usage.idle_restart {
-            self.enter(Phase::ProbeRtt);
+    pub(super) fn check_probe_rtt(&mut self, news: &Bbr3AckEvent, expired: bool) {
+        if self.phase != Bbr3Phase::ProbeRtt && expired && !self.usage.idle_restart {
+            self.enter(Bbr3Phase::ProbeRtt);
             self.save_cwnd();
             self.probe_rtt.done_stamp = None;
             self.probe.ack_phase = AckPhase::ProbeStopping;
             self.model.start_round();
         }
-        if self.phase == Phase::ProbeRtt {
+        if self.phase == Bbr3Phase::ProbeRtt {
             self.handle_probe_rtt(news);
         }
         if news.delivered > 0 {
@@ -49,7 +49,7 @@ impl Bbr3 {
 
     /// HandleProbeRTT; its MarkConnectionAppLimited is [`holds_back`](crate::CongestionControl::holds_back).
     #[inline(never)]
-    fn handle_probe_rtt(&mut self, news: &News) {
+    fn handle_probe_rtt(&mut self, news: &Bbr3AckEvent) {
         if self.probe_rtt.done_stamp.is_none() {
             if news.in_flight() <= self.probe_rtt_cwnd() {
                 self.probe_rtt.done_stamp = Some(news.now + DURATION);

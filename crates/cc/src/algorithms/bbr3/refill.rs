@@ -1,7 +1,7 @@
 //! ProbeBW_REFILL (section 5.3.3.3): a round at full bandwidth, so that the probe that follows begins with a full pipe.
 
 use super::probe_bw::AckPhase;
-use super::{Bbr3, News, Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 
 impl Bbr3 {
     /// StartProbeBW_REFILL.
@@ -13,10 +13,10 @@ impl Bbr3 {
         self.probe.was_precautionary = false;
         self.probe.ack_phase = AckPhase::Refilling;
         self.model.start_round();
-        self.enter(Phase::Refill);
+        self.enter(Bbr3Phase::Refill);
     }
 
-    pub(super) fn update_refill(&mut self, news: &News) {
+    pub(super) fn update_refill(&mut self, news: &Bbr3AckEvent) {
         if self.model.round_start {
             self.probe.is_sample = true;
             self.start_up(news);

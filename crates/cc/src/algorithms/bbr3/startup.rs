@@ -1,6 +1,6 @@
 //! Startup (section 5.3.1): twice as fast every round, until the rate of delivery grows no more or much is lost.
 
-use super::{Bbr3, News, Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 
 /// Less growth than this in a round shows a full pipe (section 5.3.1.2), after this number of rounds.
 const GROWTH: f64 = 1.25;
@@ -10,7 +10,7 @@ const FULL_LOSS_COUNT: u32 = 6;
 
 /// The estimator of a full pipe, which ProbeBW_UP has too.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct FullPipe {
+pub(super) struct Bbr3FullPipe {
     /// full_bw, segments a second.
     pub bw: f64,
     /// full_bw_count.
@@ -20,29 +20,29 @@ pub(super) struct FullPipe {
     pub reached: bool,
 }
 
-impl FullPipe {
+impl Bbr3FullPipe {
     /// ResetFullBW, then the rate to compare with.
     pub fn reset(&mut self, bw: f64) {
-        *self = FullPipe { bw, reached: self.reached, ..FullPipe::default() };
+        *self = Bbr3FullPipe { bw, reached: self.reached, ..Bbr3FullPipe::default() };
     }
 }
 
 impl Bbr3 {
     /// EnterStartup.
     pub(super) fn enter_startup(&mut self) {
-        self.enter(Phase::Startup);
+        self.enter(Bbr3Phase::Startup);
     }
 
     /// The rest of CheckStartupDone, after the check of losses.
     pub(super) fn check_startup_done(&mut self) {
-        if self.phase == Phase::Startup && self.full_pipe.reached {
+        if self.phase == Bbr3Phase::Startup && self.full_pipe.reached {
             self.enter_drain();
         }
     }
 
     /// CheckFullBWReached (section 5.3.1.2), where a round starts; with Linux any ACK may show that the rate grows.
     #[inline(never)]
-    pub(super) fn check_full_bw_reached(&mut self, news: &News) {
+    pub(super) fn check_full_bw_reached(&mut self, news: &Bbr3AckEvent) {
         let rate = news.delivery_rate;
         if self.full_pipe.now || news.is_app_limited || rate == 0.0 {
             return;
@@ -62,7 +62,7 @@ impl Bbr3 {
 
     /// CheckStartupHighLoss (section 5.3.1.3), at the end of a round that began with a loss.
     #[inline(never)]
-    pub(super) fn check_startup_high_loss(&mut self, news: &News, round_ends: bool) {
+    pub(super) fn check_startup_high_loss(&mut self, news: &Bbr3AckEvent, round_ends: bool) {
         if self.settings.linux && !self.full_pipe.reached && news.newly_lost > 0 {
             self.congestion.lossy_acks += 1;
         }
@@ -71,7 +71,7 @@ impl Bbr3 {
         }
         let ranges = core::mem::take(&mut self.congestion.lost_ranges);
         let acks = core::mem::take(&mut self.congestion.lossy_acks);
-        if self.phase != Phase::Startup || !news.in_recovery {
+        if self.phase != Bbr3Phase::Startup || !news.in_recovery {
             return;
         }
         let ranges = if self.settings.linux { acks } else { ranges };
@@ -83,7 +83,7 @@ impl Bbr3 {
         if is_lossy && self.settings.linux {
             self.startup_is_too_high();
         } else if is_lossy {
-            self.undo.phase = Some(Phase::Startup);
+            self.undo.phase = Some(Bbr3Phase::Startup);
             self.pipe_is_full();
             self.model.inflight_longterm = self.bdp().max(self.congestion.inflight_latest);
         }

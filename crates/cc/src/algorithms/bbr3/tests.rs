@@ -38,7 +38,7 @@ fn cruising(rtt_ms: u64, rate: u64) -> Bbr3 {
     }
     ack(&mut cc, 700, 100 * rate, 100_000, 1);
     ack(&mut cc, 701, 100 * rate, 100_000, 1);
-    assert_eq!(cc.phase, Phase::Cruise);
+    assert_eq!(cc.phase, Bbr3Phase::Cruise);
     cc
 }
 
@@ -65,7 +65,7 @@ fn an_application_that_sends_little_fills_no_pipe() {
         let rate = RateSample::new(10, Some(SECOND)).prior_delivered(cc.model.delivered).is_app_limited(true);
         cc.on_ack(&Flow::at(round * 100 * MILLISECOND), &Ack::of(1, 1.0).rate(Some(rate)));
     }
-    assert_eq!(cc.phase, Phase::Startup);
+    assert_eq!(cc.phase, Bbr3Phase::Startup);
 }
 
 /// Section 5.5.10.2: 100 in flight before the segment and 1 lost of them: (0.02 100 - 1)/0.98 = 1.0204 more, and 2 % are lost.
@@ -81,10 +81,10 @@ fn small_windows_probe_as_often_as_reno() {
     let seen: Vec<u64> = (0..20)
         .map(|_| {
             cc.start_down(0);
-            cc.phase = Phase::Cruise;
+            cc.phase = Bbr3Phase::Cruise;
             cc.cwnd = 200.0;
             let mut rounds = 0;
-            while cc.phase == Phase::Cruise {
+            while cc.phase == Bbr3Phase::Cruise {
                 rounds += 1;
                 // The clock is constant, so that rounds alone count.
                 ack(&mut cc, 800, 206_400, 100_000, 61);
@@ -102,10 +102,10 @@ fn large_windows_probe_every_two_to_three_seconds() {
     let mut cc = cruising(100, 10_000);
     for _ in 0..20 {
         cc.start_down(0);
-        cc.phase = Phase::Cruise;
+        cc.phase = Bbr3Phase::Cruise;
         cc.cwnd = 2000.0;
         let mut now_ms = 0;
-        while cc.phase == Phase::Cruise {
+        while cc.phase == Bbr3Phase::Cruise {
             now_ms += 100;
             ack(&mut cc, now_ms, 1_000_000, 100_000, 1000);
         }
@@ -118,7 +118,7 @@ fn large_windows_probe_every_two_to_three_seconds() {
 fn inflight_longterm_grows_by_twice_as_much_every_round() {
     let mut cc = cruising(100, 1000);
     (cc.cwnd, cc.model.inflight_longterm, cc.usage.full_now) = (100.0, 80.0, true);
-    cc.phase = Phase::Up;
+    cc.phase = Bbr3Phase::Up;
     cc.raise_inflight_longterm_slope();
     let flow = Flow::at(SECOND);
     let one = RateSample::new(1, None);
@@ -127,7 +127,7 @@ fn inflight_longterm_grows_by_twice_as_much_every_round() {
             let before = cc.model.inflight_longterm;
             for k in 1..=100 {
                 cc.model.round_start = k == 100;
-                cc.probe_inflight_longterm_upward(&News::of(&flow, &Ack::default(), one));
+                cc.probe_inflight_longterm_upward(&Bbr3AckEvent::of(&flow, &Ack::default(), one));
             }
             cc.model.inflight_longterm - before
         })
@@ -149,7 +149,7 @@ fn the_first_pacing_rate() {
 fn a_loss_of_one_percent_a_round_takes_as_much() {
     let mut cc = cruising(100, 1000);
     cc.start_down(0);
-    cc.phase = Phase::Cruise;
+    cc.phase = Bbr3Phase::Cruise;
     cc.cwnd = 1000.0;
     let first = cc.model.bw();
     round(&mut cc, 990.0);
@@ -161,7 +161,7 @@ fn a_loss_of_one_percent_a_round_takes_as_much() {
         round(&mut cc, 0.99 * bw);
         cc.on_recovered(&Flow::at(0));
     }
-    assert_eq!(cc.phase, Phase::Cruise);
+    assert_eq!(cc.phase, Bbr3Phase::Cruise);
     assert!((4.0 * cc.model.bw() / first - 1.01).abs() < 0.005, "{}", cc.model.bw() / first);
 }
 
@@ -178,7 +178,15 @@ fn no_round_takes_more_than_beta() {
 /// The table of section 5.6.1, and Linux's where it differs.
 #[test]
 fn gains_are_the_tables() {
-    let phases = [Phase::Startup, Phase::Drain, Phase::Down, Phase::Cruise, Phase::Refill, Phase::Up, Phase::ProbeRtt];
+    let phases = [
+        Bbr3Phase::Startup,
+        Bbr3Phase::Drain,
+        Bbr3Phase::Down,
+        Bbr3Phase::Cruise,
+        Bbr3Phase::Refill,
+        Bbr3Phase::Up,
+        Bbr3Phase::ProbeRtt,
+    ];
     let gains = |given: &[(&str, Value)]| {
         let mut cc = bbr3(100, given);
         phases.map(|phase| {
@@ -237,7 +245,7 @@ fn marks_are_answered() {
     for (rtt_ms, shortterm) in [(100, f64::INFINITY), (2, 80.0)] {
         let mut cc = bbr3(rtt_ms, &[("variant", Value::Name("linux-v3"))]);
         cc.start_down(0);
-        cc.phase = Phase::Cruise;
+        cc.phase = Bbr3Phase::Cruise;
         cc.full_pipe.reached = true;
         cc.cwnd = 120.0;
         let rate = RateSample::new(1000, Some(10 * MILLISECOND));

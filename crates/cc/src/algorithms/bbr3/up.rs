@@ -2,20 +2,20 @@
 //! probe has met its bound, is reached.
 
 use super::probe_bw::AckPhase;
-use super::{Bbr3, News, Phase};
+use super::{Bbr3, Bbr3AckEvent, Bbr3Phase};
 
 impl Bbr3 {
     /// StartProbeBW_UP.
     #[inline(never)]
-    pub(super) fn start_up(&mut self, news: &News) {
+    pub(super) fn start_up(&mut self, news: &Bbr3AckEvent) {
         self.probe.ack_phase = AckPhase::ProbeStarting;
         self.model.start_round();
         self.full_pipe.reset(news.delivery_rate);
-        self.enter(Phase::Up);
+        self.enter(Bbr3Phase::Up);
         self.raise_inflight_longterm_slope();
     }
 
-    pub(super) fn update_up(&mut self, news: &News) {
+    pub(super) fn update_up(&mut self, news: &Bbr3AckEvent) {
         if self.is_time_to_go_down(news) {
             self.probe.was_too_high = false;
             self.start_down(news.now);
@@ -23,7 +23,7 @@ impl Bbr3 {
     }
 
     /// IsTimeToGoDown.
-    fn is_time_to_go_down(&mut self, news: &News) -> bool {
+    fn is_time_to_go_down(&mut self, news: &Bbr3AckEvent) -> bool {
         if self.probe.was_too_high && self.reaches_long_term(news) {
             self.probe.was_precautionary = true;
             return true;
@@ -37,7 +37,7 @@ impl Bbr3 {
 
     /// The amount in flight reaches inflight_longterm. The window ends there, so that the amount before an ACK reaches it and the amount after
     /// never does. A fraction is reached if no whole segment more fits. Linux looks at the departure of the next quantum.
-    fn reaches_long_term(&self, news: &News) -> bool {
+    fn reaches_long_term(&self, news: &Bbr3AckEvent) -> bool {
         let longterm = self.model.inflight_longterm;
         if self.settings.linux {
             return self.at_departure(news.prior_in_flight(), news.now) >= longterm;
@@ -53,7 +53,7 @@ impl Bbr3 {
     }
 
     /// ProbeInflightLongtermUpward.
-    pub(super) fn probe_inflight_longterm_upward(&mut self, news: &News) {
+    pub(super) fn probe_inflight_longterm_upward(&mut self, news: &Bbr3AckEvent) {
         if !self.is_cwnd_limited() || self.cwnd < self.model.inflight_longterm {
             return;
         }

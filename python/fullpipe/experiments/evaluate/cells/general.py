@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from functools import cache
-from typing import Any
 
 from fullpipe.experiments.evaluate.cell import ALWAYS, FULL, STANDARD, Cell, Metric, Setting
 from fullpipe.experiments.evaluate.preset import Party, Tree, dumbbell, flows
@@ -45,7 +44,7 @@ def lte(party: Party) -> Tree:
     return {**tree, "links": [{**link, "trace": radio()}]}
 
 
-def wifi(party: Party, **link: Any) -> Tree:
+def wifi(party: Party, **link: object) -> Tree:
     """A wireless hop of 50 Mbit/s and 40 ms."""
     return dumbbell(50e6, 0.04, 1, flows(party, "subject"), duration_s=120, link=link)
 

@@ -17,7 +17,7 @@ WAIT = Metric("p95_queueing_delay_s", "95th percentile of the queueing delay", L
 DONE = Metric("completion_s", "completion time", LESS, "s")
 RAMP = Metric("ramp_s", "until 90 % of the capacity is used over a second", LESS, "s")
 
-QUEUES: dict[str, dict[str, Any]] = {
+QUEUES: dict[str, dict[str, object]] = {
     "CoDel": {"name": "codel"},
     "FQ-CoDel": {"name": "fq-codel", "ecn": False},
     "PIE": {"name": "pie"},
@@ -39,12 +39,12 @@ def varying(
     party: Party,
     rate_bps: float,
     rtt_s: float,
-    schedule: list[dict[str, Any]],
+    schedule: list[dict[str, object]],
     *,
     size: str | None = None,
     duration_s: float = 60,
     warmup_s: float = 0,
-    **link: Any,
+    **link: object,
 ) -> Tree:
     """A path that changes; begun at once, since the changes have their times."""
     keys: dict[str, Any] = {"size": size} if size else {}
@@ -78,7 +78,7 @@ def burst(party: Party) -> Tree:
 
 def incast(party: Party) -> Tree:
     """32 answers at once; 10 Gbit/s, 100 us, a queue that marks beyond 65 packets (RFC 8257, 3.1)."""
-    keys: dict[str, Any] = {"min_rto": "10 ms", "delayed_ack_timeout": "1 ms"}
+    keys: dict[str, object] = {"min_rto": "10 ms", "delayed_ack_timeout": "1 ms"}
     return dumbbell(
         10e9,
         1e-4,
