@@ -6,9 +6,8 @@ without loss and ``lossy`` with loss, a lost packet costs ``base + (lossy - base
 is that cost divided by ``base``. Start-up is counted with an empty run and subtracted. ``out/speed/lossy.json`` keeps
 the records.
 
-``--program`` counts a bare engine that is already built, for example one of an earlier commit. With ``--limit``, a ratio
-above
-it gives exit status 1.
+``--program`` counts a bare engine that is already built, for example one of an earlier commit. With ``--limit``, the
+exit status is 1 if a ratio exceeds it.
 """
 
 from __future__ import annotations
