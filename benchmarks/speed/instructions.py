@@ -1,7 +1,8 @@
-"""Instructions per data packet, counted by valgrind: the same on every run of a binary, whatever else the machine does.
+"""Instructions per data packet, counted by valgrind: equal on every run of a binary, also on a busy machine.
 
-``python -m benchmarks.speed.instructions [SCENARIO.toml ...]``, by default ten flows and the beginnings of the cases of
-``make bench``, which are kept in ``out/speed/instructions.json``; needs cargo and valgrind.
+``python -m benchmarks.speed.instructions [SCENARIO.toml ...]`` counts the given scenarios, by default ten flows and the
+beginnings of the cases of ``make bench``. The default cases are kept in ``out/speed/instructions.json``. It needs cargo
+and valgrind. For example, ``python -m benchmarks.speed.instructions benchmarks/speed/web.toml`` counts one case.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SECONDS = {
     "four-hundred-gigabit": 3,
     "hundred-thousand-flows": 1,
 }
-"""The scenarios, and how much of each is run."""
+"""Scenarios, and simulated seconds of each."""
 
 
 def main() -> int:
@@ -51,12 +52,24 @@ def main() -> int:
     return 0
 
 
+def count(program: Path, scenario: Path) -> tuple[int, int]:
+    """Instructions and data packets of a run.
+
+    Args:
+        program: Bare engine, from `build_engine`.
+        scenario: Scenario file.
+
+    Raises:
+        FileNotFoundError: valgrind is not installed.
+    """
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), str(scenario)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return _number(r"Collected\s*:\s*(\d+)", done.stderr), _number(r"data_packets (\d+)", done.stdout)
+
+
 def _count(program: Path, scenario: Path, compiler: str) -> tuple[int, int]:
-    """Instructions and data packets."""
-    count = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), str(scenario)]
-    done = subprocess.run(count, capture_output=True, text=True, check=True)
-    instructions = _number(r"Collected\s*:\s*(\d+)", done.stderr)
-    packets = _number(r"data_packets (\d+)", done.stdout)
+    """Instructions and data packets, which are printed as well."""
+    instructions, packets = count(program, scenario)
     print(
         f"{scenario.name}: {instructions} instructions, {packets} data packets: "
         f"{instructions / packets:.1f} per packet ({compiler})",
@@ -69,8 +82,8 @@ def build_engine(source: Path = ROOT, target: Path | None = None) -> tuple[Path,
     """Bare engine of a source tree, `crates/sim/examples/run.rs`: its path, and the version of the compiler.
 
     Args:
-        source: The source tree; this one by default.
-        target: Directory of the build; ``target`` of the source tree by default.
+        source: Source tree, by default this one.
+        target: Directory of the build, by default ``target`` of the source tree.
     """
     target = target or source / "target"
     build = ["cargo", "build", "--quiet", "--release", "--locked", "--package", "fullpipe-sim", "--example", "run"]

@@ -4,28 +4,35 @@
 use crate::memory::growth;
 use crate::prefetch::prefetch_end;
 
-/// First in, first out.
+/// First-in, first-out queue.
 #[derive(Clone, Debug, Default)]
 pub struct Ring<T> {
-    /// All places; those from `head` on, round the end, are taken.
+    /// All slots. Those from `head` on, around the end, hold items.
     slots: Vec<T>,
     head: usize,
-    /// The place after the newest.
+    /// Slot after the newest item.
     tail: usize,
     len: usize,
 }
 
-/// The least number of places once there is any.
+/// Minimum number of slots of a queue that has any.
 const LEAST: usize = 4;
 
+impl<T> Ring<T> {
+    /// An empty queue.
+    pub const fn new() -> Ring<T> {
+        Ring { slots: Vec::new(), head: 0, tail: 0, len: 0 }
+    }
+}
+
 impl<T: Copy + Default> Ring<T> {
-    /// How many are waiting.
+    /// Number of items.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The one that has waited longest.
+    /// Oldest item.
     #[inline(always)]
     pub fn front(&self) -> Option<&T> {
         if self.len == 0 { None } else { self.slots.get(self.head) }
@@ -55,13 +62,13 @@ impl<T: Copy + Default> Ring<T> {
         self.slots.get_mut(slot)
     }
 
-    /// All, oldest first.
+    /// All items, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         let (before, from) = self.slots.split_at(self.head);
         from.iter().chain(before).take(self.len)
     }
 
-    /// Adds one at the end.
+    /// Adds an item at the end.
     #[inline(always)]
     pub fn push_back(&mut self, item: T) {
         if self.len == self.slots.len() {
@@ -92,7 +99,7 @@ impl<T: Copy + Default> Ring<T> {
         Some(item)
     }
 
-    /// Takes the `count` oldest items; the last of them.
+    /// Takes the `count` items that have waited longest. Returns the last of them.
     #[inline(always)]
     pub fn pop_many(&mut self, count: usize) -> Option<T> {
         let count = count.min(self.len);
@@ -103,7 +110,7 @@ impl<T: Copy + Default> Ring<T> {
         self.slots.get(last).copied()
     }
 
-    /// Takes those that have waited longest as long as `condition` holds, `most` of them at most; how many.
+    /// Takes the oldest items while `condition` holds, at most `most`. Returns their number.
     #[inline(always)]
     pub fn pop_while(&mut self, most: usize, condition: impl Fn(&T) -> bool) -> usize {
         let most = most.min(self.len);
@@ -117,12 +124,12 @@ impl<T: Copy + Default> Ring<T> {
         count
     }
 
-    /// Bytes it holds on the heap.
+    /// Heap memory in bytes.
     pub fn heap_bytes(&self) -> usize {
         self.slots.capacity() * size_of::<T>()
     }
 
-    /// Forgets all.
+    /// Removes all items.
     #[inline(always)]
     pub fn clear(&mut self) {
         if self.len > 0 {

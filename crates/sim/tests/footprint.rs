@@ -122,8 +122,9 @@ fn nothing_is_allocated_per_packet_on_links_that_vary() {
         link.reorder = Some(Reorder { probability: 0.001, delay: 2 * MS });
         link.aggregation = Some(MS);
         link.policer = Some(Policer { rate_bps: 80_000_000, burst: 250_000 });
-        link.reverse =
-            Some(Box::new(Link { trace: Trace::new(vec![1]).ok(), schedule: Schedule::default(), ..link.clone() }));
+        let trace = Trace::new(vec![1]).expect("a trace");
+        let (rate_bps, schedule) = (trace.rate_bps(), Schedule::default());
+        link.reverse = Some(Box::new(Link { rate_bps, trace: Some(trace), schedule, ..link.clone() }));
         measure(&scenario)
     };
     // Packets come in clumps of many sizes here: it takes a while until every slice of the calendar has had one of the largest.
@@ -137,7 +138,7 @@ fn nothing_is_allocated_per_packet_on_links_that_vary() {
 #[test]
 fn an_idle_flow_takes_at_most_1088_bytes() {
     let held_during = |idle: u32| {
-        let late = Spread::fixed(10_000 * MS);
+        let late = Spread::fixed(9_999 * MS);
         let mut scenario = dumbbell(100_000_000, 250, 10, 1, Spread::fixed(0));
         scenario.flows.push(dumbbell(100_000_000, 250, 10, idle, late).flows.remove(0));
         let (before, mut during) = (HELD.get(), 0);

@@ -102,8 +102,8 @@ fn udp() -> impl Strategy<Value = Udp> {
 fn scenario() -> impl Strategy<Value = Scenario> {
     let traffic =
         (prop::collection::vec(flows(), 1..4), prop::collection::vec(udp(), 0..2), prop::collection::vec(web(), 0..2));
-    (link("a"), link("b"), traffic, any::<u64>(), 0..2000 * MS).prop_map(|(a, b, (flows, udp, web), seed, warmup)| {
-        Scenario {
+    (link("a"), link("b"), traffic, any::<u64>().prop_map(|seed| seed >> 1), 0..2000 * MS).prop_map(
+        |(a, b, (flows, udp, web), seed, warmup)| Scenario {
             duration: 4000 * MS,
             warmup,
             seed,
@@ -115,8 +115,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             flows,
             udp,
             web,
-        }
-    })
+        },
+    )
 }
 
 proptest! {
@@ -219,7 +219,7 @@ proptest! {
 
     /// A finite flow that completes has delivered exactly what it had to send.
     #[test]
-    fn finite_flows_deliver_their_size(size in 1u64..400, seed in any::<u64>(), loss in 0.0..0.05f64) {
+    fn finite_flows_deliver_their_size(size in 1u64..400, seed in 0..=i64::MAX as u64, loss in 0.0..0.05f64) {
         for info in registry::ALL {
             let tcp = Tcp::new(info.name, Recovery::find(info.recovery).expect("a recovery"), vec![0]);
             let group = FlowGroup { tcp, count: 1, start: Spread::fixed(0), stop: None, size: Some(size) };

@@ -12,7 +12,7 @@ use crate::scenario::{Scenario, order};
 use crate::traffic::connection::{Connection, Life};
 use crate::transport::policy::Policy;
 use crate::transport::receiver::Reply;
-use crate::transport::sender::{Arrival, MOST_NOTED};
+use crate::transport::sender::Arrival;
 use crate::window::Window;
 use fullpipe_cc::Nanos;
 use std::num::NonZero;
@@ -76,7 +76,7 @@ impl Transit {
     /// An ACK reaches its sender; says at which moment of the flow's own, or `None` if it is of no use any more.
     #[inline(always)]
     pub fn hand_over<P: Policy>(&mut self, flow: &mut Connection<P>, ack: &Packet) -> Option<Nanos> {
-        if ack.note != NoteSlot::NONE && flow.sender.is_watched() {
+        if ack.note != NoteSlot::NONE {
             self.prefetch_next_note();
         }
         let note = self.notes.take(ack.note);
@@ -87,7 +87,7 @@ impl Transit {
         let arrival = Arrival { cumulative: ack.seq, stamp: ack.stamp, receiver_stamp: ack.aside };
         flow.sender.pass_time(now, flow.id, &mut self.log);
         match note {
-            None => flow.sender.on_ack(now, &arrival, None),
+            None => flow.sender.on_ack(now, &arrival),
             Some(note) => flow.sender.on_noted_ack(now, &arrival, note),
         }
         Some(now)
@@ -105,7 +105,7 @@ impl Transit {
     #[inline(always)]
     pub fn pump<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos) {
         let now = at - flow.access;
-        if flow.sender.is_quiet() {
+        if flow.sender.sends_ranges() {
             let mut segments = flow.sender.new_segments(now);
             if segments.end - segments.start > burst::SMALL {
                 segments = self.cut(flow.id, at, segments);
@@ -126,65 +126,26 @@ impl Transit {
                 }
             }
         } else {
-            self.pump_other(flow, at, now);
+            self.pump_one_by_one(flow, at, now);
         }
         self.arm(flow);
     }
 
-    /// The same where something is lost or suspected, or each segment is paced or watched.
-    #[inline(never)]
-    fn pump_other<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
-        // Apart, since most ACKs of a paced sender end here.
-        if !flow.sender.is_kept_waiting(now) {
-            self.pump_one_by_one(flow, at, now);
-        }
-    }
-
-    /// The same of a sender that is paced, or whose pacer may let it go on.
+    /// Sends segments one by one, as far as window and pacer allow.
     #[inline(never)]
     pub fn pump_one_by_one<P: Policy>(&mut self, flow: &mut Connection<P>, at: Nanos, now: Nanos) {
-        if flow.sender.sends_train() {
-            let train = flow.sender.begin_train();
-            let mut sent = 0;
-            // Each segment is sent at once: the sender could not name the same segments a second time.
-            while let Some(seq) = flow.sender.next_of_train(&train, now) {
-                self.send_by_shortcut(flow, seq, at, now, true);
-                sent += 1;
-                if sent == burst::PART {
-                    flow.sender.end_train(&train, now);
-                    return self.cut_here(flow.id, at);
-                }
-            }
-            flow.sender.end_train(&train, now);
-            if sent > burst::SMALL {
-                self.count_burst(sent);
-            }
-        } else if flow.sender.is_noting() {
-            let segments = flow.sender.noted_segments(now);
-            let count = segments.end - segments.start;
-            for seq in segments {
-                self.send_by_shortcut(flow, seq, at, now, true);
-            }
-            if count == MOST_NOTED {
+        let mut high = flow.sender.high();
+        let mut sent = 0;
+        while let Some(seq) = flow.sender.next_segment(now) {
+            self.send_by_shortcut(flow, seq, at, now, seq >= high);
+            high = flow.sender.high();
+            sent += 1;
+            if sent == burst::PART {
                 return self.cut_here(flow.id, at);
             }
-            if count > burst::SMALL {
-                self.count_burst(count);
-            }
-        } else {
-            let mut high = flow.sender.high();
-            let mut sent = 0;
-            while let Some(seq) = flow.sender.next_segment(now) {
-                self.send_by_shortcut(flow, seq, at, now, seq >= high);
-                high = flow.sender.high();
-                sent += 1;
-                if sent == burst::PART {
-                    return self.cut_here(flow.id, at);
-                }
-            }
-            if sent > burst::SMALL {
-                self.count_burst(sent);
-            }
+        }
+        if sent > burst::SMALL {
+            self.count_burst(sent);
         }
         if let Some(due) = flow.sender.wake(now) {
             // With many flows an alarm among all of them costs more than a place among the packets.

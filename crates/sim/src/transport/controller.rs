@@ -90,11 +90,6 @@ impl Policy for Controller {
         })
     }
 
-    #[inline(always)]
-    fn sent(&mut self, input: impl Input) {
-        dispatched!(self, cc => cc.on_sent(&input.put_together().0));
-    }
-
     fn heap_bytes(&self) -> usize {
         match self {
             Controller::EHstcp(state) => size_of_val(&**state),

@@ -1,8 +1,9 @@
-//! TCP: what an end of a connection sends, and when.
+//! TCP: both ends of a connection.
 
 mod compression;
 mod controller;
 pub mod ecn;
+mod outstanding;
 pub mod pacing;
 mod packet_log;
 pub mod policy;
@@ -14,7 +15,5 @@ pub mod recovery;
 mod repair;
 pub mod rto;
 pub mod sender;
-mod sent_log;
-mod watch;
 
 pub use policy::{Controller, Policy};

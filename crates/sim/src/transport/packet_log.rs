@@ -1,53 +1,34 @@
-//! Numbers of packets, for algorithms that ask for every packet sent and lost. The times and counts of a packet are in the rate sampler.
+//! Packet events for algorithms that ask for every packet sent and lost. Times and counts of a packet are in the record of its segment.
 
-use super::rate::{AtSending, Sampler};
+use super::outstanding::{Outstanding, Record};
 use crate::packet::Ecn;
-use crate::ring::Ring;
 use fullpipe_cc::packets::{Lost, LostBy, Sent};
 
-/// Numbers of the outstanding packets of one connection.
+/// Properties of the packets of one connection.
 #[derive(Clone, Debug)]
 pub struct PacketLog {
     /// Size of a packet, bytes.
     bytes: u64,
-    /// Codepoint of new segments.
+    /// Codepoint of new segments. Retransmissions have none (RFC 3168 section 6.1.5).
     ecn: u8,
-    next_number: u64,
-    /// Segment of the first entry.
-    base: u64,
-    last_sent: Ring<Transmission>,
     /// The next packet is a probe.
     probe_due: bool,
 }
 
-/// Last transmission of a segment.
-#[derive(Clone, Copy, Debug, Default)]
-struct Transmission {
-    number: u64,
-    is_probe: bool,
-    ecn: u8,
-}
-
 impl PacketLog {
-    /// Log of a connection with packets of `bytes` bytes, whose new segments have the codepoint `ect`; `None` without ECN.
+    /// Packets of `bytes` bytes. New segments have the codepoint `ect`; `None` without ECN.
     pub fn new(bytes: u32, ect: Option<Ecn>) -> PacketLog {
         let ecn = match ect {
             Some(Ecn::Ect1) => 1,
             Some(Ecn::Ect0) => 2,
             _ => 0,
         };
-        PacketLog { bytes: bytes.into(), ecn, next_number: 0, base: 0, last_sent: Ring::default(), probe_due: false }
+        PacketLog { bytes: bytes.into(), ecn, probe_due: false }
     }
 
-    /// A new connection begins.
+    /// Starts over for a new connection.
     pub fn reset(&mut self) {
-        self.last_sent.clear();
-        (self.next_number, self.base, self.probe_due) = (0, 0, false);
-    }
-
-    /// Bytes on the heap.
-    pub fn heap_bytes(&self) -> usize {
-        size_of::<PacketLog>() + self.last_sent.heap_bytes()
+        self.probe_due = false;
     }
 
     /// The next packet is a tail loss probe.
@@ -55,46 +36,37 @@ impl PacketLog {
         self.probe_due = true;
     }
 
-    /// Segment `seq` has been sent, which `sampler` knows already; everything before `una` is acknowledged.
-    pub fn on_sent(&mut self, seq: u64, una: u64, sampler: &Sampler) -> Option<Sent> {
-        while self.base < una && self.last_sent.pop_front().is_some() {
-            self.base += 1;
+    /// Event for segment `seq`, which has just been sent.
+    pub fn on_sent(&mut self, seq: u64, outstanding: &mut Outstanding) -> Option<Sent> {
+        if std::mem::take(&mut self.probe_due) {
+            outstanding.set_probe(seq);
         }
-        if self.last_sent.len() == 0 {
-            self.base = seq;
-        }
-        let is_probe = std::mem::take(&mut self.probe_due);
-        let number = self.next_number;
-        self.next_number += 1;
-        match self.last_sent.get_mut(usize::try_from(seq.checked_sub(self.base)?).ok()?) {
-            Some(known) => *known = Transmission { number, is_probe, ecn: 0 },
-            None => self.last_sent.push_back(Transmission { number, is_probe, ecn: self.ecn }),
-        }
-        self.record(seq, &sampler.at_sending(seq)?)
+        self.sent(outstanding.get(seq)?, outstanding)
     }
 
-    /// Segment `seq` is found lost, which `sampler` has counted; `lost` segments were since it was sent, itself included.
-    pub fn on_lost(&self, seq: u64, lost: u64, by: LostBy, sampler: &Sampler) -> Option<Lost> {
-        let at = sampler.at_sending(seq)?;
-        let sent = self.record(seq, &at)?;
-        let (lost_since_sent, delivered_since_sent) = (lost * self.bytes, at.delivered_since * self.bytes);
+    /// Event for segment `seq`, which has been counted as lost. Lost since its transmission are `lost` segments, this one included.
+    pub fn on_lost(&self, seq: u64, lost: u64, by: LostBy, outstanding: &Outstanding) -> Option<Lost> {
+        let record = outstanding.get(seq)?;
+        let delivered = outstanding.rate.as_ref()?.at_sending(record).delivered_since;
+        let sent = self.sent(record, outstanding)?;
+        let (lost_since_sent, delivered_since_sent) = (lost * self.bytes, delivered * self.bytes);
         Some(Lost { sent, by, reserved: [0; 7], lost_since_sent, delivered_since_sent })
     }
 
-    fn record(&self, seq: u64, at: &AtSending) -> Option<Sent> {
-        let transmission = self.last_sent.get(usize::try_from(seq.checked_sub(self.base)?).ok()?)?;
+    fn sent(&self, record: &Record, outstanding: &Outstanding) -> Option<Sent> {
+        let at = outstanding.rate.as_ref()?.at_sending(record);
         Some(Sent {
-            number: transmission.number,
+            number: outstanding.number(record),
             bytes: self.bytes,
-            sent_at: at.sent_at,
-            in_flight: at.in_flight * self.bytes,
+            sent_at: record.sent_at,
+            in_flight: u64::from(record.in_flight) * self.bytes,
             delivered: at.delivered * self.bytes,
             lost: at.lost * self.bytes,
-            delivered_at: at.delivered_at,
-            first_sent_at: at.first_sent_at,
-            app_limited: at.app_limited,
-            is_probe: transmission.is_probe,
-            ecn: transmission.ecn,
+            delivered_at: record.delivered_at,
+            first_sent_at: record.first_sent_at,
+            app_limited: record.app_limited,
+            is_probe: record.is_probe,
+            ecn: if record.retransmitted { 0 } else { self.ecn },
             reserved: [0; 5],
         })
     }

@@ -31,9 +31,6 @@ pub trait Policy: CongestionControl + Debug + Sized {
     /// [`CongestionControl::on_ack`], then [`CongestionControl::cwnd`].
     fn acked(&mut self, input: impl Input) -> f64;
 
-    /// [`CongestionControl::on_sent`], of the flow that `input` puts together.
-    fn sent(&mut self, input: impl Input);
-
     /// Whether packets are to be recorded for it ([`CongestionControl::takes_packets`]): known without a call for the crate's own.
     #[inline(always)]
     fn records_packets(&self) -> bool {
@@ -123,10 +120,6 @@ impl Policy for Any {
         let (flow, ack) = input.put_together();
         self.on_ack(&flow, &ack);
         self.cwnd
-    }
-
-    fn sent(&mut self, input: impl Input) {
-        self.on_sent(&input.put_together().0);
     }
 
     fn heap_bytes(&self) -> usize {

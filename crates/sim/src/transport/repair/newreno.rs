@@ -1,16 +1,16 @@
-//! NewReno: fast recovery kept until all that was outstanding at its beginning is acknowledged (RFC 6582).
+//! NewReno: fast recovery continues until all data outstanding at its start is acknowledged (RFC 6582).
 
 use super::reno::Reno;
-use super::{Loss, News, Repair, Verdict};
+use super::{AckEvent, Context, Repair, Tally, Verdict};
+use crate::transport::outstanding::Outstanding;
 use crate::transport::progress::{Phase, Progress};
-use fullpipe_cc::Nanos;
 
-/// Reno's fast recovery that partial ACKs do not end.
+/// Reno's fast recovery, which partial ACKs do not end.
 #[derive(Clone, Debug, Default)]
 pub struct NewReno {
-    /// What the two have in common.
+    /// Reno's fast recovery.
     pub reno: Reno,
-    /// A partial ACK has come in this episode.
+    /// A partial ACK has arrived in this episode.
     partial: bool,
 }
 
@@ -19,51 +19,39 @@ impl Repair for NewReno {
         *self = NewReno::default();
     }
 
-    fn on_new_ack(&mut self, news: &News, progress: &Progress) -> Verdict {
-        if !matches!(progress.phase, Phase::Recovery { .. }) || progress.past_point() {
-            return self.reno.on_new_ack(news, progress);
+    fn on_ack(&mut self, ack: &AckEvent, context: &mut Context) -> Verdict {
+        let in_recovery = matches!(context.progress.phase, Phase::Recovery { .. });
+        if ack.acked == 0 || !in_recovery || context.progress.past_point() {
+            return self.reno.on_ack(ack, context);
         }
-        // RFC 6582 section 3.2, step 3: repair, deflate by what was acknowledged, add one back; only the first partial ACK
-        // restarts the timer.
+        // RFC 6582 section 3.2, step 3: retransmit, deflate by the acknowledged segments, add one back. Only the first partial ACK restarts
+        // the timer.
         let duplicates = &mut self.reno.duplicates;
         duplicates.end();
         duplicates.repeat_first = true;
-        duplicates.inflation = (duplicates.inflation + 1).saturating_sub(news.acked);
+        duplicates.inflation = (duplicates.inflation + 1).saturating_sub(ack.acked);
         Verdict { keeps_timer: std::mem::replace(&mut self.partial, true), ..Verdict::default() }
     }
 
-    fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
-        self.reno.on_duplicate_ack(news, progress)
-    }
-
-    fn begin(&mut self, window: u64, progress: &Progress) {
+    fn begin(&mut self, window: u64, context: &mut Context) {
         self.partial = false;
-        self.reno.begin(window, progress);
-        self.reno.duplicates.distrust(progress);
+        self.reno.begin(window, context);
+        self.reno.duplicates.distrust(context.progress);
     }
 
-    fn restart(&mut self, now: Nanos, progress: &mut Progress) {
-        self.reno.restart(now, progress);
+    fn restart(&mut self, context: &mut Context) {
+        self.reno.restart(context);
     }
 
-    fn next_segment(&mut self, window: u64, progress: &mut Progress) -> Option<u64> {
-        self.reno.next_segment(window, progress)
+    fn next_segment(&mut self, window: u64, context: &mut Context) -> Option<u64> {
+        self.reno.next_segment(window, context)
     }
 
-    fn in_network(&self, progress: &Progress) -> u64 {
-        self.reno.in_network(progress)
+    fn tally(&self, progress: &Progress, outstanding: &Outstanding) -> Tally {
+        self.reno.tally(progress, outstanding)
     }
 
-    fn arrived(&self, progress: &Progress) -> u64 {
-        self.reno.arrived(progress)
-    }
-
-    /// One that is paced may yet have to send the first segment again.
-    fn rest(&mut self, _progress: &Progress) -> bool {
-        !self.reno.duplicates.repeat_first
-    }
-
-    fn is_calm(&self) -> bool {
-        self.reno.is_calm()
+    fn is_idle(&self, _outstanding: &Outstanding) -> bool {
+        self.reno.duplicates.is_idle()
     }
 }

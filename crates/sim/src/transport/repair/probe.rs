@@ -42,6 +42,7 @@ impl Probe {
 
     /// Section 7.2: new data has been sent, or acknowledged, at `now`. Like the RTO, the PTO is above SRTT by a tick of the clock that
     /// measures it at least.
+    #[inline]
     pub fn schedule(&mut self, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
         // Before the first sample of data the round trip of the handshake is used for SRTT, as with the RTO.
         let twice = |round_trip: Nanos| round_trip + round_trip.max(rtt.granularity());
@@ -97,7 +98,7 @@ impl Probe {
         repaired && progress.phase == Phase::Open
     }
 
-    /// None is out, nor about to go.
+    /// Whether no probe is out, and none waits to be sent.
     pub fn is_idle(&self) -> bool {
         self.end.is_none() && !self.due
     }

@@ -1,306 +1,212 @@
-//! Recovery by time: RACK-TLP, RFC 8985. A segment is lost if one sent sufficiently later has arrived, be it new or sent again, so
-//! that a retransmission lost as well is found like any other; where ACKs stay away, a probe brings one (`probe.rs`), and a timer
-//! finds what is overdue. How long it waits for what was overtaken, `reordering.rs` says; how much it sends, `prr.rs`; which cuts
-//! were needless, `undo.rs`.
+//! Loss recovery by time: RACK-TLP, RFC 8985. A segment is lost if one sent sufficiently later has arrived. Retransmissions are no
+//! exception, so that a lost retransmission is found like any other loss. Where no ACK arrives, a probe causes one (`probe.rs`), and the
+//! reordering timer finds overdue segments. `reordering.rs` has the wait for overtaken segments, `prr.rs` the number of segments to send,
+//! and `undo.rs` the detection of spurious cuts.
 //!
-//! While nothing is suspected the times of sending are all that is noted (`Rest`); when something is, what is known of each segment
-//! outstanding is made from them.
-//!
-//! Choices where the RFC leaves them, and deviations:
-//! - Of two segments sent at the same time, the one sent first counts as before the other; the RFC has but their numbers to go by.
-//! - The least RTT is that of the whole connection (section 6.2, step 1, allows for a windowed one too).
-//! - Step 2 leaves out the ACK of a retransmission whose echoed timestamp is older. Here that is asked of cumulative ACKs alone: what
-//!   a duplicate ACK echoes is not of the segment it SACKs (RFC 7323 section 4.3), and the probe of a tail of several lost segments
-//!   could not show their loss.
-//! - The loss of a retransmission that is found in recovery is no second cut, as in Linux. Section 9.3 leaves that to proportional rate
-//!   reduction; where there is none (`prr = false`), it asks for one more, as RFC 5681 section 4.3 does.
-//! - A segment sent after a recovery began that is lost and sent again within it belongs to another window, for whose loss RFC 5681
-//!   section 4.3 has the window cut as well. As in Linux that cut comes when the recovery is over, unless the retransmissions of all
-//!   such segments have arrived by then.
-//! - Any DSACK widens the window of step 4, one that a probe has caused as well, as the RFC writes it.
-//! - A cut that turns out needless counts as reordering seen.
-//! - Section 7.4.2's third case, a duplicate ACK without SACK, cannot come: receivers tell of duplicates (RFC 2883).
+//! Choices and deviations:
+//! - Of two segments sent at one time, the one sent first counts as earlier. The RFC compares segment numbers.
+//! - The minimum RTT is that of the whole connection (section 6.2, step 1, allows a windowed one).
+//! - Step 2 ignores the ACK of a retransmission whose echoed timestamp is older. Here this holds for cumulative ACKs only: a duplicate
+//!   ACK does not echo the timestamp of the segment that it SACKs (RFC 7323 section 4.3), and the probe of a tail of several lost
+//!   segments could not show their loss.
+//! - The loss of a retransmission in recovery does not cut again, as in Linux. Section 9.3 leaves that to proportional rate reduction.
+//!   Without it (`prr = false`), the section asks for one more cut, as RFC 5681 section 4.3 does.
+//! - A segment sent after a recovery began that is lost and retransmitted within it belongs to another window, whose loss cuts again
+//!   (RFC 5681 section 4.3). As in Linux that cut comes at the end of the recovery, unless the retransmissions of all such segments
+//!   have arrived by then.
+//! - Any DSACK widens the window of step 4, also one caused by a probe, as the RFC has it.
+//! - A spurious cut counts as reordering.
+//! - Section 7.4.2's third case, a duplicate ACK without SACK, cannot occur: receivers report duplicates (RFC 2883).
 
 use super::probe::Probe;
 use super::prr::Prr;
 use super::reordering::Reordering;
 use super::undo::Undo;
-use super::{Expiry, Loss, News, Repair, Verdict};
-use crate::packet::{Block, SackBlocks, is_same};
-use crate::ring::Ring;
+use super::{AckEvent, Context, Expiry, Loss, Repair, Tally, Verdict};
+use crate::packet::{SackBlocks, is_same};
 use crate::scenario::Tcp;
+use crate::transport::outstanding::{Moment, Outstanding, Record, State};
 use crate::transport::progress::{Phase, Progress};
-use crate::transport::ranges::Ranges;
-use crate::transport::rate::Sampler;
 use crate::transport::receiver::unwrap;
-use crate::transport::rto::{RtoRule, RttEstimator};
-use crate::transport::sent_log::{Fate, Moment, Sent, SentLog};
+use crate::transport::rto::RtoRule;
 use fullpipe_cc::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// No segment: a number that none has.
+/// No segment.
 const NONE: u64 = u64::MAX;
 /// Linux adds this to the reordering timer (TCP_TIMEOUT_MIN_US).
 const LINUX_MARGIN: Nanos = 2_000_000;
 
-/// What the first loss calls for that is found in `phase`: RFC 3168 section 6.1.2 has the window cut once a window, for marks and losses
-/// together.
-fn first_loss(phase: Phase) -> Loss {
-    if matches!(phase, Phase::Reduction { .. }) { Loss::Repair } else { Loss::Cut }
-}
-
-/// RACK-TLP. In the order of use, in whole lines of the cache: what is touched while nothing is suspected, what most ACKs behind a loss touch, the
-/// rest.
+/// State of RACK-TLP, in the order of use and in whole cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Rack {
-    rest: Rest,
     /// RACK.rtt.
     rtt: Nanos,
-    /// RACK.min_RTT: of segments sent once, so that it is known before the first ACK of new data.
-    min_rtt: Option<Nanos>,
-    rto_at: Nanos,
-    /// When something is overdue; `Nanos::MAX` if nothing can be.
+    /// RACK.min_RTT, of segments sent once; `Nanos::MAX` before the first. SACKed segments count, so that it may precede the first ACK of
+    /// new data.
+    min_rtt: Nanos,
+    /// Expiry of the reordering timer; `Nanos::MAX` if no segment is overtaken.
     reorder_at: Nanos,
     probe: Probe,
-    /// When the RFC's RACK.segment was sent: of the segments that have arrived the one sent last.
+    /// Send time of RACK.segment: of all segments that have arrived, the one sent last.
     latest: Option<Moment>,
-    log: SentLog,
-    /// Of the segments under way that were sent before it, the one sent last; [`NONE`] if there is none.
+    /// Of the segments in flight that were sent before `latest`, the one sent last, or an earlier one; [`NONE`] if there is none.
     overtaken: u64,
-    /// How many are lost.
-    lost_count: u64,
-    /// How many retransmissions are under way.
-    again_count: u64,
     /// RACK.fack: one past the highest segment that has arrived.
     fack: u64,
-    /// The same before the ACK at hand. What it delivers counts in the order of the segments (section 6.2, step 3), however it tells:
-    /// of what it acknowledges none has come after what it SACKs.
+    /// `fack` before this ACK. Segments that one ACK delivers count in the order of their numbers (section 6.2, step 3): none of the
+    /// acknowledged segments arrived after those that it SACKs.
     fack_before: u64,
-    /// How many segments the last ACK has delivered.
+    /// Smoothed RTT; 0 before the first sample.
+    srtt: Nanos,
+    /// Segments that the last ACK delivered.
     delivered: u64,
     pub(in crate::transport) reordering: Reordering,
-    /// The segment that the ACK at hand says has arrived twice.
+    /// Segment that this ACK reports as a duplicate.
     duplicate: Option<u64>,
-    /// Earliest send time of the segments sent once that the last SACK blocks newly report.
+    /// Earliest send time of the segments sent once that the last SACK blocks newly reported.
     sacked_from: Option<Nanos>,
-    /// Added to the reordering timer.
+    /// Addition to the reordering timer.
     timer_margin: Nanos,
-    /// The first repair goes whatever the window says.
+    /// The first retransmission leaves without regard to the window.
     repeat_first: bool,
-    /// The last cut is to be undone.
+    /// The last cut is spurious and about to be undone.
     undoes: bool,
-    /// What the last ACK with SACK blocks told.
-    told: SackBlocks,
-    sacked: Ranges,
-    /// Those found lost of which nobody has been told, where somebody is to be.
-    untold: Option<Vec<u64>>,
-    prr: Option<Prr>,
-    /// Zero before the first sample.
-    srtt: Nanos,
-    /// Lost segments to be sent again, lowest first; some may have arrived since.
-    lost: BinaryHeap<Reverse<u64>>,
-    undo: Undo,
     /// A cut may be undone (key `undo`).
     undo_allowed: bool,
-}
-
-/// What is noted while nothing is suspected.
-#[derive(Clone, Debug, Default)]
-#[repr(C)]
-struct Rest {
-    /// When each segment outstanding was sent, in their order; nothing where the rate of delivery is measured, which takes that too.
-    times: Ring<Nanos>,
-    /// When the last one acknowledged in this rest was sent.
-    acked: Option<Nanos>,
-    /// There is none before this is acknowledged: what was outstanding when the last one ended.
-    from: u64,
+    /// SACK blocks of the last ACK that had any.
+    last_blocks: SackBlocks,
+    prr: Option<Prr>,
+    /// Lost segments that wait for retransmission, lowest first. Some may have arrived since.
+    lost: BinaryHeap<Reverse<u64>>,
+    undo: Undo,
 }
 
 impl Repair for Rack {
     fn reset(&mut self) {
-        self.log.clear(0);
-        self.rest.times.clear();
-        self.sacked.clear();
-        self.lost.clear();
         self.probe.reset();
-        let Rack { rest, log, sacked, lost, untold, .. } = self;
-        let rest = Rest { times: std::mem::take(&mut rest.times), ..Rest::default() };
-        let (log, sacked, lost) = (std::mem::take(log), std::mem::take(sacked), std::mem::take(lost));
-        let untold = untold.take().map(|mut untold| {
-            untold.clear();
-            untold
-        });
-        *self =
-            Rack { rest, log, sacked, lost, untold, ..Rack::new(self.probe, self.prr.is_some(), self.timer_margin) };
+        self.lost.clear();
+        let (probe, lost) = (self.probe, std::mem::take(&mut self.lost));
+        let Rack { undo_allowed, timer_margin, .. } = *self;
+        *self = Rack { lost, undo_allowed, ..Rack::new(probe, self.prr.is_some(), timer_margin) };
     }
 
-    fn on_sack(
-        &mut self,
-        blocks: &SackBlocks,
-        cumulative: u64,
-        now: Nanos,
-        progress: &Progress,
-        mut news: Option<&mut Vec<u64>>,
-    ) -> u64 {
+    fn on_sack(&mut self, blocks: &SackBlocks, cumulative: u64, context: &mut Context) -> u64 {
         self.fack_before = self.fack;
         self.sacked_from = None;
-        let number = |edge: u32| unwrap(edge, progress.una);
-        let told = |&(start, end): &Block| (number(start), number(end));
-        let [first, second, _] = blocks.each_ref().map(told);
-        // RFC 2883 section 4: the first block tells of a duplicate if it is below the cumulative point or inside the second.
+        let una = context.progress.una;
+        let number = |edge: u32| unwrap(edge, una);
+        let (first, second) = ((number(blocks[0].0), number(blocks[0].1)), (number(blocks[1].0), number(blocks[1].1)));
+        // RFC 2883 section 4: the first block reports a duplicate if it is below the cumulative ACK or inside the second block.
         if first.0 < first.1 && (first.1 <= cumulative || (second.0 <= first.0 && first.1 <= second.1)) {
             self.duplicate = Some(first.0);
             self.undoes |= self.undo.on_duplicate();
         }
-        // An ACK that a later one has overtaken tells of what lies below the cumulative point now.
-        let floor = cumulative.max(progress.una);
-        let before = std::mem::replace(&mut self.told, *blocks);
-        // Most blocks are told again and again, and most ACKs tell of one that has grown.
-        if blocks[1..] == before[1..] && !before.contains(&blocks[0]) {
-            return self.take_sacked(first.0.max(floor), first.1, now, &mut news);
+        if context.outstanding.sacked() == 0 {
+            self.last_blocks = SackBlocks::default();
         }
+        // An ACK that was overtaken by a later one may report segments below the cumulative ACK.
+        let floor = cumulative.max(una);
+        let last = std::mem::replace(&mut self.last_blocks, *blocks);
         let mut new = 0;
-        for block in blocks.iter().filter(|block| !before.contains(block)) {
-            let (start, end) = told(block);
-            new += self.take_sacked(start.max(floor), end, now, &mut news);
+        for (&block, before) in blocks.iter().zip(last) {
+            if is_same(block, before) {
+                continue;
+            }
+            // A block that has grown reports nothing new below its earlier end.
+            let start = if block.0 == before.0 { before.1 } else { block.0 };
+            new += self.take_sacked(number(start).max(floor), number(block.1), context);
         }
         new
     }
 
-    fn on_new_ack(&mut self, news: &News, progress: &Progress) -> Verdict {
-        self.delivered = news.sacked;
-        self.srtt = news.rtt.smoothed().unwrap_or(0);
-        while let Some((seq, sent)) = self.log.pop_below(progress.una) {
-            self.take_acked(seq, sent, news);
-        }
-        if !self.sacked.is_empty() {
-            self.sacked.remove_below(progress.una);
-            if self.sacked.is_empty() {
-                self.told = SackBlocks::default();
-            }
-        }
-        self.probe.on_sample();
-        let over = progress.past_point();
-        let repairing = progress.phase.is_repairing() && !over;
-        let original = self.undo.is_of_original(news.stamp, news.rtt.timestamp_tick());
-        self.undoes |= match progress.phase {
-            Phase::Open | Phase::Reduction { .. } => false,
-            // Others may have been lost indeed: what their retransmissions bring is waited for.
-            Phase::Recovery { .. } => original && self.again_count == 0,
-            Phase::Restart { .. } => original,
-        };
-        let loss = self.on_ack(news, repairing, over, progress);
-        if loss.is_none() && !repairing && self.sacked.is_empty() && progress.flight_size() > 0 {
-            self.probe.schedule(news.now, news.rtt, progress);
-        } else {
-            self.probe.cancel();
-        }
-        Verdict { over, loss, ..Verdict::default() }
+    fn on_ack(&mut self, ack: &AckEvent, context: &mut Context) -> Verdict {
+        self.delivered = ack.sacked;
+        if ack.acked > 0 { self.on_new_ack(ack, context) } else { self.on_duplicate_ack(ack, context) }
     }
 
-    fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
-        self.on_told(news, progress)
-    }
-
-    fn begin(&mut self, window: u64, progress: &Progress) {
+    fn begin(&mut self, window: u64, context: &mut Context) {
         self.probe.abandon();
-        self.repeat_first = self.lost_count > 0;
-        let in_flight = self.in_network(progress);
+        self.repeat_first = context.outstanding.lost() > 0;
         if let Some(prr) = &mut self.prr {
-            let outstanding = progress.flight_size() - self.sacked.count();
+            let outstanding = context.progress.flight_size() - context.outstanding.sacked();
+            let in_flight = outstanding - context.outstanding.lost();
             prr.deliver(self.delivered);
-            match progress.phase {
+            match context.progress.phase {
                 Phase::Reduction { .. } => prr.go_on(in_flight, false),
                 _ => prr.begin(window, outstanding, in_flight),
             }
         }
     }
 
-    fn sinks(&mut self, from: u64, to: u64, progress: &Progress) -> bool {
+    fn sink(&mut self, from: u64, to: u64, context: &mut Context) -> bool {
         if let Some(prr) = &mut self.prr {
-            prr.sink(from, to, progress.flight_size() - self.sacked.count());
+            prr.sink(from, to, context.progress.flight_size() - context.outstanding.sacked());
         }
         self.prr.is_some()
     }
 
-    /// Section 6.3: the first segment is lost, and all that are overdue.
-    fn restart(&mut self, now: Nanos, progress: &mut Progress) {
+    /// Section 6.3: the first segment and all that are overdue are lost.
+    fn restart(&mut self, context: &mut Context) {
         self.probe.abandon();
         self.repeat_first = true;
-        if self.log.get(progress.una).is_some_and(|sent| sent.fate == Fate::UnderWay) {
-            self.lose(progress.una);
+        let una = context.progress.una;
+        if context.outstanding.get(una).is_some_and(|record| record.state == State::InFlight) {
+            self.lose(una, context.outstanding);
         }
-        self.lose_overdue(None, self.wait(true), now);
+        let wait = self.wait(true, context.outstanding.sacked());
+        self.lose_overdue(None, wait, context);
         self.reorder_at = Nanos::MAX;
     }
 
-    fn next_segment(&mut self, window: u64, progress: &mut Progress) -> Option<u64> {
-        if self.probe.due {
-            return self.probe.next_segment(progress);
+    fn next_segment(&mut self, window: u64, context: &mut Context) -> Option<u64> {
+        // Section 7.2: no probe while segments are SACKed. One that waits for the pacer is dropped.
+        if std::mem::take(&mut self.probe.due) && context.outstanding.sacked() == 0 {
+            return self.probe.next_segment(context.progress);
         }
         let window = match &self.prr {
-            Some(prr) if progress.phase.is_reducing() => prr.window(),
+            Some(prr) if context.progress.phase.is_reducing() => prr.window(),
             _ => window,
         };
-        if !std::mem::take(&mut self.repeat_first) && self.in_network(progress) >= window {
-            progress.cwnd_limited = true;
+        if !std::mem::take(&mut self.repeat_first) && in_network(context.progress, context.outstanding) >= window {
+            context.progress.cwnd_limited = true;
             return None;
         }
-        let lost = if self.lost_count > 0 { self.next_lost() } else { None };
-        lost.or_else(|| progress.next_new())
+        let lost = if context.outstanding.lost() > 0 { self.next_lost(context.outstanding) } else { None };
+        lost.or_else(|| context.progress.next_new())
     }
 
     #[inline]
-    fn sends_only_new(&self, progress: &Progress) -> bool {
-        let by_window = self.prr.is_none() || !progress.phase.is_reducing();
-        self.lost_count == 0 && by_window && !self.probe.due && !self.repeat_first
-    }
-
-    #[inline(always)]
-    fn on_new(&mut self, first: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
-        self.log.note_many(first, progress.nxt, now);
-        if let Some(prr) = &mut self.prr {
-            (first..progress.nxt).for_each(|_| prr.on_sent());
-        }
-        if !progress.phase.is_repairing() && self.sacked.is_empty() {
-            self.probe.schedule(now, rtt, progress);
-        }
-    }
-
-    fn on_sent(&mut self, seq: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
+    fn on_sent(&mut self, seq: u64, again: bool, context: &mut Context) {
         if let Some(prr) = &mut self.prr {
             prr.on_sent();
         }
-        if self.settle(seq, Fate::Lost).is_none() {
-            self.log.note_new(seq, now);
-            if !progress.phase.is_repairing() && self.sacked.is_empty() && !self.probe.is_out(progress.nxt) {
-                self.probe.schedule(now, rtt, progress);
-            }
-            return;
+        if again {
+            self.pass_over(seq, context.outstanding);
+            self.undo.on_retransmission(context.now);
+        } else if !context.progress.phase.is_repairing()
+            && context.outstanding.sacked() == 0
+            && !self.probe.is_out(context.progress.nxt)
+        {
+            self.probe.schedule(context.now, context.rtt, context.progress);
         }
-        self.again_count += 1;
-        self.undo.on_sent_again(now);
-        self.log.note(seq, now);
     }
 
-    fn wake_at(&mut self, rto_at: Nanos) -> Nanos {
-        self.rto_at = rto_at;
-        self.rewake_at(rto_at)
-    }
-
-    fn rewake_at(&self, _wake_at: Nanos) -> Nanos {
-        self.rto_at.min(self.probe.at).min(self.reorder_at)
+    #[inline(always)]
+    fn timer_at(&self) -> Nanos {
+        self.probe.at.min(self.reorder_at)
     }
 
     /// Section 7.2: the probe never comes after the retransmission timer, but in its place.
-    fn on_timer(&mut self, now: Nanos, progress: &Progress) -> Expiry {
-        if self.reorder_at <= now {
+    fn on_timer(&mut self, context: &mut Context) -> Expiry {
+        if self.reorder_at <= context.now {
             self.delivered = 0;
-            let repairing = progress.phase.is_repairing();
-            self.look(repairing, now);
-            return Expiry::Looked((!repairing && self.lost_count > 0).then_some(first_loss(progress.phase)));
+            let repairing = context.progress.phase.is_repairing();
+            self.detect_losses(repairing, context);
+            let lost = !repairing && context.outstanding.lost() > 0;
+            return Expiry::Looked(lost.then_some(first_loss(context.progress.phase)));
         }
         if self.probe.at == Nanos::MAX {
             return Expiry::Timeout;
@@ -314,139 +220,49 @@ impl Repair for Rack {
     }
 
     #[inline]
-    fn undoes(&mut self) -> Option<(f64, f64)> {
+    fn undo(&mut self, context: &mut Context) -> Option<(f64, f64)> {
         if !self.undoes {
             return None;
         }
-        self.take_back()
+        self.take_undo(context.outstanding)
     }
 
-    #[inline]
-    fn has_found(&self) -> bool {
-        self.untold.as_ref().is_some_and(|untold| !untold.is_empty())
+    /// Pipe of RFC 6675: segments that are neither acknowledged nor SACKed nor lost are in the network.
+    fn tally(&self, _progress: &Progress, outstanding: &Outstanding) -> Tally {
+        Tally { arrived: outstanding.sacked(), lost: outstanding.lost() }
     }
 
-    fn take_found(&mut self, found: &mut Vec<u64>) {
-        if let Some(untold) = &mut self.untold {
-            found.append(untold);
-        }
-    }
-
-    /// The RFC's pipe: what is neither acknowledged nor SACKed nor lost.
-    fn in_network(&self, progress: &Progress) -> u64 {
-        progress.flight_size() - self.sacked.count() - self.lost_count
-    }
-
-    fn arrived(&self, _progress: &Progress) -> u64 {
-        self.sacked.count()
-    }
-
-    fn is_calm(&self) -> bool {
-        self.sacked.is_empty() && self.lost_count == 0
-    }
-
-    /// The times of all segments are noted.
-    fn watches_all(&self) -> bool {
-        true
-    }
-
-    fn rest(&mut self, progress: &Progress) -> bool {
-        let in_order = match (self.latest, self.log.oldest()) {
+    fn is_idle(&self, outstanding: &Outstanding) -> bool {
+        let in_order = match (self.latest, outstanding.oldest()) {
             (Some(latest), Some((_, oldest))) => !oldest.is_before(latest),
             _ => true,
         };
-        let nothing_open =
-            !self.repeat_first && self.again_count == 0 && self.reorder_at == Nanos::MAX && self.probe.is_idle();
-        if progress.una < self.rest.from || !nothing_open || !in_order || !self.is_calm() {
-            return false;
-        }
-        self.rest.times.clear();
-        if self.untold.is_none() {
-            self.log.times().for_each(|at| self.rest.times.push_back(at));
-        }
-        self.log.clear(0);
-        self.lost.clear();
-        self.overtaken = NONE;
-        true
-    }
-
-    #[inline(always)]
-    fn note_sent(&mut self, count: u64, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
-        (0..count).for_each(|_| self.rest.times.push_back(now));
-        self.probe.schedule(now, rtt, progress);
-    }
-
-    #[inline(always)]
-    fn note_acked(&mut self, acked: u64, sent: Option<Nanos>, now: Nanos, rtt: &RttEstimator, progress: &Progress) {
-        self.rest.acked = sent.or_else(|| self.rest.times.pop_many(acked as usize));
-        let Some(sent) = self.rest.acked else { return };
-        self.rtt = now - sent;
-        self.min_rtt = Some(self.min_rtt.map_or(self.rtt, |least| least.min(self.rtt)));
-        if progress.flight_size() > 0 {
-            self.probe.schedule(now, rtt, progress);
-        } else {
-            self.probe.cancel();
-        }
-    }
-
-    fn rouse(&mut self, rtt: &RttEstimator, progress: &Progress, known: Option<&Sampler>) {
-        self.rest.from = progress.nxt;
-        if let Some(at) = self.rest.acked.take() {
-            self.latest = Some(self.log.moment(at));
-            (self.fack, self.fack_before) = (progress.una, progress.una);
-            self.srtt = rtt.smoothed().unwrap_or(0);
-            self.probe.on_sample();
-            self.reordering.on_ack(false, progress.una, progress.nxt, false);
-        }
-        match known {
-            Some(sampler) => self.log.refill(progress.una, sampler.times()),
-            None => self.log.refill(progress.una, self.rest.times.iter().copied()),
-        }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        let untold = self.untold.as_ref().map_or(0, Vec::capacity);
-        size_of::<Rack>()
-            + self.rest.times.heap_bytes()
-            + self.log.heap_bytes()
-            + self.sacked.heap_bytes()
-            + (self.lost.capacity() + untold) * size_of::<u64>()
+        in_order && self.reorder_at == Nanos::MAX && self.probe.is_idle() && !self.repeat_first
     }
 }
 
 impl Rack {
-    /// As `tcp` asks for; with proportional rate reduction or without, and telling of losses one by one or not.
-    pub fn of(tcp: &Tcp, prr: bool, tells_losses: bool) -> Rack {
+    /// Recovery as `tcp` configures it, with or without proportional rate reduction.
+    pub fn of(tcp: &Tcp, prr: bool) -> Rack {
         let max_ack_delay = if tcp.delayed_ack { tcp.delayed_ack_timeout } else { 0 };
         let timer_margin = if tcp.rto == RtoRule::Linux { LINUX_MARGIN } else { 0 };
-        Rack {
-            undo_allowed: tcp.undo,
-            untold: tells_losses.then(Vec::new),
-            ..Rack::new(Probe::new(max_ack_delay), prr, timer_margin)
-        }
+        Rack { undo_allowed: tcp.undo, ..Rack::new(Probe::new(max_ack_delay), prr, timer_margin) }
     }
 
     fn new(probe: Probe, prr: bool, timer_margin: Nanos) -> Rack {
         Rack {
-            rest: Rest::default(),
-            log: SentLog::default(),
-            sacked: Ranges::default(),
-            told: SackBlocks::default(),
+            last_blocks: SackBlocks::default(),
             lost: BinaryHeap::new(),
-            lost_count: 0,
-            untold: None,
-            again_count: 0,
             latest: None,
             overtaken: NONE,
             rtt: 0,
-            min_rtt: None,
+            min_rtt: Nanos::MAX,
             srtt: 0,
             fack: 0,
             fack_before: 0,
             reordering: Reordering::default(),
             reorder_at: Nanos::MAX,
             probe,
-            rto_at: Nanos::MAX,
             repeat_first: false,
             prr: prr.then(Prr::default),
             delivered: 0,
@@ -459,55 +275,34 @@ impl Rack {
         }
     }
 
-    /// An ACK with SACK blocks has not moved the cumulative point, and has delivered so many segments.
+    /// Heap memory in bytes.
+    pub fn heap_bytes(&self) -> usize {
+        size_of::<Rack>() + self.lost.capacity() * size_of::<u64>()
+    }
+
+    /// Fast path of [`Repair::on_ack`]: `acked` segments, the last one with record `last`, are acknowledged in order, where
+    /// [`Repair::is_idle`].
     #[inline(always)]
-    pub fn on_told(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
-        self.delivered = news.sacked;
-        if news.rtt.is_linux() {
-            self.srtt = news.rtt.smoothed().unwrap_or(0);
-        }
-        let loss = self.on_ack(news, progress.phase.is_repairing(), false, progress);
-        if !self.sacked.is_empty() {
+    pub fn on_ack_in_order(&mut self, acked: u64, last: &Record, context: &mut Context) {
+        let Progress { una, nxt, .. } = *context.progress;
+        self.delivered = acked;
+        self.rtt = context.now - last.sent_at;
+        self.min_rtt = self.min_rtt.min(self.rtt);
+        self.latest = Some(last.moment());
+        self.fack = una;
+        self.srtt = context.rtt.smoothed().unwrap_or(0);
+        self.probe.on_sample();
+        if nxt > una {
+            self.probe.schedule(context.now, context.rtt, context.progress);
+        } else {
             self.probe.cancel();
         }
-        loss
     }
 
-    /// What an ACK means once all that it delivers is noted; `repairing` and `over` tell of the phase after it.
+    /// Fast path of [`Repair::on_sent`], where [`Repair::is_idle`].
     #[inline(always)]
-    fn on_ack(&mut self, news: &News, repairing: bool, over: bool, progress: &Progress) -> Option<Loss> {
-        self.fack_before = self.fack;
-        let duplicate = self.duplicate.take();
-        self.reordering.on_ack(duplicate.is_some(), progress.una, progress.nxt, over && progress.phase.is_repairing());
-        let found = self.look(repairing, news.now);
-        let in_flight = self.in_network(progress);
-        // Where a loss ends the reduction after a mark, its repair goes on with that.
-        let reducing = !over && progress.phase.is_reducing() && (repairing || self.lost_count == 0);
-        if let (true, Some(prr)) = (reducing, &mut self.prr) {
-            prr.deliver(self.delivered);
-            prr.go_on(in_flight, news.acked > 0 && !found);
-        }
-        let repaired = self.probe.on_ack(progress, duplicate);
-        // What is being sent again when a recovery is over was sent after it began: another window's loss.
-        let next_window = over && progress.phase.is_repairing() && self.again_count > 0 && !self.undoes;
-        if next_window {
-            self.undo.keep(self.again_count);
-        }
-        match (repairing, self.lost_count > 0 || next_window) {
-            (false, true) => Some(first_loss(progress.phase)),
-            (false, false) if repaired => Some(Loss::Repaired),
-            _ => None,
-        }
-    }
-
-    /// Send time of the first segment from `una` to `end` that was not known to have arrived; `None` if any of them was sent again.
-    pub fn sent_once(&self, una: u64, end: u64) -> Option<Nanos> {
-        let mut first = None;
-        for seq in una..end {
-            let sent = self.log.get(seq).filter(|sent| !sent.again)?;
-            first = first.or((sent.fate != Fate::Arrived).then_some(sent.at));
-        }
-        first
+    pub fn on_sent_in_order(&mut self, context: &Context) {
+        self.probe.schedule(context.now, context.rtt, context.progress);
     }
 
     /// Earliest send time of the segments sent once that the last SACK blocks newly reported.
@@ -515,279 +310,272 @@ impl Rack {
         self.sacked_from
     }
 
-    /// Time at which outstanding segment `seq` was last sent.
-    pub fn sent_at(&self, seq: u64) -> Option<Nanos> {
-        self.log.get(seq).map(|sent| sent.at)
-    }
-
     /// Whether the expired timer sends a probe.
     pub fn sends_probe(&self) -> bool {
         self.probe.due
     }
 
-    /// Segment SACKed by an ACK whose blocks are the last ones, except that the first has grown by the segment after all SACKed ones. Most
-    /// ACKs behind a loss are of this kind. The result is that of [`Repair::on_sack`]; [`Rack::on_told`] follows. `None` for another ACK,
-    /// which changes nothing.
-    #[inline(always)]
-    pub fn take_grown(&mut self, blocks: &SackBlocks, now: Nanos) -> Option<u64> {
-        let (start, seq) = self.sacked.highest();
-        let [first, second, third] = *blocks;
-        let [before, beside, other] = self.told;
-        // All that has been told is SACKed, so that the segment can be in no other block, nor have come before.
-        let grown =
-            is_same(first, (before.0, (seq as u32).wrapping_add(1))) & is_same(second, beside) & is_same(third, other);
-        if !grown || before.1 != seq as u32 || start == seq {
-            return None;
+    fn on_new_ack(&mut self, ack: &AckEvent, context: &mut Context) -> Verdict {
+        self.srtt = context.rtt.smoothed().unwrap_or(0);
+        while let Some((seq, record)) = context.outstanding.pop_below(context.progress.una, context.now) {
+            if self.overtaken == seq {
+                self.overtaken = context.outstanding.older(seq, &record).unwrap_or(NONE);
+            }
+            self.delivered += 1;
+            self.on_delivered(seq, &record, Some(ack.stamp), context.now);
         }
-        let sent = self.settle(seq, Fate::Arrived)?;
-        self.sacked.grow(seq)?;
-        self.told[0] = first;
-        // None that has arrived was sent for the first time after it.
-        self.fack = seq + 1;
-        self.sacked_from = (!sent.again).then_some(sent.at);
-        self.measure(&sent, None, now);
-        Some(seq)
+        self.probe.on_sample();
+        let phase = context.progress.phase;
+        let over = context.progress.past_point();
+        let repairing = phase.is_repairing() && !over;
+        if phase.is_repairing() {
+            let original = self.undo.is_of_original(ack.stamp, context.rtt.timestamp_tick());
+            // In fast recovery other segments may be lost indeed: wait for all retransmissions in flight.
+            let waits = matches!(phase, Phase::Recovery { .. }) && context.outstanding.retransmissions() > 0;
+            self.undoes |= original && !waits;
+        }
+        let loss = self.respond(ack, repairing, over, context);
+        let calm = loss.is_none() && !repairing && context.outstanding.sacked() == 0;
+        if calm && context.progress.flight_size() > 0 {
+            self.probe.schedule(context.now, context.rtt, context.progress);
+        } else {
+            self.probe.cancel();
+        }
+        Verdict { over, loss, ..Verdict::default() }
     }
 
-    /// The segments `start..end` are SACKed; says how many of them newly.
-    fn take_sacked(&mut self, start: u64, end: u64, now: Nanos, news: &mut Option<&mut Vec<u64>>) -> u64 {
-        let mut new = 0;
-        let mut seq = self.sacked.next_missing(start);
+    /// Handles an ACK with SACK blocks that does not move the cumulative ACK number.
+    fn on_duplicate_ack(&mut self, ack: &AckEvent, context: &mut Context) -> Verdict {
+        if context.rtt.is_linux() {
+            self.srtt = context.rtt.smoothed().unwrap_or(0);
+        }
+        let loss = self.respond(ack, context.progress.phase.is_repairing(), false, context);
+        if context.outstanding.sacked() > 0 {
+            self.probe.cancel();
+        }
+        Verdict { loss, ..Verdict::default() }
+    }
+
+    /// Response to an ACK once all segments that it delivers are noted. `repairing` and `over` are the state after it.
+    #[inline(always)]
+    fn respond(&mut self, ack: &AckEvent, repairing: bool, over: bool, context: &mut Context) -> Option<Loss> {
+        self.fack_before = self.fack;
+        let duplicate = self.duplicate.take();
+        let Progress { una, nxt, phase, .. } = *context.progress;
+        let ends_recovery = over && phase.is_repairing();
+        self.reordering.on_ack(duplicate.is_some(), una, nxt, ends_recovery);
+        let found = self.detect_losses(repairing, context);
+        let lost = context.outstanding.lost() > 0;
+        // A loss during a reduction after a CE mark ends it, and recovery continues its window.
+        let reducing = !over && phase.is_reducing() && (repairing || !lost);
+        if let (true, Some(prr)) = (reducing, &mut self.prr) {
+            prr.deliver(self.delivered);
+            prr.go_on(in_network(context.progress, context.outstanding), ack.acked > 0 && !found);
+        }
+        let repaired = self.probe.on_ack(context.progress, duplicate);
+        // Retransmissions in flight at the end of a recovery were first sent after it began: losses of another window.
+        let retransmissions = context.outstanding.retransmissions();
+        let next_window = ends_recovery && retransmissions > 0 && !self.undoes;
+        if next_window {
+            self.undo.keep(retransmissions);
+        }
+        match (repairing, lost || next_window) {
+            (false, true) => Some(first_loss(phase)),
+            (false, false) if repaired => Some(Loss::Repaired),
+            _ => None,
+        }
+    }
+
+    /// Handles the SACK of segments `start..end`. Returns how many of them are new.
+    #[inline(always)]
+    fn take_sacked(&mut self, start: u64, end: u64, context: &mut Context) -> u64 {
+        let (mut new, mut seq) = (0, start);
         while seq < end {
-            if let Some(sent) = self.settle(seq, Fate::Arrived) {
-                if !sent.again {
-                    self.sacked_from = Some(self.sacked_from.map_or(sent.at, |at| at.min(sent.at)));
-                }
-                self.arrive(seq, sent, None, now);
+            seq = context.outstanding.next_missing(seq);
+            if seq >= end {
+                break;
             }
-            new += self.sacked.insert(seq, seq + 1);
-            if let Some(news) = news {
-                news.push(seq);
+            self.pass_over(seq, context.outstanding);
+            let Some(record) = context.outstanding.sack(seq, context.now) else { break };
+            if !record.retransmitted {
+                self.sacked_from = Some(self.sacked_from.map_or(record.sent_at, |at| at.min(record.sent_at)));
             }
-            seq = self.sacked.next_missing(seq + 1);
+            self.on_delivered(seq, &record, None, context.now);
+            new += 1;
+            seq += 1;
         }
         new
     }
 
-    /// Segment `seq`, which was not known to have arrived, is acknowledged cumulatively.
-    fn take_acked(&mut self, seq: u64, sent: Sent, news: &News) {
-        if self.overtaken == seq {
-            self.overtaken = self.log.before(seq, &sent).unwrap_or(NONE);
-        }
-        if sent.fate == Fate::Lost {
-            self.lost_count -= 1;
-        } else {
-            self.again_count -= u64::from(sent.again);
-        }
-        self.delivered += 1;
-        self.arrive(seq, sent, Some(news.stamp), news.now);
-    }
-
-    /// Section 6.2, steps 2 and 3: segment `seq` has arrived, by an ACK that echoes `stamp` where it is cumulative.
+    /// Section 6.2, steps 1 to 3: segment `seq` has arrived, by an ACK that echoes `stamp` if it is cumulative.
     #[inline(always)]
-    fn arrive(&mut self, seq: u64, sent: Sent, stamp: Option<Nanos>, now: Nanos) {
-        self.reordering.seen |= seq + 1 < self.fack_before && !sent.again;
+    fn on_delivered(&mut self, seq: u64, record: &Record, stamp: Option<Nanos>, now: Nanos) {
+        self.reordering.seen |= seq + 1 < self.fack_before && !record.retransmitted;
         self.fack = self.fack.max(seq + 1);
-        self.measure(&sent, stamp, now);
-    }
-
-    /// The same of the round trip, and of the segment that was sent last.
-    #[inline(always)]
-    fn measure(&mut self, sent: &Sent, stamp: Option<Nanos>, now: Nanos) {
-        let rtt = now - sent.at;
-        if !sent.again {
-            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
-        }
-        let of_original = stamp.is_some_and(|stamp| stamp < sent.at) || self.min_rtt.is_some_and(|least| rtt < least);
-        if sent.again && of_original {
-            return;
+        let rtt = now - record.sent_at;
+        if record.retransmitted {
+            let too_short = self.min_rtt < Nanos::MAX && rtt < self.min_rtt;
+            if too_short || stamp.is_some_and(|stamp| stamp < record.sent_at) {
+                return;
+            }
+        } else {
+            self.min_rtt = self.min_rtt.min(rtt);
         }
         self.rtt = rtt;
-        self.latest = self.latest.filter(|&latest| sent.last().is_before(latest)).or(Some(sent.last()));
+        if self.latest.is_none_or(|latest| latest.is_before(record.moment())) {
+            self.latest = Some(record.moment());
+        }
     }
 
-    /// Section 6.2, steps 4 and 5: looks for what is lost, and when to look again. Says whether anything is found.
+    /// Section 6.2, steps 4 and 5: finds losses and sets the reordering timer. Returns whether there are new losses.
     #[inline(always)]
-    fn look(&mut self, repairing: bool, now: Nanos) -> bool {
+    fn detect_losses(&mut self, repairing: bool, context: &mut Context) -> bool {
         let Some(latest) = self.latest else { return false };
-        if self.log.oldest().is_none_or(|(_, oldest)| !oldest.is_before(latest)) {
-            // Nothing is overtaken: the case of nearly every ACK.
+        if context.outstanding.oldest().is_none_or(|(_, oldest)| !oldest.is_before(latest)) {
             self.reorder_at = Nanos::MAX;
             return false;
         }
-        self.look_at_overtaken(latest, repairing, now)
+        let wait = self.wait(repairing, context.outstanding.sacked());
+        let found = self.lose_overdue(Some(latest), wait, context);
+        let overtaken = self.last_overtaken_by(latest, context.outstanding);
+        self.reorder_at = overtaken.map_or(Nanos::MAX, |at| at + wait + self.timer_margin);
+        found
     }
 
-    /// The same where something is.
-    #[inline(never)]
-    fn look_at_overtaken(&mut self, latest: Moment, repairing: bool, now: Nanos) -> bool {
-        let before = self.lost_count;
-        let wait = self.wait(repairing);
-        self.lose_overdue(Some(latest), wait, now);
-        self.reorder_at = self.overtaken_by(latest).map_or(Nanos::MAX, |at| at + wait + self.timer_margin);
-        self.lost_count > before
-    }
-
-    /// How long after its sending an overtaken segment counts as lost.
-    fn wait(&self, repairing: bool) -> Nanos {
+    /// Time after its transmission at which an overtaken segment counts as lost, while `sacked` segments are SACKed.
+    fn wait(&self, repairing: bool, sacked: u64) -> Nanos {
         let srtt = if self.srtt == 0 { self.rtt } else { self.srtt };
-        self.rtt + self.reordering.window(repairing, self.sacked.count(), self.min_rtt.unwrap_or(self.rtt), srtt)
+        let min_rtt = if self.min_rtt == Nanos::MAX { self.rtt } else { self.min_rtt };
+        self.rtt + self.reordering.window(repairing, sacked, min_rtt, srtt)
     }
 
-    /// Those sent before `latest`, or at any time, that have been under way for `wait` are lost.
-    fn lose_overdue(&mut self, latest: Option<Moment>, wait: Nanos, now: Nanos) {
-        while let Some((seq, last)) = self.log.oldest() {
-            if latest.is_some_and(|latest| !last.is_before(latest)) || last.at + wait > now {
-                return;
+    /// Declares segments lost that were sent before `latest`, or at any time, and have been in flight for `wait`. Returns whether there are any.
+    fn lose_overdue(&mut self, latest: Option<Moment>, wait: Nanos, context: &mut Context) -> bool {
+        let mut found = false;
+        while let Some((seq, sent)) = context.outstanding.oldest() {
+            if latest.is_some_and(|latest| !sent.is_before(latest)) || sent.at + wait > context.now {
+                break;
             }
-            self.lose(seq);
+            self.lose(seq, context.outstanding);
+            found = true;
         }
+        found
     }
 
-    /// When the one sent last was sent of those under way that were sent before `latest`.
-    fn overtaken_by(&mut self, latest: Moment) -> Option<Nanos> {
-        let last = |seq| self.log.get(seq).map(Sent::last);
+    /// Send time of the segment in flight that was sent last before `latest`.
+    fn last_overtaken_by(&mut self, latest: Moment, outstanding: &Outstanding) -> Option<Nanos> {
+        let moment = |seq| outstanding.get(seq).map(Record::moment);
         loop {
             let next = match self.overtaken {
-                NONE => self.log.oldest().map(|(seq, _)| seq),
-                seq => self.log.newer(seq),
+                NONE => outstanding.oldest().map(|(seq, _)| seq),
+                seq => outstanding.newer(seq),
             };
-            match next.filter(|&seq| last(seq).is_some_and(|last| last.is_before(latest))) {
+            match next.filter(|&seq| moment(seq).is_some_and(|moment| moment.is_before(latest))) {
                 Some(seq) => self.overtaken = seq,
-                None => return Some(last(self.overtaken)?.at),
+                None => return Some(moment(self.overtaken)?.at),
             }
         }
     }
 
-    fn lose(&mut self, seq: u64) {
-        self.settle(seq, Fate::Lost);
-        if let Some(untold) = &mut self.untold {
-            untold.push(seq);
-        }
+    fn lose(&mut self, seq: u64, outstanding: &mut Outstanding) {
+        self.pass_over(seq, outstanding);
+        outstanding.lose(seq);
         self.lost.push(Reverse(seq));
-        self.lost_count += 1;
     }
 
-    /// Segment `seq` meets its `fate`; what was known of it, if it is outstanding.
+    /// Moves `overtaken` off segment `seq`, which is about to leave its place in the order of transmission.
     #[inline(always)]
-    fn settle(&mut self, seq: u64, fate: Fate) -> Option<Sent> {
+    fn pass_over(&mut self, seq: u64, outstanding: &Outstanding) {
         if self.overtaken == seq {
-            self.overtaken = self.log.older(seq).unwrap_or(NONE);
+            let older = outstanding.get(seq).and_then(|record| outstanding.older(seq, record));
+            self.overtaken = older.unwrap_or(NONE);
         }
-        let sent = self.log.settle(seq, fate)?;
-        match sent.fate {
-            Fate::UnderWay => self.again_count -= u64::from(sent.again),
-            Fate::Lost => self.lost_count -= 1,
-            Fate::Arrived => {}
-        }
-        Some(sent)
     }
 
-    /// The lowest lost segment; it is about to be sent.
-    fn next_lost(&mut self) -> Option<u64> {
+    /// Lowest lost segment, which is about to be sent.
+    fn next_lost(&mut self, outstanding: &Outstanding) -> Option<u64> {
         while let Some(Reverse(seq)) = self.lost.pop() {
-            if self.log.get(seq).is_some_and(|sent| sent.fate == Fate::Lost) {
+            if outstanding.get(seq).is_some_and(|record| record.state == State::Lost) {
                 return Some(seq);
             }
         }
         None
     }
 
-    /// The last cut was needless; what cwnd and ssthresh were before it.
+    /// Values of cwnd and ssthresh before the last cut, which was spurious. Lost segments that wait for retransmission may still arrive.
     #[cold]
-    fn take_back(&mut self) -> Option<(f64, f64)> {
+    fn take_undo(&mut self, outstanding: &mut Outstanding) -> Option<(f64, f64)> {
         self.undoes = false;
         self.reordering.seen = true;
-        self.hope();
-        self.undo.take()
-    }
-
-    /// What was thought lost and has not been sent again may still arrive.
-    fn hope(&mut self) {
-        let mut still_lost: Vec<u64> = std::iter::from_fn(|| self.next_lost()).collect();
-        still_lost.dedup();
-        still_lost.sort_by_key(|&seq| Reverse((self.log.get(seq).map(|sent| sent.at), seq)));
-        for seq in still_lost {
-            self.again_count += u64::from(self.log.get(seq).is_some_and(|sent| sent.again));
-            self.log.hope(seq);
-        }
-        self.lost_count = 0;
+        let mut lost: Vec<u64> = std::iter::from_fn(|| self.next_lost(outstanding)).collect();
+        lost.dedup();
+        lost.sort_by_key(|&seq| Reverse((outstanding.get(seq).map(|record| record.sent_at), seq)));
+        lost.into_iter().for_each(|seq| outstanding.revive(seq));
         self.overtaken = NONE;
         self.repeat_first = false;
+        self.undo.take()
     }
+}
+
+/// Segments in the network.
+#[inline(always)]
+fn in_network(progress: &Progress, outstanding: &Outstanding) -> u64 {
+    progress.flight_size() - outstanding.sacked() - outstanding.lost()
+}
+
+/// Response to the first loss found in `phase`. RFC 3168 section 6.1.2 cuts once a window, for CE marks and losses together.
+fn first_loss(phase: Phase) -> Loss {
+    if matches!(phase, Phase::Reduction { .. }) { Loss::Repair } else { Loss::Cut }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::receiver::{Receiver, Telling};
-    use proptest::prelude::*;
+    use crate::transport::rto::RttEstimator;
 
-    /// These segments come one after another, and their ACKs are heard or lost: those of a block that has grown change the same by either way.
-    /// How many there are.
-    fn grown(arrivals: impl IntoIterator<Item = (u64, bool)>) -> usize {
-        let rtt = RttEstimator::new(200, 0, 100);
-        let mut progress = Progress { nxt: 200, ..Progress::new(200, 200) };
-        let mut rack = Rack { untold: Some(Vec::new()), ..Rack::new(Probe::new(0), false, 0) };
-        rack.on_new(0, 0, &rtt, &progress);
-        let mut receiver = Receiver::new(Telling::Duplicates);
-        let mut count = 0;
-        for (now, (seq, heard)) in (100..).zip(arrivals) {
-            receiver.take(seq as u32, 0, now, None);
-            let (next, stamp) = receiver.acknowledge();
-            let Some(blocks) = receiver.sack_blocks().filter(|_| heard) else { continue };
-            let mut short = rack.clone();
-            let sacked = rack.on_sack(&blocks, next, now, &progress, None);
-            let acked = next - std::mem::replace(&mut progress.una, next);
-            let news = News { now, stamp, acked, sacked, rtt: &rtt };
-            if acked > 0 {
-                rack.on_new_ack(&news, &progress);
-                continue;
-            }
-            let loss = rack.on_duplicate_ack(&news, &progress);
-            if short.take_grown(&blocks, now).is_some() {
-                let found = short.on_told(&News { now, stamp, acked: 0, sacked: 1, rtt: &rtt }, &progress);
-                assert_eq!((found, 1), (loss, sacked));
-                assert_eq!(format!("{short:?}"), format!("{rack:?}"));
-                count += 1;
-            }
+    /// A connection with ten segments sent at time 0, and its recovery.
+    struct Bench {
+        rtt: RttEstimator,
+        progress: Progress,
+        outstanding: Outstanding,
+        rack: Rack,
+    }
+
+    impl Bench {
+        fn ten_sent() -> Bench {
+            let mut bench = Bench {
+                rtt: RttEstimator::new(200, 0, 100),
+                progress: Progress { nxt: 10, high: 10, ..Progress::new(10, 200) },
+                outstanding: Outstanding::new(None),
+                rack: Rack::new(Probe::new(0), false, 0),
+            };
+            (0..10).for_each(|seq| bench.send(seq, 0));
+            bench
         }
-        count
-    }
 
-    proptest! {
-        /// Whatever has come late, and whichever ACKs are lost.
-        #[test]
-        fn a_grown_block_changes_the_same_either_way(
-            arrivals in prop::collection::vec(
-                (prop::sample::select(vec![1, 1, 1, 2]), prop::option::weighted(0.2, 0u64..60), prop::bool::weighted(0.7)),
-                1..60,
-            ),
-        ) {
-            let mut highest = 0;
-            grown(arrivals.into_iter().map(|(step, late, heard)| {
-                highest += if late.is_some() { 0 } else { step };
-                (late.map_or(highest, |late| late % (highest + 1)), heard)
-            }));
+        /// Calls the recovery at `now`.
+        fn at<T>(&mut self, now: Nanos, call: impl FnOnce(&mut Rack, &mut Context) -> T) -> T {
+            let Bench { rtt, progress, outstanding, rack } = self;
+            call(rack, &mut Context { now, rtt, progress, outstanding })
         }
-    }
 
-    /// Of 20 to 22 the last comes to a block that begins at 14, since ACKs that told of those between were lost: it has grown by more than one
-    /// segment, though it ends at the one after all that are SACKed. Only 21 is the next one when it comes.
-    #[test]
-    fn a_block_that_has_grown_by_more_is_no_such() {
-        let heard = [20, 21, 6, 10, 14, 15].map(|seq| (seq, true));
-        let unheard = [16, 17, 18, 19].map(|seq| (seq, false));
-        assert_eq!(grown(heard.into_iter().chain(unheard).chain([(22, true)])), 1);
-    }
+        fn send(&mut self, seq: u64, now: Nanos) {
+            let again = self.outstanding.get(seq).is_some();
+            self.at(now, |rack, context| rack.on_sent(seq, again, context));
+            self.outstanding.send(seq, now);
+        }
 
-    /// RTT estimator, a connection with ten segments sent at time 0, and its RACK.
-    fn ten_sent() -> (RttEstimator, Progress, Rack) {
-        let rtt = RttEstimator::new(200, 0, 100);
-        let progress = Progress { nxt: 10, high: 10, ..Progress::new(10, 200) };
-        let mut rack = Rack::new(Probe::new(0), false, 0);
-        rack.on_new(0, 0, &rtt, &progress);
-        (rtt, progress, rack)
+        /// An ACK for segments below `una` with one SACK block.
+        fn ack(&mut self, now: Nanos, una: u64, block: (u32, u32)) -> Verdict {
+            let blocks = [block, (0, 0), (0, 0)];
+            let sacked = self.at(now, |rack, context| rack.on_sack(&blocks, una, context));
+            let acked = una - std::mem::replace(&mut self.progress.una, una);
+            self.at(now, |rack, context| rack.on_ack(&AckEvent { stamp: 0, acked, sacked }, context))
+        }
+
+        fn next_segment(&mut self, window: u64) -> Option<u64> {
+            self.at(100, |rack, context| rack.next_segment(window, context))
+        }
     }
 
     /// RFC 2883 section 4: a first block inside the second is a DSACK. Both may start at one segment: 5 of 5 to 8. A first block that starts
@@ -795,9 +583,9 @@ mod tests {
     #[test]
     fn a_dsack_may_start_where_its_block_starts() {
         for (first, duplicate) in [((5, 6), Some(5)), ((7, 9), Some(7)), ((4, 6), None)] {
-            let (_, progress, mut rack) = ten_sent();
-            rack.on_sack(&[first, (5, 9), (0, 0)], 3, 100, &progress, None);
-            assert_eq!(rack.duplicate, duplicate, "{first:?}");
+            let mut bench = Bench::ten_sent();
+            bench.at(100, |rack, context| rack.on_sack(&[first, (5, 9), (0, 0)], 3, context));
+            assert_eq!(bench.rack.duplicate, duplicate, "{first:?}");
         }
     }
 
@@ -805,36 +593,45 @@ mod tests {
     /// window has no room. The next one waits for room.
     #[test]
     fn only_the_first_retransmission_of_a_recovery_ignores_the_window() {
-        let (rtt, mut progress, mut rack) = ten_sent();
-        let sacked = rack.on_sack(&[(4, 10), (0, 0), (0, 0)], 0, 100, &progress, None);
-        let news = News { now: 100, stamp: 0, acked: 0, sacked, rtt: &rtt };
-        assert!(rack.on_duplicate_ack(&news, &progress).is_some());
-        progress.phase = Phase::Recovery { point: 10 };
-        rack.begin(0, &progress);
-        assert_eq!(rack.next_segment(0, &mut progress), Some(0));
-        rack.on_sent(0, 100, &rtt, &progress);
-        assert_eq!((rack.next_segment(0, &mut progress), rack.next_segment(2, &mut progress)), (None, Some(1)));
+        let mut bench = Bench::ten_sent();
+        assert!(bench.ack(100, 0, (4, 10)).loss.is_some());
+        bench.progress.phase = Phase::Recovery { point: 10 };
+        bench.at(100, |rack, context| rack.begin(0, context));
+        assert_eq!(bench.next_segment(0), Some(0));
+        bench.send(0, 100);
+        assert_eq!((bench.next_segment(0), bench.next_segment(2)), (None, Some(1)));
     }
 
     /// RFC 3522, with two segments retransmitted at 100: an ACK of segment 0 echoes time 0, so that its original has arrived. The cut is
-    /// not undone while the retransmission of 1 is under way, since 1 may be lost. It is once the original of 1 has arrived, too.
+    /// not undone while the retransmission of 1 is in flight, since 1 may be lost. It is once the original of 1 has arrived, too.
     #[test]
-    fn a_cut_is_not_undone_while_retransmissions_are_under_way() {
-        let (rtt, mut progress, mut rack) = ten_sent();
-        let sacked = rack.on_sack(&[(2, 10), (0, 0), (0, 0)], 0, 100, &progress, None);
-        rack.on_duplicate_ack(&News { now: 100, stamp: 0, acked: 0, sacked, rtt: &rtt }, &progress);
-        progress.phase = Phase::Recovery { point: 10 };
-        rack.on_cut(Some((10.0, 20.0)));
-        rack.begin(0, &progress);
+    fn a_cut_is_not_undone_while_retransmissions_are_in_flight() {
+        let mut bench = Bench::ten_sent();
+        bench.ack(100, 0, (2, 10));
+        bench.progress.phase = Phase::Recovery { point: 10 };
+        bench.rack.on_cut(Some((10.0, 20.0)));
+        bench.at(100, |rack, context| rack.begin(0, context));
         for seq in [0, 1] {
-            assert_eq!(rack.next_segment(9, &mut progress), Some(seq));
-            rack.on_sent(seq, 100, &rtt, &progress);
+            assert_eq!(bench.next_segment(9), Some(seq));
+            bench.send(seq, 100);
         }
-        progress.una = 1;
-        rack.on_new_ack(&News { now: 120, stamp: 0, acked: 1, sacked: 0, rtt: &rtt }, &progress);
-        assert_eq!(rack.undoes(), None);
-        progress.una = 10;
-        rack.on_new_ack(&News { now: 130, stamp: 0, acked: 9, sacked: 0, rtt: &rtt }, &progress);
-        assert_eq!(rack.undoes(), Some((10.0, 20.0)));
+        bench.ack(120, 1, (0, 0));
+        assert_eq!(bench.at(120, |rack, context| rack.undo(context)), None);
+        bench.ack(130, 10, (0, 0));
+        assert_eq!(bench.at(130, |rack, context| rack.undo(context)), Some((10.0, 20.0)));
+    }
+
+    /// RFC 8985 section 7.2: no probe while segments are SACKed. A probe is due at 300 and waits for the pacer; the SACK of 9 arrives
+    /// first. Without the SACK the probe would be segment 9.
+    #[test]
+    fn a_sack_drops_a_probe_that_waits() {
+        for (sacked, expected) in [(false, Some(9)), (true, None)] {
+            let mut bench = Bench::ten_sent();
+            assert_eq!(bench.at(1_000_000_000, |rack, context| rack.on_timer(context)), Expiry::Probe);
+            if sacked {
+                bench.ack(310, 0, (9, 10));
+            }
+            assert_eq!(bench.next_segment(1), expected);
+        }
     }
 }

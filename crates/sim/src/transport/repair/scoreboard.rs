@@ -1,59 +1,60 @@
-//! The SACK scoreboard of RFC 6675: which outstanding segments have arrived, which are lost, what to send again.
+//! SACK scoreboard of RFC 6675: outstanding segments that have arrived, lost segments, and the next retransmission.
 //!
-//! No record is kept per packet, only ranges; every quantity the RFC names is a count over them. Once there is a repair under
-//! way, segments split at `repaired` (the RFC's HighRxt) and `lost_end`:
+//! The scoreboard keeps ranges instead of a record per segment. Every quantity of the RFC is a count over them. During a recovery, segments
+//! split at `repaired` (the RFC's HighRxt) and `lost_end`:
 //!
 //! ```text
 //!   una ........ repaired ........ lost_end ........ nxt
-//!   sent again (or arrived) | lost, not yet sent again | in flight (or arrived)
+//!   retransmitted (or arrived) | lost, not yet retransmitted | in flight (or arrived)
 //! ```
 //!
-//! NextSeg's rule 4 (the rescue of the last segment) leaves out what has been sent again already; read literally it would send the
-//! only hole twice within a round trip, whenever there is no new data.
+//! Rule 4 of NextSeg (the rescue of the last segment) leaves out retransmitted segments. Read literally, it would send the only hole twice
+//! within a round trip without new data.
 
 use crate::transport::ranges::Ranges;
 
 /// Segments SACKed above a hole that make it lost (RFC 6675 section 2).
 const DUP_THRESH: u64 = super::DUP_THRESH as u64;
 
-/// What the sender knows of the segments above its cumulative point.
+/// State of the segments above the cumulative ACK.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     sacked: Ranges,
-    /// RFC 6675's HighRxt, plus one: everything below has been sent again or has arrived.
+    /// RFC 6675's HighRxt, plus one: all segments below have been retransmitted or have arrived.
     repaired: u64,
     /// Every segment below that has not arrived is lost.
     lost_end: u64,
-    /// Lost segments not yet sent again: those missing in `repaired..lost_end`. Counted as they change, never anew.
+    /// Lost segments not yet retransmitted: those missing in `repaired..lost_end`.
     pending: u64,
     /// A rescue retransmission has been made in this episode (RFC 6675 section 4, NextSeg rule 4).
     rescued: bool,
 }
 
 impl Scoreboard {
-    /// Forgets everything: a new connection.
+    /// Starts over for a new connection.
     pub fn reset(&mut self) {
         self.sacked.clear();
         self.settle(0);
         self.rescued = false;
     }
 
-    /// Bytes it holds on the heap.
+    /// Heap memory in bytes.
     pub fn heap_bytes(&self) -> usize {
         self.sacked.heap_bytes()
     }
 
-    /// Whether nothing has arrived beyond the cumulative point.
-    pub fn is_empty(&self) -> bool {
-        self.sacked.is_empty()
+    /// Lost segments that wait for retransmission.
+    #[inline]
+    pub fn pending(&self) -> u64 {
+        self.pending
     }
 
-    /// How many segments are known to have arrived beyond the cumulative point.
+    /// Segments known to have arrived beyond the cumulative ACK.
     pub fn sacked(&self) -> u64 {
         self.sacked.count()
     }
 
-    /// The cumulative point has moved to `una`.
+    /// Moves the cumulative ACK to `una`.
     #[inline]
     pub fn advance(&mut self, una: u64) {
         if self.repaired < una {
@@ -67,14 +68,14 @@ impl Scoreboard {
         }
     }
 
-    /// Which of `start..end` are not known to have arrived.
+    /// Segments of `start..end` that are not known to have arrived.
     pub fn missing(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
         let below_end = move |seq: u64| (seq < end).then_some(seq);
         let first = below_end(self.sacked.next_missing(start));
         std::iter::successors(first, move |seq| below_end(self.sacked.next_missing(seq + 1)))
     }
 
-    /// Adds what an ACK reports (`start..end`); says how many segments are new.
+    /// Adds the reported segments `start..end`. Returns the number of new ones.
     pub fn add(&mut self, start: u64, end: u64) -> u64 {
         if self.pending == 0 || end <= self.repaired || start >= self.lost_end {
             return self.sacked.insert(start, end);
@@ -88,13 +89,13 @@ impl Scoreboard {
         self.sacked.insert(start, end)
     }
 
-    /// Whether RFC 6675's IsLost holds for the segment at the cumulative point.
+    /// Whether RFC 6675's IsLost holds for the segment at the cumulative ACK.
     #[inline]
     pub fn is_lost(&self, una: u64) -> bool {
         self.sacked.count() >= DUP_THRESH && self.sacked.nth_highest(DUP_THRESH).is_some_and(|third| una < third)
     }
 
-    /// Fast recovery begins at `una`: nothing has been sent again yet.
+    /// Starts fast recovery at `una`, before any retransmission.
     pub fn begin_recovery(&mut self, una: u64) {
         self.repaired = una;
         self.lost_end = una;
@@ -108,14 +109,14 @@ impl Scoreboard {
         }
     }
 
-    /// The episode is over at `una`.
+    /// Ends the recovery at `una`.
     pub fn settle(&mut self, una: u64) {
         self.repaired = una;
         self.lost_end = una;
         self.pending = 0;
     }
 
-    /// The timer expired: what has not arrived below `nxt` is lost (RFC 6675 section 5.1).
+    /// Handles a timeout: all segments below `nxt` that have not arrived are lost (RFC 6675 section 5.1).
     pub fn lose_all(&mut self, una: u64, nxt: u64) {
         self.repaired = una;
         self.lost_end = nxt;
@@ -123,7 +124,7 @@ impl Scoreboard {
         self.pending = nxt - una - self.sacked.count();
     }
 
-    /// Looks for segments that have become lost: those with [`DUP_THRESH`] SACKed segments above. Says whether there are any.
+    /// Finds new losses: segments with [`DUP_THRESH`] SACKed segments above. Returns whether there are any.
     pub fn find_losses(&mut self) -> bool {
         let Some(third) = self.sacked.nth_highest(DUP_THRESH) else { return false };
         if third <= self.lost_end {
@@ -143,7 +144,7 @@ impl Scoreboard {
         nxt - una - self.sacked.count() - self.pending
     }
 
-    /// The next lost segment to send again (NextSeg rule 1).
+    /// Next lost segment to retransmit (NextSeg rule 1).
     pub fn next_lost(&mut self) -> Option<u64> {
         if self.pending == 0 {
             return None;
@@ -154,8 +155,8 @@ impl Scoreboard {
         Some(seq)
     }
 
-    /// A segment to send again although it is not known to be lost, for when there is no new data: any hole below the highest
-    /// SACKed segment (NextSeg rule 3), else, once per episode, the highest one outstanding (rule 4).
+    /// Segment to retransmit without new data although it is not known to be lost: any hole below the highest SACKed segment (NextSeg
+    /// rule 3), else, once per recovery, the highest outstanding segment (rule 4).
     pub fn next_rescue(&mut self, una: u64, nxt: u64) -> Option<u64> {
         let hole = self.sacked.next_missing(self.repaired.max(una));
         if self.sacked.end().is_some_and(|end| hole < end) {
@@ -204,7 +205,7 @@ mod tests {
         assert_eq!(board.pipe(19, 30), 11);
     }
 
-    /// After a timeout only what has not arrived is sent again, in order.
+    /// A timeout retransmits the segments that have not arrived, in order.
     #[test]
     fn a_timeout_loses_all_that_has_not_arrived() {
         let mut board = Scoreboard::default();
@@ -251,7 +252,7 @@ mod tests {
         board.begin_recovery(0);
         assert_eq!(board.next_lost(), Some(0));
         board.advance(4);
-        assert!(board.is_empty());
+        assert_eq!(board.sacked(), 0);
         assert_eq!(board.next_rescue(4, 8), Some(7));
         assert_eq!(board.next_rescue(4, 8), None, "once");
         assert_eq!(board.pipe(4, 8), 4);

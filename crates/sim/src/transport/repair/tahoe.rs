@@ -1,9 +1,9 @@
 //! Tahoe: the third duplicate ACK starts over from the first hole, in slow start (Jacobson 1988).
 
 use super::duplicates::Duplicates;
-use super::{Loss, News, Repair, Verdict};
+use super::{AckEvent, Context, Loss, Repair, Tally, Verdict};
+use crate::transport::outstanding::Outstanding;
 use crate::transport::progress::{Phase, Progress};
-use fullpipe_cc::Nanos;
 
 /// Fast retransmit without fast recovery.
 #[derive(Clone, Debug, Default)]
@@ -14,35 +14,31 @@ impl Repair for Tahoe {
         *self = Tahoe::default();
     }
 
-    fn on_new_ack(&mut self, _news: &News, progress: &Progress) -> Verdict {
-        self.0.end();
-        Verdict { over: progress.past_point(), ..Verdict::default() }
-    }
-
-    fn on_duplicate_ack(&mut self, _news: &News, progress: &Progress) -> Option<Loss> {
+    fn on_ack(&mut self, ack: &AckEvent, context: &mut Context) -> Verdict {
+        let progress = &*context.progress;
+        if ack.acked > 0 {
+            self.0.end();
+            return Verdict { over: progress.past_point(), ..Verdict::default() };
+        }
         let lost = progress.phase == Phase::Open && self.0.count(progress) && self.0.show_loss();
-        lost.then_some(Loss::Restart)
+        Verdict { loss: lost.then_some(Loss::Restart), ..Verdict::default() }
     }
 
-    fn begin(&mut self, _window: u64, _progress: &Progress) {}
+    fn begin(&mut self, _window: u64, _context: &mut Context) {}
 
-    fn restart(&mut self, _now: Nanos, progress: &mut Progress) {
-        self.0.restart(progress);
+    fn restart(&mut self, context: &mut Context) {
+        self.0.restart(context.progress);
     }
 
-    fn next_segment(&mut self, window: u64, progress: &mut Progress) -> Option<u64> {
-        self.0.next_segment(window, progress)
+    fn next_segment(&mut self, window: u64, context: &mut Context) -> Option<u64> {
+        self.0.next_segment(window, context.progress)
     }
 
-    fn in_network(&self, progress: &Progress) -> u64 {
-        self.0.in_network(progress)
+    fn tally(&self, progress: &Progress, _outstanding: &Outstanding) -> Tally {
+        self.0.tally(progress)
     }
 
-    fn arrived(&self, progress: &Progress) -> u64 {
-        self.0.arrived(progress)
-    }
-
-    fn is_calm(&self) -> bool {
-        self.0.is_empty()
+    fn is_idle(&self, _outstanding: &Outstanding) -> bool {
+        self.0.is_idle()
     }
 }

@@ -1,26 +1,26 @@
-//! Whether a cut was needless: what was sent again had arrived, or arrived late.
+//! Detection of spurious cuts: the retransmitted segments had arrived, or arrived late.
 //!
-//! Two ways to know it. The first ACK of new data after a retransmission echoes a timestamp from before it: the original has
-//! arrived (Eifel, RFC 3522). Or DSACKs say of every retransmission that it arrived twice (RFC 2883, RFC 3708). The window is then
-//! what it was before the cut (RFC 4015, RFC 9438 section 4.9).
+//! Two signs show it. The first ACK of new data after a retransmission echoes a timestamp from before it: the original has
+//! arrived (Eifel, RFC 3522). Or DSACKs report every retransmission as a duplicate (RFC 2883, RFC 3708). The window then
+//! returns to its value before the cut (RFC 4015, RFC 9438 section 4.9).
 
 use fullpipe_cc::Nanos;
 
-/// What is known of the retransmissions since the last cut.
+/// Retransmissions since the last cut.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Undo {
-    /// When the first of them went.
+    /// Time of the first retransmission.
     first_at: Option<Nanos>,
-    /// How many of them no DSACK has shown to be needless.
+    /// Retransmissions that no DSACK has reported as duplicates.
     doubtful: u64,
-    /// cwnd and ssthresh before the cut; none where it was no loss that called for it.
+    /// Values of cwnd and ssthresh before the cut; `None` if its cause was no loss.
     before: Option<(f64, f64)>,
-    /// The next cut is for what has been sent again already.
+    /// The next cut is for segments that are retransmitted already.
     keeps: bool,
 }
 
 impl Undo {
-    /// The window is cut, before which cwnd and ssthresh were as given; none for a cut that no arrival can show to be needless.
+    /// Handles a cut of the window. `before` is cwnd and ssthresh before it; `None` for a cut that cannot turn out to be spurious.
     pub fn on_cut(&mut self, before: Option<(f64, f64)>) {
         *self = match self.keeps {
             true => Undo { before, keeps: false, ..*self },
@@ -28,24 +28,24 @@ impl Undo {
         };
     }
 
-    /// The next cut is for `again` segments that are being sent again already: they too must turn out needless for it to be.
+    /// Announces that the next cut is for `again` retransmissions in flight. All of them must be spurious for the cut to be spurious.
     pub fn keep(&mut self, again: u64) {
         self.doubtful = again;
         self.keeps = true;
     }
 
-    /// What cwnd and ssthresh were before the cut; from here on nothing is known of retransmissions.
+    /// Values of cwnd and ssthresh before the cut. Forgets all retransmissions.
     pub fn take(&mut self) -> Option<(f64, f64)> {
         std::mem::take(self).before
     }
 
-    /// A segment is sent again.
-    pub fn on_sent_again(&mut self, now: Nanos) {
+    /// Handles a retransmission.
+    pub fn on_retransmission(&mut self, now: Nanos) {
         self.first_at.get_or_insert(now);
         self.doubtful += 1;
     }
 
-    /// A segment has arrived twice; says whether each one has that was sent again since the cut.
+    /// Handles a DSACK. Returns whether DSACKs have reported all retransmissions since the cut.
     pub fn on_duplicate(&mut self) -> bool {
         self.doubtful = self.doubtful.saturating_sub(1);
         self.before.is_some() && self.first_at.is_some() && self.doubtful == 0
@@ -68,12 +68,12 @@ mod tests {
         let mut undo = Undo::default();
         undo.on_cut(Some((20.0, 30.0)));
         assert!(!undo.on_duplicate(), "nothing has been sent again");
-        undo.on_sent_again(5);
-        undo.on_sent_again(6);
+        undo.on_retransmission(5);
+        undo.on_retransmission(6);
         assert_eq!([undo.on_duplicate(), undo.on_duplicate()], [false, true]);
         assert_eq!(undo.take(), Some((20.0, 30.0)));
         assert!(!undo.on_duplicate(), "it is undone once");
-        undo.on_sent_again(7);
+        undo.on_retransmission(7);
         assert!(!undo.on_duplicate() && !undo.is_of_original(6, 1), "a probe needs no cut");
     }
 
@@ -83,7 +83,7 @@ mod tests {
     fn a_cut_may_come_after_its_retransmissions() {
         let mut undo = Undo::default();
         undo.on_cut(Some((20.0, 30.0)));
-        [25, 35, 45].into_iter().for_each(|now| undo.on_sent_again(now));
+        [25, 35, 45].into_iter().for_each(|now| undo.on_retransmission(now));
         undo.keep(2);
         undo.on_cut(Some((10.0, 10.0)));
         assert_eq!([30, 20].map(|stamp| undo.is_of_original(stamp, 1)), [false, true]);
@@ -100,8 +100,8 @@ mod tests {
         let mut undo = Undo::default();
         undo.on_cut(Some((20.0, 30.0)));
         assert!(!undo.is_of_original(1, 1), "nothing has been sent again");
-        undo.on_sent_again(25);
-        undo.on_sent_again(45);
+        undo.on_retransmission(25);
+        undo.on_retransmission(45);
         assert_eq!([24, 25, 26].map(|stamp| undo.is_of_original(stamp, 1)), [true, false, false]);
         assert_eq!([19, 20, 24].map(|stamp| undo.is_of_original(stamp, 10)), [true, false, false]);
     }

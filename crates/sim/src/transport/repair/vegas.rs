@@ -2,20 +2,18 @@
 //! than the fine timeout (Brakmo and Peterson 1995, section 3.1).
 
 use super::reno::Reno;
-use super::{Loss, News, Repair, Verdict};
+use super::{AckEvent, Context, Loss, Repair, Tally, Verdict};
+use crate::transport::outstanding::Outstanding;
 use crate::transport::progress::{Phase, Progress};
-use crate::transport::rto::RttEstimator;
-use crate::transport::sent_log::SentLog;
 use fullpipe_cc::Nanos;
 
-/// Reno's recovery and a clock of its own.
+/// Reno's recovery with send times.
 #[derive(Clone, Debug, Default)]
 pub struct Vegas {
     reno: Reno,
-    times: SentLog,
-    /// ACKs of new data since the last fast retransmission, up to 2 checked.
+    /// ACKs of new data that are still to be checked: the first two after a fast retransmission.
     unchecked: u32,
-    /// When the window was last cut: a segment sent before is no reason to cut again.
+    /// Time of the last cut. The loss of a segment sent before is no reason to cut again.
     cut_at: Option<Nanos>,
 }
 
@@ -24,31 +22,62 @@ impl Repair for Vegas {
         *self = Vegas::default();
     }
 
-    fn on_new_ack(&mut self, news: &News, progress: &Progress) -> Verdict {
-        let verdict = self.reno.on_new_ack(news, progress);
-        self.times.forget_below(progress.una);
-        if self.unchecked == 0 {
-            return verdict;
+    fn on_ack(&mut self, ack: &AckEvent, context: &mut Context) -> Verdict {
+        if ack.acked > 0 {
+            let over = self.reno.on_new_ack(context.progress);
+            return Verdict { over, loss: self.check(context), ..Verdict::default() };
         }
-        // The first and the second ACK of new data after a retransmission are checked as a duplicate ACK is.
-        self.unchecked -= 1;
-        if progress.flight_size() == 0 || !self.is_overdue(news, progress) {
-            return verdict;
-        }
-        self.reno.duplicates.repeat_first = true;
-        Verdict { loss: Some(Loss::RepairNext), ..verdict }
+        Verdict { loss: self.on_duplicate_ack(context), ..Verdict::default() }
     }
 
-    fn on_duplicate_ack(&mut self, news: &News, progress: &Progress) -> Option<Loss> {
-        match progress.phase {
+    fn begin(&mut self, window: u64, context: &mut Context) {
+        self.reno.begin(window, context);
+        self.unchecked = 2;
+    }
+
+    fn restart(&mut self, context: &mut Context) {
+        self.reno.restart(context);
+        self.cut_at = Some(context.now);
+    }
+
+    fn next_segment(&mut self, window: u64, context: &mut Context) -> Option<u64> {
+        self.reno.next_segment(window, context)
+    }
+
+    fn tally(&self, progress: &Progress, outstanding: &Outstanding) -> Tally {
+        self.reno.tally(progress, outstanding)
+    }
+
+    fn is_idle(&self, _outstanding: &Outstanding) -> bool {
+        // RTT samples and the fine timeout need each ACK.
+        false
+    }
+}
+
+impl Vegas {
+    /// Checks the first and the second ACK of new data after a retransmission, as a duplicate ACK is checked.
+    fn check(&mut self, context: &Context) -> Option<Loss> {
+        if self.unchecked == 0 {
+            return None;
+        }
+        self.unchecked -= 1;
+        if context.progress.flight_size() == 0 || !is_overdue(context) {
+            return None;
+        }
+        self.reno.duplicates.repeat_first = true;
+        Some(Loss::RepairNext)
+    }
+
+    fn on_duplicate_ack(&mut self, context: &Context) -> Option<Loss> {
+        match context.progress.phase {
             Phase::Open => {
                 let duplicates = &mut self.reno.duplicates;
-                let lost = duplicates.count(progress) && (duplicates.show_loss() || self.is_overdue(news, progress));
-                lost.then(|| self.found(news.now, progress))
+                let lost = duplicates.count(context.progress) && (duplicates.show_loss() || is_overdue(context));
+                lost.then(|| self.found(context))
             }
             Phase::Recovery { .. } => {
                 self.reno.duplicates.inflation += 1;
-                if self.is_overdue(news, progress) {
+                if is_overdue(context) {
                     self.reno.duplicates.repeat_first = true;
                 }
                 None
@@ -57,69 +86,23 @@ impl Repair for Vegas {
         }
     }
 
-    fn begin(&mut self, window: u64, progress: &Progress) {
-        self.reno.begin(window, progress);
-        self.unchecked = 2;
-    }
-
-    fn restart(&mut self, now: Nanos, progress: &mut Progress) {
-        self.reno.restart(now, progress);
-        self.cut_at = Some(now);
-    }
-
-    fn next_segment(&mut self, window: u64, progress: &mut Progress) -> Option<u64> {
-        self.reno.next_segment(window, progress)
-    }
-
-    fn on_sent(&mut self, seq: u64, now: Nanos, _rtt: &RttEstimator, _progress: &Progress) {
-        self.times.note(seq, now);
-    }
-
-    /// The RTT is taken from the recorded time of the segment acknowledged, which has waited at the receiver if one before it was
-    /// lost; none of a segment sent again, when the ACK may be of either (Karn).
-    fn sample_from(&self, seq: u64, _stamp: Nanos) -> Option<Nanos> {
-        self.times.get(seq).filter(|sent| !sent.again).map(|sent| sent.at)
-    }
-
-    fn in_network(&self, progress: &Progress) -> u64 {
-        self.reno.in_network(progress)
-    }
-
-    fn arrived(&self, progress: &Progress) -> u64 {
-        self.reno.arrived(progress)
-    }
-
-    fn is_calm(&self) -> bool {
-        self.reno.is_calm()
-    }
-
-    /// The times of all segments are noted.
-    fn watches_all(&self) -> bool {
-        true
-    }
-
-    fn heap_bytes(&self) -> usize {
-        size_of::<Vegas>() + self.times.heap_bytes()
+    /// Response to a loss. Several losses in a window cut it once: the loss of a segment sent before the last cut does not cut again.
+    fn found(&mut self, context: &Context) -> Loss {
+        if first_sent_at(context) <= self.cut_at {
+            return Loss::Repair;
+        }
+        self.cut_at = Some(context.now);
+        Loss::Cut
     }
 }
 
-impl Vegas {
-    fn sent_at(&self, seq: u64) -> Option<Nanos> {
-        self.times.get(seq).map(|sent| sent.at)
-    }
+/// Time of the last transmission of the first outstanding segment.
+fn first_sent_at(context: &Context) -> Option<Nanos> {
+    context.outstanding.get(context.progress.una).map(|record| record.sent_at)
+}
 
-    /// The first segment is older than the fine timeout.
-    fn is_overdue(&self, news: &News, progress: &Progress) -> bool {
-        let (sent, timeout) = (self.sent_at(progress.una), news.rtt.fine_timeout());
-        sent.zip(timeout).is_some_and(|(sent, timeout)| news.now - sent > timeout)
-    }
-
-    /// Several losses in a window cut it once; a segment sent before the last cut says nothing new.
-    fn found(&mut self, now: Nanos, progress: &Progress) -> Loss {
-        if self.sent_at(progress.una) <= self.cut_at {
-            return Loss::Repair;
-        }
-        self.cut_at = Some(now);
-        Loss::Cut
-    }
+/// Whether the first outstanding segment is older than the fine timeout.
+fn is_overdue(context: &Context) -> bool {
+    let timeout = context.rtt.fine_timeout();
+    first_sent_at(context).zip(timeout).is_some_and(|(sent, timeout)| context.now - sent > timeout)
 }

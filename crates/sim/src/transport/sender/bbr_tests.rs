@@ -5,6 +5,7 @@
 //! 2000. ProbeRTT comes only where a test is about it.
 
 use super::*;
+use crate::packet::{AckNote, SackBlocks};
 use crate::report::meter::Terms;
 use crate::traffic::connection::controller;
 use crate::transport::policy::Guard;
@@ -223,7 +224,10 @@ impl Path {
         }
         if ack == at {
             let (_, (arrival, blocks)) = self.acks.pop_first().expect("seen");
-            self.sender.on_ack(at, &arrival, blocks.as_ref());
+            match blocks {
+                Some(blocks) => self.sender.on_noted_ack(at, &arrival, &AckNote { blocks, echo: None }),
+                None => self.sender.on_ack(at, &arrival),
+            }
             self.send();
             return (true, true);
         }
@@ -240,12 +244,8 @@ impl Path {
     }
 
     fn send(&mut self) {
-        if self.sender.sends_train() {
-            self.sender.train(self.now).into_iter().for_each(|seq| self.put(seq));
-        } else {
-            while let Some(seq) = self.sender.next_segment(self.now) {
-                self.put(seq);
-            }
+        while let Some(seq) = self.sender.next_segment(self.now) {
+            self.put(seq);
         }
         if let Some(at) = self.sender.wake(self.now) {
             self.wake_at = at;

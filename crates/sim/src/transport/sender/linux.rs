@@ -16,7 +16,6 @@
 //! Deviations:
 //! - Recoveries other than RACK keep no send times. Their samples are echoed timestamps, in milliseconds while a loss is repaired.
 //! - Timers have no tick. The kernel's timers are 4 ms (250 Hz) late at most below 256 ms, and 32 ms above.
-//! - After a lost ACK, the sample of an ACK in order is that of the echoed segment instead of the first one acknowledged.
 
 use super::{Sender, quantized};
 use crate::transport::policy::Policy;
@@ -29,7 +28,10 @@ impl<P: Policy> Sender<P> {
     pub(super) fn linux_rtt(&self, now: Nanos, acked: u64, sacked: u64, stamp: Nanos) -> Nanos {
         let una = self.progress.una;
         let sent = match &self.repair {
-            Any::Rack(rack) => rack.sent_once(una - acked, una).or_else(|| rack.sacked_from().filter(|_| sacked > 0)),
+            Any::Rack(rack) => {
+                let first = self.outstanding.first_sent_once(una - acked, una);
+                first.or_else(|| rack.sacked_from().filter(|_| sacked > 0))
+            }
             _ => (!self.progress.phase.is_repairing()).then_some(stamp),
         };
         if let Some(sent) = sent {
@@ -43,7 +45,7 @@ impl<P: Policy> Sender<P> {
     pub(super) fn sample_sacked(&mut self, now: Nanos) {
         let Any::Rack(rack) = &self.repair else { return };
         let Some(sent) = rack.sacked_from() else { return };
-        let first_is_later = rack.sent_at(self.progress.una).is_some_and(|first| sent < first);
+        let first_is_later = self.first_sent_at().is_some_and(|first| sent < first);
         let rtt = self.elapsed(sent, now);
         self.rtt.sample(rtt, self.progress.una, self.progress.nxt);
         if first_is_later {
@@ -61,9 +63,16 @@ impl<P: Policy> Sender<P> {
 
     /// Sets the retransmission timer to run from the time at which the first outstanding segment was last sent.
     pub(super) fn restart_from_first(&mut self, now: Nanos) {
-        let Any::Rack(rack) = &self.repair else { return };
-        let Some(sent) = rack.sent_at(self.progress.una) else { return };
-        let at = (sent + self.rtt.timeout()).max(now + MICROSECOND);
-        self.deadline = self.repair.wake_at(at);
+        if !matches!(self.repair, Any::Rack(_)) {
+            return;
+        }
+        let Some(sent) = self.first_sent_at() else { return };
+        self.rto_at = (sent + self.rtt.timeout()).max(now + MICROSECOND);
+        self.repair_at = self.repair.timer_at();
+    }
+
+    /// Time of the last transmission of the first outstanding segment.
+    fn first_sent_at(&self) -> Option<Nanos> {
+        self.outstanding.get(self.progress.una).map(|record| record.sent_at)
     }
 }

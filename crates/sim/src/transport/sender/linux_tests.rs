@@ -1,6 +1,7 @@
 //! RTT samples and timer restarts of `rto = "linux"`, worked by hand.
 
 use super::*;
+use crate::packet::{AckNote, SackBlocks};
 use crate::report::meter::Terms;
 use crate::transport::recovery::Recovery;
 use crate::transport::rto::RtoRule;
@@ -35,9 +36,6 @@ impl Bench {
     }
 
     fn sends(&mut self, now: Nanos) -> Vec<u64> {
-        if self.sender.is_noting() {
-            return self.sender.noted_segments(now).collect();
-        }
         std::iter::from_fn(|| self.sender.next_segment(now)).collect()
     }
 

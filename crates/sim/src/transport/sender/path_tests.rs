@@ -1,12 +1,14 @@
 //! A connection over a path that loses and delays the segments it is told to, timers included: what time-based recovery does.
 
 use super::*;
+use crate::packet::{AckNote, SackBlocks};
 use crate::report::meter::Terms;
 use crate::traffic::connection::controller;
 use crate::transport::pacing::Pacing;
 use crate::transport::policy::Guard;
 use crate::transport::receiver::Receiver;
 use crate::transport::recovery::Recovery;
+use crate::transport::rto::RtoRule;
 use crate::window::Window;
 use fullpipe_cc::CongestionControl;
 use proptest::prelude::*;
@@ -100,7 +102,7 @@ impl Path {
                 let (_, (arrival, blocks)) = self.acks.pop_first().expect("seen");
                 match blocks {
                     Some(blocks) => self.sender.on_noted_ack(self.now, &arrival, &AckNote { blocks, echo: None }),
-                    None => self.sender.on_ack(self.now, &arrival, None),
+                    None => self.sender.on_ack(self.now, &arrival),
                 }
                 self.send();
             } else {
@@ -117,17 +119,11 @@ impl Path {
     }
 
     fn send(&mut self) {
-        if self.sender.is_quiet() {
+        if self.sender.sends_ranges() {
             return self.sender.new_segments(self.now).for_each(|seq| self.put(seq));
         }
-        if self.sender.sends_train() {
-            self.sender.train(self.now).into_iter().for_each(|seq| self.put(seq));
-        } else if self.sender.is_noting() {
-            self.sender.noted_segments(self.now).for_each(|seq| self.put(seq));
-        } else {
-            while let Some(seq) = self.sender.next_segment(self.now) {
-                self.put(seq);
-            }
+        while let Some(seq) = self.sender.next_segment(self.now) {
+            self.put(seq);
         }
         if let Some(at) = self.sender.wake(self.now) {
             self.wake_at = at;
@@ -263,12 +259,12 @@ fn a_timeout_leaves_the_pacers_turn() {
 }
 
 proptest! {
-    /// What is known of each segment after a rest is what would have been noted: the same segments go at the same times, whatever is lost
-    /// or late, paced or not, with samples of the rate of delivery or without. It does rest where nothing is. Nor do the short cuts behind a loss
-    /// change anything.
+    /// The fast path and the general path send equal segments at equal times, with losses, late segments, and lost ACKs, paced or not,
+    /// with rate samples or without. The fast path is open at the end of a run without them.
     #[test]
-    fn rest_changes_nothing(
+    fn the_fast_path_changes_nothing(
         recovery in prop::sample::select(vec![Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Rack]),
+        rto in prop::sample::select(vec![RtoRule::Rfc6298, RtoRule::Linux]),
         algorithm in prop::sample::select(vec!["reno", "bbr", "bbr3"]),
         pacing in prop::sample::select(vec![Pacing::Off, Pacing::On]),
         losses in prop::collection::vec((0u64..120, 1u32..3), 0..6),
@@ -276,14 +272,13 @@ proptest! {
         untold in prop::collection::btree_set(0u64..130, 0..6),
     ) {
         let calm = losses.is_empty() && late.is_empty() && untold.is_empty();
-        let tcp = Tcp { initial_window: 10, pacing, ..Tcp::new(algorithm, recovery, vec![0]) };
+        let tcp = Tcp { initial_window: 10, pacing, rto, ..Tcp::new(algorithm, recovery, vec![0]) };
         let path = || Path { untold: untold.clone(), ..Path::of(&tcp, 120).losing(&losses).delaying(&late) };
-        let mut awake = path();
-        awake.sender.awake = true;
-        (awake.sender.quiet, awake.sender.noting) = (false, false);
-        let (awake, resting) = (awake.run(), path().run());
-        prop_assert_eq!(&resting.log, &awake.log);
-        prop_assert_eq!(resting.sender.cc.cwnd(), awake.sender.cc.cwnd());
-        prop_assert!(!awake.sender.rests() && (resting.sender.rests() || !calm));
+        let mut general = path();
+        (general.sender.general_only, general.sender.fast_path) = (true, false);
+        let (general, fast) = (general.run(), path().run());
+        prop_assert_eq!(&fast.log, &general.log);
+        prop_assert_eq!(fast.sender.cc.cwnd(), general.sender.cc.cwnd());
+        prop_assert!(!general.sender.fast_path && (fast.sender.fast_path || !calm));
     }
 }

@@ -1,7 +1,9 @@
 //! Episodes of loss, worked by hand: which segment goes when, and how large the window is.
 
 use super::*;
+use crate::packet::{AckNote, Echo, SackBlocks};
 use crate::report::meter::Terms;
+use crate::transport::pacing;
 use crate::transport::receiver::{Receiver, Reply};
 use crate::transport::recovery::Recovery;
 use crate::window::Window;
@@ -38,14 +40,8 @@ impl Bench {
 
     /// Everything the sender sends now.
     fn sends(&mut self) -> Vec<u64> {
-        if self.sender.is_quiet() {
+        if self.sender.sends_ranges() {
             return self.sender.new_segments(self.now).collect();
-        }
-        if self.sender.sends_train() {
-            return self.sender.train(self.now);
-        }
-        if self.sender.is_noting() {
-            return self.sender.noted_segments(self.now).collect();
         }
         std::iter::from_fn(|| self.sender.next_segment(self.now)).collect()
     }
@@ -235,7 +231,7 @@ fn counting_segments_is_limited_in_slow_start() {
     let all = |bench: &mut Bench, cumulative: u32| {
         bench.now += RTT;
         let arrival = Arrival { cumulative, stamp: bench.now - RTT, receiver_stamp: bench.now };
-        bench.sender.on_ack(bench.now, &arrival, None);
+        bench.sender.on_ack(bench.now, &arrival);
         bench.sends()
     };
     assert_eq!(all(&mut bench, 4), [4, 5, 6, 7, 8, 9]);
@@ -494,23 +490,23 @@ fn an_overtaken_ace_field_is_no_news() {
         bench.sends();
         let told = [(7, stamps[0]), (6, stamps[1])].map(|(marked, receiver_stamp)| {
             let arrival = Arrival { cumulative: 0, stamp: 0, receiver_stamp };
-            bench.sender.news_of_marks(RTT, &arrival, Echo { ece: false, marked }, false)
+            bench.sender.on_echo(RTT, &arrival, Echo { ece: false, marked }, false)
         });
         assert_eq!(told, [2, 0], "{tick}, {stamps:?}");
     }
 }
 
-/// A rate sample counts what SACK delivers as it comes, and what the cumulative point then passes only once: of 8 segments the first is lost,
-/// 7 are delivered before it, and one by its repair. Whoever is watched never rests.
+/// A rate sample counts a SACKed segment once, and not again when the cumulative ACK passes it: of 8 segments the first is lost, 7 are
+/// delivered before it, and one by its retransmission.
 #[test]
 fn rate_samples_count_each_segment_once() {
     let mut bench = Bench::new(Recovery::Sack, 8);
-    bench.sender.watch = Some(Box::new(Watch { sampler: Some(Sampler::default()), ..Watch::default() }));
-    bench.sender.quiet = false;
+    bench.sender.outstanding = Records::new(Some(Box::default()));
+    (bench.sender.keeps_records, bench.sender.plain) = (true, false);
     bench.now = RTT;
     bench.sends();
     let delivered = |bench: &mut Bench| {
-        let sampler = bench.sender.watch.as_mut().and_then(|watch| watch.sampler.as_mut()).expect("it is there");
+        let sampler = bench.sender.outstanding.rate.as_mut().expect("it is there");
         let sample = sampler.sample(bench.now).expect("a sample");
         sample.prior_delivered + sample.delivered
     };
@@ -520,7 +516,6 @@ fn rate_samples_count_each_segment_once() {
     }
     bench.arrives(0);
     assert_eq!(delivered(&mut bench), 8);
-    assert!(!bench.sender.is_quiet());
 }
 
 /// 8 segments in 100 ms, paced by 2 windows a round trip before the first sample: 160 a second, 6.25 ms apart; one at a time, and woken for
