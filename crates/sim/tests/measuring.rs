@@ -368,13 +368,14 @@ fn transfers_receive_the_duplicates() {
     let tcp = Tcp { initial_window: 8, ..Tcp::new("tahoe", Recovery::Tahoe, vec![0]) };
     let arrivals = Arrivals::Sessions { sessions: 1, mean_gap: 1_000_000 * SECOND };
     let small = small_transfers(arrivals, 0, Spread::fixed(0));
-    scenario.web = vec![Web { tcp, mean_size: 2e6, shape: 10_000.0, ..small }];
+    scenario.web = vec![Web { tcp, mean_size: 2e6, shape: 100.0, ..small }];
     let report = simulate(&scenario);
     let (link, web) = (&report.links[0].forward, &report.traffic[0]);
     assert_eq!((web.transfers_completed, web.sent_packets), (1, link.arrived_packets));
     assert_eq!(web.received_packets, link.arrived_packets - link.dropped_packets);
-    // Of 2000 segments or a few more: a Pareto law of shape 10,000 has nothing further from its mean.
-    assert!(web.received_packets > 2010, "{} packets", web.received_packets);
+    // The segments of the transfer, of 1000 bytes each.
+    let transfer = report.transfers[0].size_bytes.div_ceil(1000);
+    assert!(web.received_packets > transfer, "{} packets of {transfer} segments", web.received_packets);
 }
 
 /// A datagram of a millisecond each 2 ms, from 1.5 ms on, sampled each 2 ms: one is there at every sample, and was for a quarter of the
