@@ -139,7 +139,15 @@ impl<C: CongestionController> S2n<C> {
             rtt.update_rtt(Duration::ZERO, sample, at(0), true, PacketNumberSpace::ApplicationData);
         }
         let (packets, announced) = (Packets::default(), Announced::default());
-        S2n { controller, mtu, rtt, packets, largest_acked: None, announced, random: Random(SplitMix64::new(start.seed)) }
+        S2n {
+            controller,
+            mtu,
+            rtt,
+            packets,
+            largest_acked: None,
+            announced,
+            random: Random(SplitMix64::new(start.seed)),
+        }
     }
 
     /// Tells of the packets found lost, if any are.
