@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self, TypedDict, final
+from typing import Any, Literal, Self, TypedDict, final, type_check_only
 
 __all__ = [
     "VERSION",
@@ -78,6 +78,7 @@ class Model:
         self, progress: Callable[[float], object] | None = None, memory_bytes: int | None = None
     ) -> dict[str, Any]: ...
 
+@type_check_only
 class ExternalState(TypedDict):
     """State of a flow under outside control; rates in packets per second."""
 
@@ -94,6 +95,7 @@ class ExternalState(TypedDict):
     min_rtt_s: float | None
     delivery_rate: float | None
 
+@type_check_only
 class StepsState(TypedDict):
     """State of a simulation."""
 

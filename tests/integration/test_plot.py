@@ -36,7 +36,7 @@ def test_a_picture_is_written_whole_and_the_same_each_time(small: Scenario, tmp_
 def test_panels_are_labelled_with_units(small: Scenario) -> None:
     figure = fullpipe.run(small).plot()
     labels = [axes.get_ylabel() for axes in figure.axes]
-    assert labels == ["packets", "packets", "of capacity", "ms"]
+    assert labels == ["Congestion window (packets)", "Queue (packets)", "Utilization (%)", "RTT (ms)"]
     assert figure.axes[-1].get_xlabel() == "time, s (shaded: the warm-up, 5 s)"
     assert legend(figure) == ["newreno #0", "newreno #1", "ssthresh"]
 
@@ -82,9 +82,9 @@ def test_cross_traffic_alone_shows_the_links(small: Scenario, tmp_path: Path, tr
     tree["links"][0]["buffer"] = "20 packets"
     result = fullpipe.run(Scenario.from_dict({**tree, **traffic}))
     figure = result.plot(tmp_path / "p.png")
-    assert [axes.get_title("left") for axes in figure.axes] == ["queue", "utilization"]
+    assert [axes.get_title("left") for axes in figure.axes] == ["Queue", "Utilization"]
     drawn = np.asarray(figure.axes[1].lines[0].get_ydata())
-    assert drawn.tolist() == [row["utilization"] for row in result.link_series.to_pylist()]
+    assert drawn.tolist() == [100 * row["utilization"] for row in result.link_series.to_pylist()]
     both = fullpipe.Comparison({"one": result, "[other]": result}).plot(tmp_path / "c.png")
     shown = both.axes[0].get_legend()
     assert shown is not None

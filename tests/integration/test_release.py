@@ -79,7 +79,13 @@ def test_workflows_call_what_there_is(path: Path) -> None:
 
 
 def test_tests_wheels_releases_and_docs_have_workflows() -> None:
-    assert {path.stem for path in (ROOT / ".github/workflows").glob("*.yml")} == {"test", "wheels", "release", "docs"}
+    assert {path.stem for path in (ROOT / ".github/workflows").glob("*.yml")} == {
+        "test",
+        "wheels",
+        "release",
+        "docs",
+        "mutants",
+    }
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.stem)
