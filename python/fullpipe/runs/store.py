@@ -273,10 +273,12 @@ def kept_runs(directory: str | os.PathLike[str] | None) -> Iterator[Store]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("ab") as file:
         try:
-            _take_lock(file, folder, directory)
+            locked = _take_lock(file, folder, directory)
         except InputError:
             _clear(folder, made)
             raise
+        if not locked:  # The folder belongs to the command that has the lock, even where this one made it.
+            raise InputError(f"{os.fspath(directory)}: another command is writing there")
         store = Store(folder / "runs.sqlite")
         try:
             yield store
@@ -303,18 +305,17 @@ def _clear(folder: Path, made: list[Path]) -> None:
         remove_if_empty(place)
 
 
-def _take_lock(file: IO[bytes], folder: Path, directory: str | os.PathLike[str]) -> None:
+def _take_lock(file: IO[bytes], folder: Path, directory: str | os.PathLike[str]) -> bool:
+    """Whether the lock is free, and the file is still the folder's."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        locked = os.path.samestat(os.fstat(file.fileno()), (folder / "lock").stat())
+        return os.path.samestat(os.fstat(file.fileno()), (folder / "lock").stat())
     except (BlockingIOError, FileNotFoundError):
-        locked = False
+        return False
     except OSError as error:
         why = error.strerror or str(error)
         what = f"its file system has no locks against a second command ({why}); choose another directory"
         raise InputError(f"{os.fspath(directory)}: {what}") from None
-    if not locked:
-        raise InputError(f"{os.fspath(directory)}: another command is writing there")
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
