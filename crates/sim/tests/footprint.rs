@@ -1,58 +1,20 @@
 //! What a run takes of the heap, counted by an allocator that counts: nothing per packet in steady state, and how many bytes a
 //! flow and a packet in flight cost.
 
+mod counting;
+
 use fullpipe_sim::scenario::{
     Buffer, Change, FlowGroup, Jitter, JitterModel, Link, Loss, Pacing, Policer, Recovery, Reorder, Schedule, Spread,
     Tcp, Trace,
 };
 use fullpipe_sim::{Scenario, run};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 
 const MS: u64 = 1_000_000;
 
-/// The system's allocator, counting for each thread.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<usize> = const { Cell::new(0) };
-    static HELD: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-}
-
-fn count(bytes: isize) {
-    CALLS.set(CALLS.get() + usize::from(bytes > 0));
-    HELD.set(HELD.get() + bytes);
-    PEAK.set(PEAK.get().max(HELD.get()));
-}
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size as isize - layout.size() as isize);
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 /// Calls of the allocator, the most bytes held, and segments sent.
 fn measure(scenario: &Scenario) -> (usize, isize, u64) {
-    let (calls, held) = (CALLS.get(), HELD.get());
-    PEAK.set(held);
-    let report = run(scenario, &mut |_| true).expect("nobody stops it");
-    (CALLS.get() - calls, PEAK.get() - held, report.data_packets)
+    let (report, calls, peak) = counting::measure(|| run(scenario, &mut |_| true).expect("nobody stops it"));
+    (calls, peak, report.data_packets)
 }
 
 fn dumbbell(rate_bps: u64, buffer: u64, seconds: u64, flows: u32, start: Spread) -> Scenario {
@@ -141,9 +103,9 @@ fn an_idle_flow_takes_at_most_1088_bytes() {
         let late = Spread::fixed(9_999 * MS);
         let mut scenario = dumbbell(100_000_000, 250, 10, 1, Spread::fixed(0));
         scenario.flows.push(dumbbell(100_000_000, 250, 10, idle, late).flows.remove(0));
-        let (before, mut during) = (HELD.get(), 0);
+        let (before, mut during) = (counting::held(), 0);
         run(&scenario, &mut |_| {
-            during = during.max(HELD.get() - before);
+            during = during.max(counting::held() - before);
             true
         })
         .expect("nobody stops it");

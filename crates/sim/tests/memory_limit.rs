@@ -1,48 +1,12 @@
 //! Heap of runs that reach their memory limit, counted by an allocator. It is at most 1.1 times the limit.
 
+#[allow(dead_code)]
+mod counting;
+
 use fullpipe_cc::params::Info;
 use fullpipe_cc::{Ack, CongestionControl, Flow, Signal};
 use fullpipe_sim::catalogue::Catalogue;
 use fullpipe_sim::{Scenario, Stopped, run_within};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// The system's allocator, counting for each thread.
-struct Counting;
-
-thread_local! {
-    static HELD: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-}
-
-fn count(bytes: isize) {
-    HELD.set(HELD.get() + bytes);
-    PEAK.set(PEAK.get().max(HELD.get()));
-}
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // What is aligned to cache lines is copied; other large blocks are moved by the system.
-        let copied = if layout.align() > 16 { layout.size() as isize } else { 0 };
-        count(size as isize - layout.size() as isize + copied);
-        count(-copied);
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// A window of 2^31 segments from the first ACK on.
 struct Huge(f64);
@@ -143,10 +107,9 @@ fn scenario(link: &str, traffic: &str) -> Scenario {
 
 /// Peak of the heap during a run, and whether the limit ended it.
 fn peak(scenario: &Scenario) -> (isize, bool) {
-    let before = HELD.get();
-    PEAK.set(before);
-    let ended = matches!(run_within(scenario, LIMIT, &mut |_| true), Err(Stopped::Memory(_)));
-    (PEAK.get() - before, ended)
+    let run = || matches!(run_within(scenario, LIMIT, &mut |_| true), Err(Stopped::Memory(_)));
+    let (ended, _, peak) = counting::measure(run);
+    (peak, ended)
 }
 
 #[test]
