@@ -2,7 +2,6 @@
 //! drawn from numbers; `FULLPIPE_SCENARIOS=0..50000` (or any other numbers) runs those instead of the standing ones.
 
 mod dice;
-mod digests;
 mod extremes;
 mod hostile;
 mod invariants;
