@@ -27,44 +27,27 @@ pub trait Grows {
     fn reserve_exact(&mut self, items: usize);
 }
 
-impl<T> Grows for Vec<T> {
-    const ITEM_BYTES: usize = size_of::<T>();
+/// `Grows` of a collection of the standard library, by its methods of the same names.
+macro_rules! grows {
+    ($collection:ident $(, $bound:path)?) => {
+        impl<T $(: $bound)?> Grows for $collection<T> {
+            const ITEM_BYTES: usize = size_of::<T>();
 
-    #[inline(always)]
-    fn extent(&self) -> (usize, usize) {
-        (self.len(), self.capacity())
-    }
+            #[inline(always)]
+            fn extent(&self) -> (usize, usize) {
+                (self.len(), self.capacity())
+            }
 
-    fn reserve_exact(&mut self, items: usize) {
-        self.reserve_exact(items);
-    }
+            fn reserve_exact(&mut self, items: usize) {
+                self.reserve_exact(items);
+            }
+        }
+    };
 }
 
-impl<T: Ord> Grows for BinaryHeap<T> {
-    const ITEM_BYTES: usize = size_of::<T>();
-
-    #[inline(always)]
-    fn extent(&self) -> (usize, usize) {
-        (self.len(), self.capacity())
-    }
-
-    fn reserve_exact(&mut self, items: usize) {
-        self.reserve_exact(items);
-    }
-}
-
-impl<T> Grows for VecDeque<T> {
-    const ITEM_BYTES: usize = size_of::<T>();
-
-    #[inline(always)]
-    fn extent(&self) -> (usize, usize) {
-        (self.len(), self.capacity())
-    }
-
-    fn reserve_exact(&mut self, items: usize) {
-        self.reserve_exact(items);
-    }
-}
+grows!(Vec);
+grows!(VecDeque);
+grows!(BinaryHeap, Ord);
 
 /// Room for one more item. Small collections double, as those of the standard library do; large ones grow by a sixteenth.
 #[inline(always)]
