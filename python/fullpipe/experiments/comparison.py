@@ -109,22 +109,7 @@ class Comparison(Results):
         seeds = f", {self.seeds} seeds" if self.seeds > 1 else ""
         return f"<Comparison of {listed(self.results)}{seeds}>"
 
-    def plot(
-        self, path: str | os.PathLike[str] | None = None, *, metric: str | None = None, x: str | None = None
-    ) -> Figure:
-        """Plots the series of the first seed; with ``path``, writes the plot too.
-
-        Args:
-            path: File of the plot (.png, .svg, .pdf).
-            metric: Column of `runs` to plot in place of the series, as `Results.plot` does.
-            x: As for `Results.plot`.
-
-        Raises:
-            InputError: The runs sampled no series, or the file can't be written.
-        """
-        if metric is not None:
-            return super().plot(path, metric=metric, x=x)
+    def _own_figure(self, _: str | None) -> Figure:
         from fullpipe.charts.series import comparison_figure
-        from fullpipe.charts.style import written
 
-        return written(comparison_figure({label: one.sampled() for label, one in self.results.items()}), path)
+        return comparison_figure({label: one.sampled() for label, one in self.results.items()})

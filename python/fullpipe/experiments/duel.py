@@ -255,25 +255,10 @@ class Duel(Results):
             kept = read_json(place / "duel.json")
             return cls(kept["algorithms"], kept["runs"], read_table(place / "runs.parquet"), *read_details(place))
 
-    def plot(
-        self, path: str | os.PathLike[str] | None = None, *, metric: str | None = None, x: str | None = None
-    ) -> Figure:
-        """Plots the goodput harm of each algorithm over the buffers, a panel per mix. With ``path``, writes the plot.
-
-        Args:
-            path: File of the plot (.png, .svg, .pdf).
-            metric: Column of `runs` to plot in place of the harm, as `Results.plot` does.
-            x: As for `Results.plot`.
-
-        Raises:
-            InputError: The file can't be written.
-        """
-        if metric is not None:
-            return super().plot(path, metric=metric, x=x)
+    def _own_figure(self, _: str | None) -> Figure:
         from fullpipe.charts.duel import duel_figure
-        from fullpipe.charts.style import written
 
-        return written(duel_figure(self.rows()), path)
+        return duel_figure(self.rows())
 
     def shown(self, columns: Sequence[str] | None = None) -> list[Shown | str]:
         """Tables that the program prints.

@@ -200,23 +200,32 @@ class Results(Outcome):
         return pa.table({label: array_of(cells, types[label]) for label, cells in found.items()})
 
     def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        metric: str = "goodput_bps",
-        x: str | None = None,
+        self, path: str | os.PathLike[str] | None = None, *, metric: str | None = None, x: str | None = None
     ) -> Figure:
-        """Plots the mean of a metric with 95 % confidence intervals; with ``path``, writes the plot too.
+        """Plots the experiment's own figure, or the mean of a metric with 95 % confidence intervals; with ``path``,
+        writes the plot too.
+
+        The own figure of a comparison is the series of the first seed. That of a duel is the goodput harm of each
+        algorithm over the buffers, a panel per mix. That of a sizing is the buffers against the numbers of flows with
+        the analytical sizing rules, on logarithmic axes. Others show the goodput.
 
         Args:
             path: File of the plot (.png, .svg, .pdf).
-            metric: Column of `runs`.
+            metric: Column of `runs`; None for the own figure.
             x: Label on the horizontal axis, by default the last one; the others get a line each.
 
         Raises:
-            InputError: The metric or the label is unknown, or the file can't be written.
+            InputError: The metric or the label is unknown, the runs sampled no series for a comparison's own figure, or
+                the file can't be written.
         """
         from fullpipe.charts.style import written
+
+        return written(self._own_figure(x) if metric is None else self._metric_figure(metric, x), path)
+
+    def _own_figure(self, x: str | None) -> Figure:
+        return self._metric_figure("goodput_bps", x)
+
+    def _metric_figure(self, metric: str, x: str | None) -> Figure:
         from fullpipe.charts.sweep import Across, sweep_figure
 
         across = self.labels[-1] if x is None else x
@@ -229,7 +238,7 @@ class Results(Outcome):
         points = zip(places, runs[name].to_pylist(), self._keys(lines), strict=True)
         numeric = all(isinstance(place, int | float) and not isinstance(place, bool) for place in places)
         of_axis = Across(across, labels=None if numeric else tuple(dict.fromkeys(places)))
-        return written(sweep_figure(of_axis, name, points), path)
+        return sweep_figure(of_axis, name, points)
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes ``KIND.json``, ``runs.parquet``, ``summary.parquet``, and, where they are kept, ``flows.parquet`` and

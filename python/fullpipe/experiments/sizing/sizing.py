@@ -244,26 +244,10 @@ class Sizing(Results):
     def __repr__(self) -> str:
         return f"<Sizing of {listed(dict.fromkeys(row['algorithm'] for row in self.rows))}: {self.mix.what}>"
 
-    def plot(
-        self, path: str | os.PathLike[str] | None = None, *, metric: str | None = None, x: str | None = None
-    ) -> Figure:
-        """Plots buffers against numbers of flows with the analytical sizing rules, on logarithmic axes; with
-        ``path``, writes the plot too.
-
-        Args:
-            path: File of the plot (.png, .svg, .pdf).
-            metric: Column of `runs` to plot in place of the buffers, as `Results.plot` does.
-            x: As for `Results.plot`.
-
-        Raises:
-            InputError: The file can't be written.
-        """
-        if metric is not None:
-            return super().plot(path, metric=metric, x=x)
+    def _own_figure(self, _: str | None) -> Figure:
         from fullpipe.charts.size import sizing_figure
-        from fullpipe.charts.style import written
 
-        return written(sizing_figure(self.rows, self.mix.column, self.mix.what), path)
+        return sizing_figure(self.rows, self.mix.column, self.mix.what)
 
     def plot_curve(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws utilization against the 99th percentile of the queueing delay, a line per algorithm through all buffers

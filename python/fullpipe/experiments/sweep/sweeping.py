@@ -225,7 +225,7 @@ class Sweep(Results):
         path: str | os.PathLike[str] | None = None,
         *,
         x: str | None = None,
-        metric: str = "goodput_bps",
+        metric: str | None = None,
         by: str | None = None,
     ) -> Figure:
         """Plots the mean of a metric against an axis with 95 % confidence intervals; with ``path``, writes the plot.
@@ -233,7 +233,7 @@ class Sweep(Results):
         Args:
             path: File of the plot (.png, .svg, .pdf).
             x: An axis, by its key path or an ending of it that is clear (``buffer``); by default the first one.
-            metric: Column of `runs`, such as ``utilization``.
+            metric: Column of `runs`, such as ``utilization``; None for the goodput.
             by: The axis whose values get a line each; None for all other axes together.
 
         Raises:
@@ -245,7 +245,7 @@ class Sweep(Results):
         axes, table = self.plan.axes, self.runs
         axis = axes[0] if x is None and axes else find_axis(axes, x or "")
         lines = [find_axis(axes, by)] if by is not None else [other for other in axes if other is not axis]
-        name = find_metric(metric, self.metrics)
+        name = find_metric("goodput_bps" if metric is None else metric, self.metrics)
         numeric = axis.measure is not None or not isinstance(axis.labels[0], str | bool)
         across = Across(axis.path, axis.unit, axis.log, None if numeric else axis.labels)
         places, values = (table[each].to_pylist() for each in (axis.measure or axis.path, name))
