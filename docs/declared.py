@@ -55,13 +55,15 @@ def _row(param: Param) -> tuple[str, ...]:
     default = _value(param.default)
     for variant, value in param.variants.items():
         default += f"; {_value(value)} with `{variant}`"
-    unit = param.unit if param.kind == "number" and param.unit else ""
+    unit = param.unit if param.kind in ("number", "whole number") and param.unit else ""
     return (f"`{param.name}`", unit, default, _allowed(param), param.doc, param.source)
 
 
 def _value(value: float | bool | str | None) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, float):
         return re.sub(r"e([+-])0*(\d)", lambda match: f"e{match[1].strip('+')}{match[2]}", f"{value:g}")
     return f"`{value}`"
