@@ -69,8 +69,8 @@ def command(
 ) -> None:
     """Reproduce tables and figures of papers: all, those of a paper, or one.
 
-    With --out, a result in DIR is cached: it runs again only if the program or its scenarios changed. The exit status is
-    1 if a check fails and the cause is not known.
+    With --out, a result in DIR is cached: it runs again only if the program or its scenarios changed. The exit status
+    is 1 if a check fails and the cause is not known.
     """
     with code_of_others():
         chosen = select(item, papers)
