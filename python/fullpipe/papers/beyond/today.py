@@ -81,7 +81,11 @@ SHORTER: Mapping[str, Link] = {
 }
 
 
-def _scenario(link: Link, *groups: Mapping[str, Any]) -> Scenario:
+SEEDS = range(1, 5)
+"""Seeds of the runs with CUBIC, whose shares differ between single runs by some percentage points."""
+
+
+def _scenario(link: Link, *groups: Mapping[str, Any], seed: int = 1) -> Scenario:
     tree = dumbbell(
         link.rate_bps,
         link.rtt_s,
@@ -91,7 +95,7 @@ def _scenario(link: Link, *groups: Mapping[str, Any]) -> Scenario:
         warmup_s=link.warmup_s,
         link={"queue": link.queue},
         series_interval="off",
-        seed=1,
+        seed=seed,
     )
     return Scenario.from_dict(tree)
 
@@ -105,14 +109,16 @@ def _scenarios(links: Mapping[str, Link]) -> dict[str, Scenario]:
             found[_name(where, algorithm)] = _scenario(link, flows(party, "ours", link.count, ecn=link.ecn))
             if link.shared:
                 halves = ((party, "ours"), (CUBIC, "beside"))
-                groups = (flows(each, name, link.count // 2, ecn=link.ecn) for each, name in halves)
-                found[_name(where, algorithm, shared=True)] = _scenario(link, *groups)
+                groups = [flows(each, name, link.count // 2, ecn=link.ecn) for each, name in halves]
+                for seed in SEEDS:
+                    found[_name(where, algorithm, shared=seed)] = _scenario(link, *groups, seed=seed)
     return found
 
 
-def _name(where: str, algorithm: str, *, shared: bool = False) -> str:
+def _name(where: str, algorithm: str, *, shared: int | None = None) -> str:
+    """Name of the run of an algorithm alone, or of the run with CUBIC that has this seed."""
     plain = where.lower().replace(",", "").replace(" ", "-").replace("/", "-")
-    return f"{plain}_{algorithm}{'_beside-cubic' if shared else ''}"
+    return f"{plain}_{algorithm}{'' if shared is None else f'_with-cubic-seed-{shared}'}"
 
 
 def _p95_delay_ms(result: Result) -> float:
@@ -145,8 +151,8 @@ def _measure(results: Results) -> Rows:
                     rows.add(quantity, measured(alone), unit=unit, **of)
                 if LINKS[where].count > 1:
                     rows.add("Jain's index", alone.totals["jain_index"], **of)
-            if beside := results.get(_name(where, algorithm, shared=True)):
-                rows.add(SHARE, _share_percent(beside), unit="%", **of)
+            if shared := [results[name] for seed in SEEDS if (name := _name(where, algorithm, shared=seed)) in results]:
+                rows.add_mean(SHARE, [_share_percent(result) for result in shared], unit="%", **of)
     return rows
 
 
