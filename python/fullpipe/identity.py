@@ -64,7 +64,7 @@ NUMPY_READERS = frozenset({"load", "loadtxt", "genfromtxt", "fromfile", "memmap"
 """NumPy's functions that read files."""
 
 NUMPY_SEEDED = frozenset({"default_rng", "Generator", "RandomState"})
-"""NumPy's random generators that belong to whoever makes them."""
+"""NumPy's random generators that belong to their creator."""
 
 SKIPPED = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__"}

@@ -15,7 +15,7 @@ from conftest import ROOT
 
 PROGRAM = ROOT / "target/debug/fullpipe-quic"
 TOLERANCE = 0.05
-"""Relative tolerance of recorded metrics: a record belongs to the build that measured it, and the simulator may change after it."""
+"""Relative tolerance of recorded metrics. A record belongs to its build, and the simulator may change after it."""
 
 pytestmark = [
     pytest.mark.slow,

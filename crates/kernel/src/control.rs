@@ -6,10 +6,11 @@
 //!
 //! # Deviations and choices
 //!
-//! - The window in recovery is the simulator's to see to (proportional rate reduction, where the scenario has it): the program sees it at
-//!   its threshold from the loss on, where a kernel lets it sink to that. A program with `cong_control` rules it itself, as in a kernel.
-//! - What `cong_avoid` is told was acknowledged is the window increases that the ACK is worth: 1, or its segments where the scenario
-//!   counts these (`host = "linux"` does).
+//! - The simulator controls the window in recovery (with proportional rate reduction if the scenario has it). The program
+//!   sees the window at its threshold from the loss on; in a kernel the window shrinks to it. A program with `cong_control`
+//!   controls the window itself, as in a kernel.
+//! - `cong_avoid` receives the number of window increases of the ACK as acknowledged segments: 1, or the ACK's segments if
+//!   the scenario counts them (`host = "linux"` does).
 //! - Variables and arrays are shared between the connections of a kernel; here each connection has its own.
 //! - The clock begins with the connection, at 1000 s, and `CONFIG_HZ` is 250, as Debian has it.
 //! - The receiver's timestamps begin anywhere among the 2^32, as a kernel's do (RFC 7323, section 5.4): where is drawn for each connection.
@@ -20,7 +21,7 @@
 //!   the burst give it.
 //! - Of kernels with BBRv3 `skb_marked_lost`, `tso_segs`, `CA_EVENT_TLP_RECOVERY` and the members of `rate_sample` that BBRv3 reads are there, but
 //!   for `is_acking_tlp_retrans_seq`, `is_ack_delayed` and the marks of a sample (`delivered_ce` counts those of the ACK).
-//! - `ecn_flags` says that ECN was agreed upon, also where the scenario has it off; then there are no marks.
+//! - `ecn_flags` reports ECN as negotiated, even if the scenario has it off; then there are no marks.
 //! - `sndbuf_expand` and `release` are not called: nothing here depends on either.
 
 use crate::error::Fault;
