@@ -62,6 +62,7 @@ test: setup lint ## Lint, types, and every test.
 
 test-rust: ## The crates' tests.
 	cargo test --workspace --locked
+	cargo test --package fullpipe-sim --no-default-features --test without_toml --locked
 
 test-python: build linux-objects-if-able ## The package's tests, with agreement with ns-2 (fast subset) and a VM run per eBPF program.
 	$(BIN)/pytest --numprocesses=logical --dist=loadfile --no-loadscope-reorder --durations=15 -m "not slow and not slow_linux"
@@ -114,6 +115,7 @@ records-speed: speed speed-core ## Packets per second, memory, instructions.
 lint: build prose-if-able ## Format, clippy, ruff, mypy, stubs, prose.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --package fullpipe-cc --package fullpipe-sim --package fullpipe-kernel --no-deps --locked
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
