@@ -39,7 +39,7 @@ RISKS = (
     "There are no limits of receivers or processors.",
     "Real-time traffic does not adapt; RFC 8867's does.",
     "The bar for harm has CUBIC's own record on NewReno at large products of bandwidth and delay: read both victims.",
-    "No word is a threshold of RFC 9743, which gives none (section 5).",
+    "No verdict uses a threshold of RFC 9743, which gives none (section 5).",
 )
 
 LABELS = ("criterion", "cell", "setting", "role", "victim", "other")
