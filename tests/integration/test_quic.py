@@ -15,7 +15,7 @@ from conftest import ROOT
 
 PROGRAM = ROOT / "target/debug/fullpipe-quic"
 TOLERANCE = 0.05
-"""Relative tolerance of recorded metrics: a record belongs to the build that measured it, and the simulator may change after it."""
+"""Relative tolerance of recorded metrics: a record belongs to the build that measured it, and the simulator changes."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -37,7 +37,7 @@ def test_a_scenario_with_quinns_cubic_and_ours() -> None:
     report = json.loads(fullpipe_quic("--json", "scenarios/cubic.toml").stdout)
     assert [flow["algorithm"] for flow in report["flows"]] == ["quinn-cubic", "cubic"]
     assert 0.97 < report["links"][0]["utilization"] <= 1
-    # Both follow one function: neither takes twice what the other gets.
+    # Both follow one function: neither gets twice as much as the other.
     rates = [flow["goodput_bps"] for flow in report["flows"]]
     assert max(rates) < 2 * min(rates)
 

@@ -1,4 +1,4 @@
-//! What there is to choose from.
+//! Algorithms and queues to choose from.
 
 use crate::json;
 use fullpipe_cc::params::Group;

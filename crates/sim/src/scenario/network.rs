@@ -51,7 +51,9 @@ pub fn path(reader: &Reader, links: &[Link]) -> Result<Vec<usize>, Problem> {
     let mut path = Vec::new();
     for value in list {
         let Some(name) = value.as_str() else { return problem(format!("{} is not a link's name", kind(value))) };
-        let Some(index) = names.iter().position(|n| *n == name) else { return problem(unknown("link", name, &names)) };
+        let Some(index) = names.iter().position(|n| *n == name) else {
+            return Err(reader.problem("path", unknown("link", name, &names)));
+        };
         if path.contains(&index) {
             return problem(format!("a loop: {} is crossed twice", quoted(name)));
         }
@@ -96,7 +98,7 @@ fn check_policer(policer: Option<Policer>, reader: &Reader, packet_size: u32) ->
     }
 }
 
-/// How much a direction of that rate holds, if it is said; `base_rtt` is that of the flow whose BDP counts.
+/// Buffer of a direction with this rate, if the scenario has one. `base_rtt` is that of the flow whose BDP counts.
 fn buffer(
     reader: &Reader,
     rate_bps: u64,
@@ -134,7 +136,7 @@ fn buffer(
     buffer.map(Some).map_err(|what| problem(format!("{} {what}", quoted(text))))
 }
 
-/// Where the buffer of a direction is said.
+/// Key of a direction's buffer.
 pub fn buffer_key(links: &[Link], index: usize, reverse: bool) -> String {
     let part = if reverse && links[index].reverse.is_some() { ".reverse" } else { "" };
     format!("links[{index}]{part}.buffer")
@@ -168,7 +170,7 @@ fn reader<'a>(table: &'a Table, place: &str) -> Result<Reader<'a>, Problem> {
     Reader::new(table, place.to_owned(), keys::names(&[LINK, DIRECTION, VARYING]))
 }
 
-/// Reads what a link says of its other direction.
+/// Reader of a link's reverse direction.
 fn reverse<'a>(reader: &Reader<'a>) -> Result<Option<Reader<'a>>, Problem> {
     match reader.value("reverse") {
         None => Ok(None),
@@ -186,7 +188,7 @@ fn link(reader: &Reader, packet_size: u32) -> Result<Link, Problem> {
     Ok(Link { reverse: back.map(Box::new), ..forward })
 }
 
-/// One direction; what is not said is as in `other`, if there is one. The buffer stays unlimited.
+/// One direction. Missing keys are those of `other`, if there is one. The buffer stays unlimited.
 fn direction(reader: &Reader, other: Option<&Link>, packet_size: u32) -> Result<Link, Problem> {
     let (rate_bps, trace) = rate(reader, other)?;
     let delay = reader.quantity("delay", &TIME, limits::DELAY)?.or(other.map(|link| link.delay));
