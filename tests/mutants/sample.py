@@ -70,7 +70,11 @@ ROOMS: dict[str, Room] = {
         (PACKAGE + "identity.py",), _pytest("tests/unit/test_identity_values.py", "tests/unit/test_identity.py"), 0.08
     ),
     "store": Room((PACKAGE + "runs/store.py",), _pytest("tests/unit/test_store.py"), 0.06),
-    "inputs": Room((PACKAGE + "_util/inputs.py",), _pytest("tests/integration/test_inputs.py"), 0.06),
+    "inputs": Room(
+        (PACKAGE + "_util/inputs.py",),
+        _pytest("tests/integration/test_input_limits.py", "tests/integration/test_inputs.py"),
+        0.06,
+    ),
     "units": Room(
         (PACKAGE + "scenario/quantity.py",), _pytest("tests/unit/test_units.py", "tests/unit/test_memory.py"), 0.03
     ),
