@@ -21,7 +21,7 @@ locked = $(1)/bin/pip install --quiet --require-hashes --requirement bootstrap.t
 .DEFAULT_GOAL := help
 .PHONY: help build demo check check-rust check-python test test-rust test-python test-linux test-slow test-adapters lint lint-adapters lock format agreement speed speed-core docs-tables prose mutants clean
 .PHONY: records records-cards records-papers records-trials records-linux records-quic records-agreement records-speed
-.PHONY: setup docs release changelog notices web web-if-able linux-objects linux-objects-if-able
+.PHONY: prose-if-able setup docs release changelog notices web web-if-able linux-objects linux-objects-if-able
 
 help: ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ demo: build ## One table of a paper at full length, then all papers in short: ou
 	$(BIN)/fullpipe reproduce hyun-jang/table-1 --out out/demo
 	@echo "The congestion windows: out/demo/hyun-jang/table-1/table-1.png"
 	$(BIN)/fullpipe reproduce --quick --out out/report
-	@echo "Every table and figure, published beside measured: out/report/index.html"
+	@echo "Each table and figure, published and measured: out/report/index.html"
 
 check: $(VENV)/.built ## Format, lint, types and unit tests: under a minute once built, and without system packages.
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check-rust check-python
@@ -74,12 +74,12 @@ test-linux: build setup linux-objects ## All tests of the Linux engine: measurem
 test-slow: build ## The tests that take minutes; those of the adapters too, once they are built.
 	$(BIN)/pytest --numprocesses=logical -m slow
 
-# The standards first: the others' cards need their runs.
+# The standards are first, because the other cards need their runs.
 CARDS := newreno cubic bbr bbr3 prague copa ledbat++ hyun-jang adaptive-aimd ehstcp scalable vegas hstcp \
 	tahoe reno bic htcp westwood illinois veno yeah hybla dctcp ledbat compound
 
-# Records: measurements in reports/, each with the build that made it. No test compares the simulator with them.
-records: records-cards records-papers records-trials records-quic records-linux records-agreement records-speed ## Measure all records in reports/ again (many hours).
+# Records: measurements in reports/, each with its build. No test compares the simulator with them.
+records: records-cards records-papers records-trials records-quic records-linux records-agreement records-speed ## Re-measure all records in reports/ (many hours).
 
 records-cards: build ## The report cards (some minutes).
 	mkdir -p out
@@ -89,16 +89,16 @@ records-cards: build ## The report cards (some minutes).
 	done
 	$(BIN)/python docs/tables.py cards.md
 
-records-papers: build ## The papers' items at full length.
+records-papers: build ## The papers' results at full length.
 	mkdir -p out
 	$(BIN)/fullpipe reproduce --json > out/reproduction.json
 	$(BIN)/python docs/tables.py --take
 
-records-trials: build ## Trials that pages name (an hour); docs/trials.py NAME for some.
+records-trials: build ## Measurements that pages name (an hour); docs/trials.py NAME for one.
 	$(BIN)/python docs/trials.py
 	$(BIN)/python docs/tables.py
 
-records-linux: build setup linux-objects ## Queues, links and shares on Linux beside the simulator (an hour and more).
+records-linux: build setup linux-objects ## Queues, links, and shares on Linux, compared with the simulator (over an hour).
 	FULLPIPE_RECORD=1 $(BIN)/pytest -s $(foreach part,queues links bbr loss column duels,tests/linux/test_$(part).py)
 	$(BIN)/python docs/tables.py linux.md evaluate.md bbr.md
 
@@ -112,7 +112,7 @@ records-agreement: agreement ## Agreement with ns-2.
 records-speed: speed speed-core ## Packets per second, memory, instructions.
 	$(BIN)/python docs/tables.py --take
 
-lint: build ## Format, clippy, ruff, mypy, stubs.
+lint: build prose-if-able ## Format, clippy, ruff, mypy, stubs, prose.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --package fullpipe-cc --package fullpipe-sim --package fullpipe-kernel --no-deps --locked
@@ -122,7 +122,23 @@ lint: build ## Format, clippy, ruff, mypy, stubs.
 	$(BIN)/mypy
 	$(BIN)/stubtest --concise fullpipe._core
 
-lint-adapters: ## The same of the adapters, which want a newer Rust and build QUIC libraries.
+PROSE := README.md CONTRIBUTING.md SECURITY.md docs reports crates/README.md crates/cc/README.md crates/sim/README.md \
+	benchmarks/README.md .github/pull_request_template.md
+TEXTLINT := prose/node_modules/.bin/textlint --config prose/textlintrc.js --format unix
+
+prose: prose/node_modules/.installed ## Words of pages, help texts, messages, and docstrings, by prose/terms.json (npm).
+	$(PYTHON) prose/extract.py
+	$(TEXTLINT) $(PROSE) out/prose/strings
+	PROSE=docstrings $(TEXTLINT) out/prose/docstrings
+
+prose-if-able:
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory prose; else echo "no npm: the prose is not checked"; fi
+
+prose/node_modules/.installed: prose/package-lock.json
+	cd prose && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+lint-adapters: ## Format and clippy of the adapters, which need a newer Rust and build QUIC libraries.
 	cd adapters && cargo fmt --all --check && cargo clippy --workspace --all-targets --locked --target-dir ../target -- --deny warnings
 
 test-adapters: build ## The tests of the adapters to QUIC libraries.
@@ -159,13 +175,13 @@ agreement: build setup ## The whole table of agreement with ns-2.
 speed: build setup ## Packets per second, compared with ns-2.
 	$(BIN)/python -m benchmarks.speed
 
-speed-core: ## The engine alone: criterion's benchmarks, instructions per packet under valgrind, large windows, today's queues.
+speed-core: ## Speed of the engine alone: criterion, instructions per packet (valgrind), large windows, modern queues.
 	cargo bench --locked --package fullpipe-sim
 	$(PYTHON) -m benchmarks.speed.instructions
 	$(PYTHON) -m benchmarks.speed.windows
 	$(PYTHON) -m benchmarks.speed.modern
 
-mutants: build ## Edits of the code that no test notices: the tables, pictures and page; the algorithms and figures (an hour).
+mutants: build ## Mutation testing: edits of the code that no test notices (an hour).
 	$(BIN)/pip install --quiet mutmut==3.8.1
 	rm -rf out/mutants
 	mkdir -p out/mutants
@@ -178,10 +194,10 @@ mutants: build ## Edits of the code that no test notices: the tables, pictures a
 	cargo mutants --package fullpipe-sim --file 'crates/sim/src/engine/figures.rs' --output out/figures \
 		--cargo-test-arg=--lib --cargo-test-arg=--test=measuring
 
-docs-tables: build ## The outputs that README.md and docs/ show, made anew (some minutes).
+docs-tables: build ## Update the outputs in README.md and docs/ (some minutes).
 	$(BIN)/python docs/tables.py
 
-docs: build ## The documentation as a site: out/site/html/index.html; README.md's picture.
+docs: build ## The documentation as a site, out/site/html/index.html, and the plot of README.md.
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/site.py
 	$(PYTHON) -m venv out/docs-venv
@@ -198,11 +214,11 @@ changelog: ## Move the files of changes/ into CHANGELOG.md (VERSION=1.2.3).
 	$(call locked,out/release-venv,--only-group release)
 	out/release-venv/bin/towncrier build --yes --version $(VERSION)
 
-notices: ## LICENSE-THIRD-PARTY anew, after a change of Cargo.lock.
+notices: ## Update LICENSE-THIRD-PARTY after a change of Cargo.lock.
 	$(PYTHON) release/notices.py
 
 clean: ## Remove what was built.
-	rm -rf $(VENV) target out web/node_modules web/dist python/fullpipe/playground/page.html python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) target out web/node_modules web/dist prose/node_modules python/fullpipe/playground/page.html python/fullpipe/_core.*.so .pytest_cache .ruff_cache .mypy_cache
 	find python tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.dependencies: uv.lock bootstrap.txt

@@ -52,6 +52,8 @@ OUTSIDE_MODULES: Mapping[str, frozenset[str]] = {
             *("asyncio", "ctypes", "datetime", "fileinput", "ftplib", "glob", "http", "importlib", "io", "mmap"),
             *("multiprocessing", "os", "pathlib", "secrets", "shelve", "shutil", "socket", "sqlite3", "subprocess"),
             *("tempfile", "threading", "time", "urllib", "uuid"),
+            # Modules in C that functions of these belong to, for example `os.urandom`.
+            *("posix", "nt", "_io", "_socket", "_thread", "_sqlite3", "_ctypes", "_asyncio", "_posixsubprocess"),
         ),
         frozenset(),
     ),
@@ -64,7 +66,7 @@ NUMPY_READERS = frozenset({"load", "loadtxt", "genfromtxt", "fromfile", "memmap"
 """NumPy's functions that read files."""
 
 NUMPY_SEEDED = frozenset({"default_rng", "Generator", "RandomState"})
-"""NumPy's random generators that belong to whoever makes them."""
+"""NumPy's random generators that belong to their creator."""
 
 SKIPPED = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__"}

@@ -170,7 +170,7 @@ def test_algorithms_are_grouped_by_what_they_answer_to(program: Program) -> None
     assert [tuple(row.split()[:2]) for row in rows] == [(group, name) for name, group in groups.items()]
     listed = json.loads(program("algorithms", "--json").stdout)["algorithms"]
     assert {entry["name"]: entry["group"] for entry in listed} == groups
-    assert "Answers to: delay\n" in program("algorithms", "vegas").stdout
+    assert "Congestion signal: delay\n" in program("algorithms", "vegas").stdout
 
 
 def test_algorithms_says_all_about_one(program: Program) -> None:

@@ -503,7 +503,7 @@ def test_failed_runs_on_the_command_line(program: Program, tmp_path: Path) -> No
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("fullpipe: 1 of 4 runs failed, run 1: sweep.toml: warmup: ")
-    assert line.endswith("; started again, they are tried again")
+    assert line.endswith("; a re-run tries them again")
     assert done.stdout.split("\n")[1].split()[-1] == "failed"
     assert (tmp_path / "p.png").exists()
 

@@ -267,7 +267,7 @@ def test_what_is_no_place_to_write(tmp_path: Path) -> None:
             stage.write_text("whole")
         assert error.value.filename == str(path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-    with pytest.raises(InputError, match=r"unknown kind of picture '.gif' \(allowed: .png, .svg, .pdf\)"):
+    with pytest.raises(InputError, match=r"unknown suffix '.gif' of a plot \(allowed: .png, .svg, .pdf\)"):
         check_picture(tmp_path / "a.gif")
     check_picture(tmp_path / "a.PNG")
     (tmp_path / "a.PNG").touch()
@@ -277,8 +277,8 @@ def test_what_is_no_place_to_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("a.gif", "unknown kind of picture '.gif' (allowed: .png, .svg, .pdf)"),
-        ("a", "unknown kind of picture '' (allowed: .png, .svg, .pdf)"),
+        ("a.gif", "unknown suffix '.gif' of a plot (allowed: .png, .svg, .pdf)"),
+        ("a", "unknown suffix '' of a plot (allowed: .png, .svg, .pdf)"),
         ("no/a.png", "there is no directory {}/no"),
         ("folder.png", "is a directory"),
         ("x" * 300 + ".png", "File name too long"),

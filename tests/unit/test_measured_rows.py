@@ -40,7 +40,7 @@ def test_no_two_figures_are_the_same() -> None:
     rows = Rows()
     rows.add("loss", 0.25, algorithm="vegas", setting="late")
     for again in ({"setting": "late", "name": "other"}, {"setting": "early", "name": "loss, vegas, late"}):
-        with pytest.raises(ValueError, match="two figures are called"):
+        with pytest.raises(ValueError, match="two values are called"):
             rows.add("loss", 0.5, algorithm="vegas", **again)
     assert rows.figures == {"loss, vegas, late": 0.25}
 

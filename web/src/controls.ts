@@ -237,11 +237,11 @@ export class Controls {
 }
 
 const GROUPS: Record<string, string> = {
-  loss: "answers to loss",
-  delay: "answers to delay",
+  loss: "loss-based",
+  delay: "delay-based",
   both: "to loss and delay",
   model: "models the path",
-  ECN: "answers to marks",
+  ECN: "ECN-based",
 };
 
 /** The base round trip of the first flow that crosses the link, which its buffer's BDP is of. */

@@ -61,7 +61,7 @@ pub trait Response {
 ///   already, it is a second cut: a retransmission was lost too, and RFC 5681 section 4.3 has cwnd and
 ///   ssthresh lowered twice then. From 1015 segments Reno goes to 507.5 and, by such a timeout, to 253.75. Linux cuts
 ///   once a window. While the timer expires again for one segment, ssthresh stays (RFC 5681 section 3.1).
-/// - ABE is specified for Reno (0.8 of the window is left); for CUBIC its document speaks of tests with 0.85. Every other
+/// - ABE is specified for Reno (0.8 of the window is left); for CUBIC its document reports tests with 0.85. Every other
 ///   response with `abe` leaves 0.8 too, or more if it does so anyway. Its memory of the event and its increase
 ///   are as without `abe`.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,7 +21,7 @@ __all__ = ["command", "print_params"]
 @click.argument("name", required=False, shell_complete=complete.algorithms, callback=declared)
 @json_option
 def command(name: str | None, as_json: bool) -> None:
-    """List the algorithms by what they answer to, or say all about one: NAME, or the file FILE.py that declares it."""
+    """List the algorithms by congestion signal, or show one: NAME, or the FILE.py that declares it."""
     known = algorithms()
     if name is not None and name.endswith(".o"):
         raise InputError(
@@ -40,17 +40,17 @@ def command(name: str | None, as_json: bool) -> None:
 
 def _print_all(known: list[Algorithm]) -> None:
     rows = [(a.group, a.name, a.recovery, ", ".join(p.name for p in a.params) or "-", a.paper) for a in known]
-    print_table("", ("answers to", "algorithm", "recovery", "parameters", "paper"), rows, left=5)
+    print_table("", ("congestion signal", "algorithm", "recovery", "parameters", "paper"), rows, left=5)
 
 
 def _print_one(algorithm: Algorithm) -> None:
     click.echo(f"{algorithm.name}\n{algorithm.paper}")
-    click.echo(f"Answers to: {algorithm.group}\nLoss recovery: {algorithm.recovery}")
+    click.echo(f"Congestion signal: {algorithm.group}\nLoss recovery: {algorithm.recovery}")
     print_params(algorithm.params)
 
 
 def print_params(params: Sequence[Param]) -> None:
-    """Prints all about parameters."""
+    """Prints parameters with defaults, allowed values, and meanings."""
     if not params:
         click.echo("No parameters.")
     for param in params:

@@ -27,7 +27,7 @@ __all__ = ["command"]
     help="Runs of each algorithm; default: 5 where anything is random, 1 with the engine linux.",
 )
 @click.option("--baseline", metavar="ALGORITHM", help="Print the differences from this algorithm too.")
-@engine_options(ENGINES[0], f"What runs the scenario: {' or '.join(ENGINES)}, or both with a comma.")
+@engine_options(ENGINES[0], f"Engine that runs the scenario: {' or '.join(ENGINES)}, or both with a comma.")
 @placement
 @output_options(
     "Plot the series of the first seed into FILE (.png, .svg or .pdf).",

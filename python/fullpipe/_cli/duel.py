@@ -18,11 +18,11 @@ __all__ = ["command"]
 @algorithms_option("A,B", "The two algorithms, separated by a comma.")
 @click.option("--buffers", metavar="B,B", help="Buffers of the bottleneck, e.g. '0.1 BDP,1 BDP'; default: its own.")
 @click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Runs of each mix, 2 to 1000.")
-@engine_options(ENGINES[0], f"What runs the scenario: {' or '.join(ENGINES)}.")
+@engine_options(ENGINES[0], f"Engine that runs the scenario: {' or '.join(ENGINES)}.")
 @placement
 @output_options(
     "Plot harm against buffers into FILE (.png, .svg or .pdf).",
-    "Write duel.json and Parquet tables into DIR; started again, a duel continues.",
+    "Write duel.json and Parquet tables into DIR; a re-run continues an earlier one.",
 )
 def command(
     file: str,
@@ -36,7 +36,7 @@ def command(
     output: Output,
     place: Placement,
 ) -> None:
-    """Set two algorithms against each other in the scenario in FILE: each alone, half and half, one among many."""
+    """Let two algorithms compete in the scenario in FILE: each solo, n/2 : n/2, and 1 vs n-1."""
     names = algorithms_in(algorithms)
     scenario = load(file, settings, duration)
     output.check()

@@ -27,20 +27,22 @@ def asked(context: click.Context, parameter: click.Parameter, text: str) -> str 
 @click.option(
     "--profile", type=click.Choice(list(PROFILES)), default="quick", show_default=True, help="How much is run."
 )
-@click.option("--only", metavar="S,S", help="Sections of RFC 9743 or cells, e.g. '5.1.2,duel'.")
-@click.option("--seeds", type=int, metavar="N", help="Runs of each, 2 to 1000; default: the profile's.")
-@click.option("--statement", metavar="FILE.toml", help="What the authors state of sections that no run can answer.")
+@click.option("--only", metavar="S,S", help="Sections of RFC 9743 or test cases, e.g. '5.1.2,duel'.")
+@click.option(
+    "--seeds", type=int, metavar="N", help="Runs of each configuration, 2 to 1000; default: those of the profile."
+)
+@click.option("--statement", metavar="FILE.toml", help="Authors' statements for sections that no run can answer.")
 @click.option(
     "--engine",
     type=click.Choice(list(ENGINES)),
     default="simulator",
     show_default=True,
-    help="linux: duel, bloat and shallow up to 50 Mbit/s on a real kernel too.",
+    help="With linux, also run duel, bloat, and shallow up to 50 Mbit/s on a real kernel.",
 )
-@click.option("--dry-run", is_flag=True, help="Say how many runs that are, and about how long they take; run nothing.")
-@click.option("--strict", is_flag=True, help="Exit status 1 where any word is 'worse'.")
+@click.option("--dry-run", is_flag=True, help="Print the number of runs and the estimated time, then exit.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 if any verdict is 'worse'.")
 @placement
-@output_options(None, "Write card.json, card.html, runs.parquet and the scenarios into DIR.")
+@output_options(None, "Write card.json, card.html, runs.parquet, and the scenarios into DIR.")
 def command(
     algorithm: str,
     profile: str,
@@ -53,11 +55,11 @@ def command(
     output: Output,
     place: Placement,
 ) -> int:
-    """Judge ALGORITHM after RFC 9743: a word per criterion, in each figure relative to the less favourable of NewReno
-    and CUBIC.
+    """Evaluate ALGORITHM by RFC 9743: a verdict per criterion. For each metric, the baseline is the one of NewReno
+    and CUBIC with the worse mean.
 
-    ALGORITHM is a name, a table such as '{ name = "vegas", alpha = 2 }', FILE.py or FILE.py:CLASS for what that file
-    declares, or FILE.o for the kernel's.
+    ALGORITHM is a name, a table such as '{ name = "vegas", alpha = 2 }', FILE.py or FILE.py:CLASS for a custom
+    algorithm, or FILE.o for a kernel object file.
     """
     output.check()
     said = None if statement is None else Statement.load(statement)

@@ -18,7 +18,7 @@ __all__ = ["command"]
 
 @click.group("linux")
 def command() -> None:
-    """Run scenarios on a real kernel in a virtual machine; load our algorithms into this machine's kernel."""
+    """Run scenarios on a real kernel in a virtual machine, and load algorithms into your machine's kernel."""
 
 
 @command.command("run")
@@ -45,7 +45,7 @@ def run_command(
     kernel: str | None,
     output: Output,
 ) -> None:
-    """Run the scenario in FILE on Linux: the same figures as `fullpipe run`."""
+    """Run the scenario in FILE on Linux. The metrics are those of `fullpipe run`."""
     from fullpipe import linux
     from fullpipe.runs.result import Result
 
@@ -72,7 +72,7 @@ def run_command(
 @click.argument("name")
 @click.option("--set", "settings", multiple=True, metavar="PARAMETER=VALUE", help="Set a parameter of the algorithm.")
 def load_command(name: str, settings: tuple[str, ...]) -> None:
-    """Register NAME with this machine's kernel (root): one of our algorithms, or your own object file (my.bpf.o)."""
+    """Register NAME with your machine's kernel (as root): a built-in algorithm or your object file, e.g. my.bpf.o."""
     from fullpipe.linux import host
 
     kernel_name = host.load(name, dict(_setting(text) for text in settings))
@@ -84,7 +84,7 @@ def load_command(name: str, settings: tuple[str, ...]) -> None:
 @command.command("unload")
 @click.argument("name")
 def unload_command(name: str) -> None:
-    """Take NAME out of this machine's kernel (root): as it was given to `fullpipe linux load`."""
+    """Remove NAME from your machine's kernel (as root). Use the NAME that you gave to `fullpipe linux load`."""
     from fullpipe.linux import host
 
     host.unload(name)
@@ -100,9 +100,9 @@ def unload_command(name: str) -> None:
     help="Write an object file here, for algorithm = { object = ... }; default: into the user's cache.",
 )
 def module_command(source_tree: Path, name: str, out: Path | None) -> None:
-    """Compile Linux's own tcp_NAME.c, as it stands in a kernel's SOURCE_TREE, for the simulator.
+    """Compile the unchanged tcp_NAME.c of a kernel's SOURCE_TREE for the simulator.
 
-    It is kept in the user's cache, where scenarios find it: algorithm = { module = "NAME" }.
+    The object file is cached for your user, and scenarios find it: algorithm = { module = "NAME" }.
     """
     from fullpipe.linux import modules
 
@@ -114,7 +114,7 @@ def module_command(source_tree: Path, name: str, out: Path | None) -> None:
 
 @command.command("list")
 def list_command() -> None:
-    """List our algorithms and whether this machine's kernel has them (those removed and still in use: as root)."""
+    """List the algorithms and their state in your machine's kernel. As root, also list removed ones still in use."""
     from fullpipe.linux import host, programs
 
     state = dict.fromkeys(host.dead(), "removed, still in use") | dict.fromkeys(host.loaded(), "yes")

@@ -51,7 +51,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 seed_option = click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Take the place of the scenario's seed."
+    "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="Seed instead of the scenario's."
 )
 
 
@@ -65,14 +65,14 @@ def algorithms_option(
         metavar=metavar,
         shell_complete=completed,
         callback=declared,
-        help=f"{what} FILE.py or FILE.py:CLASS stands for what that file declares, FILE.o for the kernel's; a table "
+        help=f"{what} FILE.py or FILE.py:CLASS is a custom algorithm, FILE.o a kernel object file; a table "
         "such as '{ name = \"vegas\", alpha = 2 }' sets parameters.",
     )
 
 
 def declared(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
-    """The same with the algorithms that files of Python code declare in the place of these, ``aimd.py`` or
-    ``aimd.py:Aimd``; their code is run.
+    """Algorithms of an option. Each file of Python code, ``aimd.py`` or ``aimd.py:Aimd``, is run, and the algorithms
+    that it declares replace its name.
     """
     return None if text is None else _with_declared(text)
 
@@ -88,8 +88,8 @@ def _with_declared(text: str) -> str:
 
 @contextmanager
 def code_of_others() -> Iterator[None]:
-    """What is printed meanwhile goes to standard error, whether Python, C or another program prints it: standard output
-    is for results, which other programs read.
+    """Redirection of standard output to standard error, for Python, C, and child processes. Standard output is for
+    results, which other programs read.
     """
     for stream in (sys.stdout, sys.__stdout__):
         if stream is not None:
@@ -112,7 +112,7 @@ def code_of_others() -> Iterator[None]:
 kernel_option = click.option(
     "--kernel",
     metavar="PACKAGE[/SUITE]",
-    help="What the Linux engine boots: Debian's package of the kernel; with a suite, from there.  "
+    help="Kernel of the Linux engine: a Debian package, with a suite if you give one.  "
     "[default: linux-image-cloud-amd64]",
 )
 
@@ -127,12 +127,12 @@ PATIENCE_S = 1.0
 
 
 def warn(scenario: Scenario) -> None:
-    """Says on standard error what is probably not meant, a line each."""
+    """Prints probable mistakes in a scenario to standard error, one per line."""
     _warn(scenario, scenario.warnings)
 
 
 def warn_otherwise(scenario: Scenario, results: Iterable[Result]) -> None:
-    """Says what engines have done otherwise than the scenario says."""
+    """Prints differences between a scenario and its run on an engine."""
     said = dict.fromkeys(warning for result in results for warning in result.warnings)
     _warn(scenario, [warning for warning in said if warning not in scenario.warnings])
 

@@ -20,7 +20,7 @@ __all__ = ["command"]
 @click.argument("name", required=False, shell_complete=complete.queues)
 @json_option
 def command(name: str | None, as_json: bool) -> None:
-    """List the queueing disciplines, or say all about one called NAME."""
+    """List the queueing disciplines, or show the one called NAME."""
     known = queues()
     if name is not None and name not in known:
         raise InputError(unknown("queue", name, known))

@@ -191,7 +191,7 @@ def placement(command: Command) -> Command:
     def call(*arguments: object, **given: object) -> object:
         place = {name: given.pop(name) for name in ("workers", "dask", "memory")}
         if place["dask"] is not None and place["workers"] is not None:
-            raise click.UsageError("--workers conflicts with --dask: the cluster has workers of its own")
+            raise click.UsageError("--workers conflicts with --dask: the cluster has its own workers")
         return command(*arguments, place=place, **given)
 
     return cast("Command", workers_option(dask_option(memory_option(call))))

@@ -15,7 +15,7 @@ __all__ = ["command"]
 @click.command("run")
 @scenario_options
 @seed_option
-@engine_options(ENGINES[0], f"What runs the scenario: {' or '.join(ENGINES)}.")
+@engine_options(ENGINES[0], f"Engine that runs the scenario: {' or '.join(ENGINES)}.")
 @memory_option
 @output_options(
     "Plot the series into FILE (.png, .svg or .pdf).",

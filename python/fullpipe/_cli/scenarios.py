@@ -28,7 +28,9 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 def scenario_options(command: Command) -> Command:
     """The argument FILE and the options that change keys of it: ``file``, ``settings``, ``duration``."""
-    command = click.option("--duration", metavar="TIME", help="Take the place of the scenario's duration.")(command)
+    command = click.option("--duration", metavar="TIME", help="Duration instead of the scenario's, e.g. '60 s'.")(
+        command
+    )
     command = click.option(
         "--load",
         "_loaded",

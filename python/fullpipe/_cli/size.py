@@ -31,12 +31,12 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
 
 
 @click.command("size")
-@click.option("--rate", "link", required=True, metavar="RATE", help="The link's rate, e.g. 155Mbit/s.")
+@click.option("--rate", "link", required=True, metavar="RATE", help="Rate of the link, e.g. 155Mbit/s.")
 @click.option(
     "--rtt",
     required=True,
     metavar="TIME",
-    help="The flows' base RTT, e.g. 40ms (5 % to either side for several), or evenly in 80ms..250ms.",
+    help="Base RTT, e.g. 40ms (several flows vary by 5 %), or a range for even spacing, e.g. 80ms..250ms.",
 )
 @click.option("--flows", required=True, type=Numbers(), metavar="N,N", help="Numbers of long-lived flows.")
 @click.option(
@@ -45,17 +45,21 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     required=True,
     multiple=True,
     metavar="U,U|CONDITIONS",
-    help="Utilizations to reach, e.g. 0.98,0.995, or conditions to meet together, e.g. "
-    "'utilization>=0.98,p99_delay<=20ms,loss<=0.1%'; with --web-load also mean_fct<=500ms. May be given several times.",
+    help="Utilizations, e.g. 0.98,0.995, or conditions to meet together, e.g. "
+    "'utilization>=0.98,p99_delay<=20ms,loss<=0.1%'; with --web-load also mean_fct<=500ms. You can repeat the option.",
 )
 @algorithms_option(
     "A,B", "The algorithms, separated by commas; mixes as 'cubic*0.7+bbr*0.3'.", completed=complete.mixes
 )
 @click.option(
-    "--web-load", type=float, default=0.0, metavar="PART", help="Part of the link that web transfers ask for."
+    "--web-load", type=float, default=0.0, metavar="FRACTION", help="Offered web load as a fraction of the link."
 )
 @click.option(
-    "--packet-size", type=click.IntRange(41, 65535), default=1000, show_default=True, help="Bytes on the wire."
+    "--packet-size",
+    type=click.IntRange(41, 65535),
+    default=1000,
+    show_default=True,
+    help="Packet size in bytes, with headers.",
 )
 @click.option(
     "--queue",
@@ -63,19 +67,26 @@ class Numbers(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     show_default=True,
     metavar="NAME[.PARAMETER]",
     shell_complete=complete.sizes,
-    help="The link's queueing discipline; with one of its parameters, that is sized instead, e.g. codel.target.",
+    help="Queueing discipline. With a parameter, e.g. codel.target, size finds that parameter instead of the buffer.",
 )
-@click.option("--seeds", type=int, default=5, show_default=True, metavar="N", help="Most runs per buffer, 2 to 1000.")
 @click.option(
-    "--precision", type=float, default=0.05, show_default=True, metavar="PART", help="How sharp, as part of the buffer."
+    "--seeds", type=int, default=5, show_default=True, metavar="N", help="Maximum number of runs per buffer, 2 to 1000."
+)
+@click.option(
+    "--precision",
+    type=float,
+    default=0.05,
+    show_default=True,
+    metavar="FRACTION",
+    help="Relative tolerance of the buffer.",
 )
 @placement
 @click.option(
-    "--curve", metavar="FILE", help="Run a range of buffers too; plot utilization against p99 delay into FILE."
+    "--curve", metavar="FILE", help="Also run a range of buffers, and plot utilization against p99 delay into FILE."
 )
 @output_options(
     "Plot buffers against flows into FILE (.png, .svg or .pdf).",
-    "Write size.json, Parquet tables, and each answer's scenario into DIR; started again, it continues.",
+    "Write size.json, Parquet tables, and each answer's scenario into DIR. A re-run continues an earlier one.",
 )
 def command(
     link: str,
@@ -92,10 +103,10 @@ def command(
     curve: str | None,
     output: Output,
 ) -> None:
-    """Find by simulation the smallest buffer with which a link reaches a target; beside it, what the rules say.
+    """Find the smallest buffer that meets a target, by simulation, and compare it with the analytical sizing rules.
 
-    Targets are utilizations, or conditions on utilization and jain (>=), loss, mean_delay, p50_delay, p95_delay,
-    p99_delay, max_delay, and, of web transfers, p50_fct, p95_fct, p99_fct (<=).
+    Targets are utilizations or conditions: at least (>=) for utilization and jain, at most (<=) for loss, mean_delay,
+    p50_delay, p95_delay, p99_delay, max_delay, and, with web transfers, p50_fct, p95_fct, p99_fct.
     """
     output.check()
     if curve is not None:

@@ -22,11 +22,11 @@ __all__ = ["command"]
 @click.option("--x", metavar="AXIS", help="Horizontal axis of --plot; default: the first axis.")
 @click.option("--y", metavar="METRIC", help="Vertical axis of --plot.  [default: goodput_bps]")
 @click.option("--by", metavar="AXIS", help="A line of --plot for each value of this axis; default: of all other axes.")
-@engine_options(ENGINES[0], f"What runs the scenarios: {' or '.join(ENGINES)}.")
+@engine_options(ENGINES[0], f"Engine that runs the scenarios: {' or '.join(ENGINES)}.")
 @placement
 @output_options(
     "Plot a metric against an axis into FILE (.png, .svg or .pdf).",
-    "Keep rows in DIR as they come; started again, a sweep continues.",
+    "Keep rows in DIR as they come; a re-run continues an earlier one.",
 )
 @click.pass_context
 def command(
@@ -67,7 +67,7 @@ def command(
     if output.plot is not None and outcome.failed < plan.runs:
         outcome.plot(output.plot, x=x, metric=y or "goodput_bps", by=by)
     if outcome.failed:
-        again = "" if output.out is None else "; started again, they are tried again"
+        again = "" if output.out is None else "; a re-run tries them again"
         note(f"{_failures(outcome)}{again}")
         context.exit(1)
 

@@ -80,7 +80,7 @@ def check_picture(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.suffix.lower() not in PICTURES:
         allowed = ", ".join(PICTURES)
-        raise InputError(f"{_shown(target)}: unknown kind of picture {quoted(target.suffix)} (allowed: {allowed})")
+        raise InputError(f"{_shown(target)}: unknown suffix {quoted(target.suffix)} of a plot (allowed: {allowed})")
     check_file(target)
 
 

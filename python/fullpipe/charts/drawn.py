@@ -1,4 +1,4 @@
-"""What a picture shows, as plain values: a page draws it again in its own colours, and lets values be read off."""
+"""What a picture shows, as plain values: a page draws it again in its own colors, and lets values be read off."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ DASHES = {"-": "", "--": "6 4", ":": "2 3", "-.": "6 3 2 3"}
 HOUSE: dict[str, str] = {shades["light"]: name for name, shades in LOOKS["colours"].items()} | {
     shades["light"]: f"link-{i}" for i, shades in enumerate(LOOKS["links"])
 }
-"""The names of the house's colours, of which a page has a shade for each scheme."""
+"""The names of the house's colors, of which a page has a shade for each scheme."""
 
 
 def drawn(figure: Figure) -> dict[str, object]:
     """The figure's panels with their axes and marks, ready for JSON.
 
     Its ``kind`` is ``time`` where all panels show series over time, with samples packed on one grid (`packed`), else
-    ``plot``. Colours of the house have its names (`LOOKS`), other greys are ``neutral``, ``faint`` or ``text``.
+    ``plot``. Colors of the house have its names (`LOOKS`), other greys are ``neutral``, ``faint`` or ``text``.
     """
     panels = [axes for axes in figure.axes if axes.axison]
     title = figure.get_suptitle()

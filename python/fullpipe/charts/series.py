@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Line", "Sampled", "comparison_figure", "flow_series", "link_series", "run_figure"]
 
 FEW = 6
-"""Flows drawn each with a colour of its own; more are drawn thin, with their mean."""
+"""Flows drawn each with a color of its own; more are drawn thin, with their mean."""
 
 MOST = 60
 """Flows drawn at all."""
@@ -73,14 +73,14 @@ class Line:
 
 
 def flow_series(run: Sampled) -> list[Line]:
-    """Each flow's samples, labelled with its group and id."""
+    """Each flow's samples, labeled with its group and id."""
     flows = run.tables["flows"]
     names = [f"{label(name)} #{flow}" for flow, name in zip(to_numpy(flows["id"]), flows["name"], strict=True)]
     return list(_split(run.tables["series"], "flow", names, list(flows["algorithm"])))
 
 
 def link_series(run: Sampled) -> list[Line]:
-    """Each link's samples, labelled with its name."""
+    """Each link's samples, labeled with its name."""
     names = [label(name) for name in run.tables["links"]["name"]]
     return list(_split(run.tables["link_series"], "link", names, [""] * len(names)))
 

@@ -34,7 +34,7 @@ LONGEST_TITLE = 56
 
 def sizing_figure(rows: Sequence[Mapping[str, Any]], column: str, what: str) -> Figure:
     """A panel per target: each algorithm's smallest buffer with the nearest buffers that are surely too small and
-    surely enough, and the rules in grey.
+    surely enough, and the rules in gray.
 
     Args:
         rows: Those of `Sizing.rows`.
@@ -93,7 +93,7 @@ def _draw(panel: Axes, every: Sequence[Mapping[str, Any]], target: str, size: st
 def curve_figure(tried: Sequence[Mapping[str, Any]], column: str, what: str) -> Figure:
     """A panel per number of flows: each algorithm's utilization against the 99th percentile of the queueing delay,
     means over the seeds, from the smallest buffer to the largest. Full marks are those that no other buffer of any
-    algorithm beats in both; the ends are labelled with their buffers in packets.
+    algorithm beats in both; the ends are labeled with their buffers in packets.
 
     Args:
         tried: Rows of `Sizing.runs`.

@@ -236,7 +236,7 @@ def written(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
 
 
 def pen(algorithm: str, *, marked: bool = False, repeated: int = 0) -> dict[str, Any]:
-    """An algorithm's colour and dash, and where it is asked for its marker, as ``Axes.plot`` takes them: the same in
+    """An algorithm's color and dash, and where it is asked for its marker, as ``Axes.plot`` takes them: the same in
     every picture, whatever is beside it. Names that are not the package's have one look.
 
     Args:
@@ -265,7 +265,7 @@ def pens(algorithms: Iterable[str], *, marked: bool = False) -> list[dict[str, A
 
 
 def link_pen(i: int) -> dict[str, Any]:
-    """What the i-th link is drawn with: a colour that is no algorithm's; dashed from the second on."""
+    """What the i-th link is drawn with: a color that is no algorithm's; dashed from the second on."""
     return {
         "color": LOOKS["links"][i % len(LOOKS["links"])]["light"],
         "linestyle": linestyle(LOOKS["repeated"][1]) if i else "-",
@@ -273,7 +273,7 @@ def link_pen(i: int) -> dict[str, Any]:
 
 
 def setting_pens(count: int) -> list[dict[str, Any]]:
-    """So many pens for lines that are no algorithm's; another dash each time that the colours begin again."""
+    """So many pens for lines that are no algorithm's; another dash each time that the colors begin again."""
     dashes = [*LOOKS["dashes"].values(), *LOOKS["repeated"]]
     return [
         {"color": COLOURS[i % len(COLOURS)], "linestyle": linestyle(dashes[i // len(COLOURS) % len(dashes)])}

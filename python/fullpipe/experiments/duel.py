@@ -182,7 +182,7 @@ LABELS = ("buffer", "mix", "part")
 
 class Duel(Results):
     """Results of two algorithms on one link. The labels of `runs` are ``buffer`` (null for the scenario's own), ``mix``
-    ("half and half", "one among many"), and ``part`` ("first alone", "second alone", "beside").
+    ("``half and half``", "``one among many``"), and ``part`` ("first alone", "second alone", "beside").
 
     Attributes:
         algorithms: The two, as `groups` and `rows` call them.

@@ -83,7 +83,7 @@ def select(name: str | None, papers: Sequence[str | os.PathLike[str]] = ()) -> l
 
 
 def _package(place: Path) -> ModuleType:
-    """The package in a directory, imported anew; its modules may import each other (``from . import theory``)."""
+    """The package in a directory, imported again; its modules may import each other (``from . import theory``)."""
     name = f"fullpipe_paper_{place.absolute().name}"
     for known in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
         del sys.modules[known]

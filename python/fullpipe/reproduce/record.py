@@ -201,9 +201,8 @@ def reproduce_all(
     Args:
         items: What to reproduce.
         quick: Run the shortened variants.
-        out: Save each item into ``out/<id>``. One that is there already is kept and not run again if program, item and
-            scenarios are the same; its figures are judged anew. Of one that was interrupted on Linux, the runs that had
-            ended are kept.
+        out: Save each item into ``out/<id>``. A saved item is cached if program, item, and scenarios did not change:
+            its runs are kept, and its checks are repeated. Finished runs of an item interrupted on Linux are kept.
         workers: Runs at a time; None for the number of cores.
         progress: As for `run_many`, with the sums over all items that are run.
         engine: What runs the scenarios; ``"linux"`` runs the items' variants for it.

@@ -134,7 +134,7 @@ class Rows:
         name = row.name or ", ".join(parts[each] for each in self._named if parts[each])
         key = row.quantity, row.algorithm, row.setting
         if name in self._by_name or key in self._by_key:
-            raise ValueError(f"two figures are called {name!r}, or are {', '.join(filter(None, key))}")
+            raise ValueError(f"two values are called {name!r}, or are {', '.join(filter(None, key))}")
         self._by_name[name] = self._by_key[key] = replace(row, name=name)
 
     def __iter__(self) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Designs of experiments: labelled scenarios, each with several seeds, in an order that numbers the runs."""
+"""Designs of experiments: labeled scenarios, each with several seeds, in an order that numbers the runs."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from fullpipe.scenario.quantity import read_quantity
 __all__ = ["parse_bytes", "share_bytes"]
 
 SHARE = 0.5
-"""Of the free memory, how much runs may hold: the engine has packets twice for a moment where it sorts them anew."""
+"""Of the free memory, how much runs may hold: the engine has packets twice for a moment where it sorts them again."""
 
 MOST_BYTES = 2**63 - 1
 """The largest limit."""

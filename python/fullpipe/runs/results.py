@@ -57,7 +57,7 @@ Row = Mapping[str, Cell]
 
 
 class Results(Outcome):
-    """Runs of an experiment: labelled scenarios times seeds.
+    """Runs of an experiment: labeled scenarios times seeds.
 
     Attributes:
         labels: Columns that tell the scenarios apart.

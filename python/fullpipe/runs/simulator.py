@@ -1,5 +1,5 @@
-"""Runs in the simulator: here, or in a process of their own. What the interpreter itself runs holds its lock, so that
-threads would wait for one another.
+"""Runs in the simulator: in this process, or in a child process. Interpreted algorithms hold the interpreter's lock, so
+that threads would wait for one another.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ __all__ = ["simulate", "work"]
 
 
 WORK = "import sys; sys.path[:] = sys.argv[1:]; from fullpipe.runs.simulator import work; work()"
-"""Code of the other process. The path is set after the start, which runs a ``sitecustomize`` of any folder on it."""
+"""Code of the child process. The path is set after the start, which runs a ``sitecustomize`` of any folder on it."""
 
 
 class Elsewhere(Exception):
-    """What was raised in another process: its text is the traceback there."""
+    """Exception of a child process; its text is the traceback in that process."""
 
     def __str__(self) -> str:
         return f"in the process of a run\n{self.args[0]}"
 
 
 def simulate(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
-    """A run's tables. ``tell`` hears the simulated seconds reached now and then, and what it raises ends the run.
+    """Tables of a run. ``tell`` is called with the simulated seconds reached; an exception that it raises ends the run.
 
     Raises:
-        MemoryLimitError: It needs more memory than that.
-        AlgorithmError: An algorithm of one's own has failed.
+        MemoryLimitError: The run needs more memory than ``memory_bytes``.
+        AlgorithmError: A custom algorithm has failed.
     """
-    # Ctrl-C reaches the main thread alone, whose runs stay where they are; what runs elsewhere is looked after here.
+    # Ctrl-C reaches the main thread alone, so that its runs stay in this process.
     if scenario.model.holds_lock and threading.current_thread() is not threading.main_thread():
         return _simulate_apart(scenario, memory_bytes, tell)
     if of_library(used_in(scenario.to_dict())):
@@ -69,7 +69,7 @@ def _simulate_here(scenario: Scenario, memory_bytes: int | None, tell: Callable[
     try:
         return scenario.model.run(hear, memory_bytes)
     except SystemExit as ended:
-        # Who waits for the run may end the program; an algorithm may not.
+        # The caller may end the program; an algorithm may not.
         if ended in told:
             raise
         raise AlgorithmError(f"algorithm {_own_of(scenario)}: it ends the program (SystemExit: {ended})") from ended
@@ -87,7 +87,7 @@ def _own_of(scenario: Scenario) -> str:
 
 
 def _explain(scenario: Scenario, memory_bytes: int | None) -> None:
-    """Raises what compiled code has raised, with the lines where: the interpreter does the same to the last bit."""
+    """Repeats a failed run of compiled code in the interpreter, whose exception has line numbers."""
     tree = scenario.to_dict()
     with interpreted(used_in(tree)):
         model = type(scenario).from_dict(tree, file=scenario.file).model
@@ -99,8 +99,8 @@ def _explain(scenario: Scenario, memory_bytes: int | None) -> None:
 
 
 def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
-    """The same in a thread, so that this one can be stopped whatever compiled code is at. What never returns to the
-    engine goes on until the process ends.
+    """Tables of a run in another thread, so that this one can be stopped inside compiled code. Code that never returns
+    to the engine runs until the process ends.
     """
     outcome: list[Any] = []
     reached = [0.0]
@@ -131,7 +131,7 @@ def _simulate_beside(scenario: Scenario, memory_bytes: int | None, tell: Callabl
 
 
 def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable[[float], object]) -> dict[str, Any]:
-    """The same in a process. Terminals and notebooks send Ctrl-C to the whole group of processes, and so to it too."""
+    """Tables of a run in a child process. Terminals and notebooks send Ctrl-C to the whole process group."""
     with _begin_process() as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -156,7 +156,8 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
                     error, lines = what
                     raise error from lines and Elsewhere(lines)
                 if kind == "ended":
-                    raise AlgorithmError(f"{_ending(process)}; its algorithms: {_own_of(scenario)}")
+                    how = _ending(process)
+                    raise AlgorithmError(f"algorithm {_own_of(scenario)}: the process of its run ended {how}")
                 reached_s = what
                 tell(reached_s)
         finally:
@@ -164,8 +165,8 @@ def _simulate_apart(scenario: Scenario, memory_bytes: int | None, tell: Callable
 
 
 def _begin_process() -> subprocess.Popen[bytes]:
-    """A process that receives no Ctrl-C before it is ready for it. Modules of the current folder take no other module's
-    place there (``-P``).
+    """Child process that receives no Ctrl-C before it is ready for it. Modules of the current folder do not shadow
+    installed ones (``-P``).
     """
     user = ["-s"] if sys.flags.no_user_site else []
     # In an interactive session, where the current folder comes first here, it comes last there.
@@ -179,7 +180,7 @@ def _begin_process() -> subprocess.Popen[bytes]:
 
 
 def _listen(stream: IO[bytes], told: SimpleQueue[tuple[str, Any]]) -> None:
-    """Hands on what the other process says, and that it has ended."""
+    """Queues the messages of the child process, and its end."""
     try:
         while True:
             told.put(pickle.load(stream))
@@ -188,14 +189,13 @@ def _listen(stream: IO[bytes], told: SimpleQueue[tuple[str, Any]]) -> None:
 
 
 def _ending(process: subprocess.Popen[bytes]) -> str:
-    """How a process has ended that has told no outcome."""
+    """Signal or exit status of a process that ended without an outcome."""
     status = process.wait()
-    how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
-    return f"the process of a run ended {how} before its run"
+    return f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
 
 
 def _plain(tables: Any) -> Any:
-    """Tables and warnings in types that another process can be sent."""
+    """Tables and warnings in types that pickle accepts."""
     return {
         name: {key: _sendable(column) for key, column in part.items()} if isinstance(part, dict) else part
         for name, part in tables.items()
@@ -207,15 +207,15 @@ def _sendable(column: Any) -> Any:
 
 
 def _end_with_the_other() -> None:
-    """Ends this process where the one that waits for it is gone, whatever an algorithm is at."""
+    """Ends this process when its parent is gone, also inside an algorithm."""
     sys.stdin.buffer.read()
     os._exit(1)
 
 
 def work() -> None:
-    """The other process: a scenario comes in, tables go out."""
+    """Main function of the child process: reads a scenario and writes tables."""
     out = os.fdopen(os.dup(1), "wb")
-    # What the algorithm prints is not for the one who waits.
+    # Output of the algorithm must not mix with the messages.
     os.dup2(2, 1)
 
     def say(kind: str, what: object) -> None:

@@ -21,7 +21,7 @@
 //! - **The safety check** starts with the loss and judges data sent after the recovery only, at the ends of round
 //!   trips. When it ends either way, growth continues. A new loss replaces it; a timeout ends it. `safety_rtts = 0`
 //!   leaves it out. Its purpose: `fullpipe reproduce ehstcp/safety-check`.
-//! - **RTTmin** is the least RTT, the way back included; N' and beta_e are at least 0.
+//! - **RTTmin** is the smallest RTT, including the reverse path; N' and beta_e are at least 0.
 //! - **Without timestamps** d_bq is 0, and eRTT is the RTT.
 //! - **A timeout** sets ssthresh by HighSpeed TCP's b(w): with beta_e near 0, slow start would run right back into the
 //!   window that failed. An ECN mark is answered as a loss is.

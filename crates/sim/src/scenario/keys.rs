@@ -235,7 +235,7 @@ pub const VARYING: &[Key] = &[
         "repeat",
         Quantity(&TIME, limits::SPAN),
         Words("never"),
-        "After this the schedule begins anew; longer than its last `at`.",
+        "Period after which the schedule restarts; longer than its last `at`.",
     ),
     key(
         "jitter",

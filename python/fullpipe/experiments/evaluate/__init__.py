@@ -1,4 +1,4 @@
-"""Report cards after RFC 9743 (BCP 133): what a new congestion control does beside what is standardised."""
+"""Report cards after RFC 9743 (BCP 133): what a new congestion control does beside what is standardized."""
 
 from fullpipe.experiments.evaluate.card import Card
 from fullpipe.experiments.evaluate.running import PROFILES, Plan, evaluate, plan

@@ -39,7 +39,7 @@ RISKS = (
     "There are no limits of receivers or processors.",
     "Real-time traffic does not adapt; RFC 8867's does.",
     "The bar for harm has CUBIC's own record on NewReno at large products of bandwidth and delay: read both victims.",
-    "No word is a threshold of RFC 9743, which gives none (section 5).",
+    "No verdict uses a threshold of RFC 9743, which gives none (section 5).",
 )
 
 LABELS = ("criterion", "cell", "setting", "role", "victim", "other")
@@ -126,7 +126,7 @@ class Card(Results):
         kernel: Kernel | None = None,
     ) -> Card:
         """Puts the judged cells together; ``seeds`` are how many each setting has, and how many one has at most because
-        its word was unclear; ``asked`` is the command that made them.
+        its word was inconclusive; ``asked`` is the command that made them.
         """
         rows = runs.rows()
         criteria = [
@@ -248,8 +248,8 @@ class Card(Results):
         data = self.data
         made = f"fullpipe {data['fullpipe']}, {data['engine']}, profile {data['profile']}, {seeds_used(data)}"
         return [
-            Shown(f"{data['algorithm']} beside NewReno and CUBIC", COLUMNS, rows, len(COLUMNS)),
-            f"Words are relative to the less favourable of both in each figure; RFC 9743 gives no thresholds. {made}",
+            Shown(f"{data['algorithm']} compared with NewReno and CUBIC", COLUMNS, rows, len(COLUMNS)),
+            f"For each metric, the baseline is the one with the worse mean; RFC 9743 gives no thresholds. {made}",
             *self._shown_kernel(),
             *([self.shown_summary(columns)] if columns else []),
         ]

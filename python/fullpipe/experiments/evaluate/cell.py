@@ -28,7 +28,7 @@ ALWAYS, STANDARD, FULL = 0, 1, 2
 """From which profile on a setting is run: quick, standard, full."""
 
 DEPLOYED = (Party("bbr", "bbr"), Party("bbr3", "bbr3"))
-"""Deployed but not standardised: what is done to them is reported, and never a bar."""
+"""Deployed but not standardized: what is done to them is reported, and never a bar."""
 
 CANDIDATE = "candidate"
 """Label of the algorithm that is judged."""

@@ -19,7 +19,7 @@ from fullpipe.runs.aggregate import estimate
 __all__ = ["beside", "card_page", "dots", "gauge", "kernel_line", "number", "template"]
 
 CLASSES = {BETTER: "better", NO_WORSE: "same", INCONCLUSIVE: "unclear", WORSE: "worse"}
-"""What a word is coloured by; other words are quiet."""
+"""What a word is colored by; other words are quiet."""
 
 WIDTH, ROW = 320, 20
 LEFT, RIGHT = 76, 312
@@ -70,7 +70,7 @@ def deciding(criterion: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | No
 
 
 def gauge(figure: Mapping[str, Any]) -> Markup:
-    """How much worse than the bar, with its interval: grey is what is no worse, right is worse. Of a limit: the worst
+    """How much worse than the bar, with its interval: gray is what is no worse, right is worse. Of a limit: the worst
     seed and how far the others are from it; the limit is in the middle. Of means that are too little apart to count:
     how far they are apart. Below stands what that is in. The dot is hollow where something else gives the word.
     """
@@ -118,7 +118,7 @@ def gauge(figure: Mapping[str, Any]) -> Markup:
 
 
 def _scale(figure: Mapping[str, Any], span: float, high: float) -> list[tuple[float, str, str]]:
-    """What stands below a gauge, and where: the values at both its ends, in the middle and where grey ends."""
+    """What stands below a gauge, and where: the values at both its ends, in the middle and where gray ends."""
     if "limit" in figure:
         limit = figure["limit"]
         most = f"{number(limit + span)} {figure['unit']}".strip()
@@ -145,7 +145,7 @@ def _points(figure: Mapping[str, Any]) -> str:
 
 
 def _otherwise(figure: Mapping[str, Any]) -> str:
-    """What gives the word where the interval and what is grey do not; empty where they do."""
+    """What gives the word where the interval and what is gray do not; empty where they do."""
     if figure.get("starves"):
         return "starves it"
     if figure.get("among_many"):

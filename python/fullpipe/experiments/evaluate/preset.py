@@ -35,7 +35,7 @@ class Party:
 
 
 STANDARDS = (Party("newreno", "newreno"), Party("cubic", "cubic"))
-"""What the IETF has standardised (RFC 5681 with SACK, RFC 9438): the bar. RFC 9002 is NewReno's window over QUIC."""
+"""What the IETF has standardized (RFC 5681 with SACK, RFC 9438): the bar. RFC 9002 is NewReno's window over QUIC."""
 
 
 def dumbbell(

@@ -1,7 +1,7 @@
-"""How runs become words: rule H (harm), rule R (a ratio), starvation, and Holm's correction.
+"""Rules from runs to verdicts: rule H (harm), rule R (a ratio), starvation, and Holm's correction.
 
-Each word is relative to what the IETF has standardised: in each figure to the less favourable of NewReno and CUBIC. No
-threshold is RFC 9743's: section 5 gives none.
+Each verdict is relative to an IETF standard: for each metric, to the one of NewReno and CUBIC with the worse mean. The
+thresholds are ours, because RFC 9743 section 5 gives none.
 """
 
 from __future__ import annotations

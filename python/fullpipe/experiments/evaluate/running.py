@@ -1,4 +1,4 @@
-"""`evaluate`: runs what a card needs, adds seeds where the word is unclear, and judges."""
+"""`evaluate`: runs what a card needs, adds seeds where the word is inconclusive, and judges."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SEEDS = (2, 1000)
 """Seeds that a card can be made of: at least, at most."""
 
 MORE_SEEDS = 10
-"""Added where the word is unclear."""
+"""Added where the word is inconclusive."""
 
 PACKETS_PER_S = 6e6
 """How many packets of a card's runs one processor simulates in a second, about: for `Plan`."""
@@ -54,7 +54,7 @@ class Profile:
     Attributes:
         level: Settings up to this are run.
         seeds: Runs of each.
-        most: Runs of each where the word stays unclear.
+        most: Runs of each where the word stays inconclusive.
     """
 
     level: int
@@ -84,7 +84,7 @@ def evaluate(
     memory: int | str | None = None,
     called: str | None = None,
 ) -> Card:
-    """The report card of an algorithm after RFC 9743, each word relative to the less favourable of NewReno and CUBIC.
+    """Report card of an algorithm by RFC 9743. The baseline is the one of NewReno and CUBIC with the worse mean.
 
     Args:
         algorithm: As scenarios name it, a table such as ``{"name": "vegas", "alpha": 2}``, a class that
@@ -168,13 +168,13 @@ def evaluate(
 
 @dataclass(frozen=True)
 class Plan(Outcome):
-    """What a card needs before any word is unclear.
+    """What a card needs before any word is inconclusive.
 
     Attributes:
         runs: How many there are.
         kept: How many of these the cache has.
         packets: How many packets the bottlenecks of the others can take, at most.
-        more_seeds: How many seeds each setting has at most, where its word stays unclear.
+        more_seeds: How many seeds each setting has at most, where its word stays inconclusive.
         seeds: How many each has.
         linux_runs: How many runs a real kernel makes.
         linux_kept: How many of these the cache has.

@@ -254,7 +254,7 @@ class Plan:
 
     def _combinations(self, value: tuple[int, int] | None = None, runs: Places | None = None) -> Iterator[Places]:
         """Every combination in which an axis has one of its values, in strides that spread over the other axes evenly;
-        before them the neighbour of a combination that `runs`.
+        before them the neighbor of a combination that `runs`.
         """
         fixed, place = value or (None, 0)
         if runs is not None and fixed is not None:

@@ -53,7 +53,7 @@ WEB_SESSIONS = 100
 8 Mbit/s. The paper names web traffic and no more."""
 
 SPAN = "#00000080"
-"""Colour of the lines that show how far runs differ."""
+"""Color of the lines that show how far runs differ."""
 
 
 def bdp_packets(rate_mbps: float, rtt_s: float) -> float:

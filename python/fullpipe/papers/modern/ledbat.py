@@ -1,4 +1,4 @@
-"""LEDBAT's latecomer, whom LEDBAT++ does not favour, and the queue that either keeps alone."""
+"""LEDBAT's latecomer, whom LEDBAT++ does not favor, and the queue that either keeps alone."""
 
 from __future__ import annotations
 

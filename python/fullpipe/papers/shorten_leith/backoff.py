@@ -212,7 +212,7 @@ def _figure_16_picture(results: Results) -> Figure:
 
 FIGURE_16 = Item(
     id="shorten-leith/figure-16",
-    title="The backoff factor beside web traffic in both directions",
+    title="The backoff factor with web traffic in both directions",
     scenarios=_figure_16_scenarios,
     measure=_figure_16_measure,
     pictures={"figure-16": _figure_16_picture},

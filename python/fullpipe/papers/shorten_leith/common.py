@@ -64,7 +64,7 @@ NAMES = {"standard": "standard AIMD", "adaptive": "adaptive AIMD"}
 """How pictures call them."""
 
 ALGORITHMS = {"standard": "newreno", "adaptive": "adaptive-aimd"}
-"""Whose colours they have."""
+"""Whose colors they have."""
 
 BETA_MAX = 0.8
 """The greatest backoff factor, section III."""

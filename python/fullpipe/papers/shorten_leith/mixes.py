@@ -106,7 +106,7 @@ REVERSE_SETTINGS = {
     "36 to 44 ms, queue 25": (25, "9 ms..11 ms"),
     "30 to 50 ms, queue 25": (25, "7.5 ms..12.5 ms"),
 }
-"""Queue in packets and access delay, one way; the link's own 10 ms and its way back make the rest of the round trip."""
+"""Queue in packets and one-way access delay. The link's 10 ms and the reverse path make the rest of the RTT."""
 
 REVERSE_COUNTS = (0, 10, 25)
 

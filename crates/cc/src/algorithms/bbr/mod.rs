@@ -18,7 +18,7 @@
 //! # Deviations and choices
 //!
 //! - **The draft's** text was not read: its rules and section numbers are quoted from memory.
-//! - **Clumps of ACKs**: extra_acked is the greatest of two bins of 5 rounds and at most 100 ms at the bandwidth, as in Linux; the
+//! - **ACK aggregation**: extra_acked is the greatest of two bins of 5 rounds and at most 100 ms at the bandwidth, as in Linux; the
 //!   draft has none.
 //! - **A policer** is found as in Linux: an interval of 4 to 16 rounds, from one loss to another, in which 50 of 256 segments or more were
 //!   lost, twice with rates within 1/8 or 4 kbit/s of each other; then their mean is the bandwidth for 48 rounds.

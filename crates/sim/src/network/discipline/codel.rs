@@ -10,24 +10,23 @@
 //!
 //! # Deviations and choices
 //!
-//! - **ECN** is off unless asked for (`ecn`), as in Linux. The RFC says only that packets may be marked instead (section 1):
-//!   here a packet is marked wherever it would be dropped, if its transport is ECN-capable, and then leaves; so one packet is
-//!   marked for one that leaves, however many drops are due, and the next drop is planned as after a drop. The rest is
-//!   dropped.
-//! - **The floor** `mtu` is the scenario's packet size. The RFC prints 512 bytes, and asks for the interface's MTU (section
-//!   5.3). It is compared with what waits behind the packet, without it and without the one being sent.
+//! - **ECN** is off by default (`ecn`), as in Linux. RFC 8289 section 1 only allows marks instead of drops. Here an
+//!   ECN-capable packet is marked where it would be dropped, and then leaves. One packet is therefore marked per departure,
+//!   even if several drops are due, and the next drop is planned as after a drop. Other packets are dropped.
+//! - **The floor** `mtu` is the scenario's packet size. The RFC prints 512 bytes and recommends the interface's MTU (section
+//!   5.3). The floor is compared with the bytes behind the packet, without the packet itself and the one in transmission.
 //! - **The square root** is exact, and a gap is rounded down to a whole nanosecond. `sqrt = "newton"`, the default of
 //!   `variant = "linux"`, has Linux's drop times:
-//!   16 bits of 1/sqrt(count), which each drop brings closer by one Newton step x (3 - count x^2)/2, and gaps in whole
-//!   units of 1024 ns. The first of these steps has 1/sqrt(2) at .5, so drops come at 100, 200, 250, 306 ms where the RFC's
-//!   come at 100, 200, 271, 328 ms.
+//!   16 bits of 1/sqrt(count), improved by one Newton step x (3 - count x^2)/2 per drop, and gaps in whole units of 1024
+//!   ns. The first step gives 0.5 for 1/sqrt(2). For example, drops are at 100, 200, 250, and 306 ms instead of the RFC's
+//!   100, 200, 271, and 328 ms.
 //! - **Comparisons** are the RFC's: a packet is late once the interval is over, not only after it as in Linux.
-//! - **A drop state that begins before the drop** that the one before had planned counts as one within the 16 intervals; the
-//!   RFC's difference of two times would be negative.
-//! - **`ce_threshold`**, off by default, is Linux's: a packet that leaves after waiting longer is marked if its transport is
-//!   ECN-capable, whatever `ecn` says; RFC 8290 section 5.2.7 names it.
-//! - **A full buffer** drops what comes; that is no drop of CoDel's (section 5.4). The limit is the link's: Linux has 1000
-//!   packets.
+//! - **A drop state that begins before** the planned drop of the previous state counts as within the 16 intervals. The RFC's
+//!   difference of the two times would be negative.
+//! - **`ce_threshold`**, off by default, is Linux's: an ECN-capable packet that waited longer is marked at departure, for
+//!   each value of `ecn` (RFC 8290 section 5.2.7).
+//! - **A full buffer** drops arrivals, and CoDel does not count these drops (section 5.4). The limit is the link's buffer;
+//!   Linux has 1000 packets.
 
 use super::packets::Packets;
 use super::params::{Info, Param, Params, Settings, Unset, Value};

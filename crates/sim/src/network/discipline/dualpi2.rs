@@ -18,24 +18,21 @@
 //!
 //! # Deviations and choices
 //!
-//! - **p_CL** is kept at 1 where it would be more: with the sum of figure 4 the excess would go on marking long after
-//!   the overload.
-//! - **The time waited** (`lq.time()` in figure 7) is that of the packet just taken, not of the one behind it.
-//! - **Th_len** counts that packet as well: a packet alone in the L queue is not marked by the ramp.
-//! - **Updates** are at multiples of T from time 0 on, before whatever happens at the same instant. The head's wait
-//!   counts however long the link is out. Of more than a million without a packet between, those before the last are
-//!   left out.
-//! - **The scheduler** is weighted round robin by bytes, which the RFC recommends and leaves open: a credit grows by
-//!   weight times the bytes of each L packet and falls by 1 - weight times those of each C packet, while both queues
-//!   are busy; C goes when it is above 0. It is set back in favour of L once the link has been idle (appendix A.1,
-//!   Linux). What is dropped on the way out costs none. `scheduler` offers the time-shifted FIFO of appendix B.
-//! - **The buffer** is one for both queues, as in figure 3, without the MTU of room that it keeps; a full one drops the
+//! - **p_CL** is at most 1. With the sum of figure 4, a larger value would cause marks long after the overload.
+//! - **The queueing time** (`lq.time()` in figure 7) is that of the dequeued packet, not of the next one.
+//! - **Th_len** includes that packet: the ramp never marks a packet that is alone in the L queue.
+//! - **Updates** are at multiples of T from time 0 on, before other events at that time. The head's waiting time grows
+//!   during an outage. After more than a million updates without a packet, only the last one is computed.
+//! - **The scheduler** is weighted round robin by bytes, which the RFC recommends without details. A credit grows by weight
+//!   times the bytes of each L packet, and decreases by 1 - weight times the bytes of each C packet, while both queues are
+//!   busy. The C queue is served if the credit is positive. An idle link resets the credit in favor of L (appendix A.1,
+//!   Linux). Packets dropped at departure do not change it. `scheduler` selects the time-shifted FIFO of appendix B.
+//! - **The buffer** is common to both queues, as in figure 3, but without a reserve of one MTU. A full buffer drops the
 //!   arrival.
-//! - **Linux** (`variant`, Linux 6.17 on): T 16 ms, alpha 41/256, beta 819/256, a step at 1 ms instead of the ramp,
-//!   however few packets wait; weight 10 %; coin tosses instead of sums; no Classic or coupled mark or drop while less
-//!   than 2 MTU wait in all, where an MTU is the scenario's packet size. `variant = "linux-2020"` is the module of the
-//!   L4S kernels of 2020, before it was merged: the same, but the step marks only if another packet waits in the
-//!   L queue.
+//! - **Linux** (`variant`, Linux 6.17 and later): T is 16 ms, alpha 41/256, beta 819/256, and weight 10 %. A step at 1 ms
+//!   replaces the ramp, for each queue length. Coin tosses replace the sums. While less than 2 MTU wait in all, no packet gets
+//!   a Classic or coupled mark or drop; an MTU is the scenario's packet size. `variant = "linux-2020"` is the module of the
+//!   L4S kernels of 2020, before the merge. It differs in one rule: the step marks only if another packet is in the L queue.
 
 use super::outlet::Outlet;
 use super::packets::Packets;

@@ -7,30 +7,29 @@
 //!   ... 0.1; at most 0.02 from p = 0.1 on; p += step (section 4.2, section 5.5);
 //! - p = 0.98 p where d and d_old are both 0; p is kept within 0 and 1;
 //! - an arrival is dropped with probability p unless d_old < target/2 while p < 0.2, or two packets or less wait
-//!   (section 4.1), or the burst allowance of 150 ms is not used up, which begins anew once p is 0 and delays are below
+//!   (section 4.1), or the burst allowance of 150 ms is not used up, which restarts once p is 0 and delays are below
 //!   target/2 (section 4.4);
 //! - derandomized: none before the p of the arrivals since the last drop add up to 0.85, always once they add up to 8.5
 //!   (section 5.4).
 //!
 //! # Deviations and choices
 //!
-//! - **Decay**: section 4.2 and appendix A have p decay when both delays are 0, appendix B when both are below
-//!   target/2. The former is taken, as in Linux; `decay` offers the latter.
-//! - **The delay** is what waits over the rate of the link, which is known here and not estimated (section 5.2); in an
-//!   outage over the rate before it, the estimate a measurement would keep. `delay` offers timestamps: the time that
-//!   the last packet to leave had waited, 0 if it left none behind.
-//! - **Always active**: that PIE sleeps until a third of the buffer is taken (section 5.3, optional) is left out.
-//! - **Updates** are at multiples of T from time 0 on, before whatever happens at the same instant. Of more than a
-//!   million without a packet between, those before the last are left out.
-//! - **While the burst allowance lasts**, arrivals do not add to the sum of probabilities (appendix A; in B they do).
-//! - **A mark** takes the sum of probabilities back to 0 as a drop does, and so does a drop by the sum's upper bound;
-//!   appendix B leaves open which it means. A drop by a full buffer does so too (appendix B).
-//! - **The sum** is held to be at a bound from 10^-9 below it: without that, rounding would put the last of 850 packets
-//!   off by one.
-//! - **ECN** (`ecn`) is off unless asked for: the RFC leaves it open (section 5.1), Linux has it off.
+//! - **Decay**: by section 4.2 and appendix A, p decays if both delays are 0, and by appendix B if both are below target/2.
+//!   The default is the former, as in Linux. `decay` selects the latter.
+//! - **The delay** is the queue divided by the link rate, which is known here and not estimated (section 5.2). During an
+//!   outage the previous rate counts, as an estimate would. `delay` selects timestamps: the waiting time of the last
+//!   departed packet, and 0 if it left an empty queue.
+//! - **Always active**: the optional inactivity below a third of the buffer (section 5.3) is left out.
+//! - **Updates** are at multiples of T from time 0 on, before other events at that time. After more than a million updates
+//!   without a packet, only the last one is computed.
+//! - **During the burst allowance**, arrivals do not add to the sum of probabilities (appendix A; in appendix B they do).
+//! - **A mark** resets the sum of probabilities to 0 like a drop, and so does a drop by the sum's upper bound. Appendix B is
+//!   ambiguous about this. A drop by a full buffer also resets the sum (appendix B).
+//! - **The sum** counts as at a bound from 10^-9 below it. Otherwise rounding would shift the last of 850 packets by one.
+//! - **ECN** (`ecn`) is off by default: the RFC leaves it open (section 5.1), and Linux has it off.
 //! - **The mean packet size** of section 4.1 is the scenario's packet size.
-//! - **Linux** (`variant`): p decays by 1/64, delays are by timestamps, and an update that finds more than 250 ms adds
-//!   0.02 to p. Its alpha and beta are 2/16 and 20/16, the RFC's.
+//! - **Linux** (`variant`): p decays by 1/64, delays are from timestamps, and an update with more than 250 ms adds 0.02 to
+//!   p. Its alpha and beta are 2/16 and 20/16, those of the RFC.
 
 use super::packets::Packets;
 use super::params::{Info, Param, Settings, Value};

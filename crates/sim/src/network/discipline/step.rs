@@ -7,13 +7,13 @@
 //!
 //! # Deviations and choices
 //!
-//! - **What a packet finds waiting** is without itself and without the packet being sent.
-//! - **A time** is not in the RFC. It is Linux's `ce_threshold` of codel and fq_codel, alone; there the sojourn time at departure
-//!   is compared too, and a mark so is younger by that time than one given at arrival.
-//! - **What is not ECN-capable** waits as in drop-tail. Switches that make the step of RED's parameters (RFC 8257 section 5)
-//!   drop it above the threshold instead.
-//! - **The default** is 65 packets, the paper's for 10 Gbit/s; the RFC has none, but a bound: more than a seventh of the
-//!   packets that the link sends in a round-trip time.
+//! - **The queue at an arrival** excludes the arriving packet and the packet in transmission.
+//! - **A threshold in time** is not in the RFC. It is Linux's `ce_threshold` of codel and fq_codel. Linux also compares the
+//!   sojourn time at departure, so that such a mark reaches the sender sooner than a mark at arrival.
+//! - **Packets without ECN** wait as in drop-tail. Switches that build the step from RED's parameters (RFC 8257 section 5)
+//!   drop them above the threshold.
+//! - **The default** is 65 packets, as in the paper for 10 Gbit/s. The RFC has no default but a bound: more than a seventh
+//!   of the packets that the link sends in an RTT.
 
 use super::packets::Packets;
 use super::params::{Info, Kind, Param, Settings, Value};
