@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
 import math
 import os
 import sys
@@ -28,23 +27,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from dataclasses import field as with_default
-from difflib import get_close_matches
 from enum import IntEnum
 from inspect import get_annotations
 from pathlib import Path
-from traceback import StackSummary, TracebackException, extract_tb
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullpipe import _core
 from fullpipe._util.inputs import MOST_CODE_BYTES, MOST_OBJECT_BYTES, FileError, read_bytes
 from fullpipe._util.text import listed, quoted, unknown
-from fullpipe.compiled import CALLS
 from fullpipe.errors import AlgorithmError, InputError
-from fullpipe.identity import Identity, file_digest, identify
 
 if TYPE_CHECKING:
     from fullpipe.compiled import Plug
+    from fullpipe.identity import Identity
 
 __all__ = [
     "Classic",
@@ -105,6 +101,8 @@ class Declared:
         """Content identity as of now: a changed global or closure makes another one."""
         if self.frozen is not None:
             return self.frozen
+        from fullpipe.identity import identify
+
         return identify(self.kind, {**self.options, "library": self.library}, self.files)
 
 
@@ -242,6 +240,8 @@ def algorithm(
     }
 
     def declare(kind: Kind) -> Kind:
+        from fullpipe.identity import file_digest
+
         _check(kind, name, inspect, methods=library is None)
         try:
             _core.declare(
@@ -346,6 +346,8 @@ def load_file(file: str) -> ModuleType:
         InputError: There is no such file, it ends the program, or what it declares is no algorithm.
         AlgorithmError: It raises.
     """
+    from importlib.util import module_from_spec, spec_from_file_location
+
     path = Path(os.path.realpath(file))
     try:
         content = read_bytes(path, MOST_CODE_BYTES)
@@ -354,10 +356,10 @@ def load_file(file: str) -> ModuleType:
     name = "fullpipe_own_" + hashlib.sha256(str(path).encode() + content).hexdigest()[:12]
     if name not in sys.modules:
         _check_code(file, content)
-        spec = importlib.util.spec_from_file_location(name, path)
+        spec = spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise InputError(f"{file}: no Python code; allowed: a file whose name ends in .py")
-        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        module = sys.modules[name] = module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
         except BaseException as error:
@@ -365,6 +367,8 @@ def load_file(file: str) -> ModuleType:
             if isinstance(error, InputError):
                 raise InputError(f"{file}: {error}") from None
             if isinstance(error, SystemExit):
+                from traceback import extract_tb
+
                 lines = [str(frame.lineno) for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]
                 place = ":".join([file, *lines[-1:]])
                 raise InputError(f"{place}: it ends the program ({_said(error)}) while it is loaded") from None
@@ -399,6 +403,8 @@ def own_lines(error: BaseException) -> str:
     """What was raised, with its traceback of lines of one's own: those of this package and of what it calls to load or
     to compile them say nothing of the algorithm.
     """
+    from traceback import StackSummary, TracebackException
+
     told = TracebackException.from_exception(error)
     waiting: list[TracebackException | None] = [told]
     while waiting:
@@ -410,6 +416,8 @@ def own_lines(error: BaseException) -> str:
 
 def identity_of(names: Iterable[str]) -> Identity:
     """Content identity of the algorithms of these names together: 32 hexadecimal digits of each, spaces between."""
+    from fullpipe.identity import Identity
+
     found = {name: _declared[name].identity() for name in names}
     for name, each in found.items():
         if each.digest is None:
@@ -447,6 +455,8 @@ def carried(names: Iterable[str]) -> dict[str, bytes]:
 def restore(algorithms: Mapping[str, bytes]) -> None:
     """Declares algorithms that another process has sent, unless they are there already."""
     import pickle
+
+    from fullpipe.identity import file_digest
 
     for name, data in algorithms.items():
         here = _declared.get(name)
@@ -596,6 +606,10 @@ def _misspelt(kind: type) -> tuple[str, str] | None:
     """A method that is called like one that the sender calls, but for some letters, and that method; none where the
     class has that one too, or calls this one.
     """
+    from difflib import get_close_matches
+
+    from fullpipe.compiled import CALLS
+
     own = {name: value for part in kind.__mro__ if part not in (Classic, object) for name, value in vars(part).items()}
     used: set[str] = set()
     waiting: list[object] = [getattr(value, "__code__", None) for value in own.values()]

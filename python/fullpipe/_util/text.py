@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
-import string
 from collections.abc import Iterable, Mapping
 from html import escape
 
@@ -31,7 +28,7 @@ LONGEST_MESSAGE = 2000
 LONGEST_FILE_NAME = 100
 """Characters of a file's name without its suffix, at most; file systems allow 255 bytes."""
 
-KEPT = frozenset(string.ascii_letters + string.digits + "-_.,= ()")
+KEPT = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,= ()")
 """Characters that file names take over from labels."""
 
 MOST_NAMES = 60
@@ -80,7 +77,9 @@ def unknown(thing: str, name: object, allowed: Iterable[object]) -> str:
 
 def hint(name: object, known: Iterable[str]) -> str:
     """``; did you mean 'reno'?`` where one of the known names is like it; else nothing."""
-    near = difflib.get_close_matches(str(name)[:LONGEST], known, 1)
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(name)[:LONGEST], known, 1)
     return f"; did you mean {quoted(near[0])}?" if near else ""
 
 
@@ -119,7 +118,9 @@ def file_name(text: str) -> str:
     kept = f"%2E{kept[1:]}" if kept.startswith(".") else kept
     if 0 < len(kept) <= LONGEST_FILE_NAME:
         return kept
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    from hashlib import sha256
+
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{kept[: LONGEST_FILE_NAME - 17]}~{digest}"
 
 

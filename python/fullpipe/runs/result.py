@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fullpipe._util.display import Outcome, Shown
 from fullpipe._util.files import readable, staged
@@ -48,6 +48,9 @@ class Result(Outcome):
         warnings: One line each: keys of the scenario that are allowed but probably not intended, and differences of the
             run from the scenario, for example shared queues of FQ-CoDel.
     """
+
+    labels: ClassVar[tuple[str, ...]] = ()
+    """Columns that tell runs apart; a single run has none."""
 
     def __init__(self, scenario: Scenario, columns: dict[str, Any], *, engine: str, wall_s: float) -> None:
         """Takes an engine's tables ``links``, ``flows``, ``groups`` (metrics that do not follow from those of flows),
