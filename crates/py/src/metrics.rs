@@ -1,0 +1,28 @@
+//! The registry of metrics for Python.
+
+use fullpipe_sim::metrics::{Metric, all};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// All metrics: of each `id`, `title`, `unit`, `kind`, `better`, `form`, `definition`, and `source`.
+#[pyfunction]
+pub fn metrics(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    all().map(|metric| entry(py, metric)).collect()
+}
+
+fn entry<'py>(py: Python<'py>, metric: &Metric) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    for (key, value) in [
+        ("id", metric.id),
+        ("title", metric.title),
+        ("unit", metric.unit.name()),
+        ("kind", metric.kind.name()),
+        ("better", metric.better.name()),
+        ("form", metric.form),
+        ("definition", metric.definition),
+        ("source", metric.source),
+    ] {
+        entry.set_item(key, value)?;
+    }
+    Ok(entry)
+}
